@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna {
+
+class ParameterSet;
+
+template <class T>
+struct Range {
+  T min;
+  T max;
+};
+
+template <class T>
+constexpr Range<T> range(T min, T max) {
+  return {min, max};
+}
+
+/// The words of an enumeration, in the order they are listed to the user.
+template <class E>
+using Choices = std::vector<std::pair<const char*, E>>;
+
+/// What param() says of a parameter, on its way to the Param it initialises. `Limits` is
+/// Range<T> for numbers, Choices<T> for enumerations, nothing for flags and text.
+template <class T, class Limits>
+struct ParamSpec {
+  ParameterSet* set;
+  const char* name;
+  T initial;
+  Limits limits;
+  const char* unit;
+  const char* doc;
+};
+
+struct NoLimits {};
+
+/// A number with its range and unit.
+template <class T>
+ParamSpec<T, Range<T>> param(ParameterSet* set, const char* name, T initial, Range<T> limits,
+                             const char* unit, const char* doc) {
+  return {set, name, initial, limits, unit, doc};
+}
+
+/// One of a list of words.
+template <class E>
+ParamSpec<E, Choices<E>> param(ParameterSet* set, const char* name, E initial, Choices<E> choices,
+                               const char* doc) {
+  return {set, name, initial, std::move(choices), "", doc};
+}
+
+/// A flag, true or false.
+inline ParamSpec<bool, NoLimits> flag(ParameterSet* set, const char* name, bool initial,
+                                      const char* doc) {
+  return {set, name, initial, {}, "", doc};
+}
+
+/// Free text, such as a label.
+inline ParamSpec<std::string, NoLimits> text(ParameterSet* set, const char* name,
+                                             const char* initial, const char* doc) {
+  return {set, name, initial, {}, "", doc};
+}
+
+/// What group() says of a set of parameters inside another.
+struct GroupSpec {
+  ParameterSet* set;
+  const char* name;
+  const char* doc;
+};
+
+inline GroupSpec group(ParameterSet* set, const char* name, const char* doc) {
+  return {set, name, doc};
+}
+
+/// One documented, range-checked parameter, seen without its type.
+class ParamBase {
+ public:
+  virtual ~ParamBase() = default;
+
+  const char* name() const { return name_; }
+  const char* unit() const { return unit_; }
+  const char* doc() const { return doc_; }
+
+  virtual std::string value_text() const = 0;
+  virtual std::string initial_text() const = 0;
+  virtual std::string limits_text() const = 0;
+
+  /// True if the value is to be written without quotes in JSON: a number or a flag.
+  virtual bool is_plain() const = 0;
+
+  /// Takes the value from `text`, or throws a ParameterError that calls the parameter `path`.
+  virtual void parse(const std::string& path, const std::string& text) = 0;
+
+ protected:
+  ParamBase(ParameterSet* set, const char* name, const char* unit, const char* doc);
+  ParamBase(const ParamBase&) = default;
+  ParamBase& operator=(const ParamBase&) = default;
+
+ private:
+  const char* name_;
+  const char* unit_;
+  const char* doc_;
+};
+
+/// A struct of parameters that knows its members. They are found by their offset in the struct,
+/// so a set is copied and varied like any value.
+class ParameterSet {
+ public:
+  using Visitor = std::function<void(const std::string& path, const ParamBase& parameter)>;
+
+  /// Visits every parameter in the order of declaration, those of groups included.
+  void for_each(const Visitor& visit) const { for_each("", visit); }
+
+  /// Sets the parameter at `path`, such as "zero_filter.scan_width". `origin` (such as
+  /// "study.yaml:7", may be empty) ends the text of the error if it cannot be.
+  void set(const std::string& path, const std::string& text, const std::string& origin = "");
+
+  /// The parameter at `path`, or nothing.
+  const ParamBase* find(const std::string& path) const;
+
+  /// The path of an existing parameter that `path` was probably meant to be.
+  std::string nearest_path(const std::string& path) const;
+
+ private:
+  friend class ParamBase;
+  template <class P>
+  friend struct Group;
+
+  struct Member {
+    std::ptrdiff_t offset;
+    const char* group;  // null for a parameter
+  };
+
+  void enrol(void* member, const char* group);
+  void for_each(const std::string& prefix, const Visitor& visit) const;
+  const void* at(const Member& member) const;
+
+  std::vector<Member> members_;
+};
+
+namespace detail {
+
+template <class T>
+T parse_number(const std::string& path, const std::string& text, const Range<T>& limits,
+               const char* unit) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [read_to, error] = std::from_chars(text.data(), end, value);
+  const std::string allowed = fmt::format("[{}, {}]", limits.min, limits.max);
+  const std::string after = *unit == 0 ? "" : std::string(" ") + unit;
+  if (error == std::errc::invalid_argument || read_to != end) {
+    throw ParameterError(
+        fmt::format("{} = '{}' is not a number in {}{}", path, text, allowed, after));
+  }
+  if (error != std::errc{} || !(value >= limits.min && value <= limits.max)) {
+    throw ParameterError(fmt::format("{} = {}{} is outside {}", path, text, after, allowed));
+  }
+  return value;
+}
+
+[[noreturn]] void refuse_choice(const std::string& path, const std::string& text,
+                                const std::vector<std::string>& words);
+bool parse_flag(const std::string& path, const std::string& text);
+
+}  // namespace detail
+
+/// A parameter of type T, used as a T.
+template <class T>
+class Param final : public ParamBase {
+  static constexpr bool kIsEnum = std::is_enum_v<T>;
+  static constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+  using Limits =
+      std::conditional_t<kIsEnum, Choices<T>, std::conditional_t<kIsNumber, Range<T>, NoLimits>>;
+
+ public:
+  template <class U, class L>
+  Param(const ParamSpec<U, L>& spec)
+      : ParamBase(spec.set, spec.name, spec.unit, spec.doc),
+        value_(static_cast<T>(spec.initial)),
+        initial_(static_cast<T>(spec.initial)),
+        limits_(convert(spec.limits)) {}
+
+  operator const T&() const { return value_; }
+  const T& value() const { return value_; }
+
+  Param& operator=(T value) {
+    if constexpr (kIsNumber) {
+      if (!(value >= limits_.min && value <= limits_.max)) {
+        throw ParameterError(
+            fmt::format("{} = {} {} is outside {}", name(), value, unit(), limits_text()));
+      }
+    }
+    value_ = std::move(value);
+    return *this;
+  }
+
+  std::string value_text() const override { return to_text(value_); }
+  std::string initial_text() const override { return to_text(initial_); }
+  std::string limits_text() const override {
+    if constexpr (kIsNumber) return fmt::format("[{}, {}]", limits_.min, limits_.max);
+    if constexpr (std::is_same_v<T, bool>) return "true|false";
+    std::string words;
+    if constexpr (kIsEnum) {
+      for (const auto& [word, value] : limits_) words += (words.empty() ? "" : "|") + to_text(value);
+    }
+    return words;
+  }
+  bool is_plain() const override { return kIsNumber || std::is_same_v<T, bool>; }
+
+  void parse(const std::string& path, const std::string& text) override {
+    if constexpr (kIsNumber) {
+      value_ = detail::parse_number<T>(path, text, limits_, unit());
+    } else if constexpr (kIsEnum) {
+      std::vector<std::string> words;
+      for (const auto& [word, value] : limits_) {
+        words.emplace_back(word);
+        if (text == word) {
+          value_ = value;
+          return;
+        }
+      }
+      detail::refuse_choice(path, text, words);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      value_ = detail::parse_flag(path, text);
+    } else {
+      value_ = text;
+    }
+  }
+
+ private:
+  template <class L>
+  static Limits convert(const L& limits) {
+    if constexpr (kIsNumber) {
+      return {static_cast<T>(limits.min), static_cast<T>(limits.max)};
+    } else {
+      return limits;
+    }
+  }
+
+  std::string to_text(const T& value) const {
+    if constexpr (kIsEnum) {
+      for (const auto& [word, choice] : limits_) {
+        if (choice == value) return word;
+      }
+      return "?";
+    } else {
+      return fmt::format("{}", value);
+    }
+  }
+
+  T value_;
+  T initial_;
+  Limits limits_;
+};
+
+/// A named set of parameters inside another; its name is one step of their paths.
+template <class P>
+struct Group final : P {
+  Group(const GroupSpec& spec) { spec.set->enrol(static_cast<ParameterSet*>(this), spec.name); }
+};
+
+}  // namespace lacuna

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/sparsity/mask.hpp"
+#include "sim/base/parameter.hpp"
+#include "sim/kernel/engine.hpp"
+#include "sim/report/result.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// How an operation is to be simulated. Of these only `values` and `event_log` may change what a
+/// result holds, and nothing here may change its cycles or counters, except `jitter`.
+struct Execution {
+  Engine engine = Engine::event;
+  bool values = false;      // carry numbers and check the product
+  bool event_log = false;
+  std::uint64_t shuffle = 0;  // step the blocks of a cycle in an order drawn from this; 0: in order
+  Cycle jitter = 0;           // delay tokens by up to this many cycles (a test of robustness)
+  std::uint64_t jitter_seed = 1;
+};
+
+/// What IPU chips and wafers have in common: parameters, and the ability to run one operation.
+/// Each run elaborates its own hardware in its own SimContext.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+
+  /// "ipu" or "wse".
+  virtual const char* kind() const = 0;
+
+  /// The name of the preset or file it was made from.
+  virtual const std::string& name() const = 0;
+
+  virtual const ParameterSet& parameters() const = 0;
+
+  /// Sets one parameter; ParameterError if it cannot be.
+  virtual void set(const std::string& path, const std::string& text,
+                   const std::string& origin) = 0;
+
+  /// Checks relations between parameters; ParameterError names the first that does not hold.
+  virtual void check() const = 0;
+
+  /// What `auto` means here.
+  virtual Mode default_mode() const = 0;
+
+  /// A short description of what is simulated, such as "1472 tiles" or "64 x 64 of 750 x 994 cores".
+  virtual std::string extent() const = 0;
+
+  /// Runs `op`, whose weights keep the elements of `mask` (null: dense). Throws
+  /// OutOfMemoryError, UnsupportedError, DeadlockError, InternalError.
+  virtual OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                       const Execution& execution) const = 0;
+};
+
+/// Makes a machine of a kind ("ipu", "wse") with default parameters, to be set from a preset.
+std::unique_ptr<Machine> make_ipu_machine(std::string name);
+std::unique_ptr<Machine> make_wse_machine(std::string name);
+
+}  // namespace lacuna

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/result.hpp"
+
+namespace lacuna {
+
+const char* status_name(Status status) {
+  switch (status) {
+    case Status::ok: return "ok";
+    case Status::out_of_memory: return "out_of_memory";
+    case Status::unsupported: return "unsupported";
+    case Status::failed: return "failed";
+  }
+  return "?";
+}
+
+}  // namespace lacuna

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/cycle.hpp"
+#include "sim/base/event_log.hpp"
+#include "sim/base/statistics.hpp"
+
+namespace lacuna {
+
+enum class Status { ok, out_of_memory, unsupported, failed };
+const char* status_name(Status status);
+
+/// What the simulated units could at most have done, per clock cycle, all of them together.
+struct Peaks {
+  double flop_per_cycle = 0;  // of the operation's type, dense
+  double sram_bytes_per_cycle = 0;
+  double fabric_bytes_per_cycle = 0;
+  double io_bytes_per_cycle = 0;
+};
+
+/// What a run with values found when it compared the product with the reference product.
+struct ValueCheck {
+  std::uint64_t compared = 0;
+  std::uint64_t wrong = 0;
+  double largest_error = 0;  // absolute
+};
+
+/// What a machine says of one executed operation. Counts are for all simulated units together
+/// and for one execution (not multiplied by `repeat`).
+struct OpResult {
+  Status status = Status::ok;
+  std::string reason;  // if the status is not ok
+
+  Cycle cycles = 0;       // from the start to the last result
+  double clock_ghz = 0;   // to turn cycles into seconds
+  std::uint64_t units = 0;  // tiles or cores simulated: the cycle stack sums to units * cycles
+  bool exact = true;
+  std::vector<std::string> approximations;  // why not
+
+  std::uint64_t mac_algorithmic = 0;  // m * k * n * batch
+  std::uint64_t mac_useful = 0;       // nnz * n * batch
+  std::uint64_t sram_read_bytes = 0;
+  std::uint64_t sram_write_bytes = 0;
+  std::uint64_t fabric_bytes = 0;  // words put on the exchange, or link traversals
+  std::uint64_t io_bytes = 0;      // through the edge of chip or wafer
+  Peaks peaks;
+
+  std::vector<StatEntry> statistics;
+  std::vector<StackPart> stack;
+
+  /// Facts for the reader, such as the plan and the simulated rectangle, in order.
+  std::vector<std::pair<std::string, std::string>> notes;
+
+  // filled on request only
+  std::vector<Event> events;             // sorted
+  std::vector<std::string> event_units;  // name by Event::unit
+  std::vector<std::string> event_kinds;  // name by Event::kind
+  std::optional<ValueCheck> values;
+};
+
+}  // namespace lacuna

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/sparsity/mask.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// Y[m x n] = W[m x k] X[k x n] as a planner takes it. Only the pattern of W is needed for time;
+/// with values, W and X are made by operand_value().
+struct GemmProblem {
+  std::uint32_t m = 0;
+  std::uint32_t k = 0;
+  std::uint32_t n = 0;
+  DType dtype = DType::fp16;
+  Partials partials = Partials::automatic;
+  const Mask* mask = nullptr;  // of W; null: W is dense and is multiplied as a dense matrix
+  bool values = false;         // carry numbers and compute the product
+  std::uint64_t seed = 0;      // of the values; W uses seed, X uses seed + 1
+};
+
+/// The small integer at position p (row-major) of an operand with this seed, in [-4, 3].
+/// A stored weight is never zero: 0 becomes 4.
+std::int32_t operand_value(std::uint64_t seed, std::uint64_t p, bool stored_weight);
+
+/// The product in exact integer arithmetic, row-major m x n: the third opinion on both machines.
+std::vector<std::int64_t> reference_product(const GemmProblem& problem);
+
+}  // namespace lacuna

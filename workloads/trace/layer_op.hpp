@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lacuna {
+
+enum class DType { fp32, fp16, bf16, fp8, int8 };
+enum class Partials { automatic, fp16, fp32, int32 };
+enum class Mode { automatic, dense, static_, dynamic, streamed };
+enum class Phase { fwd, bwd, upd };
+
+/// Bytes of one element.
+unsigned bytes_of(DType dtype);
+
+/// A decimal as written: mantissa / 10^digits, digits <= 9. Densities are kept so, because the
+/// number of non-zeros is computed from them in integers.
+struct Decimal {
+  std::uint64_t mantissa = 0;
+  unsigned digits = 0;
+
+  double value() const;
+  std::string text() const;
+};
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+/// Which elements of an operand are kept, before a seed is applied.
+struct PatternSpec {
+  std::string name = "dense";
+  std::optional<Decimal> density;
+  std::uint32_t block_rows = 1;
+  std::uint32_t block_cols = 1;
+  std::string file;  // resolved path of .smtx or .mtx, for name == "file"
+  Pairs args;
+};
+
+/// One row of a trace: an operation on matrices Y[m x n] = W[m x k] X[k x n], of which W may be
+/// sparse. Dimensions that the operation does not have are 0. Elements, not bytes.
+struct LayerOp {
+  std::string id;
+  std::string op = "gemm";
+  std::string model;
+  std::string layer;
+  Phase phase = Phase::fwd;
+  std::uint32_t m = 0;
+  std::uint32_t k = 0;
+  std::uint32_t n = 0;
+  std::uint32_t batch = 1;
+  std::uint32_t repeat = 1;
+  DType dtype = DType::fp16;
+  Partials partials = Partials::automatic;
+  Mode mode = Mode::automatic;
+  PatternSpec pattern;
+  std::optional<std::uint64_t> seed;
+  std::string x_pattern = "dense";
+  std::optional<Decimal> x_density;
+  std::string fn;
+  Pairs args;
+  std::uint32_t stage = 0;
+  std::vector<std::string> depends_on;
+  std::size_t line = 0;  // in its file; 0 if it came from options
+};
+
+/// A workload: rows in the order of the file; every dependency is an earlier row.
+struct WorkloadTrace {
+  std::string name;  // file name without folder, or the options that made it
+  std::string path;  // empty if it came from options
+  std::vector<LayerOp> ops;
+};
+
+const char* word(DType dtype);
+const char* word(Partials partials);
+const char* word(Mode mode);
+const char* word(Phase phase);
+
+}  // namespace lacuna
