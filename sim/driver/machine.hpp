@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/energy/energy_params.hpp"
 #include "models/sparsity/mask.hpp"
 #include "sim/base/parameter.hpp"
 #include "sim/kernel/engine.hpp"
@@ -38,6 +39,9 @@ class Machine {
   virtual const std::string& name() const = 0;
 
   virtual const ParameterSet& parameters() const = 0;
+
+  /// The part of the parameters that prices need.
+  virtual const EnergyParams& energy() const = 0;
 
   /// Sets one parameter; ParameterError if it cannot be.
   virtual void set(const std::string& path, const std::string& text,

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/parameter.hpp"
+
+namespace lacuna {
+
+enum class Node { n16, n7, n5 };
+
+/// What pricing needs to know of a chip; models never see it.
+struct EnergyParams : ParameterSet {
+  Param<Node> node = param(this, "node", Node::n7,
+                           Choices<Node>{{"n16", Node::n16}, {"n7", Node::n7}, {"n5", Node::n5}},
+                           "Column of the energy table.");
+  Param<double> vdd_squared = param(this, "vdd_squared", 1.0, range(0.1, 4.0), "",
+                                    "Square of the supply voltage relative to the node's.");
+  Param<double> chip_units = param(this, "chip_units", 1472.0, range(1.0, 1e7), "units",
+                                   "Tiles or cores of the whole chip; leakage is shared by them.");
+  Param<double> sram_mb = param(this, "sram_mb", 940.6, range(0.0, 1e6), "MB",
+                                "SRAM of the whole chip, in 10^6 bytes.");
+  Param<double> area_mm2 =
+      param(this, "area_mm2", 823.0, range(0.0, 1e6), "mm2", "Silicon area of the whole chip.");
+  Param<double> distance_mm =
+      param(this, "distance_mm", 17.2, range(0.0, 1000.0), "mm",
+            "Mean way of a word: across the exchange of an IPU, or one hop of a wafer.");
+  Param<double> calibration = param(this, "calibration", 1.0, range(0.01, 100.0), "",
+                                    "Factor on all on-chip energy; a fit to published power.");
+};
+
+}  // namespace lacuna
