@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/report/result.hpp"
+
+namespace lacuna {
+
+/// A joule figure at the three corners of the energy table.
+struct EnergyRange {
+  double low = 0;
+  double nominal = 0;
+  double high = 0;
+};
+
+/// One row of summary.csv: an operation of a run, or its TOTAL. What does not apply is empty.
+/// Counts and energy are those of all `repeat` executions together.
+struct SummaryRow {
+  std::uint64_t run = 0;
+  std::string machine;
+  std::string engine;
+  bool exact = true;
+  std::string workload;
+  std::string op_id;
+  std::string op;
+  std::optional<std::uint64_t> m;
+  std::optional<std::uint64_t> k;
+  std::optional<std::uint64_t> n;
+  std::string dtype;
+  std::string pattern;
+  std::optional<double> density;  // of the mask that was used, never the one asked for
+  std::string block;              // "16" or "4x8"
+  std::string mode;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> cycles;
+  std::optional<double> time_s;
+  std::optional<std::uint64_t> useful_flop;
+  std::optional<double> useful_tflops;
+  std::optional<double> dense_tflops;
+  std::optional<double> speedup_vs_dense;
+  std::optional<double> utilisation;  // useful FLOP over peak FLOP, in [0, 1]
+  std::optional<std::uint64_t> sram_read_bytes;
+  std::optional<std::uint64_t> sram_write_bytes;
+  std::optional<std::uint64_t> fabric_bytes;
+  std::optional<std::uint64_t> io_bytes;
+  std::optional<double> sram_gbps;  // 10^9 bytes per second
+  std::optional<double> fabric_gbps;
+  std::optional<double> io_gbps;
+  std::optional<EnergyRange> energy_j;
+  std::optional<double> power_w;
+  std::optional<double> pj_per_useful_flop;
+  Status status = Status::ok;
+  std::string reason;
+
+  /// One cell for each of RunRecord::varying, in that order.
+  std::vector<std::string> varying;
+};
+
+/// The op_id of the row after the operations of a run.
+inline constexpr const char* kTotal = "TOTAL";
+
+/// The columns of summary.csv before those of varying parameters.
+const std::vector<std::string>& summary_columns();
+
+/// The cells of `row` under summary_columns(), then its varying ones; empty where empty. Numbers
+/// are the shortest that read back as the same.
+std::vector<std::string> summary_cells(const SummaryRow& row);
+
+/// A parameter as a result keeps it.
+struct ParameterValue {
+  std::string path;
+  std::string value;
+  std::string unit;
+  bool plain = true;  // a number or a flag: without quotes in JSON
+};
+
+/// A part of the energy of an operation, such as "sram"; they add up to the total.
+struct EnergyPart {
+  std::string component;
+  EnergyRange joules;
+};
+
+/// One operation of a run: its row and what stands behind it, for all its executions together.
+struct OpRecord {
+  SummaryRow row;
+  OpResult result;
+  std::uint64_t repeat = 1;
+  std::vector<EnergyPart> energy;
+  std::optional<double> energy_factor;  // usual spread of the total, as a factor
+};
+
+/// One run: a machine, a workload, and what came of it. Everything the figures and files need.
+struct RunRecord {
+  std::uint64_t run = 0;
+  std::string machine;
+  std::string kind;    // "ipu" or "wse"
+  std::string extent;  // what was simulated, such as "1472 tiles"
+  std::string engine;
+  std::uint64_t seed = 1;
+  std::string workload;
+  std::string pattern;  // asked for over the whole workload, such as "block16:0.1"; may be empty
+  std::vector<std::string> varying;  // names of the columns after summary_columns()
+  std::vector<ParameterValue> parameters;
+  std::vector<std::pair<std::string, std::string>> notes;
+  std::vector<OpRecord> ops;
+  SummaryRow total;
+
+  /// The cycle stack of the whole run: unit-cycles, in the order of the layers.
+  std::vector<StackPart> stack() const;
+
+  /// Peak TFLOP/s of the simulated units, of the first operation that is ok; 0 if none is.
+  double peak_tflops() const;
+
+  /// Tiles or cores simulated, likewise.
+  std::uint64_t units() const;
+};
+
+}  // namespace lacuna
