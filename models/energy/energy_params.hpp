@@ -23,6 +23,9 @@ struct EnergyParams : ParameterSet {
   Param<double> distance_mm =
       param(this, "distance_mm", 17.2, range(0.0, 1000.0), "mm",
             "Mean way of a word: across the exchange of an IPU, or one hop of a wafer.");
+  Param<double> peak_macs =
+      param(this, "peak_macs", 64.0, range(0.0, 1e6), "MAC/cycle",
+            "fp16 multiply-accumulates of one unit in its busiest cycle; prices idle clocking.");
   Param<double> calibration = param(this, "calibration", 1.0, range(0.01, 100.0), "",
                                     "Factor on all on-chip energy; a fit to published power.");
 };

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/energy/energy_params.hpp"
+
+namespace lacuna {
+
+/// The parts into which a breakdown divides the energy of a run, in the order they are summed.
+enum class Component {
+  mac,
+  vector,
+  sram,
+  issue,
+  metadata,
+  fabric,
+  clock,
+  idle_clock,
+  leakage,
+  off_chip
+};
+
+constexpr unsigned kComponents = 10;
+
+/// The word for a component in results.
+const char* component_name(Component component);
+
+/// One event of which an action consists: so many of it, times a length of the chip if it says so.
+struct ActionRow {
+  std::string machine;  // "any", "ipu" or "wse"
+  std::string action;
+  Component component;
+  std::string counts;  // what one count of the action is, for the reader
+  std::string event;
+  double multiplicity;
+  bool times_distance;  // multiplied by EnergyParams::distance_mm
+
+  double events(const EnergyParams& params) const {
+    return times_distance ? multiplicity * params.distance_mm : multiplicity;
+  }
+};
+
+/// Of which elementary events one counted action consists, per kind of machine.
+class ActionTable {
+ public:
+  explicit ActionTable(std::string name, std::vector<ActionRow> rows);
+
+  /// Reads a CSV file. RequestError names file, line, what was found and what is allowed.
+  static ActionTable read(const std::string& path);
+
+  /// The rows of an action on a machine, those for any machine included, in order of the file.
+  std::vector<const ActionRow*> find(const std::string& machine, const std::string& action) const;
+
+  /// The action's name nearest to `action` on that machine.
+  std::string nearest_action(const std::string& machine, const std::string& action) const;
+
+  const std::string& name() const { return name_; }
+  const std::vector<ActionRow>& rows() const { return rows_; }
+
+ private:
+  std::string name_;  // of the file, for messages
+  std::vector<ActionRow> rows_;
+};
+
+}  // namespace lacuna

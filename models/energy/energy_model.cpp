@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/energy/energy_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr double kJoulesPerPicojoule = 1e-12;
+constexpr double kWattsPerMilliwatt = 1e-3;
+
+std::string counter_name(const StatEntry& entry) { return entry.path + "." + entry.name; }
+
+/// Reads and writes of one memory are one estimate, that of the read.
+std::string estimate_of(const std::string& event) {
+  const std::string write = "sram_write";
+  if (event.compare(0, write.size(), write) != 0) return event;
+  return "sram_read" + event.substr(write.size());
+}
+
+void add(EnergyRange& sum, const EnergyRange& part, double times = 1) {
+  sum.low += part.low * times;
+  sum.nominal += part.nominal * times;
+  sum.high += part.high * times;
+}
+
+}  // namespace
+
+std::uint64_t idle_unit_cycles(const std::string& machine, const std::vector<StackPart>& stack) {
+  std::uint64_t cycles = 0;
+  for (const StackPart& part : stack) {
+    const bool busy =
+        part.layer == Layer::compute || (part.layer == Layer::exchange && machine != "ipu");
+    if (!busy) cycles += part.cycles;
+  }
+  return cycles;
+}
+
+PeakCycle peak_cycle(const std::string& machine, const EnergyParams& params) {
+  // two 64-bit reads and one write: 24 bytes, which is the marketed memory bandwidth of both
+  if (machine == "ipu") {
+    return {{"amp_mac_fp16", params.peak_macs},
+            {"sram_read", 2},
+            {"sram_write", 1},
+            {"issue", 1},
+            {"ifetch", 0.25}};
+  }
+  return {{"mac_fp16_acc16", params.peak_macs},
+          {"sram_read", 2},
+          {"sram_write", 1},
+          {"issue", 1},
+          {"hop", 2}};
+}
+
+EnergyModel::EnergyModel(EnergyTable table, ActionTable actions, std::string machine,
+                         const EnergyParams& params)
+    : table_(std::move(table)),
+      actions_(std::move(actions)),
+      machine_(std::move(machine)),
+      params_(params) {
+  for (const char* event : {"clock_overhead", "idle_clock", "leak_sram", "leak_logic"}) {
+    fixed_price(event);
+  }
+  for (const auto& [action, count] : peak_cycle(machine_, params_)) {
+    for (const ActionRow* row : rows_of(action, "the busiest cycle")) {
+      const std::size_t event = index_of(*row, "the busiest cycle");
+      if (row->component == Component::fabric) continue;
+      add(unit_peak_pj_, table_.rows()[event].price(params_.node), count * row->events(params_));
+    }
+  }
+}
+
+std::vector<const ActionRow*> EnergyModel::rows_of(const std::string& action,
+                                                   const std::string& counter) const {
+  std::vector<const ActionRow*> rows = actions_.find(machine_, action);
+  if (rows.empty()) {
+    throw RequestError(fmt::format(
+        "counter '{}' costs the energy action '{}', which has no row for machine '{}' in {}; did "
+        "you mean '{}'?",
+        counter, action, machine_, actions_.name(), actions_.nearest_action(machine_, action)));
+  }
+  return rows;
+}
+
+std::size_t EnergyModel::index_of(const ActionRow& row, const std::string& counter) const {
+  const EnergyRow* event = table_.find(row.event);
+  if (event == nullptr) {
+    throw RequestError(
+        fmt::format("counter '{}' costs the energy action '{}', whose event '{}' has no row in {}",
+                    counter, row.action, row.event, table_.name()));
+  }
+  return static_cast<std::size_t>(event - table_.rows().data());
+}
+
+const EnergyRange& EnergyModel::fixed_price(const char* event) const {
+  const EnergyRow* row = table_.find(event);
+  if (row == nullptr) {
+    throw RequestError(fmt::format("the energy event '{}', which every run needs, has no row in {}",
+                                   event, table_.name()));
+  }
+  return row->price(params_.node);
+}
+
+EnergyResult EnergyModel::price(const std::vector<StatEntry>& statistics,
+                                const EnergyInput& input) const {
+  EnergyResult result;
+  result.seconds =
+      input.clock_ghz > 0 ? static_cast<double>(input.cycles) / input.clock_ghz * 1e-9 : 0;
+  result.calibration = params_.calibration;
+  Counts counts(table_.rows().size());
+  for (const StatEntry& entry : statistics) {
+    if (entry.action.empty()) continue;
+    const Component component = rows_of(entry.action, counter_name(entry)).front()->component;
+    result.items.push_back(
+        {entry.path, entry.name, entry.action, component, item_joules(entry, counts)});
+  }
+  price_events(counts, result);
+  price_overheads(input, result);
+  for (const EnergyRange& component : result.components) add(result.total, component);
+  add_spreads(counts, result);
+  return result;
+}
+
+EnergyRange EnergyModel::item_joules(const StatEntry& entry, Counts& counts) const {
+  EnergyRange joules;
+  for (const ActionRow* row : rows_of(entry.action, counter_name(entry))) {
+    const std::size_t event = index_of(*row, counter_name(entry));
+    const double count = static_cast<double>(entry.value) * row->events(params_);
+    counts[event].at(static_cast<std::size_t>(row->component)) += count;
+    const bool on_chip = row->component != Component::off_chip;
+    add(joules, table_.rows()[event].price(params_.node),
+        count * (on_chip ? params_.vdd_squared * params_.calibration : 1) * kJoulesPerPicojoule);
+  }
+  return joules;
+}
+
+void EnergyModel::price_events(const Counts& counts, EnergyResult& result) const {
+  // off-chip energy takes part in neither voltage nor calibration
+  for (std::size_t c = 0; c < kComponents; ++c) {
+    const bool on_chip = static_cast<Component>(c) != Component::off_chip;
+    const double scale = on_chip ? params_.vdd_squared * params_.calibration : 1;
+    for (std::size_t event = 0; event < counts.size(); ++event) {
+      add(result.components.at(c), table_.rows()[event].price(params_.node),
+          counts[event].at(c) * scale * kJoulesPerPicojoule);
+    }
+  }
+}
+
+void EnergyModel::price_overheads(const EnergyInput& input, EnergyResult& result) const {
+  const EnergyRange& overhead = fixed_price("clock_overhead");
+  const EnergyRange& idle = fixed_price("idle_clock");
+  const EnergyRange leak_sram = leak_watts("leak_sram");
+  const EnergyRange leak_logic = leak_watts("leak_logic");
+  const double share = static_cast<double>(input.units) / params_.chip_units;
+  for (const Corner corner : kCorners) {
+    double actions = 0;
+    for (std::size_t c = 0; c < static_cast<std::size_t>(Component::clock); ++c) {
+      actions += result.components.at(c).at(corner);
+    }
+    const auto part = [&](Component component) -> double& {
+      return result.components.at(static_cast<std::size_t>(component)).at(corner);
+    };
+    part(Component::clock) = overhead.at(corner) * actions;
+    part(Component::idle_clock) =
+        idle.at(corner) * overhead.at(corner) * static_cast<double>(input.idle_cycles) *
+        unit_peak_pj_.at(corner) * params_.vdd_squared * params_.calibration * kJoulesPerPicojoule;
+    part(Component::leakage) =
+        (leak_sram.at(corner) + leak_logic.at(corner)) * share * result.seconds;
+  }
+  add_spread(result, "clock_overhead", result.of(Component::clock).nominal);
+  add_spread(result, "leak_sram", leak_sram.nominal * share * result.seconds);
+  add_spread(result, "leak_logic", leak_logic.nominal * share * result.seconds);
+}
+
+EnergyRange EnergyModel::leak_watts(const char* event) const {
+  const double size = event == std::string("leak_sram") ? params_.sram_mb : params_.area_mm2;
+  EnergyRange watts;
+  add(watts, fixed_price(event), size * params_.calibration * kWattsPerMilliwatt);
+  return watts;
+}
+
+void EnergyModel::add_spreads(const Counts& counts, EnergyResult& result) const {
+  const double with_clock = 1 + fixed_price("clock_overhead").nominal;
+  for (std::size_t event = 0; event < counts.size(); ++event) {
+    const EnergyRow& row = table_.rows()[event];
+    for (std::size_t c = 0; c < kComponents; ++c) {
+      const bool on_chip = static_cast<Component>(c) != Component::off_chip;
+      const double scale = on_chip ? params_.vdd_squared * params_.calibration * with_clock : 1;
+      add_spread(
+          result, estimate_of(row.event),
+          counts[event].at(c) * row.price(params_.node).nominal * scale * kJoulesPerPicojoule);
+    }
+  }
+}
+
+void EnergyModel::add_spread(EnergyResult& result, const std::string& event, double joules) const {
+  if (joules == 0) return;
+  const auto same = std::find_if(result.spreads.begin(), result.spreads.end(),
+                                 [&](const EnergySpread& each) { return each.event == event; });
+  if (same != result.spreads.end()) {
+    same->joules += joules;
+    return;
+  }
+  const EnergyRow* row = table_.find(event);
+  const EnergyRange range = row == nullptr ? EnergyRange{1, 1, 1} : row->price(params_.node);
+  if (range.low <= 0) {
+    throw RequestError(fmt::format(
+        "{}: the low price of event '{}' is {}, so its range has no ratio; it must be above 0",
+        table_.name(), event, range.low));
+  }
+  result.spreads.push_back({event, joules, std::log(range.high / range.low) / 2});
+}
+
+}  // namespace lacuna

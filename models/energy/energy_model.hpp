@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/energy/action_table.hpp"
+#include "models/energy/energy_params.hpp"
+#include "models/energy/energy_table.hpp"
+#include "sim/base/cycle.hpp"
+#include "sim/base/statistics.hpp"
+
+namespace lacuna {
+
+/// What pricing needs to know of a run beside its counters.
+struct EnergyInput {
+  Cycle cycles = 0;
+  double clock_ghz = 0;
+  std::uint64_t units = 0;        // tiles or cores simulated; they leak, the others do not
+  std::uint64_t idle_cycles = 0;  // see idle_unit_cycles(); gated cycles included
+};
+
+/// Unit-cycles in which a datapath did nothing, whatever the reason, of a cycle stack: idle,
+/// stall, sync, imbalance, and on an IPU exchange, during which a tile does not compute.
+std::uint64_t idle_unit_cycles(const std::string& machine, const std::vector<StackPart>& stack);
+
+/// What one counter cost, without its share of the clock.
+struct EnergyItem {
+  std::string path;  // of the statistic
+  std::string name;
+  std::string action;
+  Component component;
+  EnergyRange joules;
+};
+
+/// A part of the nominal energy that hangs on one estimate, and how wide that estimate is.
+struct EnergySpread {
+  std::string event;
+  double joules = 0;
+  double half_log = 0;  // ln(high / low) / 2
+};
+
+/// The energy of one operation or, added up, of several. Joules, calibration included.
+struct EnergyResult {
+  std::array<EnergyRange, kComponents> components{};  // by Component
+  EnergyRange total;                                  // their sum
+  double seconds = 0;
+  double calibration = 1;
+  std::vector<EnergyItem> items;      // per priced counter
+  std::vector<EnergySpread> spreads;  // for the factor
+
+  const EnergyRange& of(Component component) const {
+    return components.at(static_cast<std::size_t>(component));
+  }
+
+  /// Mean power in watts; 0 of a run that took no time.
+  double power_w(Corner corner) const;
+
+  /// The usual spread of the nominal total: it is good to times or divided by this, reading
+  /// each price's low and high as one standard deviation of independent factors.
+  double uncertainty_factor() const;
+
+  /// This result, `times` over.
+  EnergyResult repeated(double times) const;
+
+  /// Adds another operation on the same chip.
+  EnergyResult& operator+=(const EnergyResult& other);
+};
+
+/// Actions and their number in the busiest cycle of a unit, which the published peak power
+/// is compared with.
+using PeakCycle = std::vector<std::pair<std::string, double>>;
+PeakCycle peak_cycle(const std::string& machine, const EnergyParams& params);
+
+/// Prices the counters of finished runs on one chip. A pure function of counters, tables and
+/// chip parameters: nothing is simulated, and equal counters give equal joules.
+class EnergyModel {
+ public:
+  /// `machine` is "ipu" or "wse". RequestError if the tables lack what every run needs.
+  EnergyModel(EnergyTable table, ActionTable actions, std::string machine,
+              const EnergyParams& params);
+
+  /// RequestError, naming counter and action, if a counter cannot be priced.
+  EnergyResult price(const std::vector<StatEntry>& statistics, const EnergyInput& input) const;
+
+  /// Picojoules of a unit's busiest cycle before clock and voltage; idle clocking costs a share
+  /// of it. Words on a wafer's links are not part of it.
+  const EnergyRange& unit_peak_pj() const { return unit_peak_pj_; }
+
+ private:
+  /// Events by row of the table and component.
+  using Counts = std::vector<std::array<double, kComponents>>;
+
+  std::size_t index_of(const ActionRow& row, const std::string& counter) const;
+  std::vector<const ActionRow*> rows_of(const std::string& action,
+                                        const std::string& counter) const;
+  const EnergyRange& fixed_price(const char* event) const;
+  EnergyRange item_joules(const StatEntry& entry, Counts& counts) const;
+  void price_events(const Counts& counts, EnergyResult& result) const;
+  void price_overheads(const EnergyInput& input, EnergyResult& result) const;
+  void add_spreads(const Counts& counts, EnergyResult& result) const;
+  void add_spread(EnergyResult& result, const std::string& event, double joules) const;
+  EnergyRange leak_watts(const char* event) const;
+
+  EnergyTable table_;
+  ActionTable actions_;
+  std::string machine_;
+  EnergyParams params_;
+  EnergyRange unit_peak_pj_;
+};
+
+}  // namespace lacuna

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+// a sweep forks, so the reader may not start a thread
+#define CSV_IO_NO_THREAD
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wstringop-truncation"  // the reader cuts long file names
+#endif
+#include <libfccp/csv.h>
+
+#include "models/energy/action_table.hpp"
+#include "models/energy/energy_table.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+
+namespace lacuna {
+
+namespace {
+
+template <unsigned columns>
+using Reader = io::CSVReader<columns, io::trim_chars<' ', '\t'>, io::double_quote_escape<',', '"'>>;
+
+/// Where a cell stands, for messages.
+struct Cell {
+  const std::string& path;
+  unsigned line;
+  const char* column;
+};
+
+[[noreturn]] void refuse(const Cell& cell, const std::string& text) {
+  throw RequestError(
+      fmt::format("{}:{}: column '{}': {}", cell.path, cell.line, cell.column, text));
+}
+
+bool read_number(std::string_view text, double& value) {
+  const char* const end = text.data() + text.size();
+  const auto [read_to, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && read_to == end && std::isfinite(value);
+}
+
+double number(const Cell& cell, const std::string& text) {
+  double value = 0;
+  if (!read_number(text, value) || value < 0) {
+    refuse(cell, fmt::format("'{}' is not a number of at least 0", text));
+  }
+  return value;
+}
+
+EnergyRange price(const Cell& cell, const std::string& low, const std::string& nominal,
+                  const std::string& high) {
+  const EnergyRange range{number(cell, low), number(cell, nominal), number(cell, high)};
+  if (range.low > range.nominal || range.nominal > range.high) {
+    refuse(cell, fmt::format("low {}, nominal {}, high {} are not in rising order", range.low,
+                             range.nominal, range.high));
+  }
+  return range;
+}
+
+const std::string& one_of(const Cell& cell, const std::string& text,
+                          const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (text == word) return text;
+  }
+  refuse(cell, fmt::format("'{}' is none of {}; did you mean '{}'?", text, fmt::join(words, ", "),
+                           nearest(text, words)));
+}
+
+Component component(const Cell& cell, const std::string& text) {
+  std::vector<std::string> words;
+  for (unsigned i = 0; i < kComponents; ++i) {
+    words.emplace_back(component_name(static_cast<Component>(i)));
+    if (text == words.back()) return static_cast<Component>(i);
+  }
+  one_of(cell, text, words);
+  return Component::mac;
+}
+
+/// Reads "32" or "32*exchange_distance_mm".
+void multiplicity(const Cell& cell, const std::string& text, ActionRow& row) {
+  const std::size_t star = text.find('*');
+  row.multiplicity = number(cell, text.substr(0, star));
+  row.times_distance = star != std::string::npos;
+  if (row.times_distance) {
+    one_of(cell, text.substr(star + 1), {"exchange_distance_mm", "core_pitch_mm"});
+  }
+}
+
+std::vector<EnergyRow> read_prices(const std::string& path) {
+  Reader<14> reader(path);
+  reader.read_header(io::ignore_no_column, "event", "unit", "class", "n16_low", "n16_nominal",
+                     "n16_high", "n7_low", "n7_nominal", "n7_high", "n5_low", "n5_nominal",
+                     "n5_high", "mark", "source");
+  std::vector<EnergyRow> rows;
+  std::set<std::string> seen;
+  EnergyRow row;
+  std::array<std::string, 9> cells;
+  auto& [a, b, c, d, e, f, g, h, i] = cells;
+  while (reader.read_row(row.event, row.unit, row.scaling, a, b, c, d, e, f, g, h, i, row.mark,
+                         row.source)) {
+    const unsigned line = reader.get_file_line();
+    if (row.event.empty()) refuse({path, line, "event"}, "is empty");
+    if (!seen.insert(row.event).second) {
+      refuse({path, line, "event"}, fmt::format("'{}' is given twice", row.event));
+    }
+    one_of({path, line, "class"}, row.scaling, {"logic", "sram", "wire", "leak", "none"});
+    row.nodes = {price({path, line, "n16"}, a, b, c), price({path, line, "n7"}, d, e, f),
+                 price({path, line, "n5"}, g, h, i)};
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<ActionRow> read_actions(const std::string& path) {
+  Reader<6> reader(path);
+  reader.read_header(io::ignore_no_column, "machine", "action", "component", "counts", "event",
+                     "multiplicity");
+  std::vector<ActionRow> rows;
+  ActionRow row{};
+  std::string part;
+  std::string times;
+  while (reader.read_row(row.machine, row.action, part, row.counts, row.event, times)) {
+    const unsigned line = reader.get_file_line();
+    one_of({path, line, "machine"}, row.machine, {"any", "ipu", "wse"});
+    row.component = component({path, line, "component"}, part);
+    multiplicity({path, line, "multiplicity"}, times, row);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// The reader's own complaints (missing column, too few cells, no such file) as ours.
+template <class Read>
+auto checked(Read read, const std::string& path) {
+  try {
+    return read(path);
+  } catch (const io::error::base& error) {
+    throw RequestError(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+}  // namespace
+
+EnergyTable EnergyTable::read(const std::string& path) {
+  return EnergyTable(path, checked(read_prices, path));
+}
+
+ActionTable ActionTable::read(const std::string& path) {
+  return ActionTable(path, checked(read_actions, path));
+}
+
+}  // namespace lacuna

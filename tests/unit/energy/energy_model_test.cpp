@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/energy/energy_model.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "sim/base/error.hpp"
+#include "tests/support/energy/chips.hpp"
+
+namespace lacuna {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+/// Watts of a component at peak activity, nominal.
+double watts(const EnergyResult& result, Component component) {
+  return result.of(component).nominal / result.seconds;
+}
+
+struct PeakPower {
+  test::Chip chip;
+  double mac, sram, issue, fabric, clock, leak, nominal, low, high, factor;
+};
+
+TEST(EnergyModel, GivesTheTableOfPeakPowerOfSevenChips) {
+  // mac, sram, issue, fabric, clock, leakage, nominal, low, high in watts; spread
+  const std::vector<PeakPower> table{
+      {test::gc200(), 89.9, 39.9, 12.9, 0, 17.1, 21.8, 181.6, 85.1, 384.4, 1.49},
+      {test::gc2(), 82.9, 67.7, 23.3, 0, 20.9, 10.1, 204.9, 87.6, 394.5, 1.58},
+      {test::bow(), 116.7, 51.9, 16.7, 0, 22.2, 21.8, 229.3, 109.1, 475.3, 1.50},
+      {test::c600(), 101.7, 45.2, 14.6, 0, 19.4, 21.8, 202.7, 95.7, 424.6, 1.49},
+      {test::wse2(), 1870, 15558, 1870, 1772, 2528, 1093, 24692, 5480, 53400, 2.43},
+      {test::wse1(), 1391, 10636, 1391, 1410, 1779, 570, 17179, 3950, 37167, 2.39},
+      {test::wse3(), 2851, 13508, 1426, 1446, 2308, 1452, 22992, 5630, 49119, 2.29}};
+  for (const PeakPower& row : table) {
+    SCOPED_TRACE(row.chip.name);
+    const EnergyResult result = test::at_peak(row.chip);
+    const auto expect = [](double found, double published) {
+      EXPECT_NEAR(found, published, published * 0.005);
+    };
+    expect(watts(result, Component::mac), row.mac);
+    expect(watts(result, Component::sram), row.sram);
+    expect(watts(result, Component::issue), row.issue);
+    expect(watts(result, Component::fabric), row.fabric);
+    expect(watts(result, Component::clock), row.clock);
+    expect(watts(result, Component::leakage), row.leak);
+    expect(result.power_w(Corner::nominal), row.nominal);
+    expect(result.power_w(Corner::low), row.low);
+    expect(result.power_w(Corner::high), row.high);
+    EXPECT_NEAR(result.uncertainty_factor(), row.factor, 0.01);
+  }
+}
+
+TEST(EnergyModel, TheBusiestCycleOfATileOrCoreCostsWhatTheDatasheetSays) {
+  // tile: 64*0.72 + (2*64*0.10 + 64*0.12) + 5 + 64*0.10/4 = 46.08 + 20.48 + 5 + 1.6
+  EXPECT_NEAR(test::model_of(test::gc200()).unit_peak_pj().nominal, 73.16, 1e-9);
+  // core, without its two hops: 4*0.5 + (2*64*0.08 + 64*0.10) + 2 = 2 + 16.64 + 2
+  EXPECT_NEAR(test::model_of(test::wse2()).unit_peak_pj().nominal, 20.64, 1e-9);
+}
+
+/// One core of a WSE-2: 1,000 weights for 64 tokens, 90 % of the weights zero, in which a kept
+/// weight takes 16 cycles of four lanes.
+struct CoreRun {
+  Cycle cycles;
+  std::uint64_t macs, zero_tests, index_decodes, idle_cycles;
+};
+
+constexpr CoreRun kZerosMultiplied{16000, 64000, 0, 0, 0};
+constexpr CoreRun kGated{16000, 6400, 1000, 0, 14400};
+constexpr CoreRun kSkipped{1600, 6400, 1000, 100, 0};
+
+test::Chip one_core() {
+  test::Chip core = test::wse2();
+  core.params.chip_units = 1;
+  core.params.sram_mb = 0.049152;
+  core.params.area_mm2 = 0.03876;
+  return core;
+}
+
+EnergyResult priced(const CoreRun& run, const EnergyTable& prices) {
+  const test::Chip core = one_core();
+  const std::uint64_t busy = run.macs / 4;
+  const std::vector<StatEntry> counters{
+      test::counted("mac_actual", "mac_fp16_acc16", run.macs),
+      test::counted("sram_reads", "sram_read", 2 * busy),
+      test::counted("sram_writes", "sram_write", busy),
+      test::counted("issues", "issue", run.cycles),
+      test::counted("zero_tests", "zero_test", run.zero_tests),
+      test::counted("index_decodes", "index_decode", run.index_decodes)};
+  EnergyInput input;
+  input.cycles = run.cycles;
+  input.clock_ghz = core.clock_ghz;
+  input.units = 1;
+  input.idle_cycles = run.idle_cycles;
+  return EnergyModel(prices, test::shipped_actions(), "wse", core.params).price(counters, input);
+}
+
+EnergyResult priced(const CoreRun& run) { return priced(run, test::shipped_prices()); }
+
+double picojoules(const EnergyResult& result, Component component) {
+  return result.of(component).nominal * 1e12;
+}
+
+TEST(EnergyModel, PricesZerosMultipliedGatedAndSkippedAsWorkedByHand) {
+  const EnergyResult multiplied = priced(kZerosMultiplied);
+  EXPECT_NEAR(picojoules(multiplied, Component::mac), 32000, 0.1);      // 64,000 * 0.5
+  EXPECT_NEAR(picojoules(multiplied, Component::sram), 266240, 0.1);    // 16,000 * 16.64
+  EXPECT_NEAR(picojoules(multiplied, Component::issue), 32000, 0.1);    // 16,000 * 2
+  EXPECT_NEAR(picojoules(multiplied, Component::clock), 39628.8, 0.1);  // 12 % of 330,240
+  // 1.07292 mW for 16,000 cycles of 1.1 GHz
+  EXPECT_NEAR(picojoules(multiplied, Component::leakage), 15606.1, 0.1);
+  EXPECT_NEAR(multiplied.total.nominal * 1e12, 385474.9, 0.1);
+
+  const EnergyResult gated = priced(kGated);
+  EXPECT_NEAR(picojoules(gated, Component::metadata), 15, 0.1);  // 1,000 * 0.015
+  EXPECT_NEAR(picojoules(gated, Component::clock), 7420.7, 0.1);
+  // 0.3 * 0.12 * 14,400 * 20.64
+  EXPECT_NEAR(picojoules(gated, Component::idle_clock), 10699.8, 0.1);
+  EXPECT_NEAR(gated.total.nominal * 1e12, 95565.6, 0.1);
+
+  const EnergyResult skipped = priced(kSkipped);
+  EXPECT_NEAR(picojoules(skipped, Component::metadata), 17, 0.1);  // and 100 * 0.02
+  EXPECT_NEAR(picojoules(skipped, Component::leakage), 1560.6, 0.1);
+  EXPECT_NEAR(skipped.total.nominal * 1e12, 38566.5, 0.1);
+}
+
+TEST(EnergyModel, AbsoluteEnergyRangesTenfoldBetweenTheCorners) {
+  const EnergyResult multiplied = priced(kZerosMultiplied);
+  EXPECT_NEAR(multiplied.total.low * 1e6, 0.078, 0.0005);  // microjoules
+  EXPECT_NEAR(multiplied.total.high * 1e6, 0.74, 0.005);
+}
+
+TEST(EnergyModel, ComponentsSumToEveryTotal) {
+  for (const EnergyResult& result : {priced(kGated), test::at_peak(test::bow())}) {
+    for (const Corner corner : kCorners) {
+      double sum = 0;
+      for (const EnergyRange& component : result.components) sum += component.at(corner);
+      EXPECT_NEAR(sum, result.total.at(corner), result.total.at(corner) * 1e-12);
+    }
+  }
+}
+
+TEST(EnergyModel, TwoRunsAddAndRepeatsMultiply) {
+  EnergyResult sum = priced(kGated);
+  sum += priced(kSkipped);
+  EXPECT_NEAR(sum.total.nominal * 1e12, 95565.6 + 38566.5, 0.2);
+  EXPECT_NEAR(sum.seconds, 17600 / 1.1e9, 1e-15);
+  EXPECT_EQ(sum.items.size(), 6U);
+
+  const EnergyResult thrice = priced(kSkipped).repeated(3);
+  EXPECT_NEAR(thrice.total.high, 3 * priced(kSkipped).total.high, 1e-18);
+  EXPECT_NEAR(thrice.power_w(Corner::nominal), priced(kSkipped).power_w(Corner::nominal), 1e-12);
+  EXPECT_NEAR(thrice.uncertainty_factor(), priced(kSkipped).uncertainty_factor(), 1e-12);
+}
+
+EnergyResult on_gc200(double calibration, std::uint64_t macs, std::uint64_t link_bits) {
+  test::Chip chip = test::gc200();
+  chip.params.calibration = calibration;
+  EnergyInput input;
+  input.cycles = 1000;
+  input.clock_ghz = chip.clock_ghz;
+  input.units = 1472;
+  return test::model_of(chip).price({test::counted("amp_macs", "amp_mac_fp16", macs),
+                                     test::counted("link_bits", "link_bit", link_bits)},
+                                    input);
+}
+
+TEST(EnergyModel, CalibrationScalesTheChipAndLeavesRatiosAndLinksAlone) {
+  EXPECT_DOUBLE_EQ(on_gc200(2, 1000000, 0).total.nominal,
+                   2 * on_gc200(1, 1000000, 0).total.nominal);
+  EXPECT_DOUBLE_EQ(on_gc200(2, 1000000, 0).total.high / on_gc200(2, 500000, 0).total.high,
+                   on_gc200(1, 1000000, 0).total.high / on_gc200(1, 500000, 0).total.high);
+  // 1,000 bits at 6 pJ, with neither clock nor calibration
+  EXPECT_DOUBLE_EQ(on_gc200(2, 0, 1000).of(Component::off_chip).nominal, 6e-9);
+}
+
+TEST(EnergyModel, TwiceTheClockLeaksHalfAsMuchForTheSameWork) {
+  test::Chip fast = test::gc200();
+  fast.clock_ghz *= 2;
+  const EnergyResult once = test::at_peak(test::gc200());
+  const EnergyResult twice = test::at_peak(fast);
+  EXPECT_DOUBLE_EQ(twice.of(Component::mac).nominal, once.of(Component::mac).nominal);
+  EXPECT_DOUBLE_EQ(twice.of(Component::clock).high, once.of(Component::clock).high);
+  EXPECT_DOUBLE_EQ(twice.of(Component::leakage).low, once.of(Component::leakage).low / 2);
+  EXPECT_DOUBLE_EQ(twice.seconds, once.seconds / 2);
+}
+
+TEST(EnergyModel, SupplyVoltageScalesActionsButNotLeakage) {
+  test::Chip lower = test::gc200();
+  lower.params.vdd_squared = 0.5;
+  EXPECT_DOUBLE_EQ(watts(test::at_peak(lower), Component::sram),
+                   watts(test::at_peak(test::gc200()), Component::sram) / 2);
+  EXPECT_DOUBLE_EQ(watts(test::at_peak(lower), Component::leakage),
+                   watts(test::at_peak(test::gc200()), Component::leakage));
+}
+
+TEST(EnergyModel, AnIdleChipLeaksAndClocksAndDoesNothingElse) {
+  EnergyInput input;
+  input.cycles = 1325;  // 1 microsecond
+  input.clock_ghz = 1.325;
+  input.units = 1472;
+  input.idle_cycles = 1325 * 1472;
+  const EnergyResult result = test::model_of(test::gc200()).price({}, input);
+  // 940.6 MB * 10 mW + 823 mm2 * 15 mW = 21.751 W for 1 us
+  EXPECT_NEAR(result.of(Component::leakage).nominal, 21.751e-6, 1e-12);
+  // 0.3 * 0.12 * 1,950,400 * 73.16 pJ
+  EXPECT_NEAR(result.of(Component::idle_clock).nominal, 5.1369e-6, 1e-10);
+  EXPECT_DOUBLE_EQ(result.total.nominal, result.of(Component::leakage).nominal +
+                                             result.of(Component::idle_clock).nominal);
+}
+
+TEST(EnergyModel, APieceOfAWaferLeaksLikeThePiece) {
+  EnergyInput input;
+  input.cycles = 1100000;  // 1 ms
+  input.clock_ghz = 1.1;
+  input.units = 64 * 64;
+  // (40,000 MB * 10 mW + 46,225 mm2 * 15 mW) * 4,096 / 850,000 for 1 ms
+  EXPECT_NEAR(test::model_of(test::wse2()).price({}, input).total.nominal, 5.26878e-3, 1e-8);
+}
+
+TEST(EnergyModel, ATileIdlesInAnExchangeAndACoreDoesNot) {
+  const std::vector<StackPart> stack{
+      {Layer::compute, "fmac", 1},       {Layer::exchange, "send", 10},
+      {Layer::sync, "barrier", 100},     {Layer::stall, "bank", 1000},
+      {Layer::imbalance, "wait", 10000}, {Layer::idle, "done", 100000}};
+  EXPECT_EQ(idle_unit_cycles("ipu", stack), 111110U);
+  EXPECT_EQ(idle_unit_cycles("wse", stack), 111100U);
+}
+
+TEST(EnergyModel, AWordAcrossTheExchangeOfAGc200CostsFortyPicojoules) {
+  EnergyInput input;
+  input.clock_ghz = 1.325;
+  const EnergyResult result = test::model_of(test::gc200())
+                                  .price({test::counted("exch_sent", "exch_send", 1),
+                                          test::counted("exch_received", "exch_recv", 1),
+                                          test::counted("exch_word_distance", "exch_wire", 1)},
+                                         input);
+  // wires 32*0.06*17.2, read 32*0.10, write 32*0.12
+  EXPECT_NEAR(result.of(Component::fabric).nominal * 1e12, 33.024 + 3.2 + 3.84, 1e-9);
+  EXPECT_NEAR(result.of(Component::fabric).low * 1e12, 8.4, 0.05);
+  EXPECT_NEAR(result.of(Component::fabric).high * 1e12, 93, 0.5);
+}
+
+TEST(EnergyModel, RefusesACounterWhoseActionHasNoRow) {
+  EXPECT_THAT([] { test::model_of(test::gc200()).price({test::counted("hops", "hop", 0)}, {}); },
+              ThrowsMessage<RequestError>(
+                  AllOf(HasSubstr("counter 'unit.hops'"), HasSubstr("'hop'"), HasSubstr("'ipu'"))));
+}
+
+TEST(EnergyModel, RefusesAnActionWhoseEventHasNoPrice) {
+  std::vector<EnergyRow> rows = test::shipped_prices().rows();
+  rows.erase(std::remove_if(rows.begin(), rows.end(),
+                            [](const EnergyRow& row) { return row.event == "link_serdes"; }),
+             rows.end());
+  const EnergyModel model(EnergyTable("cut.csv", rows), test::shipped_actions(), "ipu",
+                          test::gc200().params);
+  EXPECT_THAT([&] { model.price({test::counted("link_bits", "link_bit", 1)}, {}); },
+              ThrowsMessage<RequestError>(AllOf(HasSubstr("counter 'unit.link_bits'"),
+                                                HasSubstr("'link_bit'"), HasSubstr("'link_serdes'"),
+                                                HasSubstr("cut.csv"))));
+}
+
+TEST(EnergyModel, CountersWithoutAnActionCostNothing) {
+  EXPECT_EQ(
+      test::model_of(test::gc200()).price({test::counted("mac_zero", "", 1000)}, {}).total.high, 0);
+}
+
+}  // namespace
+}  // namespace lacuna
