@@ -19,7 +19,7 @@ namespace lacuna {
 /// result holds, and nothing here may change its cycles or counters, except `jitter`.
 struct Execution {
   Engine engine = Engine::event;
-  bool values = false;      // carry numbers and check the product
+  bool values = false;  // carry numbers and check the product
   bool event_log = false;
   std::uint64_t shuffle = 0;  // step the blocks of a cycle in an order drawn from this; 0: in order
   Cycle jitter = 0;           // delay tokens by up to this many cycles (a test of robustness)
@@ -44,8 +44,7 @@ class Machine {
   virtual const EnergyParams& energy() const = 0;
 
   /// Sets one parameter; ParameterError if it cannot be.
-  virtual void set(const std::string& path, const std::string& text,
-                   const std::string& origin) = 0;
+  virtual void set(const std::string& path, const std::string& text, const std::string& origin) = 0;
 
   /// Checks relations between parameters; ParameterError names the first that does not hold.
   virtual void check() const = 0;
@@ -53,7 +52,8 @@ class Machine {
   /// What `auto` means here.
   virtual Mode default_mode() const = 0;
 
-  /// A short description of what is simulated, such as "1472 tiles" or "64 x 64 of 750 x 994 cores".
+  /// A short description of what is simulated, such as "1472 tiles" or "64 x 64 of 750 x 994
+  /// cores".
   virtual std::string extent() const = 0;
 
   /// Runs `op`, whose weights keep the elements of `mask` (null: dense). Throws

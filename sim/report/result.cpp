@@ -5,10 +5,14 @@ namespace lacuna {
 
 const char* status_name(Status status) {
   switch (status) {
-    case Status::ok: return "ok";
-    case Status::out_of_memory: return "out_of_memory";
-    case Status::unsupported: return "unsupported";
-    case Status::failed: return "failed";
+    case Status::ok:
+      return "ok";
+    case Status::out_of_memory:
+      return "out_of_memory";
+    case Status::unsupported:
+      return "unsupported";
+    case Status::failed:
+      return "failed";
   }
   return "?";
 }

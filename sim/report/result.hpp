@@ -37,8 +37,8 @@ struct OpResult {
   Status status = Status::ok;
   std::string reason;  // if the status is not ok
 
-  Cycle cycles = 0;       // from the start to the last result
-  double clock_ghz = 0;   // to turn cycles into seconds
+  Cycle cycles = 0;         // from the start to the last result
+  double clock_ghz = 0;     // to turn cycles into seconds
   std::uint64_t units = 0;  // tiles or cores simulated: the cycle stack sums to units * cycles
   bool exact = true;
   std::vector<std::string> approximations;  // why not

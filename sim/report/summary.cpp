@@ -65,7 +65,7 @@ const std::vector<std::string>& summary_columns() {
 }
 
 std::vector<std::string> summary_cells(const SummaryRow& row) {
-  const auto energy = [&](double EnergyRange::*corner) {
+  const auto energy = [&](double JouleRange::*corner) {
     return row.energy_j ? fmt::format("{}", (*row.energy_j).*corner) : std::string();
   };
   std::vector<std::string> cells = {fmt::format("{}", row.run),
@@ -98,9 +98,9 @@ std::vector<std::string> summary_cells(const SummaryRow& row) {
                                     cell(row.sram_gbps),
                                     cell(row.fabric_gbps),
                                     cell(row.io_gbps),
-                                    energy(&EnergyRange::nominal),
-                                    energy(&EnergyRange::low),
-                                    energy(&EnergyRange::high),
+                                    energy(&JouleRange::nominal),
+                                    energy(&JouleRange::low),
+                                    energy(&JouleRange::high),
                                     cell(row.power_w),
                                     cell(row.pj_per_useful_flop),
                                     status_name(row.status),

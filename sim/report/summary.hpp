@@ -12,7 +12,7 @@
 namespace lacuna {
 
 /// A joule figure at the three corners of the energy table.
-struct EnergyRange {
+struct JouleRange {
   double low = 0;
   double nominal = 0;
   double high = 0;
@@ -51,7 +51,7 @@ struct SummaryRow {
   std::optional<double> sram_gbps;  // 10^9 bytes per second
   std::optional<double> fabric_gbps;
   std::optional<double> io_gbps;
-  std::optional<EnergyRange> energy_j;
+  std::optional<JouleRange> energy_j;
   std::optional<double> power_w;
   std::optional<double> pj_per_useful_flop;
   Status status = Status::ok;
@@ -82,7 +82,7 @@ struct ParameterValue {
 /// A part of the energy of an operation, such as "sram"; they add up to the total.
 struct EnergyPart {
   std::string component;
-  EnergyRange joules;
+  JouleRange joules;
 };
 
 /// One operation of a run: its row and what stands behind it, for all its executions together.

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lacuna {
+
+/// The folder of the machine presets: $LACUNA_CONFIG if it is set, else the nearest
+/// share/lacuna/config (installed) or sim/config (source tree) at or above the folder of the
+/// running binary. RequestError if there is none.
+std::filesystem::path config_folder();
+
+/// The presets in it, by name, sorted.
+std::vector<std::string> preset_names();
+
+/// The whole of a text file of at most `limit` bytes; RequestError says why it cannot be read.
+std::string read_text(const std::filesystem::path& path, std::size_t limit);
+
+}  // namespace lacuna
