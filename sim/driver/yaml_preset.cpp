@@ -101,7 +101,7 @@ bool is_file_name(const std::string& text) {
 
 /// The file behind a name; `from` is the file that names it as its base, or empty.
 fs::path locate(const std::string& name, const fs::path& from, const std::string& origin) {
-  if (is_file_name(name)) return fs::path(name).is_absolute() ? name : from.parent_path() / name;
+  if (is_file_name(name)) return from.parent_path() / name;  // an absolute name stays what it is
   const std::vector<std::string> names = preset_names();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     const std::string meant = nearest(name, names, 2);
