@@ -21,16 +21,6 @@ std::vector<std::string> events_of(const std::vector<EnergyRow>& rows) {
 
 }  // namespace
 
-double& EnergyRange::at(Corner corner) {
-  if (corner == Corner::low) return low;
-  return corner == Corner::nominal ? nominal : high;
-}
-
-double EnergyRange::at(Corner corner) const {
-  if (corner == Corner::low) return low;
-  return corner == Corner::nominal ? nominal : high;
-}
-
 EnergyTable::EnergyTable(std::string name, std::vector<EnergyRow> rows)
     : name_(std::move(name)), rows_(std::move(rows)) {}
 

@@ -7,23 +7,9 @@
 #include <vector>
 
 #include "models/energy/energy_params.hpp"
+#include "sim/base/energy_range.hpp"
 
 namespace lacuna {
-
-/// Which estimate of every price is used; all prices of a sum are taken at the same corner.
-enum class Corner { low, nominal, high };
-
-constexpr std::array<Corner, 3> kCorners{Corner::low, Corner::nominal, Corner::high};
-
-/// One quantity at the three corners.
-struct EnergyRange {
-  double low = 0;
-  double nominal = 0;
-  double high = 0;
-
-  double& at(Corner corner);
-  double at(Corner corner) const;
-};
 
 /// What one elementary event costs, in the unit the row names.
 struct EnergyRow {

@@ -7,16 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/energy_range.hpp"
 #include "sim/report/result.hpp"
 
 namespace lacuna {
 
-/// A joule figure at the three corners of the energy table.
-struct JouleRange {
-  double low = 0;
-  double nominal = 0;
-  double high = 0;
-};
+/// Joules at the three corners of the energy table.
+using JouleRange = EnergyRange;
 
 /// One row of summary.csv: an operation of a run, or its TOTAL. What does not apply is empty.
 /// Counts and energy are those of all `repeat` executions together.
