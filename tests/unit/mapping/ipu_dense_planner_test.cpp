@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/ipu_dense_planner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+#include "sim/base/error.hpp"
+#include "workloads/mapping/ipu_conv_cost.hpp"
+
+namespace lacuna::ipu {
+namespace {
+
+constexpr Types kHalf{DType::fp16, DType::fp16};
+constexpr Types kSingle{DType::fp32, DType::fp32};
+
+// A row of a published regression table of the formulas, recomputed independently of this code.
+struct Row {
+  Types types;
+  std::uint64_t side;  // m = k
+  std::uint64_t n;
+  std::uint64_t field, out, in;
+  Cycle compute, inputs, weights, partials, reduce, total;
+};
+
+std::ostream& operator<<(std::ostream& out, const Row& row) {
+  return out << row.side << " squared, n = " << row.n;
+}
+
+class DensePlannerTable : public ::testing::TestWithParam<Row> {};
+
+TEST_P(DensePlannerTable, PlanAndEveryPhaseAreThoseOfTheTable) {
+  const Row& row = GetParam();
+  const DensePlan plan = plan_dense(Target{}, row.types, row.side, row.side, row.n);
+  EXPECT_EQ(plan.field_split, row.field);
+  EXPECT_EQ(plan.out_split, row.out);
+  EXPECT_EQ(plan.in_split, row.in);
+  EXPECT_EQ(plan.estimate.compute, row.compute);
+  EXPECT_EQ(plan.estimate.inputs, row.inputs);
+  EXPECT_EQ(plan.estimate.weights, row.weights);
+  EXPECT_EQ(plan.estimate.partials, row.partials);
+  EXPECT_EQ(plan.estimate.reduce, row.reduce);
+  EXPECT_EQ(plan.estimate.total(), row.total);
+  EXPECT_EQ(plan.steps(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Regression, DensePlannerTable,
+    ::testing::Values(Row{kHalf, 1024, 4, 1, 64, 22, 911, 48, 0, 32, 522, 1513},
+                      Row{kHalf, 1024, 16, 1, 64, 22, 1001, 189, 0, 128, 522, 1840},
+                      Row{kHalf, 1024, 64, 1, 64, 22, 1577, 756, 0, 512, 966, 3811},
+                      Row{kHalf, 1024, 256, 2, 64, 11, 4661, 3024, 384, 1024, 1374, 10467},
+                      Row{kHalf, 1024, 1024, 4, 32, 11, 15089, 5952, 1152, 4096, 4080, 30369},
+                      Row{kHalf, 1024, 2048, 9, 32, 5, 29854, 11486, 2959, 3648, 4458, 52405},
+                      Row{kHalf, 1024, 4096, 23, 16, 4, 59659, 10740, 7836, 5728, 7392, 91355},
+                      Row{kHalf, 1024, 8192, 23, 16, 4, 105739, 21420, 7836, 11424, 14472, 160891},
+                      Row{kHalf, 1024, 16384, 46, 8, 4, 210867, 19992, 16028, 22848, 28752, 298487},
+                      Row{kHalf, 4096, 4, 1, 64, 22, 12215, 189, 0, 128, 522, 13054},
+                      Row{kHalf, 4096, 16, 1, 86, 16, 13793, 1013, 0, 384, 528, 15718},
+                      Row{kHalf, 4096, 64, 1, 86, 16, 23009, 4049, 0, 1536, 1536, 30130},
+                      Row{kHalf, 4096, 256, 1, 64, 22, 59735, 12096, 0, 8192, 7182, 87205},
+                      Row{kHalf, 4096, 1024, 3, 32, 15, 228869, 23855, 12288, 21888, 19836, 306736},
+                      Row{kSingle, 4096, 4, 1, 64, 23, 34776, 363, 0, 256, 648, 36043},
+                      Row{kSingle, 4096, 16, 1, 64, 23, 35840, 1449, 0, 1024, 1104, 39417},
+                      Row{kSingle, 4096, 64, 1, 64, 23, 71472, 5796, 0, 4096, 3738, 85102},
+                      Row{kSingle, 4096, 256, 1, 64, 23, 218928, 23184, 0, 16384, 13770, 272266}));
+
+// Field 342 is 57 elements for each worker. First input group: 6 (37 + 4 * 54 - 7) = 1476, but at
+// least 1476 + 14; others 6 (38 + 216 - 7) + 14 = 1496. Weights 64 clocks.
+// 50 + 6 (7 + 3 * 17) + 13 + 17 (15 + 8 (19 + 70 + 1496)) + 11 + 8 (18 + 71 + 1490) = 228,869.
+TEST(ConvCost, VertexOfTheWorkedExampleTakes228869Clocks) {
+  EXPECT_EQ(conv_vertex_clocks(Target{}, kHalf, {342, 18, 8}), 228869U);
+}
+
+// 3 elements: workers 0, 1, 2 have one, the others none. First pass: 6 (31 + 1 - 7) = 150 against
+// 6 (20 + 1 - 7) + 14 = 98. 50 + 42 + 13 + 11 + (18 + 7 + 64 + 150) = 355.
+TEST(ConvCost, FewerElementsThanWorkersLeaveWorkersIdle) {
+  EXPECT_EQ(conv_vertex_clocks(Target{}, kHalf, {3, 1, 1}), 355U);
+}
+
+// FP32 partials halve the AMP width: two passes with 32 clocks of weights each.
+// 50 + 42 + 13 + 11 + (18 + 2 (7 + 32 + 6 (31 + 1 - 7) + 14)) = 540.
+TEST(ConvCost, SinglePrecisionPartialsNeedTwoPassesOfHalfTheWeights) {
+  EXPECT_EQ(conv_vertex_clocks(Target{}, {DType::fp16, DType::fp32}, {6, 1, 1}), 540U);
+}
+
+TEST(DensePlanner, ProductThatFitsNoPartitionIsCutIntoSerialSteps) {
+  const DensePlan plan = plan_dense(Target{}, kHalf, 4096, 4096, 2048);
+  EXPECT_EQ(plan.steps(), 2U);
+  EXPECT_LE(plan.tile_bytes, 383385U);
+}
+
+TEST(DensePlanner, ImpossibleProductNamesTheBytes) {
+  Target target;
+  target.planning_bytes = 600;
+  try {
+    plan_dense(target, kHalf, 4096, 4096, 4096);
+    FAIL() << "planned within 600 bytes";
+  } catch (const OutOfMemoryError& error) {
+    // The smallest tile of any partition holds one column, 16 rows and 16 of the contraction.
+    EXPECT_NE(std::string(error.what()).find("600"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::ipu

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "sim/base/cycle.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna::ipu {
+
+/// What planners and codelet costs need to know of a chip; the defaults are those of a GC200.
+struct Target {
+  unsigned tiles = 1472;
+  unsigned workers = 6;
+  std::uint64_t tile_bytes = 638976;
+  std::uint64_t planning_bytes = 383385;  // of a tile that a plan may use: 0.6 of it
+  unsigned exchange_bytes = 4;            // per clock, each way
+  unsigned units_half = 16;               // AMP columns, FP16 partials
+  unsigned units_mixed = 8;               // AMP columns, FP16 data and FP32 partials
+  unsigned units_single = 16;             // AMP columns, FP32 data
+  bool has_fp8 = false;
+  bool wide_weight_load = false;  // 128-bit loads of the AMP weights
+
+  /// The clocks for which `bundles` of one worker occupy the tile.
+  Cycle worker_clocks(std::uint64_t bundles) const { return workers * bundles; }
+};
+
+/// Data and accumulation types of a product.
+struct Types {
+  DType data = DType::fp16;
+  DType partials = DType::fp16;
+
+  bool half() const { return data != DType::fp32; }
+  bool half_partials() const { return partials == DType::fp16; }
+  unsigned bytes() const { return bytes_of(data); }
+  unsigned partial_bytes() const { return bytes_of(partials); }
+};
+
+}  // namespace lacuna::ipu
