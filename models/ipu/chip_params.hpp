@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/parameter.hpp"
+
+namespace lacuna::ipu {
+
+/// How long a word travels from the sender's memory to the receiver's.
+enum class LatencyModel { floor_plan, constant };
+
+struct FloorParams : ParameterSet {
+  Param<unsigned> tiles =
+      param(this, "tiles", 1472U, range(1U, 65536U), "tiles", "Tiles that programs may use.");
+  Param<unsigned> rows = param(this, "rows", 23U, range(1U, 64U), "rows",
+                               "Tile pairs in one column of the floor plan.");
+};
+
+struct MemoryParams : ParameterSet {
+  Param<unsigned> kib =
+      param(this, "kib", 624U, range(1U, 65536U), "KiB", "SRAM of one tile, code and data.");
+  Param<unsigned> load_bytes =
+      param(this, "load_bytes", 16U, range(8U, 64U), "B/cycle", "Most a tile loads in one cycle.");
+  Param<unsigned> store_bytes =
+      param(this, "store_bytes", 8U, range(8U, 64U), "B/cycle", "Most a tile stores in one cycle.");
+};
+
+struct AmpParams : ParameterSet {
+  Param<unsigned> fp16_macs = param(this, "fp16_macs", 64U, range(1U, 1024U), "MAC/cycle",
+                                    "Products per cycle of fp16 inputs with fp16 partials.");
+  Param<unsigned> fp16_fp32_macs = param(this, "fp16_fp32_macs", 32U, range(1U, 1024U), "MAC/cycle",
+                                         "Products per cycle of fp16 inputs with fp32 partials.");
+  Param<unsigned> fp32_macs = param(this, "fp32_macs", 16U, range(1U, 1024U), "MAC/cycle",
+                                    "Products per cycle of fp32 inputs.");
+  Param<unsigned> fp8_macs = param(this, "fp8_macs", 0U, range(0U, 1024U), "MAC/cycle",
+                                   "Products per cycle of fp8 inputs; 0: the chip has no fp8.");
+  Param<unsigned> weight_bytes = param(this, "weight_bytes", 8U, range(4U, 16U), "B/cycle",
+                                       "Rate at which the supervisor fills the weight store.");
+};
+
+struct TileParams : ParameterSet {
+  Param<unsigned> workers = param(this, "workers", 6U, range(1U, 16U), "contexts",
+                                  "Worker contexts, served in turn, one issue slot each.");
+  Param<unsigned> launch = param(this, "launch", 11U, range(0U, 10000U), "cycles",
+                                 "Supervisor work before the first vertex of a compute set.");
+  Group<MemoryParams> memory = group(this, "memory", "The tile's SRAM.");
+  Group<AmpParams> amp = group(this, "amp", "The matrix unit.");
+};
+
+struct ExchangeParams : ParameterSet {
+  Param<LatencyModel> latency =
+      param(this, "latency", LatencyModel::floor_plan,
+            Choices<LatencyModel>{{"floor_plan", LatencyModel::floor_plan},
+                                  {"constant", LatencyModel::constant}},
+            "From the places of sender and receiver on the die, or the same for all.");
+  Param<unsigned> constant_latency =
+      param(this, "constant_latency", 126U, range(1U, 255U), "cycles",
+            "From sending a word to its being written, if latency is constant.");
+  Param<unsigned> control_events =
+      param(this, "control_events", 3U, range(0U, 64U), "cycles",
+            "Receive control of one fragment: no fragment occupies a receiver for less.");
+  Param<bool> paired = flag(this, "paired", true,
+                            "Let both tiles of a pair receive one stream at two words a cycle.");
+  Param<unsigned> paired_words = param(this, "paired_words", 128U, range(2U, 1U << 20U), "words",
+                                       "Shortest fragment that is sent to pairs at double width.");
+};
+
+struct SyncParams : ParameterSet {
+  Param<unsigned> cycles =
+      param(this, "cycles", 150U, range(2U, 100000U), "cycles",
+            "From the last tile's arrival at a barrier to the release of all.");
+};
+
+/// What a chip is built from. A machine adds what lies outside the chip, such as its clock.
+struct ChipParams : ParameterSet {
+  Group<FloorParams> ipu = group(this, "ipu", "The chip as a whole.");
+  Group<TileParams> tile = group(this, "tile", "One tile.");
+  Group<ExchangeParams> exchange = group(this, "exchange", "The fabric between tiles.");
+  Group<SyncParams> sync = group(this, "sync", "The barrier of all tiles.");
+
+  /// ParameterError if tiles and rows do not fit together.
+  void check() const;
+};
+
+}  // namespace lacuna::ipu

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "models/ipu/chip_params.hpp"
+#include "sim/base/cycle.hpp"
+
+namespace lacuna::ipu {
+
+/// The number of a tile in the order programs use; tiles 2i and 2i + 1 are a pair.
+using TileId = std::uint32_t;
+
+/// A place in the memory of a tile, in 32-bit words.
+struct Place {
+  TileId tile;
+  std::uint32_t address;
+};
+
+/// One contiguous region on its way to one or more tiles; each receiver stores it contiguously.
+struct Transfer {
+  Place source;
+  std::uint32_t words;
+  std::uint32_t first;  // of its destinations in TransferList::destinations
+  std::uint32_t count;
+};
+
+/// What an exchange phase has to move. Words are read as they are when the phase begins: no word
+/// may be both sent and received by a tile within one phase.
+struct TransferList {
+  std::vector<Transfer> transfers;
+  std::vector<Place> destinations;
+
+  /// Adds a multicast. No two destinations are on one tile and none is on the source's: copies
+  /// within a tile are vertices. Nothing is added without words or without destinations.
+  void add(Place source, std::uint32_t words, const Place* begin, const Place* end);
+  void add(Place source, std::uint32_t words, std::initializer_list<Place> to) {
+    add(source, words, to.begin(), to.end());
+  }
+};
+
+/// A send instruction: from cycle `start` of the phase, one word per cycle, or two if `wide`,
+/// leave the tile from `address` on.
+struct Send {
+  std::uint32_t start;
+  std::uint32_t words;
+  std::uint32_t address;
+  bool wide;
+
+  std::uint32_t cycles() const { return wide ? (words + 1) / 2 : words; }
+};
+
+/// Control of the input multiplexer and the memory pointer: from cycle `start` of the phase, what
+/// `source` sent `latency` cycles before is written to `address` and after.
+struct Receive {
+  std::uint32_t start;
+  std::uint32_t words;
+  std::uint32_t address;
+  TileId source;
+  std::uint32_t source_address;
+  std::uint16_t latency;
+  bool wide;
+
+  std::uint32_t cycles() const { return wide ? (words + 1) / 2 : words; }
+};
+
+/// What a plan does to one tile.
+struct TileTraffic {
+  std::uint64_t sent = 0;       // words put on the fabric; a multicast once
+  std::uint64_t received = 0;   // words written
+  std::uint64_t fragments = 0;  // received
+  std::uint64_t busy = 0;       // cycles in which it sends or receives
+  std::uint64_t end = 0;        // cycles until its last word has left or landed
+};
+
+/// The exchange programs of all tiles for one phase. Made at compile time, so that no tile sends
+/// or receives two words in a cycle (a pair at double width: two), and executed as written.
+struct ExchangePlan {
+  std::vector<std::uint32_t> send_first;  // of a tile, one more at the end
+  std::vector<Send> sends;                // by tile, then by start
+  std::vector<std::uint32_t> receive_first;
+  std::vector<Receive> receives;  // by tile, then by start
+  std::vector<TileTraffic> traffic;
+  Cycle length = 0;  // until the last word has landed
+  Cycle bound = 0;   // no plan could be shorter: busiest port or receive control, and the latency
+};
+
+/// The time of a word from `sender`'s send instruction to `receiver`'s memory.
+unsigned exchange_latency(const ChipParams& params, TileId sender, TileId receiver);
+
+/// Schedules `list` on the chip's tiles. Deterministic; the order of transfers in the list is a
+/// hint only.
+ExchangePlan plan_exchange(const ChipParams& params, const TransferList& list);
+
+}  // namespace lacuna::ipu

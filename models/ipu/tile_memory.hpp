@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/common/fp16.hpp"
+
+namespace lacuna::ipu {
+
+/// The words of a tile when a run carries values. Halves lie two to a word, the even one low.
+class TileMemory {
+ public:
+  explicit TileMemory(std::size_t words) : words_(words) {}
+
+  std::uint32_t word(std::size_t address) const { return words_.at(address); }
+  void set_word(std::size_t address, std::uint32_t value) { words_.at(address) = value; }
+
+  /// The half at `index` halves from the beginning of the memory.
+  Half half(std::size_t index) const {
+    return static_cast<Half>(words_.at(index / 2) >> (index % 2 * 16));
+  }
+  void set_half(std::size_t index, Half value) {
+    std::uint32_t& word = words_.at(index / 2);
+    const auto shift = static_cast<unsigned>(index % 2 * 16);
+    word = (word & ~(0xffffU << shift)) | static_cast<std::uint32_t>(value) << shift;
+  }
+
+  float real(std::size_t address) const { return detail::float_of(words_.at(address)); }
+  void set_real(std::size_t address, float value) { words_.at(address) = detail::bits_of(value); }
+
+ private:
+  std::vector<std::uint32_t> words_;
+};
+
+}  // namespace lacuna::ipu

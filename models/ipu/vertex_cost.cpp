@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+
+#include "models/ipu/program.hpp"
+#include "sim/base/error.hpp"
+
+namespace lacuna::ipu {
+namespace {
+
+/// Walks codelets without unrolling loops: each instruction is met once per call, with the number
+/// of times it is executed.
+template <class Visit>
+void visit_calls(const Program& program, CallRange range, const Visit& visit) {
+  constexpr std::size_t kDepth = 8;
+  struct Open {
+    std::size_t end;
+    std::uint64_t times;
+  };
+  std::array<Open, kDepth + 1> open{};
+  for (std::uint32_t c = range.first; c < range.first + range.count; ++c) {
+    const Call& call = program.calls[c];
+    const Codelet& code = program.codelets[call.codelet];
+    std::size_t depth = 0;
+    open[0] = {code.size(), 1};
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      while (i >= open.at(depth).end) --depth;
+      const Instr& instr = code[i];
+      const std::int64_t value = instr_count(instr, call);
+      if (instr.op != Instr::Op::loop) {
+        visit(instr, call, open.at(depth).times, static_cast<std::uint64_t>(value));
+        continue;
+      }
+      const std::uint64_t times = open.at(depth).times * static_cast<std::uint64_t>(value);
+      if (times == 0) {
+        i += instr.what;
+        continue;
+      }
+      if (++depth > kDepth) throw InternalError("loops of a codelet are nested too deep");
+      open.at(depth) = {i + 1 + instr.what, times};
+    }
+  }
+}
+
+struct SetCost {
+  std::uint64_t longest = 0;
+  std::uint64_t shortest = 0;
+  std::uint64_t bundles = 0;  // of all workers
+  std::uint64_t runs = 0;     // how often the set is launched
+  bool known = false;
+};
+
+/// Sums one vertex. Worker sets are looked at once, however often they are launched.
+class VertexSum {
+ public:
+  VertexSum(const Program& program, const Vertex& vertex, std::vector<std::uint64_t>& issues)
+      : program_(program), vertex_(vertex), issues_(issues), sets_(vertex.sets) {}
+
+  VertexCost sum() {
+    visit_calls(program_, vertex_.supervisor,
+                [&](const Instr& instr, const Call& call, std::uint64_t times, std::uint64_t n) {
+                  if (instr.op == Instr::Op::issue) {
+                    issues_[instr.what] += times * n;
+                    cost_.supervisor += times * n;
+                  } else {
+                    add_run(instr, call, times);
+                  }
+                });
+    for (std::uint32_t set = 0; set < vertex_.sets; ++set) add_issues(set);
+    cost_.cycles = cost_.worker + cost_.supervisor + cost_.slot;
+    return cost_;
+  }
+
+ private:
+  void add_run(const Instr& instr, const Call& call, std::uint64_t times) {
+    const SetCost& set = measure(run_set(instr, call));
+    const std::uint64_t slots = program_.set_size;
+    const std::uint64_t workers = slots * set.longest;
+    const std::uint64_t ahead = slots * set.shortest + static_cast<std::uint64_t>(instr.count);
+    cost_.worker += times * set.bundles;
+    cost_.slot += times * (workers - set.bundles);
+    if (ahead > workers) cost_.supervisor += times * (ahead - workers);
+    sets_[run_set(instr, call)].runs += times;
+  }
+
+  const SetCost& measure(std::uint32_t index) {
+    SetCost& set = sets_.at(index);
+    if (set.known) return set;
+    set.known = true;
+    set.shortest = std::numeric_limits<std::uint64_t>::max();
+    for (std::uint32_t w = 0; w < program_.set_size; ++w) {
+      const std::uint64_t bundles = count_bundles(worker_of(program_, vertex_, index, w));
+      set.longest = std::max(set.longest, bundles);
+      set.shortest = std::min(set.shortest, bundles);
+      set.bundles += bundles;
+    }
+    return set;
+  }
+
+  std::uint64_t count_bundles(std::uint32_t worker) const {
+    std::uint64_t bundles = 0;
+    if (worker == kNone) return bundles;
+    visit_calls(program_, program_.workers[worker],
+                [&](const Instr&, const Call&, std::uint64_t times, std::uint64_t n) {
+                  bundles += times * n;
+                });
+    return bundles;
+  }
+
+  void add_issues(std::uint32_t set) {
+    const std::uint64_t runs = sets_[set].runs;
+    if (runs == 0) return;
+    for (std::uint32_t w = 0; w < program_.set_size; ++w) {
+      const std::uint32_t worker = worker_of(program_, vertex_, set, w);
+      if (worker == kNone) continue;
+      visit_calls(program_, program_.workers[worker],
+                  [&](const Instr& instr, const Call&, std::uint64_t times, std::uint64_t n) {
+                    issues_[instr.what] += runs * times * n;
+                  });
+    }
+  }
+
+  const Program& program_;
+  const Vertex& vertex_;
+  std::vector<std::uint64_t>& issues_;
+  std::vector<SetCost> sets_;
+  VertexCost cost_;
+};
+
+}  // namespace
+
+VertexCost vertex_cost(const Program& program, const Vertex& vertex,
+                       std::vector<std::uint64_t>& issues) {
+  return VertexSum(program, vertex, issues).sum();
+}
+
+}  // namespace lacuna::ipu
