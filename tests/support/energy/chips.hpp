@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "models/energy/energy_model.hpp"
+#include "tests/support/paths.hpp"
 
 namespace lacuna::test {
 
 inline std::string config_file(const std::string& name) {
-  return std::string(LACUNA_SOURCE_DIR) + "/sim/config/" + name;
+  return source_path("sim/config/" + name);
 }
 
 inline EnergyTable shipped_prices() { return EnergyTable::read(config_file("energy_table.csv")); }
