@@ -7,10 +7,6 @@
 namespace lacuna {
 namespace {
 
-constexpr std::uint64_t rotate_left(std::uint64_t x, unsigned by) {
-  return (x << by) | (x >> (64U - by));
-}
-
 unsigned bit_width(std::uint64_t x) {
   unsigned width = 0;
   for (; x != 0; x >>= 1U) ++width;
@@ -25,18 +21,6 @@ Random::Random(std::uint64_t seed) : state_{} {
     word = mix(seed);  // mix() adds the increment before it scatters, as SplitMix64 does
     seed += kIncrement;
   }
-}
-
-std::uint64_t Random::next() {
-  const std::uint64_t result = rotate_left(state_[1] * 5, 7) * 9;
-  const std::uint64_t t = state_[1] << 17U;
-  state_[2] ^= state_[0];
-  state_[3] ^= state_[1];
-  state_[1] ^= state_[2];
-  state_[0] ^= state_[3];
-  state_[2] ^= t;
-  state_[3] = rotate_left(state_[3], 45);
-  return result;
 }
 
 std::uint64_t Random::bounded(std::uint64_t n) {

@@ -30,7 +30,18 @@ class Random {
   /// With this state, for checks against published outputs.
   explicit Random(const std::array<std::uint64_t, 4>& state) : state_(state) {}
 
-  std::uint64_t next();
+  // In the header, because masks of 10^8 positions draw once for each.
+  std::uint64_t next() {
+    const std::uint64_t result = rotate_left(state_[1] * 5, 7) * 9;
+    const std::uint64_t t = state_[1] << 17U;
+    state_[2] ^= state_[0];
+    state_[3] ^= state_[1];
+    state_[1] ^= state_[2];
+    state_[0] ^= state_[3];
+    state_[2] ^= t;
+    state_[3] = rotate_left(state_[3], 45);
+    return result;
+  }
 
   /// An integer in [0, n), n >= 1: the top bits of next(), drawn anew until they are below n.
   /// Draws nothing for n = 1.
@@ -43,6 +54,10 @@ class Random {
   double gauss();
 
  private:
+  static constexpr std::uint64_t rotate_left(std::uint64_t x, unsigned by) {
+    return (x << by) | (x >> (64U - by));
+  }
+
   std::array<std::uint64_t, 4> state_;
   double spare_ = 0;
   bool has_spare_ = false;

@@ -1,73 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/trace/layer_op.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
-
 namespace lacuna {
 
 unsigned bytes_of(DType dtype) {
   switch (dtype) {
-    case DType::fp32: return 4;
+    case DType::fp32:
+      return 4;
     case DType::fp16:
-    case DType::bf16: return 2;
+    case DType::bf16:
+      return 2;
     case DType::fp8:
-    case DType::int8: return 1;
+    case DType::int8:
+      return 1;
   }
   return 0;
 }
 
-double Decimal::value() const {
-  return static_cast<double>(mantissa) / std::pow(10.0, static_cast<double>(digits));
-}
-
-std::string Decimal::text() const {
-  std::string all = fmt::format("{:0{}}", mantissa, digits + 1);
-  if (digits == 0) return all;
-  all.insert(all.size() - digits, ".");
-  while (all.back() == '0') all.pop_back();
-  if (all.back() == '.') all.pop_back();
-  return all;
-}
-
 const char* word(DType dtype) {
   switch (dtype) {
-    case DType::fp32: return "fp32";
-    case DType::fp16: return "fp16";
-    case DType::bf16: return "bf16";
-    case DType::fp8: return "fp8";
-    case DType::int8: return "int8";
+    case DType::fp32:
+      return "fp32";
+    case DType::fp16:
+      return "fp16";
+    case DType::bf16:
+      return "bf16";
+    case DType::fp8:
+      return "fp8";
+    case DType::int8:
+      return "int8";
   }
   return "?";
 }
 
 const char* word(Partials partials) {
   switch (partials) {
-    case Partials::automatic: return "auto";
-    case Partials::fp16: return "fp16";
-    case Partials::fp32: return "fp32";
-    case Partials::int32: return "int32";
+    case Partials::automatic:
+      return "auto";
+    case Partials::fp16:
+      return "fp16";
+    case Partials::fp32:
+      return "fp32";
+    case Partials::int32:
+      return "int32";
   }
   return "?";
 }
 
 const char* word(Mode mode) {
   switch (mode) {
-    case Mode::automatic: return "auto";
-    case Mode::dense: return "dense";
-    case Mode::static_: return "static";
-    case Mode::dynamic: return "dynamic";
-    case Mode::streamed: return "streamed";
+    case Mode::automatic:
+      return "auto";
+    case Mode::dense:
+      return "dense";
+    case Mode::static_:
+      return "static";
+    case Mode::dynamic:
+      return "dynamic";
+    case Mode::streamed:
+      return "streamed";
   }
   return "?";
 }
 
 const char* word(Phase phase) {
   switch (phase) {
-    case Phase::fwd: return "fwd";
-    case Phase::bwd: return "bwd";
-    case Phase::upd: return "upd";
+    case Phase::fwd:
+      return "fwd";
+    case Phase::bwd:
+      return "bwd";
+    case Phase::upd:
+      return "upd";
   }
   return "?";
 }

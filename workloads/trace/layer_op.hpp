@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "models/sparsity/decimal.hpp"
+#include "models/sparsity/pattern.hpp"
 
 namespace lacuna {
 
@@ -16,28 +18,6 @@ enum class Phase { fwd, bwd, upd };
 
 /// Bytes of one element.
 unsigned bytes_of(DType dtype);
-
-/// A decimal as written: mantissa / 10^digits, digits <= 9. Densities are kept so, because the
-/// number of non-zeros is computed from them in integers.
-struct Decimal {
-  std::uint64_t mantissa = 0;
-  unsigned digits = 0;
-
-  double value() const;
-  std::string text() const;
-};
-
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-
-/// Which elements of an operand are kept, before a seed is applied.
-struct PatternSpec {
-  std::string name = "dense";
-  std::optional<Decimal> density;
-  std::uint32_t block_rows = 1;
-  std::uint32_t block_cols = 1;
-  std::string file;  // resolved path of .smtx or .mtx, for name == "file"
-  Pairs args;
-};
 
 /// One row of a trace: an operation on matrices Y[m x n] = W[m x k] X[k x n], of which W may be
 /// sparse. Dimensions that the operation does not have are 0. Elements, not bytes.

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/sparsity/pattern.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/sparsity/pattern_builder.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+
+namespace lacuna {
+namespace {
+
+using Density = PatternKind::Density;
+using Prepare = MaskBuilder (*)(PatternRequest&);
+
+struct Row {
+  PatternKind kind;
+  Prepare prepare;
+};
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> kRows = {
+      {{"dense", Density::none, false, {}, "every element", ""}, prepare_dense},
+      {{"unstructured",
+        Density::required,
+        false,
+        {"round"},
+        "a fixed number of elements, uniform over all such masks",
+        "DLMC random pruning; Gale et al., SC20"},
+       prepare_unstructured},
+      {{"block",
+        Density::required,
+        true,
+        {"round", "pad"},
+        "a fixed number of aligned dense blocks, uniform over all such masks",
+        "PopSparse; Li et al., arXiv 2303.16999"},
+       prepare_block},
+      {{"bernoulli",
+        Density::required,
+        true,
+        {},
+        "each element or block on its own, with probability `density`",
+        ""},
+       prepare_bernoulli},
+      {{"nm",
+        Density::implied,
+        false,
+        {"keep", "of", "pos", "pad", "axis"},
+        "`keep` elements in every aligned group of `of` along a row (axis=m: along a column)",
+        "2:4 of NVIDIA Ampere; first-of-M of SCALE-Sim v3"},
+       prepare_n_of_m},
+      {{"rows",
+        Density::required,
+        false,
+        {"alpha", "axis", "round"},
+        "uneven rows: the budget of the row of rank r falls as r^-alpha",
+        ""},
+       prepare_rows},
+      {{"banded", Density::implied, false, {"w"}, "|j R - i C| <= w R", "Timeloop"},
+       prepare_banded},
+      {{"blockdiag",
+        Density::implied,
+        false,
+        {"groups"},
+        "equal blocks on the diagonal",
+        "grouped products"},
+       prepare_block_diagonal},
+      {{"butterfly",
+        Density::implied,
+        true,
+        {"block", "factor"},
+        "blocks (i, j) with i = j or i XOR j a power of two (factor=q: 2^q)",
+        "Dao et al., Pixelated Butterfly, ICLR 2022"},
+       prepare_butterfly},
+      {{"causal", Density::implied, false, {}, "j <= i", ""}, prepare_causal},
+      {{"window",
+        Density::implied,
+        false,
+        {"w", "causal", "dilation"},
+        "w elements to each side of the diagonal, `dilation` apart",
+        "Beltagy et al., Longformer, 2020"},
+       prepare_window},
+      {{"longformer",
+        Density::implied,
+        false,
+        {"w", "global"},
+        "a window, and the first `global` rows and columns in full",
+        "Beltagy et al., Longformer, 2020"},
+       prepare_longformer},
+      {{"bigbird",
+        Density::implied,
+        true,
+        {"block", "random"},
+        "blocks: border rows and columns, a window of 3, and `random` more in each other row",
+        "Zaheer et al., Big Bird, NeurIPS 2020"},
+       prepare_big_bird},
+      {{"fixed",
+        Density::implied,
+        false,
+        {"stride", "c"},
+        "j <= i, in the same segment of `stride` or in the last c of any",
+        "Child et al., Sparse Transformers, 2019"},
+       prepare_fixed},
+      {{"strided",
+        Density::implied,
+        false,
+        {"stride"},
+        "j <= i, nearer than `stride` or a multiple of it away",
+        "Child et al., Sparse Transformers, 2019"},
+       prepare_strided},
+  };
+  return kRows;
+}
+
+const Row* find_row(const std::string& name) {
+  for (const Row& row : rows()) {
+    if (row.kind.name == name) return &row;
+  }
+  return nullptr;
+}
+
+void check_keys(const PatternKind& kind, PatternRequest& request) {
+  const Pairs& args = request.spec.args;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::string& key = args[i].first;
+    const auto same = [&key](const auto& pair) { return pair.first == key; };
+    if (std::find(kind.keys.begin(), kind.keys.end(), key) == kind.keys.end()) {
+      const std::string keys = kind.keys.empty() ? fmt::format("no keys with pattern {}", kind.name)
+                                                 : fmt::format("{}", fmt::join(kind.keys, ", "));
+      request.fail("E207", "pattern_args", key, keys, nearest(key, kind.keys, 2));
+    } else if (std::any_of(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(i), same)) {
+      request.fail("E207", "pattern_args", key, "each key once");
+    }
+  }
+}
+
+void check_density(const PatternKind& kind, PatternRequest& request) {
+  const std::optional<Decimal>& density = request.spec.density;
+  if (kind.density == Density::required && !density) {
+    request.fail("E201", "density", "",
+                 fmt::format("a decimal in [0, 1], as pattern {} needs one", kind.name));
+  }
+  if (!density || kind.density == Density::required) return;
+  if (kind.density == Density::implied) {
+    request.fail("E214", "density", density->text(),
+                 fmt::format("empty, as the keys of pattern {} imply it", kind.name));
+  } else if (!(*density == Decimal{1, 0})) {
+    request.fail("E208", "density", density->text(), "empty or 1 with pattern dense");
+  }
+}
+
+void check_block(const PatternKind& kind, PatternRequest& request) {
+  const PatternSpec& spec = request.spec;
+  const std::string found = fmt::format("{}x{}", spec.block_rows, spec.block_cols);
+  if (spec.block_rows == 0 || spec.block_cols == 0) {
+    request.fail("E203", "block", found, "sides of at least 1");
+  } else if (!kind.blocks && (spec.block_rows != 1 || spec.block_cols != 1)) {
+    request.fail("E208", "block", found, fmt::format("empty or 1 with pattern {}", kind.name));
+  }
+}
+
+// A mask is made of positions that are walked and of blocks that are kept; neither may be absurd.
+void check_size(const PatternKind& kind, PatternRequest& request) {
+  const PatternSpec& spec = request.spec;
+  const std::uint64_t positions =
+      ((std::uint64_t{request.rows} + spec.block_rows - 1) / spec.block_rows) *
+      ((std::uint64_t{request.cols} + spec.block_cols - 1) / spec.block_cols);
+  const bool walked = kind.density == Density::required || kind.name == "nm";
+  const std::uint64_t kept = spec.density ? count_of(*spec.density, positions) : positions;
+  const bool listed = walked || kind.name == "dense";
+  if ((listed && kept > kMostKept) || positions > kMostPositions) {
+    request.fail(
+        "E214", "pattern", fmt::format("{} x {}", request.rows, request.cols),
+        fmt::format("masks of at most {} positions, {} of them kept", kMostPositions, kMostKept));
+  }
+}
+
+// Reads and checks the whole request; the builder is to be used only if there is no problem.
+MaskBuilder prepare(PatternRequest& request) {
+  const Row* row = find_row(request.spec.name);
+  if (row == nullptr) {
+    std::vector<std::string> names;
+    for (const Row& other : rows()) names.push_back(other.kind.name);
+    request.fail("E206", "pattern", request.spec.name, fmt::format("{}", fmt::join(names, ", ")),
+                 nearest(request.spec.name, names, 2));
+    return {};
+  }
+  check_keys(row->kind, request);
+  check_density(row->kind, request);
+  check_block(row->kind, request);
+  if (!request.problems.empty()) return {};
+  check_size(row->kind, request);
+  return row->prepare(request);
+}
+
+}  // namespace
+
+const std::vector<PatternKind>& pattern_kinds() {
+  static const std::vector<PatternKind> kKinds = [] {
+    std::vector<PatternKind> kinds;
+    for (const Row& row : rows()) kinds.push_back(row.kind);
+    return kinds;
+  }();
+  return kKinds;
+}
+
+const PatternKind* find_pattern_kind(const std::string& name) {
+  const Row* row = find_row(name);
+  return row == nullptr ? nullptr : &row->kind;
+}
+
+std::vector<PatternProblem> check_pattern(const PatternSpec& spec, std::uint32_t mask_rows,
+                                          std::uint32_t mask_cols) {
+  PatternRequest request(spec, mask_rows, mask_cols);
+  prepare(request);
+  return request.problems;
+}
+
+Mask generate_mask(const PatternSpec& spec, std::uint32_t mask_rows, std::uint32_t mask_cols,
+                   std::uint64_t seed) {
+  PatternRequest request(spec, mask_rows, mask_cols);
+  const MaskBuilder build = prepare(request);
+  if (!request.problems.empty()) {
+    const PatternProblem& first = request.problems.front();
+    throw RequestError(fmt::format("pattern {}: error {}: {}: found '{}'; allowed: {}", spec.name,
+                                   first.code, first.cell, first.found, first.allowed));
+  }
+  return build(seed);
+}
+
+}  // namespace lacuna

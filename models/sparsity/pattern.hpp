@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/sparsity/decimal.hpp"
+#include "models/sparsity/mask.hpp"
+
+namespace lacuna {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+/// Which elements of an operand are kept, before a seed is applied.
+struct PatternSpec {
+  std::string name = "dense";
+  std::optional<Decimal> density;
+  std::uint32_t block_rows = 1;
+  std::uint32_t block_cols = 1;
+  std::string file;  // resolved path of .smtx or .mtx, for name == "file"
+  Pairs args;
+};
+
+/// Why a pattern cannot be made. `cell` is the part of the request at fault: "density", "block",
+/// "pattern_args", "rows" or "cols".
+struct PatternProblem {
+  std::string code;  // of the trace schema, E201 to E214
+  std::string cell;
+  std::string found;
+  std::string allowed;
+  std::string hint;  // the nearest key or word, or empty
+};
+
+/// What a pattern is called and takes; the row of a table from which help and checks are made.
+struct PatternKind {
+  enum class Density { required, implied, none };
+
+  std::string name;
+  Density density;
+  bool blocks;  // takes a block other than 1 x 1
+  std::vector<std::string> keys;
+  std::string meaning;
+  std::string source;
+};
+
+/// All patterns that a mask can be generated from, `dense` first. (`file` and `ref` take their
+/// mask from elsewhere.)
+const std::vector<PatternKind>& pattern_kinds();
+
+/// The kind of that name, or null.
+const PatternKind* find_pattern_kind(const std::string& name);
+
+/// Everything that is wrong with `spec` for a rows x cols mask; empty if it can be made.
+std::vector<PatternProblem> check_pattern(const PatternSpec& spec, std::uint32_t rows,
+                                          std::uint32_t cols);
+
+/// The mask: a function of its arguments and nothing else, on every platform (`rows` and
+/// `magnitude` use the C library's pow, log, sin, cos and exp, and may differ in ties).
+/// RequestError if check_pattern() has anything to say.
+Mask generate_mask(const PatternSpec& spec, std::uint32_t rows, std::uint32_t cols,
+                   std::uint64_t seed);
+
+}  // namespace lacuna
