@@ -214,7 +214,8 @@ class Param final : public ParamBase {
     if constexpr (std::is_same_v<T, bool>) return "true|false";
     std::string words;
     if constexpr (kIsEnum) {
-      for (const auto& [word, value] : limits_) words += (words.empty() ? "" : "|") + to_text(value);
+      for (const auto& [word, value] : limits_)
+        words += (words.empty() ? "" : "|") + to_text(value);
     }
     return words;
   }
