@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/agenda.hpp"
+#include "models/wse/wavelet.hpp"
+#include "sim/base/cycle.hpp"
+#include "sim/base/mix.hpp"
+
+namespace lacuna::wse {
+
+using LinkId = std::uint32_t;
+inline constexpr LinkId kNoLink = ~LinkId{0};
+
+/// The queues between the routers and cores of a wafer, as arrays. Each keeps the contract of
+/// Channel: a wavelet pushed in cycle t can be popped in t + latency; a slot freed in t can be
+/// filled in t + 1; words under way count. A link of latency L into a buffer of B entries has a
+/// capacity of B + L - 1, which lets one word pass in every cycle from B = 2.
+class LinkArray {
+ public:
+  explicit LinkArray(Agendas& agendas) : agendas_(agendas) {}
+
+  /// `writer` and `reader` are the units to wake, kNoUnit for none.
+  LinkId add(unsigned capacity, Cycle latency, UnitId writer, UnitId reader) {
+    assert(latency >= 1);
+    const Link link{static_cast<std::uint32_t>(slots_.size()), capacity, 0, 0, 0,
+                    static_cast<std::uint32_t>(latency),       writer,   reader, kNever};
+    links_.push_back(link);
+    slots_.resize(slots_.size() + capacity);
+    return static_cast<LinkId>(links_.size() - 1);
+  }
+
+  /// Delays each word by up to `most` further cycles, drawn from `seed`, its link and its number.
+  void jitter(Cycle most, std::uint64_t seed) {
+    jitter_ = most;
+    seed_ = seed;
+    if (most != 0) history_.resize(links_.size());
+  }
+
+  std::size_t size() const { return links_.size(); }
+  unsigned stored(LinkId id) const { return links_[id].count; }
+  UnitId writer(LinkId id) const { return links_[id].writer; }
+  UnitId reader(LinkId id) const { return links_[id].reader; }
+
+  bool can_push(LinkId id, Cycle now, unsigned words = 1) const {
+    const Link& link = links_[id];
+    return link.count + (link.freed_in == now ? link.freed : 0) + words <= link.capacity;
+  }
+
+  /// Returns the cycle in which the word can be popped.
+  Cycle push(LinkId id, Cycle now, Wavelet word) {
+    assert(can_push(id, now));
+    Link& link = links_[id];
+    Cycle ready = now + link.latency;
+    if (jitter_ != 0) ready = delayed(id, ready);
+    std::uint32_t place = link.head + link.count;
+    if (place >= link.capacity) place -= link.capacity;
+    slots_[link.base + place] = {ready, word};
+    ++link.count;
+    agendas_.wake(link.reader, ready);
+    return ready;
+  }
+
+  bool can_pop(LinkId id, Cycle now) const { return front_ready(id) <= now; }
+
+  /// When the first word can be popped; kNever if there is none.
+  Cycle front_ready(LinkId id) const {
+    const Link& link = links_[id];
+    return link.count == 0 ? kNever : slots_[link.base + link.head].ready;
+  }
+
+  /// True if at least `words` words can be popped.
+  bool has(LinkId id, Cycle now, unsigned words) const {
+    const Link& link = links_[id];
+    if (link.count < words) return false;
+    std::uint32_t place = link.head + words - 1;
+    if (place >= link.capacity) place -= link.capacity;
+    return slots_[link.base + place].ready <= now;
+  }
+
+  const Wavelet& front(LinkId id) const {
+    const Link& link = links_[id];
+    return slots_[link.base + link.head].word;
+  }
+
+  Wavelet pop(LinkId id, Cycle now) {
+    assert(can_pop(id, now));
+    Link& link = links_[id];
+    const Wavelet word = slots_[link.base + link.head].word;
+    if (++link.head == link.capacity) link.head = 0;
+    --link.count;
+    link.freed = (link.freed_in == now ? link.freed : 0) + 1;
+    link.freed_in = now;
+    agendas_.wake(link.writer, now + 1);
+    return word;
+  }
+
+ private:
+  struct Link {
+    std::uint32_t base;
+    std::uint32_t capacity;
+    std::uint32_t head;
+    std::uint32_t count;
+    std::uint32_t freed;
+    std::uint32_t latency;
+    UnitId writer;
+    UnitId reader;
+    Cycle freed_in;
+  };
+  struct Slot {
+    Cycle ready = 0;
+    Wavelet word;
+  };
+  struct History {
+    std::uint64_t pushed = 0;
+    Cycle last_ready = 0;
+  };
+
+  Cycle delayed(LinkId id, Cycle ready) {
+    History& history = history_[id];
+    const std::uint64_t draw = mix(seed_ ^ mix((std::uint64_t{id} << 32U) + history.pushed++));
+    history.last_ready = std::max(history.last_ready, ready + draw % (jitter_ + 1));
+    return history.last_ready;
+  }
+
+  Agendas& agendas_;
+  std::vector<Link> links_;
+  std::vector<Slot> slots_;
+  std::vector<History> history_;  // only with jitter
+  Cycle jitter_ = 0;
+  std::uint64_t seed_ = 0;
+};
+
+}  // namespace lacuna::wse

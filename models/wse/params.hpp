@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "sim/base/parameter.hpp"
+
+namespace lacuna::wse {
+
+enum class Sched { main_first, ut_first, round_robin };
+enum class Arbiter { round_robin, fixed };
+enum class Multicast { independent, lockstep };
+enum class RowOrder { ring, rotate, natural };
+enum class KPartition { block, cyclic, balanced };
+enum class IoStream { per_column, row_ordered };
+enum class Precision { fp16, fp32 };
+enum class MemoryModel { rule, none };
+enum class Alignment { good, bad };
+
+struct WaferParams : ParameterSet {
+  Param<unsigned> columns = param(this, "columns", 750U, range(1U, 4096U), "cores",
+                                  "Width of the simulated rectangle (x, west to east).");
+  Param<unsigned> rows = param(this, "rows", 994U, range(1U, 4096U), "cores",
+                               "Height of the simulated rectangle (y, north to south).");
+  Param<unsigned> program_columns =
+      param(this, "program_columns", 750U, range(1U, 4096U), "cores",
+            "Columns a program may use; the I/O of the wafer is shared among them.");
+  Param<unsigned> cores = param(this, "cores", 850000U, range(1U, 100000000U), "cores",
+                                "Cores of the whole product.");
+};
+
+struct CoreParams : ParameterSet {
+  Param<unsigned> dispatch =
+      param(this, "dispatch", 4U, range(0U, 1024U), "cycles",
+            "From taking a wavelet out of its queue to the first issue of its instruction.");
+  Param<unsigned> cmd_cycles = param(this, "cmd_cycles", 4U, range(0U, 1024U), "cycles",
+                                     "From taking a command out of its queue to its effect.");
+  Param<bool> dispatch_overlap =
+      flag(this, "dispatch_overlap", true,
+           "Take the next wavelet as soon as the previous instruction has become active.");
+  Param<Sched> sched = param(this, "sched", Sched::ut_first,
+                             Choices<Sched>{{"main_first", Sched::main_first},
+                                            {"ut_first", Sched::ut_first},
+                                            {"round_robin", Sched::round_robin}},
+                             "Which context issues when main thread and microthread both could.");
+  Param<unsigned> fabric_words_per_issue =
+      param(this, "fabric_words_per_issue", 1U, range(1U, 2U), "words",
+            "Wavelets that one issue slot takes from, or puts into, the fabric.");
+};
+
+struct QueueParams : ParameterSet {
+  Param<unsigned> weights = param(this, "weights", 4U, range(1U, 1024U), "words",
+                                  "Input queue of weights and commands.");
+  Param<unsigned> ring_in = param(this, "ring_in", 4U, range(1U, 1024U), "words",
+                                  "Input queue of partial sums from the ring.");
+  Param<unsigned> ring_out = param(this, "ring_out", 6U, range(2U, 1024U), "words",
+                                   "Output queue of partial sums to the ring.");
+};
+
+struct RouterParams : ParameterSet {
+  Param<unsigned> entries = param(this, "entries", 2U, range(1U, 64U), "words",
+                                  "Buffer of each input port and color.");
+  Param<unsigned> hop =
+      param(this, "hop", 1U, range(1U, 64U), "cycles", "Latency of a link between neighbours.");
+  Param<unsigned> ramp = param(this, "ramp", 2U, range(1U, 64U), "cycles",
+                               "Latency between router and core, each way.");
+  Param<Multicast> multicast = param(
+      this, "multicast", Multicast::independent,
+      Choices<Multicast>{{"independent", Multicast::independent}, {"lockstep", Multicast::lockstep}},
+      "Whether a word may win its outputs in different cycles.");
+  Param<Arbiter> arbiter =
+      param(this, "arbiter", Arbiter::round_robin,
+            Choices<Arbiter>{{"round_robin", Arbiter::round_robin}, {"fixed", Arbiter::fixed}},
+            "Which color wins an output port.");
+};
+
+struct MemoryParams : ParameterSet {
+  Param<unsigned> kib = param(this, "kib", 48U, range(1U, 65536U), "KiB", "SRAM of a core.");
+  Param<unsigned> read_bits = param(this, "read_bits", 128U, range(16U, 1024U), "bit",
+                                    "Read from SRAM in one cycle.");
+  Param<unsigned> write_bits = param(this, "write_bits", 64U, range(16U, 1024U), "bit",
+                                     "Written to SRAM in one cycle.");
+  Param<unsigned> code_kib =
+      param(this, "code_kib", 8U, range(0U, 65536U), "KiB", "SRAM that the program itself takes.");
+  Param<MemoryModel> model =
+      param(this, "model", MemoryModel::rule,
+            Choices<MemoryModel>{{"rule", MemoryModel::rule}, {"none", MemoryModel::none}},
+            "Bank conflicts by address, or none.");
+};
+
+struct SimdParams : ParameterSet {
+  Param<unsigned> fma16 = param(this, "fma16", 4U, range(1U, 64U), "elements/cycle",
+                                "FP16 multiply-accumulates into FP16 sums.");
+  Param<unsigned> fma16_32 = param(this, "fma16_32", 2U, range(1U, 64U), "elements/cycle",
+                                   "FP16 multiply-accumulates into FP32 sums.");
+};
+
+struct StreamingParams : ParameterSet {
+  static Choices<Precision> precisions() {
+    return {{"fp16", Precision::fp16}, {"fp32", Precision::fp32}};
+  }
+
+  Param<unsigned> lookahead =
+      param(this, "lookahead", 8U, range(1U, 4096U), "vectors",
+            "Partial-sum vectors of a core, the one being accumulated included.");
+  Param<Precision> psum =
+      param(this, "psum", Precision::fp16, precisions(), "Type of partial sums in memory.");
+  Param<Precision> ring =
+      param(this, "ring", Precision::fp16, precisions(), "Type of partial sums on the ring.");
+  Param<RowOrder> row_order = param(this, "row_order", RowOrder::ring,
+                                    Choices<RowOrder>{{"ring", RowOrder::ring},
+                                                      {"rotate", RowOrder::rotate},
+                                                      {"natural", RowOrder::natural}},
+                                    "Order in which the rows of the weights are streamed.");
+  Param<KPartition> k_partition = param(this, "k_partition", KPartition::block,
+                                        Choices<KPartition>{{"block", KPartition::block},
+                                                            {"cyclic", KPartition::cyclic},
+                                                            {"balanced", KPartition::balanced}},
+                                        "Which column owns which input features.");
+};
+
+struct IoParams : ParameterSet {
+  Param<unsigned> gbit = param(this, "gbit", 1200U, range(1U, 100000000U), "Gb/s",
+                               "Rate at which the whole wafer takes in wavelets.");
+  Param<double> share =
+      param(this, "share", 0.0, range(0.0, 1.0), "",
+            "Part of the wafer's I/O that the rectangle gets; 0: columns / program_columns.");
+};
+
+struct MapParams : ParameterSet {
+  Param<Alignment> align = param(this, "align", Alignment::good,
+                                 Choices<Alignment>{{"good", Alignment::good},
+                                                    {"bad", Alignment::bad}},
+                                 "Whether partial sums and activations lie in different banks.");
+};
+
+/// What the hardware model itself needs; the planners' parameters are apart.
+struct HardwareParams {
+  CoreParams core;
+  QueueParams queue;
+  RouterParams router;
+};
+
+}  // namespace lacuna::wse

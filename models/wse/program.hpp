@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/params.hpp"
+#include "models/wse/wavelet.hpp"
+
+namespace lacuna::wse {
+
+/// Words of `color` that come in at `from` are copied to all ports of `to`.
+struct Route {
+  Color color{};
+  Port from = kRamp;
+  PortSet to = 0;
+};
+
+/// What one router does: its routes, one for each (color, input port) in use.
+struct RouterProgram {
+  std::vector<Route> routes;
+};
+
+/// Words in rational arithmetic per cycle, for all injectors together. Unlimited if per == 0.
+struct Rate {
+  std::uint64_t words = 0;
+  std::uint64_t per = 0;
+};
+
+/// The role of a core in the reduction of one row of sums.
+enum class RingRole : std::uint8_t { start, middle, final };
+
+/// The task of a core in a weight-streaming product. Weights (payload: FP16 value in the low
+/// half, index of the input feature in the high half) each start psum += X[index] * w over the
+/// core's tokens; a command closes the row, and a microthread adds the sums up along the ring.
+struct StreamingKernel {
+  Color weights{0};
+  std::uint32_t steps = 0;  // rows of the weight matrix, in the order they are streamed
+
+  std::uint32_t lookahead = 8;     // partial-sum vectors, the one in use included
+  std::uint32_t simd = 4;          // elements of one beat
+  std::uint32_t ring_elements = 2;  // elements of one word on the ring
+  bool psum_fp32 = false;
+  bool ring_fp32 = false;
+  bool conflict = false;  // the two reads of a beat meet in a bank
+
+  std::vector<std::uint32_t> tokens;         // of each row of cores
+  std::vector<std::uint32_t> final_column;   // by step: the column that keeps the sum
+  std::vector<std::uint32_t> ring;           // columns in the order of the ring
+  std::vector<std::uint32_t> counts;         // by step and column: weights sent
+  std::vector<Color> ring_in;                // by column; unused if there is one column
+  std::vector<Color> ring_out;               // by column
+
+  /// The weights of each column in the order they are sent; empty if no values are carried.
+  std::vector<std::vector<std::uint32_t>> payloads;
+  /// X of each core (row-major), one feature's tokens contiguous: halves; empty without values.
+  std::vector<std::vector<std::uint16_t>> activations;
+
+  std::uint32_t columns() const { return static_cast<std::uint32_t>(ring.size()); }
+  std::uint32_t count(std::size_t step, std::size_t column) const {
+    return counts[step * ring.size() + column];
+  }
+};
+
+/// What a wafer executes: routes, queues, the kernel of its cores and what enters at the edge.
+/// It knows cores and wavelets, no layers.
+struct Program {
+  std::uint32_t columns = 0;
+  std::uint32_t rows = 0;
+
+  std::vector<RouterProgram> routers;    // distinct ones
+  std::vector<std::uint32_t> router_of;  // by core, row-major: which of them it runs
+
+  Rate rate;  // of the injectors at the top of the columns
+  StreamingKernel kernel;
+
+  const RouterProgram& router(std::size_t row, std::size_t column) const {
+    return routers[router_of[row * columns + column]];
+  }
+};
+
+}  // namespace lacuna::wse
