@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/core_values.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace lacuna::wse {
+namespace {
+
+std::uint32_t bits_of(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+float float_of(std::uint32_t bits) {
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+CoreValues::CoreValues(Format format, std::uint32_t tokens, std::uint32_t buffers,
+                       std::vector<Half> activations)
+    : format_(format),
+      tokens_(tokens),
+      activations_(std::move(activations)),
+      psums_(std::size_t{tokens} * buffers) {}
+
+void CoreValues::multiply_add(std::uint32_t buffer, std::uint32_t payload, bool overwrite) {
+  const float weight = to_float(static_cast<Half>(payload & 0xffffU));
+  const Half* const x = activations_.data() + std::size_t{payload >> 16U} * tokens_;
+  float* const sum = psums_.data() + std::size_t{buffer} * tokens_;
+  for (std::uint32_t t = 0; t < tokens_; ++t) {
+    // A product of halves is exact in float; the sum is taken in double and rounded once.
+    const double product = static_cast<double>(to_float(x[t])) * weight;
+    const auto total = static_cast<float>(overwrite ? product : product + sum[t]);
+    sum[t] = format_.psum_fp32 ? total : to_float(to_half(total));
+  }
+}
+
+void CoreValues::clear(std::uint32_t buffer) {
+  for (std::uint32_t t = 0; t < tokens_; ++t) psums_[std::size_t{buffer} * tokens_ + t] = 0;
+}
+
+std::uint32_t CoreValues::add(std::uint32_t buffer, std::uint32_t incoming, std::uint32_t first,
+                              std::uint32_t count) const {
+  const float* const sum = psums_.data() + std::size_t{buffer} * tokens_ + first;
+  if (format_.ring_fp32) return bits_of(float_of(incoming) + sum[0]);
+  std::uint32_t word = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Half in = static_cast<Half>(incoming >> (16U * i) & 0xffffU);
+    word |= static_cast<std::uint32_t>(to_half(to_float(in) + sum[i])) << (16U * i);
+  }
+  return word;
+}
+
+void CoreValues::keep(std::uint32_t word, std::uint32_t count) {
+  if (format_.ring_fp32) {
+    result_.push_back(to_half(float_of(word)));
+    return;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    result_.push_back(static_cast<Half>(word >> (16U * i) & 0xffffU));
+  }
+}
+
+}  // namespace lacuna::wse

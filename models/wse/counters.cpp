@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/counters.hpp"
+
+#include <algorithm>
+
+#include "models/wse/event_kinds.hpp"
+
+namespace lacuna::wse {
+
+CoreCounters& CoreCounters::add(const CoreCounters& other, std::uint64_t times) {
+  for (std::size_t i = 0; i < cycles.size(); ++i) cycles[i] += other.cycles[i] * times;
+  weights += other.weights * times;
+  first_weights += other.first_weights * times;
+  commands += other.commands * times;
+  reductions += other.reductions * times;
+  reduce_reads += other.reduce_reads * times;
+  reduce_writes += other.reduce_writes * times;
+  reduce_adds += other.reduce_adds * times;
+  sent += other.sent * times;
+  received += other.received * times;
+  buffer_blocked += other.buffer_blocked * times;
+  buffers_in_use += other.buffers_in_use * times;
+  end = std::max(end, other.end);
+  return *this;
+}
+
+RouterCounters& RouterCounters::add(const RouterCounters& other, std::uint64_t times) {
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] += other.sent[i] * times;
+  for (std::size_t i = 0; i < stalls.size(); ++i) stalls[i] += other.stalls[i] * times;
+  closures += other.closures * times;
+  return *this;
+}
+
+std::vector<std::string> event_kind_names() {
+  return {"word_out",  "closure", "queue_push",    "queue_pop",       "task_activate",
+          "vector_active", "beat_run", "reduction_start", "reduction_end", "word_in"};
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/router.hpp"
+
+#include <cassert>
+
+namespace lacuna::wse {
+namespace {
+
+bool needs(const RouterInput& input, unsigned port) { return (input.need & bit(port)) != 0; }
+
+bool is_multicast(PortSet ports) { return (ports & (ports - 1U)) != 0; }
+
+}  // namespace
+
+const char* port_name(unsigned port) {
+  static constexpr std::array<const char*, kPorts> kNames{"north", "east", "south", "west", "ramp"};
+  return kNames.at(port);
+}
+
+void RouterArray::add(UnitId unit, const std::vector<RouterInput>& inputs) {
+  Router router;
+  router.unit = unit;
+  router.first = static_cast<std::uint32_t>(inputs_.size());
+  router.count = static_cast<std::uint32_t>(inputs.size());
+  assert(router.count <= 32);
+  for (const RouterInput& input : inputs) {
+    router.used = static_cast<PortSet>(router.used | input.to);
+    inputs_.push_back(input);
+  }
+  routers_.push_back(router);
+}
+
+Cycle RouterArray::step(std::size_t index, Cycle now) {
+  Router& router = routers_[index];
+  if (router.accounted > now) return kNever;
+  account(index, now);
+  router.accounted = now + 1;
+  const std::uint32_t heads = find_heads(router, now);
+  if (heads == 0) return kNever;
+  const bool granted = params_.multicast == Multicast::lockstep ? grant_heads(router, heads, now)
+                                                                : grant_ports(router, heads, now);
+  const bool left = finish(router, heads, now);
+  return granted || left ? now + 1 : kNever;
+}
+
+void RouterArray::account(std::size_t index, Cycle now) {
+  Router& router = routers_[index];
+  if (router.accounted >= now) return;
+  const Cycle slept = now - router.accounted;
+  router.accounted = now;
+  for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
+    const RouterInput& input = inputs_[i];
+    if (!input.waiting) continue;
+    router.counters.stalls[static_cast<unsigned>(input.color)] += slept;
+    if (input.closed) router.counters.closures += slept;
+  }
+}
+
+/// Returns the buffers with a head, as bits, and notes which of them find the south closed.
+std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
+  std::uint32_t heads = 0;
+  for (std::uint32_t i = 0; i < router.count; ++i) {
+    RouterInput& input = inputs_[router.first + i];
+    if (!links_.can_pop(input.link, now)) continue;
+    heads |= 1U << i;
+    if (input.need == 0) input.need = input.to;
+    const bool closed = is_multicast(input.to) && needs(input, kSouth) &&
+                        !links_.can_push(input.out[kSouth], now);
+    if (closed) {
+      ++router.counters.closures;
+      if (!input.closed) {
+        log_.record(now, router.unit, kClosure, static_cast<std::uint64_t>(input.color));
+      }
+    }
+    input.closed = closed;
+  }
+  return heads;
+}
+
+/// Of the candidates, the first whose color is `next` or later, else the first.
+std::uint32_t RouterArray::pick(const Router& router, std::uint32_t candidates,
+                                std::uint8_t next) const {
+  std::uint32_t first = 32;
+  for (std::uint32_t i = 0; i < router.count; ++i) {
+    if ((candidates >> i & 1U) == 0) continue;
+    if (static_cast<std::uint8_t>(inputs_[router.first + i].color) >= next) return i;
+    if (first == 32) first = i;
+  }
+  return first;
+}
+
+/// Independent copies: each output port chooses by itself.
+bool RouterArray::grant_ports(Router& router, std::uint32_t heads, Cycle now) {
+  bool granted = false;
+  for (unsigned port = 0; port < kPorts; ++port) {
+    if ((router.used & bit(port)) == 0) continue;
+    std::uint32_t candidates = 0;
+    for (std::uint32_t i = 0; i < router.count; ++i) {
+      const RouterInput& input = inputs_[router.first + i];
+      if ((heads >> i & 1U) != 0 && needs(input, port) && links_.can_push(input.out[port], now)) {
+        candidates |= 1U << i;
+      }
+    }
+    if (candidates == 0) continue;
+    RouterInput& winner = inputs_[router.first + pick(router, candidates, router.next[port])];
+    send(router, winner, port, now);
+    if (params_.arbiter == Arbiter::round_robin) {
+      router.next[port] = static_cast<std::uint8_t>(static_cast<unsigned>(winner.color) + 1U);
+    }
+    granted = true;
+  }
+  return granted;
+}
+
+/// Lockstep: a head moves if all its ports are unused in this cycle and open.
+bool RouterArray::grant_heads(Router& router, std::uint32_t heads, Cycle now) {
+  PortSet used = 0;
+  const std::uint8_t next = router.next_head;
+  bool granted = false;
+  for (std::uint32_t left = heads; left != 0;) {
+    const std::uint32_t i = pick(router, left, next);
+    RouterInput& input = inputs_[router.first + i];
+    // In turn from `next`, wrapping round: those at or after it go first, then those before it.
+    left &= ~(1U << i);
+    bool open = (used & input.need) == 0;
+    for (unsigned port = 0; open && port < kPorts; ++port) {
+      open = !needs(input, port) || links_.can_push(input.out[port], now);
+    }
+    if (!open) continue;
+    used = static_cast<PortSet>(used | input.need);
+    for (unsigned port = 0; port < kPorts; ++port) {
+      if (needs(input, port)) send(router, input, port, now);
+    }
+    if (!granted && params_.arbiter == Arbiter::round_robin) {
+      router.next_head = static_cast<std::uint8_t>(static_cast<unsigned>(input.color) + 1U);
+    }
+    granted = true;
+  }
+  return granted;
+}
+
+void RouterArray::send(Router& router, RouterInput& input, unsigned port, Cycle now) {
+  const Cycle ready = links_.push(input.out[port], now, links_.front(input.link));
+  input.need = static_cast<PortSet>(input.need & ~bit(port));
+  ++router.counters.sent[port];
+  const auto color = static_cast<std::uint64_t>(input.color);
+  log_.record(now, router.unit, kWordOut, color << 8U | port);
+  if (port == kRamp) log_.record(ready, router.unit + 1, kQueuePush, color);
+}
+
+/// Lets the heads go that have made all their copies. Returns true if one did.
+bool RouterArray::finish(Router& router, std::uint32_t heads, Cycle now) {
+  bool left = false;
+  for (std::uint32_t i = 0; i < router.count; ++i) {
+    if ((heads >> i & 1U) == 0) continue;
+    RouterInput& input = inputs_[router.first + i];
+    input.waiting = input.need != 0;
+    if (input.waiting) {
+      ++router.counters.stalls[static_cast<unsigned>(input.color)];
+    } else {
+      links_.pop(input.link, now);
+      input.closed = false;
+      left = true;
+    }
+  }
+  return left;
+}
+
+}  // namespace lacuna::wse

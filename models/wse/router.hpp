@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/counters.hpp"
+#include "models/wse/event_kinds.hpp"
+#include "models/wse/link.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/wavelet.hpp"
+
+namespace lacuna::wse {
+
+/// One buffer of a router: the words of a color that come in at one port, and where they go.
+struct RouterInput {
+  LinkId link = kNoLink;
+  Color color{};
+  Port from = kRamp;
+  PortSet to = 0;
+  PortSet need = 0;      // copies the head has still to make; 0 if it has not been looked at
+  bool waiting = false;  // a head was there in the cycle accounted for last, and stayed
+  bool closed = false;   // and its copy to the south found the link closed
+  std::array<LinkId, kPorts> out{kNoLink, kNoLink, kNoLink, kNoLink, kNoLink};
+};
+
+/// The routers of a wafer: in each cycle every output port passes at most one word on, chosen
+/// among the heads of the buffers by color in turn. A word leaves its buffer when all its copies
+/// are made.
+class RouterArray {
+ public:
+  RouterArray(const RouterParams& params, LinkArray& links, EventLog& log)
+      : params_(params), links_(links), log_(log) {}
+
+  /// Adds a router, which is unit `unit`, with its buffers in the order of color and port.
+  void add(UnitId unit, const std::vector<RouterInput>& inputs);
+
+  /// Performs cycle `now`. Returns `now + 1` if something moved, else kNever: its links wake it.
+  Cycle step(std::size_t router, Cycle now);
+
+  /// Accounts for the cycles before `now`, in which nothing moved.
+  void account(std::size_t router, Cycle now);
+
+  const RouterCounters& counters(std::size_t router) const { return routers_[router].counters; }
+  const std::vector<RouterInput>& inputs() const { return inputs_; }
+
+  /// The buffers of a router as [first, last) of inputs().
+  std::pair<std::size_t, std::size_t> inputs_of(std::size_t router) const {
+    const Router& r = routers_[router];
+    return {r.first, std::size_t{r.first} + r.count};
+  }
+  UnitId unit(std::size_t router) const { return routers_[router].unit; }
+
+ private:
+  struct Router {
+    UnitId unit = 0;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    PortSet used = 0;                          // output ports
+    std::array<std::uint8_t, kPorts> next{};   // per port: color one past the last granted
+    std::uint8_t next_head = 0;                // lockstep: the same for whole heads
+    Cycle accounted = 0;
+    RouterCounters counters;
+  };
+
+  std::uint32_t find_heads(Router& router, Cycle now);
+  bool grant_ports(Router& router, std::uint32_t heads, Cycle now);
+  bool grant_heads(Router& router, std::uint32_t heads, Cycle now);
+  void send(Router& router, RouterInput& input, unsigned port, Cycle now);
+  bool finish(Router& router, std::uint32_t heads, Cycle now);
+  std::uint32_t pick(const Router& router, std::uint32_t heads, std::uint8_t next) const;
+
+  const RouterParams params_;
+  LinkArray& links_;
+  EventLog& log_;
+  std::vector<Router> routers_;
+  std::vector<RouterInput> inputs_;
+};
+
+}  // namespace lacuna::wse

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/streaming_core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lacuna::wse {
+namespace {
+
+std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+StreamingCores::StreamingCores(const CoreParams& params, const StreamingKernel& kernel,
+                               LinkArray& links, EventLog& log)
+    : params_(params),
+      kernel_(kernel),
+      links_(links),
+      log_(log),
+      successor_(kernel.ring.size()) {
+  for (std::size_t p = 0; p < kernel.ring.size(); ++p) {
+    successor_[kernel.ring[p]] = kernel.ring[(p + 1) % kernel.ring.size()];
+  }
+}
+
+void StreamingCores::add(const CorePorts& ports) {
+  Core core;
+  core.ports = ports;
+  core.free_buffers = kernel_.lookahead;
+  if (kernel_.steps != 0) take_buffer(core);
+  cores_.push_back(core);
+  filled_.resize(filled_.size() + kernel_.lookahead, 0);
+  if (!kernel_.activations.empty()) {
+    const std::size_t place = std::size_t{ports.row} * kernel_.columns() + ports.column;
+    values_.emplace_back(CoreValues::Format{kernel_.psum_fp32, kernel_.ring_fp32},
+                         kernel_.tokens[ports.row], kernel_.lookahead,
+                         kernel_.activations[place]);
+  }
+  if (idle(core)) ++finished_;
+}
+
+Cycle StreamingCores::step(std::size_t index, Cycle now) {
+  Core& core = cores_[index];
+  if (core.accounted > now) return kNever;
+  account(index, now);
+  core.accounted = now + 1;
+  bool acted = send_output(core, now);
+  if (core.releasing) {
+    core.releasing = false;
+    ++core.free_buffers;
+    acted = true;
+  }
+  if (!core.holding && core.closed < kernel_.steps) take_buffer(core);
+  acted = load_reduction(core, now) || acted;
+  acted = main_thread(core, index, now) || acted;
+  acted = issue(core, index, now) || acted;
+  core.counters.buffers_in_use += kernel_.lookahead - core.free_buffers;
+  if (core.blocked) ++core.counters.buffer_blocked;
+  if (acted) return now + 1;
+  Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
+  if (core.slot_free > now + 1) next = std::min(next, core.slot_free);
+  return core.slot_free == now + 1 ? now + 1 : next;
+}
+
+void StreamingCores::account(std::size_t index, Cycle now) {
+  Core& core = cores_[index];
+  if (core.accounted >= now) return;
+  const Cycle slept = now - core.accounted;
+  core.accounted = now;
+  core.counters.cycles[core.waiting_for] += slept;
+  core.counters.buffers_in_use += (kernel_.lookahead - core.free_buffers) * slept;
+  if (core.blocked) core.counters.buffer_blocked += slept;
+}
+
+void StreamingCores::settle(std::size_t index, Cycle now) {
+  account(index, now);
+  extend_run(cores_[index], kNobody, now);
+}
+
+/// One word of the output queue, written in an earlier cycle, goes up the ramp if it is open.
+bool StreamingCores::send_output(Core& core, Cycle now) {
+  const CorePorts& ports = core.ports;
+  if (ports.ring_out == kNoLink || !links_.can_pop(ports.ring_out, now) ||
+      !links_.can_push(ports.ramp_up, now)) {
+    return false;
+  }
+  links_.push(ports.ramp_up, now, links_.pop(ports.ring_out, now));
+  ++core.counters.sent;
+  return true;
+}
+
+/// Opens the next row of sums if there is a buffer for it.
+void StreamingCores::take_buffer(Core& core) {
+  if (core.free_buffers == 0) return;
+  --core.free_buffers;
+  core.holding = true;
+  core.fresh = true;
+  ++core.opened;
+}
+
+RingRole StreamingCores::role(const Core& core, std::uint32_t step) const {
+  const std::uint32_t last = kernel_.final_column[step];
+  if (core.ports.column == last) return RingRole::final;
+  return core.ports.column == successor_[last] ? RingRole::start : RingRole::middle;
+}
+
+bool StreamingCores::load_reduction(Core& core, Cycle now) {
+  if (core.loaded != core.reduced || core.loaded == core.closed) return false;
+  core.role = role(core, core.loaded);
+  core.words_left = ceil_div(kernel_.tokens[core.ports.row], kernel_.ring_elements);
+  log_.record(now, core.ports.unit, kReductionStart, core.loaded);
+  ++core.loaded;
+  return true;
+}
+
+bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
+  bool acted = false;
+  const bool active = core.vector_left != 0 || core.slot_free > now;
+  core.blocked = false;
+  if (core.task_full && core.task_ready <= now && !active) {
+    core.blocked = !core.holding;
+    if (core.holding) {
+      core.task_full = false;
+      acted = true;
+      core.task.control ? command(core, now) : weight(core, index, now);
+    }
+  }
+  const bool may_take = params_.dispatch_overlap || core.vector_left == 0;
+  if (!core.task_full && may_take && links_.can_pop(core.ports.weights, now)) {
+    core.task = links_.pop(core.ports.weights, now);
+    core.task_full = true;
+    core.task_ready = now + (core.task.control ? params_.cmd_cycles : params_.dispatch);
+    ++core.counters.received;
+    log_.record(now, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(kernel_.weights));
+    acted = true;
+  }
+  return acted;
+}
+
+void StreamingCores::weight(Core& core, std::size_t index, Cycle now) {
+  const std::uint32_t buffer = core.closed % kernel_.lookahead;
+  core.vector_left = ceil_div(kernel_.tokens[core.ports.row], kernel_.simd);
+  core.conflict = kernel_.conflict && !core.fresh;  // the first weight reads no sums
+  ++core.counters.weights;
+  if (core.fresh) ++core.counters.first_weights;
+  if (!values_.empty()) values_[index].multiply_add(buffer, core.task.payload, core.fresh);
+  core.fresh = false;
+  filled_[index * kernel_.lookahead + buffer] = 1;
+  log_.record(now, core.ports.unit, kTask, 0);
+  log_.record(now, core.ports.unit, kVectorActive, core.closed);
+}
+
+void StreamingCores::command(Core& core, Cycle now) {
+  ++core.counters.commands;
+  log_.record(now, core.ports.unit, kTask, 1);
+  ++core.closed;
+  core.holding = false;
+  if (core.closed < kernel_.steps) take_buffer(core);
+}
+
+unsigned StreamingCores::words_of_beat(const Core& core) const {
+  return std::min<unsigned>(params_.fabric_words_per_issue, core.words_left);
+}
+
+bool StreamingCores::reduction_can_issue(const Core& core, Cycle now) const {
+  if (core.loaded == core.reduced) return false;
+  const unsigned words = words_of_beat(core);
+  const bool alone = kernel_.columns() == 1;
+  if (core.role != RingRole::start && !alone && !links_.has(core.ports.ring_in, now, words)) {
+    return false;
+  }
+  return core.role == RingRole::final || links_.can_push(core.ports.ring_out, now, words);
+}
+
+/// Who issues in this cycle.
+StreamingCores::Context StreamingCores::choose(Core& core, Cycle now) const {
+  if (core.slot_free > now) return kNobody;
+  const bool main = core.vector_left != 0;
+  const bool microthread = reduction_can_issue(core, now);
+  if (!main || !microthread) return main ? kMain : microthread ? kMicrothread : kNobody;
+  if (params_.sched == Sched::main_first) return kMain;
+  if (params_.sched == Sched::ut_first) return kMicrothread;
+  const Context winner = core.favourite;
+  core.favourite = winner == kMain ? kMicrothread : kMain;
+  return winner;
+}
+
+bool StreamingCores::issue(Core& core, std::size_t index, Cycle now) {
+  const Context context = choose(core, now);
+  extend_run(core, context, now);
+  if (context == kNobody) {
+    core.waiting_for = cause(core, now);
+    ++core.counters.cycles[core.waiting_for];
+    return false;
+  }
+  if (context == kMicrothread) {
+    ++core.counters.cycles[kReduce];
+    reduction_beat(core, index, now);
+    return true;
+  }
+  ++core.counters.cycles[kFma];
+  if (core.conflict) core.slot_free = now + 2;
+  --core.vector_left;
+  return true;
+}
+
+void StreamingCores::reduction_beat(Core& core, std::size_t index, Cycle now) {
+  const std::uint32_t tokens = kernel_.tokens[core.ports.row];
+  const std::uint32_t step = core.reduced;
+  const std::uint32_t buffer = step % kernel_.lookahead;
+  const bool filled = filled_[index * kernel_.lookahead + buffer] != 0;
+  const bool incoming = core.role != RingRole::start && kernel_.columns() != 1;
+  if (!values_.empty() && !filled) values_[index].clear(buffer);
+  for (unsigned words = words_of_beat(core); words != 0; --words, --core.words_left) {
+    Wavelet word{0, kernel_.ring_out[core.ports.column], false};
+    if (incoming) {
+      word.payload = links_.pop(core.ports.ring_in, now).payload;
+      ++core.counters.received;
+      log_.record(now, core.ports.unit, kQueuePop,
+                  static_cast<std::uint64_t>(kernel_.ring_in[core.ports.column]));
+    }
+    const std::uint32_t all = ceil_div(tokens, kernel_.ring_elements);
+    const std::uint32_t first = (all - core.words_left) * kernel_.ring_elements;
+    const std::uint32_t count = std::min(kernel_.ring_elements, tokens - first);
+    if (!values_.empty()) {
+      word.payload = values_[index].add(buffer, word.payload, first, count);
+      if (core.role == RingRole::final) values_[index].keep(word.payload, count);
+    }
+    if (core.role != RingRole::final) links_.push(core.ports.ring_out, now, word);
+  }
+  if (filled) ++core.counters.reduce_reads;
+  if (filled && incoming) ++core.counters.reduce_adds;
+  if (core.role == RingRole::final) ++core.counters.reduce_writes;
+  if (core.words_left == 0) end_reduction(core, now);
+}
+
+void StreamingCores::end_reduction(Core& core, Cycle now) {
+  const auto index = static_cast<std::size_t>(&core - cores_.data());
+  filled_[index * kernel_.lookahead + core.reduced % kernel_.lookahead] = 0;
+  log_.record(now, core.ports.unit, kReductionEnd, core.reduced);
+  ++core.reduced;
+  ++core.counters.reductions;
+  core.releasing = true;
+  core.counters.end = now + 1;
+  if (idle(core)) ++finished_;
+}
+
+/// Keeps the record of beats issued one after the other by the same context.
+void StreamingCores::extend_run(Core& core, Context context, Cycle now) {
+  if (!log_.enabled()) return;
+  if (context == core.run_of && now == core.run_begin + core.run_length) {
+    ++core.run_length;
+    return;
+  }
+  if (core.run_of != kNobody) {
+    const std::uint64_t microthread = core.run_of == kMicrothread ? 1 : 0;
+    log_.record(core.run_begin, core.ports.unit, kBeatRun,
+                std::uint64_t{core.run_length} << 1U | microthread);
+  }
+  core.run_of = context;
+  core.run_begin = now;
+  core.run_length = 1;
+}
+
+/// Why no beat was issued: what keeps the main thread, or if that has finished the microthread.
+CoreCycle StreamingCores::cause(const Core& core, Cycle now) const {
+  if (core.slot_free > now) return kConflict;
+  if (core.task_full) return core.task_ready > now ? kDispatch : core.blocked ? kWaitBuffer : kDispatch;
+  if (core.closed != kernel_.steps) return kWaitWeights;
+  if (idle(core)) return kDone;
+  const bool starved = core.role != RingRole::start && kernel_.columns() != 1 &&
+                       !links_.has(core.ports.ring_in, now, words_of_beat(core));
+  return starved ? kWaitRingIn : kWaitRingOut;
+}
+
+std::string StreamingCores::blocked(std::size_t index, Cycle now) const {
+  const Core& core = cores_[index];
+  if (idle(core)) return "";
+  const CorePorts& ports = core.ports;
+  std::string text = fmt::format("core ({}, {})", ports.column, ports.row);
+  if (core.closed == kernel_.steps || core.blocked) {
+    const CoreCycle why = core.blocked ? kWaitBuffer : cause(core, now);
+    text += why == kWaitBuffer   ? ": waits for a free partial-sum buffer"
+            : why == kWaitRingIn ? ": reduction waits for a word of the ring"
+                                 : ": reduction waits for room in the ring's output queue";
+    return text + fmt::format(", row {} of {} of the sums", core.reduced, kernel_.steps);
+  }
+  return text + fmt::format(": waits for weights on color {}, row {} of {}",
+                            static_cast<unsigned>(kernel_.weights), core.closed, kernel_.steps);
+}
+
+}  // namespace lacuna::wse

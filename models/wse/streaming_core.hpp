@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/wse/core_values.hpp"
+#include "models/wse/counters.hpp"
+#include "models/wse/event_kinds.hpp"
+#include "models/wse/link.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/program.hpp"
+
+namespace lacuna::wse {
+
+/// The links between a core and its router, and its place.
+struct CorePorts {
+  UnitId unit = 0;
+  std::uint32_t row = 0;
+  std::uint32_t column = 0;
+  LinkId weights = kNoLink;
+  LinkId ring_in = kNoLink;
+  LinkId ring_out = kNoLink;  // the output queue
+  LinkId ramp_up = kNoLink;   // from there to the router
+};
+
+/// Cores that run a StreamingKernel. In each cycle a core, in this order: puts a word of its
+/// output queue on the ramp; frees the buffer of a reduction that ended in the cycle before;
+/// loads the next reduction into the microthread; lets the handler in the task register come
+/// into effect and takes the next wavelet; issues one beat of main thread or microthread.
+class StreamingCores {
+ public:
+  StreamingCores(const CoreParams& params, const StreamingKernel& kernel, LinkArray& links,
+                 EventLog& log);
+
+  void add(const CorePorts& ports);
+
+  /// Performs cycle `now`. Returns the next cycle in which the core could act if nothing arrives.
+  Cycle step(std::size_t core, Cycle now);
+
+  /// Accounts for the cycles before `now`, in which nothing happened.
+  void account(std::size_t core, Cycle now);
+
+  /// Ends the open records of the event log.
+  void settle(std::size_t core, Cycle now);
+
+  std::size_t size() const { return cores_.size(); }
+  std::size_t finished() const { return finished_; }
+  const CoreCounters& counters(std::size_t core) const { return cores_[core].counters; }
+  UnitId unit(std::size_t core) const { return cores_[core].ports.unit; }
+
+  /// What the core waits for; empty if it has finished.
+  std::string blocked(std::size_t core, Cycle now) const;
+
+  /// Y of a core: by the rows of weights it keeps, in their order, its tokens; with values only.
+  const std::vector<Half>& result(std::size_t core) const { return values_[core].result(); }
+
+ private:
+  enum Context : std::uint8_t { kMain, kMicrothread, kNobody };
+
+  struct Core {
+    CorePorts ports;
+    Cycle accounted = 0;
+    Cycle task_ready = 0;
+    Cycle slot_free = 0;  // the issue slot is taken until then
+    Wavelet task;
+    bool task_full = false;
+    bool holding = false;   // the main thread has a buffer
+    bool fresh = true;      // and nothing is in it yet
+    bool conflict = false;  // the vector instruction's beats take two cycles
+    bool releasing = false;
+    bool blocked = false;  // a handler waits for a buffer
+    Context favourite = kMain;
+    CoreCycle waiting_for = kWaitWeights;
+    std::uint32_t vector_left = 0;  // beats
+    std::uint32_t free_buffers = 0;
+    std::uint32_t opened = 0;   // steps: rows of sums begun by the main thread
+    std::uint32_t closed = 0;   // and completed
+    std::uint32_t loaded = 0;   // reductions begun by the microthread
+    std::uint32_t reduced = 0;  // and completed
+    std::uint32_t words_left = 0;
+    RingRole role = RingRole::middle;
+    Cycle run_begin = 0;
+    std::uint32_t run_length = 0;
+    Context run_of = kNobody;
+    CoreCounters counters;
+  };
+
+  bool send_output(Core& core, Cycle now);
+  void take_buffer(Core& core);
+  bool load_reduction(Core& core, Cycle now);
+  bool main_thread(Core& core, std::size_t index, Cycle now);
+  void weight(Core& core, std::size_t index, Cycle now);
+  void command(Core& core, Cycle now);
+  unsigned words_of_beat(const Core& core) const;
+  bool reduction_can_issue(const Core& core, Cycle now) const;
+  Context choose(Core& core, Cycle now) const;
+  bool issue(Core& core, std::size_t index, Cycle now);
+  void reduction_beat(Core& core, std::size_t index, Cycle now);
+  void end_reduction(Core& core, Cycle now);
+  void extend_run(Core& core, Context context, Cycle now);
+  CoreCycle cause(const Core& core, Cycle now) const;
+  RingRole role(const Core& core, std::uint32_t step) const;
+  bool idle(const Core& core) const { return core.reduced == kernel_.steps; }
+
+  const CoreParams params_;
+  const StreamingKernel& kernel_;
+  LinkArray& links_;
+  EventLog& log_;
+  std::vector<std::uint32_t> successor_;  // of each column on the ring
+  std::vector<Core> cores_;
+  std::vector<std::uint8_t> filled_;  // per core and buffer: whether a weight was added
+  std::vector<CoreValues> values_;    // only if values are carried
+  std::size_t finished_ = 0;
+};
+
+}  // namespace lacuna::wse
