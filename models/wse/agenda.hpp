@@ -18,9 +18,9 @@ using UnitId = std::uint32_t;
 inline constexpr UnitId kNoUnit = ~UnitId{0};
 
 /// The appointments of the units of one row: a wheel for the next 64 cycles and a heap beyond.
-class Agenda {
+class RowAgenda {
  public:
-  explicit Agenda(std::size_t units) : booked_(units, 0) {}
+  explicit RowAgenda(std::size_t units) : booked_(units, 0) {}
 
   /// `at` is later than the cycle collected last.
   void add(std::uint32_t unit, Cycle at) {
@@ -62,8 +62,8 @@ class Agenda {
   using Appointment = std::pair<Cycle, std::uint32_t>;
 
   Cycle collected_ = 0;
-  std::uint64_t occupied_ = 0;          // wheel slots with appointments
-  std::vector<std::uint64_t> booked_;   // per unit, the wheel slots it is in
+  std::uint64_t occupied_ = 0;         // wheel slots with appointments
+  std::vector<std::uint64_t> booked_;  // per unit, the wheel slots it is in
   std::array<std::vector<std::uint32_t>, kWheel> wheel_;
   std::priority_queue<Appointment, std::vector<Appointment>, std::greater<>> later_;
 };
@@ -83,7 +83,7 @@ class Agendas {
  public:
   void start(std::size_t rows, std::size_t units_per_row, RowWaker& waker) {
     units_per_row_ = static_cast<UnitId>(units_per_row);
-    rows_.assign(rows, Agenda(units_per_row));
+    rows_.assign(rows, RowAgenda(units_per_row));
     waker_ = &waker;
   }
 
@@ -97,7 +97,7 @@ class Agendas {
     if (row != stepping_) waker_->wake_row(row, at);
   }
 
-  Agenda& row(std::size_t index) { return rows_[index]; }
+  RowAgenda& row(std::size_t index) { return rows_[index]; }
 
   /// The row being stepped tells the clock itself when it wants to be stepped again.
   void set_stepping(std::size_t row) { stepping_ = row; }
@@ -107,7 +107,7 @@ class Agendas {
  private:
   UnitId units_per_row_ = 1;
   std::size_t stepping_ = kNone;
-  std::vector<Agenda> rows_;
+  std::vector<RowAgenda> rows_;
   RowWaker* waker_ = nullptr;
 };
 

@@ -32,7 +32,7 @@ RouterCounters& RouterCounters::add(const RouterCounters& other, std::uint64_t t
 }
 
 std::vector<std::string> event_kind_names() {
-  return {"word_out",  "closure", "queue_push",    "queue_pop",       "task_activate",
+  return {"word_out",      "closure",  "queue_push",      "queue_pop",     "task_activate",
           "vector_active", "beat_run", "reduction_start", "reduction_end", "word_in"};
 }
 

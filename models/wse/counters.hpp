@@ -27,25 +27,25 @@ inline constexpr unsigned kCoreCycles = 9;
 /// What one core counts. Sums over cores are sums of these.
 struct CoreCounters {
   std::array<std::uint64_t, kCoreCycles> cycles{};
-  std::uint64_t weights = 0;          // weight wavelets that took effect
-  std::uint64_t first_weights = 0;    // of them, those that overwrite the sums
+  std::uint64_t weights = 0;        // weight wavelets that took effect
+  std::uint64_t first_weights = 0;  // of them, those that overwrite the sums
   std::uint64_t commands = 0;
   std::uint64_t reductions = 0;
-  std::uint64_t reduce_reads = 0;     // beats that read partial sums
-  std::uint64_t reduce_writes = 0;    // beats that write results
-  std::uint64_t reduce_adds = 0;      // beats that add
-  std::uint64_t sent = 0;             // words put on the ramp
-  std::uint64_t received = 0;         // words taken out of queues
-  std::uint64_t buffer_blocked = 0;   // cycles the main thread waited for a free buffer
-  std::uint64_t buffers_in_use = 0;   // buffers times cycles
-  Cycle end = 0;                      // first cycle after its last event
+  std::uint64_t reduce_reads = 0;    // beats that read partial sums
+  std::uint64_t reduce_writes = 0;   // beats that write results
+  std::uint64_t reduce_adds = 0;     // beats that add
+  std::uint64_t sent = 0;            // words put on the ramp
+  std::uint64_t received = 0;        // words taken out of queues
+  std::uint64_t buffer_blocked = 0;  // cycles the main thread waited for a free buffer
+  std::uint64_t buffers_in_use = 0;  // buffers times cycles
+  Cycle end = 0;                     // first cycle after its last event
 
   CoreCounters& add(const CoreCounters& other, std::uint64_t times);
 };
 
 /// What one router counts.
 struct RouterCounters {
-  std::array<std::uint64_t, kPorts> sent{};    // by output port
+  std::array<std::uint64_t, kPorts> sent{};     // by output port
   std::array<std::uint64_t, kColors> stalls{};  // by color: cycles a head did not leave
   std::uint64_t closures = 0;
 

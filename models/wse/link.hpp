@@ -28,7 +28,7 @@ class LinkArray {
   /// `writer` and `reader` are the units to wake, kNoUnit for none.
   LinkId add(unsigned capacity, Cycle latency, UnitId writer, UnitId reader) {
     assert(latency >= 1);
-    const Link link{static_cast<std::uint32_t>(slots_.size()), capacity, 0, 0, 0,
+    const Link link{static_cast<std::uint32_t>(slots_.size()), capacity, 0,      0,     0,
                     static_cast<std::uint32_t>(latency),       writer,   reader, kNever};
     links_.push_back(link);
     slots_.resize(slots_.size() + capacity);

@@ -25,8 +25,8 @@ struct WaferParams : ParameterSet {
   Param<unsigned> program_columns =
       param(this, "program_columns", 750U, range(1U, 4096U), "cores",
             "Columns a program may use; the I/O of the wafer is shared among them.");
-  Param<unsigned> cores = param(this, "cores", 850000U, range(1U, 100000000U), "cores",
-                                "Cores of the whole product.");
+  Param<unsigned> cores =
+      param(this, "cores", 850000U, range(1U, 100000000U), "cores", "Cores of the whole product.");
 };
 
 struct CoreParams : ParameterSet {
@@ -49,8 +49,8 @@ struct CoreParams : ParameterSet {
 };
 
 struct QueueParams : ParameterSet {
-  Param<unsigned> weights = param(this, "weights", 4U, range(1U, 1024U), "words",
-                                  "Input queue of weights and commands.");
+  Param<unsigned> weights =
+      param(this, "weights", 4U, range(1U, 1024U), "words", "Input queue of weights and commands.");
   Param<unsigned> ring_in = param(this, "ring_in", 4U, range(1U, 1024U), "words",
                                   "Input queue of partial sums from the ring.");
   Param<unsigned> ring_out = param(this, "ring_out", 6U, range(2U, 1024U), "words",
@@ -58,16 +58,16 @@ struct QueueParams : ParameterSet {
 };
 
 struct RouterParams : ParameterSet {
-  Param<unsigned> entries = param(this, "entries", 2U, range(1U, 64U), "words",
-                                  "Buffer of each input port and color.");
+  Param<unsigned> entries =
+      param(this, "entries", 2U, range(1U, 64U), "words", "Buffer of each input port and color.");
   Param<unsigned> hop =
       param(this, "hop", 1U, range(1U, 64U), "cycles", "Latency of a link between neighbours.");
   Param<unsigned> ramp = param(this, "ramp", 2U, range(1U, 64U), "cycles",
                                "Latency between router and core, each way.");
-  Param<Multicast> multicast = param(
-      this, "multicast", Multicast::independent,
-      Choices<Multicast>{{"independent", Multicast::independent}, {"lockstep", Multicast::lockstep}},
-      "Whether a word may win its outputs in different cycles.");
+  Param<Multicast> multicast = param(this, "multicast", Multicast::independent,
+                                     Choices<Multicast>{{"independent", Multicast::independent},
+                                                        {"lockstep", Multicast::lockstep}},
+                                     "Whether a word may win its outputs in different cycles.");
   Param<Arbiter> arbiter =
       param(this, "arbiter", Arbiter::round_robin,
             Choices<Arbiter>{{"round_robin", Arbiter::round_robin}, {"fixed", Arbiter::fixed}},
@@ -76,10 +76,10 @@ struct RouterParams : ParameterSet {
 
 struct MemoryParams : ParameterSet {
   Param<unsigned> kib = param(this, "kib", 48U, range(1U, 65536U), "KiB", "SRAM of a core.");
-  Param<unsigned> read_bits = param(this, "read_bits", 128U, range(16U, 1024U), "bit",
-                                    "Read from SRAM in one cycle.");
-  Param<unsigned> write_bits = param(this, "write_bits", 64U, range(16U, 1024U), "bit",
-                                     "Written to SRAM in one cycle.");
+  Param<unsigned> read_bits =
+      param(this, "read_bits", 128U, range(16U, 1024U), "bit", "Read from SRAM in one cycle.");
+  Param<unsigned> write_bits =
+      param(this, "write_bits", 64U, range(16U, 1024U), "bit", "Written to SRAM in one cycle.");
   Param<unsigned> code_kib =
       param(this, "code_kib", 8U, range(0U, 65536U), "KiB", "SRAM that the program itself takes.");
   Param<MemoryModel> model =
@@ -107,11 +107,11 @@ struct StreamingParams : ParameterSet {
       param(this, "psum", Precision::fp16, precisions(), "Type of partial sums in memory.");
   Param<Precision> ring =
       param(this, "ring", Precision::fp16, precisions(), "Type of partial sums on the ring.");
-  Param<RowOrder> row_order = param(this, "row_order", RowOrder::ring,
-                                    Choices<RowOrder>{{"ring", RowOrder::ring},
-                                                      {"rotate", RowOrder::rotate},
-                                                      {"natural", RowOrder::natural}},
-                                    "Order in which the rows of the weights are streamed.");
+  Param<RowOrder> row_order = param(
+      this, "row_order", RowOrder::ring,
+      Choices<RowOrder>{
+          {"ring", RowOrder::ring}, {"rotate", RowOrder::rotate}, {"natural", RowOrder::natural}},
+      "Order in which the rows of the weights are streamed.");
   Param<KPartition> k_partition = param(this, "k_partition", KPartition::block,
                                         Choices<KPartition>{{"block", KPartition::block},
                                                             {"cyclic", KPartition::cyclic},
@@ -128,10 +128,10 @@ struct IoParams : ParameterSet {
 };
 
 struct MapParams : ParameterSet {
-  Param<Alignment> align = param(this, "align", Alignment::good,
-                                 Choices<Alignment>{{"good", Alignment::good},
-                                                    {"bad", Alignment::bad}},
-                                 "Whether partial sums and activations lie in different banks.");
+  Param<Alignment> align =
+      param(this, "align", Alignment::good,
+            Choices<Alignment>{{"good", Alignment::good}, {"bad", Alignment::bad}},
+            "Whether partial sums and activations lie in different banks.");
 };
 
 /// What the hardware model itself needs; the planners' parameters are apart.

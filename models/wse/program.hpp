@@ -37,19 +37,19 @@ struct StreamingKernel {
   Color weights{0};
   std::uint32_t steps = 0;  // rows of the weight matrix, in the order they are streamed
 
-  std::uint32_t lookahead = 8;     // partial-sum vectors, the one in use included
-  std::uint32_t simd = 4;          // elements of one beat
+  std::uint32_t lookahead = 8;      // partial-sum vectors, the one in use included
+  std::uint32_t simd = 4;           // elements of one beat
   std::uint32_t ring_elements = 2;  // elements of one word on the ring
   bool psum_fp32 = false;
   bool ring_fp32 = false;
   bool conflict = false;  // the two reads of a beat meet in a bank
 
-  std::vector<std::uint32_t> tokens;         // of each row of cores
-  std::vector<std::uint32_t> final_column;   // by step: the column that keeps the sum
-  std::vector<std::uint32_t> ring;           // columns in the order of the ring
-  std::vector<std::uint32_t> counts;         // by step and column: weights sent
-  std::vector<Color> ring_in;                // by column; unused if there is one column
-  std::vector<Color> ring_out;               // by column
+  std::vector<std::uint32_t> tokens;        // of each row of cores
+  std::vector<std::uint32_t> final_column;  // by step: the column that keeps the sum
+  std::vector<std::uint32_t> ring;          // columns in the order of the ring
+  std::vector<std::uint32_t> counts;        // by step and column: weights sent
+  std::vector<Color> ring_in;               // by column; unused if there is one column
+  std::vector<Color> ring_out;              // by column
 
   /// The weights of each column in the order they are sent; empty if no values are carried.
   std::vector<std::vector<std::uint32_t>> payloads;

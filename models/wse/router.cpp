@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/router.hpp"
 
+#include <fmt/format.h>
+
 #include <cassert>
 
 namespace lacuna::wse {
@@ -64,8 +66,8 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
     if (!links_.can_pop(input.link, now)) continue;
     heads |= 1U << i;
     if (input.need == 0) input.need = input.to;
-    const bool closed = is_multicast(input.to) && needs(input, kSouth) &&
-                        !links_.can_push(input.out[kSouth], now);
+    const bool closed =
+        is_multicast(input.to) && needs(input, kSouth) && !links_.can_push(input.out[kSouth], now);
     if (closed) {
       ++router.counters.closures;
       if (!input.closed) {
@@ -164,6 +166,21 @@ bool RouterArray::finish(Router& router, std::uint32_t heads, Cycle now) {
     }
   }
   return left;
+}
+
+std::string RouterArray::blocked(std::size_t index) const {
+  const Router& router = routers_[index];
+  std::string text;
+  for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
+    const RouterInput& input = inputs_[i];
+    if (!input.waiting) continue;
+    text += fmt::format("{}router: color {} from {} waits for", text.empty() ? "" : "\n",
+                        static_cast<unsigned>(input.color), port_name(input.from));
+    for (unsigned port = 0; port < kPorts; ++port) {
+      if (needs(input, port)) text += fmt::format(" {}", port_name(port));
+    }
+  }
+  return text;
 }
 
 }  // namespace lacuna::wse

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "models/wse/counters.hpp"
@@ -52,14 +54,17 @@ class RouterArray {
   }
   UnitId unit(std::size_t router) const { return routers_[router].unit; }
 
+  /// The heads that wait and the ports they wait for, a line each; empty if there are none.
+  std::string blocked(std::size_t router) const;
+
  private:
   struct Router {
     UnitId unit = 0;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
-    PortSet used = 0;                          // output ports
-    std::array<std::uint8_t, kPorts> next{};   // per port: color one past the last granted
-    std::uint8_t next_head = 0;                // lockstep: the same for whole heads
+    PortSet used = 0;                         // output ports
+    std::array<std::uint8_t, kPorts> next{};  // per port: color one past the last granted
+    std::uint8_t next_head = 0;               // lockstep: the same for whole heads
     Cycle accounted = 0;
     RouterCounters counters;
   };

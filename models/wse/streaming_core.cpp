@@ -14,11 +14,7 @@ std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / 
 
 StreamingCores::StreamingCores(const CoreParams& params, const StreamingKernel& kernel,
                                LinkArray& links, EventLog& log)
-    : params_(params),
-      kernel_(kernel),
-      links_(links),
-      log_(log),
-      successor_(kernel.ring.size()) {
+    : params_(params), kernel_(kernel), links_(links), log_(log), successor_(kernel.ring.size()) {
   for (std::size_t p = 0; p < kernel.ring.size(); ++p) {
     successor_[kernel.ring[p]] = kernel.ring[(p + 1) % kernel.ring.size()];
   }
@@ -34,8 +30,7 @@ void StreamingCores::add(const CorePorts& ports) {
   if (!kernel_.activations.empty()) {
     const std::size_t place = std::size_t{ports.row} * kernel_.columns() + ports.column;
     values_.emplace_back(CoreValues::Format{kernel_.psum_fp32, kernel_.ring_fp32},
-                         kernel_.tokens[ports.row], kernel_.lookahead,
-                         kernel_.activations[place]);
+                         kernel_.tokens[ports.row], kernel_.lookahead, kernel_.activations[place]);
   }
   if (idle(core)) ++finished_;
 }
@@ -51,7 +46,6 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
     ++core.free_buffers;
     acted = true;
   }
-  if (!core.holding && core.closed < kernel_.steps) take_buffer(core);
   acted = load_reduction(core, now) || acted;
   acted = main_thread(core, index, now) || acted;
   acted = issue(core, index, now) || acted;
@@ -118,6 +112,8 @@ bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
   bool acted = false;
   const bool active = core.vector_left != 0 || core.slot_free > now;
   core.blocked = false;
+  // A command that found no free buffer is still waiting to open one; handlers wait behind it.
+  const bool opening = !core.holding && core.closed < kernel_.steps;
   if (core.task_full && core.task_ready <= now && !active) {
     core.blocked = !core.holding;
     if (core.holding) {
@@ -135,7 +131,8 @@ bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
     log_.record(now, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(kernel_.weights));
     acted = true;
   }
-  return acted;
+  if (opening) take_buffer(core);
+  return acted || (opening && core.holding);
 }
 
 void StreamingCores::weight(Core& core, std::size_t index, Cycle now) {
@@ -266,7 +263,8 @@ void StreamingCores::extend_run(Core& core, Context context, Cycle now) {
 /// Why no beat was issued: what keeps the main thread, or if that has finished the microthread.
 CoreCycle StreamingCores::cause(const Core& core, Cycle now) const {
   if (core.slot_free > now) return kConflict;
-  if (core.task_full) return core.task_ready > now ? kDispatch : core.blocked ? kWaitBuffer : kDispatch;
+  if (core.task_full)
+    return core.task_ready > now ? kDispatch : core.blocked ? kWaitBuffer : kDispatch;
   if (core.closed != kernel_.steps) return kWaitWeights;
   if (idle(core)) return kDone;
   const bool starved = core.role != RingRole::start && kernel_.columns() != 1 &&
@@ -274,8 +272,9 @@ CoreCycle StreamingCores::cause(const Core& core, Cycle now) const {
   return starved ? kWaitRingIn : kWaitRingOut;
 }
 
-std::string StreamingCores::blocked(std::size_t index, Cycle now) const {
+std::string StreamingCores::blocked(std::size_t index) const {
   const Core& core = cores_[index];
+  const Cycle now = kNever - 2;  // whatever was under way has arrived
   if (idle(core)) return "";
   const CorePorts& ports = core.ports;
   std::string text = fmt::format("core ({}, {})", ports.column, ports.row);

@@ -52,7 +52,7 @@ class StreamingCores {
   UnitId unit(std::size_t core) const { return cores_[core].ports.unit; }
 
   /// What the core waits for; empty if it has finished.
-  std::string blocked(std::size_t core, Cycle now) const;
+  std::string blocked(std::size_t core) const;
 
   /// Y of a core: by the rows of weights it keeps, in their order, its tokens; with values only.
   const std::vector<Half>& result(std::size_t core) const { return values_[core].result(); }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/injector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace lacuna::wse {
+
+InjectorBank::InjectorBank(const Program& program, std::vector<LinkId> links, UnitId first_unit,
+                           std::size_t row, Agendas& agendas, LinkArray& array, EventLog& log,
+                           ClockDomain& clock)
+    : program_(program),
+      first_unit_(first_unit),
+      row_(row),
+      agendas_(agendas),
+      links_(array),
+      log_(log),
+      clock_(clock),
+      columns_(links.size()),
+      cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per) {
+  for (std::size_t c = 0; c < links.size(); ++c) columns_[c].link = links[c];
+}
+
+Cycle InjectorBank::step(Cycle now) {
+  if (agendas_.active()) {
+    agendas_.set_stepping(row_);
+    agendas_.row(row_).collect(now, due_);
+  }
+  account(now);
+  accounted_ = now + 1;
+  refill(1);
+  bool sent = false;
+  bool short_of_tokens = false;
+  std::size_t c = now % columns_.size();
+  for (std::size_t visited = 0; visited < columns_.size(); ++visited) {
+    Column& column = columns_[c];
+    if (column.hold != Hold::done && column.link != kNoLink) {
+      column.hold = try_send(column, c, now);
+      sent = sent || column.hold == Hold::none;
+      short_of_tokens = short_of_tokens || column.hold == Hold::no_token;
+    }
+    count(column, 1);
+    if (++c == columns_.size()) c = 0;
+  }
+  if (sent) {
+    clock_.moved(now);
+    return now + 1;
+  }
+  return short_of_tokens ? next_token(now) : kNever;
+}
+
+void InjectorBank::account(Cycle now) {
+  if (accounted_ >= now) return;
+  const Cycle slept = now - accounted_;
+  accounted_ = now;
+  refill(slept);
+  for (Column& column : columns_) count(column, slept);
+}
+
+void InjectorBank::refill(Cycle cycles) {
+  const std::uint64_t missing = cap_ - tokens_;
+  const std::uint64_t words = program_.rate.words;
+  tokens_ = words == 0 || cycles > missing / words ? cap_ : tokens_ + cycles * words;
+}
+
+InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cycle now) {
+  const StreamingKernel& kernel = program_.kernel;
+  if (column.step == kernel.steps) return Hold::done;
+  if (!links_.can_push(column.link, now)) return Hold::closed;
+  if (tokens_ < program_.rate.per) return Hold::no_token;
+  tokens_ -= program_.rate.per;
+  links_.push(column.link, now, next_word(column, index));
+  log_.record(now, first_unit_ + index, kWordIn, column.counters.words);
+  ++column.counters.words;
+  return Hold::none;
+}
+
+Wavelet InjectorBank::next_word(Column& column, std::size_t index) const {
+  const StreamingKernel& kernel = program_.kernel;
+  if (column.sent == kernel.count(column.step, index)) {
+    column.sent = 0;
+    return {column.step++, kernel.weights, true};
+  }
+  ++column.sent;
+  const std::uint64_t number = column.weights++;
+  return {kernel.payloads.empty() ? 0 : kernel.payloads[index][number], kernel.weights, false};
+}
+
+void InjectorBank::count(Column& column, Cycle cycles) {
+  switch (column.hold) {
+    case Hold::none:
+      break;
+    case Hold::no_token:
+      column.counters.no_token += cycles;
+      break;
+    case Hold::closed:
+      column.counters.closed += cycles;
+      break;
+    case Hold::done:
+      column.counters.done += cycles;
+      break;
+  }
+}
+
+/// The first cycle in which there will be a token.
+Cycle InjectorBank::next_token(Cycle now) const {
+  const std::uint64_t words = program_.rate.words;
+  return now + (program_.rate.per - tokens_ + words - 1) / words;
+}
+
+std::string InjectorBank::blocked() const {
+  std::string text;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    if (column.link == kNoLink || column.step == program_.kernel.steps) continue;
+    text += fmt::format("injector {}: word {} waits for {}\n", c, column.counters.words,
+                        column.hold == Hold::closed ? "room in the router below" : "its turn");
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/wse/counters.hpp"
+#include "models/wse/event_kinds.hpp"
+#include "models/wse/link.hpp"
+#include "models/wse/program.hpp"
+#include "sim/kernel/clock_domain.hpp"
+
+namespace lacuna::wse {
+
+/// Sends the stream of each column into its northernmost router: for each step the weights, then
+/// a command. All columns share the wafer's I/O: a token bucket, filled by `rate` in each cycle
+/// and visited from column (cycle mod columns) on, pays for every word.
+class InjectorBank : public Clocked {
+ public:
+  /// `links[c]` is the link into column c, kNoLink if another module feeds it. `first_unit` is
+  /// the unit of column 0; `row` is the bank's row in the agendas.
+  InjectorBank(const Program& program, std::vector<LinkId> links, UnitId first_unit,
+               std::size_t row, Agendas& agendas, LinkArray& array, EventLog& log,
+               ClockDomain& clock);
+
+  Cycle step(Cycle now) override;
+  void skip(Cycle /*from*/, Cycle /*to*/) override {}  // account() does it
+  std::string blocked() const override;
+
+  /// Accounts for the cycles before `now`, in which nothing was sent.
+  void account(Cycle now);
+
+  const InjectorCounters& counters(std::size_t column) const { return columns_[column].counters; }
+
+ private:
+  enum class Hold : std::uint8_t { none, no_token, closed, done };
+
+  struct Column {
+    LinkId link = kNoLink;
+    std::uint32_t step = 0;
+    std::uint32_t sent = 0;     // weights of this step
+    std::uint64_t weights = 0;  // of all steps
+    Hold hold = Hold::none;
+    InjectorCounters counters;
+  };
+
+  void refill(Cycle cycles);
+  Hold try_send(Column& column, std::size_t index, Cycle now);
+  Wavelet next_word(Column& column, std::size_t index) const;
+  static void count(Column& column, Cycle cycles);
+  Cycle next_token(Cycle now) const;
+
+  const Program& program_;
+  UnitId first_unit_;
+  std::size_t row_;
+  Agendas& agendas_;
+  LinkArray& links_;
+  EventLog& log_;
+  ClockDomain& clock_;
+  std::vector<Column> columns_;
+  std::vector<std::uint32_t> due_;
+  std::uint64_t tokens_ = 0;  // in units of 1 / rate.per words
+  std::uint64_t cap_ = 0;
+  Cycle accounted_ = 0;
+};
+
+}  // namespace lacuna::wse

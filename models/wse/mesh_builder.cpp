@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/mesh_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+class Builder {
+ public:
+  Builder(const HardwareParams& params, const Program& program, LinkArray& links)
+      : params_(params), program_(program), links_(links) {}
+
+  MeshPlan build() {
+    plan_.inputs.resize(std::size_t{program_.rows} * program_.columns);
+    plan_.ports.resize(plan_.inputs.size());
+    plan_.injectors.assign(program_.columns, kNoLink);
+    for_each_core([this](std::size_t r, std::size_t c) { make_buffers(r, c); });
+    for_each_core([this](std::size_t r, std::size_t c) { join(r, c); });
+    return std::move(plan_);
+  }
+
+ private:
+  template <class Visit>
+  void for_each_core(const Visit& visit) const {
+    for (std::size_t r = 0; r < program_.rows; ++r) {
+      for (std::size_t c = 0; c < program_.columns; ++c) visit(r, c);
+    }
+  }
+
+  UnitId router(std::size_t r, std::size_t c) const { return router_unit(program_.columns, r, c); }
+
+  /// The router at the other end of a port, kNoUnit outside the mesh.
+  UnitId neighbour(std::size_t r, std::size_t c, unsigned port) const {
+    if (port == kNorth) return r == 0 ? kNoUnit : router(r - 1, c);
+    if (port == kSouth) return r + 1 == program_.rows ? kNoUnit : router(r + 1, c);
+    if (port == kWest) return c == 0 ? kNoUnit : router(r, c - 1);
+    return c + 1 == program_.columns ? kNoUnit : router(r, c + 1);
+  }
+
+  void make_buffers(std::size_t r, std::size_t c) {
+    const std::size_t place = r * program_.columns + c;
+    CorePorts& ports = plan_.ports[place];
+    ports.unit = router(r, c) + 1;
+    ports.row = static_cast<std::uint32_t>(r);
+    ports.column = static_cast<std::uint32_t>(c);
+    std::vector<RouterInput>& inputs = plan_.inputs[place];
+    for (const Route& route : program_.router(r, c).routes) {
+      RouterInput input;
+      input.color = route.color;
+      input.from = route.from;
+      input.to = route.to;
+      input.link = make_buffer(route, r, c);
+      inputs.push_back(input);
+      if (route.from == kRamp) {
+        ports.ramp_up = input.link;
+        ports.ring_out = links_.add(params_.queue.ring_out, 1, ports.unit, ports.unit);
+      }
+    }
+    std::sort(inputs.begin(), inputs.end(), [](const RouterInput& a, const RouterInput& b) {
+      return std::tie(a.color, a.from) < std::tie(b.color, b.from);
+    });
+  }
+
+  LinkId make_buffer(const Route& route, std::size_t r, std::size_t c) {
+    const unsigned entries = params_.router.entries;
+    const UnitId here = router(r, c);
+    if (route.from == kRamp) {
+      return links_.add(entries + params_.router.ramp - 1, params_.router.ramp, here + 1, here);
+    }
+    const UnitId there = neighbour(r, c, route.from);
+    if (there != kNoUnit) {
+      return links_.add(entries + params_.router.hop - 1, params_.router.hop, there, here);
+    }
+    // The edge: an injector feeds it over a link of latency 1.
+    const auto injector = static_cast<UnitId>(router(program_.rows, 0) + c);
+    const LinkId link = links_.add(entries, 1, injector, here);
+    if (route.from == kNorth) plan_.injectors[c] = link;
+    return link;
+  }
+
+  void join(std::size_t r, std::size_t c) {
+    for (RouterInput& input : plan_.inputs[r * program_.columns + c]) {
+      for (unsigned port = 0; port < kPorts; ++port) {
+        if ((input.to & bit(port)) == 0) continue;
+        input.out[port] = port == kRamp ? ramp_down(input, r, c) : onward(input, port, r, c);
+      }
+    }
+  }
+
+  LinkId ramp_down(const RouterInput& input, std::size_t r, std::size_t c) {
+    CorePorts& ports = plan_.ports[r * program_.columns + c];
+    const bool weights = input.color == program_.kernel.weights;
+    const unsigned depth = weights ? params_.queue.weights : params_.queue.ring_in;
+    const LinkId link =
+        links_.add(depth + params_.router.ramp - 1, params_.router.ramp, router(r, c), ports.unit);
+    (weights ? ports.weights : ports.ring_in) = link;
+    return link;
+  }
+
+  LinkId onward(const RouterInput& input, unsigned port, std::size_t r, std::size_t c) const {
+    const UnitId there = neighbour(r, c, port);
+    if (there != kNoUnit) {
+      for (const RouterInput& next : plan_.inputs[there / 2]) {
+        if (next.color == input.color && next.from == opposite(port)) return next.link;
+      }
+    }
+    throw InternalError(fmt::format("router ({}, {}) sends color {} {}, where nothing takes it", c,
+                                    r, static_cast<unsigned>(input.color), port_name(port)));
+  }
+
+  const HardwareParams& params_;
+  const Program& program_;
+  LinkArray& links_;
+  MeshPlan plan_;
+};
+
+}  // namespace
+
+MeshPlan build_mesh(const HardwareParams& params, const Program& program, LinkArray& links) {
+  return Builder(params, program, links).build();
+}
+
+}  // namespace lacuna::wse

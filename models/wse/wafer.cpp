@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/wafer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "models/wse/mesh_builder.hpp"
+#include "sim/base/error.hpp"
+#include "sim/kernel/sim_context.hpp"
+
+namespace lacuna::wse {
+
+Wafer::Wafer(const sc_core::sc_module_name& name, const HardwareParams& params,
+             const Program& program, ClockDomain& clock, const RunOptions& options)
+    : sc_module(name),
+      clock_(clock),
+      routers_(params.router, links_, log_),
+      cores_(params.core, program.kernel, links_, log_) {
+  if (options.event_log) log_.enable();
+  MeshPlan plan = build_mesh(params, program, links_);
+  links_.jitter(options.jitter, options.jitter_seed);
+  for (std::size_t i = 0; i < plan.ports.size(); ++i) {
+    routers_.add(plan.ports[i].unit - 1, plan.inputs[i]);
+    cores_.add(plan.ports[i]);
+  }
+  if (options.engine == Engine::event) {
+    agendas_.start(program.rows + std::size_t{1}, std::size_t{2} * program.columns, *this);
+  }
+  mesh_ = {program.columns, program.rows, options.shuffle, &agendas_, &routers_, &cores_, &clock};
+  injectors_ = std::make_unique<InjectorBank>(program, std::move(plan.injectors),
+                                              router_unit(program.columns, program.rows, 0),
+                                              program.rows, agendas_, links_, log_, clock);
+  clock.add(*injectors_, "injectors");
+  for (std::size_t r = 0; r < program.rows; ++r) {
+    rows_.push_back(make_pe_row(options.engine, mesh_, r));
+    clock.add(*rows_.back(), fmt::format("r{}", r));
+  }
+}
+
+void Wafer::wake_row(std::size_t row, Cycle at) {
+  clock_.wake(row == rows_.size() ? static_cast<const Clocked&>(*injectors_) : *rows_[row], at);
+}
+
+void Wafer::settle(Cycle end) {
+  injectors_->account(end);
+  for (std::size_t i = 0; i < cores_.size(); ++i) {
+    routers_.account(i, end);
+    cores_.settle(i, end);
+  }
+  for (LinkId id = 0; id < links_.size(); ++id) {
+    if (links_.stored(id) != 0) {
+      throw InternalError(fmt::format("{} words are left between units {} and {} of the wafer",
+                                      links_.stored(id), links_.writer(id), links_.reader(id)));
+    }
+  }
+}
+
+WaferOutcome simulate(const HardwareParams& params, const Program& program,
+                      const RunOptions& options) {
+  WaferOutcome outcome;
+  const SimContext context;
+  ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
+  clock.shuffle(options.shuffle);
+  Wafer wafer("wafer", params, program, clock, options);
+  if (wafer.cores().finished() != wafer.cores().size()) outcome.cycles = clock.run_until_done();
+  wafer.settle(outcome.cycles);
+  for (std::size_t i = 0; i < wafer.cores().size(); ++i) {
+    outcome.cores.push_back(wafer.cores().counters(i));
+    outcome.routers.push_back(wafer.routers().counters(i));
+    if (!program.kernel.activations.empty()) outcome.results.push_back(wafer.cores().result(i));
+  }
+  for (std::size_t c = 0; c < program.columns; ++c) {
+    outcome.injectors.push_back(wafer.injectors().counters(c));
+  }
+  outcome.events = wafer.log().sorted();
+  std::sort(outcome.events.begin(), outcome.events.end(), [](const Event& a, const Event& b) {
+    return std::tie(a.cycle, a.unit, a.kind, a.argument) <
+           std::tie(b.cycle, b.unit, b.kind, b.argument);
+  });
+  return outcome;
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "models/wse/injector.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/pe_row.hpp"
+#include "models/wse/program.hpp"
+#include "sim/kernel/clock_domain.hpp"
+
+namespace lacuna::wse {
+
+/// How a program is simulated; see lacuna::Execution.
+struct RunOptions {
+  Engine engine = Engine::event;
+  std::uint64_t shuffle = 0;
+  Cycle jitter = 0;
+  std::uint64_t jitter_seed = 1;
+  bool event_log = false;
+};
+
+/// The dataflow wafer: rows of cores and routers, and the injectors at the top of the columns.
+/// Its units are numbered row by row, router then core of each column, then the injectors.
+class Wafer : public sc_core::sc_module, private RowWaker {
+ public:
+  Wafer(const sc_core::sc_module_name& name, const HardwareParams& params, const Program& program,
+        ClockDomain& clock, const RunOptions& options);
+
+  /// Accounts for the units asleep when the run ended, and checks that no word is left anywhere.
+  void settle(Cycle end);
+
+  const StreamingCores& cores() const { return cores_; }
+  const RouterArray& routers() const { return routers_; }
+  const InjectorBank& injectors() const { return *injectors_; }
+  const EventLog& log() const { return log_; }
+
+ private:
+  void wake_row(std::size_t row, Cycle at) override;
+
+  ClockDomain& clock_;
+  EventLog log_;
+  Agendas agendas_;
+  LinkArray links_{agendas_};
+  RouterArray routers_;
+  StreamingCores cores_;
+  Mesh mesh_;
+  std::vector<std::unique_ptr<PeRow>> rows_;
+  std::unique_ptr<InjectorBank> injectors_;
+};
+
+/// What a run of a program gave: counters by core, row-major, and by column.
+struct WaferOutcome {
+  Cycle cycles = 0;
+  std::vector<CoreCounters> cores;
+  std::vector<RouterCounters> routers;
+  std::vector<InjectorCounters> injectors;
+  std::vector<Event> events;               // sorted by cycle, unit, kind and argument
+  std::vector<std::vector<Half>> results;  // Y of each core; with values only
+};
+
+/// Runs `program` on a wafer of its own.
+WaferOutcome simulate(const HardwareParams& params, const Program& program,
+                      const RunOptions& options);
+
+}  // namespace lacuna::wse

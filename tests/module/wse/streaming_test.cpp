@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/support/wse/streaming_bench.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+/// Two columns, two rows, eight tokens; two rows of weights, which columns 0 and 1 keep.
+StreamingScenario small() {
+  StreamingScenario scenario;
+  scenario.tokens = {8, 8};
+  scenario.final_column = {0, 1};
+  scenario.counts = {2, 1, 1, 0};
+  return scenario;
+}
+
+TEST(WeightStreaming, FollowsTheWorkedTraceCycleByCycle) {
+  const StreamingScenario scenario = small();
+  const WaferOutcome outcome =
+      simulate(scenario.params, make_program(scenario), {Engine::clocked, 0, 0, 1, true});
+
+  // The first wavelet, sent in cycle 0, is at the router in 1 and in the queue in 3; four cycles
+  // later its instruction is active. The first word of the ring leaves column 1 in 12 and is at
+  // column 0 after 1 + 2 + 1 + 2 cycles.
+  EXPECT_EQ(trace_of(outcome, 1),
+            "V@7 V@11 C@15 r@18 V@19 r@19 r@20 r@21 C@24 r@25 r@26 r@27 r@28");
+  EXPECT_EQ(trace_of(outcome, 3), "V@7 C@11 r@12 r@13 r@14 C@15 r@15 r@31 r@32 r@33 r@34");
+  EXPECT_EQ(trace_of(outcome, 5),
+            "V@8 V@12 C@16 r@19 V@20 r@20 r@21 r@22 C@25 r@26 r@27 r@28 r@29");
+  EXPECT_EQ(trace_of(outcome, 7), "V@8 C@12 r@13 r@14 r@15 C@16 r@16 r@32 r@33 r@34 r@35");
+  EXPECT_EQ(outcome.cores[0].end, 29U);
+  EXPECT_EQ(outcome.cores[1].end, 35U);
+  EXPECT_EQ(outcome.cycles, 36U);
+}
+
+struct Regression {
+  Sched sched;
+  std::uint32_t lookahead;
+  Cycle cycles;  // of one row of cores
+};
+
+/// Eight columns, 24 rows of weights, 32 tokens; (3 c + 5 i) mod 7 weights of row i for column c.
+StreamingScenario regression(const Regression& point, std::size_t rows) {
+  StreamingScenario scenario;
+  scenario.columns = 8;
+  scenario.tokens.assign(rows, 32);
+  scenario.lookahead = point.lookahead;
+  scenario.params.core.sched = point.sched;
+  for (std::uint32_t i = 0; i < 24; ++i) {
+    scenario.final_column.push_back(i % 8);
+    for (std::uint32_t c = 0; c < 8; ++c) scenario.counts.push_back((3 * c + 5 * i) % 7);
+  }
+  return scenario;
+}
+
+class WeightStreamingTable : public ::testing::TestWithParam<Regression> {};
+
+TEST_P(WeightStreamingTable, TakesTheCyclesOfAnIndependentModel) {
+  for (const std::size_t rows : {1U, 3U, 5U}) {
+    const StreamingScenario scenario = regression(GetParam(), rows);
+    const Program program = make_program(scenario);
+    for (const Engine engine : {Engine::clocked, Engine::event}) {
+      const WaferOutcome outcome = simulate(scenario.params, program, {engine, 0, 0, 1, false});
+      EXPECT_EQ(outcome.cycles, GetParam().cycles + rows - 1) << rows << " rows";
+      CoreCounters sum;
+      for (const CoreCounters& core : outcome.cores) sum.add(core, 1);
+      // 575 weights of 8 beats; 24 rows of 16 words in each of 8 columns.
+      EXPECT_EQ(sum.cycles[kFma], 4600 * rows);
+      EXPECT_EQ(sum.cycles[kReduce], 3072 * rows);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Published, WeightStreamingTable,
+    ::testing::Values(
+        Regression{Sched::main_first, 1, 2050}, Regression{Sched::main_first, 2, 1996},
+        Regression{Sched::main_first, 4, 1973}, Regression{Sched::main_first, 8, 1878},
+        Regression{Sched::ut_first, 1, 2050}, Regression{Sched::ut_first, 2, 1417},
+        Regression{Sched::ut_first, 4, 1140}, Regression{Sched::ut_first, 8, 1150},
+        Regression{Sched::round_robin, 1, 2050}, Regression{Sched::round_robin, 2, 1601},
+        Regression{Sched::round_robin, 4, 1519}, Regression{Sched::round_robin, 8, 1448}));
+
+}  // namespace
+}  // namespace lacuna::wse

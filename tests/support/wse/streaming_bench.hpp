@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/wse/wafer.hpp"
+
+namespace lacuna::wse {
+
+/// A weight-streaming product in its smallest terms: who keeps which row, and how many weights
+/// of each row go to each column.
+struct StreamingScenario {
+  HardwareParams params;
+  std::uint32_t columns = 2;
+  std::vector<std::uint32_t> tokens;        // of each row of cores
+  std::vector<std::uint32_t> final_column;  // by step
+  std::vector<std::uint32_t> counts;        // by step and column
+  std::uint32_t lookahead = 2;
+  std::uint32_t simd = 4;
+  Rate rate;
+};
+
+Program make_program(const StreamingScenario& scenario);
+
+/// "V@7 C@15 r@18 ..." of one core: vector instructions that become active, commands, beats of
+/// the microthread.
+std::string trace_of(const WaferOutcome& outcome, UnitId unit);
+
+}  // namespace lacuna::wse

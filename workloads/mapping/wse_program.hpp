@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/program.hpp"
+
+namespace lacuna::wse {
+
+/// Columns in the order of a ring no link of which is longer than two hops: even ones eastwards,
+/// then odd ones back (He et al., "WaferLLM", OSDI 2025, use the same embedding).
+std::vector<std::uint32_t> ring_order(std::uint32_t columns);
+
+/// The column after `column` on that ring, by ring position of each.
+std::vector<std::uint32_t> ring_positions(const std::vector<std::uint32_t>& ring);
+
+/// Completes a program whose kernel says what is to be computed (steps, tokens, final_column,
+/// counts): the ring, its colors, and the routes of a mesh of kernel.tokens.size() rows and
+/// `columns` columns. Weights run down the columns on color 0; the ring uses colors 1 to 4.
+void route_streaming(Program& program, std::uint32_t columns);
+
+}  // namespace lacuna::wse
