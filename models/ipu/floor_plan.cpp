@@ -10,31 +10,38 @@ namespace {
 int fold(int column) { return column <= 7 ? column : column ^ 15; }
 
 int column_of(int id) { return (id >> 2) & 15; }
+int row_of(int id) { return id >> 6; }
+bool far_side(int id) { return ((id >> 5) & 1) != 0; }
 
-/// The way along the spine, in clocks, with its sign: which way the word leaves.
-int displacement(int sender, int receiver) {
-  const int column = column_of(receiver);
-  const int half = column >> 3;
+/// The way along the spine in clocks, with its sign, is towards(receiver) - from(sender).
+int from(int sender) {
+  return 6 * (fold(column_of(sender)) + ((column_of(sender) >> 3) ^ (sender & 1)));
+}
+
+int towards(int receiver) {
+  const int half = column_of(receiver) >> 3;
   const int lane = receiver & 3;
   const int entry = lane > 1 ? (half == (receiver & 1) ? 2 : 4) : (half == lane ? 1 : 5);
-  const int away = (column_of(sender) >> 3) ^ (sender & 1);
-  return 6 * (fold(column) - fold(column_of(sender)) - away) + entry;
+  return 6 * fold(column_of(receiver)) + entry;
 }
 
-/// From the send instruction to the receiver's multiplexer, in the receiver's own time.
-int route_time(int s, int r) {
+int turn_same(int sender) { return (column_of(sender) & 7) + 1; }
+int turn_other(int sender) { return 16 - (column_of(sender) & 7); }
+
+/// What is left of the time from a send to the receiver's multiplexer, by end; -34 is the
+/// constant of the fit.
+int own(int s) {
   const int low = column_of(s) & 7;
-  const bool same_side = ((s >> 5) & 1) == ((r >> 5) & 1);
-  const int turn = same_side ? low + 1 : 16 - low;
-  const int along = (((s >> 2) & 8) | ((s >> 3) & 3)) - column_of(r) + ((low >> 1) ^ 3);
-  const int columns = 4 * fold(column_of(s)) - 4 * fold(column_of(r));
-  const int rows = 2 * ((s >> 6) - (r >> 6));
-  return along + columns + turn + rows + std::abs(displacement(s, r)) - 34;
+  const int along = (((s >> 2) & 8) | ((s >> 3) & 3)) + ((low >> 1) ^ 3);
+  return along + 4 * fold(column_of(s)) + 2 * row_of(s) - 34;
 }
+
+/// From there to the memory takes 59 + 2 * row; the rows of the receiver cancel.
+int arrive(int r) { return 59 - column_of(r) - 4 * fold(column_of(r)); }
 
 }  // namespace
 
-unsigned physical_id(TileId tile, unsigned rows) {
+unsigned physical_id(unsigned tile, unsigned rows) {
   const unsigned pair = tile / 2;
   const unsigned block = pair / rows;
   const unsigned up = pair % rows;
@@ -44,9 +51,25 @@ unsigned physical_id(TileId tile, unsigned rows) {
 }
 
 unsigned floor_plan_latency(unsigned sender, unsigned receiver) {
-  const int to_memory = 59 + 2 * (static_cast<int>(receiver) >> 6);
-  const int latency = route_time(static_cast<int>(sender), static_cast<int>(receiver)) + to_memory;
-  return static_cast<unsigned>(latency);
+  const auto s = static_cast<int>(sender);
+  const auto r = static_cast<int>(receiver);
+  const int turn = far_side(s) == far_side(r) ? turn_same(s) : turn_other(s);
+  return static_cast<unsigned>(own(s) + arrive(r) + turn + std::abs(towards(r) - from(s)));
+}
+
+LatencyTable::LatencyTable(const ChipParams& params)
+    : constant_(params.exchange.latency == LatencyModel::constant
+                    ? params.exchange.constant_latency.value()
+                    : 0U) {
+  if (constant_ != 0) return;
+  parts_.reserve(params.ipu.tiles);
+  const auto narrow = [](int x) { return static_cast<std::int16_t>(x); };
+  for (unsigned tile = 0; tile < params.ipu.tiles; ++tile) {
+    const auto id = static_cast<int>(physical_id(tile, params.ipu.rows));
+    parts_.push_back({narrow(own(id)), narrow(from(id)), narrow(turn_same(id)),
+                      narrow(turn_other(id)), narrow(arrive(id)), narrow(towards(id)),
+                      far_side(id)});
+  }
 }
 
 }  // namespace lacuna::ipu

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/ipu/exchange_streams.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna::ipu {
+namespace {
+
+/// Splits transfers into streams while it keeps account of how busy the ports will be.
+class StreamMaker {
+ public:
+  StreamMaker(const ChipParams& params, const TransferList& list)
+      : params_(params),
+        list_(list),
+        tiles_(params.ipu.tiles),
+        marks_(tiles_ + 1U, 0),
+        sending_(tiles_ + 1U, 0),
+        receiving_(tiles_ + 1U, 0) {}
+
+  StreamList make() {
+    result_.streams.reserve(list_.transfers.size());
+    result_.destinations.reserve(list_.destinations.size());
+    for (const Transfer& transfer : list_.transfers) check(transfer);
+    for (const Transfer& transfer : list_.transfers) count(transfer);
+    for (const Transfer& transfer : list_.transfers) split(transfer);
+    return std::move(result_);
+  }
+
+ private:
+  const Place* begin(const Transfer& t) const { return list_.destinations.data() + t.first; }
+  const Place* end(const Transfer& t) const { return begin(t) + t.count; }
+
+  /// Notes the receivers of `transfer`; they are marked until the next call.
+  void check(const Transfer& transfer) {
+    ++mark_;
+    const bool known = transfer.source.tile < tiles_;
+    if (known) marks_[transfer.source.tile] = mark_;
+    for (const Place* to = begin(transfer); to != end(transfer); ++to) {
+      if (!known || to->tile >= tiles_ || marks_[to->tile] == mark_) {
+        throw InternalError(
+            fmt::format("a transfer from tile {} to tile {}: no such tile, or named twice in it",
+                        transfer.source.tile, to->tile));
+      }
+      marks_[to->tile] = mark_;
+    }
+  }
+
+  std::uint64_t held(std::uint32_t cycles) const {
+    return std::max<std::uint64_t>(cycles, params_.exchange.control_events);
+  }
+
+  void count(const Transfer& transfer) {
+    sending_[transfer.source.tile] += transfer.words;
+    for (const Place* to = begin(transfer); to != end(transfer); ++to) {
+      receiving_[to->tile] += held(transfer.words);
+    }
+  }
+
+  void split(const Transfer& transfer) {
+    ++mark_;
+    for (const Place* to = begin(transfer); to != end(transfer); ++to) marks_[to->tile] = mark_;
+    const auto paired = [&](const Place& to) { return marks_[to.tile ^ 1U] == mark_; };
+    const bool wide = params_.exchange.paired && transfer.words >= params_.exchange.paired_words &&
+                      pays(transfer, paired);
+    if (!wide) {
+      add(transfer, false, [](const Place&) { return true; });
+      return;
+    }
+    add(transfer, true, paired);
+    const std::size_t before = result_.streams.size();
+    add(transfer, false, [&](const Place& to) { return !paired(to); });
+    if (result_.streams.size() > before) result_.streams.back().leftover = true;
+    book_wide(transfer, paired);
+  }
+
+  /// The pair of a tile, which the last of an odd number of tiles does not have.
+  TileId partner(TileId tile) const { return std::min<TileId>(tile ^ 1U, tiles_); }
+
+  template <class Paired>
+  bool pays(const Transfer& transfer, const Paired& paired) const {
+    std::uint64_t receiving = 0;
+    std::uint32_t pairs = 0;
+    for (const Place* to = begin(transfer); to != end(transfer); ++to) {
+      if (!paired(*to)) continue;
+      ++pairs;
+      receiving = std::max(receiving, receiving_[to->tile]);
+    }
+    if (pairs == 0) return false;
+    const TileId source = transfer.source.tile;
+    const std::uint64_t wide = (transfer.words + 1) / 2;
+    const std::uint64_t rest = pairs == transfer.count ? 0 : transfer.words;
+    const std::uint64_t own = sending_[source] - transfer.words + wide + rest;
+    return std::max(own, sending_[partner(source)] + wide) <= receiving;
+  }
+
+  template <class Paired>
+  void book_wide(const Transfer& transfer, const Paired& paired) {
+    const TileId source = transfer.source.tile;
+    const std::uint64_t wide = (transfer.words + 1) / 2;
+    bool rest = false;
+    for (const Place* to = begin(transfer); to != end(transfer); ++to) {
+      rest = rest || !paired(*to);
+      if (paired(*to)) receiving_[to->tile] -= held(transfer.words) - wide;
+    }
+    sending_[source] += wide - (rest ? 0 : transfer.words);
+    sending_[partner(source)] += wide;
+  }
+
+  template <class Takes>
+  void add(const Transfer& transfer, bool wide, const Takes& takes) {
+    Stream stream{transfer.source, transfer.words,
+                  static_cast<std::uint32_t>(result_.destinations.size()), 0, wide};
+    for (const Place* to = begin(transfer); to != end(transfer); ++to) {
+      if (takes(*to)) result_.destinations.push_back(*to);
+    }
+    stream.count = static_cast<std::uint32_t>(result_.destinations.size()) - stream.first;
+    if (stream.count > 0) result_.streams.push_back(stream);
+  }
+
+  const ChipParams& params_;
+  const TransferList& list_;
+  TileId tiles_;
+  StreamList result_;
+  std::vector<std::uint32_t> marks_;  // the transfer that last named a tile
+  std::uint32_t mark_ = 0;
+  std::vector<std::uint64_t> sending_;  // cycles of work of each port
+  std::vector<std::uint64_t> receiving_;
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> StreamList::by_source(TileId tiles) const {
+  std::vector<std::uint32_t> first(tiles + 1U, 0);
+  for (const Stream& stream : streams) ++first[stream.source.tile + 1];
+  for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
+  std::vector<std::uint32_t> order(streams.size());
+  for (std::uint32_t s = 0; s < streams.size(); ++s) order[first[streams[s].source.tile]++] = s;
+  return order;
+}
+
+StreamList make_streams(const ChipParams& params, const TransferList& list) {
+  return StreamMaker(params, list).make();
+}
+
+PortLoads port_loads(const ChipParams& params, const StreamList& streams) {
+  PortLoads loads{std::vector<std::uint64_t>(params.ipu.tiles + 1U, 0),
+                  std::vector<std::uint64_t>(params.ipu.tiles, 0)};
+  for (const Stream& stream : streams.streams) {
+    loads.send[stream.source.tile] += stream.cycles();
+    if (stream.wide) loads.send[stream.source.tile ^ 1U] += stream.cycles();
+    const std::uint64_t held =
+        std::max<std::uint64_t>(stream.cycles(), params.exchange.control_events);
+    for (std::uint32_t d = stream.first; d < stream.first + stream.count; ++d) {
+      loads.receive[streams.destinations[d].tile] += held;
+    }
+  }
+  return loads;
+}
+
+Cycle lower_bound(const ChipParams& params, const LatencyTable& latencies,
+                  const StreamList& streams) {
+  if (streams.streams.empty()) return 0;
+  const PortLoads loads = port_loads(params, streams);
+  Cycle shortest = kNever;
+  for (const Stream& stream : streams.streams) {
+    for (std::uint32_t d = stream.first; d < stream.first + stream.count; ++d) {
+      const TileId tile = streams.destinations[d].tile;
+      shortest = std::min<Cycle>(shortest, stream_latency(latencies, stream, tile));
+    }
+  }
+  // The last fragment need not be held beyond its words.
+  const std::uint64_t slack = params.exchange.control_events;
+  const std::uint64_t receiving = *std::max_element(loads.receive.begin(), loads.receive.end());
+  const std::uint64_t sending = *std::max_element(loads.send.begin(), loads.send.end());
+  return shortest + std::max(sending, receiving - std::min(slack, receiving));
+}
+
+}  // namespace lacuna::ipu
