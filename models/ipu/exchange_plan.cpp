@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/ipu/exchange_plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -10,7 +8,6 @@
 
 #include "models/ipu/exchange_streams.hpp"
 #include "models/ipu/floor_plan.hpp"
-#include "sim/base/error.hpp"
 
 namespace lacuna::ipu {
 namespace {
