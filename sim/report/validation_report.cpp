@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/validation_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "sim/report/csv_files.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// Farther from 1 than this, a published ratio says which side wins.
+constexpr double kDecided = 0.1;
+
+/// The value below which a share of the sorted `values` lies, between neighbours linearly.
+double quantile(const std::vector<double>& values, double share) {
+  if (values.empty()) return 0;
+  const double at = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+void count(ValidationSummary& summary, const ValidationOutcome& outcome) {
+  ++summary.points;
+  if (!outcome.published) {
+    ++summary.blank;
+    if (outcome.status == Status::out_of_memory) ++summary.blank_predicted;
+    return;
+  }
+  if (!outcome.simulated) {
+    ++summary.missing;
+    return;
+  }
+  ++summary.compared;
+  if (outcome.ratio && std::abs(*outcome.published - 1) > kDecided) {
+    ++summary.decided;
+    if ((*outcome.published > 1) == (*outcome.simulated > 1)) ++summary.same_side;
+  }
+}
+
+ValidationSummary summary_of(const std::string& name,
+                             const std::vector<const ValidationOutcome*>& outcomes) {
+  ValidationSummary summary;
+  summary.name = name;
+  std::vector<double> errors;
+  for (const ValidationOutcome* const outcome : outcomes) {
+    count(summary, *outcome);
+    if (const std::optional<double> error = outcome->relative_error()) {
+      errors.push_back(std::abs(*error));
+      summary.bias += *error;
+    }
+  }
+  if (errors.empty()) return summary;
+  std::sort(errors.begin(), errors.end());
+  summary.bias /= static_cast<double>(errors.size());
+  summary.median = quantile(errors, 0.5);
+  summary.p95 = quantile(errors, 0.95);
+  summary.worst = errors.back();
+  return summary;
+}
+
+const std::string& cell_of(const ValidationOutcome& outcome, const std::string& column) {
+  static const std::string empty;
+  for (const auto& [name, value] : outcome.cells) {
+    if (name == column) return value;
+  }
+  return empty;
+}
+
+std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
+
+/// "7 of 8", or nothing of nothing.
+std::string part(std::size_t some, std::size_t all) {
+  return all == 0 ? "" : fmt::format("{} of {}", some, all);
+}
+
+std::string shortest(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+}  // namespace
+
+std::optional<double> ValidationOutcome::relative_error() const {
+  if (!published || !simulated || *published == 0) return std::nullopt;
+  return (*simulated - *published) / *published;
+}
+
+std::vector<ValidationSummary> summarise_by(const std::vector<ValidationOutcome>& outcomes,
+                                            const std::vector<std::string>& columns) {
+  std::vector<std::string> names;
+  std::map<std::string, std::vector<const ValidationOutcome*>> groups;
+  for (const ValidationOutcome& outcome : outcomes) {
+    if (outcome.status == Status::unsupported) continue;
+    std::string name = outcome.family;
+    for (const std::string& column : columns) {
+      name += fmt::format(", {} {}", column, cell_of(outcome, column));
+    }
+    std::vector<const ValidationOutcome*>& group = groups[name];
+    if (group.empty()) names.push_back(name);
+    group.push_back(&outcome);
+  }
+  std::vector<ValidationSummary> summaries;
+  summaries.reserve(names.size());
+  for (const std::string& name : names) summaries.push_back(summary_of(name, groups[name]));
+  return summaries;
+}
+
+std::vector<ValidationSummary> summarise(const std::vector<ValidationOutcome>& outcomes) {
+  return summarise_by(outcomes, {});
+}
+
+std::string validation_table(const std::vector<ValidationSummary>& summaries) {
+  TextTable table;
+  table.column("family", "", TextTable::Align::left);
+  table.column("points", "");
+  table.column("compared", "");
+  table.column("median", "%");
+  table.column("95th", "%");
+  table.column("worst", "%");
+  table.column("bias", "%");
+  table.column("right side of 1", "");
+  table.column("no result", "predicted");
+  table.column("missing", "");
+  for (const ValidationSummary& s : summaries) {
+    const bool some = s.compared > 0;
+    table.row({s.name, fmt::format("{}", s.points), fmt::format("{}", s.compared),
+               some ? percent(s.median) : "", some ? percent(s.p95) : "",
+               some ? percent(s.worst) : "", some ? fmt::format("{:+.1f}", 100 * s.bias) : "",
+               part(s.same_side, s.decided), part(s.blank_predicted, s.blank),
+               s.missing == 0 ? "" : fmt::format("{}", s.missing)});
+  }
+  return table.text();
+}
+
+std::string unsupported_table(const std::vector<ValidationOutcome>& outcomes) {
+  std::vector<std::string> reasons;
+  std::map<std::string, std::vector<std::string>> ids;
+  for (const ValidationOutcome& outcome : outcomes) {
+    if (outcome.status != Status::unsupported) continue;
+    std::vector<std::string>& group = ids[outcome.reason];
+    if (group.empty()) reasons.push_back(outcome.reason);
+    group.push_back(outcome.id);
+  }
+  if (reasons.empty()) return "";
+  TextTable table;
+  table.column("unsupported", "");
+  table.column("first", "", TextTable::Align::left);
+  table.column("last", "", TextTable::Align::left);
+  table.column("reason", "", TextTable::Align::left);
+  for (const std::string& reason : reasons) {
+    const std::vector<std::string>& group = ids[reason];
+    table.row({fmt::format("{}", group.size()), group.front(), group.back(), reason});
+  }
+  return table.text();
+}
+
+std::string errors_csv(const std::vector<ValidationOutcome>& outcomes) {
+  std::vector<std::string> titles = {"id",        "system",    "workload",       "metric",
+                                     "published", "simulated", "relative_error", "status",
+                                     "reason",    "unit",      "family"};
+  if (!outcomes.empty()) {
+    for (const auto& [name, value] : outcomes.front().cells) titles.push_back(name);
+  }
+  std::string text = csv_line(titles);
+  for (const ValidationOutcome& outcome : outcomes) {
+    std::vector<std::string> cells = {outcome.id,
+                                      outcome.system,
+                                      outcome.workload,
+                                      outcome.metric,
+                                      shortest(outcome.published),
+                                      shortest(outcome.simulated),
+                                      shortest(outcome.relative_error()),
+                                      status_name(outcome.status),
+                                      outcome.reason,
+                                      outcome.unit,
+                                      outcome.family};
+    for (const auto& [name, value] : outcome.cells) cells.push_back(value);
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+std::string families_csv(const std::vector<ValidationSummary>& summaries) {
+  std::string text = csv_line({"family", "points", "compared", "median", "p95", "worst", "bias",
+                               "decided", "same_side", "blank", "blank_predicted", "missing"});
+  const auto whole = [](std::size_t value) { return fmt::format("{}", value); };
+  for (const ValidationSummary& s : summaries) {
+    const auto share = [&](double value) {
+      return s.compared == 0 ? std::string() : fmt::format("{}", value);
+    };
+    text += csv_line({s.name, whole(s.points), whole(s.compared), share(s.median), share(s.p95),
+                      share(s.worst), share(s.bias), whole(s.decided), whole(s.same_side),
+                      whole(s.blank), whole(s.blank_predicted), whole(s.missing)});
+  }
+  return text;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/report/result.hpp"
+
+namespace lacuna {
+
+/// One published number and ours.
+struct ValidationOutcome {
+  std::string id;
+  std::string system;
+  std::string workload;
+  std::string metric;
+  std::string unit;
+  std::string family;
+  std::optional<double> published;  // none: the source has no result
+  std::optional<double> simulated;  // if the status is ok
+  Status status = Status::ok;
+  std::string reason;
+
+  /// A ratio of two machines or methods, on one side of 1 or the other.
+  bool ratio = false;
+
+  /// Further cells of errors.csv, by column, the same columns in each outcome.
+  std::vector<std::pair<std::string, std::string>> cells;
+
+  /// (simulated - published) / published, if there are both.
+  std::optional<double> relative_error() const;
+};
+
+/// What a family of outcomes has in common.
+struct ValidationSummary {
+  std::string name;
+  std::size_t points = 0;    // all that could be run
+  std::size_t compared = 0;  // with both numbers
+  double median = 0;         // of the absolute relative errors, as a share
+  double p95 = 0;            // the 95th percentile of the same, between neighbours linearly
+  double worst = 0;
+  double bias = 0;  // mean of the signed relative errors
+
+  std::size_t decided = 0;    // ratios published more than 10 % away from 1
+  std::size_t same_side = 0;  // of these, the simulated one on the same side of 1
+
+  std::size_t blank = 0;            // published as having no result
+  std::size_t blank_predicted = 0;  // of these, out of memory here too
+  std::size_t missing = 0;          // published, but out of memory or failed here
+};
+
+/// Outcomes by family, in the order of their first point; unsupported ones are left out.
+std::vector<ValidationSummary> summarise(const std::vector<ValidationOutcome>& outcomes);
+
+/// The same with the family parted by further cells, such as {"n", "block"}: each combination is
+/// a family of its own.
+std::vector<ValidationSummary> summarise_by(const std::vector<ValidationOutcome>& outcomes,
+                                            const std::vector<std::string>& columns);
+
+/// Summaries as a table for a terminal.
+std::string validation_table(const std::vector<ValidationSummary>& summaries);
+
+/// The unsupported points: one line for each reason, with their number and ids.
+std::string unsupported_table(const std::vector<ValidationOutcome>& outcomes);
+
+/// The text of errors.csv: one row per outcome, in their order.
+std::string errors_csv(const std::vector<ValidationOutcome>& outcomes);
+
+/// The text of families.csv.
+std::string families_csv(const std::vector<ValidationSummary>& summaries);
+
+}  // namespace lacuna

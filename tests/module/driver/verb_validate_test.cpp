@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/verb_validate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+struct FormulaParams : ParameterSet {
+  Param<double> clock = param(this, "clock", 1.0, range(0.1, 4.0), "GHz", "Clock frequency.");
+  Param<unsigned> macs = param(this, "macs", 1, range(1, 1024), "MAC/cycle", "Its speed.");
+};
+
+/// A machine that takes one cycle for each stored weight, column and 1 / macs; it has no room for
+/// more than 64 columns, and dies of 13.
+class FormulaMachine final : public Machine {
+ public:
+  explicit FormulaMachine(std::string name) : name_(std::move(name)) {}
+
+  const char* kind() const override { return "ipu"; }
+  const std::string& name() const override { return name_; }
+  const ParameterSet& parameters() const override { return params_; }
+  const EnergyParams& energy() const override { return energy_; }
+  void set(const std::string& path, const std::string& text, const std::string& origin) override {
+    params_.set(path, text, origin);
+  }
+  void check() const override {}
+  Mode default_mode() const override { return Mode::static_; }
+  std::string extent() const override { return "a formula"; }
+  OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t /*seed*/,
+               const Execution& /*execution*/) const override {
+    if (op.n > 64) throw OutOfMemoryError("no room for so many columns");
+    if (op.n == 13) _exit(9);
+    if (op.n == 14) throw SimulationError("stuck");
+    OpResult result;
+    const std::uint64_t weights = mask == nullptr ? std::uint64_t{op.m} * op.k : mask->nnz();
+    result.cycles = weights * op.n / params_.macs + 1000;
+    result.clock_ghz = params_.clock;
+    StatEntry kernel;
+    kernel.name = "kernel_cycles";
+    kernel.value = weights * op.n / params_.macs;  // what is waited for does not count
+    result.statistics.push_back(kernel);
+    return result;
+  }
+
+ private:
+  std::string name_;
+  FormulaParams params_;
+  EnergyParams energy_;
+};
+
+const MachineTable& formula_machines() {
+  static const MachineTable table = {
+      {"ipu", "a formula", [](std::string name) -> std::unique_ptr<Machine> {
+         return std::make_unique<FormulaMachine>(std::move(name));
+       }}};
+  return table;
+}
+
+/// A folder with a preset `bow` and the points of a test.
+class Validate : public ::testing::Test {
+ protected:
+  Validate() {
+    std::string name = (std::filesystem::temp_directory_path() / "validate.XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    std::ofstream(folder_ / "bow.yaml") << "machine: ipu\nmacs: 2\n";
+    setenv("LACUNA_CONFIG", folder_.c_str(), 1);
+  }
+  ~Validate() override { std::filesystem::remove_all(folder_); }
+
+  int validate(const std::string& rows) {
+    const std::filesystem::path file = folder_ / "points.csv";
+    std::ofstream(file) << "id,system,workload,m,k,n,density,block,dtype,mode,metric,value,unit,"
+                           "source,confidence\n"
+                        << rows;
+    options_.points = {file.string()};
+    out_.str("");
+    return run_validate(options_, formula_machines(), out_, progress_);
+  }
+
+  ValidateOptions options_;
+  std::ostringstream out_;
+  std::ostringstream progress_;
+  std::filesystem::path folder_;
+};
+
+TEST_F(Validate, ComparesTheMetricWithoutTheCyclesWaited) {
+  // 64 * 64 * 16 / 2 = 32768 cycles, of 1 / 1.85 ns the clock of the point
+  EXPECT_EQ(validate("P1,Bow,gemm,64,64,16,1,,FP16,dense,cycles,32768,cycles,s,H\n"
+                     "P2,Bow@2GHz,gemm,64,64,16,1,,FP16,dense,time,16.384,us,s,H\n"),
+            0);
+  EXPECT_THAT(out_.str(), HasSubstr("bow gemm dense fp16 cycles       1         1     0.0"));
+  EXPECT_THAT(out_.str(), HasSubstr("bow gemm dense fp16 time"));
+}
+
+TEST_F(Validate, KeepsAtLeastTheDensityOfThePoint) {
+  // 10 x 10 elements at 0.251: 26 are kept, so 26 * 2 / 2 cycles
+  EXPECT_EQ(validate("P1,Bow,spmm,10,10,2,0.251,1,FP16,static,cycles,26,cycles,s,H\n"), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("0.0"));
+  options_.fail_above = "0";
+  EXPECT_EQ(validate("P1,Bow,spmm,10,10,2,0.251,1,FP16,static,cycles,26,cycles,s,H\n"), 0);
+  EXPECT_EQ(validate("P1,Bow,spmm,10,10,2,0.26,1,FP16,static,cycles,25,cycles,s,H\n"), 3);
+}
+
+TEST_F(Validate, EndsInThreeIfTheMedianErrorOfAFamilyIsAboveTheLimit) {
+  const std::string row = "P1,Bow,gemm,64,64,16,1,,FP16,dense,cycles,40960,cycles,s,H\n";  // -20 %
+  options_.fail_above = "21";
+  EXPECT_EQ(validate(row), 0);
+  options_.fail_above = "19";
+  EXPECT_EQ(validate(row), 3);
+  EXPECT_THAT(out_.str(), HasSubstr("the median error, 20.0 %, is above 19 %"));
+}
+
+TEST_F(Validate, CountsALackOfMemoryAsAPredictionWhereTheSourceHasNoResult) {
+  EXPECT_EQ(validate("P1,Bow,spmm,8,8,128,0.5,1,FP16,static,speedup_vs_dense,,x,s,H\n"
+                     "P2,Bow,spmm,8,8,64,0.5,1,FP16,static,speedup_vs_dense,2,x,s,H\n"),
+            0);
+  EXPECT_THAT(out_.str(), HasSubstr("1 of 1"));
+}
+
+TEST_F(Validate, GivesTheSameTextWhateverTheNumberOfProcesses) {
+  const std::string rows =
+      "P1,Bow,spmm,64,64,best,0.25,1,FP16,static,speedup_vs_dense,4.1,x,s,H\n"
+      "P2,Bow,spmm,64,32,16,0.125,4,FP16,static,speedup_vs_dense,7,x,s,H\n"
+      "P3,A100,gemm,64,32,16,1,,FP16,dense,throughput,7,TFLOP/s,s,H\n";
+  EXPECT_EQ(validate(rows), 0);
+  const std::string one = out_.str();
+  EXPECT_THAT(one, HasSubstr("'A100' is not a machine of Lacuna"));
+  options_.run.jobs = 4;
+  EXPECT_EQ(validate(rows), 0);
+  EXPECT_EQ(out_.str(), one);
+}
+
+TEST_F(Validate, FinishesTheRestAndEndsInOneIfAPointFails) {
+  options_.run.jobs = 2;
+  EXPECT_EQ(validate("P1,Bow,gemm,8,8,8,1,,FP16,dense,cycles,256,cycles,s,H\n"
+                     "P2,Bow,gemm,8,8,14,1,,FP16,dense,cycles,256,cycles,s,H\n"),
+            1);
+  EXPECT_THAT(out_.str(), HasSubstr("P2 failed: stuck"));
+  EXPECT_EQ(validate("P1,Bow,gemm,8,8,13,1,,FP16,dense,cycles,256,cycles,s,H\n"
+                     "P2,Bow,gemm,4096,8,8,1,,FP16,dense,cycles,256,cycles,s,H\n"),
+            1);
+  EXPECT_THAT(out_.str(), HasSubstr("P1 failed: the process that simulated it died"));
+}
+
+TEST_F(Validate, AppliesSettingsToTheMachinesOfThePoints) {
+  options_.run.settings = {"macs=4"};
+  options_.fail_above = "0";
+  EXPECT_EQ(validate("P1,Bow,gemm,8,8,8,1,,FP16,dense,cycles,128,cycles,s,H\n"), 0);
+  options_.run.settings = {"mac=4"};
+  EXPECT_THAT([&] { validate("P1,Bow,gemm,8,8,8,1,,FP16,dense,cycles,128,cycles,s,H\n"); },
+              ThrowsMessage<ParameterError>(HasSubstr("did you mean 'macs'?")));
+}
+
+TEST_F(Validate, RefusesWrongRequests) {
+  const std::string row = "P1,Bow,gemm,8,8,8,1,,FP16,dense,cycles,128,cycles,s,H\n";
+  options_.fail_above = "much";
+  EXPECT_THAT([&] { validate(row); },
+              ThrowsMessage<RequestError>(HasSubstr("--fail-above = 'much'")));
+  options_.fail_above.reset();
+  options_.by = {"blok"};
+  EXPECT_THAT([&] { validate(row); },
+              ThrowsMessage<RequestError>(HasSubstr("did you mean 'block'?")));
+  options_.by.clear();
+  options_.families = {"wafer"};
+  EXPECT_THAT([&] { validate(row); },
+              ThrowsMessage<RequestError>(HasSubstr("no family has any of 'wafer'")));
+}
+
+}  // namespace
+}  // namespace lacuna

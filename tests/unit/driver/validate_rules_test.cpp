@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/validate_rules.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+constexpr const char* kHeader =
+    "id,system,workload,m,k,n,density,block,dtype,mode,metric,value,unit,source,confidence\n";
+
+ValidationPlan plan_of(const std::string& rows) {
+  return {parse_validation_points(kHeader + rows, "my.csv"), {"bow", "gc200"}};
+}
+
+ValidationRunResult took(Cycle cycles) { return {Status::ok, "", cycles, 2.0}; }
+ValidationRunResult no_room() { return {Status::out_of_memory, "too large", 0, 0}; }
+
+TEST(ValidationRules, CreditsADenseRunAtADensityWithTheNonZeroWorkOnly) {
+  const ValidationPlan plan =
+      plan_of("P,Bow-IPUx1@1.85GHz,gemm,100,100,100,0.5,,FP16,dense,throughput,1,TFLOP/s,s,H\n");
+  ASSERT_EQ(plan.runs().size(), 1U);
+  EXPECT_EQ(plan.runs()[0].machine, "bow");
+  EXPECT_EQ(plan.runs()[0].clock, "1.85");
+  EXPECT_EQ(plan.runs()[0].op.pattern.name, "dense");
+  // 2 * 100^3 * 0.5 = 10^6 operations in 1000 cycles of 0.5 ns
+  EXPECT_DOUBLE_EQ(*plan.outcomes({took(1000)})[0].simulated, 2.0);
+}
+
+TEST(ValidationRules, DividesTheSparseRateByTheDenseOneOfTheSameShape) {
+  const ValidationPlan plan =
+      plan_of("P,Bow,spmm,64,64,16,0.25,16,FP16,static,speedup_vs_dense_IPU,1,x,s,H\n");
+  ASSERT_EQ(plan.runs().size(), 2U);
+  EXPECT_EQ(plan.runs()[0].op.pattern.name, "block");
+  EXPECT_EQ(plan.runs()[0].op.pattern.block_rows, 16U);
+  EXPECT_EQ(plan.runs()[0].op.mode, Mode::static_);
+  EXPECT_EQ(plan.runs()[1].op.mode, Mode::dense);
+  const auto outcomes = plan.outcomes({took(100), took(250)});
+  EXPECT_DOUBLE_EQ(*outcomes[0].simulated, 2.5);
+  EXPECT_TRUE(outcomes[0].ratio);
+  EXPECT_EQ(plan.outcomes({no_room(), took(1)})[0].status, Status::out_of_memory);
+  EXPECT_EQ(plan.outcomes({took(1), no_room()})[0].status, Status::out_of_memory);
+}
+
+TEST(ValidationRules, TakesTheBestOfEachMethodSeparately) {
+  const ValidationPlan plan =
+      plan_of("P,Bow,spmm,64,64,best,0.25,1,FP16,static,speedup_vs_dense,1,x,s,H\n");
+  // 4, 16, 64, 256, 1024, 2048, 4096, 8192, 16384, each sparse and dense in turn
+  ASSERT_EQ(plan.runs().size(), 18U);
+  EXPECT_EQ(plan.runs()[0].op.n, 4U);
+  EXPECT_EQ(plan.runs()[16].op.n, 16384U);
+  std::vector<ValidationRunResult> results(18, no_room());
+  results[0] = took(100);   // n = 4: 4 / 100 columns per cycle, the best sparse one
+  results[2] = took(1000);  // n = 16: 0.016
+  results[1] = took(400);   // n = 4: 0.01
+  results[3] = took(800);   // n = 16: 0.02, the best dense one
+  const auto outcomes = plan.outcomes(results);
+  EXPECT_DOUBLE_EQ(*outcomes[0].simulated, 2.0);
+  EXPECT_EQ(outcomes[0].cells.back(), (std::pair<std::string, std::string>{"best_n", "4"}));
+}
+
+TEST(ValidationRules, RunsWhatSeveralPointsNeedOnce) {
+  const ValidationPlan plan = plan_of(
+      "P1,Bow,spmm,64,64,16,0.25,16,FP16,static,speedup_vs_dense,1,x,s,H\n"
+      "P2,Bow,spmm,64,64,16,0.25,16,FP16,static,throughput,1,TFLOP/s,s,H\n"
+      "P3,Bow,gemm,64,64,16,1,,FP16,dense,cycles,1,cycles,s,H\n"
+      "P4,Bow@1.5GHz,gemm,64,64,16,1,,FP16,dense,time,1,us,s,H\n");
+  EXPECT_EQ(plan.runs().size(), 3U);
+  const auto outcomes = plan.outcomes({took(100), took(200), took(3000)});
+  EXPECT_DOUBLE_EQ(*outcomes[0].simulated, 2.0);
+  EXPECT_DOUBLE_EQ(*outcomes[2].simulated, 200);
+  EXPECT_DOUBLE_EQ(*outcomes[3].simulated, 1.5);  // 3000 cycles of 0.5 ns, in microseconds
+}
+
+TEST(ValidationRules, TakesEachWordFromATableAndSaysWhichIsNotInIt) {
+  const auto reason = [](const std::string& row) {
+    return plan_of(row + "\n").outcomes({})[0].reason;
+  };
+  EXPECT_EQ(reason("P,A100-SXM4-40G,gemm,8,8,8,1,,FP16,dense,throughput,1,TFLOP/s,s,H"),
+            "'A100-SXM4-40G' is not a machine of Lacuna");
+  EXPECT_EQ(reason("P,Bow,BERT-base,8,8,8,1,,FP16,dense,throughput,1,TFLOP/s,s,H"),
+            "workload 'BERT-base' is not one of gemm, spmm");
+  EXPECT_THAT(reason("P,Bow,gemm,8,8,8,1,,FP61,dense,throughput,1,TFLOP/s,s,H"),
+              HasSubstr("dtype 'fp61' is not one of fp16, fp16.16"));
+  EXPECT_THAT(reason("P,Bow,gemm,8,8,8,1,,FP16,cusparse,throughput,1,TFLOP/s,s,H"),
+              HasSubstr("mode 'cusparse' is not one of dense, static"));
+  EXPECT_EQ(reason("P,Bow,gemm,8,8,8,1,,FP16,dense,throughput,1,cycles,s,H"),
+            "unit 'cycles' does not fit metric 'throughput'");
+  EXPECT_EQ(reason("P,Bow,gemm,8,8,,1,,FP16,dense,throughput,1,TFLOP/s,s,H"),
+            "the shape is not given");
+}
+
+TEST(ValidationRules, ReadsTypesOfProductsAndPartials) {
+  const ValidationPlan plan = plan_of(
+      "P1,Bow,gemm,8,8,8,1,,fp16.32,dense,throughput,1,TFLOP/s,s,H\n"
+      "P2,GC200-IPU,gemm,8,8,8,1,,FP32,dense,throughput,1,TFLOP/s,s,H\n");
+  EXPECT_EQ(plan.runs()[0].op.dtype, DType::fp16);
+  EXPECT_EQ(plan.runs()[0].op.partials, Partials::fp32);
+  EXPECT_EQ(plan.runs()[1].machine, "gc200");
+  EXPECT_EQ(plan.runs()[1].op.dtype, DType::fp32);
+}
+
+TEST(ValidationRules, RefusesABlockThatDoesNotDivide) {
+  EXPECT_THAT([] { plan_of("P,Bow,spmm,65,64,16,0.25,16,FP16,static,throughput,1,TFLOP/s,s,H\n"); },
+              ThrowsMessage<TraceError>(HasSubstr("my.csv:2: ")));
+}
+
+TEST(ValidationRules, KeepsTheFamiliesThatAreAskedFor) {
+  ValidationPlan plan = plan_of(
+      "P1,Bow,spmm,64,64,16,0.25,16,FP16,static,throughput,1,TFLOP/s,s,H\n"
+      "P2,Bow,gemm,64,64,16,1,,FP16,dense,throughput,1,TFLOP/s,s,H\n");
+  plan.keep_families({"gemm dense"});
+  ASSERT_EQ(plan.points().size(), 1U);
+  EXPECT_EQ(plan.points()[0].id, "P2");
+  EXPECT_EQ(plan.runs().size(), 1U);
+}
+
+}  // namespace
+}  // namespace lacuna

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/validation_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lacuna {
+namespace {
+
+using ::testing::HasSubstr;
+
+ValidationOutcome outcome(double published, double simulated, bool ratio = false) {
+  ValidationOutcome result;
+  result.id = "P";
+  result.family = "curve";
+  result.published = published;
+  result.simulated = simulated;
+  result.ratio = ratio;
+  return result;
+}
+
+TEST(ValidationReport, GivesMedianPercentileWorstAndBiasOfAFamily) {
+  // errors +10 %, -20 %, +30 %
+  const auto families = summarise({outcome(10, 11), outcome(10, 8), outcome(10, 13)});
+  ASSERT_EQ(families.size(), 1U);
+  EXPECT_EQ(families[0].compared, 3U);
+  EXPECT_DOUBLE_EQ(families[0].median, 0.2);
+  EXPECT_NEAR(families[0].p95, 0.29, 1e-12);  // 0.2 + 0.9 * 0.1
+  EXPECT_DOUBLE_EQ(families[0].worst, 0.3);
+  EXPECT_NEAR(families[0].bias, 0.2 / 3, 1e-12);
+}
+
+TEST(ValidationReport, CountsWinnersOnlyOfRatiosThatAreDecided) {
+  // 1.05 is too near to 1 to have a winner; 2 is on the wrong side, 0.5 on the right one
+  const auto families = summarise({outcome(1.05, 0.5, true), outcome(2, 0.9, true),
+                                   outcome(0.5, 0.7, true), outcome(2, 0.9, false)});
+  EXPECT_EQ(families[0].decided, 2U);
+  EXPECT_EQ(families[0].same_side, 1U);
+}
+
+TEST(ValidationReport, TellsAPredictedLackOfMemoryFromAMissingResult) {
+  ValidationOutcome predicted;
+  predicted.family = "curve";
+  predicted.status = Status::out_of_memory;
+  ValidationOutcome missed = predicted;
+  missed.published = 3;
+  ValidationOutcome unforeseen;
+  unforeseen.family = "curve";
+  unforeseen.simulated = 3;
+  ValidationOutcome other = predicted;
+  other.status = Status::unsupported;
+  const auto families = summarise({predicted, missed, unforeseen, other});
+  ASSERT_EQ(families.size(), 1U);
+  EXPECT_EQ(families[0].points, 3U);
+  EXPECT_EQ(families[0].blank, 2U);
+  EXPECT_EQ(families[0].blank_predicted, 1U);
+  EXPECT_EQ(families[0].missing, 1U);
+  EXPECT_EQ(families[0].compared, 0U);
+}
+
+TEST(ValidationReport, PartsFamiliesByFurtherCells) {
+  ValidationOutcome four = outcome(1, 2);
+  four.cells = {{"n", "4"}};
+  ValidationOutcome eight = outcome(1, 1);
+  eight.cells = {{"n", "8"}};
+  const auto families = summarise_by({four, eight, four}, {"n"});
+  ASSERT_EQ(families.size(), 2U);
+  EXPECT_EQ(families[0].name, "curve, n 4");
+  EXPECT_EQ(families[0].compared, 2U);
+  EXPECT_EQ(families[1].name, "curve, n 8");
+}
+
+TEST(ValidationReport, WritesARowOfErrorsForEachPointAndEmptyCellsForWhatIsNotThere) {
+  ValidationOutcome some = outcome(2, 1.5);
+  some.system = "Bow";
+  some.workload = "gemm";
+  some.metric = "throughput";
+  some.unit = "TFLOP/s";
+  some.cells = {{"n", "4"}};
+  ValidationOutcome none = some;
+  none.simulated.reset();
+  none.status = Status::unsupported;
+  none.reason = "of another maker, for example";
+  EXPECT_EQ(errors_csv({some, none}),
+            "id,system,workload,metric,published,simulated,relative_error,status,reason,unit,"
+            "family,n\n"
+            "P,Bow,gemm,throughput,2,1.5,-0.25,ok,,TFLOP/s,curve,4\n"
+            "P,Bow,gemm,throughput,2,,,unsupported,\"of another maker, for example\",TFLOP/s,"
+            "curve,4\n");
+  EXPECT_THAT(unsupported_table({some, none}), HasSubstr("of another maker"));
+}
+
+}  // namespace
+}  // namespace lacuna
