@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the rules of doc/contributing.md that a compiler does not: a declared parameter or
+statistic is called like its member, and files have snake_case names, a licence line and no more
+than 600 lines."""
+
+import pathlib
+import re
+import sys
+
+TOPS = ("sim", "models", "workloads", "tests", "scripts")
+SUFFIXES = {".hpp", ".cpp", ".py", ".sh", ".cmake"}
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+MOST_LINES = 600
+
+SNAKE = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+# CMake's own habit, and files whose names are given to us
+FREE_NAMES = {"CMakeLists.txt", "LacunaTargets.cmake"}
+
+# Param<T> member = param(this, "name", ...   and likewise flag, text, group
+PARAMETER = re.compile(
+    r"\b(?:Param|Group)<[^;={]*>\s+(\w+)\s*=\s*(?:param|flag|text|group)\(\s*this,\s*\"(\w+)\""
+)
+# Counter member{this, "name", ...   and likewise the other statistics
+STATISTIC = re.compile(
+    r"\b(?:Counter|CycleCounter|Histogram|TimeAverage|Formula)\s+(\w+)\s*\{\s*this,\s*\"(\w+)\""
+)
+
+
+def declared_names(text):
+    """Members whose declared name differs."""
+    for pattern in (PARAMETER, STATISTIC):
+        for found in pattern.finditer(text):
+            member, name = found.groups()
+            if member != name:
+                line = text.count("\n", 0, found.start()) + 1
+                yield f"{line}: member '{member}' is declared as '{name}'"
+
+
+def remarks(file):
+    text = file.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    if file.name not in FREE_NAMES and not SNAKE.fullmatch(file.name.split(".")[0]):
+        yield "1: the name of the file is not snake_case"
+    head = lines[1:2] if lines and lines[0].startswith("#!") else lines[:1]
+    if not head or LICENCE not in head[0]:
+        yield f"1: the first line (or the second, after #!) is not '{LICENCE}'"
+    if len(lines) > MOST_LINES:
+        yield f"{len(lines)}: more than {MOST_LINES} lines"
+    if file.suffix in (".hpp", ".cpp"):
+        yield from declared_names(text)
+
+
+def main():
+    wrong = 0
+    for top in TOPS:
+        for file in sorted(pathlib.Path(top).rglob("*")):
+            if file.suffix not in SUFFIXES and file.name != "CMakeLists.txt":
+                continue
+            for remark in remarks(file):
+                print(f"{file}:{remark}")
+                wrong += 1
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A run is made by the GCC and by the clang build, and twice by the first: its files must be the
+# same, byte for byte, but for host.json.
+set -eu
+cd "$(dirname "$0")/../.."
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for preset in release clang; do
+  [ -x "build/$preset/lacuna" ] || cmake --preset "$preset" >/dev/null
+  cmake --build --preset "$preset" --target lacuna >/dev/null
+done
+
+# machine and what makes it small
+runs="bow:ipu.tiles=64 wse2:wafer.columns=8,wafer.rows=8"
+for run in $runs; do
+  machine=${run%%:*}
+  set --
+  for setting in $(echo "${run#*:}" | tr ',' ' '); do set -- "$@" --set "$setting"; done
+  for make in release/first release/second clang/third; do
+    "build/${make%/*}/lacuna" run --machine "$machine" "$@" --gemm 256x256x64 \
+      --pattern unstructured --density 0.1 --quiet --out "$scratch/$machine-${make#*/}"
+    rm "$scratch/$machine-${make#*/}/host.json"
+  done
+  diff -r "$scratch/$machine-first" "$scratch/$machine-second"
+  diff -r "$scratch/$machine-first" "$scratch/$machine-third"
+  echo "$machine: identical"
+done

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# From a clone to a comparison of both machines: installs what is missing, builds, runs, and leaves
+# tables and figures in out/quickstart/. Can be repeated.
+set -eu
+cd "$(dirname "$0")/.."
+out=out/quickstart
+
+# compare NAME OPTION...: one comparison, its results in a folder of that name.
+compare() {
+  name=$1
+  shift
+  printf '\n== %s: lacuna compare %s\n' "$name" "$*"
+  build/release/lacuna compare "$@" --out "$out/$name"
+}
+
+comparisons() {
+  compare transformer-pruned-0.9 --trace traces/dlmc_transformer_0.9.csv \
+    --machine bow --machine wse2 --set wafer.columns=64 --set wafer.rows=64
+  compare bert-base-layer --trace traces/bert_base_layer.csv \
+    --machine bow --machine wse2 --set wafer.columns=64 --set wafer.rows=64
+}
+
+echo "== packages"
+scripts/setup.sh build
+echo "== configure"
+mkdir -p build
+cmake --preset release -DLACUNA_TESTS=OFF >build/configure.log 2>&1 ||
+  { cat build/configure.log; exit 1; }
+echo "== build (a few minutes the first time)"
+cmake --build --preset release --target lacuna
+mkdir -p "$out"
+comparisons
+printf '\nThe figures and tables are in %s.\n' "$out"
