@@ -47,13 +47,15 @@ std::string stack_csv(const std::vector<Bar>& bars, const std::vector<double>& p
   for (std::size_t i = 0; i < bars.size(); ++i) {
     std::uint64_t sum = 0;
     for (const std::uint64_t part : bars[i].layers) sum += part;
-    const double scale = sum == 0 ? 0 : 100 / static_cast<double>(sum);
+    // multiplied first, so that the last part ends at 100 exactly
+    const auto percent = [sum](std::uint64_t part) {
+      return sum == 0 ? 0 : static_cast<double>(part) * 100 / static_cast<double>(sum);
+    };
     std::uint64_t below = 0;
     for (std::size_t layer = 0; layer < kLayers.size(); ++layer) {
       const std::uint64_t part = bars[i].layers.at(layer);
       csv += csv_line({bars[i].label, layer_name(kLayers.at(layer)), fmt::format("{}", places[i]),
-                       fmt::format("{}", static_cast<double>(below) * scale),
-                       fmt::format("{}", static_cast<double>(below + part) * scale),
+                       fmt::format("{}", percent(below)), fmt::format("{}", percent(below + part)),
                        fmt::format("{}", part), fmt::format("{}", bars[i].cycles)});
       below += part;
     }
