@@ -83,8 +83,7 @@ std::uint64_t conv_worker_bundles(const Target& target, const Types& types, std:
   return zeroing_worker(target, types, elements, first);
 }
 
-ConvSupervisor conv_supervisor(const Target& target, const Types& types,
-                               const ConvVertexShape& shape) {
+ConvSupervisor conv_supervisor(const Target& target, const Types& types) {
   const unsigned units = conv_units(target, types);
   ConvSupervisor s{};
   s.weights = 32U * units / (target.wide_weight_load ? 16U : 8U);
@@ -99,7 +98,9 @@ ConvSupervisor conv_supervisor(const Target& target, const Types& types,
   const bool common = is_common_path(target, types);
   const Cycle short_path =
       (types.data == DType::fp16 && units == 16) || types.partials == DType::fp32 ? 1 : 0;
-  s.entry = 50 + (common ? 6 * (7 + 3 * (shape.in_groups - 1)) : 0) + 12 + short_path;
+  s.entry = 50 + 12 + short_path;
+  s.keep_first = common ? 7 : 0;
+  s.keep_other = common ? 3 : 0;
   s.first_out = 19 - short_path;
   s.other_group = 16 - short_path;
   s.other_out = 19;
@@ -110,14 +111,16 @@ ConvSupervisor conv_supervisor(const Target& target, const Types& types,
 }
 
 Cycle conv_vertex_clocks(const Target& target, const Types& types, const ConvVertexShape& shape) {
-  const ConvSupervisor s = conv_supervisor(target, types, shape);
+  const ConvSupervisor s = conv_supervisor(target, types);
   const auto group = [&](bool first) {
     const Cycle workers = pass_clocks(target, types, shape.field, first, s.run_ahead);
     const Cycle pass = (first ? s.first_pass : s.other_pass) + s.weights + workers;
     const Cycle out = (first ? s.first_out : s.other_out) + s.passes * pass;
     return (first ? s.first_group : s.other_group) + shape.out_groups * out;
   };
-  return s.entry + group(true) + (shape.in_groups - 1) * group(false) + s.exit;
+  const std::uint64_t kept = s.keep_first + (shape.in_groups - 1) * s.keep_other;
+  return s.entry + target.worker_clocks(kept) + group(true) + (shape.in_groups - 1) * group(false) +
+         s.exit;
 }
 
 }  // namespace lacuna::ipu

@@ -32,20 +32,21 @@ std::uint64_t conv_worker_bundles(const Target& target, const Types& types, std:
 /// The supervisor's fixed parts of the vertex, in clocks, from which conv_vertex_clocks() is put
 /// together; see PopLibs poplin/PerformanceEstimation.hpp (MIT).
 struct ConvSupervisor {
-  Cycle entry;        // prologue and the state kept for the workers
-  Cycle first_group;  // before the passes of the first input group
-  Cycle other_group;  // before those of every other
-  Cycle first_out;    // for each output group of the first input group
-  Cycle other_out;    // for each output group of the others
-  Cycle first_pass;   // for each pass, without weights and workers
+  Cycle entry;               // prologue
+  std::uint64_t keep_first;  // bundles in which every worker sets up what it keeps, once,
+  std::uint64_t keep_other;  // and for each further input group
+  Cycle first_group;         // before the passes of the first input group
+  Cycle other_group;         // before those of every other
+  Cycle first_out;           // for each output group of the first input group
+  Cycle other_out;           // for each output group of the others
+  Cycle first_pass;          // for each pass, without weights and workers
   Cycle other_pass;
   Cycle exit;
   Cycle weights;         // to load the AMP weights of one pass
   Cycle run_ahead;       // the workers' part of a pass is at least shortest worker + this
   std::uint64_t passes;  // for each pair of groups
 };
-ConvSupervisor conv_supervisor(const Target& target, const Types& types,
-                               const ConvVertexShape& shape);
+ConvSupervisor conv_supervisor(const Target& target, const Types& types);
 
 /// Clocks of the vertex, in the planner's form, which is also that of run time.
 Cycle conv_vertex_clocks(const Target& target, const Types& types, const ConvVertexShape& shape);

@@ -110,23 +110,22 @@ class Search {
   std::uint64_t least_bytes_ = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// The cheapest plan with exactly `steps` serial steps along one or two of the dimensions.
+/// The cheapest plan with exactly `steps` serial steps along rows and columns.
 std::optional<DensePlan> plan_steps(const Target& target, const Types& types, std::uint64_t m,
                                     std::uint64_t k, std::uint64_t n, std::uint64_t steps) {
   std::optional<DensePlan> best;
   for (std::uint64_t of_n = 1; of_n <= steps; ++of_n) {
-    if (steps % of_n != 0) continue;
-    for (std::uint64_t of_m = 1; of_m <= steps / of_n; ++of_m) {
-      const std::uint64_t of_k = steps / of_n / of_m;
-      if (of_m * of_n * of_k != steps || of_n > n || of_m > m || of_k > k) continue;
-      std::optional<DensePlan> plan =
-          plan_dense_step(target, types, ceil_div(m, of_m), ceil_div(k, of_k), ceil_div(n, of_n));
-      if (!plan) continue;
-      plan->serial_m = of_m;
-      plan->serial_k = of_k;
-      plan->serial_n = of_n;
-      if (!best || plan->estimate.total() < best->estimate.total()) best = plan;
-    }
+    const std::uint64_t of_m = steps / of_n;
+    if (of_m * of_n != steps || of_n > n || of_m > m) continue;
+    const std::uint64_t step_m = ceil_div(m, of_m);
+    const std::uint64_t step_n = ceil_div(n, of_n);
+    std::optional<DensePlan> plan = plan_dense_step(target, types, step_m, k, step_n);
+    if (!plan) continue;
+    plan->serial_m = of_m;
+    plan->serial_n = of_n;
+    plan->step_m = step_m;
+    plan->step_n = step_n;
+    if (!best || plan->estimate.total() < best->estimate.total()) best = plan;
   }
   return best;
 }

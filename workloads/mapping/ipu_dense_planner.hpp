@@ -32,12 +32,13 @@ struct DensePlan {
   std::uint64_t tile_bytes = 0;    // that the largest part needs
   DenseEstimate estimate;          // of one serial step
 
-  std::uint64_t serial_m = 1;  // steps one after another over rows, contraction and columns
-  std::uint64_t serial_k = 1;
+  std::uint64_t serial_m = 1;  // steps one after another over rows and over columns
   std::uint64_t serial_n = 1;
+  std::uint64_t step_m = 0;  // rows and columns of the largest step
+  std::uint64_t step_n = 0;
 
   std::uint64_t tiles() const { return field_split * out_split * in_split; }
-  std::uint64_t steps() const { return serial_m * serial_k * serial_n; }
+  std::uint64_t steps() const { return serial_m * serial_n; }
 };
 
 /// The cheapest plan of one step of an m x k times k x n product, after PopLibs poplin (MIT);

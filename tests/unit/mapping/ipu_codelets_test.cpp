@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "workloads/mapping/ipu_conv_codelets.hpp"
+#include "workloads/mapping/ipu_reduce_codelets.hpp"
+#include "workloads/mapping/ipu_reduce_cost.hpp"
+#include "workloads/mapping/ipu_static_codelets.hpp"
+#include "workloads/mapping/ipu_static_cost.hpp"
+
+namespace lacuna::ipu {
+namespace {
+
+constexpr Types kHalf{DType::fp16, DType::fp16};
+constexpr Types kMixed{DType::fp16, DType::fp32};
+constexpr Types kSingle{DType::fp32, DType::fp32};
+
+/// A program under construction, and what a vertex of it costs and counts.
+class CodeletTest : public ::testing::Test {
+ protected:
+  std::uint64_t cycles(std::uint32_t vertex) {
+    issues_.assign(builder_.program().bundles.size(), 0);
+    return vertex_cost(builder_.program(), builder_.program().vertices[vertex], issues_).cycles;
+  }
+
+  /// The total of a tally in the vertex that cycles() was asked for.
+  std::uint64_t tally(Tally tally) const {
+    std::uint64_t total = 0;
+    for (std::size_t b = 0; b < issues_.size(); ++b) {
+      const Tallies& tallies = program().bundles[b].tallies;
+      total += issues_[b] * tallies.at(static_cast<std::size_t>(tally));
+    }
+    return total;
+  }
+
+  const Program& program() const { return const_cast<ProgramBuilder&>(builder_).program(); }
+
+  ChipParams params_;
+  Target target_;
+  ProgramBuilder builder_{params_};
+  std::vector<std::uint64_t> issues_;
+};
+
+RowCounts counts(const std::vector<std::uint32_t>& rows) {
+  return {rows.data(), rows.data() + rows.size()};
+}
+
+// The worked example: field 342, 18 groups of 16 inputs, 8 groups of 16 outputs.
+TEST_F(CodeletTest, ConvVertexTakesTheCyclesOfTheFormulaAndFormsEveryProduct) {
+  ConvCodelets conv(builder_, target_, kHalf);
+  EXPECT_EQ(cycles(conv.vertex({342, 18, 8})), 228869U);
+  EXPECT_EQ(tally(Tally::amp_mac_fp16), 342U * 18 * 16 * 8 * 16);
+  // Weights: 64 accesses for each pair of groups. Partials: 4 accesses for each element and pair.
+  EXPECT_EQ(tally(Tally::read_weight), 64U * 18 * 8);
+  EXPECT_EQ(tally(Tally::write_partial), 4U * 342 * 18 * 8);
+  EXPECT_EQ(tally(Tally::read_partial), 4U * 342 * 17 * 8);
+}
+
+TEST_F(CodeletTest, ConvVertexOfEveryTypeTakesTheCyclesOfTheFormula) {
+  for (const Types types : {kHalf, kMixed, kSingle, Types{DType::fp8, DType::fp16}}) {
+    ConvCodelets conv(builder_, target_, types);
+    for (const std::uint64_t field : {1, 2, 3, 7, 13, 40}) {
+      for (const std::uint64_t groups : {1, 2, 5}) {
+        const ConvVertexShape shape{field, groups, groups + 1};
+        EXPECT_EQ(cycles(conv.vertex(shape)), conv_vertex_clocks(target_, types, shape));
+        const Tally macs = types.data == DType::fp32  ? Tally::amp_mac_fp32
+                           : types.data == DType::fp8 ? Tally::amp_mac_fp8
+                                                      : Tally::amp_mac_fp16;
+        EXPECT_EQ(tally(macs), field * groups * conv_in_group(types) * (groups + 1) * 16);
+      }
+    }
+  }
+}
+
+// 48 blocks in 24 rows, 64 columns: 11 for five workers and 9 for the last. The worked example
+// counts 434 clocks for a block and 23 for a row, and 108 for the entry.
+TEST_F(CodeletTest, BlockVertexTakes434ClocksForABlockOf16) {
+  StaticCodelets codelets(builder_, target_, kHalf, 16);
+  const std::vector<std::uint32_t> rows(24, 2);
+  EXPECT_EQ(cycles(codelets.vertex(counts(rows), 64)), 108U + 24 * 23 + 48 * 434);
+  EXPECT_EQ(tally(Tally::amp_mac_fp16), 48U * 256 * 64);
+  EXPECT_EQ(tally(Tally::read_weight), 48U * 64);
+}
+
+TEST_F(CodeletTest, BlockVertexOfEveryTypeTakesTheCyclesOfTheFormula) {
+  for (const Types types : {kHalf, kSingle}) {
+    for (const unsigned block : {4, 8, 16}) {
+      StaticCodelets codelets(builder_, target_, types, block);
+      for (const std::uint64_t columns : {6, 12, 60, 66}) {
+        const std::vector<std::uint32_t> rows(5, 3);
+        EXPECT_EQ(cycles(codelets.vertex(counts(rows), columns)),
+                  block_vertex_clocks(target_, types, block, 5, 3, columns / 6));
+        const Tally macs = types.half() ? Tally::amp_mac_fp16 : Tally::amp_mac_fp32;
+        EXPECT_EQ(tally(macs), 15U * block * block * columns);
+      }
+    }
+  }
+}
+
+// 12 rows of 5, 64 columns: two rows for each worker. 33 + 2 (12 + 8 (14 + 3 * 4)) = 473 bundles.
+TEST_F(CodeletTest, ElementWiseVertexTakesSixClocksForEachBundleOfItsLongestWorker) {
+  StaticCodelets codelets(builder_, target_, kHalf, 1);
+  const std::vector<std::uint32_t> rows(12, 5);
+  EXPECT_EQ(cycles(codelets.vertex(counts(rows), 64)), 6U * 473);
+  EXPECT_EQ(tally(Tally::mac_fp16), 60U * 64);
+  EXPECT_EQ(tally(Tally::meta_words), 60U * 8);
+}
+
+// Four columns: 31 + 7 + 2 * 4 = 46 bundles for a row of five. Eight: 30 + 10 + 3 * 4 = 52.
+TEST_F(CodeletTest, ElementWiseCodeletsForFourAndEightColumnsAreShorter) {
+  StaticCodelets codelets(builder_, target_, kHalf, 1);
+  const std::vector<std::uint32_t> rows(6, 5);
+  EXPECT_EQ(cycles(codelets.vertex(counts(rows), 4)), 6U * 46);
+  EXPECT_EQ(tally(Tally::mac_fp16), 30U * 4);
+  EXPECT_EQ(cycles(codelets.vertex(counts(rows), 8)), 6U * 52);
+  EXPECT_EQ(tally(Tally::mac_fp16), 30U * 8);
+}
+
+// Three rows and 16 columns: each row goes to two workers with eight columns each.
+// 30 + 10 + 3 * 4 = 52 bundles.
+TEST_F(CodeletTest, FewRowsAreSplitByColumnsOverTheWorkers) {
+  StaticCodelets codelets(builder_, target_, kHalf, 1);
+  const std::vector<std::uint32_t> rows(3, 5);
+  EXPECT_EQ(cycles(codelets.vertex(counts(rows), 16)), 6U * 52);
+  EXPECT_EQ(tally(Tally::mac_fp16), 15U * 16);
+}
+
+TEST_F(CodeletTest, FillWritesEveryWordOnce) {
+  ReduceCodelets reduce(builder_, target_, kHalf, DType::fp16);
+  // 100 stores over six workers: 17 for the first. 14 + 17 bundles.
+  EXPECT_EQ(cycles(reduce.fill_vertex(800)), 6U * 31);
+  EXPECT_EQ(tally(Tally::write_output), 100U);
+}
+
+// 2880 halves are 360 vectors, 60 for each worker, of 15 partials:
+// 6 (32 + 60 (3 * 15 + 8)) = 19,272.
+TEST_F(CodeletTest, ReduceAddTakesTheCyclesOfTheFormula) {
+  ReduceCodelets reduce(builder_, target_, kHalf, DType::fp16);
+  EXPECT_EQ(cycles(reduce.add_vertex({2880, 15})), 19272U);
+  EXPECT_EQ(reduce_clocks(target_, 2880, 15, DType::fp16, DType::fp16), 19272U);
+  EXPECT_EQ(tally(Tally::vec_add_fp16), 2880U * 15);
+  EXPECT_EQ(tally(Tally::write_output), 2880U / 4);
+}
+
+// 48 halves are 12 vectors of 64 bits, two for each worker, of 9 partials:
+// 16 + 2 (3 + 8 + 3 + 8) = 60 bundles.
+TEST_F(CodeletTest, StridedReductionIsSharedByTheWorkers) {
+  ReduceCodelets reduce(builder_, target_, kHalf, DType::fp16);
+  EXPECT_EQ(cycles(reduce.strided_vertex({{48, 9}})), 6U * 60);
+  EXPECT_EQ(tally(Tally::vec_add_fp16), 48U * 9);
+}
+
+TEST(DivideRows, WorkersTakeRowsUntilTheyHaveTheirShareOfNonZeros) {
+  // 24 non-zeros: a worker is content with four.
+  const std::vector<std::uint32_t> rows{1, 1, 1, 1, 8, 4, 4, 4};
+  const std::vector<RowRange> ranges = divide_rows(counts(rows), 6);
+  ASSERT_EQ(ranges.size(), 6U);
+  EXPECT_EQ(ranges[0].last, 4U);
+  EXPECT_EQ(ranges[1].last, 5U);
+  EXPECT_EQ(ranges[4].last, 8U);
+  EXPECT_EQ(ranges[5].first, ranges[5].last);
+}
+
+}  // namespace
+}  // namespace lacuna::ipu

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "models/ipu/tile_memory.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna::ipu {
+
+// What vertices compute, apart from time. Addresses count elements of the operand's type from the
+// beginning of the tile's memory. Sums are formed in float and rounded where the codelet stores.
+
+/// Reads and writes one element of type fp16 or fp32.
+float read_element(const TileMemory& memory, DType type, std::uint64_t index);
+void write_element(TileMemory& memory, DType type, std::uint64_t index, float value);
+
+/// Packs numbers into memory words, halves two to a word.
+std::vector<std::uint32_t> pack_words(const std::vector<float>& values, DType type);
+
+/// The sparse product of one tile: block i has its values (row-major) at nonzeros + i * block^2,
+/// is in the row with slot rows[i] of the partials, and meets the slot columns[i] of the dense
+/// operand. Slots are {columns, block} matrices.
+struct SparseProduct {
+  DType type = DType::fp16;
+  std::uint32_t block = 1;
+  std::uint64_t width = 0;  // columns of the dense operand
+  std::uint64_t nonzeros = 0;
+  std::uint64_t dense = 0;
+  std::uint64_t partials = 0;
+  std::vector<std::uint32_t> rows;  // ascending
+  std::vector<std::uint32_t> columns;
+
+  void operator()(TileMemory& memory) const;
+};
+
+/// A dense product of one tile: input {field, in}, weights {out, in}, partials {field, out}.
+struct DenseProduct {
+  DType type = DType::fp16;
+  DType partial_type = DType::fp16;
+  std::uint64_t field = 0;
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+  std::uint64_t group = 16;  // inputs that are summed before the partials are rounded
+  std::uint64_t input = 0;
+  std::uint64_t weights = 0;
+  std::uint64_t partials = 0;
+
+  void operator()(TileMemory& memory) const;
+};
+
+/// Sums of partials, element by element: source s of a sum begins at sources[s].
+struct Reduction {
+  DType partial_type = DType::fp16;
+  DType type = DType::fp16;
+  std::uint64_t elements = 0;
+  std::uint64_t output = 0;
+  std::vector<std::uint64_t> sources;
+
+  void operator()(TileMemory& memory) const;
+};
+
+/// Copies of words within a tile.
+struct LocalCopy {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint32_t words = 0;
+
+  void operator()(TileMemory& memory) const;
+};
+
+}  // namespace lacuna::ipu
