@@ -169,8 +169,7 @@ void check_size(const PatternKind& kind, PatternRequest& request) {
       ((std::uint64_t{request.cols} + spec.block_cols - 1) / spec.block_cols);
   const bool walked = kind.density == Density::required || kind.name == "nm";
   const std::uint64_t kept = spec.density ? count_of(*spec.density, positions) : positions;
-  const bool listed = walked || kind.name == "dense";
-  if ((listed && kept > kMostKept) || positions > kMostPositions) {
+  if ((walked && kept > kMostKept) || positions > kMostPositions) {
     request.fail(
         "E214", "pattern", fmt::format("{} x {}", request.rows, request.cols),
         fmt::format("masks of at most {} positions, {} of them kept", kMostPositions, kMostKept));
@@ -191,7 +190,7 @@ MaskBuilder prepare(PatternRequest& request) {
   check_density(row->kind, request);
   check_block(row->kind, request);
   if (!request.problems.empty()) return {};
-  check_size(row->kind, request);
+  if (request.spec.name != "dense") check_size(row->kind, request);
   return row->prepare(request);
 }
 
@@ -226,6 +225,12 @@ Mask generate_mask(const PatternSpec& spec, std::uint32_t mask_rows, std::uint32
     const PatternProblem& first = request.problems.front();
     throw RequestError(fmt::format("pattern {}: error {}: {}: found '{}'; allowed: {}", spec.name,
                                    first.code, first.cell, first.found, first.allowed));
+  }
+  if (spec.name == "dense" && std::uint64_t{mask_rows} * mask_cols > kMostKept) {
+    throw RequestError(
+        fmt::format("pattern dense: error E214: found a mask of {} x {}; allowed: "
+                    "at most {} elements",
+                    mask_rows, mask_cols, kMostKept));
   }
   return build(seed);
 }

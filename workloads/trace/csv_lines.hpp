@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lacuna {
+
+struct CsvCell {
+  std::string text;        // without surrounding blanks and quotes
+  std::size_t column = 1;  // of its first byte, from 1
+};
+
+/// One line of a CSV file. Blank lines and comments have no cells.
+struct CsvLine {
+  enum class Kind { blank, comment, cells };
+
+  Kind kind = Kind::blank;
+  std::size_t number = 0;  // from 1
+  std::string comment;     // the text of a comment
+  std::vector<CsvCell> cells;
+  std::size_t open_quote = 0;  // column of a quote that is not closed; 0 if all are
+};
+
+/// Splits CSV text after RFC 4180 without line breaks in quotes. A line that begins with '#' is
+/// a comment. The text is valid UTF-8 without NUL; a byte-order mark is skipped.
+class CsvLines {
+ public:
+  explicit CsvLines(std::string_view text);
+  ~CsvLines();
+  CsvLines(const CsvLines&) = delete;
+  CsvLines& operator=(const CsvLines&) = delete;
+
+  /// Reads the next line into `line`; false at the end. TraceError if a line is absurdly long.
+  bool next(CsvLine& line);
+
+ private:
+  struct Reader;
+
+  std::string text_;  // ends in a line feed
+  std::unique_ptr<Reader> reader_;
+};
+
+}  // namespace lacuna

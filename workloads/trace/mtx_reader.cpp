@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "workloads/trace/pattern_file.hpp"
+#include "workloads/trace/problem.hpp"
+#include "workloads/trace/text_file.hpp"
+#include "workloads/trace/token_reader.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::uint64_t kMostSide = 0x7fffffff;
+constexpr std::uint64_t kSmallSide = std::uint64_t{1} << 20U;
+
+std::string lower(std::string_view word) {
+  std::string result(word);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+struct Entry {
+  std::uint32_t row;
+  std::uint32_t col;
+  std::uint32_t line;  // in which it is written, for messages
+};
+
+class MtxReader {
+ public:
+  MtxReader(std::string_view text, const std::string& path)
+      : tokens_(text, path), path_(path), size_(text.size()) {}
+
+  PatternFile read() {
+    read_banner();
+    read_sizes();
+    // An entry takes two bytes of text at least.
+    entries_.reserve(std::min<std::uint64_t>(count_, size_ / 2 + 1) *
+                     (symmetry_ == Symmetry::general ? 1 : 2));
+    if (array_) {
+      read_array();
+    } else {
+      for (std::uint64_t i = 0; i < count_; ++i) read_entry(i);
+    }
+    if (!tokens_.at_end()) {
+      while (tokens_.next_line() && tokens_.next_word().empty()) {
+      }
+      fail_count("more lines", count_);
+    }
+    build();
+    return std::move(file_);
+  }
+
+ private:
+  enum class Symmetry { general, symmetric, skew };
+
+  // One of the words of the banner, as its place in `words`.
+  std::size_t banner_word(const std::vector<std::string>& words) {
+    const std::string word = lower(tokens_.next_word());
+    const auto found = std::find(words.begin(), words.end(), word);
+    if (found == words.end()) {
+      tokens_.fail("E307", word, fmt::format("{}", fmt::join(words, ", ")));
+    }
+    return static_cast<std::size_t>(found - words.begin());
+  }
+
+  void read_banner() {
+    tokens_.next_line();
+    banner_word({"%%matrixmarket"});
+    banner_word({"matrix"});
+    array_ = banner_word({"coordinate", "array"}) == 1;
+    values_ = banner_word({"pattern", "real", "integer"}) != 0;
+    symmetry_ = static_cast<Symmetry>(banner_word({"general", "symmetric", "skew-symmetric"}));
+    const std::string_view extra = tokens_.next_word();
+    if (!extra.empty()) tokens_.fail("E307", std::string(extra), "five words");
+    if (array_ && !values_) tokens_.fail("E307", "array pattern", "array real or array integer");
+  }
+
+  // The next line that is neither blank nor, before the sizes, a comment.
+  bool next_content_line(bool comments) {
+    while (tokens_.next_line()) {
+      const std::string_view line = trimmed(tokens_.line());
+      if (!line.empty() && !(comments && line.front() == '%')) return true;
+    }
+    return false;
+  }
+
+  void read_sizes() {
+    const std::size_t numbers = array_ ? 2 : 3;
+    const std::string allowed = array_ ? "'rows cols', each in [1, 2^31 - 1]"
+                                       : "'rows cols entries', sides in [1, 2^31 - 1]";
+    if (!next_content_line(true)) tokens_.fail("E301", "the end of the file", allowed);
+    std::array<std::uint64_t, 3> sizes{};
+    for (std::size_t i = 0; i < numbers; ++i) {
+      const std::string_view word = tokens_.next_word();
+      const std::uint64_t least = i == 2 ? 0 : 1;
+      const std::uint64_t most = i == 2 ? kMostSide * kMostSide : kMostSide;
+      if (parse_integer(word, least, most, sizes.at(i)) != IntegerError::none) {
+        tokens_.fail("E301", std::string(word), allowed);
+      }
+    }
+    const std::string_view extra = tokens_.next_word();
+    if (!extra.empty()) tokens_.fail("E301", std::string(extra), allowed);
+    Mask& mask = file_.mask;
+    mask.rows = static_cast<std::uint32_t>(sizes[0]);
+    mask.cols = static_cast<std::uint32_t>(sizes[1]);
+    count_ = array_ ? array_count() : sizes[2];
+    check_believable();
+  }
+
+  std::uint64_t array_count() const {
+    const std::uint64_t rows = file_.mask.rows;
+    const std::uint64_t cols = file_.mask.cols;
+    if (symmetry_ == Symmetry::general) return rows * cols;
+    return symmetry_ == Symmetry::symmetric ? rows * (rows + 1) / 2 : rows * (rows - 1) / 2;
+  }
+
+  // Offsets of rows are held even if they are empty; a short file must not ask for gigabytes.
+  void check_believable() {
+    const Mask& mask = file_.mask;
+    if (symmetry_ != Symmetry::general && mask.rows != mask.cols) {
+      tokens_.fail("E301", fmt::format("{} x {}", mask.rows, mask.cols),
+                   "a square matrix, as it is symmetric");
+    }
+    const std::uint64_t most = std::max<std::uint64_t>(kSmallSide, size_);
+    if (mask.rows > most) {
+      tokens_.fail("E301", fmt::format("{}", mask.rows),
+                   fmt::format("at most {} rows in a file of {} bytes", most, size_));
+    }
+    if (count_ > size_) fail_count(fmt::format("{} bytes", size_), count_);
+  }
+
+  std::uint32_t read_index(std::uint32_t side, const char* what) {
+    const std::string_view word = tokens_.next_word();
+    std::uint64_t index = 0;
+    switch (parse_integer(word, 1, side, index)) {
+      case IntegerError::none:
+        break;
+      case IntegerError::not_an_integer:
+        tokens_.fail("E308", std::string(word), fmt::format("a {} index", what));
+      case IntegerError::out_of_range:
+        tokens_.fail("E304", std::string(word), fmt::format("a {} index in [1, {}]", what, side));
+    }
+    return static_cast<std::uint32_t>(index - 1);
+  }
+
+  void read_value() {
+    if (!values_) return;
+    const std::string_view word = tokens_.next_word();
+    double value = 0;
+    // from_chars takes no '+', which other programs write.
+    const std::string_view digits = !word.empty() && word[0] == '+' ? word.substr(1) : word;
+    const char* end = digits.data() + digits.size();
+    const std::from_chars_result read = std::from_chars(digits.data(), end, value);
+    if (digits.empty() || read.ptr != end || read.ec != std::errc() || !std::isfinite(value)) {
+      // Too small for a double is still a number.
+      if (read.ptr != end || read.ec != std::errc::result_out_of_range) {
+        tokens_.fail("E308", std::string(word), "a number");
+      }
+      value = 1;
+    }
+    if (value == 0) ++file_.explicit_zeros;
+  }
+
+  void end_entry() {
+    const std::string_view extra = tokens_.next_word();
+    if (!extra.empty()) {
+      tokens_.fail("E308", std::string(extra), values_ ? "one value" : "no value");
+    }
+  }
+
+  void read_entry(std::uint64_t number) {
+    if (!next_content_line(false)) fail_count(fmt::format("{}", number), count_);
+    const std::uint32_t row = read_index(file_.mask.rows, "row");
+    const std::uint32_t col = read_index(file_.mask.cols, "column");
+    read_value();
+    end_entry();
+    add(row, col);
+  }
+
+  void read_array() {
+    // Column by column; of a symmetric one from the diagonal down, of a skew one below it.
+    std::uint64_t number = 0;
+    for (std::uint32_t col = 0; col < file_.mask.cols; ++col) {
+      const std::uint32_t first = symmetry_ == Symmetry::general     ? 0
+                                  : symmetry_ == Symmetry::symmetric ? col
+                                                                     : col + 1;
+      for (std::uint32_t row = first; row < file_.mask.rows; ++row, ++number) {
+        if (!next_content_line(false)) fail_count(fmt::format("{}", number), count_);
+        read_value();
+        end_entry();
+        add(row, col);
+      }
+    }
+  }
+
+  void add(std::uint32_t row, std::uint32_t col) {
+    const auto line = static_cast<std::uint32_t>(tokens_.line_number());
+    if (row == col && symmetry_ == Symmetry::skew) {
+      tokens_.fail("E308", fmt::format("entry ({}, {})", row + 1, col + 1),
+                   "no entry on the diagonal of a skew-symmetric matrix");
+    }
+    entries_.push_back({row, col, line});
+    if (row != col && symmetry_ != Symmetry::general) entries_.push_back({col, row, line});
+  }
+
+  [[noreturn]] void fail_count(const std::string& found, std::uint64_t allowed) const {
+    tokens_.fail("E309", found, fmt::format("{} entries", allowed));
+  }
+
+  void build() {
+    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+      return std::tie(a.row, a.col, a.line) < std::tie(b.row, b.col, b.line);
+    });
+    Mask& mask = file_.mask;
+    mask.offsets.assign(mask.rows + std::size_t{1}, 0);
+    mask.columns.reserve(entries_.size());
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const Entry& entry = entries_[i];
+      if (i > 0 && entries_[i - 1].row == entry.row && entries_[i - 1].col == entry.col) {
+        throw_problem(
+            {place(path_, entry.line, 1), "E306", "",
+             fmt::format("entry ({}, {}) again", entry.row + 1, entry.col + 1),
+             fmt::format("one entry for a position; the first is in line {}", entries_[i - 1].line),
+             ""});
+      }
+      ++mask.offsets[entry.row + std::size_t{1}];
+      mask.columns.push_back(entry.col);
+    }
+    for (std::size_t r = 0; r < mask.rows; ++r) mask.offsets[r + 1] += mask.offsets[r];
+  }
+
+  TokenReader tokens_;
+  std::string path_;
+  std::size_t size_;
+  bool array_ = false;
+  bool values_ = true;
+  Symmetry symmetry_ = Symmetry::general;
+  std::uint64_t count_ = 0;  // entries the file must have
+  std::vector<Entry> entries_;
+  PatternFile file_;
+};
+
+}  // namespace
+
+PatternFile parse_mtx(std::string_view text, const std::string& path) {
+  return MtxReader(text, path).read();
+}
+
+}  // namespace lacuna

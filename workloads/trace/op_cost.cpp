@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/trace/op_cost.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+// Scalar and special operations of one element. Softmax, layer norm, GELU and dropout add up to
+// those of the FLOP script published with ELECTRA (Clark et al., ICLR 2020); the others are
+// counted from the formulas.
+struct ElementCost {
+  const char* name;
+  std::uint64_t forward_scalar;
+  std::uint64_t forward_special;
+  std::uint64_t backward_scalar;
+  std::uint64_t backward_special;
+  unsigned inputs;  // tensors read
+};
+
+constexpr ElementCost kElementCosts[] = {
+    {"softmax", 4, 1, 4, 0, 1},    {"layernorm", 5, 0, 8, 0, 1}, {"rmsnorm", 4, 0, 6, 0, 1},
+    {"relu", 1, 0, 1, 0, 1},       {"gelu", 7, 1, 12, 1, 1},     {"silu", 1, 1, 3, 0, 1},
+    {"tanh", 1, 1, 3, 0, 1},       {"sigmoid", 1, 1, 3, 0, 1},   {"swiglu", 2, 1, 6, 1, 2},
+    {"add", 1, 0, 1, 0, 2},        {"mul", 1, 0, 1, 0, 2},       {"bias", 1, 0, 1, 0, 1},
+    {"scale", 1, 0, 1, 0, 1},      {"mask", 1, 0, 1, 0, 1},      {"cast", 1, 0, 1, 0, 1},
+    {"copy", 1, 0, 1, 0, 1},       {"bias_add", 2, 0, 1, 0, 2},  {"bias_gelu", 8, 1, 13, 1, 1},
+    {"scale_mask", 2, 0, 1, 0, 1}, {"glu", 1, 1, 4, 0, 2},       {"rope", 3, 0, 3, 0, 1},
+    {"dropout", 4, 0, 1, 0, 1},
+};
+
+// Of one stored parameter: operations, and bytes of its fp32 state, read and written.
+struct OptimizerCost {
+  const char* name;
+  std::uint64_t scalar;
+  std::uint64_t special;
+  std::uint64_t bytes;
+};
+
+constexpr OptimizerCost kOptimizerCosts[] = {{"sgd", 2, 0, 12},
+                                             {"sgdm", 4, 0, 20},
+                                             {"adam", 10, 2, 28},
+                                             {"adamw", 12, 2, 28},
+                                             {"lamb", 16, 2, 28}};
+
+template <class Table>
+const auto& find_cost(const Table& table, const std::string& name) {
+  const auto* found = std::find_if(std::begin(table), std::end(table),
+                                   [&name](const auto& row) { return name == row.name; });
+  return found == std::end(table) ? table[0] : *found;  // names were checked by the reader
+}
+
+std::uint64_t integer_arg(const LayerOp& op, const char* key, std::uint64_t otherwise) {
+  const std::string* text = find_value(op.args, key);
+  return text == nullptr ? otherwise : std::strtoull(text->c_str(), nullptr, 10);
+}
+
+OpCost product_cost(const LayerOp& op, std::uint64_t kept) {
+  const std::uint64_t m = op.m;
+  const std::uint64_t k = op.k;
+  const std::uint64_t n = op.n;
+  const std::uint64_t element = bytes_of(op.dtype);
+  OpCost cost;
+  cost.algorithmic_macs = m * k * n * op.batch;
+  if (op.op == "sddmm") {
+    cost.useful_macs = cost.expected_macs = kept * k * op.batch;
+    cost.traffic = (m * k + k * n + kept) * element * op.batch;
+    return cost;
+  }
+  cost.useful_macs = cost.expected_macs = kept * n * op.batch;
+  if (op.x_density) cost.expected_macs = count_of(*op.x_density, cost.useful_macs);
+  cost.traffic = (kept + integer_arg(op, "x_unique", k * n) + m * n) * element * op.batch;
+  if (op.fn == "l1" || op.fn == "l2") {
+    // Distances are made on the vector unit, pair by pair.
+    cost.scalar = (op.phase == Phase::bwd ? 2 : 3) * cost.useful_macs;
+    cost.algorithmic_macs = cost.useful_macs = cost.expected_macs = 0;
+  }
+  return cost;
+}
+
+OpCost element_cost(const LayerOp& op, std::uint64_t kept) {
+  const ElementCost& row = find_cost(kElementCosts, op.op == "eltwise" ? op.fn : op.op);
+  const std::uint64_t elements =
+      (op.op == "softmax" ? kept : std::uint64_t{op.m} * op.n) * op.batch;
+  const bool backward = op.phase == Phase::bwd;
+  OpCost cost;
+  cost.scalar = (backward ? row.backward_scalar : row.forward_scalar) * elements;
+  cost.special = (backward ? row.backward_special : row.forward_special) * elements;
+  if (!backward && op.op == "softmax") cost.special += std::uint64_t{op.m} * op.batch;
+  if (!backward && (op.op == "layernorm" || op.op == "rmsnorm")) {
+    cost.special += std::uint64_t{op.n} * op.batch;  // one root for each column
+  }
+  cost.traffic = (row.inputs + 1) * elements * bytes_of(op.dtype);
+  constexpr std::uint64_t kBitsOfDropout = 16;
+  if (!backward && op.fn == "dropout") cost.random_bits = kBitsOfDropout * elements;
+  return cost;
+}
+
+OpCost embed_cost(const LayerOp& op) {
+  constexpr std::uint64_t kIndexBytes = 4;
+  OpCost cost;
+  cost.traffic =
+      (2 * std::uint64_t{op.m} * op.n * bytes_of(op.dtype) + kIndexBytes * op.n) * op.batch;
+  return cost;
+}
+
+OpCost optimizer_cost(const LayerOp& op, std::uint64_t kept) {
+  const OptimizerCost& row = find_cost(kOptimizerCosts, op.fn);
+  OpCost cost;
+  cost.scalar = row.scalar * kept * op.batch;
+  cost.special = row.special * kept * op.batch;
+  cost.traffic = row.bytes * kept * op.batch;
+  return cost;
+}
+
+OpCost collective_cost(const LayerOp& op, std::uint64_t kept) {
+  const std::uint64_t ranks = integer_arg(op, "ranks", 1);
+  const std::uint64_t bytes = kept * bytes_of(op.dtype) * op.batch;
+  const std::uint64_t others = ranks - 1;
+  OpCost cost;
+  if (op.op == "allreduce") {
+    cost.link = 2 * bytes * others / ranks;
+  } else if (op.op == "broadcast" || op.op == "p2p") {
+    cost.link = bytes;
+  } else {
+    cost.link = bytes * others / ranks;
+  }
+  return cost;
+}
+
+OpCost once(const LayerOp& op, std::uint64_t kept) {
+  if (op.op == "gemm" || op.op == "spmm" || op.op == "bmm" || op.op == "sddmm") {
+    return product_cost(op, kept);
+  }
+  if (op.op == "softmax" || op.op == "layernorm" || op.op == "rmsnorm" || op.op == "eltwise") {
+    return element_cost(op, kept);
+  }
+  if (op.op == "embed") return embed_cost(op);
+  if (op.op == "optim") return optimizer_cost(op, kept);
+  OpCost cost;
+  if (op.op == "io") cost.traffic = std::uint64_t{op.m} * op.n * op.batch * bytes_of(op.dtype);
+  if (op.op == "opaque") {
+    cost.useful_macs = cost.algorithmic_macs = integer_arg(op, "flop", 0) / 2;
+    cost.expected_macs = cost.useful_macs;
+    cost.traffic = integer_arg(op, "bytes", 0);
+  }
+  const bool collective = find_value(op.args, "ranks") != nullptr;
+  return collective ? collective_cost(op, kept) : cost;
+}
+
+}  // namespace
+
+OpCost& OpCost::operator+=(const OpCost& other) {
+  algorithmic_macs += other.algorithmic_macs;
+  useful_macs += other.useful_macs;
+  expected_macs += other.expected_macs;
+  scalar += other.scalar;
+  special += other.special;
+  traffic += other.traffic;
+  link += other.link;
+  random_bits += other.random_bits;
+  return *this;
+}
+
+OpCost cost_of(const LayerOp& op, std::uint64_t kept) {
+  OpCost cost = once(op, kept);
+  for (std::uint64_t* part :
+       {&cost.algorithmic_macs, &cost.useful_macs, &cost.expected_macs, &cost.scalar, &cost.special,
+        &cost.traffic, &cost.link, &cost.random_bits}) {
+    *part *= op.repeat;
+  }
+  return cost;
+}
+
+std::uint64_t masked_elements(const LayerOp& op) {
+  const MaskShape shape = mask_shape(op);
+  return std::uint64_t{shape.rows} * shape.cols;
+}
+
+std::uint64_t metadata_bytes(const Mask& mask, StorageFormat format, std::uint32_t group) {
+  constexpr std::uint64_t kOffset = 4;
+  constexpr std::uint64_t kShortIndexes = 65536;
+  const std::uint64_t nnz = mask.nnz();
+  const auto index = [](std::uint64_t size) { return size <= kShortIndexes ? 2U : 4U; };
+  switch (format) {
+    case StorageFormat::csr:
+      return nnz * index(mask.cols) + (std::uint64_t{mask.rows} + 1) * kOffset;
+    case StorageFormat::bsr:
+      return mask.blocks() * index(mask.grid_cols()) +
+             (std::uint64_t{mask.grid_rows()} + 1) * kOffset;
+    case StorageFormat::coo:
+      return nnz * 2 * index(mask.cols);
+    case StorageFormat::n_of_m: {
+      std::uint64_t bits = 0;
+      while ((std::uint64_t{1} << bits) < group) ++bits;
+      return (nnz * bits + 7) / 8;
+    }
+    case StorageFormat::bitmap:
+      return (std::uint64_t{mask.rows} * mask.cols + 7) / 8;
+    case StorageFormat::wavelets:
+      return nnz * 2;
+  }
+  return 0;
+}
+
+}  // namespace lacuna

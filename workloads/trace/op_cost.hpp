@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "models/sparsity/mask.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// What an operation costs before any machine: the base of rooflines, for all its repeats.
+struct OpCost {
+  std::uint64_t algorithmic_macs = 0;  // zeros included
+  std::uint64_t useful_macs = 0;       // of kept elements of the masked operand
+  std::uint64_t expected_macs = 0;     // of those, with a non-zero of X (expected, if X is thin)
+  std::uint64_t scalar = 0;            // scalar operations
+  std::uint64_t special = 0;           // exp, tanh, sigmoid, reciprocal, square root
+  std::uint64_t traffic = 0;           // bytes, each operand touched once
+  std::uint64_t link = 0;              // bytes each rank of a collective must send at least
+  std::uint64_t random_bits = 0;       // of dropout
+
+  OpCost& operator+=(const OpCost& other);
+};
+
+/// `kept` is the number of kept elements of the masked operand; all of it for a dense one.
+OpCost cost_of(const LayerOp& op, std::uint64_t kept);
+
+/// The elements of the operand that a pattern may thin out; 0 if there is none.
+std::uint64_t masked_elements(const LayerOp& op);
+
+/// Bytes beside the values, by storage format of a mask.
+enum class StorageFormat { csr, bsr, coo, n_of_m, bitmap, wavelets };
+std::uint64_t metadata_bytes(const Mask& mask, StorageFormat format, std::uint32_t group = 4);
+
+}  // namespace lacuna

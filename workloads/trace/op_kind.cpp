@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/trace/op_kind.hpp"
+
+#include "sim/base/error.hpp"
+
+namespace lacuna {
+namespace {
+
+using Masked = OpKind::Masked;
+using Type = ArgKey::Type;
+
+const std::vector<std::string>& eltwise_functions() {
+  static const std::vector<std::string> kFunctions = {
+      "relu", "gelu", "silu",      "tanh",       "sigmoid", "swiglu", "add",
+      "mul",  "bias", "scale",     "mask",       "cast",    "copy",   "bias_add",
+      "glu",  "rope", "bias_gelu", "scale_mask", "dropout"};
+  return kFunctions;
+}
+
+OpKind collective(const char* name) {
+  OpKind kind{name, "mn"};
+  kind.n_is_optional = true;
+  kind.masked = Masked::m_by_n;
+  kind.functions = {"ring", "tree", "hier"};
+  kind.default_function = "ring";
+  kind.keys = {{"ranks", Type::count, {}, true}, {"from", Type::index}, {"to", Type::index}};
+  return kind;
+}
+
+std::vector<OpKind> products() {
+  const std::vector<ArgKey> gemm_keys = {{"x_unique", Type::count}};
+  return {
+      {"gemm", "mkn", false, Masked::m_by_k, true, {}, "", gemm_keys},
+      {"spmm", "mkn", false, Masked::m_by_k, true, {}, "", gemm_keys},
+      {"bmm", "mkn", false, Masked::m_by_k, true, {"dot", "l1", "l2"}, "dot"},
+      {"sddmm", "mkn", false, Masked::m_by_n},
+  };
+}
+
+std::vector<OpKind> make_kinds() {
+  std::vector<OpKind> kinds = products();
+  kinds.push_back({"softmax", "mn", false, Masked::m_by_n});
+  kinds.push_back({"layernorm", "mn"});
+  kinds.push_back({"rmsnorm", "mn"});
+  kinds.push_back({"eltwise", "mn", false, Masked::none, false, eltwise_functions(), ""});
+  kinds.push_back({"embed",
+                   "mkn",
+                   false,
+                   Masked::none,
+                   false,
+                   {"gather", "scatter_add"},
+                   "gather",
+                   {{"index", Type::distribution}}});
+  for (const char* name :
+       {"allreduce", "reducescatter", "allgather", "alltoall", "broadcast", "p2p"}) {
+    kinds.push_back(collective(name));
+  }
+  kinds.push_back({"optim",
+                   "mk",
+                   false,
+                   Masked::m_by_k,
+                   false,
+                   {"sgd", "sgdm", "adam", "adamw", "lamb"},
+                   "",
+                   {{"rows", Type::word, {"touched", "all"}}}});
+  kinds.push_back({"repattern",
+                   "mk",
+                   false,
+                   Masked::none,
+                   false,
+                   {"random", "gradient"},
+                   "random",
+                   {{"of", Type::id, {}, true},
+                    {"prune", Type::index, {}, true},
+                    {"drop", Type::word, {"magnitude", "random"}}}});
+  kinds.push_back({"io", "mn", false, Masked::none, false, {"h2d", "d2h"}, ""});
+  kinds.push_back({"opaque",
+                   "",
+                   false,
+                   Masked::none,
+                   false,
+                   {},
+                   "",
+                   {{"flop", Type::index}, {"bytes", Type::index}, {"us", Type::decimal}}});
+  return kinds;
+}
+
+}  // namespace
+
+const std::vector<OpKind>& op_kinds() {
+  static const std::vector<OpKind> kKinds = make_kinds();
+  return kKinds;
+}
+
+const OpKind* find_op_kind(const std::string& name) {
+  for (const OpKind& kind : op_kinds()) {
+    if (kind.name == name) return &kind;
+  }
+  return nullptr;
+}
+
+const OpKind& kind_of(const LayerOp& op) {
+  const OpKind* kind = find_op_kind(op.op);
+  if (kind == nullptr) throw InternalError("operation '" + op.op + "' was not checked");
+  return *kind;
+}
+
+MaskShape mask_shape(const LayerOp& op) {
+  switch (kind_of(op).masked) {
+    case Masked::none:
+      return {};
+    case Masked::m_by_k:
+      return {op.m, op.k};
+    case Masked::m_by_n:
+      return {op.m, op.n};
+  }
+  return {};
+}
+
+const std::string* find_value(const Pairs& pairs, const std::string& key) {
+  for (const auto& [name, value] : pairs) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+}  // namespace lacuna

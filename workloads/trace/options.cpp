@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/trace/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/pattern_file.hpp"
+#include "workloads/trace/problem.hpp"
+#include "workloads/trace/row_pattern.hpp"
+#include "workloads/trace/text_file.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::uint64_t kMostSide = 0x7fffffff;
+constexpr std::uint64_t kMostProduct = 0x7fffffffffffffff;
+
+[[noreturn]] void fail(const std::string& option, const std::string& code, const std::string& found,
+                       const std::string& allowed, const std::string& hint = "") {
+  throw RequestError(format_problem({option, code, "", found, allowed, hint}));
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+template <class Enum, std::size_t kCount>
+Enum parse_word(const std::string& text, const std::string& option,
+                const std::array<Enum, kCount>& values) {
+  std::vector<std::string> words;
+  for (const Enum value : values) {
+    words.emplace_back(word(value));
+    if (words.back() == text) return value;
+  }
+  fail(option, "E206", text, fmt::format("{}", fmt::join(words, ", ")), nearest(text, words, 2));
+}
+
+void read_block(const std::string& text, const std::string& option, PatternSpec& spec) {
+  const std::size_t cross = text.find('x');
+  spec.block_rows = parse_side(text.substr(0, cross), option);
+  spec.block_cols =
+      cross == std::string::npos ? spec.block_rows : parse_side(text.substr(cross + 1), option);
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Two numbers "keep:of" at the place `at` of the parts.
+bool is_ratio(const std::vector<std::string>& parts, std::size_t at) {
+  return parts.size() > at + 1 && !parts[at].empty() && is_digit(parts[at][0]) &&
+         !parts[at + 1].empty() && is_digit(parts[at + 1][0]);
+}
+
+void read_ratio(const std::vector<std::string>& parts, std::size_t at, PatternSpec& spec) {
+  spec.name = "nm";
+  spec.args.emplace_back("keep", parts[at]);
+  spec.args.emplace_back("of", parts[at + 1]);
+}
+
+// NAME[BLOCK]: the longest name that `text` begins with, as no block begins with a letter.
+void read_name(const std::string& text, const std::string& option, PatternSpec& spec) {
+  const std::size_t digit = text.find_first_of("0123456789");
+  spec.name = text.substr(0, digit);
+  std::vector<std::string> names = pattern_names();
+  names.erase(std::remove(names.begin(), names.end(), "ref"), names.end());
+  if (std::find(names.begin(), names.end(), spec.name) == names.end()) {
+    fail(option, "E206", spec.name, fmt::format("{}", fmt::join(names, ", ")),
+         nearest(spec.name, names, 2));
+  }
+  if (digit != std::string::npos) read_block(text.substr(digit), option, spec);
+}
+
+// Everything that does not need a shape, by checking one that fits every block and group.
+void check_early(const PatternSpec& spec, const std::string& option) {
+  if (spec.name == "file") return;
+  for (const PatternProblem& problem : check_pattern(spec, 0, 0)) {
+    if (problem.code == "E212" || problem.cell == "rows" || problem.cell == "cols") continue;
+    fail(option, problem.code, problem.found, fmt::format("{} ({})", problem.allowed, problem.cell),
+         problem.hint);
+  }
+}
+
+}  // namespace
+
+std::uint32_t parse_side(const std::string& text, const std::string& option) {
+  std::uint64_t value = 0;
+  const IntegerError error = parse_integer(text, 1, kMostSide, value);
+  if (error == IntegerError::none) return static_cast<std::uint32_t>(value);
+  fail(option, error == IntegerError::not_an_integer ? "E202" : "E203", text,
+       fmt::format("an integer in [1, {}]", kMostSide));
+}
+
+GemmShape parse_gemm(const std::string& text, const std::string& option) {
+  const std::vector<std::string> parts = split(text, 'x');
+  const std::string where = fmt::format("{} {}", option, quotable(text));
+  if (parts.size() != 3) fail(where, "E202", text, "MxKxN, three integers");
+  const GemmShape shape{parse_side(parts[0], where), parse_side(parts[1], where),
+                        parse_side(parts[2], where)};
+  if (std::uint64_t{shape.m} * shape.k > kMostProduct / shape.n) {
+    fail(where, "E213", text, "a product m * k * n up to 2^63 - 1");
+  }
+  return shape;
+}
+
+Decimal parse_density(const std::string& text, const std::string& option) {
+  Decimal value;
+  switch (parse_fraction(text, value)) {
+    case DecimalError::none:
+      return value;
+    case DecimalError::not_a_decimal:
+      fail(option, "E204", text, "a decimal number in [0, 1], at most 9 decimals");
+    case DecimalError::out_of_range:
+      fail(option, "E205", text, "a decimal number in [0, 1]");
+  }
+  return value;
+}
+
+DType parse_dtype(const std::string& text, const std::string& option) {
+  constexpr std::array<DType, 5> kValues = {DType::fp32, DType::fp16, DType::bf16, DType::fp8,
+                                            DType::int8};
+  return parse_word(text, option, kValues);
+}
+
+Partials parse_partials(const std::string& text, const std::string& option) {
+  constexpr std::array<Partials, 4> kValues = {Partials::automatic, Partials::fp16, Partials::fp32,
+                                               Partials::int32};
+  return parse_word(text, option, kValues);
+}
+
+Mode parse_mode(const std::string& text, const std::string& option) {
+  constexpr std::array<Mode, 4> kValues = {Mode::automatic, Mode::static_, Mode::dynamic,
+                                           Mode::streamed};
+  return parse_word(text, option, kValues);
+}
+
+PatternSpec parse_pattern(const std::string& text, const std::string& option) {
+  const std::string where = fmt::format("{} {}", option, quotable(text));
+  const std::vector<std::string> parts = split(text, ':');
+  PatternSpec spec;
+  std::size_t next = 0;
+  if (is_ratio(parts, 0)) {
+    read_ratio(parts, 0, spec);
+    next = 2;
+  } else {
+    read_name(parts[0], where, spec);
+    next = 1;
+    if (spec.name == "file") {  // the rest is the path, colons and all
+      spec.file = text.size() > 5 ? text.substr(5) : "";
+      if (spec.file.empty()) fail(where, "E201", "", "file:PATH of a .smtx or .mtx file");
+      return spec;
+    }
+    if (spec.name == "nm" && is_ratio(parts, 1)) {
+      read_ratio(parts, 1, spec);
+      next = 3;
+    }
+  }
+  for (; next < parts.size(); ++next) {
+    const std::string& part = parts[next];
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos && !spec.density) {
+      spec.density = parse_density(part, where);
+    } else if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
+      fail(where, "E207", part, "key=value");
+    } else {
+      spec.args.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    }
+  }
+  return spec;
+}
+
+std::optional<PatternSpec> make_pattern(const PatternOptions& options) {
+  if (!options.pattern && !options.density && !options.block && !options.nm) return std::nullopt;
+  PatternSpec spec;
+  std::string where = "--density";
+  if (options.pattern) {
+    where = fmt::format("--pattern {}", quotable(*options.pattern));
+    spec = parse_pattern(*options.pattern);
+  }
+  const bool whole = spec.density.has_value() || spec.block_rows != 1 || spec.block_cols != 1;
+  if (options.density) {
+    if (spec.density) fail("--density", "E214", *options.density, "the density once");
+    spec.density = parse_density(*options.density);
+  }
+  if (options.block) {
+    if (whole && (spec.block_rows != 1 || spec.block_cols != 1)) {
+      fail("--block", "E214", *options.block, "the block once");
+    }
+    read_block(*options.block, "--block", spec);
+  }
+  if (options.nm) {
+    const std::vector<std::string> parts = split(*options.nm, ':');
+    if (!is_ratio(parts, 0) || parts.size() != 2) fail("--nm", "E202", *options.nm, "KEEP:OF");
+    if (options.pattern && spec.name != "nm") {
+      fail("--nm", "E208", *options.nm, "pattern nm with this option");
+    }
+    if (!spec.args.empty()) fail("--nm", "E214", *options.nm, "the ratio once");
+    read_ratio(parts, 0, spec);
+  }
+  const bool blocks = spec.block_rows != 1 || spec.block_cols != 1;
+  const bool thin = spec.density && !(*spec.density == Decimal{1, 0});
+  if (!options.pattern && !options.nm && (thin || blocks)) {
+    spec.name = blocks ? "block" : "unstructured";
+  }
+  check_early(spec, where);
+  return spec;
+}
+
+std::string pattern_label(const PatternSpec& spec) {
+  if (spec.name == "file") return "file:" + std::filesystem::path(spec.file).filename().string();
+  std::string text = spec.name;
+  if (spec.block_rows != spec.block_cols) {
+    text += fmt::format("{}x{}", spec.block_rows, spec.block_cols);
+  } else if (spec.block_rows != 1) {
+    text += fmt::format("{}", spec.block_rows);
+  }
+  const std::string* keep = find_value(spec.args, "keep");
+  const std::string* of = find_value(spec.args, "of");
+  const bool ratio = spec.name == "nm" && keep != nullptr && of != nullptr;
+  if (ratio) text += fmt::format(":{}:{}", *keep, *of);
+  if (spec.density && spec.name != "dense") text += ":" + spec.density->text();
+  for (const auto& [key, value] : spec.args) {
+    if (!ratio || (key != "keep" && key != "of")) text += fmt::format(":{}={}", key, value);
+  }
+  return text;
+}
+
+WorkloadTrace gemm_workload(GemmShape shape) {
+  WorkloadTrace trace;
+  trace.name = fmt::format("{}x{}x{}", shape.m, shape.k, shape.n);
+  LayerOp op;
+  op.id = "gemm";
+  op.m = shape.m;
+  op.k = shape.k;
+  op.n = shape.n;
+  trace.ops.push_back(std::move(op));
+  return trace;
+}
+
+WorkloadTrace matrix_workload(const std::string& path, std::uint32_t n) {
+  const Mask mask = read_pattern_file(path).mask;
+  WorkloadTrace trace;
+  trace.name = std::filesystem::path(path).filename().string();
+  LayerOp op;
+  op.id = "matrix";
+  op.m = mask.rows;
+  op.k = mask.cols;
+  op.n = n;
+  op.pattern.name = "file";
+  op.pattern.file = path;
+  trace.ops.push_back(std::move(op));
+  return trace;
+}
+
+WorkloadTrace with_pattern(WorkloadTrace trace, const PatternSpec& spec,
+                           const std::string& option) {
+  bool taken = false;
+  for (LayerOp& op : trace.ops) {
+    if (op.op != "gemm" && op.op != "spmm") continue;
+    taken = true;
+    if (op.pattern.name == "ref") continue;  // its mask follows the row it names
+    op.op = "gemm";                          // spmm would refuse a dense one
+    op.pattern = spec;
+    if (spec.name == "file") continue;
+    for (const PatternProblem& problem : check_pattern(spec, op.m, op.k)) {
+      const std::string where = fmt::format("{} {}, row '{}'", option, pattern_label(spec), op.id);
+      const std::string cell = problem.cell == "rows"   ? "m"
+                               : problem.cell == "cols" ? "k"
+                                                        : problem.cell;
+      throw RequestError(format_problem(
+          {where, problem.code, cell, problem.found, problem.allowed, problem.hint}));
+    }
+  }
+  if (!taken) fail(option, "E208", pattern_label(spec), "a workload with a gemm row");
+  return trace;
+}
+
+}  // namespace lacuna

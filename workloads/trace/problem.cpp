@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/trace/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna {
+
+std::string quotable(std::string_view text) {
+  constexpr std::size_t kLongest = 80;
+  constexpr unsigned char kFirstPrintable = 0x20;
+  constexpr unsigned char kDelete = 0x7f;
+  constexpr unsigned char kContinuationMask = 0xc0;
+  constexpr unsigned char kContinuation = 0x80;
+  std::size_t end = std::min(text.size(), kLongest);
+  // Not through the middle of a UTF-8 character.
+  while (end < text.size() && end > 0 &&
+         (static_cast<unsigned char>(text[end]) & kContinuationMask) == kContinuation) {
+    --end;
+  }
+  std::string result;
+  for (const char c : text.substr(0, end)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < kFirstPrintable || byte == kDelete) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  if (end < text.size()) result += "...";
+  return result;
+}
+
+std::string place(const std::string& path, std::size_t line, std::size_t column) {
+  return fmt::format("{}:{}:{}", path, line, column);
+}
+
+std::string format_problem(const Problem& problem) {
+  if (!problem.verbatim.empty()) return problem.verbatim;
+  std::string text = fmt::format("{}: error {}: ", problem.where, problem.code);
+  if (!problem.cell.empty()) text += fmt::format("column '{}': ", quotable(problem.cell));
+  text += fmt::format("found '{}'; allowed: {}", quotable(problem.found), problem.allowed);
+  if (!problem.hint.empty()) text += fmt::format("; did you mean '{}'?", problem.hint);
+  return text;
+}
+
+void throw_problem(const Problem& problem) { throw TraceError(format_problem(problem)); }
+
+void ProblemList::throw_if_any() {
+  if (problems_.empty()) return;
+  std::stable_sort(problems_.begin(), problems_.end(), [](const Problem& a, const Problem& b) {
+    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+  });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(problems_.size(), kMost); ++i) {
+    if (i != 0) text += '\n';
+    text += format_problem(problems_[i]);
+  }
+  if (problems_.size() > kMost) {
+    text += fmt::format("\nand {} more problems", problems_.size() - kMost);
+  }
+  throw TraceError(text);
+}
+
+}  // namespace lacuna

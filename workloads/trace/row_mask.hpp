@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "models/sparsity/mask.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// The seed of a row: its own, or one made from the run's seed and its id, so that adding or
+/// moving rows changes no other row's mask.
+std::uint64_t row_seed(const LayerOp& op, std::uint64_t run_seed);
+
+/// The mask of the row `op` of `trace`, with files read and references followed; empty where the
+/// operand is dense. TraceError or RequestError if it cannot be made.
+std::optional<Mask> make_mask(const LayerOp& op, const WorkloadTrace& trace,
+                              std::uint64_t run_seed);
+
+}  // namespace lacuna

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/trace/row_pattern.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/sparsity/pattern.hpp"
+#include "sim/base/nearest.hpp"
+
+namespace lacuna {
+namespace {
+
+using Masked = OpKind::Masked;
+
+class PatternReader {
+ public:
+  PatternReader(RowCells& cells, const OpKind* kind, LayerOp& op)
+      : cells_(cells), kind_(kind), op_(op), spec_(op.pattern) {}
+
+  void read() {
+    const std::vector<std::string> names = pattern_names();
+    const auto word = cells_.word(Column::pattern, names);
+    if (word) spec_.name = names[*word];
+    spec_.density = cells_.fraction(Column::density);
+    const auto block = cells_.block(Column::block);
+    if (block) {
+      spec_.block_rows = block->rows;
+      spec_.block_cols = block->cols;
+    }
+    const auto pairs = cells_.pairs(Column::pattern_args);
+    if (pairs) spec_.args = *pairs;
+    spec_.file = cells_.text(Column::pattern_file);
+    const bool readable =
+        !cells_.failed(Column::pattern) && !cells_.failed(Column::density) && block && pairs;
+    if (kind_ == nullptr || !readable) return;
+    if (kind_->masked == Masked::none) return check_unused();
+    check_kind();
+  }
+
+ private:
+  // The cells of the pattern, of which an operation without a masked operand takes none.
+  void check_unused() {
+    const auto check = [this](Column column, bool used) {
+      if (!used) return;
+      cells_.fail(column, "E208", cells_.text(column),
+                  fmt::format("empty with op {}", kind_->name));
+    };
+    check(Column::pattern, spec_.name != "dense");
+    check(Column::density, spec_.density && !(*spec_.density == Decimal{1, 0}));
+    check(Column::block, spec_.block_rows != 1 || spec_.block_cols != 1);
+    check(Column::pattern_file, !spec_.file.empty());
+    check(Column::pattern_args, !spec_.args.empty());
+  }
+
+  void check_kind() {
+    if (op_.op == "spmm" && spec_.name == "dense") {
+      if (cells_.is_set(Column::pattern)) {
+        cells_.fail(Column::pattern, "E206", "dense", "any other pattern with op spmm");
+      } else {
+        cells_.fail_empty(Column::pattern, "a pattern, as op spmm needs one");
+      }
+      return;
+    }
+    if (spec_.name != "file" && !spec_.file.empty()) {
+      cells_.fail(Column::pattern_file, "E208", spec_.file,
+                  fmt::format("empty with pattern {}", spec_.name));
+    }
+    if (spec_.name == "file") {
+      if (spec_.file.empty()) cells_.fail_empty(Column::pattern_file, "a .smtx or .mtx file");
+      check_implied();
+      const std::string* unit = check_keys({"unit"}, "");
+      check_word("unit", unit, {"element", "block"});
+      if (unit == nullptr || *unit != "block") check_no_block();
+    } else if (spec_.name == "ref") {
+      check_implied();
+      check_keys({"of", "transpose"}, "of");
+      check_word("transpose", find_value(spec_.args, "transpose"), {"0", "1"});
+      check_no_block();
+    } else {
+      check_generated();
+    }
+  }
+
+  void check_implied() {
+    if (!spec_.density) return;
+    cells_.fail(Column::density, "E214", cells_.text(Column::density),
+                fmt::format("empty, as pattern {} implies it", spec_.name));
+  }
+
+  void check_no_block() {
+    if (spec_.block_rows == 1 && spec_.block_cols == 1) return;
+    cells_.fail(Column::block, "E208", cells_.text(Column::block),
+                fmt::format("empty or 1 with this pattern {}", spec_.name));
+  }
+
+  // The value of the first of `keys`.
+  const std::string* check_keys(const std::vector<std::string>& keys, const std::string& required) {
+    for (const auto& [name, value] : spec_.args) {
+      if (std::find(keys.begin(), keys.end(), name) == keys.end()) {
+        cells_.fail(Column::pattern_args, "E207", name, fmt::format("{}", fmt::join(keys, ", ")),
+                    nearest(name, keys, 2));
+      } else if (find_value(spec_.args, name) != &value) {
+        cells_.fail(Column::pattern_args, "E207", name, "each key once");
+      }
+    }
+    if (!required.empty() && find_value(spec_.args, required) == nullptr) {
+      cells_.fail_empty(Column::pattern_args, fmt::format("a value for '{}'", required));
+    }
+    return find_value(spec_.args, keys.front());
+  }
+
+  void check_word(const std::string& key, const std::string* value,
+                  const std::vector<std::string>& words) {
+    if (value == nullptr || std::find(words.begin(), words.end(), *value) != words.end()) return;
+    cells_.fail(Column::pattern_args, "E206", *value,
+                fmt::format("{}, one of {}", key, fmt::join(words, ", ")),
+                nearest(*value, words, 2));
+  }
+
+  void check_generated() {
+    const MaskShape shape = mask_shape(op_);
+    for (const PatternProblem& problem : check_pattern(spec_, shape.rows, shape.cols)) {
+      const Column column = column_of(problem.cell);
+      // A dimension that could not be read was reported, and is no multiple of anything.
+      if (cells_.failed(column)) continue;
+      if (problem.code == "E201") {
+        cells_.fail_empty(column, problem.allowed);
+      } else {
+        const bool whole = column == Column::density || column == Column::block;
+        cells_.fail(column, problem.code, whole ? cells_.text(column) : problem.found,
+                    problem.allowed, problem.hint);
+      }
+    }
+  }
+
+  Column column_of(const std::string& cell) const {
+    if (cell == "rows") return Column::m;
+    if (cell == "cols") return kind_->masked == Masked::m_by_k ? Column::k : Column::n;
+    if (cell == "density") return Column::density;
+    if (cell == "block") return Column::block;
+    return cell == "pattern_args" ? Column::pattern_args : Column::pattern;
+  }
+
+  RowCells& cells_;
+  const OpKind* kind_;
+  LayerOp& op_;
+  PatternSpec& spec_;
+};
+
+}  // namespace
+
+std::vector<std::string> pattern_names() {
+  std::vector<std::string> names;
+  for (const PatternKind& kind : pattern_kinds()) names.push_back(kind.name);
+  names.emplace_back("file");
+  names.emplace_back("ref");
+  return names;
+}
+
+void read_pattern(RowCells& cells, const OpKind* kind, LayerOp& op) {
+  PatternReader(cells, kind, op).read();
+}
+
+}  // namespace lacuna

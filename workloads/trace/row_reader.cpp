@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/trace/row_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+
+#include "sim/base/nearest.hpp"
+#include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/row_pattern.hpp"
+#include "workloads/trace/text_file.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::uint64_t kMostSide = 0x7fffffff;
+constexpr std::uint64_t kMostProduct = 0x7fffffffffffffff;
+constexpr std::uint64_t kMostCount = std::numeric_limits<std::uint64_t>::max();
+
+bool is_name(const std::string& text) {
+  constexpr std::size_t kLongest = 128;
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_.:/+-").find(c) != std::string_view::npos;
+  };
+  return !text.empty() && text.size() <= kLongest && std::all_of(text.begin(), text.end(), allowed);
+}
+
+class RowReader {
+ public:
+  explicit RowReader(RowCells& cells) : cells_(cells) {}
+
+  LayerOp read() {
+    op_.line = cells_.line_number();
+    read_names();
+    read_words();
+    read_counts();
+    if (kind_ != nullptr) {
+      read_dimensions();
+      check_product();
+      read_function();
+      read_args();
+    }
+    read_pattern(cells_, kind_, op_);
+    read_x_pattern();
+    op_.depends_on = cells_.list(Column::depends_on);
+    return std::move(op_);
+  }
+
+ private:
+  void read_names() {
+    op_.id = cells_.text(Column::id);
+    if (op_.id.empty()) {
+      cells_.fail_empty(Column::id, "a name");
+    } else if (!is_name(op_.id)) {
+      cells_.fail(Column::id, "E206", op_.id, "1 to 128 letters, digits and _ . : / + -");
+    }
+    op_.model = cells_.text(Column::model);
+    op_.layer = cells_.text(Column::layer);
+    std::vector<std::string> words;
+    for (const OpKind& kind : op_kinds()) words.push_back(kind.name);
+    if (!cells_.is_set(Column::op)) cells_.fail_empty(Column::op, "an operation");
+    if (const auto word = cells_.word(Column::op, words)) kind_ = &op_kinds()[*word];
+    if (kind_ != nullptr) op_.op = kind_->name;
+  }
+
+  void read_words() {
+    const auto phase =
+        cells_.word(Column::phase, {"fwd", "bwd", "upd", "forward", "backward", "update"});
+    op_.phase = static_cast<Phase>(phase.value_or(0) % 3);
+    const auto dtype = cells_.word(Column::dtype, {"fp32", "fp16", "bf16", "fp8", "int8"});
+    op_.dtype = static_cast<DType>(dtype.value_or(static_cast<std::size_t>(DType::fp16)));
+    const auto partials = cells_.word(Column::partials, {"auto", "fp16", "fp32", "int32"});
+    op_.partials = static_cast<Partials>(partials.value_or(0));
+    constexpr std::array<Mode, 4> kModes = {Mode::automatic, Mode::static_, Mode::dynamic,
+                                            Mode::streamed};
+    const auto mode = cells_.word(Column::mode, {"auto", "static", "dynamic", "streamed"});
+    op_.mode = kModes.at(mode.value_or(0));
+  }
+
+  std::uint32_t side(Column column, std::uint32_t otherwise, std::uint64_t least = 1) {
+    return static_cast<std::uint32_t>(cells_.integer(column, least, kMostSide).value_or(otherwise));
+  }
+
+  void read_counts() {
+    op_.batch = side(Column::batch, 1);
+    op_.repeat = side(Column::repeat, 1);
+    op_.stage = side(Column::stage, 0, 0);
+    op_.seed = cells_.integer(Column::seed, 0, kMostCount);
+  }
+
+  void read_dimensions() {
+    const auto read = [this](char name, Column column, bool optional, std::uint32_t& dimension) {
+      if (kind_->has(name)) {
+        dimension = side(column, 0);
+        if (!cells_.is_set(column) && optional) dimension = 1;
+        if (cells_.is_set(column) || optional) return;
+        cells_.fail_empty(column, fmt::format("an integer, as op {} needs it", kind_->name));
+      } else if (cells_.is_set(column)) {
+        cells_.fail(column, "E208", cells_.text(column),
+                    fmt::format("empty with op {}", kind_->name));
+      }
+    };
+    read('m', Column::m, false, op_.m);
+    read('k', Column::k, false, op_.k);
+    read('n', Column::n, kind_->n_is_optional, op_.n);
+  }
+
+  void check_product() {
+    std::uint64_t product = 1;
+    for (const std::uint32_t factor : {op_.m, op_.k, op_.n, op_.batch, op_.repeat}) {
+      const std::uint64_t next = std::max<std::uint64_t>(factor, 1);
+      if (product > kMostProduct / next) {
+        cells_.fail(
+            kind_->has('m') ? Column::m : Column::op, "E213",
+            fmt::format("{} * {} * {} * {} * {}", op_.m, op_.k, op_.n, op_.batch, op_.repeat),
+            "m * k * n * batch * repeat up to 2^63 - 1");
+        return;
+      }
+      product *= next;
+    }
+  }
+
+  void read_function() {
+    if (kind_->functions.empty()) {
+      if (cells_.is_set(Column::fn)) {
+        cells_.fail(Column::fn, "E208", cells_.text(Column::fn),
+                    fmt::format("empty with op {}", kind_->name));
+      }
+      return;
+    }
+    if (const auto word = cells_.word(Column::fn, kind_->functions)) {
+      op_.fn = kind_->functions[*word];
+    } else if (!cells_.is_set(Column::fn)) {
+      op_.fn = kind_->default_function;
+      if (kind_->name == "embed" && op_.phase == Phase::bwd) op_.fn = "scatter_add";
+      if (op_.fn.empty()) {
+        cells_.fail_empty(Column::fn, fmt::format("{}", fmt::join(kind_->functions, ", ")));
+      }
+    }
+  }
+
+  void read_args() {
+    const auto pairs = cells_.pairs(Column::args);
+    if (!pairs) return;
+    op_.args = *pairs;
+    std::vector<std::string> names;
+    for (const ArgKey& key : kind_->keys) names.push_back(key.name);
+    for (std::size_t i = 0; i < pairs->size(); ++i) {
+      const auto& [name, value] = (*pairs)[i];
+      const auto at = std::find(names.begin(), names.end(), name);
+      if (at == names.end()) {
+        cells_.fail(Column::args, "E207", name,
+                    names.empty() ? fmt::format("empty with op {}", kind_->name)
+                                  : fmt::format("{}", fmt::join(names, ", ")),
+                    nearest(name, names, 2));
+      } else if (find_value(*pairs, name) != &value) {
+        cells_.fail(Column::args, "E207", name, "each key once");
+      } else {
+        check_value(kind_->keys[static_cast<std::size_t>(at - names.begin())], value);
+      }
+    }
+    for (const ArgKey& key : kind_->keys) {
+      if (!key.required || find_value(*pairs, key.name) != nullptr) continue;
+      cells_.fail_empty(Column::args, fmt::format("a value for '{}'", key.name));
+    }
+    if (kind_->name == "opaque" && pairs->empty()) {
+      cells_.fail_empty(Column::args, "at least one of flop, bytes, us");
+    }
+  }
+
+  void check_value(const ArgKey& key, const std::string& value) {
+    std::uint64_t number = 0;
+    switch (key.type) {
+      case ArgKey::Type::count:
+      case ArgKey::Type::index: {
+        const std::uint64_t least = key.type == ArgKey::Type::count ? 1 : 0;
+        const IntegerError error = parse_integer(value, least, kMostProduct, number);
+        if (error == IntegerError::none) return;
+        cells_.fail(Column::args, error == IntegerError::not_an_integer ? "E202" : "E203", value,
+                    fmt::format("{}, an integer of at least {}", key.name, least));
+        return;
+      }
+      case ArgKey::Type::decimal:
+        check_decimal(key.name, value);
+        return;
+      case ArgKey::Type::word:
+        if (std::find(key.words.begin(), key.words.end(), value) == key.words.end()) {
+          cells_.fail(Column::args, "E206", value,
+                      fmt::format("{}, one of {}", key.name, fmt::join(key.words, ", ")),
+                      nearest(value, key.words, 2));
+        }
+        return;
+      case ArgKey::Type::id:
+        return;  // looked up when all earlier rows are known
+      case ArgKey::Type::distribution:
+        check_distribution(value);
+        return;
+    }
+  }
+
+  void check_decimal(const std::string& name, const std::string& value) {
+    const std::size_t point = std::min(value.find('.'), value.size());
+    std::uint64_t number = 0;
+    const std::string_view text = value;
+    const bool whole =
+        parse_integer(text.substr(0, point), 0, kMostProduct, number) == IntegerError::none;
+    const bool part =
+        point == value.size() ||
+        parse_integer(text.substr(point + 1), 0, kMostProduct, number) == IntegerError::none;
+    if (!whole || !part) {
+      cells_.fail(Column::args, "E204", value, fmt::format("{}, a decimal number", name));
+    }
+  }
+
+  void check_distribution(const std::string& value) {
+    if (value == "uniform") return;
+    const std::string_view text = value;
+    if (text.substr(0, 5) == "zipf:") return check_decimal("zipf", value.substr(5));
+    if (text.substr(0, 5) == "file:" && text.size() > 5) return;
+    cells_.fail(Column::args, "E206", value, "index, one of uniform, zipf:EXPONENT, file:PATH",
+                nearest(value, {"uniform"}, 2));
+  }
+
+  void read_x_pattern() {
+    const auto word = cells_.word(Column::x_pattern, {"dense", "bernoulli", "channel"});
+    constexpr std::array<const char*, 3> kNames = {"dense", "bernoulli", "channel"};
+    op_.x_pattern = kNames.at(word.value_or(0));
+    op_.x_density = cells_.fraction(Column::x_density);
+    const bool thin = op_.x_density && !(*op_.x_density == Decimal{1, 0});
+    if (kind_ != nullptr && !kind_->sparse_x && (op_.x_pattern != "dense" || thin)) {
+      const Column column = op_.x_pattern != "dense" ? Column::x_pattern : Column::x_density;
+      cells_.fail(column, "E208", cells_.text(column),
+                  fmt::format("empty with op {}", kind_->name));
+    } else if (op_.x_pattern == "dense" && thin && !cells_.failed(Column::x_pattern)) {
+      cells_.fail(Column::x_density, "E208", cells_.text(Column::x_density),
+                  "empty or 1 with x_pattern dense");
+    }
+  }
+
+  RowCells& cells_;
+  LayerOp op_;
+  const OpKind* kind_ = nullptr;
+};
+
+}  // namespace
+
+LayerOp read_row(RowCells& cells) { return RowReader(cells).read(); }
+
+}  // namespace lacuna
