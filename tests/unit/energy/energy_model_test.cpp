@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "models/energy/energy_comparison.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/energy/chips.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
+using ::testing::UnorderedElementsAre;
 
 /// Watts of a component at peak activity, nominal.
 double watts(const EnergyResult& result, Component component) {
@@ -82,25 +84,31 @@ test::Chip one_core() {
   return core;
 }
 
-EnergyResult priced(const CoreRun& run, const EnergyTable& prices) {
-  const test::Chip core = one_core();
+EnergyRun counted(const CoreRun& run) {
   const std::uint64_t busy = run.macs / 4;
-  const std::vector<StatEntry> counters{
-      test::counted("mac_actual", "mac_fp16_acc16", run.macs),
-      test::counted("sram_reads", "sram_read", 2 * busy),
-      test::counted("sram_writes", "sram_write", busy),
-      test::counted("issues", "issue", run.cycles),
-      test::counted("zero_tests", "zero_test", run.zero_tests),
-      test::counted("index_decodes", "index_decode", run.index_decodes)};
-  EnergyInput input;
-  input.cycles = run.cycles;
-  input.clock_ghz = core.clock_ghz;
-  input.units = 1;
-  input.idle_cycles = run.idle_cycles;
-  return EnergyModel(prices, test::shipped_actions(), "wse", core.params).price(counters, input);
+  EnergyRun result;
+  result.statistics = {test::counted("mac_actual", "mac_fp16_acc16", run.macs),
+                       test::counted("sram_reads", "sram_read", 2 * busy),
+                       test::counted("sram_writes", "sram_write", busy),
+                       test::counted("issues", "issue", run.cycles),
+                       test::counted("zero_tests", "zero_test", run.zero_tests),
+                       test::counted("index_decodes", "index_decode", run.index_decodes)};
+  result.input.cycles = run.cycles;
+  result.input.clock_ghz = one_core().clock_ghz;
+  result.input.units = 1;
+  result.input.idle_cycles = run.idle_cycles;
+  return result;
 }
 
-EnergyResult priced(const CoreRun& run) { return priced(run, test::shipped_prices()); }
+EnergyResult priced(const CoreRun& run) {
+  const EnergyRun made = counted(run);
+  return test::model_of(one_core()).price(made.statistics, made.input);
+}
+
+EnergyComparison compared(const CoreRun& one, const CoreRun& other) {
+  return compare_energy(test::shipped_prices(), test::shipped_actions(), "wse", one_core().params,
+                        counted(one), counted(other));
+}
 
 double picojoules(const EnergyResult& result, Component component) {
   return result.of(component).nominal * 1e12;
@@ -133,6 +141,34 @@ TEST(EnergyModel, AbsoluteEnergyRangesTenfoldBetweenTheCorners) {
   const EnergyResult multiplied = priced(kZerosMultiplied);
   EXPECT_NEAR(multiplied.total.low * 1e6, 0.078, 0.0005);  // microjoules
   EXPECT_NEAR(multiplied.total.high * 1e6, 0.74, 0.005);
+}
+
+TEST(EnergyComparison, SkippingSavesNineTenthsWhateverTheEventsCost) {
+  const EnergyComparison ratio = compared(kSkipped, kZerosMultiplied);
+  EXPECT_NEAR(ratio.nominal, 0.1, 0.0001);
+  EXPECT_NEAR(ratio.least, 0.1, 0.00015);
+  EXPECT_NEAR(ratio.most, 0.1, 0.00015);
+  EXPECT_TRUE(ratio.robust());
+}
+
+TEST(EnergyComparison, WhatGatingSavesRestsOnIssueMemoryAndIdleClock) {
+  const EnergyComparison ratio = compared(kGated, kZerosMultiplied);
+  EXPECT_NEAR(ratio.nominal, 0.248, 0.0005);
+  EXPECT_NEAR(ratio.least, 0.210, 0.0005);
+  EXPECT_NEAR(ratio.most, 0.370, 0.0005);
+  EXPECT_FALSE(ratio.robust());
+  ASSERT_GE(ratio.movers.size(), 3U);
+  const std::vector<std::string> strongest{ratio.movers[0].event, ratio.movers[1].event,
+                                           ratio.movers[2].event};
+  EXPECT_THAT(strongest,
+              UnorderedElementsAre("instr_issue_wafer_core", "sram_read_small", "idle_clock"));
+}
+
+TEST(EnergyComparison, ARatioThatMayBeOnEitherSideOfOneIsNotRobust) {
+  EnergyComparison near_one{1.01, 0.99, 1.05, {}};
+  EXPECT_FALSE(near_one.robust());
+  near_one.least = 1.001;
+  EXPECT_TRUE(near_one.robust());
 }
 
 TEST(EnergyModel, ComponentsSumToEveryTotal) {

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "sim/report/figure_lines.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// How the value of a dense run, whose time and energy no zero changes, follows the density of
+/// the work that is useful in it.
+enum class DenseFollows { nothing, density, inverse };
+
+/// A quantity of a run that is drawn against its density.
+struct Quantity {
+  const char* name;
+  const char* label;
+  DenseFollows follows;
+  bool ranges;
+  std::optional<EnergyRange> (*value)(const FigureRun& run);
+};
+
+std::optional<EnergyRange> exactly(std::optional<double> value) {
+  if (!value || *value <= 0) return std::nullopt;
+  return EnergyRange{*value, *value, *value};
+}
+
+std::optional<EnergyRange> throughput(const FigureRun& run) {
+  return exactly(run.total.useful_tflops);
+}
+
+std::optional<EnergyRange> speedup(const FigureRun& run) {
+  return exactly(run.total.speedup_vs_dense);
+}
+
+std::optional<EnergyRange> per_unit(const FigureRun& run) {
+  if (!run.total.useful_tflops || run.units == 0) return std::nullopt;
+  return exactly(*run.total.useful_tflops * 1e3 / static_cast<double>(run.units));
+}
+
+std::optional<EnergyRange> share_of_peak(const FigureRun& run) {
+  if (!run.total.utilisation) return std::nullopt;
+  return exactly(*run.total.utilisation * 100);
+}
+
+std::optional<EnergyRange> energy(const FigureRun& run) {
+  if (!run.total.energy_j || !run.total.useful_flop || *run.total.useful_flop == 0) {
+    return std::nullopt;
+  }
+  const double scale = 1e12 / static_cast<double>(*run.total.useful_flop);
+  const EnergyRange& joules = *run.total.energy_j;
+  if (joules.low <= 0) return std::nullopt;
+  return EnergyRange{joules.low * scale, joules.nominal * scale, joules.high * scale};
+}
+
+constexpr std::array<Quantity, 5> kQuantities{{
+    {"throughput", "Useful TFLOP/s", DenseFollows::density, false, throughput},
+    {"speedup", "Speed-up over dense", DenseFollows::nothing, false, speedup},
+    {"throughput_per_unit", "Useful GFLOP/s per tile or core", DenseFollows::density, false,
+     per_unit},
+    {"share_of_peak", "Useful FLOP/s, % of peak", DenseFollows::density, false, share_of_peak},
+    {"energy", "Energy per useful FLOP (pJ)", DenseFollows::inverse, true, energy},
+}};
+
+LineSeries& series_of(LineFigure& figure, const FigureRun& run, const SeriesStyle& style) {
+  const std::string label = run.series();
+  const auto found = std::find_if(figure.series.begin(), figure.series.end(),
+                                  [&](const LineSeries& series) { return series.label == label; });
+  if (found != figure.series.end()) return *found;
+  figure.series.push_back({label, style, false, 1, {}});
+  return figure.series.back();
+}
+
+/// A straight line of the page, from the least density to 1.
+LineSeries reference(const std::string& label, unsigned dash, double least, double at_least,
+                     double at_one) {
+  LineSeries line;
+  line.label = label;
+  line.reference = true;
+  line.style.dash = dash;
+  line.points.push_back({least, at_least, at_least, at_least});
+  line.points.push_back({1, at_one, at_one, at_one});
+  return line;
+}
+
+/// What the dense machine makes of sparse data: the sparse one pays where it is above (below, if
+/// the quantity is energy) this line.
+void add_dense_lines(const std::vector<FigureRun>& runs, const Quantity& quantity, double least,
+                     LineFigure& figure) {
+  if (quantity.follows == DenseFollows::nothing) return;
+  unsigned dash = 1;
+  for (const FigureRun& run : runs) {
+    const std::optional<EnergyRange> value = quantity.value(run);
+    if (!run.ok() || run.pattern != "dense" || !value) continue;
+    const double scale = quantity.follows == DenseFollows::density ? least : 1 / least;
+    figure.series.push_back(reference(run.series() + " with zeros", dash++, least,
+                                      value->nominal * scale, value->nominal));
+  }
+}
+
+void add_ideal_lines(double least, LineFigure& figure) {
+  figure.series.push_back(reference("ideal (1/density)", 1, least, 1 / least, 1));
+  figure.series.push_back(reference("break-even", 2, least, 1, 1));
+}
+
+LineFigure lines_of(const std::vector<FigureRun>& runs, const Quantity& quantity) {
+  LineFigure figure;
+  figure.name = quantity.name;
+  figure.x_label = "Density of the weights";
+  figure.y_label = quantity.label;
+  figure.ranges = quantity.ranges;
+  const std::vector<SeriesStyle> styles = run_styles(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::optional<EnergyRange> value = quantity.value(runs[i]);
+    if (!runs[i].ok() || !value || runs[i].density <= 0) continue;
+    series_of(figure, runs[i], styles[i])
+        .points.push_back({runs[i].density, value->nominal, value->low, value->high});
+  }
+  for (LineSeries& series : figure.series) {
+    std::stable_sort(series.points.begin(), series.points.end(),
+                     [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
+  }
+  return figure;
+}
+
+double least_density(const LineFigure& figure) {
+  double least = 1;
+  for (const LineSeries& series : figure.series) {
+    for (const LinePoint& point : series.points) least = std::min(least, point.x);
+  }
+  return least;
+}
+
+/// Bars of series at one density would hide each other; they are moved apart by a little.
+void spread_ranges(LineFigure& figure) {
+  const double step = 1.02;
+  const double middle = (static_cast<double>(figure.series.size()) - 1) / 2;
+  double index = 0;
+  for (LineSeries& series : figure.series) {
+    series.shift = std::pow(step, index - middle);
+    ++index;
+  }
+}
+
+}  // namespace
+
+void add_density_figures(const FigureData& data, const std::vector<FigureRun>& runs,
+                         std::vector<Figure>& figures) {
+  for (const Quantity& quantity : kQuantities) {
+    LineFigure figure = lines_of(runs, quantity);
+    const double least = least_density(figure);
+    // one density is no curve; the bars of operations show such results
+    if (least >= 1) continue;
+    figure.title = figure_title(data, runs);
+    if (quantity.ranges) spread_ranges(figure);
+    add_dense_lines(runs, quantity, least, figure);
+    if (std::string(quantity.name) == "speedup") add_ideal_lines(least, figure);
+    figures.push_back(draw_lines(figure));
+  }
+}
+
+}  // namespace lacuna

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/figure_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "sim/report/csv_files.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// The marks of a density axis: the densities themselves while they are few and far apart.
+std::vector<double> x_marks(const LineFigure& figure) {
+  std::set<double> values;
+  for (const LineSeries& series : figure.series) {
+    for (const LinePoint& point : series.points) {
+      // what a mask really has is rarely round
+      if (!series.reference) values.insert(std::stod(short_number(point.x)));
+    }
+  }
+  std::vector<double> marks(values.begin(), values.end());
+  bool crowded = marks.size() > 9;
+  for (std::size_t i = 1; i < marks.size(); ++i) crowded |= marks[i] / marks[i - 1] < 1.25;
+  return crowded ? log_marks(marks.front(), marks.back()) : marks;
+}
+
+std::string tics(const char* axis, const std::vector<double>& marks) {
+  std::string text = fmt::format("  set {}tics (", axis);
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    text += fmt::format("{}'{:.5g}' {:.6g}", i == 0 ? "" : ", ", marks[i], marks[i]);
+  }
+  return text + ")\n";
+}
+
+std::string axes(const LineFigure& figure) {
+  double low = HUGE_VAL;
+  double high = 0;
+  double left = HUGE_VAL;
+  double right = 0;
+  for (const LineSeries& series : figure.series) {
+    for (const LinePoint& point : series.points) {
+      left = std::min(left, point.x);
+      right = std::max(right, point.x);
+      // a reference may leave the page, it is only there to be compared with
+      if (series.reference) continue;
+      low = std::min(low, point.low);
+      high = std::max(high, point.high);
+    }
+  }
+  const std::vector<double> marks = log_marks(low, high);
+  std::string text = "  set logscale xy\n";
+  text += fmt::format("  set xrange [{:.6g}:{:.6g}]\n", left / 1.15, right * 1.15);
+  text += fmt::format("  set yrange [{:.6g}:{:.6g}]\n", marks.front(), marks.back());
+  text += fmt::format("  set xlabel {}\n  set ylabel {}\n", quoted(figure.x_label),
+                      quoted(figure.y_label));
+  return text + tics("x", x_marks(figure)) + tics("y", marks);
+}
+
+std::string plot_element(const LineFigure& figure, const LineSeries& series) {
+  // column 1 names the series; what belongs to another is passed over
+  const std::string select =
+      fmt::format("{} skip 1 using (strcol(1) eq {} ? $2*{:.4f} : NaN)",
+                  quoted(figure.name + ".csv"), quoted(series.label), series.shift);
+  if (series.reference) {
+    return fmt::format("{}:3 with lines linewidth 0.7 dashtype {} linecolor '#888888' title {}",
+                       select, series.style.dash + 1, quoted(series.label));
+  }
+  const std::string look =
+      fmt::format("linewidth 1.2 dashtype {} linecolor '{}' pointtype {} pointsize 0.45*size",
+                  series.style.dash, series.style.colour, series.style.marker);
+  std::string text;
+  if (figure.ranges) {
+    text = fmt::format("{}:3:4:5 with yerrorbars linewidth 0.7 linecolor '{}' pointtype 0 notitle",
+                       select, series.style.colour);
+    text += ", \\\n       ";
+  }
+  return text +
+         fmt::format("{}:3 with linespoints {} title {}", select, look, quoted(series.label));
+}
+
+}  // namespace
+
+std::vector<double> log_marks(double low, double high) {
+  std::vector<double> marks;
+  const bool decades_only = high / low > 1000;
+  const int first = static_cast<int>(std::floor(std::log10(low)));
+  const int last = static_cast<int>(std::ceil(std::log10(high)));
+  for (int decade = first; decade <= last; ++decade) {
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      if (decades_only && digit != 1) continue;
+      const double mark = digit * std::pow(10.0, decade);
+      // the largest mark that is not above `low` opens the axis, the first that is not below
+      // `high` closes it
+      if (mark <= low * (1 + 1e-9)) marks.clear();
+      if (!marks.empty() && marks.back() >= high * (1 - 1e-9)) return marks;
+      marks.push_back(mark);
+    }
+  }
+  return marks;
+}
+
+Figure draw_lines(const LineFigure& figure) {
+  Figure drawn;
+  drawn.name = figure.name;
+  drawn.csv = csv_line({"series", figure.x_label, figure.y_label, "low", "high"});
+  std::string plot;
+  for (const LineSeries& series : figure.series) {
+    for (const LinePoint& point : series.points) {
+      drawn.csv += csv_line({series.label, fmt::format("{}", point.x), fmt::format("{}", point.y),
+                             fmt::format("{}", point.low), fmt::format("{}", point.high)});
+    }
+    plot += plot.empty() ? "  plot " : ", \\\n       ";
+    plot += plot_element(figure, series);
+  }
+  Page page;
+  page.name = figure.name;
+  page.title = figure.title;
+  for (const LineSeries& series : figure.series) page.legend.push_back(series.label);
+  drawn.script = figure_script(page, axes(figure) + plot + "\n");
+  return drawn;
+}
+
+}  // namespace lacuna

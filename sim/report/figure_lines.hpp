@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/figure.hpp"
+#include "sim/report/figure_runs.hpp"
+
+namespace lacuna {
+
+/// A point of a series, with the ends of its range; both equal y if it has none.
+struct LinePoint {
+  double x = 0;
+  double y = 0;
+  double low = 0;
+  double high = 0;
+};
+
+/// A line of a figure. A reference is drawn thin and grey, without markers.
+struct LineSeries {
+  std::string label;
+  SeriesStyle style;
+  bool reference = false;
+  double shift = 1;  // factor on x where it is drawn, so that ranges do not hide each other
+  std::vector<LinePoint> points;
+};
+
+/// A figure of lines over two logarithmic axes.
+struct LineFigure {
+  std::string name;
+  std::string x_label;
+  std::string y_label;
+  std::vector<std::string> title;
+  bool ranges = false;  // draw bars from low to high
+  std::vector<LineSeries> series;
+};
+
+Figure draw_lines(const LineFigure& figure);
+
+/// Marks of a logarithmic axis from `low` to `high`: 1, 2 and 5 of each decade, or, of more than
+/// three decades, 1 alone. The first is at most `low`, the last at least `high`.
+std::vector<double> log_marks(double low, double high);
+
+/// Throughput, speed-up, share of peak and energy against density.
+void add_density_figures(const FigureData& data, const std::vector<FigureRun>& runs,
+                         std::vector<Figure>& figures);
+
+/// Stacked bars of where the cycles went, of runs and of operations.
+void add_stack_figures(const FigureData& data, const std::vector<FigureRun>& runs,
+                       std::vector<Figure>& figures);
+
+/// Throughput and speed-up of each operation, as bars side by side.
+void add_op_figures(const FigureData& data, const std::vector<FigureRun>& runs,
+                    std::vector<Figure>& figures);
+
+}  // namespace lacuna

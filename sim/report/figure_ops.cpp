@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "sim/report/csv_files.hpp"
+#include "sim/report/figure_lines.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kMostOps = 24;  // of one page
+
+/// A quantity of an operation, drawn as dots beside its name.
+struct OpQuantity {
+  const char* name;
+  const char* label;
+  std::optional<double> (*value)(const SummaryRow& op);
+};
+
+constexpr std::array<OpQuantity, 2> kQuantities{
+    {{"throughput_by_op", "Useful TFLOP/s", [](const SummaryRow& op) { return op.useful_tflops; }},
+     {"speedup_by_op", "Speed-up over dense",
+      [](const SummaryRow& op) { return op.speedup_vs_dense; }}}};
+
+/// Runs of one density, and the dense ones they are compared with.
+struct Panel {
+  std::string suffix;  // of the file's name
+  std::vector<FigureRun> runs;
+  std::vector<SeriesStyle> styles;
+};
+
+std::string density_text(const FigureRun& run) { return short_number(run.density); }
+
+std::vector<Panel> panels(const std::vector<FigureRun>& runs) {
+  const std::vector<SeriesStyle> styles = run_styles(runs);
+  std::vector<std::string> densities;
+  for (const FigureRun& run : runs) {
+    const std::string text = density_text(run);
+    const bool known = std::find(densities.begin(), densities.end(), text) != densities.end();
+    if (run.pattern != "dense" && !known) densities.push_back(text);
+  }
+  if (densities.empty()) densities.emplace_back("1");
+  std::vector<Panel> result;
+  for (const std::string& density : densities) {
+    Panel panel;
+    if (densities.size() > 1) panel.suffix = "_density_" + density;
+    std::replace(panel.suffix.begin(), panel.suffix.end(), '.', '_');
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (!runs[i].ok() || (runs[i].pattern != "dense" && density_text(runs[i]) != density)) {
+        continue;
+      }
+      panel.runs.push_back(runs[i]);
+      panel.styles.push_back(styles[i]);
+    }
+    result.push_back(panel);
+  }
+  return result;
+}
+
+std::vector<std::string> op_names(const Panel& panel) {
+  std::vector<std::string> names;
+  for (const FigureRun& run : panel.runs) {
+    for (const SummaryRow& op : run.ops) {
+      if (std::find(names.begin(), names.end(), op.op_id) == names.end()) {
+        names.push_back(op.op_id);
+      }
+    }
+  }
+  return names;
+}
+
+/// The dots as CSV; `low` and `high` become their extremes.
+std::string dots_csv(const Panel& panel, const OpQuantity& quantity,
+                     const std::vector<std::string>& names, double& low, double& high) {
+  std::string csv = csv_line({"series", "op", "place", quantity.label});
+  for (const FigureRun& run : panel.runs) {
+    for (const SummaryRow& op : run.ops) {
+      const std::optional<double> value = quantity.value(op);
+      if (!value || *value <= 0) continue;
+      const auto place = std::find(names.begin(), names.end(), op.op_id) - names.begin();
+      csv += csv_line({run.bar(), op.op_id, fmt::format("{}", place), fmt::format("{}", *value)});
+      low = low == 0 ? *value : std::min(low, *value);
+      high = std::max(high, *value);
+    }
+  }
+  return csv;
+}
+
+std::string dots_body(const std::string& name, const Panel& panel, const OpQuantity& quantity,
+                      const std::vector<std::string>& names, const std::vector<double>& marks) {
+  std::string body = fmt::format("  set logscale x\n  set xrange [{:.6g}:{:.6g}]\n  set xtics (",
+                                 marks.front(), marks.back());
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    body += fmt::format("{}'{:.4g}' {:.6g}", i == 0 ? "" : ", ", marks[i], marks[i]);
+  }
+  body += fmt::format(")\n  set xlabel {}\n  set yrange [{}:-0.6]\n  set ytics scale 0 (",
+                      quoted(quantity.label), static_cast<double>(names.size()) - 0.4);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(names[i]), i);
+  }
+  body += ")\n";
+  for (std::size_t i = 0; i < panel.runs.size(); ++i) {
+    const std::string label = panel.runs[i].bar();
+    body += i == 0 ? "  plot " : ", \\\n       ";
+    body += fmt::format(
+        "{} skip 1 using (strcol(1) eq {} ? $4 : NaN):3 with points linewidth 1.2 linecolor '{}' "
+        "pointtype {} pointsize 0.55*size title {}",
+        quoted(name + ".csv"), quoted(label), panel.styles[i].colour, panel.styles[i].marker,
+        quoted(label));
+  }
+  return body + "\n";
+}
+
+}  // namespace
+
+void add_op_figures(const FigureData& data, const std::vector<FigureRun>& runs,
+                    std::vector<Figure>& figures) {
+  for (const Panel& panel : panels(runs)) {
+    const std::vector<std::string> names = op_names(panel);
+    // one operation is its own total, and of very many the table tells more
+    if (names.size() < 2 || names.size() > kMostOps) continue;
+    for (const OpQuantity& quantity : kQuantities) {
+      double low = 0;
+      double high = 0;
+      Page page;
+      page.name = quantity.name + panel.suffix;
+      const std::string csv = dots_csv(panel, quantity, names, low, high);
+      if (low == 0 || panel.runs.size() > 16) continue;
+      page.title = figure_title(data, panel.runs);
+      page.data_height = 0.16 * static_cast<double>(names.size()) + 0.1;
+      page.left = widest(names) + 0.12;
+      for (const FigureRun& run : panel.runs) page.legend.push_back(run.bar());
+      const std::string body = dots_body(page.name, panel, quantity, names, log_marks(low, high));
+      figures.push_back({page.name, csv, figure_script(page, body)});
+    }
+  }
+}
+
+std::vector<Figure> make_figures(const FigureData& data) {
+  std::vector<Figure> figures;
+  const std::vector<FigureRun> runs = figure_runs(data);
+  if (runs.empty()) return figures;
+  add_density_figures(data, runs, figures);
+  add_op_figures(data, runs, figures);
+  add_stack_figures(data, runs, figures);
+  return figures;
+}
+
+}  // namespace lacuna

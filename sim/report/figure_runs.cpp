@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/figure_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace lacuna {
+
+namespace {
+
+std::string shape(const SummaryRow& row) {
+  if (!row.m || !row.k || !row.n) return "";
+  return fmt::format("{}x{}x{}", *row.m, *row.k, *row.n);
+}
+
+/// The one word all operations agree on, or "mixed".
+template <class Word>
+std::string common(const std::vector<SummaryRow>& ops, Word word) {
+  std::string result;
+  for (const SummaryRow& op : ops) {
+    const std::string own = word(op);
+    if (!result.empty() && own != result) return "mixed";
+    result = own;
+  }
+  return result;
+}
+
+/// Non-zeros over elements of the whole workload, each operation weighted by its dense work.
+double density_of(const FigureRun& run) {
+  if (run.total.density) return *run.total.density;
+  double useful = 0;
+  double dense = 0;
+  for (const SummaryRow& op : run.ops) {
+    if (!op.useful_flop) continue;
+    const double flop = static_cast<double>(*op.useful_flop);
+    const double density = op.density.value_or(1);
+    useful += flop;
+    if (density > 0) dense += flop / density;
+  }
+  return dense > 0 ? useful / dense : 1;
+}
+
+/// Something of a run that is worth saying only where runs differ in it.
+struct Facet {
+  std::string (*word)(const FigureRun& run);
+};
+
+std::string workload_of(const FigureRun& run) {
+  const std::string only = run.ops.size() == 1 ? shape(run.ops.front()) : "";
+  return only.empty() ? run.total.workload : only;
+}
+
+std::string mode_of(const FigureRun& run) {
+  return common(run.ops, [](const SummaryRow& op) { return op.mode; });
+}
+
+std::string dtype_of(const FigureRun& run) {
+  return common(run.ops, [](const SummaryRow& op) { return op.dtype; });
+}
+
+/// Adds to the variants of all runs what they differ in.
+void tell_apart(std::vector<FigureRun>& runs) {
+  // a mode that goes with the machine or with the pattern says nothing new, so it must differ
+  // between runs of one machine and pattern
+  for (const Facet& facet : {Facet{workload_of}, Facet{mode_of}, Facet{dtype_of}}) {
+    std::map<std::string, std::set<std::string>> words;
+    for (const FigureRun& run : runs) {
+      words[run.machine + "/" + run.pattern].insert(facet.word(run));
+    }
+    const bool differs = std::any_of(words.begin(), words.end(),
+                                     [](const auto& each) { return each.second.size() > 1; });
+    if (!differs) continue;
+    for (FigureRun& run : runs) {
+      if (!run.variant.empty()) run.variant += " ";
+      run.variant += facet.word(run);
+    }
+  }
+}
+
+/// Where `word` stands among `words`; it is added if it is new.
+unsigned rank(std::vector<std::string>& words, const std::string& word) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  const auto index = static_cast<unsigned>(found - words.begin());
+  if (found == words.end()) words.push_back(word);
+  return index;
+}
+
+}  // namespace
+
+std::string FigureRun::series() const {
+  // no commas: gnuplot compares the words of a CSV cell, and does not take its quotes off
+  std::string text = machine + " " + pattern;
+  if (!variant.empty()) text += " " + variant;
+  return text;
+}
+
+std::string FigureRun::bar() const {
+  return pattern == "dense" ? series() : series() + " at " + short_number(density);
+}
+
+std::string pattern_label(const SummaryRow& row) {
+  if (row.block.empty() || row.block == "1" || row.pattern == "dense") return row.pattern;
+  return row.pattern + " " + row.block;
+}
+
+std::vector<FigureRun> figure_runs(const FigureData& data) {
+  std::map<std::uint64_t, FigureRun> by_run;
+  for (const SummaryRow& row : data.rows) {
+    FigureRun& run = by_run[row.run];
+    run.run = row.run;
+    run.machine = row.machine;
+    if (row.op_id == kTotal) {
+      run.total = row;
+    } else {
+      run.ops.push_back(row);
+    }
+  }
+  for (const StackRow& row : data.stacks) by_run[row.run].units = row.units;
+  std::vector<FigureRun> runs;
+  for (auto& [index, run] : by_run) {
+    run.pattern = common(run.ops, pattern_label);
+    run.density = density_of(run);
+    runs.push_back(std::move(run));
+  }
+  tell_apart(runs);
+  return runs;
+}
+
+std::vector<SeriesStyle> run_styles(const std::vector<FigureRun>& runs) {
+  std::vector<std::string> machines;
+  std::vector<std::string> others;
+  std::vector<SeriesStyle> styles;
+  for (const FigureRun& run : runs) {
+    const unsigned machine = rank(machines, run.machine);
+    // a variant of a pattern needs a look of its own
+    const std::string label = run.variant.empty() ? run.pattern : run.pattern + " " + run.variant;
+    const unsigned other = has_own_colour(label) ? 0 : rank(others, label);
+    styles.push_back(series_style(machine, label, other));
+  }
+  return styles;
+}
+
+std::vector<std::string> figure_title(const FigureData& data, const std::vector<FigureRun>& runs) {
+  std::vector<std::string> workloads;
+  std::vector<std::string> machines;
+  for (const FigureRun& run : runs) {
+    rank(workloads, run.total.workload.empty() ? workload_of(run) : run.total.workload);
+    rank(machines, run.machine);
+  }
+  std::vector<std::string> lines;
+  if (workloads.size() == 1) lines.push_back(workloads.front());
+  for (const std::string& machine : machines) {
+    const auto extent = data.extents.find(machine);
+    if (extent == data.extents.end()) continue;
+    const std::string text = machine + ": " + extent->second;
+    // as many machines on a line as there is room for
+    if (lines.size() > 1 && text_width(lines.back() + text) < 3.1) {
+      lines.back() += "; " + text;
+    } else {
+      lines.push_back(text);
+    }
+  }
+  return lines;
+}
+
+}  // namespace lacuna

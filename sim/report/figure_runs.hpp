@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/report/figure.hpp"
+#include "sim/report/figure_style.hpp"
+
+namespace lacuna {
+
+/// A run as a figure shows it: one point, or one bar.
+struct FigureRun {
+  std::uint64_t run = 0;
+  std::string machine;
+  std::string pattern;  // label, such as "block 16"
+  std::string variant;  // what else tells runs apart, such as "4096x4096x1024 static"
+  double density = 1;   // over the whole workload
+  std::uint64_t units = 0;
+  SummaryRow total;
+  std::vector<SummaryRow> ops;  // without the total
+
+  /// "bow block 16" and what else tells it apart.
+  std::string series() const;
+
+  /// series(), and the density where the pattern does not say it.
+  std::string bar() const;
+
+  bool ok() const { return total.status == Status::ok; }
+};
+
+/// The runs of a result in their order, with the labels that tell them apart.
+std::vector<FigureRun> figure_runs(const FigureData& data);
+
+/// "block 16", "unstructured", "dense".
+std::string pattern_label(const SummaryRow& row);
+
+/// The style of every run, by the machines and patterns of all of them.
+std::vector<SeriesStyle> run_styles(const std::vector<FigureRun>& runs);
+
+/// What is shown, above the data: the workload, and what was simulated of each machine.
+std::vector<std::string> figure_title(const FigureData& data, const std::vector<FigureRun>& runs);
+
+}  // namespace lacuna

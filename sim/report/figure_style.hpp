@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/base/statistics.hpp"
+
+namespace lacuna {
+
+/// How a series is drawn. The colour tells the pattern, the marker and dash the machine too, so
+/// that a figure is read in grey and by the colour-blind.
+struct SeriesStyle {
+  std::string colour;   // "#0072B2"
+  unsigned marker = 7;  // point type of the cairo and svg terminals
+  unsigned dash = 1;
+};
+
+/// Of the `machine`-th machine and a pattern by its label; labels without a colour of their own
+/// are coloured by `other`, their rank among such labels.
+SeriesStyle series_style(unsigned machine, const std::string& pattern, unsigned other);
+
+/// True if the pattern label has a colour of its own.
+bool has_own_colour(const std::string& pattern);
+
+/// The colour of a layer of a cycle stack, the same in every figure.
+const char* layer_colour(Layer layer);
+
+/// A text as gnuplot takes it literally.
+std::string quoted(const std::string& text);
+
+/// The lay-out of a figure, in inches: title above, legend below the data. The page is one
+/// column of a two-column paper wide, and as high as its parts.
+struct Page {
+  std::string name;                // of the files
+  std::vector<std::string> title;  // lines above the data
+  double data_height = 1.75;
+  double left = 0.44;               // for the marks and name of the vertical axis
+  double right = 0.12;              // for what stands beside the data
+  std::vector<std::string> legend;  // entries; only their number and length matter here
+};
+
+/// `value` in as few digits as come within a thousandth of it: 0.1 of 0.0999756, 0.03125 of itself.
+std::string short_number(double value);
+
+/// The space that a text of the figures' size needs, about.
+double text_width(const std::string& text);
+double widest(const std::vector<std::string>& texts);
+
+/// The whole script: page set-up, then `body`, drawn three times.
+std::string figure_script(const Page& page, const std::string& body);
+
+}  // namespace lacuna

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <thread>
+
+#include "sim/base/error.hpp"
+#include "sim/report/figure.hpp"
+#include "tests/support/report/made_up.hpp"
+
+namespace lacuna {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using ::testing::ThrowsMessage;
+
+namespace fs = std::filesystem;
+
+/// The files of a folder by name; it is emptied first by fresh().
+std::map<std::string, std::string> files(const fs::path& folder) {
+  std::map<std::string, std::string> result;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    result[entry.path().filename().string()] = {std::istreambuf_iterator<char>(file),
+                                                std::istreambuf_iterator<char>()};
+  }
+  return result;
+}
+
+fs::path fresh(const std::string& name) {
+  // a quote and a blank in the path must not matter to shell or gnuplot
+  const fs::path folder = fs::path(::testing::TempDir()) / ("lacuna's figures " + name);
+  fs::remove_all(folder);
+  return folder;
+}
+
+TEST(FigureDrawing, MakesFiveFilesOfEachFigure) {
+  const fs::path folder = fresh("five");
+  draw_figures(figure_data(test::made_up_comparison(true, {0.25, 0.1})), folder.string());
+  std::map<std::string, std::string> drawn = files(folder);
+  for (const char* name : {"throughput", "speedup", "energy", "cycle_stack"}) {
+    const std::string stem = name;
+    EXPECT_THAT(drawn[stem + ".svg"], AllOf(StartsWith("<?xml"), HasSubstr("</svg>")));
+    EXPECT_THAT(drawn[stem + ".pdf"],
+                AllOf(StartsWith("%PDF"), HasSubstr("/CreationDate (D:20000101000000")));
+    EXPECT_THAT(drawn[stem + ".png"], StartsWith("\x89PNG"));
+    EXPECT_THAT(drawn[stem + ".gp"], HasSubstr(stem + ".csv"));
+    EXPECT_THAT(drawn[stem + ".csv"], HasSubstr("bow"));
+  }
+}
+
+TEST(FigureDrawing, TextOfAnSvgIsText) {
+  const fs::path folder = fresh("text");
+  draw_figures(figure_data(test::made_up_comparison(false, {0.25, 0.1})), folder.string());
+  EXPECT_THAT(files(folder)["throughput.svg"], HasSubstr("Useful TFLOP/s</text>"));
+}
+
+TEST(FigureDrawing, GivesTheSameBytesAtAnotherTime) {
+  const FigureData data = figure_data(test::made_up_comparison(false, {0.25, 0.1}));
+  const fs::path first = fresh("first");
+  const fs::path second = fresh("second");
+  draw_figures(data, first.string());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // a PDF is dated to the second
+  draw_figures(data, second.string());
+  EXPECT_EQ(files(first), files(second));
+}
+
+TEST(FigureDrawing, WithoutGnuplotSaysSoAndKeepsDataAndScripts) {
+  const fs::path folder = fresh("without");
+  const std::string path = getenv("PATH");
+  setenv("PATH", "/nowhere", 1);
+  const FigureData data = figure_data(test::made_up_comparison(false, {0.25, 0.1}));
+  EXPECT_THAT([&] { draw_figures(data, folder.string()); },
+              ThrowsMessage<SimulationError>(
+                  AllOf(HasSubstr("there is no gnuplot on the PATH"), HasSubstr("gnuplot-nox"))));
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_TRUE(fs::exists(folder / "throughput.csv"));
+  EXPECT_TRUE(fs::exists(folder / "throughput.gp"));
+}
+
+TEST(FigureDrawing, SaysWhatGnuplotSaid) {
+  const Figure broken{"broken", "", "plot nonsense\n"};
+  EXPECT_THAT([&] { draw_figures(std::vector<Figure>{broken}, fresh("broken").string()); },
+              ThrowsMessage<SimulationError>(AllOf(HasSubstr("gnuplot did not draw"),
+                                                   HasSubstr("undefined variable: nonsense"))));
+}
+
+}  // namespace
+}  // namespace lacuna

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/figure.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/report/figure_lines.hpp"
+#include "sim/report/figure_style.hpp"
+#include "tests/support/report/made_up.hpp"
+
+namespace lacuna {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::vector<std::string> names(const std::vector<Figure>& figures) {
+  std::vector<std::string> result;
+  for (const Figure& figure : figures) result.push_back(figure.name);
+  return result;
+}
+
+const Figure& find(const std::vector<Figure>& figures, const std::string& name) {
+  for (const Figure& figure : figures) {
+    if (figure.name == name) return figure;
+  }
+  throw std::out_of_range(name);
+}
+
+std::vector<Figure> of_product(const std::vector<double>& densities) {
+  return make_figures(figure_data(test::made_up_comparison(false, densities)));
+}
+
+TEST(Figures, OfOneProductAtSeveralDensitiesAreCurvesAndStacks) {
+  EXPECT_THAT(names(of_product({0.25, 0.1})),
+              ElementsAre("throughput", "speedup", "throughput_per_unit", "share_of_peak", "energy",
+                          "cycle_stack"));
+}
+
+TEST(Figures, OfALayerShowItsOperationsToo) {
+  const std::vector<RunRecord> runs = test::made_up_comparison(true, {0.1});
+  const std::vector<std::string> all = names(make_figures(figure_data(runs)));
+  EXPECT_THAT(all,
+              ::testing::IsSupersetOf({"throughput_by_op", "speedup_by_op", "cycle_stack_ops"}));
+}
+
+TEST(Figures, OfNothingAreNone) { EXPECT_THAT(make_figures(FigureData{}), IsEmpty()); }
+
+TEST(Figures, AreTheSameForBothEnginesAndNameNone) {
+  std::vector<RunRecord> runs = test::made_up_comparison(true, {0.25, 0.1});
+  const std::vector<Figure> event = make_figures(figure_data(runs));
+  for (RunRecord& run : runs) {
+    run.engine = "clocked";
+    run.total.engine = "clocked";
+    for (OpRecord& op : run.ops) op.row.engine = "clocked";
+  }
+  const std::vector<Figure> clocked = make_figures(figure_data(runs));
+  ASSERT_EQ(event.size(), clocked.size());
+  for (std::size_t i = 0; i < event.size(); ++i) {
+    EXPECT_EQ(event[i].csv, clocked[i].csv);
+    EXPECT_EQ(event[i].script, clocked[i].script);
+    EXPECT_THAT(event[i].csv + event[i].script, Not(HasSubstr("event")));
+  }
+}
+
+TEST(Figures, NameTheSizeOfTheSimulatedRectangle) {
+  for (const Figure& figure : of_product({0.25, 0.1})) {
+    EXPECT_THAT(figure.script, HasSubstr("wse2: 64 x 64 of 750 x 994 cores"));
+  }
+}
+
+TEST(Figures, SpeedupHasTheIdealLineAndBreakEven) {
+  const std::vector<Figure> figures = of_product({0.25, 0.1});
+  // 1 / 0.1 at density 0.1, and 1 at density 1
+  EXPECT_THAT(find(figures, "speedup").csv, HasSubstr("ideal (1/density),0.1,10,10,10\n"
+                                                      "ideal (1/density),1,1,1,1\n"
+                                                      "break-even,0.1,1,1,1\n"));
+}
+
+TEST(Figures, EnergyHasItsRange) {
+  // the made-up range is 0.45 to 2.1 times the nominal
+  std::vector<RunRecord> runs = test::made_up_comparison(false, {0.5});
+  runs[1].total.energy_j = JouleRange{0.001, 0.002, 0.004};
+  runs[1].total.useful_flop = 1000000000;
+  EXPECT_THAT(find(make_figures(figure_data(runs)), "energy").csv,
+              HasSubstr("bow unstructured,0.5,2,1,4\n"));
+}
+
+TEST(Figures, LeaveOutRunsThatDidNotFinish) {
+  std::vector<RunRecord> runs = test::made_up_comparison(false, {0.25, 0.1});
+  for (RunRecord& run : runs) {
+    if (run.machine != "bow") continue;
+    run.total = SummaryRow{};
+    run.total.run = run.run;
+    run.total.machine = run.machine;
+    run.total.op_id = kTotal;
+    run.total.status = Status::out_of_memory;
+  }
+  EXPECT_THAT(find(make_figures(figure_data(runs)), "throughput").csv, Not(HasSubstr("bow")));
+}
+
+TEST(Figures, TellRunsOfOnePatternApartByTheirShape) {
+  std::vector<RunRecord> runs = test::made_up_comparison(false, {0.25});
+  const std::size_t count = runs.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    RunRecord other = runs[i];
+    other.run += count;
+    other.total.run = other.ops[0].row.run = other.run;
+    other.ops[0].row.n = 64;
+    runs.push_back(other);
+  }
+  const std::string csv = find(make_figures(figure_data(runs)), "throughput").csv;
+  EXPECT_THAT(csv, HasSubstr("bow block 16 4096x4096x1024,0.25,"));
+  EXPECT_THAT(csv, HasSubstr("bow block 16 4096x4096x64,0.25,"));
+}
+
+TEST(CycleStackFigure, SharesSumToAHundredPerCent) {
+  const std::string csv = find(of_product({0.25}), "cycle_stack").csv;
+  // the last layer of each of the ten bars ends at 100
+  std::size_t ends = 0;
+  for (std::size_t at = csv.find(",100,"); at != std::string::npos;
+       at = csv.find(",100,", at + 1)) {
+    ++ends;
+  }
+  EXPECT_EQ(ends, 10U);
+}
+
+TEST(CycleStackFigure, TakesAnotherPageForMoreBarsThanOneHolds) {
+  // 2 machines x (1 dense + 4 patterns x 5 densities) = 42 bars, 36 to a page
+  EXPECT_THAT(names(of_product({0.5, 0.25, 0.125, 0.0625, 0.03125})),
+              ::testing::IsSupersetOf({"cycle_stack", "cycle_stack_2"}));
+}
+
+TEST(FigureStyle, TellsPatternsByColourAndMachinesByMarkerAndDash) {
+  const SeriesStyle first = series_style(0, "block 16", 0);
+  const SeriesStyle second = series_style(1, "block 16", 0);
+  EXPECT_EQ(first.colour, second.colour);
+  EXPECT_NE(first.marker, second.marker);
+  EXPECT_NE(first.dash, second.dash);
+  EXPECT_NE(series_style(0, "block 8", 0).colour, first.colour);
+  EXPECT_NE(series_style(0, "block 8", 0).marker, first.marker);
+}
+
+TEST(FigureStyle, WritesNumbersInAsFewDigitsAsSayThem) {
+  EXPECT_EQ(short_number(0.0999756), "0.1");
+  EXPECT_EQ(short_number(0.03125), "0.03125");
+  EXPECT_EQ(short_number(1), "1");
+}
+
+TEST(FigureStyle, QuotesWhatGnuplotWouldTakeForTheEnd) { EXPECT_EQ(quoted("it's"), "'it''s'"); }
+
+TEST(LogMarks, EncloseTheDataWithOneTwoAndFive) {
+  EXPECT_THAT(log_marks(3, 40), ElementsAre(2, 5, 10, 20, 50));
+  EXPECT_THAT(log_marks(1, 10), ElementsAre(1, 2, 5, 10));
+  EXPECT_THAT(log_marks(0.5, 2000), ElementsAre(0.1, 1, 10, 100, 1000, 10000));
+}
+
+}  // namespace
+}  // namespace lacuna
