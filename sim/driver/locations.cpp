@@ -57,10 +57,12 @@ std::string read_text(const fs::path& path, std::size_t limit) {
   }
   std::ifstream file(path, std::ios::binary);
   std::string text;
+  std::string piece(std::size_t{1} << 16U, '\0');
   // one byte more than allowed tells a file that is too long, whatever its size claims to be
-  text.resize(limit + 1);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  while (file && text.size() <= limit) {
+    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece, 0, static_cast<std::size_t>(file.gcount()));
+  }
   if (file.bad() || (text.empty() && !file.eof())) {
     throw RequestError(fmt::format("{}: cannot be read", path.string()));
   }

@@ -21,6 +21,7 @@ struct Execution {
   Engine engine = Engine::event;
   bool values = false;  // carry numbers and check the product
   bool event_log = false;
+  bool fold = true;           // simulate rows that are proven alike once, where a machine can
   std::uint64_t shuffle = 0;  // step the blocks of a cycle in an order drawn from this; 0: in order
   Cycle jitter = 0;           // delay tokens by up to this many cycles (a test of robustness)
   std::uint64_t jitter_seed = 1;

@@ -87,6 +87,7 @@ struct OpRecord {
   SummaryRow row;
   OpResult result;
   std::uint64_t repeat = 1;
+  std::vector<std::pair<std::string, std::string>> request;  // what the row does not say of it
   std::vector<EnergyPart> energy;
   std::optional<double> energy_factor;  // usual spread of the total, as a factor
 };

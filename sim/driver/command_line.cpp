@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr const char* kMachineHelp =
+    "preset (lacuna describe machines) or machine file; default bow";
+
+void add_workload_options(CLI::App& verb, Options& o) {
+  const char* const group = "Workload";
+  verb.add_option("--trace", o.trace, "CSV trace of operations")->type_name("FILE")->group(group);
+  verb.add_option("--gemm", o.gemm, "one product Y[MxN] = W[MxK] X[KxN]")
+      ->type_name("MxKxN")
+      ->group(group);
+  verb.add_option("--matrix", o.matrix, "the product with the matrix of a file, .smtx or .mtx")
+      ->type_name("FILE")
+      ->group(group);
+  verb.add_option("--n", o.n, "columns of X for --matrix")->type_name("N")->group(group);
+}
+
+void add_pattern_options(CLI::App& verb, Options& o, bool several) {
+  const char* const group = "Pattern of the weights";
+  CLI::Option* const pattern =
+      verb.add_option("--pattern", o.patterns,
+                      "NAME[BLOCK][:DENSITY][:key=value], such as block16:0.1; lacuna describe "
+                      "patterns lists names. `own` is the workload's own")
+          ->type_name("PATTERN")
+          ->group(group)
+          ->expected(1);
+  if (several) pattern->take_all();
+  verb.add_option("--density", o.density, "share of the weights that is kept, 0 to 1")
+      ->type_name("D")
+      ->group(group);
+  verb.add_option("--block", o.block, "side of the blocks")->type_name("B")->group(group);
+  verb.add_option("--nm", o.nm, "N of every M weights are kept")->type_name("N:M")->group(group);
+  verb.add_option("--mode", o.mode, "auto, static, dynamic or streamed")
+      ->type_name("MODE")
+      ->group(group);
+  verb.add_option("--dtype", o.dtype, "fp16, fp32, bf16, fp8 or int8")
+      ->type_name("TYPE")
+      ->group(group);
+  verb.add_option("--partials", o.partials, "type of partial sums: auto, fp16, fp32 or int32")
+      ->type_name("TYPE")
+      ->group(group);
+}
+
+void add_machine_options(CLI::App& verb, Options& o, bool several) {
+  const char* const group = "Machine";
+  CLI::Option* const machine =
+      verb.add_option("--machine", o.machines,
+                      several ? "preset or machine file; repeat for several"  // no default
+                              : kMachineHelp)
+          ->type_name("NAME|FILE")
+          ->group(group)
+          ->expected(1);
+  if (several) machine->take_all();
+  verb.add_option("--set", o.settings, "sets a parameter (lacuna describe parameters); repeatable")
+      ->type_name("PATH=VALUE")
+      ->group(group)
+      ->expected(1)
+      ->take_all();
+}
+
+void add_run_options(CLI::App& verb, Options& o) {
+  const char* const group = "Simulation";
+  verb.add_option("--engine", o.engine, "event (default) or clocked; results are the same")
+      ->type_name("ENGINE")
+      ->group(group);
+  verb.add_flag("--values", o.values, "carry numbers and check the product")->group(group);
+  verb.add_option("--seed", o.seed, "seed of the masks and values; default 1")
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--fold", o.fold, "on (default) or off: use exact symmetry of a wafer")
+      ->type_name("on|off")
+      ->group(group);
+  verb.add_flag("--with-dense", o.with_dense, "run the dense product too, for the speed-up")
+      ->group(group);
+}
+
+void add_output_options(CLI::App& verb, Options& o) {
+  const char* const group = "Output";
+  verb.add_option("--out", o.out, "write a result folder")->type_name("DIR")->group(group);
+  verb.add_flag("--event-log", o.event_log, "write events.csv into it")->group(group);
+  verb.add_flag("--json", o.json, "print the summary as JSON")->group(group);
+  verb.add_flag("--quiet", o.quiet, "print no progress")->group(group);
+}
+
+/// Arguments may follow each other in any order; a verb's help ends in an example.
+CLI::App& add_verb(CLI::App& parent, const char* name, const char* what, const char* example) {
+  CLI::App& verb = *parent.add_subcommand(name, what);
+  verb.footer(std::string("Example:\n  ") + example);
+  return verb;
+}
+
+void add_verbs(CLI::App& app, Options& o) {
+  CLI::App& run = add_verb(
+      app, "run", "Simulates one workload on one machine.",
+      "lacuna run --machine bow --gemm 4096x4096x1024 --pattern block16:0.0625 --out out/first");
+  add_machine_options(run, o, false);
+  add_workload_options(run, o);
+  add_pattern_options(run, o, false);
+  add_run_options(run, o);
+  add_output_options(run, o);
+
+  CLI::App& compare = add_verb(
+      app, "compare", "Simulates one workload on several machines and with several patterns.",
+      "lacuna compare --machine bow --machine wse2 --set wafer.columns=64 --set wafer.rows=64 "
+      "--gemm 1024x1024x2048 --pattern dense --pattern unstructured:0.1 --pattern block16:0.1 "
+      "--out out/compare");
+  add_machine_options(compare, o, true);
+  add_workload_options(compare, o);
+  add_pattern_options(compare, o, true);
+  add_run_options(compare, o);
+  compare.add_option("--jobs", o.jobs, "points simulated at a time; default all processors")
+      ->type_name("N")
+      ->group("Simulation");
+  add_output_options(compare, o);
+
+  CLI::App& trace = add_verb(app, "trace", "Shows or checks a workload trace.",
+                             "lacuna trace show traces/bert_base_layer.csv");
+  for (const auto& [name, what] : {std::pair("show", "Prints rows, costs and mask statistics."),
+                                   std::pair("check", "Reports every problem of a trace.")}) {
+    CLI::App& sub = add_verb(trace, name, what,
+                             (std::string("lacuna trace ") + name + " my_trace.csv").c_str());
+    sub.add_option("FILE", o.subjects, "the trace")->required()->expected(1);
+    if (std::string(name) == "show") {
+      sub.add_option("--seed", o.seed, "seed of the masks; default 1")->type_name("N");
+    }
+  }
+
+  CLI::App& describe =
+      add_verb(app, "describe", "Describes machines, parameters, statistics, patterns or formats.",
+               "lacuna describe parameters --machine bow\n  lacuna describe tile.memory.kib");
+  describe
+      .add_option("SUBJECT", o.subjects,
+                  "machines, parameters, statistics, patterns, formats, or a name")
+      ->required()
+      ->expected(1);
+  add_machine_options(describe, o, false);
+
+  CLI::App& plot = add_verb(app, "plot", "Draws the figures of result folders again.",
+                            "lacuna plot out/compare --out out/figures");
+  plot.add_option("FOLDER", o.subjects, "result folders")->required();
+  plot.add_option("--out", o.out, "folder for the figures; default FOLDER/figures")
+      ->type_name("DIR");
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> verb_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* const verb : app.get_subcommands({})) names.push_back(verb->get_name());
+  return names;
+}
+
+/// The verb of the request, as deep as it goes.
+const CLI::App& chosen(const CLI::App& app) {
+  const std::vector<CLI::App*> verbs = app.get_subcommands();
+  return verbs.empty() ? app : chosen(*verbs.front());
+}
+
+/// What CLI11 calls an extra argument is a misspelt verb or option, or a word too many.
+[[noreturn]] void refuse_extra(const CLI::App& app, const std::string& word) {
+  const CLI::App& verb = chosen(app);
+  const bool is_option = word.rfind('-', 0) == 0;
+  const std::string name = word.substr(0, word.find('='));
+  const std::vector<std::string> known = is_option ? option_names(verb) : verb_names(verb);
+  const std::string meant = nearest(name, known, 3);
+  const std::string hint = meant.empty() ? "" : "; did you mean '" + meant + "'?";
+  if (is_option) {
+    throw RequestError(fmt::format("lacuna {} has no option '{}'{}", verb.get_name(), name, hint));
+  }
+  if (known.empty()) {
+    throw RequestError(fmt::format("lacuna {} does not take the word '{}'", verb.get_name(), word));
+  }
+  throw RequestError(
+      fmt::format("there is no verb '{}'; there are {}{}", word, fmt::join(known, ", "), hint));
+}
+
+/// CLI11 would take the next option for the value that is missing.
+void refuse_missing_values(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::vector<std::string> taking;
+  for (const CLI::App* const verb : app.get_subcommands({})) {
+    for (const CLI::Option* const option : verb->get_options()) {
+      if (option->get_items_expected_min() == 0) continue;  // a flag
+      for (const std::string& name : option->get_lnames()) taking.push_back("--" + name);
+    }
+  }
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    const bool takes = std::find(taking.begin(), taking.end(), arguments[i]) != taking.end();
+    if (takes && arguments[i + 1].rfind("--", 0) == 0) {
+      throw RequestError(
+          fmt::format("{}: a value is missing before '{}'", arguments[i], arguments[i + 1]));
+    }
+  }
+}
+
+void parse(CLI::App& app, std::vector<std::string> arguments, Options& options) {
+  refuse_missing_values(app, arguments);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  app.parse(std::move(arguments));
+  const std::vector<std::string> extra = app.remaining(true);
+  if (!extra.empty()) {
+    const auto option = std::find_if(extra.begin(), extra.end(), [](const std::string& word) {
+      return word.rfind('-', 0) == 0;
+    });
+    refuse_extra(app, option == extra.end() ? extra.front() : *option);
+  }
+  const std::vector<CLI::App*> verbs = app.get_subcommands();
+  if (verbs.empty()) {
+    throw RequestError(
+        fmt::format("a verb is missing: {}; see lacuna --help", fmt::join(verb_names(app), ", ")));
+  }
+  options.verb = verbs.front()->get_name();
+  if (verb_names(*verbs.front()).empty()) return;
+  const std::vector<CLI::App*> below = verbs.front()->get_subcommands();
+  if (below.empty()) {
+    throw RequestError(fmt::format("lacuna {}: a word is missing: {}", options.verb,
+                                   fmt::join(verb_names(*verbs.front()), ", ")));
+  }
+  options.subverb = below.front()->get_name();
+}
+
+}  // namespace
+
+const char* version() { return LACUNA_VERSION; }
+
+CommandLine parse_command_line(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  line.options.arguments = arguments;
+  CLI::App app("Lacuna, a cycle-accurate simulator of hardware that profits from zeros.", "lacuna");
+  app.allow_extras();  // we refuse them better; verbs inherit it
+  app.set_version_flag("--version", std::string("lacuna ") + version());
+  app.footer("Each verb has its own help: lacuna run --help");
+  app.get_formatter()->column_width(32);
+  add_verbs(app, line.options);
+  try {
+    parse(app, arguments, line.options);
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App& verb = chosen(app);
+    std::string before = &verb == &app ? "" : "lacuna";
+    if (!verb.get_parent() || verb.get_parent() == &app) {
+      line.text = verb.help(before);
+    } else {
+      line.text = verb.help(before + " " + verb.get_parent()->get_name());
+    }
+  } catch (const CLI::CallForAllHelp&) {
+    line.text = app.help("", CLI::AppFormatMode::All);
+  } catch (const CLI::CallForVersion&) {
+    line.text = fmt::format("lacuna {}\n", version());
+  } catch (const CLI::ParseError& error) {
+    throw RequestError(error.what());
+  }
+  return line;
+}
+
+}  // namespace lacuna

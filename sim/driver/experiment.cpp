@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sim/base/error.hpp"
+#include "sim/base/random.hpp"
+#include "sim/driver/invariants.hpp"
+#include "sim/driver/measure.hpp"
+#include "sim/driver/workload.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// What two operations must have in common for a comparison of their speed to mean something.
+std::string shape_key(const std::string& machine, const OpRecord& op) {
+  const SummaryRow& row = op.row;
+  return fmt::format("{} {} {}x{}x{} {} {}", machine, row.op == "spmm" ? "gemm" : row.op,
+                     row.m.value_or(0), row.k.value_or(0), row.n.value_or(0), row.dtype,
+                     op.result.mac_algorithmic);
+}
+
+/// Dense operations by shape.
+using DenseRows = std::map<std::string, SummaryRow>;
+
+void collect_dense(const std::vector<RunRecord>& records, DenseRows& dense) {
+  for (const RunRecord& run : records) {
+    for (const OpRecord& op : run.ops) {
+      if (op.row.pattern == "dense" && op.row.cycles) {
+        dense.emplace(shape_key(run.machine, op), op.row);
+      }
+    }
+  }
+}
+
+void compare_run(RunRecord& run, const DenseRows& dense) {
+  double seconds = 0;
+  double flop = 0;
+  bool all = !run.ops.empty();
+  for (OpRecord& op : run.ops) {
+    const auto partner = dense.find(shape_key(run.machine, op));
+    if (partner == dense.end() || !op.row.time_s) {
+      all = false;
+      continue;
+    }
+    op.row.dense_tflops = partner->second.useful_tflops;
+    if (*op.row.time_s > 0) op.row.speedup_vs_dense = *partner->second.time_s / *op.row.time_s;
+    seconds += *partner->second.time_s;
+    flop += static_cast<double>(*partner->second.useful_flop);
+  }
+  if (!all || !run.total.time_s || !(*run.total.time_s > 0) || !(seconds > 0)) return;
+  run.total.dense_tflops = flop / seconds * 1e-12;
+  run.total.speedup_vs_dense = seconds / *run.total.time_s;
+}
+
+OpResult simulate(const Machine& machine, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                  const Execution& execution) {
+  const auto without_values = [](Status status, const std::string& reason) {
+    OpResult result;
+    result.status = status;
+    result.reason = reason;
+    return result;
+  };
+  try {
+    OpResult result = machine.run(op, mask, seed, execution);
+    check_possible(result);
+    return result;
+  } catch (const OutOfMemoryError& error) {
+    return without_values(Status::out_of_memory, error.what());
+  } catch (const UnsupportedError& error) {
+    return without_values(Status::unsupported, error.what());
+  } catch (const SimulationError& error) {
+    return without_values(Status::failed, error.what());
+  } catch (const InternalError& error) {
+    throw InternalError(fmt::format("{}, {}: {}", machine.name(), op.id, error.what()));
+  }
+}
+
+std::vector<ParameterValue> values_of(const ParameterSet& parameters) {
+  std::vector<ParameterValue> values;
+  parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
+    values.push_back({path, parameter.value_text(), parameter.unit(), parameter.is_plain()});
+  });
+  return values;
+}
+
+OpRecord run_op(const Point& point, const LayerOp& op, const RunSettings& settings,
+                MaskStore& masks, const Pricing& pricing) {
+  const Machine& machine = *point.machine;
+  const Mask* const mask = masks.mask(op, point.workload);
+  OpRecord record;
+  record.repeat = op.repeat;
+  record.row = describe_op(op, mask, machine.default_mode());
+  record.row.run = point.run;
+  record.row.machine = machine.name();
+  record.row.engine = engine_name(settings.execution.engine);
+  record.row.workload = point.workload.name;
+  record.row.seed = settings.seed;
+  const std::uint64_t op_seed = op.seed ? *op.seed : stream_seed(settings.seed, op.id);
+  record.result = repeated(simulate(machine, op, mask, op_seed, settings.execution), op.repeat);
+  add_result(record.row, record.result);
+  if (record.result.status == Status::ok) pricing.price(machine, record);
+  return record;
+}
+
+}  // namespace
+
+const char* engine_name(Engine engine) { return engine == Engine::clocked ? "clocked" : "event"; }
+
+const Mask* MaskStore::mask(const LayerOp& op, const WorkloadTrace& workload) {
+  const PatternSpec& pattern = op.pattern;
+  if (pattern.name == "dense") return nullptr;
+  std::string key = fmt::format("{} {}x{} {} {} {}x{} {}", op.id, op.m, op.k, pattern.name,
+                                pattern.density ? pattern.density->text() : "", pattern.block_rows,
+                                pattern.block_cols, pattern.file);
+  for (const auto& [name, value] : pattern.args) key += fmt::format(" {}={}", name, value);
+  if (op.seed) key += fmt::format(" seed {}", *op.seed);
+  auto& kept = masks_[key];
+  if (kept == nullptr) {
+    kept = std::make_unique<const Mask>(mask_of(op, workload, run_seed_));
+  }
+  return kept.get();
+}
+
+RunRecord run_point(const Point& point, const RunSettings& settings, MaskStore& masks,
+                    const Pricing& pricing, const OpDone& done) {
+  RunRecord record;
+  record.run = point.run;
+  record.machine = point.machine->name();
+  record.kind = point.machine->kind();
+  record.extent = point.machine->extent();
+  record.engine = engine_name(settings.execution.engine);
+  record.seed = settings.seed;
+  record.workload = point.workload.name;
+  record.pattern = point.pattern;
+  record.parameters = values_of(point.machine->parameters());
+  for (const LayerOp& op : point.workload.ops) {
+    record.ops.push_back(run_op(point, op, settings, masks, pricing));
+    if (done) done(op);
+  }
+  record.total = total_of(record.ops);
+  return record;
+}
+
+LayerOp dense_form(const LayerOp& op) {
+  LayerOp dense = op;
+  dense.pattern = PatternSpec{};
+  dense.mode = Mode::automatic;
+  if (dense.op == "spmm") dense.op = "gemm";
+  return dense;
+}
+
+void compare_with_dense(std::vector<RunRecord>& records, const std::vector<RunRecord>& extra) {
+  DenseRows dense;
+  collect_dense(records, dense);
+  collect_dense(extra, dense);
+  for (RunRecord& run : records) compare_run(run, dense);
+}
+
+std::vector<Point> missing_dense_points(const std::vector<Point>& points) {
+  const auto key = [](const Point& point, const LayerOp& op) {
+    return fmt::format("{} {} {} {} {} {} {} {}", point.machine->name(), dense_form(op).op, op.m,
+                       op.k, op.n, word(op.dtype), op.batch, op.repeat);
+  };
+  std::set<std::string> known;
+  for (const Point& point : points) {
+    for (const LayerOp& op : point.workload.ops) {
+      if (op.pattern.name == "dense") known.insert(key(point, op));
+    }
+  }
+  std::vector<Point> missing;
+  for (const Point& point : points) {
+    for (const LayerOp& op : point.workload.ops) {
+      if (op.op != "gemm" && op.op != "spmm") continue;
+      if (!known.insert(key(point, op)).second) continue;
+      if (missing.empty() || missing.back().machine != point.machine) {
+        missing.push_back({points.size() + missing.size(), point.machine, "dense", {}});
+        missing.back().workload.name = point.workload.name;
+      }
+      missing.back().workload.ops.push_back(dense_form(op));
+    }
+  }
+  return missing;
+}
+
+}  // namespace lacuna

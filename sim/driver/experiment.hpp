@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/sparsity/mask.hpp"
+#include "sim/driver/machine.hpp"
+#include "sim/driver/pricing.hpp"
+#include "sim/report/summary.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// "clocked" or "event".
+const char* engine_name(Engine engine);
+
+/// One run of an experiment: a workload, its patterns settled, on a machine.
+struct Point {
+  std::uint64_t run = 0;
+  const Machine* machine = nullptr;
+  std::string pattern;  // asked for over the whole workload; empty: the workload's own
+  WorkloadTrace workload;
+};
+
+/// Makes each mask of an experiment once, and keeps it: machines share the masks of a workload.
+class MaskStore {
+ public:
+  explicit MaskStore(std::uint64_t run_seed) : run_seed_(run_seed) {}
+
+  /// The mask of a row of `workload`, or null if the row is dense.
+  const Mask* mask(const LayerOp& op, const WorkloadTrace& workload);
+
+ private:
+  std::uint64_t run_seed_;
+  std::map<std::string, std::unique_ptr<const Mask>> masks_;
+};
+
+/// How all points of an experiment are run.
+struct RunSettings {
+  std::uint64_t seed = 1;
+  Execution execution;
+};
+
+using OpDone = std::function<void(const LayerOp& op)>;
+
+/// Runs `point`: masks, simulation, checks, prices. An operation that does not fit or is not
+/// supported, or a simulation that cannot be completed, is a record without values;
+/// RequestError and InternalError are thrown.
+RunRecord run_point(const Point& point, const RunSettings& settings, MaskStore& masks,
+                    const Pricing& pricing, const OpDone& done = {});
+
+/// The dense form of an operation: the same shape and type, all weights.
+LayerOp dense_form(const LayerOp& op);
+
+/// Fills dense_tflops and speedup_vs_dense of all `records` from the dense operations among them
+/// and in `extra`: same machine, shape, type and batch. A row without such a partner, and a total
+/// with such a row, stays as it is.
+void compare_with_dense(std::vector<RunRecord>& records, const std::vector<RunRecord>& extra);
+
+/// The dense operations that compare_with_dense() would miss, one point for each machine. Their
+/// run numbers follow those of `points`.
+std::vector<Point> missing_dense_points(const std::vector<Point>& points);
+
+}  // namespace lacuna

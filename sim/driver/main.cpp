@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <iostream>
+#include <systemc>  // declares sc_main with C linkage
+
+#include "sim/driver/program.hpp"
+
+int sc_main(int argc, char** argv) {
+  const lacuna::Streams streams{std::cout, std::cerr, isatty(STDERR_FILENO) == 1};
+  return lacuna::run_lacuna({argv + 1, argv + argc}, lacuna::standard_machines(), streams);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lacuna {
+
+/// What the command line said, as it was written: values are read and checked where they are
+/// used, so that every message is one of ours.
+struct Options {
+  std::string verb;     // "run", "compare", "trace", "describe", "plot"
+  std::string subverb;  // "show" or "check" after "trace"
+
+  std::vector<std::string> machines;
+  std::vector<std::string> settings;
+  std::vector<std::string> patterns;
+  std::optional<std::string> trace;
+  std::optional<std::string> gemm;
+  std::optional<std::string> matrix;
+  std::optional<std::string> n;
+  std::optional<std::string> density;
+  std::optional<std::string> block;
+  std::optional<std::string> nm;
+  std::optional<std::string> mode;
+  std::optional<std::string> dtype;
+  std::optional<std::string> partials;
+  std::optional<std::string> seed;
+  std::optional<std::string> engine;
+  std::optional<std::string> fold;
+  std::optional<std::string> jobs;
+  std::optional<std::string> out;
+  std::vector<std::string> subjects;  // words after the options: files or names
+  bool values = false;
+  bool with_dense = false;
+  bool event_log = false;
+  bool quiet = false;
+  bool json = false;
+
+  /// The arguments as given, without the name of the program.
+  std::vector<std::string> arguments;
+};
+
+/// A word of a list, such as "event" for --engine. RequestError names the option, what was found,
+/// the list and the nearest word.
+std::string check_word(const std::string& option, const std::string& found,
+                       const std::vector<std::string>& allowed);
+
+/// A whole number in [least, most], digits only.
+std::uint64_t check_count(const std::string& option, const std::string& found, std::uint64_t least,
+                          std::uint64_t most);
+
+/// The arguments that make this result, for a result file: without --out, --jobs, --quiet and
+/// --json, and with the engine written out at the end.
+std::vector<std::string> reproducing_arguments(const Options& options);
+
+/// Arguments as one line for a shell.
+std::string shell_line(const std::vector<std::string>& arguments);
+
+}  // namespace lacuna

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/output.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <fstream>
+#include <set>
+
+#include "sim/driver/command_line.hpp"
+#include "sim/driver/locations.hpp"
+#include "sim/driver/sha256.hpp"
+#include "sim/report/csv_files.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kLongestInput = std::size_t{1} << 30U;
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "unknown";
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+}  // namespace
+
+Output::Output(const std::string& folder, const Options& options)
+    : folder_(folder), options_(options) {}
+
+ResultHeader Output::header(const WorkloadTrace& workload) const {
+  ResultHeader header;
+  header.version = version();
+  header.command = reproducing_arguments(options_);
+  header.workload = workload.name;
+  header.workload_path = workload.path;
+  std::set<std::string> paths;
+  if (!workload.path.empty()) paths.insert(workload.path);
+  for (const LayerOp& op : workload.ops) {
+    if (!op.pattern.file.empty()) paths.insert(op.pattern.file);
+  }
+  for (const std::string& path : paths) {
+    header.files.emplace_back(path, sha256(read_text(path, kLongestInput)));
+  }
+  // named without their folder, which differs between an installed and a built Lacuna
+  for (const char* const name : {"energy_table.csv", "energy_actions.csv"}) {
+    header.files.emplace_back(name, sha256(read_text(config_folder() / name, kLongestInput)));
+  }
+  return header;
+}
+
+std::string Output::host() const {
+  rusage self{};
+  rusage children{};
+  getrusage(RUSAGE_SELF, &self);
+  getrusage(RUSAGE_CHILDREN, &children);
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start_;
+  return host_text({{"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+                    {"host", host_name()},
+                    {"processor", processor()},
+                    {"compiler", __VERSION__},
+                    {"arguments", shell_line(options_.arguments)},
+                    {"wall_s", fmt::format("{:.3f}", wall.count())},
+                    {"peak_memory_kib", fmt::format("{}", self.ru_maxrss)},
+                    {"peak_memory_of_a_child_kib", fmt::format("{}", children.ru_maxrss)}});
+}
+
+void Output::write(const WorkloadTrace& workload, const std::vector<RunRecord>& records,
+                   const Streams& streams) {
+  folder_.begin();
+  folder_.write("summary.csv", summary_csv(records));
+  folder_.write("statistics.csv", statistics_csv(records));
+  folder_.write("cycle_stack.csv", cycle_stack_csv(records));
+  if (options_.event_log) folder_.write("events.csv", events_csv(records));
+  folder_.write("result.json", result_text(header(workload), records));
+  folder_.write("host.json", host());
+  folder_.commit();
+  if (!options_.quiet) streams.err << "lacuna: result in " << folder_.target().string() << '\n';
+}
+
+}  // namespace lacuna

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/program.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+#include <new>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/command_line.hpp"
+
+namespace lacuna {
+
+namespace {
+
+int dispatch(const Options& options, const MachineTable& machines, const Streams& streams) {
+  if (options.verb == "run") return run_verb(options, machines, streams);
+  if (options.verb == "compare") return compare_verb(options, machines, streams);
+  throw InternalError("no code for the verb " + options.verb);
+}
+
+int report(const Streams& streams, const std::string& text, int status) {
+  streams.err << "lacuna: " << text << '\n';
+  return status;
+}
+
+int report_defect(const std::vector<std::string>& arguments, const Streams& streams,
+                  const char* what) {
+  return report(streams,
+                fmt::format("internal inconsistency: {}\nThis is a defect of Lacuna. It is "
+                            "reproduced by\n  lacuna {}",
+                            what, shell_line(arguments)),
+                kDefect);
+}
+
+}  // namespace
+
+int run_lacuna(const std::vector<std::string>& arguments, const MachineTable& machines,
+               const Streams& streams) {
+  try {
+    const CommandLine line = parse_command_line(arguments);
+    if (!line.text) return dispatch(line.options, machines, streams);
+    streams.out << *line.text;
+    return kDone;
+  } catch (const RequestError& error) {
+    return report(streams, error.what(), kWrongRequest);
+  } catch (const SimulationError& error) {
+    return report(streams, error.what(), kNotCompleted);
+  } catch (const std::bad_alloc&) {
+    return report(streams, "there is not enough memory on this computer", kNotCompleted);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(streams, error.what(), kNotCompleted);
+  } catch (const std::exception& error) {
+    return report_defect(arguments, streams, error.what());
+  }
+}
+
+}  // namespace lacuna

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/result_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/locations.hpp"
+
+namespace lacuna {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kLongestResult = std::size_t{1} << 32U;
+
+std::string last_error() { return std::error_code(errno, std::generic_category()).message(); }
+
+/// The nearest folder above `path` that exists.
+fs::path nearest_parent(fs::path path) {
+  std::error_code ignored;
+  do {
+    path = path.has_parent_path() ? path.parent_path() : ".";
+  } while (!fs::exists(path, ignored));
+  return path;
+}
+
+/// Tries it: permissions alone do not tell, least of all for an administrator.
+bool takes_folders(const fs::path& folder) {
+  std::string probe = (folder / ".lacuna.XXXXXX").string();
+  return mkdtemp(probe.data()) != nullptr && rmdir(probe.c_str()) == 0;
+}
+
+bool is_empty_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error) && fs::is_empty(path, error);
+}
+
+}  // namespace
+
+ResultFolder::ResultFolder(fs::path target) : target_(std::move(target)) {
+  if (target_.empty()) throw RequestError("--out: found ''; allowed: the name of a folder");
+  std::error_code error;
+  target_ = fs::weakly_canonical(target_, error);
+  if (error) throw RequestError(fmt::format("--out: '{}': {}", target_.string(), error.message()));
+  if (target_.filename().empty()) target_ = target_.parent_path();  // "out/" is "out"
+  if (fs::exists(target_, error) && !is_empty_folder(target_) && !is_result(target_)) {
+    throw RequestError(fmt::format(
+        "--out: '{}' exists and is not a result of Lacuna; it is left as it is", target_.string()));
+  }
+  const fs::path parent = nearest_parent(target_);
+  if (!takes_folders(parent)) {
+    throw RequestError(fmt::format("--out: nothing can be written into '{}'", parent.string()));
+  }
+}
+
+ResultFolder::~ResultFolder() {
+  std::error_code ignored;
+  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+}
+
+const fs::path& ResultFolder::begin() {
+  std::error_code error;
+  fs::create_directories(target_.parent_path(), error);
+  std::string name = (target_.parent_path() / ("." + target_.filename().string() + ".XXXXXX"));
+  if (error || mkdtemp(name.data()) == nullptr) {
+    throw SimulationError(fmt::format("no folder can be made beside '{}': {}", target_.string(),
+                                      error ? error.message() : last_error()));
+  }
+  temporary_ = name;
+  // mkdtemp lets in only the owner; a result is as open as the user's other files
+  const mode_t mask = umask(0);
+  umask(mask);
+  fs::permissions(temporary_, static_cast<fs::perms>(0777U & ~mask), error);
+  return temporary_;
+}
+
+void ResultFolder::write(const std::string& name, const std::string& text) {
+  std::ofstream file(temporary_ / name, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (!file) {
+    throw SimulationError(
+        fmt::format("'{}' cannot be written: {}", (temporary_ / name).string(), last_error()));
+  }
+}
+
+void ResultFolder::commit() {
+  // Another process may commit between any two steps: try again until a step succeeds.
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    if (rename(temporary_.c_str(), target_.c_str()) == 0) {  // missing or empty
+      temporary_.clear();
+      return;
+    }
+    const bool occupied = errno == ENOTEMPTY || errno == EEXIST;
+    if (!occupied) break;
+    if (!is_result(target_)) continue;
+    if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0) {
+      return;  // the destructor removes what was there
+    }
+    if (errno == ENOENT) continue;
+    // a file system that cannot exchange: move the old one aside
+    const fs::path aside = temporary_.string() + ".old";
+    if (rename(target_.c_str(), aside.c_str()) == 0) {
+      std::error_code ignored;
+      const bool moved = rename(temporary_.c_str(), target_.c_str()) == 0;
+      fs::remove_all(aside, ignored);
+      if (moved) {
+        temporary_.clear();
+        return;
+      }
+    }
+  }
+  throw SimulationError(
+      fmt::format("'{}' cannot be put in place: {}", target_.string(), last_error()));
+}
+
+bool is_result(const fs::path& folder) {
+  std::ifstream file(folder / "result.json", std::ios::binary);
+  std::string start(256, '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(file.gcount()));
+  return start.find(fmt::format("\"format\": \"{}\"", kResultFormat)) != std::string::npos;
+}
+
+std::vector<RunRecord> read_result(const fs::path& folder) {
+  const fs::path path = folder / "result.json";
+  return parse_result(read_text(path, kLongestResult), path.string());
+}
+
+}  // namespace lacuna

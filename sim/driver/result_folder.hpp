@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/driver/result_json.hpp"
+#include "sim/report/summary.hpp"
+
+namespace lacuna {
+
+/// A folder that appears whole or not at all: files are written into a temporary neighbour, which
+/// commit() puts in the place of the target in one step.
+class ResultFolder {
+ public:
+  /// Checks that `target` can become a result: it is missing, an empty folder or an older result,
+  /// and its place can be written to. RequestError says what stands in the way. Writes nothing.
+  explicit ResultFolder(std::filesystem::path target);
+
+  /// Removes the temporary neighbour, if it was not committed.
+  ~ResultFolder();
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
+
+  /// Makes the temporary neighbour and returns it.
+  const std::filesystem::path& begin();
+
+  /// Writes a file into it; SimulationError if the disk refuses.
+  void write(const std::string& name, const std::string& text);
+
+  /// Puts it in the place of the target. Of two at once into one target, the later one stays.
+  void commit();
+
+  const std::filesystem::path& target() const { return target_; }
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;
+};
+
+/// True if `folder` holds a result of Lacuna.
+bool is_result(const std::filesystem::path& folder);
+
+/// Reads the runs of a result folder; RequestError if it is not one.
+std::vector<RunRecord> read_result(const std::filesystem::path& folder);
+
+}  // namespace lacuna

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/report/summary.hpp"
+
+namespace lacuna {
+
+/// What a result file says beside its runs. Nothing in it differs between two runs of a command.
+struct ResultHeader {
+  std::string version;
+  std::vector<std::string> command;  // that makes the result again
+  std::string workload;
+  std::string workload_path;                               // empty if it came from options
+  std::vector<std::pair<std::string, std::string>> files;  // read, with their SHA-256
+};
+
+/// What result.json begins with; a folder whose result.json does not is not ours.
+inline constexpr const char* kResultFormat = "lacuna-result 1";
+
+/// The text of result.json.
+std::string result_text(const ResultHeader& header, const std::vector<RunRecord>& records);
+
+/// The runs of a result.json; RequestError, naming `path`, if it is not one.
+std::vector<RunRecord> parse_result(const std::string& text, const std::string& path);
+
+/// The rows of summary.csv as a JSON array, an object each.
+std::string summary_json(const std::vector<RunRecord>& records);
+
+/// A record, events included, as bytes for another process, and back without loss.
+std::string encode_record(const RunRecord& record);
+RunRecord decode_record(const std::string& bytes);
+
+/// What host.json says, in order; numbers are given as text.
+std::string host_text(const std::vector<std::pair<std::string, std::string>>& facts);
+
+}  // namespace lacuna

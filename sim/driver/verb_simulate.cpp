@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/experiment.hpp"
+#include "sim/driver/locations.hpp"
+#include "sim/driver/output.hpp"
+#include "sim/driver/point_runner.hpp"
+#include "sim/driver/progress.hpp"
+#include "sim/driver/verbs.hpp"
+#include "sim/driver/workload.hpp"
+#include "sim/report/table_runs.hpp"
+
+namespace lacuna {
+
+namespace {
+
+using Machines = std::vector<std::unique_ptr<Machine>>;
+
+RunSettings settings_of(const Options& options) {
+  RunSettings settings;
+  if (options.seed) {
+    settings.seed =
+        check_count("--seed", *options.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  }
+  Execution& execution = settings.execution;
+  if (options.engine) {
+    const bool clocked = check_word("--engine", *options.engine, {"event", "clocked"}) == "clocked";
+    execution.engine = clocked ? Engine::clocked : Engine::event;
+  }
+  if (options.fold) {
+    execution.fold = check_word("--fold", *options.fold, {"on", "off"}) == "on";
+  }
+  if (options.event_log && !options.out) {
+    throw RequestError("--event-log: needs --out, the folder for events.csv");
+  }
+  execution.values = options.values;
+  execution.event_log = options.event_log;
+  return settings;
+}
+
+/// Machines in the order given, and for each all patterns.
+std::vector<Point> make_points(const Machines& machines, const WorkloadTrace& workload,
+                               const Options& options) {
+  const std::vector<PatternChoice> choices = pattern_choices(options);
+  std::vector<Point> points;
+  for (const std::unique_ptr<Machine>& machine : machines) {
+    for (const PatternChoice& choice : choices) {
+      points.push_back(
+          {points.size(), machine.get(), choice.label, settle(workload, choice, options)});
+    }
+  }
+  return points;
+}
+
+bool has_dense(const std::vector<Point>& points) {
+  return std::any_of(points.begin(), points.end(), [](const Point& point) {
+    return std::any_of(point.workload.ops.begin(), point.workload.ops.end(),
+                       [](const LayerOp& op) { return op.pattern.name == "dense"; });
+  });
+}
+
+/// Says what a run with values found, and whether it found fault.
+int check_values(const std::vector<RunRecord>& records, const Options& options,
+                 const Streams& streams) {
+  if (!options.values) return kDone;
+  std::uint64_t compared = 0;
+  int status = kDone;
+  for (const RunRecord& record : records) {
+    for (const OpRecord& op : record.ops) {
+      if (op.result.status != Status::ok) continue;
+      const std::string who = fmt::format("{}, {}", record.machine, op.row.op_id);
+      if (!op.result.values) throw InternalError(who + ": --values, but no product was compared");
+      const ValueCheck& values = *op.result.values;
+      compared += values.compared;
+      if (values.wrong == 0) continue;
+      streams.err << fmt::format(
+          "lacuna: {}: {} of {} values differ from the reference product, "
+          "by {} at most\n",
+          who, values.wrong, values.compared, values.largest_error);
+      status = kCheckFailed;
+    }
+  }
+  if (status == kDone) {
+    streams.err << fmt::format("lacuna: {} values equal the reference product\n", compared);
+  }
+  return status;
+}
+
+int status_of(const std::vector<RunRecord>& records, bool any_not_ok_counts) {
+  const bool failed = std::any_of(records.begin(), records.end(), [&](const RunRecord& record) {
+    return record.total.status == Status::failed ||
+           (any_not_ok_counts && record.total.status != Status::ok);
+  });
+  return failed ? kNotCompleted : kDone;
+}
+
+std::size_t jobs_of(const Options& options) {
+  if (options.jobs) return check_count("--jobs", *options.jobs, 1, 4096);
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// Splits what was run for comparison only from the points that were asked for.
+std::vector<RunRecord> take_extra(std::vector<RunRecord>& records, std::size_t asked) {
+  const auto first = std::find_if(records.begin(), records.end(),
+                                  [&](const RunRecord& record) { return record.run >= asked; });
+  std::vector<RunRecord> extra(std::make_move_iterator(first),
+                               std::make_move_iterator(records.end()));
+  records.erase(first, records.end());
+  return extra;
+}
+
+}  // namespace
+
+int run_verb(const Options& options, const MachineTable& table, const Streams& streams) {
+  const RunSettings settings = settings_of(options);
+  std::vector<std::string> names = options.machines;
+  if (names.empty()) names.emplace_back("bow");
+  const Machines machines = make_machines(table, names, options.settings);
+  const WorkloadTrace workload = load_workload(options);
+  const std::vector<Point> points = make_points(machines, workload, options);
+  std::optional<Output> output;
+  if (options.out) output.emplace(*options.out, options);
+
+  const Pricing pricing(config_folder());
+  MaskStore masks(settings.seed);
+  std::vector<Point> all = points;
+  if (options.with_dense) {
+    for (Point& point : missing_dense_points(points)) all.push_back(std::move(point));
+  }
+  std::size_t steps = 0;
+  for (const Point& point : all) steps += point.workload.ops.size();
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, steps);
+  std::vector<RunRecord> records;
+  for (const Point& point : all) {
+    records.push_back(run_point(point, settings, masks, pricing,
+                                [&](const LayerOp& op) { progress.step(op.id); }));
+  }
+  progress.clear();
+  const std::vector<RunRecord> extra = take_extra(records, points.size());
+  compare_with_dense(records, extra);
+  if (output) output->write(workload, records, streams);
+  if (options.json) {
+    streams.out << summary_json(records);
+  } else {
+    streams.out << run_table(records[0]) << '\n' << stack_table(records[0]);
+  }
+  const int values = check_values(records, options, streams);
+  const int status = status_of(records, true);
+  return status != kDone ? status : values;
+}
+
+int compare_verb(const Options& options, const MachineTable& table, const Streams& streams) {
+  const RunSettings settings = settings_of(options);
+  if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
+  const Machines machines = make_machines(table, options.machines, options.settings);
+  const WorkloadTrace workload = load_workload(options);
+  const std::vector<Point> points = make_points(machines, workload, options);
+  const std::size_t jobs = jobs_of(options);
+  std::optional<Output> output;
+  if (options.out) output.emplace(*options.out, options);
+
+  const Pricing pricing(config_folder());
+  MaskStore masks(settings.seed);
+  std::vector<Point> all = points;
+  if (options.with_dense || has_dense(points)) {
+    for (Point& point : missing_dense_points(points)) {
+      if (options.with_dense) all.push_back(std::move(point));
+    }
+  }
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, all.size());
+  Finished finished = run_forked(all, settings, masks, pricing, jobs, progress);
+  progress.clear();
+  std::vector<RunRecord> records;
+  for (std::optional<RunRecord>& record : finished.records) {
+    if (record) records.push_back(std::move(*record));
+  }
+  const std::vector<RunRecord> extra = take_extra(records, points.size());
+  compare_with_dense(records, extra);
+  if (finished.interrupted) {
+    streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished\n",
+                               records.size(), points.size());
+    if (records.empty()) return kNotCompleted;
+  }
+  if (output) output->write(workload, records, streams);
+  if (options.json) {
+    streams.out << summary_json(records);
+  } else {
+    streams.out << workload.name << ", seed " << settings.seed << "\n\n"
+                << compare_table(records) << "\nWhere the cycles went\n\n"
+                << compare_stacks(records);
+  }
+  const int values = check_values(records, options, streams);
+  const int status = finished.interrupted ? kNotCompleted : status_of(records, false);
+  return status != kDone ? status : values;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ostream>
+
+#include "sim/driver/machine_table.hpp"
+#include "sim/driver/options.hpp"
+
+namespace lacuna {
+
+/// Exit statuses of the program.
+enum ExitStatus : int {
+  kDone = 0,
+  kNotCompleted = 1,
+  kWrongRequest = 2,
+  kCheckFailed = 3,
+  kDefect = 4
+};
+
+/// Where a verb writes: the result, and progress and remarks.
+struct Streams {
+  std::ostream& out;
+  std::ostream& err;
+  bool err_is_terminal = false;
+};
+
+/// The verbs. Each returns an ExitStatus and throws what it cannot go on with.
+int run_verb(const Options& options, const MachineTable& machines, const Streams& streams);
+int compare_verb(const Options& options, const MachineTable& machines, const Streams& streams);
+int trace_verb(const Options& options, const Streams& streams);
+int describe_verb(const Options& options, const MachineTable& machines, const Streams& streams);
+int plot_verb(const Options& options, const Streams& streams);
+
+}  // namespace lacuna

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/driver/program_bench.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string line_of(const std::string& text, std::size_t number) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < number; ++i) begin = text.find('\n', begin) + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(Run, WithoutOutWritesNothingAndPrintsTableAndCycleStack) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("run --machine fake --gemm 64x64x64 --pattern unstructured:0.5");
+  EXPECT_EQ(ran.status, 0);
+  // 2048 kept x 64 columns over 4 units x 8 MAC: 4096 cycles, and 10 to drain
+  EXPECT_THAT(ran.out, HasSubstr("4106 cycles on 4 tiles, engine event, exact"));
+  EXPECT_THAT(ran.out, HasSubstr("  compute    mac           16384   99.8 %"));
+  EXPECT_THAT(ran.out, HasSubstr("  idle       drained          40    0.2 %"));
+  EXPECT_THAT(ran.out, HasSubstr("  total                    16424  100.0 %"));
+  EXPECT_EQ(ran.err, "");
+  EXPECT_THAT(lacuna.listing(), IsEmpty());
+}
+
+TEST(Run, SummaryHasTheColumnsInOrderAndARowTotal) {
+  const ProgramBench lacuna;
+  const Ran ran =
+      lacuna("run --machine fake --gemm 64x64x64 --pattern block:0.5 --block 16 --out " +
+             lacuna.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const std::string summary = lacuna.read("out/summary.csv");
+  EXPECT_EQ(line_of(summary, 0),
+            "run,machine,engine,exact,workload,op_id,op,m,k,n,dtype,pattern,density,block,mode,"
+            "seed,cycles,time_s,useful_flop,useful_tflops,dense_tflops,speedup_vs_dense,"
+            "utilisation,sram_read_bytes,sram_write_bytes,fabric_bytes,io_bytes,sram_gbps,"
+            "fabric_gbps,io_gbps,energy_j,energy_low_j,energy_high_j,power_w,pj_per_useful_flop,"
+            "status,reason");
+  // 8 blocks of 256, x 64 columns, over 32 MAC per cycle: 4096 cycles, and 10; at 2 GHz
+  EXPECT_THAT(line_of(summary, 1),
+              StartsWith("0,fake,event,true,64x64x64,gemm,gemm,64,64,64,fp16,block,0.5,16,static,1,"
+                         "4106,2.053e-06,262144,"));
+  EXPECT_THAT(line_of(summary, 2), StartsWith("0,fake,event,true,64x64x64,TOTAL,,,,,fp16,block,"));
+  EXPECT_EQ(line_of(summary, 3), "");
+}
+
+TEST(Run, OutOfMemoryLeavesTheValuesEmptyGivesTheReasonAndExits1) {
+  const ProgramBench lacuna;
+  const Ran ran =
+      lacuna("run --machine fake --gemm 8x8x8 --set fault=memory --out " + lacuna.path("out"));
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(lacuna.read("out/summary.csv"),
+              HasSubstr(",,,,,,,,,,,,,,,,,,,out_of_memory,\"needs 5000 bytes, has 4096\"\n"));
+}
+
+TEST(Run, UnsupportedAndDeadlockExit1WithTheReason) {
+  const ProgramBench lacuna;
+  const Ran unsupported = lacuna("run --machine fake --gemm 8x8x8 --set fault=unsupported");
+  EXPECT_EQ(unsupported.status, 1);
+  EXPECT_THAT(unsupported.out, HasSubstr("unsupported: a fake machine cannot do this"));
+  const Ran deadlock = lacuna("run --machine fake --gemm 8x8x8 --set fault=deadlock");
+  EXPECT_EQ(deadlock.status, 1);
+  EXPECT_THAT(deadlock.out, HasSubstr("failed: unit 3 waits for a word that never comes"));
+}
+
+TEST(Run, AWrongProductExits3AndARightOneSaysHowManyValuesAgree) {
+  const ProgramBench lacuna;
+  const Ran right = lacuna("run --machine fake --gemm 8x8x8 --values");
+  EXPECT_EQ(right.status, 0);
+  EXPECT_THAT(right.err, HasSubstr("64 values equal the reference product"));
+  const Ran wrong = lacuna("run --machine fake --gemm 8x8x8 --values --set fault=values");
+  EXPECT_EQ(wrong.status, 3);
+  EXPECT_THAT(wrong.err, HasSubstr("3 of 64 values differ from the reference product, by 2.5"));
+}
+
+TEST(Run, AProductThatWasNotComparedIsADefect) {
+  const ProgramBench lacuna;
+  EXPECT_EQ(lacuna("run --machine fake --gemm 8x8x8 --values --set fault=not_compared").status, 4);
+}
+
+TEST(Run, TheSameCommandGivesTheSameBytesInAllFilesButTheHosts) {
+  const ProgramBench lacuna;
+  const std::string command =
+      "run --machine fake --gemm 32x32x32 --pattern block4:0.25 --event-log";
+  for (const char* const out : {" --out ", " --quiet --out "}) {
+    ASSERT_EQ(
+        lacuna(command + out + lacuna.path(out[1] == '-' && out[3] == 'q' ? "b" : "a")).status, 0);
+  }
+  for (const char* const file :
+       {"summary.csv", "statistics.csv", "cycle_stack.csv", "events.csv", "result.json"}) {
+    EXPECT_EQ(lacuna.read(std::string("a/") + file), lacuna.read(std::string("b/") + file)) << file;
+    EXPECT_THAT(lacuna.read(std::string("a/") + file), Not(IsEmpty())) << file;
+  }
+}
+
+TEST(Run, DenseSpeedUpIsThatOfTheSameShapeOnTheSameMachine) {
+  const ProgramBench lacuna;
+  const Ran ran =
+      lacuna("run --machine fake --gemm 64x64x64 --pattern unstructured:0.25 --with-dense --out " +
+             lacuna.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  // dense: 64^3 / 32 + 10 = 8202 cycles; a quarter: 2058
+  EXPECT_THAT(lacuna.read("out/summary.csv"), HasSubstr(",3.98542274052"));
+  EXPECT_THAT(lacuna.read("out/summary.csv"), Not(HasSubstr("\n1,")));
+}
+
+TEST(Compare, RunsMachinesAndPatternsInTheOrderGivenWhateverTheJobs) {
+  const ProgramBench lacuna;
+  const std::string command =
+      "compare --machine slow --machine fake --gemm 32x32x32 --pattern unstructured:0.5 "
+      "--pattern dense --seed 7 ";
+  ASSERT_EQ(lacuna(command + "--jobs 1 --out " + lacuna.path("one")).status, 0);
+  ASSERT_EQ(lacuna(command + "--jobs 4 --out " + lacuna.path("four")).status, 0);
+  for (const char* const file :
+       {"summary.csv", "statistics.csv", "cycle_stack.csv", "result.json"}) {
+    EXPECT_EQ(lacuna.read(std::string("one/") + file), lacuna.read(std::string("four/") + file))
+        << file;
+  }
+  const std::string summary = lacuna.read("one/summary.csv");
+  EXPECT_THAT(line_of(summary, 1), StartsWith("0,slow,event,true,32x32x32,gemm,gemm,32,32,32,fp16,"
+                                              "unstructured,0.5,,static,7,522,5.22e-07,"));
+  EXPECT_THAT(line_of(summary, 7), StartsWith("3,fake,event,true,32x32x32,gemm,gemm,32,32,32,fp16,"
+                                              "dense,1,,,7,1034,5.17e-07,"));
+}
+
+TEST(Compare, APointWhoseProcessDiesFailsAloneAndExits1) {
+  const ProgramBench lacuna;
+  const Ran ran =
+      lacuna("compare --machine slow --machine fake --gemm 8x8x8 --set fake:fault=crash");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.out, HasSubstr("failed: its process was ended by signal 9"));
+  EXPECT_THAT(ran.out, HasSubstr("slow"));
+}
+
+TEST(Compare, APointOutOfMemoryIsNoFailure) {
+  const ProgramBench lacuna;
+  EXPECT_EQ(
+      lacuna("compare --machine slow --machine fake --gemm 8x8x8 --set fake:fault=memory").status,
+      0);
+}
+
+TEST(Compare, AWrongProductInAChildExits3) {
+  const ProgramBench lacuna;
+  EXPECT_EQ(lacuna("compare --machine slow --machine fake --gemm 8x8x8 --values "
+                   "--set slow:fault=values")
+                .status,
+            3);
+}
+
+TEST(Json, IsTheOnlyThingOnStandardOutputAndHasTheColumnsOfTheSummary) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("run --machine fake --gemm 8x8x8 --json");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.out, StartsWith("[\n {\n  \"run\": 0,\n  \"machine\": \"fake\",\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\"op_id\": \"TOTAL\""));
+  EXPECT_THAT(ran.out, HasSubstr("\"mode\": null"));
+}
+
+}  // namespace
+}  // namespace lacuna::test

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/driver/fake_machine.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna::test {
+
+namespace {
+
+void fail(Fault fault) {
+  if (fault == Fault::deadlock) throw DeadlockError("unit 3 waits for a word that never comes");
+  if (fault == Fault::memory) throw OutOfMemoryError("needs 5000 bytes, has 4096");
+  if (fault == Fault::unsupported) throw UnsupportedError("a fake machine cannot do this");
+  if (fault == Fault::crash) std::raise(SIGKILL);
+}
+
+StatEntry counter(const char* name, const char* unit, const char* action, std::uint64_t value) {
+  StatEntry entry;
+  entry.path = "unit";
+  entry.name = name;
+  entry.unit = unit;
+  entry.doc = "A counter of the fake machine.";
+  entry.action = action;
+  entry.value = value;
+  return entry;
+}
+
+void plant(Fault fault, OpResult& result) {
+  const auto add = [&](const char* name, std::uint64_t more) {
+    for (StatEntry& entry : result.statistics) entry.value += entry.name == name ? more : 0;
+  };
+  const Cycle cycles = result.cycles;
+  if (fault == Fault::utilisation) result.peaks.flop_per_cycle = 1;
+  if (fault == Fault::sram) result.sram_read_bytes = result.units * 24 * cycles + 1;
+  if (fault == Fault::fabric) result.fabric_bytes = result.units * 4 * cycles + 1;
+  if (fault == Fault::io) result.io_bytes = 16 * cycles + 1;
+  if (fault == Fault::stack) ++result.stack.back().cycles;
+  if (fault == Fault::words) add("exch_received", 1);
+  if (fault == Fault::products) add("mac_skipped", 1);
+  if (fault == Fault::useful) add("mac_zero", 1);
+  if (fault == Fault::busy) add("busy_cycles", 1);
+}
+
+}  // namespace
+
+std::string FakeMachine::extent() const {
+  return fmt::format("{} units", static_cast<unsigned>(params_.unit.count));
+}
+
+OpResult FakeMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t /*seed*/,
+                          const Execution& execution) const {
+  const Fault fault = params_.fault;
+  fail(fault);
+  OpResult result;
+  const std::uint64_t units = params_.unit.count;
+  const std::uint64_t width = units * params_.unit.macs;
+  result.mac_algorithmic = std::uint64_t{op.m} * op.k * op.n * op.batch;
+  const std::uint64_t kept = mask == nullptr ? std::uint64_t{op.m} * op.k : mask->nnz();
+  result.mac_useful = kept * op.n * op.batch;
+  const Cycle busy = (result.mac_useful + width - 1) / width;
+  result.cycles = busy + 10;
+  result.clock_ghz = params_.clock;
+  result.units = units;
+  result.sram_read_bytes = 2 * kept;
+  result.sram_write_bytes = 2 * std::uint64_t{op.m} * op.n / 100;
+  result.fabric_bytes = 4 * units;
+  result.io_bytes = 16;
+  result.peaks = {2.0 * static_cast<double>(width), 24.0 * static_cast<double>(units),
+                  4.0 * static_cast<double>(units), 16.0};
+  result.stack = {{Layer::compute, "mac", units * busy}, {Layer::idle, "drained", units * 10}};
+  result.statistics = {
+      counter("mac_actual", "MAC", "amp_mac_fp16", result.mac_useful),
+      counter("mac_skipped", "MAC", "", result.mac_algorithmic - result.mac_useful),
+      counter("mac_zero", "MAC", "", 0),
+      counter("exch_received", "words", "exch_recv", units),
+      counter("exch_deliveries", "words", "", units),
+      counter("busy_cycles", "cycles", "", units * busy),
+      counter("idle_cycles", "cycles", "", units * 10)};
+  result.notes = {{"plan", fmt::format("{} units share the rows", units)}};
+  if (execution.event_log) {
+    result.events = {{0, 0, 0, op.m}, {result.cycles - 1, 1, 1, op.n}};
+    result.event_units = {"unit.0", "unit.1"};
+    result.event_kinds = {"start", "end"};
+  }
+  if (execution.values && fault != Fault::not_compared) {
+    result.values = ValueCheck{std::uint64_t{op.m} * op.n, fault == Fault::values ? 3U : 0U,
+                               fault == Fault::values ? 2.5 : 0.0};
+  }
+  plant(fault, result);
+  return result;
+}
+
+const MachineTable& fake_machines() {
+  static const MachineTable table = {
+      {"ipu", "a machine without hardware", [](std::string name) -> std::unique_ptr<Machine> {
+         return std::make_unique<FakeMachine>(std::move(name));
+       }}};
+  return table;
+}
+
+}  // namespace lacuna::test
