@@ -102,7 +102,7 @@ CLI::App& add_verb(CLI::App& parent, const char* name, const char* what, const c
   return verb;
 }
 
-void add_verbs(CLI::App& app, Options& o) {
+void add_run(CLI::App& app, Options& o) {
   CLI::App& run = add_verb(
       app, "run", "Simulates one workload on one machine.",
       "lacuna run --machine bow --gemm 4096x4096x1024 --pattern block16:0.0625 --out out/first");
@@ -111,7 +111,9 @@ void add_verbs(CLI::App& app, Options& o) {
   add_pattern_options(run, o, false);
   add_run_options(run, o);
   add_output_options(run, o);
+}
 
+void add_compare(CLI::App& app, Options& o) {
   CLI::App& compare = add_verb(
       app, "compare", "Simulates one workload on several machines and with several patterns.",
       "lacuna compare --machine bow --machine wse2 --set wafer.columns=64 --set wafer.rows=64 "
@@ -125,7 +127,9 @@ void add_verbs(CLI::App& app, Options& o) {
       ->type_name("N")
       ->group("Simulation");
   add_output_options(compare, o);
+}
 
+void add_trace(CLI::App& app, Options& o) {
   CLI::App& trace = add_verb(app, "trace", "Shows or checks a workload trace.",
                              "lacuna trace show traces/bert_base_layer.csv");
   for (const auto& [name, what] : {std::pair("show", "Prints rows, costs and mask statistics."),
@@ -137,7 +141,9 @@ void add_verbs(CLI::App& app, Options& o) {
       sub.add_option("--seed", o.seed, "seed of the masks; default 1")->type_name("N");
     }
   }
+}
 
+void add_describe(CLI::App& app, Options& o) {
   CLI::App& describe =
       add_verb(app, "describe", "Describes machines, parameters, statistics, patterns or formats.",
                "lacuna describe parameters --machine bow\n  lacuna describe tile.memory.kib");
@@ -146,13 +152,56 @@ void add_verbs(CLI::App& app, Options& o) {
                   "machines, parameters, statistics, patterns, formats, or a name")
       ->required()
       ->expected(1);
-  add_machine_options(describe, o, false);
+  describe.add_option("--machine", o.machines, "preset or machine file, to show its values")
+      ->type_name("NAME|FILE")
+      ->expected(1);
+  describe.add_flag("--markdown", o.markdown, "as a page of the manual");
+}
 
+void add_validate(CLI::App& app, Options& o) {
+  CLI::App& validate =
+      add_verb(app, "validate", "Runs published measurements and reports the error of each.",
+               "lacuna validate --family static --fail-above 25");
+  validate.add_option("--points", o.points, "points of your own, CSV; default those shipped")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  validate.add_option("--family", o.families, "only families with this in their name; repeatable")
+      ->type_name("WORD")
+      ->expected(1)
+      ->take_all();
+  validate.add_option("--by", o.by, "errors by a column of the points; repeatable")
+      ->type_name("COLUMN")
+      ->expected(1)
+      ->take_all();
+  validate.add_option("--fail-above", o.fail_above, "status 3 if a family's median error is above")
+      ->type_name("PERCENT");
+  validate.add_option("--set", o.settings, "sets a parameter of every machine that has it")
+      ->type_name("PATH=VALUE")
+      ->expected(1)
+      ->take_all();
+  validate.add_option("--engine", o.engine, "event (default) or clocked")->type_name("ENGINE");
+  validate.add_option("--seed", o.seed, "seed of the masks; default 1")->type_name("N");
+  validate.add_option("--jobs", o.jobs, "simulations at a time; default all processors")
+      ->type_name("N");
+  validate.add_flag("--quiet", o.quiet, "print no progress");
+}
+
+void add_plot(CLI::App& app, Options& o) {
   CLI::App& plot = add_verb(app, "plot", "Draws the figures of result folders again.",
                             "lacuna plot out/compare --out out/figures");
   plot.add_option("FOLDER", o.subjects, "result folders")->required();
   plot.add_option("--out", o.out, "folder for the figures; default FOLDER/figures")
       ->type_name("DIR");
+}
+
+void add_verbs(CLI::App& app, Options& o) {
+  add_run(app, o);
+  add_compare(app, o);
+  add_trace(app, o);
+  add_describe(app, o);
+  add_validate(app, o);
+  add_plot(app, o);
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {

@@ -11,7 +11,7 @@ namespace lacuna {
 /// What the command line said, as it was written: values are read and checked where they are
 /// used, so that every message is one of ours.
 struct Options {
-  std::string verb;     // "run", "compare", "trace", "describe", "plot"
+  std::string verb;     // "run", "compare", "trace", "describe", "plot", "validate"
   std::string subverb;  // "show" or "check" after "trace"
 
   std::vector<std::string> machines;
@@ -38,6 +38,13 @@ struct Options {
   bool event_log = false;
   bool quiet = false;
   bool json = false;
+  bool markdown = false;
+
+  // of validate
+  std::vector<std::string> points;
+  std::vector<std::string> families;
+  std::vector<std::string> by;
+  std::optional<std::string> fail_above;
 
   /// The arguments as given, without the name of the program.
   std::vector<std::string> arguments;

@@ -12,10 +12,12 @@
 #include <fstream>
 #include <set>
 
+#include "sim/base/error.hpp"
 #include "sim/driver/command_line.hpp"
 #include "sim/driver/locations.hpp"
 #include "sim/driver/sha256.hpp"
 #include "sim/report/csv_files.hpp"
+#include "sim/report/figure.hpp"
 
 namespace lacuna {
 
@@ -90,7 +92,14 @@ void Output::write(const WorkloadTrace& workload, const std::vector<RunRecord>& 
   if (options_.event_log) folder_.write("events.csv", events_csv(records));
   folder_.write("result.json", result_text(header(workload), records));
   folder_.write("host.json", host());
+  std::string missing_figures;
+  try {
+    draw_figures(figure_data(records), (folder_.temporary() / "figures").string());
+  } catch (const SimulationError& error) {
+    missing_figures = error.what();  // the numbers are worth keeping without them
+  }
   folder_.commit();
+  if (!missing_figures.empty()) throw SimulationError(missing_figures);
   if (!options_.quiet) streams.err << "lacuna: result in " << folder_.target().string() << '\n';
 }
 

@@ -69,7 +69,7 @@ ResultFolder::~ResultFolder() {
   if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
 }
 
-const fs::path& ResultFolder::begin() {
+void ResultFolder::begin() {
   std::error_code error;
   fs::create_directories(target_.parent_path(), error);
   std::string name = (target_.parent_path() / ("." + target_.filename().string() + ".XXXXXX"));
@@ -82,7 +82,6 @@ const fs::path& ResultFolder::begin() {
   const mode_t mask = umask(0);
   umask(mask);
   fs::permissions(temporary_, static_cast<fs::perms>(0777U & ~mask), error);
-  return temporary_;
 }
 
 void ResultFolder::write(const std::string& name, const std::string& text) {

@@ -23,8 +23,8 @@ class ResultFolder {
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
 
-  /// Makes the temporary neighbour and returns it.
-  const std::filesystem::path& begin();
+  /// Makes the temporary neighbour.
+  void begin();
 
   /// Writes a file into it; SimulationError if the disk refuses.
   void write(const std::string& name, const std::string& text);
@@ -33,6 +33,9 @@ class ResultFolder {
   void commit();
 
   const std::filesystem::path& target() const { return target_; }
+
+  /// Where to put more files between begin() and commit().
+  const std::filesystem::path& temporary() const { return temporary_; }
 
  private:
   std::filesystem::path target_;

@@ -15,6 +15,7 @@
 #include "sim/driver/output.hpp"
 #include "sim/driver/point_runner.hpp"
 #include "sim/driver/progress.hpp"
+#include "sim/driver/verb_validate.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/driver/workload.hpp"
 #include "sim/report/table_runs.hpp"
@@ -24,28 +25,6 @@ namespace lacuna {
 namespace {
 
 using Machines = std::vector<std::unique_ptr<Machine>>;
-
-RunSettings settings_of(const Options& options) {
-  RunSettings settings;
-  if (options.seed) {
-    settings.seed =
-        check_count("--seed", *options.seed, 0, std::numeric_limits<std::uint64_t>::max());
-  }
-  Execution& execution = settings.execution;
-  if (options.engine) {
-    const bool clocked = check_word("--engine", *options.engine, {"event", "clocked"}) == "clocked";
-    execution.engine = clocked ? Engine::clocked : Engine::event;
-  }
-  if (options.fold) {
-    execution.fold = check_word("--fold", *options.fold, {"on", "off"}) == "on";
-  }
-  if (options.event_log && !options.out) {
-    throw RequestError("--event-log: needs --out, the folder for events.csv");
-  }
-  execution.values = options.values;
-  execution.event_log = options.event_log;
-  return settings;
-}
 
 /// Machines in the order given, and for each all patterns.
 std::vector<Point> make_points(const Machines& machines, const WorkloadTrace& workload,
@@ -103,11 +82,6 @@ int status_of(const std::vector<RunRecord>& records, bool any_not_ok_counts) {
   return failed ? kNotCompleted : kDone;
 }
 
-std::size_t jobs_of(const Options& options) {
-  if (options.jobs) return check_count("--jobs", *options.jobs, 1, 4096);
-  return std::max(1U, std::thread::hardware_concurrency());
-}
-
 /// Splits what was run for comparison only from the points that were asked for.
 std::vector<RunRecord> take_extra(std::vector<RunRecord>& records, std::size_t asked) {
   const auto first = std::find_if(records.begin(), records.end(),
@@ -120,8 +94,51 @@ std::vector<RunRecord> take_extra(std::vector<RunRecord>& records, std::size_t a
 
 }  // namespace
 
+RunSettings run_settings(const Options& options) {
+  RunSettings settings;
+  if (options.seed) {
+    settings.seed =
+        check_count("--seed", *options.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  }
+  Execution& execution = settings.execution;
+  if (options.engine) {
+    const bool clocked = check_word("--engine", *options.engine, {"event", "clocked"}) == "clocked";
+    execution.engine = clocked ? Engine::clocked : Engine::event;
+  }
+  if (options.fold) {
+    execution.fold = check_word("--fold", *options.fold, {"on", "off"}) == "on";
+  }
+  if (options.event_log && !options.out) {
+    throw RequestError("--event-log: needs --out, the folder for events.csv");
+  }
+  execution.values = options.values;
+  execution.event_log = options.event_log;
+  return settings;
+}
+
+std::size_t job_count(const Options& options) {
+  if (options.jobs) return check_count("--jobs", *options.jobs, 1, 4096);
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+int validate_verb(const Options& options, const MachineTable& table, const Streams& streams) {
+  const RunSettings settings = run_settings(options);
+  ValidateOptions validate;
+  validate.points = options.points;
+  validate.families = options.families;
+  validate.by = options.by;
+  validate.out = options.out;
+  validate.fail_above = options.fail_above;
+  validate.quiet = options.quiet;
+  validate.run.seed = settings.seed;
+  validate.run.settings = options.settings;
+  validate.run.execution = settings.execution;
+  validate.run.jobs = static_cast<unsigned>(job_count(options));
+  return run_validate(validate, table, streams.out, streams.err);
+}
+
 int run_verb(const Options& options, const MachineTable& table, const Streams& streams) {
-  const RunSettings settings = settings_of(options);
+  const RunSettings settings = run_settings(options);
   std::vector<std::string> names = options.machines;
   if (names.empty()) names.emplace_back("bow");
   const Machines machines = make_machines(table, names, options.settings);
@@ -159,12 +176,12 @@ int run_verb(const Options& options, const MachineTable& table, const Streams& s
 }
 
 int compare_verb(const Options& options, const MachineTable& table, const Streams& streams) {
-  const RunSettings settings = settings_of(options);
+  const RunSettings settings = run_settings(options);
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   const Machines machines = make_machines(table, options.machines, options.settings);
   const WorkloadTrace workload = load_workload(options);
   const std::vector<Point> points = make_points(machines, workload, options);
-  const std::size_t jobs = jobs_of(options);
+  const std::size_t jobs = job_count(options);
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);
 

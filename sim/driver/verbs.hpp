@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <ostream>
 
+#include "sim/driver/experiment.hpp"
 #include "sim/driver/machine_table.hpp"
 #include "sim/driver/options.hpp"
 
@@ -30,5 +32,12 @@ int compare_verb(const Options& options, const MachineTable& machines, const Str
 int trace_verb(const Options& options, const Streams& streams);
 int describe_verb(const Options& options, const MachineTable& machines, const Streams& streams);
 int plot_verb(const Options& options, const Streams& streams);
+int validate_verb(const Options& options, const MachineTable& machines, const Streams& streams);
+
+/// The options that run, compare and validate have in common, read and checked.
+RunSettings run_settings(const Options& options);
+
+/// --jobs, by default the number of processors.
+std::size_t job_count(const Options& options);
 
 }  // namespace lacuna

@@ -65,6 +65,30 @@ std::string TextTable::text() const {
   return text;
 }
 
+std::string TextTable::markdown() const {
+  const auto line = [](const std::vector<std::string>& cells) {
+    std::string text = "|";
+    for (const std::string& cell : cells) {
+      std::string escaped;
+      for (const char c : cell) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
+      text += fmt::format(" {} |", escaped);
+    }
+    return text + '\n';
+  };
+  std::vector<std::string> titles;
+  std::vector<std::string> rulers;
+  for (const Column& column : columns_) {
+    titles.push_back(column.unit.empty() ? column.title
+                                         : fmt::format("{} ({})", column.title, column.unit));
+    rulers.emplace_back(column.align == Align::left ? ":--" : "--:");
+  }
+  std::string text = line(titles) + line(rulers);
+  for (const std::vector<std::string>& row : rows_) {
+    if (!row.empty()) text += line(row);
+  }
+  return text;
+}
+
 std::string four_digits(double value) {
   const double size = std::fabs(value);
   if (size == 0) return "0";

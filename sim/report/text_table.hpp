@@ -23,6 +23,9 @@ class TextTable {
 
   std::string text() const;
 
+  /// The same as a table of Markdown, units in brackets after the titles.
+  std::string markdown() const;
+
  private:
   struct Column {
     std::string title;

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/sparsity/pattern.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/driver/locations.hpp"
+#include "sim/driver/statistics_list.hpp"
+#include "sim/driver/verbs.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+using Align = TextTable::Align;
+
+std::string shown(const TextTable& table, const Options& options) {
+  return options.markdown ? table.markdown() : table.text();
+}
+
+std::string heading(const std::string& text, const Options& options) {
+  return options.markdown ? fmt::format("\n## {}\n\n", text) : fmt::format("\n{}\n\n", text);
+}
+
+std::string title(const std::string& page, const std::string& what, const Options& options) {
+  if (!options.markdown) return "";
+  return fmt::format("# {}\n\n{}\n\nMade by `lacuna describe {} --markdown`; do not edit.\n", page,
+                     what, options.subjects.front());
+}
+
+/// One machine of each kind, with the defaults of its declaration.
+std::vector<std::unique_ptr<Machine>> bare_machines(const MachineTable& table) {
+  std::vector<std::unique_ptr<Machine>> machines;
+  machines.reserve(table.size());
+  for (const MachineKind& kind : table) machines.push_back(kind.make(kind.kind));
+  return machines;
+}
+
+std::string machines_text(const MachineTable& table, const Options& options) {
+  TextTable list;
+  list.column("name", "", Align::left);
+  list.column("kind", "", Align::left);
+  list.column("what it is", "", Align::left);
+  list.column("simulated", "", Align::left);
+  list.column("clock", "GHz");
+  for (const std::string& name : preset_names()) {
+    const std::unique_ptr<Machine> machine = make_machine(table, name);
+    const auto kind = std::find_if(table.begin(), table.end(), [&](const MachineKind& row) {
+      return machine->kind() == std::string(row.kind);
+    });
+    const ParamBase* const clock = machine->parameters().find("clock");
+    list.row({name, machine->kind(), kind == table.end() ? "" : kind->what, machine->extent(),
+              clock == nullptr ? "" : clock->value_text()});
+  }
+  return title("Machines", "Presets, in `sim/config`, each number with its source.", options) +
+         shown(list, options);
+}
+
+/// Parameters of a machine; the values are its own if it was asked for by name.
+std::string parameter_table(const ParameterSet& parameters, bool with_values,
+                            const Options& options) {
+  TextTable table;
+  table.column("parameter", "", Align::left);
+  if (with_values) table.column("value", "");
+  table.column("default", "");
+  table.column("unit", "", Align::left);
+  table.column("allowed", "", Align::left);
+  table.column("meaning", "", Align::left);
+  parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
+    std::vector<std::string> cells = {path};
+    if (with_values) cells.push_back(parameter.value_text());
+    cells.insert(cells.end(), {parameter.initial_text(), parameter.unit(), parameter.limits_text(),
+                               parameter.doc()});
+    table.row(std::move(cells));
+  });
+  return shown(table, options);
+}
+
+std::string parameters_text(const MachineTable& table, const Options& options) {
+  std::string text = title("Parameters",
+                           "A path is a key of a machine file and the left side of `--set`. "
+                           "Defaults are those of the declaration; a preset may differ.",
+                           options);
+  if (!options.machines.empty()) {
+    for (const std::string& name : options.machines) {
+      const std::unique_ptr<Machine> machine = make_machine(table, name);
+      text += heading(name, options) + parameter_table(machine->parameters(), true, options);
+    }
+    return text;
+  }
+  for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
+    text += heading(fmt::format("Machines of kind {}", machine->kind()), options);
+    text += parameter_table(machine->parameters(), false, options);
+  }
+  return text;
+}
+
+std::string statistics_text(const MachineTable& table, const Options& options) {
+  std::string text = title("Statistics",
+                           "The counters of `statistics.csv`, summed over the units of a path. "
+                           "A layer makes the counter part of the cycle stack; an action is what "
+                           "the energy tables price.",
+                           options);
+  for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
+    TextTable list;
+    list.column("path", "", Align::left);
+    list.column("name", "", Align::left);
+    list.column("unit", "", Align::left);
+    list.column("layer", "", Align::left);
+    list.column("action", "", Align::left);
+    list.column("meaning", "", Align::left);
+    for (const ListedStatistic& listed : list_statistics(*machine)) {
+      const StatEntry& entry = listed.entry;
+      list.row({entry.path, entry.name, entry.unit, listed.layer, entry.action, entry.doc});
+    }
+    text += heading(fmt::format("Machines of kind {}", machine->kind()), options);
+    text += shown(list, options);
+  }
+  return text;
+}
+
+const char* density_rule(PatternKind::Density density) {
+  switch (density) {
+    case PatternKind::Density::required:
+      return "required";
+    case PatternKind::Density::implied:
+      return "implied";
+    case PatternKind::Density::none:
+      return "none";
+  }
+  return "?";
+}
+
+std::string patterns_text(const Options& options) {
+  TextTable table;
+  table.column("pattern", "", Align::left);
+  table.column("density", "", Align::left);
+  table.column("block", "", Align::left);
+  table.column("keys", "", Align::left);
+  table.column("meaning", "", Align::left);
+  for (const PatternKind& kind : pattern_kinds()) {
+    table.row({kind.name, density_rule(kind.density), kind.blocks ? "yes" : "",
+               fmt::format("{}", fmt::join(kind.keys, " ")), kind.meaning});
+  }
+  table.row({"own", "", "", "", "the pattern of each row of the workload itself"});
+  return title("Patterns", "Written NAME[BLOCK][:DENSITY][:key=value], such as `block16:0.1`.",
+               options) +
+         shown(table, options);
+}
+
+std::string formats_text(const Options& options) {
+  TextTable table;
+  table.column("file", "", Align::left);
+  table.column("read or written", "", Align::left);
+  table.column("content", "", Align::left);
+  table.row({"*.csv", "read by --trace", "a workload, one operation a row (traces/README.md)"});
+  table.row({"*.smtx", "read by --matrix and traces", "a pattern: sizes, row offsets, columns"});
+  table.row({"*.mtx", "read by --matrix and traces", "Matrix Market, coordinate or array"});
+  table.row({"*.yaml", "read by --machine", "a machine: `base:` or `machine:`, and parameters"});
+  table.row({"summary.csv", "written to --out", "a row for each operation and run, and TOTAL"});
+  table.row({"result.json", "written to --out", "everything, with what runs it again"});
+  table.row({"statistics.csv", "written to --out", "run,op_id,path,name,unit,value"});
+  table.row({"cycle_stack.csv", "written to --out",
+             "run,op_id,units,cycles,layer,kind,unit_cycles; sums exactly"});
+  table.row({"events.csv", "written with --event-log", "run,op_id,cycle,unit,kind,argument"});
+  table.row({"host.json", "written to --out", "date, host, time and memory of the run"});
+  table.row({"figures/", "written to --out", "svg, pdf and png, with script and data"});
+  return title("Formats", "Files that are read and written.", options) + shown(table, options);
+}
+
+/// All that a name could be, so that a wrong one finds its neighbour.
+class Names {
+ public:
+  void add(const std::string& name, const std::string& text) {
+    const auto [found, is_new] = texts_.emplace(name, text);
+    if (!is_new && found->second.find(text) == std::string::npos) found->second += "\n" + text;
+    if (is_new) names_.push_back(name);
+  }
+
+  const std::string& text(const std::string& name) const {
+    const auto found = texts_.find(name);
+    if (found != texts_.end()) return found->second;
+    throw RequestError(fmt::format("there is nothing called '{}' to describe; did you mean '{}'?",
+                                   name, nearest(name, names_)));
+  }
+
+ private:
+  std::map<std::string, std::string> texts_;
+  std::vector<std::string> names_;
+};
+
+void add_parameters(Names& names, const MachineTable& table, const Options& options) {
+  std::vector<std::string> presets = options.machines;
+  if (presets.empty()) presets = preset_names();
+  std::map<std::string, std::string> values;
+  for (const std::string& preset : presets) {
+    const std::unique_ptr<Machine> machine = make_machine(table, preset);
+    machine->parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+      values[path] += fmt::format("\n  {:<8} {}", machine->name(), parameter.value_text());
+    });
+  }
+  for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
+    machine->parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+      names.add(path, fmt::format("{}: {}\n  default {} {}, allowed {}{}\n", path, parameter.doc(),
+                                  parameter.initial_text(), parameter.unit(),
+                                  parameter.limits_text(), values[path]));
+    });
+  }
+}
+
+std::string name_text(const MachineTable& table, const Options& options) {
+  Names names;
+  for (const char* const subject :
+       {"machines", "parameters", "statistics", "patterns", "formats"}) {
+    names.add(subject, "");
+  }
+  for (const std::string& preset : preset_names()) {
+    const std::unique_ptr<Machine> machine = make_machine(table, preset);
+    names.add(preset, fmt::format("{}: a machine of kind {}, {}\n\n{}", preset, machine->kind(),
+                                  machine->extent(),
+                                  parameter_table(machine->parameters(), true, options)));
+  }
+  add_parameters(names, table, options);
+  for (const PatternKind& kind : pattern_kinds()) {
+    names.add(kind.name, fmt::format("{}: {}\n  density {}, source: {}\n", kind.name, kind.meaning,
+                                     density_rule(kind.density), kind.source));
+  }
+  for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
+    for (const ListedStatistic& listed : list_statistics(*machine)) {
+      const StatEntry& entry = listed.entry;
+      names.add(entry.name, fmt::format("{}.{} of a machine of kind {}, in {}: {}\n", entry.path,
+                                        entry.name, machine->kind(), entry.unit, entry.doc));
+    }
+  }
+  return names.text(options.subjects.front());
+}
+
+}  // namespace
+
+int describe_verb(const Options& options, const MachineTable& machines, const Streams& streams) {
+  const std::string& subject = options.subjects.front();
+  std::string text;
+  if (subject == "machines") {
+    text = machines_text(machines, options);
+  } else if (subject == "parameters") {
+    text = parameters_text(machines, options);
+  } else if (subject == "statistics") {
+    text = statistics_text(machines, options);
+  } else if (subject == "patterns") {
+    text = patterns_text(options);
+  } else if (subject == "formats") {
+    text = formats_text(options);
+  } else {
+    text = name_text(machines, options);
+  }
+  if (!options.markdown) text.erase(0, text.find_first_not_of('\n'));
+  streams.out << text;
+  return kDone;
+}
+
+}  // namespace lacuna

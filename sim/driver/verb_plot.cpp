@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/result_folder.hpp"
+#include "sim/driver/verbs.hpp"
+#include "sim/report/figure.hpp"
+
+namespace lacuna {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The runs of all folders, counted through.
+std::vector<RunRecord> read_all(const std::vector<std::string>& folders) {
+  std::vector<RunRecord> all;
+  for (const std::string& folder : folders) {
+    for (RunRecord& record : read_result(folder)) {
+      record.run = all.size();
+      record.total.run = record.run;
+      for (OpRecord& op : record.ops) op.row.run = record.run;
+      all.push_back(std::move(record));
+    }
+  }
+  return all;
+}
+
+/// Moves each file of `from` over its namesake in `to`: a figure is the old or the new one, whole.
+void move_files(const fs::path& from, const fs::path& to) {
+  fs::create_directories(to);
+  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+    fs::rename(entry.path(), to / entry.path().filename());
+  }
+}
+
+}  // namespace
+
+int plot_verb(const Options& options, const Streams& streams) {
+  const std::vector<RunRecord> records = read_all(options.subjects);
+  if (options.subjects.size() > 1 && !options.out) {
+    throw RequestError("--out: needed for the figures of more than one result");
+  }
+  const fs::path out =
+      options.out ? fs::path(*options.out) : fs::path(options.subjects.front()) / "figures";
+  std::error_code error;
+  if (out.empty() || (fs::exists(out, error) && !fs::is_directory(out, error))) {
+    throw RequestError(fmt::format("--out: '{}' is not a folder", out.string()));
+  }
+  fs::path whole = fs::weakly_canonical(out);
+  if (whole.filename().empty()) whole = whole.parent_path();
+  const fs::path temporary = whole.parent_path() / ("." + whole.filename().string() + ".new");
+  fs::create_directories(whole.parent_path());
+  fs::remove_all(temporary);
+  try {
+    draw_figures(figure_data(records), temporary.string());
+  } catch (const SimulationError&) {
+    fs::remove_all(temporary, error);
+    throw;
+  }
+  if (!fs::exists(temporary)) throw SimulationError("the result has nothing to draw");
+  move_files(temporary, whole);
+  fs::remove_all(temporary, error);
+  streams.err << "lacuna: figures in " << whole.string() << '\n';
+  return kDone;
+}
+
+}  // namespace lacuna
