@@ -7,10 +7,10 @@
 #include <set>
 
 #include "sim/base/error.hpp"
-#include "sim/base/random.hpp"
 #include "sim/driver/invariants.hpp"
 #include "sim/driver/measure.hpp"
-#include "sim/driver/workload.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 
@@ -100,7 +100,12 @@ OpRecord run_op(const Point& point, const LayerOp& op, const RunSettings& settin
   record.row.engine = engine_name(settings.execution.engine);
   record.row.workload = point.workload.name;
   record.row.seed = settings.seed;
-  const std::uint64_t op_seed = op.seed ? *op.seed : stream_seed(settings.seed, op.id);
+  const std::uint64_t op_seed = row_seed(op, settings.seed);
+  record.request = {{"pattern", pattern_label(op.pattern)},
+                    {"mode", word(op.mode)},
+                    {"partials", word(op.partials)},
+                    {"batch", fmt::format("{}", op.batch)},
+                    {"row_seed", fmt::format("{}", op_seed)}};
   record.result = repeated(simulate(machine, op, mask, op_seed, settings.execution), op.repeat);
   add_result(record.row, record.result);
   if (record.result.status == Status::ok) pricing.price(machine, record);
@@ -112,18 +117,14 @@ OpRecord run_op(const Point& point, const LayerOp& op, const RunSettings& settin
 const char* engine_name(Engine engine) { return engine == Engine::clocked ? "clocked" : "event"; }
 
 const Mask* MaskStore::mask(const LayerOp& op, const WorkloadTrace& workload) {
-  const PatternSpec& pattern = op.pattern;
-  if (pattern.name == "dense") return nullptr;
-  std::string key = fmt::format("{} {}x{} {} {} {}x{} {}", op.id, op.m, op.k, pattern.name,
-                                pattern.density ? pattern.density->text() : "", pattern.block_rows,
-                                pattern.block_cols, pattern.file);
-  for (const auto& [name, value] : pattern.args) key += fmt::format(" {}={}", name, value);
-  if (op.seed) key += fmt::format(" seed {}", *op.seed);
-  auto& kept = masks_[key];
-  if (kept == nullptr) {
-    kept = std::make_unique<const Mask>(mask_of(op, workload, run_seed_));
-  }
-  return kept.get();
+  if (op.pattern.name == "dense") return nullptr;
+  // a reference means what another row of its own workload has: nothing is known of it here
+  const std::string scope = op.pattern.name == "ref" ? fmt::format("{}", fmt::ptr(&workload)) : "";
+  const std::string key = fmt::format("{} {}x{}x{} {} {} {}", op.id, op.m, op.k, op.n,
+                                      pattern_label(op.pattern), row_seed(op, run_seed_), scope);
+  const auto [found, is_new] = masks_.try_emplace(key);
+  if (is_new) found->second = make_mask(op, workload, run_seed_);
+  return found->second ? &*found->second : nullptr;
 }
 
 RunRecord run_point(const Point& point, const RunSettings& settings, MaskStore& masks,

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +37,7 @@ class MaskStore {
 
  private:
   std::uint64_t run_seed_;
-  std::map<std::string, std::unique_ptr<const Mask>> masks_;
+  std::map<std::string, std::optional<Mask>> masks_;  // nodes stay where they are
 };
 
 /// How all points of an experiment are run.

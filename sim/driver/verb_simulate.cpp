@@ -30,11 +30,14 @@ using Machines = std::vector<std::unique_ptr<Machine>>;
 std::vector<Point> make_points(const Machines& machines, const WorkloadTrace& workload,
                                const Options& options) {
   const std::vector<PatternChoice> choices = pattern_choices(options);
+  std::vector<WorkloadTrace> settled;
+  settled.reserve(choices.size());
+  for (const PatternChoice& choice : choices) settled.push_back(settle(workload, choice, options));
+  check_mode(settled, options);
   std::vector<Point> points;
   for (const std::unique_ptr<Machine>& machine : machines) {
-    for (const PatternChoice& choice : choices) {
-      points.push_back(
-          {points.size(), machine.get(), choice.label, settle(workload, choice, options)});
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      points.push_back({points.size(), machine.get(), choices[i].label, settled[i]});
     }
   }
   return points;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "sim/driver/options.hpp"
 #include "workloads/trace/layer_op.hpp"
 
@@ -29,7 +27,7 @@ std::vector<PatternChoice> pattern_choices(const Options& options);
 WorkloadTrace settle(const WorkloadTrace& workload, const PatternChoice& choice,
                      const Options& options);
 
-/// The mask of a row that is not dense.
-Mask mask_of(const LayerOp& op, const WorkloadTrace& workload, std::uint64_t run_seed);
+/// RequestError if --mode is no mode, or is given where nothing is sparse.
+void check_mode(const std::vector<WorkloadTrace>& workloads, const Options& options);
 
 }  // namespace lacuna
