@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/generate/transformer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "sim/base/error.hpp"
+#include "workloads/trace/op_cost.hpp"
+#include "workloads/trace/row_mask.hpp"
+#include "workloads/trace/trace_reader.hpp"
+#include "workloads/trace/trace_writer.hpp"
+
+namespace lacuna {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+using Part = TransformerOptions::Part;
+
+TransformerOptions options(Part part, std::uint32_t tokens) {
+  TransformerOptions result;
+  result.part = part;
+  result.tokens = tokens;
+  return result;
+}
+
+// 2 * algorithmic MACs of products whose id contains one of `names` (empty: of all).
+std::uint64_t flop(const WorkloadTrace& trace, const std::vector<std::string>& names = {}) {
+  std::uint64_t macs = 0;
+  for (const LayerOp& op : trace.ops) {
+    bool named = names.empty();
+    for (const std::string& name : names) named = named || op.id.find(name) != op.id.npos;
+    if (named) macs += cost_of(op, masked_elements(op)).algorithmic_macs;
+  }
+  return 2 * macs;
+}
+
+std::vector<std::string> ids(const WorkloadTrace& trace) {
+  std::vector<std::string> result;
+  for (const LayerOp& op : trace.ops) result.push_back(op.id);
+  return result;
+}
+
+// Closed forms: BERT (V + 512 + 2) d + 2 d + L [4 (d^2 + d) + 2 d f + f + d + 4 d] + d^2 + d;
+// GPT (V + P) d + L [4 d^2 + 4 d + 2 d f + f + d + 4 d] + 2 d;
+// Llama 2 V d + L [2 d^2 + 2 d d_kv + 3 d f + 2 d] + d.
+TEST(ModelShape, HasAsManyParametersAsPublished) {
+  const std::map<std::string, std::uint64_t> expected = {
+      {"bert-tiny", 4385920},      {"bert-mini", 11170560},     {"bert-small", 28763648},
+      {"bert-medium", 41373184},   {"bert-base", 109482240},    {"bert-large", 335141888},
+      {"gpt2", 124439808},         {"gpt2-medium", 354823168},  {"gpt2-large", 774030080},
+      {"gpt2-xl", 1557611200},     {"gpt3-xl", 1315723264},     {"gpt3-13b", 12853386240},
+      {"gpt3-175b", 174604259328}, {"opt-125m", 125239296},     {"llama2-7b", 6738415616},
+      {"llama2-13b", 13015864320}, {"llama2-70b", 68976648192}, {"llama3-8b", 8030261248}};
+  for (const auto& [name, count] : expected) {
+    EXPECT_EQ(parameter_count(find_model_shape(name)), count) << name;
+  }
+  EXPECT_THAT([] { find_model_shape("bert-bas"); },
+              ThrowsMessage<RequestError>(HasSubstr("did you mean 'bert-base'?")));
+}
+
+struct Flop {
+  const char* model;
+  std::uint32_t tokens;
+  std::uint64_t weights;
+  std::uint64_t attention;
+};
+
+// One sequence, dense, all layers: 2 N sum(weights) + 4 T^2 d L. bert-base at 128 tokens:
+// 2 * 128 * 12 * 12 * 768^2 = 21,743,271,936 and 4 * 128^2 * 768 * 12 = 603,979,776.
+const std::vector<Flop>& published_flop() {
+  static const std::vector<Flop> kFlop = {{"bert-tiny", 128, 100663296, 16777216},
+                                          {"bert-mini", 128, 805306368, 67108864},
+                                          {"bert-small", 128, 3221225472, 134217728},
+                                          {"bert-medium", 128, 6442450944, 268435456},
+                                          {"bert-base", 128, 21743271936, 603979776},
+                                          {"bert-large", 128, 77309411328, 1610612736},
+                                          {"bert-large", 512, 309237645312, 25769803776},
+                                          {"gpt2", 1024, 173946175488, 38654705664},
+                                          {"gpt3-xl", 2048, 4947802324992, 824633720832},
+                                          {"gpt3-13b", 2048, 51539607552000, 3435973836800},
+                                          {"gpt3-175b", 2048, 712483534798848, 19791209299968},
+                                          {"groupbert-base", 128, 34691088384, 603979776},
+                                          {"llama2-7b", 2048, 26525718020096, 2199023255552}};
+  return kFlop;
+}
+
+TEST(Transformer, ForwardHasTheFlopOfItsClosedForm) {
+  for (const Flop& row : published_flop()) {
+    const WorkloadTrace trace =
+        make_transformer(find_model_shape(row.model), options(Part::forward, row.tokens));
+    EXPECT_EQ(flop(trace, {".scores", ".ctx"}), row.attention) << row.model;
+    EXPECT_EQ(flop(trace), row.weights + row.attention) << row.model;
+  }
+}
+
+TEST(Transformer, TrainingHasThreeTimesTheFlopAndFourTimesWithRecomputation) {
+  for (const Flop& row : published_flop()) {
+    TransformerOptions training = options(Part::training, row.tokens);
+    EXPECT_EQ(flop(make_transformer(find_model_shape(row.model), training)),
+              3 * (row.weights + row.attention))
+        << row.model;
+    training.recompute = true;
+    EXPECT_EQ(flop(make_transformer(find_model_shape(row.model), training)),
+              4 * (row.weights + row.attention))
+        << row.model;
+  }
+}
+
+TEST(Transformer, HeadsHaveThePublishedFlop) {
+  const auto head = [](const char* name, std::uint32_t tokens) {
+    TransformerOptions with_heads = options(Part::forward, tokens);
+    with_heads.heads = true;
+    with_heads.layers = 1;
+    return flop(make_transformer(find_model_shape(name), with_heads), {".head."});
+  };
+  EXPECT_EQ(head("gpt2", 1024), 79047426048U);
+  EXPECT_EQ(head("gpt3-xl", 2048), 421586272256U);
+  EXPECT_EQ(head("gpt3-175b", 2048), 2529517633536U);
+  EXPECT_EQ(head("bert-base", 128), 962411520U);
+  EXPECT_EQ(head("bert-large", 512), 4912173056U);
+}
+
+TEST(Transformer, DecodesOneTokenAgainstItsCache) {
+  TransformerOptions decode = options(Part::decode, 1);
+  decode.context = 2048;
+  decode.heads = true;
+  const WorkloadTrace trace = make_transformer(find_model_shape("llama2-7b"), decode);
+  EXPECT_EQ(flop(trace, {".scores", ".ctx"}), 1073741824U);
+  EXPECT_EQ(flop(trace, {".head."}), 262144000U);
+  EXPECT_EQ(flop(trace), 14287896576U);
+}
+
+TEST(Transformer, LayerOfBertHasSixteenRowsAtInferenceAndNineteenInTraining) {
+  TransformerOptions one = options(Part::forward, 16);
+  one.layers = 1;
+  const ModelShape& tiny = find_model_shape("bert-tiny");
+  EXPECT_THAT(ids(make_transformer(tiny, one)),
+              ElementsAre("fwd.l0.q", "fwd.l0.k", "fwd.l0.v", "fwd.l0.qkv_bias", "fwd.l0.scores",
+                          "fwd.l0.scale", "fwd.l0.softmax", "fwd.l0.ctx", "fwd.l0.o",
+                          "fwd.l0.o_add", "fwd.l0.ln1", "fwd.l0.ffn1", "fwd.l0.act", "fwd.l0.ffn2",
+                          "fwd.l0.f_add", "fwd.l0.ln2"));
+  one.part = Part::training;
+  const WorkloadTrace trace = make_transformer(tiny, one);
+  int forward = 0;
+  for (const LayerOp& op : trace.ops) forward += op.phase == Phase::fwd ? 1 : 0;
+  EXPECT_EQ(forward, 19);
+}
+
+TEST(Transformer, WeightsAloneAreSixProducts) {
+  TransformerOptions weights = options(Part::weights, 512);
+  weights.sequences = 4;
+  weights.layers = 1;
+  const WorkloadTrace trace = make_transformer(find_model_shape("bert-base"), weights);
+  EXPECT_THAT(ids(trace), ElementsAre("fwd.l0.q", "fwd.l0.k", "fwd.l0.v", "fwd.l0.o", "fwd.l0.ffn1",
+                                      "fwd.l0.ffn2"));
+  for (const LayerOp& op : trace.ops) EXPECT_EQ(op.n, 2048U);
+  // 2 * 2048 * 12 * 768^2
+  EXPECT_EQ(flop(trace), 28991029248U);
+}
+
+TEST(Transformer, CausalAttentionComputesOnlyWhatIsKept) {
+  TransformerOptions causal = options(Part::forward, 64);
+  causal.causal = true;
+  causal.layers = 1;
+  const WorkloadTrace trace = make_transformer(find_model_shape("gpt2"), causal);
+  for (const LayerOp& op : trace.ops) {
+    const bool masked =
+        op.id == "fwd.l0.scores" || op.id == "fwd.l0.softmax" || op.id == "fwd.l0.ctx";
+    const auto mask = make_mask(op, trace, 1);
+    EXPECT_EQ(mask.has_value(), masked) << op.id;
+    if (mask) {
+      EXPECT_EQ(mask->nnz(), 2080U) << op.id;  // 64 * 65 / 2
+    }
+  }
+}
+
+TEST(Transformer, BackwardOfSparseWeightsStaysSparse) {
+  TransformerOptions training = options(Part::training, 16);
+  training.layers = 1;
+  training.replicas = 2;
+  training.pattern.name = "unstructured";
+  training.pattern.density = Decimal{25, 2};
+  const WorkloadTrace trace = make_transformer(find_model_shape("bert-tiny"), training);
+  std::map<std::string, const LayerOp*> rows;
+  for (const LayerOp& op : trace.ops) rows[op.id] = &op;
+  EXPECT_EQ(rows.at("bwd.l0.ffn1_dw")->op, "sddmm");
+  EXPECT_EQ(rows.at("bwd.l0.ffn1_dx")->m, 128U);
+  const auto forward = make_mask(*rows.at("fwd.l0.ffn1"), trace, 3);
+  EXPECT_EQ(*make_mask(*rows.at("bwd.l0.ffn1_dx"), trace, 3), forward->transposed());
+  EXPECT_EQ(*make_mask(*rows.at("bwd.l0.ffn1_dw"), trace, 3), *forward);
+  EXPECT_EQ(*make_mask(*rows.at("upd.l0.ffn1"), trace, 3), *forward);
+  EXPECT_EQ(rows.at("upd.l0.ffn1_sum")->op, "allreduce");
+}
+
+TEST(Transformer, AddsTheGradientsOfAValueThatSeveralRowsRead) {
+  // With two layers, the first one's ln2 is read by q, k, v and the residual of the second: 3
+  // additions; ln1 by ffn1 and the residual: 1.
+  TransformerOptions training = options(Part::training, 16);
+  const WorkloadTrace trace = make_transformer(find_model_shape("bert-tiny"), training);
+  std::map<std::string, int> sums;
+  for (const LayerOp& op : trace.ops) {
+    const std::size_t at = op.id.find("_sum");
+    if (op.phase == Phase::bwd && at != op.id.npos) ++sums[op.id.substr(0, at)];
+  }
+  EXPECT_EQ(sums,
+            (std::map<std::string, int>{{"bwd.l0.ln1", 1}, {"bwd.l1.ln1", 1}, {"bwd.l0.ln2", 3}}));
+}
+
+TEST(Transformer, TracesReadBackAsTheyWereMade) {
+  for (const ModelShape& shape : model_shapes()) {
+    for (const Part part : {Part::forward, Part::training}) {
+      TransformerOptions some = options(part, 32);
+      some.layers = 1;
+      some.embedding = some.heads = true;
+      some.replicas = 4;
+      some.recompute = true;
+      some.causal = shape.family == ModelFamily::gpt;
+      some.pattern.name = "block";
+      some.pattern.density = Decimal{25, 2};
+      some.pattern.block_rows = some.pattern.block_cols = 16;
+      const WorkloadTrace made = make_transformer(shape, some);
+      const std::string text = format_trace(made);
+      const WorkloadTrace read = parse_trace(text, "made.csv");
+      EXPECT_EQ(format_trace(read), text) << shape.name;
+      EXPECT_EQ(ids(read), ids(made));
+      EXPECT_EQ(flop(read), flop(made));
+    }
+  }
+}
+
+TEST(Transformer, RefusesWhatTheModelHasNot) {
+  EXPECT_THAT([] { make_transformer(find_model_shape("bert-base"), options(Part::forward, 513)); },
+              ThrowsMessage<RequestError>(HasSubstr("at most 512 tokens")));
+  TransformerOptions deep = options(Part::forward, 16);
+  deep.layers = 13;
+  EXPECT_THAT([&] { make_transformer(find_model_shape("bert-base"), deep); },
+              ThrowsMessage<RequestError>(HasSubstr("found 13 layers; allowed: at most 12")));
+}
+
+}  // namespace
+}  // namespace lacuna

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/trace/trace_show.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "models/sparsity/mask_statistics.hpp"
+#include "workloads/trace/op_cost.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/row_mask.hpp"
+#include "workloads/trace/trace_reader.hpp"
+
+namespace lacuna {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+// Columns as wide as their widest cell; the first `texts` to the left, numbers to the right.
+std::string format_columns(const std::vector<Cells>& rows, std::size_t texts) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const Cells& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Cells& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i != 0) line += "  ";
+      line += i < texts ? fmt::format("{:<{}}", row[i], widths[i])
+                        : fmt::format("{:>{}}", row[i], widths[i]);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  }
+  return text;
+}
+
+std::string dimension(std::uint32_t size) { return size == 0 ? "" : fmt::format("{}", size); }
+
+std::string ratio(const std::optional<double>& value, const char* format = "{:.3f}") {
+  return value ? fmt::format(fmt::runtime(format), *value) : "";
+}
+
+Cells show_row(const LayerOp& op, const Mask* mask, const OpCost& cost) {
+  const std::uint64_t all = masked_elements(op);
+  const std::uint64_t nnz = mask == nullptr ? all : mask->nnz();
+  const double density = all == 0 ? 1 : static_cast<double>(nnz) / static_cast<double>(all);
+  return {op.id,
+          op.fn.empty() ? op.op : fmt::format("{} {}", op.op, op.fn),
+          all == 0 ? "" : pattern_label(op.pattern),
+          dimension(op.m),
+          dimension(op.k),
+          dimension(op.n),
+          fmt::format("{}", op.batch),
+          fmt::format("{}", op.repeat),
+          word(op.dtype),
+          all == 0 ? "" : fmt::format("{:.6f}", density),
+          all == 0 ? "" : fmt::format("{}", nnz),
+          fmt::format("{}", 2 * cost.useful_macs),
+          fmt::format("{}", 2 * cost.algorithmic_macs),
+          fmt::format("{}", cost.traffic)};
+}
+
+Cells show_statistics(const LayerOp& op, const MaskStatistics& s) {
+  return {op.id,
+          fmt::format("{}", s.empty_rows),
+          fmt::format("{}", s.empty_cols),
+          ratio(s.imbalance_8),
+          ratio(s.imbalance_16),
+          ratio(s.imbalance_32),
+          ratio(s.row_bands),
+          ratio(s.occupancy_4, "{:.4f}"),
+          ratio(s.occupancy_16, "{:.4f}"),
+          ratio(s.violations_2_4, "{:.4f}"),
+          ratio(s.row_cv),
+          ratio(s.col_cv),
+          ratio(s.row_head_cv),
+          ratio(s.col_head_cv),
+          ratio(s.neighbour_correlation, "{:.2f}")};
+}
+
+}  // namespace
+
+std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed) {
+  std::vector<Cells> rows = {{"id", "op", "pattern", "m", "k", "n", "batch", "repeat", "dtype",
+                              "density", "nnz", "useful FLOP", "dense FLOP", "bytes"}};
+  std::vector<Cells> masks = {{"id", "empty rows", "empty cols", "8x8", "16x16", "32x32",
+                               "row bands", "occ 4", "occ 16", "2:4 viol", "row CV", "col CV",
+                               "row head CV", "col head CV", "corr"}};
+  OpCost total;
+  for (const LayerOp& op : trace.ops) {
+    const std::optional<Mask> mask = make_mask(op, trace, run_seed);
+    const OpCost cost = cost_of(op, mask ? mask->nnz() : masked_elements(op));
+    rows.push_back(show_row(op, mask ? &*mask : nullptr, cost));
+    if (mask) masks.push_back(show_statistics(op, mask_statistics(*mask)));
+    total += cost;
+  }
+  Cells sum(rows.front().size());
+  sum[0] = "TOTAL";
+  sum[sum.size() - 3] = fmt::format("{}", 2 * total.useful_macs);
+  sum[sum.size() - 2] = fmt::format("{}", 2 * total.algorithmic_macs);
+  sum[sum.size() - 1] = fmt::format("{}", total.traffic);
+  rows.push_back(std::move(sum));
+  std::string text =
+      fmt::format("{}: {} rows, seed {}\n\n", trace.name, trace.ops.size(), run_seed);
+  text += format_columns(rows, 3);
+  if (total.scalar + total.special != 0) {
+    text += fmt::format("\n{} scalar and {} special operations\n", total.scalar, total.special);
+  }
+  if (masks.size() > 1) {
+    text +=
+        "\nMasks: fullest over mean cell of a grid and of 64 row bands; share of 4 x 4 and "
+        "16 x 16 blocks\nin use; share of groups of 4 in a row with more than 2; deviation "
+        "over mean of the counts of rows,\ncolumns and groups of 64 of them; correlation of "
+        "neighbouring rows\n\n";
+    text += format_columns(masks, 1);
+  }
+  return text;
+}
+
+std::string check_trace(const std::string& path) {
+  const WorkloadTrace trace = read_trace(path);
+  std::uint64_t sparse = 0;
+  std::uint64_t files = 0;
+  for (const LayerOp& op : trace.ops) {
+    sparse += op.pattern.name != "dense" ? 1 : 0;
+    files += op.pattern.name == "file" ? 1 : 0;
+  }
+  return fmt::format("{}: {} rows, {} with a pattern, {} of them from files: no problem found\n",
+                     path, trace.ops.size(), sparse, files);
+}
+
+}  // namespace lacuna

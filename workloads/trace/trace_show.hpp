@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// What a workload asks for, as text: a row for each operation with its shape, pattern, density
+/// really used and products; the totals; and how evenly the kept elements of each mask lie.
+std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed);
+
+/// Reads and checks a trace and says what it holds, in one line. TraceError with all problems.
+std::string check_trace(const std::string& path);
+
+}  // namespace lacuna
