@@ -15,6 +15,7 @@ namespace {
 
 std::vector<std::string> events_of(const std::vector<EnergyRow>& rows) {
   std::vector<std::string> names;
+  names.reserve(rows.size());
   for (const EnergyRow& row : rows) names.push_back(row.event);
   return names;
 }

@@ -34,7 +34,7 @@ double density_of(const FigureRun& run) {
   double dense = 0;
   for (const SummaryRow& op : run.ops) {
     if (!op.useful_flop) continue;
-    const double flop = static_cast<double>(*op.useful_flop);
+    const auto flop = static_cast<double>(*op.useful_flop);
     const double density = op.density.value_or(1);
     useful += flop;
     if (density > 0) dense += flop / density;

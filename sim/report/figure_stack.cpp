@@ -25,7 +25,7 @@ struct Bar {
 };
 
 std::string short_count(std::uint64_t count) {
-  const double value = static_cast<double>(count);
+  const auto value = static_cast<double>(count);
   if (value >= 1e9) return fmt::format("{:.3g} G", value / 1e9);
   if (value >= 1e6) return fmt::format("{:.3g} M", value / 1e6);
   if (value >= 1e4) return fmt::format("{:.3g} k", value / 1e3);
@@ -99,6 +99,7 @@ void add_stack(const std::string& name, const std::vector<std::string>& title,
   page.title = title;
   page.data_height = 0.12 * height + 0.1;
   std::vector<std::string> labels;
+  labels.reserve(bars.size());
   for (const Bar& bar : bars) labels.push_back(bar.label);
   page.left = widest(labels) + 0.12;
   page.right = 0.42;
