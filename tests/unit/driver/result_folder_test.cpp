@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/result_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/base/error.hpp"
+#include "tests/support/driver/program_bench.hpp"
+
+namespace lacuna::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::string kResult = result_text({"0.0.0", {"run"}, "w", "", {}}, {});
+
+void make_result(const std::string& path, const std::string& text) {
+  ResultFolder folder(path);
+  folder.begin();
+  folder.write("result.json", kResult);
+  folder.write("text", text);
+  folder.commit();
+}
+
+TEST(ResultFolder, AppearsOnlyWhenItIsCommitted) {
+  const ProgramBench bench;
+  ResultFolder folder(bench.path("out"));
+  EXPECT_THAT(bench.listing(), IsEmpty());
+  folder.begin();
+  folder.write("result.json", kResult);
+  EXPECT_FALSE(fs::exists(bench.path("out")));
+  folder.commit();
+  EXPECT_THAT(bench.listing(), ElementsAre("out"));
+}
+
+TEST(ResultFolder, ThatIsNotCommittedLeavesNothing) {
+  const ProgramBench bench;
+  {
+    ResultFolder folder(bench.path("out"));
+    folder.begin();
+    folder.write("result.json", kResult);
+  }
+  EXPECT_THAT(bench.listing(), IsEmpty());
+}
+
+TEST(ResultFolder, ReplacesAnOlderResultAndLeavesNothingOfIt) {
+  const ProgramBench bench;
+  make_result(bench.path("out"), "old");
+  bench.file("out/more", "of the old");
+  make_result(bench.path("out"), "new");
+  EXPECT_EQ(bench.read("out/text"), "new");
+  EXPECT_FALSE(fs::exists(bench.path("out/more")));
+  EXPECT_THAT(bench.listing(), ElementsAre("out"));
+}
+
+TEST(ResultFolder, TakesTheNameOfAnEmptyFolderWithOrWithoutASlash) {
+  const ProgramBench bench;
+  fs::create_directory(bench.path("out"));
+  make_result(bench.path("out/"), "x");
+  EXPECT_EQ(bench.read("out/text"), "x");
+}
+
+TEST(ResultFolder, MakesTheFoldersAboveIt) {
+  const ProgramBench bench;
+  make_result(bench.path("a/b/out"), "x");
+  EXPECT_EQ(bench.read("a/b/out/text"), "x");
+}
+
+TEST(ResultFolder, LeavesAFolderOfAnybodyElseAlone) {
+  const ProgramBench bench;
+  fs::create_directory(bench.path("out"));
+  bench.file("out/letter", "dear");
+  EXPECT_THROW(ResultFolder(bench.path("out")), RequestError);
+  bench.file("out/result.json", "{\"format\": \"other\"}");
+  EXPECT_THROW(ResultFolder(bench.path("out")), RequestError);
+  EXPECT_EQ(bench.read("out/letter"), "dear");
+}
+
+TEST(ResultFolder, NeverReplacesAFolderThatCameWhileItWasWritten) {
+  const ProgramBench bench;
+  ResultFolder folder(bench.path("out"));
+  folder.begin();
+  folder.write("result.json", kResult);
+  fs::create_directory(bench.path("out"));
+  bench.file("out/letter", "dear");
+  EXPECT_THROW(folder.commit(), SimulationError);
+  EXPECT_EQ(bench.read("out/letter"), "dear");
+}
+
+/// Many processes commit into one folder; whenever one looks, it is one of theirs, whole.
+TEST(ResultFolder, OfManyWritersAtOnceIsAlwaysThatOfOne) {
+  const ProgramBench bench;
+  constexpr int kWriters = 8;
+  std::vector<pid_t> children;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const std::string text(100, static_cast<char>('a' + writer));
+      int status = 0;
+      try {
+        for (int i = 0; i < 50; ++i) make_result(bench.path("out"), text);
+      } catch (const std::exception&) {
+        status = 1;
+      }
+      _exit(status);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  const std::string text = bench.read("out/text");
+  ASSERT_EQ(text.size(), 100U);
+  EXPECT_EQ(text, std::string(100, text[0]));
+  EXPECT_THAT(bench.listing(), ElementsAre("out"));
+}
+
+TEST(ResultFolder, ThatIsNoneIsRefusedWithItsPath) {
+  const ProgramBench bench;
+  for (const char* const text : {"", "{", "[]", "{\"format\": \"lacuna-result 1\"}", "\xff"}) {
+    fs::create_directories(bench.path("in"));
+    bench.file("in/result.json", text);
+    try {
+      read_result(bench.path("in"));
+      ADD_FAILURE() << "took " << text;
+    } catch (const RequestError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("in/result.json"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test
