@@ -13,9 +13,9 @@ CoreCounters& CoreCounters::add(const CoreCounters& other, std::uint64_t times) 
   first_weights += other.first_weights * times;
   commands += other.commands * times;
   reductions += other.reductions * times;
-  reduce_reads += other.reduce_reads * times;
-  reduce_writes += other.reduce_writes * times;
-  reduce_adds += other.reduce_adds * times;
+  summed += other.summed * times;
+  added += other.added * times;
+  kept += other.kept * times;
   sent += other.sent * times;
   received += other.received * times;
   buffer_blocked += other.buffer_blocked * times;

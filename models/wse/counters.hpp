@@ -31,9 +31,9 @@ struct CoreCounters {
   std::uint64_t first_weights = 0;  // of them, those that overwrite the sums
   std::uint64_t commands = 0;
   std::uint64_t reductions = 0;
-  std::uint64_t reduce_reads = 0;    // beats that read partial sums
-  std::uint64_t reduce_writes = 0;   // beats that write results
-  std::uint64_t reduce_adds = 0;     // beats that add
+  std::uint64_t summed = 0;          // reductions that read partial sums
+  std::uint64_t added = 0;           // of them, those that add them to what came in
+  std::uint64_t kept = 0;            // reductions that write results
   std::uint64_t sent = 0;            // words put on the ramp
   std::uint64_t received = 0;        // words taken out of queues
   std::uint64_t buffer_blocked = 0;  // cycles the main thread waited for a free buffer

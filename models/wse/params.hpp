@@ -43,6 +43,8 @@ struct CoreParams : ParameterSet {
                                             {"ut_first", Sched::ut_first},
                                             {"round_robin", Sched::round_robin}},
                              "Which context issues when main thread and microthread both could.");
+  Param<bool> psum_cache =
+      flag(this, "psum_cache", false, "Whether partial sums lie in the core's cache, not in SRAM.");
   Param<unsigned> fabric_words_per_issue =
       param(this, "fabric_words_per_issue", 1U, range(1U, 2U), "words",
             "Wavelets that one issue slot takes from, or puts into, the fabric.");
@@ -120,7 +122,7 @@ struct StreamingParams : ParameterSet {
 };
 
 struct IoParams : ParameterSet {
-  Param<unsigned> gbit = param(this, "gbit", 1200U, range(1U, 100000000U), "Gb/s",
+  Param<unsigned> gbit = param(this, "gbit", 1200U, range(1U, 10000000U), "Gb/s",
                                "Rate at which the whole wafer takes in wavelets.");
   Param<double> share =
       param(this, "share", 0.0, range(0.0, 1.0), "",

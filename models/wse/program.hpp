@@ -42,7 +42,9 @@ struct StreamingKernel {
   std::uint32_t ring_elements = 2;  // elements of one word on the ring
   bool psum_fp32 = false;
   bool ring_fp32 = false;
-  bool conflict = false;  // the two reads of a beat meet in a bank
+  std::uint32_t first_cycles = 1;   // of a beat of the first weight of a row, which overwrites
+  std::uint32_t beat_cycles = 1;    // of a beat of the others, which also reads sums
+  std::uint32_t reduce_cycles = 1;  // of a beat of a reduction
 
   std::vector<std::uint32_t> tokens;        // of each row of cores
   std::vector<std::uint32_t> final_column;  // by step: the column that keeps the sum

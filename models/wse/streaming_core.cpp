@@ -53,8 +53,7 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   if (core.blocked) ++core.counters.buffer_blocked;
   if (acted) return now + 1;
   Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
-  if (core.slot_free > now + 1) next = std::min(next, core.slot_free);
-  return core.slot_free == now + 1 ? now + 1 : next;
+  return core.slot_free > now ? std::min(next, core.slot_free) : next;
 }
 
 void StreamingCores::account(std::size_t index, Cycle now) {
@@ -110,7 +109,7 @@ bool StreamingCores::load_reduction(Core& core, Cycle now) {
 
 bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
   bool acted = false;
-  const bool active = core.vector_left != 0 || core.slot_free > now;
+  const bool active = vector_active(core, now);
   core.blocked = false;
   // A command that found no free buffer is still waiting to open one; handlers wait behind it.
   const bool opening = !core.holding && core.closed < kernel_.steps;
@@ -122,7 +121,7 @@ bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
       core.task.control ? command(core, now) : weight(core, index, now);
     }
   }
-  const bool may_take = params_.dispatch_overlap || core.vector_left == 0;
+  const bool may_take = params_.dispatch_overlap || !vector_active(core, now);
   if (!core.task_full && may_take && links_.can_pop(core.ports.weights, now)) {
     core.task = links_.pop(core.ports.weights, now);
     core.task_full = true;
@@ -138,7 +137,7 @@ bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
 void StreamingCores::weight(Core& core, std::size_t index, Cycle now) {
   const std::uint32_t buffer = core.closed % kernel_.lookahead;
   core.vector_left = ceil_div(kernel_.tokens[core.ports.row], kernel_.simd);
-  core.conflict = kernel_.conflict && !core.fresh;  // the first weight reads no sums
+  core.beat_cycles = core.fresh ? kernel_.first_cycles : kernel_.beat_cycles;
   ++core.counters.weights;
   if (core.fresh) ++core.counters.first_weights;
   if (!values_.empty()) values_[index].multiply_add(buffer, core.task.payload, core.fresh);
@@ -197,8 +196,9 @@ bool StreamingCores::issue(Core& core, std::size_t index, Cycle now) {
     return true;
   }
   ++core.counters.cycles[kFma];
-  if (core.conflict) core.slot_free = now + 2;
+  core.slot_free = now + core.beat_cycles;
   --core.vector_left;
+  core.vector_end = core.slot_free;
   return true;
 }
 
@@ -226,10 +226,12 @@ void StreamingCores::reduction_beat(Core& core, std::size_t index, Cycle now) {
     }
     if (core.role != RingRole::final) links_.push(core.ports.ring_out, now, word);
   }
-  if (filled) ++core.counters.reduce_reads;
-  if (filled && incoming) ++core.counters.reduce_adds;
-  if (core.role == RingRole::final) ++core.counters.reduce_writes;
-  if (core.words_left == 0) end_reduction(core, now);
+  core.slot_free = now + kernel_.reduce_cycles;
+  if (core.words_left != 0) return;
+  if (filled) ++core.counters.summed;
+  if (filled && incoming) ++core.counters.added;
+  if (core.role == RingRole::final) ++core.counters.kept;
+  end_reduction(core, now);
 }
 
 void StreamingCores::end_reduction(Core& core, Cycle now) {

@@ -64,12 +64,13 @@ class StreamingCores {
     CorePorts ports;
     Cycle accounted = 0;
     Cycle task_ready = 0;
-    Cycle slot_free = 0;  // the issue slot is taken until then
+    Cycle slot_free = 0;            // the issue slot is taken until then
+    Cycle vector_end = 0;           // and by the vector instruction until then
+    std::uint32_t beat_cycles = 1;  // of a beat of it
     Wavelet task;
     bool task_full = false;
-    bool holding = false;   // the main thread has a buffer
-    bool fresh = true;      // and nothing is in it yet
-    bool conflict = false;  // the vector instruction's beats take two cycles
+    bool holding = false;  // the main thread has a buffer
+    bool fresh = true;     // and nothing is in it yet
     bool releasing = false;
     bool blocked = false;  // a handler waits for a buffer
     Context favourite = kMain;
@@ -103,6 +104,9 @@ class StreamingCores {
   void extend_run(Core& core, Context context, Cycle now);
   CoreCycle cause(const Core& core, Cycle now) const;
   RingRole role(const Core& core, std::uint32_t step) const;
+  static bool vector_active(const Core& core, Cycle now) {
+    return core.vector_left != 0 || core.vector_end > now;
+  }
   bool idle(const Core& core) const { return core.reduced == kernel_.steps; }
 
   const CoreParams params_;

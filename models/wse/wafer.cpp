@@ -58,6 +58,13 @@ void Wafer::settle(Cycle end) {
   }
 }
 
+void sort_events(std::vector<Event>& events) {
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return std::tie(a.cycle, a.unit, a.kind, a.argument) <
+           std::tie(b.cycle, b.unit, b.kind, b.argument);
+  });
+}
+
 WaferOutcome simulate(const HardwareParams& params, const Program& program,
                       const RunOptions& options) {
   WaferOutcome outcome;
@@ -76,10 +83,7 @@ WaferOutcome simulate(const HardwareParams& params, const Program& program,
     outcome.injectors.push_back(wafer.injectors().counters(c));
   }
   outcome.events = wafer.log().sorted();
-  std::sort(outcome.events.begin(), outcome.events.end(), [](const Event& a, const Event& b) {
-    return std::tie(a.cycle, a.unit, a.kind, a.argument) <
-           std::tie(b.cycle, b.unit, b.kind, b.argument);
-  });
+  sort_events(outcome.events);
   return outcome;
 }
 

@@ -63,6 +63,9 @@ struct WaferOutcome {
   std::vector<std::vector<Half>> results;  // Y of each core; with values only
 };
 
+/// By cycle, unit, kind and argument: an order that no engine and no order of stepping changes.
+void sort_events(std::vector<Event>& events);
+
 /// Runs `program` on a wafer of its own.
 WaferOutcome simulate(const HardwareParams& params, const Program& program,
                       const RunOptions& options);

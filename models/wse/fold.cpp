@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/fold.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace lacuna::wse {
+namespace {
+
+bool vertical(unsigned port) { return port == kNorth || port == kSouth; }
+
+/// Empty if only the weights use the links between rows, from the north to the south and ramp.
+std::string check_routes(const RouterProgram& router, Color weights) {
+  for (const Route& route : router.routes) {
+    const bool goes_vertical = (route.to & (bit(kNorth) | bit(kSouth))) != 0;
+    if (route.color == weights) {
+      const PortSet to = static_cast<PortSet>(route.to & ~bit(kSouth));
+      if (route.from != kNorth || to != bit(kRamp)) return "the weights do not enter at the top";
+    } else if (vertical(route.from) || goes_vertical) {
+      return fmt::format("color {} crosses between rows", static_cast<unsigned>(route.color));
+    }
+  }
+  return "";
+}
+
+bool same_routes(const RouterProgram& a, const RouterProgram& b, Color weights) {
+  return std::equal(a.routes.begin(), a.routes.end(), b.routes.begin(), b.routes.end(),
+                    [&](const Route& x, const Route& y) {
+                      const bool same_to = x.to == y.to || x.color == weights;
+                      return x.color == y.color && x.from == y.from && same_to;
+                    });
+}
+
+/// Rows of equal work; the last row may lack the copy to the south.
+bool same_work(const Program& program, std::size_t a, std::size_t b) {
+  const StreamingKernel& kernel = program.kernel;
+  if (kernel.tokens[a] != kernel.tokens[b]) return false;
+  for (std::size_t c = 0; c < program.columns; ++c) {
+    if (program.router_of[a * program.columns + c] == program.router_of[b * program.columns + c]) {
+      continue;
+    }
+    if (!same_routes(program.router(a, c), program.router(b, c), kernel.weights)) return false;
+  }
+  return true;
+}
+
+std::string reason_not_to_fold(const Program& program, const RunOptions& options) {
+  if (options.jitter != 0) return "delays of single words differ from row to row";
+  if (!program.kernel.activations.empty()) return "each row carries values of its own";
+  for (const RouterProgram& router : program.routers) {
+    const std::string wrong = check_routes(router, program.kernel.weights);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+/// Adds the class of rows [first, last) to the plan.
+void add_class(std::size_t first, std::size_t last, FoldPlan& plan) {
+  ++plan.classes;
+  const auto begin = static_cast<std::uint32_t>(plan.kept.size());
+  const std::size_t size = last - first;
+  for (std::size_t row = first; row < last; ++row) {
+    const bool keep = size <= 3 || row == first || row == first + 1 || row + 1 == last;
+    if (keep) plan.kept.push_back(static_cast<std::uint32_t>(row));
+    const bool is_last = row + 1 == last;
+    const std::size_t offset =
+        is_last ? std::min<std::size_t>(size, 3) - 1 : std::min<std::size_t>(row - first, 1);
+    plan.representative.push_back(begin + static_cast<std::uint32_t>(offset));
+  }
+}
+
+}  // namespace
+
+FoldPlan no_fold(const Program& program, std::string reason) {
+  FoldPlan plan;
+  plan.refused = std::move(reason);
+  plan.kept.resize(program.rows);
+  std::iota(plan.kept.begin(), plan.kept.end(), 0U);
+  plan.representative = plan.kept;
+  return plan;
+}
+
+FoldPlan plan_fold(const Program& program, const RunOptions& options) {
+  std::string reason = reason_not_to_fold(program, options);
+  if (!reason.empty()) return no_fold(program, std::move(reason));
+  FoldPlan plan;
+  std::size_t first = 0;
+  for (std::size_t row = 1; row <= program.rows; ++row) {
+    if (row < program.rows && same_work(program, row - 1, row)) continue;
+    add_class(first, row, plan);
+    first = row;
+  }
+  return plan;
+}
+
+Program fold(const Program& program, const FoldPlan& plan) {
+  Program small = program;
+  small.rows = static_cast<std::uint32_t>(plan.kept.size());
+  small.kernel.tokens.clear();
+  small.router_of.clear();
+  for (const std::uint32_t row : plan.kept) {
+    small.kernel.tokens.push_back(program.kernel.tokens[row]);
+    const auto begin = program.router_of.begin() + std::ptrdiff_t{row} * program.columns;
+    small.router_of.insert(small.router_of.end(), begin, begin + program.columns);
+  }
+  return small;
+}
+
+bool proves_fold(const WaferOutcome& folded) {
+  return std::all_of(folded.routers.begin(), folded.routers.end(),
+                     [](const RouterCounters& router) { return router.closures == 0; });
+}
+
+namespace {
+
+/// The core's counters if its first word came `behind` cycles later and the run lasted until
+/// `end`: it waited longer for weights, with a buffer open, and for less or longer after its end.
+CoreCounters shifted(CoreCounters core, Cycle behind, Cycle end, bool works) {
+  if (works) {
+    core.cycles[kWaitWeights] += behind;
+    core.buffers_in_use += behind;
+    core.end += behind;
+  }
+  core.cycles[kDone] = end - core.end;
+  return core;
+}
+
+void unfold_events(const WaferOutcome& folded, const FoldPlan& plan, const Program& program,
+                   Cycle hop, WaferOutcome& full) {
+  const std::size_t width = std::size_t{2} * program.columns;
+  std::vector<std::vector<Event>> by_row(plan.kept.size() + 1);
+  for (const Event& event : folded.events) by_row[event.unit / width].push_back(event);
+  for (std::size_t row = 0; row <= program.rows; ++row) {
+    const bool injectors = row == program.rows;
+    const std::size_t from = injectors ? plan.kept.size() : plan.representative[row];
+    for (Event event : by_row[from]) {
+      event.unit += static_cast<std::uint32_t>((row - from) * width);
+      if (!injectors) event.cycle += plan.hops_behind(row) * hop;
+      full.events.push_back(event);
+    }
+  }
+  sort_events(full.events);
+}
+
+}  // namespace
+
+WaferOutcome unfold(const WaferOutcome& folded, const FoldPlan& plan, const Program& program,
+                    const RouterParams& params) {
+  if (!plan.folds()) return folded;
+  WaferOutcome full;
+  const std::size_t columns = program.columns;
+  for (std::size_t row = 0; row < program.rows; ++row) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      const Cycle end = folded.cores[plan.representative[row] * columns + c].end;
+      const bool works = program.kernel.steps != 0;
+      full.cycles = std::max(full.cycles, works ? end + plan.hops_behind(row) * params.hop : 0);
+    }
+  }
+  for (std::size_t row = 0; row < program.rows; ++row) {
+    const Cycle behind = plan.hops_behind(row) * params.hop;
+    for (std::size_t c = 0; c < columns; ++c) {
+      const std::size_t from = plan.representative[row] * columns + c;
+      full.cores.push_back(
+          shifted(folded.cores[from], behind, full.cycles, program.kernel.steps != 0));
+      full.routers.push_back(folded.routers[from]);
+    }
+  }
+  full.injectors = folded.injectors;
+  for (InjectorCounters& injector : full.injectors) injector.done += full.cycles - folded.cycles;
+  unfold_events(folded, plan, program, params.hop, full);
+  return full;
+}
+
+}  // namespace lacuna::wse

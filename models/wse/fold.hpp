@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/wse/program.hpp"
+#include "models/wse/wafer.hpp"
+
+namespace lacuna::wse {
+
+/// Which rows of a wafer stand for all of them. Neighbouring rows with equal work form a class;
+/// of a class the first, one in the middle and the last row are simulated, because a row sees
+/// what the row above saw, one hop later.
+struct FoldPlan {
+  std::string refused;                        // why every row must be simulated; empty if not
+  std::vector<std::uint32_t> kept;            // the rows simulated
+  std::vector<std::uint32_t> representative;  // of each row, as index into `kept`
+  std::uint32_t classes = 0;
+
+  bool folds() const { return kept.size() < representative.size(); }
+
+  /// Hops by which a row is behind its representative.
+  std::uint32_t hops_behind(std::size_t row) const {
+    return static_cast<std::uint32_t>(row) - representative[row];
+  }
+};
+
+/// Every row stands for itself.
+FoldPlan no_fold(const Program& program, std::string reason);
+
+/// Checks on the program what makes folding exact: one entry at the top of the columns, one
+/// multicast color, all other traffic within its row, equal work within a class.
+FoldPlan plan_fold(const Program& program, const RunOptions& options);
+
+/// The program of the kept rows.
+Program fold(const Program& program, const FoldPlan& plan);
+
+/// True if the run of the kept rows proves the fold: no copy to the south ever met a closed link.
+bool proves_fold(const WaferOutcome& folded);
+
+/// What a run of all rows would have given, core by core.
+WaferOutcome unfold(const WaferOutcome& folded, const FoldPlan& plan, const Program& program,
+                    const RouterParams& params);
+
+}  // namespace lacuna::wse

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/wafer_stats.hpp"
+
+#include <algorithm>
+
+namespace lacuna::wse {
+namespace {
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+/// Sums over the cores of one representative row.
+struct RowSum {
+  CoreCounters core;
+  RouterCounters router;
+};
+
+RowSum sum_row(const WaferOutcome& run, std::size_t row, std::size_t columns) {
+  RowSum sum;
+  for (std::size_t c = 0; c < columns; ++c) {
+    sum.core.add(run.cores[row * columns + c], 1);
+    sum.router.add(run.routers[row * columns + c], 1);
+  }
+  return sum;
+}
+
+/// Memory accesses of the cores of one row, whose counters are `core`.
+class MemoryTraffic {
+ public:
+  MemoryTraffic(const StreamingKernel& kernel, const CoreParams& params, std::uint64_t tokens)
+      : tokens_(tokens),
+        psum_(kernel.psum_fp32 ? 4 : 2),
+        cached_(params.psum_cache),
+        beats_(ceil_div(tokens, kernel.simd)),
+        per_beat_input_(ceil_div(kernel.simd * 2, 8)),
+        per_beat_psum_(ceil_div(kernel.simd * psum_, 8)) {
+    const std::uint64_t e = std::uint64_t{kernel.ring_elements} * params.fabric_words_per_issue;
+    reduce_beats_ = ceil_div(tokens, e);
+    per_reduce_psum_ = ceil_div(e * psum_, 8);
+    per_reduce_output_ = ceil_div(e * 2, 8);
+  }
+
+  void add(const CoreCounters& core, WaferStats& stats) const {
+    const std::uint64_t later = core.weights - core.first_weights;
+    const std::uint64_t reads =
+        later * beats_ * per_beat_psum_ + core.summed * reduce_beats_ * per_reduce_psum_;
+    const std::uint64_t writes = core.weights * beats_ * per_beat_psum_;
+    stats.core.reads_input += core.weights * beats_ * per_beat_input_;
+    stats.core.writes_output += core.kept * reduce_beats_ * per_reduce_output_;
+    stats.sram_read_bytes += core.weights * tokens_ * 2;
+    stats.sram_write_bytes += core.kept * tokens_ * 2;
+    if (cached_) {
+      stats.core.cache_accesses += reads + writes;
+      return;
+    }
+    stats.core.reads_partial += reads;
+    stats.core.writes_partial += writes;
+    stats.sram_read_bytes += (later + core.summed) * tokens_ * psum_;
+    stats.sram_write_bytes += core.weights * tokens_ * psum_;
+  }
+
+ private:
+  std::uint64_t tokens_;
+  std::uint64_t psum_;
+  bool cached_;
+  std::uint64_t beats_;
+  std::uint64_t per_beat_input_;
+  std::uint64_t per_beat_psum_;
+  std::uint64_t reduce_beats_ = 0;
+  std::uint64_t per_reduce_psum_ = 0;
+  std::uint64_t per_reduce_output_ = 0;
+};
+
+void add_work(const CoreCounters& core, const StreamingKernel& kernel, std::uint64_t tokens,
+              CoreStats& stats) {
+  (kernel.psum_fp32 ? stats.mac32 : stats.mac16) += core.weights * tokens;
+  (kernel.psum_fp32 || kernel.ring_fp32 ? stats.add32 : stats.add16) += core.added * tokens;
+  stats.issues += core.cycles[kFma] + core.cycles[kReduce];
+  stats.busy += core.cycles[kFma] + core.cycles[kReduce];
+  stats.injected += core.sent;
+  stats.index_decodes += core.weights;
+  stats.tasks += core.weights + core.commands;
+  stats.reductions += core.reductions;
+  stats.buffer_blocked += core.buffer_blocked;
+  stats.buffer_cycles += core.buffers_in_use;
+}
+
+void add_stack(const CoreCounters& core, CoreStats& stats) {
+  stats.fma += core.cycles[kFma];
+  stats.bank += core.cycles[kConflict];
+  stats.reduce += core.cycles[kReduce];
+  stats.dispatch += core.cycles[kDispatch];
+  stats.weights += core.cycles[kWaitWeights];
+  stats.ring_in += core.cycles[kWaitRingIn];
+  stats.ring_out += core.cycles[kWaitRingOut];
+  stats.buffer += core.cycles[kWaitBuffer];
+}
+
+void add_router(const RouterCounters& router, Color weights, RouterStats& stats) {
+  stats.north += router.sent[kNorth];
+  stats.east += router.sent[kEast];
+  stats.south += router.sent[kSouth];
+  stats.west += router.sent[kWest];
+  stats.hops += router.sent[kNorth] + router.sent[kEast] + router.sent[kSouth] + router.sent[kWest];
+  for (std::size_t color = 0; color < kColors; ++color) {
+    const bool weight = color == static_cast<std::size_t>(weights);
+    (weight ? stats.stalls_weights : stats.stalls_ring) += router.stalls[color];
+  }
+  stats.closures += router.closures;
+}
+
+/// The idle cycles of the cores of `row` that are not in its representative's counters as they
+/// stand: the skew before the first word and after the end, and the rest after the end.
+void add_ends(const WaferOutcome& run, const FoldPlan& plan, const Program& program, Cycle hop,
+              Cycle end, std::size_t row, CoreStats& stats) {
+  const Cycle before = row * hop;
+  const Cycle after = (program.rows - 1 - row) * hop;
+  const Cycle behind = plan.hops_behind(row) * hop;
+  for (std::size_t c = 0; c < program.columns; ++c) {
+    const CoreCounters& core = run.cores[plan.representative[row] * program.columns + c];
+    const Cycle done = end - (core.end + behind);
+    stats.skew += before + std::min(after, done);
+    stats.drained += done - std::min(after, done);
+  }
+}
+
+}  // namespace
+
+Cycle full_cycles(const WaferOutcome& run, const FoldPlan& plan, const Program& program,
+                  const RouterParams& params) {
+  Cycle end = 0;
+  if (program.kernel.steps == 0) return end;
+  for (std::size_t row = 0; row < program.rows; ++row) {
+    for (std::size_t c = 0; c < program.columns; ++c) {
+      const CoreCounters& core = run.cores[plan.representative[row] * program.columns + c];
+      end = std::max(end, core.end + plan.hops_behind(row) * params.hop);
+    }
+  }
+  return end;
+}
+
+void WaferStats::collect(const WaferOutcome& run, const FoldPlan& plan, const Program& program,
+                         const HardwareParams& params, std::uint64_t rows_off) {
+  const Cycle end = full_cycles(run, plan, program, params.router);
+  const StreamingKernel& kernel = program.kernel;
+  std::vector<RowSum> sums;
+  for (std::size_t i = 0; i < plan.kept.size(); ++i) {
+    sums.push_back(sum_row(run, i, program.columns));
+  }
+  for (std::size_t row = 0; row < program.rows; ++row) {
+    const std::size_t from = plan.representative[row];
+    CoreCounters counted = sums[from].core;
+    if (kernel.steps != 0) {
+      // Its words came later than its representative's, and it had a buffer open meanwhile.
+      const Cycle hop = params.router.hop;
+      const std::uint64_t behind = plan.hops_behind(row) * hop * program.columns;
+      counted.cycles[kWaitWeights] += behind;
+      counted.buffers_in_use += behind;
+      counted.cycles[kWaitWeights] -= row * hop * program.columns;
+      add_ends(run, plan, program, hop, end, row, core);
+    }
+    add_work(counted, kernel, kernel.tokens[row], core);
+    add_stack(counted, core);
+    MemoryTraffic(kernel, params.core, kernel.tokens[row]).add(counted, *this);
+    add_router(sums[from].router, kernel.weights, router);
+    core.ejected += sums[from].router.sent[kRamp];
+    core.deliveries += counted.sent;
+  }
+  core.unused += rows_off * program.columns * end;
+  core.idle += (program.rows + rows_off) * program.columns * end - core.busy.value();
+  for (const InjectorCounters& injector : run.injectors) {
+    edge.words += injector.words;
+    edge.bits += injector.words * 32;
+    edge.no_token += injector.no_token;
+    edge.closed += injector.closed;
+    edge.done += injector.done + (end - run.cycles);
+    core.deliveries += injector.words * program.rows;
+  }
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "models/wse/fold.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/program.hpp"
+#include "models/wse/wafer.hpp"
+#include "sim/base/statistics.hpp"
+
+namespace lacuna::wse {
+
+struct CoreStats : StatGroup {
+  using StatGroup::StatGroup;
+  CycleCounter fma{this, "fma", Layer::compute, "Beats of multiply-accumulates."};
+  CycleCounter reduce{this, "reduce", Layer::exchange, "Beats of reductions along the ring."};
+  CycleCounter bank{this, "bank", Layer::stall,
+                    "Further cycles of beats that conflict in a bank or exceed the memory ports."};
+  CycleCounter dispatch{this, "dispatch", Layer::stall,
+                        "A handler was being dispatched and nothing else could issue."};
+  CycleCounter ring_out{this, "ring_out", Layer::stall,
+                        "The reduction had no room in its output queue."};
+  CycleCounter buffer{this, "buffer", Layer::stall,
+                      "The main thread waited for a free partial-sum vector."};
+  CycleCounter weights{this, "weights", Layer::imbalance, "No weight or command had arrived."};
+  CycleCounter ring_in{this, "ring_in", Layer::imbalance,
+                       "All weights were done and the reduction waited for the ring."};
+  CycleCounter skew{this, "skew", Layer::idle,
+                    "Wavelets reach lower rows later, and lower rows end later."};
+  CycleCounter drained{this, "drained", Layer::idle, "The core had finished."};
+  CycleCounter unused{this, "unused", Layer::idle, "The core had no tokens."};
+
+  Counter mac16{this, "mac_actual_fp16_acc16", "MAC", "Products formed, FP16 sums.",
+                "mac_fp16_acc16"};
+  Counter mac32{this, "mac_actual_fp16_acc32", "MAC", "Products formed, FP32 sums.",
+                "mac_fp16_acc32"};
+  Counter mac_skipped{this, "mac_skipped", "MAC",
+                      "Products with a zero weight, which was never sent."};
+  Counter mac_zero{this, "mac_zero", "MAC", "Products formed with a weight that is zero."};
+  Counter mac_edge{this, "mac_edge", "MAC", "Products formed outside the matrices."};
+  Counter add16{this, "vec_add_fp16", "operations", "Additions along the ring, FP16.",
+                "vec_add_fp16"};
+  Counter add32{this, "vec_add_fp32", "operations", "Additions along the ring, FP32.",
+                "vec_add_fp32"};
+  Counter issues{this, "issues", "issues", "Cycles in which the datapath was busy.", "issue"};
+  Counter reads_input{this, "sram_reads_input", "accesses", "64-bit reads of activations.",
+                      "sram_read"};
+  Counter reads_partial{this, "sram_reads_partial", "accesses", "64-bit reads of partial sums.",
+                        "sram_read"};
+  Counter writes_partial{this, "sram_writes_partial", "accesses", "64-bit writes of partial sums.",
+                         "sram_write"};
+  Counter writes_output{this, "sram_writes_output", "accesses", "64-bit writes of results.",
+                        "sram_write"};
+  Counter cache_accesses{this, "cache_accesses", "accesses",
+                         "64-bit accesses to partial sums in the core's cache."};
+  Counter injected{this, "wavelets_injected", "wavelets", "Sent by cores to their routers.",
+                   "ramp_inject"};
+  Counter ejected{this, "wavelets_ejected", "wavelets", "Sent by routers to their cores.",
+                  "ramp_eject"};
+  Counter deliveries{this, "wavelet_deliveries", "wavelets",
+                     "Wavelets sent, each times the cores it is for."};
+  Counter index_decodes{this, "index_decodes", "wavelets", "Wavelets whose index made an address.",
+                        "index_decode"};
+  Counter tasks{this, "tasks_started", "tasks", "Handlers of weights and commands.", "task_start"};
+  Counter reductions{this, "reductions", "reductions", "Steps of the ring taken by cores."};
+  Counter buffer_blocked{this, "buffer_blocked", "cycles",
+                         "A handler waited for a free partial-sum vector, beats or not."};
+  Counter buffer_cycles{this, "buffer_cycles", "vector-cycles",
+                        "Partial-sum vectors in use, added up over cycles."};
+  Counter busy{this, "busy_cycles", "cycles", "The datapath did something."};
+  Counter idle{this, "idle_cycles", "cycles", "The datapath did nothing, whatever the reason."};
+};
+
+struct RouterStats : StatGroup {
+  using StatGroup::StatGroup;
+  Counter hops{this, "hops", "wavelets", "Wavelets times links between routers.", "hop"};
+  Counter north{this, "sent_north", "wavelets", "Wavelets passed on to the north."};
+  Counter east{this, "sent_east", "wavelets", "Wavelets passed on to the east."};
+  Counter south{this, "sent_south", "wavelets", "Wavelets passed on to the south."};
+  Counter west{this, "sent_west", "wavelets", "Wavelets passed on to the west."};
+  Counter stalls_weights{this, "stalls_weights", "cycles",
+                         "A weight or command at the head of a buffer stayed there."};
+  Counter stalls_ring{this, "stalls_ring", "cycles",
+                      "A partial sum at the head of a buffer stayed there."};
+  Counter closures{this, "closures", "cycles",
+                   "A copy to the south found its link closed; zero is what proves a fold."};
+};
+
+struct EdgeStats : StatGroup {
+  using StatGroup::StatGroup;
+  Counter words{this, "wavelets", "wavelets", "Weights and commands sent into the wafer."};
+  Counter bits{this, "io_bits", "bits", "Payload through the edge.", "io_bit"};
+  Counter no_token{this, "io_limited", "cycles", "Injector-cycles held back by the I/O rate."};
+  Counter closed{this, "back_pressure", "cycles", "Injector-cycles held back by the column."};
+  Counter done{this, "stream_ended", "cycles", "Injector-cycles after the end of the stream."};
+  Counter zero_tests{this, "zero_tests", "elements", "Weights the sender compared with zero."};
+  Counter zeros{this, "zeros_filtered", "elements", "Weights the sender left out."};
+};
+
+/// What all units of a wafer counted, and how many bytes they moved.
+struct WaferStats {
+  CoreStats core{"wafer.core"};
+  RouterStats router{"wafer.router"};
+  EdgeStats edge{"wafer.edge"};
+  std::uint64_t sram_read_bytes = 0;
+  std::uint64_t sram_write_bytes = 0;
+
+  /// Adds the counts of `run`, a run of the rows `plan` keeps, for all rows of `program` and
+  /// `rows_off` rows without tokens.
+  void collect(const WaferOutcome& run, const FoldPlan& plan, const Program& program,
+               const HardwareParams& params, std::uint64_t rows_off);
+};
+
+/// When a run of all rows ends, known from a run of the rows `plan` keeps.
+Cycle full_cycles(const WaferOutcome& run, const FoldPlan& plan, const Program& program,
+                  const RouterParams& params);
+
+}  // namespace lacuna::wse

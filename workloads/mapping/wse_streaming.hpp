@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/wse/params.hpp"
+#include "models/wse/program.hpp"
+#include "workloads/mapping/gemm_problem.hpp"
+
+namespace lacuna::wse {
+
+/// What the planner needs to know of the machine.
+struct StreamingSetup {
+  WaferParams wafer;
+  CoreParams core;
+  QueueParams queue;
+  MemoryParams mem;
+  SimdParams simd;
+  StreamingParams ws;
+  IoParams io;
+  MapParams map;
+  double clock_ghz = 0.85;
+};
+
+/// A weight-streaming product on a wafer, and how it was distributed.
+struct StreamingPlan {
+  Program program;
+  std::uint32_t rows_off = 0;       // rows of the rectangle without tokens
+  std::uint32_t most_features = 0;  // input features of a column, at most
+  std::uint32_t most_outputs = 0;   // output features of a column, at most
+  std::uint64_t bytes = 0;          // of the fullest core
+  std::uint64_t limit = 0;          // of its memory
+  std::uint32_t fullest_column = 0;
+  std::uint64_t weights = 0;  // wavelets, without commands
+  std::vector<std::uint64_t> column_weights;
+  std::vector<std::uint32_t> row_of_step;  // output feature of each step
+  double io_share = 0;
+};
+
+/// Which column owns each of `features` features on `columns` columns; `load` (their non-zeros)
+/// decides for `balanced` only: heaviest first, each to the column with the least.
+std::vector<std::uint32_t> assign_features(KPartition kind, std::uint32_t features,
+                                           std::uint32_t columns,
+                                           const std::vector<std::uint64_t>& load);
+
+/// The rows of the weights in the order in which they are streamed; `owner` is the column of each.
+std::vector<std::uint32_t> order_rows(RowOrder order, const std::vector<std::uint32_t>& owner,
+                                      std::uint32_t columns);
+
+/// Words per cycle that `io` gives to `columns` columns.
+Rate io_rate(const IoParams& io, const WaferParams& wafer, double clock_ghz);
+
+/// Lowers Y = W X to a program: columns hold features, rows hold tokens, non-zero weights are
+/// streamed down the columns. OutOfMemoryError, with the bytes, if a core cannot hold its part.
+StreamingPlan plan_streaming(const GemmProblem& problem, const StreamingSetup& setup);
+
+/// The product as the cores compute it: halves, and the order of additions of the machine. By
+/// core, row-major, as WaferOutcome::results.
+std::vector<std::vector<std::uint16_t>> streaming_reference(const Program& program);
+
+}  // namespace lacuna::wse
