@@ -52,7 +52,9 @@ ScopedSetting parse_scoped(const std::string& text) {
 }  // namespace
 
 const MachineTable& standard_machines() {
-  static const MachineTable table = {};
+  static const MachineTable table = {
+      {"wse", "a dataflow wafer of small cores, after the Cerebras WSE", make_wse_machine},
+  };
   return table;
 }
 
