@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/driver/program_bench.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Describe, MachinesListsThePresetsAndWhatTheySimulate) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("describe machines");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.out, HasSubstr("fake  ipu   a machine without hardware  4 units        2"));
+  EXPECT_THAT(ran.out, HasSubstr("slow"));
+}
+
+TEST(Describe, ParametersGivesPathDefaultUnitRangeAndMeaning) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("describe parameters");
+  EXPECT_THAT(ran.out, HasSubstr("unit.macs"));
+  EXPECT_THAT(ran.out, HasSubstr("MAC/cycle"));
+  EXPECT_THAT(ran.out, HasSubstr("[1, 64]"));
+  EXPECT_THAT(ran.out, HasSubstr("Of each unit."));
+  EXPECT_THAT(lacuna("describe parameters --machine slow").out, HasSubstr("clock"));
+  EXPECT_THAT(lacuna("describe parameters --markdown").out,
+              HasSubstr("| unit.count | 4 | units | [1, 64] | How many units. |"));
+}
+
+TEST(Describe, OneParameterGivesItsValuesInAllPresets) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("describe clock");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.out, HasSubstr("clock: The clock."));
+  EXPECT_THAT(ran.out, HasSubstr("fake     2\n"));
+  EXPECT_THAT(ran.out, HasSubstr("slow     1\n"));
+}
+
+TEST(Describe, StatisticsGivesUnitLayerActionAndMeaning) {
+  const ProgramBench lacuna;
+  EXPECT_THAT(lacuna("describe statistics --markdown").out,
+              HasSubstr("| unit | mac_actual | MAC |  | amp_mac_fp16 | A counter of the fake"));
+}
+
+TEST(Describe, PatternsAndFormatsAreListed) {
+  const ProgramBench lacuna;
+  EXPECT_THAT(lacuna("describe patterns").out, HasSubstr("unstructured"));
+  EXPECT_THAT(lacuna("describe formats").out, HasSubstr("summary.csv"));
+}
+
+TEST(Describe, AnUnknownNameHasANearestOne) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("describe unit.cuont");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("did you mean 'unit.count'?"));
+}
+
+TEST(Plot, DrawsTheFiguresOfAResultAgainAndTheSame) {
+  const ProgramBench lacuna;
+  ASSERT_EQ(lacuna("compare --machine fake --gemm 64x64x64 --pattern dense "
+                   "--pattern unstructured:0.5 --pattern unstructured:0.25 --out " +
+                   lacuna.path("out"))
+                .status,
+            0);
+  const Ran ran = lacuna("plot " + lacuna.path("out") + " --out " + lacuna.path("again"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  std::size_t compared = 0;
+  for (const auto& file : std::filesystem::directory_iterator(lacuna.path("out/figures"))) {
+    const std::string name = file.path().filename().string();
+    EXPECT_EQ(lacuna.read("out/figures/" + name), lacuna.read("again/" + name)) << name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 4U);
+}
+
+TEST(Plot, RefusesWhatIsNoResult) {
+  const ProgramBench lacuna;
+  EXPECT_EQ(lacuna("plot " + lacuna.path("none")).status, 2);
+  EXPECT_EQ(lacuna("plot /usr").status, 2);
+  EXPECT_EQ(lacuna("plot").status, 2);
+}
+
+TEST(Help, OfEveryVerbEndsInAnExampleAndNamesTheWholeCommand) {
+  const ProgramBench lacuna;
+  for (const char* const verb :
+       {"run", "compare", "trace", "trace show", "trace check", "describe", "validate", "plot"}) {
+    const Ran ran = lacuna(std::string(verb) + " --help");
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_THAT(ran.out, HasSubstr(std::string("Usage: lacuna ") + verb)) << verb;
+    EXPECT_THAT(ran.out, HasSubstr(std::string("Example:\n  lacuna ") + verb)) << verb;
+  }
+  const Ran all = lacuna("--help");
+  for (const char* const later : {"sweep", "import"}) EXPECT_THAT(all.out, Not(HasSubstr(later)));
+  EXPECT_THAT(lacuna("--version").out, HasSubstr("lacuna "));
+}
+
+}  // namespace
+}  // namespace lacuna::test

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/driver/program_bench.hpp"
+#include "tests/support/paths.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string refused(const ProgramBench& lacuna, const std::string& file) {
+  const Ran ran = lacuna("run --machine fake --out " + lacuna.path("out") + " --trace " + file);
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_FALSE(std::filesystem::exists(lacuna.path("out")));
+  return ran.err;
+}
+
+TEST(TraceRequest, EveryProblemOfAFileIsNamedWithItsPlaceAndNothingIsRun) {
+  const ProgramBench lacuna;
+  const std::string file = lacuna.file("t.csv",
+                                       "id,op,m,k,n,pattern,density,block\n"
+                                       "b,gemm,64,6.5,32,unstructured,0.25,1\n"
+                                       "d,gemm,64,64,32,unstructured,1.25,1\n"
+                                       "e,gemm,66,64,32,block,0.25,4\n"
+                                       "f,gemm,64,64,32,unstructurde,0.25,1\n");
+  const std::string message = refused(lacuna, file);
+  EXPECT_THAT(message, HasSubstr("t.csv:2:11: error E202"));
+  EXPECT_THAT(message, HasSubstr("t.csv:3:30: error E205"));
+  EXPECT_THAT(message, HasSubstr("t.csv:4:8: error E212"));
+  EXPECT_THAT(message, HasSubstr("t.csv:5:17: error E206"));
+  EXPECT_THAT(message, HasSubstr("did you mean 'unstructured'?"));
+}
+
+TEST(TraceRequest, AMissingColumnIsNamed) {
+  const ProgramBench lacuna;
+  EXPECT_THAT(refused(lacuna, lacuna.file("t.csv", "id,op,m,k\na,gemm,8,8\n")),
+              HasSubstr("error E101: column 'n'"));
+  EXPECT_THAT(refused(lacuna, lacuna.file("t.csv", "op,m,k,n\ngemm,8,8,8\n")),
+              HasSubstr("t.csv:1:1: error E101: column 'id'"));
+}
+
+TEST(TraceRequest, AFileThatCannotBeReadIsNamed) {
+  const ProgramBench lacuna;
+  EXPECT_THAT(refused(lacuna, lacuna.path("none.csv")), HasSubstr("none.csv"));
+  EXPECT_THAT(refused(lacuna, "/usr"), HasSubstr("/usr"));
+  EXPECT_THAT(refused(lacuna, "/dev/null"), HasSubstr("/dev/null"));
+  EXPECT_THAT(refused(lacuna, lacuna.file("e.csv", "")), HasSubstr("E001"));
+  EXPECT_THAT(refused(lacuna, lacuna.file("b.csv", std::string("id,op\n\0x\n", 9))),
+              HasSubstr("E002"));
+}
+
+TEST(TraceRequest, ATruncatedMatrixIsNamedWithItsPlace) {
+  const ProgramBench lacuna;
+  for (const char* const text :
+       {"", "4, 4, 4\n", "4, 4, 4\n0 1 2 3", "4, 4, 4\n0 1 2 3 4\n0 1 2", "99999999999, 4, 4\n0\n",
+        "4, 4, 18446744073709551617\n0 1 2 3 4\n0 1 2 3\n"}) {
+    const std::string file = lacuna.file("m.smtx", text);
+    const Ran ran =
+        lacuna("run --machine fake --n 8 --out " + lacuna.path("out") + " --matrix " + file);
+    EXPECT_EQ(ran.status, 2) << text;
+    EXPECT_THAT(ran.err, HasSubstr("m.smtx")) << text;
+    EXPECT_FALSE(std::filesystem::exists(lacuna.path("out")));
+  }
+}
+
+TEST(TraceRequest, AnAbsurdShapeIsRefusedBeforeMemoryIsTaken) {
+  const ProgramBench lacuna;
+  EXPECT_THAT(refused(lacuna, lacuna.file("t.csv",
+                                          "id,op,m,k,n,batch\n"
+                                          "a,gemm,2147483647,2147483647,2147483647,2147483647\n")),
+              HasSubstr("E213"));
+}
+
+TEST(TraceRequest, AMatrixNeedsItsColumnsAndOnlyAMatrixTakesThem) {
+  const ProgramBench lacuna;
+  const std::string matrix = source_path("traces/dlmc/encoder0_mag90_q.smtx");
+  EXPECT_THAT(lacuna("run --machine fake --matrix " + matrix).err, HasSubstr("needs --n"));
+  EXPECT_THAT(lacuna("run --machine fake --gemm 8x8x8 --n 8").err, HasSubstr("--matrix alone"));
+  const Ran ran = lacuna("run --machine fake --n 8 --matrix " + matrix);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  // 26,214 kept elements of 512 x 512
+  EXPECT_THAT(ran.out, HasSubstr("0.1"));
+}
+
+TEST(TraceRequest, AModeWithoutSparseWeightsIsRefused) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("run --machine fake --gemm 8x8x8 --mode static");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--mode: all weights are dense"));
+}
+
+TEST(TraceRequest, RunsARealLayerWithItsOwnPatternsAndItsDensePartners) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna(
+      "compare --machine fake --machine slow --with-dense --pattern own "
+      "--pattern block16:0.1 --trace " +
+      source_path("traces/transformer_l0_mag90.csv") + " --out " + lacuna.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const std::string summary = lacuna.read("out/summary.csv");
+  EXPECT_THAT(summary, HasSubstr(",fwd.l0.q,gemm,512,512,2048,fp16,file,0.09999"));
+  // 102 of 1,024 blocks
+  EXPECT_THAT(summary, HasSubstr(",fwd.l0.q,gemm,512,512,2048,fp16,block,0.099609375,16,static,"));
+  EXPECT_THAT(summary, Not(HasSubstr(",fp16,dense,"))) << "dense was run for comparison only";
+  EXPECT_EQ(std::count(summary.begin(), summary.end(), '\n'), 1 + 4 * 7);
+}
+
+TEST(TraceVerb, ChecksAndShows) {
+  const ProgramBench lacuna;
+  const std::string trace = source_path("traces/transformer_l0_mag90.csv");
+  const Ran check = lacuna("trace check " + trace);
+  EXPECT_EQ(check.status, 0) << check.err;
+  EXPECT_THAT(check.out, HasSubstr("6"));
+  const Ran show = lacuna("trace show " + trace);
+  EXPECT_EQ(show.status, 0) << show.err;
+  EXPECT_THAT(show.out, HasSubstr("fwd.l0.q"));
+  EXPECT_EQ(lacuna("trace check " + lacuna.path("none")).status, 2);
+  EXPECT_EQ(lacuna("trace").status, 2);
+  EXPECT_THAT(lacuna("trace shwo x").err, HasSubstr("did you mean 'show'?"));
+}
+
+}  // namespace
+}  // namespace lacuna::test
