@@ -120,10 +120,9 @@ void draw_figures(const std::vector<Figure>& figures, const std::string& folder)
     write(path / (figure.name + ".gp"), figure.script);
   }
   if (!on_path("gnuplot")) {
-    throw SimulationError(fmt::format(
+    throw SimulationError(
         "no figure was drawn, because there is no gnuplot on the PATH (Debian: apt install "
-        "gnuplot-nox); their data and scripts are in '{}'",
-        folder));
+        "gnuplot-nox); their data and scripts were written");
   }
   const std::string complaints = run_gnuplot(figures, path);
   for (const Figure& figure : figures) {
