@@ -324,7 +324,7 @@ void write_programs(const LatencyTable& latencies, const StreamList& streams,
   std::vector<std::uint32_t> received(plan.receive_first.begin(), plan.receive_first.end() - 1);
   for (const Emission& e : emissions) {
     const Stream& stream = streams.streams[e.stream];
-    plan.sends[sent[stream.source.tile]++] = {e.start, stream.words, stream.source.address,
+    plan.sends[sent[stream.source.tile]++] = {e.start, stream.words, stream.source.address, e.count,
                                               stream.wide};
     for (std::uint32_t d = e.first; d < e.first + e.count; ++d) {
       const Place& to = streams.destinations[d];

@@ -48,6 +48,7 @@ struct Send {
   std::uint32_t start;
   std::uint32_t words;
   std::uint32_t address;
+  std::uint32_t receivers;  // how many tiles listen
   bool wide;
 
   std::uint32_t cycles() const { return wide ? (words + 1) / 2 : words; }

@@ -62,12 +62,8 @@ struct Call {
   std::array<std::uint32_t, 3> arguments;
 };
 
-/// The count of `instr` in this call.
-inline std::int64_t instr_count(const Instr& instr, const Call& call) {
-  const std::int64_t more =
-      instr.argument == Instr::kNoArgument ? 0 : std::int64_t{call.arguments.at(instr.argument)};
-  return instr.op == Instr::Op::run ? instr.count : instr.count + more;
-}
+/// The count of `instr` in this call. InternalError if it is negative.
+std::uint64_t instr_count(const Instr& instr, const Call& call);
 
 /// A range of Program::calls, made one after another: the whole of a worker's program, or of a
 /// supervisor's.
@@ -227,7 +223,13 @@ struct VertexCost {
 
 /// The cost of a vertex without executing it: what planners may ask, and the event engine uses.
 /// Adds the number of issues of each bundle to `issues`, which has Program::bundles.size() places.
-VertexCost vertex_cost(const Program& program, const Vertex& vertex,
-                       std::vector<std::uint64_t>& issues);
+VertexCost vertex_cost(const Program& program, const Vertex& vertex, std::uint64_t* issues);
+inline VertexCost vertex_cost(const Program& program, const Vertex& vertex,
+                              std::vector<std::uint64_t>& issues) {
+  return vertex_cost(program, vertex, issues.data());
+}
+
+/// The number of bundles worker program `worker` issues; 0 for kNone.
+std::uint64_t worker_bundles(const Program& program, std::uint32_t worker);
 
 }  // namespace lacuna::ipu

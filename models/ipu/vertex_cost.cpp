@@ -26,12 +26,12 @@ void visit_calls(const Program& program, CallRange range, const Visit& visit) {
     for (std::size_t i = 0; i < code.size(); ++i) {
       while (i >= open.at(depth).end) --depth;
       const Instr& instr = code[i];
-      const std::int64_t value = instr_count(instr, call);
+      const std::uint64_t value = instr_count(instr, call);
       if (instr.op != Instr::Op::loop) {
-        visit(instr, call, open.at(depth).times, static_cast<std::uint64_t>(value));
+        visit(instr, call, open.at(depth).times, value);
         continue;
       }
-      const std::uint64_t times = open.at(depth).times * static_cast<std::uint64_t>(value);
+      const std::uint64_t times = open.at(depth).times * value;
       if (times == 0) {
         i += instr.what;
         continue;
@@ -53,7 +53,7 @@ struct SetCost {
 /// Sums one vertex. Worker sets are looked at once, however often they are launched.
 class VertexSum {
  public:
-  VertexSum(const Program& program, const Vertex& vertex, std::vector<std::uint64_t>& issues)
+  VertexSum(const Program& program, const Vertex& vertex, std::uint64_t* issues)
       : program_(program), vertex_(vertex), issues_(issues), sets_(vertex.sets) {}
 
   VertexCost sum() {
@@ -63,7 +63,7 @@ class VertexSum {
                     issues_[instr.what] += times * n;
                     cost_.supervisor += times * n;
                   } else {
-                    add_run(instr, call, times);
+                    add_run(instr, call, times, n);
                   }
                 });
     for (std::uint32_t set = 0; set < vertex_.sets; ++set) add_issues(set);
@@ -72,11 +72,12 @@ class VertexSum {
   }
 
  private:
-  void add_run(const Instr& instr, const Call& call, std::uint64_t times) {
+  void add_run(const Instr& instr, const Call& call, std::uint64_t times,
+               std::uint64_t clocks_ahead) {
     const SetCost& set = measure(run_set(instr, call));
     const std::uint64_t slots = program_.set_size;
     const std::uint64_t workers = slots * set.longest;
-    const std::uint64_t ahead = slots * set.shortest + static_cast<std::uint64_t>(instr.count);
+    const std::uint64_t ahead = slots * set.shortest + clocks_ahead;
     cost_.worker += times * set.bundles;
     cost_.slot += times * (workers - set.bundles);
     if (ahead > workers) cost_.supervisor += times * (ahead - workers);
@@ -89,22 +90,13 @@ class VertexSum {
     set.known = true;
     set.shortest = std::numeric_limits<std::uint64_t>::max();
     for (std::uint32_t w = 0; w < program_.set_size; ++w) {
-      const std::uint64_t bundles = count_bundles(worker_of(program_, vertex_, index, w));
+      const std::uint64_t bundles =
+          worker_bundles(program_, worker_of(program_, vertex_, index, w));
       set.longest = std::max(set.longest, bundles);
       set.shortest = std::min(set.shortest, bundles);
       set.bundles += bundles;
     }
     return set;
-  }
-
-  std::uint64_t count_bundles(std::uint32_t worker) const {
-    std::uint64_t bundles = 0;
-    if (worker == kNone) return bundles;
-    visit_calls(program_, program_.workers[worker],
-                [&](const Instr&, const Call&, std::uint64_t times, std::uint64_t n) {
-                  bundles += times * n;
-                });
-    return bundles;
   }
 
   void add_issues(std::uint32_t set) {
@@ -122,15 +114,32 @@ class VertexSum {
 
   const Program& program_;
   const Vertex& vertex_;
-  std::vector<std::uint64_t>& issues_;
+  std::uint64_t* issues_;
   std::vector<SetCost> sets_;
   VertexCost cost_;
 };
 
 }  // namespace
 
-VertexCost vertex_cost(const Program& program, const Vertex& vertex,
-                       std::vector<std::uint64_t>& issues) {
+std::uint64_t instr_count(const Instr& instr, const Call& call) {
+  const bool more = instr.argument != Instr::kNoArgument && instr.op != Instr::Op::run;
+  const std::int64_t count =
+      instr.count + (more ? std::int64_t{call.arguments.at(instr.argument)} : 0);
+  if (count < 0) throw InternalError("a codelet is called with a negative count");
+  return static_cast<std::uint64_t>(count);
+}
+
+std::uint64_t worker_bundles(const Program& program, std::uint32_t worker) {
+  std::uint64_t bundles = 0;
+  if (worker == kNone) return bundles;
+  visit_calls(program, program.workers[worker],
+              [&](const Instr&, const Call&, std::uint64_t times, std::uint64_t n) {
+                bundles += times * n;
+              });
+  return bundles;
+}
+
+VertexCost vertex_cost(const Program& program, const Vertex& vertex, std::uint64_t* issues) {
   return VertexSum(program, vertex, issues).sum();
 }
 

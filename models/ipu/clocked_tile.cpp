@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "models/ipu/barrel_scheduler.hpp"
+#include "models/ipu/tile.hpp"
+#include "sim/base/error.hpp"
+
+namespace lacuna::ipu {
+namespace {
+
+/// Executes one clock at a time: one issue slot, one word out, one word in.
+class ClockedTile final : public Tile {
+ public:
+  ClockedTile(const sc_core::sc_module_name& name, TileId id, ChipContext& chip)
+      : Tile(name, id, chip),
+        barrel_(chip.program.set_size),
+        issues_(used() ? chip.program.bundles.size() : 0, 0) {}
+
+  Cycle step(Cycle now) override {
+    if (mode_ == Mode::start) enter(now);
+    if (mode_ == Mode::barrier && now >= chip_.sync.release(superstep_)) start_exchange(now);
+    switch (mode_) {
+      case Mode::vertex:
+        vertex_cycle(now);
+        break;
+      case Mode::exchange:
+        exchange_cycle(now);
+        break;
+      case Mode::launch:
+        launch_cycle(now);
+        break;
+      case Mode::port:
+        port_cycle(now);
+        break;
+      default:
+        break;
+    }
+    return now + 1;
+  }
+
+  void add_issues(std::vector<std::uint64_t>& issues) const override {
+    for (std::size_t b = 0; b < issues_.size(); ++b) issues[b] += issues_[b];
+  }
+
+ private:
+  /// Begins superstep after superstep in cycle `at`, until one takes time or waits.
+  void enter(Cycle at) {
+    do {
+      if (!begin_superstep(at)) continue;
+      mode_ = Mode::launch;
+      left_ = chip_.params.tile.launch;
+      if (left_ > 0 || start_items(at)) return;
+    } while (end_compute(at));
+  }
+
+  void launch_cycle(Cycle now) {
+    ++account_[Spend::supervisor];
+    chip_.clock.moved(now);
+    if (--left_ == 0) begin_items(now + 1);
+  }
+
+  void begin_items(Cycle at) {
+    if (!start_items(at) && end_compute(at)) enter(at);
+  }
+
+  /// Starts the item at hand or, if it takes no time, the next; false if no item is left.
+  bool start_items(Cycle at) {
+    for (; item_ != items_end_; ++item_) {
+      if (item_->kind != WorkItem::Kind::vertex) {
+        moved_words_ = 0;
+        mode_ = Mode::port;
+        if (item_->words > 0) return true;
+        continue;
+      }
+      start_vertex(at);
+      begin_ = at;
+      mode_ = Mode::vertex;
+      supervisor_.start(chip_.program, vertex().supervisor);
+      if (advance(at)) return true;
+      end_vertex(at, at);
+    }
+    return false;
+  }
+
+  const Vertex& vertex() const { return chip_.program.vertices[item_->index]; }
+
+  /// Brings the supervisor to the next thing that takes time, from cycle `at` on.
+  bool advance(Cycle at) {
+    while (supervisor_.next()) {
+      running_ = supervisor_.is_run();
+      if (!running_) {
+        left_ = supervisor_.count();
+        return true;
+      }
+      barrel_.launch(chip_.program, vertex(), supervisor_.set(), supervisor_.ahead());
+      if (barrel_.over()) continue;
+      for (std::uint32_t w = 0; w < chip_.program.set_size; ++w) {
+        if (barrel_.live(w)) record(at, EventKind::worker_launch, w);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  void vertex_cycle(Cycle now) {
+    chip_.clock.moved(now);
+    if (running_) {
+      account_[barrel_cycle(now)] += 1;
+      if (!barrel_.over()) return;
+    } else {
+      ++account_[Spend::supervisor];
+      ++issues_[supervisor_.bundle()];
+      if (--left_ > 0) return;
+    }
+    if (advance(now + 1)) return;
+    end_vertex(begin_, now + 1);
+    ++item_;
+    begin_items(now + 1);
+  }
+
+  Spend barrel_cycle(Cycle now) {
+    const BarrelScheduler::Slot slot = barrel_.step(issues_.data());
+    if (barrel_.exited() != kNone) record(now, EventKind::worker_exit, barrel_.exited());
+    switch (slot) {
+      case BarrelScheduler::Slot::issued:
+        return Spend::worker;
+      case BarrelScheduler::Slot::empty:
+        return Spend::slot;
+      case BarrelScheduler::Slot::supervisor:
+        break;
+    }
+    return Spend::supervisor;
+  }
+
+  void port_cycle(Cycle now) {
+    if (!move_port_word(now)) {
+      ++account_[Spend::port_wait];
+      return;
+    }
+    if (moved_words_ < item_->words) return;
+    ++item_;
+    begin_items(now + 1);
+  }
+
+  void start_exchange(Cycle now) {
+    pass_barrier(now);
+    mode_ = Mode::exchange;
+    begin_ = now;
+    words_out_ = words_in_ = 0;
+    send_ = plan().sends.data() + plan().send_first[id_];
+    send_end_ = plan().sends.data() + plan().send_first[id_ + 1];
+    receive_ = plan().receives.data() + plan().receive_first[id_];
+    receive_end_ = plan().receives.data() + plan().receive_first[id_ + 1];
+    length_ = plan().length;
+  }
+
+  void exchange_cycle(Cycle now) {
+    chip_.clock.moved(now);
+    const Cycle t = now - begin_;
+    const bool over = send_ == send_end_ && receive_ == receive_end_;
+    const bool sends = send_ != send_end_ && t >= send_->start;
+    const bool receives = receive_ != receive_end_ && t >= receive_->start;
+    if (sends) send_words(now, t);
+    if (receives) receive_words(now, t);
+    const Spend waiting = over ? Spend::exchange_tail : Spend::exchange_gap;
+    account_[sends || receives ? Spend::exchange : waiting] += 1;
+    if (t + 1 == length_ && end_exchange(now + 1)) enter(now + 1);
+  }
+
+  void send_words(Cycle now, Cycle t) {
+    if (words_out_ == 0) {
+      on_time(t, send_->start);
+      record(now, EventKind::send_first, send_->words);
+    }
+    const bool two = send_->wide && words_out_ + 1 < send_->words;
+    ExchangeItem item;
+    item.words = two ? 2 : 1;
+    if (values()) {
+      item.low = memory().word(send_->address + words_out_);
+      if (two) item.high = memory().word(send_->address + words_out_ + 1);
+    }
+    chip_.fabric.put(id_, now, item);
+    moved_.sent += item.words;
+    words_out_ += item.words;
+    if (words_out_ < send_->words) return;
+    record(now, EventKind::send_last, send_->words);
+    ++send_;
+    words_out_ = 0;
+  }
+
+  void receive_words(Cycle now, Cycle t) {
+    if (words_in_ == 0) {
+      on_time(t, receive_->start);
+      ++moved_.fragments;
+      record(now, EventKind::receive_first, receive_->source);
+    }
+    const ExchangeItem& item = chip_.fabric.get(receive_->source, now - receive_->latency);
+    if (values()) {
+      memory().set_word(receive_->address + words_in_, item.low);
+      if (item.words == 2) memory().set_word(receive_->address + words_in_ + 1, item.high);
+    }
+    words_in_ += item.words;
+    moved_.received += item.words;
+    if (words_in_ < receive_->words) return;
+    record(now, EventKind::receive_last, receive_->source);
+    ++receive_;
+    words_in_ = 0;
+  }
+
+  /// An instruction that begins later than its program says had to wait for the one before it.
+  void on_time(Cycle t, Cycle start) const {
+    if (t == start) return;
+    throw InternalError(
+        fmt::format("tile {} has two words in cycle {} of an exchange", id_, start));
+  }
+
+  BarrelScheduler barrel_;
+  std::vector<std::uint64_t> issues_;  // by bundle
+  CodeCursor supervisor_;
+  bool running_ = false;    // workers are running
+  std::uint64_t left_ = 0;  // clocks of the launch, or of the supervisor's instruction
+  Cycle begin_ = 0;         // of the vertex or the exchange
+  Cycle length_ = 0;        // of the exchange
+  const Send* send_ = nullptr;
+  const Send* send_end_ = nullptr;
+  const Receive* receive_ = nullptr;
+  const Receive* receive_end_ = nullptr;
+  std::uint32_t words_out_ = 0;  // of the present send
+  std::uint32_t words_in_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Tile> make_clocked_tile(const char* name, TileId id, ChipContext& chip) {
+  return std::make_unique<ClockedTile>(name, id, chip);
+}
+
+}  // namespace lacuna::ipu

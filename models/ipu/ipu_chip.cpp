@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/ipu/ipu_chip.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna::ipu {
+namespace {
+
+/// A bundle cannot do more than the tile's ports and its matrix unit.
+void check_bundle(const ChipParams& params, const Bundle& bundle) {
+  const auto count = [&](Tally tally) {
+    return bundle.tallies.at(static_cast<std::size_t>(tally));
+  };
+  const std::uint64_t reads = count(Tally::read_weight) + count(Tally::read_input) +
+                              count(Tally::read_output) + count(Tally::read_partial) +
+                              count(Tally::read_metadata);
+  const std::uint64_t writes = count(Tally::write_weight) + count(Tally::write_input) +
+                               count(Tally::write_output) + count(Tally::write_partial) +
+                               count(Tally::write_metadata);
+  if (8 * reads > params.tile.memory.load_bytes || 8 * writes > params.tile.memory.store_bytes) {
+    throw InternalError(fmt::format("bundle '{}' makes {} reads and {} writes of 8 bytes",
+                                    bundle.name, reads, writes));
+  }
+  const AmpParams& amp = params.tile.amp;
+  if (count(Tally::amp_mac_fp16) > amp.fp16_macs || count(Tally::amp_mac_fp32) > amp.fp32_macs ||
+      count(Tally::amp_mac_fp8) > amp.fp8_macs) {
+    throw InternalError(fmt::format("bundle '{}' makes more products than the AMP", bundle.name));
+  }
+}
+
+void check_program(const ChipParams& params, const Program& program) {
+  if (program.set_size != params.tile.workers) {
+    throw InternalError(fmt::format("a program for {} workers on a tile with {}", program.set_size,
+                                    params.tile.workers.value()));
+  }
+  for (const Bundle& bundle : program.bundles) check_bundle(params, bundle);
+  for (const ExchangePhase& phase : program.exchanges) {
+    check_plan(phase.plan, params.ipu.tiles);
+    if (phase.plan.length == 0) throw InternalError("an exchange that moves nothing");
+  }
+  for (const ComputeSet& set : program.computes) {
+    if (set.first.size() != params.ipu.tiles + 1U) {
+      throw InternalError("a compute set for another number of tiles");
+    }
+  }
+}
+
+/// The longest way any word of the program takes.
+std::size_t longest_latency(const Program& program) {
+  std::size_t longest = 0;
+  for (const ExchangePhase& phase : program.exchanges) {
+    for (const Receive& receive : phase.plan.receives) {
+      longest = std::max<std::size_t>(longest, receive.latency);
+    }
+  }
+  return longest;
+}
+
+}  // namespace
+
+IpuChip::IpuChip(const sc_core::sc_module_name& name, ClockDomain& clock, const ChipParams& params,
+                 const Program& program, Engine engine, bool event_log)
+    : sc_module(name),
+      params_((check_program(params, program), params)),
+      program_(program),
+      clock_(clock),
+      sync_(clock, params.sync.cycles, program.supersteps.size()),
+      fabric_(engine == Engine::clocked ? params.ipu.tiles : 0U, longest_latency(program)),
+      costs_(program),
+      context_{params_, program, clock, sync_, fabric_, log_, memories_, costs_, {}, 0, 0, 0, 0, 0},
+      issues_(program.bundles.size(), 0) {
+  if (event_log) log_.enable();
+  context_.times.resize(program.supersteps.size());
+  load_images();
+  tiles_.reserve(params.ipu.tiles);
+  for (TileId id = 0; id < params.ipu.tiles; ++id) {
+    tiles_.push_back(make_tile(engine, fmt::format("tile_{}", id).c_str(), id, context_));
+    if (!tiles_.back()->used()) continue;
+    sync_.add(*tiles_.back());
+    clock_.add(*tiles_.back());
+    ++context_.unfinished;
+  }
+}
+
+IpuChip::~IpuChip() = default;
+
+void IpuChip::load_images() {
+  if (!program_.values) return;
+  memories_.assign(params_.ipu.tiles, TileMemory(program_.memory_words));
+  for (const Image& image : program_.images) {
+    for (std::uint32_t w = 0; w < image.words.size(); ++w) {
+      memories_.at(image.place.tile).set_word(image.place.address + w, image.words[w]);
+    }
+  }
+}
+
+Cycle IpuChip::run() {
+  check_ports();
+  const Cycle end = context_.unfinished == 0 ? 0 : clock_.run_until_done();
+  account_all(end);
+  count_items();
+  count_exchange();
+  work_.mac_algorithmic += program_.mac_algorithmic;
+  for (std::size_t b = 0; b < issues_.size(); ++b) work_.add(program_.bundles[b], issues_[b]);
+  work_.derive();
+  if (log_.enabled()) record_supersteps();
+  return end;
+}
+
+void IpuChip::account_all(Cycle end) {
+  for (const auto& tile : tiles_) {
+    tile->settle(end);
+    tile->add_issues(issues_);
+    const CycleAccount& account = tile->account();
+    if (account.total() != end) {
+      throw AccountingError(
+          fmt::format("tile {} has booked {} of {} cycles", tile->id(), account.total(), end));
+    }
+    cycles_.add(account);
+  }
+  costs_.add_issues(issues_);
+  const std::uint64_t busy = cycles_.worker.value() + cycles_.supervisor.value();
+  work_.issues += busy;
+  work_.busy_cycles += busy;
+  work_.idle_cycles += end * tiles_.size() - busy;
+}
+
+void IpuChip::count_items() {
+  for (const Superstep& superstep : program_.supersteps) {
+    if (superstep.compute == kNone) continue;
+    for (const WorkItem& item : program_.computes[superstep.compute].items) {
+      work_.mac_edge += item.mac_edge;
+      work_.mac_zero += item.mac_zero;
+    }
+  }
+  work_.port_sent += context_.port_sent;
+  work_.port_received += context_.port_received;
+}
+
+void IpuChip::count_exchange() {
+  for (const Superstep& superstep : program_.supersteps) {
+    if (superstep.exchange != kNone) work_.syncs += tiles_.size();
+  }
+  for (const auto& tile : tiles_) {
+    work_.exch_sent += tile->moved().sent;
+    work_.exch_received += tile->moved().received;
+    work_.exch_fragments += tile->moved().fragments;
+  }
+}
+
+/// Every tile whose port the program uses has a module bound to it.
+void IpuChip::check_ports() const {
+  for (const ComputeSet& set : program_.computes) {
+    for (TileId id = 0; id < tiles_.size(); ++id) {
+      for (std::uint32_t i = set.first[id]; i < set.first[id + 1]; ++i) {
+        const WorkItem& item = set.items[i];
+        if (item.words == 0) continue;
+        const bool sends = item.kind == WorkItem::Kind::port_send && tiles_[id]->out.size() == 0;
+        const bool takes = item.kind == WorkItem::Kind::port_receive && tiles_[id]->in.size() == 0;
+        if (!sends && !takes) continue;
+        throw RequestError(
+            fmt::format("the program uses port '{}' of tile {}, but nothing is bound to it",
+                        sends ? "out" : "in", id));
+      }
+    }
+  }
+}
+
+void IpuChip::record_supersteps() {
+  const std::size_t unit = tiles_.size();
+  const auto record = [&](Cycle cycle, EventKind kind, std::size_t superstep) {
+    log_.record(cycle, unit, static_cast<std::uint16_t>(kind), superstep);
+  };
+  for (std::size_t s = 0; s < context_.times.size(); ++s) {
+    const SuperstepTimes& times = context_.times[s];
+    record(times.begin, EventKind::superstep_start, s);
+    if (times.released == kNever) continue;
+    record(times.released, EventKind::sync_release, s);
+    record(times.end, EventKind::exchange_end, s);
+  }
+}
+
+}  // namespace lacuna::ipu

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/ipu/tile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna::ipu {
+
+const std::vector<std::string>& event_kind_names() {
+  static const std::vector<std::string> names{
+      "vertex_start", "worker_launch", "worker_exit",     "vertex_end",  "send_first",
+      "send_last",    "receive_first", "receive_last",    "port_send",   "port_receive",
+      "sync_arrive",  "sync_release",  "superstep_start", "exchange_end"};
+  return names;
+}
+
+VertexCosts::VertexCosts(const Program& program)
+    : program_(program),
+      costs_(program.vertices.size()),
+      known_(program.vertices.size(), 0),
+      executions_(program.vertices.size(), 0),
+      issues_(program.vertices.size() * program.bundles.size(), 0) {}
+
+const VertexCost& VertexCosts::cost(std::uint32_t vertex) {
+  if (known_[vertex] == 0) {
+    known_[vertex] = 1;
+    costs_[vertex] = vertex_cost(program_, program_.vertices[vertex],
+                                 issues_.data() + vertex * program_.bundles.size());
+  }
+  return costs_[vertex];
+}
+
+void VertexCosts::add_issues(std::vector<std::uint64_t>& issues) const {
+  const std::size_t bundles = program_.bundles.size();
+  for (std::size_t v = 0; v < executions_.size(); ++v) {
+    if (executions_[v] == 0) continue;
+    for (std::size_t b = 0; b < bundles; ++b) {
+      issues[b] += executions_[v] * issues_[v * bundles + b];
+    }
+  }
+}
+
+bool uses_tile(const Program& program, TileId tile) {
+  const auto computes = [&](const ComputeSet& set) {
+    return set.first[tile] != set.first[tile + 1];
+  };
+  const auto exchanges = [&](const ExchangePhase& phase) {
+    return phase.plan.send_first[tile] != phase.plan.send_first[tile + 1] ||
+           phase.plan.receive_first[tile] != phase.plan.receive_first[tile + 1];
+  };
+  return std::any_of(program.computes.begin(), program.computes.end(), computes) ||
+         std::any_of(program.exchanges.begin(), program.exchanges.end(), exchanges);
+}
+
+Tile::Tile(const sc_core::sc_module_name& name, TileId id, ChipContext& chip)
+    : sc_module(name), chip_(chip), id_(id), used_(uses_tile(chip.program, id)) {
+  if (!used_) mode_ = Mode::done;
+}
+
+void Tile::settle(Cycle end) { account_[used_ ? Spend::barrier : Spend::idle] += end - arrived_; }
+
+std::string Tile::blocked() const {
+  if (mode_ == Mode::port) {
+    const char* const doing = item_->kind == WorkItem::Kind::port_send ? "push" : "pop";
+    return fmt::format("waits to {} word {} of {} at its port", doing, moved_words_ + 1,
+                       item_->words);
+  }
+  if (mode_ == Mode::barrier)
+    return fmt::format("waits at the barrier of superstep {}", superstep_);
+  return {};
+}
+
+bool Tile::begin_superstep(Cycle at) {
+  SuperstepTimes& times = chip_.times[superstep_];
+  times.begin = std::min(times.begin, at);
+  if (superstep().compute == kNone) return false;
+  const ComputeSet& set = chip_.program.computes[superstep().compute];
+  item_ = set.items.data() + set.first[id_];
+  items_end_ = set.items.data() + set.first[id_ + 1];
+  moved_words_ = 0;
+  return item_ != items_end_;
+}
+
+bool Tile::end_compute(Cycle at) {
+  SuperstepTimes& times = chip_.times[superstep_];
+  times.computed = std::max(times.computed, at);
+  times.end = std::max(times.end, at);
+  if (superstep().exchange == kNone) return go_on(at);
+  record(at, EventKind::sync_arrive, superstep_);
+  mode_ = Mode::barrier;
+  arrived_ = at;
+  chip_.sync.arrive(superstep_, at);
+  return false;
+}
+
+void Tile::pass_barrier(Cycle now) {
+  const Cycle last = chip_.sync.last_arrival(superstep_);
+  account_[Spend::barrier] += last - arrived_;
+  account_[Spend::sync] += now - last;
+  chip_.times[superstep_].released = now;
+}
+
+bool Tile::end_exchange(Cycle at) {
+  SuperstepTimes& times = chip_.times[superstep_];
+  times.end = std::max(times.end, at);
+  return go_on(at);
+}
+
+bool Tile::go_on(Cycle at) {
+  if (++superstep_ < chip_.program.supersteps.size()) return true;
+  mode_ = Mode::done;
+  arrived_ = at;
+  chip_.end = std::max(chip_.end, at);
+  if (--chip_.unfinished == 0) chip_.clock.stop(std::max<Cycle>(chip_.end, 1) - 1);
+  return false;
+}
+
+void Tile::end_vertex(Cycle begin, Cycle at) {
+  record(std::max(begin + 1, at) - 1, EventKind::vertex_end, item_->index);
+  if (values() && item_->function != kNone) chip_.program.functions[item_->function](memory());
+}
+
+bool Tile::move_port_word(Cycle now) {
+  const bool send = item_->kind == WorkItem::Kind::port_send;
+  if (send ? !out->can_push(now) : !in->can_pop(now)) return false;
+  const std::uint32_t address = item_->address + moved_words_;
+  if (send) {
+    out->push(now, values() ? memory().word(address) : moved_words_);
+    ++chip_.port_sent;
+  } else {
+    const std::uint32_t word = in->pop(now);
+    if (values()) memory().set_word(address, word);
+    ++chip_.port_received;
+  }
+  record(now, send ? EventKind::port_send : EventKind::port_receive, moved_words_);
+  ++moved_words_;
+  ++account_[Spend::port];
+  return true;
+}
+
+std::unique_ptr<Tile> make_tile(Engine engine, const char* name, TileId id, ChipContext& chip) {
+  return engine == Engine::clocked ? make_clocked_tile(name, id, chip)
+                                   : make_event_tile(name, id, chip);
+}
+
+}  // namespace lacuna::ipu
