@@ -184,6 +184,8 @@ void add_validate(CLI::App& app, Options& o) {
   validate.add_option("--seed", o.seed, "seed of the masks; default 1")->type_name("N");
   validate.add_option("--jobs", o.jobs, "simulations at a time; default all processors")
       ->type_name("N");
+  validate.add_option("--out", o.out, "write errors, families and figures into a folder")
+      ->type_name("DIR");
   validate.add_flag("--quiet", o.quiet, "print no progress");
 }
 

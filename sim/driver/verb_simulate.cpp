@@ -133,6 +133,7 @@ int validate_verb(const Options& options, const MachineTable& table, const Strea
   validate.out = options.out;
   validate.fail_above = options.fail_above;
   validate.quiet = options.quiet;
+  validate.command = reproducing_arguments(options);
   validate.run.seed = settings.seed;
   validate.run.settings = options.settings;
   validate.run.execution = settings.execution;

@@ -10,16 +10,21 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/command_line.hpp"
 #include "sim/driver/locations.hpp"
+#include "sim/driver/result_folder.hpp"
+#include "sim/driver/sha256.hpp"
 #include "sim/driver/validate_points.hpp"
+#include "sim/driver/verbs.hpp"
+#include "sim/report/figure.hpp"
+#include "sim/report/validation_figure.hpp"
 #include "sim/report/validation_report.hpp"
 
 namespace lacuna {
 
 namespace {
 
-constexpr int kPointFailed = 1;
-constexpr int kAboveLimit = 3;
+constexpr std::size_t kLongestFile = 64U << 20U;
 
 /// All points asked for, in the order of the files. An id may stand in one file only.
 std::vector<ValidationPoint> read_points(const std::vector<std::string>& names) {
@@ -84,6 +89,46 @@ void print_section(std::ostream& out, const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+/// All that is said of the outcomes, once they are known.
+struct Report {
+  std::vector<ValidationOutcome> outcomes;
+  std::vector<ValidationSummary> families;
+  std::vector<ValidationSummary> parts;  // by the columns asked for
+};
+
+/// Files and figures of the result. Without gnuplot the numbers are written all the same, and
+/// SimulationError says what is missing.
+void write_report(ResultFolder& folder, const ValidateOptions& options, const Report& report) {
+  ResultHeader header;
+  header.version = version();
+  header.command = options.command;
+  header.workload = "validation points";
+  std::vector<std::filesystem::path> files(options.points.begin(), options.points.end());
+  if (files.empty()) files = shipped_validation_points();
+  for (const std::filesystem::path& file : files) {
+    // the shipped ones are named without their folder, which differs between installations
+    const std::string name = options.points.empty() ? file.filename().string() : file.string();
+    header.files.emplace_back(name, sha256(read_text(file, kLongestFile)));
+  }
+  folder.begin();
+  folder.write("errors.csv", errors_csv(report.outcomes));
+  folder.write("families.csv", families_csv(report.families));
+  if (!options.by.empty()) folder.write("by.csv", families_csv(report.parts));
+  folder.write("result.json", result_text(header, {}));
+  std::string missing;
+  try {
+    draw_figures(validation_figures(report.outcomes), (folder.temporary() / "figures").string());
+  } catch (const SimulationError& error) {
+    missing = error.what();
+  }
+  folder.commit();
+  if (!missing.empty()) throw SimulationError(missing);
+}
+
+}  // namespace
+
 int run_validate(const ValidateOptions& options, const MachineTable& table, std::ostream& out,
                  std::ostream& progress) {
   const double limit = options.fail_above ? percent_of(*options.fail_above) : 0;
@@ -99,20 +144,22 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
     if (options.quiet || done * 10 / all == (done - 1) * 10 / all) return;
     progress << fmt::format("lacuna: {} of {} simulations\n", done, all) << std::flush;
   };
-  const std::vector<ValidationOutcome> outcomes =
-      plan.outcomes(simulate_runs(table, plan.runs(), options.run, say));
-  const std::vector<ValidationSummary> families = summarise(outcomes);
-  if (!families.empty()) print_section(out, validation_table(families));
-  if (!options.by.empty()) {
-    print_section(out, validation_table(summarise_by(outcomes, options.by)));
-  }
-  print_section(out, unsupported_table(outcomes));
-  const std::string failed = failures(outcomes);
+  std::optional<ResultFolder> folder;
+  if (options.out) folder.emplace(*options.out);
+  Report report;
+  report.outcomes = plan.outcomes(simulate_runs(table, plan.runs(), options.run, say));
+  report.families = summarise(report.outcomes);
+  report.parts = summarise_by(report.outcomes, options.by);
+  if (!report.families.empty()) print_section(out, validation_table(report.families));
+  if (!options.by.empty()) print_section(out, validation_table(report.parts));
+  print_section(out, unsupported_table(report.outcomes));
+  const std::string failed = failures(report.outcomes);
   print_section(out, failed);
-  const std::string above = options.fail_above ? above_limit(families, limit) : "";
+  if (folder) write_report(*folder, options, report);
+  const std::string above = options.fail_above ? above_limit(report.families, limit) : "";
   print_section(out, above);
-  if (!failed.empty()) return kPointFailed;
-  return above.empty() ? 0 : kAboveLimit;
+  if (!failed.empty()) return kNotCompleted;
+  return above.empty() ? kDone : kCheckFailed;
 }
 
 }  // namespace lacuna

@@ -20,10 +20,12 @@ struct ValidateOptions {
   std::optional<std::string> out;
   std::optional<std::string> fail_above;  // percent
   bool quiet = false;
+  std::vector<std::string> command;  // the arguments that make this result again
   ValidationRunSettings run;
 };
 
-/// Simulates published points and prints the error of each family. The exit status: 0; 1 if a
+/// Simulates published points, prints the error of each family, and with `out` writes the folder:
+/// errors.csv, families.csv, by.csv, result.json and figures. The exit status: 0; 1 if a
 /// point failed; 3 if the median error of a family is above `fail_above` percent. RequestError for
 /// a wrong request.
 int run_validate(const ValidateOptions& options, const MachineTable& table, std::ostream& out,

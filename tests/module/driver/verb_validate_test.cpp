@@ -164,6 +164,33 @@ TEST_F(Validate, AppliesSettingsToTheMachinesOfThePoints) {
               ThrowsMessage<ParameterError>(HasSubstr("did you mean 'macs'?")));
 }
 
+TEST_F(Validate, WritesAFolderThatIsAResultAndReplacesItsOldOne) {
+  options_.out = (folder_ / "result").string();
+  options_.by = {"n"};
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_EQ(validate("P1,Bow,gemm,8,8,8,1,,FP16,dense,cycles,128,cycles,s,H\n"), 0);
+  }
+  std::ifstream errors(folder_ / "result" / "errors.csv");
+  std::string header;
+  std::string row;
+  std::getline(errors, header);
+  std::getline(errors, row);
+  EXPECT_EQ(header.rfind("id,system,workload,metric,published,simulated,relative_error,status", 0),
+            0U);
+  EXPECT_EQ(row.rfind("P1,Bow,gemm,cycles,128,256,1,ok", 0), 0U);
+  for (const char* const name :
+       {"families.csv", "by.csv", "result.json", "figures/validation_cycles.svg",
+        "figures/validation_cycles.csv"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "result" / name)) << name;
+  }
+}
+
+TEST_F(Validate, LeavesAFolderAloneThatIsNotAResult) {
+  options_.out = folder_.string();  // holds the preset of this test
+  EXPECT_THAT([&] { validate("P1,Bow,gemm,8,8,8,1,,FP16,dense,cycles,128,cycles,s,H\n"); },
+              ThrowsMessage<RequestError>(HasSubstr("is not a result of Lacuna")));
+}
+
 TEST_F(Validate, RefusesWrongRequests) {
   const std::string row = "P1,Bow,gemm,8,8,8,1,,FP16,dense,cycles,128,cycles,s,H\n";
   options_.fail_above = "much";
