@@ -2,7 +2,7 @@
 #include "workloads/mapping/ipu_conv_codelets.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
 #include "workloads/mapping/ceil_div.hpp"
 
@@ -22,37 +22,41 @@ Tally amp_tally(const Types& types) {
 }  // namespace
 
 // An element of the field is one group of input channels and meets `units` output channels: its
-// products are spread evenly over the bundles, its 64-bit accesses as well.
+// products and its accesses to partials are spread evenly over the bundles, of which four read it.
 ConvCodelets::ConvCodelets(ProgramBuilder& builder, const Target& target, const Types& types)
     : builder_(builder), target_(target), types_(types) {
   const unsigned bundles = amp_bundles(types_);
   const unsigned units = conv_units(target_, types_);
   const unsigned macs = conv_in_group(types_) * units / bundles;
-  const unsigned partials = units * types_.partial_bytes() / 8 / bundles;
-  const auto amp = [&](const char* name, unsigned inputs, bool first) {
-    return builder_.bundle(Bundle(name)
+  const unsigned partials = units * types_.partial_bytes() / 8;
+  const auto amp = [&](unsigned inputs, unsigned reads, unsigned writes) {
+    return builder_.bundle(Bundle("conv amp")
                                .add(amp_tally(types_), macs)
                                .add(Tally::read_input, inputs)
-                               .add(Tally::read_partial, first ? 0 : partials)
-                               .add(Tally::write_partial, partials));
+                               .add(Tally::read_partial, reads)
+                               .add(Tally::write_partial, writes));
   };
   overhead_ = builder_.bundle(Bundle("conv overhead"));
   weights_ = builder_.bundle(
       Bundle("conv weights").add(Tally::read_weight, target_.wide_weight_load ? 2 : 1));
-  amp_ = amp("conv amp", 1, false);
-  amp_first_ = amp("conv amp first", 1, true);
-  amp_more_ = amp("conv amp more", 0, false);
-  amp_more_first_ = amp("conv amp more first", 0, true);
+  std::map<std::pair<unsigned, unsigned>, unsigned> kinds;
+  for (unsigned i = 0; i < bundles; ++i) {
+    const unsigned accesses = partials * (i + 1) / bundles - partials * i / bundles;
+    ++kinds[{i < 4 ? 1 : 0, accesses}];
+  }
+  for (const auto& [kind, count_of] : kinds) {
+    const auto [inputs, accesses] = kind;
+    amp_.push_back({amp(inputs, 0, accesses), amp(inputs, accesses, accesses), count_of});
+  }
 }
 
 std::uint32_t ConvCodelets::worker(std::uint64_t elements, bool first) {
   const std::uint64_t all = conv_worker_bundles(target_, types_, elements, first);
-  const std::uint64_t amp = elements * amp_bundles(types_);
-  const std::uint64_t inputs = elements * 4;  // 32 bytes of a group
-  const std::uint32_t codelet = builder_.codelet(
-      {issue(overhead_, count(all - amp)), issue(first ? amp_first_ : amp_, count(inputs)),
-       issue(first ? amp_more_first_ : amp_more_, count(amp - inputs))});
-  return builder_.worker({{codelet, {}}});
+  Codelet codelet{issue(overhead_, count(all - elements * amp_bundles(types_)))};
+  for (const AmpKind& kind : amp_) {
+    codelet.push_back(issue(first ? kind.first : kind.other, count(elements * kind.per_element)));
+  }
+  return builder_.worker({{builder_.codelet(std::move(codelet)), {}}});
 }
 
 // Arguments: input groups, output groups. Worker sets: 0 and 1 keep state for the passes, 2 is a

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <tuple>
+#include <vector>
 
 #include "models/ipu/program.hpp"
 #include "workloads/mapping/ipu_conv_cost.hpp"
@@ -18,6 +19,13 @@ class ConvCodelets {
   std::uint32_t vertex(const ConvVertexShape& shape);
 
  private:
+  /// One kind of AMP bundle, in the first pass and in others, and its number for an element.
+  struct AmpKind {
+    std::uint32_t first;
+    std::uint32_t other;
+    unsigned per_element;
+  };
+
   std::uint32_t worker(std::uint64_t elements, bool first);
   std::uint32_t supervisor(const ConvSupervisor& parts);
 
@@ -26,10 +34,7 @@ class ConvCodelets {
   const Types types_;
   std::uint32_t overhead_ = 0;
   std::uint32_t weights_ = 0;  // 64 or 128 bits from memory to the AMP unit
-  std::uint32_t amp_ = 0;      // bundles that read input; FP32 has as many that do not
-  std::uint32_t amp_first_ = 0;
-  std::uint32_t amp_more_ = 0;
-  std::uint32_t amp_more_first_ = 0;
+  std::vector<AmpKind> amp_;
   std::map<Cycle, std::uint32_t> supervisors_;  // codelets by the clocks of the entry
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint32_t> vertices_;
 };

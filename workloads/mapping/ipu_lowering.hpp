@@ -41,4 +41,8 @@ LoweredGemm lower_dense(const ChipParams& params, const Target& target, const Ty
 LoweredGemm lower_static(const ChipParams& params, const Target& target, const Types& types,
                          const GemmProblem& problem, const StaticPlan& plan);
 
+/// Lowers the product with a left operand that has no element: the output is zero.
+LoweredGemm lower_zero(const ChipParams& params, const Target& target, const Types& types,
+                       const GemmProblem& problem);
+
 }  // namespace lacuna::ipu

@@ -88,6 +88,7 @@ class StaticLowering {
   void multiply();
   void multiply_part(const ColumnPart& part);
   std::uint32_t vertex_of(const ColumnPart& part, std::uint32_t index);
+  std::uint64_t products_outside(const ColumnPart& part, const StaticRuns::Run& run) const;
   SparseProduct product_of(const ColumnPart& part, const StaticRuns::Run& run) const;
   void reduce();
   template <class Visit>
@@ -316,7 +317,6 @@ void StaticLowering::multiply() {
 
 void StaticLowering::multiply_part(const ColumnPart& part) {
   const StaticRuns& runs = runs_of(part);
-  const std::uint64_t outside = part.end > problem_.n ? part.end - problem_.n : 0;
   for (std::uint32_t r = 0; r < runs.runs.size(); ++r) {
     const StaticRuns::Run& run = runs.runs[r];
     if (run.nonzeros() == 0) continue;
@@ -326,11 +326,30 @@ void StaticLowering::multiply_part(const ColumnPart& part) {
     }
     WorkItem item;
     item.index = vertex_of(part, r);
-    item.mac_edge = run.nonzeros() * block_ * block_ * outside;
+    item.mac_edge = products_outside(part, run);
     if (problem_.values) item.function = builder_.function(product_of(part, run));
     builder_.work(tile, item);
     result_.tiles_used = std::max(result_.tiles_used, tile + 1);
   }
+}
+
+/// The products with padded columns, and those of blocks that reach beyond the matrix.
+std::uint64_t StaticLowering::products_outside(const ColumnPart& part,
+                                               const StaticRuns::Run& run) const {
+  const std::uint64_t real_columns = std::min<std::uint64_t>(part.end, problem_.n) -
+                                     std::min<std::uint64_t>(part.begin, problem_.n);
+  const std::uint64_t area = std::uint64_t{block_} * block_;
+  std::uint64_t inside = run.nonzeros() * area;
+  if (problem_.m % block_ != 0 || problem_.k % block_ != 0) {
+    inside = 0;
+    for (std::uint64_t i = run.begin; i < run.end; ++i) {
+      const std::uint64_t row = nonzeros_.rows[i] * std::uint64_t{block_};
+      const std::uint64_t column = nonzeros_.columns[i] * std::uint64_t{block_};
+      inside += std::min<std::uint64_t>(block_, problem_.m - row) *
+                std::min<std::uint64_t>(block_, problem_.k - column);
+    }
+  }
+  return run.nonzeros() * area * part.columns() - inside * real_columns;
 }
 
 /// Equal runs of parts with equally many columns are one vertex.
@@ -487,6 +506,38 @@ void StaticLowering::finish() {
 }
 
 }  // namespace
+
+LoweredGemm lower_zero(const ChipParams& params, const Target& target, const Types& types,
+                       const GemmProblem& problem) {
+  ProgramBuilder builder(params);
+  ReduceCodelets reduce(builder, target, types, types.data);
+  const std::uint64_t n = round_up(problem.n, static_grain(types));
+  const LinearMap map(problem.m * n, static_grain(types), target.tiles);
+  LoweredGemm result;
+  for (unsigned tile = 0; map.begin(tile) < map.end(tile) && tile < target.tiles; ++tile) {
+    const std::uint64_t elements = map.end(tile) - map.begin(tile);
+    std::uint32_t function = kNone;
+    if (problem.values) {
+      function = builder.function(Reduction{types.partials, types.data, elements, 0, {}});
+    }
+    builder.work(tile, reduce.fill_vertex(elements * types.bytes()), function);
+    result.tiles_used = tile + 1;
+  }
+  builder.superstep(builder.compute_set("zero"), kNone);
+  Program& program = builder.program();
+  program.mac_algorithmic = std::uint64_t{problem.m} * problem.k * problem.n;
+  program.values = problem.values;
+  program.memory_words = static_cast<std::uint32_t>(map.share() * types.bytes() / 4);
+  result.tile_bytes = map.share() * types.bytes();
+  result.output = types.data;
+  result.place = [map, n](std::uint32_t row, std::uint32_t column) {
+    const std::uint64_t element = row * n + column;
+    const unsigned tile = map.tile_of(element);
+    return OutputPlace{tile, element - map.begin(tile)};
+  };
+  result.program = builder.take();
+  return result;
+}
 
 LoweredGemm lower_static(const ChipParams& params, const Target& target, const Types& types,
                          const GemmProblem& problem, const StaticPlan& plan) {

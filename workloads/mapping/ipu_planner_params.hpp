@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/ipu/chip_params.hpp"
+#include "sim/base/parameter.hpp"
+#include "workloads/mapping/ipu_target.hpp"
+
+namespace lacuna::ipu {
+
+/// How products are planned.
+struct PlannerParams : ParameterSet {
+  Param<double> available_memory =
+      param(this, "available_memory", 0.6, range(0.01, 1.0), "",
+            "Part of a tile's memory that a plan may use; Poplar's availableMemoryProportion.");
+  Param<DType> partials = param(this, "partials", DType::fp16,
+                                Choices<DType>{{"fp16", DType::fp16}, {"fp32", DType::fp32}},
+                                "Accumulation of dense fp16 products that do not ask for one.");
+};
+
+/// What the planners need to know of the chip.
+Target make_target(const ChipParams& chip, const PlannerParams& planner);
+
+}  // namespace lacuna::ipu
