@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <systemc>
+#include <utility>
+
+#include "models/ipu/ipu_chip.hpp"
+#include "sim/base/error.hpp"
+#include "sim/driver/machine.hpp"
+#include "sim/kernel/sim_context.hpp"
+#include "workloads/mapping/ipu_gemm.hpp"
+#include "workloads/mapping/ipu_values.hpp"
+
+namespace lacuna {
+namespace {
+
+using ipu::PlannedGemm;
+
+/// All parameters of an IPU: those of the chip, and what lies outside it.
+struct IpuParams : ParameterSet {
+  Param<double> clock = param(this, "clock", 1.325, range(0.001, 100.0), "GHz", "Tile clock.");
+  Group<ipu::FloorParams> ipu = group(this, "ipu", "The chip as a whole.");
+  Group<ipu::TileParams> tile = group(this, "tile", "One tile.");
+  Group<ipu::ExchangeParams> exchange = group(this, "exchange", "The fabric between tiles.");
+  Group<ipu::SyncParams> sync = group(this, "sync", "The barrier of all tiles.");
+  Group<ipu::PlannerParams> planner = group(this, "planner", "How products are cut over tiles.");
+  Group<EnergyParams> energy = group(this, "energy", "What pricing needs to know of the chip.");
+
+  lacuna::ipu::ChipParams chip() const {
+    lacuna::ipu::ChipParams params;
+    params.ipu = ipu;
+    params.tile = tile;
+    params.exchange = exchange;
+    params.sync = sync;
+    return params;
+  }
+};
+
+/// The cycles of compute phases and exchange phases, waiting for barriers left out: what device
+/// profiles call the time of a kernel.
+Cycle kernel_cycles(const std::vector<ipu::SuperstepTimes>& times) {
+  Cycle total = 0;
+  for (const ipu::SuperstepTimes& step : times) {
+    if (step.computed > step.begin) total += step.computed - step.begin;
+    if (step.released != kNever) total += step.end - step.released;
+  }
+  return total;
+}
+
+/// Runs one planned product on a chip and puts what happened into a result.
+class IpuRun {
+ public:
+  IpuRun(const IpuParams& params, const GemmProblem& problem, const PlannedGemm& planned,
+         const Execution& execution)
+      : params_(params), problem_(problem), planned_(planned), execution_(execution) {}
+
+  OpResult run() {
+    const SimContext context;
+    sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
+    const sc_core::sc_time period(1000.0 / params_.clock, sc_core::SC_PS);
+    ClockDomain clock("clock", period, execution_.engine);
+    clock.shuffle(execution_.shuffle);
+    const ipu::ChipParams chip_params = params_.chip();
+    ipu::IpuChip chip("chip", clock, chip_params, planned_.lowered.program, execution_.engine,
+                      execution_.event_log);
+    result_.cycles = chip.run();
+    result_.clock_ghz = params_.clock;
+    result_.units = params_.ipu.tiles;
+    collect(chip);
+    describe(chip);
+    if (execution_.values) check_values(chip);
+    return std::move(result_);
+  }
+
+ private:
+  void collect(const ipu::IpuChip& chip);
+  void describe(const ipu::IpuChip& chip);
+  void describe_phases(const ipu::IpuChip& chip);
+  void set_peaks();
+  void check_values(const ipu::IpuChip& chip);
+  void note(std::string name, std::string text) {
+    result_.notes.emplace_back(std::move(name), std::move(text));
+  }
+
+  const IpuParams& params_;
+  const GemmProblem& problem_;
+  const PlannedGemm& planned_;
+  const Execution& execution_;
+  OpResult result_;
+};
+
+void IpuRun::collect(const ipu::IpuChip& chip) {
+  const ipu::TileWorkStats& work = chip.work_stats();
+  result_.mac_algorithmic = planned_.lowered.program.mac_algorithmic;
+  const std::uint64_t kept =
+      problem_.mask != nullptr ? problem_.mask->nnz() : std::uint64_t{problem_.m} * problem_.k;
+  result_.mac_useful = kept * problem_.n;
+  result_.sram_read_bytes = work.bytes_sram_read.value();
+  result_.sram_write_bytes = work.bytes_sram_written.value();
+  result_.fabric_bytes = work.exch_sent.value() * 4;
+  chip.cycle_stats().add_to(result_.statistics);
+  work.add_to(result_.statistics);
+  chip.cycle_stats().add_to(result_.stack);
+  StatEntry kernel;
+  kernel.path = "chip";
+  kernel.name = "kernel_cycles";
+  kernel.unit = "cycles";
+  kernel.doc = "Cycles of compute and exchange phases, waiting for barriers left out.";
+  kernel.value = kernel_cycles(chip.times());
+  result_.statistics.push_back(kernel);
+  set_peaks();
+  if (!execution_.event_log) return;
+  result_.events = chip.events();
+  for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) {
+    result_.event_units.push_back(fmt::format("tile{}", tile));
+  }
+  result_.event_units.emplace_back("chip");
+  result_.event_kinds = ipu::event_kind_names();
+}
+
+void IpuRun::set_peaks() {
+  const double tiles = params_.ipu.tiles;
+  const ipu::AmpParams& amp = params_.tile.amp;
+  unsigned macs = amp.fp16_macs;
+  if (planned_.types.data == DType::fp32) macs = amp.fp32_macs;
+  if (planned_.types.data == DType::fp8) macs = amp.fp8_macs;
+  if (planned_.types.data == DType::fp16 && planned_.types.partials == DType::fp32) {
+    macs = amp.fp16_fp32_macs;
+  }
+  result_.peaks.flop_per_cycle = 2.0 * macs * tiles;
+  result_.peaks.sram_bytes_per_cycle =
+      tiles * (params_.tile.memory.load_bytes + params_.tile.memory.store_bytes);
+  result_.peaks.fabric_bytes_per_cycle = 4.0 * tiles;
+}
+
+void IpuRun::describe(const ipu::IpuChip& chip) {
+  for (const auto& [name, text] : planned_.notes) note(name, text);
+  unsigned used = 0;
+  for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) used += chip.used(tile) ? 1U : 0U;
+  note("tiles used", fmt::format("{} of {}", used, params_.ipu.tiles.value()));
+  note("memory of a tile",
+       fmt::format("{} of {} B", planned_.lowered.tile_bytes, params_.tile.memory.kib * 1024U));
+  std::string estimates;
+  for (const auto& [phase, cycles] : planned_.estimates) {
+    estimates += fmt::format("{}{} {}", estimates.empty() ? "" : ", ", phase, cycles);
+  }
+  if (!estimates.empty()) note("planner estimate", estimates);
+  describe_phases(chip);
+  note("kernel cycles", fmt::format("{}", kernel_cycles(chip.times())));
+}
+
+/// The cycles of each phase as simulated; phases of the same name are summed.
+void IpuRun::describe_phases(const ipu::IpuChip& chip) {
+  const ipu::Program& program = planned_.lowered.program;
+  std::vector<std::pair<std::string, Cycle>> phases;
+  const auto add = [&](const std::string& name, Cycle cycles) {
+    const auto same = [&](const auto& phase) { return phase.first == name; };
+    const auto found = std::find_if(phases.begin(), phases.end(), same);
+    if (found != phases.end()) {
+      found->second += cycles;
+    } else {
+      phases.emplace_back(name, cycles);
+    }
+  };
+  for (std::size_t i = 0; i < program.supersteps.size(); ++i) {
+    const ipu::Superstep& step = program.supersteps[i];
+    const ipu::SuperstepTimes& times = chip.times()[i];
+    if (step.compute != ipu::kNone) {
+      add(program.computes[step.compute].name, times.computed - times.begin);
+    }
+    if (times.released == kNever) continue;
+    add("sync", times.released - times.computed);
+    add("exchange of " + program.exchanges[step.exchange].name, times.end - times.released);
+  }
+  std::string text;
+  for (const auto& [name, cycles] : phases) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, cycles);
+  }
+  note("phases", text);
+}
+
+/// Small integers are exact until a sum in FP16 passes 2048, from where on it may be rounded.
+void IpuRun::check_values(const ipu::IpuChip& chip) {
+  const std::vector<std::int64_t> expected = reference_product(problem_);
+  const bool single =
+      planned_.types.partials == DType::fp32 && planned_.lowered.output == DType::fp32;
+  ValueCheck check;
+  for (std::uint32_t row = 0; row < problem_.m; ++row) {
+    for (std::uint32_t column = 0; column < problem_.n; ++column) {
+      const ipu::OutputPlace place = planned_.lowered.place(row, column);
+      const double found =
+          ipu::read_element(chip.memory(place.tile), planned_.lowered.output, place.index);
+      const auto exact = static_cast<double>(expected[std::uint64_t{row} * problem_.n + column]);
+      const double error = std::abs(found - exact);
+      // A rounding costs at most 2^-11 of the sum; sums of this length are rounded few times.
+      const double allowed =
+          single || problem_.k <= 128 ? 0 : std::max(std::abs(exact), 2048.0) * 0x1p-9;
+      ++check.compared;
+      if (!(error <= allowed)) ++check.wrong;
+      check.largest_error = std::max(check.largest_error, error);
+    }
+  }
+  result_.values = check;
+}
+
+class IpuMachine final : public Machine {
+ public:
+  explicit IpuMachine(std::string name) : name_(std::move(name)) {}
+
+  const char* kind() const override { return "ipu"; }
+  const std::string& name() const override { return name_; }
+  const ParameterSet& parameters() const override { return params_; }
+  const EnergyParams& energy() const override { return params_.energy; }
+  Mode default_mode() const override { return Mode::static_; }
+
+  void set(const std::string& path, const std::string& text, const std::string& origin) override {
+    params_.set(path, text, origin);
+  }
+
+  void check() const override {
+    params_.chip().check();
+    if (params_.ipu.tiles % 2 != 0) {
+      throw ParameterError(
+          fmt::format("ipu.tiles = {} is odd; tiles come in pairs", params_.ipu.tiles.value()));
+    }
+  }
+
+  std::string extent() const override { return fmt::format("{} tiles", params_.ipu.tiles.value()); }
+
+  OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+               const Execution& execution) const override;
+
+ private:
+  std::string name_;
+  IpuParams params_;
+};
+
+/// Instances of a batch run one after another, each on the whole chip.
+void repeat(OpResult& result, std::uint32_t batch) {
+  if (batch == 1) return;
+  result.cycles *= batch;
+  result.mac_algorithmic *= batch;
+  result.mac_useful *= batch;
+  result.sram_read_bytes *= batch;
+  result.sram_write_bytes *= batch;
+  result.fabric_bytes *= batch;
+  for (StatEntry& entry : result.statistics) {
+    if (!entry.is_real) entry.value *= batch;
+  }
+  for (StackPart& part : result.stack) part.cycles *= batch;
+  result.notes.emplace_back("batch", fmt::format("{} instances, one after another", batch));
+}
+
+OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                         const Execution& execution) const {
+  if (op.op != "gemm" && op.op != "spmm") {
+    throw UnsupportedError(fmt::format("an IPU runs gemm and spmm so far, not {}", op.op));
+  }
+  GemmProblem problem;
+  problem.m = op.m;
+  problem.k = op.k;
+  problem.n = op.n;
+  problem.dtype = op.dtype;
+  problem.partials = op.partials;
+  problem.mask = mask;
+  problem.values = execution.values;
+  problem.seed = seed;
+  const PlannedGemm planned = plan_gemm(params_.chip(), params_.planner, problem, op.mode);
+  OpResult result = IpuRun(params_, problem, planned, execution).run();
+  repeat(result, op.batch);
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Machine> make_ipu_machine(std::string name) {
+  return std::make_unique<IpuMachine>(std::move(name));
+}
+
+}  // namespace lacuna
