@@ -53,6 +53,7 @@ ScopedSetting parse_scoped(const std::string& text) {
 
 const MachineTable& standard_machines() {
   static const MachineTable table = {
+      {"ipu", "a bulk-synchronous chip of tiles, after the Graphcore IPU", make_ipu_machine},
       {"wse", "a dataflow wafer of small cores, after the Cerebras WSE", make_wse_machine},
   };
   return table;

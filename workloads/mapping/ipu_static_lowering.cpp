@@ -54,7 +54,8 @@ class StaticLowering {
         nonzeros_(mask_, plan),
         dense_map_(std::uint64_t{mask_.grid_cols()} * n_ * block_, grain(), target.tiles),
         output_map_(std::uint64_t{mask_.grid_rows()} * n_ * block_, grain(), target.tiles),
-        nonzero_map_(mask_.blocks() * block_ * block_, std::max(grain(), std::uint64_t{block_}),
+        nonzero_map_(ceil_div(mask_.blocks() * block_ * block_ * size_, 4),
+                     std::uint64_t{std::max(static_grain(types), block_)} * size_ / 4,
                      target.tiles) {}
 
   LoweredGemm run() {
@@ -85,6 +86,13 @@ class StaticLowering {
   void gather();
   void gather_dense(const ColumnPart& part);
   void gather_nonzeros();
+  void send_nonzeros(unsigned tile, std::uint64_t cut, std::uint64_t from, std::uint64_t to);
+  std::uint64_t first_word(const StaticRuns::Run& run) const {
+    return run.begin * block_ * block_ * size_ / 4;
+  }
+  std::uint64_t end_word(const StaticRuns::Run& run) const {
+    return ceil_div(run.end * block_ * block_ * size_, 4);
+  }
   void multiply();
   void multiply_part(const ColumnPart& part);
   std::uint32_t vertex_of(const ColumnPart& part, std::uint32_t index);
@@ -114,7 +122,7 @@ class StaticLowering {
   BandedNonzeros nonzeros_;
   LinearMap dense_map_;
   LinearMap output_map_;
-  LinearMap nonzero_map_;
+  LinearMap nonzero_map_;                // in words
   std::map<unsigned, StaticRuns> runs_;  // by tiles of a part
   Regions regions_;
   TransferList transfers_;
@@ -141,7 +149,7 @@ void StaticLowering::lay_out() {
   for (const ColumnPart& part : plan_.parts) {
     for (const StaticRuns::Run& run : runs_of(part).runs) {
       dense = std::max(dense, run.columns * segment(part));
-      nonzeros = std::max(nonzeros, run.nonzeros() * block_ * block_);
+      nonzeros = std::max(nonzeros, (end_word(run) - first_word(run)) * 4 / size_);
       partials = std::max(partials, run.rows * segment(part));
     }
   }
@@ -159,7 +167,7 @@ void StaticLowering::lay_out() {
   };
   const bool shared = plan_.parts.size() > 1;
   regions_.dense_home = take(dense_map_.share());
-  regions_.nonzero_home = take(shared ? nonzero_map_.share() : 0);
+  regions_.nonzero_home = take(shared ? nonzero_map_.share() * 4 / size_ : 0);
   regions_.dense = take(dense);
   regions_.nonzeros = take(nonzeros);
   regions_.partials = take(partials);
@@ -207,10 +215,12 @@ void StaticLowering::place_operands() {
     place(dense, tile, regions_.dense_home, from, to);
   });
   const std::uint64_t area = std::uint64_t{block_} * block_;
+  const std::uint64_t per_word = 4 / size_;
   if (plan_.parts.size() > 1) {
-    nonzero_map_.for_each(0, weights.size(),
+    nonzero_map_.for_each(0, ceil_div(weights.size(), per_word),
                           [&](unsigned tile, std::uint64_t from, std::uint64_t to) {
-                            place(weights, tile, regions_.nonzero_home, from, to);
+                            place(weights, tile, regions_.nonzero_home, from * per_word,
+                                  std::min<std::uint64_t>(to * per_word, weights.size()));
                           });
   } else {
     const StaticRuns& runs = runs_of(plan_.parts.front());
@@ -277,38 +287,50 @@ void StaticLowering::gather_dense(const ColumnPart& part) {
 }
 
 /// Each run of non-zeros goes to one tile of every part. Parts with other numbers of tiles have
-/// other runs, so the non-zeros are cut wherever a run of any part begins.
+/// other runs, so the non-zeros are cut wherever a run of any part begins or ends; a word that two
+/// runs share goes to both.
 void StaticLowering::gather_nonzeros() {
-  const std::uint64_t area = std::uint64_t{block_} * block_;
-  std::vector<std::uint64_t> cuts{0, mask_.blocks()};
+  std::vector<std::uint64_t> cuts;
   for (const auto& [tiles, runs] : runs_) {
-    for (const StaticRuns::Run& run : runs.runs) cuts.push_back(run.begin);
+    for (const StaticRuns::Run& run : runs.runs) {
+      cuts.push_back(first_word(run));
+      cuts.push_back(end_word(run));
+    }
   }
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   for (std::size_t c = 0; c + 1 < cuts.size(); ++c) {
-    nonzero_map_.for_each(
-        cuts[c] * area, cuts[c + 1] * area,
-        [&](unsigned tile, std::uint64_t from, std::uint64_t to) {
-          const Place source{tile, regions_.nonzero_home + words(from - nonzero_map_.begin(tile))};
-          places_.clear();
-          for (const ColumnPart& part : plan_.parts) {
-            const std::vector<StaticRuns::Run>& runs = runs_of(part).runs;
-            const auto after = std::upper_bound(
-                runs.begin(), runs.end(), cuts[c],
-                [](std::uint64_t at, const StaticRuns::Run& run) { return at < run.end; });
-            const auto index = static_cast<unsigned>(after - runs.begin());
-            const Place to_place{part.first_tile + index,
-                                 regions_.nonzeros + words(from - after->begin * area)};
-            if (to_place.tile == tile) {
-              copy(tile, source.address, to_place.address, words(to - from));
-            } else {
-              places_.push_back(to_place);
-            }
-          }
-          transfers_.add(source, words(to - from), places_.data(), places_.data() + places_.size());
-        });
+    nonzero_map_.for_each(cuts[c], cuts[c + 1],
+                          [&](unsigned tile, std::uint64_t from, std::uint64_t to) {
+                            send_nonzeros(tile, cuts[c], from, to);
+                          });
   }
+}
+
+/// Sends the words [from, to) of the non-zeros, which lie in the piece that begins at `cut`.
+void StaticLowering::send_nonzeros(unsigned tile, std::uint64_t cut, std::uint64_t from,
+                                   std::uint64_t to) {
+  const auto offset = static_cast<std::uint32_t>(from - nonzero_map_.begin(tile));
+  const Place source{tile, regions_.nonzero_home + offset};
+  const auto count = static_cast<std::uint32_t>(to - from);
+  places_.clear();
+  for (const ColumnPart& part : plan_.parts) {
+    const std::vector<StaticRuns::Run>& runs = runs_of(part).runs;
+    auto run = std::partition_point(runs.begin(), runs.end(),
+                                    [&](const StaticRuns::Run& r) { return end_word(r) <= cut; });
+    for (; run != runs.end() && first_word(*run) <= cut; ++run) {
+      if (run->nonzeros() == 0) continue;
+      const auto place = static_cast<std::uint32_t>(from - first_word(*run));
+      const Place to_place{part.first_tile + static_cast<TileId>(run - runs.begin()),
+                           regions_.nonzeros + place};
+      if (to_place.tile == tile) {
+        copy(tile, source.address, to_place.address, count);
+      } else {
+        places_.push_back(to_place);
+      }
+    }
+  }
+  transfers_.add(source, count, places_.data(), places_.data() + places_.size());
 }
 
 void StaticLowering::multiply() {
@@ -371,6 +393,8 @@ SparseProduct StaticLowering::product_of(const ColumnPart& part, const StaticRun
   product.block = block_;
   product.width = part.columns();
   product.nonzeros = regions_.nonzeros * per_word;
+  // Non-zeros that were sent begin where they lay in their word.
+  if (plan_.parts.size() > 1) product.nonzeros += run.begin * block_ * block_ % per_word;
   product.dense = regions_.dense * per_word;
   product.partials = regions_.partials * per_word;
   const auto columns = runs.column_ids.begin() + run.first_column;
