@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "sim/base/random.hpp"
+#include "sim/driver/machine.hpp"
+
+namespace lacuna {
+namespace {
+
+/// A product on a small chip.
+struct Scenario {
+  LayerOp op;
+  std::optional<Mask> mask;
+  unsigned tiles = 0;
+  std::uint64_t seed = 0;
+  std::string text;
+};
+
+std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
+  return out << scenario.text;
+}
+
+/// Exactly nnz of the blocks of a matrix, each choice equally likely.
+Mask random_mask(Random& random, std::uint32_t rows, std::uint32_t cols, std::uint32_t block,
+                 std::uint64_t percent) {
+  Mask mask{rows, cols, block, block, {0}, {}};
+  std::uint64_t left = std::uint64_t{mask.grid_rows()} * mask.grid_cols();
+  std::uint64_t nnz = left * percent / 100;
+  for (std::uint32_t row = 0; row < mask.grid_rows(); ++row) {
+    for (std::uint32_t column = 0; column < mask.grid_cols(); ++column, --left) {
+      if (random.bounded(left) >= nnz) continue;
+      mask.columns.push_back(column);
+      --nnz;
+    }
+    mask.offsets.push_back(mask.columns.size());
+  }
+  return mask;
+}
+
+template <class T>
+T pick(Random& random, const std::vector<T>& choices) {
+  return choices[random.bounded(choices.size())];
+}
+
+Scenario make_scenario(std::uint64_t seed) {
+  Random random(seed);
+  Scenario s;
+  s.seed = seed;
+  s.tiles = pick(random, std::vector<unsigned>{2, 4, 6, 16, 30, 64});
+  s.op.m = static_cast<std::uint32_t>(1 + random.bounded(96));
+  s.op.k = static_cast<std::uint32_t>(1 + random.bounded(96));
+  s.op.n = static_cast<std::uint32_t>(1 + random.bounded(40));
+  s.op.dtype = pick(random, std::vector<DType>{DType::fp16, DType::fp16, DType::fp32});
+  const auto block = pick(random, std::vector<std::uint32_t>{1, 1, 4, 8, 16});
+  const auto percent = pick(random, std::vector<std::uint64_t>{0, 3, 10, 30, 70, 100});
+  const auto mode =
+      pick(random, std::vector<Mode>{Mode::static_, Mode::static_, Mode::static_, Mode::dense});
+  s.op.mode = mode;
+  if (mode == Mode::dense && random.bounded(2) == 0) {
+    s.op.partials =
+        s.op.dtype == DType::fp16 && random.bounded(2) == 0 ? Partials::fp32 : Partials::automatic;
+  } else {
+    s.mask = random_mask(random, s.op.m, s.op.k, block, percent);
+  }
+  s.text = std::to_string(s.op.m) + "x" + std::to_string(s.op.k) + "x" + std::to_string(s.op.n) +
+           " " + word(s.op.dtype) + ", " + word(mode) + ", block " + std::to_string(block) + ", " +
+           std::to_string(percent) + " %, " + std::to_string(s.tiles) + " tiles";
+  return s;
+}
+
+OpResult run(const Scenario& s, const Execution& execution) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", std::to_string(s.tiles), "");
+  return machine->run(s.op, s.mask ? &*s.mask : nullptr, s.seed, execution);
+}
+
+std::uint64_t statistic(const OpResult& result, const std::string& name) {
+  const auto found = std::find_if(result.statistics.begin(), result.statistics.end(),
+                                  [&](const StatEntry& entry) { return entry.name == name; });
+  EXPECT_NE(found, result.statistics.end()) << name;
+  return found == result.statistics.end() ? 0 : found->value;
+}
+
+void expect_equal(const OpResult& a, const OpResult& b) {
+  EXPECT_EQ(a.cycles, b.cycles);
+  EXPECT_EQ(a.stack, b.stack);
+  ASSERT_EQ(a.statistics.size(), b.statistics.size());
+  for (std::size_t i = 0; i < a.statistics.size(); ++i) {
+    EXPECT_EQ(a.statistics[i].value, b.statistics[i].value) << a.statistics[i].name;
+  }
+}
+
+class IpuGemm : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(IpuGemm, NeitherEngineNorOrderNorValuesChangeTheResultAndTheProductIsRight) {
+  const Scenario scenario = make_scenario(GetParam());
+  SCOPED_TRACE(scenario);
+  Execution plain;
+  plain.event_log = true;
+  const OpResult event = run(scenario, plain);
+  Execution clocked = plain;
+  clocked.engine = Engine::clocked;
+  clocked.values = true;
+  clocked.shuffle = GetParam() + 1;
+  const OpResult reference = run(scenario, clocked);
+  expect_equal(event, reference);
+  EXPECT_TRUE(event.events == reference.events);
+  ASSERT_TRUE(reference.values);
+  EXPECT_EQ(reference.values->compared, std::uint64_t{scenario.op.m} * scenario.op.n);
+  EXPECT_EQ(reference.values->wrong, 0U);
+  Execution with_values;
+  with_values.values = true;
+  EXPECT_EQ(run(scenario, with_values).values->wrong, 0U);
+}
+
+TEST_P(IpuGemm, ProductsAndWordsAreConserved) {
+  const Scenario scenario = make_scenario(GetParam());
+  SCOPED_TRACE(scenario);
+  const OpResult result = run(scenario, {});
+  const std::uint64_t kept =
+      scenario.mask ? scenario.mask->nnz() : std::uint64_t{scenario.op.m} * scenario.op.k;
+  EXPECT_EQ(result.mac_useful, kept * scenario.op.n);
+  const std::uint64_t actual = statistic(result, "mac_actual");
+  const std::uint64_t edge = statistic(result, "mac_edge");
+  const std::uint64_t zero = statistic(result, "mac_zero");
+  EXPECT_EQ(actual - edge - zero, result.mac_useful);
+  EXPECT_EQ(actual - edge + statistic(result, "mac_skipped"), result.mac_algorithmic);
+  EXPECT_GE(statistic(result, "exch_received"), statistic(result, "exch_sent"));
+  std::uint64_t height = 0;
+  for (const StackPart& part : result.stack) height += part.cycles;
+  EXPECT_EQ(height, result.units * result.cycles);
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, IpuGemm, ::testing::Range(std::uint64_t{1}, std::uint64_t{151}));
+
+}  // namespace
+}  // namespace lacuna
