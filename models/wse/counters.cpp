@@ -2,6 +2,7 @@
 #include "models/wse/counters.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "models/wse/event_kinds.hpp"
 
@@ -29,6 +30,23 @@ RouterCounters& RouterCounters::add(const RouterCounters& other, std::uint64_t t
   for (std::size_t i = 0; i < stalls.size(); ++i) stalls[i] += other.stalls[i] * times;
   closures += other.closures * times;
   return *this;
+}
+
+bool operator==(const CoreCounters& a, const CoreCounters& b) {
+  const auto all = [](const CoreCounters& x) {
+    return std::tie(x.cycles, x.weights, x.first_weights, x.commands, x.reductions, x.summed,
+                    x.added, x.kept, x.sent, x.received, x.buffer_blocked, x.buffers_in_use, x.end);
+  };
+  return all(a) == all(b);
+}
+
+bool operator==(const RouterCounters& a, const RouterCounters& b) {
+  return std::tie(a.sent, a.stalls, a.closures) == std::tie(b.sent, b.stalls, b.closures);
+}
+
+bool operator==(const InjectorCounters& a, const InjectorCounters& b) {
+  return std::tie(a.words, a.no_token, a.closed, a.done) ==
+         std::tie(b.words, b.no_token, b.closed, b.done);
 }
 
 std::vector<std::string> event_kind_names() {

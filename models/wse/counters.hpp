@@ -52,6 +52,9 @@ struct RouterCounters {
   RouterCounters& add(const RouterCounters& other, std::uint64_t times);
 };
 
+bool operator==(const CoreCounters& a, const CoreCounters& b);
+bool operator==(const RouterCounters& a, const RouterCounters& b);
+
 /// What an injector counts.
 struct InjectorCounters {
   std::uint64_t words = 0;
@@ -59,5 +62,7 @@ struct InjectorCounters {
   std::uint64_t closed = 0;    // cycles limited by back-pressure
   std::uint64_t done = 0;      // cycles after the end of its stream
 };
+
+bool operator==(const InjectorCounters& a, const InjectorCounters& b);
 
 }  // namespace lacuna::wse

@@ -76,6 +76,7 @@ class LinkArray {
 
   /// True if at least `words` words can be popped.
   bool has(LinkId id, Cycle now, unsigned words) const {
+    assert(words != 0);
     const Link& link = links_[id];
     if (link.count < words) return false;
     std::uint32_t place = link.head + words - 1;

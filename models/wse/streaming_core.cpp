@@ -269,6 +269,7 @@ CoreCycle StreamingCores::cause(const Core& core, Cycle now) const {
     return core.task_ready > now ? kDispatch : core.blocked ? kWaitBuffer : kDispatch;
   if (core.closed != kernel_.steps) return kWaitWeights;
   if (idle(core)) return kDone;
+  if (core.loaded == core.reduced) return kDispatch;  // the reduction is loaded in the next cycle
   const bool starved = core.role != RingRole::start && kernel_.columns() != 1 &&
                        !links_.has(core.ports.ring_in, now, words_of_beat(core));
   return starved ? kWaitRingIn : kWaitRingOut;

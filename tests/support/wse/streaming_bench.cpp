@@ -16,6 +16,7 @@ Program make_program(const StreamingScenario& scenario) {
   kernel.steps = static_cast<std::uint32_t>(scenario.final_column.size());
   kernel.lookahead = scenario.lookahead;
   kernel.simd = scenario.simd;
+  kernel.beat_cycles = scenario.beat_cycles;
   kernel.tokens = scenario.tokens;
   kernel.final_column = scenario.final_column;
   kernel.counts = scenario.counts;

@@ -19,6 +19,7 @@ struct StreamingScenario {
   std::vector<std::uint32_t> counts;        // by step and column
   std::uint32_t lookahead = 2;
   std::uint32_t simd = 4;
+  std::uint32_t beat_cycles = 1;
   Rate rate;
 };
 
