@@ -19,6 +19,7 @@ void Progress::step(const std::string& what) {
   if (quiet_) return;
   const std::string count = fmt::format("{} of {}", done_, steps_);
   if (!terminal_) {
+    if (done_ * 10 / steps_ == (done_ - 1) * 10 / steps_) return;  // a line for each tenth
     out_ << "lacuna: " << count << " done: " << what << '\n';
     return;
   }

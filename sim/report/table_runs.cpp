@@ -68,6 +68,12 @@ void append_numbers(std::vector<std::string>& cells, const SummaryRow& row, std:
       row.status == Status::ok ? "" : fmt::format("{}: {}", status_name(row.status), row.reason));
 }
 
+/// Why rows have no values, a line each, for below the table.
+std::string reason(const std::string& who, const SummaryRow& row) {
+  if (row.status == Status::ok) return "";
+  return fmt::format("{}: {}: {}\n", who, status_name(row.status), row.reason);
+}
+
 std::uint64_t layer_cycles(const std::vector<StackPart>& stack, Layer layer) {
   std::uint64_t sum = 0;
   for (const StackPart& part : stack) sum += part.layer == layer ? part.cycles : 0;
@@ -111,12 +117,17 @@ std::string run_table(const RunRecord& record) {
     append_numbers(cells, row, record.units());
     table.row(std::move(cells));
   };
-  for (const OpRecord& op : record.ops) add(op.row);
+  std::string reasons;
+  for (const OpRecord& op : record.ops) {
+    add(op.row);
+    reasons += reason(op.row.op_id, op.row);
+  }
   if (record.ops.size() > 1) {
     table.rule();
     add(record.total);
   }
-  return what_was_run(record) + "\n\n" + table.text();
+  if (!reasons.empty()) reasons.insert(0, "\n");
+  return what_was_run(record) + "\n\n" + table.text() + reasons;
 }
 
 std::string compare_table(const std::vector<RunRecord>& records) {
@@ -127,6 +138,7 @@ std::string compare_table(const std::vector<RunRecord>& records) {
   table.column("pattern", "", Align::left);
   table.column("mode", "", Align::left);
   add_number_columns(table);
+  std::string reasons;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const RunRecord& record = records[i];
     const SummaryRow& row = record.ops.size() == 1 ? record.ops[0].row : record.total;
@@ -136,8 +148,12 @@ std::string compare_table(const std::vector<RunRecord>& records) {
                                       row.mode};
     append_numbers(cells, row, record.units());
     table.row(std::move(cells));
+    for (const OpRecord& op : record.ops) {
+      reasons += reason(fmt::format("run {}, {}", record.run, op.row.op_id), op.row);
+    }
   }
-  return table.text();
+  if (!reasons.empty()) reasons.insert(0, "\n");
+  return table.text() + reasons;
 }
 
 std::string stack_table(const RunRecord& record) {
@@ -145,11 +161,11 @@ std::string stack_table(const RunRecord& record) {
   const std::uint64_t total = all_cycles(stack);
   if (total == 0) return "";
   const bool ipu = record.kind == "ipu";
-  const SummaryRow& total_row = record.total;
-  std::string text =
-      fmt::format("{}: {} cycles on {} {}, engine {}, {}\n\n", what_was_run(record),
-                  total_row.cycles ? fmt::format("{}", *total_row.cycles) : "?", record.units(),
-                  ipu ? "tiles" : "PEs", record.engine, total_row.exact ? "exact" : "not exact");
+  Cycle cycles = 0;
+  for (const OpRecord& op : record.ops) cycles += op.result.cycles;
+  std::string text = fmt::format("{}: {} cycles on {} {}, engine {}, {}\n\n", what_was_run(record),
+                                 cycles, record.units(), ipu ? "tiles" : "PEs", record.engine,
+                                 record.total.exact ? "exact" : "not exact");
   std::size_t kind_width = 8;
   for (const StackPart& part : stack) kind_width = std::max(kind_width, part.kind.size());
   const std::size_t number_width = std::max<std::size_t>(10, fmt::format("{}", total).size());

@@ -66,10 +66,10 @@ TEST(Run, UnsupportedAndDeadlockExit1WithTheReason) {
   const ProgramBench lacuna;
   const Ran unsupported = lacuna("run --machine fake --gemm 8x8x8 --set fault=unsupported");
   EXPECT_EQ(unsupported.status, 1);
-  EXPECT_THAT(unsupported.out, HasSubstr("unsupported: a fake machine cannot do this"));
+  EXPECT_THAT(unsupported.out, HasSubstr("gemm: unsupported: a fake machine cannot do this"));
   const Ran deadlock = lacuna("run --machine fake --gemm 8x8x8 --set fault=deadlock");
   EXPECT_EQ(deadlock.status, 1);
-  EXPECT_THAT(deadlock.out, HasSubstr("failed: unit 3 waits for a word that never comes"));
+  EXPECT_THAT(deadlock.out, HasSubstr("gemm: failed: unit 3 waits for a word that never comes"));
 }
 
 TEST(Run, AWrongProductExits3AndARightOneSaysHowManyValuesAgree) {
@@ -137,7 +137,7 @@ TEST(Compare, APointWhoseProcessDiesFailsAloneAndExits1) {
   const Ran ran =
       lacuna("compare --machine slow --machine fake --gemm 8x8x8 --set fake:fault=crash");
   EXPECT_EQ(ran.status, 1);
-  EXPECT_THAT(ran.out, HasSubstr("failed: its process was ended by signal 9"));
+  EXPECT_THAT(ran.out, HasSubstr("run 1, gemm: failed: its process was ended by signal 9"));
   EXPECT_THAT(ran.out, HasSubstr("slow"));
 }
 
