@@ -105,6 +105,13 @@ FigureData figure_data(const std::vector<RunRecord>& records) {
         data.stacks.push_back({record.run, op.row.op_id, op.result.units, op.result.cycles,
                                part.layer, part.kind, part.cycles});
       }
+      const Peaks& peaks = op.result.peaks;
+      const double hertz = op.result.clock_ghz * 1e9;
+      if (op.result.status != Status::ok || peaks.flop_per_cycle <= 0) continue;
+      data.peaks.emplace(record.run, PeakRates{peaks.flop_per_cycle * hertz * 1e-12,
+                                               peaks.sram_bytes_per_cycle * hertz * 1e-9,
+                                               peaks.fabric_bytes_per_cycle * hertz * 1e-9,
+                                               peaks.io_bytes_per_cycle * hertz * 1e-9});
     }
     data.rows.push_back(record.total);
   }

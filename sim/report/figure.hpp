@@ -22,10 +22,19 @@ struct StackRow {
   std::uint64_t unit_cycles = 0;
 };
 
+/// What the simulated units of a run could at most have done.
+struct PeakRates {
+  double tflops = 0;
+  double sram_gbps = 0;
+  double fabric_gbps = 0;
+  double io_gbps = 0;
+};
+
 /// What figures are drawn from: the content of result files, in their order.
 struct FigureData {
   std::vector<SummaryRow> rows;
   std::vector<StackRow> stacks;
+  std::map<std::uint64_t, PeakRates> peaks;    // by run; may be empty
   std::map<std::string, std::string> extents;  // by machine, such as "1472 tiles"; may be empty
 };
 

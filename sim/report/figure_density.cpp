@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/report/figure_lines.hpp"
+#include "sim/report/figure_parts.hpp"
 
 namespace lacuna {
 
@@ -72,7 +73,10 @@ LineSeries& series_of(LineFigure& figure, const FigureRun& run, const SeriesStyl
   const auto found = std::find_if(figure.series.begin(), figure.series.end(),
                                   [&](const LineSeries& series) { return series.label == label; });
   if (found != figure.series.end()) return *found;
-  figure.series.push_back({label, style, false, 1, {}});
+  LineSeries series;
+  series.label = label;
+  series.style = style;
+  figure.series.push_back(series);
   return figure.series.back();
 }
 

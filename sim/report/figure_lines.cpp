@@ -19,22 +19,26 @@ std::vector<double> x_marks(const LineFigure& figure) {
   std::set<double> values;
   for (const LineSeries& series : figure.series) {
     for (const LinePoint& point : series.points) {
-      // what a mask really has is rarely round
-      if (!series.reference) values.insert(std::stod(short_number(point.x)));
+      if (!series.reference) values.insert(point.x);
     }
   }
-  std::vector<double> marks(values.begin(), values.end());
-  bool crowded = marks.size() > 9;
-  for (std::size_t i = 1; i < marks.size(); ++i) crowded |= marks[i] / marks[i - 1] < 1.25;
-  return crowded ? log_marks(marks.front(), marks.back()) : marks;
-}
-
-std::string tics(const char* axis, const std::vector<double>& marks) {
-  std::string text = fmt::format("  set {}tics (", axis);
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    text += fmt::format("{}'{:.5g}' {:.6g}", i == 0 ? "" : ", ", marks[i], marks[i]);
+  // masks that were asked for alike come close, and are marked by the roundest of them
+  std::vector<std::string> marks;
+  for (const double value : values) {
+    const std::string text = short_number(value);
+    if (marks.empty() || value / std::stod(marks.back()) > 1.05) {
+      marks.push_back(text);
+    } else if (text.size() < marks.back().size()) {
+      marks.back() = text;
+    }
   }
-  return text + ")\n";
+  std::vector<double> numbers;
+  bool crowded = marks.size() > 9;
+  for (const std::string& mark : marks) {
+    numbers.push_back(std::stod(mark));
+    if (numbers.size() > 1) crowded |= numbers.back() / numbers[numbers.size() - 2] < 1.25;
+  }
+  return crowded ? log_marks(numbers.front(), numbers.back()) : numbers;
 }
 
 std::string axes(const LineFigure& figure) {
@@ -47,7 +51,11 @@ std::string axes(const LineFigure& figure) {
       left = std::min(left, point.x);
       right = std::max(right, point.x);
       // a reference may leave the page, it is only there to be compared with
-      if (series.reference) continue;
+      if (series.reference && !figure.roofs) continue;
+      if (series.reference) {
+        high = std::max(high, point.high);
+        continue;
+      }
       low = std::min(low, point.low);
       high = std::max(high, point.high);
     }
@@ -58,7 +66,8 @@ std::string axes(const LineFigure& figure) {
   text += fmt::format("  set yrange [{:.6g}:{:.6g}]\n", marks.front(), marks.back());
   text += fmt::format("  set xlabel {}\n  set ylabel {}\n", quoted(figure.x_label),
                       quoted(figure.y_label));
-  return text + tics("x", x_marks(figure)) + tics("y", marks);
+  const std::vector<double> across = figure.x_is_density ? x_marks(figure) : log_marks(left, right);
+  return text + log_tics("x", across) + log_tics("y", marks);
 }
 
 std::string plot_element(const LineFigure& figure, const LineSeries& series) {
@@ -70,29 +79,33 @@ std::string plot_element(const LineFigure& figure, const LineSeries& series) {
     return fmt::format("{}:3 with lines linewidth 0.7 dashtype {} linecolor '#888888' title {}",
                        select, series.style.dash + 1, quoted(series.label));
   }
-  const std::string look =
-      fmt::format("linewidth 1.2 dashtype {} linecolor '{}' pointtype {} pointsize 0.45*size",
-                  series.style.dash, series.style.colour, series.style.marker);
   std::string text;
   if (figure.ranges) {
     text = fmt::format("{}:3:4:5 with yerrorbars linewidth 0.7 linecolor '{}' pointtype 0 notitle",
                        select, series.style.colour);
     text += ", \\\n       ";
   }
-  return text +
-         fmt::format("{}:3 with linespoints {} title {}", select, look, quoted(series.label));
+  const std::string look =
+      fmt::format("linecolor '{}' linewidth 1.2 pointtype {} pointsize 0.45*size",
+                  series.style.colour, series.style.marker);
+  if (!series.joined) {
+    return text + fmt::format("{}:3 with points {} title {}", select, look, quoted(series.label));
+  }
+  return text + fmt::format("{}:3 with linespoints {} dashtype {} title {}", select, look,
+                            series.style.dash, quoted(series.label));
 }
 
 }  // namespace
 
 std::vector<double> log_marks(double low, double high) {
+  std::vector<double> digits{1, 2, 5};
+  if (high / low > 1000) digits = {1};
+  if (high / low < 5) digits = {1, 1.5, 2, 3, 4, 5, 7};
   std::vector<double> marks;
-  const bool decades_only = high / low > 1000;
   const int first = static_cast<int>(std::floor(std::log10(low)));
   const int last = static_cast<int>(std::ceil(std::log10(high)));
   for (int decade = first; decade <= last; ++decade) {
-    for (const double digit : {1.0, 2.0, 5.0}) {
-      if (decades_only && digit != 1) continue;
+    for (const double digit : digits) {
       const double mark = digit * std::pow(10.0, decade);
       // the largest mark that is not above `low` opens the axis, the first that is not below
       // `high` closes it
@@ -102,6 +115,14 @@ std::vector<double> log_marks(double low, double high) {
     }
   }
   return marks;
+}
+
+std::string log_tics(const char* axis, const std::vector<double>& marks) {
+  std::string text = fmt::format("  set {}tics (", axis);
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    text += fmt::format("{}'{:.5g}' {:.6g}", i == 0 ? "" : ", ", marks[i], marks[i]);
+  }
+  return text + ")\n";
 }
 
 Figure draw_lines(const LineFigure& figure) {

@@ -22,7 +22,8 @@ struct LineSeries {
   std::string label;
   SeriesStyle style;
   bool reference = false;
-  double shift = 1;  // factor on x where it is drawn, so that ranges do not hide each other
+  double shift = 1;    // factor on x where it is drawn, so that ranges do not hide each other
+  bool joined = true;  // by lines
   std::vector<LinePoint> points;
 };
 
@@ -32,26 +33,20 @@ struct LineFigure {
   std::string x_label;
   std::string y_label;
   std::vector<std::string> title;
-  bool ranges = false;  // draw bars from low to high
+  bool x_is_density = true;  // marked by the densities there are
+  bool roofs = false;        // references are limits: their tops and ends are on the page
+  bool ranges = false;       // draw bars from low to high
   std::vector<LineSeries> series;
 };
 
 Figure draw_lines(const LineFigure& figure);
 
-/// Marks of a logarithmic axis from `low` to `high`: 1, 2 and 5 of each decade, or, of more than
-/// three decades, 1 alone. The first is at most `low`, the last at least `high`.
+/// Marks of a logarithmic axis from `low` to `high`: 1, 2 and 5 of each decade; 1 alone of more
+/// than three decades; more of less than one. The first is at most `low`, the last at least
+/// `high`.
 std::vector<double> log_marks(double low, double high);
 
-/// Throughput, speed-up, share of peak and energy against density.
-void add_density_figures(const FigureData& data, const std::vector<FigureRun>& runs,
-                         std::vector<Figure>& figures);
-
-/// Stacked bars of where the cycles went, of runs and of operations.
-void add_stack_figures(const FigureData& data, const std::vector<FigureRun>& runs,
-                       std::vector<Figure>& figures);
-
-/// Throughput and speed-up of each operation, as bars side by side.
-void add_op_figures(const FigureData& data, const std::vector<FigureRun>& runs,
-                    std::vector<Figure>& figures);
+/// The command that sets them; `axis` is "x" or "y".
+std::string log_tics(const char* axis, const std::vector<double>& marks);
 
 }  // namespace lacuna

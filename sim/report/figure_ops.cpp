@@ -8,6 +8,7 @@
 
 #include "sim/report/csv_files.hpp"
 #include "sim/report/figure_lines.hpp"
+#include "sim/report/figure_parts.hpp"
 
 namespace lacuna {
 
@@ -93,12 +94,10 @@ std::string dots_csv(const Panel& panel, const OpQuantity& quantity,
 
 std::string dots_body(const std::string& name, const Panel& panel, const OpQuantity& quantity,
                       const std::vector<std::string>& names, const std::vector<double>& marks) {
-  std::string body = fmt::format("  set logscale x\n  set xrange [{:.6g}:{:.6g}]\n  set xtics (",
-                                 marks.front(), marks.back());
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    body += fmt::format("{}'{:.4g}' {:.6g}", i == 0 ? "" : ", ", marks[i], marks[i]);
-  }
-  body += fmt::format(")\n  set xlabel {}\n  set yrange [{}:-0.6]\n  set ytics scale 0 (",
+  std::string body =
+      fmt::format("  set logscale x\n  set xrange [{:.6g}:{:.6g}]\n", marks.front(), marks.back());
+  body += log_tics("x", marks);
+  body += fmt::format("  set xlabel {}\n  set yrange [{}:-0.6]\n  set ytics scale 0 (",
                       quoted(quantity.label), static_cast<double>(names.size()) - 0.4);
   for (std::size_t i = 0; i < names.size(); ++i) {
     body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(names[i]), i);
@@ -148,6 +147,9 @@ std::vector<Figure> make_figures(const FigureData& data) {
   add_density_figures(data, runs, figures);
   add_op_figures(data, runs, figures);
   add_stack_figures(data, runs, figures);
+  add_roofline_figure(data, runs, figures);
+  add_bandwidth_figure(data, runs, figures);
+  add_map_figures(data, runs, figures);
   return figures;
 }
 

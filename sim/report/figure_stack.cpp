@@ -7,6 +7,7 @@
 
 #include "sim/report/csv_files.hpp"
 #include "sim/report/figure_lines.hpp"
+#include "sim/report/figure_parts.hpp"
 
 namespace lacuna {
 

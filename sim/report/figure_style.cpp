@@ -12,7 +12,6 @@ namespace lacuna {
 
 namespace {
 
-constexpr double kPageWidthIn = 3.35;  // one column of a two-column paper
 constexpr double kFontPoints = 7;
 constexpr double kLineIn = 0.115;
 

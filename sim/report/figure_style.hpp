@@ -29,6 +29,8 @@ const char* layer_colour(Layer layer);
 /// A text as gnuplot takes it literally.
 std::string quoted(const std::string& text);
 
+constexpr double kPageWidthIn = 3.35;  // one column of a two-column paper
+
 /// The lay-out of a figure, in inches: title above, legend below the data. The page is one
 /// column of a two-column paper wide, and as high as its parts.
 struct Page {

@@ -59,6 +59,12 @@ inline SummaryRow made_up_row(const MadeUpMachine& machine, const MadeUpPattern&
   row.dense_tflops = flop / dense_s * 1e-12;
   row.speedup_vs_dense = dense_s / seconds;
   row.utilisation = *row.useful_tflops / machine.peak_tflops;
+  row.sram_read_bytes = *row.useful_flop / 6;
+  row.sram_write_bytes = *row.useful_flop / 20;
+  row.sram_gbps =
+      static_cast<double>(*row.sram_read_bytes + *row.sram_write_bytes) / seconds * 1e-9;
+  row.fabric_gbps = *row.sram_gbps / 40;
+  row.io_gbps = *row.sram_gbps / 900;
   const double joules = seconds * 150 * (0.5 + 0.5 * *row.utilisation);
   row.energy_j = JouleRange{joules * 0.45, joules, joules * 2.1};
   row.power_w = joules / seconds;
@@ -71,6 +77,8 @@ inline OpResult made_up_result(const MadeUpMachine& machine, const SummaryRow& r
   result.cycles = *row.cycles;
   result.clock_ghz = machine.clock_ghz;
   result.units = machine.units;
+  const auto units = static_cast<double>(machine.units);
+  result.peaks = {machine.peak_tflops * 1e3 / machine.clock_ghz, 24 * units, 4 * units, units / 4};
   const std::uint64_t all = result.cycles * machine.units;
   // a share of compute that follows the utilisation, and the rest divided among the others
   const auto compute = static_cast<std::uint64_t>(static_cast<double>(all) * *row.utilisation);
@@ -110,6 +118,8 @@ inline SummaryRow made_up_total(const std::vector<OpRecord>& ops) {
   total.utilisation = *total.useful_tflops * seconds / peak;
   total.speedup_vs_dense = dense / seconds;
   total.energy_j = joules;
+  total.sram_read_bytes = flop / 6;
+  total.sram_write_bytes = flop / 20;
   total.pj_per_useful_flop = joules.nominal * 1e12 / static_cast<double>(flop);
   return total;
 }

@@ -116,6 +116,52 @@ TEST(Figures, TellRunsOfOnePatternApartByTheirShape) {
   EXPECT_THAT(csv, HasSubstr("bow block 16 4096x4096x64,0.25,"));
 }
 
+/// Runs of one pattern, over sizes and columns.
+std::vector<RunRecord> made_up_grid() {
+  const test::MadeUpMachine bow{"bow", "ipu", "1472 tiles", 1472, 1.85, 348.9, 0.62};
+  std::vector<RunRecord> runs;
+  for (const std::uint64_t size : {256, 4096}) {
+    for (const std::uint64_t n : {16, 16384}) {
+      runs.push_back(test::made_up_run(runs.size(), bow, {"block", "16", 0.85}, 0.0625, false));
+      SummaryRow& row = runs.back().ops[0].row;
+      row.m = row.k = size;
+      row.n = n;
+      row.speedup_vs_dense = size == 256 ? 0.5 : 4;
+    }
+  }
+  runs.back().ops[0].row.status = Status::out_of_memory;
+  return runs;
+}
+
+TEST(SpeedupMap, HasACellForEachSizeAndNumberOfColumns) {
+  const std::vector<Figure> figures = make_figures(figure_data(made_up_grid()));
+  const std::string csv = find(figures, "speedup_map_bow_block_16_at_0_0625_static_fp16").csv;
+  // size, n, column, row, log2 of the speed-up, text, whether white on dark
+  EXPECT_EQ(csv,
+            "size,n,column,row,log2_speedup,text,dark\n"
+            "256,16,0,0,-1,0.50,0\n"
+            "256,16384,1,0,-1,0.50,0\n"
+            "4096,16,0,1,2,4.00,1\n"
+            "4096,16384,1,1,NaN,oom,0\n");
+}
+
+TEST(Roofline, PlacesRunsByTheirTrafficUnderTheRoofsOfTheirMachine) {
+  const std::string csv = find(of_product({0.5, 0.25}), "roofline").csv;
+  // made up: a read byte for 6 FLOP, a written one for 20: 1 / (1/6 + 1/20) = 4.62 FLOP per byte
+  EXPECT_THAT(csv, HasSubstr("bow block 16,4.61538"));
+  // 348.9 TFLOP/s over 24 bytes x 1472 tiles x 1.85 GHz = 65.36 TB/s: the ridge is at 5.338
+  EXPECT_THAT(csv, HasSubstr("bow roof,5.338"));
+  EXPECT_THAT(csv, HasSubstr("wse2 roof,"));
+}
+
+TEST(Bandwidth, IsAShareOfWhatThereIs) {
+  std::vector<RunRecord> runs = test::made_up_comparison(false, {0.5});
+  runs[0].total.fabric_gbps = 544.64;
+  // 4 bytes x 1472 tiles x 1.85 GHz = 10892.8 GB/s
+  EXPECT_THAT(find(make_figures(figure_data(runs)), "bandwidth").csv,
+              HasSubstr("fabric,bow dense,0,5,544.64,10892.8"));
+}
+
 TEST(CycleStackFigure, SharesSumToAHundredPerCent) {
   const std::string csv = find(of_product({0.25}), "cycle_stack").csv;
   // the last layer of each of the ten bars ends at 100
@@ -149,11 +195,19 @@ TEST(FigureStyle, WritesNumbersInAsFewDigitsAsSayThem) {
   EXPECT_EQ(short_number(1), "1");
 }
 
+TEST(DensityAxis, MarksMasksThatWereAskedForAlikeOnceAndRound) {
+  std::vector<RunRecord> runs = test::made_up_comparison(false, {0.5, 0.1});
+  runs[2].total.density = 0.09961;
+  EXPECT_THAT(find(make_figures(figure_data(runs)), "speedup").script,
+              HasSubstr("set xtics ('0.1' 0.1, '0.5' 0.5, '1' 1)"));
+}
+
 TEST(FigureStyle, QuotesWhatGnuplotWouldTakeForTheEnd) { EXPECT_EQ(quoted("it's"), "'it''s'"); }
 
 TEST(LogMarks, EncloseTheDataWithOneTwoAndFive) {
   EXPECT_THAT(log_marks(3, 40), ElementsAre(2, 5, 10, 20, 50));
   EXPECT_THAT(log_marks(1, 10), ElementsAre(1, 2, 5, 10));
+  EXPECT_THAT(log_marks(1.7, 4.2), ElementsAre(1.5, 2, 3, 4, 5));
   EXPECT_THAT(log_marks(0.5, 2000), ElementsAre(0.1, 1, 10, 100, 1000, 10000));
 }
 
