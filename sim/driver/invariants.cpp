@@ -72,6 +72,23 @@ void check_words(const OpResult& result) {
   }
 }
 
+/// A word sent reaches each other unit once at most; a class of accesses is a part of all.
+void check_parts(const OpResult& result) {
+  const std::uint64_t most = counted_or_0(result, "exch_sent") * result.units;
+  const std::uint64_t received = counted_or_0(result, "exch_received");
+  if (received > most) {
+    throw InternalError(fmt::format("exch_received = {}, but {} words were sent to {} units: words "
+                                    "were received that were not sent",
+                                    received, counted_or_0(result, "exch_sent"), result.units));
+  }
+  for (const char* const name : {"sram_reads", "sram_writes"}) {
+    const std::optional<std::uint64_t> all = counted(result, name);
+    const std::uint64_t parts = counted_or_0(result, std::string(name) + "_");
+    if (!all || *all == parts) continue;
+    throw InternalError(fmt::format("{} = {}, but its classes sum to {}", name, *all, parts));
+  }
+}
+
 /// Every product of the dense operation is formed, gated or skipped, and nothing else.
 void check_products(const OpResult& result) {
   if (!counted(result, "mac_actual_") && !counted(result, "mac_actual")) return;
@@ -110,6 +127,7 @@ void check_possible(const OpResult& result) {
   check_stack("the machine", result.stack, result.units, result.cycles);
   check_rates(result);
   check_words(result);
+  check_parts(result);
   check_products(result);
   check_busy(result);
 }

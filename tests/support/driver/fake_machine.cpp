@@ -40,6 +40,11 @@ void plant(Fault fault, OpResult& result) {
   if (fault == Fault::io) result.io_bytes = 16 * cycles + 1;
   if (fault == Fault::stack) ++result.stack.back().cycles;
   if (fault == Fault::words) add("exch_received", 1);
+  if (fault == Fault::unsent) {
+    add("exch_received", 1);
+    add("exch_deliveries", 1);
+  }
+  if (fault == Fault::classes) add("sram_reads_weight", 1);
   if (fault == Fault::products) add("mac_skipped", 1);
   if (fault == Fault::useful) add("mac_zero", 1);
   if (fault == Fault::busy) add("busy_cycles", 1);
@@ -76,6 +81,9 @@ OpResult FakeMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t /*s
       counter("mac_actual", "MAC", "amp_mac_fp16", result.mac_useful),
       counter("mac_skipped", "MAC", "", result.mac_algorithmic - result.mac_useful),
       counter("mac_zero", "MAC", "", 0),
+      counter("exch_sent", "words", "exch_send", 1),
+      counter("sram_reads", "accesses", "", kept / 4),
+      counter("sram_reads_weight", "accesses", "sram_read", kept / 4),
       counter("exch_received", "words", "exch_recv", units),
       counter("exch_deliveries", "words", "", units),
       counter("busy_cycles", "cycles", "", units * busy),

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "tests/support/driver/real_program.hpp"
+#include "tests/support/paths.hpp"
+
+namespace lacuna::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A shipped trace on a machine small enough for the clocked engine.
+struct Case {
+  const char* name;
+  const char* machine;
+  const char* workload;
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+/// All files of a result by path, but for the host's, with the engine's name made the same.
+std::map<std::string, std::string> files(const std::string& folder) {
+  std::map<std::string, std::string> all;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string name = fs::relative(entry.path(), folder).string();
+    if (!entry.is_regular_file() || name == "host.json") continue;
+    std::string text = file_text(entry.path().string());
+    const bool names_engine = name == "summary.csv" || name == "result.json";
+    for (std::size_t at = 0;
+         names_engine && (at = text.find("clocked", at)) != std::string::npos;) {
+      text.replace(at, 7, "event");
+    }
+    all.emplace(name, std::move(text));
+  }
+  return all;
+}
+
+class Engines : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Engines, WriteTheSameBytesIntoEveryFileAndFigure) {
+  const ProgramBench bench;
+  for (const char* const engine : {"event", "clocked"}) {
+    const Ran ran = run_real(std::string("compare --quiet --event-log --pattern own ") +
+                             GetParam().machine + " --trace " + source_path(GetParam().workload) +
+                             " --engine " + engine + " --out " + bench.path(engine));
+    ASSERT_EQ(ran.status, 0) << ran.err;
+  }
+  const std::map<std::string, std::string> event = files(bench.path("event"));
+  const std::map<std::string, std::string> clocked = files(bench.path("clocked"));
+  ASSERT_EQ(event.size(), clocked.size());
+  EXPECT_GT(event.at("events.csv").size(), 1000U);
+  for (const auto& [name, text] : event) {
+    EXPECT_TRUE(clocked.count(name) == 1 && clocked.at(name) == text) << name << " differs";
+  }
+}
+
+std::string name_of(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Engines,
+    ::testing::Values(
+        Case{"SmallProductsOnTiles", "--machine bow --set ipu.tiles=16", "traces/small_gemms.csv"},
+        Case{"SmallProductsOnCores", "--machine wse2 --set wafer.columns=4 --set wafer.rows=4",
+             "traces/small_gemms.csv"}),
+    name_of);
+
+}  // namespace
+}  // namespace lacuna::test
