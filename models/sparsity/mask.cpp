@@ -54,7 +54,7 @@ Mask Mask::blocked(std::uint32_t side_rows, std::uint32_t side_cols) const {
   for (std::uint32_t r = 0; r < result.grid_rows(); ++r) {
     kept.clear();
     const std::uint32_t end = std::min(rows, (r + 1) * side_rows);
-    for (std::uint64_t i = fine.offsets[r * side_rows]; i < fine.offsets[end]; ++i) {
+    for (std::uint64_t i = fine.offsets[std::size_t{r} * side_rows]; i < fine.offsets[end]; ++i) {
       kept.push_back(fine.columns[i] / side_cols);
     }
     std::sort(kept.begin(), kept.end());

@@ -20,8 +20,9 @@ struct Row {
   Prepare prepare;
 };
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> kRows = {
+// Those that are drawn.
+std::vector<Row> random_rows() {
+  return {
       {{"dense", Density::none, false, {}, "every element", ""}, prepare_dense},
       {{"unstructured",
         Density::required,
@@ -58,6 +59,12 @@ const std::vector<Row>& rows() {
         "uneven rows: the budget of the row of rank r falls as r^-alpha",
         ""},
        prepare_rows},
+  };
+}
+
+// Those that follow from their keys.
+std::vector<Row> fixed_rows() {
+  return {
       {{"banded", Density::implied, false, {"w"}, "|j R - i C| <= w R", "Timeloop"},
        prepare_banded},
       {{"blockdiag",
@@ -111,6 +118,15 @@ const std::vector<Row>& rows() {
         "Child et al., Sparse Transformers, 2019"},
        prepare_strided},
   };
+}
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> kRows = [] {
+    std::vector<Row> all = random_rows();
+    const std::vector<Row> fixed = fixed_rows();
+    all.insert(all.end(), fixed.begin(), fixed.end());
+    return all;
+  }();
   return kRows;
 }
 

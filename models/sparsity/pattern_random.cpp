@@ -84,6 +84,7 @@ std::vector<std::uint64_t> row_budgets(std::uint64_t kept, std::uint32_t count, 
   std::iota(open.begin(), open.end(), std::size_t{0});
   for (std::uint64_t left = kept; left != 0;) {
     std::vector<double> weights;
+    weights.reserve(open.size());
     for (const std::size_t r : open) {
       weights.push_back(std::pow(static_cast<double>(r + 1), -alpha));
     }

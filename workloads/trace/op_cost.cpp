@@ -2,6 +2,7 @@
 #include "workloads/trace/op_cost.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct ElementCost {
   unsigned inputs;  // tensors read
 };
 
-constexpr ElementCost kElementCosts[] = {
+constexpr std::array<ElementCost, 22> kElementCosts = {{
     {"softmax", 4, 1, 4, 0, 1},    {"layernorm", 5, 0, 8, 0, 1}, {"rmsnorm", 4, 0, 6, 0, 1},
     {"relu", 1, 0, 1, 0, 1},       {"gelu", 7, 1, 12, 1, 1},     {"silu", 1, 1, 3, 0, 1},
     {"tanh", 1, 1, 3, 0, 1},       {"sigmoid", 1, 1, 3, 0, 1},   {"swiglu", 2, 1, 6, 1, 2},
@@ -31,7 +32,7 @@ constexpr ElementCost kElementCosts[] = {
     {"copy", 1, 0, 1, 0, 1},       {"bias_add", 2, 0, 1, 0, 2},  {"bias_gelu", 8, 1, 13, 1, 1},
     {"scale_mask", 2, 0, 1, 0, 1}, {"glu", 1, 1, 4, 0, 2},       {"rope", 3, 0, 3, 0, 1},
     {"dropout", 4, 0, 1, 0, 1},
-};
+}};
 
 // Of one stored parameter: operations, and bytes of its fp32 state, read and written.
 struct OptimizerCost {
@@ -41,11 +42,11 @@ struct OptimizerCost {
   std::uint64_t bytes;
 };
 
-constexpr OptimizerCost kOptimizerCosts[] = {{"sgd", 2, 0, 12},
-                                             {"sgdm", 4, 0, 20},
-                                             {"adam", 10, 2, 28},
-                                             {"adamw", 12, 2, 28},
-                                             {"lamb", 16, 2, 28}};
+constexpr std::array<OptimizerCost, 5> kOptimizerCosts = {{{"sgd", 2, 0, 12},
+                                                           {"sgdm", 4, 0, 20},
+                                                           {"adam", 10, 2, 28},
+                                                           {"adamw", 12, 2, 28},
+                                                           {"lamb", 16, 2, 28}}};
 
 template <class Table>
 const auto& find_cost(const Table& table, const std::string& name) {

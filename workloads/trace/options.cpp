@@ -93,6 +93,27 @@ void check_early(const PatternSpec& spec, const std::string& option) {
   }
 }
 
+void check_file(const LayerOp& op, const std::string& option) {
+  const Mask mask = read_pattern_file(op.pattern.file).mask;
+  if (mask.rows == op.m && mask.cols == op.k) return;
+  fail(fmt::format("{} {}, row '{}'", option, pattern_label(op.pattern), op.id), "E211",
+       fmt::format("a pattern of {} x {}", mask.rows, mask.cols),
+       fmt::format("{} x {}", op.m, op.k));
+}
+
+bool has_block(const PatternSpec& spec) { return spec.block_rows != 1 || spec.block_cols != 1; }
+
+// The option --nm KEEP:OF.
+void add_ratio(const PatternOptions& options, PatternSpec& spec) {
+  const std::vector<std::string> parts = split(*options.nm, ':');
+  if (!is_ratio(parts, 0) || parts.size() != 2) fail("--nm", "E202", *options.nm, "KEEP:OF");
+  if (options.pattern && spec.name != "nm") {
+    fail("--nm", "E208", *options.nm, "pattern nm with this option");
+  }
+  if (!spec.args.empty()) fail("--nm", "E214", *options.nm, "the ratio once");
+  read_ratio(parts, 0, spec);
+}
+
 }  // namespace
 
 std::uint32_t parse_side(const std::string& text, const std::string& option) {
@@ -189,30 +210,18 @@ std::optional<PatternSpec> make_pattern(const PatternOptions& options) {
     where = fmt::format("--pattern {}", quotable(*options.pattern));
     spec = parse_pattern(*options.pattern);
   }
-  const bool whole = spec.density.has_value() || spec.block_rows != 1 || spec.block_cols != 1;
   if (options.density) {
     if (spec.density) fail("--density", "E214", *options.density, "the density once");
     spec.density = parse_density(*options.density);
   }
   if (options.block) {
-    if (whole && (spec.block_rows != 1 || spec.block_cols != 1)) {
-      fail("--block", "E214", *options.block, "the block once");
-    }
+    if (has_block(spec)) fail("--block", "E214", *options.block, "the block once");
     read_block(*options.block, "--block", spec);
   }
-  if (options.nm) {
-    const std::vector<std::string> parts = split(*options.nm, ':');
-    if (!is_ratio(parts, 0) || parts.size() != 2) fail("--nm", "E202", *options.nm, "KEEP:OF");
-    if (options.pattern && spec.name != "nm") {
-      fail("--nm", "E208", *options.nm, "pattern nm with this option");
-    }
-    if (!spec.args.empty()) fail("--nm", "E214", *options.nm, "the ratio once");
-    read_ratio(parts, 0, spec);
-  }
-  const bool blocks = spec.block_rows != 1 || spec.block_cols != 1;
+  if (options.nm) add_ratio(options, spec);
   const bool thin = spec.density && !(*spec.density == Decimal{1, 0});
-  if (!options.pattern && !options.nm && (thin || blocks)) {
-    spec.name = blocks ? "block" : "unstructured";
+  if (!options.pattern && !options.nm && (thin || has_block(spec))) {
+    spec.name = has_block(spec) ? "block" : "unstructured";
   }
   check_early(spec, where);
   return spec;
@@ -273,7 +282,10 @@ WorkloadTrace with_pattern(WorkloadTrace trace, const PatternSpec& spec,
     if (op.pattern.name == "ref") continue;  // its mask follows the row it names
     op.op = "gemm";                          // spmm would refuse a dense one
     op.pattern = spec;
-    if (spec.name == "file") continue;
+    if (spec.name == "file") {
+      check_file(op, option);
+      continue;
+    }
     for (const PatternProblem& problem : check_pattern(spec, op.m, op.k)) {
       const std::string where = fmt::format("{} {}, row '{}'", option, pattern_label(spec), op.id);
       const std::string cell = problem.cell == "rows"   ? "m"

@@ -19,30 +19,41 @@ namespace {
   throw_problem({place(path, 1, 1), "E001", "", found, allowed, ""});
 }
 
-bool is_continuation(unsigned char byte) { return byte >= 0x80 && byte <= 0xbf; }
+// What a UTF-8 character of several bytes may begin with, how long it is, and what its second byte
+// may be: this leaves out overlong forms, surrogates and what lies beyond U+10FFFF (Unicode 15,
+// table 3-7).
+struct Lead {
+  unsigned char first;
+  unsigned char last;
+  std::size_t length;
+  unsigned char least_second;
+  unsigned char most_second;
+};
 
-// Bytes of the UTF-8 character that begins at `at`, or 0 if there is none: overlong forms,
-// surrogates and what lies beyond U+10FFFF are none (Unicode 15, table 3-7).
+constexpr std::array<Lead, 8> kLeads = {{{0xc2, 0xdf, 2, 0x80, 0xbf},
+                                         {0xe0, 0xe0, 3, 0xa0, 0xbf},
+                                         {0xe1, 0xec, 3, 0x80, 0xbf},
+                                         {0xed, 0xed, 3, 0x80, 0x9f},
+                                         {0xee, 0xef, 3, 0x80, 0xbf},
+                                         {0xf0, 0xf0, 4, 0x90, 0xbf},
+                                         {0xf1, 0xf3, 4, 0x80, 0xbf},
+                                         {0xf4, 0xf4, 4, 0x80, 0x8f}}};
+
+// Bytes of the character that begins at `at`, or 0 if there is none.
 std::size_t character_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : static_cast<unsigned char>(0);
-  };
-  const unsigned char first = byte(at);
-  const unsigned char second = byte(at + 1);
+  const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return first == 0 ? 0 : 1;
-  if (first >= 0xc2 && first <= 0xdf) return is_continuation(second) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    const unsigned char least = first == 0xe0 ? 0xa0 : 0x80;
-    const unsigned char most = first == 0xed ? 0x9f : 0xbf;
-    return second >= least && second <= most && is_continuation(byte(at + 2)) ? 3 : 0;
+  const auto* const lead = std::find_if(kLeads.begin(), kLeads.end(), [first](const Lead& row) {
+    return first >= row.first && first <= row.last;
+  });
+  if (lead == kLeads.end() || at + lead->length > text.size()) return 0;
+  const auto second = static_cast<unsigned char>(text[at + 1]);
+  if (second < lead->least_second || second > lead->most_second) return 0;
+  for (std::size_t i = 2; i < lead->length; ++i) {
+    const auto next = static_cast<unsigned char>(text[at + i]);
+    if (next < 0x80 || next > 0xbf) return 0;
   }
-  if (first >= 0xf0 && first <= 0xf4) {
-    const unsigned char least = first == 0xf0 ? 0x90 : 0x80;
-    const unsigned char most = first == 0xf4 ? 0x8f : 0xbf;
-    const bool rest = is_continuation(byte(at + 2)) && is_continuation(byte(at + 3));
-    return second >= least && second <= most && rest ? 4 : 0;
-  }
-  return 0;
+  return lead->length;
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ class TraceReader {
     if (line.open_quote != 0) {
       problems_.add({place(path_, line.number, line.open_quote), "E003", "",
                      "a quote that is not closed before the end of its cell",
-                     "\"text\", with \"\" for a quote inside", "", line.number, line.open_quote});
+                     R"("text", with "" for a quote inside)", "", line.number, line.open_quote});
       ++rows_;
       return;
     }
@@ -139,8 +139,8 @@ class TraceReader {
     return nullptr;
   }
 
-  void check_shape(RowCells& cells, Column column, const Known& known, MaskShape wanted,
-                   const std::string& of) {
+  static void check_shape(RowCells& cells, Column column, const Known& known, MaskShape wanted,
+                          const std::string& of) {
     const MaskShape& shape = known.shape;
     const bool unknown = shape.rows == 0 || shape.cols == 0 || wanted.rows == 0 || wanted.cols == 0;
     if (unknown || (shape.rows == wanted.rows && shape.cols == wanted.cols)) return;
@@ -179,7 +179,7 @@ class TraceReader {
     check_file_shape(cells, op, shape->second);
   }
 
-  void check_file_shape(RowCells& cells, const LayerOp& op, MaskShape found) {
+  static void check_file_shape(RowCells& cells, const LayerOp& op, MaskShape found) {
     const MaskShape wanted = mask_shape(op);
     if (wanted.rows == 0 || wanted.cols == 0) return;
     const std::uint64_t rows = std::uint64_t{found.rows} * op.pattern.block_rows;

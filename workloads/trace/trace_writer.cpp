@@ -50,7 +50,8 @@ class Row {
     if (op.partials != Partials::automatic) set(Column::partials, word(op.partials));
     if (op.mode != Mode::automatic) set(Column::mode, word(op.mode));
     set_pattern(op, folder);
-    if (op.fn != kind_of(op).default_function) set(Column::fn, op.fn);
+    // The default of embed depends on the phase.
+    if (op.op == "embed" || op.fn != kind_of(op).default_function) set(Column::fn, op.fn);
     set(Column::args, joined(op.args));
     set(Column::stage, number(op.stage, 0));
     set(Column::depends_on, dependencies(op, previous));
