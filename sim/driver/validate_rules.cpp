@@ -306,7 +306,7 @@ ValidationPlan::Recipe ValidationPlan::recipe_of(const ValidationPoint& point) {
   const System system = system_of(point, presets_);
   const std::string workload = plain(point.workload);
   if (workload != "gemm" && workload != "spmm") {
-    throw Unsupported{fmt::format("workload '{}' is not one of gemm, spmm", workload)};
+    throw Unsupported{"the workload is not a product: gemm or spmm"};
   }
   const MetricRule& metric = rule(kMetrics, "metric", point.metric);
   const UnitRule& unit = rule(kUnits, "unit", point.unit);
