@@ -22,23 +22,13 @@ std::vector<double> x_marks(const LineFigure& figure) {
       if (!series.reference) values.insert(point.x);
     }
   }
-  // masks that were asked for alike come close, and are marked by the roundest of them
-  std::vector<std::string> marks;
-  for (const double value : values) {
-    const std::string text = short_number(value);
-    if (marks.empty() || value / std::stod(marks.back()) > 1.05) {
-      marks.push_back(text);
-    } else if (text.size() < marks.back().size()) {
-      marks.back() = text;
-    }
-  }
   std::vector<double> numbers;
-  bool crowded = marks.size() > 9;
-  for (const std::string& mark : marks) {
+  bool crowded = false;
+  for (const std::string& mark : round_texts(values)) {
     numbers.push_back(std::stod(mark));
     if (numbers.size() > 1) crowded |= numbers.back() / numbers[numbers.size() - 2] < 1.25;
   }
-  return crowded ? log_marks(numbers.front(), numbers.back()) : numbers;
+  return crowded || numbers.size() > 9 ? log_marks(numbers.front(), numbers.back()) : numbers;
 }
 
 std::string axes(const LineFigure& figure) {

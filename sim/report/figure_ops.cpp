@@ -35,13 +35,11 @@ struct Panel {
   std::vector<SeriesStyle> styles;
 };
 
-std::string density_text(const FigureRun& run) { return short_number(run.density); }
-
 std::vector<Panel> panels(const std::vector<FigureRun>& runs) {
   const std::vector<SeriesStyle> styles = run_styles(runs);
   std::vector<std::string> densities;
   for (const FigureRun& run : runs) {
-    const std::string text = density_text(run);
+    const std::string& text = run.density_text;
     const bool known = std::find(densities.begin(), densities.end(), text) != densities.end();
     if (run.pattern != "dense" && !known) densities.push_back(text);
   }
@@ -52,7 +50,7 @@ std::vector<Panel> panels(const std::vector<FigureRun>& runs) {
     if (densities.size() > 1) panel.suffix = "_density_" + density;
     std::replace(panel.suffix.begin(), panel.suffix.end(), '.', '_');
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (!runs[i].ok() || (runs[i].pattern != "dense" && density_text(runs[i]) != density)) {
+      if (!runs[i].ok() || (runs[i].pattern != "dense" && runs[i].density_text != density)) {
         continue;
       }
       panel.runs.push_back(runs[i]);

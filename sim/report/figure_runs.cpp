@@ -97,7 +97,7 @@ std::string FigureRun::series() const {
 }
 
 std::string FigureRun::bar() const {
-  return pattern == "dense" ? series() : series() + " at " + short_number(density);
+  return pattern == "dense" ? series() : series() + " at " + density_text;
 }
 
 std::string pattern_label(const SummaryRow& row) {
@@ -123,6 +123,14 @@ std::vector<FigureRun> figure_runs(const FigureData& data) {
     run.pattern = common(run.ops, pattern_label);
     run.density = density_of(run);
     runs.push_back(std::move(run));
+  }
+  std::set<double> densities;
+  for (const FigureRun& run : runs) {
+    if (run.density > 0) densities.insert(run.density);
+  }
+  const std::vector<std::string> texts = round_texts(densities);
+  for (FigureRun& run : runs) {
+    run.density_text = run.density > 0 ? nearest_text(texts, run.density) : "0";
   }
   tell_apart(runs);
   return runs;

@@ -14,9 +14,10 @@ namespace lacuna {
 struct FigureRun {
   std::uint64_t run = 0;
   std::string machine;
-  std::string pattern;  // label, such as "block 16"
-  std::string variant;  // what else tells runs apart, such as "4096x4096x1024 static"
-  double density = 1;   // over the whole workload
+  std::string pattern;             // label, such as "block 16"
+  std::string variant;             // what else tells runs apart, such as "4096x4096x1024 static"
+  double density = 1;              // over the whole workload
+  std::string density_text = "1";  // what was probably asked for
   std::uint64_t units = 0;
   SummaryRow total;
   std::vector<SummaryRow> ops;  // without the total

@@ -117,6 +117,29 @@ std::string short_number(double value) {
   return fmt::format("{:.6g}", value);
 }
 
+std::vector<std::string> round_texts(const std::set<double>& values) {
+  std::vector<std::string> texts;
+  for (const double value : values) {
+    const std::string text = short_number(value);
+    if (texts.empty() || value / std::stod(texts.back()) > 1.05) {
+      texts.push_back(text);
+    } else if (text.size() < texts.back().size()) {
+      texts.back() = text;
+    }
+  }
+  return texts;
+}
+
+std::string nearest_text(const std::vector<std::string>& texts, double value) {
+  const auto distance = [value](const std::string& text) {
+    return std::abs(std::log(value / std::stod(text)));
+  };
+  const auto found = std::min_element(
+      texts.begin(), texts.end(),
+      [&](const std::string& a, const std::string& b) { return distance(a) < distance(b); });
+  return found == texts.end() ? short_number(value) : *found;
+}
+
 double text_width(const std::string& text) {
   // a letter of the font is 0.5 of its height wide, on average, and there are 72 points in an inch
   return 0.5 * kFontPoints / 72 * static_cast<double>(text.size());

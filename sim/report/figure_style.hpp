@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,14 @@ struct Page {
 
 /// `value` in as few digits as come within a thousandth of it: 0.1 of 0.0999756, 0.03125 of itself.
 std::string short_number(double value);
+
+/// Texts of `values`, in rising order and without repetition. Those within a twentieth of each
+/// other are one, the shortest of them: masks that were asked for alike have densities that
+/// differ by a rounding.
+std::vector<std::string> round_texts(const std::set<double>& values);
+
+/// The one of `texts` nearest to `value`.
+std::string nearest_text(const std::vector<std::string>& texts, double value);
 
 /// The space that a text of the figures' size needs, about.
 double text_width(const std::string& text);

@@ -202,6 +202,12 @@ TEST(DensityAxis, MarksMasksThatWereAskedForAlikeOnceAndRound) {
               HasSubstr("set xtics ('0.1' 0.1, '0.5' 0.5, '1' 1)"));
 }
 
+TEST(FigureStyle, TakesDensitiesThatDifferByARoundingForOne) {
+  const std::vector<std::string> texts = round_texts({0.0999, 0.1, 0.25, 0.2501});
+  EXPECT_THAT(texts, ElementsAre("0.1", "0.25"));
+  EXPECT_EQ(nearest_text(texts, 0.0999), "0.1");
+}
+
 TEST(FigureStyle, QuotesWhatGnuplotWouldTakeForTheEnd) { EXPECT_EQ(quoted("it's"), "'it''s'"); }
 
 TEST(LogMarks, EncloseTheDataWithOneTwoAndFive) {
