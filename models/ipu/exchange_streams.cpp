@@ -12,6 +12,10 @@ namespace {
 
 /// Splits transfers into streams while it keeps account of how busy the ports will be.
 class StreamMaker {
+  // Trains are kept short enough that no port has to wait long for another.
+  static constexpr std::uint32_t kLongTrain = 192;
+  static constexpr std::uint32_t kTrainsOfAReceiver = 12;
+
  public:
   StreamMaker(const ChipParams& params, const TransferList& list)
       : params_(params),
@@ -27,6 +31,8 @@ class StreamMaker {
     for (const Transfer& transfer : list_.transfers) check(transfer);
     for (const Transfer& transfer : list_.transfers) count(transfer);
     for (const Transfer& transfer : list_.transfers) split(transfer);
+    sort_by_source();
+    make_trains();
     return std::move(result_);
   }
 
@@ -49,9 +55,7 @@ class StreamMaker {
     }
   }
 
-  std::uint64_t held(std::uint32_t cycles) const {
-    return std::max<std::uint64_t>(cycles, params_.exchange.control_events);
-  }
+  std::uint64_t held(std::uint32_t cycles) const { return held_cycles(params_, cycles); }
 
   void count(const Transfer& transfer) {
     sending_[transfer.source.tile] += transfer.words;
@@ -121,10 +125,64 @@ class StreamMaker {
     if (stream.count > 0) result_.streams.push_back(stream);
   }
 
+  void sort_by_source() {
+    std::vector<std::uint32_t> next(tiles_ + 1U, 0);
+    for (const Stream& stream : result_.streams) ++next[stream.source.tile + 1];
+    for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+    std::vector<Stream> sorted(result_.streams.size());
+    for (const Stream& stream : result_.streams) sorted[next[stream.source.tile]++] = stream;
+    result_.streams = std::move(sorted);
+    const auto to = [&](const Stream& stream) { return result_.destinations[stream.first].tile; };
+    for (auto begin = result_.streams.begin(); begin != result_.streams.end();) {
+      const TileId source = begin->source.tile;
+      const auto end = std::find_if(begin, result_.streams.end(), [&](const Stream& stream) {
+        return stream.source.tile != source;
+      });
+      std::stable_sort(begin, end, [&](const Stream& a, const Stream& b) { return to(a) < to(b); });
+      begin = end;
+    }
+  }
+
+  void make_trains() {
+    const std::uint64_t busiest = *std::max_element(receiving_.begin(), receiving_.end());
+    longest_train_ = std::max<std::uint64_t>(kLongTrain, busiest / kTrainsOfAReceiver);
+    result_.trains.reserve(result_.streams.size());
+    result_.receivers.reserve(result_.destinations.size());
+    for (std::uint32_t s = 0; s < result_.streams.size(); ++s) {
+      const Stream& stream = result_.streams[s];
+      if (!result_.trains.empty() && continues(result_.trains.back(), stream)) {
+        Train& train = result_.trains.back();
+        ++train.streams;
+        train.cycles = train.held + stream.cycles();
+        train.held += held_cycles(params_, stream.cycles());
+        continue;
+      }
+      result_.trains.push_back({stream.source.tile, s, 1,
+                                static_cast<std::uint32_t>(result_.receivers.size()), stream.count,
+                                stream.cycles(), held_cycles(params_, stream.cycles()), stream.wide,
+                                stream.leftover});
+      for (std::uint32_t d = 0; d < stream.count; ++d) {
+        result_.receivers.push_back({result_.destinations[stream.first + d].tile, d});
+      }
+    }
+  }
+
+  bool continues(const Train& train, const Stream& stream) const {
+    if (train.source != stream.source.tile || train.wide != stream.wide ||
+        train.leftover != stream.leftover || train.count != stream.count ||
+        train.held + stream.cycles() > longest_train_) {
+      return false;
+    }
+    const Place* const place = result_.destinations.data() + stream.first;
+    return std::equal(place, place + stream.count, result_.receivers.data() + train.first,
+                      [](const Place& a, const TrainReceiver& b) { return a.tile == b.tile; });
+  }
+
   const ChipParams& params_;
   const TransferList& list_;
   TileId tiles_;
   StreamList result_;
+  std::uint64_t longest_train_ = 0;
   std::vector<std::uint32_t> marks_;  // the transfer that last named a tile
   std::uint32_t mark_ = 0;
   std::vector<std::uint64_t> sending_;  // cycles of work of each port
@@ -132,15 +190,6 @@ class StreamMaker {
 };
 
 }  // namespace
-
-std::vector<std::uint32_t> StreamList::by_source(TileId tiles) const {
-  std::vector<std::uint32_t> first(tiles + 1U, 0);
-  for (const Stream& stream : streams) ++first[stream.source.tile + 1];
-  for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
-  std::vector<std::uint32_t> order(streams.size());
-  for (std::uint32_t s = 0; s < streams.size(); ++s) order[first[streams[s].source.tile]++] = s;
-  return order;
-}
 
 StreamList make_streams(const ChipParams& params, const TransferList& list) {
   return StreamMaker(params, list).make();
@@ -152,10 +201,10 @@ PortLoads port_loads(const ChipParams& params, const StreamList& streams) {
   for (const Stream& stream : streams.streams) {
     loads.send[stream.source.tile] += stream.cycles();
     if (stream.wide) loads.send[stream.source.tile ^ 1U] += stream.cycles();
-    const std::uint64_t held =
-        std::max<std::uint64_t>(stream.cycles(), params.exchange.control_events);
-    for (std::uint32_t d = stream.first; d < stream.first + stream.count; ++d) {
-      loads.receive[streams.destinations[d].tile] += held;
+  }
+  for (const Train& train : streams.trains) {
+    for (std::uint32_t d = train.first; d < train.first + train.count; ++d) {
+      loads.receive[streams.receivers[d].tile] += train.held;
     }
   }
   return loads;
@@ -166,10 +215,10 @@ Cycle lower_bound(const ChipParams& params, const LatencyTable& latencies,
   if (streams.streams.empty()) return 0;
   const PortLoads loads = port_loads(params, streams);
   Cycle shortest = kNever;
-  for (const Stream& stream : streams.streams) {
-    for (std::uint32_t d = stream.first; d < stream.first + stream.count; ++d) {
-      const TileId tile = streams.destinations[d].tile;
-      shortest = std::min<Cycle>(shortest, stream_latency(latencies, stream, tile));
+  for (const Train& train : streams.trains) {
+    for (std::uint32_t d = train.first; d < train.first + train.count; ++d) {
+      const TileId tile = streams.receivers[d].tile;
+      shortest = std::min<Cycle>(shortest, train_latency(latencies, train, tile));
     }
   }
   // The last fragment need not be held beyond its words.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -23,12 +24,31 @@ struct Stream {
   std::uint32_t cycles() const { return wide ? (words + 1) / 2 : words; }
 };
 
-struct StreamList {
-  std::vector<Stream> streams;
-  std::vector<Place> destinations;
+/// Streams that are sent one right after another because they go from one tile to the same tiles:
+/// what is scheduled as a whole.
+struct Train {
+  TileId source;
+  std::uint32_t first_stream;
+  std::uint32_t streams;
+  std::uint32_t first;  // of its receivers in StreamList::receivers
+  std::uint32_t count;
+  std::uint32_t cycles;  // it occupies the sender
+  std::uint32_t held;    // it occupies each receiver
+  bool wide;
+  bool leftover;
+};
 
-  /// The numbers of the streams, ordered by their source, then as they are.
-  std::vector<std::uint32_t> by_source(TileId tiles) const;
+/// A receiver of a train: the tile, and which of the destinations of each of its streams it is.
+struct TrainReceiver {
+  TileId tile;
+  std::uint32_t position;
+};
+
+struct StreamList {
+  std::vector<Stream> streams;  // by source
+  std::vector<Place> destinations;
+  std::vector<Train> trains;  // by source
+  std::vector<TrainReceiver> receivers;
 };
 
 /// Checks a list (InternalError) and decides what is sent at double width: a fragment of at least
@@ -36,10 +56,15 @@ struct StreamList {
 /// sender's partner are sending.
 StreamList make_streams(const ChipParams& params, const TransferList& list);
 
-inline std::uint32_t stream_latency(const LatencyTable& latencies, const Stream& stream,
-                                    TileId receiver) {
-  return stream.wide ? latencies.paired_latency(stream.source.tile, receiver)
-                     : latencies.latency(stream.source.tile, receiver);
+inline std::uint32_t train_latency(const LatencyTable& latencies, const Train& train,
+                                   TileId receiver) {
+  return train.wide ? latencies.paired_latency(train.source, receiver)
+                    : latencies.latency(train.source, receiver);
+}
+
+/// How long one fragment of so many cycles occupies its receiver.
+inline std::uint32_t held_cycles(const ChipParams& params, std::uint32_t cycles) {
+  return std::max<std::uint32_t>(cycles, params.exchange.control_events);
 }
 
 /// The cycles each tile's ports are busy at least.
