@@ -105,6 +105,9 @@ FigureData figure_data(const std::vector<RunRecord>& records) {
         data.stacks.push_back({record.run, op.row.op_id, op.result.units, op.result.cycles,
                                part.layer, part.kind, part.cycles});
       }
+      for (const EnergyPart& part : op.energy) {
+        data.energy.push_back({record.run, part.component, part.joules.nominal});
+      }
       const Peaks& peaks = op.result.peaks;
       const double hertz = op.result.clock_ghz * 1e9;
       if (op.result.status != Status::ok || peaks.flop_per_cycle <= 0) continue;

@@ -22,6 +22,13 @@ struct StackRow {
   std::uint64_t unit_cycles = 0;
 };
 
+/// A part of the nominal energy of an operation.
+struct EnergyPartRow {
+  std::uint64_t run = 0;
+  std::string component;
+  double joules = 0;
+};
+
 /// What the simulated units of a run could at most have done.
 struct PeakRates {
   double tflops = 0;
@@ -34,6 +41,7 @@ struct PeakRates {
 struct FigureData {
   std::vector<SummaryRow> rows;
   std::vector<StackRow> stacks;
+  std::vector<EnergyPartRow> energy;
   std::map<std::uint64_t, PeakRates> peaks;    // by run; may be empty
   std::map<std::string, std::string> extents;  // by machine, such as "1472 tiles"; may be empty
 };

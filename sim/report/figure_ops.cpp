@@ -145,6 +145,7 @@ std::vector<Figure> make_figures(const FigureData& data) {
   add_density_figures(data, runs, figures);
   add_op_figures(data, runs, figures);
   add_stack_figures(data, runs, figures);
+  add_energy_figure(data, runs, figures);
   add_roofline_figure(data, runs, figures);
   add_bandwidth_figure(data, runs, figures);
   add_map_figures(data, runs, figures);

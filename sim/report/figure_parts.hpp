@@ -22,6 +22,10 @@ void add_op_figures(const FigureData& data, const std::vector<FigureRun>& runs,
 void add_stack_figures(const FigureData& data, const std::vector<FigureRun>& runs,
                        std::vector<Figure>& figures);
 
+/// Stacked bars of what the energy of a useful FLOP consists of.
+void add_energy_figure(const FigureData& data, const std::vector<FigureRun>& runs,
+                       std::vector<Figure>& figures);
+
 /// Throughput against useful FLOP per byte of memory traffic, under the roofs of the machines.
 void add_roofline_figure(const FigureData& data, const std::vector<FigureRun>& runs,
                          std::vector<Figure>& figures);

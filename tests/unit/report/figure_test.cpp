@@ -162,6 +162,17 @@ TEST(Bandwidth, IsAShareOfWhatThereIs) {
               HasSubstr("fabric,bow dense,0,5,544.64,10892.8"));
 }
 
+TEST(EnergyParts, AreStackedPerUsefulFlop) {
+  std::vector<RunRecord> runs = test::made_up_comparison(false, {0.5});
+  runs[0].total.useful_flop = 1000000000;
+  runs[0].total.energy_j = JouleRange{0.001, 0.002, 0.004};
+  runs[0].ops[0].energy = {{"mac", {0.0002, 0.0005, 0.001}}, {"sram", {0.0008, 0.0015, 0.003}}};
+  const std::string csv = find(make_figures(figure_data(runs)), "energy_parts").csv;
+  // 0.5 mJ over 10^9 FLOP is 0.5 pJ
+  EXPECT_THAT(csv, HasSubstr("bow dense,mac,0,0,0.5,0.5,1 - 4\n"));
+  EXPECT_THAT(csv, HasSubstr("bow dense,sram,0,0.5,2,1.5,1 - 4\n"));
+}
+
 TEST(CycleStackFigure, SharesSumToAHundredPerCent) {
   const std::string csv = find(of_product({0.25}), "cycle_stack").csv;
   // the last layer of each of the ten bars ends at 100
