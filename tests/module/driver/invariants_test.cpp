@@ -47,9 +47,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Planted{"utilisation", "useful_flop"}, Planted{"sram", "sram_read_bytes"},
                       Planted{"fabric", "fabric_bytes"}, Planted{"io", "io_bytes"},
                       Planted{"stack", "cycle stack"}, Planted{"words", "exch_received"},
-                      Planted{"unsent", "exch_received"},
-                                           Planted{"classes", "sram_reads"},
-                                           Planted{"products", "mac_skipped"}, Planted{"useful", "mac_zero"},
+                      Planted{"unsent", "exch_received"}, Planted{"classes", "sram_reads"},
+                      Planted{"products", "mac_skipped"}, Planted{"useful", "mac_zero"},
                       Planted{"busy", "busy_cycles"}),
     name_of);
 

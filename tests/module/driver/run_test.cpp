@@ -141,6 +141,28 @@ TEST(Compare, APointWhoseProcessDiesFailsAloneAndExits1) {
   EXPECT_THAT(ran.out, HasSubstr("slow"));
 }
 
+TEST(Compare, AnInterruptKeepsEveryFinishedPoint) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna(
+      "compare --machine slow --machine fake --gemm 8x8x8 --jobs 1 --set fake:fault=interrupt "
+      "--out " +
+      lacuna.path("out"));
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.err, HasSubstr("interrupted; 1 of 2 points are finished"));
+  EXPECT_THAT(line_of(lacuna.read("out/summary.csv"), 2), StartsWith("0,slow,"));
+  EXPECT_EQ(line_of(lacuna.read("out/summary.csv"), 3), "");
+  EXPECT_THAT(lacuna.listing(), ElementsAre("out"));
+}
+
+TEST(Compare, AnInterruptBeforeAnyPointIsFinishedWritesNothing) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("compare --machine fake --gemm 8x8x8 --set fault=interrupt --out " +
+                         lacuna.path("out"));
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(lacuna.listing(), IsEmpty());
+}
+
 TEST(Compare, APointOutOfMemoryIsNoFailure) {
   const ProgramBench lacuna;
   EXPECT_EQ(

@@ -2,6 +2,8 @@
 #include "tests/support/driver/fake_machine.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -16,6 +18,10 @@ void fail(Fault fault) {
   if (fault == Fault::memory) throw OutOfMemoryError("needs 5000 bytes, has 4096");
   if (fault == Fault::unsupported) throw UnsupportedError("a fake machine cannot do this");
   if (fault == Fault::crash) std::raise(SIGKILL);
+  if (fault == Fault::interrupt) {  // as if the user pressed Ctrl-C while this point runs
+    kill(getppid(), SIGINT);
+    pause();
+  }
 }
 
 StatEntry counter(const char* name, const char* unit, const char* action, std::uint64_t value) {

@@ -28,6 +28,7 @@ enum class Fault {
   memory,
   unsupported,
   crash,
+  interrupt,
   values,
   not_compared
 };
@@ -56,6 +57,7 @@ struct FakeParams : ParameterSet {
                                             {"memory", Fault::memory},
                                             {"unsupported", Fault::unsupported},
                                             {"crash", Fault::crash},
+                                            {"interrupt", Fault::interrupt},
                                             {"values", Fault::values},
                                             {"not_compared", Fault::not_compared}},
                              "What goes wrong.");
