@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/report/summary.hpp"
+
+namespace lacuna {
+
+/// What a page says beside the results.
+struct HtmlReport {
+  std::string version;                                       // of the program
+  std::string command;                                       // that makes the same results again
+  std::vector<std::pair<std::string, std::string>> figures;  // name and text of the SVG
+};
+
+/// One page that needs nothing but itself, offline: the tables, which sort at a click on a
+/// heading, the figures, the parameters, and how to make it again. A function of its arguments.
+std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& records);
+
+/// The SVG texts of a folder of figures, by name; none if there is no such folder.
+std::vector<std::pair<std::string, std::string>> read_figures(const std::string& folder);
+
+}  // namespace lacuna
