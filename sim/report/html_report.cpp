@@ -31,7 +31,7 @@ table { border-collapse: collapse; font-size: .87rem; }
 .wide { overflow-x: auto; }
 th, td { padding: .22rem .6rem; text-align: right; white-space: nowrap;
          border-bottom: 1px solid #ddd; }
-th { cursor: pointer; background: #f3f3f3; vertical-align: bottom; }
+th { cursor: pointer; background: #f3f3f3; vertical-align: bottom; white-space: normal; }
 th:focus { outline: 2px solid #0072B2; }
 th[aria-sort=ascending]::after { content: " \2191"; }
 th[aria-sort=descending]::after { content: " \2193"; }

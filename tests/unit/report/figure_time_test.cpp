@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/figure_time.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace lacuna {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(LoadMap, PutsUnitsRowByRowFromTheTop) {
+  const Figure figure = draw_load_map({"load", {}, "Busy", 2, {10, 20, 30, std::nan("")}});
+  EXPECT_EQ(figure.csv,
+            "column,row,Busy\n"
+            "0,0,10\n"
+            "1,0,20\n"
+            "0,1,30\n"
+            "1,1,NaN\n");
+  EXPECT_THAT(figure.script, HasSubstr("set yrange [1.5:-0.5]"));
+  EXPECT_THAT(figure.script, HasSubstr("set cbrange [0:30]"));
+}
+
+TEST(Phases, StandOnTheirTracksInTheOrderOfAppearance) {
+  const Figure figure = draw_phases("phases", {},
+                                    {{"tiles", "matmul", Layer::compute, 0, 100, 1},
+                                     {"exchange", "gather", Layer::exchange, 100, 130, 1},
+                                     {"tiles", "reduce", Layer::compute, 130, 150, 0}});
+  // 0x0072B2 is 29362; a third of it is 255 - 255/3 = 170, 255 - 141/3 = 208, 255 - 77/3 = 229,
+  // which is 0xAAD0E5 = 11194597; 0x56B4E9 is 5682409
+  EXPECT_EQ(figure.csv,
+            "track,phase,layer,place,from,to,busy,colour\n"
+            "tiles,matmul,compute,0,0,100,1,29362\n"
+            "exchange,gather,exchange,1,100,130,1,5682409\n"
+            "tiles,reduce,compute,0,130,150,0,11194597\n");
+  EXPECT_THAT(figure.script, HasSubstr("set xrange [0:150]"));
+  EXPECT_THAT(figure.script, HasSubstr("set xtics 50 "));  // 20 would be more than five marks
+}
+
+}  // namespace
+}  // namespace lacuna
