@@ -22,6 +22,7 @@ struct RunOptions {
   Cycle jitter = 0;
   std::uint64_t jitter_seed = 1;
   bool event_log = false;
+  bool sweep = false;  // Engine::event may take a StreamingSweep, where it can; not with a log
 };
 
 /// The dataflow wafer: rows of cores and routers, and the injectors at the top of the columns.

@@ -118,8 +118,8 @@ void WseMachine::require_supported(const LayerOp& op) const {
 
 Simulated WseMachine::simulate(const StreamingPlan& plan, const Execution& execution) const {
   const wse::Program& program = plan.program;
-  const wse::RunOptions options{execution.engine, execution.shuffle, execution.jitter,
-                                execution.jitter_seed, execution.event_log};
+  const wse::RunOptions options{execution.engine,      execution.shuffle,   execution.jitter,
+                                execution.jitter_seed, execution.event_log, execution.fold};
   Simulated run;
   run.fold =
       execution.fold ? wse::plan_fold(program, options) : wse::no_fold(program, "switched off");

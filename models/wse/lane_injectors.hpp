@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "models/wse/counters.hpp"
+#include "models/wse/program.hpp"
+#include "sim/base/cycle.hpp"
+
+namespace lacuna::wse {
+
+/// The injectors of a StreamingRow: what InjectorBank does, for all columns at once. Lanes are
+/// in the order of the ring; the token bucket is visited in the order of columns.
+template <class Number>
+class LaneInjectors {
+ public:
+  /// `lanes` is the number of columns, rounded up to whole blocks.
+  LaneInjectors(const Program& program, std::size_t lanes);
+
+  /// Performs a cycle in which the lanes of `open` (-1) have room; returns those that got a word.
+  const std::vector<Number>& step(Cycle now, const std::vector<Number>& open);
+
+  /// True if a word was sent in the cycle just performed.
+  bool moved() const { return moved_; }
+
+  /// By column, of a run that ended at `end`.
+  std::vector<InjectorCounters> counters(Cycle end);
+
+ private:
+  static constexpr std::uint32_t kChunk = 100;  // words a lane counts down by itself
+
+  void refill_tokens();
+  std::size_t find_candidates(const std::vector<Number>& open);
+  void choose(Cycle now);
+  void take_up(std::size_t lane, Cycle now);
+  std::size_t lane_of(std::size_t column) const;
+  void flush();
+
+  const Program& program_;
+  std::uint64_t cap_;
+  std::uint64_t tokens_ = 0;
+  bool moved_ = false;
+  unsigned unflushed_ = 0;
+  std::vector<Number> left_;  // words of the chunk, by lane
+  std::vector<Number> go_;
+  std::vector<Number> no_token_, closed_;
+  std::vector<std::uint64_t> rest_;  // words after the chunk
+  std::vector<InjectorCounters> counters_;
+  std::vector<Cycle> last_;  // when the last word was sent
+};
+
+}  // namespace lacuna::wse

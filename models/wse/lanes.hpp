@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace lacuna::wse {
+
+/// Sixteen bytes of small signed integers that are computed with at once: the same quantity of
+/// neighbouring units. A comparison gives -1 (all bits) where it holds and 0 elsewhere, so
+/// subtracting one counts. GCC and clang have such types on every processor.
+template <class Number>
+struct LanesOf {
+  typedef Number Type __attribute__((vector_size(16)));  // NOLINT(modernize-use-using)
+  static constexpr unsigned kCount = 16 / sizeof(Number);
+};
+
+template <class Number>
+using Lanes = typename LanesOf<Number>::Type;
+
+template <class Number>
+inline Lanes<Number> load(const Number* from) {
+  Lanes<Number> lanes;
+  std::memcpy(&lanes, from, sizeof lanes);
+  return lanes;
+}
+
+template <class Number>
+inline void store(Number* to, const Lanes<Number>& lanes) {
+  std::memcpy(to, &lanes, sizeof lanes);
+}
+
+/// True if a bit is set in any lane.
+template <class Vector>
+inline bool any(const Vector& lanes) {
+  static_assert(sizeof lanes == 16);
+  std::uint64_t halves[2];  // NOLINT(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
+  std::memcpy(halves, &lanes, sizeof halves);
+  return (halves[0] | halves[1]) != 0;
+}
+
+/// `a` where `mask` is set, `b` elsewhere.
+template <class Vector>
+inline Vector select(const Vector& mask, const Vector& a, const Vector& b) {
+  return (mask & a) | (~mask & b);
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "models/wse/lanes.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/program.hpp"
+#include "sim/base/cycle.hpp"
+
+namespace lacuna::wse {
+
+/// What a lane of a StreamingRow counted.
+struct LaneCounts {
+  std::uint64_t dispatch = 0;
+  std::uint64_t weights = 0;  // cycles without a wavelet
+  std::uint64_t ring_in = 0;
+  std::uint64_t ring_out = 0;
+  std::uint64_t buffer = 0;
+  std::uint64_t blocked = 0;
+  std::uint64_t in_use = 0;
+  std::uint64_t stall_weights = 0;  // of the router at the ramp, by the head of its buffer
+  std::uint64_t stall_in = 0;
+  std::uint64_t stall_pass = 0;  // of the router in between on the way here
+  std::uint64_t stall_out = 0;   // of the router the words to this core come from
+  Cycle end = 0;
+};
+
+/// One row of a weight-streaming product, all columns at once: the state of StreamingCores and
+/// RouterArray as small integers in lanes, in the order of the ring. It does in one pass what
+/// those do unit by unit, in the same cycles; the link to the row below is taken to be open.
+/// `Number` holds every count and every latency of the program.
+template <class Number>
+class StreamingRow {
+ public:
+  StreamingRow(const HardwareParams& params, const StreamingKernel& kernel, std::uint32_t tokens);
+
+  /// Performs a cycle, of the words that arrive() put there before. `pass_on` wants to know
+  /// which copies go to the row below.
+  void step(Cycle now, bool pass_on);
+
+  /// The lanes that could take a word from the injector in the cycle just performed: -1 or 0.
+  const std::vector<Number>& open() const { return open_; }
+  /// The lanes from which a copy went to the south in this cycle.
+  const std::vector<Number>& copied() const { return copied_; }
+  /// The lanes whose word left the buffer in this cycle.
+  const std::vector<Number>& taken() const { return taken_; }
+
+  /// Adds a word to the buffers of the lanes that are -1 in `lanes`.
+  void arrive(const std::vector<Number>& lanes);
+  void arrive(std::size_t lane);
+
+  std::size_t lanes() const { return columns_; }
+
+  /// True if a beat was issued in the cycle just performed.
+  bool moved() const { return moved_; }
+
+  bool finished() const { return finished_ == columns_; }
+  const std::vector<LaneCounts>& counts();
+
+  static constexpr unsigned kWidth = LanesOf<Number>::kCount;
+  static constexpr Number kMost = std::numeric_limits<Number>::max();
+
+ private:
+  using Vector = Lanes<Number>;
+
+  /// The state of kWidth neighbouring columns. Flags are -1 or 0.
+  struct Block {
+    Vector edge, copied, last_weight;
+    Vector w_count, w_seen, w_flight;
+    Vector r_count, r_seen, r_flight;
+    Vector full, command, ready, pop_left, holding, open, buffers, releasing, waits;
+    Vector vector, words, need_in, need_out, pending, favour;
+    Vector u_count, u_seen, u_flight;
+    Vector x_count, x_seen, x_flight;
+    Vector y_count, y_seen, y_flight;
+    Vector one_hop, granted;
+    Vector dispatch, weights, ring_in, ring_out, buffer, blocked, in_use;
+    Vector stall_weights, stall_in, stall_pass, stall_out;
+  };
+
+  static Vector all(std::uint64_t number) {
+    return Vector{} + static_cast<Number>(number);  // NOLINT(bugprone-narrowing-conversions)
+  }
+  void place_columns();
+  void step_block(Block& block, std::size_t first, Cycle now, bool pass_on);
+  void ramp(Block& b, std::size_t first, bool pass_on);
+  void main_thread(Block& b, std::size_t first);
+  void issue(Block& b, std::size_t first, Cycle now);
+  void book(Block& b, const Vector& no_beat, const Vector& need);
+  void special(Block& b, std::size_t first, const Vector& load_mask, const Vector& command_mask);
+  void end_lanes(const Vector& ended, std::size_t first, Cycle now);
+  void transit(Block& b, std::size_t first);
+  void flush();
+  void flush_in_use();
+
+  const HardwareParams params_;
+  const StreamingKernel& kernel_;
+  std::size_t columns_;
+  Number vector_beats_;
+  Number reduce_words_;
+  Number words_per_beat_;
+  Vector w_capacity_, r_capacity_, u_capacity_, hop_capacity_, out_depth_;
+  Vector ramp_bit_, hop_bit_, entries_, lookahead_;
+  bool fixed_ = false;
+  unsigned unflushed_ = 0;  // cycles since flush(), and since flush_in_use()
+  unsigned unflushed_in_use_ = 0;
+  unsigned in_use_cycles_ = 1;  // after so many cycles a lane's buffers in use could overflow
+  bool moved_ = false;
+  std::size_t finished_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<Number> out_queue_;  // by receiving lane, and one more that repeats the first
+  std::vector<Number> pushed_;     // likewise
+  std::vector<Number> open_, copied_, taken_;
+  std::vector<std::uint32_t> main_step_;    // by lane
+  std::vector<std::uint32_t> reduce_step_;  // by lane
+  std::vector<std::uint32_t> final_lane_;   // by step
+  std::vector<LaneCounts> counts_;
+  std::vector<std::uint64_t> in_use_;  // by lane
+};
+
+}  // namespace lacuna::wse

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "models/wse/streaming_sweep.hpp"
+#include "tests/support/wse/random_streaming.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+struct Batch {
+  Rows rows;
+  std::uint64_t first_seed;
+  bool wide;  // numbers that need 16 bits
+};
+
+constexpr std::uint64_t kCases = 40;
+
+bool closes(const WaferOutcome& outcome) {
+  return std::any_of(outcome.routers.begin(), outcome.routers.end(),
+                     [](const RouterCounters& router) { return router.closures != 0; });
+}
+
+class RandomSweep : public ::testing::TestWithParam<Batch> {
+ protected:
+  static StreamingScenario scenario(std::uint64_t seed) {
+    StreamingScenario scenario = random_scenario(seed, GetParam().rows);
+    scenario.params.router.multicast = Multicast::independent;
+    scenario.params.router.entries = std::max(2U, scenario.params.router.entries.value());
+    scenario.columns = std::max(2U, scenario.columns);
+    scenario.beat_cycles = 1;
+    if (scenario.columns * scenario.final_column.size() != scenario.counts.size()) {
+      scenario.counts.resize(scenario.columns * scenario.final_column.size(), 3);
+    }
+    if (GetParam().wide) scenario.params.core.dispatch = 130;
+    return scenario;
+  }
+};
+
+TEST_P(RandomSweep, CountsWhatTheCycleByCycleWaferCounts) {
+  std::uint64_t swept = 0;
+  for (std::uint64_t seed = GetParam().first_seed; seed < GetParam().first_seed + kCases; ++seed) {
+    const StreamingScenario scenario = RandomSweep::scenario(seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << describe(scenario));
+    const Program program = make_program(scenario);
+    const auto sweep = make_streaming_sweep(scenario.params, program);
+    ASSERT_NE(sweep, nullptr);
+    const std::optional<WaferOutcome> outcome = sweep->run();
+    const WaferOutcome definition = simulate(scenario.params, program, {Engine::clocked});
+    EXPECT_EQ(outcome.has_value(), !closes(definition));
+    if (!outcome) continue;
+    ++swept;
+    EXPECT_EQ(difference(definition, *outcome), "");
+    if (HasFailure()) return;
+  }
+  if (GetParam().rows == Rows::one_class) {
+    EXPECT_EQ(swept, kCases);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Seeds, RandomSweep,
+    ::testing::Values(Batch{Rows::one_class, 10000, false}, Batch{Rows::one_class, 11000, false},
+                      Batch{Rows::one_class, 12000, true}, Batch{Rows::remainder, 20000, false},
+                      Batch{Rows::remainder, 21000, true}, Batch{Rows::unequal, 30000, false},
+                      Batch{Rows::random_blocks, 40000, false}));
+
+}  // namespace
+}  // namespace lacuna::wse
