@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the rules of doc/contributing.md that a compiler does not: a declared parameter or
-statistic is called like its member, and files have snake_case names, a licence line and no more
-than 600 lines."""
+"""Checks the rules of doc/contributing.md that a compiler does not: a declared parameter is
+called like its member, and files have snake_case names, a licence line and no more than 600
+lines."""
 
 import pathlib
 import re
@@ -21,20 +21,15 @@ FREE_NAMES = {"CMakeLists.txt", "LacunaTargets.cmake"}
 PARAMETER = re.compile(
     r"\b(?:Param|Group)<[^;={]*>\s+(\w+)\s*=\s*(?:param|flag|text|group)\(\s*this,\s*\"(\w+)\""
 )
-# Counter member{this, "name", ...   and likewise the other statistics
-STATISTIC = re.compile(
-    r"\b(?:Counter|CycleCounter|Histogram|TimeAverage|Formula)\s+(\w+)\s*\{\s*this,\s*\"(\w+)\""
-)
 
 
 def declared_names(text):
     """Members whose declared name differs."""
-    for pattern in (PARAMETER, STATISTIC):
-        for found in pattern.finditer(text):
-            member, name = found.groups()
-            if member != name:
-                line = text.count("\n", 0, found.start()) + 1
-                yield f"{line}: member '{member}' is declared as '{name}'"
+    for found in PARAMETER.finditer(text):
+        member, name = found.groups()
+        if member != name:
+            line = text.count("\n", 0, found.start()) + 1
+            yield f"{line}: member '{member}' is declared as '{name}'"
 
 
 def remarks(file):
