@@ -62,9 +62,15 @@ class SendPort {
   std::array<Gap, kGaps> gap_{};
 };
 
-/// How a receiver chooses: among so many trains it waits for, the first that it need not wait for
+/// In which order a receiver's trains stand: by source, beginning after its own number, so that
+/// receivers with the same sources begin one after another; or beginning anywhere, so that any
+/// few receivers with the same sources begin far apart.
+enum class Order : std::uint8_t { staggered, spread };
+
+/// How a receiver chooses: among the next so many trains, the first that it need not wait for
 /// longer than so many cycles, or else the one that arrives first.
 struct Policy {
+  Order order;
   unsigned choices;
   std::uint32_t tolerance;
 };
@@ -93,7 +99,8 @@ class ExchangeScheduler {
     find_spare_time();
   }
 
-  Schedule schedule() {
+  /// Gives up, and returns a schedule without end, once it cannot be shorter than `limit`.
+  Schedule schedule(Cycle limit) {
     using Turn = std::pair<std::uint32_t, TileId>;
     std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
     for (TileId tile = 0; tile < tiles_; ++tile) {
@@ -102,10 +109,11 @@ class ExchangeScheduler {
     while (!turns.empty()) {
       const auto [at, tile] = turns.top();
       turns.pop();
+      if (at >= limit) return {{}, {}, kNever};
       if (receive_free_[tile] == at) {
-        const std::uint32_t train = choose(tile);
-        if (train == kEnd) continue;
-        place(train, tile);
+        const Choice choice = choose(tile);
+        if (choice.train == kEnd) continue;
+        place(choice.train, choice.start);
       }
       turns.emplace(receive_free_[tile], tile);
     }
@@ -120,9 +128,7 @@ class ExchangeScheduler {
     bool served;
   };
 
-  /// Each receiver's trains by source, beginning after its own number: receivers with the same
-  /// sources begin with different ones, and neighbours with neighbouring ones. What is left over
-  /// of streams to pairs comes before everything: it keeps few receivers busy, all at once.
+  /// What is left over of streams to pairs comes first: it keeps few receivers busy, all at once.
   void make_queues() {
     std::vector<std::uint32_t> first(tiles_ + 1U, 0);
     for (const TrainReceiver& receiver : receivers_) ++first[receiver.tile + 1];
@@ -160,13 +166,23 @@ class ExchangeScheduler {
     return link;
   }
 
-  /// Likewise, turned so that it begins with the first source after `tile`.
+  /// Likewise, turned so that it begins where the policy says.
   void link_after(TileId tile, std::uint32_t* end_of_list, std::uint32_t begin, std::uint32_t end) {
+    const std::uint32_t middle = begin + beginning(tile, begin, end);
+    link(link(end_of_list, middle, end), begin, middle);
+  }
+
+  std::uint32_t beginning(TileId tile, std::uint32_t begin, std::uint32_t end) const {
+    if (policy_.order == Order::spread) {
+      // Multiples of the golden section, modulo 1, lie far apart from their neighbours.
+      constexpr std::uint32_t kGoldenSection = 2654435769U;  // * 2^-32
+      return static_cast<std::uint32_t>((std::uint64_t{tile * kGoldenSection} * (end - begin)) >>
+                                        32U);
+    }
     const auto after =
         std::partition_point(waiting_.begin() + begin, waiting_.begin() + end,
                              [&](const Waiting& w) { return trains_[w.train].source <= tile; });
-    const auto middle = static_cast<std::uint32_t>(after - waiting_.begin());
-    link(link(end_of_list, middle, end), begin, middle);
+    return static_cast<std::uint32_t>(after - waiting_.begin()) - begin;
   }
 
   /// The cycles each sender can repeat streams without becoming the slowest port.
@@ -217,47 +233,52 @@ class ExchangeScheduler {
   /// What a stream is delayed at most for the sake of a receiver that could hear a repeat.
   static std::uint32_t patience(const Train& train) { return train.cycles / 4 + 2; }
 
-  /// The start of `stream` if `tile` has it sent now: with all receivers, or with those that are
-  /// not too late.
-  std::uint32_t start_for(const Train& train, TileId tile) const {
-    const std::uint32_t start = earliest(train, tile);
+  /// The start of `train` if it cannot be before `soonest`: such that it suits all receivers, or
+  /// those that are not too late.
+  std::uint32_t start_for(const Train& train, std::uint32_t soonest) const {
     const bool leaves = can_repeat(train);
     std::uint32_t later = 0;
     for (std::uint32_t d = train.first; d < train.first + train.count; ++d) {
-      const std::uint32_t wait = delay(train, d, start);
+      const std::uint32_t wait = delay(train, d, soonest);
       if (!leaves || wait <= patience(train)) later = std::max(later, wait);
     }
-    return later == 0 ? start : sender_free(train, start + later);
+    return later == 0 ? soonest : sender_free(train, soonest + later);
   }
 
-  /// The stream for `tile` to receive next; kEnd if it waits for none.
-  std::uint32_t choose(TileId tile) {
-    std::uint32_t best = kEnd;
+  struct Choice {
+    std::uint32_t train = kEnd;  // kEnd: there is none
+    std::uint32_t start = 0;
+  };
+
+  /// The train for `tile` to receive next.
+  Choice choose(TileId tile) {
+    Choice best;
     std::uint32_t best_arrival = kEnd;
-    unsigned seen = 0;
     std::uint32_t* from = &heads_[tile];
-    while (*from != kEnd && seen < policy_.choices) {
+    for (unsigned seen = 0; *from != kEnd && seen < policy_.choices;) {
       Waiting& waiting = waiting_[*from];
       if (waiting.served) {
         *from = waiting.next;
         continue;
       }
-      const Train& train = trains_[waiting.train];
-      const std::uint32_t arrival = start_for(train, tile) + latency(train, tile);
-      if (arrival < best_arrival) {
-        best = waiting.train;
-        best_arrival = arrival;
-      }
-      if (arrival <= receive_free_[tile] + policy_.tolerance) break;
       ++seen;
       from = &waiting.next;
+      const Train& train = trains_[waiting.train];
+      const std::uint32_t way = latency(train, tile);
+      const std::uint32_t soonest = earliest(train, tile);
+      if (soonest + way >= best_arrival) continue;
+      const std::uint32_t start = start_for(train, soonest);
+      if (start + way < best_arrival) {
+        best = {waiting.train, start};
+        best_arrival = start + way;
+      }
+      if (best_arrival <= receive_free_[tile] + policy_.tolerance) break;
     }
     return best;
   }
 
-  void place(std::uint32_t index, TileId tile) {
+  void place(std::uint32_t index, std::uint32_t start) {
     Train& train = trains_[index];
-    const std::uint32_t start = start_for(train, tile);
     const std::uint32_t served = select(train, start);
     if (served < train.count) {
       spare_[train.source] -= train.cycles;
@@ -306,11 +327,18 @@ class ExchangeScheduler {
 
 /// What is worth trying: in regular patterns, where every receiver's own order is good, nothing
 /// beats keeping to it; the less regular, the more it pays to look around.
-constexpr std::array<Policy, 4> kPolicies{{{1, 0}, {12, 0}, {12, 16}, {32, 8}}};
+constexpr std::array<Policy, 4> kPolicies{{{Order::staggered, 1, 0},
+                                           {Order::spread, 12, 0},
+                                           {Order::spread, 32, 0},
+                                           {Order::staggered, 32, 8}}};
 
 /// Large exchanges, whose planning takes long, are tried in fewer ways.
-constexpr std::size_t kLarge = 400'000;
-constexpr std::size_t kPoliciesForLarge = 2;
+constexpr std::size_t kLarge = 200'000;
+constexpr std::array<Policy, 2> kLargePolicies{{{Order::spread, 12, 0}, {Order::staggered, 1, 0}}};
+
+// A schedule this near to the bound is good enough.
+constexpr Cycle kNear = 32;  // one part in 32 above it
+constexpr Cycle kNearLarge = 5;
 
 }  // namespace
 
@@ -318,13 +346,15 @@ Schedule schedule_trains(const ChipParams& params, const LatencyTable& latencies
                          const StreamList& streams, Cycle bound) {
   const PortLoads loads = port_loads(params, streams);
   const bool large = streams.receivers.size() > kLarge;
+  const Policy* const policies = large ? kLargePolicies.data() : kPolicies.data();
+  const std::size_t count = large ? kLargePolicies.size() : kPolicies.size();
   Schedule best;
   best.length = kNever;
-  for (std::size_t p = 0; p < (large ? kPoliciesForLarge : kPolicies.size()); ++p) {
-    ExchangeScheduler scheduler(params, latencies, streams, loads, kPolicies.at(p));
-    Schedule schedule = scheduler.schedule();
+  for (std::size_t p = 0; p < count; ++p) {
+    ExchangeScheduler scheduler(params, latencies, streams, loads, policies[p]);
+    Schedule schedule = scheduler.schedule(best.length);
     if (schedule.length < best.length) best = std::move(schedule);
-    if (best.length <= bound + bound / 32) break;
+    if (best.length <= bound + bound / (large ? kNearLarge : kNear)) break;
   }
   return best;
 }
