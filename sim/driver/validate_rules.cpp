@@ -207,7 +207,7 @@ double flop_of(const ValidationPoint& point, const ValidationRun& run) {
 
 /// What a point of this quantity is in, from one run.
 double value_of(Quantity quantity, double flop, const ValidationRunResult& result) {
-  const double cycles = static_cast<double>(result.cycles);
+  const auto cycles = static_cast<double>(result.cycles);
   const double seconds = cycles / (result.clock_ghz * 1e9);
   switch (quantity) {
     case Quantity::rate:

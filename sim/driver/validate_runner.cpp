@@ -134,7 +134,8 @@ class SharedBoard {
     if (memory == MAP_FAILED) {  // NOLINT(*-cstyle-cast,performance-no-int-to-ptr)
       throw SimulationError("There is not enough memory for parallel runs");
     }
-    next_ = new (memory) std::atomic<std::size_t>(0);
+    // the memory is the operating system's, nothing here is to be deleted
+    next_ = ::new (memory) std::atomic<std::size_t>(0);  // NOLINT(*-owning-memory)
     results_ = reinterpret_cast<SharedResult*>(next_ + 1);
     for (std::size_t i = 0; i < runs; ++i) new (results_ + i) SharedResult();
   }

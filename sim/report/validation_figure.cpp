@@ -7,7 +7,6 @@
 #include <cctype>
 #include <cmath>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -38,20 +37,20 @@ std::string cell_of(const ValidationOutcome& outcome, const std::string& column)
   return "";
 }
 
-std::string within_family(const ValidationOutcome& outcome) {
+/// Points with blocks are told apart by them, others by their family.
+std::string label_of(const ValidationOutcome& outcome) {
   const std::string block = cell_of(outcome, "block");
   const std::string density = cell_of(outcome, "density");
   if (block.empty() || density.empty()) return outcome.family;
-  return fmt::format("block {}, density {}", block, density);
+  return fmt::format("{}, block {}, density {}{}", cell_of(outcome, "mode"), block, density,
+                     cell_of(outcome, "n") == "best" ? ", best n" : "");
 }
 
 /// The points of one unit as series, in the order of their first point.
 std::vector<Series> series_of(const std::vector<const ValidationOutcome*>& points) {
-  std::set<std::string> families;
-  for (const ValidationOutcome* const point : points) families.insert(point->family);
   std::vector<Series> all;
   for (const ValidationOutcome* const point : points) {
-    const std::string label = families.size() > 1 ? point->family : within_family(*point);
+    const std::string label = label_of(*point);
     auto found = std::find_if(all.begin(), all.end(),
                               [&](const Series& series) { return series.label == label; });
     if (found == all.end()) found = all.insert(all.end(), {label, {}});
