@@ -31,11 +31,12 @@ TEST(ValidationReport, GivesMedianPercentileWorstAndBiasOfAFamily) {
 }
 
 TEST(ValidationReport, CountsWinnersOnlyOfRatiosThatAreDecided) {
-  // 1.05 is too near to 1 to have a winner; 2 is on the wrong side, 0.5 on the right one
-  const auto families = summarise({outcome(1.05, 0.5, true), outcome(2, 0.9, true),
-                                   outcome(0.5, 0.7, true), outcome(2, 0.9, false)});
-  EXPECT_EQ(families[0].decided, 2U);
-  EXPECT_EQ(families[0].same_side, 1U);
+  // 1.05 is too near to 1 to have a winner; 2 is on the wrong side, 0.5 and 3 on the right one
+  const auto families =
+      summarise({outcome(1.05, 0.5, true), outcome(2, 0.9, true), outcome(0.5, 0.7, true),
+                 outcome(3, 1.2, true), outcome(2, 0.9, false)});
+  EXPECT_EQ(families[0].decided, 3U);
+  EXPECT_EQ(families[0].same_side, 2U);
 }
 
 TEST(ValidationReport, TellsAPredictedLackOfMemoryFromAMissingResult) {
