@@ -59,6 +59,13 @@ std::vector<Row> random_rows() {
         "uneven rows: the budget of the row of rank r falls as r^-alpha",
         ""},
        prepare_rows},
+      {{"magnitude",
+        Density::required,
+        true,
+        {"field", "preset", "role", "head", "norm", "round", "pad"},
+        "the largest of random weights whose scale differs by head, row, column and block",
+        "fitted to magnitude pruning in DLMC; Gale et al., SC20"},
+       prepare_magnitude},
   };
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/sparsity/decimal.hpp"
+#include "models/sparsity/magnitude_field.hpp"
 #include "models/sparsity/mask.hpp"
 
 namespace lacuna {
@@ -62,5 +63,8 @@ std::vector<PatternProblem> check_pattern(const PatternSpec& spec, std::uint32_t
 /// RequestError if check_pattern() has anything to say.
 Mask generate_mask(const PatternSpec& spec, std::uint32_t rows, std::uint32_t cols,
                    std::uint64_t seed);
+
+/// The field that a right `magnitude` pattern is made from, for a matrix of no size yet.
+FieldSpec field_of_pattern(const PatternSpec& spec);
 
 }  // namespace lacuna

@@ -64,6 +64,7 @@ MaskBuilder prepare_block(PatternRequest& request);
 MaskBuilder prepare_bernoulli(PatternRequest& request);
 MaskBuilder prepare_n_of_m(PatternRequest& request);
 MaskBuilder prepare_rows(PatternRequest& request);
+MaskBuilder prepare_magnitude(PatternRequest& request);
 
 MaskBuilder prepare_banded(PatternRequest& request);
 MaskBuilder prepare_block_diagonal(PatternRequest& request);

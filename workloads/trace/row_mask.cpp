@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <cstdlib>
+#include <vector>
 
+#include "models/sparsity/activation_mask.hpp"
+#include "models/sparsity/block_scores.hpp"
 #include "models/sparsity/pattern.hpp"
+#include "models/sparsity/repattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "workloads/trace/op_kind.hpp"
@@ -31,12 +35,50 @@ Mask read_mask(const PatternSpec& spec, MaskShape shape) {
   return mask;
 }
 
-const LayerOp& row_of(const WorkloadTrace& trace, const std::string& id) {
-  for (const LayerOp& op : trace.ops) {
-    if (op.id == id) return op;
+std::size_t index_of(const WorkloadTrace& trace, const std::string& id) {
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    if (trace.ops[i].id == id) return i;
   }
   throw TraceError(
       fmt::format("error E210: found a reference to '{}'; allowed: the id of a row", id));
+}
+
+bool says(const Pairs& pairs, const std::string& key, const std::string& value) {
+  const std::string* found = find_value(pairs, key);
+  return found != nullptr && *found == value;
+}
+
+// What stands for the weights of a row: the field its mask was made from, or a typical one.
+BlockScores weights_of(const LayerOp& op, const Mask& mask, std::uint64_t run_seed) {
+  FieldSpec field;
+  std::uint64_t seed = row_seed(op, run_seed);
+  if (op.pattern.name == "magnitude") {
+    field = field_of_pattern(op.pattern);
+  } else {
+    field = field_of(FieldPreset::typical, WeightRole::qkv, mask.density());
+    seed = stream_seed(seed, "weights");
+  }
+  field.rows = mask.rows;
+  field.cols = mask.cols;
+  return {MagnitudeField(field, seed), BlockNorm::l1, mask};
+}
+
+Mask after(const LayerOp& step, const LayerOp& op, const Mask& mask, std::uint64_t run_seed) {
+  Repattern change;
+  const std::string* count = find_value(step.args, "prune");
+  if (count != nullptr) change.count = std::strtoull(count->c_str(), nullptr, 10);
+  // Where nothing is said the smallest weights go.
+  const bool random = says(step.args, "drop", "random");
+  change.drop = random ? Repattern::Drop::random : Repattern::Drop::magnitude;
+  change.regrow = step.fn == "gradient" ? Repattern::Regrow::gradient : Repattern::Regrow::random;
+  const std::uint64_t seed = row_seed(step, run_seed);
+  FieldSpec field;
+  field.rows = mask.rows;
+  field.cols = mask.cols;
+  field.scaled = false;
+  BlockScores weights = weights_of(op, mask, run_seed);
+  BlockScores gradients(MagnitudeField(field, stream_seed(seed, "gradient")), BlockNorm::l1, mask);
+  return repattern(mask, change, seed, &weights, &gradients);
 }
 
 }  // namespace
@@ -47,22 +89,40 @@ std::uint64_t row_seed(const LayerOp& op, std::uint64_t run_seed) {
 
 std::optional<Mask> make_mask(const LayerOp& op, const WorkloadTrace& trace,
                               std::uint64_t run_seed) {
-  // A chain of references ends, as each names an earlier row.
-  const LayerOp* source = &op;
-  bool transposed = false;
-  while (source->pattern.name == "ref") {
-    const std::string* of = find_value(source->pattern.args, "of");
-    const std::string* transpose = find_value(source->pattern.args, "transpose");
-    if (transpose != nullptr && *transpose == "1") transposed = !transposed;
-    source = &row_of(trace, of == nullptr ? "" : *of);
+  // From the row to the one that its mask comes from; this ends, as each names an earlier row.
+  std::vector<const LayerOp*> chain{&op};
+  while (chain.back()->pattern.name == "ref") {
+    const std::string* of = find_value(chain.back()->pattern.args, "of");
+    chain.push_back(&trace.ops[index_of(trace, of == nullptr ? "" : *of)]);
   }
-  const PatternSpec& spec = source->pattern;
-  const MaskShape shape = mask_shape(*source);
+  const PatternSpec& spec = chain.back()->pattern;
+  const MaskShape shape = mask_shape(*chain.back());
   if (spec.name == "dense" || shape.rows == 0) return std::nullopt;
   Mask mask = spec.name == "file"
                   ? read_mask(spec, shape)
-                  : generate_mask(spec, shape.rows, shape.cols, row_seed(*source, run_seed));
-  return transposed ? mask.transposed() : std::move(mask);
+                  : generate_mask(spec, shape.rows, shape.cols, row_seed(*chain.back(), run_seed));
+  for (std::size_t i = chain.size() - 1; i > 0; --i) {
+    const LayerOp& source = *chain[i];
+    const LayerOp& reader = *chain[i - 1];
+    // Changes of the pattern between the two rows.
+    const std::size_t end = index_of(trace, reader.id);
+    for (std::size_t r = index_of(trace, source.id) + 1; r < end; ++r) {
+      const LayerOp& step = trace.ops[r];
+      if (step.op == "repattern" && says(step.args, "of", source.id)) {
+        mask = after(step, source, mask, run_seed);
+      }
+    }
+    if (says(reader.pattern.args, "transpose", "1")) mask = mask.transposed();
+  }
+  return mask;
+}
+
+std::optional<Mask> make_x_mask(const LayerOp& op, std::uint64_t run_seed) {
+  if (op.x_pattern == "dense") return std::nullopt;
+  const Decimal density = op.x_density.value_or(Decimal{1, 0});
+  const std::uint64_t seed = stream_seed(row_seed(op, run_seed), "x");
+  if (op.x_pattern == "channel") return channel_mask(op.k, op.n, density, seed);
+  return bernoulli_mask(op.k, op.n, density, seed);
 }
 
 }  // namespace lacuna

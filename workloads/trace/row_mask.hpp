@@ -13,9 +13,13 @@ namespace lacuna {
 /// moving rows changes no other row's mask.
 std::uint64_t row_seed(const LayerOp& op, std::uint64_t run_seed);
 
-/// The mask of the row `op` of `trace`, with files read and references followed; empty where the
-/// operand is dense. TraceError or RequestError if it cannot be made.
+/// The mask of the row `op` of `trace`, with files read, references followed and changes of
+/// the pattern (`repattern` rows) applied; empty where the operand is dense. TraceError or
+/// RequestError if it cannot be made.
 std::optional<Mask> make_mask(const LayerOp& op, const WorkloadTrace& trace,
                               std::uint64_t run_seed);
+
+/// The non-zeros of X (k x n) of the row `op`; empty where X is dense.
+std::optional<Mask> make_x_mask(const LayerOp& op, std::uint64_t run_seed);
 
 }  // namespace lacuna

@@ -57,11 +57,12 @@ TEST(TraceReader, FindsEveryProblemOfAFileAtItsPlace) {
 }
 
 TEST(TraceReader, SaysWhatWasFoundAndWhatIsAllowed) {
-  EXPECT_THAT(messages("id,op,m,k,n,pattern,density\na,gemm,8,8,8,unstructurde,0.5\n"),
-              ElementsAre("t.csv:2:14: error E206: column 'pattern': found 'unstructurde'; "
-                          "allowed: dense, unstructured, block, bernoulli, nm, rows, banded, "
-                          "blockdiag, butterfly, causal, window, longformer, bigbird, fixed, "
-                          "strided, file, ref; did you mean 'unstructured'?"));
+  EXPECT_THAT(
+      messages("id,op,m,k,n,pattern,density\na,gemm,8,8,8,unstructurde,0.5\n"),
+      ElementsAre("t.csv:2:14: error E206: column 'pattern': found 'unstructurde'; "
+                  "allowed: dense, unstructured, block, bernoulli, nm, rows, magnitude, banded, "
+                  "blockdiag, butterfly, causal, window, longformer, bigbird, fixed, "
+                  "strided, file, ref; did you mean 'unstructured'?"));
   EXPECT_THAT(messages("id,op,m,k,n\na,gemm,8,2147483648,8\n"),
               ElementsAre("t.csv:2:10: error E203: column 'k': found '2147483648'; allowed: an "
                           "integer in [1, 2147483647]"));
