@@ -64,8 +64,8 @@ TEST(ShippedTraces, BertBaseLayerIsWhatTheGeneratorWrites) {
 
 TEST(ShippedTraces, SmallProductsCoverEveryPattern) {
   std::set<std::string> covered;
-  for (const LayerOp& op : read_trace(shipped("small_gemms.csv")).ops) {
-    covered.insert(op.pattern.name);
+  for (const char* name : {"small_gemms.csv", "small_trained.csv"}) {
+    for (const LayerOp& op : read_trace(shipped(name)).ops) covered.insert(op.pattern.name);
   }
   for (const PatternKind& kind : pattern_kinds())
     EXPECT_EQ(covered.count(kind.name), 1U) << kind.name;
