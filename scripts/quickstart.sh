@@ -14,11 +14,18 @@ compare() {
   build/release/lacuna compare "$@" --out "$out/$name"
 }
 
+# the wafer is a rectangle of its cores; its size stands in every table, figure and file
+both="--machine bow --machine wse2 --set wafer.columns=64 --set wafer.rows=64"
+
 comparisons() {
-  compare transformer-pruned-0.9 --trace traces/dlmc_transformer_0.9.csv \
-    --machine bow --machine wse2 --set wafer.columns=64 --set wafer.rows=64
-  compare bert-base-layer --trace traces/bert_base_layer.csv \
-    --machine bow --machine wse2 --set wafer.columns=64 --set wafer.rows=64
+  # real masks: encoder layer 0 of a Transformer, pruned to 90 %
+  # shellcheck disable=SC2086
+  compare transformer-pruned-0.9 --trace traces/transformer_l0_mag90.csv $both --with-dense
+  # the six weight products of an encoder layer of BERT-base, 2048 tokens
+  # shellcheck disable=SC2086
+  compare bert-base-layer --trace traces/bert_base_layer.csv $both --pattern dense \
+    --pattern unstructured:0.25 --pattern unstructured:0.1 \
+    --pattern block16:0.25 --pattern block16:0.1
 }
 
 echo "== packages"
