@@ -164,7 +164,14 @@ class ClockedTile final : public Tile {
     if (receives) receive_words(now, t);
     const Spend waiting = over ? Spend::exchange_tail : Spend::exchange_gap;
     account_[sends || receives ? Spend::exchange : waiting] += 1;
-    if (t + 1 == length_ && end_exchange(now + 1)) enter(now + 1);
+    if (t + 1 == length_) finish_exchange(now + 1);
+  }
+
+  void finish_exchange(Cycle at) {
+    if (send_ != send_end_ || receive_ != receive_end_) {
+      throw InternalError(fmt::format("tile {} has words to move after the exchange ended", id_));
+    }
+    if (end_exchange(at)) enter(at);
   }
 
   void send_words(Cycle now, Cycle t) {

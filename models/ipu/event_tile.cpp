@@ -52,11 +52,11 @@ class EventTile final : public Tile {
       } else if (item_->words > 0) {
         moved_words_ = 0;
         mode_ = Mode::port;
-        return true;
+        break;
       }
     }
     if (at_ > 0) chip_.clock.moved(at_ - 1);
-    return false;
+    return item_ != items_end_;
   }
 
   void execute_vertex() {

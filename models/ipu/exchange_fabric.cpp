@@ -63,6 +63,9 @@ void check_plan(const ExchangePlan& plan, std::size_t tiles) {
     check_port(plan.sends, plan.send_first[tile], plan.send_first[tile + 1], tile, "send");
     check_port(plan.receives, plan.receive_first[tile], plan.receive_first[tile + 1], tile,
                "receive");
+    if (plan.traffic[tile].end > plan.length) {
+      throw InternalError(fmt::format("tile {} has words to move after the exchange ended", tile));
+    }
   }
   for (const Send& send : plan.sends) sent += std::uint64_t{send.words} * send.receivers;
   for (const Receive& receive : plan.receives) received += receive.words;
