@@ -305,12 +305,10 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     parse(app, arguments, line.options);
   } catch (const CLI::CallForHelp&) {
     const CLI::App& verb = chosen(app);
-    std::string before = &verb == &app ? "" : "lacuna";
-    if (!verb.get_parent() || verb.get_parent() == &app) {
-      line.text = verb.help(before);
-    } else {
-      line.text = verb.help(before + " " + verb.get_parent()->get_name());
-    }
+    const CLI::App* const above = verb.get_parent();
+    std::string before = above == nullptr ? "" : "lacuna";
+    if (above != nullptr && above != &app) before += " " + above->get_name();
+    line.text = verb.help(before);
   } catch (const CLI::CallForAllHelp&) {
     line.text = app.help("", CLI::AppFormatMode::All);
   } catch (const CLI::CallForVersion&) {

@@ -77,9 +77,10 @@ void check_parts(const OpResult& result) {
   const std::uint64_t most = counted_or_0(result, "exch_sent") * result.units;
   const std::uint64_t received = counted_or_0(result, "exch_received");
   if (received > most) {
-    throw InternalError(fmt::format("exch_received = {}, but {} words were sent to {} units: words "
-                                    "were received that were not sent",
-                                    received, counted_or_0(result, "exch_sent"), result.units));
+    throw InternalError(
+        fmt::format("exch_received = {}, but {} words were sent to {} units: words "
+                    "were received that were not sent",
+                    received, counted_or_0(result, "exch_sent"), result.units));
   }
   for (const char* const name : {"sram_reads", "sram_writes"}) {
     const std::optional<std::uint64_t> all = counted(result, name);

@@ -18,7 +18,7 @@ void add_rates(SummaryRow& row) {
   const double seconds = *row.time_s;
   if (!(seconds > 0)) return;  // an empty operation has no rate
   row.useful_tflops = static_cast<double>(*row.useful_flop) / seconds * 1e-12;
-  const double sram = static_cast<double>(*row.sram_read_bytes + *row.sram_write_bytes);
+  const auto sram = static_cast<double>(*row.sram_read_bytes + *row.sram_write_bytes);
   row.sram_gbps = sram / seconds * 1e-9;
   row.fabric_gbps = static_cast<double>(*row.fabric_bytes) / seconds * 1e-9;
   row.io_gbps = static_cast<double>(*row.io_bytes) / seconds * 1e-9;

@@ -36,6 +36,13 @@ std::string processor() {
   return "unknown";
 }
 
+/// Of this process, or of the largest of its children, in KiB.
+std::string peak_memory(int who) {
+  rusage usage{};
+  getrusage(who, &usage);
+  return fmt::format("{}", usage.ru_maxrss);  // NOLINT(*-union-access): as the C library has it
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
@@ -68,10 +75,6 @@ ResultHeader Output::header(const WorkloadTrace& workload) const {
 }
 
 std::string Output::host() const {
-  rusage self{};
-  rusage children{};
-  getrusage(RUSAGE_SELF, &self);
-  getrusage(RUSAGE_CHILDREN, &children);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start_;
   return host_text({{"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
                     {"host", host_name()},
@@ -79,8 +82,8 @@ std::string Output::host() const {
                     {"compiler", __VERSION__},
                     {"arguments", shell_line(options_.arguments)},
                     {"wall_s", fmt::format("{:.3f}", wall.count())},
-                    {"peak_memory_kib", fmt::format("{}", self.ru_maxrss)},
-                    {"peak_memory_of_a_child_kib", fmt::format("{}", children.ru_maxrss)}});
+                    {"peak_memory_kib", peak_memory(RUSAGE_SELF)},
+                    {"peak_memory_of_a_child_kib", peak_memory(RUSAGE_CHILDREN)}});
 }
 
 void Output::write(const WorkloadTrace& workload, const std::vector<RunRecord>& records,

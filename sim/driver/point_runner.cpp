@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -146,8 +147,8 @@ class Runner {
   void start(std::size_t index) {
     const Point& point = points_[index];
     for (const LayerOp& op : point.workload.ops) masks_.mask(op, point.workload);
-    int ends[2];  // NOLINT(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
-    if (pipe(ends) != 0) throw SimulationError(fmt::format("no pipe: {}", strerror(errno)));
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) throw SimulationError(fmt::format("no pipe: {}", strerror(errno)));
     const pid_t id = fork();
     if (id < 0) throw SimulationError(fmt::format("no child process: {}", strerror(errno)));
     if (id == 0) {

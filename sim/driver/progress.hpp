@@ -9,7 +9,8 @@
 namespace lacuna {
 
 /// Says on a terminal, in one line that is written over, how far long work is; elsewhere a line
-/// for each step, ten at most. The only place that looks at a clock, and nothing of it reaches a result.
+/// for each step, ten at most. The only place that looks at a clock, and nothing of it reaches a
+/// result.
 class Progress {
  public:
   /// Says nothing if `quiet`, or if there is only one step.

@@ -129,7 +129,7 @@ bool is_result(const fs::path& folder) {
   std::string start(256, '\0');
   file.read(start.data(), static_cast<std::streamsize>(start.size()));
   start.resize(static_cast<std::size_t>(file.gcount()));
-  return start.find(fmt::format("\"format\": \"{}\"", kResultFormat)) != std::string::npos;
+  return start.find(fmt::format(R"("format": "{}")", kResultFormat)) != std::string::npos;
 }
 
 std::vector<RunRecord> read_result(const fs::path& folder) {

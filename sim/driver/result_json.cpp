@@ -384,7 +384,7 @@ std::string encode_record(const RunRecord& record) {
   }
   const std::vector<std::uint8_t> bytes =
       Json::to_cbor(Json{{"record", std::move(json)}, {"events", std::move(events)}});
-  return std::string(bytes.begin(), bytes.end());
+  return {bytes.begin(), bytes.end()};
 }
 
 RunRecord decode_record(const std::string& bytes) {

@@ -246,21 +246,21 @@ std::string name_text(const MachineTable& table, const Options& options) {
 
 }  // namespace
 
-int describe_verb(const Options& options, const MachineTable& machines, const Streams& streams) {
+int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const std::string& subject = options.subjects.front();
   std::string text;
   if (subject == "machines") {
-    text = machines_text(machines, options);
+    text = machines_text(kinds, options);
   } else if (subject == "parameters") {
-    text = parameters_text(machines, options);
+    text = parameters_text(kinds, options);
   } else if (subject == "statistics") {
-    text = statistics_text(machines, options);
+    text = statistics_text(kinds, options);
   } else if (subject == "patterns") {
     text = patterns_text(options);
   } else if (subject == "formats") {
     text = formats_text(options);
   } else {
-    text = name_text(machines, options);
+    text = name_text(kinds, options);
   }
   if (!options.markdown) text.erase(0, text.find_first_not_of('\n'));
   streams.out << text;

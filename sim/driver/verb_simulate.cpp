@@ -124,7 +124,7 @@ std::size_t job_count(const Options& options) {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-int validate_verb(const Options& options, const MachineTable& table, const Streams& streams) {
+int validate_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const RunSettings settings = run_settings(options);
   ValidateOptions validate;
   validate.points = options.points;
@@ -138,14 +138,14 @@ int validate_verb(const Options& options, const MachineTable& table, const Strea
   validate.run.settings = options.settings;
   validate.run.execution = settings.execution;
   validate.run.jobs = static_cast<unsigned>(job_count(options));
-  return run_validate(validate, table, streams.out, streams.err);
+  return run_validate(validate, kinds, streams.out, streams.err);
 }
 
-int run_verb(const Options& options, const MachineTable& table, const Streams& streams) {
+int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const RunSettings settings = run_settings(options);
   std::vector<std::string> names = options.machines;
   if (names.empty()) names.emplace_back("bow");
-  const Machines machines = make_machines(table, names, options.settings);
+  const Machines machines = make_machines(kinds, names, options.settings);
   const WorkloadTrace workload = load_workload(options);
   const std::vector<Point> points = make_points(machines, workload, options);
   std::optional<Output> output;
@@ -161,6 +161,7 @@ int run_verb(const Options& options, const MachineTable& table, const Streams& s
   for (const Point& point : all) steps += point.workload.ops.size();
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, steps);
   std::vector<RunRecord> records;
+  records.reserve(all.size());
   for (const Point& point : all) {
     records.push_back(run_point(point, settings, masks, pricing,
                                 [&](const LayerOp& op) { progress.step(op.id); }));
@@ -179,10 +180,10 @@ int run_verb(const Options& options, const MachineTable& table, const Streams& s
   return status != kDone ? status : values;
 }
 
-int compare_verb(const Options& options, const MachineTable& table, const Streams& streams) {
+int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const RunSettings settings = run_settings(options);
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
-  const Machines machines = make_machines(table, options.machines, options.settings);
+  const Machines machines = make_machines(kinds, options.machines, options.settings);
   const WorkloadTrace workload = load_workload(options);
   const std::vector<Point> points = make_points(machines, workload, options);
   const std::size_t jobs = job_count(options);

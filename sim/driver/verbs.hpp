@@ -27,12 +27,12 @@ struct Streams {
 };
 
 /// The verbs. Each returns an ExitStatus and throws what it cannot go on with.
-int run_verb(const Options& options, const MachineTable& machines, const Streams& streams);
-int compare_verb(const Options& options, const MachineTable& machines, const Streams& streams);
+int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
+int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int trace_verb(const Options& options, const Streams& streams);
-int describe_verb(const Options& options, const MachineTable& machines, const Streams& streams);
+int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int plot_verb(const Options& options, const Streams& streams);
-int validate_verb(const Options& options, const MachineTable& machines, const Streams& streams);
+int validate_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 
 /// The options that run, compare and validate have in common, read and checked.
 RunSettings run_settings(const Options& options);
