@@ -43,11 +43,41 @@ std::vector<Point> make_points(const Machines& machines, const WorkloadTrace& wo
   return points;
 }
 
-bool has_dense(const std::vector<Point>& points) {
-  return std::any_of(points.begin(), points.end(), [](const Point& point) {
-    return std::any_of(point.workload.ops.begin(), point.workload.ops.end(),
-                       [](const LayerOp& op) { return op.pattern.name == "dense"; });
-  });
+/// The points, and those that --with-dense needs beside them.
+std::vector<Point> with_dense_points(const std::vector<Point>& points, const Options& options) {
+  std::vector<Point> all = points;
+  if (!options.with_dense) return all;
+  for (Point& point : missing_dense_points(points)) all.push_back(std::move(point));
+  return all;
+}
+
+Finished run_all(const std::vector<Point>& points, const RunSettings& settings, std::size_t jobs,
+                 Progress& progress) {
+  const Pricing pricing(config_folder());
+  MaskStore masks(settings.seed);
+  Finished finished = run_forked(points, settings, masks, pricing, jobs, progress);
+  progress.clear();
+  return finished;
+}
+
+std::vector<RunRecord> finished_records(const Finished& finished) {
+  std::vector<RunRecord> records;
+  for (const std::optional<RunRecord>& record : finished.records) {
+    if (record) records.push_back(*record);
+  }
+  return records;
+}
+
+void print_comparison(const WorkloadTrace& workload, const RunSettings& settings,
+                      const std::vector<RunRecord>& records, const Options& options,
+                      const Streams& streams) {
+  if (options.json) {
+    streams.out << summary_json(records);
+    return;
+  }
+  streams.out << workload.name << ", seed " << settings.seed << "\n\n"
+              << compare_table(records) << "\nWhere the cycles went\n\n"
+              << compare_stacks(records);
 }
 
 /// Says what a run with values found, and whether it found fault.
@@ -153,10 +183,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
 
   const Pricing pricing(config_folder());
   MaskStore masks(settings.seed);
-  std::vector<Point> all = points;
-  if (options.with_dense) {
-    for (Point& point : missing_dense_points(points)) all.push_back(std::move(point));
-  }
+  const std::vector<Point> all = with_dense_points(points, options);
   std::size_t steps = 0;
   for (const Point& point : all) steps += point.workload.ops.size();
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, steps);
@@ -190,21 +217,10 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);
 
-  const Pricing pricing(config_folder());
-  MaskStore masks(settings.seed);
-  std::vector<Point> all = points;
-  if (options.with_dense || has_dense(points)) {
-    for (Point& point : missing_dense_points(points)) {
-      if (options.with_dense) all.push_back(std::move(point));
-    }
-  }
+  const std::vector<Point> all = with_dense_points(points, options);
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, all.size());
-  Finished finished = run_forked(all, settings, masks, pricing, jobs, progress);
-  progress.clear();
-  std::vector<RunRecord> records;
-  for (std::optional<RunRecord>& record : finished.records) {
-    if (record) records.push_back(std::move(*record));
-  }
+  const Finished finished = run_all(all, settings, jobs, progress);
+  std::vector<RunRecord> records = finished_records(finished);
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   if (finished.interrupted) {
@@ -213,13 +229,7 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
     if (records.empty()) return kNotCompleted;
   }
   if (output) output->write(workload, records, streams);
-  if (options.json) {
-    streams.out << summary_json(records);
-  } else {
-    streams.out << workload.name << ", seed " << settings.seed << "\n\n"
-                << compare_table(records) << "\nWhere the cycles went\n\n"
-                << compare_stacks(records);
-  }
+  print_comparison(workload, settings, records, options, streams);
   const int values = check_values(records, options, streams);
   const int status = finished.interrupted ? kNotCompleted : status_of(records, false);
   return status != kDone ? status : values;
