@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "sim/base/error.hpp"
@@ -118,16 +119,22 @@ TEST(Pattern, NOfMTakesTheFirstOrGroupsDownAColumnIfAsked) {
 }
 
 TEST(Pattern, RowsFallAsTheirRankAndNeverExceedTheMatrix) {
-  // 12 of 4 x 6, alpha 1: shares 12 * (1, 1/2, 1/3, 1/4) / (25/12) = 5.76, 2.88, 1.92, 1.44;
-  // floors 5 2 1 1, and one more for .92, .88 and .76.
-  std::vector<std::uint64_t> counts;
-  const Mask mask = generate_mask(spec("rows", "0.5", {{"alpha", "1"}}), 4, 6, 9);
-  for (std::uint32_t r = 0; r < 4; ++r) counts.push_back(mask.offsets[r + 1] - mask.offsets[r]);
-  EXPECT_THAT(counts, ::testing::UnorderedElementsAre(6, 3, 2, 1));
+  const auto counts = [](const char* density, const char* alpha, std::uint32_t rows,
+                         std::uint32_t cols) {
+    const Mask mask = generate_mask(spec("rows", density, {{"alpha", alpha}}), rows, cols, 9);
+    std::multiset<std::uint64_t> result;
+    for (std::size_t r = 0; r < rows; ++r) {
+      result.insert(mask.offsets[r + 1] - mask.offsets[r]);
+    }
+    return result;
+  };
+  // 10 of 3 x 8: shares 10 * (1, 1/2, 1/3) / (11/6) = 5.45, 2.73, 1.82; floors 5 2 1, and one
+  // more for .82 and .73.
+  EXPECT_THAT(counts("0.416667", "1", 3, 8), ElementsAre(2, 3, 5));
   // 8 of 2 x 5, alpha 3: 7.11 and 0.89, so 7 and 1; the first is cut to 5 and 2 go to the other.
-  const Mask cut = generate_mask(spec("rows", "0.8", {{"alpha", "3"}}), 2, 5, 9);
-  EXPECT_THAT((std::vector<std::uint64_t>{cut.offsets[1], cut.offsets[2] - cut.offsets[1]}),
-              ::testing::UnorderedElementsAre(5, 3));
+  EXPECT_THAT(counts("0.8", "3", 2, 5), ElementsAre(3, 5));
+  // 6 of 2 x 4, alpha 2: 4.8 and 1.2, so 5 and 1; one too many goes to the other.
+  EXPECT_THAT(counts("0.75", "2", 2, 4), ElementsAre(2, 4));
 }
 
 TEST(Pattern, FixedPatternsKeepWhatTheirDefinitionCounts) {

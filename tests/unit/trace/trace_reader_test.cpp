@@ -111,6 +111,10 @@ TEST(TraceReader, RefusesFilesThatAreNoTraces) {
   EXPECT_THAT(places("id,op,m,k,n\n"), ElementsAre("1:1 E001"));
   EXPECT_THAT(places(std::string("id,op\na\0b,gemm\n", 15)), ElementsAre("2:2 E002"));
   EXPECT_THAT(places("id,op\n\xC3(,gemm\n"), ElementsAre("2:1 E002"));
+  // half of a surrogate pair, an overlong slash, and a character cut by the end
+  EXPECT_THAT(places("id,op\n\xED\xA0\x80,gemm\n"), ElementsAre("2:1 E002"));
+  EXPECT_THAT(places("id,op\na,\xC0\xAF\n"), ElementsAre("2:3 E002"));
+  EXPECT_THAT(places("id,op\na,\xE2\x82"), ElementsAre("2:3 E002"));
   EXPECT_THAT(places("id,op,m,k,n\na,\"gemm,1,1,1\nb,gemm,1,1,1\n"), ElementsAre("2:3 E003"));
   EXPECT_THAT(places("id,op,m,k,n\na,\"gemm\"x,1,1,1\n"), ElementsAre("2:3 E003"));
   EXPECT_THAT(places("# lacuna-trace v2\nid,op,m,k,n\na,gemm,1,1,1\n"), ElementsAre("1:1 E005"));
