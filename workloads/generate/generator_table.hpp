@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// A workload that can be made by name; a row of the table of generators.
+struct Generator {
+  std::string name;
+  std::string meaning;
+  std::vector<std::string> keys;
+};
+
+const std::vector<Generator>& generators();
+
+/// The keys of transformers with their meaning, for help.
+struct GeneratorKey {
+  std::string name;
+  std::string allowed;
+  std::string meaning;
+};
+const std::vector<GeneratorKey>& generator_keys();
+
+/// Makes the workload `name` from key=value settings: "gemm" with shape=MxKxN, or a model such
+/// as "bert-base" with part, tokens, ... RequestError names what is wrong and the nearest name.
+WorkloadTrace generate_workload(const std::string& name, const Pairs& settings);
+
+}  // namespace lacuna
