@@ -24,6 +24,7 @@ struct MapCell {
 
 /// Cells of one machine, pattern, density, mode and type.
 struct Map {
+  std::string machine;
   std::string label;
   std::vector<std::string> title;
   std::vector<MapCell> cells;
@@ -49,7 +50,7 @@ std::vector<Map> maps_of(const FigureData& data) {
     auto map = std::find_if(maps.begin(), maps.end(),
                             [&](const Map& each) { return each.label == label; });
     if (map == maps.end()) {
-      maps.push_back({label, {label}, {}});
+      maps.push_back({row.machine, label, {label}, {}});
       map = maps.end() - 1;
     }
     const bool ok = row.status == Status::ok;
@@ -161,8 +162,8 @@ void add_map_figures(const FigureData& data, const std::vector<FigureRun>& /*run
     if (values(map, &MapCell::size).size() < 2 || values(map, &MapCell::n).size() < 2) continue;
     std::vector<std::string> machines;
     for (const auto& [machine, extent] : data.extents) {
-      if (map.label.compare(0, machine.size() + 1, machine + " ") == 0) {
-        machines.push_back(machine + ": " + extent);
+      if (map.machine == machine) {
+        machines.push_back(fmt::format("{}: {}", machine, extent));
       }
     }
     figures.push_back(draw_map(map, machines));

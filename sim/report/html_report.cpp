@@ -142,8 +142,8 @@ Cell count(const std::optional<std::uint64_t>& value) {
 /// A table whose first `texts` columns are words.
 class HtmlTable {
  public:
-  HtmlTable(const std::vector<std::string>& heads, std::size_t texts) : texts_(texts) {
-    text_ = "<div class=\"wide\"><table>\n<thead><tr>";
+  HtmlTable(const std::vector<std::string>& heads, std::size_t texts)
+      : texts_(texts), text_("<div class=\"wide\"><table>\n<thead><tr>") {
     for (std::size_t i = 0; i < heads.size(); ++i) {
       text_ += fmt::format("<th tabindex=\"0\"{}>{}</th>", style(i), escaped(heads[i]));
     }
