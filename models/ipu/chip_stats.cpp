@@ -62,9 +62,9 @@ void TileCycleStats::add(const CycleAccount& account) {
   idle += account[Spend::idle];
 }
 
-void TileWorkStats::add(const Bundle& bundle, std::uint64_t n) {
+void TileWorkStats::add(const Bundle& bundle, std::uint64_t times) {
   const auto counters = counters_of(*this);
-  for (std::size_t i = 0; i < kTallies; ++i) *counters.at(i) += bundle.tallies.at(i) * n;
+  for (std::size_t i = 0; i < kTallies; ++i) *counters.at(i) += bundle.tallies.at(i) * times;
 }
 
 void TileWorkStats::derive() {

@@ -145,8 +145,8 @@ struct TileWorkStats : StatGroup {
   Counter bytes_sram_written{this, "bytes_sram_written", "B", "Bytes written to tile memory."};
   Counter bytes_exchanged{this, "bytes_exchanged", "B", "Bytes taken from the exchange."};
 
-  /// Adds what `issues` bundles of this kind did.
-  void add(const Bundle& bundle, std::uint64_t issues);
+  /// Adds what `times` bundles of this kind did.
+  void add(const Bundle& bundle, std::uint64_t times);
 
   /// Computes the counters that follow from others. InternalError if one cannot be.
   void derive();

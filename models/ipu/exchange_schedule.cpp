@@ -176,8 +176,8 @@ class ExchangeScheduler {
     if (policy_.order == Order::spread) {
       // Multiples of the golden section, modulo 1, lie far apart from their neighbours.
       constexpr std::uint32_t kGoldenSection = 2654435769U;  // * 2^-32
-      return static_cast<std::uint32_t>((std::uint64_t{tile * kGoldenSection} * (end - begin)) >>
-                                        32U);
+      const std::uint32_t fraction = tile * kGoldenSection;
+      return static_cast<std::uint32_t>((std::uint64_t{fraction} * (end - begin)) >> 32U);
     }
     const auto after =
         std::partition_point(waiting_.begin() + begin, waiting_.begin() + end,

@@ -14,11 +14,11 @@ namespace lacuna::ipu {
 /// What one send instruction puts on the fabric: a transfer, or the part of one that goes to
 /// whole pairs at double width, or the part that does not.
 struct Stream {
-  Place source;
-  std::uint32_t words;
-  std::uint32_t first;  // of its destinations in StreamList::destinations
-  std::uint32_t count;
-  bool wide;
+  Place source{};
+  std::uint32_t words = 0;
+  std::uint32_t first = 0;  // of its destinations in StreamList::destinations
+  std::uint32_t count = 0;
+  bool wide = false;
   bool leftover = false;  // the part of a transfer that does not go to pairs, though another does
 
   std::uint32_t cycles() const { return wide ? (words + 1) / 2 : words; }
