@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernel/clock_domain.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,6 +14,9 @@
 
 namespace lacuna {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 const sc_core::sc_time kPeriod(1, sc_core::SC_NS);
 
@@ -59,6 +62,25 @@ class Waiter final : public sc_core::sc_module, public Clocked {
 class Thrower final : public Clocked {
  public:
   Cycle step(Cycle /*now*/) override { throw InternalError("planted"); }
+};
+
+/// A module of the user, which knows simulated time and no clock domain. It pushes a token at
+/// each multiple of 5 ns, in its own process.
+class Outsider final : public sc_core::sc_module {
+ public:
+  explicit Outsider(const sc_core::sc_module_name& name) : sc_module(name) {
+    SC_HAS_PROCESS(Outsider);
+    SC_METHOD(act);
+  }
+
+  Channel<int>* out = nullptr;
+
+ private:
+  void act() {
+    const Cycle now = sc_core::sc_time_stamp().value() / kPeriod.value();
+    if (now > 0 && out->can_push(now)) out->push(now, static_cast<int>(now));
+    next_trigger(kPeriod * 5);
+  }
 };
 
 class ClockDomainInBothEngines : public ::testing::TestWithParam<Engine> {
@@ -132,6 +154,18 @@ TEST_P(ClockDomainInBothEngines, NamesTheBlocksAndChannelsOfADeadlock) {
 TEST_P(ClockDomainInBothEngines, DoesNotTakeLongWorkForADeadlock) {
   Worker worker("worker", clock_, 1000);
   EXPECT_EQ(clock_.run_until_done(kNever, 10), 1000U);
+}
+
+// Pushed in 5, 10 and 15, with latency 1.
+TEST_P(ClockDomainInBothEngines, WakesABlockForAModuleThatIsNotClocked) {
+  Channel<int> channel(clock_, 1);
+  Outsider outsider("outsider");
+  outsider.out = &channel;
+  test::Collector<int> collector("collector");
+  collector.in.bind(channel);
+  clock_.add(collector);
+  clock_.run(18);
+  EXPECT_THAT(collector.log(), ElementsAre(Pair(6, 5), Pair(11, 10), Pair(16, 15)));
 }
 
 TEST_P(ClockDomainInBothEngines, HandsOnWhatABlockThrows) {
