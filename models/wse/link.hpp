@@ -43,6 +43,9 @@ class LinkArray {
   }
 
   std::size_t size() const { return links_.size(); }
+
+  /// Words in all links together.
+  std::uint64_t words() const { return words_; }
   unsigned stored(LinkId id) const { return links_[id].count; }
   UnitId writer(LinkId id) const { return links_[id].writer; }
   UnitId reader(LinkId id) const { return links_[id].reader; }
@@ -62,6 +65,7 @@ class LinkArray {
     if (place >= link.capacity) place -= link.capacity;
     slots_[link.base + place] = {ready, word};
     ++link.count;
+    ++words_;
     agendas_.wake(link.reader, ready);
     return ready;
   }
@@ -95,6 +99,7 @@ class LinkArray {
     const Wavelet word = slots_[link.base + link.head].word;
     if (++link.head == link.capacity) link.head = 0;
     --link.count;
+    --words_;
     link.freed = (link.freed_in == now ? link.freed : 0) + 1;
     link.freed_in = now;
     agendas_.wake(link.writer, now + 1);
@@ -133,6 +138,7 @@ class LinkArray {
   std::vector<Link> links_;
   std::vector<Slot> slots_;
   std::vector<History> history_;  // only with jitter
+  std::uint64_t words_ = 0;
   Cycle jitter_ = 0;
   std::uint64_t seed_ = 0;
 };

@@ -20,6 +20,7 @@ class Builder {
     plan_.inputs.resize(std::size_t{program_.rows} * program_.columns);
     plan_.ports.resize(plan_.inputs.size());
     plan_.injectors.assign(program_.columns, kNoLink);
+    plan_.outlets.assign(program_.outlets.size(), kNoLink);
     for_each_core([this](std::size_t r, std::size_t c) { make_buffers(r, c); });
     for_each_core([this](std::size_t r, std::size_t c) { join(r, c); });
     return std::move(plan_);
@@ -103,12 +104,21 @@ class Builder {
     return link;
   }
 
-  LinkId onward(const RouterInput& input, unsigned port, std::size_t r, std::size_t c) const {
+  LinkId onward(const RouterInput& input, unsigned port, std::size_t r, std::size_t c) {
     const UnitId there = neighbour(r, c, port);
     if (there != kNoUnit) {
       for (const RouterInput& next : plan_.inputs[there / 2]) {
         if (next.color == input.color && next.from == opposite(port)) return next.link;
       }
+    }
+    for (std::size_t k = 0; k < program_.outlets.size() && there == kNoUnit; ++k) {
+      const Outlet& outlet = program_.outlets[k];
+      if (outlet.row != r || outlet.column != c || outlet.port != port) continue;
+      if (outlet.color != input.color) continue;
+      const auto unit = static_cast<UnitId>(router(program_.rows, 0) + program_.columns + k);
+      plan_.outlets[k] = links_.add(params_.router.entries + params_.router.hop - 1,
+                                    params_.router.hop, router(r, c), unit);
+      return plan_.outlets[k];
     }
     throw InternalError(fmt::format("router ({}, {}) sends color {} {}, where nothing takes it", c,
                                     r, static_cast<unsigned>(input.color), port_name(port)));

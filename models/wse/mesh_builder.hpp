@@ -15,6 +15,7 @@ struct MeshPlan {
   std::vector<std::vector<RouterInput>> inputs;  // by core, row-major
   std::vector<CorePorts> ports;
   std::vector<LinkId> injectors;  // by column
+  std::vector<LinkId> outlets;    // as Program::outlets
 };
 
 /// Makes the links of `program` in `links`. InternalError if a route leads to a router that has

@@ -57,6 +57,11 @@ class EventPeRow final : public PeRow {
 
 }  // namespace
 
+void stop_if_done(const Mesh& mesh, Cycle now) {
+  const bool finished = mesh.cores->finished() == mesh.cores->size();
+  if (finished && mesh.links->words() == 0) mesh.clock->stop(now);
+}
+
 Cycle PeRow::step_unit(std::uint32_t unit, Cycle now) {
   const std::size_t place = row_ * mesh_.columns + unit / 2;
   return unit % 2 == 0 ? mesh_.routers->step(place, now) : mesh_.cores->step(place, now);
@@ -71,14 +76,16 @@ void PeRow::shuffle(std::vector<std::uint32_t>& units, Cycle now) const {
 
 void PeRow::end_cycle(bool moved, Cycle now) {
   if (moved) mesh_.clock->moved(now);
-  if (mesh_.cores->finished() == mesh_.cores->size()) mesh_.clock->stop(now);
+  stop_if_done(mesh_, now);
 }
 
 std::string PeRow::blocked() const {
   std::string text;
   for (std::size_t c = 0; c < mesh_.columns; ++c) {
     const std::size_t place = row_ * mesh_.columns + c;
-    for (const std::string& line : {mesh_.routers->blocked(place), mesh_.cores->blocked(place)}) {
+    const std::string router = fmt::format("router ({}, {})", c, row_);
+    for (const std::string& line :
+         {mesh_.routers->blocked(place, router), mesh_.cores->blocked(place)}) {
       if (!line.empty()) text += line + "\n";
     }
   }

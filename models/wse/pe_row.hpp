@@ -20,10 +20,15 @@ struct Mesh {
   std::uint32_t rows = 0;
   std::uint64_t shuffle = 0;  // step the units of a cycle in an order drawn from this; 0: in order
   Agendas* agendas = nullptr;
+  const LinkArray* links = nullptr;
   RouterArray* routers = nullptr;
   StreamingCores* cores = nullptr;
   ClockDomain* clock = nullptr;
 };
+
+/// Ends the run in cycle `now` if all cores have finished and no word is under way. The last core
+/// to finish takes the last word, unless some go to modules outside.
+void stop_if_done(const Mesh& mesh, Cycle now);
 
 /// One row of cores and their routers, which it steps. Unit 2 c is the router of column c, unit
 /// 2 c + 1 its core. They meet only in links, so their order does not matter.

@@ -64,6 +64,14 @@ struct StreamingKernel {
   }
 };
 
+/// A way out of the wafer: words of `color` that the router at an edge sends to `port`.
+struct Outlet {
+  std::uint32_t row = 0;
+  std::uint32_t column = 0;
+  Port port = kSouth;
+  Color color{};
+};
+
 /// What a wafer executes: routes, queues, the kernel of its cores and what enters at the edge.
 /// It knows cores and wavelets, no layers.
 struct Program {
@@ -75,6 +83,9 @@ struct Program {
 
   Rate rate;  // of the injectors at the top of the columns
   StreamingKernel kernel;
+
+  std::vector<std::uint32_t> inlets;  // columns fed by a module outside, not by an injector
+  std::vector<Outlet> outlets;        // to modules outside
 
   const RouterProgram& router(std::size_t row, std::size_t column) const {
     return routers[router_of[row * columns + column]];

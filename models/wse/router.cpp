@@ -168,13 +168,13 @@ bool RouterArray::finish(Router& router, std::uint32_t heads, Cycle now) {
   return left;
 }
 
-std::string RouterArray::blocked(std::size_t index) const {
+std::string RouterArray::blocked(std::size_t index, const std::string& name) const {
   const Router& router = routers_[index];
   std::string text;
   for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
     const RouterInput& input = inputs_[i];
     if (!input.waiting) continue;
-    text += fmt::format("{}router: color {} from {} waits for", text.empty() ? "" : "\n",
+    text += fmt::format("{}{}: color {} from {} waits for", text.empty() ? "" : "\n", name,
                         static_cast<unsigned>(input.color), port_name(input.from));
     for (unsigned port = 0; port < kPorts; ++port) {
       if (needs(input, port)) text += fmt::format(" {}", port_name(port));

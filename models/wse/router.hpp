@@ -54,8 +54,9 @@ class RouterArray {
   }
   UnitId unit(std::size_t router) const { return routers_[router].unit; }
 
-  /// The heads that wait and the ports they wait for, a line each; empty if there are none.
-  std::string blocked(std::size_t router) const;
+  /// The heads that wait in a router, which is called `name`, and the ports they wait for, a line
+  /// each; empty if there are none.
+  std::string blocked(std::size_t router, const std::string& name) const;
 
  private:
   struct Router {

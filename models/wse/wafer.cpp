@@ -31,19 +31,45 @@ Wafer::Wafer(const sc_core::sc_module_name& name, const HardwareParams& params,
   if (options.engine == Engine::event) {
     agendas_.start(program.rows + std::size_t{1}, std::size_t{2} * program.columns, *this);
   }
-  mesh_ = {program.columns, program.rows, options.shuffle, &agendas_, &routers_, &cores_, &clock};
-  injectors_ = std::make_unique<InjectorBank>(program, std::move(plan.injectors),
-                                              router_unit(program.columns, program.rows, 0),
-                                              program.rows, agendas_, links_, log_, clock);
-  clock.add(*injectors_, "injectors");
+  mesh_ = {program.columns, program.rows, options.shuffle, &agendas_,
+           &links_,         &routers_,    &cores_,         &clock};
+  add_edge(program, std::move(plan));
   for (std::size_t r = 0; r < program.rows; ++r) {
     rows_.push_back(make_pe_row(options.engine, mesh_, r));
     clock.add(*rows_.back(), fmt::format("r{}", r));
   }
 }
 
+void Wafer::add_edge(const Program& program, MeshPlan plan) {
+  for (const std::uint32_t column : program.inlets) {
+    const std::string name = fmt::format("inlet_c{}", column);
+    inlets_.push_back(
+        std::make_unique<EdgeInlet>(name.c_str(), plan.injectors.at(column), links_, agendas_));
+    clock_.add(*inlets_.back());
+    plan.injectors[column] = kNoLink;
+  }
+  for (std::size_t k = 0; k < program.outlets.size(); ++k) {
+    const Outlet& at = program.outlets[k];
+    const std::string name = fmt::format("outlet_r{}_c{}_{}_{}", at.row, at.column,
+                                         port_name(at.port), static_cast<unsigned>(at.color));
+    outlets_.push_back(
+        std::make_unique<EdgeOutlet>(name.c_str(), plan.outlets.at(k), links_, agendas_, mesh_));
+    clock_.add(*outlets_.back());
+  }
+  injectors_ = std::make_unique<InjectorBank>(program, std::move(plan.injectors),
+                                              router_unit(program.columns, program.rows, 0),
+                                              program.rows, agendas_, links_, log_, clock_);
+  clock_.add(*injectors_, "injectors");
+}
+
 void Wafer::wake_row(std::size_t row, Cycle at) {
-  clock_.wake(row == rows_.size() ? static_cast<const Clocked&>(*injectors_) : *rows_[row], at);
+  if (row < rows_.size()) {
+    clock_.wake(*rows_[row], at);
+    return;
+  }
+  clock_.wake(*injectors_, at);
+  for (const auto& inlet : inlets_) clock_.wake(*inlet, at);
+  for (const auto& outlet : outlets_) clock_.wake(*outlet, at);
 }
 
 void Wafer::settle(Cycle end) {

@@ -7,7 +7,9 @@
 #include <systemc>
 #include <vector>
 
+#include "models/wse/edge.hpp"
 #include "models/wse/injector.hpp"
+#include "models/wse/mesh_builder.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/pe_row.hpp"
 #include "models/wse/program.hpp"
@@ -35,12 +37,17 @@ class Wafer : public sc_core::sc_module, private RowWaker {
   /// Accounts for the units asleep when the run ended, and checks that no word is left anywhere.
   void settle(Cycle end);
 
+  /// The ways in and out that the program names, in its order.
+  EdgeInlet& inlet(std::size_t index) { return *inlets_.at(index); }
+  EdgeOutlet& outlet(std::size_t index) { return *outlets_.at(index); }
+
   const StreamingCores& cores() const { return cores_; }
   const RouterArray& routers() const { return routers_; }
   const InjectorBank& injectors() const { return *injectors_; }
   const EventLog& log() const { return log_; }
 
  private:
+  void add_edge(const Program& program, MeshPlan plan);
   void wake_row(std::size_t row, Cycle at) override;
 
   ClockDomain& clock_;
@@ -52,6 +59,8 @@ class Wafer : public sc_core::sc_module, private RowWaker {
   Mesh mesh_;
   std::vector<std::unique_ptr<PeRow>> rows_;
   std::unique_ptr<InjectorBank> injectors_;
+  std::vector<std::unique_ptr<EdgeInlet>> inlets_;
+  std::vector<std::unique_ptr<EdgeOutlet>> outlets_;
 };
 
 /// What a run of a program gave: counters by core, row-major, and by column.

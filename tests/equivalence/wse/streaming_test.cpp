@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "models/wse/fold.hpp"
 #include "tests/support/wse/random_streaming.hpp"
 
@@ -57,6 +59,28 @@ INSTANTIATE_TEST_SUITE_P(
                       Batch{Rows::remainder, 1200}, Batch{Rows::remainder, 1300},
                       Batch{Rows::unequal, 2000}, Batch{Rows::unequal, 2100},
                       Batch{Rows::random_blocks, 3000}, Batch{Rows::random_blocks, 3100}));
+
+/// The negative control: rows below with more tokens hold up the rows above, and the comparison
+/// of folded with full must be able to fail.
+TEST(FoldedMesh, SlowerRowsBelowFasterOnesSpoilTheFoldAndAreNoticed) {
+  std::uint64_t spoilt = 0;
+  for (std::uint64_t seed = 5000; seed < 5040; ++seed) {
+    StreamingScenario scenario = random_scenario(seed, Rows::unequal);
+    std::reverse(scenario.tokens.begin(), scenario.tokens.end());
+    const Program program = make_program(scenario);
+    const FoldPlan plan = plan_fold(program, options(Engine::clocked));
+    const WaferOutcome full = simulate(scenario.params, program, options(Engine::clocked));
+    const WaferOutcome small =
+        simulate(scenario.params, fold(program, plan), options(Engine::clocked));
+    const bool differs =
+        !difference(full, unfold(small, plan, program, scenario.params.router)).empty();
+    spoilt += differs ? 1 : 0;
+    if (differs) {
+      EXPECT_FALSE(proves_fold(small)) << "seed " << seed << ": " << describe(scenario);
+    }
+  }
+  EXPECT_GE(spoilt, 5U);
+}
 
 }  // namespace
 }  // namespace lacuna::wse

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/machine.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "models/sparsity/mask.hpp"
+#include "sim/base/random.hpp"
+
+namespace lacuna {
+namespace {
+
+struct Case {
+  LayerOp op;
+  Mask mask;
+  std::map<std::string, std::string> settings;
+};
+
+Mask random_mask(std::uint32_t rows, std::uint32_t cols, std::uint64_t percent, Random& random) {
+  Mask mask;
+  mask.rows = rows;
+  mask.cols = cols;
+  mask.offsets.push_back(0);
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    for (std::uint32_t c = 0; c < cols; ++c) {
+      if (random.bounded(100) < percent) mask.columns.push_back(c);
+    }
+    mask.offsets.push_back(mask.columns.size());
+  }
+  return mask;
+}
+
+std::string pick(Random& random, const std::vector<std::string>& words) {
+  return words[random.bounded(words.size())];
+}
+
+Case random_case(std::uint64_t seed) {
+  Random random(stream_seed(seed, "machine"));
+  Case c;
+  c.op.m = 1 + static_cast<std::uint32_t>(random.bounded(40));
+  c.op.k = 1 + static_cast<std::uint32_t>(random.bounded(40));
+  c.op.n = 1 + static_cast<std::uint32_t>(random.bounded(60));
+  c.op.partials = random.bounded(3) == 0 ? Partials::fp32 : Partials::automatic;
+  c.mask = random_mask(c.op.m, c.op.k, random.bounded(101), random);
+  c.settings["wafer.columns"] = std::to_string(1 + random.bounded(9));
+  c.settings["wafer.rows"] = std::to_string(1 + random.bounded(9));
+  c.settings["ws.lookahead"] = std::to_string(1 + random.bounded(9));
+  c.settings["ws.ring"] = pick(random, {"fp16", "fp32"});
+  c.settings["ws.row_order"] = pick(random, {"ring", "rotate", "natural"});
+  c.settings["ws.k_partition"] = pick(random, {"block", "cyclic", "balanced"});
+  c.settings["io.share"] = pick(random, {"0", "0.3", "1"});
+  c.settings["map.align"] = pick(random, {"good", "good", "bad"});
+  c.settings["mem.read_bits"] = pick(random, {"128", "128", "64", "32"});
+  c.settings["router.multicast"] = pick(random, {"independent", "independent", "lockstep"});
+  c.settings["core.sched"] = pick(random, {"ut_first", "main_first", "round_robin"});
+  return c;
+}
+
+OpResult run(const Case& c, const Execution& execution, bool dense) {
+  const auto machine = make_wse_machine("wse2");
+  for (const auto& [path, text] : c.settings) machine->set(path, text, "");
+  machine->check();
+  return machine->run(c.op, dense ? nullptr : &c.mask, 5, execution);
+}
+
+std::string text_of(const OpResult& result) {
+  std::string text = fmt::format("cycles {} read {} written {} fabric {} io {}\n", result.cycles,
+                                 result.sram_read_bytes, result.sram_write_bytes,
+                                 result.fabric_bytes, result.io_bytes);
+  for (const StatEntry& entry : result.statistics) {
+    text += fmt::format("{}.{} {}\n", entry.path, entry.name, entry.value);
+  }
+  for (const StackPart& part : result.stack) {
+    text += fmt::format("{} {} {}\n", layer_name(part.layer), part.kind, part.cycles);
+  }
+  return text;
+}
+
+class WseMachineEquivalence : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(WseMachineEquivalence, NothingInTheExecutionChangesTheResult) {
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
+    const Case c = random_case(seed);
+    const bool dense = seed % 5 == 0;
+    Execution execution;
+    execution.engine = Engine::clocked;
+    execution.fold = false;
+    const std::string definition = text_of(run(c, execution, dense));
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    for (const Engine engine : {Engine::clocked, Engine::event}) {
+      for (const bool fold : {false, true}) {
+        for (const bool log : {false, true}) {
+          execution.engine = engine;
+          execution.fold = fold;
+          execution.event_log = log;
+          EXPECT_EQ(text_of(run(c, execution, dense)), definition) << fold << log;
+        }
+      }
+    }
+    execution.values = true;
+    execution.event_log = false;
+    EXPECT_EQ(text_of(run(c, execution, dense)), definition);
+  }
+}
+
+TEST_P(WseMachineEquivalence, TheProductIsTheReferenceInTheSameOrderOfAdditions) {
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
+    const Case c = random_case(seed);
+    Execution execution;
+    execution.values = true;
+    for (const Cycle jitter : {0U, 3U}) {
+      execution.jitter = jitter;
+      const OpResult result = run(c, execution, seed % 5 == 0);
+      ASSERT_TRUE(result.values.has_value());
+      EXPECT_EQ(result.values->compared, std::uint64_t{c.op.m} * c.op.n);
+      EXPECT_EQ(result.values->wrong, 0U) << "seed " << seed;
+      // Integers up to 4 * 4 * 40 are exact in FP16.
+      EXPECT_EQ(result.values->largest_error, 0.0) << "seed " << seed;
+    }
+  }
+}
+
+TEST_P(WseMachineEquivalence, DelayedWordsGiveTheSameCyclesByBothEngines) {
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
+    const Case c = random_case(seed);
+    Execution execution;
+    execution.jitter = 4;
+    execution.jitter_seed = seed;
+    execution.engine = Engine::clocked;
+    const std::string definition = text_of(run(c, execution, false));
+    execution.engine = Engine::event;
+    execution.shuffle = 9;
+    EXPECT_EQ(text_of(run(c, execution, false)), definition) << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, WseMachineEquivalence, ::testing::Values(0U, 100U, 200U, 300U));
+
+}  // namespace
+}  // namespace lacuna

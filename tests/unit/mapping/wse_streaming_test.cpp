@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse_streaming.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/base/error.hpp"
+#include "workloads/mapping/wse_program.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(WeightStreamingPlanner, TheRingGoesOutOverEvenColumnsAndBackOverOddOnes) {
+  EXPECT_THAT(ring_order(1), ElementsAre(0));
+  EXPECT_THAT(ring_order(2), ElementsAre(0, 1));
+  EXPECT_THAT(ring_order(5), ElementsAre(0, 2, 4, 3, 1));
+  EXPECT_THAT(ring_order(8), ElementsAre(0, 2, 4, 6, 7, 5, 3, 1));
+}
+
+TEST(WeightStreamingPlanner, BlocksAreRoundedUpAndLastColumnsMayBeEmpty) {
+  EXPECT_THAT(assign_features(KPartition::block, 7, 4, {}), ElementsAre(0, 0, 1, 1, 2, 2, 3));
+  EXPECT_THAT(assign_features(KPartition::block, 5, 4, {}), ElementsAre(0, 0, 1, 1, 2));
+  EXPECT_THAT(assign_features(KPartition::cyclic, 7, 3, {}), ElementsAre(0, 1, 2, 0, 1, 2, 0));
+}
+
+TEST(WeightStreamingPlanner, BalancedGivesTheHeaviestFeatureToTheLightestColumn) {
+  // 9 to column 0, 7 to 1, 6 to 1 (7 < 9), 5 to 0 (9 < 13): 14 and 13; then 2 to column 1.
+  EXPECT_THAT(assign_features(KPartition::balanced, 5, 2, {5, 9, 2, 6, 7}),
+              ElementsAre(0, 0, 1, 1, 1));
+}
+
+TEST(WeightStreamingPlanner, RowsFollowTheRingOfTheirOwners) {
+  const std::vector<std::uint32_t> owner{0, 0, 1, 1, 2, 3};  // of rows 0 to 5; ring 0 2 3 1
+  EXPECT_THAT(order_rows(RowOrder::ring, owner, 4), ElementsAre(0, 4, 5, 2, 1, 3));
+  EXPECT_THAT(order_rows(RowOrder::rotate, owner, 4), ElementsAre(0, 2, 4, 5, 1, 3));
+  EXPECT_THAT(order_rows(RowOrder::natural, owner, 4), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST(WeightStreamingPlanner, TheIoRateIsAnExactFraction) {
+  IoParams io;
+  WaferParams wafer;
+  // 1.2 Tb/s over words of 32 bits at 0.85 GHz: 1200 / (32 * 0.85) = 750 / 17 per cycle.
+  EXPECT_EQ(io_rate(io, wafer, 0.85).words, 750U);
+  EXPECT_EQ(io_rate(io, wafer, 0.85).per, 17U);
+  // A rectangle of 64 of the 750 columns gets 64 / 17.
+  wafer.columns = 64;
+  EXPECT_EQ(io_rate(io, wafer, 0.85).words, 64U);
+  EXPECT_EQ(io_rate(io, wafer, 0.85).per, 17U);
+  io.share = 1;
+  EXPECT_EQ(io_rate(io, wafer, 0.85).words, 750U);
+}
+
+GemmProblem problem(std::uint32_t m, std::uint32_t k, std::uint32_t n) {
+  GemmProblem gemm;
+  gemm.m = m;
+  gemm.k = k;
+  gemm.n = n;
+  return gemm;
+}
+
+StreamingSetup setup(unsigned columns, unsigned rows) {
+  StreamingSetup setup;
+  setup.wafer.columns = columns;
+  setup.wafer.rows = rows;
+  return setup;
+}
+
+TEST(WeightStreamingPlanner, FirstRowsTakeTheRemainderOfTheTokens) {
+  EXPECT_THAT(plan_streaming(problem(8, 8, 14), setup(4, 4)).program.kernel.tokens,
+              ElementsAre(4, 4, 3, 3));
+  const StreamingPlan few = plan_streaming(problem(8, 8, 3), setup(4, 5));
+  EXPECT_THAT(few.program.kernel.tokens, ElementsAre(1, 1, 1));
+  EXPECT_EQ(few.rows_off, 2U);
+}
+
+TEST(WeightStreamingPlanner, CountsTheBytesOfACoreAndRefusesWhatDoesNotFit) {
+  // 12,288 features on 750 columns: 17 in and 17 out. 68 tokens of 2 bytes each; 8 vectors of
+  // sums; queues of 4 + 4 + 6 words; 8 KiB of code.
+  const StreamingPlan plan = plan_streaming(problem(12288, 12288, 994 * 68), setup(750, 994));
+  EXPECT_EQ(plan.bytes, 68 * 34 * 2 + 8 * 68 * 2 + 56 + 8192);
+  try {
+    plan_streaming(problem(4096, 4096, 64 * 512), setup(64, 64));
+    FAIL() << "fits";
+  } catch (const OutOfMemoryError& error) {
+    // 512 * 128 * 2 + 8 * 512 * 2 + 56 + 8192
+    EXPECT_THAT(error.what(), HasSubstr("147512 bytes of 49152"));
+    EXPECT_THAT(error.what(), HasSubstr("512 tokens x (64 input + 64 output features)"));
+  }
+}
+
+TEST(WeightStreamingPlanner, AMaskSendsItsWeightsToTheColumnsThatOwnTheirFeatures) {
+  Mask mask;
+  mask.rows = 2;
+  mask.cols = 4;
+  mask.offsets = {0, 3, 4};
+  mask.columns = {0, 1, 3, 2};
+  GemmProblem gemm = problem(2, 4, 4);
+  gemm.mask = &mask;
+  const StreamingPlan plan = plan_streaming(gemm, setup(2, 2));
+  EXPECT_THAT(plan.program.kernel.counts, ElementsAre(2, 1, 0, 1));
+  EXPECT_THAT(plan.program.kernel.final_column, ElementsAre(0, 1));
+  EXPECT_EQ(plan.weights, 4U);
+}
+
+TEST(WeightStreamingPlanner, BeatsTakeAsLongAsTheirBytesNeedTheMemoryPorts) {
+  StreamingSetup narrow = setup(4, 4);
+  // Four FP16 elements: 64 bits of X and 64 of sums are read, 64 written.
+  EXPECT_EQ(plan_streaming(problem(8, 8, 16), narrow).program.kernel.beat_cycles, 1U);
+  narrow.mem.read_bits = 64;
+  EXPECT_EQ(plan_streaming(problem(8, 8, 16), narrow).program.kernel.beat_cycles, 2U);
+  EXPECT_EQ(plan_streaming(problem(8, 8, 16), narrow).program.kernel.first_cycles, 1U);
+  narrow.mem.read_bits = 128;
+  narrow.map.align = Alignment::bad;  // sums and X in the same banks
+  EXPECT_EQ(plan_streaming(problem(8, 8, 16), narrow).program.kernel.beat_cycles, 2U);
+  narrow.mem.model = MemoryModel::none;
+  EXPECT_EQ(plan_streaming(problem(8, 8, 16), narrow).program.kernel.beat_cycles, 1U);
+}
+
+}  // namespace
+}  // namespace lacuna::wse
