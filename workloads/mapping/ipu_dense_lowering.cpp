@@ -65,12 +65,15 @@ class DenseLowering {
 
  private:
   std::uint64_t in_splits() const { return plan_.in_split; }
-  std::uint32_t words(std::uint64_t elements, unsigned size) const {
+  static std::uint32_t words(std::uint64_t elements, unsigned size) {
     return static_cast<std::uint32_t>(ceil_div(elements * size, 8) * 2);
   }
   /// Words of a share when `words` are dealt to `parts` tiles, 64 bits at least.
   static std::uint32_t share(std::uint64_t words, std::uint64_t parts) {
     return static_cast<std::uint32_t>(round_up(ceil_div(words, parts), 2));
+  }
+  static std::uint32_t home_share(bool weights, std::uint64_t words, std::uint64_t parts) {
+    return static_cast<std::uint32_t>(dense_home_words(weights, words, parts));
   }
   bool in_place() const { return plan_.steps() == 1; }
 
@@ -90,6 +93,7 @@ class DenseLowering {
   void multiply(const Cell& cell, std::uint64_t sm);
   void collect(const Cell& cell, std::uint64_t step);
   void reduce(const Cell& cell, std::uint64_t step);
+  std::uint32_t reduce_vertex(std::uint64_t elements, std::uint64_t depth);
   std::uint64_t kept_weights(const Cell& cell, std::uint64_t sm) const;
   void finish();
 
@@ -103,6 +107,7 @@ class DenseLowering {
   ReduceCodelets reduce_;
   TransferList transfers_;
   std::vector<Place> places_;
+  std::vector<std::pair<TileId, std::uint64_t>> rearranged_;  // bytes of the outputs of a tile
   std::vector<std::uint64_t> kept_;  // stored weights of (block of rows, part of the contraction)
 
   // Where the regions of a tile's memory begin, and the size of one step's share, in words.
@@ -160,8 +165,8 @@ void DenseLowering::lay_out() {
     next += count;
     return static_cast<std::uint32_t>(begin);
   };
-  input_home_size_ = in_place() ? 0 : share(input, plan_.out_split);
-  weight_home_size_ = in_place() ? 0 : share(weights, plan_.field_split);
+  input_home_size_ = in_place() ? 0 : home_share(false, input, plan_.out_split);
+  weight_home_size_ = in_place() ? 0 : home_share(true, weights, plan_.field_split);
   input_home_ = take(plan_.serial_n * input_home_size_);
   weight_home_ = take(plan_.serial_m * weight_home_size_);
   input_ = take(input);
@@ -171,14 +176,7 @@ void DenseLowering::lay_out() {
   output_size_ = slice;  // never more than the partials take
   output_ = take(plan_.steps() * output_size_);
   end_ = static_cast<std::uint32_t>(next);
-  // The operands are dead when partials arrive.
-  const std::uint64_t home = std::uint64_t{input_home_size_} * plan_.serial_n +
-                             std::uint64_t{weight_home_size_} * plan_.serial_m +
-                             std::uint64_t{output_size_} * plan_.steps();
-  const std::uint64_t operands = std::uint64_t{input} + weights;
-  const std::uint64_t live =
-      partials + std::max(operands, std::uint64_t{slice} * (plan_.in_split - 1));
-  result_.tile_bytes = 4 * (home + live);
+  result_.tile_bytes = dense_tile_bytes(types_, plan_);
   if (result_.tile_bytes > target_.tile_bytes) {
     throw OutOfMemoryError(
         fmt::format("dense {} x {} x {} in {} steps: {} bytes on a tile that has {}", problem_.m,
@@ -229,6 +227,11 @@ void DenseLowering::step(std::uint64_t sm, std::uint64_t sn) {
   builder_.superstep(multiply, builder_.exchange("partials", transfers_));
   for_each_cell(sm, sn, [&](const Cell& c) { reduce(c, step); });
   builder_.superstep(builder_.compute_set("reduce"), kNone);
+  for (const auto& [tile, bytes] : rearranged_) {
+    builder_.work(tile, reduce_.copy_vertex(bytes));
+  }
+  rearranged_.clear();
+  builder_.superstep(builder_.compute_set("rearrange output"), kNone);
 }
 
 /// Sends the cell's share of the inputs to the tiles of the other output channels, or its share
@@ -237,7 +240,7 @@ void DenseLowering::spread(const Cell& c, bool weights, std::uint64_t sm, std::u
   const std::uint64_t sharers = weights ? plan_.field_split : plan_.out_split;
   const std::uint64_t elements = c.in.size * (weights ? c.out.size : c.field.size);
   const std::uint32_t all = words(elements, types_.bytes());
-  const std::uint32_t part = share(all, sharers);
+  const std::uint32_t part = home_share(weights, all, sharers);
   const std::uint64_t mine = weights ? c.f : c.o;
   const std::uint32_t begin = std::min<std::uint32_t>(all, static_cast<std::uint32_t>(mine * part));
   const std::uint32_t count = std::min(part, all - begin);
@@ -253,6 +256,7 @@ void DenseLowering::spread(const Cell& c, bool weights, std::uint64_t sm, std::u
     if (s != mine && !other.empty()) places_.push_back({other.tile, region});
   }
   transfers_.add({c.tile, home}, count, places_.data(), places_.data() + places_.size());
+  if (in_place() && !weights) builder_.work(c.tile, reduce_.copy_vertex(std::uint64_t{count} * 4));
   if (in_place()) return;
   std::uint32_t function = kNone;
   if (problem_.values) function = builder_.function(LocalCopy{home, region, count});
@@ -285,7 +289,8 @@ float DenseLowering::operand(const Cell& c, bool weights, std::uint64_t index, s
 void DenseLowering::place(const Cell& c, bool weights, std::uint64_t sm, std::uint64_t sn) {
   const std::uint64_t elements = c.in.size * (weights ? c.out.size : c.field.size);
   const std::uint32_t all = words(elements, types_.bytes());
-  const std::uint32_t part = share(all, weights ? plan_.field_split : plan_.out_split);
+  const std::uint32_t part =
+      home_share(weights, all, weights ? plan_.field_split : plan_.out_split);
   const std::uint64_t per_word = 4 / types_.bytes();
   const std::uint64_t begin = std::min<std::uint64_t>(all, (weights ? c.f : c.o) * part) * per_word;
   const std::uint64_t end = std::min<std::uint64_t>(begin + part * per_word, all * per_word);
@@ -370,13 +375,25 @@ void DenseLowering::reduce(const Cell& c, std::uint64_t step) {
   }
   std::uint32_t function = kNone;
   if (problem_.values) function = builder_.function(sum);
+  rearranged_.emplace_back(c.tile, count * bytes_of(out_type_));
   if (depth > 1) {
-    builder_.work(c.tile, reduce_.add_vertex({count, static_cast<std::uint32_t>(depth)}), function);
+    builder_.work(c.tile, reduce_vertex(count, depth), function);
   } else if (types_.partials != out_type_) {
     builder_.work(c.tile, reduce_.cast_vertex(count), function);
   } else if (plan_.steps() > 1) {
     builder_.work(c.tile, reduce_.copy_vertex(count * partial), function);
   }
+}
+
+// If what was received is small and even, it is summed as one contiguous input, onto the tile's own
+// partials; else by pointers to all of them.
+std::uint32_t DenseLowering::reduce_vertex(std::uint64_t elements, std::uint64_t depth) {
+  const unsigned width = types_.partials == DType::fp32 ? 4 : 8;
+  const std::uint64_t received = (depth - 1) * elements * types_.partial_bytes();
+  const bool contiguous = elements % width == 0 && received < target_.tile_bytes / 16;
+  if (contiguous)
+    return reduce_.contiguous_vertex({elements, static_cast<std::uint32_t>(depth - 1)});
+  return reduce_.add_vertex({elements, static_cast<std::uint32_t>(depth)});
 }
 
 void DenseLowering::finish() {

@@ -137,14 +137,49 @@ std::optional<DensePlan> plan_dense_step(const Target& target, const Types& type
   return Search(target, types).run(m, k, n);
 }
 
+std::uint64_t dense_home_words(bool weights, std::uint64_t words, std::uint64_t parts) {
+  return std::max<std::uint64_t>(round_up(ceil_div(words, parts), 2), weights ? 64 : 32);
+}
+
+// Operands are dead when partials arrive. A single step has the operands at home where they are
+// used; the steps of a series take them from there.
+std::uint64_t dense_tile_bytes(const Types& types, const DensePlan& plan) {
+  const auto words = [](std::uint64_t elements, unsigned size) {
+    return ceil_div(elements * size, 8) * 2;
+  };
+  const std::uint64_t input = words(plan.field * plan.in_channels, types.bytes());
+  const std::uint64_t weights = words(plan.in_channels * plan.out_channels, types.bytes());
+  const std::uint64_t partials = words(plan.field * plan.out_channels, types.partial_bytes());
+  const std::uint64_t slice = round_up(ceil_div(partials, plan.in_split), 2);
+  std::uint64_t home = slice * plan.steps();
+  if (plan.steps() > 1) {
+    home += plan.serial_n * dense_home_words(false, input, plan.out_split) +
+            plan.serial_m * dense_home_words(true, weights, plan.field_split);
+  }
+  return 4 * (home + partials + std::max(input + weights, slice * (plan.in_split - 1)));
+}
+
 DensePlan plan_dense(const Target& target, const Types& types, std::uint64_t m, std::uint64_t k,
                      std::uint64_t n) {
   constexpr std::uint64_t kMostSteps = 64;
+  std::optional<DensePlan> best;
+  const auto cost = [](const DensePlan& plan) { return plan.steps() * plan.estimate.total(); };
   for (std::uint64_t steps = 1; steps <= kMostSteps; ++steps) {
-    if (const std::optional<DensePlan> plan = plan_steps(target, types, m, k, n, steps)) {
-      return *plan;
+    const std::optional<DensePlan> plan = plan_steps(target, types, m, k, n, steps);
+    if (plan && dense_tile_bytes(types, *plan) <= target.tile_bytes) {
+      return best && cost(*best) <= cost(*plan) ? *best : *plan;
     }
+    // Beyond the target, what the homes of the operands leave.
+    Target whole = target;
+    const std::uint64_t homes = steps == 1 ? 0 : (m * k + k * n) * types.bytes() / target.tiles;
+    const std::uint64_t outputs = m * n * types.bytes() / target.tiles;
+    if (homes + outputs >= target.tile_bytes) continue;
+    whole.planning_bytes = target.tile_bytes - homes - outputs;
+    const std::optional<DensePlan> beyond = plan_steps(whole, types, m, k, n, steps);
+    if (!beyond || dense_tile_bytes(types, *beyond) > target.tile_bytes) continue;
+    if (!best || cost(*beyond) < cost(*best)) best = beyond;
   }
+  if (best) return *best;
   Search search(target, types);
   search.run(m, k, n);
   throw OutOfMemoryError(fmt::format(

@@ -41,13 +41,23 @@ struct DensePlan {
   std::uint64_t steps() const { return serial_m * serial_n; }
 };
 
+/// Words of an operand that a tile is home of when it is spread over `parts` tiles: at least 128
+/// bytes of inputs or 256 of weights, so that small operands come in few pieces; PopLibs poplin
+/// mapActivations and mapWeights (MIT).
+std::uint64_t dense_home_words(bool weights, std::uint64_t words, std::uint64_t parts);
+
+/// What the fullest tile holds when the plan is executed, the homes of all operands included.
+std::uint64_t dense_tile_bytes(const Types& types, const DensePlan& plan);
+
 /// The cheapest plan of one step of an m x k times k x n product, after PopLibs poplin (MIT);
-/// nothing if no partition fits the memory.
+/// nothing if no partition fits `target.planning_bytes`.
 std::optional<DensePlan> plan_dense_step(const Target& target, const Types& types, std::uint64_t m,
                                          std::uint64_t k, std::uint64_t n);
 
-/// The same with serial steps where memory demands them: the fewest steps for which a plan
-/// exists, and of those the cheapest. Throws OutOfMemoryError if there is none.
+/// The same with serial steps where memory demands them. The part of memory that a plan may use is
+/// a target: if one step does not meet it, the cheapest is taken of the plans with the fewest
+/// steps that meet it and of those with fewer steps that fit the tile. Throws OutOfMemoryError if
+/// there is none.
 DensePlan plan_dense(const Target& target, const Types& types, std::uint64_t m, std::uint64_t k,
                      std::uint64_t n);
 

@@ -49,6 +49,17 @@ ReduceCodelets::ReduceCodelets(ProgramBuilder& builder, const Target& target, co
   add_ = builder_.codelet({issue(overhead, 0, 2), loop(6, 0, 0),
                            issue(overhead, count(once - stores)), loop(3, 0, 1), issue(pointer, 1),
                            issue(load, 1), issue(add, 1), issue(store, count(stores))});
+  // Arguments: vectors, depth. The sums on the tile are read as well.
+  const std::uint32_t both =
+      builder_.bundle(Bundle("reduce add wide").add(Tally::read_partial, 2).add(sum, wide));
+  const std::uint64_t around =
+      contiguous_reduce_bundles(target_, std::uint64_t{wide} * target_.workers, 0, types_.partials,
+                                out_) -
+      20;
+  contiguous_launch_ = builder_.codelet({issue(overhead, count(kContiguousReduceEntry)), run(0)});
+  contiguous_ = builder_.codelet({issue(overhead, 20), loop(4, 0, 0),
+                                  issue(overhead, count(around - 1 - stores)), issue(both, 1),
+                                  issue(both, 0, 1), issue(store, count(stores))});
   // Arguments: vectors of 64 bits, depth.
   const std::uint64_t post = strided_reduce_bundles(1, 1, types_.partials, out_) - 16 - 3 - 3;
   strided_ = builder_.codelet({issue(overhead, 16), loop(3, 0, 0), issue(overhead, count(post + 4)),
@@ -56,11 +67,10 @@ ReduceCodelets::ReduceCodelets(ProgramBuilder& builder, const Target& target, co
   fill_ = builder_.codelet({issue(overhead, 14), issue(store, 0, 0)});
   zero_ = builder_.codelet({issue(overhead, 12), issue(zero, 0, 0)});
   copy_ = builder_.codelet({issue(overhead, 14), issue(move, 0, 0)});
+  // A copy of nothing by six workers takes 288 clocks with its launch on a C600
+  // (osmarks/ipu-stack).
+  copy_launch_ = builder_.codelet({issue(overhead, 193), run(0)});
   cast_ = builder_.codelet({issue(overhead, 26), issue(convert, 0, 0)});
-}
-
-std::uint32_t ReduceCodelets::worker_set_vertex(const std::vector<std::uint32_t>& set) {
-  return builder_.vertex({{launch_, {}}}, set);
 }
 
 // The first workers have a vector more than the others, or one of them has what is left over.
@@ -85,7 +95,20 @@ std::uint32_t ReduceCodelets::add_vertex(const ReducePiece& piece) {
     const std::uint64_t entry = 32 + (has_tail && all > whole ? all - whole : 0);
     set.push_back(builder_.worker({{add_, {arg(mine), piece.depth, arg(entry)}}}));
   }
-  return adds_[piece] = worker_set_vertex(set);
+  return adds_[piece] = builder_.vertex({{launch_, {}}}, set);
+}
+
+std::uint32_t ReduceCodelets::contiguous_vertex(const ReducePiece& piece) {
+  const auto found = contiguous_adds_.find(piece);
+  if (found != contiguous_adds_.end()) return found->second;
+  const std::uint64_t vectors = piece.elements / (types_.partials == DType::fp32 ? 4 : 8);
+  std::vector<std::uint32_t> set;
+  for (unsigned worker = 0; worker < target_.workers; ++worker) {
+    const std::uint64_t mine =
+        vectors / target_.workers + (worker < vectors % target_.workers ? 1 : 0);
+    set.push_back(builder_.worker({{contiguous_, {arg(mine), piece.depth, 0}}}));
+  }
+  return contiguous_adds_[piece] = builder_.vertex({{contiguous_launch_, {}}}, set);
 }
 
 std::uint32_t ReduceCodelets::strided_vertex(const std::vector<ReducePiece>& pieces) {
@@ -115,7 +138,7 @@ std::uint32_t ReduceCodelets::strided_vertex(const std::vector<ReducePiece>& pie
     if (calls.empty()) calls.push_back({idle_, {}});
     set.push_back(builder_.worker(calls));
   }
-  return strides_[pieces] = worker_set_vertex(set);
+  return strides_[pieces] = builder_.vertex({{launch_, {}}}, set);
 }
 
 /// A vertex whose workers share `items` issues of a codelet.
@@ -128,7 +151,8 @@ std::uint32_t ReduceCodelets::shared_vertex(std::uint32_t codelet, std::uint64_t
     const std::uint64_t begin = std::min(items, worker * share);
     set.push_back(builder_.worker({{codelet, {arg(std::min(share, items - begin)), 0, 0}}}));
   }
-  return shared_[{codelet, items}] = worker_set_vertex(set);
+  const Call launch{codelet == copy_ ? copy_launch_ : launch_, {}};
+  return shared_[{codelet, items}] = builder_.vertex({launch}, set);
 }
 
 std::uint32_t ReduceCodelets::fill_vertex(std::uint64_t bytes) {

@@ -29,6 +29,9 @@ class ReduceCodelets {
   /// ReduceAdd of convolutions over all workers.
   std::uint32_t add_vertex(const ReducePiece& piece);
 
+  /// ReduceAdd with one contiguous input, whose length is a multiple of the vector width.
+  std::uint32_t contiguous_vertex(const ReducePiece& piece);
+
   /// The strided reductions of popops: all pieces of a tile, whose vectors the workers share.
   std::uint32_t strided_vertex(const std::vector<ReducePiece>& pieces);
 
@@ -40,14 +43,16 @@ class ReduceCodelets {
 
  private:
   std::uint32_t shared_vertex(std::uint32_t codelet, std::uint64_t items);
-  std::uint32_t worker_set_vertex(const std::vector<std::uint32_t>& set);
 
   ProgramBuilder& builder_;
   const Target target_;
   const Types types_;
   const DType out_;
-  std::uint32_t launch_ = 0;  // supervisor's codelet
-  std::uint32_t add_ = 0;     // worker's codelets
+  std::uint32_t launch_ = 0;  // supervisor's codelets
+  std::uint32_t copy_launch_ = 0;
+  std::uint32_t add_ = 0;  // worker's codelets
+  std::uint32_t contiguous_ = 0;
+  std::uint32_t contiguous_launch_ = 0;
   std::uint32_t strided_ = 0;
   std::uint32_t idle_ = 0;
   std::uint32_t fill_ = 0;
@@ -55,6 +60,7 @@ class ReduceCodelets {
   std::uint32_t copy_ = 0;
   std::uint32_t cast_ = 0;
   std::map<ReducePiece, std::uint32_t> adds_;
+  std::map<ReducePiece, std::uint32_t> contiguous_adds_;
   std::map<std::vector<ReducePiece>, std::uint32_t> strides_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> shared_;
 };

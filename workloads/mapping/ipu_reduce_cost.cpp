@@ -43,6 +43,14 @@ Cycle reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t d
   return target.worker_clocks(reduce_worker_bundles(target, outputs, depth, partials, out));
 }
 
+std::uint64_t contiguous_reduce_bundles(const Target& target, std::uint64_t outputs,
+                                        std::uint64_t depth, DType partials, DType out) {
+  const bool single = partials == DType::fp32;
+  const std::uint64_t store = (single ? 7U : 9U) + (out == DType::fp32 ? 1U : 0U);
+  const std::uint64_t share = ceil_div(outputs / (single ? 4 : 8), target.workers);
+  return 20 + share * (depth + store);
+}
+
 Cycle static_reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t factor,
                            const Types& types) {
   const unsigned width = types.half_partials() ? 8 : 4;

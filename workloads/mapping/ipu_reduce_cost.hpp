@@ -16,6 +16,13 @@ Cycle reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t d
 std::uint64_t reduce_worker_bundles(const Target& target, std::uint64_t outputs,
                                     std::uint64_t depth, DType partials, DType out);
 
+/// The same for ReduceAdd with one contiguous input of `depth` partials in interleaved memory, a
+/// multiple of the vector width long, which it adds to sums on the tile: 33 clocks of the
+/// supervisor, and the bundles of its busiest worker.
+inline constexpr Cycle kContiguousReduceEntry = 33;
+std::uint64_t contiguous_reduce_bundles(const Target& target, std::uint64_t outputs,
+                                        std::uint64_t depth, DType partials, DType out);
+
 /// The static planner's estimate of a reduction of `outputs` sums of `factor` partials.
 Cycle static_reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t factor,
                            const Types& types);

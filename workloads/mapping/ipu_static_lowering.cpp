@@ -343,6 +343,10 @@ void StaticLowering::multiply_part(const ColumnPart& part) {
     const StaticRuns::Run& run = runs.runs[r];
     if (run.nonzeros() == 0) continue;
     const TileId tile = part.first_tile + r;
+    if (block_ > 1) {
+      // The rows it received lie as they came; the codelet wants them padded, one after another.
+      builder_.work(tile, reduce_.copy_vertex(run.columns * segment(part) * size_));
+    }
     if (block_ >= 8 && !types_.half()) {
       builder_.work(tile, reduce_.zero_vertex(run.rows * segment(part) * size_));
     }
@@ -422,6 +426,11 @@ void StaticLowering::reduce() {
   }
   builder_.superstep(multiply, builder_.exchange("partials", transfers_));
   builder_.superstep(builder_.compute_set("reduce"), kNone);
+  for (unsigned tile = 0; output_map_.begin(tile) < output_map_.end(tile); ++tile) {
+    builder_.work(tile,
+                  reduce_.copy_vertex((output_map_.end(tile) - output_map_.begin(tile)) * size_));
+  }
+  builder_.superstep(builder_.compute_set("rearrange output"), kNone);
 }
 
 /// Calls visit(part, row, from, to) for the parts of the output range, in order.

@@ -143,6 +143,22 @@ TEST_F(CodeletTest, ReduceAddTakesTheCyclesOfTheFormula) {
   EXPECT_EQ(tally(Tally::write_output), 2880U / 4);
 }
 
+// 2880 halves are 60 vectors for each worker; 14 partials are added to the one on the tile:
+// 33 + 6 (20 + 60 (14 + 9)) = 8433.
+TEST_F(CodeletTest, ReduceAddOfOneContiguousInputReads128BitsAtOnce) {
+  ReduceCodelets reduce(builder_, target_, kHalf, DType::fp16);
+  EXPECT_EQ(cycles(reduce.contiguous_vertex({2880, 14})), 8433U);
+  EXPECT_EQ(tally(Tally::vec_add_fp16), 2880U * 15);
+  EXPECT_EQ(tally(Tally::read_partial), 2880U * 15 / 4);
+}
+
+// A C600 copies 8 KiB with six workers in 1308 clocks, 11 of them the launch of the compute set:
+// 193 + 6 (14 + ceil(1024 / 6)) + 11 = 1314.
+TEST_F(CodeletTest, CopyOf8KibTakesTheMeasuredTime) {
+  ReduceCodelets reduce(builder_, target_, kHalf, DType::fp16);
+  EXPECT_EQ(cycles(reduce.copy_vertex(8192)) + 11, 1314U);
+}
+
 // 48 halves are 12 vectors of 64 bits, two for each worker, of 9 partials:
 // 16 + 2 (3 + 8 + 3 + 8) = 60 bundles.
 TEST_F(CodeletTest, StridedReductionIsSharedByTheWorkers) {
