@@ -20,13 +20,26 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+namespace {
+
+std::string in_small_letters(std::string_view text) {
+  std::string result(text);
+  for (char& letter : result) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return result;
+}
+
+}  // namespace
+
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates,
                     std::size_t most) {
   std::string best;
   std::size_t shortest = most;
   bool found = false;
+  const std::string small = in_small_letters(word);
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
+    const std::size_t distance = edit_distance(small, in_small_letters(candidate));
     if (distance < shortest || (distance == shortest && !found)) {
       shortest = distance;
       best = candidate;

@@ -232,7 +232,9 @@ const CLI::App& chosen(const CLI::App& app) {
   const bool is_option = word.rfind('-', 0) == 0;
   const std::string name = word.substr(0, word.find('='));
   const std::vector<std::string> known = is_option ? option_names(verb) : verb_names(verb);
-  const std::string meant = nearest(name, known, 3);
+  // Half of the letters must be right, else the hint misleads.
+  const std::size_t letters = name.size() - std::min<std::size_t>(name.find_first_not_of('-'), 2);
+  const std::string meant = nearest(name, known, std::clamp<std::size_t>(letters / 2, 2, 3));
   const std::string hint = meant.empty() ? "" : "; did you mean '" + meant + "'?";
   if (is_option) {
     throw RequestError(fmt::format("lacuna {} has no option '{}'{}", verb.get_name(), name, hint));
@@ -260,6 +262,15 @@ void refuse_missing_values(const CLI::App& app, const std::vector<std::string>& 
           fmt::format("{}: a value is missing before '{}'", arguments[i], arguments[i + 1]));
     }
   }
+}
+
+/// CLI11 says of an option given twice that it got more than it wants; this says it plainly.
+std::string plain_mismatch(const std::string& text, const std::vector<std::string>& arguments) {
+  const std::string name = text.substr(0, text.find(':'));
+  const auto times = std::count_if(
+      arguments.begin(), arguments.end(),
+      [&](const std::string& argument) { return argument.substr(0, argument.find('=')) == name; });
+  return times < 2 ? text : fmt::format("{} is given {} times; allowed: once", name, times);
 }
 
 void parse(CLI::App& app, std::vector<std::string> arguments, Options& options) {
@@ -313,6 +324,8 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     line.text = app.help("", CLI::AppFormatMode::All);
   } catch (const CLI::CallForVersion&) {
     line.text = fmt::format("lacuna {}\n", version());
+  } catch (const CLI::ArgumentMismatch& error) {
+    throw RequestError(plain_mismatch(error.what(), arguments));
   } catch (const CLI::ParseError& error) {
     throw RequestError(error.what());
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -7,6 +8,18 @@
 
 #include "sim/driver/program.hpp"
 
+namespace {
+
+/// A file that is opened while standard output or error is closed would take its place, and get
+/// what is printed.
+void fill_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) == -1) open("/dev/null", O_RDWR);  // takes the lowest free number
+  }
+}
+
+}  // namespace
+
 int sc_main(int argc, char** argv) {
   const lacuna::Streams streams{std::cout, std::cerr, isatty(STDERR_FILENO) == 1};
   return lacuna::run_lacuna({argv + 1, argv + argc}, lacuna::standard_machines(), streams);
@@ -14,6 +27,7 @@ int sc_main(int argc, char** argv) {
 
 /// SystemC's own main, but without its greeting: standard error is for our messages.
 int main(int argc, char** argv) {
+  fill_closed_streams();
   setenv("SC_COPYRIGHT_MESSAGE", "DISABLE", 1);
   return sc_core::sc_elab_and_sim(argc, argv);
 }

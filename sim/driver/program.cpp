@@ -29,6 +29,13 @@ int report(const Streams& streams, const std::string& text, int status) {
   return status;
 }
 
+/// What was asked for must have reached its reader, or the status says so.
+int delivered(const Streams& streams, int status) {
+  streams.out.flush();
+  if (streams.out) return status;
+  return report(streams, "standard output cannot be written", kNotCompleted);
+}
+
 int report_defect(const std::vector<std::string>& arguments, const Streams& streams,
                   const char* what) {
   return report(streams,
@@ -44,9 +51,9 @@ int run_lacuna(const std::vector<std::string>& arguments, const MachineTable& ma
                const Streams& streams) {
   try {
     const CommandLine line = parse_command_line(arguments);
-    if (!line.text) return dispatch(line.options, machines, streams);
+    if (!line.text) return delivered(streams, dispatch(line.options, machines, streams));
     streams.out << *line.text;
-    return kDone;
+    return delivered(streams, kDone);
   } catch (const RequestError& error) {
     return report(streams, error.what(), kWrongRequest);
   } catch (const SimulationError& error) {

@@ -48,11 +48,22 @@ bool is_empty_folder(const fs::path& path) {
 
 }  // namespace
 
+HeldSignals::HeldSignals() {
+  sigset_t held = {};
+  sigemptyset(&held);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, signal);
+  sigprocmask(SIG_BLOCK, &held, &before_);
+}
+
+HeldSignals::~HeldSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
 ResultFolder::ResultFolder(fs::path target) : target_(std::move(target)) {
   if (target_.empty()) throw RequestError("--out: found ''; allowed: the name of a folder");
   std::error_code error;
-  target_ = fs::weakly_canonical(target_, error);
+  // absolute first: what does not exist yet would else stay without a parent
+  const fs::path canonical = fs::weakly_canonical(fs::absolute(target_), error);
   if (error) throw RequestError(fmt::format("--out: '{}': {}", target_.string(), error.message()));
+  target_ = canonical;
   if (target_.filename().empty()) target_ = target_.parent_path();  // "out/" is "out"
   if (fs::exists(target_, error) && !is_empty_folder(target_) && !is_result(target_)) {
     throw RequestError(fmt::format(
@@ -70,6 +81,7 @@ ResultFolder::~ResultFolder() {
 }
 
 void ResultFolder::begin() {
+  held_.emplace();
   std::error_code error;
   fs::create_directories(target_.parent_path(), error);
   std::string name = (target_.parent_path() / ("." + target_.filename().string() + ".XXXXXX"));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <csignal>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,18 @@
 #include "sim/report/summary.hpp"
 
 namespace lacuna {
+
+/// While it lives, Ctrl-C and its like wait.
+class HeldSignals {
+ public:
+  HeldSignals();
+  ~HeldSignals();
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  sigset_t before_ = {};
+};
 
 /// A folder that appears whole or not at all: files are written into a temporary neighbour, which
 /// commit() puts in the place of the target in one step.
@@ -23,7 +37,8 @@ class ResultFolder {
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
 
-  /// Makes the temporary neighbour.
+  /// Makes the temporary neighbour. From here to the end of this object signals wait, so that none
+  /// leaves the neighbour behind.
   void begin();
 
   /// Writes a file into it; SimulationError if the disk refuses.
@@ -38,6 +53,7 @@ class ResultFolder {
   const std::filesystem::path& temporary() const { return temporary_; }
 
  private:
+  std::optional<HeldSignals> held_;  // first: let go of when all else is done
   std::filesystem::path target_;
   std::filesystem::path temporary_;
 };

@@ -73,6 +73,7 @@ class Planner {
   StreamingPlan plan() {
     set_formats();
     share_tokens();
+    check_size();
     share_features();
     check_memory();
     order();
@@ -148,36 +149,64 @@ class Planner {
     for (const std::uint32_t column : owner_of_output_) ++outputs_[column];
     plan_.most_features = *std::max_element(inputs_.begin(), inputs_.end());
     plan_.most_outputs = *std::max_element(outputs_.begin(), outputs_.end());
-    if (plan_.most_features > 65536) {
-      throw UnsupportedError(fmt::format(
-          "streamed: a column would own {} input features, and an index of 16 bits tells 65536 "
-          "apart",
-          plan_.most_features));
-    }
+    check_index(plan_.most_features);
+  }
+
+  static void check_index(std::uint32_t features) {
+    if (features <= 65536) return;
+    throw UnsupportedError(fmt::format(
+        "streamed: a column would own {} input features, and an index of 16 bits tells 65536 apart",
+        features));
+  }
+
+  /// Before anything is made whose size depends on the product: no way to share the features
+  /// leaves the fullest column less than the mean.
+  void check_size() {
+    const std::uint32_t inputs = ceil_div(problem_.k, columns_);
+    const std::uint32_t outputs = ceil_div(problem_.m, columns_);
+    check_index(inputs);
+    const std::uint64_t bytes = core_bytes(inputs, outputs);
+    if (bytes > std::uint64_t{setup_.mem.kib} * 1024) refuse_memory(0, inputs, outputs, bytes);
+  }
+
+  std::uint64_t tokens() const {
+    const std::vector<std::uint32_t>& all = plan_.program.kernel.tokens;
+    return all.empty() ? 0 : all.front();
+  }
+  std::uint64_t sum_bytes() const { return plan_.program.kernel.psum_fp32 ? 4 : 2; }
+  std::uint64_t queue_bytes() const {
+    return 4 * (std::uint64_t{setup_.queue.weights} + setup_.queue.ring_in + setup_.queue.ring_out);
+  }
+
+  /// Of the fullest core of a column.
+  std::uint64_t core_bytes(std::uint32_t inputs, std::uint32_t outputs) const {
+    const std::uint64_t features = std::uint64_t{inputs} + outputs;
+    return tokens() * features * 2 + plan_.program.kernel.lookahead * tokens() * sum_bytes() +
+           queue_bytes() + std::uint64_t{setup_.mem.code_kib} * 1024;
+  }
+
+  [[noreturn]] void refuse_memory(std::uint32_t column, std::uint32_t inputs, std::uint32_t outputs,
+                                  std::uint64_t bytes) const {
+    throw OutOfMemoryError(fmt::format(
+        "a core of column {} needs {} bytes of {}: {} tokens x ({} input + {} output features) x "
+        "2 B + {} partial-sum vectors x {} tokens x {} B + queues {} B + code {} B",
+        column, bytes, std::uint64_t{setup_.mem.kib} * 1024, tokens(), inputs, outputs,
+        plan_.program.kernel.lookahead, tokens(), sum_bytes(), queue_bytes(),
+        std::uint64_t{setup_.mem.code_kib} * 1024));
   }
 
   void check_memory() {
-    const std::uint64_t tokens = kernel().tokens.empty() ? 0 : kernel().tokens.front();
-    const std::uint64_t psum = kernel().psum_fp32 ? 4 : 2;
-    const std::uint64_t queues =
-        4 * (std::uint64_t{setup_.queue.weights} + setup_.queue.ring_in + setup_.queue.ring_out);
-    const std::uint64_t code = std::uint64_t{setup_.mem.code_kib} * 1024;
-    const std::uint64_t sums = kernel().lookahead * tokens * psum;
     for (std::uint32_t c = 0; c < columns_; ++c) {
-      const std::uint64_t features = std::uint64_t{inputs_[c]} + outputs_[c];
-      const std::uint64_t bytes = tokens * features * 2 + sums + queues + code;
+      const std::uint64_t bytes = core_bytes(inputs_[c], outputs_[c]);
       if (bytes <= plan_.bytes) continue;
       plan_.bytes = bytes;
       plan_.fullest_column = c;
     }
     plan_.limit = std::uint64_t{setup_.mem.kib} * 1024;
-    if (plan_.bytes <= plan_.limit) return;
-    const std::uint32_t c = plan_.fullest_column;
-    throw OutOfMemoryError(fmt::format(
-        "a core of column {} needs {} bytes of {}: {} tokens x ({} input + {} output features) x "
-        "2 B + {} partial-sum vectors x {} tokens x {} B + queues {} B + code {} B",
-        c, plan_.bytes, plan_.limit, tokens, inputs_[c], outputs_[c], kernel().lookahead, tokens,
-        psum, queues, code));
+    const std::uint32_t fullest = plan_.fullest_column;
+    if (plan_.bytes > plan_.limit) {
+      refuse_memory(fullest, inputs_[fullest], outputs_[fullest], plan_.bytes);
+    }
   }
 
   void order() {

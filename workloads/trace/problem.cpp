@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "sim/base/error.hpp"
+#include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 
@@ -23,9 +25,17 @@ std::string quotable(std::string_view text) {
     --end;
   }
   std::string result;
-  for (const char c : text.substr(0, end)) {
+  // A terminal shall not be sent what is no text.
+  std::size_t bad = find_bad_byte(text.substr(0, end)).value_or(end);
+  for (std::size_t i = 0; i < end; ++i) {
+    const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < kFirstPrintable || byte == kDelete) {
+    const bool breaks = i == bad;
+    if (breaks) {
+      const std::optional<std::size_t> next = find_bad_byte(text.substr(i + 1, end - i - 1));
+      bad = next ? i + 1 + *next : end;
+    }
+    if (breaks || byte < kFirstPrintable || byte == kDelete) {
       result += fmt::format("\\x{:02x}", byte);
     } else {
       result += c;

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
+#include "sim/driver/program.hpp"
+#include "tests/support/driver/fake_machine.hpp"
 #include "tests/support/driver/program_bench.hpp"
 
 namespace lacuna::test {
@@ -48,7 +51,11 @@ const std::vector<Wrong>& command_lines() {
       {"UnknownOption", {"run", "--gem", "8x8x8"}, {"'--gem'", "did you mean '--gemm'?"}},
       {"WordTooMany", {"run", "--gemm", "8x8x8", "more"}, {"does not take the word 'more'"}},
       {"ValueMissing", {"run", "--gemm", "8x8x8", "--seed"}, {"--seed"}},
-      {"OptionTwice", {"run", "--gemm", "8x8x8", "--seed", "1", "--seed", "2"}, {"--seed"}},
+      {"OptionTwice",
+       {"run", "--gemm", "8x8x8", "--seed", "1", "--seed", "2"},
+       {"--seed is given 2 times"}},
+      {"NoHintFarOff", {"run", "--gemm", "8x8x8", "--bogus"}, {"has no option '--bogus'\n"}},
+      {"CapitalMachine", {"run", "--machine", "FAKE", "--gemm", "8x8x8"}, {"did you mean 'fake'?"}},
       {"NoWorkload", {"run", "--machine", "fake"}, {"no workload", "--gemm"}},
       {"TwoWorkloads",
        {"run", "--machine", "fake", "--gemm", "8x8x8", "--trace", "x.csv"},
@@ -174,6 +181,13 @@ const std::vector<Wrong>& places() {
        {"run", "--machine", "/usr/", "--gemm", "8x8x8"},
        {"/usr/: is a folder, not a file"}}};
   return list;
+}
+
+TEST(LostOutput, IsNotTakenForSuccess) {
+  std::ostream nowhere(nullptr);
+  std::ostringstream err;
+  EXPECT_EQ(run_lacuna({"--version"}, fake_machines(), {nowhere, err, false}), 1);
+  EXPECT_EQ(err.str(), "lacuna: standard output cannot be written\n");
 }
 
 std::string name_of(const ::testing::TestParamInfo<Wrong>& info) { return info.param.name; }

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+
 #include "sim/base/error.hpp"
 #include "tests/support/driver/program_bench.hpp"
 
@@ -69,6 +71,35 @@ TEST(ResultFolder, MakesTheFoldersAboveIt) {
   const ProgramBench bench;
   make_result(bench.path("a/b/out"), "x");
   EXPECT_EQ(bench.read("a/b/out/text"), "x");
+}
+
+TEST(ResultFolder, MayBeGivenWithoutAnyFolderAboveIt) {
+  const ProgramBench bench;
+  const fs::path before = fs::current_path();
+  fs::current_path(bench.path("."));
+  EXPECT_NO_THROW(make_result("out", "x"));
+  fs::current_path(before);
+  EXPECT_EQ(bench.read("out/text"), "x");
+}
+
+TEST(ResultFolder, IsFinishedBeforeASignalEndsTheProcess) {
+  const ProgramBench bench;
+  const pid_t child = fork();
+  if (child == 0) {
+    {
+      ResultFolder folder(bench.path("out"));
+      folder.begin();
+      raise(SIGINT);  // waits for the end of the folder
+      folder.write("result.json", kResult);
+      folder.commit();
+    }
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(bench.read("out/result.json"), kResult);
+  EXPECT_THAT(bench.listing(), ElementsAre("out"));
 }
 
 TEST(ResultFolder, LeavesAFolderOfAnybodyElseAlone) {

@@ -91,6 +91,17 @@ TEST(WeightStreamingPlanner, CountsTheBytesOfACoreAndRefusesWhatDoesNotFit) {
   }
 }
 
+TEST(WeightStreamingPlanner, RefusesAbsurdProductsBeforeItTakesMemoryForThem) {
+  // 8 tokens of 33,554,432 outputs and 8 inputs a column; a list of all outputs would be 8 GB
+  try {
+    plan_streaming(problem(2147483647, 64, 64), setup(64, 8));
+    FAIL() << "fits";
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("8 tokens x (1 input + 33554432 output features)"));
+  }
+  EXPECT_THROW(plan_streaming(problem(64, 2147483647, 64), setup(64, 8)), UnsupportedError);
+}
+
 TEST(WeightStreamingPlanner, AMaskSendsItsWeightsToTheColumnsThatOwnTheirFeatures) {
   Mask mask;
   mask.rows = 2;
