@@ -88,6 +88,12 @@ std::vector<Row> fixed_rows() {
         "blocks (i, j) with i = j or i XOR j a power of two (factor=q: 2^q)",
         "Dao et al., Pixelated Butterfly, ICLR 2022"},
        prepare_butterfly},
+  };
+}
+
+// Those of attention, between positions of a sequence.
+std::vector<Row> attention_rows() {
+  return {
       {{"causal", Density::implied, false, {}, "j <= i", ""}, prepare_causal},
       {{"window",
         Density::implied,
@@ -130,8 +136,9 @@ std::vector<Row> fixed_rows() {
 const std::vector<Row>& rows() {
   static const std::vector<Row> kRows = [] {
     std::vector<Row> all = random_rows();
-    const std::vector<Row> fixed = fixed_rows();
-    all.insert(all.end(), fixed.begin(), fixed.end());
+    for (const std::vector<Row>& more : {fixed_rows(), attention_rows()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
     return all;
   }();
   return kRows;
