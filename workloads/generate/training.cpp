@@ -71,7 +71,8 @@ class Differentiator {
   std::string sum_gradients(const LayerOp& op) {
     const std::vector<std::string> parts = gradients_[op.id];
     if (parts.empty()) return "";
-    const bool split = op.op == "eltwise" && op.fn == "bias" && op.id.find("qkv") != op.id.npos;
+    const bool split =
+        op.op == "eltwise" && op.fn == "bias" && op.id.find("qkv") != std::string::npos;
     if (split || parts.size() == 1) return parts.back();
     std::string sum = parts.front();
     for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -93,7 +94,7 @@ class Differentiator {
   void differentiate(const LayerOp& op) {
     if (op.op == "gemm") return gemm(op);
     if (op.op == "sddmm") return scores(op);
-    if (op.op == "bmm" && op.id.find("scores") != op.id.npos) return scores(op);
+    if (op.op == "bmm" && op.id.find("scores") != std::string::npos) return scores(op);
     if (op.op == "bmm") return context(op);
     LayerOp& row = add(op, "", op.op, op.m, op.k, op.n);
     row.fn = op.op == "embed" ? "scatter_add" : op.fn;

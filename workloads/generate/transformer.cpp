@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "workloads/generate/trace_builder.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 namespace {
@@ -79,9 +80,10 @@ class TransformerMaker {
 
   std::string prunable(const std::string& name, const char* role, std::uint32_t m, std::uint32_t k,
                        std::vector<std::string> from) {
-    const std::string id = rows_.add("gemm", name, {m, k, columns_}, std::move(from));
+    std::string id = rows_.add("gemm", name, {m, k, columns_}, std::move(from));
     PatternSpec pattern = options_.pattern;
-    if (pattern.name == "magnitude") pattern.args.emplace_back("role", role);
+    const bool given = find_value(pattern.args, "role") != nullptr;
+    if (pattern.name == "magnitude" && !given) pattern.args.emplace_back("role", role);
     rows_.thin_out(std::move(pattern));
     return id;
   }
@@ -165,8 +167,7 @@ class TransformerMaker {
     s = rows_.add("softmax", "softmax", {t, 0, t, batch}, {s});
     rows_.thin_out(reference(scores));
     s = drop("attn_drop", t, t, s, batch);
-    const std::string ctx =
-        rows_.add("bmm", "ctx", {t, t, shape_.head_width(), batch}, {s, v}, "dot");
+    std::string ctx = rows_.add("bmm", "ctx", {t, t, shape_.head_width(), batch}, {s, v}, "dot");
     rows_.thin_out(reference(scores));
     return ctx;
   }
