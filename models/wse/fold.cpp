@@ -18,7 +18,7 @@ std::string check_routes(const RouterProgram& router, Color weights) {
   for (const Route& route : router.routes) {
     const bool goes_vertical = (route.to & (bit(kNorth) | bit(kSouth))) != 0;
     if (route.color == weights) {
-      const PortSet to = static_cast<PortSet>(route.to & ~bit(kSouth));
+      const auto to = static_cast<PortSet>(route.to & ~bit(kSouth));
       if (route.from != kNorth || to != bit(kRamp)) return "the weights do not enter at the top";
     } else if (vertical(route.from) || goes_vertical) {
       return fmt::format("color {} crosses between rows", static_cast<unsigned>(route.color));
@@ -53,7 +53,7 @@ std::string reason_not_to_fold(const Program& program, const RunOptions& options
   if (!program.kernel.activations.empty()) return "each row carries values of its own";
   if (!program.inlets.empty() || !program.outlets.empty()) return "modules sit at the edge";
   for (const RouterProgram& router : program.routers) {
-    const std::string wrong = check_routes(router, program.kernel.weights);
+    std::string wrong = check_routes(router, program.kernel.weights);
     if (!wrong.empty()) return wrong;
   }
   return "";
@@ -158,11 +158,12 @@ WaferOutcome unfold(const WaferOutcome& folded, const FoldPlan& plan, const Prog
     for (std::size_t c = 0; c < columns; ++c) {
       const Cycle end = folded.cores[plan.representative[row] * columns + c].end;
       const bool works = program.kernel.steps != 0;
-      full.cycles = std::max(full.cycles, works ? end + plan.hops_behind(row) * params.hop : 0);
+      full.cycles =
+          std::max(full.cycles, works ? end + Cycle{plan.hops_behind(row)} * params.hop : 0);
     }
   }
   for (std::size_t row = 0; row < program.rows; ++row) {
-    const Cycle behind = plan.hops_behind(row) * params.hop;
+    const Cycle behind = Cycle{plan.hops_behind(row)} * params.hop;
     for (std::size_t c = 0; c < columns; ++c) {
       const std::size_t from = plan.representative[row] * columns + c;
       full.cores.push_back(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -34,15 +35,16 @@ inline void store(Number* to, const Lanes<Number>& lanes) {
 template <class Vector>
 inline bool any(const Vector& lanes) {
   static_assert(sizeof lanes == 16);
-  std::uint64_t halves[2];  // NOLINT(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
-  std::memcpy(halves, &lanes, sizeof halves);
+  std::array<std::uint64_t, 2> halves{};
+  std::memcpy(halves.data(), &lanes, sizeof lanes);
   return (halves[0] | halves[1]) != 0;
 }
 
 /// `a` where `mask` is set, `b` elsewhere.
-template <class Vector>
-inline Vector select(const Vector& mask, const Vector& a, const Vector& b) {
-  return (mask & a) | (~mask & b);
+template <class Mask, class Vector>
+inline Vector select(const Mask& mask, const Vector& a, const Vector& b) {
+  const Vector bits = mask;
+  return (bits & a) | (~bits & b);
 }
 
 }  // namespace lacuna::wse

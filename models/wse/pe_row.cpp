@@ -62,7 +62,7 @@ void stop_if_done(const Mesh& mesh, Cycle now) {
   if (finished && mesh.links->words() == 0) mesh.clock->stop(now);
 }
 
-Cycle PeRow::step_unit(std::uint32_t unit, Cycle now) {
+Cycle PeRow::step_unit(std::uint32_t unit, Cycle now) const {
   const std::size_t place = row_ * mesh_.columns + unit / 2;
   return unit % 2 == 0 ? mesh_.routers->step(place, now) : mesh_.cores->step(place, now);
 }

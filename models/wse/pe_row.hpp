@@ -41,7 +41,7 @@ class PeRow : public Clocked {
 
  protected:
   /// Steps a unit; returns when it wants to be stepped again.
-  Cycle step_unit(std::uint32_t unit, Cycle now);
+  Cycle step_unit(std::uint32_t unit, Cycle now) const;
   void shuffle(std::vector<std::uint32_t>& units, Cycle now) const;
   void end_cycle(bool moved, Cycle now);
 

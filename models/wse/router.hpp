@@ -39,10 +39,10 @@ class RouterArray {
   void add(UnitId unit, const std::vector<RouterInput>& inputs);
 
   /// Performs cycle `now`. Returns `now + 1` if something moved, else kNever: its links wake it.
-  Cycle step(std::size_t router, Cycle now);
+  Cycle step(std::size_t index, Cycle now);
 
   /// Accounts for the cycles before `now`, in which nothing moved.
-  void account(std::size_t router, Cycle now);
+  void account(std::size_t index, Cycle now);
 
   const RouterCounters& counters(std::size_t router) const { return routers_[router].counters; }
   const std::vector<RouterInput>& inputs() const { return inputs_; }
@@ -56,7 +56,7 @@ class RouterArray {
 
   /// The heads that wait in a router, which is called `name`, and the ports they wait for, a line
   /// each; empty if there are none.
-  std::string blocked(std::size_t router, const std::string& name) const;
+  std::string blocked(std::size_t index, const std::string& name) const;
 
  private:
   struct Router {
@@ -75,7 +75,7 @@ class RouterArray {
   bool grant_heads(Router& router, std::uint32_t heads, Cycle now);
   void send(Router& router, RouterInput& input, unsigned port, Cycle now);
   bool finish(Router& router, std::uint32_t heads, Cycle now);
-  std::uint32_t pick(const Router& router, std::uint32_t heads, std::uint8_t next) const;
+  std::uint32_t pick(const Router& router, std::uint32_t candidates, std::uint8_t next) const;
 
   const RouterParams params_;
   LinkArray& links_;

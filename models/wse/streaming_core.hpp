@@ -38,13 +38,13 @@ class StreamingCores {
   void add(const CorePorts& ports);
 
   /// Performs cycle `now`. Returns the next cycle in which the core could act if nothing arrives.
-  Cycle step(std::size_t core, Cycle now);
+  Cycle step(std::size_t index, Cycle now);
 
   /// Accounts for the cycles before `now`, in which nothing happened.
-  void account(std::size_t core, Cycle now);
+  void account(std::size_t index, Cycle now);
 
   /// Ends the open records of the event log.
-  void settle(std::size_t core, Cycle now);
+  void settle(std::size_t index, Cycle now);
 
   std::size_t size() const { return cores_.size(); }
   std::size_t finished() const { return finished_; }
@@ -52,7 +52,7 @@ class StreamingCores {
   UnitId unit(std::size_t core) const { return cores_[core].ports.unit; }
 
   /// What the core waits for; empty if it has finished.
-  std::string blocked(std::size_t core) const;
+  std::string blocked(std::size_t index) const;
 
   /// Y of a core: by the rows of weights it keeps, in their order, its tokens; with values only.
   const std::vector<Half>& result(std::size_t core) const { return values_[core].result(); }
@@ -90,7 +90,7 @@ class StreamingCores {
   };
 
   bool send_output(Core& core, Cycle now);
-  void take_buffer(Core& core);
+  static void take_buffer(Core& core);
   bool load_reduction(Core& core, Cycle now);
   bool main_thread(Core& core, std::size_t index, Cycle now);
   void weight(Core& core, std::size_t index, Cycle now);

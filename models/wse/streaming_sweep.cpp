@@ -140,7 +140,7 @@ CoreCounters Sweep<Number>::core(std::size_t lane, const LaneCounts& counts,
   const std::uint64_t tokens = kernel.tokens[row];
   const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
   const std::uint64_t each = params_.core.fabric_words_per_issue;
-  const Cycle behind = row * params_.router.hop;
+  const Cycle behind = Cycle{row} * params_.router.hop;
   CoreCounters core;
   core.cycles[kFma] = weights_[c] * ((tokens + kernel.simd - 1) / kernel.simd);
   core.cycles[kReduce] = kernel.steps * ((words + each - 1) / each);

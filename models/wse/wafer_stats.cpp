@@ -31,7 +31,7 @@ class MemoryTraffic {
         psum_(kernel.psum_fp32 ? 4 : 2),
         cached_(params.psum_cache),
         beats_(ceil_div(tokens, kernel.simd)),
-        per_beat_input_(ceil_div(kernel.simd * 2, 8)),
+        per_beat_input_(ceil_div(std::uint64_t{kernel.simd} * 2, 8)),
         per_beat_psum_(ceil_div(kernel.simd * psum_, 8)) {
     const std::uint64_t e = std::uint64_t{kernel.ring_elements} * params.fabric_words_per_issue;
     reduce_beats_ = ceil_div(tokens, e);
@@ -116,7 +116,8 @@ void add_ends(const WaferOutcome& run, const FoldPlan& plan, const Program& prog
   const Cycle after = (program.rows - 1 - row) * hop;
   const Cycle behind = plan.hops_behind(row) * hop;
   for (std::size_t c = 0; c < program.columns; ++c) {
-    const CoreCounters& core = run.cores[plan.representative[row] * program.columns + c];
+    const CoreCounters& core =
+        run.cores[std::size_t{plan.representative[row]} * program.columns + c];
     const Cycle done = end - (core.end + behind);
     stats.skew += before + std::min(after, done);
     stats.drained += done - std::min(after, done);
@@ -131,8 +132,9 @@ Cycle full_cycles(const WaferOutcome& run, const FoldPlan& plan, const Program& 
   if (program.kernel.steps == 0) return end;
   for (std::size_t row = 0; row < program.rows; ++row) {
     for (std::size_t c = 0; c < program.columns; ++c) {
-      const CoreCounters& core = run.cores[plan.representative[row] * program.columns + c];
-      end = std::max(end, core.end + plan.hops_behind(row) * params.hop);
+      const CoreCounters& core =
+          run.cores[std::size_t{plan.representative[row]} * program.columns + c];
+      end = std::max(end, core.end + Cycle{plan.hops_behind(row)} * params.hop);
     }
   }
   return end;
@@ -152,7 +154,7 @@ void WaferStats::collect(const WaferOutcome& run, const FoldPlan& plan, const Pr
     if (kernel.steps != 0) {
       // Its words came later than its representative's, and it had a buffer open meanwhile.
       const Cycle hop = params.router.hop;
-      const std::uint64_t behind = plan.hops_behind(row) * hop * program.columns;
+      const std::uint64_t behind = Cycle{plan.hops_behind(row)} * hop * program.columns;
       counted.cycles[kWaitWeights] += behind;
       counted.buffers_in_use += behind;
       counted.cycles[kWaitWeights] -= row * hop * program.columns;

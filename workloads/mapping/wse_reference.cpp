@@ -64,6 +64,7 @@ class Reference {
       }
     }
     std::vector<std::uint16_t> result;
+    result.reserve(running.size());
     for (const float y : running) result.push_back(to_half(y));
     return result;
   }

@@ -300,6 +300,7 @@ std::vector<std::uint32_t> order_rows(RowOrder order, const std::vector<std::uin
   if (order == RowOrder::ring) position = ring_positions(ring_order(columns));
   std::vector<std::uint32_t> owned(columns, 0);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> key;  // turn, place in it
+  key.reserve(owner.size());
   for (const std::uint32_t column : owner) key.emplace_back(owned[column]++, position[column]);
   std::sort(rows.begin(), rows.end(),
             [&](std::uint32_t a, std::uint32_t b) { return key[a] < key[b]; });
