@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
 
 #include "sim/base/error.hpp"
 
@@ -329,6 +331,20 @@ RunRecord parse_record(const Json& json) {
   return record;
 }
 
+/// There may be millions of events: as bytes, for a process of the same program.
+std::vector<std::uint8_t> pack(const std::vector<Event>& events) {
+  std::vector<std::uint8_t> bytes(events.size() * sizeof(Event));
+  if (!events.empty()) std::memcpy(bytes.data(), events.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<Event> unpack(const std::vector<std::uint8_t>& bytes) {
+  static_assert(std::is_trivially_copyable_v<Event>);
+  std::vector<Event> events(bytes.size() / sizeof(Event));
+  if (!events.empty()) std::memcpy(events.data(), bytes.data(), bytes.size());
+  return events;
+}
+
 }  // namespace
 
 std::string result_text(const ResultHeader& header, const std::vector<RunRecord>& records) {
@@ -376,11 +392,8 @@ std::string encode_record(const RunRecord& record) {
   Json json = record_json(record);
   Json events = Json::array();
   for (const OpRecord& op : record.ops) {
-    Json list = Json::array();
-    for (const Event& event : op.result.events) {
-      list.push_back({event.cycle, event.unit, event.kind, event.argument});
-    }
-    events.push_back({op.result.event_units, op.result.event_kinds, std::move(list)});
+    const OpResult& result = op.result;
+    events.push_back({result.event_units, result.event_kinds, Json::binary(pack(result.events))});
   }
   const std::vector<std::uint8_t> bytes =
       Json::to_cbor(Json{{"record", std::move(json)}, {"events", std::move(events)}});
@@ -395,9 +408,7 @@ RunRecord decode_record(const std::string& bytes) {
     OpResult& result = record.ops[i].result;
     result.event_units = events.at(0).get<std::vector<std::string>>();
     result.event_kinds = events.at(1).get<std::vector<std::string>>();
-    for (const Json& event : events.at(2)) {
-      result.events.push_back({event.at(0), event.at(1), event.at(2), event.at(3)});
-    }
+    result.events = unpack(events.at(2).get_binary());
   }
   return record;
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 namespace lacuna {
 
 namespace {
@@ -78,11 +80,15 @@ std::string events_csv(const std::vector<RunRecord>& records) {
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
       const OpResult& result = op.result;
+      std::string start = fmt::format("{},", record.run);
+      append_cell(start, op.row.op_id);
+      // there may be millions: no strings of their own
       for (const Event& event : result.events) {
-        text +=
-            csv_line({fmt::format("{}", record.run), op.row.op_id, fmt::format("{}", event.cycle),
-                      name_of(result.event_units, event.unit),
-                      name_of(result.event_kinds, event.kind), fmt::format("{}", event.argument)});
+        fmt::format_to(std::back_inserter(text), "{},{},", start, event.cycle);
+        append_cell(text, name_of(result.event_units, event.unit));
+        text += ',';
+        append_cell(text, name_of(result.event_kinds, event.kind));
+        fmt::format_to(std::back_inserter(text), ",{}\n", event.argument);
       }
     }
   }

@@ -110,6 +110,8 @@ TEST(Run, DenseSpeedUpIsThatOfTheSameShapeOnTheSameMachine) {
   ASSERT_EQ(ran.status, 0) << ran.err;
   // dense: 64^3 / 32 + 10 = 8202 cycles; a quarter: 2058
   EXPECT_THAT(lacuna.read("out/summary.csv"), HasSubstr(",3.98542274052"));
+  // 2 x 64^3 FLOP in 4.101 us
+  EXPECT_THAT(lacuna.read("out/summary.csv"), HasSubstr(",0.1278439405"));
   EXPECT_THAT(lacuna.read("out/summary.csv"), Not(HasSubstr("\n1,")));
 }
 

@@ -153,6 +153,25 @@ TEST(ResultFolder, OfManyWritersAtOnceIsAlwaysThatOfOne) {
   EXPECT_THAT(bench.listing(), ElementsAre("out"));
 }
 
+TEST(ResultFolder, IsThereAndWholeAtEveryMomentOfItsReplacement) {
+  const ProgramBench bench;
+  make_result(bench.path("out"), "first");
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int i = 0; i < 300; ++i) make_result(bench.path("out"), "later");
+    _exit(0);
+  }
+  int status = 0;
+  std::size_t missing = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    // a look that began in a folder as it was replaced may end in nothing: look again
+    const bool there = is_result(bench.path("out")) || is_result(bench.path("out"));
+    missing += there ? 0 : 1;
+  }
+  EXPECT_EQ(missing, 0U);
+  EXPECT_EQ(status, 0);
+}
+
 TEST(ResultFolder, ThatIsNoneIsRefusedWithItsPath) {
   const ProgramBench bench;
   for (const char* const text : {"", "{", "[]", "{\"format\": \"lacuna-result 1\"}", "\xff"}) {
