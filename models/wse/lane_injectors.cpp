@@ -8,7 +8,8 @@ LaneInjectors<Number>::LaneInjectors(const Program& program, std::size_t lanes)
     : program_(program),
       cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per),
       left_(lanes, 0),
-      go_(lanes, 0),
+      candidates_(lanes, 0),
+      chosen_(lanes, 0),
       no_token_(lanes, 0),
       closed_(lanes, 0),
       rest_(program.columns, program.kernel.steps),
@@ -27,65 +28,74 @@ LaneInjectors<Number>::LaneInjectors(const Program& program, std::size_t lanes)
 
 template <class Number>
 const std::vector<Number>& LaneInjectors<Number>::step(Cycle now, const std::vector<Number>& open) {
-  refill_tokens();
-  const std::size_t candidates = find_candidates(open);
-  const std::uint64_t per = program_.rate.per;
-  moved_ = candidates != 0;
-  if (per != 0 && tokens_ < candidates * per) {
-    moved_ = tokens_ >= per;
-    choose(now);
-  } else {
-    tokens_ -= candidates * per;
-  }
-  Number ended = 0;
-  for (std::size_t i = 0; i < go_.size(); ++i) {
-    left_[i] = static_cast<Number>(left_[i] + go_[i]);
-    ended = static_cast<Number>(ended | (go_[i] & (left_[i] == 0 ? -1 : 0)));
-  }
-  if (ended != 0) {
-    for (std::size_t lane = 0; lane < rest_.size(); ++lane) {
-      if (go_[lane] != 0 && left_[lane] == 0) take_up(lane, now);
-    }
-  }
-  if (++unflushed_ == static_cast<unsigned>(std::numeric_limits<Number>::max())) flush();
-  return go_;
-}
-
-template <class Number>
-void LaneInjectors<Number>::refill_tokens() {
   tokens_ = std::min(cap_, tokens_ + program_.rate.words);
+  const std::uint64_t price = find_candidates(open) * program_.rate.per;
+  if (tokens_ < price) {
+    choose(now);
+    send(chosen_, now);
+    return chosen_;
+  }
+  tokens_ -= price;
+  send(candidates_, now);
+  return candidates_;
 }
 
-/// Marks in `go_` the lanes with a word and room for it, and counts them.
+/// Marks the lanes with a word and room for it, and counts them.
 template <class Number>
-std::size_t LaneInjectors<Number>::find_candidates(const std::vector<Number>& open) {
-  std::size_t candidates = 0;
-  for (std::size_t i = 0; i < go_.size(); ++i) {
-    const auto has = static_cast<Number>(left_[i] > 0 ? -1 : 0);
-    go_[i] = static_cast<Number>(has & open[i]);
-    closed_[i] = static_cast<Number>(closed_[i] - (has & ~open[i]));
-    candidates += go_[i] & 1U;
+std::uint64_t LaneInjectors<Number>::find_candidates(const std::vector<Number>& open) {
+  constexpr std::size_t kBlocksSummed = 100;  // in a lane without overflow
+  std::uint64_t found = 0;
+  for (std::size_t first = 0; first < left_.size(); first += kBlocksSummed * kWidth) {
+    const std::size_t last = std::min(left_.size(), first + kBlocksSummed * kWidth);
+    Vector sum{};
+    for (std::size_t i = first; i < last; i += kWidth) {
+      const Vector has = load(&left_[i]) > 0;
+      const Vector room = load(&open[i]);
+      store(&candidates_[i], has & room);
+      store(&closed_[i], load(&closed_[i]) - (has & ~room));
+      sum -= has & room;
+    }
+    for (unsigned lane = 0; lane < kWidth; ++lane) found += static_cast<std::uint64_t>(sum[lane]);
   }
-  return candidates;
+  return found;
 }
 
 /// There are fewer tokens than candidates: in the order of columns, from (cycle mod columns) on.
 template <class Number>
 void LaneInjectors<Number>::choose(Cycle now) {
+  std::fill(chosen_.begin(), chosen_.end(), Number{0});
   const std::size_t columns = rest_.size();
   std::size_t column = now % columns;
-  for (std::size_t visited = 0; visited < columns; ++visited) {
+  for (std::size_t visited = 0; visited < columns && tokens_ >= program_.rate.per; ++visited) {
     const std::size_t lane = lane_of(column);
-    if (go_[lane] != 0) {
-      if (tokens_ >= program_.rate.per) {
-        tokens_ -= program_.rate.per;
-      } else {
-        go_[lane] = 0;
-        no_token_[lane] = static_cast<Number>(no_token_[lane] + 1);
-      }
+    if (candidates_[lane] != 0) {
+      tokens_ -= program_.rate.per;
+      chosen_[lane] = -1;
     }
     if (++column == columns) column = 0;
   }
+  for (std::size_t i = 0; i < no_token_.size(); i += kWidth) {
+    const Vector held = load(&candidates_[i]) & ~load(&chosen_[i]);
+    store(&no_token_[i], load(&no_token_[i]) - held);
+  }
+}
+
+template <class Number>
+void LaneInjectors<Number>::send(const std::vector<Number>& lanes, Cycle now) {
+  Vector moved{};
+  for (std::size_t i = 0; i < left_.size(); i += kWidth) {
+    const Vector go = load(&lanes[i]);
+    const Vector left = load(&left_[i]) + go;
+    store(&left_[i], left);
+    moved |= go;
+    const Vector ended = go & (left == 0);
+    if (!any(ended)) continue;
+    for (unsigned lane = 0; lane < kWidth; ++lane) {
+      if (ended[lane] != 0) take_up(i + lane, now);
+    }
+  }
+  moved_ = any(moved);
+  if (++unflushed_ == static_cast<unsigned>(std::numeric_limits<Number>::max())) flush();
 }
 
 /// The lane of a column: even columns go east, odd ones come back.

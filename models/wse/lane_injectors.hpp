@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/lanes.hpp"
 #include "models/wse/program.hpp"
 #include "sim/base/cycle.hpp"
 
@@ -31,11 +32,13 @@ class LaneInjectors {
   std::vector<InjectorCounters> counters(Cycle end);
 
  private:
+  using Vector = Lanes<Number>;
+  static constexpr unsigned kWidth = LanesOf<Number>::kCount;
   static constexpr std::uint32_t kChunk = 100;  // words a lane counts down by itself
 
-  void refill_tokens();
-  std::size_t find_candidates(const std::vector<Number>& open);
+  std::uint64_t find_candidates(const std::vector<Number>& open);
   void choose(Cycle now);
+  void send(const std::vector<Number>& lanes, Cycle now);
   void take_up(std::size_t lane, Cycle now);
   std::size_t lane_of(std::size_t column) const;
   void flush();
@@ -46,7 +49,7 @@ class LaneInjectors {
   bool moved_ = false;
   unsigned unflushed_ = 0;
   std::vector<Number> left_;  // words of the chunk, by lane
-  std::vector<Number> go_;
+  std::vector<Number> candidates_, chosen_;
   std::vector<Number> no_token_, closed_;
   std::vector<std::uint64_t> rest_;  // words after the chunk
   std::vector<InjectorCounters> counters_;

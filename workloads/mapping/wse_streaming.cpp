@@ -217,6 +217,16 @@ class Planner {
   }
 
   void count_weights() {
+    if (problem_.mask == nullptr) {
+      for (std::uint32_t s = 0; s < problem_.m; ++s) {
+        kernel().counts.insert(kernel().counts.end(), inputs_.begin(), inputs_.end());
+      }
+      for (const std::uint64_t features : inputs_) {
+        plan_.column_weights.push_back(features * problem_.m);
+      }
+      plan_.weights = std::uint64_t{problem_.m} * problem_.k;
+      return;
+    }
     std::vector<std::uint32_t> step_of_row(problem_.m);
     for (std::uint32_t s = 0; s < problem_.m; ++s) step_of_row[plan_.row_of_step[s]] = s;
     kernel().counts.assign(std::size_t{problem_.m} * columns_, 0);
