@@ -101,6 +101,19 @@ TEST(WaferEdge, EnginesAgreeWhateverTheModulesOutsideDo) {
   }
 }
 
+std::vector<Wavelet> without_cycles(const test::EventLog<Wavelet>& log) {
+  std::vector<Wavelet> words;
+  for (const auto& [cycle, word] : log) words.push_back(word);
+  return words;
+}
+
+TEST(WaferEdge, AModuleThatStallsLosesNoWordAndChangesNoOrder) {
+  const std::vector<Wavelet> words = without_cycles(run(Engine::event, 0, column_1()).words);
+  for (const double stalls : {0.2, 0.5, 0.9}) {
+    EXPECT_EQ(without_cycles(run(Engine::event, stalls, column_1()).words), words);
+  }
+}
+
 std::string deadlock(Engine engine, std::vector<Wavelet> words) {
   try {
     run(engine, 0, std::move(words));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "sim/base/random.hpp"
 #include "tests/support/wse/streaming_bench.hpp"
 
 namespace lacuna::wse {
@@ -81,6 +82,82 @@ INSTANTIATE_TEST_SUITE_P(
         Regression{Sched::ut_first, 4, 1140}, Regression{Sched::ut_first, 8, 1150},
         Regression{Sched::round_robin, 1, 2050}, Regression{Sched::round_robin, 2, 1601},
         Regression{Sched::round_robin, 4, 1519}, Regression{Sched::round_robin, 8, 1448}));
+
+TEST(WeightStreaming, BoundByTheIoRateItEndsOnePipelineFillAfterTheLastWord) {
+  StreamingScenario scenario;
+  scenario.columns = 1;
+  scenario.tokens = {8};
+  scenario.final_column.assign(50, 0);
+  scenario.counts.assign(50, 3);
+  scenario.rate = {2, 17};
+  // The bucket begins empty, so word 50 * (3 + 1) = 200 goes in cycle 200 * 17 / 2 - 1 = 1699: a
+  // command, in its queue in 1702 and in effect in 1706. Its four words are reduced in 1707 to
+  // 1710.
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    EXPECT_EQ(simulate(scenario.params, make_program(scenario), {engine}).cycles, 1711U);
+  }
+}
+
+/// Cycles of 96 rows of weights on 8 columns with 32 features each, of which `density` per cent
+/// are kept, without limits of I/O; 64 tokens.
+Cycle sparse_cycles(std::uint32_t density, std::uint32_t lookahead) {
+  StreamingScenario scenario;
+  scenario.columns = 8;
+  scenario.tokens = {64};
+  scenario.lookahead = lookahead;
+  Random random(7);
+  for (std::uint32_t i = 0; i < 96; ++i) {
+    scenario.final_column.push_back(i % 8);
+    for (std::uint32_t c = 0; c < 8; ++c) {
+      std::uint32_t kept = 0;
+      for (std::uint32_t j = 0; j < 32; ++j) kept += random.bounded(100) < density ? 1 : 0;
+      scenario.counts.push_back(kept);
+    }
+  }
+  return simulate(scenario.params, make_program(scenario), {Engine::event, 0, 0, 1, false, true})
+      .cycles;
+}
+
+TEST(WeightStreaming, SparsityGainsAtMostItsShareAndMoreWithMoreLookahead) {
+  double before = 0;
+  for (const std::uint32_t lookahead : {1U, 2U, 4U, 16U}) {
+    const auto dense = static_cast<double>(sparse_cycles(100, lookahead));
+    const double gain = dense / static_cast<double>(sparse_cycles(10, lookahead));
+    EXPECT_LT(gain, 10.0);
+    EXPECT_GT(gain, before) << lookahead;
+    before = gain;
+  }
+  // Dense, a row takes 32 * 16 beats of products and 32 of the reduction; sparse about 51 and 32,
+  // so the reduction alone keeps the gain below 544 / 83 = 6.6.
+  EXPECT_GT(before, 5.5);
+  EXPECT_LT(before, 6.6);
+}
+
+TEST(WeightStreaming, EveryCycleOfACoreIsBookedOnce) {
+  const StreamingScenario scenario = regression({Sched::ut_first, 4, 0}, 3);
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    const WaferOutcome outcome = simulate(scenario.params, make_program(scenario), {engine});
+    for (const CoreCounters& core : outcome.cores) {
+      Cycle booked = 0;
+      for (const std::uint64_t cycles : core.cycles) booked += cycles;
+      EXPECT_EQ(booked, outcome.cycles);
+    }
+  }
+}
+
+TEST(WeightStreaming, EveryWordSentArrives) {
+  const StreamingScenario scenario = regression({Sched::ut_first, 4, 0}, 3);
+  const WaferOutcome outcome = simulate(scenario.params, make_program(scenario), {Engine::event});
+  CoreCounters cores;
+  RouterCounters routers;
+  for (const CoreCounters& core : outcome.cores) cores.add(core, 1);
+  for (const RouterCounters& router : outcome.routers) routers.add(router, 1);
+  // 575 weights and 24 * 8 commands for three rows of cores; 24 * 7 * 16 words on each ring.
+  EXPECT_EQ(routers.sent[kRamp], 3 * (575 + 192 + 2688));
+  EXPECT_EQ(cores.received, routers.sent[kRamp]);
+  EXPECT_EQ(cores.sent, 3 * 2688U);
+  EXPECT_EQ(routers.sent[kSouth], 2 * (575 + 192U));
+}
 
 }  // namespace
 }  // namespace lacuna::wse
