@@ -109,10 +109,13 @@ TEST(Run, DenseSpeedUpIsThatOfTheSameShapeOnTheSameMachine) {
              lacuna.path("out"));
   ASSERT_EQ(ran.status, 0) << ran.err;
   // dense: 64^3 / 32 + 10 = 8202 cycles; a quarter: 2058
-  EXPECT_THAT(lacuna.read("out/summary.csv"), HasSubstr(",3.98542274052"));
-  // 2 x 64^3 FLOP in 4.101 us
-  EXPECT_THAT(lacuna.read("out/summary.csv"), HasSubstr(",0.1278439405"));
-  EXPECT_THAT(lacuna.read("out/summary.csv"), Not(HasSubstr("\n1,")));
+  // and 2 x 64^3 FLOP in 4.101 us
+  const std::string summary = lacuna.read("out/summary.csv");
+  for (const std::size_t row : {1U, 2U}) {
+    EXPECT_THAT(line_of(summary, row), HasSubstr(",0.1278439405"));
+    EXPECT_THAT(line_of(summary, row), HasSubstr(",3.98542274052"));
+  }
+  EXPECT_THAT(summary, Not(HasSubstr("\n1,")));
 }
 
 TEST(Compare, RunsMachinesAndPatternsInTheOrderGivenWhateverTheJobs) {
