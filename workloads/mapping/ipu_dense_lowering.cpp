@@ -417,7 +417,8 @@ void DenseLowering::finish() {
     const Extent field = extent(f, self.field, n, 1);
     const std::uint64_t element = c % self.field * out.size + r % self.out_channels;
     const std::uint64_t all = ceil_div(field.size * out.size * types.partial_bytes(), 8) * 2;
-    const std::uint64_t slice = share(all, self.in_split) * (4 / types.partial_bytes());
+    const std::uint64_t slice =
+        share(all, self.in_split) * std::uint64_t{4 / types.partial_bytes()};
     const std::uint64_t i = element / slice;
     const auto tile = static_cast<TileId>((f * self.in_split + i) * self.out_split + o);
     const std::uint64_t address = base + (kept_partials ? 0 : step * size);

@@ -13,6 +13,8 @@ namespace lacuna::ipu {
 struct WorkerTile {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
+  std::uint64_t first_row = 0;
+  std::uint64_t first_column = 0;
 };
 
 /// Cuts rows x columns into at least as many rectangles as there are workers, if there are that

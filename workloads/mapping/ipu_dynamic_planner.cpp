@@ -58,12 +58,15 @@ std::vector<std::uint64_t> distinct_parts(std::uint64_t size, std::uint64_t most
 class Search {
  public:
   Search(const Target& target, const Types& types, const DynamicProblem& problem, double oversize)
-      : target_(target), types_(types), problem_(problem), oversize_(oversize) {
-    block_ = problem.block;
-    rows_ = ceil_div(problem.m, block_);
-    columns_ = ceil_div(problem.k, block_);
-    density_ = static_cast<double>(problem.most_nonzeros) / static_cast<double>(rows_ * columns_);
-  }
+      : target_(target),
+        types_(types),
+        problem_(problem),
+        oversize_(oversize),
+        block_(problem.block),
+        rows_(ceil_div(problem.m, block_)),
+        columns_(ceil_div(problem.k, block_)),
+        density_(static_cast<double>(problem.most_nonzeros) /
+                 static_cast<double>(rows_ * columns_)) {}
 
   DynamicPlan run() {
     if (block_ == 1) {
@@ -152,7 +155,7 @@ class Search {
     plan.bucket_bytes = plan.bucket_blocks * area * types_.bytes() + 2 * plan.bucket_words;
   }
 
-  std::uint64_t columns_of_tile(const DynamicPlan& p) const { return p.tile_z * p.z_grain; }
+  static std::uint64_t columns_of_tile(const DynamicPlan& p) { return p.tile_z * p.z_grain; }
 
   Footprint forward_footprint(const DynamicPlan& p) const {
     const std::uint64_t columns = columns_of_tile(p);
@@ -255,10 +258,10 @@ class Search {
   const Types types_;
   const DynamicProblem problem_;
   const double oversize_;
-  unsigned block_ = 1;
-  std::uint64_t rows_ = 0;  // in blocks
-  std::uint64_t columns_ = 0;
-  double density_ = 0;
+  const unsigned block_;
+  const std::uint64_t rows_;  // in blocks
+  const std::uint64_t columns_;
+  const double density_;
   DynamicPlan best_;
   Cycle best_total_ = kNever;
   std::uint64_t least_bytes_ = std::numeric_limits<std::uint64_t>::max();

@@ -109,6 +109,59 @@ PlannedGemm plan_static_gemm(const ChipParams& chip, const PlannerParams& planne
   return result;
 }
 
+Types dynamic_types(const GemmProblem& problem, unsigned block) {
+  if (problem.dtype == DType::fp8) {
+    throw UnsupportedError("dynamic sparse products are of fp16 or fp32, not of fp8");
+  }
+  const Types types{problem.dtype, partials_of(problem.partials, DType::fp32)};
+  if (types.partials == DType::fp16 && (block == 1 || problem.dtype == DType::fp32)) {
+    throw UnsupportedError(
+        "dynamic sparse products of elements, and those of fp32, accumulate in fp32, not in fp16");
+  }
+  return types;
+}
+
+void add_estimates(PlannedGemm& result, const DynamicPlan& plan) {
+  const DynamicEstimate& e = plan.forward;
+  result.estimates = {{"dense operand", e.dense}, {"buckets", e.buckets},   {"zero", e.zero},
+                      {"compute", e.multiply},    {"partials", e.partials}, {"reduce", e.reduce},
+                      {"total", e.total()}};
+}
+
+PlannedGemm plan_dynamic_gemm(const ChipParams& chip, const PlannerParams& planner,
+                              GemmProblem problem) {
+  const Target target = make_target(chip, planner);
+  Mask mask =
+      problem.mask == nullptr ? dense_mask(problem.m, problem.k) : usable_blocks(*problem.mask);
+  PlannedGemm result;
+  const unsigned block =
+      dynamic_block({problem.dtype, problem.dtype}, static_cast<unsigned>(mask.block_rows));
+  result.types = dynamic_types(problem, block);
+  if (block != mask.block_rows) {
+    mask = block == 1 ? mask.elements() : mask.blocked(block, block);
+  }
+  problem.mask = &mask;
+  result.notes.emplace_back("mode", "dynamic");
+  if (mask.blocks() == 0) {
+    result.lowered = lower_zero(chip, target, result.types, problem);
+    return result;
+  }
+  const DynamicPlan plan =
+      plan_dynamic(target, result.types, {problem.m, problem.k, problem.n, block, mask.blocks()},
+                   planner.bucket_oversize);
+  result.lowered = lower_dynamic(chip, target, result.types, problem, plan);
+  result.notes.emplace_back("plan", fmt::format("rows {} x contraction {} x columns {} parts, "
+                                                "blocks of {}",
+                                                plan.x, plan.y, plan.z, block));
+  result.notes.emplace_back(
+      "buckets", fmt::format("{} blocks and {} words of 16 bits, {} B each", plan.bucket_blocks,
+                             plan.bucket_words, plan.bucket_bytes));
+  result.notes.emplace_back("propagation steps",
+                            fmt::format("{}", result.lowered.propagation_steps));
+  add_estimates(result, plan);
+  return result;
+}
+
 }  // namespace
 
 Mask usable_blocks(const Mask& mask) {
@@ -133,11 +186,12 @@ PlannedGemm plan_gemm(const ChipParams& chip, const PlannerParams& planner,
     case Mode::static_:
       return plan_static_gemm(chip, planner, problem);
     case Mode::dynamic:
+      return plan_dynamic_gemm(chip, planner, problem);
     case Mode::streamed:
       break;
   }
   throw UnsupportedError(
-      fmt::format("an IPU runs products in mode dense or static, not {}", word(mode)));
+      fmt::format("an IPU runs products in mode dense, static or dynamic, not {}", word(mode)));
 }
 
 }  // namespace lacuna::ipu

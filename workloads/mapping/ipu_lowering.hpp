@@ -11,6 +11,7 @@
 #include "models/ipu/program.hpp"
 #include "workloads/mapping/gemm_problem.hpp"
 #include "workloads/mapping/ipu_dense_planner.hpp"
+#include "workloads/mapping/ipu_dynamic_planner.hpp"
 #include "workloads/mapping/ipu_static_planner.hpp"
 #include "workloads/mapping/ipu_target.hpp"
 
@@ -29,6 +30,7 @@ struct LoweredGemm {
   unsigned tiles_used = 0;
   std::uint64_t tile_bytes = 0;  // that the fullest tile needs
   DType output = DType::fp16;
+  std::uint64_t propagation_steps = 0;  // of buckets, with a dynamic pattern
   std::function<OutputPlace(std::uint32_t row, std::uint32_t column)> place;  // with values
 };
 
@@ -40,6 +42,12 @@ LoweredGemm lower_dense(const ChipParams& params, const Target& target, const Ty
 /// Lowers the product with a sparse left operand whose blocks are those of `problem.mask`.
 LoweredGemm lower_static(const ChipParams& params, const Target& target, const Types& types,
                          const GemmProblem& problem, const StaticPlan& plan);
+
+/// Lowers the product with a sparse left operand whose pattern is given at run time: the plan knows
+/// only how many blocks there may be, the buckets are filled with those of `problem.mask`.
+/// SimulationError if they overflow.
+LoweredGemm lower_dynamic(const ChipParams& params, const Target& target, const Types& types,
+                          const GemmProblem& problem, const DynamicPlan& plan);
 
 /// Lowers the product with a left operand that has no element: the output is zero.
 LoweredGemm lower_zero(const ChipParams& params, const Target& target, const Types& types,

@@ -12,6 +12,10 @@ struct PlannerParams : ParameterSet {
   Param<double> available_memory =
       param(this, "available_memory", 0.6, range(0.01, 1.0), "",
             "Part of a tile's memory that a plan may use; Poplar's availableMemoryProportion.");
+  Param<double> bucket_oversize =
+      param(this, "bucket_oversize", 0.3, range(0.0, 10.0), "",
+            "What buckets of a dynamic pattern can hold beyond the mean; PopSparse's "
+            "metaInfoBucketOversizeProportion.");
   Param<DType> partials = param(this, "partials", DType::fp16,
                                 Choices<DType>{{"fp16", DType::fp16}, {"fp32", DType::fp32}},
                                 "Accumulation of dense fp16 products that do not ask for one.");

@@ -18,18 +18,52 @@ std::uint32_t arg(std::uint64_t n) { return static_cast<std::uint32_t>(n); }
 ReduceCodelets::ReduceCodelets(ProgramBuilder& builder, const Target& target, const Types& types,
                                DType out)
     : builder_(builder), target_(target), types_(types), out_(out) {
+  overhead_ = builder_.bundle(Bundle("reduce overhead"));
+  store_ = builder_.bundle(Bundle("reduce store").add(Tally::write_output, 1));
+  launch_ = builder_.codelet({run(0)});
+  idle_ = builder_.codelet({issue(overhead_, 6)});
+  make_sums();
+  make_moves();
+}
+
+void ReduceCodelets::make_sums() {
   const bool single = types_.partials == DType::fp32;
   const Tally sum = single ? Tally::vec_add_fp32 : Tally::vec_add_fp16;
   const unsigned wide = single ? 4 : 8;  // elements of one accumulation of ReduceAdd
-  const std::uint32_t overhead = builder_.bundle(Bundle("reduce overhead"));
+  const unsigned stores = wide * bytes_of(out_) / 8;
+  const auto adder = [&](const char* name, unsigned reads, unsigned elements) {
+    return builder_.bundle(Bundle(name).add(Tally::read_partial, reads).add(sum, elements));
+  };
   const std::uint32_t pointer =
       builder_.bundle(Bundle("reduce pointer").add(Tally::read_metadata, 1));
-  const std::uint32_t load = builder_.bundle(Bundle("reduce load").add(Tally::read_partial, 1));
-  const std::uint32_t add =
-      builder_.bundle(Bundle("reduce add").add(Tally::read_partial, 1).add(sum, wide));
-  const std::uint32_t narrow =
-      builder_.bundle(Bundle("reduce add half").add(Tally::read_partial, 1).add(sum, wide / 2));
-  const std::uint32_t store = builder_.bundle(Bundle("reduce store").add(Tally::write_output, 1));
+  const std::uint32_t load = adder("reduce load", 1, 0);
+  const std::uint32_t add = adder("reduce add", 1, wide);
+  const std::uint32_t both = adder("reduce add wide", 2, wide);
+  const std::uint32_t narrow = adder("reduce add half", 1, wide / 2);
+  // What a vector takes beside its partials.
+  const std::uint64_t one = std::uint64_t{wide} * target_.workers;
+  const std::uint64_t once =
+      reduce_worker_bundles(target_, one, 1, types_.partials, out_) - 32 - 3 - stores;
+  const std::uint64_t around =
+      contiguous_reduce_bundles(target_, one, 0, types_.partials, out_) - 20 - 1 - stores;
+  const std::uint64_t strided = strided_reduce_bundles(1, 1, types_.partials, out_) - 16 - 2;
+
+  // Arguments: vectors, depth, bundles at the entry and for what is left over.
+  add_ = builder_.codelet({issue(overhead_, 0, 2), loop(6, 0, 0), issue(overhead_, count(once)),
+                           loop(3, 0, 1), issue(pointer, 1), issue(load, 1), issue(add, 1),
+                           issue(store_, count(stores))});
+  // Arguments: vectors, depth. The sums on the tile are read as well.
+  contiguous_launch_ = builder_.codelet({issue(overhead_, count(kContiguousReduceEntry)), run(0)});
+  contiguous_ =
+      builder_.codelet({issue(overhead_, 20), loop(4, 0, 0), issue(overhead_, count(around)),
+                        issue(both, 1), issue(both, 0, 1), issue(store_, count(stores))});
+  // Arguments: vectors of 64 bits, depth.
+  strided_ =
+      builder_.codelet({issue(overhead_, 16), loop(3, 0, 0), issue(overhead_, count(strided)),
+                        issue(narrow, 0, 1), issue(store_, 1)});
+}
+
+void ReduceCodelets::make_moves() {
   const std::uint32_t zero = builder_.bundle(Bundle("zero partials").add(Tally::write_partial, 1));
   const std::uint32_t move =
       builder_.bundle(Bundle("copy").add(Tally::read_input, 1).add(Tally::write_input, 1));
@@ -38,39 +72,13 @@ ReduceCodelets::ReduceCodelets(ProgramBuilder& builder, const Target& target, co
                           .add(Tally::read_partial, 1)
                           .add(Tally::write_output, 1)
                           .add(Tally::vec_cvt, 8 / types_.partial_bytes()));
-  const std::uint64_t once = reduce_worker_bundles(target_, std::uint64_t{wide} * target_.workers,
-                                                   1, types_.partials, out_) -
-                             32 - 3;
-  const unsigned stores = wide * bytes_of(out_) / 8;
-
-  launch_ = builder_.codelet({run(0)});
-  idle_ = builder_.codelet({issue(overhead, 6)});
-  // Arguments: vectors, depth, bundles at the entry and for what is left over.
-  add_ = builder_.codelet({issue(overhead, 0, 2), loop(6, 0, 0),
-                           issue(overhead, count(once - stores)), loop(3, 0, 1), issue(pointer, 1),
-                           issue(load, 1), issue(add, 1), issue(store, count(stores))});
-  // Arguments: vectors, depth. The sums on the tile are read as well.
-  const std::uint32_t both =
-      builder_.bundle(Bundle("reduce add wide").add(Tally::read_partial, 2).add(sum, wide));
-  const std::uint64_t around =
-      contiguous_reduce_bundles(target_, std::uint64_t{wide} * target_.workers, 0, types_.partials,
-                                out_) -
-      20;
-  contiguous_launch_ = builder_.codelet({issue(overhead, count(kContiguousReduceEntry)), run(0)});
-  contiguous_ = builder_.codelet({issue(overhead, 20), loop(4, 0, 0),
-                                  issue(overhead, count(around - 1 - stores)), issue(both, 1),
-                                  issue(both, 0, 1), issue(store, count(stores))});
-  // Arguments: vectors of 64 bits, depth.
-  const std::uint64_t post = strided_reduce_bundles(1, 1, types_.partials, out_) - 16 - 3 - 3;
-  strided_ = builder_.codelet({issue(overhead, 16), loop(3, 0, 0), issue(overhead, count(post + 4)),
-                               issue(narrow, 0, 1), issue(store, 1)});
-  fill_ = builder_.codelet({issue(overhead, 14), issue(store, 0, 0)});
-  zero_ = builder_.codelet({issue(overhead, 12), issue(zero, 0, 0)});
-  copy_ = builder_.codelet({issue(overhead, 14), issue(move, 0, 0)});
+  fill_ = builder_.codelet({issue(overhead_, 14), issue(store_, 0, 0)});
+  zero_ = builder_.codelet({issue(overhead_, 12), issue(zero, 0, 0)});
+  copy_ = builder_.codelet({issue(overhead_, 14), issue(move, 0, 0)});
   // A copy of nothing by six workers takes 288 clocks with its launch on a C600
   // (osmarks/ipu-stack).
-  copy_launch_ = builder_.codelet({issue(overhead, 193), run(0)});
-  cast_ = builder_.codelet({issue(overhead, 26), issue(convert, 0, 0)});
+  copy_launch_ = builder_.codelet({issue(overhead_, 193), run(0)});
+  cast_ = builder_.codelet({issue(overhead_, 26), issue(convert, 0, 0)});
 }
 
 // The first workers have a vector more than the others, or one of them has what is left over.

@@ -42,12 +42,16 @@ class ReduceCodelets {
   std::uint32_t cast_vertex(std::uint64_t elements);
 
  private:
+  void make_sums();
+  void make_moves();
   std::uint32_t shared_vertex(std::uint32_t codelet, std::uint64_t items);
 
   ProgramBuilder& builder_;
   const Target target_;
   const Types types_;
   const DType out_;
+  std::uint32_t overhead_ = 0;  // bundles
+  std::uint32_t store_ = 0;
   std::uint32_t launch_ = 0;  // supervisor's codelets
   std::uint32_t copy_launch_ = 0;
   std::uint32_t add_ = 0;  // worker's codelets

@@ -81,7 +81,7 @@ void StaticCodelets::make_element_bundles() {
 std::uint32_t StaticCodelets::row_codelet(std::uint64_t columns) {
   const auto found = rows_of_columns_.find(columns);
   if (found != rows_of_columns_.end()) return found->second;
-  const unsigned width = types_.half() ? 4 : 2;
+  const std::uint64_t width = types_.half() ? 4 : 2;
   const std::uint64_t wide = columns == width ? 0 : columns / (2 * width);
   const bool narrow = columns % (2 * width) != 0;
   const ElementWiseBundles bundles = element_wise_bundles(types_, columns, Form::run_time);
@@ -116,7 +116,7 @@ std::uint32_t StaticCodelets::entry_codelet(std::uint64_t bundles) {
 // With at most half as many rows as workers, each row is given to two workers, half of the
 // columns each.
 std::uint32_t StaticCodelets::element_vertex(const RowCounts& rows, std::uint64_t columns) {
-  const unsigned width = types_.half() ? 4 : 2;
+  const std::uint64_t width = types_.half() ? 4 : 2;
   const bool halved =
       rows.size() * 2 <= target_.workers && columns % (2 * width) == 0 && target_.workers % 2 == 0;
   const std::uint64_t share = halved ? columns / 2 : columns;

@@ -394,6 +394,7 @@ SparseProduct StaticLowering::product_of(const ColumnPart& part, const StaticRun
   const std::uint64_t per_word = 4 / size_;
   SparseProduct product;
   product.type = types_.data;
+  product.partial_type = types_.partials;
   product.block = block_;
   product.width = part.columns();
   product.nonzeros = regions_.nonzeros * per_word;

@@ -261,7 +261,7 @@ bool Search::evaluate(const Load& load, StaticEstimate& worst, std::uint64_t& by
   const std::uint64_t out = rows * load.columns * b * size;
   const std::uint64_t moved = ceil_div(out * (reduce_factor - 1), reduce_factor);
   const std::uint64_t need = std::max(rhs_bytes + nz_bytes + out, moved + out);
-  const std::uint64_t header = b == 1 ? 6 * 6 + rows + 1 : 2 * 6 + 2 * rows + 1;
+  const std::uint64_t header = b == 1 ? 36 + rows + 1 : 12 + 2 * rows + 1;
   const std::uint64_t reach = kMetaLimit * (b == 1 ? 1 : 8 * b);
   least_bytes_ = std::min(least_bytes_, need);
   if (need > target_.planning_bytes || header > kMetaLimit) return false;
@@ -278,7 +278,7 @@ StaticEstimate Search::clocks_of(const Load& load, std::uint64_t nz, std::uint64
                                  std::uint64_t possible_columns) const {
   const std::uint64_t b = plan_.block;
   const unsigned size = types_.bytes();
-  const unsigned word = target_.exchange_bytes;
+  const std::uint64_t word = target_.exchange_bytes;
   const std::uint64_t out = rows * load.columns * b * size;
   StaticEstimate e;
   e.rhs = ceil_div(load.columns * columns * b * size, 2 * word) * possible_columns / columns;

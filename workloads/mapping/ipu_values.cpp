@@ -27,17 +27,17 @@ std::vector<std::uint32_t> pack_words(const std::vector<float>& values, DType ty
 
 void SparseProduct::operator()(TileMemory& memory) const {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool first = i == 0 || rows[i] != rows[i - 1];
+    const bool first = !accumulate && (i == 0 || rows[i] != rows[i - 1]);
     for (std::uint64_t column = 0; column < width; ++column) {
       const std::uint64_t from = dense + (columns[i] * width + column) * block;
       const std::uint64_t to = partials + (rows[i] * width + column) * block;
       for (std::uint64_t r = 0; r < block; ++r) {
-        float sum = first ? 0 : read_element(memory, type, to + r);
+        float sum = first ? 0 : read_element(memory, partial_type, to + r);
         for (std::uint64_t c = 0; c < block; ++c) {
           sum += read_element(memory, type, nonzeros + (i * block + r) * block + c) *
                  read_element(memory, type, from + c);
         }
-        write_element(memory, type, to + r, sum);
+        write_element(memory, partial_type, to + r, sum);
       }
     }
   }

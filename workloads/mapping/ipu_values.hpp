@@ -25,6 +25,8 @@ std::vector<std::uint32_t> pack_words(const std::vector<float>& values, DType ty
 /// operand. Slots are {columns, block} matrices.
 struct SparseProduct {
   DType type = DType::fp16;
+  DType partial_type = DType::fp16;
+  bool accumulate = false;  // on partials that are there, instead of starting sums anew
   std::uint32_t block = 1;
   std::uint64_t width = 0;  // columns of the dense operand
   std::uint64_t nonzeros = 0;

@@ -60,7 +60,7 @@ Scenario make_scenario(std::uint64_t seed) {
   const auto block = pick(random, std::vector<std::uint32_t>{1, 1, 4, 8, 16});
   const auto percent = pick(random, std::vector<std::uint64_t>{0, 3, 10, 30, 70, 100});
   const auto mode =
-      pick(random, std::vector<Mode>{Mode::static_, Mode::static_, Mode::static_, Mode::dense});
+      pick(random, std::vector<Mode>{Mode::static_, Mode::static_, Mode::dynamic, Mode::dense});
   s.op.mode = mode;
   if (mode == Mode::dense && random.bounded(2) == 0) {
     s.op.partials =
@@ -137,7 +137,39 @@ TEST_P(IpuGemm, ProductsAndWordsAreConserved) {
   EXPECT_EQ(height, result.units * result.cycles);
 }
 
-INSTANTIATE_TEST_SUITE_P(Random, IpuGemm, ::testing::Range(std::uint64_t{1}, std::uint64_t{151}));
+// All non-zeros are in the first rows: their buckets overflow, and the rest waits in others.
+TEST(DynamicGemm, BucketsTravelToWhereTheirPiecesAreNeededAndTheProductIsRight) {
+  for (const std::uint32_t block : {1U, 4U}) {
+    Scenario s;
+    s.tiles = 16;
+    s.op.m = s.op.k = 64;
+    s.op.n = 16;
+    s.op.mode = Mode::dynamic;
+    Mask mask{64, 64, block, block, {0}, {}};
+    for (std::uint32_t row = 0; row < mask.grid_rows(); ++row) {
+      for (std::uint32_t column = 0; row * block < 8 && column < mask.grid_cols(); ++column) {
+        mask.columns.push_back(column);
+      }
+      mask.offsets.push_back(mask.columns.size());
+    }
+    s.mask = mask;
+    Execution with_values;
+    with_values.values = true;
+    const OpResult event = run(s, with_values);
+    const auto steps = std::find_if(event.notes.begin(), event.notes.end(), [](const auto& note) {
+      return note.first == "propagation steps";
+    });
+    ASSERT_NE(steps, event.notes.end());
+    EXPECT_NE(steps->second, "0");
+    EXPECT_EQ(event.values->wrong, 0U);
+    with_values.engine = Engine::clocked;
+    const OpResult clocked = run(s, with_values);
+    EXPECT_EQ(clocked.values->wrong, 0U);
+    expect_equal(event, clocked);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, IpuGemm, ::testing::Range(std::uint64_t{1}, std::uint64_t{251}));
 
 }  // namespace
 }  // namespace lacuna

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "workloads/mapping/ipu_conv_codelets.hpp"
+#include "workloads/mapping/ipu_dynamic_codelets.hpp"
 #include "workloads/mapping/ipu_reduce_codelets.hpp"
 #include "workloads/mapping/ipu_reduce_cost.hpp"
 #include "workloads/mapping/ipu_static_codelets.hpp"
@@ -165,6 +166,33 @@ TEST_F(CodeletTest, StridedReductionIsSharedByTheWorkers) {
   ReduceCodelets reduce(builder_, target_, kHalf, DType::fp16);
   EXPECT_EQ(cycles(reduce.strided_vertex({{48, 9}})), 6U * 60);
   EXPECT_EQ(tally(Tally::vec_add_fp16), 48U * 9);
+}
+
+// The worked example: 4 buckets, in each 64 rows of 11 non-zeros, 64 columns: six workers with 11
+// rows at most. 30 + 4 (93 + 6 (33 + 11 (13 + 8 (17 + 33)))).
+TEST_F(CodeletTest, DynamicElementVertexLaunchesTheWorkersOncePerBucket) {
+  DynamicCodelets dynamic(builder_, target_, kMixed, 1, 4);
+  const BucketWork bucket{std::vector<std::uint32_t>(64, 11), 0};
+  EXPECT_EQ(cycles(dynamic.vertex({bucket, bucket, bucket, bucket}, 64)),
+            30U + 4 * (93 + 6 * (33 + 11 * (13 + 8 * (17 + 33)))));
+  EXPECT_EQ(tally(Tally::mac_fp16), 4U * 64 * 11 * 64);
+}
+
+// The worked example: 16 buckets, of 22 rows in all, 3 blocks each, 64 columns of which the first
+// worker has 11 and the others fewer. Supervisor 40 + 16 * 102 + 22 (3 * 91 + 1) + 2 = 7702,
+// workers 6 (23 + 22 * 3 * 2 (24 + 44 - 3)) = 51,618.
+TEST_F(CodeletTest, DynamicBlockVertexTakesTheCyclesOfTheFormula) {
+  DynamicCodelets dynamic(builder_, target_, kMixed, 16, 1);
+  std::vector<BucketWork> buckets(16, BucketWork{{3}, 0});
+  for (unsigned i = 0; i < 6; ++i) buckets[i].row_counts.push_back(3);
+  EXPECT_EQ(cycles(dynamic.vertex(buckets, 64)), 7702U + 51618U);
+  EXPECT_EQ(tally(Tally::amp_mac_fp16), 22U * 3 * 256 * 64);
+  EXPECT_EQ(tally(Tally::read_weight), 22U * 3 * 64);
+}
+
+TEST_F(CodeletTest, DynamicVertexLooksAtTheSubGroupsOfOthers) {
+  DynamicCodelets dynamic(builder_, target_, kMixed, 1, 4);
+  EXPECT_EQ(cycles(dynamic.vertex({BucketWork{{}, 2}, BucketWork{{}, 1}}, 64)), 30U + 3 * 32);
 }
 
 TEST(DivideRows, WorkersTakeRowsUntilTheyHaveTheirShareOfNonZeros) {
