@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A run is made by the GCC and by the clang build, and twice by the first: its files must be the
-# same, byte for byte, but for host.json.
+# same, byte for byte, but for host.json. Then every trace that ships is run by both engines, whose
+# files must be the same but for the engine's name.
 set -eu
 cd "$(dirname "$0")/../.."
 scratch=$(mktemp -d)
@@ -26,3 +27,22 @@ for run in $runs; do
   diff -r "$scratch/$machine-first" "$scratch/$machine-third"
   echo "$machine: identical"
 done
+
+# engines MACHINE SETTING...: all traces on a chip small enough for the clocked engine
+engines() {
+  machine=$1
+  shift
+  for trace in traces/*.csv; do
+    for engine in event clocked; do
+      build/release/lacuna compare --machine "$machine" "$@" --trace "$trace" --pattern own \
+        --engine "$engine" --quiet --out "$scratch/$engine" >/dev/null
+      rm "$scratch/$engine/host.json"
+      sed -i 's/clocked/event/g' "$scratch/$engine/summary.csv" "$scratch/$engine/result.json"
+    done
+    diff -r "$scratch/event" "$scratch/clocked"
+    rm -r "$scratch/event" "$scratch/clocked"
+    echo "$machine, $trace: engines identical"
+  done
+}
+engines bow --set ipu.tiles=256
+engines wse2 --set wafer.columns=32 --set wafer.rows=32

@@ -100,7 +100,7 @@ std::vector<double> log_marks(double low, double high) {
       // the largest mark that is not above `low` opens the axis, the first that is not below
       // `high` closes it
       if (mark <= low * (1 + 1e-9)) marks.clear();
-      if (!marks.empty() && marks.back() >= high * (1 - 1e-9)) return marks;
+      if (marks.size() > 1 && marks.back() >= high * (1 - 1e-9)) return marks;
       marks.push_back(mark);
     }
   }

@@ -43,7 +43,7 @@ Figure draw_lines(const LineFigure& figure);
 
 /// Marks of a logarithmic axis from `low` to `high`: 1, 2 and 5 of each decade; 1 alone of more
 /// than three decades; more of less than one. The first is at most `low`, the last at least
-/// `high`.
+/// `high`, and there are two or more even if these are equal: gnuplot draws no empty axis.
 std::vector<double> log_marks(double low, double high);
 
 /// The command that sets them; `axis` is "x" or "y".

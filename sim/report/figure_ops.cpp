@@ -20,12 +20,14 @@ constexpr std::size_t kMostOps = 24;  // of one page
 struct OpQuantity {
   const char* name;
   const char* label;
+  bool of_dense;  // relative to the dense run, of which alone it says nothing
   std::optional<double> (*value)(const SummaryRow& op);
 };
 
 constexpr std::array<OpQuantity, 2> kQuantities{
-    {{"throughput_by_op", "Useful TFLOP/s", [](const SummaryRow& op) { return op.useful_tflops; }},
-     {"speedup_by_op", "Speed-up over dense",
+    {{"throughput_by_op", "Useful TFLOP/s", false,
+      [](const SummaryRow& op) { return op.useful_tflops; }},
+     {"speedup_by_op", "Speed-up over dense", true,
       [](const SummaryRow& op) { return op.speedup_vs_dense; }}}};
 
 /// Runs of one density, and the dense ones they are compared with.
@@ -127,7 +129,9 @@ void add_op_figures(const FigureData& data, const std::vector<FigureRun>& runs,
       Page page;
       page.name = quantity.name + panel.suffix;
       const std::string csv = dots_csv(panel, quantity, names, low, high);
-      if (low == 0 || panel.runs.size() > 16) continue;
+      const bool only_dense = std::all_of(panel.runs.begin(), panel.runs.end(),
+                                          [](const auto& run) { return run.pattern == "dense"; });
+      if (low == 0 || (only_dense && quantity.of_dense) || panel.runs.size() > 16) continue;
       page.title = figure_title(data, panel.runs);
       page.data_height = 0.16 * static_cast<double>(names.size()) + 0.1;
       page.left = widest(names) + 0.12;

@@ -64,7 +64,14 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"SmallProductsOnTiles", "--machine bow --set ipu.tiles=16", "traces/small_gemms.csv"},
         Case{"SmallProductsOnCores", "--machine wse2 --set wafer.columns=4 --set wafer.rows=4",
-             "traces/small_gemms.csv"}),
+             "traces/small_gemms.csv"},
+        Case{"UnevenProductsOnTiles", "--machine gc200 --set ipu.tiles=16",
+             "traces/small_trained.csv"},
+        Case{"UnevenProductsOnCores", "--machine wse2 --set wafer.columns=4 --set wafer.rows=3",
+             "traces/small_trained.csv"},
+        // the larger traces that ship are compared by scripts/ci/determinism.sh
+        Case{"BertLayerOnTiles", "--machine bow --set ipu.tiles=128",
+             "traces/bert_base_layer.csv"}),
     name_of);
 
 }  // namespace

@@ -46,6 +46,13 @@ TEST(Figures, OfALayerShowItsOperationsToo) {
               ::testing::IsSupersetOf({"throughput_by_op", "speedup_by_op", "cycle_stack_ops"}));
 }
 
+TEST(Figures, OfADenseLayerShowNoSpeedUpOverItself) {
+  const std::vector<std::string> all =
+      names(make_figures(figure_data(test::made_up_comparison(true, {}))));
+  EXPECT_THAT(all, ::testing::Contains("throughput_by_op"));
+  EXPECT_THAT(all, ::testing::Not(::testing::Contains("speedup_by_op")));
+}
+
 TEST(Figures, OfNothingAreNone) { EXPECT_THAT(make_figures(FigureData{}), IsEmpty()); }
 
 TEST(Figures, AreTheSameForBothEnginesAndNameNone) {
@@ -226,6 +233,12 @@ TEST(LogMarks, EncloseTheDataWithOneTwoAndFive) {
   EXPECT_THAT(log_marks(1, 10), ElementsAre(1, 2, 5, 10));
   EXPECT_THAT(log_marks(1.7, 4.2), ElementsAre(1.5, 2, 3, 4, 5));
   EXPECT_THAT(log_marks(0.5, 2000), ElementsAre(0.1, 1, 10, 100, 1000, 10000));
+}
+
+TEST(LogMarks, AreNeverOneAlone) {
+  EXPECT_THAT(log_marks(1, 1), ElementsAre(1, 1.5));
+  EXPECT_THAT(log_marks(10, 10), ElementsAre(10, 15));
+  EXPECT_THAT(log_marks(7, 7), ElementsAre(7, 10));
 }
 
 }  // namespace
