@@ -17,7 +17,7 @@
 #include "models/wse/wafer.hpp"
 #include "sim/kernel/channel.hpp"
 #include "sim/kernel/sim_context.hpp"
-#include "workloads/mapping/wse_streaming.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna {
 namespace {

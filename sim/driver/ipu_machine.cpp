@@ -10,8 +10,8 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/machine.hpp"
 #include "sim/kernel/sim_context.hpp"
-#include "workloads/mapping/ipu_gemm.hpp"
-#include "workloads/mapping/ipu_values.hpp"
+#include "workloads/mapping/ipu/gemm.hpp"
+#include "workloads/mapping/ipu/values.hpp"
 
 namespace lacuna {
 namespace {

@@ -12,7 +12,7 @@
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/driver/machine.hpp"
-#include "workloads/mapping/wse_streaming.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna {
 namespace {

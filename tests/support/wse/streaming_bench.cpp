@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "workloads/mapping/wse_program.hpp"
+#include "workloads/mapping/wse/program.hpp"
 
 namespace lacuna::wse {
 

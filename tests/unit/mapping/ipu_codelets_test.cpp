@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "workloads/mapping/ipu_conv_codelets.hpp"
-#include "workloads/mapping/ipu_dynamic_codelets.hpp"
-#include "workloads/mapping/ipu_reduce_codelets.hpp"
-#include "workloads/mapping/ipu_reduce_cost.hpp"
-#include "workloads/mapping/ipu_static_codelets.hpp"
-#include "workloads/mapping/ipu_static_cost.hpp"
+#include "workloads/mapping/ipu/conv_codelets.hpp"
+#include "workloads/mapping/ipu/dynamic_codelets.hpp"
+#include "workloads/mapping/ipu/reduce_codelets.hpp"
+#include "workloads/mapping/ipu/reduce_cost.hpp"
+#include "workloads/mapping/ipu/static_codelets.hpp"
+#include "workloads/mapping/ipu/static_cost.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/ipu_dense_planner.hpp"
-
 #include <gtest/gtest.h>
 
 #include <ostream>
 #include <string>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ipu_conv_cost.hpp"
+#include "workloads/mapping/ipu/conv_cost.hpp"
+#include "workloads/mapping/ipu/dense_planner.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/ipu_dynamic_buckets.hpp"
-
 #include <gtest/gtest.h>
 
 #include "sim/base/error.hpp"
+#include "workloads/mapping/ipu/dynamic_buckets.hpp"
 
 namespace lacuna::ipu {
 namespace {

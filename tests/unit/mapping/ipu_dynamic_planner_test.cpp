@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/ipu_dynamic_planner.hpp"
-
 #include <gtest/gtest.h>
 
 #include <ostream>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ipu_dynamic_cost.hpp"
+#include "workloads/mapping/ipu/dynamic_cost.hpp"
+#include "workloads/mapping/ipu/dynamic_planner.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/ipu_static_planner.hpp"
-
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -8,7 +6,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
-#include "workloads/mapping/ipu_static_cost.hpp"
+#include "workloads/mapping/ipu/static_cost.hpp"
+#include "workloads/mapping/ipu/static_planner.hpp"
 
 namespace lacuna::ipu {
 namespace {

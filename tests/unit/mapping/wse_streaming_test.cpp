@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/wse_streaming.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/wse_program.hpp"
+#include "workloads/mapping/wse/program.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna::wse {
 namespace {

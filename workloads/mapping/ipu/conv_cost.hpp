@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/mapping/ipu/target.hpp"
+
+namespace lacuna::ipu {
+
+/// The work of one ConvPartial1x1Out vertex: `field` elements stream past `in_groups` x
+/// `out_groups` groups of channels whose weights are loaded into the AMP unit in turn.
+struct ConvVertexShape {
+  std::uint64_t field = 0;
+  std::uint64_t in_groups = 0;   // of in_channels_per_group()
+  std::uint64_t out_groups = 0;  // of kConvOutGroup
+};
+
+/// Output channels of a group.
+inline constexpr unsigned kConvOutGroup = 16;
+
+/// Input channels of a group: what the AMP unit contracts in one pass.
+unsigned conv_in_group(const Types& types);
+
+/// AMP columns that work in this mode.
+unsigned conv_units(const Target& target, const Types& types);
+
+/// Bundles of one worker that streams `elements` of the field in one pass. `first` is the pass
+/// that starts the sums (it reads no partials).
+std::uint64_t conv_worker_bundles(const Target& target, const Types& types, std::uint64_t elements,
+                                  bool first);
+
+/// The supervisor's fixed parts of the vertex, in clocks, from which conv_vertex_clocks() is put
+/// together; see PopLibs poplin/PerformanceEstimation.hpp (MIT).
+struct ConvSupervisor {
+  Cycle entry;               // prologue
+  std::uint64_t keep_first;  // bundles in which every worker sets up what it keeps, once,
+  std::uint64_t keep_other;  // and for each further input group
+  Cycle first_group;         // before the passes of the first input group
+  Cycle other_group;         // before those of every other
+  Cycle first_out;           // for each output group of the first input group
+  Cycle other_out;           // for each output group of the others
+  Cycle first_pass;          // for each pass, without weights and workers
+  Cycle other_pass;
+  Cycle exit;
+  Cycle weights;         // to load the AMP weights of one pass
+  Cycle run_ahead;       // the workers' part of a pass is at least shortest worker + this
+  std::uint64_t passes;  // for each pair of groups
+};
+ConvSupervisor conv_supervisor(const Target& target, const Types& types);
+
+/// Clocks of the vertex, in the planner's form, which is also that of run time.
+Cycle conv_vertex_clocks(const Target& target, const Types& types, const ConvVertexShape& shape);
+
+}  // namespace lacuna::ipu

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/ipu/gemm.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna::ipu {
+namespace {
+
+void check_type(const Target& target, DType type) {
+  if (type == DType::fp16 || type == DType::fp32) return;
+  if (type == DType::fp8 && target.has_fp8) return;
+  if (type == DType::fp8) {
+    throw UnsupportedError("this IPU has no fp8: tile.amp.fp8_macs is 0; it multiplies fp16, fp32");
+  }
+  throw UnsupportedError(fmt::format("an IPU multiplies fp16 and fp32{}, not {}",
+                                     target.has_fp8 ? " and fp8" : "", word(type)));
+}
+
+DType partials_of(Partials asked, DType automatic) {
+  switch (asked) {
+    case Partials::automatic:
+      return automatic;
+    case Partials::fp16:
+      return DType::fp16;
+    case Partials::fp32:
+      return DType::fp32;
+    case Partials::int32:
+      break;
+  }
+  throw UnsupportedError("an IPU accumulates in fp16 or fp32, not in int32");
+}
+
+Types dense_types(const PlannerParams& planner, const GemmProblem& problem) {
+  const bool single = problem.dtype == DType::fp32;
+  Types types{problem.dtype,
+              partials_of(problem.partials, single ? DType::fp32 : planner.partials.value())};
+  if (single && types.partials == DType::fp16) {
+    throw UnsupportedError("an IPU accumulates fp32 products in fp32, not in fp16");
+  }
+  return types;
+}
+
+Types static_types(const GemmProblem& problem) {
+  if (problem.dtype == DType::fp8) {
+    throw UnsupportedError("static sparse products are of fp16 or fp32, not of fp8");
+  }
+  const Types types{problem.dtype, partials_of(problem.partials, problem.dtype)};
+  if (types.partials != types.data) {
+    throw UnsupportedError(
+        fmt::format("static sparse products of {} accumulate in the same type, not in {}",
+                    word(types.data), word(types.partials)));
+  }
+  return types;
+}
+
+void add_estimates(PlannedGemm& result, const DensePlan& plan) {
+  const DenseEstimate& e = plan.estimate;
+  const Cycle steps = plan.steps();
+  result.estimates = {{"inputs", steps * e.inputs},   {"weights", steps * e.weights},
+                      {"compute", steps * e.compute}, {"partials", steps * e.partials},
+                      {"reduce", steps * e.reduce},   {"total", steps * e.total()}};
+}
+
+void add_estimates(PlannedGemm& result, const StaticPlan& plan) {
+  const StaticEstimate& e = plan.estimate;
+  result.estimates = {{"gather", e.rhs}, {"non-zeros", e.nonzeros}, {"compute", e.compute},
+                      {"zero", e.zero},  {"partials", e.partials},  {"reduce", e.reduce},
+                      {"move", e.move},  {"total", e.total()}};
+}
+
+PlannedGemm plan_dense_gemm(const ChipParams& chip, const PlannerParams& planner,
+                            const GemmProblem& problem) {
+  const Target target = make_target(chip, planner);
+  PlannedGemm result;
+  result.types = dense_types(planner, problem);
+  const DensePlan plan = plan_dense(target, result.types, problem.m, problem.k, problem.n);
+  result.lowered = lower_dense(chip, target, result.types, problem, plan);
+  result.notes.emplace_back("mode", "dense");
+  result.notes.emplace_back("plan", fmt::format("columns {} x rows {} x contraction {} parts",
+                                                plan.field_split, plan.out_split, plan.in_split));
+  if (plan.steps() > 1) {
+    result.notes.emplace_back("serial steps",
+                              fmt::format("rows {} x columns {}", plan.serial_m, plan.serial_n));
+  }
+  add_estimates(result, plan);
+  return result;
+}
+
+PlannedGemm plan_static_gemm(const ChipParams& chip, const PlannerParams& planner,
+                             GemmProblem problem) {
+  const Target target = make_target(chip, planner);
+  PlannedGemm result;
+  result.types = static_types(problem);
+  const Mask mask =
+      problem.mask == nullptr ? dense_mask(problem.m, problem.k) : usable_blocks(*problem.mask);
+  problem.mask = &mask;
+  result.notes.emplace_back("mode", "static");
+  if (mask.blocks() == 0) {
+    result.lowered = lower_zero(chip, target, result.types, problem);
+    return result;
+  }
+  const StaticPlan plan = plan_static(target, result.types, mask, problem.n);
+  result.lowered = lower_static(chip, target, result.types, problem, plan);
+  result.notes.emplace_back("plan", fmt::format("columns {} parts x {} bands of blocks of {}",
+                                                plan.parts.size(), plan.bands.size(), plan.block));
+  add_estimates(result, plan);
+  return result;
+}
+
+Types dynamic_types(const GemmProblem& problem, unsigned block) {
+  if (problem.dtype == DType::fp8) {
+    throw UnsupportedError("dynamic sparse products are of fp16 or fp32, not of fp8");
+  }
+  const Types types{problem.dtype, partials_of(problem.partials, DType::fp32)};
+  if (types.partials == DType::fp16 && (block == 1 || problem.dtype == DType::fp32)) {
+    throw UnsupportedError(
+        "dynamic sparse products of elements, and those of fp32, accumulate in fp32, not in fp16");
+  }
+  return types;
+}
+
+void add_estimates(PlannedGemm& result, const DynamicPlan& plan) {
+  const DynamicEstimate& e = plan.forward;
+  result.estimates = {{"dense operand", e.dense}, {"buckets", e.buckets},   {"zero", e.zero},
+                      {"compute", e.multiply},    {"partials", e.partials}, {"reduce", e.reduce},
+                      {"total", e.total()}};
+}
+
+PlannedGemm plan_dynamic_gemm(const ChipParams& chip, const PlannerParams& planner,
+                              GemmProblem problem) {
+  const Target target = make_target(chip, planner);
+  Mask mask =
+      problem.mask == nullptr ? dense_mask(problem.m, problem.k) : usable_blocks(*problem.mask);
+  PlannedGemm result;
+  const unsigned block =
+      dynamic_block({problem.dtype, problem.dtype}, static_cast<unsigned>(mask.block_rows));
+  result.types = dynamic_types(problem, block);
+  if (block != mask.block_rows) {
+    mask = block == 1 ? mask.elements() : mask.blocked(block, block);
+  }
+  problem.mask = &mask;
+  result.notes.emplace_back("mode", "dynamic");
+  if (mask.blocks() == 0) {
+    result.lowered = lower_zero(chip, target, result.types, problem);
+    return result;
+  }
+  const DynamicPlan plan =
+      plan_dynamic(target, result.types, {problem.m, problem.k, problem.n, block, mask.blocks()},
+                   planner.bucket_oversize);
+  result.lowered = lower_dynamic(chip, target, result.types, problem, plan);
+  result.notes.emplace_back("plan", fmt::format("rows {} x contraction {} x columns {} parts, "
+                                                "blocks of {}",
+                                                plan.x, plan.y, plan.z, block));
+  result.notes.emplace_back(
+      "buckets", fmt::format("{} blocks and {} words of 16 bits, {} B each", plan.bucket_blocks,
+                             plan.bucket_words, plan.bucket_bytes));
+  result.notes.emplace_back("propagation steps",
+                            fmt::format("{}", result.lowered.propagation_steps));
+  add_estimates(result, plan);
+  return result;
+}
+
+}  // namespace
+
+Mask usable_blocks(const Mask& mask) {
+  for (const std::uint32_t side : {16U, 8U, 4U}) {
+    if (mask.block_rows % side != 0 || mask.block_cols % side != 0) continue;
+    const bool same = mask.block_rows == side && mask.block_cols == side;
+    return same ? mask : mask.blocked(side, side);
+  }
+  return mask.block_rows == 1 && mask.block_cols == 1 ? mask : mask.elements();
+}
+
+PlannedGemm plan_gemm(const ChipParams& chip, const PlannerParams& planner,
+                      const GemmProblem& problem, Mode mode) {
+  check_type(make_target(chip, planner), problem.dtype);
+  const bool sparse = problem.mask != nullptr;
+  switch (mode) {
+    case Mode::automatic:
+      return sparse ? plan_static_gemm(chip, planner, problem)
+                    : plan_dense_gemm(chip, planner, problem);
+    case Mode::dense:
+      return plan_dense_gemm(chip, planner, problem);
+    case Mode::static_:
+      return plan_static_gemm(chip, planner, problem);
+    case Mode::dynamic:
+      return plan_dynamic_gemm(chip, planner, problem);
+    case Mode::streamed:
+      break;
+  }
+  throw UnsupportedError(
+      fmt::format("an IPU runs products in mode dense, static or dynamic, not {}", word(mode)));
+}
+
+}  // namespace lacuna::ipu

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/mapping/ipu/lowering.hpp"
+#include "workloads/mapping/ipu/planner_params.hpp"
+
+namespace lacuna::ipu {
+
+/// A product on its way to a chip: the program, and what there is to say about its plan.
+struct PlannedGemm {
+  LoweredGemm lowered;
+  Types types;
+  std::vector<std::pair<std::string, std::string>> notes;
+  std::vector<std::pair<std::string, Cycle>> estimates;  // the planner's, by phase
+};
+
+/// Plans and lowers `problem`, by the rules of `mode` (automatic: static_ if the left operand is
+/// sparse, else dense). Throws UnsupportedError or OutOfMemoryError.
+PlannedGemm plan_gemm(const ChipParams& chip, const PlannerParams& planner,
+                      const GemmProblem& problem, Mode mode);
+
+/// The mask with blocks of a side that static codelets have: 16, 8 or 4 where it divides those of
+/// the mask, else 1. Keeps the same elements.
+Mask usable_blocks(const Mask& mask);
+
+}  // namespace lacuna::ipu

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/ipu/chip_params.hpp"
+#include "models/ipu/program.hpp"
+#include "workloads/mapping/gemm_problem.hpp"
+#include "workloads/mapping/ipu/dense_planner.hpp"
+#include "workloads/mapping/ipu/dynamic_planner.hpp"
+#include "workloads/mapping/ipu/static_planner.hpp"
+#include "workloads/mapping/ipu/target.hpp"
+
+namespace lacuna::ipu {
+
+/// An element of the product in the memory of a tile, counted in elements of its type from the
+/// beginning of that memory.
+struct OutputPlace {
+  TileId tile = 0;
+  std::uint64_t index = 0;
+};
+
+/// A product as a chip executes it.
+struct LoweredGemm {
+  Program program;
+  unsigned tiles_used = 0;
+  std::uint64_t tile_bytes = 0;  // that the fullest tile needs
+  DType output = DType::fp16;
+  std::uint64_t propagation_steps = 0;  // of buckets, with a dynamic pattern
+  std::function<OutputPlace(std::uint32_t row, std::uint32_t column)> place;  // with values
+};
+
+/// Lowers the product with a dense left operand; the zeros of problem.mask, if there is one, are
+/// multiplied like other numbers.
+LoweredGemm lower_dense(const ChipParams& params, const Target& target, const Types& types,
+                        const GemmProblem& problem, const DensePlan& plan);
+
+/// Lowers the product with a sparse left operand whose blocks are those of `problem.mask`.
+LoweredGemm lower_static(const ChipParams& params, const Target& target, const Types& types,
+                         const GemmProblem& problem, const StaticPlan& plan);
+
+/// Lowers the product with a sparse left operand whose pattern is given at run time: the plan knows
+/// only how many blocks there may be, the buckets are filled with those of `problem.mask`.
+/// SimulationError if they overflow.
+LoweredGemm lower_dynamic(const ChipParams& params, const Target& target, const Types& types,
+                          const GemmProblem& problem, const DynamicPlan& plan);
+
+/// Lowers the product with a left operand that has no element: the output is zero.
+LoweredGemm lower_zero(const ChipParams& params, const Target& target, const Types& types,
+                       const GemmProblem& problem);
+
+}  // namespace lacuna::ipu

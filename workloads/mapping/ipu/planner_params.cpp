@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/ipu/planner_params.hpp"
+
+namespace lacuna::ipu {
+
+Target make_target(const ChipParams& chip, const PlannerParams& planner) {
+  // A column of the AMP unit forms the products of four inputs in a clock, or of one in FP32.
+  constexpr unsigned kDepth = 4;
+  Target target;
+  target.tiles = chip.ipu.tiles;
+  target.workers = chip.tile.workers;
+  target.tile_bytes = std::uint64_t{chip.tile.memory.kib} * 1024;
+  target.planning_bytes =
+      static_cast<std::uint64_t>(planner.available_memory * static_cast<double>(target.tile_bytes));
+  target.units_half = chip.tile.amp.fp16_macs / kDepth;
+  target.units_mixed = chip.tile.amp.fp16_fp32_macs / kDepth;
+  target.units_single = chip.tile.amp.fp32_macs;
+  target.has_fp8 = chip.tile.amp.fp8_macs != 0;
+  target.wide_weight_load = chip.tile.amp.weight_bytes == 16;
+  return target;
+}
+
+}  // namespace lacuna::ipu

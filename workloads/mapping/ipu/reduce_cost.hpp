@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/mapping/ipu/target.hpp"
+
+namespace lacuna::ipu {
+
+/// Clocks of ReduceAdd on a tile: `outputs` sums of `depth` partials, cast to `out`. Used by the
+/// dense and the dynamic planner and at run time.
+Cycle reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t depth,
+                    DType partials, DType out);
+
+/// Bundles of each worker of that vertex: ReduceAdd gives all of them the same.
+std::uint64_t reduce_worker_bundles(const Target& target, std::uint64_t outputs,
+                                    std::uint64_t depth, DType partials, DType out);
+
+/// The same for ReduceAdd with one contiguous input of `depth` partials in interleaved memory, a
+/// multiple of the vector width long, which it adds to sums on the tile: 33 clocks of the
+/// supervisor, and the bundles of its busiest worker.
+inline constexpr Cycle kContiguousReduceEntry = 33;
+std::uint64_t contiguous_reduce_bundles(const Target& target, std::uint64_t outputs,
+                                        std::uint64_t depth, DType partials, DType out);
+
+/// The static planner's estimate of a reduction of `outputs` sums of `factor` partials.
+Cycle static_reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t factor,
+                           const Types& types);
+
+/// Bundles of a worker of popops' strided reduction: `loops` vectors of the output, each the sum
+/// of `depth` partials.
+std::uint64_t strided_reduce_bundles(std::uint64_t loops, std::uint64_t depth, DType partials,
+                                     DType out);
+
+/// The planner's estimate of a cast of `outputs` elements.
+Cycle cast_clocks(const Target& target, std::uint64_t outputs, DType from, DType to);
+
+/// Bundles of a worker that fills or copies `bytes` with 64-bit accesses.
+std::uint64_t fill_worker_bundles(std::uint64_t bytes);
+
+}  // namespace lacuna::ipu

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/mapping/ipu/target.hpp"
+
+namespace lacuna::ipu {
+
+/// Which of two counts is meant: the estimator that PopLibs plans with, or the bundles on the
+/// path of the assembly codelet, which is what hardware issues.
+enum class Form { planner, run_time };
+
+/// Bundles of one worker of StaticSparseDenseElementWise: rows of non-zeros times `columns` of
+/// the dense operand.
+struct ElementWiseBundles {
+  std::uint64_t entry;    // once per worker
+  std::uint64_t row;      // for each row, its first non-zero included
+  std::uint64_t nonzero;  // for each further non-zero of a row
+};
+ElementWiseBundles element_wise_bundles(const Types& types, std::uint64_t columns, Form form);
+
+/// Bundles of a worker that has no rows.
+inline constexpr std::uint64_t kElementWiseIdleBundles = 21;
+
+/// The parts of StaticSparseDenseMatMulBlock, of which the supervisor loads the weights of each
+/// block and launches the workers on `columns` columns each.
+struct BlockCost {
+  Cycle entry;                  // supervisor, once
+  Cycle row;                    // supervisor, for each row of blocks
+  Cycle block;                  // supervisor, for each block, weights and workers apart
+  Cycle weights;                // weight load, for each block
+  std::uint64_t entry_bundles;  // of every worker, once
+  std::uint64_t row_bundles;    // of every worker, for the first block of a row
+};
+BlockCost block_cost(const Types& types, unsigned block);
+
+/// Bundles of a worker for one block, if it has `columns` columns.
+std::uint64_t block_worker_bundles(const Types& types, unsigned block, std::uint64_t columns);
+
+/// Clocks of the vertex for `rows` rows of `blocks` blocks each, `columns` columns per worker.
+Cycle block_vertex_clocks(const Target& target, const Types& types, unsigned block,
+                          std::uint64_t rows, std::uint64_t blocks, std::uint64_t columns);
+
+/// Clocks to zero `bytes` of partials, where the codelet needs it (FP32 blocks of 8 and 16).
+Cycle block_zero_clocks(const Target& target, const Types& types, unsigned block,
+                        std::uint64_t bytes);
+
+}  // namespace lacuna::ipu

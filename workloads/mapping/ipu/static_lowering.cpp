@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "sim/base/error.hpp"
+#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/mapping/ipu/layout.hpp"
+#include "workloads/mapping/ipu/lowering.hpp"
+#include "workloads/mapping/ipu/reduce_codelets.hpp"
+#include "workloads/mapping/ipu/static_codelets.hpp"
+#include "workloads/mapping/ipu/static_runs.hpp"
+#include "workloads/mapping/ipu/values.hpp"
+
+namespace lacuna::ipu {
+namespace {
+
+/// Where the regions of a tile's memory begin, in words; the same on every tile.
+struct Regions {
+  std::uint32_t dense_home = 0;    // the tile's share of the dense operand
+  std::uint32_t nonzero_home = 0;  // its share of the non-zeros, if parts share them
+  std::uint32_t dense = 0;         // the rows it needs
+  std::uint32_t nonzeros = 0;
+  std::uint32_t partials = 0;
+  std::uint32_t received = 0;  // partials of the outputs it owns
+  std::uint32_t output = 0;
+  std::uint32_t end = 0;
+};
+
+/// A piece of the output on one tile: part of one row of blocks, all of it with equally many
+/// contributions.
+struct OutputPiece {
+  std::uint64_t begin = 0;  // in the output, in elements
+  std::uint64_t elements = 0;
+  std::uint32_t depth = 0;
+  std::uint32_t received = 0;  // address, in words, of its {depth, elements} partials
+};
+
+class StaticLowering {
+ public:
+  StaticLowering(const ChipParams& params, const Target& target, const Types& types,
+                 const GemmProblem& problem, const StaticPlan& plan)
+      : target_(target),
+        types_(types),
+        problem_(problem),
+        plan_(plan),
+        mask_(*problem.mask),
+        size_(types.bytes()),
+        block_(plan.block),
+        n_(plan.padded_n),
+        builder_(params),
+        codelets_(builder_, target, types, plan.block),
+        reduce_(builder_, target, types, types.data),
+        nonzeros_(mask_, plan),
+        dense_map_(std::uint64_t{mask_.grid_cols()} * n_ * block_, grain(), target.tiles),
+        output_map_(std::uint64_t{mask_.grid_rows()} * n_ * block_, grain(), target.tiles),
+        nonzero_map_(ceil_div(mask_.blocks() * block_ * block_ * size_, 4),
+                     std::uint64_t{std::max(static_grain(types), block_)} * size_ / 4,
+                     target.tiles) {}
+
+  LoweredGemm run() {
+    make_runs();
+    lay_out();
+    if (problem_.values) place_operands();
+    gather();
+    multiply();
+    reduce();
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  std::uint64_t grain() const {
+    const std::uint64_t g = static_grain(types_);
+    return block_ == 1 ? g : g * g;
+  }
+  std::uint32_t words(std::uint64_t elements) const {
+    return static_cast<std::uint32_t>(elements * size_ / 4);
+  }
+  const StaticRuns& runs_of(const ColumnPart& part) const { return runs_.at(part.tiles); }
+  std::uint64_t segment(const ColumnPart& part) const { return part.columns() * block_; }
+
+  void make_runs();
+  void lay_out();
+  void place_operands();
+  void gather();
+  void gather_dense(const ColumnPart& part);
+  void gather_nonzeros();
+  void send_nonzeros(unsigned tile, std::uint64_t cut, std::uint64_t from, std::uint64_t to);
+  std::uint64_t first_word(const StaticRuns::Run& run) const {
+    return run.begin * block_ * block_ * size_ / 4;
+  }
+  std::uint64_t end_word(const StaticRuns::Run& run) const {
+    return ceil_div(run.end * block_ * block_ * size_, 4);
+  }
+  void multiply();
+  void multiply_part(const ColumnPart& part);
+  std::uint32_t vertex_of(const ColumnPart& part, std::uint32_t index);
+  std::uint64_t products_outside(const ColumnPart& part, const StaticRuns::Run& run) const;
+  SparseProduct product_of(const ColumnPart& part, const StaticRuns::Run& run) const;
+  void reduce();
+  template <class Visit>
+  void for_each_part(std::uint64_t begin, std::uint64_t end, Visit visit) const;
+  void find_pieces(unsigned tile);
+  void collect(unsigned tile, const OutputPiece& piece);
+  void reduce_tile(unsigned tile);
+  void finish();
+  void copy(unsigned tile, std::uint32_t from, std::uint32_t to, std::uint32_t count);
+  std::uint32_t flush_copies(const char* name);
+
+  const Target target_;
+  const Types types_;
+  const GemmProblem problem_;
+  const StaticPlan& plan_;
+  const Mask& mask_;
+  const unsigned size_;
+  const unsigned block_;
+  const std::uint64_t n_;
+  ProgramBuilder builder_;
+  StaticCodelets codelets_;
+  ReduceCodelets reduce_;
+  BandedNonzeros nonzeros_;
+  LinearMap dense_map_;
+  LinearMap output_map_;
+  LinearMap nonzero_map_;                // in words
+  std::map<unsigned, StaticRuns> runs_;  // by tiles of a part
+  Regions regions_;
+  TransferList transfers_;
+  std::map<unsigned, std::vector<LocalCopy>> copies_;
+  std::vector<OutputPiece> pieces_;    // of the tile under consideration
+  std::vector<Reduction> reductions_;  // likewise
+  std::map<std::tuple<unsigned, std::uint64_t, std::uint32_t>, std::uint32_t> vertices_;
+  std::vector<Place> places_;
+  LoweredGemm result_;
+};
+
+void StaticLowering::make_runs() {
+  for (const ColumnPart& part : plan_.parts) {
+    if (runs_.count(part.tiles) == 0) {
+      runs_.emplace(part.tiles, StaticRuns(mask_, plan_, nonzeros_, part.tiles));
+    }
+  }
+}
+
+void StaticLowering::lay_out() {
+  std::uint64_t dense = 0;
+  std::uint64_t nonzeros = 0;
+  std::uint64_t partials = 0;
+  for (const ColumnPart& part : plan_.parts) {
+    for (const StaticRuns::Run& run : runs_of(part).runs) {
+      dense = std::max(dense, run.columns * segment(part));
+      nonzeros = std::max(nonzeros, (end_word(run) - first_word(run)) * 4 / size_);
+      partials = std::max(partials, run.rows * segment(part));
+    }
+  }
+  std::uint32_t depth = 0;
+  for (const auto& [tiles, runs] : runs_) {
+    for (std::uint32_t row = 0; row < mask_.grid_rows(); ++row) {
+      depth = std::max(depth, runs.of_row.count(row));
+    }
+  }
+  std::uint64_t next = 0;
+  const auto take = [&](std::uint64_t elements) {
+    const std::uint64_t begin = next;
+    next += ceil_div(elements * size_, 8) * 2;
+    return static_cast<std::uint32_t>(begin);
+  };
+  const bool shared = plan_.parts.size() > 1;
+  regions_.dense_home = take(dense_map_.share());
+  regions_.nonzero_home = take(shared ? nonzero_map_.share() * 4 / size_ : 0);
+  regions_.dense = take(dense);
+  regions_.nonzeros = take(nonzeros);
+  regions_.partials = take(partials);
+  regions_.received = take(depth * output_map_.share());
+  regions_.output = take(output_map_.share());
+  regions_.end = static_cast<std::uint32_t>(next);
+  // The rows needed are dead when partials arrive; what is live in each half is the peak.
+  const std::uint64_t home = regions_.dense * std::uint64_t{4};
+  const std::uint64_t first = (dense + nonzeros + partials) * size_;
+  const std::uint64_t second = (partials + (depth + 1) * output_map_.share()) * size_;
+  result_.tile_bytes = home + std::max(first, second);
+}
+
+void StaticLowering::place_operands() {
+  std::vector<float> dense(std::uint64_t{mask_.grid_cols()} * n_ * block_, 0.0F);
+  for (std::uint64_t k = 0; k < problem_.k; ++k) {
+    for (std::uint64_t column = 0; column < problem_.n; ++column) {
+      const std::int32_t value = operand_value(problem_.seed + 1, k * problem_.n + column, false);
+      dense[(k / block_ * n_ + column) * block_ + k % block_] = static_cast<float>(value);
+    }
+  }
+  std::vector<float> weights;
+  weights.reserve(nonzeros_.rows.size() * block_ * block_);
+  for (std::size_t i = 0; i < nonzeros_.rows.size(); ++i) {
+    for (std::uint64_t r = 0; r < block_; ++r) {
+      for (std::uint64_t c = 0; c < block_; ++c) {
+        const std::uint64_t row = nonzeros_.rows[i] * std::uint64_t{block_} + r;
+        const std::uint64_t column = nonzeros_.columns[i] * std::uint64_t{block_} + c;
+        const bool inside = row < problem_.m && column < problem_.k;
+        weights.push_back(inside ? static_cast<float>(operand_value(
+                                       problem_.seed, row * problem_.k + column, true))
+                                 : 0.0F);
+      }
+    }
+  }
+  const auto place = [&](const std::vector<float>& values, TileId tile, std::uint32_t address,
+                         std::uint64_t begin, std::uint64_t end) {
+    const std::vector<float> part(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  values.begin() + static_cast<std::ptrdiff_t>(end));
+    if (!part.empty()) {
+      builder_.program().images.push_back({{tile, address}, pack_words(part, types_.data)});
+    }
+  };
+  dense_map_.for_each(0, dense.size(), [&](unsigned tile, std::uint64_t from, std::uint64_t to) {
+    place(dense, tile, regions_.dense_home, from, to);
+  });
+  const std::uint64_t area = std::uint64_t{block_} * block_;
+  const std::uint64_t per_word = 4 / size_;
+  if (plan_.parts.size() > 1) {
+    nonzero_map_.for_each(0, ceil_div(weights.size(), per_word),
+                          [&](unsigned tile, std::uint64_t from, std::uint64_t to) {
+                            place(weights, tile, regions_.nonzero_home, from * per_word,
+                                  std::min<std::uint64_t>(to * per_word, weights.size()));
+                          });
+  } else {
+    const StaticRuns& runs = runs_of(plan_.parts.front());
+    for (std::uint32_t r = 0; r < runs.runs.size(); ++r) {
+      place(weights, plan_.parts.front().first_tile + r, regions_.nonzeros,
+            runs.runs[r].begin * area, runs.runs[r].end * area);
+    }
+  }
+}
+
+void StaticLowering::copy(unsigned tile, std::uint32_t from, std::uint32_t to,
+                          std::uint32_t count) {
+  std::vector<LocalCopy>& copies = copies_[tile];
+  copies.push_back({from, to, count});
+}
+
+/// Puts the copies collected so far into a compute set.
+std::uint32_t StaticLowering::flush_copies(const char* name) {
+  for (const auto& [tile, copies] : copies_) {
+    std::uint64_t bytes = 0;
+    for (const LocalCopy& one : copies) bytes += one.words * std::uint64_t{4};
+    std::uint32_t function = kNone;
+    if (problem_.values) {
+      function = builder_.function([list = copies](TileMemory& memory) {
+        for (const LocalCopy& one : list) one(memory);
+      });
+    }
+    builder_.work(tile, reduce_.copy_vertex(bytes), function);
+  }
+  copies_.clear();
+  return builder_.compute_set(name);
+}
+
+void StaticLowering::gather() {
+  transfers_ = {};
+  for (const ColumnPart& part : plan_.parts) gather_dense(part);
+  if (plan_.parts.size() > 1) gather_nonzeros();
+  const std::uint32_t compute = flush_copies("copy of local rows");
+  builder_.superstep(compute, builder_.exchange("gather", transfers_));
+}
+
+/// Each row of the dense operand goes to those tiles of the part that need it.
+void StaticLowering::gather_dense(const ColumnPart& part) {
+  const StaticRuns& runs = runs_of(part);
+  const std::uint64_t width = segment(part);
+  for (std::uint32_t k = 0; k < mask_.grid_cols(); ++k) {
+    const std::uint64_t row = (k * n_ + part.begin) * block_;
+    dense_map_.for_each(row, row + width, [&](unsigned tile, std::uint64_t from, std::uint64_t to) {
+      const Place source{tile, regions_.dense_home + words(from - dense_map_.begin(tile))};
+      places_.clear();
+      for (std::uint32_t u = runs.of_column.first[k]; u < runs.of_column.first[k + 1]; ++u) {
+        const RunUse use = runs.of_column.uses[u];
+        const Place to_place{part.first_tile + use.run,
+                             regions_.dense + words(use.slot * width + from - row)};
+        if (to_place.tile == tile) {
+          copy(tile, source.address, to_place.address, words(to - from));
+        } else {
+          places_.push_back(to_place);
+        }
+      }
+      transfers_.add(source, words(to - from), places_.data(), places_.data() + places_.size());
+    });
+  }
+}
+
+/// Each run of non-zeros goes to one tile of every part. Parts with other numbers of tiles have
+/// other runs, so the non-zeros are cut wherever a run of any part begins or ends; a word that two
+/// runs share goes to both.
+void StaticLowering::gather_nonzeros() {
+  std::vector<std::uint64_t> cuts;
+  for (const auto& [tiles, runs] : runs_) {
+    for (const StaticRuns::Run& run : runs.runs) {
+      cuts.push_back(first_word(run));
+      cuts.push_back(end_word(run));
+    }
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  for (std::size_t c = 0; c + 1 < cuts.size(); ++c) {
+    nonzero_map_.for_each(cuts[c], cuts[c + 1],
+                          [&](unsigned tile, std::uint64_t from, std::uint64_t to) {
+                            send_nonzeros(tile, cuts[c], from, to);
+                          });
+  }
+}
+
+/// Sends the words [from, to) of the non-zeros, which lie in the piece that begins at `cut`.
+void StaticLowering::send_nonzeros(unsigned tile, std::uint64_t cut, std::uint64_t from,
+                                   std::uint64_t to) {
+  const auto offset = static_cast<std::uint32_t>(from - nonzero_map_.begin(tile));
+  const Place source{tile, regions_.nonzero_home + offset};
+  const auto count = static_cast<std::uint32_t>(to - from);
+  places_.clear();
+  for (const ColumnPart& part : plan_.parts) {
+    const std::vector<StaticRuns::Run>& runs = runs_of(part).runs;
+    auto run = std::partition_point(runs.begin(), runs.end(),
+                                    [&](const StaticRuns::Run& r) { return end_word(r) <= cut; });
+    for (; run != runs.end() && first_word(*run) <= cut; ++run) {
+      if (run->nonzeros() == 0) continue;
+      const auto place = static_cast<std::uint32_t>(from - first_word(*run));
+      const Place to_place{part.first_tile + static_cast<TileId>(run - runs.begin()),
+                           regions_.nonzeros + place};
+      if (to_place.tile == tile) {
+        copy(tile, source.address, to_place.address, count);
+      } else {
+        places_.push_back(to_place);
+      }
+    }
+  }
+  transfers_.add(source, count, places_.data(), places_.data() + places_.size());
+}
+
+void StaticLowering::multiply() {
+  for (const ColumnPart& part : plan_.parts) multiply_part(part);
+}
+
+void StaticLowering::multiply_part(const ColumnPart& part) {
+  const StaticRuns& runs = runs_of(part);
+  for (std::uint32_t r = 0; r < runs.runs.size(); ++r) {
+    const StaticRuns::Run& run = runs.runs[r];
+    if (run.nonzeros() == 0) continue;
+    const TileId tile = part.first_tile + r;
+    if (block_ > 1) {
+      // The rows it received lie as they came; the codelet wants them padded, one after another.
+      builder_.work(tile, reduce_.copy_vertex(run.columns * segment(part) * size_));
+    }
+    if (block_ >= 8 && !types_.half()) {
+      builder_.work(tile, reduce_.zero_vertex(run.rows * segment(part) * size_));
+    }
+    WorkItem item;
+    item.index = vertex_of(part, r);
+    item.mac_edge = products_outside(part, run);
+    if (problem_.values) item.function = builder_.function(product_of(part, run));
+    builder_.work(tile, item);
+    result_.tiles_used = std::max(result_.tiles_used, tile + 1);
+  }
+}
+
+/// The products with padded columns, and those of blocks that reach beyond the matrix.
+std::uint64_t StaticLowering::products_outside(const ColumnPart& part,
+                                               const StaticRuns::Run& run) const {
+  const std::uint64_t real_columns = std::min<std::uint64_t>(part.end, problem_.n) -
+                                     std::min<std::uint64_t>(part.begin, problem_.n);
+  const std::uint64_t area = std::uint64_t{block_} * block_;
+  std::uint64_t inside = run.nonzeros() * area;
+  if (problem_.m % block_ != 0 || problem_.k % block_ != 0) {
+    inside = 0;
+    for (std::uint64_t i = run.begin; i < run.end; ++i) {
+      const std::uint64_t row = nonzeros_.rows[i] * std::uint64_t{block_};
+      const std::uint64_t column = nonzeros_.columns[i] * std::uint64_t{block_};
+      inside += std::min<std::uint64_t>(block_, problem_.m - row) *
+                std::min<std::uint64_t>(block_, problem_.k - column);
+    }
+  }
+  return run.nonzeros() * area * part.columns() - inside * real_columns;
+}
+
+/// Equal runs of parts with equally many columns are one vertex.
+std::uint32_t StaticLowering::vertex_of(const ColumnPart& part, std::uint32_t index) {
+  const auto key = std::make_tuple(part.tiles, part.columns(), index);
+  const auto found = vertices_.find(key);
+  if (found != vertices_.end()) return found->second;
+  const StaticRuns& runs = runs_of(part);
+  const StaticRuns::Run& run = runs.runs[index];
+  const std::uint32_t* const counts = runs.row_counts.data() + run.first_row;
+  return vertices_[key] = codelets_.vertex({counts, counts + run.rows}, part.columns());
+}
+
+SparseProduct StaticLowering::product_of(const ColumnPart& part, const StaticRuns::Run& run) const {
+  const StaticRuns& runs = runs_of(part);
+  const std::uint64_t per_word = 4 / size_;
+  SparseProduct product;
+  product.type = types_.data;
+  product.partial_type = types_.partials;
+  product.block = block_;
+  product.width = part.columns();
+  product.nonzeros = regions_.nonzeros * per_word;
+  // Non-zeros that were sent begin where they lay in their word.
+  if (plan_.parts.size() > 1) product.nonzeros += run.begin * block_ * block_ % per_word;
+  product.dense = regions_.dense * per_word;
+  product.partials = regions_.partials * per_word;
+  const auto columns = runs.column_ids.begin() + run.first_column;
+  std::uint32_t row = 0;
+  for (std::uint64_t i = run.begin; i < run.end; ++i) {
+    while (runs.row_ids[run.first_row + row] != nonzeros_.rows[i]) ++row;
+    const auto slot = std::lower_bound(columns, columns + run.columns, nonzeros_.columns[i]);
+    product.rows.push_back(row);
+    product.columns.push_back(static_cast<std::uint32_t>(slot - columns));
+  }
+  return product;
+}
+
+/// Partials go to the tile that owns the output, are summed there and stay.
+void StaticLowering::reduce() {
+  const std::uint32_t multiply = builder_.compute_set("multiply");
+  transfers_ = {};
+  for (unsigned tile = 0; tile < target_.tiles; ++tile) {
+    if (output_map_.begin(tile) == output_map_.end(tile)) break;
+    find_pieces(tile);
+    reductions_.clear();
+    for (const OutputPiece& piece : pieces_) collect(tile, piece);
+    reduce_tile(tile);
+    result_.tiles_used = std::max(result_.tiles_used, tile + 1);
+  }
+  builder_.superstep(multiply, builder_.exchange("partials", transfers_));
+  builder_.superstep(builder_.compute_set("reduce"), kNone);
+  for (unsigned tile = 0; output_map_.begin(tile) < output_map_.end(tile); ++tile) {
+    builder_.work(tile,
+                  reduce_.copy_vertex((output_map_.end(tile) - output_map_.begin(tile)) * size_));
+  }
+  builder_.superstep(builder_.compute_set("rearrange output"), kNone);
+}
+
+/// Calls visit(part, row, from, to) for the parts of the output range, in order.
+template <class Visit>
+void StaticLowering::for_each_part(std::uint64_t begin, std::uint64_t end, Visit visit) const {
+  const std::uint64_t row_size = n_ * block_;
+  for (std::uint64_t row = begin / row_size; row * row_size < end; ++row) {
+    for (const ColumnPart& part : plan_.parts) {
+      const std::uint64_t from = std::max(begin, row * row_size + part.begin * block_);
+      const std::uint64_t to = std::min(end, row * row_size + part.end * block_);
+      if (from < to) visit(part, static_cast<std::uint32_t>(row), from, to);
+    }
+  }
+}
+
+void StaticLowering::find_pieces(unsigned tile) {
+  pieces_.clear();
+  std::uint32_t last_row = kNone;
+  std::uint64_t received = regions_.received;
+  for_each_part(
+      output_map_.begin(tile), output_map_.end(tile),
+      [&](const ColumnPart& part, std::uint32_t row, std::uint64_t from, std::uint64_t to) {
+        const std::uint32_t depth = runs_of(part).of_row.count(row);
+        if (depth > 1 && row == last_row && pieces_.back().depth == depth) {
+          pieces_.back().elements += to - from;
+        } else {
+          pieces_.push_back({from, to - from, depth, 0});
+        }
+        last_row = row;
+      });
+  for (OutputPiece& piece : pieces_) {
+    piece.received = static_cast<std::uint32_t>(received);
+    if (piece.depth > 1) received += piece.depth * std::uint64_t{words(piece.elements)};
+  }
+}
+
+/// Has the contributions to a piece sent to its owner. A single one goes where it is to stay.
+void StaticLowering::collect(unsigned tile, const OutputPiece& piece) {
+  const std::uint64_t per_word = 4 / size_;
+  const std::uint32_t output = regions_.output + words(piece.begin - output_map_.begin(tile));
+  for_each_part(
+      piece.begin, piece.begin + piece.elements,
+      [&](const ColumnPart& part, std::uint32_t row, std::uint64_t from, std::uint64_t to) {
+        const StaticRuns& runs = runs_of(part);
+        const std::uint64_t begin = (row * n_ + part.begin) * block_;
+        Reduction sum{types_.partials,
+                      types_.data,
+                      to - from,
+                      (output + words(from - piece.begin)) * per_word,
+                      {}};
+        for (std::uint32_t d = 0; d < piece.depth; ++d) {
+          const RunUse use = runs.of_row.uses[runs.of_row.first[row] + d];
+          const Place source{part.first_tile + use.run,
+                             regions_.partials + words(use.slot * segment(part) + from - begin)};
+          const std::uint32_t target =
+              piece.depth == 1 ? output + words(from - piece.begin)
+                               : piece.received + words(d * piece.elements + from - piece.begin);
+          if (source.tile == tile) {
+            sum.sources.push_back(source.address * per_word);
+          } else {
+            transfers_.add(source, words(to - from), {Place{tile, target}});
+            if (piece.depth > 1) sum.sources.push_back(target * per_word);
+          }
+        }
+        if (!sum.sources.empty() || piece.depth == 0) reductions_.push_back(std::move(sum));
+      });
+}
+
+void StaticLowering::reduce_tile(unsigned tile) {
+  std::vector<ReducePiece> sums;
+  std::uint64_t zeros = 0;
+  for (const OutputPiece& piece : pieces_) {
+    if (piece.depth > 1) sums.push_back({piece.elements, piece.depth});
+    if (piece.depth == 0) zeros += piece.elements * size_;
+  }
+  // A single contribution that is on the tile already is copied by the same code.
+  for (const Reduction& sum : reductions_) {
+    if (sum.sources.size() == 1) sums.push_back({sum.elements, 1});
+  }
+  std::uint32_t function = kNone;
+  if (problem_.values && !reductions_.empty()) {
+    function = builder_.function([list = reductions_](TileMemory& memory) {
+      for (const Reduction& one : list) one(memory);
+    });
+  }
+  if (!sums.empty()) builder_.work(tile, reduce_.strided_vertex(sums), function);
+  if (zeros != 0) {
+    builder_.work(tile, reduce_.fill_vertex(zeros), sums.empty() ? function : kNone);
+  }
+}
+
+void StaticLowering::finish() {
+  Program& program = builder_.program();
+  program.mac_algorithmic = std::uint64_t{problem_.m} * problem_.k * problem_.n;
+  program.values = problem_.values;
+  program.memory_words = regions_.end;
+  result_.output = types_.data;
+  const std::uint64_t base = regions_.output * std::uint64_t{4} / size_;
+  result_.place = [map = output_map_, base, n = n_, block = std::uint64_t{block_}](
+                      std::uint32_t row, std::uint32_t column) {
+    const std::uint64_t element = (row / block * n + column) * block + row % block;
+    const unsigned tile = map.tile_of(element);
+    return OutputPlace{tile, base + element - map.begin(tile)};
+  };
+  result_.program = builder_.take();
+}
+
+}  // namespace
+
+LoweredGemm lower_zero(const ChipParams& params, const Target& target, const Types& types,
+                       const GemmProblem& problem) {
+  ProgramBuilder builder(params);
+  ReduceCodelets reduce(builder, target, types, types.data);
+  const std::uint64_t n = round_up(problem.n, static_grain(types));
+  const LinearMap map(problem.m * n, static_grain(types), target.tiles);
+  LoweredGemm result;
+  for (unsigned tile = 0; map.begin(tile) < map.end(tile) && tile < target.tiles; ++tile) {
+    const std::uint64_t elements = map.end(tile) - map.begin(tile);
+    std::uint32_t function = kNone;
+    if (problem.values) {
+      function = builder.function(Reduction{types.partials, types.data, elements, 0, {}});
+    }
+    builder.work(tile, reduce.fill_vertex(elements * types.bytes()), function);
+    result.tiles_used = tile + 1;
+  }
+  builder.superstep(builder.compute_set("zero"), kNone);
+  Program& program = builder.program();
+  program.mac_algorithmic = std::uint64_t{problem.m} * problem.k * problem.n;
+  program.values = problem.values;
+  program.memory_words = static_cast<std::uint32_t>(map.share() * types.bytes() / 4);
+  result.tile_bytes = map.share() * types.bytes();
+  result.output = types.data;
+  result.place = [map, n](std::uint32_t row, std::uint32_t column) {
+    const std::uint64_t element = row * n + column;
+    const unsigned tile = map.tile_of(element);
+    return OutputPlace{tile, element - map.begin(tile)};
+  };
+  result.program = builder.take();
+  return result;
+}
+
+LoweredGemm lower_static(const ChipParams& params, const Target& target, const Types& types,
+                         const GemmProblem& problem, const StaticPlan& plan) {
+  return StaticLowering(params, target, types, problem, plan).run();
+}
+
+}  // namespace lacuna::ipu

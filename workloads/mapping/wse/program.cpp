@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/program.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+/// The color of the link from ring position p to the next: RE0, RE1 eastwards, RW0, RW1 westwards.
+Color ring_color(std::size_t position, bool east) {
+  return Color{static_cast<std::uint8_t>((east ? 1U : 3U) + position % 2)};
+}
+
+void add_ring_routes(const std::vector<std::uint32_t>& ring, std::size_t position,
+                     std::vector<RouterProgram>& columns, StreamingKernel& kernel) {
+  const std::uint32_t from = ring[position];
+  const std::uint32_t to = ring[(position + 1) % ring.size()];
+  const bool east = to > from;
+  const Port out = east ? kEast : kWest;
+  const Port in = east ? kWest : kEast;
+  const Color color = ring_color(position, east);
+  columns[from].routes.push_back({color, kRamp, bit(out)});
+  for (std::uint32_t c = east ? from + 1 : from - 1; c != to; c = east ? c + 1 : c - 1) {
+    columns[c].routes.push_back({color, in, bit(out)});
+  }
+  columns[to].routes.push_back({color, in, bit(kRamp)});
+  kernel.ring_out[from] = color;
+  kernel.ring_in[to] = color;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> ring_order(std::uint32_t columns) {
+  std::vector<std::uint32_t> ring;
+  for (std::uint32_t c = 0; c < columns; c += 2) ring.push_back(c);
+  for (std::uint32_t c = columns / 2 * 2; c != 0; c -= 2) ring.push_back(c - 1);
+  return ring;
+}
+
+std::vector<std::uint32_t> ring_positions(const std::vector<std::uint32_t>& ring) {
+  std::vector<std::uint32_t> positions(ring.size());
+  for (std::size_t p = 0; p < ring.size(); ++p) positions[ring[p]] = static_cast<std::uint32_t>(p);
+  return positions;
+}
+
+void route_streaming(Program& program, std::uint32_t columns) {
+  StreamingKernel& kernel = program.kernel;
+  program.columns = columns;
+  program.rows = static_cast<std::uint32_t>(kernel.tokens.size());
+  kernel.ring = ring_order(columns);
+  kernel.ring_in.assign(columns, Color{0});
+  kernel.ring_out.assign(columns, Color{0});
+
+  // Two kinds of router in a column: those that pass the weights on, and the last one.
+  std::vector<RouterProgram> inner(columns);
+  if (columns > 1) {
+    for (std::size_t p = 0; p < columns; ++p) add_ring_routes(kernel.ring, p, inner, kernel);
+  }
+  program.routers = inner;
+  program.routers.insert(program.routers.end(), inner.begin(), inner.end());
+  for (std::uint32_t c = 0; c < columns; ++c) {
+    const auto on = static_cast<PortSet>(bit(kSouth) | bit(kRamp));
+    program.routers[c].routes.push_back({kernel.weights, kNorth, on});
+    program.routers[columns + c].routes.push_back({kernel.weights, kNorth, bit(kRamp)});
+  }
+  program.router_of.clear();
+  for (std::uint32_t r = 0; r < program.rows; ++r) {
+    const std::uint32_t first = r + 1 == program.rows ? columns : 0;
+    for (std::uint32_t c = 0; c < columns; ++c) program.router_of.push_back(first + c);
+  }
+}
+
+}  // namespace lacuna::wse

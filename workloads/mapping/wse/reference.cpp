@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/common/fp16.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+class Reference {
+ public:
+  explicit Reference(const Program& program)
+      : program_(program), kernel_(program.kernel), next_(program.columns, 0) {}
+
+  std::vector<std::vector<std::uint16_t>> product() {
+    std::vector<std::vector<std::uint16_t>> result(std::size_t{program_.rows} * program_.columns);
+    for (std::uint32_t step = 0; step < kernel_.steps; ++step) {
+      for (std::uint32_t r = 0; r < program_.rows; ++r) {
+        for (const std::uint16_t y : step_of_row(step, r)) {
+          result[std::size_t{r} * program_.columns + kernel_.final_column[step]].push_back(y);
+        }
+      }
+      for (std::uint32_t c = 0; c < program_.columns; ++c) next_[c] += kernel_.count(step, c);
+    }
+    return result;
+  }
+
+ private:
+  float round_sum(double value) const {
+    const auto sum = static_cast<float>(value);
+    return kernel_.psum_fp32 ? sum : to_float(to_half(sum));
+  }
+  float round_ring(float value) const {
+    return kernel_.ring_fp32 ? value : to_float(to_half(value));
+  }
+
+  std::vector<float> partial_sums(std::uint32_t step, std::uint32_t r, std::uint32_t c) const {
+    const std::uint32_t tokens = kernel_.tokens[r];
+    const auto& x = kernel_.activations[std::size_t{r} * program_.columns + c];
+    std::vector<float> sums(tokens, 0);
+    for (std::uint32_t i = 0; i < kernel_.count(step, c); ++i) {
+      const std::uint32_t payload = kernel_.payloads[c][next_[c] + i];
+      const double w = to_float(static_cast<Half>(payload & 0xffffU));
+      for (std::uint32_t t = 0; t < tokens; ++t) {
+        const double product = w * to_float(x[std::size_t{payload >> 16U} * tokens + t]);
+        sums[t] = round_sum(i == 0 ? product : product + sums[t]);
+      }
+    }
+    return sums;
+  }
+
+  /// Adds up along the ring, from the column after the one that keeps the sum to that one.
+  std::vector<std::uint16_t> step_of_row(std::uint32_t step, std::uint32_t r) const {
+    std::size_t p = 0;
+    while (kernel_.ring[p] != kernel_.final_column[step]) ++p;
+    std::vector<float> running(kernel_.tokens[r], 0);
+    for (std::size_t i = 0; i < kernel_.ring.size(); ++i) {
+      p = (p + 1) % kernel_.ring.size();
+      const std::vector<float> sums = partial_sums(step, r, kernel_.ring[p]);
+      for (std::size_t t = 0; t < running.size(); ++t) {
+        running[t] = round_ring(running[t] + sums[t]);
+      }
+    }
+    std::vector<std::uint16_t> result;
+    result.reserve(running.size());
+    for (const float y : running) result.push_back(to_half(y));
+    return result;
+  }
+
+  const Program& program_;
+  const StreamingKernel& kernel_;
+  std::vector<std::size_t> next_;  // of each column, the first weight of the step
+};
+
+}  // namespace
+
+std::vector<std::vector<std::uint16_t>> streaming_reference(const Program& program) {
+  return Reference(program).product();
+}
+
+}  // namespace lacuna::wse
