@@ -91,6 +91,9 @@ void add_output_options(CLI::App& verb, Options& o) {
   const char* const group = "Output";
   verb.add_option("--out", o.out, "write a result folder")->type_name("DIR")->group(group);
   verb.add_flag("--event-log", o.event_log, "write events.csv into it")->group(group);
+  verb.add_flag("--explain", o.explain,
+                "print plan, phases, the busiest unit and why, estimate and simulation")
+      ->group(group);
   verb.add_flag("--json", o.json, "print the summary as JSON")->group(group);
   verb.add_flag("--quiet", o.quiet, "print no progress")->group(group);
 }

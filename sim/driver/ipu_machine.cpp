@@ -8,6 +8,7 @@
 
 #include "models/ipu/ipu_chip.hpp"
 #include "sim/base/error.hpp"
+#include "sim/driver/ipu_explain.hpp"
 #include "sim/driver/machine.hpp"
 #include "sim/kernel/sim_context.hpp"
 #include "workloads/mapping/ipu/gemm.hpp"
@@ -70,6 +71,11 @@ class IpuRun {
     result_.units = params_.ipu.tiles;
     collect(chip);
     describe(chip);
+    if (execution_.explain) {
+      result_.explanation =
+          explain_ipu({chip, chip_params, planned_.lowered.program, result_.cycles,
+                       planned_.lowered.tile_bytes, planned_.notes, planned_.estimates});
+    }
     if (execution_.values) check_values(chip);
     return std::move(result_);
   }

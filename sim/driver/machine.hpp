@@ -15,12 +15,13 @@
 
 namespace lacuna {
 
-/// How an operation is to be simulated. Of these only `values` and `event_log` may change what a
-/// result holds, and nothing here may change its cycles or counters, except `jitter`.
+/// How an operation is to be simulated. Of these only `values`, `event_log` and `explain` may
+/// change what a result holds, and nothing here may change its cycles or counters, except `jitter`.
 struct Execution {
   Engine engine = Engine::event;
   bool values = false;  // carry numbers and check the product
   bool event_log = false;
+  bool explain = false;       // fill OpResult::explanation
   bool fold = true;           // simulate rows that are proven alike once, where a machine can
   std::uint64_t shuffle = 0;  // step the blocks of a cycle in an order drawn from this; 0: in order
   Cycle jitter = 0;           // delay tokens by up to this many cycles (a test of robustness)

@@ -25,7 +25,8 @@ constexpr HowOption kHow[] = {  // NOLINT(modernize-avoid-c-arrays,cppcoreguidel
     {"--jobs", true},
     {"--engine", true},
     {"--quiet", false},
-    {"--json", false}};
+    {"--json", false},
+    {"--explain", false}};
 
 const HowOption* find_how(const std::string& argument) {
   for (const HowOption& how : kHow) {

@@ -36,6 +36,7 @@ struct Options {
   bool values = false;
   bool with_dense = false;
   bool event_log = false;
+  bool explain = false;
   bool quiet = false;
   bool json = false;
   bool markdown = false;

@@ -17,6 +17,7 @@
 #include "sim/driver/locations.hpp"
 #include "sim/driver/sha256.hpp"
 #include "sim/report/csv_files.hpp"
+#include "sim/report/explain.hpp"
 #include "sim/report/figure.hpp"
 
 namespace lacuna {
@@ -97,7 +98,9 @@ void Output::write(const WorkloadTrace& workload, const std::vector<RunRecord>& 
   folder_.write("host.json", host());
   std::string missing_figures;
   try {
-    draw_figures(figure_data(records), (folder_.temporary() / "figures").string());
+    std::vector<Figure> figures = make_figures(figure_data(records));
+    for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
+    draw_figures(figures, (folder_.temporary() / "figures").string());
   } catch (const SimulationError& error) {
     missing_figures = error.what();  // the numbers are worth keeping without them
   }

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/result_explain.hpp"
 
 namespace lacuna {
 
@@ -242,6 +243,7 @@ Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
                       {"wrong", result.values->wrong},
                       {"largest_error", result.values->largest_error}};
   }
+  if (!result.explanation.empty()) json["explanation"] = explanation_json(result.explanation);
   return json;
 }
 
@@ -276,6 +278,9 @@ OpRecord parse_op(const Json& json, const std::vector<std::string>& varying) {
     const Json& values = json.at("values");
     result.values =
         ValueCheck{values.at("compared"), values.at("wrong"), values.at("largest_error")};
+  }
+  if (json.contains("explanation")) {
+    result.explanation = parse_explanation(json.at("explanation"));
   }
   return op;
 }
@@ -379,10 +384,13 @@ std::vector<RunRecord> parse_result(const std::string& text, const std::string& 
   }
 }
 
-std::string summary_json(const std::vector<RunRecord>& records) {
+std::string summary_json(const std::vector<RunRecord>& records, bool explain) {
   Json rows = Json::array();
   for (const RunRecord& record : records) {
-    for (const OpRecord& op : record.ops) rows.push_back(row_json(op.row, record.varying));
+    for (const OpRecord& op : record.ops) {
+      rows.push_back(row_json(op.row, record.varying));
+      if (explain) rows.back()["explanation"] = explanation_json(op.result.explanation);
+    }
     rows.push_back(row_json(record.total, record.varying));
   }
   return rows.dump(1) + '\n';

@@ -27,8 +27,9 @@ std::string result_text(const ResultHeader& header, const std::vector<RunRecord>
 /// The runs of a result.json; RequestError, naming `path`, if it is not one.
 std::vector<RunRecord> parse_result(const std::string& text, const std::string& path);
 
-/// The rows of summary.csv as a JSON array, an object each.
-std::string summary_json(const std::vector<RunRecord>& records);
+/// The rows of summary.csv as a JSON array, an object each; with `explain` those of operations have
+/// their explanation as a further member.
+std::string summary_json(const std::vector<RunRecord>& records, bool explain = false);
 
 /// A record, events included, as bytes for another process, and back without loss.
 std::string encode_record(const RunRecord& record);

@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/result_folder.hpp"
 #include "sim/driver/verbs.hpp"
+#include "sim/report/explain.hpp"
 #include "sim/report/figure.hpp"
 
 namespace lacuna {
@@ -59,7 +60,9 @@ int plot_verb(const Options& options, const Streams& streams) {
   fs::create_directories(whole.parent_path());
   fs::remove_all(temporary);
   try {
-    draw_figures(figure_data(records), temporary.string());
+    std::vector<Figure> figures = make_figures(figure_data(records));
+    for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
+    draw_figures(figures, temporary.string());
   } catch (const SimulationError&) {
     fs::remove_all(temporary, error);
     throw;

@@ -18,6 +18,7 @@
 #include "sim/driver/verb_validate.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/driver/workload.hpp"
+#include "sim/report/explain.hpp"
 #include "sim/report/table_runs.hpp"
 
 namespace lacuna {
@@ -72,12 +73,17 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
                       const std::vector<RunRecord>& records, const Options& options,
                       const Streams& streams) {
   if (options.json) {
-    streams.out << summary_json(records);
+    streams.out << summary_json(records, options.explain);
     return;
   }
   streams.out << workload.name << ", seed " << settings.seed << "\n\n"
               << compare_table(records) << "\nWhere the cycles went\n\n"
               << compare_stacks(records);
+  if (!options.explain) return;
+  for (const RunRecord& record : records) {
+    streams.out << fmt::format("\nRun {}, {}\n\n", record.run, record.machine)
+                << explain_text(record);
+  }
 }
 
 /// Says what a run with values found, and whether it found fault.
@@ -146,6 +152,7 @@ RunSettings run_settings(const Options& options) {
   }
   execution.values = options.values;
   execution.event_log = options.event_log;
+  execution.explain = options.explain || options.out;
   return settings;
 }
 
@@ -198,9 +205,10 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   compare_with_dense(records, extra);
   if (output) output->write(workload, records, streams);
   if (options.json) {
-    streams.out << summary_json(records);
+    streams.out << summary_json(records, options.explain);
   } else {
     streams.out << run_table(records[0]) << '\n' << stack_table(records[0]);
+    if (options.explain) streams.out << '\n' << explain_text(records[0]);
   }
   const int values = check_values(records, options, streams);
   const int status = status_of(records, true);

@@ -10,6 +10,7 @@
 #include "sim/base/cycle.hpp"
 #include "sim/base/event_log.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/report/explanation.hpp"
 
 namespace lacuna {
 
@@ -62,6 +63,7 @@ struct OpResult {
   std::vector<std::string> event_units;  // name by Event::unit
   std::vector<std::string> event_kinds;  // name by Event::kind
   std::optional<ValueCheck> values;
+  Explanation explanation;
 };
 
 }  // namespace lacuna

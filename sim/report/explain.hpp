@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/figure.hpp"
+#include "sim/report/summary.hpp"
+
+namespace lacuna {
+
+/// The explanations of all operations of a run for a terminal. An operation whose machine explained
+/// nothing shows its notes, one without values its reason.
+std::string explain_text(const RunRecord& record);
+
+/// The maps of the longest operation of each run as figures, named MAP, or MAP_RUN if there are
+/// several runs; none of more than eight runs.
+std::vector<Figure> explain_figures(const std::vector<RunRecord>& records);
+
+}  // namespace lacuna
