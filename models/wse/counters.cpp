@@ -29,6 +29,7 @@ RouterCounters& RouterCounters::add(const RouterCounters& other, std::uint64_t t
   for (std::size_t i = 0; i < sent.size(); ++i) sent[i] += other.sent[i] * times;
   for (std::size_t i = 0; i < stalls.size(); ++i) stalls[i] += other.stalls[i] * times;
   closures += other.closures * times;
+  filtered += other.filtered * times;
   return *this;
 }
 
@@ -41,7 +42,8 @@ bool operator==(const CoreCounters& a, const CoreCounters& b) {
 }
 
 bool operator==(const RouterCounters& a, const RouterCounters& b) {
-  return std::tie(a.sent, a.stalls, a.closures) == std::tie(b.sent, b.stalls, b.closures);
+  return std::tie(a.sent, a.stalls, a.closures, a.filtered) ==
+         std::tie(b.sent, b.stalls, b.closures, b.filtered);
 }
 
 bool operator==(const InjectorCounters& a, const InjectorCounters& b) {

@@ -48,6 +48,7 @@ struct RouterCounters {
   std::array<std::uint64_t, kPorts> sent{};     // by output port
   std::array<std::uint64_t, kColors> stalls{};  // by color: cycles a head did not leave
   std::uint64_t closures = 0;
+  std::uint64_t filtered = 0;  // words dropped between the ramp and a queue
 
   RouterCounters& add(const RouterCounters& other, std::uint64_t times);
 };

@@ -74,6 +74,8 @@ struct RouterParams : ParameterSet {
       param(this, "arbiter", Arbiter::round_robin,
             Choices<Arbiter>{{"round_robin", Arbiter::round_robin}, {"fixed", Arbiter::fixed}},
             "Which color wins an output port.");
+  Param<unsigned> reconfig = param(this, "reconfig", 64U, range(0U, 65536U), "cycles",
+                                   "For which a color lets nothing through after its teardown.");
 };
 
 struct MemoryParams : ParameterSet {

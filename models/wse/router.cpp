@@ -27,6 +27,7 @@ void RouterArray::add(UnitId unit, const std::vector<RouterInput>& inputs) {
   assert(router.count <= 32);
   for (const RouterInput& input : inputs) {
     router.used = static_cast<PortSet>(router.used | input.to);
+    for (const PortSet to : input.to_at) router.used = static_cast<PortSet>(router.used | to);
     inputs_.push_back(input);
   }
   routers_.push_back(router);
@@ -38,11 +39,12 @@ Cycle RouterArray::step(std::size_t index, Cycle now) {
   account(index, now);
   router.accounted = now + 1;
   const std::uint32_t heads = find_heads(router, now);
-  if (heads == 0) return kNever;
+  if (heads == 0) return router.reopen > now ? router.reopen : kNever;
   const bool granted = params_.multicast == Multicast::lockstep ? grant_heads(router, heads, now)
                                                                 : grant_ports(router, heads, now);
   const bool left = finish(router, heads, now);
-  return granted || left ? now + 1 : kNever;
+  if (granted || left) return now + 1;
+  return router.reopen > now ? router.reopen : kNever;
 }
 
 void RouterArray::account(std::size_t index, Cycle now) {
@@ -64,8 +66,13 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
   for (std::uint32_t i = 0; i < router.count; ++i) {
     RouterInput& input = inputs_[router.first + i];
     if (!links_.can_pop(input.link, now)) continue;
+    if (input.need == 0) input.need = input.reopen > now ? PortSet{0} : input.to;
+    if (input.need == 0) {  // the switch lets nothing through here
+      input.waiting = true;
+      ++router.counters.stalls[static_cast<unsigned>(input.color)];
+      continue;
+    }
     heads |= 1U << i;
-    if (input.need == 0) input.need = input.to;
     const bool closed =
         is_multicast(input.to) && needs(input, kSouth) && !links_.can_push(input.out[kSouth], now);
     if (closed) {
@@ -142,11 +149,17 @@ bool RouterArray::grant_heads(Router& router, std::uint32_t heads, Cycle now) {
 }
 
 void RouterArray::send(Router& router, RouterInput& input, unsigned port, Cycle now) {
-  const Cycle ready = links_.push(input.out[port], now, links_.front(input.link));
+  Wavelet word = links_.front(input.link);
+  if (input.rules.pop) word.switches = without_first(word.switches);
   input.need = static_cast<PortSet>(input.need & ~bit(port));
   ++router.counters.sent[port];
   const auto color = static_cast<std::uint64_t>(input.color);
   log_.record(now, router.unit, kWordOut, color << 8U | port);
+  if (port == kRamp && !input.filter.passes(word)) {
+    ++router.counters.filtered;
+    return;
+  }
+  const Cycle ready = links_.push(input.out[port], now, word);
   if (port == kRamp) log_.record(ready, router.unit + 1, kQueuePush, color);
 }
 
@@ -160,12 +173,36 @@ bool RouterArray::finish(Router& router, std::uint32_t heads, Cycle now) {
     if (input.waiting) {
       ++router.counters.stalls[static_cast<unsigned>(input.color)];
     } else {
-      links_.pop(input.link, now);
+      const Wavelet word = links_.pop(input.link, now);
+      if (word.switches != 0) obey(router, input, word, now);
       input.closed = false;
       left = true;
     }
   }
   return left;
+}
+
+/// Moves the switch of the color of `word`, which came in at `from`; this holds from `now` + 1.
+void RouterArray::obey(Router& router, const RouterInput& from, const Wavelet& word, Cycle now) {
+  if ((word.switches & kOwnRouterOnly) != 0 && from.from != kRamp) return;
+  const SwitchCommand command = command_of(word.switches);
+  if (command == SwitchCommand::none) return;
+  for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
+    RouterInput& input = inputs_[i];
+    if (input.color != word.color) continue;
+    if (command != SwitchCommand::advance) {
+      input.position = 0;
+    } else if (input.position + 1 < input.rules.positions) {
+      ++input.position;
+    } else if (input.rules.ring) {
+      input.position = 0;
+    }
+    if (input.rules.positions > 1) input.to = input.to_at[input.position];
+    if (command == SwitchCommand::teardown) {
+      input.reopen = now + 1 + params_.reconfig;
+      router.reopen = input.reopen;
+    }
+  }
 }
 
 std::string RouterArray::blocked(std::size_t index, const std::string& name) const {
@@ -176,6 +213,7 @@ std::string RouterArray::blocked(std::size_t index, const std::string& name) con
     if (!input.waiting) continue;
     text += fmt::format("{}{}: color {} from {} waits for", text.empty() ? "" : "\n", name,
                         static_cast<unsigned>(input.color), port_name(input.from));
+    if (input.need == 0) text += " its switch";
     for (unsigned port = 0; port < kPorts; ++port) {
       if (needs(input, port)) text += fmt::format(" {}", port_name(port));
     }

@@ -12,8 +12,23 @@
 #include "models/wse/link.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/wavelet.hpp"
+#include "models/wse/wavelet_filter.hpp"
 
 namespace lacuna::wse {
+
+/// A color has a base route and up to three alternatives, the positions of its switch.
+inline constexpr unsigned kPositions = 4;
+
+/// How the switch of a color moves.
+struct SwitchRules {
+  std::uint8_t positions = 1;  // in use; it begins at 0
+  bool ring = false;           // advancing from the last leads to the first, else it stays there
+  bool pop = false;            // a router takes its command out of the wavelet's list
+
+  bool operator==(const SwitchRules& o) const {
+    return positions == o.positions && ring == o.ring && pop == o.pop;
+  }
+};
 
 /// One buffer of a router: the words of a color that come in at one port, and where they go.
 struct RouterInput {
@@ -25,11 +40,17 @@ struct RouterInput {
   bool waiting = false;  // a head was there in the cycle accounted for last, and stayed
   bool closed = false;   // and its copy to the south found the link closed
   std::array<LinkId, kPorts> out{kNoLink, kNoLink, kNoLink, kNoLink, kNoLink};
+
+  SwitchRules rules;                        // of the color, the same in all its buffers
+  std::uint8_t position = 0;                // of the switch
+  Cycle reopen = 0;                         // after a teardown nothing passes before
+  std::array<PortSet, kPositions> to_at{};  // `to` by position, if there are several; 0: nothing
+  WaveletFilter filter;                     // between the ramp and the queue
 };
 
 /// The routers of a wafer: in each cycle every output port passes at most one word on, chosen
 /// among the heads of the buffers by color in turn. A word leaves its buffer when all its copies
-/// are made.
+/// are made; then its command, if it has one, moves the switch of its color, from the next cycle.
 class RouterArray {
  public:
   RouterArray(const RouterParams& params, LinkArray& links, EventLog& log)
@@ -66,6 +87,7 @@ class RouterArray {
     PortSet used = 0;                         // output ports
     std::array<std::uint8_t, kPorts> next{};  // per port: color one past the last granted
     std::uint8_t next_head = 0;               // lockstep: the same for whole heads
+    Cycle reopen = 0;                         // the last teardown is over then
     Cycle accounted = 0;
     RouterCounters counters;
   };
@@ -74,6 +96,7 @@ class RouterArray {
   bool grant_ports(Router& router, std::uint32_t heads, Cycle now);
   bool grant_heads(Router& router, std::uint32_t heads, Cycle now);
   void send(Router& router, RouterInput& input, unsigned port, Cycle now);
+  void obey(Router& router, const RouterInput& from, const Wavelet& word, Cycle now);
   bool finish(Router& router, std::uint32_t heads, Cycle now);
   std::uint32_t pick(const Router& router, std::uint32_t candidates, std::uint8_t next) const;
 

@@ -10,15 +10,37 @@ enum class Color : std::uint8_t {};
 
 inline constexpr unsigned kColors = 24;
 
+/// What a control wavelet tells the switch of its color in a router.
+enum class SwitchCommand : std::uint8_t { none, advance, reset, teardown };
+
+/// Up to seven switch commands, the first in the lowest bits, and whether they are meant for the
+/// router of the sending core alone. Without commands a wavelet leaves switches alone.
+using SwitchCommands = std::uint16_t;
+inline constexpr SwitchCommands kOwnRouterOnly = 0x8000;
+
+constexpr SwitchCommands first_command(SwitchCommand command) {
+  return static_cast<SwitchCommands>(command);
+}
+constexpr SwitchCommand command_of(SwitchCommands commands) {
+  return static_cast<SwitchCommand>(commands & 3U);
+}
+
+/// The commands that are left after the first.
+constexpr SwitchCommands without_first(SwitchCommands commands) {
+  return static_cast<SwitchCommands>((commands & kOwnRouterOnly) | (commands & 0x7FFFU) >> 2U);
+}
+
 /// One 32-bit packet on a color. The control bit tells commands from data.
 struct Wavelet {
   std::uint32_t payload = 0;
   Color color{};
   bool control = false;
+  SwitchCommands switches = 0;
 };
 
 inline bool operator==(const Wavelet& a, const Wavelet& b) {
-  return a.payload == b.payload && a.color == b.color && a.control == b.control;
+  return a.payload == b.payload && a.color == b.color && a.control == b.control &&
+         a.switches == b.switches;
 }
 
 /// The five ports of a router, clockwise from the north, then the ramp to its core.
