@@ -132,6 +132,30 @@ void add_compare(CLI::App& app, Options& o) {
   add_output_options(compare, o);
 }
 
+void add_sweep(CLI::App& app, Options& o) {
+  CLI::App& sweep = add_verb(app, "sweep", "Simulates all points of an experiment file.",
+                             "lacuna sweep traces/experiments/density.yaml --out out/density\n"
+                             "  lacuna sweep traces/experiments/density.yaml --out out/density "
+                             "--resume");
+  sweep.add_option("FILE", o.subjects, "the experiment, YAML")->required()->expected(1);
+  sweep
+      .add_option("--set", o.settings, "sets a parameter of all machines that have it; repeatable")
+      ->type_name("PATH=VALUE")
+      ->expected(1)
+      ->take_all();
+  add_run_options(sweep, o);
+  sweep.add_option("--jobs", o.jobs, "points simulated at a time; default all processors")
+      ->type_name("N")
+      ->group("Simulation");
+  sweep.add_flag("--resume", o.resume, "go on with a sweep that was interrupted")
+      ->group("Simulation");
+  sweep.add_option("--out", o.out, "write a result folder; finished points are kept beside it")
+      ->type_name("DIR")
+      ->group("Output");
+  sweep.add_flag("--json", o.json, "print the summary as JSON")->group("Output");
+  sweep.add_flag("--quiet", o.quiet, "print no progress")->group("Output");
+}
+
 void add_trace(CLI::App& app, Options& o) {
   CLI::App& trace = add_verb(app, "trace", "Shows or checks a workload trace.",
                              "lacuna trace show traces/bert_base_layer.csv");
@@ -203,6 +227,7 @@ void add_plot(CLI::App& app, Options& o) {
 void add_verbs(CLI::App& app, Options& o) {
   add_run(app, o);
   add_compare(app, o);
+  add_sweep(app, o);
   add_trace(app, o);
   add_describe(app, o);
   add_validate(app, o);

@@ -24,14 +24,22 @@ std::string shape_key(const std::string& machine, const OpRecord& op) {
                      op.result.mac_algorithmic);
 }
 
+/// The machine of a run and all its parameters.
+std::string machine_key(const RunRecord& run) {
+  std::string key = run.machine;
+  for (const ParameterValue& parameter : run.parameters) key += ' ' + parameter.value;
+  return key;
+}
+
 /// Dense operations by shape.
 using DenseRows = std::map<std::string, SummaryRow>;
 
 void collect_dense(const std::vector<RunRecord>& records, DenseRows& dense) {
   for (const RunRecord& run : records) {
+    const std::string machine = machine_key(run);
     for (const OpRecord& op : run.ops) {
       if (op.row.pattern == "dense" && op.row.cycles) {
-        dense.emplace(shape_key(run.machine, op), op.row);
+        dense.emplace(shape_key(machine, op), op.row);
       }
     }
   }
@@ -41,8 +49,9 @@ void compare_run(RunRecord& run, const DenseRows& dense) {
   double seconds = 0;
   double flop = 0;
   bool all = !run.ops.empty();
+  const std::string machine = machine_key(run);
   for (OpRecord& op : run.ops) {
-    const auto partner = dense.find(shape_key(run.machine, op));
+    const auto partner = dense.find(shape_key(machine, op));
     if (partner == dense.end() || !op.row.time_s) {
       all = false;
       continue;
@@ -91,7 +100,7 @@ std::vector<ParameterValue> values_of(const ParameterSet& parameters) {
 OpRecord run_op(const Point& point, const LayerOp& op, const RunSettings& settings,
                 MaskStore& masks, const Pricing& pricing) {
   const Machine& machine = *point.machine;
-  const Mask* const mask = masks.mask(op, point.workload);
+  const Mask* const mask = masks.mask(op, point.workload, settings.seed);
   OpRecord record;
   record.repeat = op.repeat;
   record.row = describe_op(op, mask, machine.default_mode());
@@ -116,19 +125,20 @@ OpRecord run_op(const Point& point, const LayerOp& op, const RunSettings& settin
 
 const char* engine_name(Engine engine) { return engine == Engine::clocked ? "clocked" : "event"; }
 
-const Mask* MaskStore::mask(const LayerOp& op, const WorkloadTrace& workload) {
+const Mask* MaskStore::mask(const LayerOp& op, const WorkloadTrace& workload, std::uint64_t seed) {
   if (op.pattern.name == "dense") return nullptr;
   // a reference means what another row of its own workload has: nothing is known of it here
   const std::string scope = op.pattern.name == "ref" ? fmt::format("{}", fmt::ptr(&workload)) : "";
   const std::string key = fmt::format("{} {}x{}x{} {} {} {}", op.id, op.m, op.k, op.n,
-                                      pattern_label(op.pattern), row_seed(op, run_seed_), scope);
+                                      pattern_label(op.pattern), row_seed(op, seed), scope);
   const auto [found, is_new] = masks_.try_emplace(key);
-  if (is_new) found->second = make_mask(op, workload, run_seed_);
+  if (is_new) found->second = make_mask(op, workload, seed);
   return found->second ? &*found->second : nullptr;
 }
 
-RunRecord run_point(const Point& point, const RunSettings& settings, MaskStore& masks,
+RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& masks,
                     const Pricing& pricing, const OpDone& done) {
+  const RunSettings& settings = point.settings_or(common);
   RunRecord record;
   record.run = point.run;
   record.machine = point.machine->name();
@@ -144,7 +154,14 @@ RunRecord run_point(const Point& point, const RunSettings& settings, MaskStore& 
     if (done) done(op);
   }
   record.total = total_of(record.ops);
+  add_varying(record, point);
   return record;
+}
+
+void add_varying(RunRecord& record, const Point& point) {
+  record.varying = point.varying;
+  for (OpRecord& op : record.ops) op.row.varying = point.values;
+  record.total.varying = point.values;
 }
 
 LayerOp dense_form(const LayerOp& op) {
@@ -164,7 +181,7 @@ void compare_with_dense(std::vector<RunRecord>& records, const std::vector<RunRe
 
 std::vector<Point> missing_dense_points(const std::vector<Point>& points) {
   const auto key = [](const Point& point, const LayerOp& op) {
-    return fmt::format("{} {} {} {} {} {} {} {}", point.machine->name(), dense_form(op).op, op.m,
+    return fmt::format("{} {} {} {} {} {} {} {}", fmt::ptr(point.machine), dense_form(op).op, op.m,
                        op.k, op.n, word(op.dtype), op.batch, op.repeat);
   };
   std::set<std::string> known;
@@ -181,6 +198,7 @@ std::vector<Point> missing_dense_points(const std::vector<Point>& points) {
       if (missing.empty() || missing.back().machine != point.machine) {
         missing.push_back({points.size() + missing.size(), point.machine, "dense", {}});
         missing.back().workload.name = point.workload.name;
+        missing.back().settings = point.settings;
       }
       missing.back().workload.ops.push_back(dense_form(op));
     }

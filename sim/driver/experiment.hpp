@@ -19,12 +19,25 @@ namespace lacuna {
 /// "clocked" or "event".
 const char* engine_name(Engine engine);
 
+/// How all points of an experiment are run.
+struct RunSettings {
+  std::uint64_t seed = 1;
+  Execution execution;
+};
+
 /// One run of an experiment: a workload, its patterns settled, on a machine.
 struct Point {
   std::uint64_t run = 0;
   const Machine* machine = nullptr;
   std::string pattern;  // asked for over the whole workload; empty: the workload's own
   WorkloadTrace workload;
+  std::optional<RunSettings> settings = {};  // its own, in place of those of the experiment
+  std::vector<std::string> varying = {};     // names of what this experiment varies beside these
+  std::vector<std::string> values = {};      // of those, here
+
+  const RunSettings& settings_or(const RunSettings& common) const {
+    return settings ? *settings : common;
+  }
 };
 
 /// Makes each mask of an experiment once, and keeps it: machines share the masks of a workload.
@@ -32,34 +45,34 @@ class MaskStore {
  public:
   explicit MaskStore(std::uint64_t run_seed) : run_seed_(run_seed) {}
 
-  /// The mask of a row of `workload`, or null if the row is dense.
-  const Mask* mask(const LayerOp& op, const WorkloadTrace& workload);
+  /// The mask of a row of `workload`, or null if the row is dense; of the run's seed, or another.
+  const Mask* mask(const LayerOp& op, const WorkloadTrace& workload) {
+    return mask(op, workload, run_seed_);
+  }
+  const Mask* mask(const LayerOp& op, const WorkloadTrace& workload, std::uint64_t seed);
 
  private:
   std::uint64_t run_seed_;
   std::map<std::string, std::optional<Mask>> masks_;  // nodes stay where they are
 };
 
-/// How all points of an experiment are run.
-struct RunSettings {
-  std::uint64_t seed = 1;
-  Execution execution;
-};
-
 using OpDone = std::function<void(const LayerOp& op)>;
 
-/// Runs `point`: masks, simulation, checks, prices. An operation that does not fit or is not
-/// supported, or a simulation that cannot be completed, is a record without values;
-/// RequestError and InternalError are thrown.
+/// Runs `point`, with its own settings if it has any: masks, simulation, checks, prices. An
+/// operation that does not fit or is not supported, or a simulation that cannot be completed, is a
+/// record without values; RequestError and InternalError are thrown.
 RunRecord run_point(const Point& point, const RunSettings& settings, MaskStore& masks,
                     const Pricing& pricing, const OpDone& done = {});
 
 /// The dense form of an operation: the same shape and type, all weights.
 LayerOp dense_form(const LayerOp& op);
 
+/// Gives all rows of `record` the point's columns of what varies.
+void add_varying(RunRecord& record, const Point& point);
+
 /// Fills dense_tflops and speedup_vs_dense of all `records` from the dense operations among them
-/// and in `extra`: same machine, shape, type and batch. A row without such a partner, and a total
-/// with such a row, stays as it is.
+/// and in `extra`: same machine and parameters, shape, type and batch. A row without such a
+/// partner, and a total with such a row, stays as it is.
 void compare_with_dense(std::vector<RunRecord>& records, const std::vector<RunRecord>& extra);
 
 /// The dense operations that compare_with_dense() would miss, one point for each machine. Their

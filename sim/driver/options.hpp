@@ -11,7 +11,7 @@ namespace lacuna {
 /// What the command line said, as it was written: values are read and checked where they are
 /// used, so that every message is one of ours.
 struct Options {
-  std::string verb;     // "run", "compare", "trace", "describe", "plot", "validate"
+  std::string verb;     // "run", "compare", "trace", "describe", "plot", "validate", "sweep"
   std::string subverb;  // "show" or "check" after "trace"
 
   std::vector<std::string> machines;
@@ -40,6 +40,7 @@ struct Options {
   bool quiet = false;
   bool json = false;
   bool markdown = false;
+  bool resume = false;
 
   // of validate
   std::vector<std::string> points;

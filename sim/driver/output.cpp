@@ -54,23 +54,32 @@ std::string host_name() {
 Output::Output(const std::string& folder, const Options& options)
     : folder_(folder), options_(options) {}
 
-ResultHeader Output::header(const WorkloadTrace& workload) const {
+std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads) {
+  std::set<std::string> paths;
+  for (const WorkloadTrace& workload : workloads) {
+    if (!workload.path.empty()) paths.insert(workload.path);
+    for (const LayerOp& op : workload.ops) {
+      if (!op.pattern.file.empty()) paths.insert(op.pattern.file);
+    }
+  }
+  return paths;
+}
+
+ResultHeader Output::header(const std::string& name,
+                            const std::vector<WorkloadTrace>& workloads) const {
   ResultHeader header;
   header.version = version();
   header.command = reproducing_arguments(options_);
-  header.workload = workload.name;
-  header.workload_path = workload.path;
-  std::set<std::string> paths;
-  if (!workload.path.empty()) paths.insert(workload.path);
-  for (const LayerOp& op : workload.ops) {
-    if (!op.pattern.file.empty()) paths.insert(op.pattern.file);
-  }
+  header.workload = name;
+  if (workloads.size() == 1) header.workload_path = workloads[0].path;
+  std::set<std::string> paths = input_files(workloads);
+  paths.insert(inputs_.begin(), inputs_.end());
   for (const std::string& path : paths) {
     header.files.emplace_back(path, sha256(read_text(path, kLongestInput)));
   }
   // named without their folder, which differs between an installed and a built Lacuna
-  for (const char* const name : {"energy_table.csv", "energy_actions.csv"}) {
-    header.files.emplace_back(name, sha256(read_text(config_folder() / name, kLongestInput)));
+  for (const char* const table : {"energy_table.csv", "energy_actions.csv"}) {
+    header.files.emplace_back(table, sha256(read_text(config_folder() / table, kLongestInput)));
   }
   return header;
 }
@@ -87,14 +96,14 @@ std::string Output::host() const {
                     {"peak_memory_of_a_child_kib", peak_memory(RUSAGE_CHILDREN)}});
 }
 
-void Output::write(const WorkloadTrace& workload, const std::vector<RunRecord>& records,
-                   const Streams& streams) {
+void Output::write(const std::string& name, const std::vector<WorkloadTrace>& workloads,
+                   const std::vector<RunRecord>& records, const Streams& streams) {
   folder_.begin();
   folder_.write("summary.csv", summary_csv(records));
   folder_.write("statistics.csv", statistics_csv(records));
   folder_.write("cycle_stack.csv", cycle_stack_csv(records));
   if (options_.event_log) folder_.write("events.csv", events_csv(records));
-  folder_.write("result.json", result_text(header(workload), records));
+  folder_.write("result.json", result_text(header(name, workloads), records));
   folder_.write("host.json", host());
   std::string missing_figures;
   try {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,21 +15,36 @@
 
 namespace lacuna {
 
+/// The files that workloads were read from, theirs and those of their masks.
+std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads);
+
 /// The result folder of a request. It is checked before anything is simulated and written, whole,
 /// when all is known.
 class Output {
  public:
   Output(const std::string& folder, const Options& options);
 
+  /// Names a file that was read beside the workload, for the result to keep its hash.
+  void add_input(const std::string& path) { inputs_.insert(path); }
+
+  const std::filesystem::path& target() const { return folder_.target(); }
+
   void write(const WorkloadTrace& workload, const std::vector<RunRecord>& records,
-             const Streams& streams);
+             const Streams& streams) {
+    write(workload.name, {workload}, records, streams);
+  }
+
+  /// The same of an experiment over several workloads.
+  void write(const std::string& name, const std::vector<WorkloadTrace>& workloads,
+             const std::vector<RunRecord>& records, const Streams& streams);
 
  private:
-  ResultHeader header(const WorkloadTrace& workload) const;
+  ResultHeader header(const std::string& name, const std::vector<WorkloadTrace>& workloads) const;
   std::string host() const;
 
   ResultFolder folder_;
   const Options& options_;
+  std::set<std::string> inputs_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,23 +72,22 @@ void send(int pipe, const std::string& message) {
   }
 }
 
-/// The life of a child: its result, or its error, as a message.
-std::string outcome(const Point& point, const RunSettings& settings, MaskStore& masks,
-                    const Pricing& pricing) {
+/// The cells of a row that are known; its density is not if it was the mask that failed.
+SummaryRow describe(const LayerOp& op, const Point& point, MaskStore& masks) {
+  const Mode mode = point.machine->default_mode();
   try {
-    return "R" + encode_record(run_point(point, settings, masks, pricing));
-  } catch (const RequestError& error) {
-    return std::string("Q") + error.what();
-  } catch (const std::bad_alloc&) {
-    return "FThere is not enough memory on this computer";
-  } catch (const std::exception& error) {
-    return std::string("I") + error.what();
+    return describe_op(op, masks.mask(op, point.workload), mode);
+  } catch (const std::exception&) {
+    SummaryRow row = describe_op(op, nullptr, mode);
+    row.density.reset();
+    return row;
   }
 }
 
 /// The record of a point whose process ended without a result.
-RunRecord failed_record(const Point& point, const RunSettings& settings, MaskStore& masks,
-                        const std::string& reason) {
+RunRecord failed_record(const Point& point, const RunSettings& common, const std::string& reason) {
+  const RunSettings& settings = point.settings_or(common);
+  MaskStore masks(settings.seed);
   RunRecord record;
   record.run = point.run;
   record.machine = point.machine->name();
@@ -99,7 +99,7 @@ RunRecord failed_record(const Point& point, const RunSettings& settings, MaskSto
   record.pattern = point.pattern;
   for (const LayerOp& op : point.workload.ops) {
     OpRecord failed;
-    failed.row = describe_op(op, masks.mask(op, point.workload), point.machine->default_mode());
+    failed.row = describe(op, point, masks);
     failed.row.run = point.run;
     failed.row.machine = record.machine;
     failed.row.engine = record.engine;
@@ -110,18 +110,20 @@ RunRecord failed_record(const Point& point, const RunSettings& settings, MaskSto
     record.ops.push_back(std::move(failed));
   }
   record.total = total_of(record.ops);
+  add_varying(record, point);
   return record;
 }
 
 class Runner {
  public:
   Runner(const std::vector<Point>& points, const RunSettings& settings, MaskStore& masks,
-         const Pricing& pricing, Progress& progress)
+         const Pricing& pricing, Progress& progress, const Forking& forking)
       : points_(points),
         settings_(settings),
         masks_(masks),
         pricing_(pricing),
-        progress_(progress) {
+        progress_(progress),
+        forking_(forking) {
     finished_.records.resize(points.size());
   }
 
@@ -146,15 +148,20 @@ class Runner {
  private:
   void start(std::size_t index) {
     const Point& point = points_[index];
-    for (const LayerOp& op : point.workload.ops) masks_.mask(op, point.workload);
+    const std::uint64_t seed = point.settings_or(settings_).seed;
+    for (const LayerOp& op : point.workload.ops) {
+      if (!forking_.masks_in_children) masks_.mask(op, point.workload, seed);
+    }
     std::array<int, 2> ends{};
     if (pipe(ends.data()) != 0) throw SimulationError(fmt::format("no pipe: {}", strerror(errno)));
     const pid_t id = fork();
     if (id < 0) throw SimulationError(fmt::format("no child process: {}", strerror(errno)));
     if (id == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent_) _exit(0);  // it died before that
       note_.restore();
       close(ends[0]);
-      send(ends[1], outcome(point, settings_, masks_, pricing_));
+      send(ends[1], point_message(point, settings_, masks_, pricing_));
       _exit(0);  // nothing of the parent's is to be flushed or destroyed twice
     }
     close(ends[1]);
@@ -191,12 +198,10 @@ class Runner {
     if (interrupted != 0) return;  // it may have ended for that
     const Point& point = points_[child.point];
     const bool whole = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !child.message.empty();
-    const char kind = whole ? child.message.front() : 'F';
-    const std::string text = whole ? child.message.substr(1) : how_it_died(status);
-    if (kind == 'Q') throw RequestError(text);
-    if (kind == 'I') throw InternalError(text);
-    finished_.records[child.point] =
-        kind == 'R' ? decode_record(text) : failed_record(point, settings_, masks_, text);
+    RunRecord record = record_of(whole ? child.message : "F" + how_it_died(status), point,
+                                 settings_, forking_.keep_going);
+    if (forking_.finished) forking_.finished(child.point, record);
+    finished_.records[child.point] = std::move(record);
     progress_.step(point.machine->name() + ", " +
                    (point.pattern.empty() ? point.workload.name : point.pattern));
   }
@@ -219,20 +224,46 @@ class Runner {
   }
 
   InterruptNote note_;
+  pid_t parent_ = getpid();
   const std::vector<Point>& points_;
   const RunSettings& settings_;
   MaskStore& masks_;
   const Pricing& pricing_;
   Progress& progress_;
+  const Forking& forking_;
   std::vector<Child> children_;
   Finished finished_;
 };
 
 }  // namespace
 
+std::string point_message(const Point& point, const RunSettings& settings, MaskStore& masks,
+                          const Pricing& pricing) {
+  try {
+    return "R" + encode_record(run_point(point, settings, masks, pricing));
+  } catch (const RequestError& error) {
+    return std::string("Q") + error.what();
+  } catch (const std::bad_alloc&) {
+    return "FThere is not enough memory on this computer";
+  } catch (const std::exception& error) {
+    return std::string("I") + error.what();
+  }
+}
+
+RunRecord record_of(const std::string& message, const Point& point, const RunSettings& settings,
+                    bool keep_going) {
+  const char kind = message.front();
+  const std::string text = message.substr(1);
+  if (kind == 'R') return decode_record(text);
+  if (kind == 'Q' && !keep_going) throw RequestError(text);
+  if (kind == 'I' && !keep_going) throw InternalError(text);
+  return failed_record(point, settings, kind == 'I' ? kDefectMark + text : text);
+}
+
 Finished run_forked(const std::vector<Point>& points, const RunSettings& settings, MaskStore& masks,
-                    const Pricing& pricing, std::size_t jobs, Progress& progress) {
-  return Runner(points, settings, masks, pricing, progress).run(jobs);
+                    const Pricing& pricing, std::size_t jobs, Progress& progress,
+                    const Forking& forking) {
+  return Runner(points, settings, masks, pricing, progress, forking).run(jobs);
 }
 
 }  // namespace lacuna

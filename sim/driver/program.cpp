@@ -17,6 +17,7 @@ namespace {
 int dispatch(const Options& options, const MachineTable& machines, const Streams& streams) {
   if (options.verb == "run") return run_verb(options, machines, streams);
   if (options.verb == "compare") return compare_verb(options, machines, streams);
+  if (options.verb == "sweep") return sweep_verb(options, machines, streams);
   if (options.verb == "trace") return trace_verb(options, streams);
   if (options.verb == "describe") return describe_verb(options, machines, streams);
   if (options.verb == "validate") return validate_verb(options, machines, streams);

@@ -29,6 +29,7 @@ struct Streams {
 /// The verbs. Each returns an ExitStatus and throws what it cannot go on with.
 int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
+int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int trace_verb(const Options& options, const Streams& streams);
 int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int plot_verb(const Options& options, const Streams& streams);

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/sweep_journal.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/locations.hpp"
+#include "sim/driver/sha256.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr const char* kFormat = "lacuna-journal 1\n";
+constexpr std::size_t kLongest = std::size_t{1} << 40U;
+
+std::string last_error() { return std::error_code(errno, std::generic_category()).message(); }
+
+/// A text with its length before and its hash after it: what is whole is known to be.
+std::string framed(std::size_t index, const std::string& text) {
+  return fmt::format("{} {} {}\n{}\n", index, text.size(), sha256(text), text);
+}
+
+struct Frame {
+  std::size_t index = 0;
+  std::string text;
+};
+
+/// Takes the next frame off the front of `rest`; nothing if there is no whole one.
+std::optional<Frame> take_frame(std::string_view& rest) {
+  const std::size_t line = rest.find('\n');
+  if (line == std::string_view::npos) return std::nullopt;
+  const std::string_view head = rest.substr(0, line);
+  Frame frame;
+  std::size_t size = 0;
+  const auto [space, error] = std::from_chars(head.data(), head.data() + head.size(), frame.index);
+  if (error != std::errc() || space == head.data() + head.size()) return std::nullopt;
+  const auto [end, other] = std::from_chars(space + 1, head.data() + head.size(), size);
+  if (other != std::errc() || end == head.data() + head.size()) return std::nullopt;
+  const std::string_view hash = head.substr(static_cast<std::size_t>(end + 1 - head.data()));
+  if (rest.size() < line + 1 + size + 1) return std::nullopt;
+  frame.text = rest.substr(line + 1, size);
+  if (rest[line + 1 + size] != '\n' || sha256(frame.text) != hash) return std::nullopt;
+  rest.remove_prefix(line + 1 + size + 1);
+  return frame;
+}
+
+std::string facts_text(const SweepJournal::Facts& facts) {
+  std::string text;
+  for (const auto& [name, value] : facts) {
+    std::string line = name + '\t' + value;
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    text += line + '\n';
+  }
+  return text;
+}
+
+SweepJournal::Facts facts_of(const std::string& text) {
+  SweepJournal::Facts facts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string line = text.substr(begin, end - begin);
+    const std::size_t tab = line.find('\t');
+    facts.emplace_back(line.substr(0, tab), line.substr(tab + 1));
+    begin = end + 1;
+  }
+  return facts;
+}
+
+/// What differs, a line each.
+std::string difference(const SweepJournal::Facts& was, const SweepJournal::Facts& is) {
+  std::string text;
+  const auto value = [](const SweepJournal::Facts& facts, const std::string& name) {
+    const auto found = std::find_if(facts.begin(), facts.end(),
+                                    [&](const auto& fact) { return fact.first == name; });
+    return found == facts.end() ? std::optional<std::string>() : found->second;
+  };
+  for (const auto& [name, before] : was) {
+    const std::optional<std::string> now = value(is, name);
+    if (!now) text += fmt::format("\n  {}: was '{}', is not there", name, before);
+    if (now && *now != before) text += fmt::format("\n  {}: was '{}', is '{}'", name, before, *now);
+  }
+  for (const auto& [name, now] : is) {
+    if (!value(was, name)) text += fmt::format("\n  {}: was not there, is '{}'", name, now);
+  }
+  return text.empty() ? "\n  the order of its lines" : text;
+}
+
+}  // namespace
+
+SweepJournal::SweepJournal(std::filesystem::path path, const Facts& facts, bool resume)
+    : path_(std::move(path)) {
+  std::error_code error;
+  std::filesystem::create_directories(path_.parent_path(), error);
+  const bool exists = std::filesystem::exists(path_, error);
+  if (exists && !resume) {
+    throw RequestError(fmt::format(
+        "an unfinished sweep is in '{}'; --resume goes on with it, or remove it", path_.string()));
+  }
+  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file_ < 0) {
+    throw SimulationError(fmt::format("'{}' cannot be opened: {}", path_.string(), last_error()));
+  }
+  hold();
+  read(facts);
+}
+
+SweepJournal::~SweepJournal() {
+  if (file_ >= 0) close(file_);
+}
+
+/// A lock that children do not inherit: it is free as soon as this process is gone.
+void SweepJournal::hold() const {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (fcntl(file_, F_SETLK, &lock) == 0) return;
+  throw RequestError(fmt::format("another process is at work on '{}'", path_.string()));
+}
+
+void SweepJournal::read(const Facts& facts) {
+  const std::string text = read_text(path_, kLongest);
+  const std::string wanted = facts_text(facts);
+  std::string_view rest = text;
+  const std::string_view format = kFormat;
+  const bool ours = rest.substr(0, format.size()) == format;
+  if (!ours && format.substr(0, rest.size()) != rest) {
+    throw RequestError(fmt::format("'{}' is no journal of a sweep", path_.string()));
+  }
+  rest.remove_prefix(std::min(format.size(), rest.size()));
+  const std::optional<Frame> head = take_frame(rest);
+  if (!ours || !head) {  // new, or cut off before its first point
+    if (ftruncate(file_, 0) != 0) throw SimulationError(last_error());
+    append(kFormat + framed(0, wanted));
+    return;
+  }
+  if (head->text != wanted) {
+    throw RequestError(fmt::format(
+        "--resume: the experiment is not that of the finished points in '{}':{}\nUndo the change, "
+        "or remove that file to begin again",
+        path_.string(), difference(facts_of(head->text), facts)));
+  }
+  while (const std::optional<Frame> frame = take_frame(rest)) {
+    finished_[frame->index] = frame->text;
+  }
+  const auto whole = static_cast<off_t>(text.size() - rest.size());
+  if (ftruncate(file_, whole) != 0) throw SimulationError(last_error());
+}
+
+void SweepJournal::append(const std::string& text) {
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t n = ::write(file_, text.data() + written, text.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      throw SimulationError(
+          fmt::format("'{}' cannot be written: {}", path_.string(), last_error()));
+    }
+    written += static_cast<std::size_t>(n);
+  }
+  fdatasync(file_);
+}
+
+void SweepJournal::add(std::size_t index, const std::string& bytes) {
+  append(framed(index, bytes));
+}
+
+void SweepJournal::remove() {
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/command_line.hpp"
+#include "sim/driver/locations.hpp"
+#include "sim/driver/output.hpp"
+#include "sim/driver/point_runner.hpp"
+#include "sim/driver/progress.hpp"
+#include "sim/driver/result_folder.hpp"
+#include "sim/driver/result_json.hpp"
+#include "sim/driver/sha256.hpp"
+#include "sim/driver/sweep.hpp"
+#include "sim/driver/sweep_journal.hpp"
+#include "sim/driver/verbs.hpp"
+#include "sim/report/table_sweep.hpp"
+
+namespace lacuna {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kLongestInput = std::size_t{1} << 30U;
+
+/// What must be the same for finished points to be those of this experiment: what the file says,
+/// the files it names, the machines, the prices and the program.
+SweepJournal::Facts journal_facts(const Sweep& sweep, const Options& options) {
+  SweepJournal::Facts facts = sweep.facts;
+  facts.emplace_back("version of lacuna", version());
+  for (const auto& [name, value] :
+       {std::pair("--engine", options.engine), std::pair("--fold", options.fold),
+        std::pair("--seed", options.seed)}) {
+    if (value) facts.emplace_back(name, *value);
+  }
+  facts.emplace_back("--values", options.values ? "given" : "not given");
+  facts.emplace_back("with_dense", sweep.with_dense ? "true" : "false");
+  facts.emplace_back("number of points", fmt::format("{}", sweep.points.size()));
+  for (const std::string& path : input_files(sweep.workloads)) {
+    facts.emplace_back("SHA-256 of " + path, sha256(read_text(path, kLongestInput)));
+  }
+  for (const char* const name : {"energy_table.csv", "energy_actions.csv"}) {
+    facts.emplace_back(std::string("SHA-256 of ") + name,
+                       sha256(read_text(config_folder() / name, kLongestInput)));
+  }
+  for (std::size_t i = 0; i < sweep.machines.size(); ++i) {
+    std::string text;
+    sweep.machines[i]->parameters().for_each([&](const std::string& path, const ParamBase& each) {
+      text += path + '=' + each.value_text() + '\n';
+    });
+    facts.emplace_back(fmt::format("parameters of machine {}, {}", i, sweep.machines[i]->name()),
+                       sha256(text));
+  }
+  return facts;
+}
+
+/// The points that are still to be run, with their places among all.
+struct Rest {
+  std::vector<Point> points;
+  std::vector<std::size_t> places;
+};
+
+Rest rest_of(const Sweep& sweep, const std::vector<std::optional<RunRecord>>& records) {
+  Rest rest;
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    if (records[i]) continue;
+    rest.points.push_back(sweep.points[i]);
+    rest.places.push_back(i);
+  }
+  return rest;
+}
+
+/// Runs what is not finished yet; each point is kept as it finishes. True if all are done.
+bool run_rest(const Sweep& sweep, const RunSettings& settings, std::size_t jobs,
+              SweepJournal* journal, Progress& progress,
+              std::vector<std::optional<RunRecord>>& records) {
+  const Rest rest = rest_of(sweep, records);
+  Forking forking;
+  forking.masks_in_children = true;
+  forking.keep_going = true;
+  forking.finished = [&](std::size_t index, const RunRecord& record) {
+    if (journal != nullptr) journal->add(rest.places[index], encode_record(record));
+  };
+  const Pricing pricing(config_folder());
+  MaskStore masks(settings.seed);
+  Finished finished = run_forked(rest.points, settings, masks, pricing, jobs, progress, forking);
+  progress.clear();
+  for (std::size_t i = 0; i < finished.records.size(); ++i) {
+    if (finished.records[i]) records[rest.places[i]] = std::move(finished.records[i]);
+  }
+  return !finished.interrupted;
+}
+
+/// Says which points failed, and why; the exit status that they call for.
+int report_failures(const std::vector<RunRecord>& records, const Streams& streams) {
+  int status = kDone;
+  for (const RunRecord& record : records) {
+    if (record.total.status != Status::failed) continue;
+    const std::string& reason = record.total.reason;
+    streams.err << fmt::format("lacuna: point {} failed: {}\n", record.run, reason);
+    const bool defect = reason.find(kDefectMark) != std::string::npos;
+    status = std::max<int>(status, defect ? kDefect : kNotCompleted);
+  }
+  return status;
+}
+
+void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Options& options,
+           const Streams& streams) {
+  if (options.json) {
+    streams.out << summary_json(records);
+    return;
+  }
+  streams.out << sweep.name << ": " << sweep.asked << " points\n\n"
+              << sweep_table(records, sweep.axes, sweep.axis_text);
+}
+
+int finish(const Sweep& sweep, std::vector<RunRecord> records, Output* output,
+           const Options& options, const Streams& streams) {
+  std::vector<RunRecord> extra(records.begin() + static_cast<std::ptrdiff_t>(sweep.asked),
+                               records.end());
+  records.resize(sweep.asked);
+  compare_with_dense(records, extra);
+  if (output != nullptr) output->write(sweep.name, sweep.workloads, records, streams);
+  print(sweep, records, options, streams);
+  return report_failures(records, streams);
+}
+
+/// A resumed sweep that was finished already has no journal, and nothing to do.
+bool is_finished(const fs::path& journal, const Output& output, const Options& options) {
+  std::error_code ignored;
+  return options.resume && !fs::exists(journal, ignored) && is_result(output.target());
+}
+
+}  // namespace
+
+int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  if (options.resume && !options.out) {
+    throw RequestError("--resume: needs --out, the folder of the sweep to go on with");
+  }
+  const SweepFile file = read_sweep(options.subjects.front());
+  const Sweep sweep = plan_sweep(file, options, kinds);
+  const RunSettings settings = run_settings(options);
+  const std::size_t jobs = job_count(options);
+  std::optional<Output> output;
+  std::unique_ptr<SweepJournal> journal;
+  std::vector<std::optional<RunRecord>> records(sweep.points.size());
+  if (options.out) {
+    output.emplace(*options.out, options);
+    output->add_input(file.path);
+    const fs::path path = output->target().string() + ".journal";
+    if (is_finished(path, *output, options)) {
+      streams.err << "lacuna: the sweep is finished: " << output->target().string() << '\n';
+      return kDone;
+    }
+    journal = std::make_unique<SweepJournal>(path, journal_facts(sweep, options), options.resume);
+    for (const auto& [index, bytes] : journal->finished()) {
+      records.at(index) = decode_record(bytes);
+    }
+    if (!journal->finished().empty() && !options.quiet) {
+      streams.err << fmt::format("lacuna: {} of {} points were finished before\n",
+                                 journal->finished().size(), sweep.points.size());
+    }
+  }
+  const auto left =
+      static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, left);
+  if (!run_rest(sweep, settings, jobs, journal.get(), progress, records)) {
+    const auto done = records.size() - static_cast<std::size_t>(std::count(
+                                           records.begin(), records.end(), std::nullopt));
+    streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished{}\n", done,
+                               records.size(),
+                               journal ? ", and kept: --resume goes on"
+                                       : "; nothing was kept "
+                                         "without --out");
+    return kNotCompleted;
+  }
+  std::vector<RunRecord> all;
+  for (std::optional<RunRecord>& record : records) all.push_back(std::move(*record));
+  const int status = finish(sweep, std::move(all), output ? &*output : nullptr, options, streams);
+  if (journal) journal->remove();
+  return status;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <random>
+#include <sstream>
+
+#include "tests/support/driver/program_bench.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A column of a CSV text, without the rows TOTAL.
+std::vector<std::string> column(const std::string& csv, const std::string& name) {
+  std::istringstream lines(csv);
+  std::vector<std::string> values;
+  std::size_t index = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::vector<std::string> cells;
+    std::istringstream row(line + ",");
+    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+    if (values.empty() && cells[0] == "run") {
+      index = static_cast<std::size_t>(std::find(cells.begin(), cells.end(), name) - cells.begin());
+    } else if (cells[5] != "TOTAL") {
+      values.push_back(cells.at(index));
+    }
+  }
+  return values;
+}
+
+const char* const kGrid =
+    "machine: fake\n"
+    "gemm: 64x64x64\n"
+    "pattern: unstructured\n"
+    "grid:\n"
+    "  density: [0.5, 0.25]\n"
+    "  unit.macs: {from: 8, to: 32, factor: 2}\n";
+
+TEST(Sweep, RunsEveryCombinationInTheOrderOfTheFileTheLastTheFastest) {
+  const ProgramBench lacuna;
+  const std::string file = lacuna.file("study.yaml", kGrid);
+  const Ran ran = lacuna("sweep " + file + " --jobs 3 --out " + lacuna.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const std::string summary = lacuna.read("out/summary.csv");
+  EXPECT_THAT(column(summary, "run"), ElementsAre("0", "1", "2", "3", "4", "5"));
+  EXPECT_THAT(column(summary, "unit.macs"), ElementsAre("8", "16", "32", "8", "16", "32"));
+  // kept 2048 or 1024, x 64 columns over 4 units x MACs, and 10 to drain
+  EXPECT_THAT(column(summary, "cycles"),
+              ElementsAre("4106", "2058", "1034", "2058", "1034", "522"));
+  EXPECT_THAT(lacuna.listing(), ElementsAre("out", "study.yaml"));
+}
+
+TEST(Sweep, IsTheSameBytesWhateverTheNumberOfJobs) {
+  const ProgramBench lacuna;
+  const std::string file = lacuna.file("study.yaml", kGrid);
+  ASSERT_EQ(lacuna("sweep " + file + " --jobs 1 --out " + lacuna.path("a")).status, 0);
+  ASSERT_EQ(lacuna("sweep " + file + " --jobs 4 --out " + lacuna.path("b")).status, 0);
+  for (const char* const name : {"summary.csv", "result.json", "statistics.csv"}) {
+    EXPECT_EQ(lacuna.read(std::string("a/") + name), lacuna.read(std::string("b/") + name));
+  }
+}
+
+TEST(Sweep, ZipsStepTogetherAndConditionsLeaveOut) {
+  const ProgramBench lacuna;
+  const std::string file = lacuna.file("study.yaml",
+                                       "machine: fake\n"
+                                       "gemm: 64x64x64\n"
+                                       "pattern: unstructured:0.5\n"
+                                       "zip: {unit.count: [1, 2, 4], unit.macs: [8, 4, 2]}\n"
+                                       "grid: {seed: {from: 1, to: 3, step: 1}}\n"
+                                       "where: [unit.count * seed < 6, seed != 2]\n");
+  const Ran ran = lacuna("sweep " + file + " --out " + lacuna.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const std::string summary = lacuna.read("out/summary.csv");
+  EXPECT_THAT(column(summary, "unit.count"), ElementsAre("1", "1", "2", "4"));
+  EXPECT_THAT(column(summary, "unit.macs"), ElementsAre("8", "8", "4", "2"));
+  EXPECT_THAT(column(summary, "seed"), ElementsAre("1", "3", "1", "1"));
+}
+
+TEST(Sweep, DenseWeightsTakeNoDensityAndUnstructuredOnesInBlocksAreBlocks) {
+  const ProgramBench lacuna;
+  const std::string file = lacuna.file("study.yaml",
+                                       "machine: [fake, slow]\n"
+                                       "gemm: 64x64x64\n"
+                                       "grid:\n"
+                                       "  pattern: [dense, unstructured]\n"
+                                       "  density: [0.5, 0.25]\n"
+                                       "  block: [1, 16]\n");
+  const Ran ran = lacuna("sweep " + file + " --out " + lacuna.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const std::string summary = lacuna.read("out/summary.csv");
+  EXPECT_THAT(column(summary, "pattern"),
+              ElementsAre("dense", "unstructured", "block", "unstructured", "block",  //
+                          "dense", "unstructured", "block", "unstructured", "block"));
+  // the machine's own dense run is among the points: 1000/1000 at its own
+  EXPECT_EQ(column(summary, "speedup_vs_dense")[0], "1");
+  EXPECT_EQ(column(summary, "speedup_vs_dense")[5], "1");
+}
+
+TEST(Sweep, ADensePartnerIsOneOfTheSameParameters) {
+  const ProgramBench lacuna;
+  const std::string file = lacuna.file("study.yaml",
+                                       "machine: fake\n"
+                                       "gemm: 64x64x64\n"
+                                       "pattern: unstructured:0.5\n"
+                                       "with_dense: true\n"
+                                       "grid: {unit.macs: [8, 32]}\n");
+  const Ran ran = lacuna("sweep " + file + " --out " + lacuna.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  // dense: 64^3 over 4 x 8 or 4 x 32 MAC, and 10: 8202 and 2058; sparse: 4106 and 1034
+  EXPECT_THAT(column(lacuna.read("out/summary.csv"), "speedup_vs_dense"),
+              ElementsAre(HasSubstr("1.99756453"), HasSubstr("1.99032882")));
+}
+
+TEST(Sweep, APointThatDiesIsReportedAndTheOthersAreDone) {
+  const ProgramBench lacuna;
+  const std::string file = lacuna.file("study.yaml",
+                                       "machine: fake\n"
+                                       "gemm: 8x8x8\n"
+                                       "grid: {fault: [none, crash, memory, deadlock, stack]}\n");
+  const Ran ran = lacuna("sweep " + file + " --out " + lacuna.path("out"));
+  EXPECT_EQ(ran.status, 4);  // `stack` is a defect; without it 1
+  const std::string summary = lacuna.read("out/summary.csv");
+  EXPECT_THAT(column(summary, "status"),
+              ElementsAre("ok", "failed", "out_of_memory", "failed", "failed"));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("point 1 failed: gemm: its process was ended by signal"),
+                             HasSubstr("point 4 failed: gemm: internal inconsistency: ")));
+}
+
+TEST(Sweep, RefusesMistakesOfTheFileWithLineAndColumn) {
+  const ProgramBench lacuna;
+  const auto refusal = [&](const std::string& text) {
+    const Ran ran = lacuna("sweep " + lacuna.file("study.yaml", text));
+    EXPECT_EQ(ran.status, 2) << text;
+    return ran.err;
+  };
+  const std::string head = "machine: fake\ngemm: 8x8x8\n";
+  EXPECT_THAT(refusal(head + "grids: {}\n"),
+              HasSubstr("study.yaml:3:1: there is no 'grids' here; allowed: machine, trace, "));
+  EXPECT_THAT(refusal(head + "grid: {unit.mac: [1, 2]}\n"),
+              HasSubstr("study.yaml:3:8: no machine of this experiment has a parameter 'unit.mac'; "
+                        "did you mean 'unit.macs'?"));
+  EXPECT_THAT(refusal(head + "grid: {unit.macs: [1, 65]}\n"), HasSubstr("study.yaml:3:8"));
+  EXPECT_THAT(refusal(head + "grid: {unit.macs: []}\n"), HasSubstr("'unit.macs' has no value"));
+  EXPECT_THAT(refusal(head + "grid: {unit.macs: [1, 1]}\n"), HasSubstr("has '1' twice"));
+  EXPECT_THAT(refusal(head + "grid: {seed: {from: 1, to: 3}}\n"),
+              HasSubstr("a range has from, to, and one of step and factor"));
+  EXPECT_THAT(refusal(head + "grid: {seed: {from: 1, to: 3, step: -1}}\n"),
+              HasSubstr("the range from 1 to 3 does not end with step -1"));
+  EXPECT_THAT(refusal(head + "zip: {seed: [1, 2], unit.macs: [1, 2, 4]}\n"),
+              HasSubstr("zip: 'unit.macs' has 3 values, 'seed' has 2"));
+  EXPECT_THAT(refusal(head + "seed: 1\nseed: 2\n"), HasSubstr("'seed' is given twice"));
+  EXPECT_THAT(refusal(head + "where: seed > 2\nseed: 1\n"),
+              HasSubstr("no combination meets the conditions"));
+  EXPECT_THAT(refusal(head + "pattern: unstructured\ngrid: {density: [0.5, 1.5]}\n"),
+              HasSubstr("at density = 1.5: --density: error E205"));
+  EXPECT_THAT(refusal("machine: fake\ngrid: {seed: [1, 2]}\n"), HasSubstr("no workload is given"));
+  EXPECT_THAT(refusal("machine: [fake\n"), HasSubstr("is not YAML"));
+}
+
+class SweepJournalTest : public ::testing::Test {
+ protected:
+  std::string sweep(const std::string& out) const {
+    return "sweep " + file_ + " --jobs 2 --quiet --out " + lacuna_.path(out);
+  }
+
+  /// What a user sees of a finished sweep; the bytes of everything but host.json.
+  std::string result(const std::string& out) const {
+    return lacuna_.read(out + "/summary.csv") + lacuna_.read(out + "/statistics.csv") +
+           lacuna_.read(out + "/result.json");
+  }
+
+  /// Starts it and kills it with all that it started, after some time.
+  void start_and_kill(const std::string& line, unsigned microseconds) const {
+    const pid_t child = fork();
+    if (child == 0) {
+      lacuna_(line);
+      _exit(0);
+    }
+    usleep(microseconds);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+
+  ProgramBench lacuna_;
+  std::string file_ = lacuna_.file("study.yaml",
+                                   "machine: fake\n"
+                                   "gemm: 16x16x16\n"
+                                   "pattern: unstructured:0.5\n"
+                                   "grid:\n"
+                                   "  unit.macs: {from: 1, to: 6, step: 1}\n"
+                                   "  seed: {from: 1, to: 4, step: 1}\n");
+};
+
+TEST_F(SweepJournalTest, KilledAtRandomMomentsAndResumedItIsAsIfNothingHadHappened) {
+  ASSERT_EQ(lacuna_(sweep("whole")).status, 0);
+  std::mt19937 chance(17);  // its numbers are specified, and the moments differ anyway
+  for (int kill = 0; kill < 6; ++kill)
+    start_and_kill(sweep("out") + " --resume", static_cast<unsigned>(chance() % 30000));
+  const Ran ran = lacuna_(sweep("out") + " --resume");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(result("out"), result("whole"));
+}
+
+TEST_F(SweepJournalTest, CutOffAtAnyByteItLosesThePointThatWasCutAndNoOther) {
+  ASSERT_EQ(lacuna_(sweep("whole")).status, 0);
+  start_and_kill(sweep("out"), 60000);
+  const std::string journal = lacuna_.read("out.journal");
+  if (journal.empty()) GTEST_SKIP() << "it was faster";
+  for (std::size_t part = 0; part <= 3; ++part) {
+    lacuna_.file("out.journal", journal.substr(0, journal.size() * part / 3));
+    const Ran ran = lacuna_(sweep("out") + " --resume");
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(result("out"), result("whole"));
+    std::filesystem::remove_all(lacuna_.path("out"));
+  }
+}
+
+TEST_F(SweepJournalTest, AChangedExperimentIsRefusedWithWhatChanged) {
+  lacuna_.file("study.yaml", "machine: fake\ngemm: 16x16x16\ngrid: {seed: [1, 2]}\n");
+  ASSERT_EQ(lacuna_(sweep("out")).status, 0);
+  // a journal as it is left when a process dies: that of the same sweep, without its result
+  start_and_kill(sweep("other"), 0);
+  std::string before;
+  for (unsigned wait = 1000; before.empty(); wait += 1000) {
+    std::filesystem::remove_all(lacuna_.path("other"));
+    start_and_kill(sweep("other"), wait);
+    before = lacuna_.read("other.journal");
+    if (before.size() < 200) before.clear();
+    std::filesystem::remove(lacuna_.path("other.journal"));
+  }
+  lacuna_.file("other.journal", before);
+  lacuna_.file("study.yaml", "machine: fake\ngemm: 16x16x16\ngrid: {seed: [1, 3]}\n");
+  const Ran ran = lacuna_(sweep("other") + " --resume");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, HasSubstr("\n  seed: was '1, 2', is '1, 3'\n"));
+  const Ran set = lacuna_(sweep("other") + " --resume --set clock=1");
+  EXPECT_THAT(set.err, HasSubstr("--set clock: was not there, is '1'"));
+  const Ran plain = lacuna_(sweep("other"));
+  EXPECT_EQ(plain.status, 2);
+  EXPECT_THAT(plain.err, HasSubstr("an unfinished sweep is in"));
+}
+
+TEST_F(SweepJournalTest, ResumingWhatIsFinishedDoesNothing) {
+  ASSERT_EQ(lacuna_(sweep("out")).status, 0);
+  const Ran again = lacuna_(sweep("out") + " --resume");
+  EXPECT_EQ(again.status, 0);
+  EXPECT_THAT(again.err, HasSubstr("the sweep is finished"));
+  EXPECT_THAT(lacuna_(std::string("sweep ") + file_ + " --resume").err,
+              HasSubstr("--resume: needs --out"));
+}
+
+}  // namespace
+}  // namespace lacuna::test
