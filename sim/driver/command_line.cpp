@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/trace_options.hpp"
 
 namespace lacuna {
 
@@ -156,20 +157,6 @@ void add_sweep(CLI::App& app, Options& o) {
   sweep.add_flag("--quiet", o.quiet, "print no progress")->group("Output");
 }
 
-void add_trace(CLI::App& app, Options& o) {
-  CLI::App& trace = add_verb(app, "trace", "Shows or checks a workload trace.",
-                             "lacuna trace show traces/bert_base_layer.csv");
-  for (const auto& [name, what] : {std::pair("show", "Prints rows, costs and mask statistics."),
-                                   std::pair("check", "Reports every problem of a trace.")}) {
-    CLI::App& sub = add_verb(trace, name, what,
-                             (std::string("lacuna trace ") + name + " my_trace.csv").c_str());
-    sub.add_option("FILE", o.subjects, "the trace")->required()->expected(1);
-    if (std::string(name) == "show") {
-      sub.add_option("--seed", o.seed, "seed of the masks; default 1")->type_name("N");
-    }
-  }
-}
-
 void add_describe(CLI::App& app, Options& o) {
   CLI::App& describe =
       add_verb(app, "describe", "Describes machines, parameters, statistics, patterns or formats.",
@@ -228,7 +215,7 @@ void add_verbs(CLI::App& app, Options& o) {
   add_run(app, o);
   add_compare(app, o);
   add_sweep(app, o);
-  add_trace(app, o);
+  add_trace_options(app, o);
   add_describe(app, o);
   add_validate(app, o);
   add_plot(app, o);
@@ -274,14 +261,20 @@ const CLI::App& chosen(const CLI::App& app) {
       fmt::format("there is no verb '{}'; there are {}{}", word, fmt::join(known, ", "), hint));
 }
 
+/// The options of `verb` that a value must follow.
+void add_taking(const CLI::App& verb, std::vector<std::string>& taking) {
+  for (const CLI::Option* const option : verb.get_options()) {
+    if (option->get_items_expected_min() == 0) continue;  // a flag
+    for (const std::string& name : option->get_lnames()) taking.push_back("--" + name);
+  }
+}
+
 /// CLI11 would take the next option for the value that is missing.
 void refuse_missing_values(const CLI::App& app, const std::vector<std::string>& arguments) {
   std::vector<std::string> taking;
   for (const CLI::App* const verb : app.get_subcommands({})) {
-    for (const CLI::Option* const option : verb->get_options()) {
-      if (option->get_items_expected_min() == 0) continue;  // a flag
-      for (const std::string& name : option->get_lnames()) taking.push_back("--" + name);
-    }
+    add_taking(*verb, taking);
+    for (const CLI::App* const below : verb->get_subcommands({})) add_taking(*below, taking);
   }
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
     const bool takes = std::find(taking.begin(), taking.end(), arguments[i]) != taking.end();

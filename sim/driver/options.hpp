@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lacuna {
@@ -12,7 +13,7 @@ namespace lacuna {
 /// used, so that every message is one of ours.
 struct Options {
   std::string verb;     // "run", "compare", "trace", "describe", "plot", "validate", "sweep"
-  std::string subverb;  // "show" or "check" after "trace"
+  std::string subverb;  // "make", "import", "show" or "check" after "trace"
 
   std::vector<std::string> machines;
   std::vector<std::string> settings;
@@ -41,6 +42,9 @@ struct Options {
   bool json = false;
   bool markdown = false;
   bool resume = false;
+
+  // of trace make and import: what their tables call keys, in the order given
+  std::vector<std::pair<std::string, std::string>> generator;
 
   // of validate
   std::vector<std::string> points;

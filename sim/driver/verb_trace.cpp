@@ -1,13 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string>
+#include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/trace_file.hpp"
 #include "sim/driver/verbs.hpp"
+#include "workloads/generate/generator_table.hpp"
+#include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/trace_reader.hpp"
 #include "workloads/trace/trace_show.hpp"
 
 namespace lacuna {
+namespace {
+
+/// The command that makes this trace again.
+std::string command_of(const Options& options) {
+  std::vector<std::string> arguments = reproducing_arguments(options);
+  arguments.resize(arguments.size() - 2);  // without --engine, which a trace does not have
+  return "lacuna " + shell_line(arguments);
+}
+
+void deliver(const WorkloadTrace& trace, const std::vector<std::string>& comments,
+             const Options& options, const Streams& streams) {
+  if (!options.out) {
+    streams.out << trace_text(trace, "", comments);
+    return;
+  }
+  write_trace_file(*options.out, trace, comments);
+  if (!options.quiet) {
+    streams.err << fmt::format("lacuna: wrote {}, {} rows\n", *options.out, trace.ops.size());
+  }
+}
+
+int make(const Options& options, const Streams& streams) {
+  const std::string& name = options.subjects.front();
+  const WorkloadTrace trace = generate_workload(name, options.generator);
+  deliver(trace, {command_of(options)}, options, streams);
+  return kDone;
+}
+
+}  // namespace
 
 int trace_verb(const Options& options, const Streams& streams) {
+  if (options.subverb == "make") return make(options, streams);
   const std::string& path = options.subjects.front();
   std::string text;
   if (options.subverb == "check") {

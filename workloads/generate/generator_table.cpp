@@ -7,79 +7,43 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "workloads/generate/kge.hpp"
+#include "workloads/generate/settings.hpp"
+#include "workloads/generate/suites.hpp"
 #include "workloads/generate/transformer.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
-#include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 namespace {
 
 using Part = TransformerOptions::Part;
 
-constexpr std::uint64_t kMostSide = 0x7fffffff;
-
-[[noreturn]] void fail(const std::string& key, const std::string& found, const std::string& allowed,
-                       const std::string& hint = "") {
-  throw RequestError(fmt::format("{}={}: found '{}'; allowed: {}{}", key, found, found, allowed,
-                                 hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
-}
-
-class Settings {
- public:
-  explicit Settings(const Pairs& pairs) : pairs_(pairs) {}
-
-  void integer(const std::string& key, std::uint64_t least, std::uint32_t& value) const {
-    const std::string* text = find_value(pairs_, key);
-    std::uint64_t read = 0;
-    if (text == nullptr) return;
-    if (parse_integer(*text, least, kMostSide, read) != IntegerError::none) {
-      fail(key, *text, fmt::format("an integer in [{}, {}]", least, kMostSide));
-    }
-    value = static_cast<std::uint32_t>(read);
-  }
-
-  void flag(const std::string& key, bool& value) const {
-    std::uint32_t read = value ? 1 : 0;
-    integer(key, 0, read);
-    if (read > 1) fail(key, fmt::format("{}", read), "0, 1");
-    value = read == 1;
-  }
-
-  std::size_t choice(const std::string& key, const std::vector<std::string>& words,
-                     std::size_t otherwise) const {
-    const std::string* text = find_value(pairs_, key);
-    if (text == nullptr) return otherwise;
-    const auto found = std::find(words.begin(), words.end(), *text);
-    if (found == words.end()) {
-      fail(key, *text, fmt::format("{}", fmt::join(words, ", ")), nearest(*text, words, 2));
-    }
-    return static_cast<std::size_t>(found - words.begin());
-  }
-
-  const std::string* text(const std::string& key) const { return find_value(pairs_, key); }
-
- private:
-  const Pairs& pairs_;
-};
-
-void set_common(const Settings& settings, DType& dtype, Mode& mode, PatternSpec& pattern) {
-  if (const std::string* text = settings.text("dtype")) dtype = parse_dtype(*text, "dtype");
-  if (const std::string* text = settings.text("mode")) mode = parse_mode(*text, "mode");
-  PatternOptions options;
-  if (const std::string* text = settings.text("pattern")) options.pattern = *text;
-  if (const std::string* text = settings.text("density")) options.density = *text;
-  if (const std::string* text = settings.text("block")) options.block = *text;
-  if (const auto spec = make_pattern(options)) pattern = *spec;
-}
-
 WorkloadTrace make_gemm(const Settings& settings) {
   const std::string* shape = settings.text("shape");
-  if (shape == nullptr) fail("shape", "", "MxKxN, three integers");
+  if (shape == nullptr) refuse_setting("shape", "", "MxKxN, three integers");
   WorkloadTrace trace = gemm_workload(parse_gemm(*shape, "shape"));
-  PatternSpec pattern;
-  set_common(settings, trace.ops[0].dtype, trace.ops[0].mode, pattern);
+  settings.types(trace.ops[0].dtype, trace.ops[0].mode);
+  const PatternSpec pattern = settings.pattern();
   return pattern.name == "dense" ? trace : with_pattern(std::move(trace), pattern, "pattern");
+}
+
+PatternSpec attention_of(const Settings& settings) {
+  const std::string* text = settings.text("attention");
+  if (text == nullptr || *text == "full") return {};
+  PatternOptions options;
+  options.pattern = *text;
+  return make_pattern(options).value_or(PatternSpec{});
+}
+
+void read_training(const Settings& settings, TransformerOptions& options) {
+  settings.integer("replicas", 1, options.replicas);
+  settings.flag("recompute", options.recompute);
+  const std::vector<std::string> optimizers = {"sgd", "sgdm", "adam", "adamw", "lamb"};
+  options.optimizer = optimizers[settings.choice("optimizer", optimizers, 3)];
+  options.recipe = static_cast<Recipe>(
+      settings.choice("recipe", {"plain", "conventional", "ipu-mixed", "unit-scaling"}, 0));
+  settings.flag("loss-scaling", options.loss_scaling);
 }
 
 WorkloadTrace make_model(const ModelShape& shape, const Settings& settings) {
@@ -88,65 +52,161 @@ WorkloadTrace make_model(const ModelShape& shape, const Settings& settings) {
   options.tokens = std::min(kUsual, shape.positions);
   options.part =
       static_cast<Part>(settings.choice("part", {"weights", "forward", "training", "decode"}, 1));
+  if (options.part == Part::decode) options.tokens = 1;
   settings.integer("sequences", 1, options.sequences);
   settings.integer("tokens", 1, options.tokens);
   settings.integer("context", 1, options.context);
   settings.integer("layers", 1, options.layers);
   settings.integer("predictions", 1, options.predictions);
-  settings.integer("replicas", 1, options.replicas);
   settings.flag("causal", options.causal);
   settings.flag("embedding", options.embedding);
   settings.flag("heads", options.heads);
-  settings.flag("recompute", options.recompute);
-  const std::vector<std::string> optimizers = {"sgd", "sgdm", "adam", "adamw", "lamb"};
-  options.optimizer = optimizers[settings.choice("optimizer", optimizers, 3)];
-  set_common(settings, options.dtype, options.mode, options.pattern);
+  settings.flag("same-mask", options.same_mask);
+  read_training(settings, options);
+  options.attention = attention_of(settings);
+  settings.types(options.dtype, options.mode);
+  options.pattern = settings.pattern();
+  options.share_density = settings.choice("layerwise", {"uniform", "er"}, 0) == 1;
+  for (const std::string& rule : settings.all("sparse")) options.rules.push_back(parse_rule(rule));
   return make_transformer(shape, options);
 }
 
-std::vector<std::string> keys_of(bool gemm) {
-  if (gemm) return {"shape", "dtype", "mode", "pattern", "density", "block"};
+const std::vector<std::string> kPatternKeys = {"dtype",   "mode",  "pattern",
+                                               "density", "block", "nm"};
+
+// The shape that a family name and the setting `size` mean: "bert" and "base" are "bert-base".
+const ModelShape* shape_of(const std::string& name, const Settings& settings) {
+  std::vector<std::string> sizes;
+  for (const ModelShape& shape : model_shapes()) {
+    if (shape.name == name) return &shape;
+    if (family_name(shape.family) == name) sizes.push_back(shape.name);
+  }
+  if (sizes.empty()) return nullptr;
+  const std::string* size = settings.text("size");
+  for (const ModelShape& shape : model_shapes()) {
+    if (size == nullptr || family_name(shape.family) != name) continue;
+    if (*size == shape.name || name + "-" + *size == shape.name || name + *size == shape.name) {
+      return &shape;
+    }
+  }
+  const std::string found = size == nullptr ? "" : *size;
+  refuse_setting("size", found, fmt::format("{}", fmt::join(sizes, ", ")),
+                 found.empty() ? "" : nearest(found, sizes, 3));
+}
+
+std::vector<std::string> keys_of_models(bool family) {
   std::vector<std::string> keys;
+  if (family) keys.emplace_back("size");
   for (const GeneratorKey& key : generator_keys()) {
-    if (key.name != "shape") keys.push_back(key.name);
+    if (key.of_models && key.name != "size") keys.push_back(key.name);
   }
   return keys;
+}
+
+std::vector<std::string> with_pattern_keys(std::vector<std::string> keys) {
+  keys.insert(keys.end(), kPatternKeys.begin(), kPatternKeys.end());
+  return keys;
+}
+
+void check_settings(const Generator& generator, const Pairs& settings) {
+  for (const auto& [key, value] : settings) {
+    if (std::find(generator.keys.begin(), generator.keys.end(), key) == generator.keys.end()) {
+      const std::string hint = nearest(key, generator.keys, 2);
+      throw RequestError(
+          fmt::format("{}: there is no setting '{}'; known: {}{}", generator.name, key,
+                      fmt::join(generator.keys, ", "),
+                      hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
+    }
+    if (key != "sparse" && find_value(settings, key) != &value) {
+      throw RequestError(fmt::format("{}: the setting '{}' is given twice", generator.name, key));
+    }
+  }
+}
+
+const Generator& find_generator(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Generator& generator : generators()) {
+    if (generator.name == name) return generator;
+    names.push_back(generator.name);
+  }
+  const std::string hint = nearest(name, names, 3);
+  throw RequestError(fmt::format("there is no workload '{}'; known: {}{}", name,
+                                 fmt::join(names, ", "),
+                                 hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
 }
 
 }  // namespace
 
 const std::vector<GeneratorKey>& generator_keys() {
   static const std::vector<GeneratorKey> kKeys = {
+      {"size", "a size", "of a family: base, large, ...", true},
+      {"part", "weights, forward, training, decode", "which rows; default forward", true},
+      {"sequences", "integer", "sequences at once; default 1", true},
+      {"tokens", "integer", "tokens of each; default 512 or what the model takes", true},
+      {"context", "integer", "decode: tokens already in the cache", true},
+      {"layers", "integer", "the first so many layers; default all", true},
+      {"embedding", "0, 1", "rows before the first layer; default 0", true, true},
+      {"heads", "0, 1", "rows after the last layer; default 0", true, true},
+      {"predictions", "integer", "BERT head: masked positions of a sequence", true},
+      {"causal", "0, 1", "skip what a causal mask hides; default 0", true, true},
+      {"attention", "full, or a pattern",
+       "scores that are computed, such as window:w=64, longformer:w=64:global=4, "
+       "bigbird16:random=3, fixed:stride=64:c=16; default full",
+       true},
+      {"recompute", "0, 1", "training: forward rows again before backward; default 0", true, true},
+      {"replicas", "integer", "training: gradients are reduced over so many; default 1", true},
+      {"optimizer", "sgd, sgdm, adam, adamw, lamb", "training: default adamw", true},
+      {"recipe", "plain, conventional, ipu-mixed, unit-scaling",
+       "training: types of numbers; default plain", true},
+      {"loss-scaling", "0, 1", "training: rows that scale, unscale and check; default 0", true,
+       true},
+      {"dtype", "fp32, fp16, bf16, fp8, int8", "of operands; default fp16", true},
+      {"mode", "auto, static, dynamic, streamed", "of sparse rows; default auto", true},
+      {"pattern", "as in a trace", "of every prunable weight; default dense", true},
+      {"density", "decimal in [0, 1]", "of the pattern", true},
+      {"block", "b or RxC", "of the pattern", true},
+      {"nm", "N:M", "N of every M weights are kept", true},
+      {"sparse", "WHERE=PATTERN",
+       "pattern of the weights whose name matches, such as '*.ffn1=block16:0.1' or 'l0.*=dense'; "
+       "may be repeated, the last that matches wins",
+       true},
+      {"layerwise", "uniform, er",
+       "er: unlike matrices share the density as Erdos-Renyi; default uniform", true},
+      {"same-mask", "0, 1", "all layers have the masks of the first; default 0", true, true},
       {"shape", "MxKxN", "gemm: its three dimensions"},
-      {"part", "weights, forward, training, decode", "which rows; default forward"},
-      {"sequences", "integer", "sequences at once; default 1"},
-      {"tokens", "integer", "tokens of each; default 512 or what the model takes"},
-      {"context", "integer", "decode: tokens already in the cache"},
-      {"layers", "integer", "the first so many layers; default all"},
-      {"causal", "0, 1", "skip what a causal mask hides; default 0"},
-      {"embedding", "0, 1", "rows before the first layer; default 0"},
-      {"heads", "0, 1", "rows after the last layer; default 0"},
-      {"predictions", "integer", "BERT head: masked positions of a sequence"},
-      {"recompute", "0, 1", "training: forward rows again before backward; default 0"},
-      {"replicas", "integer", "training: gradients are reduced over so many; default 1"},
-      {"optimizer", "sgd, sgdm, adam, adamw, lamb", "training: default adamw"},
-      {"dtype", "fp32, fp16, bf16, fp8, int8", "of operands; default fp16"},
-      {"mode", "auto, static, dynamic, streamed", "of sparse rows; default auto"},
-      {"pattern", "as --pattern", "of every prunable weight; default dense"},
-      {"density", "decimal in [0, 1]", "of the pattern"},
-      {"block", "b or RxC", "of the pattern"},
+      {"n", "integer", "popsparse: columns of X; default 1024"},
+      {"score", "transe, distmult, rotate, complex", "kge: the scoring function; default transe"},
+      {"width", "integer", "kge: numbers of an embedding, two for a complex one"},
+      {"entities", "integer", "kge: entities in all"},
+      {"relations", "integer", "kge: types of relations"},
+      {"shards", "integer", "kge: chips that share the entities; default 1"},
+      {"positives", "integer", "kge: triples of a pair of head and tail shard"},
+      {"negatives", "integer", "kge: negatives of each triple from each shard; default 1"},
+      {"corrupt", "tails, both", "kge: which ends are replaced; default both, half and half"},
   };
   return kKeys;
 }
 
 const std::vector<Generator>& generators() {
   static const std::vector<Generator> kGenerators = [] {
-    std::vector<Generator> all = {{"gemm", "one product", keys_of(true)}};
+    std::vector<Generator> all = {
+        {"gemm", "one product", with_pattern_keys({"shape"})},
+        {"popsparse",
+         "sparse products of the grid of the PopSparse benchmark",
+         {"n", "dtype", "mode"}},
+        {"blas", "AXPY, DOT, GEMV, GEMM, and SpMM at five densities", {"dtype"}},
+        {"kge",
+         "a training step of knowledge-graph embeddings, sharded over chips",
+         {"score", "width", "entities", "relations", "shards", "positives", "negatives", "corrupt",
+          "dtype", "optimizer"}}};
+    for (const char* family : {"bert", "gpt", "opt", "llama", "groupbert"}) {
+      all.push_back({family, "of the size given", keys_of_models(true)});
+    }
     for (const ModelShape& shape : model_shapes()) {
       all.push_back(
           {shape.name,
            fmt::format("{} layers, width {}; {}", shape.layers, shape.width, shape.source),
-           keys_of(false)});
+           keys_of_models(false)});
     }
     return all;
   }();
@@ -154,31 +214,19 @@ const std::vector<Generator>& generators() {
 }
 
 WorkloadTrace generate_workload(const std::string& name, const Pairs& settings) {
-  std::vector<std::string> names;
-  const Generator* chosen = nullptr;
-  for (const Generator& generator : generators()) {
-    names.push_back(generator.name);
-    if (generator.name == name) chosen = &generator;
-  }
-  if (chosen == nullptr) {
-    const std::string hint = nearest(name, names, 3);
-    throw RequestError(fmt::format("there is no workload '{}'; known: {}{}", name,
-                                   fmt::join(names, ", "),
-                                   hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
-  }
-  for (const auto& [key, value] : settings) {
-    if (std::find(chosen->keys.begin(), chosen->keys.end(), key) == chosen->keys.end()) {
-      const std::string hint = nearest(key, chosen->keys, 2);
-      throw RequestError(fmt::format(
-          "{}: there is no setting '{}'; known: {}{}", name, key, fmt::join(chosen->keys, ", "),
-          hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
-    }
-    if (find_value(settings, key) != &value) {
-      throw RequestError(fmt::format("{}: the setting '{}' is given twice", name, key));
-    }
-  }
+  const Generator& generator = find_generator(name);
+  check_settings(generator, settings);
   const Settings read(settings);
-  return name == "gemm" ? make_gemm(read) : make_model(find_model_shape(name), read);
+  if (name == "gemm") return make_gemm(read);
+  if (name == "popsparse") return make_popsparse(read);
+  if (name == "blas") return make_blas(read);
+  if (name == "kge") return make_kge(read);
+  return make_model(*shape_of(name, read), read);
+}
+
+WorkloadTrace generate_model(const ModelShape& shape, const Pairs& settings) {
+  check_settings({shape.name, "", keys_of_models(false)}, settings);
+  return make_model(shape, Settings(settings));
 }
 
 }  // namespace lacuna

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/generate/model_shape.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
@@ -17,16 +18,21 @@ struct Generator {
 
 const std::vector<Generator>& generators();
 
-/// The keys of transformers with their meaning, for help.
+/// A setting with its meaning, for help.
 struct GeneratorKey {
   std::string name;
   std::string allowed;
   std::string meaning;
+  bool of_models = false;  // a setting of transformers
+  bool is_flag = false;    // alone it means 1
 };
 const std::vector<GeneratorKey>& generator_keys();
 
 /// Makes the workload `name` from key=value settings: "gemm" with shape=MxKxN, or a model such
 /// as "bert-base" with part, tokens, ... RequestError names what is wrong and the nearest name.
 WorkloadTrace generate_workload(const std::string& name, const Pairs& settings);
+
+/// Makes the workload of a shape that has no name, such as one from a file.
+WorkloadTrace generate_model(const ModelShape& shape, const Pairs& settings);
 
 }  // namespace lacuna

@@ -54,6 +54,22 @@ std::uint64_t group_bert_parameters(const ModelShape& s) {
 
 }  // namespace
 
+const char* family_name(ModelFamily family) {
+  switch (family) {
+    case ModelFamily::bert:
+      return "bert";
+    case ModelFamily::gpt:
+      return "gpt";
+    case ModelFamily::opt:
+      return "opt";
+    case ModelFamily::llama:
+      return "llama";
+    case ModelFamily::group_bert:
+      return "groupbert";
+  }
+  return "";
+}
+
 const std::vector<ModelShape>& model_shapes() {
   using F = ModelFamily;
   static const std::vector<ModelShape> kShapes = {

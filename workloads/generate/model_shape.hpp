@@ -9,6 +9,9 @@ namespace lacuna {
 
 enum class ModelFamily { bert, gpt, opt, llama, group_bert };
 
+/// "bert", "gpt", "opt", "llama", "groupbert".
+const char* family_name(ModelFamily family);
+
 /// The shape of a transformer.
 struct ModelShape {
   std::string name;

@@ -6,7 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "workloads/generate/recipe.hpp"
 #include "workloads/generate/transformer.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 namespace {
@@ -32,10 +34,19 @@ PatternSpec reference(const LayerOp& op, bool transposed) {
 
 class Differentiator {
  public:
-  Differentiator(WorkloadTrace& trace, const TransformerOptions& options)
-      : trace_(trace), options_(options), forward_(trace.ops) {}
+  Differentiator(WorkloadTrace& trace, const TransformerOptions& options, const ModelShape& shape)
+      : trace_(trace), options_(options), shape_(shape), forward_(trace.ops) {
+    for (const LayerOp& op : forward_) by_id_[op.id] = &op;
+    const auto has = [this](const char* layer) {
+      return std::any_of(forward_.begin(), forward_.end(),
+                         [layer](const LayerOp& op) { return op.layer == layer; });
+    };
+    tied_ = shape.family != ModelFamily::llama && has("embed.tokens") &&
+            (has("head.out") || has("head.mlm_out"));
+  }
 
   void run() {
+    if (options_.loss_scaling) scale_loss();
     for (auto op = forward_.rbegin(); op != forward_.rend(); ++op) {
       if (options_.recompute && layer_of(*op) != recomputed_) recompute(layer_of(*op));
       gradient_ = sum_gradients(*op);
@@ -83,6 +94,17 @@ class Differentiator {
       sum = row.id;
     }
     return sum;
+  }
+
+  // One number, from which all gradients follow.
+  void scale_loss() {
+    LayerOp row = update_row(forward_.back(), "", "eltwise", forward_.back().id);
+    row.id = "bwd.loss_scale";
+    row.layer = "loss_scale";
+    row.phase = Phase::bwd;
+    row.fn = "scale";
+    row.m = row.n = 1;
+    gradients_[forward_.back().id].push_back(put(std::move(row)));
   }
 
   void give(const LayerOp& op, std::size_t input, const std::string& gradient) {
@@ -153,44 +175,136 @@ class Differentiator {
     }
   }
 
-  void update(const LayerOp& op) {
-    const bool table = op.op == "embed";
-    if (op.op != "gemm" && !table) return;
+  // A row of the phase upd about the parameters of `op`.
+  LayerOp update_row(const LayerOp& op, const std::string& suffix, const std::string& kind,
+                     std::string gradient) const {
     LayerOp row;
+    row.id = "upd." + op.id.substr(op.id.find('.') + 1) + suffix;
+    row.op = kind;
     row.model = op.model;
     row.layer = op.layer;
     row.phase = Phase::upd;
-    row.batch = op.batch;
-    row.mode = op.mode;
-    row.pattern = reference(op, false);
-    std::string gradient = backward_id(op.id, table ? "" : "_dw");
-    const std::string name = op.id.substr(op.id.find('.') + 1);
-    if (options_.replicas > 1) {
-      LayerOp reduce = row;
-      reduce.id = "upd." + name + "_sum";
-      reduce.op = "allreduce";
-      reduce.fn = "ring";
-      reduce.dtype = op.dtype;
-      reduce.m = op.m;
-      reduce.n = op.k;
-      reduce.args = {{"ranks", fmt::format("{}", options_.replicas)}};
-      reduce.depends_on = {gradient};
-      gradient = reduce.id;
-      trace_.ops.push_back(std::move(reduce));
-    }
-    row.id = "upd." + name;
-    row.op = "optim";
-    row.fn = options_.optimizer;
-    row.dtype = DType::fp32;
-    row.m = op.m;
-    row.k = op.k;
-    row.depends_on = {gradient};
+    row.dtype = op.dtype;
+    row.depends_on = {std::move(gradient)};
+    return row;
+  }
+
+  // Appends `row` and gives its id.
+  std::string put(LayerOp row) {
     trace_.ops.push_back(std::move(row));
+    return trace_.ops.back().id;
+  }
+
+  void update(const LayerOp& op) {
+    if (op.op == "embed") {
+      update_parameters(op, {op.m, op.k}, {backward_id(op.id)});
+    } else if (op.op == "gemm") {
+      const bool is_output = op.layer == "head.out" || op.layer == "head.mlm_out";
+      if (is_output && tied_) return;  // the table of tokens, which is updated there
+      update_parameters(op, {op.m, op.k}, {backward_id(op.id, "_dw")});
+    } else if (op.layer == "embed.positions") {
+      const std::uint32_t spare = shape_.family == ModelFamily::opt ? 2 : 0;
+      update_parameters(op, {op.m, shape_.positions + spare}, {backward_id(op.id)});
+    } else if (op.layer == "embed.types") {
+      update_parameters(op, {op.m, 2}, {backward_id(op.id)});
+    } else if (op.op == "layernorm") {
+      update_parameters(op, {2 * op.m, 1}, {backward_id(op.id)});
+    } else if (op.op == "rmsnorm" || op.fn.rfind("bias", 0) == 0) {
+      update_parameters(op, {op.m, 1}, {backward_id(op.id)});
+    }
+  }
+
+  struct Sides {
+    std::uint32_t m;
+    std::uint32_t k;
+  };
+
+  // Reduction over replicas, loss scale, the optimizer, and the cast of a master copy.
+  void update_parameters(const LayerOp& op, Sides sides, std::string gradient) {
+    const PatternSpec pattern = reference(op, false);
+    if (options_.replicas > 1) {
+      LayerOp row = update_row(op, "_sum", "allreduce", gradient);
+      row.fn = "ring";
+      row.mode = op.mode;
+      row.batch = op.batch;
+      row.m = sides.m;
+      row.n = sides.k;
+      row.pattern = pattern;
+      row.args = {{"ranks", fmt::format("{}", options_.replicas)}};
+      gradient = put(std::move(row));
+    }
+    const std::uint64_t kept = kept_of(op, sides);
+    if (options_.loss_scaling) gradient = unscale(op, kept, gradient);
+    LayerOp row = update_row(op, "", "optim", gradient);
+    if (op.op == "embed" && tied_) row.depends_on.push_back(tied_gradient());
+    const bool is_vector = sides.k == 1;
+    row.fn = is_vector ? vector_optimizer() : options_.optimizer;
+    row.mode = op.mode;
+    row.batch = op.batch;
+    row.m = sides.m;
+    row.k = sides.k;
+    row.pattern = pattern;
+    row.dtype = DType::fp32;
+    if (options_.recipe == Recipe::ipu_mixed) {
+      row.args = {{"weights", "fp16"}, {"rounding", "stochastic"}};
+    }
+    const std::string updated = put(std::move(row));
+    if (options_.recipe != Recipe::conventional || is_vector) return;
+    LayerOp cast = update_row(op, "_cast", "eltwise", updated);
+    cast.fn = "cast";
+    set_elements(cast, kept, op.batch);
+    put(std::move(cast));
+  }
+
+  // Divides the gradient by the loss scale and sums its squares, which are finite if it is.
+  std::string unscale(const LayerOp& op, std::uint64_t kept, const std::string& gradient) {
+    LayerOp scale = update_row(op, "_unscale", "eltwise", gradient);
+    scale.fn = "scale";
+    set_elements(scale, kept, op.batch);
+    const std::string scaled = put(std::move(scale));
+    LayerOp check = update_row(op, "_finite", "bmm", scaled);
+    check.fn = "dot";
+    set_elements(check, kept, op.batch);
+    check.k = check.m;
+    check.m = 1;
+    put(std::move(check));
+    return scaled;
+  }
+
+  // `kept` elements of each of `batch` matrices as a column.
+  static void set_elements(LayerOp& row, std::uint64_t kept, std::uint32_t batch) {
+    row.m = static_cast<std::uint32_t>(std::max<std::uint64_t>(kept, 1));
+    row.n = 1;
+    row.batch = batch;
+  }
+
+  // Elements of a matrix that its pattern keeps, by the rule of the pattern.
+  std::uint64_t kept_of(const LayerOp& op, Sides sides) const {
+    const LayerOp* source = &op;
+    while (source->pattern.name == "ref")
+      source = by_id_.at(*find_value(source->pattern.args, "of"));
+    return kept_by_rule(source->pattern, sides.m, sides.k);
+  }
+
+  // Weight decay and trust ratio leave vectors out.
+  std::string vector_optimizer() const {
+    return options_.optimizer == "adamw" || options_.optimizer == "lamb" ? "adam"
+                                                                         : options_.optimizer;
+  }
+
+  std::string tied_gradient() const {
+    for (const LayerOp& op : forward_) {
+      if (op.layer == "head.out" || op.layer == "head.mlm_out") return backward_id(op.id, "_dw");
+    }
+    return "";
   }
 
   WorkloadTrace& trace_;
   const TransformerOptions& options_;
+  const ModelShape& shape_;
   const std::vector<LayerOp> forward_;
+  std::map<std::string, const LayerOp*> by_id_;
+  bool tied_ = false;  // the head and the table of tokens are one matrix
   std::map<std::string, std::vector<std::string>> gradients_;  // of each forward row's result
   std::string gradient_;                                       // of the row at hand
   std::string recomputed_;
@@ -198,8 +312,10 @@ class Differentiator {
 
 }  // namespace
 
-void append_training(WorkloadTrace& trace, const TransformerOptions& options) {
-  Differentiator(trace, options).run();
+void append_training(WorkloadTrace& trace, const TransformerOptions& options,
+                     const ModelShape& shape) {
+  Differentiator(trace, options, shape).run();
+  apply_recipe(trace, options.recipe);
 }
 
 }  // namespace lacuna

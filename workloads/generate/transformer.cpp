@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "sim/base/error.hpp"
 #include "workloads/generate/trace_builder.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/options.hpp"
 
 namespace lacuna {
 namespace {
@@ -38,6 +40,13 @@ class TransformerMaker {
       x = options_.part == Part::weights ? weights_of_layer(x) : layer(x);
     }
     if (options_.heads) heads(x);
+    for (const PatternRule& rule : rules_) {
+      if (rule.used) continue;
+      throw RequestError(
+          fmt::format("sparse={}: no weight of {} has such a name; allowed: names "
+                      "like l0.ffn1, with * for any text",
+                      rule.where, shape_.name));
+    }
     return rows_.take();
   }
 
@@ -81,11 +90,26 @@ class TransformerMaker {
   std::string prunable(const std::string& name, const char* role, std::uint32_t m, std::uint32_t k,
                        std::vector<std::string> from) {
     std::string id = rows_.add("gemm", name, {m, k, columns_}, std::move(from));
-    PatternSpec pattern = options_.pattern;
+    PatternSpec pattern = pattern_of(rows_.last());
     const bool given = find_value(pattern.args, "role") != nullptr;
     if (pattern.name == "magnitude" && !given) pattern.args.emplace_back("role", role);
     rows_.thin_out(std::move(pattern));
     return id;
+  }
+
+  // What the last rule says; the mask of the first layer if all share one.
+  PatternSpec pattern_of(const LayerOp& row) {
+    PatternSpec pattern = options_.pattern;
+    for (PatternRule& rule : rules_) {
+      if (!matches(rule.where, row.layer)) continue;
+      rule.used = true;
+      pattern = rule.pattern;
+    }
+    if (!options_.same_mask || pattern.name == "dense") return pattern;
+    const std::string name = row.layer.substr(row.layer.find('.') + 1);
+    const auto [first, is_new] = first_rows_.emplace(
+        fmt::format("{} {}x{} {}", name, row.m, row.k, pattern_label(pattern)), row.id);
+    return is_new ? pattern : reference(first->second);
   }
 
   std::string residual(const std::string& name, const std::string& block, const std::string& x) {
@@ -130,7 +154,8 @@ class TransformerMaker {
     } else {
       q = k = v = eltwise("qkv_bias", "bias", d() + 2 * kv_width(), columns_, {q, k, v});
     }
-    const std::string ctx = options_.causal ? causal_core(q, k, v) : full_core(q, k, v);
+    const bool sparse = options_.causal || options_.attention.name != "dense";
+    const std::string ctx = sparse ? sparse_core(q, k, v) : full_core(q, k, v);
     const std::string o = prunable("o", "out", d(), d(), ctx);
     return residual("o_add", drop("o_drop", d(), columns_, o), skip);
   }
@@ -153,16 +178,16 @@ class TransformerMaker {
   }
 
   // Only what is kept is computed, head by head.
-  std::string causal_core(const std::string& q, const std::string& k, const std::string& v) {
+  std::string sparse_core(const std::string& q, const std::string& k, const std::string& v) {
     const std::uint32_t t = options_.tokens;
     const std::uint32_t batch = options_.sequences * shape_.heads;
     std::vector<std::string> from{q};
     if (k != q) from.push_back(k);
     const std::string scores =
         rows_.add("sddmm", "scores", {t, shape_.head_width(), t, batch}, from);
-    PatternSpec causal;
-    causal.name = "causal";
-    rows_.thin_out(causal);
+    PatternSpec kept = options_.attention;
+    if (options_.causal) kept.name = "causal";
+    rows_.thin_out(std::move(kept));
     std::string s = eltwise("scale", "scale_mask", t, t, {scores}, batch);
     s = rows_.add("softmax", "softmax", {t, 0, t, batch}, {s});
     rows_.thin_out(reference(scores));
@@ -253,6 +278,8 @@ class TransformerMaker {
 
   const ModelShape& shape_;
   const TransformerOptions& options_;
+  std::vector<PatternRule> rules_ = options_.rules;
+  std::map<std::string, std::string> first_rows_;  // that have the mask others share
   TraceBuilder rows_;
   std::uint32_t columns_;  // tokens in all
 };
@@ -276,8 +303,23 @@ void check(const ModelShape& shape, const TransformerOptions& options) {
   if (options.part == Part::decode && options.context == 0) {
     fail("decode without context", "a context of at least one token");
   }
-  if (options.part == Part::decode && options.causal) {
-    fail("decode with the causal option", "decode alone, as it has no hidden tokens");
+  const bool sparse_attention = options.causal || options.attention.name != "dense";
+  if (options.part == Part::decode && sparse_attention) {
+    fail("decode with sparse attention", "decode alone, as it has no hidden tokens");
+  }
+  if (options.causal && options.attention.name != "dense") {
+    fail("causal attention and another", "one of them; window takes causal=1");
+  }
+  if (sparse_attention && !options.causal) {
+    for (const PatternProblem& problem :
+         check_pattern(options.attention, options.tokens, options.tokens)) {
+      throw RequestError(fmt::format("attention={}: found '{}' ({}); allowed: {}",
+                                     pattern_label(options.attention), problem.found, problem.cell,
+                                     problem.allowed));
+    }
+  }
+  if (options.part != Part::training && (options.recipe != Recipe::plain || options.loss_scaling)) {
+    fail("a training recipe", "none without part=training");
   }
   if (options.part == Part::weights && shape.family == ModelFamily::group_bert) {
     fail("the weights alone", "forward, training or decode for this family");
@@ -290,7 +332,8 @@ WorkloadTrace make_transformer(const ModelShape& shape, const TransformerOptions
   check(shape, options);
   WorkloadTrace trace = TransformerMaker(shape, options).make();
   trace.name = shape.name;
-  if (options.part == Part::training) append_training(trace, options);
+  if (options.share_density) share_density(trace);
+  if (options.part == Part::training) append_training(trace, options, shape);
   return trace;
 }
 

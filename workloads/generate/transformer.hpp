@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "workloads/generate/model_shape.hpp"
+#include "workloads/generate/pattern_rules.hpp"
+#include "workloads/generate/recipe.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
@@ -32,7 +35,13 @@ struct TransformerOptions {
   std::string optimizer = "adamw";
   DType dtype = DType::fp16;
   Mode mode = Mode::automatic;
-  PatternSpec pattern;  // of every prunable weight
+  PatternSpec pattern;             // of every prunable weight
+  std::vector<PatternRule> rules;  // for some of them; the last that matches wins
+  PatternSpec attention;           // which scores are computed; dense: all
+  bool share_density = false;      // between unlike matrices as Erdos-Renyi does
+  bool same_mask = false;          // layers after the first take its masks
+  Recipe recipe = Recipe::plain;   // training: types of numbers
+  bool loss_scaling = false;       // training: scale, unscale and check of the gradients
 };
 
 /// The rows of a model, in order of execution: "fwd.l0.q", "fwd.l0.k", ... RequestError if the
@@ -40,8 +49,10 @@ struct TransformerOptions {
 WorkloadTrace make_transformer(const ModelShape& shape, const TransformerOptions& options);
 
 /// Appends the backward rows of `trace`, which has forward rows only, and the updates of its
-/// parameters. Products cost twice their forward products; where a value had several readers,
-/// their gradients are added.
-void append_training(WorkloadTrace& trace, const TransformerOptions& options);
+/// parameters: matrices, tables, and the vectors (biases and norms) that weight decay and trust
+/// ratio leave out. Products cost twice their forward products; where a value had several
+/// readers, their gradients are added. The rows of the recipe are put between.
+void append_training(WorkloadTrace& trace, const TransformerOptions& options,
+                     const ModelShape& shape);
 
 }  // namespace lacuna

@@ -115,6 +115,10 @@ OpCost optimizer_cost(const LayerOp& op, std::uint64_t kept) {
   cost.scalar = row.scalar * kept * op.batch;
   cost.special = row.special * kept * op.batch;
   cost.traffic = row.bytes * kept * op.batch;
+  // The weight is read and written and its gradient read, in half as many bytes if in fp16.
+  constexpr std::uint64_t kSaved = 6;
+  const std::string* weights = find_value(op.args, "weights");
+  if (weights != nullptr && *weights == "fp16") cost.traffic -= kSaved * kept * op.batch;
   return cost;
 }
 

@@ -28,12 +28,13 @@ OpKind collective(const char* name) {
 }
 
 std::vector<OpKind> products() {
-  const std::vector<ArgKey> gemm_keys = {{"x_unique", Type::count}};
+  const ArgKey fp8 = {"fp8", Type::word, {"e4m3", "e5m2"}};  // of X; that of W is e4m3
+  const std::vector<ArgKey> gemm_keys = {{"x_unique", Type::count}, fp8};
   return {
       {"gemm", "mkn", false, Masked::m_by_k, true, {}, "", gemm_keys},
       {"spmm", "mkn", false, Masked::m_by_k, true, {}, "", gemm_keys},
-      {"bmm", "mkn", false, Masked::m_by_k, true, {"dot", "l1", "l2"}, "dot"},
-      {"sddmm", "mkn", false, Masked::m_by_n},
+      {"bmm", "mkn", false, Masked::m_by_k, true, {"dot", "l1", "l2"}, "dot", {fp8}},
+      {"sddmm", "mkn", false, Masked::m_by_n, false, {}, "", {fp8}},
   };
 }
 
@@ -62,7 +63,9 @@ std::vector<OpKind> make_kinds() {
                    false,
                    {"sgd", "sgdm", "adam", "adamw", "lamb"},
                    "",
-                   {{"rows", Type::word, {"touched", "all"}}}});
+                   {{"rows", Type::word, {"touched", "all"}},
+                    {"weights", Type::word, {"fp32", "fp16"}},
+                    {"rounding", Type::word, {"nearest", "stochastic"}}}});
   kinds.push_back({"repattern",
                    "mk",
                    false,

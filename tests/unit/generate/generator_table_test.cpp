@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "sim/base/error.hpp"
+#include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/row_mask.hpp"
 #include "workloads/trace/trace_reader.hpp"
 #include "workloads/trace/trace_writer.hpp"
 
@@ -16,9 +21,20 @@ using ::testing::ThrowsMessage;
 
 TEST(Generators, MakeEveryNameTheyList) {
   for (const Generator& generator : generators()) {
-    const Pairs settings = generator.name == "gemm"
-                               ? Pairs{{"shape", "64x32x16"}, {"pattern", "block4:0.5"}}
-                               : Pairs{{"layers", "1"}, {"tokens", "16"}, {"density", "0.25"}};
+    const std::map<std::string, Pairs> others = {
+        {"gemm", {{"shape", "64x32x16"}, {"pattern", "block4:0.5"}}},
+        {"popsparse", {}},
+        {"blas", {}},
+        {"kge", {{"width", "8"}, {"entities", "9"}, {"relations", "3"}, {"positives", "4"}}}};
+    const auto other = others.find(generator.name);
+    Pairs settings = {{"layers", "1"}, {"tokens", "16"}, {"density", "0.25"}};
+    if (other != others.end()) settings = other->second;
+    for (const ModelShape& shape : model_shapes()) {
+      const bool is_first = find_value(settings, "size") == nullptr;
+      if (generator.name == family_name(shape.family) && is_first) {
+        settings.emplace_back("size", shape.name);
+      }
+    }
     const WorkloadTrace trace = generate_workload(generator.name, settings);
     EXPECT_FALSE(trace.ops.empty());
     EXPECT_EQ(parse_trace(format_trace(trace), "t.csv").ops.size(), trace.ops.size());
@@ -39,6 +55,90 @@ TEST(Generators, TakeSettings) {
   EXPECT_EQ(trace.ops[5].dtype, DType::fp32);
   EXPECT_EQ(trace.ops[5].mode, Mode::dynamic);
   EXPECT_EQ(trace.ops[5].pattern.block_rows, 16U);
+}
+
+TEST(Generators, TakeASizeByFamily) {
+  const Pairs one = {{"layers", "1"}, {"tokens", "16"}};
+  const auto with_size = [&](const char* size) {
+    Pairs settings = one;
+    settings.emplace_back("size", size);
+    return settings;
+  };
+  EXPECT_EQ(generate_workload("bert", with_size("base")).name, "bert-base");
+  EXPECT_EQ(generate_workload("llama", with_size("2-7b")).name, "llama2-7b");
+  EXPECT_EQ(generate_workload("gpt", with_size("gpt3-xl")).name, "gpt3-xl");
+  EXPECT_THAT([&] { generate_workload("bert", with_size("bse")); },
+              ThrowsMessage<RequestError>(HasSubstr("allowed: bert-tiny, bert-mini")));
+  EXPECT_THAT([&] { generate_workload("bert", one); },
+              ThrowsMessage<RequestError>(HasSubstr("allowed: bert-tiny, bert-mini")));
+}
+
+std::string pattern_of(const WorkloadTrace& trace, const std::string& id) {
+  for (const LayerOp& op : trace.ops) {
+    if (op.id == id) return pattern_label(op.pattern);
+  }
+  return "no such row";
+}
+
+TEST(Generators, GiveEachWeightThePatternOfTheLastRuleThatMatchesItsName) {
+  const WorkloadTrace trace = generate_workload("bert-base", {{"part", "weights"},
+                                                              {"layers", "2"},
+                                                              {"density", "0.25"},
+                                                              {"sparse", "*.ffn?=block16:0.1"},
+                                                              {"sparse", "l1.*=nm:2:4"},
+                                                              {"sparse", "l1.o=dense"}});
+  EXPECT_EQ(pattern_of(trace, "fwd.l0.q"), "unstructured:0.25");
+  EXPECT_EQ(pattern_of(trace, "fwd.l0.ffn2"), "block16:0.1");
+  EXPECT_EQ(pattern_of(trace, "fwd.l1.ffn2"), "nm:2:4");
+  EXPECT_EQ(pattern_of(trace, "fwd.l1.o"), "dense");
+  EXPECT_THAT(
+      [] {
+        generate_workload("bert-base", {{"sparse", "l12.q=nm:2:4"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("no weight of bert-base")));
+  EXPECT_THAT(
+      [] {
+        generate_workload("bert-base", {{"sparse", "nm:2:4"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("WHERE=PATTERN")));
+}
+
+// BERT-base at 0.1: 0.13333394 for the square matrices, 0.08333371 for the two others, as computed
+// for Erdos-Renyi by the formula of Mocanu et al.
+TEST(Generators, ShareADensityBetweenUnlikeMatrices) {
+  const WorkloadTrace trace = generate_workload(
+      "bert-base", {{"part", "weights"}, {"layers", "1"}, {"density", "0.1"}, {"layerwise", "er"}});
+  EXPECT_NEAR(trace.ops[0].pattern.density->value(), 0.13333394, 1e-8);
+  EXPECT_NEAR(trace.ops[4].pattern.density->value(), 0.08333371, 1e-8);
+}
+
+TEST(Generators, GiveAllLayersTheMasksOfTheFirstIfAsked) {
+  const WorkloadTrace trace = generate_workload(
+      "bert-tiny", {{"part", "weights"}, {"density", "0.25"}, {"same-mask", "1"}});
+  EXPECT_EQ(pattern_of(trace, "fwd.l0.q"), "unstructured:0.25");
+  EXPECT_EQ(pattern_of(trace, "fwd.l1.q"), "ref:of=fwd.l0.q");
+  EXPECT_EQ(*make_mask(trace.ops[6], trace, 3), *make_mask(trace.ops[0], trace, 3));
+}
+
+TEST(Generators, MakeSparseAttention) {
+  const WorkloadTrace trace = generate_workload(
+      "bert-base", {{"layers", "1"}, {"tokens", "512"}, {"attention", "longformer:w=64:global=4"}});
+  // 65,452 of 512 x 512 scores, counted for this window and these global tokens
+  EXPECT_EQ(make_mask(trace.ops[4], trace, 1)->nnz(), 65452U);
+  EXPECT_EQ(trace.ops[4].op, "sddmm");
+  EXPECT_EQ(pattern_of(trace, "fwd.l0.ctx"), "ref:of=fwd.l0.scores");
+  EXPECT_THAT(
+      [] {
+        generate_workload("bert-base", {{"tokens", "100"}, {"attention", "bigbird16"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("attention=bigbird16")));
+}
+
+TEST(Generators, CoverTheGridOfPopSparseAndTheLevelsOfBlas) {
+  EXPECT_EQ(generate_workload("popsparse", {}).ops.size(), 100U);  // 5 sides, 5 densities, 4 blocks
+  const WorkloadTrace blas = generate_workload("blas", {{"dtype", "fp32"}});
+  EXPECT_EQ(blas.ops.size(), 10U);
+  EXPECT_EQ(blas.ops.back().dtype, DType::fp32);
 }
 
 TEST(Generators, RefuseWhatTheyDoNotKnow) {

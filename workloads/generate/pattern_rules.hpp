@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/sparsity/decimal.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// "WHERE=PATTERN": a pattern for the weights whose name, such as "l3.ffn1", matches WHERE, in
+/// which * stands for any text and ? for one letter. The last rule that matches wins.
+struct PatternRule {
+  std::string where;
+  PatternSpec pattern;
+  bool used = false;
+};
+
+/// RequestError if the text is no rule.
+PatternRule parse_rule(const std::string& text);
+
+/// True if the whole of `name` matches.
+bool matches(const std::string& where, const std::string& name);
+
+/// Shares the density that all sparse gemm rows of `trace` ask for between them as Erdos-Renyi
+/// does (see erdos_renyi_densities()); the sum of what they keep stays. Rows whose density
+/// reaches 1 become dense. RequestError if they do not all ask for the same.
+void share_density(WorkloadTrace& trace);
+
+}  // namespace lacuna

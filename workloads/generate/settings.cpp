@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/generate/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/text_file.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::uint64_t kMostSide = 0x7fffffff;
+
+}  // namespace
+
+void refuse_setting(const std::string& key, const std::string& found, const std::string& allowed,
+                    const std::string& hint) {
+  throw RequestError(fmt::format("{}={}: found '{}'; allowed: {}{}", key, found, found, allowed,
+                                 hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
+}
+
+const std::string* Settings::text(const std::string& key) const { return find_value(pairs_, key); }
+
+std::vector<std::string> Settings::all(const std::string& key) const {
+  std::vector<std::string> values;
+  for (const auto& [name, value] : pairs_) {
+    if (name == key) values.push_back(value);
+  }
+  return values;
+}
+
+void Settings::integer(const std::string& key, std::uint64_t least, std::uint32_t& value) const {
+  const std::string* given = text(key);
+  std::uint64_t read = 0;
+  if (given == nullptr) return;
+  if (parse_integer(*given, least, kMostSide, read) != IntegerError::none) {
+    refuse_setting(key, *given, fmt::format("an integer in [{}, {}]", least, kMostSide));
+  }
+  value = static_cast<std::uint32_t>(read);
+}
+
+std::uint32_t Settings::required(const std::string& key, std::uint64_t least,
+                                 const std::string& what) const {
+  if (text(key) == nullptr) {
+    throw RequestError(fmt::format("{} is missing: {}", key, what));
+  }
+  std::uint32_t value = 0;
+  integer(key, least, value);
+  return value;
+}
+
+void Settings::flag(const std::string& key, bool& value) const {
+  std::uint32_t read = value ? 1 : 0;
+  integer(key, 0, read);
+  if (read > 1) refuse_setting(key, fmt::format("{}", read), "0, 1");
+  value = read == 1;
+}
+
+std::size_t Settings::choice(const std::string& key, const std::vector<std::string>& words,
+                             std::size_t otherwise) const {
+  const std::string* given = text(key);
+  if (given == nullptr) return otherwise;
+  const auto found = std::find(words.begin(), words.end(), *given);
+  if (found == words.end()) {
+    refuse_setting(key, *given, fmt::format("{}", fmt::join(words, ", ")),
+                   nearest(*given, words, 2));
+  }
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+void Settings::types(DType& dtype, Mode& mode) const {
+  if (const std::string* given = text("dtype")) dtype = parse_dtype(*given, "dtype");
+  if (const std::string* given = text("mode")) mode = parse_mode(*given, "mode");
+}
+
+PatternSpec Settings::pattern() const {
+  PatternOptions options;
+  if (const std::string* given = text("pattern")) options.pattern = *given;
+  if (const std::string* given = text("density")) options.density = *given;
+  if (const std::string* given = text("block")) options.block = *given;
+  if (const std::string* given = text("nm")) options.nm = *given;
+  return make_pattern(options).value_or(PatternSpec{});
+}
+
+}  // namespace lacuna
