@@ -19,6 +19,7 @@
 #include "sim/report/csv_files.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figure.hpp"
+#include "sim/report/html_report.hpp"
 
 namespace lacuna {
 
@@ -96,6 +97,14 @@ std::string Output::host() const {
                     {"peak_memory_of_a_child_kib", peak_memory(RUSAGE_CHILDREN)}});
 }
 
+std::string Output::report_page(const std::vector<RunRecord>& records) const {
+  HtmlReport page;
+  page.version = version();
+  page.command = "lacuna " + shell_line(reproducing_arguments(options_));
+  page.figures = read_figures((folder_.temporary() / "figures").string());
+  return html_report(page, records);
+}
+
 void Output::write(const std::string& name, const std::vector<WorkloadTrace>& workloads,
                    const std::vector<RunRecord>& records, const Streams& streams) {
   folder_.begin();
@@ -113,6 +122,7 @@ void Output::write(const std::string& name, const std::vector<WorkloadTrace>& wo
   } catch (const SimulationError& error) {
     missing_figures = error.what();  // the numbers are worth keeping without them
   }
+  folder_.write("report.html", report_page(records));
   folder_.commit();
   if (!missing_figures.empty()) throw SimulationError(missing_figures);
   if (!options_.quiet) streams.err << "lacuna: result in " << folder_.target().string() << '\n';

@@ -41,6 +41,7 @@ class Output {
  private:
   ResultHeader header(const std::string& name, const std::vector<WorkloadTrace>& workloads) const;
   std::string host() const;
+  std::string report_page(const std::vector<RunRecord>& records) const;
 
   ResultFolder folder_;
   const Options& options_;

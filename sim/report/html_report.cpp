@@ -199,7 +199,12 @@ void append(std::vector<Cell>& cells, const std::vector<Cell>& more) {
 }
 
 std::string runs_table(const std::vector<RunRecord>& records) {
-  HtmlTable table(heads({"run", "machine", "simulated", "workload", "pattern", "mode"}), 6);
+  std::vector<std::string> first{"run", "machine", "simulated", "workload", "pattern", "mode"};
+  const std::size_t texts = first.size();
+  if (!records.empty()) {
+    first.insert(first.end(), records[0].varying.begin(), records[0].varying.end());
+  }
+  HtmlTable table(heads(first), texts);
   for (const RunRecord& record : records) {
     std::vector<Cell> cells{word(fmt::format("{}", record.run)),
                             word(record.machine),
@@ -207,6 +212,7 @@ std::string runs_table(const std::vector<RunRecord>& records) {
                             word(record.workload),
                             word(record.pattern),
                             word(record.total.mode)};
+    for (const std::string& value : record.total.varying) cells.push_back(word(value));
     append(cells, measures(record.total));
     table.row(cells);
   }
@@ -239,6 +245,40 @@ std::string stack_table_html(const std::vector<RunRecord>& records) {
       table.row({word(fmt::format("{}", record.run)), word(record.machine), word(record.pattern),
                  word(layer_name(part.layer)), word(part.kind), count(part.cycles),
                  sum > 0 ? shown(static_cast<double>(part.cycles) * 100 / sum) : Cell{}});
+    }
+  }
+  return table.text();
+}
+
+std::string energy_table_html(const std::vector<RunRecord>& records) {
+  HtmlTable table({"run", "machine", "pattern", "operation", "component", "energy (uJ)", "low (uJ)",
+                   "high (uJ)", "% of nominal"},
+                  5);
+  for (const RunRecord& record : records) {
+    for (const OpRecord& op : record.ops) {
+      double sum = 0;
+      for (const EnergyPart& part : op.energy) sum += part.joules.nominal;
+      for (const EnergyPart& part : op.energy) {
+        if (!(part.joules.high > 0)) continue;
+        table.row({word(fmt::format("{}", record.run)), word(record.machine), word(record.pattern),
+                   word(op.row.op_id), word(part.component), shown(part.joules.nominal * 1e6),
+                   shown(part.joules.low * 1e6), shown(part.joules.high * 1e6),
+                   sum > 0 ? shown(part.joules.nominal * 100 / sum) : Cell{}});
+      }
+    }
+  }
+  return table.text();
+}
+
+/// What each machine says of its plan, an entry each.
+std::string notes_html(const std::vector<RunRecord>& records) {
+  HtmlTable table({"run", "machine", "operation", "of the plan", "is"}, 5);
+  for (const RunRecord& record : records) {
+    for (const OpRecord& op : record.ops) {
+      for (const auto& [name, text] : op.result.notes) {
+        table.row({word(fmt::format("{}", record.run)), word(record.machine), word(op.row.op_id),
+                   word(name), word(text)});
+      }
     }
   }
   return table.text();
@@ -295,7 +335,11 @@ std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& 
   text +=
       "<h2>Energy</h2>\n<p>Energy is from a counter-based model calibrated to published chip "
       "power; comparisons are between runs of the same modelled chip, and the stated range moves "
-      "every event cost between its low and its high estimate.</p>\n";
+      "every event cost between its low and its high estimate.</p>\n"
+      "<details><summary>Each component of each operation</summary>\n" +
+      energy_table_html(records) + "</details>\n";
+  text += "<h2>Plans</h2>\n<details><summary>What was planned for each operation</summary>\n" +
+          notes_html(records) + "</details>\n";
   text += "<h2>Parameters</h2>\n" + parameters_html(records);
   text += "<h2>To make it again</h2>\n<pre>" + escaped(report.command) + "</pre>\n";
   return text + kScript + "</body>\n</html>\n";
