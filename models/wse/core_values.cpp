@@ -22,19 +22,19 @@ float float_of(std::uint32_t bits) {
 }  // namespace
 
 CoreValues::CoreValues(Format format, std::uint32_t tokens, std::uint32_t buffers,
-                       std::vector<Half> activations)
+                       std::vector<float> activations)
     : format_(format),
       tokens_(tokens),
       activations_(std::move(activations)),
       psums_(std::size_t{tokens} * buffers) {}
 
-void CoreValues::multiply_add(std::uint32_t buffer, std::uint32_t payload, bool overwrite) {
-  const float weight = to_float(static_cast<Half>(payload & 0xffffU));
-  const Half* const x = activations_.data() + std::size_t{payload >> 16U} * tokens_;
+void CoreValues::multiply_add(std::uint32_t buffer, std::uint32_t index, float weight,
+                              bool overwrite) {
+  const float* const x = activations_.data() + std::size_t{index} * tokens_;
   float* const sum = psums_.data() + std::size_t{buffer} * tokens_;
   for (std::uint32_t t = 0; t < tokens_; ++t) {
-    // A product of halves is exact in float; the sum is taken in double and rounded once.
-    const double product = static_cast<double>(to_float(x[t])) * weight;
+    // A product is exact in double; the sum is taken in double and rounded once.
+    const double product = static_cast<double>(x[t]) * weight;
     const auto total = static_cast<float>(overwrite ? product : product + sum[t]);
     sum[t] = format_.psum_fp32 ? total : to_float(to_half(total));
   }
@@ -58,11 +58,12 @@ std::uint32_t CoreValues::add(std::uint32_t buffer, std::uint32_t incoming, std:
 
 void CoreValues::keep(std::uint32_t word, std::uint32_t count) {
   if (format_.ring_fp32) {
-    result_.push_back(to_half(float_of(word)));
+    const float sum = float_of(word);
+    result_.push_back(format_.fp32 ? sum : to_float(to_half(sum)));
     return;
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    result_.push_back(static_cast<Half>(word >> (16U * i) & 0xffffU));
+    result_.push_back(to_float(static_cast<Half>(word >> (16U * i) & 0xffffU)));
   }
 }
 

@@ -11,20 +11,21 @@ namespace lacuna::wse {
 
 /// The numbers in a core's memory during a weight-streaming product, apart from time: its
 /// activations, its partial-sum vectors and its results. Each operation rounds as the datapath
-/// does: FP16 or FP32 sums, FP16 or FP32 on the ring, FP16 results.
+/// does: FP16 or FP32 sums, FP16 or FP32 on the ring, results of the operands' type. All numbers
+/// are floats that the type can hold.
 class CoreValues {
  public:
   struct Format {
+    bool fp32 = false;  // operands and results
     bool psum_fp32 = false;
     bool ring_fp32 = false;
   };
 
   CoreValues(Format format, std::uint32_t tokens, std::uint32_t buffers,
-             std::vector<Half> activations);
+             std::vector<float> activations);
 
-  /// psum[buffer] += X[index] * weight over all tokens, or = if `overwrite`. The payload of a
-  /// weight wavelet holds the value below the index.
-  void multiply_add(std::uint32_t buffer, std::uint32_t payload, bool overwrite);
+  /// psum[buffer] += X[index] * weight over all tokens, or = if `overwrite`.
+  void multiply_add(std::uint32_t buffer, std::uint32_t index, float weight, bool overwrite);
 
   /// A buffer that no weight came to counts as zero.
   void clear(std::uint32_t buffer);
@@ -36,14 +37,14 @@ class CoreValues {
   /// Appends the elements of such a word to the results.
   void keep(std::uint32_t word, std::uint32_t count);
 
-  const std::vector<Half>& result() const { return result_; }
+  const std::vector<float>& result() const { return result_; }
 
  private:
   Format format_;
   std::uint32_t tokens_;
-  std::vector<Half> activations_;
+  std::vector<float> activations_;
   std::vector<float> psums_;  // FP16 sums are floats that a half can hold
-  std::vector<Half> result_;
+  std::vector<float> result_;
 };
 
 }  // namespace lacuna::wse

@@ -10,8 +10,10 @@ namespace lacuna::wse {
 
 CoreCounters& CoreCounters::add(const CoreCounters& other, std::uint64_t times) {
   for (std::size_t i = 0; i < cycles.size(); ++i) cycles[i] += other.cycles[i] * times;
+  words += other.words * times;
   weights += other.weights * times;
   first_weights += other.first_weights * times;
+  products += other.products * times;
   commands += other.commands * times;
   reductions += other.reductions * times;
   summed += other.summed * times;
@@ -35,8 +37,9 @@ RouterCounters& RouterCounters::add(const RouterCounters& other, std::uint64_t t
 
 bool operator==(const CoreCounters& a, const CoreCounters& b) {
   const auto all = [](const CoreCounters& x) {
-    return std::tie(x.cycles, x.weights, x.first_weights, x.commands, x.reductions, x.summed,
-                    x.added, x.kept, x.sent, x.received, x.buffer_blocked, x.buffers_in_use, x.end);
+    return std::tie(x.cycles, x.words, x.weights, x.first_weights, x.products, x.commands,
+                    x.reductions, x.summed, x.added, x.kept, x.sent, x.received, x.buffer_blocked,
+                    x.buffers_in_use, x.end);
   };
   return all(a) == all(b);
 }

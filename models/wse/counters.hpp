@@ -13,7 +13,9 @@ namespace lacuna::wse {
 /// How a core spends a cycle; in the order in which causes take precedence.
 enum CoreCycle : std::uint8_t {
   kFma,
+  kScalar,
   kConflict,
+  kResidual,
   kReduce,
   kDispatch,
   kWaitWeights,
@@ -22,13 +24,15 @@ enum CoreCycle : std::uint8_t {
   kWaitBuffer,
   kDone,
 };
-inline constexpr unsigned kCoreCycles = 9;
+inline constexpr unsigned kCoreCycles = 11;
 
 /// What one core counts. Sums over cores are sums of these.
 struct CoreCounters {
   std::array<std::uint64_t, kCoreCycles> cycles{};
-  std::uint64_t weights = 0;        // weight wavelets that took effect
+  std::uint64_t words = 0;          // handlers of data that took effect
+  std::uint64_t weights = 0;        // weights they brought
   std::uint64_t first_weights = 0;  // of them, those that overwrite the sums
+  std::uint64_t products = 0;
   std::uint64_t commands = 0;
   std::uint64_t reductions = 0;
   std::uint64_t summed = 0;          // reductions that read partial sums

@@ -79,7 +79,7 @@ InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cyc
 
 Wavelet InjectorBank::next_word(Column& column, std::size_t index) const {
   const StreamingKernel& kernel = program_.kernel;
-  if (column.sent == kernel.count(column.step, index)) {
+  if (column.sent == kernel.words(column.step, index)) {
     column.sent = 0;
     return {column.step++, kernel.weights, true};
   }

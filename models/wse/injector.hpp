@@ -40,7 +40,7 @@ class InjectorBank : public Clocked {
   struct Column {
     LinkId link = kNoLink;
     std::uint32_t step = 0;
-    std::uint32_t sent = 0;     // weights of this step
+    std::uint32_t sent = 0;     // words of this step
     std::uint64_t weights = 0;  // of all steps
     Hold hold = Hold::none;
     InjectorCounters counters;

@@ -18,7 +18,7 @@ LaneInjectors<Number>::LaneInjectors(const Program& program, std::size_t lanes)
   const StreamingKernel& kernel = program.kernel;
   std::vector<std::uint64_t> words(program.columns, kernel.steps);
   for (std::size_t s = 0; s < kernel.steps; ++s) {
-    for (std::size_t c = 0; c < program.columns; ++c) words[c] += kernel.count(s, c);
+    for (std::size_t c = 0; c < program.columns; ++c) words[c] += kernel.words(s, c);
   }
   for (std::size_t lane = 0; lane < program.columns; ++lane) {
     rest_[lane] = counters_[lane].words = words[kernel.ring[lane]];

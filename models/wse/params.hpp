@@ -16,6 +16,8 @@ enum class IoStream { per_column, row_ordered };
 enum class Precision { fp16, fp32 };
 enum class MemoryModel { rule, none };
 enum class Alignment { good, bad };
+enum class IndexBits { automatic, none, sixteen };
+enum class ResidentStorage { nonzeros, all };
 
 struct WaferParams : ParameterSet {
   Param<unsigned> columns = param(this, "columns", 750U, range(1U, 4096U), "cores",
@@ -90,6 +92,12 @@ struct MemoryParams : ParameterSet {
       param(this, "model", MemoryModel::rule,
             Choices<MemoryModel>{{"rule", MemoryModel::rule}, {"none", MemoryModel::none}},
             "Bank conflicts by address, or none.");
+  Param<unsigned> fma16_stalls =
+      param(this, "fma16_stalls", 0U, range(0U, 8U), "cycles",
+            "Residual stalls in 16 elements of an FP16 multiply-accumulate without conflict.");
+  Param<unsigned> fma32_stalls =
+      param(this, "fma32_stalls", 3U, range(0U, 8U), "cycles",
+            "Residual stalls in 16 elements of an FP32 multiply-accumulate without conflict.");
 };
 
 struct SimdParams : ParameterSet {
@@ -97,6 +105,8 @@ struct SimdParams : ParameterSet {
                                 "FP16 multiply-accumulates into FP16 sums.");
   Param<unsigned> fma16_32 = param(this, "fma16_32", 2U, range(1U, 64U), "elements/cycle",
                                    "FP16 multiply-accumulates into FP32 sums.");
+  Param<unsigned> fma32 =
+      param(this, "fma32", 1U, range(1U, 64U), "elements/cycle", "FP32 multiply-accumulates.");
 };
 
 struct StreamingParams : ParameterSet {
@@ -121,6 +131,28 @@ struct StreamingParams : ParameterSet {
                                                             {"cyclic", KPartition::cyclic},
                                                             {"balanced", KPartition::balanced}},
                                         "Which column owns which input features.");
+  Param<bool> zero_filter =
+      flag(this, "zero_filter", true,
+           "Whether the sender leaves out zeros. Off: zeros of sparse weights travel too.");
+  Param<IndexBits> index_bits =
+      param(this, "index_bits", IndexBits::automatic,
+            Choices<IndexBits>{
+                {"auto", IndexBits::automatic}, {"0", IndexBits::none}, {"16", IndexBits::sixteen}},
+            "Index of a weight in a stream without zeros left out: 16 bits, or none and the order "
+            "tells (two FP16 weights in a word); auto runs both and takes the faster.");
+};
+
+struct ResidentParams : ParameterSet {
+  Param<ResidentStorage> storage =
+      param(this, "storage", ResidentStorage::nonzeros,
+            Choices<ResidentStorage>{{"nonzeros", ResidentStorage::nonzeros},
+                                     {"all", ResidentStorage::all}},
+            "What a core keeps of sparse resident weights: non-zeros by input feature, each with "
+            "its place, or all elements, zeros included.");
+  Param<unsigned> nonzero_cycles =
+      param(this, "nonzero_cycles", 10U, range(1U, 256U), "cycles",
+            "Issue slots that one kept non-zero takes: loop 5, load of value and place 2, load of "
+            "the sum 2, multiply-accumulate and store 1.");
 };
 
 struct IoParams : ParameterSet {

@@ -30,37 +30,69 @@ struct Rate {
 /// The role of a core in the reduction of one row of sums.
 enum class RingRole : std::uint8_t { start, middle, final };
 
-/// The task of a core in a weight-streaming product. Weights (payload: FP16 value in the low
-/// half, index of the input feature in the high half) each start psum += X[index] * w over the
-/// core's tokens; a command closes the row, and a microthread adds the sums up along the ring.
+/// What the words of a stream hold.
+enum class StreamForm : std::uint8_t {
+  indexed,  // the index of the input feature above an FP16 value
+  packed,   // two FP16 values; the indices follow from the order
+  wide,     // two words for each weight: its index, then an FP32 value
+  plain,    // an FP32 value; the index follows from the order
+};
+
+/// The task of a core in a streamed product. Each weight that arrives starts
+/// psum += X[index] * w over the core's tokens; a command closes the row, and a microthread adds
+/// the sums up along the ring. What is streamed may as well be activations, and what the core
+/// holds its weights (`resident`).
 struct StreamingKernel {
   Color weights{0};
-  std::uint32_t steps = 0;  // rows of the weight matrix, in the order they are streamed
+  std::uint32_t steps = 0;      // rows of the weight matrix, in the order they are streamed
+  std::uint32_t instances = 1;  // of products, each with as many steps and features
 
-  std::uint32_t lookahead = 8;      // partial-sum vectors, the one in use included
-  std::uint32_t simd = 4;           // elements of one beat
+  std::uint32_t lookahead = 8;  // partial-sum vectors, the one in use included
+  std::uint32_t simd = 4;       // elements of one beat
+  StreamForm form = StreamForm::indexed;
   std::uint32_t ring_elements = 2;  // elements of one word on the ring
+  bool fp32 = false;                // of weights and activations
   bool psum_fp32 = false;
   bool ring_fp32 = false;
   std::uint32_t first_cycles = 1;   // of a beat of the first weight of a row, which overwrites
   std::uint32_t beat_cycles = 1;    // of a beat of the others, which also reads sums
   std::uint32_t reduce_cycles = 1;  // of a beat of a reduction
+  std::uint32_t stalls = 0;         // further cycles in 16 elements that read sums
 
   std::vector<std::uint32_t> tokens;        // of each row of cores
   std::vector<std::uint32_t> final_column;  // by step: the column that keeps the sum
   std::vector<std::uint32_t> ring;          // columns in the order of the ring
-  std::vector<std::uint32_t> counts;        // by step and column: weights sent
+  std::vector<std::uint32_t> counts;        // by step and column: weights
   std::vector<Color> ring_in;               // by column; unused if there is one column
   std::vector<Color> ring_out;              // by column
 
-  /// The weights of each column in the order they are sent; empty if no values are carried.
+  /// The words of each column in the order they are sent, without commands; empty if neither
+  /// values are carried nor indices matter.
   std::vector<std::vector<std::uint32_t>> payloads;
-  /// X of each core (row-major), one feature's tokens contiguous: halves; empty without values.
-  std::vector<std::vector<std::uint16_t>> activations;
+  /// X of each core (row-major), one feature's tokens contiguous; empty without values.
+  std::vector<std::vector<float>> activations;
+
+  /// Of each core (row-major) and feature, the elements it holds, if it holds only those that are
+  /// not zero; then an element takes a beat of beat_cycles. Empty if it holds all.
+  std::vector<std::vector<std::uint16_t>> held;
 
   std::uint32_t columns() const { return static_cast<std::uint32_t>(ring.size()); }
   std::uint32_t count(std::size_t step, std::size_t column) const {
     return counts[step * ring.size() + column];
+  }
+  /// The weights of a word, and the words of a weight.
+  std::uint32_t weights_per_word() const { return form == StreamForm::packed ? 2 : 1; }
+  std::uint32_t words_per_weight() const { return form == StreamForm::wide ? 2 : 1; }
+  bool has_index() const { return form == StreamForm::indexed || form == StreamForm::wide; }
+  /// The feature of the first weight of a row without indices: rows of an instance hold all.
+  std::uint32_t first_feature(std::size_t step, std::size_t column) const {
+    return static_cast<std::uint32_t>(step / (steps / instances)) * count(step, column);
+  }
+  std::uint32_t words_of(std::uint32_t count_of) const {
+    return (count_of + weights_per_word() - 1) / weights_per_word() * words_per_weight();
+  }
+  std::uint32_t words(std::size_t step, std::size_t column) const {
+    return words_of(count(step, column));
   }
 };
 

@@ -29,7 +29,7 @@ void StreamingCores::add(const CorePorts& ports) {
   filled_.resize(filled_.size() + kernel_.lookahead, 0);
   if (!kernel_.activations.empty()) {
     const std::size_t place = std::size_t{ports.row} * kernel_.columns() + ports.column;
-    values_.emplace_back(CoreValues::Format{kernel_.psum_fp32, kernel_.ring_fp32},
+    values_.emplace_back(CoreValues::Format{kernel_.fp32, kernel_.psum_fp32, kernel_.ring_fp32},
                          kernel_.tokens[ports.row], kernel_.lookahead, kernel_.activations[place]);
   }
   if (idle(core)) ++finished_;
@@ -53,6 +53,7 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   if (core.blocked) ++core.counters.buffer_blocked;
   if (acted) return now + 1;
   Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
+  if (core.stalled_from > now) next = std::min(next, core.stalled_from);
   return core.slot_free > now ? std::min(next, core.slot_free) : next;
 }
 
@@ -115,7 +116,7 @@ bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
   const bool opening = !core.holding && core.closed < kernel_.steps;
   if (core.task_full && core.task_ready <= now && !active) {
     core.blocked = !core.holding;
-    if (core.holding) {
+    if (core.holding && can_start(core, now)) {
       core.task_full = false;
       acted = true;
       core.task.control ? command(core, now) : weight(core, index, now);
@@ -134,23 +135,78 @@ bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
   return acted || (opening && core.holding);
 }
 
+/// A weight in two words takes effect once the second has arrived.
+bool StreamingCores::can_start(const Core& core, Cycle now) const {
+  return core.task.control || kernel_.form != StreamForm::wide ||
+         links_.can_pop(core.ports.weights, now);
+}
+
 void StreamingCores::weight(Core& core, std::size_t index, Cycle now) {
-  const std::uint32_t buffer = core.closed % kernel_.lookahead;
-  core.vector_left = ceil_div(kernel_.tokens[core.ports.row], kernel_.simd);
-  core.beat_cycles = core.fresh ? kernel_.first_cycles : kernel_.beat_cycles;
-  ++core.counters.weights;
-  if (core.fresh) ++core.counters.first_weights;
-  if (!values_.empty()) values_[index].multiply_add(buffer, core.task.payload, core.fresh);
-  core.fresh = false;
-  filled_[index * kernel_.lookahead + buffer] = 1;
+  const std::uint32_t payload = core.task.payload;
+  ++core.counters.words;
   log_.record(now, core.ports.unit, kTask, 0);
   log_.record(now, core.ports.unit, kVectorActive, core.closed);
+  switch (kernel_.form) {
+    case StreamForm::indexed:
+      begin_vector(core, index, payload >> 16U, to_float(static_cast<Half>(payload & 0xffffU)));
+      return;
+    case StreamForm::packed: {
+      // One instruction for each of the two values; an odd row ends with one.
+      const bool both = core.position + 1 < kernel_.count(core.closed, core.ports.column);
+      const std::uint32_t feature =
+          kernel_.first_feature(core.closed, core.ports.column) + core.position;
+      begin_vector(core, index, feature, to_float(static_cast<Half>(payload & 0xffffU)));
+      if (!both) return;
+      const std::uint32_t cycles = core.beat_cycles;
+      const bool adds = core.adds;
+      const std::uint32_t beats = core.vector_left;
+      begin_vector(core, index, feature + 1, to_float(static_cast<Half>(payload >> 16U)));
+      core.vector_left = beats;
+      core.beat_cycles = cycles;
+      core.adds = adds;
+      core.follows = 1;
+      return;
+    }
+    case StreamForm::wide: {
+      const std::uint32_t value = links_.pop(core.ports.weights, now).payload;
+      ++core.counters.received;
+      log_.record(now, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(kernel_.weights));
+      begin_vector(core, index, payload, detail::float_of(value));
+      return;
+    }
+    case StreamForm::plain:
+      begin_vector(core, index,
+                   kernel_.first_feature(core.closed, core.ports.column) + core.position,
+                   detail::float_of(payload));
+      return;
+  }
+}
+
+/// An instruction over the tokens of one feature becomes active.
+void StreamingCores::begin_vector(Core& core, std::size_t index, std::uint32_t feature,
+                                  float value) {
+  const std::uint32_t buffer = core.closed % kernel_.lookahead;
+  const std::uint32_t tokens = kernel_.tokens[core.ports.row];
+  const bool scattered = !kernel_.held.empty();
+  const std::uint32_t elements = scattered ? kernel_.held[index][feature] : tokens;
+  core.vector_left = scattered ? elements : ceil_div(tokens, kernel_.simd);
+  core.adds = scattered || !core.fresh;
+  core.beat_cycles = core.adds ? kernel_.beat_cycles : kernel_.first_cycles;
+  core.element = 0;
+  ++core.position;
+  ++core.counters.weights;
+  core.counters.products += elements;
+  if (core.fresh) ++core.counters.first_weights;
+  if (!values_.empty()) values_[index].multiply_add(buffer, feature, value, core.fresh);
+  core.fresh = false;
+  filled_[index * kernel_.lookahead + buffer] = 1;
 }
 
 void StreamingCores::command(Core& core, Cycle now) {
   ++core.counters.commands;
   log_.record(now, core.ports.unit, kTask, 1);
   ++core.closed;
+  core.position = 0;
   core.holding = false;
   if (core.closed < kernel_.steps) take_buffer(core);
 }
@@ -195,11 +251,36 @@ bool StreamingCores::issue(Core& core, std::size_t index, Cycle now) {
     reduction_beat(core, index, now);
     return true;
   }
-  ++core.counters.cycles[kFma];
-  core.slot_free = now + core.beat_cycles;
-  --core.vector_left;
-  core.vector_end = core.slot_free;
+  main_beat(core, now);
   return true;
+}
+
+void StreamingCores::main_beat(Core& core, Cycle now) {
+  ++core.counters.cycles[kFma];
+  const std::uint32_t stalls = residual_stalls(core);
+  core.slot_kind = kernel_.held.empty() ? kConflict : kScalar;
+  core.stalled_from = now + core.beat_cycles;
+  core.slot_free = core.stalled_from + stalls;
+  core.vector_end = core.slot_free;
+  if (--core.vector_left != 0 || core.follows == 0) return;
+  --core.follows;
+  core.vector_left = ceil_div(kernel_.tokens[core.ports.row], kernel_.simd);
+  core.beat_cycles = kernel_.beat_cycles;
+  core.adds = true;
+  core.element = 0;
+}
+
+/// The stalls after the elements of this beat: `stalls` in every 16, as evenly as 5, 10 and 15 are.
+std::uint32_t StreamingCores::residual_stalls(Core& core) const {
+  if (kernel_.stalls == 0 || !core.adds) return 0;
+  std::uint32_t stalls = 0;
+  for (std::uint32_t i = 0; i < kernel_.simd; ++i) {
+    const std::uint32_t done = ++core.element % 16;
+    for (std::uint32_t s = 1; s <= kernel_.stalls; ++s) {
+      if (done == 15 * s / kernel_.stalls) ++stalls;
+    }
+  }
+  return stalls;
 }
 
 void StreamingCores::reduction_beat(Core& core, std::size_t index, Cycle now) {
@@ -226,7 +307,8 @@ void StreamingCores::reduction_beat(Core& core, std::size_t index, Cycle now) {
     }
     if (core.role != RingRole::final) links_.push(core.ports.ring_out, now, word);
   }
-  core.slot_free = now + kernel_.reduce_cycles;
+  core.slot_kind = kConflict;
+  core.slot_free = core.stalled_from = now + kernel_.reduce_cycles;
   if (core.words_left != 0) return;
   if (filled) ++core.counters.summed;
   if (filled && incoming) ++core.counters.added;
@@ -264,9 +346,11 @@ void StreamingCores::extend_run(Core& core, Context context, Cycle now) {
 
 /// Why no beat was issued: what keeps the main thread, or if that has finished the microthread.
 CoreCycle StreamingCores::cause(const Core& core, Cycle now) const {
-  if (core.slot_free > now) return kConflict;
-  if (core.task_full)
-    return core.task_ready > now ? kDispatch : core.blocked ? kWaitBuffer : kDispatch;
+  if (core.slot_free > now) return core.stalled_from <= now ? kResidual : core.slot_kind;
+  if (core.task_full) {
+    if (core.blocked) return kWaitBuffer;
+    return core.task_ready > now || can_start(core, now) ? kDispatch : kWaitWeights;
+  }
   if (core.closed != kernel_.steps) return kWaitWeights;
   if (idle(core)) return kDone;
   if (core.loaded == core.reduced) return kDispatch;  // the reduction is loaded in the next cycle

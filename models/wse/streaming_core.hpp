@@ -55,7 +55,7 @@ class StreamingCores {
   std::string blocked(std::size_t index) const;
 
   /// Y of a core: by the rows of weights it keeps, in their order, its tokens; with values only.
-  const std::vector<Half>& result(std::size_t core) const { return values_[core].result(); }
+  const std::vector<float>& result(std::size_t core) const { return values_[core].result(); }
 
  private:
   enum Context : std::uint8_t { kMain, kMicrothread, kNobody };
@@ -64,10 +64,16 @@ class StreamingCores {
     CorePorts ports;
     Cycle accounted = 0;
     Cycle task_ready = 0;
-    Cycle slot_free = 0;            // the issue slot is taken until then
-    Cycle vector_end = 0;           // and by the vector instruction until then
-    std::uint32_t beat_cycles = 1;  // of a beat of it
+    Cycle slot_free = 0;              // the issue slot is taken until then
+    CoreCycle slot_kind = kConflict;  // after the first cycle of a beat
+    Cycle stalled_from = 0;           // from then on by a residual stall
+    Cycle vector_end = 0;             // and by the vector instruction until then
+    std::uint32_t beat_cycles = 1;    // of a beat of it
     Wavelet task;
+    std::uint32_t position = 0;  // weights of this row so far
+    std::uint32_t follows = 0;   // instructions of the same handler after this one
+    std::uint32_t element = 0;   // the next one of this instruction, if that matters
+    bool adds = false;           // this instruction reads sums
     bool task_full = false;
     bool holding = false;  // the main thread has a buffer
     bool fresh = true;     // and nothing is in it yet
@@ -93,7 +99,11 @@ class StreamingCores {
   static void take_buffer(Core& core);
   bool load_reduction(Core& core, Cycle now);
   bool main_thread(Core& core, std::size_t index, Cycle now);
+  bool can_start(const Core& core, Cycle now) const;
   void weight(Core& core, std::size_t index, Cycle now);
+  void begin_vector(Core& core, std::size_t index, std::uint32_t feature, float value);
+  void main_beat(Core& core, Cycle now);
+  std::uint32_t residual_stalls(Core& core) const;
   void command(Core& core, Cycle now);
   unsigned words_of_beat(const Core& core) const;
   bool reduction_can_issue(const Core& core, Cycle now) const;

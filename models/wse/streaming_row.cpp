@@ -18,6 +18,7 @@ StreamingRow<Number>::StreamingRow(const HardwareParams& params, const Streaming
       kernel_(kernel),
       columns_(kernel.ring.size()),
       vector_beats_(static_cast<Number>(ceil_div(tokens, kernel.simd))),
+      word_beats_(static_cast<Number>(vector_beats_ * kernel.weights_per_word())),
       reduce_words_(static_cast<Number>(ceil_div(tokens, kernel.ring_elements))),
       words_per_beat_(static_cast<Number>(params.core.fabric_words_per_issue.value())),
       w_capacity_(all(params.queue.weights + params.router.ramp - 1)),
@@ -30,6 +31,7 @@ StreamingRow<Number>::StreamingRow(const HardwareParams& params, const Streaming
       entries_(all(params.router.entries)),
       lookahead_(all(kernel.lookahead)),
       fixed_(params.router.arbiter == Arbiter::fixed),
+      packed_(kernel.form == StreamForm::packed),
       in_use_cycles_(static_cast<unsigned>(kMost) / std::max(1U, kernel.lookahead)),
       blocks_((columns_ + kWidth - 1) / kWidth),
       out_queue_(blocks_.size() * kWidth + 1, 0),
@@ -66,7 +68,8 @@ void StreamingRow<Number>::place_columns() {
     block.open[i] = -1;
     block.holding[i] = -1;
     block.buffers[i] = static_cast<Number>(block.buffers[i] - 1);
-    block.pop_left[i] = static_cast<Number>(kernel_.count(0, to));
+    block.pop_left[i] = static_cast<Number>(kernel_.words(0, to));
+    block.odd[i] = static_cast<Number>(packed_ && kernel_.count(0, to) % 2 != 0 ? -1 : 0);
   }
 }
 
@@ -142,7 +145,12 @@ inline void StreamingRow<Number>::main_thread(Block& b, std::size_t first) {
   b.blocked -= waits;
   const Vector start = effect & ~b.command;
   const Vector close = effect & b.command;
-  b.vector = select(start, all(static_cast<std::uint64_t>(vector_beats_)), b.vector);
+  b.vector = select(start, all(static_cast<std::uint64_t>(word_beats_)), b.vector);
+  if (packed_) {
+    // All words of the row have been taken, so this is its last: with one value if it is odd.
+    const Vector last = start & b.odd & (b.pop_left == zero);
+    b.vector = select(last, all(static_cast<std::uint64_t>(vector_beats_)), b.vector);
+  }
   b.full &= ~effect;
   b.pending -= close;
   if (any(load_mask | close)) special(b, first, load_mask, close);
@@ -235,7 +243,9 @@ void StreamingRow<Number>::special(Block& b, std::size_t first, const Vector& lo
       if (++main_step_[lane] == kernel_.steps) {
         b.open[i] = 0;
       } else {
-        b.pop_left[i] = static_cast<Number>(kernel_.count(main_step_[lane], kernel_.ring[lane]));
+        const std::uint32_t count = kernel_.count(main_step_[lane], kernel_.ring[lane]);
+        b.pop_left[i] = static_cast<Number>(kernel_.words_of(count));
+        b.odd[i] = static_cast<Number>(packed_ && count % 2 != 0 ? -1 : 0);
       }
     }
   }

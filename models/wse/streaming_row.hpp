@@ -72,7 +72,7 @@ class StreamingRow {
     Vector edge, copied, last_weight;
     Vector w_count, w_seen, w_flight;
     Vector r_count, r_seen, r_flight;
-    Vector full, command, ready, pop_left, holding, open, buffers, releasing, waits;
+    Vector full, command, odd, ready, pop_left, holding, open, buffers, releasing, waits;
     Vector vector, words, need_in, need_out, pending, favour;
     Vector u_count, u_seen, u_flight;
     Vector x_count, x_seen, x_flight;
@@ -100,12 +100,14 @@ class StreamingRow {
   const HardwareParams params_;
   const StreamingKernel& kernel_;
   std::size_t columns_;
-  Number vector_beats_;
+  Number vector_beats_;  // of an instruction
+  Number word_beats_;    // of the instructions that a word starts
   Number reduce_words_;
   Number words_per_beat_;
   Vector w_capacity_, r_capacity_, u_capacity_, hop_capacity_, out_depth_;
   Vector ramp_bit_, hop_bit_, entries_, lookahead_;
   bool fixed_ = false;
+  bool packed_ = false;
   unsigned unflushed_ = 0;  // cycles since flush(), and since flush_in_use()
   unsigned unflushed_in_use_ = 0;
   unsigned in_use_cycles_ = 1;  // after so many cycles a lane's buffers in use could overflow

@@ -109,7 +109,7 @@ class Sweep final : public StreamingSweep {
   std::vector<StreamingRow<Number>> rows_;
   std::vector<ClassLink<Number>> links_;
   LaneInjectors<Number> injectors_;
-  std::vector<std::uint64_t> weights_, filled_, finals_, added_;  // by column
+  std::vector<std::uint64_t> weights_, words_, filled_, finals_, added_;  // by column
 };
 
 /// What each column does is known beforehand; only when, is simulated.
@@ -119,12 +119,13 @@ void Sweep<Number>::count_roles() {
   const std::size_t columns = program_.columns;
   std::vector<std::uint32_t> start(columns);
   for (std::size_t p = 0; p < columns; ++p) start[kernel.ring[p]] = kernel.ring[(p + 1) % columns];
-  for (auto* sums : {&weights_, &filled_, &finals_, &added_}) sums->assign(columns, 0);
+  for (auto* sums : {&weights_, &words_, &filled_, &finals_, &added_}) sums->assign(columns, 0);
   for (std::size_t s = 0; s < kernel.steps; ++s) {
     ++finals_[kernel.final_column[s]];
     for (std::size_t c = 0; c < columns; ++c) {
       const std::uint32_t count = kernel.count(s, c);
       weights_[c] += count;
+      words_[c] += kernel.words_of(count);
       filled_[c] += count != 0 ? 1 : 0;
       added_[c] += count != 0 && c != start[kernel.final_column[s]] ? 1 : 0;
     }
@@ -149,13 +150,15 @@ CoreCounters Sweep<Number>::core(std::size_t lane, const LaneCounts& counts,
   core.cycles[kWaitRingIn] = counts.ring_in;
   core.cycles[kWaitRingOut] = counts.ring_out;
   core.cycles[kWaitBuffer] = counts.buffer;
+  core.words = words_[c];
   core.weights = weights_[c];
+  core.products = weights_[c] * tokens;
   core.first_weights = core.summed = filled_[c];
   core.commands = core.reductions = kernel.steps;
   core.added = added_[c];
   core.kept = finals_[c];
   core.sent = words * (kernel.steps - finals_[c]);
-  core.received = weights_[c] + kernel.steps + words * (kernel.steps - finals_[before]);
+  core.received = words_[c] + kernel.steps + words * (kernel.steps - finals_[before]);
   core.buffer_blocked = counts.blocked;
   core.buffers_in_use = counts.in_use + behind;
   core.end = counts.end + behind;
@@ -188,7 +191,7 @@ void Sweep<Number>::add_ring(WaferOutcome& outcome, std::uint32_t row,
     router(to).sent[kRamp] += words;
     router(to).stalls[color] += counts[lane].stall_in;
     const auto weights = static_cast<std::size_t>(kernel.weights);
-    const std::uint64_t streamed = weights_[to] + kernel.steps;
+    const std::uint64_t streamed = words_[to] + kernel.steps;
     router(to).sent[kRamp] += streamed;
     router(to).stalls[weights] += counts[lane].stall_weights;
     if (row + 1 != program_.rows) router(to).sent[kSouth] += streamed;
@@ -226,16 +229,17 @@ std::uint64_t largest(const HardwareParams& params, const StreamingKernel& kerne
   const std::uint64_t ramp = params.router.ramp;
   const std::uint64_t entries = params.router.entries;
   return std::max<std::uint64_t>(
-      {count, tokens / kernel.simd + 1, tokens / kernel.ring_elements + 1, kernel.lookahead,
-       params.core.dispatch, params.core.cmd_cycles, params.queue.weights + ramp,
-       params.queue.ring_in + ramp, params.queue.ring_out + 2U, entries + ramp,
-       entries + params.router.hop});
+      {count, (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
+       tokens / kernel.ring_elements + 1, kernel.lookahead, params.core.dispatch,
+       params.core.cmd_cycles, params.queue.weights + ramp, params.queue.ring_in + ramp,
+       params.queue.ring_out + 2U, entries + ramp, entries + params.router.hop});
 }
 
 bool can_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
-  const bool plain_beats =
-      kernel.first_cycles == 1 && kernel.beat_cycles == 1 && kernel.reduce_cycles == 1;
+  const bool plain_beats = kernel.first_cycles == 1 && kernel.beat_cycles == 1 &&
+                           kernel.reduce_cycles == 1 && kernel.stalls == 0 && kernel.held.empty() &&
+                           kernel.form != StreamForm::wide;
   return plain_beats && kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
          kernel.activations.empty() && params.router.entries >= 2 &&
          params.router.multicast == Multicast::independent &&

@@ -69,8 +69,8 @@ struct WaferOutcome {
   std::vector<CoreCounters> cores;
   std::vector<RouterCounters> routers;
   std::vector<InjectorCounters> injectors;
-  std::vector<Event> events;               // sorted by cycle, unit, kind and argument
-  std::vector<std::vector<Half>> results;  // Y of each core; with values only
+  std::vector<Event> events;                // sorted by cycle, unit, kind and argument
+  std::vector<std::vector<float>> results;  // Y of each core; with values only
 };
 
 /// By cycle, unit, kind and argument: an order that no engine and no order of stepping changes.

@@ -28,26 +28,32 @@ class MemoryTraffic {
  public:
   MemoryTraffic(const StreamingKernel& kernel, const CoreParams& params, std::uint64_t tokens)
       : tokens_(tokens),
+        element_(kernel.fp32 ? 4 : 2),
         psum_(kernel.psum_fp32 ? 4 : 2),
         cached_(params.psum_cache),
+        scattered_(!kernel.held.empty()),
         beats_(ceil_div(tokens, kernel.simd)),
-        per_beat_input_(ceil_div(std::uint64_t{kernel.simd} * 2, 8)),
+        per_beat_input_(ceil_div(kernel.simd * element_, 8)),
         per_beat_psum_(ceil_div(kernel.simd * psum_, 8)) {
     const std::uint64_t e = std::uint64_t{kernel.ring_elements} * params.fabric_words_per_issue;
     reduce_beats_ = ceil_div(tokens, e);
     per_reduce_psum_ = ceil_div(e * psum_, 8);
-    per_reduce_output_ = ceil_div(e * 2, 8);
+    per_reduce_output_ = ceil_div(e * element_, 8);
   }
 
   void add(const CoreCounters& core, WaferStats& stats) const {
+    const std::uint64_t summed = core.summed * reduce_beats_ * per_reduce_psum_;
+    stats.core.writes_output += core.kept * reduce_beats_ * per_reduce_output_;
+    stats.sram_write_bytes += core.kept * tokens_ * element_;
+    if (scattered_) {
+      add_scattered(core, summed, stats);
+      return;
+    }
     const std::uint64_t later = core.weights - core.first_weights;
-    const std::uint64_t reads =
-        later * beats_ * per_beat_psum_ + core.summed * reduce_beats_ * per_reduce_psum_;
+    const std::uint64_t reads = later * beats_ * per_beat_psum_ + summed;
     const std::uint64_t writes = core.weights * beats_ * per_beat_psum_;
     stats.core.reads_input += core.weights * beats_ * per_beat_input_;
-    stats.core.writes_output += core.kept * reduce_beats_ * per_reduce_output_;
-    stats.sram_read_bytes += core.weights * tokens_ * 2;
-    stats.sram_write_bytes += core.kept * tokens_ * 2;
+    stats.sram_read_bytes += core.weights * tokens_ * element_;
     if (cached_) {
       stats.core.cache_accesses += reads + writes;
       return;
@@ -59,9 +65,26 @@ class MemoryTraffic {
   }
 
  private:
+  /// Each held element is read with its 16-bit place and added to one sum; a reduction leaves
+  /// zeros where it reads.
+  void add_scattered(const CoreCounters& core, std::uint64_t summed, WaferStats& stats) const {
+    stats.core.reads_input += core.products;
+    stats.sram_read_bytes += core.products * (element_ + 2);
+    if (cached_) {
+      stats.core.cache_accesses += 2 * core.products + 2 * summed;
+      return;
+    }
+    stats.core.reads_partial += core.products + summed;
+    stats.core.writes_partial += core.products + summed;
+    stats.sram_read_bytes += (core.products + core.summed * tokens_) * psum_;
+    stats.sram_write_bytes += (core.products + core.summed * tokens_) * psum_;
+  }
+
   std::uint64_t tokens_;
+  std::uint64_t element_;
   std::uint64_t psum_;
   bool cached_;
+  bool scattered_;
   std::uint64_t beats_;
   std::uint64_t per_beat_input_;
   std::uint64_t per_beat_psum_;
@@ -72,13 +95,14 @@ class MemoryTraffic {
 
 void add_work(const CoreCounters& core, const StreamingKernel& kernel, std::uint64_t tokens,
               CoreStats& stats) {
-  (kernel.psum_fp32 ? stats.mac32 : stats.mac16) += core.weights * tokens;
+  (kernel.fp32 ? stats.mac_fp32 : kernel.psum_fp32 ? stats.mac32 : stats.mac16) += core.products;
   (kernel.psum_fp32 || kernel.ring_fp32 ? stats.add32 : stats.add16) += core.added * tokens;
-  stats.issues += core.cycles[kFma] + core.cycles[kReduce];
-  stats.busy += core.cycles[kFma] + core.cycles[kReduce];
+  const std::uint64_t issues = core.cycles[kFma] + core.cycles[kScalar] + core.cycles[kReduce];
+  stats.issues += issues;
+  stats.busy += issues;
   stats.injected += core.sent;
-  stats.index_decodes += core.weights;
-  stats.tasks += core.weights + core.commands;
+  if (kernel.has_index()) stats.index_decodes += core.words;
+  stats.tasks += core.words + core.commands;
   stats.reductions += core.reductions;
   stats.buffer_blocked += core.buffer_blocked;
   stats.buffer_cycles += core.buffers_in_use;
@@ -86,7 +110,9 @@ void add_work(const CoreCounters& core, const StreamingKernel& kernel, std::uint
 
 void add_stack(const CoreCounters& core, CoreStats& stats) {
   stats.fma += core.cycles[kFma];
+  stats.scalar += core.cycles[kScalar];
   stats.bank += core.cycles[kConflict];
+  stats.residual += core.cycles[kResidual];
   stats.reduce += core.cycles[kReduce];
   stats.dispatch += core.cycles[kDispatch];
   stats.weights += core.cycles[kWaitWeights];

@@ -14,9 +14,13 @@ namespace lacuna::wse {
 struct CoreStats : StatGroup {
   using StatGroup::StatGroup;
   CycleCounter fma{this, "fma", Layer::compute, "Beats of multiply-accumulates."};
+  CycleCounter scalar{this, "scalar", Layer::compute,
+                      "Instructions around the products of non-zeros that a core keeps."};
   CycleCounter reduce{this, "reduce", Layer::exchange, "Beats of reductions along the ring."};
   CycleCounter bank{this, "bank", Layer::stall,
                     "Further cycles of beats that conflict in a bank or exceed the memory ports."};
+  CycleCounter residual{this, "residual", Layer::stall,
+                        "Stalls of FP32 multiply-accumulates without a conflict."};
   CycleCounter dispatch{this, "dispatch", Layer::stall,
                         "A handler was being dispatched and nothing else could issue."};
   CycleCounter ring_out{this, "ring_out", Layer::stall,
@@ -35,6 +39,7 @@ struct CoreStats : StatGroup {
                 "mac_fp16_acc16"};
   Counter mac32{this, "mac_actual_fp16_acc32", "MAC", "Products formed, FP32 sums.",
                 "mac_fp16_acc32"};
+  Counter mac_fp32{this, "mac_actual_fp32", "MAC", "Products formed, FP32.", "mac_fp32"};
   Counter mac_skipped{this, "mac_skipped", "MAC",
                       "Products with a zero weight, which was never sent."};
   Counter mac_zero{this, "mac_zero", "MAC", "Products formed with a weight that is zero."};
@@ -83,6 +88,8 @@ struct RouterStats : StatGroup {
                          "A weight or command at the head of a buffer stayed there."};
   Counter stalls_ring{this, "stalls_ring", "cycles",
                       "A partial sum at the head of a buffer stayed there."};
+  Counter filtered{this, "words_filtered", "wavelets",
+                   "Zeros left out times the links they would have crossed, injectors' included."};
   Counter closures{this, "closures", "cycles",
                    "A copy to the south found its link closed; zero is what proves a fold."};
 };
@@ -96,6 +103,13 @@ struct EdgeStats : StatGroup {
   Counter done{this, "stream_ended", "cycles", "Injector-cycles after the end of the stream."};
   Counter zero_tests{this, "zero_tests", "elements", "Weights the sender compared with zero."};
   Counter zeros{this, "zeros_filtered", "elements", "Weights the sender left out."};
+};
+
+/// What a stream that leaves nothing out takes in either form.
+struct UnfilteredStats : StatGroup {
+  UnfilteredStats() : StatGroup("wafer.unfiltered") {}
+  Counter indexed{this, "cycles_indexed", "cycles", "With an index for each value."};
+  Counter packed{this, "cycles_packed", "cycles", "Without indices, FP16 values in pairs."};
 };
 
 /// What all units of a wafer counted, and how many bytes they moved.

@@ -43,6 +43,13 @@ Case random_case(std::uint64_t seed) {
   c.op.k = 1 + static_cast<std::uint32_t>(random.bounded(40));
   c.op.n = 1 + static_cast<std::uint32_t>(random.bounded(60));
   c.op.partials = random.bounded(3) == 0 ? Partials::fp32 : Partials::automatic;
+  c.op.dtype = random.bounded(4) == 0 ? DType::fp32 : DType::fp16;
+  c.op.mode = random.bounded(3) == 0 ? Mode::static_ : Mode::automatic;
+  c.op.batch = random.bounded(4) == 0 ? 2 : 1;
+  if (random.bounded(2) == 0) {
+    c.op.x_pattern = "bernoulli";
+    c.op.x_density = Decimal{random.bounded(11), 1};
+  }
   c.mask = random_mask(c.op.m, c.op.k, random.bounded(101), random);
   c.settings["wafer.columns"] = std::to_string(1 + random.bounded(9));
   c.settings["wafer.rows"] = std::to_string(1 + random.bounded(9));
@@ -54,6 +61,10 @@ Case random_case(std::uint64_t seed) {
   c.settings["map.align"] = pick(random, {"good", "good", "bad"});
   c.settings["mem.read_bits"] = pick(random, {"128", "128", "64", "32"});
   c.settings["router.multicast"] = pick(random, {"independent", "independent", "lockstep"});
+  c.settings["ws.zero_filter"] = pick(random, {"true", "true", "false"});
+  c.settings["ws.index_bits"] = pick(random, {"auto", "0", "16"});
+  c.settings["resident.storage"] = pick(random, {"nonzeros", "all"});
+  c.settings["mem.fma16_stalls"] = pick(random, {"0", "0", "3"});
   c.settings["core.sched"] = pick(random, {"ut_first", "main_first", "round_robin"});
   return c;
 }
@@ -114,7 +125,7 @@ TEST_P(WseMachineEquivalence, TheProductIsTheReferenceInTheSameOrderOfAdditions)
       execution.jitter = jitter;
       const OpResult result = run(c, execution, seed % 5 == 0);
       ASSERT_TRUE(result.values.has_value());
-      EXPECT_EQ(result.values->compared, std::uint64_t{c.op.m} * c.op.n);
+      EXPECT_EQ(result.values->compared, std::uint64_t{c.op.m} * c.op.n * c.op.batch);
       EXPECT_EQ(result.values->wrong, 0U) << "seed " << seed;
       // Integers up to 4 * 4 * 40 are exact in FP16.
       EXPECT_EQ(result.values->largest_error, 0.0) << "seed " << seed;

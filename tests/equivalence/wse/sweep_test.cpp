@@ -30,6 +30,8 @@ class RandomSweep : public ::testing::TestWithParam<Batch> {
     scenario.params.router.entries = std::max(2U, scenario.params.router.entries.value());
     scenario.columns = std::max(2U, scenario.columns);
     scenario.beat_cycles = 1;
+    scenario.stalls = scenario.held = 0;
+    if (scenario.form == StreamForm::wide) scenario.form = StreamForm::packed;
     if (scenario.columns * scenario.final_column.size() != scenario.counts.size()) {
       scenario.counts.resize(scenario.columns * scenario.final_column.size(), 3);
     }

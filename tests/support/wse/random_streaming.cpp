@@ -70,6 +70,9 @@ StreamingScenario random_scenario(std::uint64_t seed, Rows rows) {
   scenario.lookahead = draw.in(1, 8);
   scenario.simd = 1U << draw.in(1, 3);
   scenario.beat_cycles = draw.one_in(4) ? 2 : 1;
+  scenario.form = static_cast<StreamForm>(draw.in(0, 3));
+  if (draw.one_in(4)) scenario.stalls = draw.in(1, 8);
+  if (scenario.form == StreamForm::indexed && draw.one_in(3)) scenario.held = draw.in(1, 6);
   const std::uint32_t steps = draw.in(3, 16);
   const std::uint32_t most = draw.in(0, 12);
   const std::uint32_t empty_column = draw.in(0, scenario.columns);  // the last: none
@@ -88,16 +91,17 @@ StreamingScenario random_scenario(std::uint64_t seed, Rows rows) {
 std::string describe(const StreamingScenario& s) {
   const HardwareParams& p = s.params;
   return fmt::format(
-      "columns {} tokens {} steps {} lookahead {} simd {} beat {} rate {}/{} dispatch {} cmd {} "
+      "columns {} tokens {} steps {} lookahead {} simd {} beat {} form {} stalls {} held {} rate "
+      "{}/{} dispatch {} cmd {} "
       "overlap {} sched {} words {} queues {} {} {} entries {} hop {} ramp {} multicast {} arbiter "
       "{} finals {} counts {}",
       s.columns, fmt::join(s.tokens, ","), s.final_column.size(), s.lookahead, s.simd,
-      s.beat_cycles, s.rate.words, s.rate.per, p.core.dispatch.value(), p.core.cmd_cycles.value(),
-      p.core.dispatch_overlap.value(), p.core.sched.value_text(),
-      p.core.fabric_words_per_issue.value(), p.queue.weights.value(), p.queue.ring_in.value(),
-      p.queue.ring_out.value(), p.router.entries.value(), p.router.hop.value(),
-      p.router.ramp.value(), p.router.multicast.value_text(), p.router.arbiter.value_text(),
-      fmt::join(s.final_column, ","), fmt::join(s.counts, ","));
+      s.beat_cycles, static_cast<int>(s.form), s.stalls, s.held, s.rate.words, s.rate.per,
+      p.core.dispatch.value(), p.core.cmd_cycles.value(), p.core.dispatch_overlap.value(),
+      p.core.sched.value_text(), p.core.fabric_words_per_issue.value(), p.queue.weights.value(),
+      p.queue.ring_in.value(), p.queue.ring_out.value(), p.router.entries.value(),
+      p.router.hop.value(), p.router.ramp.value(), p.router.multicast.value_text(),
+      p.router.arbiter.value_text(), fmt::join(s.final_column, ","), fmt::join(s.counts, ","));
 }
 
 namespace {

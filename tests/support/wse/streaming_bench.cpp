@@ -10,6 +10,30 @@
 
 namespace lacuna::wse {
 
+namespace {
+
+/// Each core keeps a number of non-zeros of each of 16 features that differs from core to core.
+void hold(const StreamingScenario& scenario, StreamingKernel& kernel) {
+  constexpr std::uint32_t kFeatures = 16;
+  for (std::size_t core = 0; core < kernel.tokens.size() * scenario.columns; ++core) {
+    std::vector<std::uint16_t> mine;
+    for (std::uint32_t j = 0; j < kFeatures; ++j) {
+      mine.push_back(static_cast<std::uint16_t>((core * 7 + j * 5) % (scenario.held + 1)));
+    }
+    kernel.held.push_back(mine);
+  }
+  kernel.payloads.resize(scenario.columns);
+  for (std::size_t s = 0; s < kernel.steps; ++s) {
+    for (std::uint32_t c = 0; c < scenario.columns; ++c) {
+      for (std::uint32_t i = 0; i < kernel.count(s, c); ++i) {
+        kernel.payloads[c].push_back((i % kFeatures) << 16U);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 Program make_program(const StreamingScenario& scenario) {
   Program program;
   StreamingKernel& kernel = program.kernel;
@@ -17,11 +41,14 @@ Program make_program(const StreamingScenario& scenario) {
   kernel.lookahead = scenario.lookahead;
   kernel.simd = scenario.simd;
   kernel.beat_cycles = scenario.beat_cycles;
+  kernel.form = scenario.form;
+  kernel.stalls = scenario.stalls;
   kernel.tokens = scenario.tokens;
   kernel.final_column = scenario.final_column;
   kernel.counts = scenario.counts;
   program.rate = scenario.rate;
   route_streaming(program, scenario.columns);
+  if (scenario.held != 0) hold(scenario, kernel);
   return program;
 }
 

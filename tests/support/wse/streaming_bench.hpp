@@ -20,6 +20,9 @@ struct StreamingScenario {
   std::uint32_t lookahead = 2;
   std::uint32_t simd = 4;
   std::uint32_t beat_cycles = 1;
+  StreamForm form = StreamForm::indexed;
+  std::uint32_t stalls = 0;
+  std::uint32_t held = 0;  // not 0: a core keeps up to so many non-zeros of each feature
   Rate rate;
 };
 

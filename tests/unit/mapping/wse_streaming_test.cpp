@@ -52,12 +52,12 @@ TEST(WeightStreamingPlanner, TheIoRateIsAnExactFraction) {
   EXPECT_EQ(io_rate(io, wafer, 0.85).words, 750U);
 }
 
-GemmProblem problem(std::uint32_t m, std::uint32_t k, std::uint32_t n) {
-  GemmProblem gemm;
-  gemm.m = m;
-  gemm.k = k;
-  gemm.n = n;
-  return gemm;
+StreamingJob problem(std::uint32_t m, std::uint32_t k, std::uint32_t n) {
+  StreamingJob job;
+  job.gemm.m = m;
+  job.gemm.k = k;
+  job.gemm.n = n;
+  return job;
 }
 
 StreamingSetup setup(unsigned columns, unsigned rows) {
@@ -107,9 +107,9 @@ TEST(WeightStreamingPlanner, AMaskSendsItsWeightsToTheColumnsThatOwnTheirFeature
   mask.cols = 4;
   mask.offsets = {0, 3, 4};
   mask.columns = {0, 1, 3, 2};
-  GemmProblem gemm = problem(2, 4, 4);
-  gemm.mask = &mask;
-  const StreamingPlan plan = plan_streaming(gemm, setup(2, 2));
+  StreamingJob job = problem(2, 4, 4);
+  job.gemm.mask = &mask;
+  const StreamingPlan plan = plan_streaming(job, setup(2, 2));
   EXPECT_THAT(plan.program.kernel.counts, ElementsAre(2, 1, 0, 1));
   EXPECT_THAT(plan.program.kernel.final_column, ElementsAre(0, 1));
   EXPECT_EQ(plan.weights, 4U);

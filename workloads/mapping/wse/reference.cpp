@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "models/common/fp16.hpp"
@@ -14,15 +15,15 @@ class Reference {
   explicit Reference(const Program& program)
       : program_(program), kernel_(program.kernel), next_(program.columns, 0) {}
 
-  std::vector<std::vector<std::uint16_t>> product() {
-    std::vector<std::vector<std::uint16_t>> result(std::size_t{program_.rows} * program_.columns);
+  std::vector<std::vector<float>> product() {
+    std::vector<std::vector<float>> result(std::size_t{program_.rows} * program_.columns);
     for (std::uint32_t step = 0; step < kernel_.steps; ++step) {
       for (std::uint32_t r = 0; r < program_.rows; ++r) {
-        for (const std::uint16_t y : step_of_row(step, r)) {
+        for (const float y : step_of_row(step, r)) {
           result[std::size_t{r} * program_.columns + kernel_.final_column[step]].push_back(y);
         }
       }
-      for (std::uint32_t c = 0; c < program_.columns; ++c) next_[c] += kernel_.count(step, c);
+      for (std::uint32_t c = 0; c < program_.columns; ++c) next_[c] += kernel_.words(step, c);
     }
     return result;
   }
@@ -36,15 +37,32 @@ class Reference {
     return kernel_.ring_fp32 ? value : to_float(to_half(value));
   }
 
+  /// Index and value of the i-th weight of this step for column c.
+  std::pair<std::uint32_t, double> weight(std::uint32_t step, std::uint32_t c,
+                                          std::uint32_t i) const {
+    const std::uint32_t place = kernel_.first_feature(step, c) + i;
+    const std::uint32_t* const word = kernel_.payloads[c].data() + next_[c];
+    switch (kernel_.form) {
+      case StreamForm::packed:
+        return {place, to_float(static_cast<Half>(word[i / 2] >> (16U * (i % 2)) & 0xffffU))};
+      case StreamForm::wide:
+        return {word[2 * std::size_t{i}], detail::float_of(word[2 * std::size_t{i} + 1])};
+      case StreamForm::plain:
+        return {place, detail::float_of(word[i])};
+      case StreamForm::indexed:
+        break;
+    }
+    return {word[i] >> 16U, to_float(static_cast<Half>(word[i] & 0xffffU))};
+  }
+
   std::vector<float> partial_sums(std::uint32_t step, std::uint32_t r, std::uint32_t c) const {
     const std::uint32_t tokens = kernel_.tokens[r];
     const auto& x = kernel_.activations[std::size_t{r} * program_.columns + c];
     std::vector<float> sums(tokens, 0);
     for (std::uint32_t i = 0; i < kernel_.count(step, c); ++i) {
-      const std::uint32_t payload = kernel_.payloads[c][next_[c] + i];
-      const double w = to_float(static_cast<Half>(payload & 0xffffU));
+      const auto [index, w] = weight(step, c, i);
       for (std::uint32_t t = 0; t < tokens; ++t) {
-        const double product = w * to_float(x[std::size_t{payload >> 16U} * tokens + t]);
+        const double product = w * x[std::size_t{index} * tokens + t];
         sums[t] = round_sum(i == 0 ? product : product + sums[t]);
       }
     }
@@ -52,7 +70,7 @@ class Reference {
   }
 
   /// Adds up along the ring, from the column after the one that keeps the sum to that one.
-  std::vector<std::uint16_t> step_of_row(std::uint32_t step, std::uint32_t r) const {
+  std::vector<float> step_of_row(std::uint32_t step, std::uint32_t r) const {
     std::size_t p = 0;
     while (kernel_.ring[p] != kernel_.final_column[step]) ++p;
     std::vector<float> running(kernel_.tokens[r], 0);
@@ -63,20 +81,19 @@ class Reference {
         running[t] = round_ring(running[t] + sums[t]);
       }
     }
-    std::vector<std::uint16_t> result;
-    result.reserve(running.size());
-    for (const float y : running) result.push_back(to_half(y));
-    return result;
+    if (kernel_.fp32) return running;
+    for (float& y : running) y = to_float(to_half(y));
+    return running;
   }
 
   const Program& program_;
   const StreamingKernel& kernel_;
-  std::vector<std::size_t> next_;  // of each column, the first weight of the step
+  std::vector<std::size_t> next_;  // of each column, the first word of the step
 };
 
 }  // namespace
 
-std::vector<std::vector<std::uint16_t>> streaming_reference(const Program& program) {
+std::vector<std::vector<float>> streaming_reference(const Program& program) {
   return Reference(program).product();
 }
 

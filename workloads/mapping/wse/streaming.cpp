@@ -4,105 +4,80 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 #include <numeric>
-#include <queue>
-#include <tuple>
+#include <optional>
 #include <utility>
 
 #include "models/common/fp16.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/mapping/ceil_div.hpp"
 #include "workloads/mapping/wse/program.hpp"
+#include "workloads/mapping/wse/stream_operands.hpp"
 
 namespace lacuna::wse {
 namespace {
 
-std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
-
-std::vector<std::uint32_t> assign_balanced(std::uint32_t features, std::uint32_t columns,
-                                           const std::vector<std::uint64_t>& load) {
-  std::vector<std::uint32_t> heaviest(features);
-  std::iota(heaviest.begin(), heaviest.end(), 0U);
-  std::stable_sort(heaviest.begin(), heaviest.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return load[a] > load[b]; });
-  // Least work first; among equals the fewest features, then the lowest number.
-  using Place = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;
-  std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
-  for (std::uint32_t c = 0; c < columns; ++c) places.emplace(0, 0, c);
-  std::vector<std::uint32_t> owner(features);
-  for (const std::uint32_t feature : heaviest) {
-    const auto [work, count, column] = places.top();
-    places.pop();
-    owner[feature] = column;
-    places.emplace(work + load[feature], count + 1, column);
-  }
-  return owner;
-}
-
-/// Visits the kept elements (row, column) of the weights in row-major order.
-template <class Visit>
-void for_each_weight(const GemmProblem& problem, const Visit& visit) {
-  if (problem.mask == nullptr) {
-    for (std::uint32_t i = 0; i < problem.m; ++i) {
-      for (std::uint32_t j = 0; j < problem.k; ++j) visit(i, j);
-    }
-    return;
-  }
-  const Mask& mask = *problem.mask;
-  for (std::uint32_t i = 0; i < mask.rows; ++i) {
-    const std::uint32_t grid_row = i / mask.block_rows;
-    for (std::uint64_t b = mask.offsets[grid_row]; b < mask.offsets[grid_row + 1]; ++b) {
-      const std::uint32_t first = mask.columns[b] * mask.block_cols;
-      const std::uint32_t last = std::min(mask.cols, first + mask.block_cols);
-      for (std::uint32_t j = first; j < last; ++j) visit(i, j);
-    }
-  }
-}
-
-std::vector<std::uint64_t> feature_loads(const GemmProblem& problem) {
-  std::vector<std::uint64_t> load(problem.k, 0);
-  for_each_weight(problem, [&](std::uint32_t, std::uint32_t j) { ++load[j]; });
-  return load;
+std::uint32_t ceil_u32(std::uint64_t a, std::uint64_t b) {
+  return static_cast<std::uint32_t>(ceil_div(a, b));
 }
 
 class Planner {
  public:
-  Planner(const GemmProblem& problem, const StreamingSetup& setup)
-      : problem_(problem), setup_(setup), columns_(setup.wafer.columns) {}
+  Planner(const StreamingJob& job, const StreamingSetup& setup)
+      : job_(job),
+        operands_(job),
+        setup_(setup),
+        columns_(setup.wafer.columns),
+        fp32_(job.gemm.dtype == DType::fp32) {}
 
   StreamingPlan plan() {
     set_formats();
-    share_tokens();
+    share_elements();
     check_size();
     share_features();
+    hold();
     check_memory();
     order();
-    count_weights();
+    count_stream();
     plan_.program.rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
     plan_.io_share =
         setup_.io.share > 0
             ? setup_.io.share.value()
             : std::min(1.0, static_cast<double>(columns_) / setup_.wafer.program_columns);
     route_streaming(plan_.program, columns_);
-    if (problem_.values) fill_values();
+    if (job_.gemm.values || !kernel().held.empty()) fill_stream();
+    if (job_.gemm.values) fill_held();
     return std::move(plan_);
   }
 
  private:
   StreamingKernel& kernel() { return plan_.program.kernel; }
+  bool filters() const { return setup_.ws.zero_filter && operands_.streamed_mask() != nullptr; }
 
   void set_formats() {
     StreamingKernel& k = kernel();
-    const bool fp32 = problem_.partials == Partials::automatic
-                          ? setup_.ws.psum == Precision::fp32
-                          : problem_.partials == Partials::fp32;
-    k.psum_fp32 = fp32;
-    k.ring_fp32 = setup_.ws.ring == Precision::fp32;
-    k.simd = fp32 ? setup_.simd.fma16_32 : setup_.simd.fma16;
+    const Partials partials = job_.gemm.partials;
+    k.fp32 = fp32_;
+    k.psum_fp32 = fp32_ || (partials == Partials::automatic ? setup_.ws.psum == Precision::fp32
+                                                            : partials == Partials::fp32);
+    k.ring_fp32 = fp32_ || setup_.ws.ring == Precision::fp32;
+    k.simd = fp32_ ? setup_.simd.fma32 : k.psum_fp32 ? setup_.simd.fma16_32 : setup_.simd.fma16;
+    k.stalls = setup_.mem.model == MemoryModel::none ? 0U
+               : fp32_                               ? setup_.mem.fma32_stalls.value()
+                                                     : setup_.mem.fma16_stalls.value();
     k.ring_elements = k.ring_fp32 ? 1 : 2;
     k.lookahead = setup_.ws.lookahead;
+    const bool indexed = filters() || !job_.packed || scattered();
+    k.form = fp32_ ? (indexed ? StreamForm::wide : StreamForm::plain)
+                   : (indexed ? StreamForm::indexed : StreamForm::packed);
     set_beats();
-    k.steps = problem_.m;
+    k.steps = operands_.rows() * job_.batch;
+    k.instances = job_.batch;
+  }
+
+  bool scattered() const {
+    return operands_.held_mask() != nullptr && setup_.resident.storage == ResidentStorage::nonzeros;
   }
 
   /// What a beat moves through the memory's ports decides how many cycles it takes; two reads of
@@ -110,175 +85,286 @@ class Planner {
   void set_beats() {
     StreamingKernel& k = kernel();
     const std::uint32_t psum = k.psum_fp32 ? 32 : 16;
+    const std::uint32_t element = fp32_ ? 32 : 16;
     const std::uint32_t in_sram = setup_.core.psum_cache ? 0 : psum;
     const auto cycles = [this](std::uint32_t read, std::uint32_t write) {
       if (setup_.mem.model == MemoryModel::none) return 1U;
       return std::max(
-          {1U, ceil_div(read, setup_.mem.read_bits), ceil_div(write, setup_.mem.write_bits)});
+          {1U, ceil_u32(read, setup_.mem.read_bits), ceil_u32(write, setup_.mem.write_bits)});
     };
     const bool conflict =
         setup_.mem.model == MemoryModel::rule && in_sram != 0 && setup_.map.align == Alignment::bad;
     const std::uint32_t e = k.ring_elements * setup_.core.fabric_words_per_issue;
-    k.first_cycles = cycles(k.simd * 16, k.simd * in_sram);
-    k.beat_cycles = std::max(cycles(k.simd * (16 + in_sram), k.simd * in_sram), conflict ? 2U : 1U);
-    k.reduce_cycles = cycles(e * in_sram, e * 16);
+    k.first_cycles = cycles(k.simd * element, k.simd * in_sram);
+    k.beat_cycles =
+        std::max(cycles(k.simd * (element + in_sram), k.simd * in_sram), conflict ? 2U : 1U);
+    k.reduce_cycles = cycles(e * in_sram, e * element);
+    if (!scattered()) return;
+    k.beat_cycles = setup_.resident.nonzero_cycles;
+    k.stalls = 0;
   }
 
-  /// The first rows, which are next to the injectors, take one token more if they do not divide.
-  void share_tokens() {
+  /// The first rows, which are next to the injectors, take one more if they do not divide.
+  void share_elements() {
     const std::uint32_t rows = setup_.wafer.rows;
-    const std::uint32_t active = std::min(rows, problem_.n);
+    const std::uint32_t all = operands_.elements();
+    const std::uint32_t active = std::min(rows, all);
     plan_.rows_off = rows - active;
     for (std::uint32_t r = 0; r < active; ++r) {
-      kernel().tokens.push_back(problem_.n / active + (r < problem_.n % active ? 1 : 0));
+      first_element_.push_back(r == 0 ? 0 : first_element_.back() + kernel().tokens.back());
+      kernel().tokens.push_back(all / active + (r < all % active ? 1 : 0));
     }
   }
 
   void share_features() {
     const KPartition kind = setup_.ws.k_partition;
+    const std::uint32_t features = operands_.features();
     const auto load =
-        kind == KPartition::balanced ? feature_loads(problem_) : std::vector<std::uint64_t>{};
-    owner_of_input_ = assign_features(kind, problem_.k, columns_, load);
+        kind == KPartition::balanced ? operands_.feature_loads() : std::vector<std::uint64_t>{};
+    owner_of_input_ = assign_features(kind, features, columns_, load);
     // Nothing is known of the layer that follows, so `balanced` gives outputs in blocks.
     const KPartition outputs = kind == KPartition::balanced ? KPartition::block : kind;
-    owner_of_output_ = assign_features(outputs, problem_.m, columns_, {});
-    index_.resize(problem_.k);
+    owner_of_output_ = assign_features(outputs, operands_.rows(), columns_, {});
+    index_.resize(features);
     inputs_.assign(columns_, 0);
     outputs_.assign(columns_, 0);
-    for (std::uint32_t j = 0; j < problem_.k; ++j) index_[j] = inputs_[owner_of_input_[j]]++;
+    for (std::uint32_t j = 0; j < features; ++j) index_[j] = inputs_[owner_of_input_[j]]++;
     for (const std::uint32_t column : owner_of_output_) ++outputs_[column];
     plan_.most_features = *std::max_element(inputs_.begin(), inputs_.end());
     plan_.most_outputs = *std::max_element(outputs_.begin(), outputs_.end());
     check_index(plan_.most_features);
   }
 
-  static void check_index(std::uint32_t features) {
-    if (features <= 65536) return;
-    throw UnsupportedError(fmt::format(
-        "streamed: a column would own {} input features, and an index of 16 bits tells 65536 apart",
-        features));
+  void check_index(std::uint64_t features) const {
+    if (features * job_.batch <= 65536) return;
+    throw UnsupportedError(
+        fmt::format("{}: a column would own {} input features, and an index of 16 bits tells "
+                    "65536 apart",
+                    job_.resident ? "static" : "streamed", features * job_.batch));
   }
 
   /// Before anything is made whose size depends on the product: no way to share the features
   /// leaves the fullest column less than the mean.
-  void check_size() {
-    const std::uint32_t inputs = ceil_div(problem_.k, columns_);
-    const std::uint32_t outputs = ceil_div(problem_.m, columns_);
+  void check_size() const {
+    const std::uint32_t inputs = ceil_u32(operands_.features(), columns_);
+    const std::uint32_t outputs = ceil_u32(operands_.rows(), columns_);
     check_index(inputs);
-    const std::uint64_t bytes = core_bytes(inputs, outputs);
-    if (bytes > std::uint64_t{setup_.mem.kib} * 1024) refuse_memory(0, inputs, outputs, bytes);
+    const std::uint64_t held = scattered() ? 0 : tokens() * inputs;
+    const std::uint64_t bytes = core_bytes(held, tokens(), inputs, outputs);
+    if (bytes > limit()) refuse_memory(0, 0, held, inputs, outputs, bytes);
   }
 
+  std::uint64_t limit() const { return std::uint64_t{setup_.mem.kib} * 1024; }
   std::uint64_t tokens() const {
     const std::vector<std::uint32_t>& all = plan_.program.kernel.tokens;
     return all.empty() ? 0 : all.front();
   }
+  std::uint64_t element_bytes() const { return fp32_ ? 4 : 2; }
   std::uint64_t sum_bytes() const { return plan_.program.kernel.psum_fp32 ? 4 : 2; }
   std::uint64_t queue_bytes() const {
     return 4 * (std::uint64_t{setup_.queue.weights} + setup_.queue.ring_in + setup_.queue.ring_out);
   }
 
-  /// Of the fullest core of a column.
-  std::uint64_t core_bytes(std::uint32_t inputs, std::uint32_t outputs) const {
-    const std::uint64_t features = std::uint64_t{inputs} + outputs;
-    return tokens() * features * 2 + plan_.program.kernel.lookahead * tokens() * sum_bytes() +
-           queue_bytes() + std::uint64_t{setup_.mem.code_kib} * 1024;
+  /// Of a core with `rows` elements of each feature, of which it holds `held` in all.
+  std::uint64_t core_bytes(std::uint64_t held, std::uint64_t rows, std::uint32_t inputs,
+                           std::uint32_t outputs) const {
+    const std::uint64_t places = scattered() ? 2 * (held + inputs + 1) : 0;
+    return (held * element_bytes() + places + rows * outputs * element_bytes()) * job_.batch +
+           plan_.program.kernel.lookahead * rows * sum_bytes() + queue_bytes() +
+           std::uint64_t{setup_.mem.code_kib} * 1024;
   }
 
-  [[noreturn]] void refuse_memory(std::uint32_t column, std::uint32_t inputs, std::uint32_t outputs,
+  [[noreturn]] void refuse_memory(std::uint32_t row, std::uint32_t column, std::uint64_t held,
+                                  std::uint32_t inputs, std::uint32_t outputs,
                                   std::uint64_t bytes) const {
+    const std::uint64_t rows = plan_.program.kernel.tokens[row];
+    const std::string what =
+        job_.resident ? fmt::format("{} weights of {} x {} held{} + {} outputs x {} tokens x {} B",
+                                    held, rows, inputs, scattered() ? ", each with its place," : "",
+                                    rows, outputs, element_bytes())
+                      : fmt::format("{} tokens x ({} input + {} output features) x {} B", rows,
+                                    inputs, outputs, element_bytes());
     throw OutOfMemoryError(fmt::format(
-        "a core of column {} needs {} bytes of {}: {} tokens x ({} input + {} output features) x "
-        "2 B + {} partial-sum vectors x {} tokens x {} B + queues {} B + code {} B",
-        column, bytes, std::uint64_t{setup_.mem.kib} * 1024, tokens(), inputs, outputs,
-        plan_.program.kernel.lookahead, tokens(), sum_bytes(), queue_bytes(),
-        std::uint64_t{setup_.mem.code_kib} * 1024));
+        "a core of column {} needs {} bytes of {}: {}{} + {} partial-sum vectors x {} {} x {} B + "
+        "queues {} B + code {} B",
+        column, bytes, limit(), what,
+        job_.batch == 1 ? "" : fmt::format(" of each of {} products", job_.batch),
+        plan_.program.kernel.lookahead, rows, job_.resident ? "outputs" : "tokens", sum_bytes(),
+        queue_bytes(), std::uint64_t{setup_.mem.code_kib} * 1024));
+  }
+
+  /// What each core keeps of sparse resident weights, if it keeps no zeros.
+  void hold() {
+    if (!scattered()) return;
+    const std::size_t cores = kernel().tokens.size() * columns_;
+    kernel().held.resize(cores);
+    for (std::size_t core = 0; core < cores; ++core) {
+      kernel().held[core].assign(std::size_t{inputs_[core % columns_]} * job_.batch, 0);
+    }
+    std::vector<std::uint32_t> row_of;
+    for (std::uint32_t r = 0; r < kernel().tokens.size(); ++r) {
+      row_of.insert(row_of.end(), kernel().tokens[r], r);
+    }
+    for_each_kept(operands_.held_mask(), operands_.elements(), operands_.features(),
+                  [&](std::uint32_t i, std::uint32_t j) {
+                    const std::uint32_t column = owner_of_input_[j];
+                    auto& mine = kernel().held[std::size_t{row_of[i]} * columns_ + column];
+                    for (std::uint32_t b = 0; b < job_.batch; ++b) {
+                      ++mine[b * inputs_[column] + index_[j]];
+                    }
+                  });
+  }
+
+  std::uint64_t held_by(std::uint32_t row, std::uint32_t column) {
+    if (!scattered()) return std::uint64_t{kernel().tokens[row]} * inputs_[column];
+    const auto& mine = kernel().held[std::size_t{row} * columns_ + column];
+    return std::accumulate(mine.begin(), mine.begin() + inputs_[column], std::uint64_t{0});
   }
 
   void check_memory() {
-    for (std::uint32_t c = 0; c < columns_; ++c) {
-      const std::uint64_t bytes = core_bytes(inputs_[c], outputs_[c]);
-      if (bytes <= plan_.bytes) continue;
-      plan_.bytes = bytes;
-      plan_.fullest_column = c;
+    plan_.limit = limit();
+    const auto rows = static_cast<std::uint32_t>(kernel().tokens.size());
+    const std::uint32_t looked_at = scattered() ? rows : std::min(rows, 1U);  // row 0 is fullest
+    std::uint32_t fullest_row = 0;
+    for (std::uint32_t r = 0; r < looked_at; ++r) {
+      for (std::uint32_t c = 0; c < columns_; ++c) {
+        const std::uint64_t bytes =
+            core_bytes(held_by(r, c), kernel().tokens[r], inputs_[c], outputs_[c]);
+        if (bytes <= plan_.bytes) continue;
+        plan_.bytes = bytes;
+        plan_.fullest_column = c;
+        fullest_row = r;
+      }
     }
-    plan_.limit = std::uint64_t{setup_.mem.kib} * 1024;
     const std::uint32_t fullest = plan_.fullest_column;
     if (plan_.bytes > plan_.limit) {
-      refuse_memory(fullest, inputs_[fullest], outputs_[fullest], plan_.bytes);
+      refuse_memory(fullest_row, fullest, held_by(fullest_row, fullest), inputs_[fullest],
+                    outputs_[fullest], plan_.bytes);
     }
   }
 
+  /// Instances of a batch follow each other.
   void order() {
-    plan_.row_of_step = order_rows(setup_.ws.row_order, owner_of_output_, columns_);
-    for (const std::uint32_t row : plan_.row_of_step) {
-      kernel().final_column.push_back(owner_of_output_[row]);
+    const std::vector<std::uint32_t> rows =
+        order_rows(setup_.ws.row_order, owner_of_output_, columns_);
+    for (std::uint32_t b = 0; b < job_.batch; ++b) {
+      for (const std::uint32_t row : rows) {
+        plan_.row_of_step.push_back(b * operands_.rows() + row);
+        kernel().final_column.push_back(owner_of_output_[row]);
+      }
     }
   }
 
-  void count_weights() {
-    if (problem_.mask == nullptr) {
-      for (std::uint32_t s = 0; s < problem_.m; ++s) {
-        kernel().counts.insert(kernel().counts.end(), inputs_.begin(), inputs_.end());
-      }
-      for (const std::uint64_t features : inputs_) {
-        plan_.column_weights.push_back(features * problem_.m);
-      }
-      plan_.weights = std::uint64_t{problem_.m} * problem_.k;
-      return;
-    }
-    std::vector<std::uint32_t> step_of_row(problem_.m);
-    for (std::uint32_t s = 0; s < problem_.m; ++s) step_of_row[plan_.row_of_step[s]] = s;
-    kernel().counts.assign(std::size_t{problem_.m} * columns_, 0);
-    plan_.column_weights.assign(columns_, 0);
-    for_each_weight(problem_, [&](std::uint32_t i, std::uint32_t j) {
-      const std::uint32_t column = owner_of_input_[j];
-      ++kernel().counts[std::size_t{step_of_row[i]} * columns_ + column];
-      ++plan_.column_weights[column];
-      ++plan_.weights;
-    });
-  }
-
-  void fill_values() {
+  void count_stream() {
     StreamingKernel& k = kernel();
-    std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> rows(problem_.m);
-    for_each_weight(problem_, [&](std::uint32_t i, std::uint32_t j) {
-      const std::uint64_t place = std::uint64_t{i} * problem_.k + j;
-      const auto value = static_cast<float>(operand_value(problem_.seed, place, true));
-      rows[i].emplace_back(owner_of_input_[j], index_[j] << 16U | to_half(value));
-    });
+    const std::uint32_t rows = operands_.rows();
+    const std::uint64_t all = std::uint64_t{rows} * operands_.features();
+    if (filters()) {
+      std::vector<std::uint32_t> step_of_row(rows);
+      for (std::uint32_t s = 0; s < rows; ++s) step_of_row[plan_.row_of_step[s]] = s;
+      k.counts.assign(std::size_t{rows} * columns_, 0);
+      for_each_kept(operands_.streamed_mask(), rows, operands_.features(),
+                    [&](std::uint32_t i, std::uint32_t j) {
+                      ++k.counts[std::size_t{step_of_row[i]} * columns_ + owner_of_input_[j]];
+                    });
+    } else {
+      for (std::uint32_t s = 0; s < rows; ++s) {
+        k.counts.insert(k.counts.end(), inputs_.begin(), inputs_.end());
+      }
+    }
+    plan_.column_weights.assign(columns_, 0);
+    for (std::size_t i = 0; i < k.counts.size(); ++i) {
+      plan_.column_weights[i % columns_] += std::uint64_t{k.counts[i]} * job_.batch;
+    }
+    const std::size_t once = k.counts.size();
+    for (std::uint32_t b = 1; b < job_.batch; ++b) {
+      for (std::size_t i = 0; i < once; ++i) k.counts.push_back(k.counts[i]);
+    }
+    plan_.weights =
+        std::accumulate(plan_.column_weights.begin(), plan_.column_weights.end(), std::uint64_t{0});
+    plan_.useful = operands_.useful_products() * job_.batch;
+    if (!filters()) return;
+    plan_.tested = all * job_.batch;
+    plan_.left_out = plan_.tested - plan_.weights;
+  }
+
+  /// The words of each column: values if they are carried, and indices.
+  void fill_stream() {
+    StreamingKernel& k = kernel();
+    std::vector<std::vector<std::uint32_t>> rows(operands_.rows());
+    const Mask* const sent = filters() ? operands_.streamed_mask() : nullptr;
+    for_each_kept(sent, operands_.rows(), operands_.features(),
+                  [&](std::uint32_t i, std::uint32_t j) { rows[i].push_back(j); });
+    std::vector<std::vector<std::uint32_t>> by_column(columns_);
     k.payloads.resize(columns_);
-    for (const std::uint32_t row : plan_.row_of_step) {
-      for (const auto& [column, payload] : rows[row]) k.payloads[column].push_back(payload);
-    }
-    std::vector<std::vector<std::uint32_t>> features(columns_);
-    for (std::uint32_t j = 0; j < problem_.k; ++j) features[owner_of_input_[j]].push_back(j);
-    std::uint32_t first = 0;
-    for (const std::uint32_t tokens : k.tokens) {
+    for (const std::uint32_t step_row : plan_.row_of_step) {
+      const std::uint32_t b = step_row / operands_.rows();
+      const std::uint32_t i = step_row % operands_.rows();
+      for (auto& features : by_column) features.clear();
+      for (const std::uint32_t j : rows[i]) by_column[owner_of_input_[j]].push_back(j);
       for (std::uint32_t c = 0; c < columns_; ++c) {
-        k.activations.push_back(activations(features[c], first, tokens));
+        append_words(b, i, by_column[c], c, k.payloads[c]);
       }
-      first += tokens;
     }
   }
 
-  std::vector<std::uint16_t> activations(const std::vector<std::uint32_t>& features,
-                                         std::uint32_t first, std::uint32_t tokens) const {
-    std::vector<std::uint16_t> x;
-    x.reserve(std::size_t{tokens} * features.size());
-    for (const std::uint32_t j : features) {
-      for (std::uint32_t t = first; t < first + tokens; ++t) {
-        const std::uint64_t place = std::uint64_t{j} * problem_.n + t;
-        x.push_back(to_half(static_cast<float>(operand_value(problem_.seed + 1, place, false))));
+  void append_words(std::uint32_t b, std::uint32_t i, const std::vector<std::uint32_t>& features,
+                    std::uint32_t column, std::vector<std::uint32_t>& words) {
+    const auto value = [&](std::uint32_t j) {
+      return job_.gemm.values ? operands_.streamed(b, i, j) : 0.0F;
+    };
+    for (std::size_t n = 0; n < features.size(); ++n) {
+      const std::uint32_t j = features[n];
+      const std::uint32_t index = b * inputs_[column] + index_[j];
+      switch (kernel().form) {
+        case StreamForm::indexed:
+          words.push_back(index << 16U | to_half(value(j)));
+          break;
+        case StreamForm::packed:
+          if (n % 2 == 0) words.push_back(to_half(value(j)));
+          if (n % 2 == 1) words.back() |= static_cast<std::uint32_t>(to_half(value(j))) << 16U;
+          break;
+        case StreamForm::wide:
+          words.push_back(index);
+          words.push_back(detail::bits_of(value(j)));
+          break;
+        case StreamForm::plain:
+          words.push_back(detail::bits_of(value(j)));
+          break;
       }
     }
-    return x;
   }
 
-  const GemmProblem& problem_;
+  /// What each core holds, feature after feature.
+  void fill_held() {
+    StreamingKernel& k = kernel();
+    std::vector<std::vector<std::uint32_t>> features(columns_);
+    for (std::uint32_t j = 0; j < operands_.features(); ++j) {
+      features[owner_of_input_[j]].push_back(j);
+    }
+    for (std::uint32_t r = 0; r < k.tokens.size(); ++r) {
+      for (std::uint32_t c = 0; c < columns_; ++c) {
+        std::vector<float> mine;
+        mine.reserve(std::size_t{k.tokens[r]} * features[c].size() * job_.batch);
+        for (std::uint32_t b = 0; b < job_.batch; ++b) {
+          for (const std::uint32_t j : features[c]) {
+            for (std::uint32_t t = 0; t < k.tokens[r]; ++t) {
+              mine.push_back(operands_.held(b, j, first_element_[r] + t));
+            }
+          }
+        }
+        k.activations.push_back(std::move(mine));
+      }
+    }
+  }
+
+  const StreamingJob& job_;
+  const StreamOperands operands_;
   const StreamingSetup& setup_;
   std::uint32_t columns_;
+  bool fp32_;
   StreamingPlan plan_;
+  std::vector<std::uint32_t> first_element_;  // of each row of cores
   std::vector<std::uint32_t> owner_of_input_;
   std::vector<std::uint32_t> owner_of_output_;
   std::vector<std::uint32_t> index_;  // of a feature within its column
@@ -288,56 +374,8 @@ class Planner {
 
 }  // namespace
 
-std::vector<std::uint32_t> assign_features(KPartition kind, std::uint32_t features,
-                                           std::uint32_t columns,
-                                           const std::vector<std::uint64_t>& load) {
-  if (kind == KPartition::balanced) return assign_balanced(features, columns, load);
-  std::vector<std::uint32_t> owner(features);
-  const std::uint32_t each = ceil_div(features, columns);
-  for (std::uint32_t j = 0; j < features; ++j) {
-    owner[j] = kind == KPartition::block ? j / each : j % columns;
-  }
-  return owner;
-}
-
-std::vector<std::uint32_t> order_rows(RowOrder order, const std::vector<std::uint32_t>& owner,
-                                      std::uint32_t columns) {
-  std::vector<std::uint32_t> rows(owner.size());
-  std::iota(rows.begin(), rows.end(), 0U);
-  if (order == RowOrder::natural) return rows;
-  std::vector<std::uint32_t> position(columns);
-  std::iota(position.begin(), position.end(), 0U);
-  if (order == RowOrder::ring) position = ring_positions(ring_order(columns));
-  std::vector<std::uint32_t> owned(columns, 0);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> key;  // turn, place in it
-  key.reserve(owner.size());
-  for (const std::uint32_t column : owner) key.emplace_back(owned[column]++, position[column]);
-  std::sort(rows.begin(), rows.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return key[a] < key[b]; });
-  return rows;
-}
-
-Rate io_rate(const IoParams& io, const WaferParams& wafer, double clock_ghz) {
-  // Words per cycle: gbit / 32 bits / clock, times the share. Clock and share count in millionths.
-  constexpr std::uint64_t kMillion = 1'000'000;
-  std::uint64_t words = io.gbit * kMillion;
-  std::uint64_t per = 32 * static_cast<std::uint64_t>(std::llround(clock_ghz * 1e6));
-  std::uint64_t part = std::min<std::uint32_t>(wafer.columns, wafer.program_columns);
-  std::uint64_t whole = wafer.program_columns;
-  if (io.share > 0) {
-    part = static_cast<std::uint64_t>(std::llround(io.share * 1e6));
-    whole = kMillion;
-  }
-  const std::uint64_t g1 = std::gcd(words, per);
-  const std::uint64_t g2 = std::gcd(part, whole);
-  words = words / g1 * (part / g2);
-  per = per / g1 * (whole / g2);
-  const std::uint64_t g = std::gcd(words, per);
-  return {words / g, per / g};
-}
-
-StreamingPlan plan_streaming(const GemmProblem& problem, const StreamingSetup& setup) {
-  return Planner(problem, setup).plan();
+StreamingPlan plan_streaming(const StreamingJob& job, const StreamingSetup& setup) {
+  return Planner(job, setup).plan();
 }
 
 }  // namespace lacuna::wse

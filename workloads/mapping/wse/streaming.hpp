@@ -22,6 +22,16 @@ struct StreamingSetup {
   IoParams io;
   MapParams map;
   double clock_ghz = 0.85;
+  ResidentParams resident;
+};
+
+/// A product as the wafer runs it: what is streamed and what the cores hold.
+struct StreamingJob {
+  GemmProblem gemm;
+  std::uint32_t batch = 1;       // products of this shape, each with matrices of its own
+  bool packed = false;           // without zeros left out: no indices, FP16 values in pairs
+  bool resident = false;         // the cores hold W, the non-zeros of X are streamed
+  const Mask* x_mask = nullptr;  // of X; null: dense
 };
 
 /// A weight-streaming product on a wafer, and how it was distributed.
@@ -33,7 +43,10 @@ struct StreamingPlan {
   std::uint64_t bytes = 0;          // of the fullest core
   std::uint64_t limit = 0;          // of its memory
   std::uint32_t fullest_column = 0;
-  std::uint64_t weights = 0;  // wavelets, without commands
+  std::uint64_t weights = 0;   // that are streamed (resident: activations)
+  std::uint64_t useful = 0;    // products whose operands are not zero, of all tokens
+  std::uint64_t tested = 0;    // elements the sender compared with zero
+  std::uint64_t left_out = 0;  // and left out
   std::vector<std::uint64_t> column_weights;
   std::vector<std::uint32_t> row_of_step;  // output feature of each step
   double io_share = 0;
@@ -53,11 +66,16 @@ std::vector<std::uint32_t> order_rows(RowOrder order, const std::vector<std::uin
 Rate io_rate(const IoParams& io, const WaferParams& wafer, double clock_ghz);
 
 /// Lowers Y = W X to a program: columns hold features, rows hold tokens, non-zero weights are
-/// streamed down the columns. OutOfMemoryError, with the bytes, if a core cannot hold its part.
-StreamingPlan plan_streaming(const GemmProblem& problem, const StreamingSetup& setup);
+/// streamed down the columns. With `resident`, columns hold input features and rows output
+/// features of W, and the non-zeros of X are streamed, a token after the other.
+/// OutOfMemoryError, with the bytes, if a core cannot hold its part.
+StreamingPlan plan_streaming(const StreamingJob& job, const StreamingSetup& setup);
 
-/// The product as the cores compute it: halves, and the order of additions of the machine. By
+/// The product of a job in exact integers, by output of each step and element: the third opinion.
+std::vector<std::int64_t> exact_product(const StreamingJob& job);
+
+/// The product as the cores compute it: its types, and the order of additions of the machine. By
 /// core, row-major, as WaferOutcome::results.
-std::vector<std::vector<std::uint16_t>> streaming_reference(const Program& program);
+std::vector<std::vector<float>> streaming_reference(const Program& program);
 
 }  // namespace lacuna::wse

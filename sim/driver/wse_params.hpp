@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/energy/energy_params.hpp"
+#include "models/wse/params.hpp"
+#include "sim/base/parameter.hpp"
+
+namespace lacuna {
+
+/// All parameters of a wafer.
+struct WseParams : ParameterSet {
+  Param<double> clock = param(this, "clock", 0.85, range(0.001, 100.0), "GHz",
+                              "Clock of cores and fabric; turns cycles into seconds.");
+  Group<wse::WaferParams> wafer = group(this, "wafer", "The simulated rectangle.");
+  Group<wse::CoreParams> core = group(this, "core", "A core: dispatch and issue.");
+  Group<wse::QueueParams> queue = group(this, "queue", "Queues between core and ramp.");
+  Group<wse::RouterParams> router = group(this, "router", "Routers, links and ramps.");
+  Group<wse::MemoryParams> mem = group(this, "mem", "The memory of a core.");
+  Group<wse::SimdParams> simd = group(this, "simd", "Elements per cycle of the datapath.");
+  Group<wse::StreamingParams> ws = group(this, "ws", "Weight streaming.");
+  Group<wse::ResidentParams> resident =
+      group(this, "resident", "Weights that stay in the cores (mode static).");
+  Group<wse::IoParams> io = group(this, "io", "The edge of the wafer.");
+  Group<wse::MapParams> map = group(this, "map", "Placement of operands in memory.");
+  Group<EnergyParams> energy = group(this, "energy", "What pricing needs to know.");
+};
+
+}  // namespace lacuna

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/mapping/wse/program.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+std::vector<std::uint32_t> assign_balanced(std::uint32_t features, std::uint32_t columns,
+                                           const std::vector<std::uint64_t>& load) {
+  std::vector<std::uint32_t> heaviest(features);
+  std::iota(heaviest.begin(), heaviest.end(), 0U);
+  std::stable_sort(heaviest.begin(), heaviest.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return load[a] > load[b]; });
+  // Least work first; among equals the fewest features, then the lowest number.
+  using Place = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
+  for (std::uint32_t c = 0; c < columns; ++c) places.emplace(0, 0, c);
+  std::vector<std::uint32_t> owner(features);
+  for (const std::uint32_t feature : heaviest) {
+    const auto [work, count, column] = places.top();
+    places.pop();
+    owner[feature] = column;
+    places.emplace(work + load[feature], count + 1, column);
+  }
+  return owner;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> assign_features(KPartition kind, std::uint32_t features,
+                                           std::uint32_t columns,
+                                           const std::vector<std::uint64_t>& load) {
+  if (kind == KPartition::balanced) return assign_balanced(features, columns, load);
+  std::vector<std::uint32_t> owner(features);
+  const auto each = static_cast<std::uint32_t>(ceil_div(features, columns));
+  for (std::uint32_t j = 0; j < features; ++j) {
+    owner[j] = kind == KPartition::block ? j / each : j % columns;
+  }
+  return owner;
+}
+
+std::vector<std::uint32_t> order_rows(RowOrder order, const std::vector<std::uint32_t>& owner,
+                                      std::uint32_t columns) {
+  std::vector<std::uint32_t> rows(owner.size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  if (order == RowOrder::natural) return rows;
+  std::vector<std::uint32_t> position(columns);
+  std::iota(position.begin(), position.end(), 0U);
+  if (order == RowOrder::ring) position = ring_positions(ring_order(columns));
+  std::vector<std::uint32_t> owned(columns, 0);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> key;  // turn, place in it
+  key.reserve(owner.size());
+  for (const std::uint32_t column : owner) key.emplace_back(owned[column]++, position[column]);
+  std::sort(rows.begin(), rows.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return key[a] < key[b]; });
+  return rows;
+}
+
+Rate io_rate(const IoParams& io, const WaferParams& wafer, double clock_ghz) {
+  // Words per cycle: gbit / 32 bits / clock, times the share. Clock and share count in millionths.
+  constexpr std::uint64_t kMillion = 1'000'000;
+  std::uint64_t words = io.gbit * kMillion;
+  std::uint64_t per = 32 * static_cast<std::uint64_t>(std::llround(clock_ghz * 1e6));
+  std::uint64_t part = std::min<std::uint32_t>(wafer.columns, wafer.program_columns);
+  std::uint64_t whole = wafer.program_columns;
+  if (io.share > 0) {
+    part = static_cast<std::uint64_t>(std::llround(io.share * 1e6));
+    whole = kMillion;
+  }
+  const std::uint64_t g1 = std::gcd(words, per);
+  const std::uint64_t g2 = std::gcd(part, whole);
+  words = words / g1 * (part / g2);
+  per = per / g1 * (whole / g2);
+  const std::uint64_t g = std::gcd(words, per);
+  return {words / g, per / g};
+}
+
+}  // namespace lacuna::wse
