@@ -19,9 +19,11 @@ namespace {
 /// What two operations must have in common for a comparison of their speed to mean something.
 std::string shape_key(const std::string& machine, const OpRecord& op) {
   const SummaryRow& row = op.row;
-  return fmt::format("{} {} {}x{}x{} {} {}", machine, row.op == "spmm" ? "gemm" : row.op,
+  // Operations that are no products differ in more than their shape.
+  const std::string id = op.result.mac_algorithmic == 0 ? row.op_id : "";
+  return fmt::format("{} {} {}x{}x{} {} {} {}", machine, row.op == "spmm" ? "gemm" : row.op,
                      row.m.value_or(0), row.k.value_or(0), row.n.value_or(0), row.dtype,
-                     op.result.mac_algorithmic);
+                     op.result.mac_algorithmic, id);
 }
 
 /// The machine of a run and all its parameters.
@@ -59,10 +61,10 @@ void compare_run(RunRecord& run, const DenseRows& dense) {
     op.row.dense_tflops = partner->second.useful_tflops;
     if (*op.row.time_s > 0) op.row.speedup_vs_dense = *partner->second.time_s / *op.row.time_s;
     seconds += *partner->second.time_s;
-    flop += static_cast<double>(*partner->second.useful_flop);
+    flop += static_cast<double>(partner->second.useful_flop.value_or(0));
   }
   if (!all || !run.total.time_s || !(*run.total.time_s > 0) || !(seconds > 0)) return;
-  run.total.dense_tflops = flop / seconds * 1e-12;
+  if (flop > 0) run.total.dense_tflops = flop / seconds * 1e-12;
   run.total.speedup_vs_dense = seconds / *run.total.time_s;
 }
 

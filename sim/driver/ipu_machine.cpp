@@ -11,13 +11,13 @@
 #include "sim/driver/ipu_explain.hpp"
 #include "sim/driver/machine.hpp"
 #include "sim/kernel/sim_context.hpp"
-#include "workloads/mapping/ipu/gemm.hpp"
+#include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
 namespace lacuna {
 namespace {
 
-using ipu::PlannedGemm;
+using ipu::PlannedOperation;
 
 /// All parameters of an IPU: those of the chip, and what lies outside it.
 struct IpuParams : ParameterSet {
@@ -53,7 +53,7 @@ Cycle kernel_cycles(const std::vector<ipu::SuperstepTimes>& times) {
 /// Runs one planned product on a chip and puts what happened into a result.
 class IpuRun {
  public:
-  IpuRun(const IpuParams& params, const GemmProblem& problem, const PlannedGemm& planned,
+  IpuRun(const IpuParams& params, const GemmProblem& problem, const PlannedOperation& planned,
          const Execution& execution)
       : params_(params), problem_(problem), planned_(planned), execution_(execution) {}
 
@@ -76,7 +76,13 @@ class IpuRun {
           explain_ipu({chip, chip_params, planned_.lowered.program, result_.cycles,
                        planned_.lowered.tile_bytes, planned_.notes, planned_.estimates});
     }
-    if (execution_.values) check_values(chip);
+    if (execution_.values) {
+      if (planned_.compare) {
+        compare_values(chip);
+      } else {
+        check_values(chip);
+      }
+    }
     return std::move(result_);
   }
 
@@ -86,13 +92,14 @@ class IpuRun {
   void describe_phases(const ipu::IpuChip& chip);
   void set_peaks();
   void check_values(const ipu::IpuChip& chip);
+  void compare_values(const ipu::IpuChip& chip);
   void note(std::string name, std::string text) {
     result_.notes.emplace_back(std::move(name), std::move(text));
   }
 
   const IpuParams& params_;
   const GemmProblem& problem_;
-  const PlannedGemm& planned_;
+  const PlannedOperation& planned_;
   const Execution& execution_;
   OpResult result_;
 };
@@ -100,9 +107,7 @@ class IpuRun {
 void IpuRun::collect(const ipu::IpuChip& chip) {
   const ipu::TileWorkStats& work = chip.work_stats();
   result_.mac_algorithmic = planned_.lowered.program.mac_algorithmic;
-  const std::uint64_t kept =
-      problem_.mask != nullptr ? problem_.mask->nnz() : std::uint64_t{problem_.m} * problem_.k;
-  result_.mac_useful = kept * problem_.n;
+  result_.mac_useful = planned_.mac_useful;
   result_.sram_read_bytes = work.bytes_sram_read.value();
   result_.sram_write_bytes = work.bytes_sram_written.value();
   result_.fabric_bytes = work.exch_sent.value() * 4;
@@ -211,6 +216,13 @@ void IpuRun::check_values(const ipu::IpuChip& chip) {
   result_.values = check;
 }
 
+/// Operations whose results are not exact know their own reference and what roundings explain.
+void IpuRun::compare_values(const ipu::IpuChip& chip) {
+  const ipu::Comparison found = planned_.compare(
+      [&](ipu::TileId tile) -> const ipu::TileMemory& { return chip.memory(tile); });
+  result_.values = ValueCheck{found.compared, found.wrong, found.largest_error};
+}
+
 class IpuMachine final : public Machine {
  public:
   explicit IpuMachine(std::string name) : name_(std::move(name)) {}
@@ -261,21 +273,18 @@ void repeat(OpResult& result, std::uint32_t batch) {
 
 OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
-  if (op.op != "gemm" && op.op != "spmm") {
-    throw UnsupportedError(fmt::format("an IPU runs gemm and spmm so far, not {}", op.op));
-  }
+  const ipu::ChipParams chip = params_.chip();
+  const PlannedOperation planned =
+      ipu::plan_operation({chip, params_.planner, op, mask, seed, execution.values});
   GemmProblem problem;
   problem.m = op.m;
   problem.k = op.k;
   problem.n = op.n;
-  problem.dtype = op.dtype;
-  problem.partials = op.partials;
   problem.mask = mask;
-  problem.values = execution.values;
   problem.seed = seed;
-  const PlannedGemm planned = plan_gemm(params_.chip(), params_.planner, problem, op.mode);
   OpResult result = IpuRun(params_, problem, planned, execution).run();
-  repeat(result, op.batch);
+  const bool product = op.op == "gemm" || op.op == "spmm";
+  if (product) repeat(result, op.batch);  // other operations have the batch in their shape
   return result;
 }
 

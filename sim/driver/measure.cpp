@@ -17,7 +17,9 @@ std::optional<std::uint64_t> dimension(std::uint32_t size) {
 void add_rates(SummaryRow& row) {
   const double seconds = *row.time_s;
   if (!(seconds > 0)) return;  // an empty operation has no rate
-  row.useful_tflops = static_cast<double>(*row.useful_flop) / seconds * 1e-12;
+  if (row.useful_flop) {
+    row.useful_tflops = static_cast<double>(*row.useful_flop) / seconds * 1e-12;
+  }
   const auto sram = static_cast<double>(*row.sram_read_bytes + *row.sram_write_bytes);
   row.sram_gbps = sram / seconds * 1e-9;
   row.fabric_gbps = static_cast<double>(*row.fabric_bytes) / seconds * 1e-9;
@@ -39,6 +41,17 @@ std::optional<T> sum(const std::vector<OpRecord>& ops, std::optional<T> SummaryR
   for (const OpRecord& op : ops) {
     if (!(op.row.*member)) return std::nullopt;
     all += *(op.row.*member);
+  }
+  return all;
+}
+
+/// The sum over the rows that have one, or nothing if none has.
+template <class T>
+std::optional<T> sum_of_some(const std::vector<OpRecord>& ops,
+                             std::optional<T> SummaryRow::*member) {
+  std::optional<T> all;
+  for (const OpRecord& op : ops) {
+    if (op.row.*member) all = all.value_or(T{}) + *(op.row.*member);
   }
   return all;
 }
@@ -70,7 +83,7 @@ std::optional<JouleRange> common_energy(const std::vector<OpRecord>& ops) {
 void add_sums(SummaryRow& total, const std::vector<OpRecord>& ops) {
   total.cycles = sum(ops, &SummaryRow::cycles);
   total.time_s = sum(ops, &SummaryRow::time_s);
-  total.useful_flop = sum(ops, &SummaryRow::useful_flop);
+  total.useful_flop = sum_of_some(ops, &SummaryRow::useful_flop);
   total.sram_read_bytes = sum(ops, &SummaryRow::sram_read_bytes);
   total.sram_write_bytes = sum(ops, &SummaryRow::sram_write_bytes);
   total.fabric_bytes = sum(ops, &SummaryRow::fabric_bytes);
@@ -80,7 +93,9 @@ void add_sums(SummaryRow& total, const std::vector<OpRecord>& ops) {
   for (const OpRecord& op : ops) {
     possible += op.result.peaks.flop_per_cycle * static_cast<double>(op.result.cycles);
   }
-  if (possible > 0) total.utilisation = static_cast<double>(*total.useful_flop) / possible;
+  if (possible > 0 && total.useful_flop) {
+    total.utilisation = static_cast<double>(*total.useful_flop) / possible;
+  }
   if (const std::optional<JouleRange> joules = common_energy(ops)) add_energy(total, *joules);
 }
 
@@ -129,14 +144,17 @@ void add_result(SummaryRow& row, const OpResult& result) {
   if (result.status != Status::ok) return;
   row.cycles = result.cycles;
   row.time_s = static_cast<double>(result.cycles) / (result.clock_ghz * 1e9);
-  row.useful_flop = 2 * result.mac_useful;
+  // Operations that are no products have none, rather than zero of them.
+  if (result.mac_algorithmic > 0) row.useful_flop = 2 * result.mac_useful;
   row.sram_read_bytes = result.sram_read_bytes;
   row.sram_write_bytes = result.sram_write_bytes;
   row.fabric_bytes = result.fabric_bytes;
   row.io_bytes = result.io_bytes;
   add_rates(row);
   const double possible = result.peaks.flop_per_cycle * static_cast<double>(result.cycles);
-  if (possible > 0) row.utilisation = static_cast<double>(*row.useful_flop) / possible;
+  if (possible > 0 && row.useful_flop) {
+    row.utilisation = static_cast<double>(*row.useful_flop) / possible;
+  }
 }
 
 void add_energy(SummaryRow& row, const JouleRange& joules) {

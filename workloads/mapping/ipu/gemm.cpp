@@ -55,7 +55,7 @@ Types static_types(const GemmProblem& problem) {
   return types;
 }
 
-void add_estimates(PlannedGemm& result, const DensePlan& plan) {
+void add_estimates(PlannedOperation& result, const DensePlan& plan) {
   const DenseEstimate& e = plan.estimate;
   const Cycle steps = plan.steps();
   result.estimates = {{"inputs", steps * e.inputs},   {"weights", steps * e.weights},
@@ -63,17 +63,17 @@ void add_estimates(PlannedGemm& result, const DensePlan& plan) {
                       {"reduce", steps * e.reduce},   {"total", steps * e.total()}};
 }
 
-void add_estimates(PlannedGemm& result, const StaticPlan& plan) {
+void add_estimates(PlannedOperation& result, const StaticPlan& plan) {
   const StaticEstimate& e = plan.estimate;
   result.estimates = {{"gather", e.rhs}, {"non-zeros", e.nonzeros}, {"compute", e.compute},
                       {"zero", e.zero},  {"partials", e.partials},  {"reduce", e.reduce},
                       {"move", e.move},  {"total", e.total()}};
 }
 
-PlannedGemm plan_dense_gemm(const ChipParams& chip, const PlannerParams& planner,
-                            const GemmProblem& problem) {
+PlannedOperation plan_dense_gemm(const ChipParams& chip, const PlannerParams& planner,
+                                 const GemmProblem& problem) {
   const Target target = make_target(chip, planner);
-  PlannedGemm result;
+  PlannedOperation result;
   result.types = dense_types(planner, problem);
   const DensePlan plan = plan_dense(target, result.types, problem.m, problem.k, problem.n);
   result.lowered = lower_dense(chip, target, result.types, problem, plan);
@@ -88,10 +88,10 @@ PlannedGemm plan_dense_gemm(const ChipParams& chip, const PlannerParams& planner
   return result;
 }
 
-PlannedGemm plan_static_gemm(const ChipParams& chip, const PlannerParams& planner,
-                             GemmProblem problem) {
+PlannedOperation plan_static_gemm(const ChipParams& chip, const PlannerParams& planner,
+                                  GemmProblem problem) {
   const Target target = make_target(chip, planner);
-  PlannedGemm result;
+  PlannedOperation result;
   result.types = static_types(problem);
   const Mask mask =
       problem.mask == nullptr ? dense_mask(problem.m, problem.k) : usable_blocks(*problem.mask);
@@ -121,19 +121,19 @@ Types dynamic_types(const GemmProblem& problem, unsigned block) {
   return types;
 }
 
-void add_estimates(PlannedGemm& result, const DynamicPlan& plan) {
+void add_estimates(PlannedOperation& result, const DynamicPlan& plan) {
   const DynamicEstimate& e = plan.forward;
   result.estimates = {{"dense operand", e.dense}, {"buckets", e.buckets},   {"zero", e.zero},
                       {"compute", e.multiply},    {"partials", e.partials}, {"reduce", e.reduce},
                       {"total", e.total()}};
 }
 
-PlannedGemm plan_dynamic_gemm(const ChipParams& chip, const PlannerParams& planner,
-                              GemmProblem problem) {
+PlannedOperation plan_dynamic_gemm(const ChipParams& chip, const PlannerParams& planner,
+                                   GemmProblem problem) {
   const Target target = make_target(chip, planner);
   Mask mask =
       problem.mask == nullptr ? dense_mask(problem.m, problem.k) : usable_blocks(*problem.mask);
-  PlannedGemm result;
+  PlannedOperation result;
   const unsigned block =
       dynamic_block({problem.dtype, problem.dtype}, static_cast<unsigned>(mask.block_rows));
   result.types = dynamic_types(problem, block);
@@ -173,9 +173,10 @@ Mask usable_blocks(const Mask& mask) {
   return mask.block_rows == 1 && mask.block_cols == 1 ? mask : mask.elements();
 }
 
-PlannedGemm plan_gemm(const ChipParams& chip, const PlannerParams& planner,
-                      const GemmProblem& problem, Mode mode) {
-  check_type(make_target(chip, planner), problem.dtype);
+namespace {
+
+PlannedOperation plan_by_mode(const ChipParams& chip, const PlannerParams& planner,
+                              const GemmProblem& problem, Mode mode) {
   const bool sparse = problem.mask != nullptr;
   switch (mode) {
     case Mode::automatic:
@@ -192,6 +193,18 @@ PlannedGemm plan_gemm(const ChipParams& chip, const PlannerParams& planner,
   }
   throw UnsupportedError(
       fmt::format("an IPU runs products in mode dense, static or dynamic, not {}", word(mode)));
+}
+
+}  // namespace
+
+PlannedOperation plan_gemm(const ChipParams& chip, const PlannerParams& planner,
+                           const GemmProblem& problem, Mode mode) {
+  check_type(make_target(chip, planner), problem.dtype);
+  PlannedOperation planned = plan_by_mode(chip, planner, problem, mode);
+  const std::uint64_t kept =
+      problem.mask != nullptr ? problem.mask->nnz() : std::uint64_t{problem.m} * problem.k;
+  planned.mac_useful = kept * problem.n;
+  return planned;
 }
 
 }  // namespace lacuna::ipu

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,18 +12,30 @@
 
 namespace lacuna::ipu {
 
-/// A product on its way to a chip: the program, and what there is to say about its plan.
-struct PlannedGemm {
+/// Numbers of a result beside those of the reference.
+struct Comparison {
+  std::uint64_t compared = 0;
+  std::uint64_t wrong = 0;
+  double largest_error = 0;  // absolute
+};
+
+/// The memory of each tile, after a run with values.
+using ChipMemory = std::function<const TileMemory&(TileId)>;
+
+/// An operation on its way to a chip: the program, and what there is to say about its plan.
+struct PlannedOperation {
   LoweredGemm lowered;
   Types types;
+  std::uint64_t mac_useful = 0;                          // products of two kept elements
+  std::function<Comparison(const ChipMemory&)> compare;  // absent: lowered.place has the product
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<std::pair<std::string, Cycle>> estimates;  // the planner's, by phase
 };
 
 /// Plans and lowers `problem`, by the rules of `mode` (automatic: static_ if the left operand is
 /// sparse, else dense). Throws UnsupportedError or OutOfMemoryError.
-PlannedGemm plan_gemm(const ChipParams& chip, const PlannerParams& planner,
-                      const GemmProblem& problem, Mode mode);
+PlannedOperation plan_gemm(const ChipParams& chip, const PlannerParams& planner,
+                           const GemmProblem& problem, Mode mode);
 
 /// The mask with blocks of a side that static codelets have: 16, 8 or 4 where it divides those of
 /// the mask, else 1. Keeps the same elements.

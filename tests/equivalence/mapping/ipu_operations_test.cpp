@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/base/random.hpp"
+#include "sim/driver/machine.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+/// An operation that is no product, on a small chip.
+struct Scenario {
+  LayerOp op;
+  std::optional<Mask> mask;
+  unsigned tiles = 0;
+  std::uint64_t seed = 0;
+  std::string text;
+};
+
+template <class T>
+T pick(Random& random, const std::vector<T>& choices) {
+  return choices[random.bounded(choices.size())];
+}
+
+std::uint32_t upto(Random& random, std::uint32_t most) {
+  return static_cast<std::uint32_t>(1 + random.bounded(most));
+}
+
+/// Keeps each element of a row with a chance of its own; a row may be empty.
+Mask ragged_mask(Random& random, std::uint32_t rows, std::uint32_t cols) {
+  Mask mask{rows, cols, 1, 1, {0}, {}};
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    const std::uint64_t percent = random.bounded(101);
+    for (std::uint32_t column = 0; column < cols; ++column) {
+      if (random.bounded(100) < percent) mask.columns.push_back(column);
+    }
+    mask.offsets.push_back(mask.columns.size());
+  }
+  return mask;
+}
+
+void shape(Random& random, Scenario& s) {
+  LayerOp& op = s.op;
+  op.m = upto(random, 120);
+  op.n = upto(random, 60);
+  op.batch = upto(random, 3);
+  if (op.op == "optim" || op.op == "embed") op.k = upto(random, 90);
+  if (op.op == "optim") op.n = 0;
+  if (op.op == "optim") op.dtype = DType::fp32;
+  if ((op.op == "optim" || op.op == "softmax") && random.bounded(2) == 0) {
+    s.mask = ragged_mask(random, op.m, op.op == "optim" ? op.k : op.n);
+  }
+}
+
+Scenario make_scenario(std::uint64_t seed) {
+  Random random(seed);
+  Scenario s;
+  s.seed = seed;
+  s.tiles = pick(random, std::vector<unsigned>{2, 4, 6, 16, 30, 64});
+  LayerOp& op = s.op;
+  op.id = "row";
+  op.op = pick(random, std::vector<std::string>{"eltwise", "eltwise", "eltwise", "softmax",
+                                                "layernorm", "rmsnorm", "optim", "embed"});
+  op.phase = pick(random, std::vector<Phase>{Phase::fwd, Phase::bwd});
+  const OpKind& kind = kind_of(op);
+  if (!kind.functions.empty()) op.fn = pick(random, kind.functions);
+  op.dtype = pick(random, std::vector<DType>{DType::fp16, DType::fp32});
+  shape(random, s);
+  s.text = op.op + " " + op.fn + " " + word(op.phase) + " " + word(op.dtype) + " m " +
+           std::to_string(op.m) + " k " + std::to_string(op.k) + " n " + std::to_string(op.n) +
+           " x " + std::to_string(op.batch) + (s.mask ? ", masked, " : ", ") +
+           std::to_string(s.tiles) + " tiles";
+  return s;
+}
+
+OpResult run(const Scenario& s, const Execution& execution) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", std::to_string(s.tiles), "");
+  return machine->run(s.op, s.mask ? &*s.mask : nullptr, s.seed, execution);
+}
+
+std::uint64_t statistic(const OpResult& result, const std::string& name) {
+  for (const StatEntry& entry : result.statistics) {
+    if (entry.name == name) return entry.value;
+  }
+  ADD_FAILURE() << "no statistic " << name;
+  return 0;
+}
+
+void expect_equal(const OpResult& a, const OpResult& b) {
+  EXPECT_EQ(a.cycles, b.cycles);
+  EXPECT_EQ(a.stack, b.stack);
+  ASSERT_EQ(a.statistics.size(), b.statistics.size());
+  for (std::size_t i = 0; i < a.statistics.size(); ++i) {
+    EXPECT_EQ(a.statistics[i].value, b.statistics[i].value) << a.statistics[i].name;
+  }
+  EXPECT_TRUE(a.events == b.events);
+}
+
+class IpuOperation : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(IpuOperation, NeitherEngineNorOrderNorValuesChangeTheResultAndTheNumbersAreRight) {
+  const Scenario scenario = make_scenario(GetParam());
+  SCOPED_TRACE(scenario.text);
+  Execution plain;
+  plain.event_log = true;
+  const OpResult event = run(scenario, plain);
+  Execution clocked = plain;
+  clocked.engine = Engine::clocked;
+  clocked.values = true;
+  clocked.shuffle = GetParam() + 1;
+  const OpResult reference = run(scenario, clocked);
+  expect_equal(event, reference);
+  ASSERT_TRUE(reference.values);
+  EXPECT_EQ(reference.values->wrong, 0U) << reference.values->largest_error;
+  EXPECT_TRUE(scenario.mask || reference.values->compared > 0);
+  Execution with_values;
+  with_values.values = true;
+  EXPECT_EQ(run(scenario, with_values).values->wrong, 0U);
+  std::uint64_t height = 0;
+  for (const StackPart& part : event.stack) height += part.cycles;
+  EXPECT_EQ(height, event.units * event.cycles);
+  EXPECT_GE(statistic(event, "exch_received"), statistic(event, "exch_sent"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, IpuOperation,
+                         ::testing::Range(std::uint64_t{1}, std::uint64_t{201}));
+
+LayerOp row(const char* op, const char* fn, std::uint32_t m, std::uint32_t k, std::uint32_t n) {
+  LayerOp result;
+  result.id = "row";
+  result.op = op;
+  result.fn = fn;
+  result.m = m;
+  result.k = k;
+  result.n = n;
+  return result;
+}
+
+TEST(IpuOperations, AnOperationThatAnIpuCannotRunIsAnErrorThatNamesIt) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  for (const char* const op : {"allreduce", "io", "opaque"}) {
+    try {
+      machine->run(row(op, "", 8, 0, 8), nullptr, 1, {});
+      ADD_FAILURE() << op << " was run";
+    } catch (const UnsupportedError& error) {
+      EXPECT_NE(std::string(error.what()).find(std::string("not ") + op), std::string::npos);
+    }
+  }
+}
+
+TEST(IpuOperations, OperandsThatDoNotFitAreOutOfMemoryWithTheBytes) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", "2", "");
+  const LayerOp large = row("eltwise", "add", 4096, 0, 4096);
+  try {
+    machine->run(large, nullptr, 1, {});
+    ADD_FAILURE() << "it fitted";
+  } catch (const OutOfMemoryError& error) {
+    // Three tensors of 2^23 halves each on a tile.
+    EXPECT_NE(std::string(error.what()).find("50331648 bytes"), std::string::npos) << error.what();
+  }
+}
+
+// 24 halves on two tiles: three vectors each, so three workers have one of them. Launch 11, then
+// 12 of the supervisor, then 6 x (37 + 1) for the longest worker: 251 clocks. A sum reads two
+// vectors and writes one in each bundle.
+TEST(IpuOperations, ASumTakesOneBundleForEachVectorBesideItsEntry) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", "2", "");
+  const OpResult result = machine->run(row("eltwise", "add", 4, 0, 6), nullptr, 1, {});
+  EXPECT_EQ(result.cycles, 251U);
+  EXPECT_EQ(statistic(result, "sram_reads_input"), 12U);
+  EXPECT_EQ(statistic(result, "sram_writes_output"), 6U);
+  EXPECT_EQ(statistic(result, "vec_add_fp16"), 24U);
+}
+
+// Twelve rows of 16 on two tiles, one for each worker: 37 to begin, 8 for each of three passes,
+// and for each of four vectors 1 (maximum) + 4 (difference, two exps, sum) + 1 (product):
+// 11 + 12 + 6 (37 + 24 + 24) = 533.
+TEST(IpuOperations, SoftmaxTakesSixBundlesForEachVectorOfARow) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", "2", "");
+  const OpResult result = machine->run(row("softmax", "", 12, 0, 16), nullptr, 1, {});
+  EXPECT_EQ(result.cycles, 533U);
+  EXPECT_EQ(statistic(result, "sfu_fp16"), 192U);
+  EXPECT_EQ(statistic(result, "exch_sent"), 0U);
+}
+
+}  // namespace
+}  // namespace lacuna

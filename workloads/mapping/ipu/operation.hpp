@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/mapping/ipu/gemm.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna::ipu {
+
+/// A row of a trace as a planner takes it. `mask` is that of its masked operand; null: dense.
+struct OperationRequest {
+  const ChipParams& chip;
+  const PlannerParams& planner;
+  const LayerOp& op;
+  const Mask* mask = nullptr;
+  std::uint64_t seed = 0;
+  bool values = false;
+};
+
+/// Plans and lowers any operation an IPU can run; the table of these is in operation.cpp. Throws
+/// UnsupportedError, which names the operation, or OutOfMemoryError.
+PlannedOperation plan_operation(const OperationRequest& request);
+
+// The rows of the table. Each lays its operands over all tiles by itself; a batch is part of it.
+
+/// `eltwise`: operands are laid out alike, a vector that all rows share is sent to where it is
+/// used.
+PlannedOperation plan_eltwise(const OperationRequest& request);
+
+/// `softmax`, `layernorm`, `rmsnorm`, and sums over columns: rows are whole on a tile, or in parts
+/// on several that exchange their maxima and sums.
+PlannedOperation plan_rows(const OperationRequest& request);
+
+/// `optim`: parameters and their state are laid out alike.
+PlannedOperation plan_optimizer(const OperationRequest& request);
+
+/// `embed`.
+PlannedOperation plan_embedding(const OperationRequest& request);
+
+/// The number of an element of an operand whose results are not exact: operand_value() / 4.
+double real_operand(std::uint64_t seed, std::uint64_t p);
+
+/// Counts `found` as compared, and as wrong if it is further from `exact` than roundings of `type`
+/// explain: `roundings` of them, each of 2^-11 (FP16) or 2^-24 (FP32) of `scale` or of the result,
+/// whichever is larger.
+void compare_element(Comparison& comparison, double found, double exact, DType type,
+                     double roundings, double scale);
+
+/// UnsupportedError unless the operation is of fp16 or fp32.
+void check_vector_type(const LayerOp& op);
+
+/// OutOfMemoryError if `bytes` are more than a tile has.
+void check_tile_bytes(const ChipParams& chip, const LayerOp& op, std::uint64_t bytes);
+
+}  // namespace lacuna::ipu

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "models/ipu/program.hpp"
+#include "workloads/mapping/ipu/target.hpp"
+
+namespace lacuna::ipu {
+
+/// What a loop of a vertex does for one 64-bit vector of its operands: four elements of FP16, or
+/// two of FP32.
+///
+/// A bundle has one main instruction (loads and stores) and one aux instruction (arithmetic), and
+/// the loops are software-pipelined, so that a vector takes as many bundles as the longer of the
+/// two needs. A main instruction moves two loads and a store at once (ld2xst64pace); an aux
+/// instruction adds or multiplies a whole vector (f16v4add, f32v2mul, ...), while special functions
+/// take half a vector (f16v2tanh, f32exp, ...).
+/// Sources: vertex assembly guide (docs.graphcore.ai); graphcore/ipu_assembly_support (MIT).
+struct VectorPass {
+  unsigned inputs = 0;      // 64-bit loads of activations or gradients
+  unsigned parameters = 0;  // of weights and what belongs to them
+  unsigned outputs = 0;     // 64-bit stores
+  unsigned adds = 0;        // instructions: additions, comparisons, maxima
+  unsigned muls = 0;        // multiplications
+  unsigned specials = 0;    // of a whole vector each: exp, tanh, sigmoid, 1/x, square root
+  unsigned converts = 0;    // changes of type
+  unsigned integers = 0;    // on bits: masks, random numbers
+
+  unsigned aux() const { return adds + muls + 2 * specials + converts + integers; }
+  unsigned main() const {
+    const unsigned loads = (inputs + parameters + 1) / 2;
+    return loads > outputs ? loads : outputs;
+  }
+  /// Bundles of one vector.
+  unsigned bundles() const {
+    const unsigned most = aux() > main() ? aux() : main();
+    return most == 0 ? 1 : most;
+  }
+
+  std::tuple<unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned> key()
+      const {
+    return {inputs, parameters, outputs, adds, muls, specials, converts, integers};
+  }
+  bool operator<(const VectorPass& other) const { return key() < other.key(); }
+};
+
+/// A stretch of vectors that a worker goes through: set-up bundles, then the loop.
+struct Stretch {
+  VectorPass pass;
+  std::uint64_t setup = 0;
+  std::uint64_t vectors = 0;
+
+  std::uint64_t bundles() const { return setup + vectors * pass.bundles(); }
+};
+
+/// The stretches of a worker, one after another.
+using WorkerCode = std::vector<Stretch>;
+
+// popops' Cast1D, on the pattern of which element-wise vertices are built: the supervisor's
+// part, and a worker's before its loop, 18 of them to find its share.
+// Source: PopLibs popops/PerformanceEstimation.cpp, castWorkerCycles (MIT).
+inline constexpr std::uint64_t kVectorSupervisor = 12;
+inline constexpr std::uint64_t kVectorEntry = 37;
+
+/// Writes vertices that go through vectors of elements into a program.
+class VectorCodelets {
+ public:
+  VectorCodelets(ProgramBuilder& builder, const Target& target, DType type);
+
+  /// Elements of a 64-bit vector.
+  unsigned width() const { return width_; }
+  std::uint64_t vectors_of(std::uint64_t elements) const {
+    return (elements + width_ - 1) / width_;
+  }
+
+  /// A vertex whose workers share `elements`, vector by vector.
+  std::uint32_t shared_vertex(const VectorPass& pass, std::uint64_t elements);
+
+  /// A vertex of one launch for each of `launches`, which hold the code of each worker (missing
+  /// ones do nothing). `between`: clocks of the supervisor before each launch but the first.
+  std::uint32_t vertex(const std::vector<std::vector<WorkerCode>>& launches,
+                       std::uint64_t between = 0);
+
+ private:
+  std::uint32_t codelet(const VectorPass& pass);
+  std::uint32_t bundle(const VectorPass& pass, unsigned index);
+  std::uint32_t worker(const WorkerCode& code);
+  std::uint32_t clocks(std::uint64_t count);
+  std::uint32_t launch(std::uint32_t set);
+
+  ProgramBuilder& builder_;
+  const Target target_;
+  const DType type_;
+  const unsigned width_;
+  std::uint32_t overhead_ = 0;
+  std::map<VectorPass, std::uint32_t> codelets_;
+  std::map<Tallies, std::uint32_t> bundles_;
+  std::map<std::uint64_t, std::uint32_t> clocks_;
+  std::map<std::uint32_t, std::uint32_t> launches_;
+  std::map<std::vector<std::tuple<VectorPass, std::uint64_t, std::uint64_t>>, std::uint32_t>
+      workers_;
+  std::map<std::pair<std::vector<std::uint32_t>, std::uint64_t>, std::uint32_t> vertices_;
+};
+
+/// The bundles of the busiest worker of VectorCodelets::shared_vertex.
+std::uint64_t shared_bundles(const Target& target, const VectorPass& pass, std::uint64_t vectors);
+
+}  // namespace lacuna::ipu
