@@ -59,12 +59,12 @@ wse::Program make_program(const wse::StreamingSetup& setup) {
     for (std::uint32_t c = r % 3; c < mask.cols; c += 3) mask.columns.push_back(c);
     mask.offsets.push_back(mask.columns.size());
   }
-  GemmProblem problem;
-  problem.m = mask.rows;
-  problem.k = mask.cols;
-  problem.n = 32;
-  problem.mask = &mask;
-  return wse::plan_streaming(problem, setup).program;
+  wse::StreamingJob job;
+  job.gemm.m = mask.rows;
+  job.gemm.k = mask.cols;
+  job.gemm.n = 32;
+  job.gemm.mask = &mask;
+  return wse::plan_streaming(job, setup).program;
 }
 
 /// What the injector of a column would send: the weights of each row, then its command.
