@@ -86,6 +86,9 @@ struct MemoryParams : ParameterSet {
       param(this, "read_bits", 128U, range(16U, 1024U), "bit", "Read from SRAM in one cycle.");
   Param<unsigned> write_bits =
       param(this, "write_bits", 64U, range(16U, 1024U), "bit", "Written to SRAM in one cycle.");
+  Param<unsigned> port_cycles =
+      param(this, "port_cycles", 1U, range(1U, 4096U), "cycles",
+            "Cycles in which the ports move read_bits and write_bits once: a slower memory.");
   Param<unsigned> code_kib =
       param(this, "code_kib", 8U, range(0U, 65536U), "KiB", "SRAM that the program itself takes.");
   Param<MemoryModel> model =

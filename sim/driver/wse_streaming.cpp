@@ -13,6 +13,7 @@
 #include "models/wse/fold.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"
+#include "sim/driver/wse_explain.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 #include "workloads/trace/row_mask.hpp"
 
@@ -174,7 +175,7 @@ void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) 
   const wse::Rate& rate = plan.program.rate;
   result.peaks.flop_per_cycle = 2.0 * plan.program.kernel.simd * units;
   result.peaks.sram_bytes_per_cycle =
-      (params_.mem.read_bits + params_.mem.write_bits) / 8.0 * units;
+      (params_.mem.read_bits + params_.mem.write_bits) / 8.0 / params_.mem.port_cycles * units;
   if (params_.mem.model == wse::MemoryModel::none) {
     result.peaks.sram_bytes_per_cycle = 64.0 * plan.program.kernel.simd * units;
   }
@@ -257,6 +258,10 @@ OpResult StreamedOperation::run() {
   fill_peaks(run.plan, result);
   fill_notes(run, result);
   if (execution_.event_log) fill_events(run, result);
+  if (execution_.explain) {
+    const wse::HardwareParams params = hardware();
+    result.explanation = explain_wse({run.plan, run.outcome, run.fold, params, run.cycles});
+  }
   if (execution_.values) result.values = check_values(job_, run.plan, run.outcome);
   return result;
 }

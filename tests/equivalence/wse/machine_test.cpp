@@ -2,6 +2,7 @@
 #include "sim/driver/machine.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -86,6 +87,15 @@ std::string text_of(const OpResult& result) {
   for (const StackPart& part : result.stack) {
     text += fmt::format("{} {} {}\n", layer_name(part.layer), part.kind, part.cycles);
   }
+  for (const ExplainSection& section : result.explanation.sections) {
+    for (const auto& [name, fact] : section.facts) text += name + ": " + fact + "\n";
+    for (const ExplainTable& table : section.tables) {
+      for (const auto& row : table.rows) text += fmt::format("{}\n", fmt::join(row, " "));
+    }
+  }
+  for (const UnitMap& map : result.explanation.maps) {
+    text += fmt::format("{} {}\n", map.name, fmt::join(map.values, " "));
+  }
   return text;
 }
 
@@ -98,7 +108,11 @@ TEST_P(WseMachineEquivalence, NothingInTheExecutionChangesTheResult) {
     Execution execution;
     execution.engine = Engine::clocked;
     execution.fold = false;
-    const std::string definition = text_of(run(c, execution, dense));
+    execution.explain = true;
+    const OpResult defined = run(c, execution, dense);
+    EXPECT_EQ(defined.explanation.sections.size(), 2U);
+    EXPECT_EQ(defined.explanation.maps.size(), 3U);
+    const std::string definition = text_of(defined);
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     for (const Engine engine : {Engine::clocked, Engine::event}) {
       for (const bool fold : {false, true}) {

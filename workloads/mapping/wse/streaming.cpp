@@ -89,8 +89,9 @@ class Planner {
     const std::uint32_t in_sram = setup_.core.psum_cache ? 0 : psum;
     const auto cycles = [this](std::uint32_t read, std::uint32_t write) {
       if (setup_.mem.model == MemoryModel::none) return 1U;
-      return std::max(
-          {1U, ceil_u32(read, setup_.mem.read_bits), ceil_u32(write, setup_.mem.write_bits)});
+      const std::uint64_t times = setup_.mem.port_cycles;
+      return std::max({1U, ceil_u32(read * times, setup_.mem.read_bits),
+                       ceil_u32(write * times, setup_.mem.write_bits)});
     };
     const bool conflict =
         setup_.mem.model == MemoryModel::rule && in_sram != 0 && setup_.map.align == Alignment::bad;

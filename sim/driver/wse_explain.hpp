@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/wse/fold.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/program.hpp"
+#include "models/wse/wafer.hpp"
+#include "sim/base/cycle.hpp"
+#include "sim/report/explanation.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
+
+namespace lacuna {
+
+/// A finished streamed product: its plan, and the run of the rows that `fold` keeps.
+struct WseExplainInput {
+  const wse::StreamingPlan& plan;
+  const wse::WaferOutcome& outcome;
+  const wse::FoldPlan& fold;
+  const wse::HardwareParams& params;
+  Cycle cycles;
+};
+
+/// What bounds the product, which column limits it and why, and maps of the load of cores and
+/// links.
+Explanation explain_wse(const WseExplainInput& input);
+
+}  // namespace lacuna
