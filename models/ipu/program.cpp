@@ -81,7 +81,7 @@ std::uint32_t ProgramBuilder::compute_set(std::string name) {
 
 std::uint32_t ProgramBuilder::exchange(std::string name, const TransferList& list) {
   if (list.transfers.empty()) return kNone;
-  program_.exchanges.push_back({std::move(name), plan_exchange(params_, list)});
+  program_.exchanges.push_back({std::move(name), plan_exchange(params_, list), list});
   return static_cast<std::uint32_t>(program_.exchanges.size() - 1);
 }
 

@@ -110,6 +110,7 @@ struct ComputeSet {
 struct ExchangePhase {
   std::string name;
   ExchangePlan plan;
+  TransferList transfers = {};  // what it moves, for those who build on this program
 };
 
 /// A compute set, then a sync and an exchange; either may be absent (kNone).

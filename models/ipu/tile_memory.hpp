@@ -10,28 +10,33 @@
 namespace lacuna::ipu {
 
 /// The words of a tile when a run carries values. Halves lie two to a word, the even one low.
+/// Addresses count from the beginning of a window, which is that of the memory unless it is moved.
 class TileMemory {
  public:
   explicit TileMemory(std::size_t words) : words_(words) {}
 
-  std::uint32_t word(std::size_t address) const { return words_.at(address); }
-  void set_word(std::size_t address, std::uint32_t value) { words_.at(address) = value; }
+  std::uint32_t word(std::size_t address) const { return words_.at(base_ + address); }
+  void set_word(std::size_t address, std::uint32_t value) { words_.at(base_ + address) = value; }
 
-  /// The half at `index` halves from the beginning of the memory.
+  /// Has addresses count from word `base` of the memory.
+  void move_window(std::size_t base) { base_ = base; }
+
+  /// The half at `index` halves from the beginning of the window.
   Half half(std::size_t index) const {
-    return static_cast<Half>(words_.at(index / 2) >> (index % 2 * 16));
+    return static_cast<Half>(words_.at(base_ + index / 2) >> (index % 2 * 16));
   }
   void set_half(std::size_t index, Half value) {
-    std::uint32_t& word = words_.at(index / 2);
+    std::uint32_t& word = words_.at(base_ + index / 2);
     const auto shift = static_cast<unsigned>(index % 2 * 16);
     word = (word & ~(0xffffU << shift)) | static_cast<std::uint32_t>(value) << shift;
   }
 
-  float real(std::size_t address) const { return detail::float_of(words_.at(address)); }
-  void set_real(std::size_t address, float value) { words_.at(address) = detail::bits_of(value); }
+  float real(std::size_t address) const { return detail::float_of(word(address)); }
+  void set_real(std::size_t address, float value) { set_word(address, detail::bits_of(value)); }
 
  private:
   std::vector<std::uint32_t> words_;
+  std::size_t base_ = 0;
 };
 
 }  // namespace lacuna::ipu

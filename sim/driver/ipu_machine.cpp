@@ -255,22 +255,6 @@ class IpuMachine final : public Machine {
   IpuParams params_;
 };
 
-/// Instances of a batch run one after another, each on the whole chip.
-void repeat(OpResult& result, std::uint32_t batch) {
-  if (batch == 1) return;
-  result.cycles *= batch;
-  result.mac_algorithmic *= batch;
-  result.mac_useful *= batch;
-  result.sram_read_bytes *= batch;
-  result.sram_write_bytes *= batch;
-  result.fabric_bytes *= batch;
-  for (StatEntry& entry : result.statistics) {
-    if (!entry.is_real) entry.value *= batch;
-  }
-  for (StackPart& part : result.stack) part.cycles *= batch;
-  result.notes.emplace_back("batch", fmt::format("{} instances, one after another", batch));
-}
-
 OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
   const ipu::ChipParams chip = params_.chip();
@@ -282,10 +266,7 @@ OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
   problem.n = op.n;
   problem.mask = mask;
   problem.seed = seed;
-  OpResult result = IpuRun(params_, problem, planned, execution).run();
-  const bool product = op.op == "gemm" || op.op == "spmm";
-  if (product) repeat(result, op.batch);  // other operations have the batch in their shape
-  return result;
+  return IpuRun(params_, problem, planned, execution).run();
 }
 
 }  // namespace

@@ -12,27 +12,14 @@
 namespace lacuna::ipu {
 namespace {
 
-PlannedOperation plan_product(const OperationRequest& request) {
-  const LayerOp& op = request.op;
-  GemmProblem problem;
-  problem.m = op.m;
-  problem.k = op.k;
-  problem.n = op.n;
-  problem.dtype = op.dtype;
-  problem.partials = op.partials;
-  problem.mask = request.mask;
-  problem.values = request.values;
-  problem.seed = request.seed;
-  return plan_gemm(request.chip, request.planner, problem, op.mode);
-}
-
 struct Row {
   const char* op;
   PlannedOperation (*plan)(const OperationRequest&);
 };
 
-constexpr std::array<Row, 8> kOperations = {{{"gemm", plan_product},
-                                             {"spmm", plan_product},
+constexpr std::array<Row, 9> kOperations = {{{"gemm", plan_products},
+                                             {"spmm", plan_products},
+                                             {"bmm", plan_products},
                                              {"softmax", plan_rows},
                                              {"layernorm", plan_rows},
                                              {"rmsnorm", plan_rows},

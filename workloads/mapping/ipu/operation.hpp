@@ -26,7 +26,12 @@ struct OperationRequest {
 /// UnsupportedError, which names the operation, or OutOfMemoryError.
 PlannedOperation plan_operation(const OperationRequest& request);
 
-// The rows of the table. Each lays its operands over all tiles by itself; a batch is part of it.
+/// `gemm`, `spmm`, `bmm`: the instances of a batch on groups of tiles, in as many rounds as the
+/// plan finds soonest over.
+PlannedOperation plan_products(const OperationRequest& request);
+
+// The other rows of the table. Each lays its operands over all tiles by itself; a batch is part of
+// it.
 
 /// `eltwise`: operands are laid out alike, a vector that all rows share is sent to where it is
 /// used.

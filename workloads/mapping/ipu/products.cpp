@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/mapping/ipu/batched.hpp"
+#include "workloads/mapping/ipu/operation.hpp"
+#include "workloads/mapping/ipu/values.hpp"
+
+namespace lacuna::ipu {
+namespace {
+
+GemmProblem problem_of(const OperationRequest& request, std::uint32_t instance, bool values) {
+  const LayerOp& op = request.op;
+  GemmProblem problem;
+  problem.m = op.m;
+  problem.k = op.k;
+  problem.n = op.n;
+  problem.dtype = op.dtype;
+  problem.partials = op.partials;
+  problem.mask = request.mask;
+  problem.values = values;
+  problem.seed = request.seed + 2 * std::uint64_t{instance};  // of W, and the next of X
+  return problem;
+}
+
+/// An instance planned for a group of tiles.
+struct Candidate {
+  BatchPlan batch;
+  PlannedOperation one;
+  Cycle estimate = kNever;
+  std::uint64_t bytes = 0;  // of a tile, operands of all rounds included
+};
+
+Candidate consider(const OperationRequest& request, const BatchPlan& batch) {
+  Candidate candidate;
+  candidate.batch = batch;
+  candidate.one = plan_gemm(small_chip(request.chip, batch.tiles), request.planner,
+                            problem_of(request, 0, false), request.op.mode);
+  Cycle total = 0;
+  for (const auto& [phase, cycles] : candidate.one.estimates) {
+    if (phase == "total") total = cycles;
+  }
+  const std::uint64_t barriers = candidate.one.lowered.program.exchanges.size();
+  candidate.estimate = batch.rounds * (total + barriers * request.chip.sync.cycles);
+  const LayerOp& op = request.op;
+  const std::uint64_t kept =
+      request.mask != nullptr ? request.mask->nnz() : std::uint64_t{op.m} * op.k;
+  const std::uint64_t elements = kept + std::uint64_t{op.k} * op.n + std::uint64_t{op.m} * op.n;
+  candidate.bytes = candidate.one.lowered.tile_bytes +
+                    (batch.rounds - 1) * ceil_div(elements * bytes_of(op.dtype), batch.tiles);
+  return candidate;
+}
+
+/// The plan that is over soonest, of those that fit.
+Candidate choose(const OperationRequest& request) {
+  Candidate best;
+  std::uint64_t least = kNever;
+  std::string reason;
+  const std::uint64_t room = std::uint64_t{request.chip.tile.memory.kib} * 1024;
+  for (const BatchPlan& batch : batch_plans(request.op.batch, request.chip.ipu.tiles)) {
+    try {
+      Candidate candidate = consider(request, batch);
+      least = std::min(least, candidate.bytes);
+      if (candidate.bytes <= room && candidate.estimate < best.estimate) {
+        best = std::move(candidate);
+      }
+    } catch (const OutOfMemoryError& error) {
+      reason = error.what();
+    }
+  }
+  if (best.estimate != kNever) return best;
+  if (least != kNever) {
+    reason = fmt::format(
+        "{} '{}', {} instances of {} x {} x {}: the smallest partition needs {} "
+        "bytes on a tile, which has {}",
+        request.op.op, request.op.id, request.op.batch, request.op.m, request.op.k, request.op.n,
+        least, room);
+  }
+  throw OutOfMemoryError(reason);
+}
+
+/// Small integers are exact until a sum in FP16 passes 2048, from where on it may be rounded: a
+/// rounding costs at most 2^-11 of the sum, and sums of this length are rounded few times.
+template <class Read>
+void compare_instance(Comparison& comparison, const GemmProblem& problem, bool single,
+                      const Read& read) {
+  const std::vector<std::int64_t> expected = reference_product(problem);
+  const double roundings = single || problem.k <= 128 ? 0 : 4;
+  for (std::uint32_t row = 0; row < problem.m; ++row) {
+    for (std::uint32_t column = 0; column < problem.n; ++column) {
+      const auto value = static_cast<double>(expected[std::uint64_t{row} * problem.n + column]);
+      compare_element(comparison, read(row, column), value, DType::fp16, roundings, 2048);
+    }
+  }
+}
+
+PlannedOperation repeat(const OperationRequest& request, Candidate candidate) {
+  const BatchPlan& batch = candidate.batch;
+  std::vector<std::vector<Image>> images;
+  for (std::uint32_t i = 0; request.values && i < batch.instances; ++i) {
+    PlannedOperation one = plan_gemm(small_chip(request.chip, batch.tiles), request.planner,
+                                     problem_of(request, i, true), request.op.mode);
+    images.push_back(std::move(one.lowered.program.images));
+    if (i == 0) candidate.one = std::move(one);
+  }
+  PlannedOperation result = std::move(candidate.one);
+  const Program one = std::move(result.lowered.program);
+  result.lowered.program = repeat_program(request.chip, one, batch, images);
+  result.lowered.tile_bytes = candidate.bytes;
+  result.lowered.tiles_used *= batch.groups;
+  result.mac_useful *= batch.instances;
+  result.estimates = {{"total", candidate.estimate}};
+  result.notes.emplace_back(
+      "batch", fmt::format("{} instances on {} groups of {} tiles, {} rounds", batch.instances,
+                           batch.groups, batch.tiles, batch.rounds));
+  if (!request.values) return result;
+  // The mask outlives the run, the request may not.
+  result.compare = [problem = problem_of(request, 0, true), batch, types = result.types,
+                    output = result.lowered.output, place = result.lowered.place,
+                    words = one.memory_words](const ChipMemory& chip) {
+    Comparison comparison;
+    for (std::uint32_t i = 0; i < batch.instances; ++i) {
+      GemmProblem instance = problem;
+      instance.seed += 2 * std::uint64_t{i};
+      const std::uint64_t window = std::uint64_t{batch.round(i)} * words * 4 / bytes_of(output);
+      const auto read = [&](std::uint32_t row, std::uint32_t column) {
+        const OutputPlace at = place(row, column);
+        return read_element(chip(batch.first_tile(i) + at.tile), output, window + at.index);
+      };
+      compare_instance(comparison, instance, types.partials == DType::fp32 && output == DType::fp32,
+                       read);
+    }
+    return comparison;
+  };
+  return result;
+}
+
+}  // namespace
+
+PlannedOperation plan_products(const OperationRequest& request) {
+  const std::string& fn = request.op.fn;
+  if (request.op.op == "bmm" && !fn.empty() && fn != "dot") {
+    throw UnsupportedError(fmt::format("an IPU runs bmm dot, not bmm {}", fn));
+  }
+  if (request.op.batch == 1) {
+    return plan_gemm(request.chip, request.planner, problem_of(request, 0, request.values),
+                     request.op.mode);
+  }
+  return repeat(request, choose(request));
+}
+
+}  // namespace lacuna::ipu
