@@ -28,7 +28,8 @@ std::map<std::string, std::string> files(const std::string& folder) {
     const std::string name = fs::relative(entry.path(), folder).string();
     if (!entry.is_regular_file() || name == "host.json") continue;
     std::string text = file_text(entry.path().string());
-    const bool names_engine = name == "summary.csv" || name == "result.json";
+    const bool names_engine =
+        name == "summary.csv" || name == "result.json" || name == "report.html";
     for (std::size_t at = 0;
          names_engine && (at = text.find("clocked", at)) != std::string::npos;) {
       text.replace(at, 7, "event");
