@@ -37,7 +37,8 @@ engines() {
       build/release/lacuna compare --machine "$machine" "$@" --trace "$trace" --pattern own \
         --engine "$engine" --quiet --out "$scratch/$engine" >/dev/null
       rm "$scratch/$engine/host.json"
-      sed -i 's/clocked/event/g' "$scratch/$engine/summary.csv" "$scratch/$engine/result.json"
+      sed -i 's/clocked/event/g' "$scratch/$engine/summary.csv" "$scratch/$engine/result.json" \
+        "$scratch/$engine/report.html"
     done
     diff -r "$scratch/event" "$scratch/clocked"
     rm -r "$scratch/event" "$scratch/clocked"
