@@ -84,6 +84,10 @@ void add_run_options(CLI::App& verb, Options& o) {
   verb.add_option("--fold", o.fold, "on (default) or off: use exact symmetry of a wafer")
       ->type_name("on|off")
       ->group(group);
+  verb.add_option("--energy-table", o.energy_table,
+                  "prices of your own; events it leaves out are priced as shipped")
+      ->type_name("FILE")
+      ->group(group);
   verb.add_flag("--with-dense", o.with_dense, "run the dense product too, for the speed-up")
       ->group(group);
 }
@@ -119,10 +123,13 @@ void add_run(CLI::App& app, Options& o) {
 
 void add_compare(CLI::App& app, Options& o) {
   CLI::App& compare = add_verb(
-      app, "compare", "Simulates one workload on several machines and with several patterns.",
+      app, "compare",
+      "Simulates one workload on several machines and with several patterns, or says what differs "
+      "between finished results.",
       "lacuna compare --machine bow --machine wse2 --set wafer.columns=64 --set wafer.rows=64 "
       "--gemm 1024x1024x2048 --pattern dense --pattern unstructured:0.1 --pattern block16:0.1 "
-      "--out out/compare");
+      "--out out/compare\n  lacuna compare out/before out/after");
+  compare.add_option("FOLDER", o.subjects, "finished results, to say what differs between them");
   add_machine_options(compare, o, true);
   add_workload_options(compare, o);
   add_pattern_options(compare, o, true);
@@ -207,8 +214,13 @@ void add_plot(CLI::App& app, Options& o) {
   CLI::App& plot = add_verb(app, "plot", "Draws the figures of result folders again.",
                             "lacuna plot out/compare --out out/figures");
   plot.add_option("FOLDER", o.subjects, "result folders")->required();
-  plot.add_option("--out", o.out, "folder for the figures; default FOLDER/figures")
+  plot.add_option("--out", o.out,
+                  "folder for the figures, default FOLDER/figures; with --energy-table for the "
+                  "result")
       ->type_name("DIR");
+  plot.add_option("--energy-table", o.energy_table,
+                  "prices of your own: writes the result again with these, without simulating")
+      ->type_name("FILE");
 }
 
 void add_verbs(CLI::App& app, Options& o) {

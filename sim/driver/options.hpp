@@ -32,6 +32,7 @@ struct Options {
   std::optional<std::string> engine;
   std::optional<std::string> fold;
   std::optional<std::string> jobs;
+  std::optional<std::string> energy_table;
   std::optional<std::string> out;
   std::vector<std::string> subjects;  // words after the options: files or names
   bool values = false;

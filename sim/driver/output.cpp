@@ -53,7 +53,9 @@ std::string host_name() {
 }  // namespace
 
 Output::Output(const std::string& folder, const Options& options)
-    : folder_(folder), options_(options) {}
+    : folder_(folder), options_(options) {
+  if (options.energy_table) add_input(*options.energy_table);
+}
 
 std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads) {
   std::set<std::string> paths;
@@ -64,6 +66,20 @@ std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads) {
     }
   }
   return paths;
+}
+
+void add_file(ResultHeader& header, const std::string& path) {
+  constexpr std::size_t kTables = 2;  // energy_table.csv and energy_actions.csv
+  const std::size_t tables = std::min(kTables, header.files.size());
+  const auto end = header.files.end() - static_cast<std::ptrdiff_t>(tables);
+  const auto place =
+      std::find_if(header.files.begin(), end, [&](const auto& file) { return file.first >= path; });
+  const std::string hash = sha256(read_text(path, kLongestInput));
+  if (place != end && place->first == path) {
+    place->second = hash;
+  } else {
+    header.files.insert(place, {path, hash});
+  }
 }
 
 ResultHeader Output::header(const std::string& name,
@@ -97,22 +113,23 @@ std::string Output::host() const {
                     {"peak_memory_of_a_child_kib", peak_memory(RUSAGE_CHILDREN)}});
 }
 
-std::string Output::report_page(const std::vector<RunRecord>& records) const {
+std::string Output::report_page(const ResultHeader& header,
+                                const std::vector<RunRecord>& records) const {
   HtmlReport page;
-  page.version = version();
-  page.command = "lacuna " + shell_line(reproducing_arguments(options_));
+  page.version = header.version;
+  page.command = "lacuna " + shell_line(header.command);
   page.figures = read_figures((folder_.temporary() / "figures").string());
   return html_report(page, records);
 }
 
-void Output::write(const std::string& name, const std::vector<WorkloadTrace>& workloads,
-                   const std::vector<RunRecord>& records, const Streams& streams) {
+void Output::write(const ResultHeader& header, const std::vector<RunRecord>& records,
+                   const Streams& streams) {
   folder_.begin();
   folder_.write("summary.csv", summary_csv(records));
   folder_.write("statistics.csv", statistics_csv(records));
   folder_.write("cycle_stack.csv", cycle_stack_csv(records));
   if (options_.event_log) folder_.write("events.csv", events_csv(records));
-  folder_.write("result.json", result_text(header(name, workloads), records));
+  folder_.write("result.json", result_text(header, records));
   folder_.write("host.json", host());
   std::string missing_figures;
   try {
@@ -122,7 +139,7 @@ void Output::write(const std::string& name, const std::vector<WorkloadTrace>& wo
   } catch (const SimulationError& error) {
     missing_figures = error.what();  // the numbers are worth keeping without them
   }
-  folder_.write("report.html", report_page(records));
+  folder_.write("report.html", report_page(header, records));
   folder_.commit();
   if (!missing_figures.empty()) throw SimulationError(missing_figures);
   if (!options_.quiet) streams.err << "lacuna: result in " << folder_.target().string() << '\n';

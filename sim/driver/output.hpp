@@ -9,6 +9,7 @@
 
 #include "sim/driver/options.hpp"
 #include "sim/driver/result_folder.hpp"
+#include "sim/driver/result_json.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/report/summary.hpp"
 #include "workloads/trace/layer_op.hpp"
@@ -17,6 +18,10 @@ namespace lacuna {
 
 /// The files that workloads were read from, theirs and those of their masks.
 std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads);
+
+/// Adds a file with its hash to those that a result was made of, in the order in which they stand:
+/// by name, the tables of prices last.
+void add_file(ResultHeader& header, const std::string& path);
 
 /// The result folder of a request. It is checked before anything is simulated and written, whole,
 /// when all is known.
@@ -36,12 +41,18 @@ class Output {
 
   /// The same of an experiment over several workloads.
   void write(const std::string& name, const std::vector<WorkloadTrace>& workloads,
-             const std::vector<RunRecord>& records, const Streams& streams);
+             const std::vector<RunRecord>& records, const Streams& streams) {
+    write(header(name, workloads), records, streams);
+  }
+
+  /// The same of a result that says itself where it comes from.
+  void write(const ResultHeader& header, const std::vector<RunRecord>& records,
+             const Streams& streams);
 
  private:
   ResultHeader header(const std::string& name, const std::vector<WorkloadTrace>& workloads) const;
   std::string host() const;
-  std::string report_page(const std::vector<RunRecord>& records) const;
+  std::string report_page(const ResultHeader& header, const std::vector<RunRecord>& records) const;
 
   ResultFolder folder_;
   const Options& options_;

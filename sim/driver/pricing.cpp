@@ -6,25 +6,52 @@
 
 namespace lacuna {
 
-Pricing::Pricing(const std::filesystem::path& folder)
-    : table_(EnergyTable::read((folder / "energy_table.csv").string())),
+namespace {
+
+EnergyTable read_table(const std::filesystem::path& folder,
+                       const std::optional<std::string>& user_table) {
+  EnergyTable shipped = EnergyTable::read((folder / "energy_table.csv").string());
+  return user_table ? EnergyTable::read_over(*user_table, shipped) : shipped;
+}
+
+}  // namespace
+
+Pricing::Pricing(const std::filesystem::path& folder, const std::optional<std::string>& user_table)
+    : table_(read_table(folder, user_table)),
       actions_(ActionTable::read((folder / "energy_actions.csv").string())) {}
 
-void Pricing::price(const Machine& machine, OpRecord& op) const {
+void Pricing::price(const std::string& kind, const EnergyParams& params, OpRecord& op) const {
   const OpResult& result = op.result;
   EnergyInput input;
   input.cycles = result.cycles;
   input.clock_ghz = result.clock_ghz;
   input.units = result.units;
-  input.idle_cycles = idle_unit_cycles(machine.kind(), result.stack);
-  const EnergyModel model(table_, actions_, machine.kind(), machine.energy());
+  input.idle_cycles = idle_unit_cycles(kind, result.stack);
+  const EnergyModel model(table_, actions_, kind, params);
   const EnergyResult energy = model.price(result.statistics, input);
   add_energy(op.row, energy.total);
+  op.energy.clear();
   for (unsigned i = 0; i < kComponents; ++i) {
     const auto component = static_cast<Component>(i);
     op.energy.push_back({component_name(component), energy.of(component)});
   }
   op.energy_factor = energy.uncertainty_factor();
+}
+
+void Pricing::reprice(RunRecord& run) const {
+  EnergyParams params;
+  const std::string prefix = "energy.";
+  for (const ParameterValue& parameter : run.parameters) {
+    if (parameter.path.rfind(prefix, 0) != 0) continue;
+    params.set(parameter.path.substr(prefix.size()), parameter.value, "result.json");
+  }
+  for (OpRecord& op : run.ops) {
+    if (op.row.status == Status::ok) price(run.kind, params, op);
+  }
+  const SummaryRow before = run.total;
+  run.total = total_of(run.ops);
+  run.total.dense_tflops = before.dense_tflops;
+  run.total.speedup_vs_dense = before.speedup_vs_dense;
 }
 
 }  // namespace lacuna

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "models/energy/action_table.hpp"
 #include "models/energy/energy_table.hpp"
@@ -13,10 +16,21 @@ namespace lacuna {
 /// Prices finished operations with the tables of a configuration folder.
 class Pricing {
  public:
-  explicit Pricing(const std::filesystem::path& folder);
+  /// `user_table` has prices in place of those of the folder; RequestError if it is no such table.
+  explicit Pricing(const std::filesystem::path& folder,
+                   const std::optional<std::string>& user_table = std::nullopt);
 
   /// Adds the energy of `op`, which is ok, to its row and to its parts.
-  void price(const Machine& machine, OpRecord& op) const;
+  void price(const Machine& machine, OpRecord& op) const {
+    price(machine.kind(), machine.energy(), op);
+  }
+  void price(const std::string& kind, const EnergyParams& params, OpRecord& op) const;
+
+  /// Prices a finished run anew, by its counters and parameters alone.
+  void reprice(RunRecord& run) const;
+
+  /// Events whose prices the user's table leaves to the shipped one; empty if there is none.
+  const std::vector<std::string>& taken_from_shipped() const { return table_.taken_from_shipped(); }
 
  private:
   EnergyTable table_;

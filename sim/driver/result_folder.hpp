@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/driver/result_json.hpp"
+#include "sim/driver/result_json.hpp"
 #include "sim/report/summary.hpp"
 
 namespace lacuna {
@@ -45,6 +46,7 @@ class ResultFolder {
   void write(const std::string& name, const std::string& text);
 
   /// Puts it in the place of the target. Of two at once into one target, the later one stays.
+  /// What was in the target and is not of a result, such as a user's notes, is in it again.
   void commit();
 
   const std::filesystem::path& target() const { return target_; }
@@ -53,6 +55,11 @@ class ResultFolder {
   const std::filesystem::path& temporary() const { return temporary_; }
 
  private:
+  void list_files();
+
+  /// Removes the folder that was replaced, but for what is the user's own.
+  void remove_old(const std::filesystem::path& old);
+
   std::optional<HeldSignals> held_;  // first: let go of when all else is done
   std::filesystem::path target_;
   std::filesystem::path temporary_;
@@ -60,6 +67,9 @@ class ResultFolder {
 
 /// True if `folder` holds a result of Lacuna.
 bool is_result(const std::filesystem::path& folder);
+
+/// Reads what a result says beside its runs; RequestError if it is not one.
+ResultHeader read_header(const std::filesystem::path& folder);
 
 /// Reads the runs of a result folder; RequestError if it is not one.
 std::vector<RunRecord> read_result(const std::filesystem::path& folder);

@@ -350,6 +350,20 @@ std::vector<Event> unpack(const std::vector<std::uint8_t>& bytes) {
   return events;
 }
 
+/// What `take_from` takes from a result.json; RequestError if it is not one.
+template <class Take>
+auto read_json(const std::string& text, const std::string& path, const Take& take_from) {
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("format") != kResultFormat) {
+      throw RequestError(fmt::format("{}: is not of the format '{}'", path, kResultFormat));
+    }
+    return take_from(json);
+  } catch (const nlohmann::json::exception& error) {
+    throw RequestError(fmt::format("{}: is not a result of Lacuna: {}", path, error.what()));
+  }
+}
+
 }  // namespace
 
 std::string result_text(const ResultHeader& header, const std::vector<RunRecord>& records) {
@@ -370,18 +384,26 @@ std::string result_text(const ResultHeader& header, const std::vector<RunRecord>
   return json.dump(1) + '\n';
 }
 
-std::vector<RunRecord> parse_result(const std::string& text, const std::string& path) {
-  try {
-    const Json json = Json::parse(text);
-    if (json.at("format") != kResultFormat) {
-      throw RequestError(fmt::format("{}: is not of the format '{}'", path, kResultFormat));
+ResultHeader parse_header(const std::string& text, const std::string& path) {
+  return read_json(text, path, [](const Json& json) {
+    ResultHeader header;
+    take(json, "version", header.version);
+    take(json, "command", header.command);
+    take(json.at("workload"), "name", header.workload);
+    take(json.at("workload"), "path", header.workload_path);
+    for (const Json& file : json.at("files")) {
+      header.files.emplace_back(file.at("path"), file.at("sha256"));
     }
+    return header;
+  });
+}
+
+std::vector<RunRecord> parse_result(const std::string& text, const std::string& path) {
+  return read_json(text, path, [](const Json& json) {
     std::vector<RunRecord> records;
     for (const Json& run : json.at("runs")) records.push_back(parse_record(run));
     return records;
-  } catch (const nlohmann::json::exception& error) {
-    throw RequestError(fmt::format("{}: is not a result of Lacuna: {}", path, error.what()));
-  }
+  });
 }
 
 std::string summary_json(const std::vector<RunRecord>& records, bool explain) {

@@ -27,6 +27,9 @@ std::string result_text(const ResultHeader& header, const std::vector<RunRecord>
 /// The runs of a result.json; RequestError, naming `path`, if it is not one.
 std::vector<RunRecord> parse_result(const std::string& text, const std::string& path);
 
+/// What a result.json says beside its runs, likewise.
+ResultHeader parse_header(const std::string& text, const std::string& path);
+
 /// The rows of summary.csv as a JSON array, an object each; with `explain` those of operations have
 /// their explanation as a further member.
 std::string summary_json(const std::vector<RunRecord>& records, bool explain = false);

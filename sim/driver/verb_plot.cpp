@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/output.hpp"
 #include "sim/driver/result_folder.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/report/explain.hpp"
@@ -41,9 +42,43 @@ void move_files(const fs::path& from, const fs::path& to) {
   }
 }
 
+/// The command that makes a result, with prices of --energy-table in place of those it had.
+std::vector<std::string> repriced_command(const std::vector<std::string>& command,
+                                          const std::string& table) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i] == "--energy-table") {
+      ++i;  // its value
+    } else {
+      result.push_back(command[i]);
+    }
+  }
+  // the engine stands last in every result
+  result.insert(result.size() < 2 ? result.end() : result.end() - 2, {"--energy-table", table});
+  return result;
+}
+
+/// Writes a result again with other prices; nothing is simulated.
+int reprice_verb(const Options& options, const Streams& streams) {
+  if (options.subjects.size() != 1) {
+    throw RequestError("--energy-table: one result folder at a time is priced anew");
+  }
+  if (!options.out) throw RequestError("--energy-table: needs --out, the folder for the result");
+  const Pricing pricing = make_pricing(options, streams);
+  ResultHeader header = read_header(options.subjects.front());
+  std::vector<RunRecord> records = read_result(options.subjects.front());
+  for (RunRecord& record : records) pricing.reprice(record);
+  header.command = repriced_command(header.command, *options.energy_table);
+  add_file(header, *options.energy_table);
+  Output output(*options.out, options);
+  output.write(header, records, streams);
+  return kDone;
+}
+
 }  // namespace
 
 int plot_verb(const Options& options, const Streams& streams) {
+  if (options.energy_table) return reprice_verb(options, streams);
   const std::vector<RunRecord> records = read_all(options.subjects);
   if (options.subjects.size() > 1 && !options.out) {
     throw RequestError("--out: needed for the figures of more than one result");

@@ -52,11 +52,11 @@ std::vector<Point> with_dense_points(const std::vector<Point>& points, const Opt
   return all;
 }
 
-Finished run_all(const std::vector<Point>& points, const RunSettings& settings, std::size_t jobs,
-                 Progress& progress) {
-  const Pricing pricing(config_folder());
+Finished run_all(const std::vector<Point>& points, const RunSettings& settings,
+                 const Options& options, const Streams& streams, Progress& progress) {
+  const Pricing pricing = make_pricing(options, streams);
   MaskStore masks(settings.seed);
-  Finished finished = run_forked(points, settings, masks, pricing, jobs, progress);
+  Finished finished = run_forked(points, settings, masks, pricing, job_count(options), progress);
   progress.clear();
   return finished;
 }
@@ -156,6 +156,16 @@ RunSettings run_settings(const Options& options) {
   return settings;
 }
 
+Pricing make_pricing(const Options& options, const Streams& streams) {
+  Pricing pricing(config_folder(), options.energy_table);
+  if (!pricing.taken_from_shipped().empty()) {
+    streams.err << fmt::format("lacuna: priced as shipped, because '{}' leaves them out: {}\n",
+                               *options.energy_table,
+                               fmt::join(pricing.taken_from_shipped(), ", "));
+  }
+  return pricing;
+}
+
 std::size_t job_count(const Options& options) {
   if (options.jobs) return check_count("--jobs", *options.jobs, 1, 4096);
   return std::max(1U, std::thread::hardware_concurrency());
@@ -188,7 +198,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);
 
-  const Pricing pricing(config_folder());
+  const Pricing pricing = make_pricing(options, streams);
   MaskStore masks(settings.seed);
   const std::vector<Point> all = with_dense_points(points, options);
   std::size_t steps = 0;
@@ -216,18 +226,19 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
 }
 
 int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  if (!options.subjects.empty()) return compare_results(options, streams);
   const RunSettings settings = run_settings(options);
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   const Machines machines = make_machines(kinds, options.machines, options.settings);
   const WorkloadTrace workload = load_workload(options);
   const std::vector<Point> points = make_points(machines, workload, options);
-  const std::size_t jobs = job_count(options);
+  job_count(options);  // is refused before anything is simulated
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);
 
   const std::vector<Point> all = with_dense_points(points, options);
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, all.size());
-  const Finished finished = run_all(all, settings, jobs, progress);
+  const Finished finished = run_all(all, settings, options, streams, progress);
   std::vector<RunRecord> records = finished_records(finished);
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);

@@ -52,6 +52,10 @@ SweepJournal::Facts journal_facts(const Sweep& sweep, const Options& options) {
     facts.emplace_back(std::string("SHA-256 of ") + name,
                        sha256(read_text(config_folder() / name, kLongestInput)));
   }
+  if (options.energy_table) {
+    facts.emplace_back("SHA-256 of --energy-table",
+                       sha256(read_text(*options.energy_table, kLongestInput)));
+  }
   for (std::size_t i = 0; i < sweep.machines.size(); ++i) {
     std::string text;
     sweep.machines[i]->parameters().for_each([&](const std::string& path, const ParamBase& each) {
@@ -81,7 +85,7 @@ Rest rest_of(const Sweep& sweep, const std::vector<std::optional<RunRecord>>& re
 
 /// Runs what is not finished yet; each point is kept as it finishes. True if all are done.
 bool run_rest(const Sweep& sweep, const RunSettings& settings, std::size_t jobs,
-              SweepJournal* journal, Progress& progress,
+              const Pricing& pricing, SweepJournal* journal, Progress& progress,
               std::vector<std::optional<RunRecord>>& records) {
   const Rest rest = rest_of(sweep, records);
   Forking forking;
@@ -90,7 +94,6 @@ bool run_rest(const Sweep& sweep, const RunSettings& settings, std::size_t jobs,
   forking.finished = [&](std::size_t index, const RunRecord& record) {
     if (journal != nullptr) journal->add(rest.places[index], encode_record(record));
   };
-  const Pricing pricing(config_folder());
   MaskStore masks(settings.seed);
   Finished finished = run_forked(rest.points, settings, masks, pricing, jobs, progress, forking);
   progress.clear();
@@ -150,6 +153,7 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
   const Sweep sweep = plan_sweep(file, options, kinds);
   const RunSettings settings = run_settings(options);
   const std::size_t jobs = job_count(options);
+  const Pricing pricing = make_pricing(options, streams);
   std::optional<Output> output;
   std::unique_ptr<SweepJournal> journal;
   std::vector<std::optional<RunRecord>> records(sweep.points.size());
@@ -173,7 +177,7 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
   const auto left =
       static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, left);
-  if (!run_rest(sweep, settings, jobs, journal.get(), progress, records)) {
+  if (!run_rest(sweep, settings, jobs, pricing, journal.get(), progress, records)) {
     const auto done = records.size() - static_cast<std::size_t>(std::count(
                                            records.begin(), records.end(), std::nullopt));
     streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished{}\n", done,

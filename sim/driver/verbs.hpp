@@ -7,6 +7,7 @@
 #include "sim/driver/experiment.hpp"
 #include "sim/driver/machine_table.hpp"
 #include "sim/driver/options.hpp"
+#include "sim/driver/pricing.hpp"
 
 namespace lacuna {
 
@@ -29,6 +30,7 @@ struct Streams {
 /// The verbs. Each returns an ExitStatus and throws what it cannot go on with.
 int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
+int compare_results(const Options& options, const Streams& streams);  // finished ones
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int trace_verb(const Options& options, const Streams& streams);
 int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
@@ -37,6 +39,9 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
 
 /// The options that run, compare and validate have in common, read and checked.
 RunSettings run_settings(const Options& options);
+
+/// The prices of --energy-table over those that ship, which it says to use for what is missing.
+Pricing make_pricing(const Options& options, const Streams& streams);
 
 /// --jobs, by default the number of processors.
 std::size_t job_count(const Options& options);

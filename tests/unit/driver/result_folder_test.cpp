@@ -52,10 +52,17 @@ TEST(ResultFolder, ThatIsNotCommittedLeavesNothing) {
 
 TEST(ResultFolder, ReplacesAnOlderResultAndLeavesNothingOfIt) {
   const ProgramBench bench;
-  make_result(bench.path("out"), "old");
-  bench.file("out/more", "of the old");
+  {
+    ResultFolder old(bench.path("out"));
+    old.begin();
+    old.write("result.json", kResult);
+    old.write("more", "of the old");
+    old.commit();
+  }
+  bench.file("out/notes", "of the user");
   make_result(bench.path("out"), "new");
   EXPECT_EQ(bench.read("out/text"), "new");
+  EXPECT_EQ(bench.read("out/notes"), "of the user");
   EXPECT_FALSE(fs::exists(bench.path("out/more")));
   EXPECT_THAT(bench.listing(), ElementsAre("out"));
 }
