@@ -47,6 +47,8 @@ struct TileParams : ParameterSet {
 };
 
 struct ExchangeParams : ParameterSet {
+  Param<unsigned> entry = param(this, "entry", 0U, range(0U, 10000U), "cycles",
+                                "From the release of a barrier to the first send, on every tile.");
   Param<LatencyModel> latency =
       param(this, "latency", LatencyModel::floor_plan,
             Choices<LatencyModel>{{"floor_plan", LatencyModel::floor_plan},

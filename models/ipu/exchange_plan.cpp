@@ -48,7 +48,7 @@ class ProgramWriter {
 
  private:
   void write_train(const Emission& e, const Train& train) {
-    std::uint32_t start = e.start;
+    std::uint32_t start = params_.exchange.entry + e.start;
     for (std::uint32_t s = train.first_stream; s < train.first_stream + train.streams; ++s) {
       const Stream& stream = streams_.streams[s];
       plan_.sends[sent_[train.source]++] = {start, stream.words, stream.source.address, e.count,
@@ -145,8 +145,9 @@ ExchangePlan plan_exchange(const ChipParams& params, const TransferList& list) {
   if (list.transfers.empty()) return plan;
   const LatencyTable latencies(params);
   const StreamList streams = make_streams(params, list);
-  plan.bound = lower_bound(params, latencies, streams);
-  const Schedule schedule = schedule_trains(params, latencies, streams, plan.bound);
+  const Cycle bound = lower_bound(params, latencies, streams);
+  plan.bound = params.exchange.entry + bound;
+  const Schedule schedule = schedule_trains(params, latencies, streams, bound);
   ProgramWriter(params, latencies, streams, schedule, plan).write();
   sum_traffic(plan);
   return plan;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "models/ipu/chip_params.hpp"
@@ -33,6 +34,9 @@ struct Transfer {
 struct TransferList {
   std::vector<Transfer> transfers;
   std::vector<Place> destinations;
+  /// Where each tile may store words that only its partner needs, for the two to receive them as a
+  /// pair; as long as the longest transfer. Without it, only tiles that need a word receive it.
+  std::optional<std::uint32_t> scratch;
 
   /// Adds a multicast. No two destinations are on one tile and none is on the source's: copies
   /// within a tile are vertices. Nothing is added without words or without destinations.
@@ -85,7 +89,7 @@ struct ExchangePlan {
   std::vector<std::uint32_t> receive_first;
   std::vector<Receive> receives;  // by tile, then by start
   std::vector<TileTraffic> traffic;
-  Cycle length = 0;  // until the last word has landed
+  Cycle length = 0;  // from the release of the barrier until the last word has landed
   Cycle bound = 0;   // no plan could be shorter: busiest port or receive control, and the latency
 };
 

@@ -67,18 +67,16 @@ class SendPort {
 /// few receivers with the same sources begin far apart.
 enum class Order : std::uint8_t { staggered, spread };
 
-/// How a receiver chooses: among the next so many trains, the first that it need not wait for
-/// longer than so many cycles, or else the one that arrives first.
+/// How a receiver chooses: in which order its trains stand, and among how many of the next.
 struct Policy {
   Order order;
   unsigned choices;
-  std::uint32_t tolerance;
 };
 
 /// Places streams on the ports one after another, never before what is already there. The
-/// receiver that is free first chooses, among the next few streams it waits for, the one that can
-/// begin first; so all receivers advance together. Receivers that are still busy then do not make
-/// it wait: the sender repeats the stream for them later, if it has the time to spare.
+/// receiver that is free first chooses, among the next few streams it waits for, the one for which
+/// the receivers wait least; so all receivers advance together. Receivers that are still busy then
+/// do not make it wait: the sender repeats the stream for them later, if it has the time to spare.
 class ExchangeScheduler {
  public:
   ExchangeScheduler(const ChipParams& params, const LatencyTable& latencies,
@@ -250,10 +248,34 @@ class ExchangeScheduler {
     std::uint32_t start = 0;
   };
 
-  /// The train for `tile` to receive next.
+  /// What a choice costs: the cycles its receivers idle before it, and the work it gets done.
+  struct Cost {
+    std::uint64_t idle;
+    std::uint64_t work;
+
+    bool operator<(const Cost& other) const { return idle * other.work < other.idle * work; }
+  };
+
+  /// The cost of sending `train` in cycle `start`; once it cannot be below `limit`, any above it.
+  Cost cost_of(const Train& train, std::uint32_t start, const Cost& limit) const {
+    const std::uint64_t all = std::uint64_t{train.count} * train.held;
+    Cost cost{0, 0};
+    for (std::uint32_t d = train.first; d < train.first + train.count; ++d) {
+      const TileId to = receivers_[d].tile;
+      const std::uint32_t arrival = start + latency(train, to);
+      if (receiver_free(train, to) > arrival) continue;
+      cost.idle += arrival - receive_free_[to];
+      cost.work += train.held;
+      if (!(Cost{cost.idle, all} < limit)) return {limit.idle, limit.work};
+    }
+    return cost;
+  }
+
+  /// The train for `tile` to receive next: of the next few, the one for which all that receive it
+  /// together idle least in proportion to what they receive.
   Choice choose(TileId tile) {
     Choice best;
-    std::uint32_t best_arrival = kEnd;
+    Cost least{1, 0};  // infinite
     std::uint32_t* from = &heads_[tile];
     for (unsigned seen = 0; *from != kEnd && seen < policy_.choices;) {
       Waiting& waiting = waiting_[*from];
@@ -264,15 +286,12 @@ class ExchangeScheduler {
       ++seen;
       from = &waiting.next;
       const Train& train = trains_[waiting.train];
-      const std::uint32_t way = latency(train, tile);
-      const std::uint32_t soonest = earliest(train, tile);
-      if (soonest + way >= best_arrival) continue;
-      const std::uint32_t start = start_for(train, soonest);
-      if (start + way < best_arrival) {
-        best = {waiting.train, start};
-        best_arrival = start + way;
-      }
-      if (best_arrival <= receive_free_[tile] + policy_.tolerance) break;
+      const std::uint32_t start = start_for(train, earliest(train, tile));
+      const Cost cost = cost_of(train, start, least);
+      if (best.train != kEnd && !(cost < least)) continue;
+      best = {waiting.train, start};
+      least = cost;
+      if (least.idle == 0) break;
     }
     return best;
   }
@@ -327,14 +346,11 @@ class ExchangeScheduler {
 
 /// What is worth trying: in regular patterns, where every receiver's own order is good, nothing
 /// beats keeping to it; the less regular, the more it pays to look around.
-constexpr std::array<Policy, 4> kPolicies{{{Order::staggered, 1, 0},
-                                           {Order::spread, 12, 0},
-                                           {Order::spread, 32, 0},
-                                           {Order::staggered, 32, 8}}};
+constexpr std::array<Policy, 2> kPolicies{{{Order::staggered, 1}, {Order::spread, 64}}};
 
 /// Large exchanges, whose planning takes long, are tried in fewer ways.
 constexpr std::size_t kLarge = 200'000;
-constexpr std::array<Policy, 2> kLargePolicies{{{Order::spread, 12, 0}, {Order::staggered, 1, 0}}};
+constexpr std::array<Policy, 2> kLargePolicies{{{Order::spread, 12}, {Order::staggered, 1}}};
 
 // A schedule this near to the bound is good enough.
 constexpr Cycle kNear = 32;  // one part in 32 above it

@@ -67,7 +67,7 @@ class StreamMaker {
   void split(const Transfer& transfer) {
     ++mark_;
     for (const Place* to = begin(transfer); to != end(transfer); ++to) marks_[to->tile] = mark_;
-    const auto paired = [&](const Place& to) { return marks_[to.tile ^ 1U] == mark_; };
+    const auto paired = [&](const Place& to) { return complete(to) || lends(transfer, to); };
     const bool wide = params_.exchange.paired && transfer.words >= params_.exchange.paired_words &&
                       pays(transfer, paired);
     if (!wide) {
@@ -79,6 +79,15 @@ class StreamMaker {
     add(transfer, false, [&](const Place& to) { return !paired(to); });
     if (result_.streams.size() > before) result_.streams.back().leftover = true;
     book_wide(transfer, paired);
+  }
+
+  /// Whether both tiles of the pair need what is being split.
+  bool complete(const Place& to) const { return marks_[to.tile ^ 1U] == mark_; }
+
+  /// Whether the partner can receive what only this tile needs.
+  bool lends(const Transfer& transfer, const Place& to) const {
+    return list_.scratch.has_value() && partner(to.tile) < tiles_ &&
+           partner(to.tile) != transfer.source.tile;
   }
 
   /// The pair of a tile, which the last of an odd number of tiles does not have.
@@ -105,10 +114,13 @@ class StreamMaker {
   void book_wide(const Transfer& transfer, const Paired& paired) {
     const TileId source = transfer.source.tile;
     const std::uint64_t wide = (transfer.words + 1) / 2;
+    const std::uint64_t held_wide = held(static_cast<std::uint32_t>(wide));
     bool rest = false;
     for (const Place* to = begin(transfer); to != end(transfer); ++to) {
       rest = rest || !paired(*to);
-      if (paired(*to)) receiving_[to->tile] -= held(transfer.words) - wide;
+      if (!paired(*to)) continue;
+      receiving_[to->tile] -= held(transfer.words) - held_wide;
+      if (!complete(*to)) receiving_[to->tile ^ 1U] += held_wide;
     }
     sending_[source] += wide - (rest ? 0 : transfer.words);
     sending_[partner(source)] += wide;
@@ -119,7 +131,9 @@ class StreamMaker {
     Stream stream{transfer.source, transfer.words,
                   static_cast<std::uint32_t>(result_.destinations.size()), 0, wide};
     for (const Place* to = begin(transfer); to != end(transfer); ++to) {
-      if (takes(*to)) result_.destinations.push_back(*to);
+      if (!takes(*to)) continue;
+      result_.destinations.push_back(*to);
+      if (wide && !complete(*to)) result_.destinations.push_back({to->tile ^ 1U, *list_.scratch});
     }
     stream.count = static_cast<std::uint32_t>(result_.destinations.size()) - stream.first;
     if (stream.count > 0) result_.streams.push_back(stream);

@@ -39,13 +39,20 @@ struct IpuParams : ParameterSet {
   }
 };
 
-/// The cycles of compute phases and exchange phases, waiting for barriers left out: what device
-/// profiles call the time of a kernel.
+/// The cycles in which some tile computes or exchanges, waiting for barriers left out: what device
+/// profiles call the time of a kernel. Phases between which there is no barrier overlap; a cycle
+/// of two of them counts once.
 Cycle kernel_cycles(const std::vector<ipu::SuperstepTimes>& times) {
   Cycle total = 0;
+  Cycle until = 0;
+  const auto cover = [&](Cycle begin, Cycle end) {
+    if (end <= until) return;
+    total += end - std::max(begin, until);
+    until = end;
+  };
   for (const ipu::SuperstepTimes& step : times) {
-    if (step.computed > step.begin) total += step.computed - step.begin;
-    if (step.released != kNever) total += step.end - step.released;
+    if (step.computed > step.begin) cover(step.begin, step.computed);
+    if (step.released != kNever) cover(step.released, step.end);
   }
   return total;
 }
@@ -175,15 +182,20 @@ void IpuRun::describe_phases(const ipu::IpuChip& chip) {
       phases.emplace_back(name, cycles);
     }
   };
+  Cycle before = 0;  // the end of the phase before
   for (std::size_t i = 0; i < program.supersteps.size(); ++i) {
     const ipu::Superstep& step = program.supersteps[i];
     const ipu::SuperstepTimes& times = chip.times()[i];
     if (step.compute != ipu::kNone) {
-      add(program.computes[step.compute].name, times.computed - times.begin);
+      // Without a barrier before it a phase begins on some tiles while others end the one before.
+      const Cycle begin = std::min(std::max(times.begin, before), times.computed);
+      add(program.computes[step.compute].name, times.computed - begin);
+      before = std::max(before, times.computed);
     }
     if (times.released == kNever) continue;
     add("sync", times.released - times.computed);
     add("exchange of " + program.exchanges[step.exchange].name, times.end - times.released);
+    before = times.end;
   }
   std::string text;
   for (const auto& [name, cycles] : phases) {

@@ -74,6 +74,34 @@ TEST(ExchangePlan, OneTileOfAPairReceivesOneWordACycle) {
   EXPECT_EQ(plan_exchange(flat(8), list).length, 410U);
 }
 
+TEST(ExchangePlan, ThePartnerListensTooIfItHasScratchMemory) {
+  TransferList list;
+  list.scratch = 5000;
+  list.add({0, 0}, 400, {{2, 0}, {6, 0}, {7, 0}});
+  const ExchangePlan plan = plan_exchange(flat(8), list);
+  EXPECT_EQ(plan.length, 210U);  // as if tile 3 needed it
+  EXPECT_EQ(plan.traffic[3].received, 400U);
+  EXPECT_TRUE(test::carries(flat(8), list, plan));
+}
+
+TEST(ExchangePlan, TheSourceIsNobodysPartner) {
+  TransferList list;
+  list.scratch = 5000;
+  list.add({0, 0}, 400, {{1, 0}});
+  EXPECT_EQ(plan_exchange(flat(8), list).length, 410U);
+}
+
+TEST(ExchangePlan, NothingIsSentBeforeTheEntryIsOver) {
+  ChipParams params = flat(4);
+  params.exchange.entry = 190U;
+  TransferList list;
+  list.add({0, 7}, 40, {{2, 9}});
+  const ExchangePlan plan = plan_exchange(params, list);
+  EXPECT_EQ(plan.sends.at(0).start, 190U);
+  EXPECT_EQ(plan.length, 240U);  // 190 + 40 + 10
+  EXPECT_TRUE(test::carries(params, list, plan));
+}
+
 TEST(ExchangePlan, ManySmallFragmentsTakeThreeCyclesEachToReceive) {
   TransferList list;
   for (std::uint32_t i = 0; i < 100; ++i) list.add({i % 3, 5 * i}, 1, {{3, i}});
@@ -107,7 +135,9 @@ TEST(ExchangePlan, RandomMulticastsArriveWholeOnTheFloorPlan) {
     params.ipu.tiles = static_cast<unsigned>(2 + seed % 13);
     params.exchange.control_events = static_cast<unsigned>(seed % 5);
     params.exchange.paired_words = static_cast<unsigned>(2 + 30 * (seed % 3));
-    const TransferList list = random_list(params.ipu.tiles, 60, 80, seed);
+    params.exchange.entry = static_cast<unsigned>(seed % 4 * 50);
+    TransferList list = random_list(params.ipu.tiles, 60, 80, seed);
+    if (seed % 2 == 0) list.scratch = 1'000'000;
     EXPECT_TRUE(test::carries(params, list, plan_exchange(params, list)));
   }
 }

@@ -160,6 +160,15 @@ TEST_F(CodeletTest, CopyOf8KibTakesTheMeasuredTime) {
   EXPECT_EQ(cycles(reduce.copy_vertex(8192)) + 11, 1314U);
 }
 
+// 1000 halves are 500 words, 84 for the first workers: 14 + 84 (2 + 1) bundles. Of singles, each of
+// 1000 words takes a load and a store; the first workers have 167.
+TEST_F(CodeletTest, ElementsArePutIntoAnotherOrderThreeBundlesForTwoHalves) {
+  ReduceCodelets halves(builder_, target_, kHalf, DType::fp16);
+  EXPECT_EQ(cycles(halves.reorder_vertex(1000)), 6U * (14 + 84 * 3));
+  ReduceCodelets singles(builder_, target_, kSingle, DType::fp32);
+  EXPECT_EQ(cycles(singles.reorder_vertex(1000)), 6U * (14 + 167 * 2));
+}
+
 // 48 halves are 12 vectors of 64 bits, two for each worker, of 9 partials:
 // 16 + 2 (3 + 8 + 3 + 8) = 60 bundles.
 TEST_F(CodeletTest, StridedReductionIsSharedByTheWorkers) {

@@ -64,6 +64,16 @@ TEST(PopSparse, DenseAt4ColumnsTakesTheMeasured13ThousandClocksWithin6Percent) {
 }
 
 // 1472 tiles form 64 products in a clock each.
+// Two exchange phases, each after a barrier whose 150 clocks no profile shows. Phases without a
+// barrier between them overlap; their cycles count once.
+TEST(PopSparse, KernelCyclesAreAllCyclesButThoseOfBarriers) {
+  LayerOp op;
+  op.m = op.k = 256;
+  op.n = 64;
+  const OpResult result = make_machine(standard_machines(), "bow")->run(op, nullptr, 1, {});
+  EXPECT_EQ(kernel_cycles(result) + 2 * 150, result.cycles);
+}
+
 TEST(Bounds, DenseProductTakesAtLeastTheTimeOfItsProductsAtThePeakRate) {
   const OpResult result = run(1, 1, 256);
   EXPECT_GE(result.cycles, 4096ULL * 4096 * 256 / (1472 * 64));

@@ -107,7 +107,6 @@ class DenseLowering {
   ReduceCodelets reduce_;
   TransferList transfers_;
   std::vector<Place> places_;
-  std::vector<std::pair<TileId, std::uint64_t>> rearranged_;  // bytes of the outputs of a tile
   std::vector<std::uint64_t> kept_;  // stored weights of (block of rows, part of the contraction)
 
   // Where the regions of a tile's memory begin, and the size of one step's share, in words.
@@ -227,11 +226,6 @@ void DenseLowering::step(std::uint64_t sm, std::uint64_t sn) {
   builder_.superstep(multiply, builder_.exchange("partials", transfers_));
   for_each_cell(sm, sn, [&](const Cell& c) { reduce(c, step); });
   builder_.superstep(builder_.compute_set("reduce"), kNone);
-  for (const auto& [tile, bytes] : rearranged_) {
-    builder_.work(tile, reduce_.copy_vertex(bytes));
-  }
-  rearranged_.clear();
-  builder_.superstep(builder_.compute_set("rearrange output"), kNone);
 }
 
 /// Sends the cell's share of the inputs to the tiles of the other output channels, or its share
@@ -375,7 +369,6 @@ void DenseLowering::reduce(const Cell& c, std::uint64_t step) {
   }
   std::uint32_t function = kNone;
   if (problem_.values) function = builder_.function(sum);
-  rearranged_.emplace_back(c.tile, count * bytes_of(out_type_));
   if (depth > 1) {
     builder_.work(c.tile, reduce_vertex(count, depth), function);
   } else if (types_.partials != out_type_) {

@@ -79,6 +79,11 @@ void ReduceCodelets::make_moves() {
   // (osmarks/ipu-stack).
   copy_launch_ = builder_.codelet({issue(overhead_, 193), run(0)});
   cast_ = builder_.codelet({issue(overhead_, 26), issue(convert, 0, 0)});
+  // For 32 bits: loads of one element each, and the store.
+  const std::uint32_t pick = builder_.bundle(Bundle("reorder load").add(Tally::read_input, 1));
+  const std::uint32_t put = builder_.bundle(Bundle("reorder store").add(Tally::write_input, 1));
+  reorder_ = builder_.codelet(
+      {issue(overhead_, 14), loop(2, 0, 0), issue(pick, count(4 / types_.bytes())), issue(put, 1)});
 }
 
 // The first workers have a vector more than the others, or one of them has what is left over.
@@ -177,6 +182,10 @@ std::uint32_t ReduceCodelets::copy_vertex(std::uint64_t bytes) {
 
 std::uint32_t ReduceCodelets::cast_vertex(std::uint64_t elements) {
   return shared_vertex(cast_, ceil_div(elements * types_.partial_bytes(), 8));
+}
+
+std::uint32_t ReduceCodelets::reorder_vertex(std::uint64_t elements) {
+  return shared_vertex(reorder_, ceil_div(elements * types_.bytes(), 4));
 }
 
 }  // namespace lacuna::ipu

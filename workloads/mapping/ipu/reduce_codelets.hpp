@@ -41,6 +41,10 @@ class ReduceCodelets {
   std::uint32_t copy_vertex(std::uint64_t bytes);
   std::uint32_t cast_vertex(std::uint64_t elements);
 
+  /// Puts elements of the data type into another order, one by one. The smallest store is of 32
+  /// bits: two loads and a store for two halves, a load and a store for a single.
+  std::uint32_t reorder_vertex(std::uint64_t elements);
+
  private:
   void make_sums();
   void make_moves();
@@ -63,6 +67,7 @@ class ReduceCodelets {
   std::uint32_t zero_ = 0;
   std::uint32_t copy_ = 0;
   std::uint32_t cast_ = 0;
+  std::uint32_t reorder_ = 0;
   std::map<ReducePiece, std::uint32_t> adds_;
   std::map<ReducePiece, std::uint32_t> contiguous_adds_;
   std::map<std::vector<ReducePiece>, std::uint32_t> strides_;

@@ -86,6 +86,7 @@ class StaticLowering {
   void gather();
   void gather_dense(const ColumnPart& part);
   void gather_nonzeros();
+  void reorder_nonzeros();
   void send_nonzeros(unsigned tile, std::uint64_t cut, std::uint64_t from, std::uint64_t to);
   std::uint64_t first_word(const StaticRuns::Run& run) const {
     return run.begin * block_ * block_ * size_ / 4;
@@ -256,8 +257,11 @@ std::uint32_t StaticLowering::flush_copies(const char* name) {
 
 void StaticLowering::gather() {
   transfers_ = {};
+  // Before they are computed, the partials have no use for their memory.
+  transfers_.scratch = regions_.partials;
   for (const ColumnPart& part : plan_.parts) gather_dense(part);
   if (plan_.parts.size() > 1) gather_nonzeros();
+  if (block_ == 1) reorder_nonzeros();
   const std::uint32_t compute = flush_copies("copy of local rows");
   builder_.superstep(compute, builder_.exchange("gather", transfers_));
 }
@@ -283,6 +287,23 @@ void StaticLowering::gather_dense(const ColumnPart& part) {
       }
       transfers_.add(source, words(to - from), places_.data(), places_.data() + places_.size());
     });
+  }
+}
+
+/// Elements come in the order of the user, row by row, and are put into that of the plan, band by
+/// band, on the tiles that have them at home; they are too small to be copied by words.
+void StaticLowering::reorder_nonzeros() {
+  if (plan_.parts.size() == 1) {
+    const std::vector<StaticRuns::Run>& runs = runs_of(plan_.parts.front()).runs;
+    for (std::uint32_t r = 0; r < runs.size(); ++r) {
+      if (runs[r].nonzeros() == 0) continue;
+      builder_.work(plan_.parts.front().first_tile + r, reduce_.reorder_vertex(runs[r].nonzeros()));
+    }
+    return;
+  }
+  for (unsigned tile = 0; nonzero_map_.begin(tile) < nonzero_map_.end(tile); ++tile) {
+    const std::uint64_t words = nonzero_map_.end(tile) - nonzero_map_.begin(tile);
+    builder_.work(tile, reduce_.reorder_vertex(words * 4 / size_));
   }
 }
 
@@ -427,9 +448,9 @@ void StaticLowering::reduce() {
   }
   builder_.superstep(multiply, builder_.exchange("partials", transfers_));
   builder_.superstep(builder_.compute_set("reduce"), kNone);
+  if (block_ == 1) return;  // row by row, as the user has it
   for (unsigned tile = 0; output_map_.begin(tile) < output_map_.end(tile); ++tile) {
-    builder_.work(tile,
-                  reduce_.copy_vertex((output_map_.end(tile) - output_map_.begin(tile)) * size_));
+    builder_.work(tile, reduce_.reorder_vertex(output_map_.end(tile) - output_map_.begin(tile)));
   }
   builder_.superstep(builder_.compute_set("rearrange output"), kNone);
 }
