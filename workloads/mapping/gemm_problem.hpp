@@ -18,6 +18,7 @@ struct GemmProblem {
   DType dtype = DType::fp16;
   Partials partials = Partials::automatic;
   const Mask* mask = nullptr;  // of W; null: W is dense and is multiplied as a dense matrix
+  bool transposed = false;     // W is the transpose of a matrix whose product is planned with it
   bool values = false;         // carry numbers and compute the product
   std::uint64_t seed = 0;      // of the values; W uses seed, X uses seed + 1
 };

@@ -217,4 +217,29 @@ BucketSet fill_buckets(const DynamicPlan& plan, const Mask& mask, unsigned worke
   return Filler(plan, mask, workers).run();
 }
 
+DynamicPlan transposed_plan(const DynamicPlan& plan) {
+  DynamicPlan result = plan;
+  std::swap(result.x, result.y);
+  std::swap(result.tile_x, result.tile_y);
+  std::swap(result.forward, result.transposed);
+  return result;
+}
+
+BucketSet transposed_buckets(const DynamicPlan& plan, const BucketSet& buckets) {
+  BucketSet result;
+  result.steps_x = buckets.steps_y;
+  result.steps_y = buckets.steps_x;
+  result.buckets.resize(buckets.buckets.size());
+  for (std::uint64_t y = 0; y < plan.y; ++y) {
+    for (std::uint64_t z = 0; z < plan.z; ++z) {
+      for (std::uint64_t x = 0; x < plan.x; ++x) {
+        Bucket bucket = buckets.buckets[(y * plan.z + z) * plan.x + x];
+        for (SubGroup& group : bucket.groups) std::swap(group.x, group.y);
+        result.buckets[(x * plan.z + z) * plan.y + y] = std::move(bucket);
+      }
+    }
+  }
+  return result;
+}
+
 }  // namespace lacuna::ipu

@@ -52,4 +52,10 @@ struct BucketSet {
 /// PopLibs popsparse/SparsePartitionerImpl.cpp (MIT). SimulationError if they overflow.
 BucketSet fill_buckets(const DynamicPlan& plan, const Mask& mask, unsigned workers);
 
+/// The same buckets as a transposed product sees them: rows and contraction of the grid change
+/// places, of sub-groups and of the places of buckets. Rows of a sub-group stay those of the
+/// matrix.
+BucketSet transposed_buckets(const DynamicPlan& plan, const BucketSet& buckets);
+DynamicPlan transposed_plan(const DynamicPlan& plan);
+
 }  // namespace lacuna::ipu

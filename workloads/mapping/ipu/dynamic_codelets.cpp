@@ -14,8 +14,8 @@ std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
 }  // namespace
 
 DynamicCodelets::DynamicCodelets(ProgramBuilder& builder, const Target& target, const Types& types,
-                                 unsigned block, unsigned grain)
-    : builder_(builder), target_(target), types_(types), block_(block), grain_(grain) {
+                                 unsigned block, unsigned grain, SparsePass pass)
+    : builder_(builder), target_(target), types_(types), block_(block), grain_(grain), pass_(pass) {
   overhead_ = builder_.bundle(Bundle("dynamic overhead"));
   read_ = builder_.bundle(Bundle("dynamic read").add(Tally::read_partial, 1));
   store_ = builder_.bundle(Bundle("dynamic store").add(Tally::write_partial, 1));
@@ -48,6 +48,27 @@ std::uint32_t DynamicCodelets::control_vertex() {
   std::vector<std::uint32_t> set(target_.workers, kNone);
   set.front() = wait(36 / target_.workers);
   return control_ = builder_.vertex({{start_, {}}}, set);
+}
+
+// Workers share the blocks; the supervisor's 7 clocks and the bundles of the busiest worker are
+// those of block_transpose_clocks(). A block is read and written once, 64 bits at a time.
+std::uint32_t DynamicCodelets::transpose_vertex(std::uint64_t blocks) {
+  const std::uint32_t move = builder_.bundle(
+      Bundle("dynamic transpose").add(Tally::read_weight, 1).add(Tally::write_weight, 1));
+  const std::uint64_t vectors = std::uint64_t{block_} * block_ * types_.bytes() / 8;
+  const std::uint64_t share = ceil_div(blocks, target_.workers);
+  std::vector<std::uint32_t> set;
+  for (unsigned worker = 0; worker < target_.workers; ++worker) {
+    const std::uint64_t begin = std::min(blocks, worker * share);
+    const std::uint64_t mine = std::min(share, blocks - begin);
+    const Cycle alone = block_transpose_clocks(target_, types_, block_, mine * target_.workers);
+    const std::uint64_t all = (alone - 7) / target_.workers;
+    const std::uint64_t moves = std::min(all, mine * vectors);
+    set.push_back(builder_.worker(
+        {{builder_.codelet({issue(overhead_, count(all - moves)), issue(move, count(moves))}),
+          {}}}));
+  }
+  return builder_.vertex({{clocks(7), {}}, {start_, {}}}, set);
 }
 
 std::uint32_t DynamicCodelets::vertex(const std::vector<BucketWork>& buckets,
@@ -94,6 +115,8 @@ void DynamicCodelets::make_element_bundles() {
   multiply_more_ =
       builder_.bundle(Bundle("dynamic multiply more").add(Tally::read_input, 1).add(macs, width));
   accumulate_ = builder_.bundle(Bundle("dynamic accumulate").add(Tally::read_weight, 1));
+  update_ = builder_.bundle(
+      Bundle("dynamic update").add(Tally::read_partial, 1).add(Tally::write_partial, 1));
 }
 
 // The loops over the non-zeros of a row, for each eight halves (four singles) of the columns and
@@ -131,12 +154,59 @@ std::uint32_t DynamicCodelets::row_codelet(std::uint64_t columns) {
   return rows_of_columns_[columns] = builder_.codelet(std::move(codelet));
 }
 
+// Of the transposed product from forward buckets a worker has its share of the non-zeros of each
+// row, found at run time. Each adds its row of the dense operand to a row of partials: for each
+// 64 bits of the operand a product, partials read and written. What the formula counts beyond that
+// is overhead, of the row or (argument 0, the non-zeros) of a non-zero.
+std::uint32_t DynamicCodelets::transposed_row_codelet(std::uint64_t columns) {
+  const auto found = rows_of_columns_.find(columns);
+  if (found != rows_of_columns_.end()) return found->second;
+  const auto bundles = [&](std::uint64_t rows, std::uint64_t each) {
+    return dynamic_transposed_bundles(target_, types_, rows, each * target_.workers, columns);
+  };
+  const std::uint64_t row = bundles(2, 0) - bundles(1, 0);
+  const std::uint64_t nonzero = bundles(1, 2) - bundles(1, 1);
+  const unsigned width = types_.half() ? 4 : 2;
+  const std::uint64_t vectors = ceil_div(columns, width);
+  const std::uint64_t accesses = vectors * width * types_.partial_bytes() / 8;
+  const std::uint64_t read_only = nonzero - vectors;  // bundles beside the products
+  Codelet codelet{issue(overhead_, count(row)),
+                  loop(4, 0, 0),
+                  issue(multiply_, count(1)),
+                  issue(multiply_more_, count(vectors - 1)),
+                  issue(update_, count(std::min(read_only, accesses))),
+                  issue(overhead_, count(read_only - std::min(read_only, accesses)))};
+  return rows_of_columns_[columns] = builder_.codelet(std::move(codelet));
+}
+
+std::vector<std::uint32_t> DynamicCodelets::transposed_workers(const BucketWork& work,
+                                                               std::uint64_t columns) {
+  const std::uint64_t entry = dynamic_transposed_bundles(target_, types_, 0, 0, columns);
+  std::vector<std::uint32_t> set;
+  for (unsigned w = 0; w < target_.workers; ++w) {
+    std::vector<Call> calls{{clocks(entry), {}}};
+    for (const std::uint32_t nonzeros : work.row_counts) {
+      const std::uint32_t more = w < nonzeros % target_.workers ? 1 : 0;
+      calls.push_back({transposed_row_codelet(columns), {nonzeros / target_.workers + more, 0, 0}});
+    }
+    set.push_back(builder_.worker(calls));
+  }
+  return set;
+}
+
 // Each bucket is one launch. Rows are dealt to the workers in runs by the pieces of split_tile().
 void DynamicCodelets::element_calls(const BucketWork& work, std::uint64_t columns,
                                     std::vector<Call>& supervisor,
                                     std::vector<std::uint32_t>& sets) {
   supervisor.push_back({clocks(32 * work.others), {}});
   if (work.row_counts.empty()) return;
+  if (pass_ == SparsePass::transposed) {
+    supervisor.push_back({clocks(112), {}});  // 44 to find the sub-group, 68 to start it
+    supervisor.push_back({launch(static_cast<std::uint32_t>(sets.size() / target_.workers)), {}});
+    const std::vector<std::uint32_t> set = transposed_workers(work, columns);
+    sets.insert(sets.end(), set.begin(), set.end());
+    return;
+  }
   supervisor.push_back({clocks(93), {}});  // 47 to find the sub-group, 46 to start it
   std::vector<std::uint32_t> set;
   for (const WorkerTile& piece :
@@ -181,7 +251,8 @@ void DynamicCodelets::make_block_bundles() {
 
 std::uint32_t DynamicCodelets::block_worker(std::uint64_t columns) {
   if (columns == 0) return wait(1);
-  std::uint64_t overhead = dynamic_block_cost(types_, block_, columns, true).block;
+  const bool retained = pass_ == SparsePass::forward;
+  std::uint64_t overhead = dynamic_block_cost(types_, block_, columns, retained).block;
   Codelet codelet;
   for (const AmpKind& kind : amp_) {
     codelet.push_back(issue(kind.bundle, count(columns * kind.per_column)));
@@ -194,12 +265,13 @@ std::uint32_t DynamicCodelets::block_worker(std::uint64_t columns) {
 // Worker sets: 0 at the entry of a sub-group, 1 for each pass of a block. For each row one clock,
 // for each block three and for each pass twelve, beside the weights.
 void DynamicCodelets::make_block_row(std::uint64_t columns) {
-  const DynamicBlockCost cost = dynamic_block_cost(types_, block_, columns, true);
+  const bool retained = pass_ == SparsePass::forward;
+  const DynamicBlockCost cost = dynamic_block_cost(types_, block_, columns, retained);
   const std::uint64_t loads = cost.weights / cost.passes;
   // FP16 weights pass 64 bits in a clock, FP32 weights as well: four halves or two singles.
-  block_row_ = builder_.codelet({issue(overhead_, 1), loop(5, 0, 0), issue(overhead_, 3),
-                                 loop(3, count(cost.passes)), issue(weights_, count(loads)),
-                                 issue(overhead_, 12), run(1)});
+  block_row_ = builder_.codelet({issue(overhead_, retained ? 1 : 0), loop(5, 0, 0),
+                                 issue(overhead_, 3), loop(3, count(cost.passes)),
+                                 issue(weights_, count(loads)), issue(overhead_, 12), run(1)});
 }
 
 void DynamicCodelets::block_calls(const BucketWork& work, std::uint64_t columns,

@@ -18,11 +18,14 @@ struct BucketWork {
   std::uint64_t others = 0;
 };
 
+/// The product with a matrix, or with its transpose from the same buckets.
+enum class SparsePass { forward, transposed };
+
 /// Writes the vertices of dynamic sparse products into a program, in their run-time form.
 class DynamicCodelets {
  public:
   DynamicCodelets(ProgramBuilder& builder, const Target& target, const Types& types, unsigned block,
-                  unsigned grain);
+                  unsigned grain, SparsePass pass = SparsePass::forward);
 
   /// A vertex that searches these buckets, and multiplies what matches with `columns` columns.
   std::uint32_t vertex(const std::vector<BucketWork>& buckets, std::uint64_t columns);
@@ -32,6 +35,9 @@ class DynamicCodelets {
 
   /// Zeroes `elements` partials.
   std::uint32_t zero_vertex(std::uint64_t elements);
+
+  /// Transposes each of `blocks` blocks of a bucket in place, before a transposed product.
+  std::uint32_t transpose_vertex(std::uint64_t blocks);
 
  private:
   /// One kind of AMP bundle, and its number for a column of a block in one pass.
@@ -45,6 +51,8 @@ class DynamicCodelets {
   void block_calls(const BucketWork& work, std::uint64_t columns, std::vector<Call>& supervisor,
                    std::vector<std::uint32_t>& sets);
   std::uint32_t row_codelet(std::uint64_t columns);
+  std::uint32_t transposed_row_codelet(std::uint64_t columns);
+  std::vector<std::uint32_t> transposed_workers(const BucketWork& work, std::uint64_t columns);
   std::uint32_t block_worker(std::uint64_t columns);
   std::uint32_t clocks(std::uint64_t count);  // a supervisor's codelet
   std::uint32_t wait(std::uint64_t bundles);  // a worker's
@@ -58,12 +66,14 @@ class DynamicCodelets {
   const Types types_;
   const unsigned block_;
   const unsigned grain_;
+  const SparsePass pass_;
   std::uint32_t overhead_ = 0;
   std::uint32_t read_ = 0;   // 64 bits of partials
   std::uint32_t store_ = 0;  // likewise
   std::uint32_t multiply_ = 0;
   std::uint32_t multiply_more_ = 0;
   std::uint32_t accumulate_ = 0;
+  std::uint32_t update_ = 0;  // 64 bits of partials read, and written
   std::uint32_t weights_ = 0;
   std::uint32_t zero_ = 0;
   std::uint32_t control_ = kNone;  // vertex

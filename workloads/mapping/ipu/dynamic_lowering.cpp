@@ -31,16 +31,18 @@ struct Match {
 class DynamicLowering {
  public:
   DynamicLowering(const ChipParams& params, const Target& target, const Types& types,
-                  const GemmProblem& problem, const DynamicPlan& plan)
+                  const GemmProblem& problem, const DynamicPlan& plan, BucketSet buckets,
+                  SparsePass pass)
       : types_(types),
         problem_(problem),
         plan_(plan),
         mask_(*problem.mask),
         block_(plan.block),
         columns_(plan.tile_z * plan.z_grain),
-        buckets_(fill_buckets(plan, mask_, target.workers)),
+        pass_(pass),
+        buckets_(std::move(buckets)),
         builder_(params),
-        codelets_(builder_, target, types, plan.block, plan.z_grain),
+        codelets_(builder_, target, types, plan.block, plan.z_grain, pass),
         reduce_(builder_, target, types, types.data) {}
 
   LoweredGemm run() {
@@ -77,6 +79,12 @@ class DynamicLowering {
     return static_cast<std::uint32_t>(round_up(ceil_div(all, plan_.y), 2));
   }
 
+  /// Row and column in the product of a block that a bucket has as `column` of `row`.
+  std::pair<std::uint32_t, std::uint32_t> block_place(std::uint32_t row,
+                                                      std::uint32_t column) const {
+    return pass_ == SparsePass::forward ? std::make_pair(row, column) : std::make_pair(column, row);
+  }
+
   template <class Visit>
   void for_each_tile(Visit visit) const {
     for (std::uint64_t y = 0; y < plan_.y; ++y) {
@@ -90,6 +98,7 @@ class DynamicLowering {
   void place_operands(const GridPlace& p);
   void place_dense(const GridPlace& p);
   void spread_dense();
+  void transpose_bucket(const GridPlace& p);
   void distribute();
   void multiply();
   void propagate();
@@ -111,6 +120,7 @@ class DynamicLowering {
   const Mask& mask_;
   const unsigned block_;
   const std::uint64_t columns_;  // of the dense operand, of a tile
+  const SparsePass pass_;
   const BucketSet buckets_;
   ProgramBuilder builder_;
   DynamicCodelets codelets_;
@@ -155,8 +165,12 @@ void DynamicLowering::place_operands(const GridPlace& p) {
     for (const BucketRow& row : group.rows) {
       for (const std::uint32_t column : row.columns) {
         for (std::uint64_t i = 0; i < std::uint64_t{block_} * block_; ++i) {
-          const std::uint64_t r = row.row * std::uint64_t{block_} + i / block_;
-          const std::uint64_t c = column * std::uint64_t{block_} + i % block_;
+          const auto [block_row, block_column] = block_place(row.row, column);
+          // Within a block, values lie as in the matrix that the buckets were made for.
+          const auto [down, right] = block_place(static_cast<std::uint32_t>(i / block_),
+                                                 static_cast<std::uint32_t>(i % block_));
+          const std::uint64_t r = block_row * std::uint64_t{block_} + down;
+          const std::uint64_t c = block_column * std::uint64_t{block_} + right;
           const bool inside = r < problem_.m && c < problem_.k;
           values.push_back(
               inside ? static_cast<float>(operand_value(problem_.seed, r * problem_.k + c, true))
@@ -208,8 +222,22 @@ void DynamicLowering::spread_dense() {
     transfers_.add({tile(p), address}, count, places_.data(), places_.data() + places_.size());
     builder_.work(tile(p), reduce_.copy_vertex(std::uint64_t{count} * 4));
   });
+  if (pass_ == SparsePass::transposed && block_ > 1) {
+    for_each_tile([&](const GridPlace& p) { transpose_bucket(p); });
+  }
   const std::uint32_t copies = builder_.compute_set("copy of local shares");
   builder_.superstep(copies, builder_.exchange("dense operand", transfers_));
+}
+
+/// Each tile transposes the blocks of its own bucket, before others get it.
+void DynamicLowering::transpose_bucket(const GridPlace& p) {
+  const std::uint64_t blocks = buckets_.buckets[index(p)].nonzeros();
+  if (blocks == 0) return;
+  const std::uint64_t first = (bucket_ + p.z * bucket_words_) * std::uint64_t{4} / types_.bytes();
+  const std::uint32_t function =
+      problem_.values ? builder_.function(BlockTranspose{types_.data, block_, blocks, first})
+                      : kNone;
+  builder_.work(tile(p), codelets_.transpose_vertex(blocks), function);
 }
 
 /// Each tile gets all buckets of its (x, y).
@@ -257,8 +285,9 @@ SparseProduct DynamicLowering::product(const GridPlace& at, const Match& match,
   result.partials = std::uint64_t{partials_} * 4 / types_.partial_bytes();
   for (const BucketRow& row : match.group->rows) {
     for (const std::uint32_t column : row.columns) {
-      result.rows.push_back(static_cast<std::uint32_t>(row.row - at.x * plan_.tile_x));
-      result.columns.push_back(static_cast<std::uint32_t>(column - at.y * plan_.tile_y));
+      const auto [out, in] = block_place(row.row, column);
+      result.rows.push_back(static_cast<std::uint32_t>(out - at.x * plan_.tile_x));
+      result.columns.push_back(static_cast<std::uint32_t>(in - at.y * plan_.tile_y));
     }
   }
   return result;
@@ -269,11 +298,10 @@ std::uint64_t DynamicLowering::products_outside(const GridPlace& at, const SubGr
   const std::uint64_t real = std::min<std::uint64_t>(problem_.n, begin + columns_) - begin;
   std::uint64_t inside = 0;
   for (const BucketRow& row : group.rows) {
-    const std::uint64_t height =
-        std::min<std::uint64_t>(block_, problem_.m - row.row * std::uint64_t{block_});
     for (const std::uint32_t column : row.columns) {
-      inside +=
-          height * std::min<std::uint64_t>(block_, problem_.k - column * std::uint64_t{block_});
+      const auto [out, in] = block_place(row.row, column);
+      inside += std::min<std::uint64_t>(block_, problem_.m - out * std::uint64_t{block_}) *
+                std::min<std::uint64_t>(block_, problem_.k - in * std::uint64_t{block_});
     }
   }
   return group.nonzeros() * block_ * block_ * columns_ - inside * real;
@@ -336,24 +364,24 @@ void DynamicLowering::multiply() {
 }
 
 /// Moves all buckets through the partitions in which some have pieces for others: along the
-/// columns in every step, along the contraction and the rows where a round is complete.
+/// columns in every step, along the matrix's contraction and its rows where a round is complete.
 void DynamicLowering::propagate() {
+  const bool forward = pass_ == SparsePass::forward;
+  const std::uint64_t rounds = forward ? buckets_.steps_x : buckets_.steps_y;
+  const std::uint64_t steps = forward ? buckets_.steps_y : buckets_.steps_x;
   GridPlace offset;
   unsigned buffer = 0;
   bool first = true;
-  for (std::uint64_t dx = 0; dx < buckets_.steps_x; ++dx) {
-    for (std::uint64_t dy = 0; dy < buckets_.steps_y; ++dy) {
-      if (dx == 0 && dy == 0) continue;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    for (std::uint64_t step = 0; step < steps; ++step) {
+      if (round == 0 && step == 0) continue;
       for (std::uint64_t dz = 0; dz < plan_.z; ++dz) {
-        GridPlace move;
-        if (dz > 0) {
-          move.z = 1;
-        } else if (dy > 0) {
-          move.y = 1;
-        } else {
-          move.x = 1;
-          move.y = first ? 0 : 1;  // the round along the contraction ends where it began
-        }
+        // A round along the contraction ends where it began.
+        const bool along = step > 0 || !first;
+        const std::uint64_t inner = dz == 0 && along ? 1 : 0;
+        const std::uint64_t outer = dz == 0 && step == 0 ? 1 : 0;
+        const GridPlace move = forward ? GridPlace{outer, inner, dz > 0 ? 1U : 0U}
+                                       : GridPlace{inner, outer, dz > 0 ? 1U : 0U};
         offset = {(offset.x + move.x) % plan_.x, (offset.y + move.y) % plan_.y,
                   (offset.z + move.z) % plan_.z};
         buffer = 1 - buffer;
@@ -483,7 +511,18 @@ void DynamicLowering::finish() {
 
 LoweredGemm lower_dynamic(const ChipParams& params, const Target& target, const Types& types,
                           const GemmProblem& problem, const DynamicPlan& plan) {
-  return DynamicLowering(params, target, types, problem, plan).run();
+  return DynamicLowering(params, target, types, problem, plan,
+                         fill_buckets(plan, *problem.mask, target.workers), SparsePass::forward)
+      .run();
+}
+
+LoweredGemm lower_dynamic_transposed(const ChipParams& params, const Target& target,
+                                     const Types& types, const GemmProblem& problem,
+                                     const DynamicPlan& plan) {
+  const BucketSet buckets = fill_buckets(plan, problem.mask->transposed(), target.workers);
+  return DynamicLowering(params, target, types, problem, transposed_plan(plan),
+                         transposed_buckets(plan, buckets), SparsePass::transposed)
+      .run();
 }
 
 }  // namespace lacuna::ipu

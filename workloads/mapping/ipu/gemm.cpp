@@ -121,8 +121,7 @@ Types dynamic_types(const GemmProblem& problem, unsigned block) {
   return types;
 }
 
-void add_estimates(PlannedOperation& result, const DynamicPlan& plan) {
-  const DynamicEstimate& e = plan.forward;
+void add_estimates(PlannedOperation& result, const DynamicEstimate& e) {
   result.estimates = {{"dense operand", e.dense}, {"buckets", e.buckets},   {"zero", e.zero},
                       {"compute", e.multiply},    {"partials", e.partials}, {"reduce", e.reduce},
                       {"total", e.total()}};
@@ -146,10 +145,16 @@ PlannedOperation plan_dynamic_gemm(const ChipParams& chip, const PlannerParams& 
     result.lowered = lower_zero(chip, target, result.types, problem);
     return result;
   }
+  // Both passes of a layer are planned together, for the matrix of the forward pass.
+  const bool transposed = problem.transposed;
+  const std::uint64_t rows = transposed ? problem.k : problem.m;
+  const std::uint64_t contraction = transposed ? problem.m : problem.k;
   const DynamicPlan plan =
-      plan_dynamic(target, result.types, {problem.m, problem.k, problem.n, block, mask.blocks()},
+      plan_dynamic(target, result.types, {rows, contraction, problem.n, block, mask.blocks()},
                    planner.bucket_oversize);
-  result.lowered = lower_dynamic(chip, target, result.types, problem, plan);
+  result.lowered = transposed ? lower_dynamic_transposed(chip, target, result.types, problem, plan)
+                              : lower_dynamic(chip, target, result.types, problem, plan);
+  if (transposed) result.notes.emplace_back("pass", "transposed, from the forward buckets");
   result.notes.emplace_back("plan", fmt::format("rows {} x contraction {} x columns {} parts, "
                                                 "blocks of {}",
                                                 plan.x, plan.y, plan.z, block));
@@ -158,7 +163,7 @@ PlannedOperation plan_dynamic_gemm(const ChipParams& chip, const PlannerParams& 
                              plan.bucket_words, plan.bucket_bytes));
   result.notes.emplace_back("propagation steps",
                             fmt::format("{}", result.lowered.propagation_steps));
-  add_estimates(result, plan);
+  add_estimates(result, transposed ? plan.transposed : plan.forward);
   return result;
 }
 

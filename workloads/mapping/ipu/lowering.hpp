@@ -49,6 +49,12 @@ LoweredGemm lower_static(const ChipParams& params, const Target& target, const T
 LoweredGemm lower_dynamic(const ChipParams& params, const Target& target, const Types& types,
                           const GemmProblem& problem, const DynamicPlan& plan);
 
+/// Lowers the product with the transpose of a sparse operand from the buckets of the forward pass:
+/// `plan` is that of the matrix, `problem` and its mask are those of the transpose.
+LoweredGemm lower_dynamic_transposed(const ChipParams& params, const Target& target,
+                                     const Types& types, const GemmProblem& problem,
+                                     const DynamicPlan& plan);
+
 /// Lowers the product with a left operand that has no element: the output is zero.
 LoweredGemm lower_zero(const ChipParams& params, const Target& target, const Types& types,
                        const GemmProblem& problem);

@@ -11,9 +11,16 @@
 #include "workloads/mapping/ipu/batched.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/values.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna::ipu {
 namespace {
+
+/// The mask is that of another row, transposed: the backward of a layer.
+bool says_transposed(const PatternSpec& pattern) {
+  const std::string* value = find_value(pattern.args, "transpose");
+  return pattern.name == "ref" && value != nullptr && *value == "1";
+}
 
 GemmProblem problem_of(const OperationRequest& request, std::uint32_t instance, bool values) {
   const LayerOp& op = request.op;
@@ -24,6 +31,7 @@ GemmProblem problem_of(const OperationRequest& request, std::uint32_t instance, 
   problem.dtype = op.dtype;
   problem.partials = op.partials;
   problem.mask = request.mask;
+  problem.transposed = says_transposed(op.pattern);
   problem.values = values;
   problem.seed = request.seed + 2 * std::uint64_t{instance};  // of W, and the next of X
   return problem;

@@ -69,6 +69,20 @@ void Reduction::operator()(TileMemory& memory) const {
   }
 }
 
+void BlockTranspose::operator()(TileMemory& memory) const {
+  for (std::uint64_t b = 0; b < count; ++b) {
+    const std::uint64_t base = first + b * block * block;
+    for (std::uint64_t r = 0; r < block; ++r) {
+      for (std::uint64_t c = 0; c < r; ++c) {
+        const float above = read_element(memory, type, base + c * block + r);
+        const float below = read_element(memory, type, base + r * block + c);
+        write_element(memory, type, base + c * block + r, below);
+        write_element(memory, type, base + r * block + c, above);
+      }
+    }
+  }
+}
+
 void LocalCopy::operator()(TileMemory& memory) const {
   for (std::uint32_t i = 0; i < words; ++i) memory.set_word(to + i, memory.word(from + i));
 }

@@ -64,6 +64,16 @@ struct Reduction {
   void operator()(TileMemory& memory) const;
 };
 
+/// Transposes `count` blocks in place, each row-major from element `first` on.
+struct BlockTranspose {
+  DType type = DType::fp16;
+  std::uint64_t block = 1;
+  std::uint64_t count = 0;
+  std::uint64_t first = 0;
+
+  void operator()(TileMemory& memory) const;
+};
+
 /// Copies of words within a tile.
 struct LocalCopy {
   std::uint32_t from = 0;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/random.hpp"
+#include "sim/driver/machine.hpp"
+
+namespace lacuna {
+namespace {
+
+/// The backward of a sparse layer on a small chip: W^T dY, or the kept elements of dY X^T.
+struct Scenario {
+  LayerOp op;
+  Mask mask;
+  unsigned tiles = 0;
+  std::string text;
+};
+
+template <class T>
+T pick(Random& random, const std::vector<T>& choices) {
+  return choices[random.bounded(choices.size())];
+}
+
+Mask random_mask(Random& random, std::uint32_t rows, std::uint32_t cols, std::uint32_t block,
+                 std::uint64_t percent) {
+  Mask mask{rows, cols, block, block, {0}, {}};
+  for (std::uint32_t row = 0; row < mask.grid_rows(); ++row) {
+    for (std::uint32_t column = 0; column < mask.grid_cols(); ++column) {
+      if (random.bounded(100) < percent) mask.columns.push_back(column);
+    }
+    mask.offsets.push_back(mask.columns.size());
+  }
+  return mask;
+}
+
+Scenario make_scenario(std::uint64_t seed, const std::string& op, Mode mode) {
+  Random random(seed);
+  Scenario s;
+  s.tiles = pick(random, std::vector<unsigned>{2, 6, 16, 30, 64});
+  s.op.id = "row";
+  s.op.op = op;
+  s.op.mode = mode;
+  s.op.phase = Phase::bwd;
+  const auto block = pick(random, std::vector<std::uint32_t>{1, 1, 4, 8, 16});
+  const auto size = [&](std::uint64_t most) {
+    return static_cast<std::uint32_t>(block * (1 + random.bounded(most / block)));
+  };
+  s.op.m = size(96);
+  s.op.dtype = pick(random, std::vector<DType>{DType::fp16, DType::fp32});
+  const auto percent = pick(random, std::vector<std::uint64_t>{0, 5, 20, 60, 100});
+  if (op == "sddmm") {
+    s.op.k = static_cast<std::uint32_t>(1 + random.bounded(70));
+    s.op.n = size(96);
+    s.mask = random_mask(random, s.op.m, s.op.n, block, percent);
+    if (random.bounded(3) == 0) s.op.batch = static_cast<std::uint32_t>(2 + random.bounded(6));
+  } else {
+    s.op.k = size(96);
+    s.op.n = static_cast<std::uint32_t>(1 + random.bounded(40));
+    s.op.pattern.name = "ref";
+    s.op.pattern.args = {{"of", "forward"}, {"transpose", "1"}};
+    s.mask = random_mask(random, s.op.m, s.op.k, block, percent);
+  }
+  s.text = op + " " + word(mode) + " " + std::to_string(s.op.m) + "x" + std::to_string(s.op.k) +
+           "x" + std::to_string(s.op.n) + " x " + std::to_string(s.op.batch) + " " +
+           word(s.op.dtype) + ", blocks of " + std::to_string(block) + ", " +
+           std::to_string(percent) + " %, " + std::to_string(s.tiles) + " tiles";
+  return s;
+}
+
+OpResult run(const Scenario& s, const Execution& execution) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", std::to_string(s.tiles), "");
+  if (s.op.op == "sddmm") machine->set("planner.bucket_oversize", "3", "");  // nothing overflows
+  return machine->run(s.op, &s.mask, 7, execution);
+}
+
+void check_engines(const Scenario& scenario, std::uint64_t seed) {
+  SCOPED_TRACE(scenario.text);
+  Execution plain;
+  plain.event_log = true;
+  const OpResult event = run(scenario, plain);
+  Execution clocked = plain;
+  clocked.engine = Engine::clocked;
+  clocked.values = true;
+  clocked.shuffle = seed + 1;
+  const OpResult reference = run(scenario, clocked);
+  EXPECT_EQ(event.cycles, reference.cycles);
+  EXPECT_EQ(event.stack, reference.stack);
+  EXPECT_TRUE(event.events == reference.events);
+  for (std::size_t i = 0; i < event.statistics.size(); ++i) {
+    EXPECT_EQ(event.statistics[i].value, reference.statistics[i].value) << event.statistics[i].name;
+  }
+  ASSERT_TRUE(reference.values);
+  EXPECT_EQ(reference.values->wrong, 0U);
+  const LayerOp& op = scenario.op;
+  const std::uint64_t compared =
+      op.op == "sddmm" ? scenario.mask.nnz() : std::uint64_t{op.m} * op.n;
+  EXPECT_EQ(reference.values->compared, compared * op.batch);
+  const std::uint64_t each = op.op == "sddmm" ? op.k : op.n;
+  EXPECT_EQ(event.mac_useful, scenario.mask.nnz() * each * op.batch);
+  EXPECT_EQ(event.mac_algorithmic, std::uint64_t{op.m} * op.k * op.n * op.batch);
+}
+
+class IpuBackward : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(IpuBackward, TheTransposedProductFromForwardBucketsIsRightInBothEngines) {
+  check_engines(make_scenario(GetParam(), "gemm", Mode::dynamic), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, IpuBackward,
+                         ::testing::Range(std::uint64_t{1}, std::uint64_t{81}));
+
+}  // namespace
+}  // namespace lacuna
