@@ -7,7 +7,7 @@
 set -eu
 
 build="g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev libyaml-cpp-dev libcli11-dev
-       nlohmann-json3-dev libfccp-dev libboost-dev libboost-iostreams-dev libboost-system-dev
+       nlohmann-json3-dev libprotobuf-dev libonnx-dev zlib1g-dev libfccp-dev libboost-dev libboost-iostreams-dev libboost-system-dev
        libboost-filesystem-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation"
 test="libgtest-dev libgmock-dev python3 clang-format"
 full="clang clang-tidy gcovr patch libbenchmark-dev"

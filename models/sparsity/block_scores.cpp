@@ -7,7 +7,8 @@
 
 namespace lacuna {
 
-BlockScores::BlockScores(MagnitudeField field, BlockNorm norm, const Mask& shape)
+BlockScores::BlockScores(std::variant<MagnitudeField, GivenMagnitudes> field, BlockNorm norm,
+                         const Mask& shape)
     : field_(std::move(field)),
       norm_(norm),
       rows_(shape.rows),
@@ -16,7 +17,7 @@ BlockScores::BlockScores(MagnitudeField field, BlockNorm norm, const Mask& shape
       width_(shape.grid_cols()) {}
 
 void BlockScores::rewind() {
-  field_.rewind();
+  std::visit([](auto& field) { field.rewind(); }, field_);
   row_ = 0;
 }
 
@@ -24,7 +25,7 @@ void BlockScores::next_row(std::vector<double>& scores) {
   scores.assign(width_, 0);
   const std::uint32_t end = std::min(rows_, row_ + block_rows_);
   for (; row_ < end; ++row_) {
-    field_.next_row(magnitudes_);
+    std::visit([this](auto& field) { field.next_row(magnitudes_); }, field_);
     for (std::size_t c = 0; c < magnitudes_.size(); ++c) {
       double& score = scores[c / block_cols_];
       const double magnitude = magnitudes_[c];

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 #include "models/sparsity/largest.hpp"
@@ -10,6 +12,25 @@
 
 namespace lacuna {
 
+/// Magnitudes that are given, row-major; `values` outlives it.
+class GivenMagnitudes {
+ public:
+  GivenMagnitudes(const std::vector<double>& values, std::uint32_t cols)
+      : values_(&values), cols_(cols) {}
+
+  void rewind() { row_ = 0; }
+  void next_row(std::vector<double>& magnitudes) {
+    const auto first = values_->begin() + static_cast<std::ptrdiff_t>(row_ * cols_);
+    magnitudes.assign(first, first + static_cast<std::ptrdiff_t>(cols_));
+    ++row_;
+  }
+
+ private:
+  const std::vector<double>* values_;
+  std::size_t cols_;
+  std::size_t row_ = 0;
+};
+
 /// How the magnitudes of a block become its score.
 enum class BlockNorm { l1, l2, linf };
 
@@ -17,13 +38,14 @@ enum class BlockNorm { l1, l2, linf };
 class BlockScores : public RowScores {
  public:
   /// `shape` gives the sizes of matrix and blocks.
-  BlockScores(MagnitudeField field, BlockNorm norm, const Mask& shape);
+  BlockScores(std::variant<MagnitudeField, GivenMagnitudes> field, BlockNorm norm,
+              const Mask& shape);
 
   void rewind() override;
   void next_row(std::vector<double>& scores) override;
 
  private:
-  MagnitudeField field_;
+  std::variant<MagnitudeField, GivenMagnitudes> field_;
   BlockNorm norm_;
   std::uint32_t rows_;
   std::uint32_t block_rows_;

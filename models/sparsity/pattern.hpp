@@ -67,4 +67,12 @@ Mask generate_mask(const PatternSpec& spec, std::uint32_t rows, std::uint32_t co
 /// The field that a right `magnitude` pattern is made from, for a matrix of no size yet.
 FieldSpec field_of_pattern(const PatternSpec& spec);
 
+/// The file of given weights that a `magnitude` pattern with field=file:PATH prunes, else empty.
+std::string weights_file(const PatternSpec& spec);
+void set_weights_file(PatternSpec& spec, const std::string& path);
+
+/// The mask of a right `magnitude` pattern over given weights, by their magnitudes, row-major.
+Mask prune(const PatternSpec& spec, std::uint32_t rows, std::uint32_t cols,
+           const std::vector<double>& magnitudes);
+
 }  // namespace lacuna

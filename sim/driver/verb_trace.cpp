@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
-#include "sim/base/error.hpp"
 #include "sim/driver/trace_file.hpp"
 #include "sim/driver/verbs.hpp"
 #include "workloads/generate/generator_table.hpp"
-#include "workloads/trace/op_cost.hpp"
+#include "workloads/import/import_table.hpp"
 #include "workloads/trace/trace_reader.hpp"
 #include "workloads/trace/trace_show.hpp"
 
@@ -34,8 +35,25 @@ void deliver(const WorkloadTrace& trace, const std::vector<std::string>& comment
   }
 }
 
+int import_files(const Options& options, const Streams& streams) {
+  const Imported imported = import_workload(options.subjects, options.generator);
+  std::vector<std::string> comments = {command_of(options)};
+  comments.insert(comments.end(), imported.notes.begin(), imported.notes.end());
+  for (const std::string& warning : imported.warnings) {
+    streams.err << "lacuna: warning: " << warning << '\n';
+  }
+  deliver(imported.trace, comments, options, streams);
+  return kDone;
+}
+
+bool is_file(const std::string& name) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(name, error);
+}
+
 int make(const Options& options, const Streams& streams) {
   const std::string& name = options.subjects.front();
+  if (is_file(name)) return import_files(options, streams);  // a config.json
   const WorkloadTrace trace = generate_workload(name, options.generator);
   deliver(trace, {command_of(options)}, options, streams);
   return kDone;
@@ -45,6 +63,7 @@ int make(const Options& options, const Streams& streams) {
 
 int trace_verb(const Options& options, const Streams& streams) {
   if (options.subverb == "make") return make(options, streams);
+  if (options.subverb == "import") return import_files(options, streams);
   const std::string& path = options.subjects.front();
   std::string text;
   if (options.subverb == "check") {

@@ -12,6 +12,7 @@
 #include "models/sparsity/repattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "workloads/trace/npy_reader.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/pattern_file.hpp"
 
@@ -33,6 +34,21 @@ Mask read_mask(const PatternSpec& spec, MaskShape shape) {
                                  spec.file, mask.rows, mask.cols, shape.rows, shape.cols));
   }
   return mask;
+}
+
+Mask source_mask(const LayerOp& op, MaskShape shape, std::uint64_t run_seed) {
+  const PatternSpec& spec = op.pattern;
+  if (spec.name == "file") return read_mask(spec, shape);
+  if (weights_file(spec).empty()) {
+    return generate_mask(spec, shape.rows, shape.cols, row_seed(op, run_seed));
+  }
+  const NpyMatrix weights = read_npy(weights_file(spec));
+  if (weights.rows != shape.rows || weights.cols != shape.cols) {
+    throw TraceError(fmt::format("{}: error E211: found weights of {} x {}; allowed: {} x {}",
+                                 weights_file(spec), weights.rows, weights.cols, shape.rows,
+                                 shape.cols));
+  }
+  return prune(spec, shape.rows, shape.cols, weights.magnitudes);
 }
 
 std::size_t index_of(const WorkloadTrace& trace, const std::string& id) {
@@ -98,9 +114,7 @@ std::optional<Mask> make_mask(const LayerOp& op, const WorkloadTrace& trace,
   const PatternSpec& spec = chain.back()->pattern;
   const MaskShape shape = mask_shape(*chain.back());
   if (spec.name == "dense" || shape.rows == 0) return std::nullopt;
-  Mask mask = spec.name == "file"
-                  ? read_mask(spec, shape)
-                  : generate_mask(spec, shape.rows, shape.cols, row_seed(*chain.back(), run_seed));
+  Mask mask = source_mask(*chain.back(), shape, run_seed);
   for (std::size_t i = chain.size() - 1; i > 0; --i) {
     const LayerOp& source = *chain[i];
     const LayerOp& reader = *chain[i - 1];

@@ -11,6 +11,7 @@
 #include "sim/base/nearest.hpp"
 #include "workloads/trace/csv_lines.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/npy_reader.hpp"
 #include "workloads/trace/pattern_file.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/row_reader.hpp"
@@ -114,6 +115,7 @@ class TraceReader {
     if (cells.failed(Column::pattern) || cells.failed(Column::op)) return;
     if (op.pattern.name == "ref" && !cells.failed(Column::pattern_args)) resolve_ref(cells, op);
     if (op.pattern.name == "file" && !op.pattern.file.empty()) resolve_file(cells, op);
+    if (!weights_file(op.pattern).empty()) resolve_weights(cells, op);
     if (const std::string* of = find_value(op.args, "of")) {
       const Known* known = find(cells, Column::args, *of);
       if (known != nullptr) check_shape(cells, Column::args, *known, {op.m, op.k}, *of);
@@ -177,6 +179,25 @@ class TraceReader {
       }
     }
     check_file_shape(cells, op, shape->second);
+  }
+
+  void resolve_weights(RowCells& cells, LayerOp& op) {
+    const auto folder = std::filesystem::path(path_).parent_path();
+    set_weights_file(op.pattern, (folder / weights_file(op.pattern)).string());
+    if (!check_files_) return;
+    try {
+      const NpyMatrix weights = read_npy(weights_file(op.pattern));
+      const MaskShape wanted = mask_shape(op);
+      if (wanted.rows == 0 || wanted.cols == 0) return;
+      if (weights.rows == wanted.rows && weights.cols == wanted.cols) return;
+      cells.fail(Column::pattern_args, "E211",
+                 fmt::format("weights of {} x {}", weights.rows, weights.cols),
+                 fmt::format("{} x {}", wanted.rows, wanted.cols));
+    } catch (const TraceError& error) {
+      cells.fail_verbatim(Column::pattern_args,
+                          fmt::format("{} (field of row '{}', {}:{})", error.what(),
+                                      quotable(op.id), path_, op.line));
+    }
   }
 
   static void check_file_shape(RowCells& cells, const LayerOp& op, MaskShape found) {

@@ -79,7 +79,12 @@ class Row {
           folder.empty() ? file.string() : file.lexically_relative(folder).string());
     }
     if (op.seed) set(Column::seed, fmt::format("{}", *op.seed));
-    set(Column::pattern_args, joined(spec.args));
+    PatternSpec named = spec;
+    const std::string weights = weights_file(spec);
+    if (!weights.empty() && !folder.empty()) {
+      set_weights_file(named, std::filesystem::path(weights).lexically_relative(folder).string());
+    }
+    set(Column::pattern_args, joined(named.args));
     if (op.x_pattern != "dense") set(Column::x_pattern, op.x_pattern);
     if (op.x_density) set(Column::x_density, op.x_density->text());
   }

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "sim/base/error.hpp"
+#include "workloads/import/import_table.hpp"
+#include "workloads/trace/op_cost.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/row_mask.hpp"
+#include "workloads/trace/trace_reader.hpp"
+#include "workloads/trace/trace_writer.hpp"
+
+namespace lacuna {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::ThrowsMessage;
+
+class Import : public ::testing::Test {
+ protected:
+  Import()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("lacuna_import_test." + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~Import() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    const std::string path = (folder_ / name).string();
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+
+  Imported read(const std::string& text, const Pairs& settings = {},
+                const std::string& name = "file.txt") const {
+    const Imported imported = import_workload({write(name, text)}, settings);
+    // what is imported must be a right trace
+    parse_trace(format_trace(imported.trace), "again.csv", false);
+    return imported;
+  }
+
+  std::filesystem::path folder_;
+};
+
+std::vector<std::uint64_t> sizes(const LayerOp& op) { return {op.m, op.k, op.n, op.batch}; }
+
+std::uint64_t macs(const WorkloadTrace& trace) {
+  std::uint64_t sum = 0;
+  for (const LayerOp& op : trace.ops) sum += cost_of(op, masked_elements(op)).algorithmic_macs;
+  return sum;
+}
+
+// The filter of SCALE-Sim is the right operand: its N becomes m, its M becomes n.
+TEST_F(Import, SwapsTheSidesOfScaleSimProducts) {
+  const Imported imported =
+      read("Layer,M,N,K,\nQKT,1024,1024,64,\nL0, 196, 192, 384\nL0,1,5,16,\n\n\n");
+  ASSERT_EQ(imported.trace.ops.size(), 3U);
+  EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(192, 384, 196, 1));
+  EXPECT_EQ(imported.trace.ops[2].id, "L0.2");
+  EXPECT_EQ(macs(imported.trace), 1024U * 1024 * 64 + 196U * 192 * 384 + 80U);
+  EXPECT_THAT(imported.warnings, IsEmpty());
+}
+
+TEST_F(Import, KeepsTheFirstOfEachGroupAsScaleSimDoes) {
+  const Imported imported =
+      read("Layer Name, M, N, K, Sparsity,\nG, 3, 5, 18, 3:4,\nG, 1, 5, 16, 1:1\n");
+  EXPECT_EQ(pattern_label(imported.trace.ops[0].pattern), "nm:3:4:pos=first:pad=1");
+  // 5 rows of four whole groups and one of two
+  EXPECT_EQ(make_mask(imported.trace.ops[0], imported.trace, 1)->nnz(), 5U * (4 * 3 + 2));
+  EXPECT_EQ(imported.trace.ops[1].pattern.name, "dense");
+}
+
+TEST_F(Import, ReadsScaleSimConvolutionsWithoutPadding) {
+  const std::string header =
+      "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, "
+      "Strides,\n";
+  const Imported imported =
+      read(header + "Conv1,224,224,7,7,3,64,2,\nDP2,8,8,3,3,16,4,1\nC3,5,5,3,3,2,6,1,2:4,\n");
+  // ceil((224 - 7 + 2) / 2) = 110
+  EXPECT_THAT(sizes(imported.trace.ops[0]), ElementsAre(64, 147, 12100, 1));
+  EXPECT_THAT(imported.trace.ops[0].args, ElementsAre(testing::Pair("x_unique", "150528")));
+  EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(4, 9, 36, 16));
+  EXPECT_EQ(macs({"", "", {imported.trace.ops[2]}}), 972U);
+  EXPECT_THAT([&] { read(header + "C,5,5,6,3,2,6,1\n"); },
+              ThrowsMessage<TraceError>(HasSubstr("a filter of 6 x 3")));
+  EXPECT_THAT(
+      [&] { read(header + "C,5,x,6,3,2,6,1\n"); },
+      ThrowsMessage<TraceError>(HasSubstr("file.txt:2:5: error E202: column 'IFMAP Width'")));
+}
+
+TEST_F(Import, WarnsOfATopologyWithoutHeader) {
+  const Imported imported = read("a,1,2,3\nb,4,5,6\n", {{"format", "scalesim-gemm"}});
+  EXPECT_EQ(imported.trace.ops.size(), 1U);
+  EXPECT_EQ(imported.warnings.size(), 1U);
+}
+
+TEST_F(Import, ReadsTimeloopTemplates) {
+  const std::string base = "{{include_text('../problem_base.yaml')}}\nproblem:\n  <<<: *base\n";
+  EXPECT_THAT(sizes(read(base + "  instance: {C: 1024, M: 3072, P: 256}\n").trace.ops[0]),
+              ElementsAre(3072, 1024, 256, 1));
+  const Imported sparse = read(
+      "problem:\n  instance:\n    K: 64\n    M: 8\n    N: 2\n    densities:\n      A:\n"
+      "        density: 0.5\n        distribution: fixed_structured\n      B:\n"
+      "        density: 0.25\n        distribution: hypergeometric\n");
+  EXPECT_EQ(pattern_label(sparse.trace.ops[0].pattern), "nm:2:4:pad=1");
+  EXPECT_EQ(sparse.trace.ops[0].x_density->text(), "0.25");
+  EXPECT_THAT([&] { read(base + "  instance: {A: 1, B: 2}\n"); },
+              ThrowsMessage<TraceError>(HasSubstr("dimensions A, B")));
+}
+
+TEST_F(Import, ReadsStonneCommandLines) {
+  const Imported imported = read(
+      "./stonne -SparseGEMM -M=20 -N=30 -K=256 -MK_sparsity=80 -KN_sparsity=10 -num_ms=128\n"
+      "-CONV -R=3 -S=3 -C=16 -K=32 -G=2 -N=1 -X=10 -Y=8 -strides=1 -T_R=3\n");
+  EXPECT_THAT(sizes(imported.trace.ops[0]), ElementsAre(20, 256, 30, 1));
+  EXPECT_EQ(imported.trace.ops[0].pattern.density->text(), "0.2");
+  EXPECT_EQ(imported.trace.ops[0].x_density->text(), "0.9");
+  EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(16, 72, 48, 2));
+  EXPECT_THAT([&] { read("-FC -M=4 -K=4 -N=1 -Q=3\n"); },
+              ThrowsMessage<TraceError>(HasSubstr("found '-Q'")));
+}
+
+// The trace of one all-gather of 16 chips, as its schema lays it out on the wire.
+TEST_F(Import, ReadsChakraProtobuf) {
+  const std::string bytes(
+      "\x07\x0a\x05"
+      "0.0.4I\x12\x15"
+      "all_gather_16npus_1MB\x18\x07\x52\x0e\x0a\x09is_cpu_op\xd8\x01\x00\x52\x0d\x0a\x09"
+      "comm_typeH\x02\x52\x0f\x0a\x09"
+      "comm_sizeH\x80\x80\x40",
+      82);
+  const Imported imported = read(bytes, {{"ranks", "16"}});
+  ASSERT_EQ(imported.trace.ops.size(), 1U);
+  EXPECT_EQ(imported.trace.ops[0].id, "all_gather_16npus_1MB");
+  EXPECT_EQ(imported.trace.ops[0].op, "allgather");
+  EXPECT_EQ(imported.trace.ops[0].m, 524288U);  // 1 MiB of fp16
+  EXPECT_THAT([&] { read(bytes); }, ThrowsMessage<RequestError>(HasSubstr("give --ranks")));
+  for (std::size_t size = 9; size < bytes.size(); ++size) {
+    EXPECT_ANY_THROW(read(bytes.substr(0, size), {{"ranks", "16"}, {"format", "chakra"}})) << size;
+  }
+}
+
+TEST_F(Import, ReadsChakraJson) {
+  const std::string text =
+      R"json({"workload_graph": [{"Id": 5, "Name": "c10d::broadcast_(0)", "NodeType": 7,
+      "ctrlDeps": [3], "data_deps": [2], "runtime": 85}, {"Id": 2, "name": "aten::add",
+      "node_type": 4, "attrs": [{"name": "num_ops", "int64_val": 77}]}], "ngpus": 8})json";
+  EXPECT_THAT(
+      [&] {
+        read(text, {{"comm-size", "64"}});
+      },
+      ThrowsMessage<TraceError>(HasSubstr("--drop-missing")));
+  EXPECT_THAT(
+      [&] {
+        read(text, {{"drop-missing", "1"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("give --comm-size")));
+  const Imported imported = read(text, {{"drop-missing", "1"}, {"comm-size", "64"}});
+  ASSERT_EQ(imported.trace.ops.size(), 2U);
+  EXPECT_EQ(imported.trace.ops[0].op, "opaque");  // first, as the other depends on it
+  EXPECT_THAT(imported.trace.ops[0].args, ElementsAre(testing::Pair("flop", "77")));
+  EXPECT_THAT(imported.trace.ops[1].args, ElementsAre(testing::Pair("ranks", "8")));
+  EXPECT_EQ(imported.notes.size(), 1U);
+}
+
+TEST_F(Import, ReadsTheShapeOfAModel) {
+  const std::string text =
+      R"({"bert_config": {"hidden_size": 128, "vocab_size": 30400, "num_attention_heads": 2,
+      "num_hidden_layers": 2, "intermediate_size": 512, "max_position_embeddings": 512,
+      "type_vocab_size": 2}})";
+  const Imported imported = read(text, {{"tokens", "128"}, {"density", "0.5"}});
+  // BERT-tiny has 117,440,512 FLOP for 128 tokens
+  EXPECT_EQ(2 * macs(imported.trace), 117440512U);
+  EXPECT_THAT(
+      [&] {
+        read(text, {{"tokens", "513"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("at most 512 tokens")));
+  EXPECT_THAT([&] { read(R"({"hidden_size": 64})"); },
+              ThrowsMessage<TraceError>(HasSubstr("num_hidden_layers, n_layer, num_layers")));
+  EXPECT_THAT([&] { read("{\"a\": [1, 2}"); },
+              ThrowsMessage<TraceError>(HasSubstr("file.txt:1:12: error E206")));
+  EXPECT_THAT([&] { read(std::string(100000, '[')); },
+              ThrowsMessage<TraceError>(HasSubstr("nested deeper")));
+}
+
+TEST_F(Import, TakesMasksWithTheirColumns) {
+  const std::string mask = "2, 3, 2\n0 1 2\n0 2\n";
+  EXPECT_THAT([&] { read(mask); }, ThrowsMessage<RequestError>(HasSubstr("give --n")));
+  EXPECT_THAT(sizes(read(mask, {{"n", "7"}}).trace.ops[0]), ElementsAre(2, 3, 7, 1));
+  const std::string list = write("columns.txt", "conv,12\nlayer_conv,34\n");
+  const std::string named = write("rn__layer_conv.smtx", mask);
+  EXPECT_EQ(import_workload({named}, {{"batch-sizes", list}}).trace.ops[0].n, 34U);
+}
+
+std::string npy(const std::string& type, const std::string& shape, const std::string& data,
+                const std::string& order = "False") {
+  std::string header =
+      "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  header += '\n';
+  return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + data;
+}
+
+// Magnitudes 1 5 / 2 3 / 4 0: the three largest are 5, 3 and 4.
+TEST_F(Import, PrunesGivenWeightsByMagnitude) {
+  const std::string data("\x01\xfb\x02\x03\xfc\x00", 6);
+  const Pairs half = {{"n", "4"}, {"density", "0.5"}};
+  const Imported imported = read(npy("|i1", "(3, 2)", data), half, "w.npy");
+  const Mask mask = *make_mask(imported.trace.ops[0], imported.trace, 1);
+  EXPECT_THAT(mask.offsets, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(mask.columns, ElementsAre(1, 1, 0));
+  // in the order of Fortran: 1 3 / 5 4 / 2 0, of which 5 and 4 are in one row
+  const Imported other = read(npy("|i1", "(3, 2)", data, "True"), half, "w.npy");
+  EXPECT_THAT(make_mask(other.trace.ops[0], other.trace, 1)->offsets, ElementsAre(0, 1, 3, 3));
+  EXPECT_THAT([&] { read(npy("<i8", "(3, 2)", data), half); },
+              ThrowsMessage<TraceError>(HasSubstr("<f2, <f4, <f8, |i1")));
+  EXPECT_THAT([&] { read(npy("|i1", "(3, 3)", data), half); },
+              ThrowsMessage<TraceError>(HasSubstr("9 numbers")));
+  EXPECT_THAT(
+      [&] {
+        read(npy("|i1", "(3, 2)", data), {{"n", "4"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("give --density")));
+}
+
+TEST_F(Import, MakesOnePrefillAndADecodeStepForEachToken) {
+  const Imported imported = read("time, prompt_length, target_length, cached_length\n0, 10, 2, 4\n",
+                                 {{"model", "opt-125m"}, {"layers", "1"}});
+  std::size_t prefill = 0;
+  for (const LayerOp& op : imported.trace.ops) {
+    if (op.id.rfind("r0.prefill.", 0) == 0) ++prefill;
+    if (op.id == "r0.prefill.fwd.l0.q") {
+      EXPECT_EQ(op.n, 6U);
+    }
+    if (op.id == "r0.t1.fwd.l0.scores") {
+      EXPECT_EQ(op.n, 11U);
+    }
+  }
+  EXPECT_GT(prefill, 10U);
+}
+
+TEST_F(Import, RefusesWhatIsNoWorkloadWithTheReason) {
+  const auto refuses = [&](const std::string& text, const std::string& reason) {
+    EXPECT_THAT([&] { read(text); }, ThrowsMessage<RequestError>(HasSubstr(reason))) << text;
+  };
+  refuses("[MSNetwork]\nms_size=128\n", "another machine");
+  refuses("LayerID, Total Cycles,\n0, 1,\n", "a result and not a workload");
+  refuses("ALEX_conv1,0.7,1,0.49\n", "give it with --densities");
+  refuses("# lacuna-trace v1\nid,op\n", "a trace already");
+  refuses("hello\n", "no known format");
+  EXPECT_THAT(
+      [&] {
+        read("Layer,M,N,K\na,1,2,3\n", {{"n", "4"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("the format scalesim-gemm does not take it")));
+}
+
+}  // namespace
+}  // namespace lacuna

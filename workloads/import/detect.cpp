@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/import/detect.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "workloads/trace/text_file.hpp"
+
+namespace lacuna {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// The first line with anything on it.
+std::string_view first_line(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = trimmed(text.substr(0, end));
+    const bool blank = line.empty() || line == "\r";
+    if (!blank) return line.back() == '\r' ? line.substr(0, line.size() - 1) : line;
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+std::vector<std::string> cells_of(std::string_view line) {
+  std::vector<std::string> cells(1);
+  for (const char c : line) {
+    if (c == ',') {
+      cells.emplace_back();
+    } else {
+      cells.back() += c;
+    }
+  }
+  for (std::string& cell : cells) cell = std::string(trimmed(cell));
+  while (cells.size() > 1 && cells.back().empty()) cells.pop_back();
+  return cells;
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what,
+                         const std::string& instead) {
+  throw RequestError(fmt::format("{}: {}; {}", path, what, instead));
+}
+
+// Files of the tools whose formats are read that hold no workload.
+void refuse_known(std::string_view text, const std::string& first, const std::string& path) {
+  struct Known {
+    const char* part;
+    const char* what;
+    const char* instead;
+  };
+  static constexpr std::array<Known, 10> kKnown = {{
+      {"# lacuna-trace", "is a trace already", "run it with --trace"},
+      {"[MSNetwork]", "is a hardware configuration of STONNE and describes another machine",
+       "give its command lines"},
+      {"[architecture_presets]", "is a configuration of SCALE-Sim, not a workload",
+       "give a topology, and this with --scalesim-config"},
+      {"\nERT_summary:", "is an energy reference table, not a workload", "give a layer file"},
+      {"problem_base_ignore", "is the base that Timeloop layers include and has no layer",
+       "give a layer file"},
+      {"Buffer and Arithmetic Levels", "holds the statistics of a Timeloop run, not a workload",
+       "give a layer file"},
+      {"DN_WIRE AREA", "is an energy table of STONNE, not a workload", "give its command lines"},
+      {"modifiers:", "is a pruning recipe, not a workload",
+       "use lacuna trace schedule, which knows its kind"},
+      {"trainer:", "is a YAML model file, which is not an import format",
+       "use lacuna trace make with the model's name, or a config.json"},
+      {"hidden_size:", "is a YAML model file, which is not an import format",
+       "use lacuna trace make with the model's name, or a config.json"},
+  }};
+  if (first.rfind("layerid", 0) == 0) {
+    refuse(path, "is a report of SCALE-Sim, a result and not a workload", "give a topology");
+  }
+  constexpr std::size_t kLooked = std::size_t{1} << 16U;
+  const std::string start = fmt::format("\n{}", text.substr(0, kLooked));
+  for (const Known& known : kKnown) {
+    if (contains(start, known.part)) refuse(path, known.what, known.instead);
+  }
+}
+
+std::string detect_table(const std::vector<std::string>& cells) {
+  const std::string first = lower(cells.front());
+  if (first == "time" && cells.size() == 4 && contains(lower(cells[1]), "prompt")) {
+    return "requests";
+  }
+  constexpr std::size_t kGemmCells = 5;
+  if (contains(first, "layer") && cells.size() > 1) {
+    return cells.size() <= kGemmCells ? "scalesim-gemm" : "scalesim-conv";
+  }
+  return "";
+}
+
+std::string detect_text(std::string_view text, const std::string& path) {
+  const std::string_view line = first_line(text);
+  const std::string first = lower(line);
+  if (first.rfind("%%matrixmarket", 0) == 0) return "mtx";
+  if (!first.empty() && (first[0] == '{' || first[0] == '[') && first.rfind("{{", 0) != 0 &&
+      first.rfind("[msn", 0) != 0 && first.rfind("[gen", 0) != 0) {
+    const bool chakra =
+        first[0] == '[' || contains(text, "\"workload_graph\"") || contains(text, "\"nodes\"");
+    return chakra ? "chakra-json" : "config";
+  }
+  refuse_known(text, first, path);
+  const std::vector<std::string> cells = cells_of(line);
+  if (const std::string table = detect_table(cells); !table.empty()) return table;
+  if (contains(text, "problem:") && contains(text, "instance:")) return "timeloop";
+  for (const char* flag : {"-CONV", "-FC", "-DenseGEMM", "-SparseGEMM", "-SparseDense"}) {
+    if (contains(text, flag)) return "stonne";
+  }
+  if (cells.size() == 4 && is_number(cells[1]) && is_number(cells[2]) && is_number(cells[3])) {
+    refuse(path, "holds densities for the rows of other files", "give it with --densities");
+  }
+  if (cells.size() == 2 && !is_number(cells[0]) && is_number(cells[1])) {
+    refuse(path, "holds the columns of X for masks by name", "give it with --batch-sizes");
+  }
+  const std::string digits = "0123456789 ,\t";
+  if (!first.empty() && first.find_first_not_of(digits) == std::string::npos) return "smtx";
+  return "";
+}
+
+// True if `text` is a sequence of (length, message).
+bool is_sequence_of_messages(std::string_view text) {
+  constexpr std::uint64_t kLow = 0x7f;
+  constexpr unsigned kMore = 0x80;
+  constexpr unsigned kBits = 7;
+  constexpr unsigned kLongest = 35;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::uint64_t length = 0;
+    for (unsigned shift = 0;; shift += kBits) {
+      if (at == text.size() || shift >= kLongest) return false;
+      const auto byte = static_cast<unsigned char>(text[at++]);
+      length |= (byte & kLow) << shift;
+      if ((byte & kMore) == 0) break;
+    }
+    if (length > text.size() - at) return false;
+    at += length;
+  }
+  return !text.empty();
+}
+
+bool is_binary(std::string_view text) {
+  constexpr std::size_t kLooked = 4096;
+  const bool control = std::any_of(
+      text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(kLooked, text.size())),
+      [](char c) { return c >= '\0' && c < '\t'; });
+  return control || find_bad_byte(text).has_value();
+}
+
+}  // namespace
+
+std::string detect_format(std::string_view text, const std::string& path) {
+  if (text.rfind("\x93NUMPY", 0) == 0 || text.rfind(std::string_view("PK\x03\x04", 4), 0) == 0) {
+    return "npy";
+  }
+  std::string format;
+  if (!is_binary(text)) format = detect_text(text, path);
+  // Protobuf has no mark; ONNX begins with its version, field 1 as a number.
+  if (format.empty() && is_binary(text)) {
+    const bool onnx = text.size() > 2 && text[0] == '\x08';
+    const bool chakra = is_sequence_of_messages(text);
+    if (onnx && chakra) {
+      throw RequestError(
+          fmt::format("{}: fits both onnx and chakra; say which with --format", path));
+    }
+    if (onnx) format = "onnx";
+    if (chakra) format = "chakra";
+  }
+  if (!format.empty()) return format;
+  throw RequestError(fmt::format(
+      "{}: found a file of no known format; allowed: those that lacuna trace import --help lists, "
+      "named with --format where the content alone does not tell",
+      path));
+}
+
+}  // namespace lacuna

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/generate/settings.hpp"
+#include "workloads/import/import_table.hpp"
+
+namespace lacuna {
+
+/// What importers share: settings, the rows so far, and names that are unique.
+class ImportContext {
+ public:
+  explicit ImportContext(const Settings& settings);
+
+  const Settings& settings() const { return settings_; }
+
+  /// An id from a foreign name: what is not allowed becomes '_', a name that is taken gets ".2".
+  std::string new_id(std::string_view name);
+
+  /// Appends a row with the dtype and mode of the request and an id made of `name`.
+  LayerOp& add(std::string_view name, const std::string& op);
+
+  /// A dimension or count as a 32-bit side. TraceError with `where` if it does not fit.
+  static std::uint32_t side(std::uint64_t value, const std::string& where, const char* what);
+
+  Imported result;
+  /// The element size of the request, bytes.
+  unsigned element() const;
+
+ private:
+  const Settings& settings_;
+  DType dtype_ = DType::fp16;
+  Mode mode_ = Mode::automatic;
+  std::set<std::string> ids_;
+};
+
+/// A file to import.
+struct ImportFile {
+  std::string path;
+  std::string text;
+
+  /// "path", its file name without folder and extension.
+  std::string stem() const;
+};
+
+/// The readers, one for each format.
+void import_matrix(const ImportFile& file, ImportContext& context);
+void import_model_config(const ImportFile& file, ImportContext& context, const Pairs& settings);
+void import_requests(const ImportFile& file, ImportContext& context, const Pairs& settings);
+void import_scalesim_gemm(const ImportFile& file, ImportContext& context);
+void import_scalesim_conv(const ImportFile& file, ImportContext& context);
+void import_timeloop(const ImportFile& file, ImportContext& context);
+void import_stonne(const ImportFile& file, ImportContext& context);
+void import_chakra_json(const ImportFile& file, ImportContext& context);
+void import_chakra(const ImportFile& file, ImportContext& context);
+void import_onnx(const ImportFile& file, ImportContext& context);
+void import_npy(const ImportFile& file, ImportContext& context);
+
+/// The weight and activation densities of a file `name, weight, input, output` in percent of one,
+/// for the rows of the same names.
+void apply_densities(const std::string& path, ImportContext& context);
+
+/// "N:M" kept weights, the first of each group, as SCALE-Sim has it.
+PatternSpec first_of_group(std::string_view text, const std::string& where, const char* column);
+
+}  // namespace lacuna

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/import/import_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "workloads/generate/generator_table.hpp"
+#include "workloads/import/detect.hpp"
+#include "workloads/import/import_context.hpp"
+#include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/text_file.hpp"
+
+namespace lacuna {
+namespace {
+
+std::vector<std::string> model_keys() {
+  std::vector<std::string> keys;
+  for (const GeneratorKey& key : generator_keys()) {
+    const bool own = key.name == "size" || key.name == "dtype" || key.name == "mode";
+    if (key.of_models && !own) keys.push_back(key.name);
+  }
+  return keys;
+}
+
+std::vector<std::string> with_model(std::vector<std::string> keys) {
+  const std::vector<std::string> model = model_keys();
+  keys.insert(keys.end(), model.begin(), model.end());
+  return keys;
+}
+
+// Settings of the importer alone are not for the generator of models.
+Pairs model_settings(const Pairs& settings) {
+  Pairs kept;
+  for (const auto& pair : settings) {
+    if (pair.first != "format" && pair.first != "model") kept.push_back(pair);
+  }
+  return kept;
+}
+
+void check_keys(const ImportFormat& format, const Pairs& settings) {
+  std::vector<std::string> keys = format.keys;
+  for (const char* common : {"format", "dtype", "mode"}) keys.emplace_back(common);
+  for (const auto& [key, value] : settings) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      const std::string hint = nearest(key, keys, 2);
+      throw RequestError(
+          fmt::format("--{}: the format {} does not take it; it takes --{}{}", key, format.name,
+                      fmt::join(keys, ", --"),
+                      hint.empty() ? "" : fmt::format("; did you mean '--{}'?", hint)));
+    }
+    const bool repeatable = key == "sparse" || key == "dim";
+    if (!repeatable && find_value(settings, key) != &value) {
+      throw RequestError(fmt::format("--{} is given twice", key));
+    }
+  }
+}
+
+const ImportFormat& find_format(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ImportFormat& format : import_formats()) {
+    if (format.name == name) return format;
+    names.push_back(format.name);
+  }
+  const std::string hint = nearest(name, names, 3);
+  throw RequestError(fmt::format("--format: found '{}'; allowed: {}{}", name,
+                                 fmt::join(names, ", "),
+                                 hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
+}
+
+void read_file(const ImportFormat& format, const ImportFile& file, ImportContext& context,
+               const Pairs& settings) {
+  const std::string& name = format.name;
+  if (name == "smtx" || name == "mtx") import_matrix(file, context);
+  if (name == "config") import_model_config(file, context, model_settings(settings));
+  if (name == "requests") import_requests(file, context, model_settings(settings));
+  if (name == "scalesim-gemm") import_scalesim_gemm(file, context);
+  if (name == "scalesim-conv") import_scalesim_conv(file, context);
+  if (name == "timeloop") import_timeloop(file, context);
+  if (name == "stonne") import_stonne(file, context);
+  if (name == "chakra-json") import_chakra_json(file, context);
+  if (name == "chakra") import_chakra(file, context);
+  if (name == "onnx") import_onnx(file, context);
+  if (name == "npy") import_npy(file, context);
+}
+
+}  // namespace
+
+const std::vector<ImportKey>& import_keys() {
+  static const std::vector<ImportKey> kKeys = {
+      {"format", "a name", "the format, where the content fits several or none"},
+      {"n", "integer", "columns of X, for formats that hold weights alone"},
+      {"batch-sizes", "FILE", "smtx: lines NAME,N that say n for each name"},
+      {"densities", "FILE", "timeloop: lines NAME,W,X,Y with the densities of rows"},
+      {"scalesim-config", "FILE", "scalesim: the .cfg that goes with the topology"},
+      {"model", "a model", "requests: the model that serves them"},
+      {"ranks", "integer", "chakra: chips of a collective, where the file does not say"},
+      {"comm-size", "integer", "chakra: bytes of a collective without comm_size"},
+      {"drop-missing", "0, 1", "chakra: leave out dependencies on nodes that are not there"},
+      {"dim", "NAME=N", "onnx: the size of a dimension that has a name; repeatable"},
+      {"skip", "A,B,...", "onnx: operators to leave out"},
+      {"member", "a name", "npy: the array of an .npz"},
+  };
+  return kKeys;
+}
+
+const std::vector<ImportFormat>& import_formats() {
+  static const std::vector<ImportFormat> kFormats = {
+      {"smtx", "masks of the Deep Learning Matrix Collection", {"n", "batch-sizes"}},
+      {"mtx", "Matrix Market", {"n", "batch-sizes"}},
+      {"config", "config.json of a transformer, as Hugging Face has it", model_keys()},
+      {"scalesim-gemm", "SCALE-Sim GEMM topology", {"scalesim-config"}},
+      {"scalesim-conv", "SCALE-Sim convolution topology", {"scalesim-config"}},
+      {"onnx", "ONNX graph", {"dim", "skip"}},
+      {"timeloop", "Timeloop layer shapes", {"densities"}},
+      {"stonne", "STONNE command lines", {}},
+      {"chakra-json", "Chakra execution trace as JSON", {"ranks", "comm-size", "drop-missing"}},
+      {"chakra", "Chakra execution trace, protobuf", {"ranks", "comm-size", "drop-missing"}},
+      {"npy",
+       "given weights, to be pruned by magnitude",
+       {"n", "density", "pattern", "block", "member"}},
+      {"requests", "requests to a language model: time, prompt, target, cached",
+       with_model({"model"})},
+  };
+  return kFormats;
+}
+
+Imported import_workload(const std::vector<std::string>& paths, const Pairs& settings) {
+  const Settings read(settings);
+  const std::string* given = read.text("format");
+  std::string name = given == nullptr ? "" : find_format(*given).name;
+  ImportContext context(read);
+  for (const std::string& path : paths) {
+    const ImportFile file{path, read_text_file(path)};
+    const std::string found = given == nullptr ? detect_format(file.text, path) : name;
+    if (name.empty()) name = found;
+    if (found != name) {
+      throw RequestError(fmt::format("{}: found format {}; allowed: that of the first file, {}",
+                                     path, found, name));
+    }
+    const ImportFormat& format = find_format(name);
+    if (&path == &paths.front()) check_keys(format, settings);
+    read_file(format, file, context, settings);
+  }
+  if (const std::string* densities = read.text("densities")) apply_densities(*densities, context);
+  context.result.trace.name = std::filesystem::path(paths.front()).stem().string();
+  return std::move(context.result);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// A foreign format that becomes a trace; a row of the table of importers.
+struct ImportFormat {
+  std::string name;
+  std::string meaning;
+  std::vector<std::string> keys;  // settings beside dtype and mode
+};
+
+const std::vector<ImportFormat>& import_formats();
+
+/// A setting of importers with its meaning, for help.
+struct ImportKey {
+  std::string name;
+  std::string allowed;
+  std::string meaning;
+};
+const std::vector<ImportKey>& import_keys();
+
+struct Imported {
+  WorkloadTrace trace;
+  std::vector<std::string> notes;     // what a reader of the trace should know
+  std::vector<std::string> warnings;  // what looks wrong, and was read all the same
+};
+
+/// Reads files of one format into one trace. The format is that of the setting `format`, else
+/// known by content. TraceError says what is wrong with a file and where; RequestError what a
+/// format cannot say and which setting says it, or why a file is not imported.
+Imported import_workload(const std::vector<std::string>& paths, const Pairs& settings);
+
+}  // namespace lacuna

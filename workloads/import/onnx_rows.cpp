@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "workloads/import/onnx_graph.hpp"
+#include "workloads/trace/problem.hpp"
+
+namespace lacuna {
+namespace {
+
+// Element-wise operators by the function of ours that costs the same.
+const std::map<std::string, const char*>& eltwise_functions() {
+  static const std::map<std::string, const char*> kFunctions = {
+      {"Relu", "relu"},     {"LeakyRelu", "relu"},  {"Clip", "relu"}, {"Gelu", "gelu"},
+      {"FastGelu", "gelu"}, {"Sigmoid", "sigmoid"}, {"Tanh", "tanh"}, {"Silu", "silu"},
+      {"Add", "add"},       {"Sub", "add"},         {"Mul", "mul"},   {"Div", "mul"},
+      {"Neg", "scale"},     {"Cast", "cast"},       {"Erf", "tanh"},  {"Sqrt", "sigmoid"},
+      {"Pow", "mul"}};
+  return kFunctions;
+}
+
+bool is_mapped(const std::string& op) {
+  static const std::set<std::string> kOthers = {
+      "Gemm", "MatMul", "Conv", "Softmax", "LayerNormalization", "Gather"};
+  return kOthers.count(op) != 0 || eltwise_functions().count(op) != 0;
+}
+
+class RowMaker {
+ public:
+  RowMaker(const ImportFile& file, const OnnxGraph& graph, ImportContext& context)
+      : file_(file), graph_(graph), context_(context) {
+    const std::string* list = context.settings().text("skip");
+    std::string word;
+    for (const char c : list == nullptr ? std::string() : *list + ",") {
+      if (c != ',') {
+        word += c;
+      } else if (!word.empty()) {
+        skipped_.insert(std::exchange(word, ""));
+      }
+    }
+  }
+
+  void make() {
+    refuse_unmapped();
+    for (const OnnxNode& node : graph_.nodes) {
+      if (is_view(node.op) || skipped_.count(node.op) != 0) {
+        pass_through(node);
+      } else {
+        add(node);
+      }
+    }
+    if (context_.result.trace.ops.empty()) {
+      throw RequestError(fmt::format("{}: found a graph without an operation", file_.path));
+    }
+  }
+
+ private:
+  void refuse_unmapped() const {
+    std::set<std::string> unknown;
+    std::set<std::string> present;
+    for (const OnnxNode& node : graph_.nodes) {
+      present.insert(node.op);
+      if (!is_view(node.op) && !is_mapped(node.op) && skipped_.count(node.op) == 0) {
+        unknown.insert(quotable(node.op));
+      }
+    }
+    for (const std::string& op : skipped_) {
+      if (present.count(op) == 0) {
+        throw RequestError(fmt::format("--skip: found '{}'; allowed: operators of the graph, {}",
+                                       op, fmt::join(present, ", ")));
+      }
+    }
+    if (unknown.empty()) return;
+    throw RequestError(
+        fmt::format("{}: found operators without a row: {}; --skip {} leaves them out", file_.path,
+                    fmt::join(unknown, ", "), fmt::join(unknown, ",")));
+  }
+
+  const OnnxShape& shape(const OnnxNode& node, const std::string& tensor) const {
+    const auto found = graph_.shapes.find(tensor);
+    if (found != graph_.shapes.end() && !found->second.empty()) return found->second;
+    throw RequestError(fmt::format(
+        "{}: the shape of '{}' (operator {}, '{}') is not known; save the graph with inferred "
+        "shapes, or say the sizes of named dimensions with --dim NAME=N",
+        file_.path, quotable(tensor), node.op, quotable(node.name)));
+  }
+
+  const OnnxShape& input(const OnnxNode& node, std::size_t index) const {
+    if (index < node.inputs.size()) return shape(node, node.inputs[index]);
+    fail(node, fmt::format("{} inputs", node.inputs.size()), "more");
+  }
+
+  bool is_weight(const OnnxNode& node, std::size_t index) const {
+    return index < node.inputs.size() && graph_.weights.count(node.inputs[index]) != 0;
+  }
+
+  [[noreturn]] void fail(const OnnxNode& node, const std::string& found,
+                         const std::string& allowed) const {
+    throw_problem({fmt::format("{}, node '{}' ({})", file_.path, quotable(node.name), node.op),
+                   "E214", "", found, allowed, ""});
+  }
+
+  std::uint32_t product(const OnnxNode& node, const OnnxShape& sides) const {
+    std::uint64_t result = 1;
+    for (const std::uint64_t side : sides) {
+      constexpr std::uint64_t kMost = 0x7fffffff;
+      if (side == 0 || side > kMost || result * side > kMost) {
+        fail(node, "more than 2^31 - 1 in a dimension", "smaller tensors");
+      }
+      result *= side;
+    }
+    return static_cast<std::uint32_t>(result);
+  }
+
+  std::vector<std::string> producers(const OnnxNode& node) const {
+    std::vector<std::string> ids;
+    for (const std::string& tensor : node.inputs) {
+      const auto found = rows_.find(tensor);
+      if (found == rows_.end()) continue;
+      if (std::find(ids.begin(), ids.end(), found->second) == ids.end())
+        ids.push_back(found->second);
+    }
+    return ids;
+  }
+
+  void pass_through(const OnnxNode& node) {
+    const std::vector<std::string> ids = producers(node);
+    if (ids.empty()) return;
+    for (const std::string& tensor : node.outputs) rows_[tensor] = ids.front();
+  }
+
+  LayerOp& row(const OnnxNode& node, const std::string& op, std::uint32_t m, std::uint32_t k,
+               std::uint32_t n) {
+    std::vector<std::string> after = producers(node);
+    LayerOp& added = context_.add(node.name, op);
+    added.m = m;
+    added.k = k;
+    added.n = n;
+    added.depends_on = std::move(after);
+    for (const std::string& tensor : node.outputs) rows_[tensor] = added.id;
+    return added;
+  }
+
+  void add(const OnnxNode& node) {
+    if (node.op == "Gemm") return add_gemm(node);
+    if (node.op == "MatMul") return add_matmul(node);
+    if (node.op == "Conv") return add_convolution(node);
+    if (node.op == "Gather") return add_gather(node);
+    if (node.outputs.empty()) fail(node, "no output", "one");
+    const bool softmax = node.op == "Softmax";
+    const OnnxShape& x =
+        softmax || node.op == "LayerNormalization" ? input(node, 0) : shape(node, node.outputs[0]);
+    const std::uint32_t last = product(node, {x.back()});
+    const std::uint32_t others = product(node, OnnxShape(x.begin(), x.end() - 1));
+    if (softmax) {
+      row(node, "softmax", others, 0, last);
+    } else if (node.op == "LayerNormalization") {
+      row(node, "layernorm", last, 0, others);
+    } else {
+      row(node, "eltwise", last, 0, others).fn = eltwise_function(node);
+    }
+  }
+
+  // An addition of a vector that belongs to the model is a bias, a product with one a scale.
+  const char* eltwise_function(const OnnxNode& node) const {
+    const bool with_weight = is_weight(node, 0) || is_weight(node, 1);
+    const char* fn = eltwise_functions().at(node.op);
+    if (with_weight && (node.op == "Add" || node.op == "Sub")) return "bias";
+    if (with_weight && (node.op == "Mul" || node.op == "Div" || node.op == "Pow")) return "scale";
+    return fn;
+  }
+
+  // Y[M x N] = A[M x K] B[K x N]: W is B transposed if B is a weight.
+  void add_gemm(const OnnxNode& node) {
+    const OnnxShape& a = input(node, 0);
+    const OnnxShape& b = input(node, 1);
+    if (a.size() != 2 || b.size() != 2)
+      fail(node, "operands that are no matrices", "two sides each");
+    const bool trans_a = node.number("transA", 0) != 0;
+    const bool trans_b = node.number("transB", 0) != 0;
+    const std::uint32_t m = product(node, {trans_a ? a[1] : a[0]});
+    const std::uint32_t k = product(node, {trans_a ? a[0] : a[1]});
+    const std::uint32_t n = product(node, {trans_b ? b[0] : b[1]});
+    if ((trans_b ? b[1] : b[0]) != k) fail(node, "sides that do not match", "A[M x K], B[K x N]");
+    multiply(node, m, k, n, 1);
+  }
+
+  void multiply(const OnnxNode& node, std::uint32_t m, std::uint32_t k, std::uint32_t n,
+                std::uint32_t batch) {
+    if (is_weight(node, 1)) {
+      row(node, "gemm", n, k, m).batch = batch;
+    } else if (is_weight(node, 0)) {
+      row(node, "gemm", m, k, n).batch = batch;
+    } else {
+      LayerOp& added = row(node, "bmm", m, k, n);
+      added.batch = batch;
+      added.fn = "dot";
+    }
+  }
+
+  void add_matmul(const OnnxNode& node) {
+    const OnnxShape& a = input(node, 0);
+    const OnnxShape& b = input(node, 1);
+    if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) {
+      fail(node, "operands that do not match", "A[..., M, K] and B[..., K, N]");
+    }
+    const std::uint32_t k = product(node, {a.back()});
+    const std::uint32_t n = product(node, {b.back()});
+    if (b.size() == 2) {  // one matrix for all rows of A
+      multiply(node, product(node, OnnxShape(a.begin(), a.end() - 1)), k, n, 1);
+      return;
+    }
+    const OnnxShape& longer = a.size() >= b.size() ? a : b;
+    const std::uint32_t batch = product(node, OnnxShape(longer.begin(), longer.end() - 2));
+    multiply(node, product(node, {a[a.size() - 2]}), k, n, batch);
+  }
+
+  void add_convolution(const OnnxNode& node) {
+    const OnnxShape& x = input(node, 0);
+    const OnnxShape& w = input(node, 1);
+    if (node.outputs.empty()) fail(node, "no output", "one");
+    const OnnxShape& y = shape(node, node.outputs[0]);
+    const std::int64_t group = node.number("group", 1);
+    const bool right = x.size() >= 3 && w.size() == x.size() && y.size() == x.size() &&
+                       group >= 1 && w[0] % static_cast<std::uint64_t>(group) == 0 &&
+                       w[1] * static_cast<std::uint64_t>(group) == x[1];
+    if (!right) fail(node, "sides that do not match", "X[N, C, ...], W[M, C / group, ...]");
+    const auto groups = static_cast<std::uint64_t>(group);
+    const std::uint32_t k = product(node, OnnxShape(w.begin() + 1, w.end()));
+    OnnxShape columns = {y[0]};
+    columns.insert(columns.end(), y.begin() + 2, y.end());
+    OnnxShape unique = x;
+    unique[1] = w[1];
+    LayerOp& added = row(node, "gemm", product(node, {w[0] / groups}), k, product(node, columns));
+    added.batch = product(node, {groups});
+    added.args = {{"x_unique", fmt::format("{}", product(node, unique))}};
+  }
+
+  // Rows of a table by their numbers.
+  void add_gather(const OnnxNode& node) {
+    if (!is_weight(node, 0)) return pass_through(node);
+    const OnnxShape& table = input(node, 0);
+    const OnnxShape& indices = input(node, 1);
+    if (table.size() != 2) return pass_through(node);
+    row(node, "embed", product(node, {table[1]}), product(node, {table[0]}), product(node, indices))
+        .fn = "gather";
+  }
+
+  const ImportFile& file_;
+  const OnnxGraph& graph_;
+  ImportContext& context_;
+  std::set<std::string> skipped_;
+  std::map<std::string, std::string> rows_;  // ids, by the tensors they make
+};
+
+}  // namespace
+
+bool is_view(const std::string& op) {
+  static const std::set<std::string> kViews = {
+      "Identity", "Reshape",         "Flatten", "Transpose", "Squeeze", "Unsqueeze",
+      "Constant", "Shape",           "Dropout", "Slice",     "Split",   "Concat",
+      "Expand",   "ConstantOfShape", "Range",   "Where",     "Equal",   "Not"};
+  return kViews.count(op) != 0;
+}
+
+void add_onnx_rows(const ImportFile& file, const OnnxGraph& graph, ImportContext& context) {
+  RowMaker(file, graph, context).make();
+}
+
+}  // namespace lacuna

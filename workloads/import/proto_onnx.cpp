@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "sim/base/error.hpp"
+#include "workloads/import/onnx_graph.hpp"
+#include "workloads/trace/problem.hpp"
+#include "workloads/trace/text_file.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::uint64_t kMostSide = 0x7fffffff;
+
+// Sizes of dimensions that have a name instead, of the setting `dim`.
+std::map<std::string, std::uint64_t> named_dimensions(const Settings& settings) {
+  std::map<std::string, std::uint64_t> dimensions;
+  for (const std::string& text : settings.all("dim")) {
+    const std::size_t equals = text.rfind('=');
+    std::uint64_t size = 0;
+    if (equals == std::string::npos || equals == 0 ||
+        parse_integer(text.substr(equals + 1), 1, kMostSide, size) != IntegerError::none) {
+      refuse_setting("dim", text, "NAME=N, a name and a whole number");
+    }
+    dimensions[text.substr(0, equals)] = size;
+  }
+  return dimensions;
+}
+
+class OnnxReader {
+ public:
+  OnnxReader(const ImportFile& file, const Settings& settings)
+      : file_(file), sizes_(named_dimensions(settings)) {}
+
+  OnnxGraph read() {
+    onnx::ModelProto model;
+    google::protobuf::io::ArrayInputStream bytes(file_.text.data(),
+                                                 static_cast<int>(file_.text.size()));
+    google::protobuf::io::CodedInputStream stream(&bytes);
+    constexpr int kDeepest = 64;
+    stream.SetRecursionLimit(kDeepest);
+    if (!model.ParseFromCodedStream(&stream) || !model.has_graph()) {
+      throw_problem({file_.path, "E206", "", "bytes that are no ONNX model", "a ModelProto", ""});
+    }
+    const onnx::GraphProto& graph = model.graph();
+    for (const auto& tensor : graph.initializer()) add_weight(tensor);
+    for (const auto& value : graph.input()) add_value(value);
+    for (const auto& value : graph.value_info()) add_value(value);
+    for (const auto& value : graph.output()) add_value(value);
+    for (const auto& node : graph.node()) add_node(node);
+    check_order();
+    return std::move(graph_);
+  }
+
+  /// Names of dimensions without a size.
+  const std::set<std::string>& unnamed() const { return unnamed_; }
+
+ private:
+  void add_weight(const onnx::TensorProto& tensor) {
+    OnnxShape shape;
+    for (const std::int64_t side : tensor.dims()) {
+      if (side < 1) return;  // an empty tensor
+      shape.push_back(static_cast<std::uint64_t>(side));
+    }
+    graph_.weights.insert(tensor.name());
+    graph_.shapes[tensor.name()] = shape;
+    constexpr std::uint64_t kMostRank = 16;
+    if (tensor.data_type() != onnx::TensorProto::INT64 || shape.size() != 1 ||
+        shape[0] > kMostRank) {
+      return;
+    }
+    std::vector<std::int64_t> list(tensor.int64_data().begin(), tensor.int64_data().end());
+    if (tensor.raw_data().size() == shape[0] * sizeof(std::int64_t)) {
+      list.resize(shape[0]);
+      std::memcpy(list.data(), tensor.raw_data().data(), tensor.raw_data().size());
+    }
+    if (list.size() == shape[0]) graph_.lists[tensor.name()] = list;
+  }
+
+  void add_value(const onnx::ValueInfoProto& value) {
+    if (!value.type().has_tensor_type() || !value.type().tensor_type().has_shape()) return;
+    if (graph_.shapes.count(value.name()) != 0) return;
+    OnnxShape shape;
+    for (const auto& side : value.type().tensor_type().shape().dim()) {
+      const auto named = sizes_.find(side.dim_param());
+      if (side.has_dim_value() && side.dim_value() >= 1) {
+        shape.push_back(static_cast<std::uint64_t>(side.dim_value()));
+      } else if (named != sizes_.end()) {
+        shape.push_back(named->second);
+      } else {
+        if (!side.dim_param().empty()) unnamed_.insert(quotable(side.dim_param()));
+        return;  // perhaps it can be worked out
+      }
+    }
+    graph_.shapes[value.name()] = shape;
+  }
+
+  void add_node(const onnx::NodeProto& proto) {
+    OnnxNode node;
+    node.op = proto.op_type();
+    node.inputs.assign(proto.input().begin(), proto.input().end());
+    node.outputs.assign(proto.output().begin(), proto.output().end());
+    node.name = !proto.name().empty()   ? proto.name()
+                : !node.outputs.empty() ? node.outputs.front()
+                                        : node.op;
+    for (const auto& attribute : proto.attribute()) {
+      std::vector<std::int64_t>& list = node.attributes[attribute.name()];
+      if (attribute.has_i()) list.push_back(attribute.i());
+      for (const std::int64_t number : attribute.ints()) list.push_back(number);
+    }
+    if (node.op == "Constant") {
+      for (const auto& attribute : proto.attribute()) {
+        if (!attribute.has_t() || node.outputs.empty()) continue;
+        onnx::TensorProto tensor = attribute.t();
+        tensor.set_name(node.outputs.front());
+        add_weight(tensor);
+      }
+    }
+    graph_.nodes.push_back(std::move(node));
+  }
+
+  // The format demands an order of execution.
+  void check_order() {
+    std::set<std::string> made;
+    std::set<std::string> results;
+    for (const OnnxNode& node : graph_.nodes)
+      results.insert(node.outputs.begin(), node.outputs.end());
+    for (const OnnxNode& node : graph_.nodes) {
+      for (const std::string& input : node.inputs) {
+        if (results.count(input) != 0 && made.count(input) == 0) {
+          throw_problem({fmt::format("{}, node '{}'", file_.path, quotable(node.name)), "E210", "",
+                         fmt::format("'{}', which a later node makes", quotable(input)),
+                         "nodes in an order of execution", ""});
+        }
+      }
+      made.insert(node.outputs.begin(), node.outputs.end());
+    }
+  }
+
+  const ImportFile& file_;
+  std::map<std::string, std::uint64_t> sizes_;
+  std::set<std::string> unnamed_;
+  OnnxGraph graph_;
+};
+
+}  // namespace
+
+void import_onnx(const ImportFile& file, ImportContext& context) {
+  OnnxReader reader(file, context.settings());
+  OnnxGraph graph = reader.read();
+  infer_shapes(graph);
+  try {
+    add_onnx_rows(file, graph, context);
+  } catch (const RequestError& error) {
+    if (reader.unnamed().empty()) throw;
+    throw RequestError(fmt::format("{}\nDimensions without a size: {}", error.what(),
+                                   fmt::join(reader.unnamed(), ", ")));
+  }
+}
+
+}  // namespace lacuna

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "workloads/import/import_context.hpp"
+#include "workloads/trace/csv_lines.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/problem.hpp"
+#include "workloads/trace/text_file.hpp"
+
+namespace lacuna {
+namespace {
+
+// Layer files are templates: lines of the template language and merge keys are not YAML.
+std::string plain_yaml(const std::string& text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    const std::string_view word = trimmed(line);
+    const bool skipped =
+        word.rfind("{{", 0) == 0 || word.rfind("<<:", 0) == 0 || word.rfind("<<<:", 0) == 0;
+    if (!skipped) plain += line;
+    plain += '\n';  // lines keep their numbers
+    at = end + 1;
+  }
+  return plain;
+}
+
+[[noreturn]] void fail(const ImportFile& file, const YAML::Node& node, const std::string& found,
+                       const std::string& allowed) {
+  const YAML::Mark mark = node.Mark();
+  const std::size_t line = mark.is_null() ? 1 : static_cast<std::size_t>(mark.line) + 1;
+  const std::size_t column = mark.is_null() ? 1 : static_cast<std::size_t>(mark.column) + 1;
+  throw_problem({place(file.path, line, column), "E206", "", found, allowed, ""});
+}
+
+using Sizes = std::map<std::string, std::uint64_t>;
+
+Sizes read_sizes(const ImportFile& file, const YAML::Node& instance) {
+  Sizes sizes;
+  for (const auto& entry : instance) {
+    const std::string name = entry.first.as<std::string>("");
+    if (name == "densities") continue;
+    std::uint64_t value = 0;
+    constexpr std::uint64_t kMost = 0x7fffffff;
+    const std::string text = entry.second.IsScalar() ? entry.second.Scalar() : "";
+    if (parse_integer(text, 1, kMost, value) != IntegerError::none) {
+      fail(file, entry.second, fmt::format("{}: {}", name, text), "a whole number from 1");
+    }
+    sizes[name] = value;
+  }
+  return sizes;
+}
+
+bool only(const Sizes& sizes, const std::set<std::string>& names) {
+  for (const auto& [name, size] : sizes) {
+    if (names.count(name) == 0) return false;
+  }
+  return true;
+}
+
+std::uint64_t size_of(const Sizes& sizes, const char* name) {
+  const auto found = sizes.find(name);
+  return found == sizes.end() ? 1 : found->second;
+}
+
+std::uint32_t product(const Sizes& sizes, const std::vector<const char*>& names,
+                      const ImportFile& file) {
+  std::uint64_t result = 1;
+  for (const char* name : names) {
+    result *=
+        ImportContext::side(result * size_of(sizes, name), place(file.path, 1, 1), name) / result;
+  }
+  return static_cast<std::uint32_t>(result);
+}
+
+// The tensors of weights and inputs, by the dimensions that their projections name.
+struct Tensors {
+  std::string weights = "Weights";
+  std::string inputs = "Inputs";
+};
+
+void collect_names(const YAML::Node& node, std::set<std::string>& names) {
+  if (node.IsScalar()) names.insert(node.Scalar());
+  if (!node.IsSequence()) return;
+  for (const auto& below : node) collect_names(below, names);
+}
+
+Tensors tensors_of(const YAML::Node& problem, bool gemm) {
+  Tensors tensors;
+  if (gemm) tensors = {"A", "B"};
+  const YAML::Node shape = problem["shape"];
+  const YAML::Node spaces = shape && shape.IsMap() ? shape["data_spaces"] : YAML::Node();
+  if (!spaces || !spaces.IsSequence()) return tensors;
+  for (const auto& space : spaces) {
+    if (!space.IsMap() || (space["read_write"] && space["read_write"].as<bool>(false))) continue;
+    std::set<std::string> dimensions;
+    collect_names(space["projection"], dimensions);
+    const std::string name = space["name"].as<std::string>("");
+    (dimensions.count("M") != 0 ? tensors.weights : tensors.inputs) = name;
+  }
+  return tensors;
+}
+
+// N:M if the density is a ratio of small integers.
+PatternSpec structured(const Decimal& density) {
+  PatternSpec spec;
+  spec.name = "unstructured";
+  spec.density = density;
+  for (const std::uint64_t of : {4U, 8U, 16U}) {
+    std::uint64_t whole = 1;
+    for (unsigned i = 0; i < density.digits; ++i) whole *= 10;
+    if (density.mantissa * of % whole != 0) continue;
+    spec.name = "nm";
+    spec.density.reset();
+    spec.args = {{"keep", fmt::format("{}", density.mantissa * of / whole)},
+                 {"of", fmt::format("{}", of)},
+                 {"pad", "1"}};
+    break;
+  }
+  return spec;
+}
+
+PatternSpec pattern_of(const ImportFile& file, const YAML::Node& node, ImportContext& context) {
+  const std::string kind = node.IsMap() && node["distribution"]
+                               ? node["distribution"].as<std::string>("")
+                               : "hypergeometric";
+  const YAML::Node value = node.IsMap() ? node["density"] : node;
+  Decimal density;
+  const std::string text = value.IsScalar() ? value.Scalar() : "";
+  if (parse_fraction(text, density) != DecimalError::none) {
+    fail(file, node, fmt::format("density '{}'", text), "a decimal in [0, 1]");
+  }
+  if (density == Decimal{1, 0}) return {};
+  if (kind == "fixed_structured" || kind == "fixed-structured") return structured(density);
+  if (kind == "hypergeometric") {
+    PatternSpec spec;
+    spec.name = "unstructured";
+    spec.density = density;
+    return spec;
+  }
+  if (kind == "banded") {
+    const YAML::Node width = node["band_width"];
+    if (!width) fail(file, node, "banded without band_width", "band_width: W");
+    PatternSpec spec;
+    spec.name = "banded";
+    spec.args = {{"w", width.as<std::string>("")}};
+    context.result.notes.push_back("banded: the density follows from the width");
+    return spec;
+  }
+  fail(file, node, fmt::format("distribution '{}'", kind),
+       "fixed_structured, hypergeometric, banded");
+}
+
+void read_densities(const ImportFile& file, const YAML::Node& problem, bool gemm,
+                    ImportContext& context, LayerOp& row) {
+  const YAML::Node inner = problem["instance"]["densities"];
+  const YAML::Node densities = inner ? inner : problem["densities"];
+  if (!densities || !densities.IsMap()) return;
+  const Tensors tensors = tensors_of(problem, gemm);
+  for (const auto& entry : densities) {
+    const std::string name = entry.first.as<std::string>("");
+    const PatternSpec pattern = pattern_of(file, entry.second, context);
+    if (name == tensors.weights) {
+      row.pattern = pattern;
+    } else if (name == tensors.inputs && pattern.name != "dense") {
+      row.x_pattern = "bernoulli";
+      row.x_density = parse_density(entry.second["density"].as<std::string>(""), "density");
+    }
+  }
+}
+
+void read_problem(const ImportFile& file, const YAML::Node& root, ImportContext& context) {
+  const YAML::Node problem = root.IsMap() ? root["problem"] : YAML::Node();
+  const YAML::Node instance = problem && problem.IsMap() ? problem["instance"] : YAML::Node();
+  if (!instance || !instance.IsMap()) {
+    throw_problem({place(file.path, 1, 1), "E101", "", "no problem.instance",
+                   "problem: instance: {C: 64, M: 64, P: 16}", ""});
+  }
+  const Sizes sizes = read_sizes(file, instance);
+  const std::set<std::string> gemm_names = {"M", "N", "K"};
+  const std::set<std::string> conv_names = {"C",       "M",       "P",         "Q",        "N",
+                                            "R",       "S",       "G",         "H",        "W",
+                                            "Hstride", "Wstride", "Hdilation", "Wdilation"};
+  const bool gemm = sizes.count("K") != 0;
+  if (sizes.empty() || !only(sizes, gemm ? gemm_names : conv_names)) {
+    std::vector<std::string> names;
+    for (const auto& [name, size] : sizes) names.push_back(name);
+    fail(file, instance, fmt::format("dimensions {}", fmt::join(names, ", ")),
+         "C, M, P, Q, N, R, S, G, or M, N, K");
+  }
+  LayerOp& row = context.add(file.stem(), "gemm");
+  row.m = product(sizes, {"M"}, file);
+  row.k = gemm ? product(sizes, {"K"}, file) : product(sizes, {"C", "R", "S"}, file);
+  row.n = gemm ? product(sizes, {"N"}, file) : product(sizes, {"N", "P", "Q"}, file);
+  row.batch = product(sizes, {"G"}, file);
+  read_densities(file, problem, gemm, context, row);
+}
+
+}  // namespace
+
+void import_timeloop(const ImportFile& file, ImportContext& context) {
+  try {
+    read_problem(file, YAML::Load(plain_yaml(file.text)), context);
+  } catch (const YAML::Exception& error) {
+    const std::size_t line =
+        error.mark.is_null() ? 1 : static_cast<std::size_t>(error.mark.line) + 1;
+    throw_problem({place(file.path, line, 1), "E206", "", error.msg, "YAML", ""});
+  }
+}
+
+}  // namespace lacuna
