@@ -111,6 +111,14 @@ TEST_P(IpuBackward, TheTransposedProductFromForwardBucketsIsRightInBothEngines) 
   check_engines(make_scenario(GetParam(), "gemm", Mode::dynamic), GetParam());
 }
 
+TEST_P(IpuBackward, TheGradientOfKnownSparseWeightsIsRightInBothEngines) {
+  check_engines(make_scenario(GetParam(), "sddmm", Mode::static_), GetParam());
+}
+
+TEST_P(IpuBackward, TheGradientOfDynamicSparseWeightsIsRightInBothEngines) {
+  check_engines(make_scenario(GetParam(), "sddmm", Mode::dynamic), GetParam());
+}
+
 INSTANTIATE_TEST_SUITE_P(Random, IpuBackward,
                          ::testing::Range(std::uint64_t{1}, std::uint64_t{81}));
 

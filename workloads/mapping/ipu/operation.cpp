@@ -17,15 +17,16 @@ struct Row {
   PlannedOperation (*plan)(const OperationRequest&);
 };
 
-constexpr std::array<Row, 9> kOperations = {{{"gemm", plan_products},
-                                             {"spmm", plan_products},
-                                             {"bmm", plan_products},
-                                             {"softmax", plan_rows},
-                                             {"layernorm", plan_rows},
-                                             {"rmsnorm", plan_rows},
-                                             {"eltwise", plan_eltwise},
-                                             {"optim", plan_optimizer},
-                                             {"embed", plan_embedding}}};
+constexpr std::array<Row, 10> kOperations = {{{"gemm", plan_products},
+                                              {"spmm", plan_products},
+                                              {"bmm", plan_products},
+                                              {"sddmm", plan_products},
+                                              {"softmax", plan_rows},
+                                              {"layernorm", plan_rows},
+                                              {"rmsnorm", plan_rows},
+                                              {"eltwise", plan_eltwise},
+                                              {"optim", plan_optimizer},
+                                              {"embed", plan_embedding}}};
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "workloads/mapping/ceil_div.hpp"
 #include "workloads/mapping/ipu/batched.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
+#include "workloads/mapping/ipu/sampled.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 #include "workloads/trace/op_kind.hpp"
 
@@ -37,6 +38,13 @@ GemmProblem problem_of(const OperationRequest& request, std::uint32_t instance, 
   return problem;
 }
 
+PlannedOperation plan_instance(const OperationRequest& request, const ChipParams& chip,
+                               const GemmProblem& problem) {
+  const bool sampled = request.op.op == "sddmm";
+  return sampled ? plan_sampled_product(chip, request.planner, problem, request.op.mode)
+                 : plan_gemm(chip, request.planner, problem, request.op.mode);
+}
+
 /// An instance planned for a group of tiles.
 struct Candidate {
   BatchPlan batch;
@@ -45,23 +53,33 @@ struct Candidate {
   std::uint64_t bytes = 0;  // of a tile, operands of all rounds included
 };
 
+/// Of the operands and the result of an instance; kept ones of what a mask thins out.
+std::uint64_t operand_elements(const OperationRequest& request) {
+  const LayerOp& op = request.op;
+  const std::uint64_t left = std::uint64_t{op.m} * op.k;
+  const std::uint64_t result = std::uint64_t{op.m} * op.n;
+  const bool sampled = op.op == "sddmm";
+  std::uint64_t all = std::uint64_t{op.k} * op.n;
+  all += request.mask != nullptr && !sampled ? request.mask->nnz() : left;
+  all += request.mask != nullptr && sampled ? request.mask->nnz() : result;
+  return all;
+}
+
 Candidate consider(const OperationRequest& request, const BatchPlan& batch) {
   Candidate candidate;
   candidate.batch = batch;
-  candidate.one = plan_gemm(small_chip(request.chip, batch.tiles), request.planner,
-                            problem_of(request, 0, false), request.op.mode);
+  candidate.one =
+      plan_instance(request, small_chip(request.chip, batch.tiles), problem_of(request, 0, false));
   Cycle total = 0;
   for (const auto& [phase, cycles] : candidate.one.estimates) {
     if (phase == "total") total = cycles;
   }
   const std::uint64_t barriers = candidate.one.lowered.program.exchanges.size();
   candidate.estimate = batch.rounds * (total + barriers * request.chip.sync.cycles);
-  const LayerOp& op = request.op;
-  const std::uint64_t kept =
-      request.mask != nullptr ? request.mask->nnz() : std::uint64_t{op.m} * op.k;
-  const std::uint64_t elements = kept + std::uint64_t{op.k} * op.n + std::uint64_t{op.m} * op.n;
-  candidate.bytes = candidate.one.lowered.tile_bytes +
-                    (batch.rounds - 1) * ceil_div(elements * bytes_of(op.dtype), batch.tiles);
+  candidate.bytes =
+      candidate.one.lowered.tile_bytes +
+      (batch.rounds - 1) *
+          ceil_div(operand_elements(request) * bytes_of(request.op.dtype), batch.tiles);
   return candidate;
 }
 
@@ -112,8 +130,8 @@ PlannedOperation repeat(const OperationRequest& request, Candidate candidate) {
   const BatchPlan& batch = candidate.batch;
   std::vector<std::vector<Image>> images;
   for (std::uint32_t i = 0; request.values && i < batch.instances; ++i) {
-    PlannedOperation one = plan_gemm(small_chip(request.chip, batch.tiles), request.planner,
-                                     problem_of(request, i, true), request.op.mode);
+    PlannedOperation one =
+        plan_instance(request, small_chip(request.chip, batch.tiles), problem_of(request, i, true));
     images.push_back(std::move(one.lowered.program.images));
     if (i == 0) candidate.one = std::move(one);
   }
@@ -128,19 +146,25 @@ PlannedOperation repeat(const OperationRequest& request, Candidate candidate) {
       "batch", fmt::format("{} instances on {} groups of {} tiles, {} rounds", batch.instances,
                            batch.groups, batch.tiles, batch.rounds));
   if (!request.values) return result;
+  const bool sampled = request.op.op == "sddmm" && request.mask != nullptr;
+  const Mask blocks = sampled ? sampled_blocks(*request.mask, request.op.dtype) : Mask();
   // The mask outlives the run, the request may not.
   result.compare = [problem = problem_of(request, 0, true), batch, types = result.types,
-                    output = result.lowered.output, place = result.lowered.place,
+                    output = result.lowered.output, place = result.lowered.place, sampled, blocks,
                     words = one.memory_words](const ChipMemory& chip) {
     Comparison comparison;
     for (std::uint32_t i = 0; i < batch.instances; ++i) {
       GemmProblem instance = problem;
       instance.seed += 2 * std::uint64_t{i};
       const std::uint64_t window = std::uint64_t{batch.round(i)} * words * 4 / bytes_of(output);
-      const auto read = [&](std::uint32_t row, std::uint32_t column) {
+      const auto read = [&](std::uint32_t row, std::uint32_t column) -> double {
         const OutputPlace at = place(row, column);
         return read_element(chip(batch.first_tile(i) + at.tile), output, window + at.index);
       };
+      if (sampled) {
+        compare_sampled(comparison, instance, blocks, read);
+        continue;
+      }
       compare_instance(comparison, instance, types.partials == DType::fp32 && output == DType::fp32,
                        read);
     }
@@ -157,8 +181,7 @@ PlannedOperation plan_products(const OperationRequest& request) {
     throw UnsupportedError(fmt::format("an IPU runs bmm dot, not bmm {}", fn));
   }
   if (request.op.batch == 1) {
-    return plan_gemm(request.chip, request.planner, problem_of(request, 0, request.values),
-                     request.op.mode);
+    return plan_instance(request, request.chip, problem_of(request, 0, request.values));
   }
   return repeat(request, choose(request));
 }
