@@ -36,8 +36,9 @@ enum class Tally : std::uint8_t {
   sfu_fp16,
   sfu_fp32,
   meta_words,  // 16-bit words of meta-information interpreted
+  round_fp16,  // results rounded to fp16
 };
-inline constexpr std::size_t kTallies = static_cast<std::size_t>(Tally::meta_words) + 1;
+inline constexpr std::size_t kTallies = static_cast<std::size_t>(Tally::round_fp16) + 1;
 
 /// One number for each Tally.
 using Tallies = std::array<std::uint64_t, kTallies>;

@@ -35,7 +35,8 @@ std::array<Counter*, kTallies> counters_of(TileWorkStats& s) {
           &s.vec_cvt,
           &s.sfu_fp16,
           &s.sfu_fp32,
-          &s.meta_words};
+          &s.meta_words,
+          &s.rounded_fp16};
 }
 
 constexpr std::uint64_t kIssuesPerFetch = 4;  // a loop body is fetched once for four issues

@@ -95,6 +95,9 @@ struct TileWorkStats : StatGroup {
   Counter sfu_fp32{this, "sfu_fp32", "operations", "Special functions, fp32.", "sfu_fp32"};
   Counter meta_words{this, "meta_words", "words", "16-bit words of meta-information interpreted.",
                      "meta_decode"};
+  Counter rounded_fp16{this, "rounded_fp16", "results", "Results of arithmetic rounded to fp16."};
+  Counter random_bits{this, "random_bits", "bits",
+                      "Random bits drawn to round them: 32 each with round=stochastic."};
 
   Counter issues{this, "issues", "bundles", "Bundles of workers and supervisors.", "issue"};
   Counter ifetches{this, "ifetches", "accesses",

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
+#include "sim/base/mix.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -91,6 +92,10 @@ IpuChip::~IpuChip() = default;
 void IpuChip::load_images() {
   if (!program_.values) return;
   memories_.assign(params_.ipu.tiles, TileMemory(program_.memory_words));
+  for (TileId id = 0; id < params_.ipu.tiles; ++id) {
+    memories_[id].rounding() =
+        HalfRounding(program_.round, mix(program_.round_seed + id), params_.tile.workers);
+  }
   for (const Image& image : program_.images) {
     for (std::uint32_t w = 0; w < image.words.size(); ++w) {
       memories_.at(image.place.tile).set_word(image.place.address + w, image.words[w]);
@@ -106,6 +111,9 @@ Cycle IpuChip::run() {
   count_exchange();
   work_.mac_algorithmic += program_.mac_algorithmic;
   for (std::size_t b = 0; b < issues_.size(); ++b) work_.add(program_.bundles[b], issues_[b]);
+  if (program_.round == RoundMode::stochastic) {
+    work_.random_bits += kBitsOfARounding * work_.rounded_fp16.value();
+  }
   work_.derive();
   if (log_.enabled()) record_supersteps();
   return end;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/common/rounding.hpp"
 #include "models/ipu/bundle.hpp"
 #include "models/ipu/chip_params.hpp"
 #include "models/ipu/exchange_plan.hpp"
@@ -153,6 +154,9 @@ struct Program {
   std::vector<ExchangePhase> exchanges;
   std::vector<Superstep> supersteps;
   std::uint64_t mac_algorithmic = 0;  // m * k * n * batch of the operation
+
+  RoundMode round = RoundMode::nearest;  // of fp16 results, on all tiles
+  std::uint64_t round_seed = 0;          // of the workers' random bits
 
   // for runs with values
   bool values = false;

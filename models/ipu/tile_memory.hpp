@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/common/fp16.hpp"
+#include "models/common/rounding.hpp"
 
 namespace lacuna::ipu {
 
@@ -31,10 +32,25 @@ class TileMemory {
     word = (word & ~(0xffffU << shift)) | static_cast<std::uint32_t>(value) << shift;
   }
 
+  /// The byte at `index` bytes from the beginning of the window, the first of a word low.
+  std::uint8_t byte(std::size_t index) const {
+    return static_cast<std::uint8_t>(word(index / 4) >> (index % 4 * 8));
+  }
+  void set_byte(std::size_t index, std::uint8_t value) {
+    std::uint32_t& word = words_.at(base_ + index / 4);
+    const auto shift = static_cast<unsigned>(index % 4 * 8);
+    word = (word & ~(0xffU << shift)) | static_cast<std::uint32_t>(value) << shift;
+  }
+
   float real(std::size_t address) const { return detail::float_of(word(address)); }
   void set_real(std::size_t address, float value) { set_word(address, detail::bits_of(value)); }
 
+  /// How results become halves here; part of the tile's state, like its words.
+  HalfRounding& rounding() { return rounding_; }
+  const HalfRounding& rounding() const { return rounding_; }
+
  private:
+  HalfRounding rounding_;
   std::vector<std::uint32_t> words_;
   std::size_t base_ = 0;
 };

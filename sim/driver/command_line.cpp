@@ -77,7 +77,12 @@ void add_run_options(CLI::App& verb, Options& o) {
   verb.add_option("--engine", o.engine, "event (default) or clocked; results are the same")
       ->type_name("ENGINE")
       ->group(group);
-  verb.add_flag("--values", o.values, "carry numbers and check the product")->group(group);
+  verb.add_option("--values", o.values,
+                  "carry numbers and check the product: integer (default) or normal:SIGMA, which "
+                  "reports errors against FP64")
+      ->type_name("KIND")
+      ->expected(0, 1)
+      ->group(group);
   verb.add_option("--seed", o.seed, "seed of the masks and values; default 1")
       ->type_name("N")
       ->group(group);

@@ -8,8 +8,10 @@
 
 #include "models/ipu/ipu_chip.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/random.hpp"
 #include "sim/driver/ipu_explain.hpp"
 #include "sim/driver/machine.hpp"
+#include "sim/driver/value_check.hpp"
 #include "sim/kernel/sim_context.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/values.hpp"
@@ -22,6 +24,10 @@ using ipu::PlannedOperation;
 /// All parameters of an IPU: those of the chip, and what lies outside it.
 struct IpuParams : ParameterSet {
   Param<double> clock = param(this, "clock", 1.325, range(0.001, 100.0), "GHz", "Tile clock.");
+  Param<RoundMode> round = param(
+      this, "round", RoundMode::nearest,
+      Choices<RoundMode>{{"nearest", RoundMode::nearest}, {"stochastic", RoundMode::stochastic}},
+      "How fp16 results of arithmetic are rounded; changes values, never cycles.");
   Group<ipu::FloorParams> ipu = group(this, "ipu", "The chip as a whole.");
   Group<ipu::TileParams> tile = group(this, "tile", "One tile.");
   Group<ipu::ExchangeParams> exchange = group(this, "exchange", "The fabric between tiles.");
@@ -99,6 +105,7 @@ class IpuRun {
   void describe_phases(const ipu::IpuChip& chip);
   void set_peaks();
   void check_values(const ipu::IpuChip& chip);
+  void count_roundings(const ipu::IpuChip& chip);
   void compare_values(const ipu::IpuChip& chip);
   void note(std::string name, std::string text) {
     result_.notes.emplace_back(std::move(name), std::move(text));
@@ -206,33 +213,49 @@ void IpuRun::describe_phases(const ipu::IpuChip& chip) {
 
 /// Small integers are exact until a sum in FP16 passes 2048, from where on it may be rounded.
 void IpuRun::check_values(const ipu::IpuChip& chip) {
-  const std::vector<std::int64_t> expected = reference_product(problem_);
+  const FoundElement found = [&](std::uint32_t row, std::uint32_t column) -> double {
+    const ipu::OutputPlace place = planned_.lowered.place(row, column);
+    return ipu::read_element(chip.memory(place.tile), planned_.lowered.output, place.index);
+  };
   const bool single =
       planned_.types.partials == DType::fp32 && planned_.lowered.output == DType::fp32;
-  ValueCheck check;
-  for (std::uint32_t row = 0; row < problem_.m; ++row) {
-    for (std::uint32_t column = 0; column < problem_.n; ++column) {
-      const ipu::OutputPlace place = planned_.lowered.place(row, column);
-      const double found =
-          ipu::read_element(chip.memory(place.tile), planned_.lowered.output, place.index);
-      const auto exact = static_cast<double>(expected[std::uint64_t{row} * problem_.n + column]);
-      const double error = std::abs(found - exact);
+  const double off = params_.round == RoundMode::stochastic ? 2 : 1;  // a whole place, or half
+  if (problem_.sigma == 0) {
+    result_.values = check_integers(problem_, found, [&](double exact) {
       // A rounding costs at most 2^-11 of the sum; sums of this length are rounded few times.
-      const double allowed =
-          single || problem_.k <= 128 ? 0 : std::max(std::abs(exact), 2048.0) * 0x1p-9;
-      ++check.compared;
-      if (!(error <= allowed)) ++check.wrong;
-      check.largest_error = std::max(check.largest_error, error);
-    }
+      const bool never = single || problem_.k <= 128;
+      return never ? 0 : off * std::max(std::abs(exact), 2048.0) * 0x1p-9;
+    });
+  } else {
+    const double lost = single ? 0 : off * 0x1p-25 * (problem_.k + 16.0);
+    result_.values = check_reals(problem_, found, {single ? 0x1p-24 : off * 0x1p-11, lost});
   }
-  result_.values = check;
+  count_roundings(chip);
+  // FP32 sums may overflow where nothing is rounded to FP16; numbers that large are asked for
+  const bool lost = problem_.sigma > 0 && !single && result_.values->overflows == 0;
+  if (lost) result_.values->wrong += result_.values->not_finite;
+}
+
+void IpuRun::count_roundings(const ipu::IpuChip& chip) {
+  for (ipu::TileId tile = 0; tile < params_.ipu.tiles; ++tile) {
+    result_.values->overflows += chip.memory(tile).rounding().overflows();
+    result_.values->underflows += chip.memory(tile).rounding().underflows();
+  }
 }
 
 /// Operations whose results are not exact know their own reference and what roundings explain.
 void IpuRun::compare_values(const ipu::IpuChip& chip) {
   const ipu::Comparison found = planned_.compare(
       [&](ipu::TileId tile) -> const ipu::TileMemory& { return chip.memory(tile); });
-  result_.values = ValueCheck{found.compared, found.wrong, found.largest_error};
+  ValueCheck check;
+  check.compared = found.compared;
+  check.wrong = found.wrong;
+  check.largest_error = found.largest_error;
+  check.rms_error =
+      std::sqrt(found.squares / static_cast<double>(std::max<std::uint64_t>(found.compared, 1)));
+  check.sigma = problem_.sigma;
+  result_.values = check;
+  count_roundings(chip);
 }
 
 class IpuMachine final : public Machine {
@@ -270,14 +293,18 @@ class IpuMachine final : public Machine {
 OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
   const ipu::ChipParams chip = params_.chip();
-  const PlannedOperation planned =
-      ipu::plan_operation({chip, params_.planner, op, mask, seed, execution.values});
+  PlannedOperation planned = ipu::plan_operation(
+      {chip, params_.planner, op, mask, seed, execution.values, execution.sigma});
   GemmProblem problem;
   problem.m = op.m;
   problem.k = op.k;
   problem.n = op.n;
   problem.mask = mask;
+  problem.dtype = op.dtype;
+  problem.sigma = execution.sigma;
   problem.seed = seed;
+  planned.lowered.program.round = params_.round;
+  planned.lowered.program.round_seed = stream_seed(seed, "rounding");
   return IpuRun(params_, problem, planned, execution).run();
 }
 

@@ -20,6 +20,7 @@ namespace lacuna {
 struct Execution {
   Engine engine = Engine::event;
   bool values = false;  // carry numbers and check the product
+  double sigma = 0;     // of normally distributed values; 0: small integers
   bool event_log = false;
   bool explain = false;       // fill OpResult::explanation
   bool fold = true;           // simulate rows that are proven alike once, where a machine can

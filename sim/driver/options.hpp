@@ -31,11 +31,11 @@ struct Options {
   std::optional<std::string> seed;
   std::optional<std::string> engine;
   std::optional<std::string> fold;
+  std::optional<std::string> values;  // the kind of numbers; empty: not said
   std::optional<std::string> jobs;
   std::optional<std::string> energy_table;
   std::optional<std::string> out;
   std::vector<std::string> subjects;  // words after the options: files or names
-  bool values = false;
   bool with_dense = false;
   bool event_log = false;
   bool explain = false;

@@ -241,10 +241,28 @@ Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
   if (result.values) {
     json["values"] = {{"compared", result.values->compared},
                       {"wrong", result.values->wrong},
-                      {"largest_error", result.values->largest_error}};
+                      {"largest_error", result.values->largest_error},
+                      {"rms_error", result.values->rms_error},
+                      {"sigma", result.values->sigma},
+                      {"overflows", result.values->overflows},
+                      {"underflows", result.values->underflows},
+                      {"not_finite", result.values->not_finite}};
   }
   if (!result.explanation.empty()) json["explanation"] = explanation_json(result.explanation);
   return json;
+}
+
+ValueCheck parse_values(const Json& json) {
+  ValueCheck values;
+  take(json, "compared", values.compared);
+  take(json, "wrong", values.wrong);
+  take(json, "largest_error", values.largest_error);
+  take(json, "rms_error", values.rms_error);
+  take(json, "sigma", values.sigma);
+  take(json, "overflows", values.overflows);
+  take(json, "underflows", values.underflows);
+  take(json, "not_finite", values.not_finite);
+  return values;
 }
 
 OpRecord parse_op(const Json& json, const std::vector<std::string>& varying) {
@@ -274,11 +292,7 @@ OpRecord parse_op(const Json& json, const std::vector<std::string>& varying) {
   parse_energy(json.at("energy"), op);
   result.stack = parse_stack(json.at("cycle_stack"));
   result.statistics = parse_statistics(json.at("statistics"));
-  if (json.contains("values")) {
-    const Json& values = json.at("values");
-    result.values =
-        ValueCheck{values.at("compared"), values.at("wrong"), values.at("largest_error")};
-  }
+  if (json.contains("values")) result.values = parse_values(json.at("values"));
   if (json.contains("explanation")) {
     result.explanation = parse_explanation(json.at("explanation"));
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -10,11 +11,13 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
 #include "sim/driver/experiment.hpp"
 #include "sim/driver/locations.hpp"
 #include "sim/driver/output.hpp"
 #include "sim/driver/point_runner.hpp"
 #include "sim/driver/progress.hpp"
+#include "sim/driver/value_check.hpp"
 #include "sim/driver/verb_validate.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/driver/workload.hpp"
@@ -99,6 +102,9 @@ int check_values(const std::vector<RunRecord>& records, const Options& options,
       if (!op.result.values) throw InternalError(who + ": --values, but no product was compared");
       const ValueCheck& values = *op.result.values;
       compared += values.compared;
+      if (values.sigma > 0 && !options.json) {
+        streams.out << fmt::format("\n{}: {}\n", who, describe_values(values));
+      }
       if (values.wrong == 0) continue;
       streams.err << fmt::format(
           "lacuna: {}: {} of {} values differ from the reference product, "
@@ -108,7 +114,8 @@ int check_values(const std::vector<RunRecord>& records, const Options& options,
     }
   }
   if (status == kDone) {
-    streams.err << fmt::format("lacuna: {} values equal the reference product\n", compared);
+    streams.err << fmt::format("lacuna: {} values {} the reference product\n", compared,
+                               run_settings(options).execution.sigma > 0 ? "are near" : "equal");
   }
   return status;
 }
@@ -131,6 +138,23 @@ std::vector<RunRecord> take_extra(std::vector<RunRecord>& records, std::size_t a
   return extra;
 }
 
+/// The deviation of --values normal:SIGMA; 0 for small integers.
+double sigma_of(const std::string& kind) {
+  if (kind.empty() || kind == "integer") return 0;
+  const std::string normal = "normal:";
+  if (kind.rfind(normal, 0) == 0) {
+    double sigma = 0;
+    const char* const end = kind.data() + kind.size();
+    const auto [read_to, error] = std::from_chars(kind.data() + normal.size(), end, sigma);
+    if (error == std::errc{} && read_to == end && sigma >= 1e-30 && sigma <= 1e30) return sigma;
+    throw RequestError(fmt::format(
+        "--values: found '{}'; allowed: normal:SIGMA with SIGMA from 1e-30 to 1e30", kind));
+  }
+  const std::string meant = nearest(kind, {"integer", "normal:1"}, 3);
+  throw RequestError(fmt::format("--values: found '{}'; allowed: integer, normal:SIGMA{}", kind,
+                                 meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+}
+
 }  // namespace
 
 RunSettings run_settings(const Options& options) {
@@ -150,7 +174,8 @@ RunSettings run_settings(const Options& options) {
   if (options.event_log && !options.out) {
     throw RequestError("--event-log: needs --out, the folder for events.csv");
   }
-  execution.values = options.values;
+  execution.values = options.values.has_value();
+  if (options.values) execution.sigma = sigma_of(*options.values);
   execution.event_log = options.event_log;
   execution.explain = options.explain || options.out;
   return settings;

@@ -75,6 +75,10 @@ void WseMachine::require_supported(const LayerOp& op) const {
 
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
+  if (execution.sigma > 0) {
+    throw UnsupportedError(
+        fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
+  }
   require_supported(op);
   return run_streamed(params_, op, mask, seed, execution);
 }

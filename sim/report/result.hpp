@@ -30,6 +30,11 @@ struct ValueCheck {
   std::uint64_t compared = 0;
   std::uint64_t wrong = 0;
   double largest_error = 0;  // absolute
+  double rms_error = 0;
+  double sigma = 0;              // of the operands; 0: small integers
+  std::uint64_t overflows = 0;   // finite results that became infinite
+  std::uint64_t underflows = 0;  // results below the least normal number that lost bits
+  std::uint64_t not_finite = 0;  // elements of the product that are infinite or NaN
 };
 
 /// What a machine says of one executed operation. Counts are for all simulated units together

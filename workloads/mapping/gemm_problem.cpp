@@ -1,9 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/gemm_problem.hpp"
 
+#include <cmath>
+
+#include "models/common/fp16.hpp"
+#include "models/common/fp8.hpp"
 #include "sim/base/mix.hpp"
 
 namespace lacuna {
+namespace {
+
+/// Standard normal by Box-Muller: a function of seed and position, like operand_value().
+double normal_value(std::uint64_t seed, std::uint64_t p) {
+  constexpr double kTwoPi = 6.283185307179586;
+  const std::uint64_t first = mix(mix(seed) + 2 * p);
+  const std::uint64_t second = mix(mix(seed) + 2 * p + 1);
+  const double radius = static_cast<double>((first >> 11U) + 1) * 0x1p-53;  // in (0, 1]
+  const double angle = static_cast<double>(second >> 11U) * 0x1p-53;
+  return std::sqrt(-2 * std::log(radius)) * std::cos(kTwoPi * angle);
+}
+
+float value_of(const GemmProblem& problem, std::uint64_t seed, std::uint64_t p, bool weight) {
+  if (problem.sigma == 0) return static_cast<float>(operand_value(seed, p, weight));
+  const auto value = static_cast<float>(problem.sigma * normal_value(seed, p));
+  if (problem.dtype == DType::fp8) return from_quarter(to_quarter(value));
+  return problem.dtype == DType::fp16 ? to_float(to_half(value)) : value;
+}
+
+}  // namespace
+
+float weight_value(const GemmProblem& problem, std::uint64_t p) {
+  return value_of(problem, problem.seed, p, true);
+}
+
+float input_value(const GemmProblem& problem, std::uint64_t p) {
+  return value_of(problem, problem.seed + 1, p, false);
+}
+
+RealProduct real_product(const GemmProblem& problem) {
+  const Mask weights =
+      problem.mask == nullptr ? dense_mask(problem.m, problem.k) : problem.mask->elements();
+  const std::uint64_t n = problem.n;
+  std::vector<double> x(problem.k * n);
+  for (std::uint64_t p = 0; p < x.size(); ++p) x[p] = input_value(problem, p);
+  RealProduct product;
+  product.y.assign(problem.m * n, 0);
+  product.magnitude.assign(problem.m * n, 0);
+  for (std::uint64_t row = 0; row < problem.m; ++row) {
+    for (std::uint64_t i = weights.offsets[row]; i < weights.offsets[row + 1]; ++i) {
+      const std::uint64_t column = weights.columns[i];
+      const double w = weight_value(problem, row * problem.k + column);
+      for (std::uint64_t t = 0; t < n; ++t) {
+        const double term = w * x[column * n + t];
+        product.y[row * n + t] += term;
+        product.magnitude[row * n + t] += std::abs(term);
+      }
+    }
+  }
+  return product;
+}
 
 std::int32_t operand_value(std::uint64_t seed, std::uint64_t p, bool stored_weight) {
   const auto value = static_cast<std::int32_t>(mix(seed + p) >> 61U) - 4;

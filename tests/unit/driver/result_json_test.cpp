@@ -52,7 +52,7 @@ RunRecord a_record() {
   op.result.events = {{1, 2, 0, 3}};
   op.result.event_units = {"a", "b", "c"};
   op.result.event_kinds = {"go"};
-  op.result.values = ValueCheck{10, 1, 0.25};
+  op.result.values = ValueCheck{10, 1, 0.25, 0.125, 2, 3, 4, 5};
   op.energy = {{"mac", {1.0, 2.0, 0.3}}};
   op.energy_factor = 1.5;
   add_result(op.row, op.result);

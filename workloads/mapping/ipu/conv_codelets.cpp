@@ -34,7 +34,8 @@ ConvCodelets::ConvCodelets(ProgramBuilder& builder, const Target& target, const 
                                .add(amp_tally(types_), macs)
                                .add(Tally::read_input, inputs)
                                .add(Tally::read_partial, reads)
-                               .add(Tally::write_partial, writes));
+                               .add(Tally::write_partial, writes)
+                               .add(Tally::round_fp16, halves_of(types_.partials, writes)));
   };
   overhead_ = builder_.bundle(Bundle("conv overhead"));
   weights_ = builder_.bundle(

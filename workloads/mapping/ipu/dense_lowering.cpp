@@ -265,7 +265,7 @@ float DenseLowering::operand(const Cell& c, bool weights, std::uint64_t index, s
   const std::uint64_t k = c.in.begin + in;
   if (!weights) {
     const std::uint64_t column = sn * plan_.step_n + c.field.begin + other;
-    return static_cast<float>(operand_value(problem_.seed + 1, k * problem_.n + column, false));
+    return input_value(problem_, k * problem_.n + column);
   }
   const std::uint64_t row = sm * plan_.step_m + c.out.begin + other;
   if (problem_.mask != nullptr) {
@@ -276,7 +276,7 @@ float DenseLowering::operand(const Cell& c, bool weights, std::uint64_t index, s
     const auto last = begin + static_cast<std::ptrdiff_t>(mask.offsets[grid_row + 1]);
     if (!std::binary_search(first, last, k / mask.block_cols)) return 0;
   }
-  return static_cast<float>(operand_value(problem_.seed, row * problem_.k + k, true));
+  return weight_value(problem_, row * problem_.k + k);
 }
 
 /// Puts the cell's share of an operand into its memory.

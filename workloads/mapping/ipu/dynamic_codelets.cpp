@@ -18,7 +18,9 @@ DynamicCodelets::DynamicCodelets(ProgramBuilder& builder, const Target& target, 
     : builder_(builder), target_(target), types_(types), block_(block), grain_(grain), pass_(pass) {
   overhead_ = builder_.bundle(Bundle("dynamic overhead"));
   read_ = builder_.bundle(Bundle("dynamic read").add(Tally::read_partial, 1));
-  store_ = builder_.bundle(Bundle("dynamic store").add(Tally::write_partial, 1));
+  store_ = builder_.bundle(Bundle("dynamic store")
+                               .add(Tally::write_partial, 1)
+                               .add(Tally::round_fp16, halves_of(types_.partials, 1)));
   const std::uint32_t zeros = builder_.bundle(Bundle("dynamic zero").add(Tally::write_partial, 1));
   zero_ = builder_.codelet({issue(overhead_, 14), issue(zeros, 0, 0)});
   start_ = builder_.codelet({run(0)});
@@ -239,12 +241,14 @@ void DynamicCodelets::make_block_bundles() {
   }
   for (const auto& [kind, per_column] : kinds) {
     const Tally tally = types_.half() ? Tally::amp_mac_fp16 : Tally::amp_mac_fp32;
-    amp_.push_back({builder_.bundle(Bundle("dynamic amp")
-                                        .add(tally, macs)
-                                        .add(Tally::read_input, kind.first)
-                                        .add(Tally::read_partial, kind.second)
-                                        .add(Tally::write_partial, kind.second)),
-                    per_column});
+    amp_.push_back(
+        {builder_.bundle(Bundle("dynamic amp")
+                             .add(tally, macs)
+                             .add(Tally::read_input, kind.first)
+                             .add(Tally::read_partial, kind.second)
+                             .add(Tally::write_partial, kind.second)
+                             .add(Tally::round_fp16, halves_of(types_.partials, kind.second))),
+         per_column});
   }
   weights_ = builder_.bundle(Bundle("dynamic weights").add(Tally::read_weight, 1));
 }

@@ -172,9 +172,7 @@ void DynamicLowering::place_operands(const GridPlace& p) {
           const std::uint64_t r = block_row * std::uint64_t{block_} + down;
           const std::uint64_t c = block_column * std::uint64_t{block_} + right;
           const bool inside = r < problem_.m && c < problem_.k;
-          values.push_back(
-              inside ? static_cast<float>(operand_value(problem_.seed, r * problem_.k + c, true))
-                     : 0.0F);
+          values.push_back(inside ? weight_value(problem_, r * problem_.k + c) : 0.0F);
         }
       }
     }
@@ -195,9 +193,7 @@ void DynamicLowering::place_dense(const GridPlace& p) {
       const std::uint64_t k = (p.y * plan_.tile_y + e / (columns_ * block_)) * block_ + e % block_;
       const std::uint64_t column = p.z * columns_ + e / block_ % columns_;
       const bool inside = e < elements && k < problem_.k && column < problem_.n;
-      values.push_back(inside ? static_cast<float>(operand_value(problem_.seed + 1,
-                                                                 k * problem_.n + column, false))
-                              : 0.0F);
+      values.push_back(inside ? input_value(problem_, k * problem_.n + column) : 0.0F);
     }
   }
   if (values.empty()) return;

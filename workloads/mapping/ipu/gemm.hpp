@@ -17,6 +17,7 @@ struct Comparison {
   std::uint64_t compared = 0;
   std::uint64_t wrong = 0;
   double largest_error = 0;  // absolute
+  double squares = 0;        // sum of the squares of the errors
 };
 
 /// The memory of each tile, after a run with values.

@@ -48,6 +48,7 @@ void compare_element(Comparison& comparison, double found, double exact, DType t
   const double unit = type == DType::fp32 ? 0x1p-24 : 0x1p-11;
   const double error = std::abs(found - exact);
   ++comparison.compared;
+  comparison.squares += error * error;
   if (!(error <= roundings * unit * std::max(std::abs(exact), scale))) ++comparison.wrong;
   comparison.largest_error = std::max(comparison.largest_error, error);
 }

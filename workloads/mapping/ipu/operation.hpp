@@ -20,6 +20,7 @@ struct OperationRequest {
   const Mask* mask = nullptr;
   std::uint64_t seed = 0;
   bool values = false;
+  double sigma = 0;  // of normally distributed values of products; 0: small integers
 };
 
 /// Plans and lowers any operation an IPU can run; the table of these is in operation.cpp. Throws

@@ -34,6 +34,7 @@ GemmProblem problem_of(const OperationRequest& request, std::uint32_t instance, 
   problem.mask = request.mask;
   problem.transposed = says_transposed(op.pattern);
   problem.values = values;
+  problem.sigma = request.sigma;
   problem.seed = request.seed + 2 * std::uint64_t{instance};  // of W, and the next of X
   return problem;
 }
@@ -116,6 +117,16 @@ Candidate choose(const OperationRequest& request) {
 template <class Read>
 void compare_instance(Comparison& comparison, const GemmProblem& problem, bool single,
                       const Read& read) {
+  if (problem.sigma > 0) {
+    const RealProduct exact = real_product(problem);
+    for (std::uint64_t i = 0; i < exact.y.size(); ++i) {
+      const auto row = static_cast<std::uint32_t>(i / problem.n);
+      const auto column = static_cast<std::uint32_t>(i % problem.n);
+      compare_element(comparison, read(row, column), exact.y[i], single ? DType::fp32 : DType::fp16,
+                      32, exact.magnitude[i]);
+    }
+    return;
+  }
   const std::vector<std::int64_t> expected = reference_product(problem);
   const double roundings = single || problem.k <= 128 ? 0 : 4;
   for (std::uint32_t row = 0; row < problem.m; ++row) {

@@ -19,7 +19,9 @@ ReduceCodelets::ReduceCodelets(ProgramBuilder& builder, const Target& target, co
                                DType out)
     : builder_(builder), target_(target), types_(types), out_(out) {
   overhead_ = builder_.bundle(Bundle("reduce overhead"));
-  store_ = builder_.bundle(Bundle("reduce store").add(Tally::write_output, 1));
+  store_ = builder_.bundle(Bundle("reduce store")
+                               .add(Tally::write_output, 1)
+                               .add(Tally::round_fp16, halves_of(out_, 1)));
   launch_ = builder_.codelet({run(0)});
   idle_ = builder_.codelet({issue(overhead_, 6)});
   make_sums();
@@ -67,12 +69,14 @@ void ReduceCodelets::make_moves() {
   const std::uint32_t zero = builder_.bundle(Bundle("zero partials").add(Tally::write_partial, 1));
   const std::uint32_t move =
       builder_.bundle(Bundle("copy").add(Tally::read_input, 1).add(Tally::write_input, 1));
-  const std::uint32_t convert =
-      builder_.bundle(Bundle("cast")
-                          .add(Tally::read_partial, 1)
-                          .add(Tally::write_output, 1)
-                          .add(Tally::vec_cvt, 8 / types_.partial_bytes()));
-  fill_ = builder_.codelet({issue(overhead_, 14), issue(store_, 0, 0)});
+  const std::uint32_t convert = builder_.bundle(
+      Bundle("cast")
+          .add(Tally::read_partial, 1)
+          .add(Tally::write_output, 1)
+          .add(Tally::vec_cvt, 8 / types_.partial_bytes())
+          .add(Tally::round_fp16, out_ == DType::fp16 ? 8 / types_.partial_bytes() : 0));
+  const std::uint32_t fill = builder_.bundle(Bundle("fill").add(Tally::write_output, 1));
+  fill_ = builder_.codelet({issue(overhead_, 14), issue(fill, 0, 0)});
   zero_ = builder_.codelet({issue(overhead_, 12), issue(zero, 0, 0)});
   copy_ = builder_.codelet({issue(overhead_, 14), issue(move, 0, 0)});
   // A copy of nothing by six workers takes 288 clocks with its launch on a C600

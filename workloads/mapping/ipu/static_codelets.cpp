@@ -49,7 +49,9 @@ StaticCodelets::StaticCodelets(ProgramBuilder& builder, const Target& target, co
                                unsigned block)
     : builder_(builder), target_(target), types_(types), block_(block) {
   overhead_ = builder_.bundle(Bundle("static overhead"));
-  store_ = builder_.bundle(Bundle("static store").add(Tally::write_partial, 1));
+  store_ = builder_.bundle(Bundle("static store")
+                               .add(Tally::write_partial, 1)
+                               .add(Tally::round_fp16, halves_of(types_.partials, 1)));
   if (block_ == 1) {
     make_element_bundles();
   } else {
@@ -154,7 +156,8 @@ void StaticCodelets::make_block_bundles() {
                                .add(macs, column.macs)
                                .add(Tally::read_input, inputs)
                                .add(Tally::read_partial, reads)
-                               .add(Tally::write_partial, writes));
+                               .add(Tally::write_partial, writes)
+                               .add(Tally::round_fp16, halves_of(types_.partials, writes)));
   };
   weights_ = builder_.bundle(Bundle("static weights").add(Tally::read_weight, 1));
   amp_first_ = amp("static amp first", 1, zeroed ? 1 : 0, 1);

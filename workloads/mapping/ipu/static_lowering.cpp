@@ -186,8 +186,8 @@ void StaticLowering::place_operands() {
   std::vector<float> dense(std::uint64_t{mask_.grid_cols()} * n_ * block_, 0.0F);
   for (std::uint64_t k = 0; k < problem_.k; ++k) {
     for (std::uint64_t column = 0; column < problem_.n; ++column) {
-      const std::int32_t value = operand_value(problem_.seed + 1, k * problem_.n + column, false);
-      dense[(k / block_ * n_ + column) * block_ + k % block_] = static_cast<float>(value);
+      const float value = input_value(problem_, k * problem_.n + column);
+      dense[(k / block_ * n_ + column) * block_ + k % block_] = value;
     }
   }
   std::vector<float> weights;
@@ -198,9 +198,7 @@ void StaticLowering::place_operands() {
         const std::uint64_t row = nonzeros_.rows[i] * std::uint64_t{block_} + r;
         const std::uint64_t column = nonzeros_.columns[i] * std::uint64_t{block_} + c;
         const bool inside = row < problem_.m && column < problem_.k;
-        weights.push_back(inside ? static_cast<float>(operand_value(
-                                       problem_.seed, row * problem_.k + column, true))
-                                 : 0.0F);
+        weights.push_back(inside ? weight_value(problem_, row * problem_.k + column) : 0.0F);
       }
     }
   }

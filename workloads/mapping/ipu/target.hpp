@@ -36,4 +36,9 @@ struct Types {
   unsigned partial_bytes() const { return bytes_of(partials); }
 };
 
+/// The results that are rounded to fp16 before `writes` writes of 64 bits of this type.
+inline std::uint64_t halves_of(DType type, std::uint64_t writes) {
+  return type == DType::fp16 ? 4 * writes : 0;
+}
+
 }  // namespace lacuna::ipu

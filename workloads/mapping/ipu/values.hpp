@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -11,13 +12,14 @@
 namespace lacuna::ipu {
 
 // What vertices compute, apart from time. Addresses count elements of the operand's type from the
-// beginning of the tile's memory. Sums are formed in float and rounded where the codelet stores.
+// beginning of the tile's memory. Sums are formed in float and rounded where the codelet stores, by
+// the tile's rounding; each worker rounds the elements that the codelet deals to it.
 
-/// Reads and writes one element of type fp16 or fp32.
+/// Reads and writes one element of type fp8, fp16 or fp32.
 float read_element(const TileMemory& memory, DType type, std::uint64_t index);
 void write_element(TileMemory& memory, DType type, std::uint64_t index, float value);
 
-/// Packs numbers into memory words, halves two to a word.
+/// Packs numbers into memory words, halves two and bytes four to a word.
 std::vector<std::uint32_t> pack_words(const std::vector<float>& values, DType type);
 
 /// The sparse product of one tile: block i has its values (row-major) at nonzeros + i * block^2,
@@ -36,6 +38,13 @@ struct SparseProduct {
   std::vector<std::uint32_t> columns;
 
   void operator()(TileMemory& memory) const;
+
+ private:
+  void multiply_elements(TileMemory& memory) const;
+  void multiply_blocks(TileMemory& memory) const;
+
+  /// The row of non-zeros [begin, end).
+  void sum_row(TileMemory& memory, std::size_t begin, std::size_t end) const;
 };
 
 /// A dense product of one tile: input {field, in}, weights {out, in}, partials {field, out}.

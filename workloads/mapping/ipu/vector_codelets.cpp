@@ -101,7 +101,10 @@ std::uint32_t VectorCodelets::bundle(const VectorPass& pass, unsigned index) {
   const unsigned loads = pass.parameters + pass.inputs;
   made.add(Tally::read_weight, dealt(0, pass.parameters, loads, all, index));
   made.add(Tally::read_input, dealt(pass.parameters, loads, loads, all, index));
-  made.add(Tally::write_output, dealt(0, pass.outputs, pass.outputs, all, index));
+  const unsigned writes = dealt(0, pass.outputs, pass.outputs, all, index);
+  const bool computes = pass.adds + pass.muls + pass.specials + pass.converts > 0;
+  made.add(Tally::write_output, writes);
+  if (computes) made.add(Tally::round_fp16, halves_of(type_, writes));
   const std::pair<unsigned, Tally> work[] = {
       {pass.adds, half ? Tally::vec_add_fp16 : Tally::vec_add_fp32},
       {pass.muls, half ? Tally::vec_mul_fp16 : Tally::vec_mul_fp32},

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kRun = "run --machine bow --set ipu.tiles=16 --gemm 32x32x16 ";
+
+TEST(Values, OfANormalDistributionReportTheErrorsAgainstFp64) {
+  const Ran ran = run_real(std::string(kRun) + "--values normal:0.5");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out,
+              HasSubstr("bow, gemm: 512 values of normal:0.5 against FP64: error at most"));
+  EXPECT_THAT(ran.err, HasSubstr("512 values are near the reference product"));
+}
+
+TEST(Values, AreIntegersIfNothingElseIsSaid) {
+  for (const char* const values : {"--values", "--values integer", "--values --quiet"}) {
+    const Ran ran = run_real(std::string(kRun) + values);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("512 values equal the reference product")) << values;
+  }
+}
+
+TEST(Values, OfAnUnknownKindAreRefusedWithTheKinds) {
+  const Ran ran = run_real(std::string(kRun) + "--values norml:1");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--values: found 'norml:1'; allowed: integer, normal:SIGMA; did "
+                                 "you mean 'normal:1'?"));
+  for (const char* const kind :
+       {"normal:", "normal:-1", "normal:nan", "normal:1x", "normal:1e99"}) {
+    EXPECT_EQ(run_real(std::string(kRun) + "--values " + kind).status, 2) << kind;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test
