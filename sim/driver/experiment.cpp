@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/base/error.hpp"
+#include "sim/base/mix.hpp"
 #include "sim/driver/invariants.hpp"
 #include "sim/driver/measure.hpp"
 #include "workloads/trace/options.hpp"
@@ -99,10 +100,41 @@ std::vector<ParameterValue> values_of(const ParameterSet& parameters) {
   return values;
 }
 
-OpRecord run_op(const Point& point, const LayerOp& op, const RunSettings& settings,
-                MaskStore& masks, const Pricing& pricing) {
+/// Two hashes of what a mask keeps, as text.
+std::string digest(const Mask& mask) {
+  std::uint64_t first = mix(mask.rows);
+  std::uint64_t second = mix(~std::uint64_t{mask.cols});
+  const auto add = [&](std::uint64_t value) {
+    first = (first ^ value) * 0x9e3779b97f4a7c15U;
+    first ^= first >> 29U;
+    second = mix(second + value);
+  };
+  add(std::uint64_t{mask.block_rows} << 32U | mask.block_cols);
+  for (const std::uint64_t offset : mask.offsets) add(offset);
+  for (const std::uint32_t column : mask.columns) add(column);
+  return fmt::format("{:016x}{:016x}", first, second);
+}
+
+/// All that the result of an operation depends on, beside the machine: two operations of the same
+/// content take the same cycles and events.
+std::string content_of(const LayerOp& op, const Mask* mask, const RunSettings& settings) {
+  // numbers of their own are asked for, or events by the name of the operation
+  const bool own = settings.execution.values || settings.execution.event_log;
+  const bool drawn = op.x_pattern != "dense" || op.op == "embed" || op.op == "repattern";
+  std::string args;
+  for (const auto& [key, value] : op.args) args += fmt::format("{}={};", key, value);
+  return fmt::format("{} {} {} {}x{}x{} {} {} {} {} {} {} {} {} {} {}", own ? op.id : "", op.op,
+                     word(op.phase), op.m, op.k, op.n, op.batch, word(op.dtype),
+                     word(op.partials), word(op.mode), op.fn, args, op.x_pattern,
+                     op.x_density ? op.x_density->text() : "",
+                     drawn ? row_seed(op, settings.seed) : 0,
+                     mask == nullptr ? op.pattern.name : digest(*mask));
+}
+
+/// `same` is an operation of this record with the same content, or null.
+OpRecord run_op(const Point& point, const LayerOp& op, const Mask* mask, const OpRecord* same,
+                const RunSettings& settings, const Pricing& pricing) {
   const Machine& machine = *point.machine;
-  const Mask* const mask = masks.mask(op, point.workload, settings.seed);
   OpRecord record;
   record.repeat = op.repeat;
   record.row = describe_op(op, mask, machine.default_mode());
@@ -117,7 +149,12 @@ OpRecord run_op(const Point& point, const LayerOp& op, const RunSettings& settin
                     {"partials", word(op.partials)},
                     {"batch", fmt::format("{}", op.batch)},
                     {"row_seed", fmt::format("{}", op_seed)}};
-  record.result = repeated(simulate(machine, op, mask, op_seed, settings.execution), op.repeat);
+  if (same != nullptr && same->repeat == op.repeat) {
+    record.result = same->result;
+    record.request.emplace_back("same_as", same->row.op_id);
+  } else {
+    record.result = repeated(simulate(machine, op, mask, op_seed, settings.execution), op.repeat);
+  }
   add_result(record.row, record.result);
   if (record.result.status == Status::ok) pricing.price(machine, record);
   return record;
@@ -129,13 +166,20 @@ const char* engine_name(Engine engine) { return engine == Engine::clocked ? "clo
 
 const Mask* MaskStore::mask(const LayerOp& op, const WorkloadTrace& workload, std::uint64_t seed) {
   if (op.pattern.name == "dense") return nullptr;
-  // a reference means what another row of its own workload has: nothing is known of it here
-  const std::string scope = op.pattern.name == "ref" ? fmt::format("{}", fmt::ptr(&workload)) : "";
-  const std::string key = fmt::format("{} {}x{}x{} {} {} {}", op.id, op.m, op.k, op.n,
-                                      pattern_label(op.pattern), row_seed(op, seed), scope);
-  const auto [found, is_new] = masks_.try_emplace(key);
-  if (is_new) found->second = make_mask(op, workload, seed);
-  return found->second ? &*found->second : nullptr;
+  const std::string key = mask_key(op, workload, seed);
+  const auto known = masks_.find(key);
+  if (known != masks_.end()) return known->second ? &*known->second : nullptr;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30U;
+  if (bytes_ > kMostBytes) {
+    masks_.clear();
+    bytes_ = 0;
+  }
+  const std::optional<Mask>& mask =
+      masks_.emplace(key, make_mask(op, workload, seed)).first->second;
+  if (!mask) return nullptr;
+  bytes_ += mask->columns.size() * sizeof(mask->columns[0]) +
+            mask->offsets.size() * sizeof(mask->offsets[0]);
+  return &*mask;
 }
 
 RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& masks,
@@ -151,8 +195,13 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
   record.workload = point.workload.name;
   record.pattern = point.pattern;
   record.parameters = values_of(point.machine->parameters());
+  std::map<std::string, std::size_t> simulated;  // where each content was first
   for (const LayerOp& op : point.workload.ops) {
-    record.ops.push_back(run_op(point, op, settings, masks, pricing));
+    const Mask* const mask = masks.mask(op, point.workload, settings.seed);
+    const auto [first, is_new] =
+        simulated.emplace(content_of(op, mask, settings), record.ops.size());
+    const OpRecord* const same = is_new ? nullptr : &record.ops[first->second];
+    record.ops.push_back(run_op(point, op, mask, same, settings, pricing));
     if (done) done(op);
   }
   record.total = total_of(record.ops);
@@ -164,6 +213,18 @@ void add_varying(RunRecord& record, const Point& point) {
   record.varying = point.varying;
   for (OpRecord& op : record.ops) op.row.varying = point.values;
   record.total.varying = point.values;
+}
+
+std::string repeated_note(const RunRecord& record) {
+  std::size_t same = 0;
+  for (const OpRecord& op : record.ops) {
+    const bool repeats = !op.request.empty() && op.request.back().first == "same_as";
+    same += repeats ? 1 : 0;
+  }
+  if (same == 0) return "";
+  return fmt::format(
+      "{} of {} operations have the shape, types and mask of an earlier one: simulated once\n", same,
+      record.ops.size());
 }
 
 LayerOp dense_form(const LayerOp& op) {

@@ -40,7 +40,9 @@ struct Point {
   }
 };
 
-/// Makes each mask of an experiment once, and keeps it: machines share the masks of a workload.
+/// Makes each mask of an experiment once, and keeps it: machines share the masks of a workload,
+/// and rows that come to the same mask share it too. When all together hold more than a GiB they
+/// are forgotten and made again where needed, so a mask is good until the next is asked for.
 class MaskStore {
  public:
   explicit MaskStore(std::uint64_t run_seed) : run_seed_(run_seed) {}
@@ -54,6 +56,7 @@ class MaskStore {
  private:
   std::uint64_t run_seed_;
   std::map<std::string, std::optional<Mask>> masks_;  // nodes stay where they are
+  std::uint64_t bytes_ = 0;
 };
 
 using OpDone = std::function<void(const LayerOp& op)>;
@@ -63,6 +66,10 @@ using OpDone = std::function<void(const LayerOp& op)>;
 /// record without values; RequestError and InternalError are thrown.
 RunRecord run_point(const Point& point, const RunSettings& settings, MaskStore& masks,
                     const Pricing& pricing, const OpDone& done = {});
+
+/// A line that says how many operations of `record` were not simulated, as an earlier one has the
+/// same shape, types and mask; empty if all were. Results name that operation as `same_as`.
+std::string repeated_note(const RunRecord& record);
 
 /// The dense form of an operation: the same shape and type, all weights.
 LayerOp dense_form(const LayerOp& op);

@@ -18,6 +18,9 @@ int dispatch(const Options& options, const MachineTable& machines, const Streams
   if (options.verb == "run") return run_verb(options, machines, streams);
   if (options.verb == "compare") return compare_verb(options, machines, streams);
   if (options.verb == "sweep") return sweep_verb(options, machines, streams);
+  if (options.verb == "trace" && options.subverb == "schedule") {
+    return schedule_verb(options, machines, streams);
+  }
   if (options.verb == "trace") return trace_verb(options, streams);
   if (options.verb == "describe") return describe_verb(options, machines, streams);
   if (options.verb == "validate") return validate_verb(options, machines, streams);

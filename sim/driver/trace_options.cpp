@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 
 #include "workloads/generate/generator_table.hpp"
+#include "workloads/generate/schedule.hpp"
 #include "workloads/import/import_table.hpp"
 
 namespace lacuna {
@@ -99,6 +101,60 @@ void add_import(CLI::App& trace, Options& o) {
   verb.add_flag("--quiet", o.quiet, "print no remarks");
 }
 
+struct ScheduleKey {
+  const char* name;
+  const char* meaning;
+};
+
+constexpr std::array<ScheduleKey, 12> kScheduleKeys = {{
+    {"model", "whose layers; default bert-base"},
+    {"layers", "so many of them; default 1"},
+    {"density", "of the weights, at the end if it changes; default 0.1"},
+    {"first-density", "gmp: at the beginning; default 0.3"},
+    {"ratio", "dynamic: of the kept blocks, moved at first; default 0.5"},
+    {"block", "side of the blocks; default 1"},
+    {"updates", "of the pattern; default as published"},
+    {"steps", "of training in all; default as published"},
+    {"samples", "phases that are written and simulated, evenly spread; default 10"},
+    {"sequences", "at once; default 1"},
+    {"tokens", "of each; default 128"},
+    {"part", "weights (forward products, the default) or training (backward products too)"},
+}};
+
+void add_schedule(CLI::App& trace, Options& o) {
+  CLI::App& verb = add_below(
+      trace, "schedule", "Changes a pattern as sparse training does, and simulates its phases.",
+      "lacuna trace schedule dynamic --block 16 --machine bow --machine wse2 --out out/dynamic");
+  std::string kinds;
+  for (const ScheduleKindRow& row : schedule_kinds()) {
+    kinds += fmt::format("{}{} ({})", kinds.empty() ? "" : "; ", row.name, row.meaning);
+  }
+  verb.add_option("KIND", o.subjects, kinds)->required()->expected(1);
+  for (const ScheduleKey& key : kScheduleKeys) {
+    verb.add_option_function<std::string>(
+            std::string("--") + key.name,
+            [&o, key](const std::string& value) { o.generator.emplace_back(key.name, value); },
+            key.meaning)
+        ->type_name("");
+  }
+  verb.add_option("--machine", o.machines, "simulate the samples on it; repeatable")
+      ->type_name("NAME|FILE")
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--set", o.settings, "sets a parameter of the machines; repeatable")
+      ->type_name("PATH=VALUE")
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--seed", o.seed, "seed of masks, weights and gradients; default 1")
+      ->type_name("N");
+  verb.add_option("--engine", o.engine, "event (default) or clocked")->type_name("ENGINE");
+  verb.add_option("--jobs", o.jobs, "phases simulated at a time; default all processors")
+      ->type_name("N");
+  verb.add_option("--out", o.out, "folder for traces, masks, schedule.csv and figures")
+      ->type_name("DIR");
+  verb.add_flag("--quiet", o.quiet, "print no progress");
+}
+
 void add_show(CLI::App& trace, Options& o) {
   CLI::App& show = add_below(trace, "show", "Prints rows, costs and mask statistics.",
                              "lacuna trace show my_trace.csv");
@@ -113,6 +169,7 @@ void add_trace_options(CLI::App& app, Options& options) {
                               "lacuna trace show traces/bert_base_layer.csv");
   add_make(trace, options);
   add_import(trace, options);
+  add_schedule(trace, options);
   add_show(trace, options);
   CLI::App& check = add_below(trace, "check", "Reports every problem of a trace.",
                               "lacuna trace check my_trace.csv");

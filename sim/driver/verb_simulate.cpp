@@ -242,7 +242,8 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   if (options.json) {
     streams.out << summary_json(records, options.explain);
   } else {
-    streams.out << run_table(records[0]) << '\n' << stack_table(records[0]);
+    streams.out << run_table(records[0]) << repeated_note(records[0]) << '\n'
+                << stack_table(records[0]);
     if (options.explain) streams.out << '\n' << explain_text(records[0]);
   }
   const int values = check_values(records, options, streams);

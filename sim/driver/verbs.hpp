@@ -33,6 +33,7 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
 int compare_results(const Options& options, const Streams& streams);  // finished ones
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int trace_verb(const Options& options, const Streams& streams);
+int schedule_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int plot_verb(const Options& options, const Streams& streams);
 int validate_verb(const Options& options, const MachineTable& kinds, const Streams& streams);

@@ -14,6 +14,7 @@
 #include "sim/base/random.hpp"
 #include "workloads/trace/npy_reader.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/options.hpp"
 #include "workloads/trace/pattern_file.hpp"
 
 namespace lacuna {
@@ -103,18 +104,28 @@ std::uint64_t row_seed(const LayerOp& op, std::uint64_t run_seed) {
   return op.seed.value_or(stream_seed(run_seed, op.id));
 }
 
-std::optional<Mask> make_mask(const LayerOp& op, const WorkloadTrace& trace,
-                              std::uint64_t run_seed) {
+namespace {
+
+/// One step from the mask of a row to that of a row that refers to it.
+struct Step {
+  const LayerOp* change = nullptr;  // a repattern row, or null for a transposition
+  const LayerOp* source = nullptr;
+};
+
+/// How the mask of a row is made: that of a first row, and what happens to it.
+struct Recipe {
+  const LayerOp* first = nullptr;
+  std::vector<Step> steps;
+};
+
+Recipe recipe_of(const LayerOp& op, const WorkloadTrace& trace) {
   // From the row to the one that its mask comes from; this ends, as each names an earlier row.
   std::vector<const LayerOp*> chain{&op};
   while (chain.back()->pattern.name == "ref") {
     const std::string* of = find_value(chain.back()->pattern.args, "of");
     chain.push_back(&trace.ops[index_of(trace, of == nullptr ? "" : *of)]);
   }
-  const PatternSpec& spec = chain.back()->pattern;
-  const MaskShape shape = mask_shape(*chain.back());
-  if (spec.name == "dense" || shape.rows == 0) return std::nullopt;
-  Mask mask = source_mask(*chain.back(), shape, run_seed);
+  Recipe recipe{chain.back(), {}};
   for (std::size_t i = chain.size() - 1; i > 0; --i) {
     const LayerOp& source = *chain[i];
     const LayerOp& reader = *chain[i - 1];
@@ -123,12 +134,46 @@ std::optional<Mask> make_mask(const LayerOp& op, const WorkloadTrace& trace,
     for (std::size_t r = index_of(trace, source.id) + 1; r < end; ++r) {
       const LayerOp& step = trace.ops[r];
       if (step.op == "repattern" && says(step.args, "of", source.id)) {
-        mask = after(step, source, mask, run_seed);
+        recipe.steps.push_back({&step, &source});
       }
     }
-    if (says(reader.pattern.args, "transpose", "1")) mask = mask.transposed();
+    if (says(reader.pattern.args, "transpose", "1")) recipe.steps.push_back({nullptr, &source});
+  }
+  return recipe;
+}
+
+}  // namespace
+
+std::optional<Mask> make_mask(const LayerOp& op, const WorkloadTrace& trace,
+                              std::uint64_t run_seed) {
+  const Recipe recipe = recipe_of(op, trace);
+  const MaskShape shape = mask_shape(*recipe.first);
+  if (recipe.first->pattern.name == "dense" || shape.rows == 0) return std::nullopt;
+  Mask mask = source_mask(*recipe.first, shape, run_seed);
+  for (const Step& step : recipe.steps) {
+    mask = step.change == nullptr ? mask.transposed()
+                                  : after(*step.change, *step.source, mask, run_seed);
   }
   return mask;
+}
+
+std::string mask_key(const LayerOp& op, const WorkloadTrace& trace, std::uint64_t run_seed) {
+  const Recipe recipe = recipe_of(op, trace);
+  const LayerOp& first = *recipe.first;
+  const MaskShape shape = mask_shape(first);
+  std::string key = fmt::format("{}x{} {} {} {}", shape.rows, shape.cols,
+                                pattern_label(first.pattern), first.pattern.file,
+                                first.pattern.name == "file" ? 0 : row_seed(first, run_seed));
+  for (const Step& step : recipe.steps) {
+    if (step.change == nullptr) {
+      key += " transposed";
+    } else {
+      key += fmt::format(" {} {} of {}", step.change->fn, row_seed(*step.change, run_seed),
+                         row_seed(*step.source, run_seed));
+      for (const auto& [name, value] : step.change->args) key += fmt::format(" {}={}", name, value);
+    }
+  }
+  return key;
 }
 
 std::optional<Mask> make_x_mask(const LayerOp& op, std::uint64_t run_seed) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "models/sparsity/mask.hpp"
 #include "workloads/trace/layer_op.hpp"
@@ -18,6 +19,10 @@ std::uint64_t row_seed(const LayerOp& op, std::uint64_t run_seed);
 /// RequestError if it cannot be made.
 std::optional<Mask> make_mask(const LayerOp& op, const WorkloadTrace& trace,
                               std::uint64_t run_seed);
+
+/// A text that is the same for two rows whose masks come from the same pattern, shape, seed and
+/// changes, and so are equal; it says nothing of masks that are equal by chance.
+std::string mask_key(const LayerOp& op, const WorkloadTrace& trace, std::uint64_t run_seed);
 
 /// The non-zeros of X (k x n) of the row `op`; empty where X is dense.
 std::optional<Mask> make_x_mask(const LayerOp& op, std::uint64_t run_seed);

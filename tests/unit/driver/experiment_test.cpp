@@ -65,5 +65,17 @@ TEST(MaskStore, MakesAMaskOnceForAllMachinesAndAnotherForAnotherPatternOrRow) {
   EXPECT_NE(masks.mask(thinner, workload), first);
 }
 
+TEST(MaskStore, SharesTheMaskOfARowThatRefersToAnother) {
+  WorkloadTrace workload;
+  workload.ops = {a_product("x", 16, "unstructured"), a_product("y", 16, "ref")};
+  workload.ops[1].pattern.density.reset();
+  workload.ops[1].pattern.args = {{"of", "x"}};
+  MaskStore masks(1);
+  const Mask* const first = masks.mask(workload.ops[0], workload);
+  EXPECT_EQ(masks.mask(workload.ops[1], workload), first);
+  workload.ops[1].pattern.args.emplace_back("transpose", "1");
+  EXPECT_EQ(*masks.mask(workload.ops[1], workload), first->transposed());
+}
+
 }  // namespace
 }  // namespace lacuna::test

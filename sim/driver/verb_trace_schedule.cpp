@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/point_runner.hpp"
+#include "sim/driver/trace_file.hpp"
+#include "sim/driver/verbs.hpp"
+#include "sim/driver/workload_schedule.hpp"
+#include "sim/report/csv_files.hpp"
+#include "sim/report/figure.hpp"
+#include "sim/report/figure_style.hpp"
+#include "sim/report/text_table.hpp"
+#include "workloads/trace/trace_reader.hpp"
+
+namespace lacuna {
+namespace {
+
+/// What one machine made of the schedule.
+struct MachineTotals {
+  std::string machine;
+  double seconds = 0;
+  double dense_seconds = 0;
+  double joules = 0;
+  double dense_joules = 0;
+  bool whole = true;
+};
+
+/// A sample on a machine.
+struct SampleRow {
+  const SchedulePoint* point = nullptr;
+  std::string machine;
+  SummaryRow total;
+};
+
+std::string number(double value) { return fmt::format("{}", value); }
+
+std::optional<double> joules_of(const SummaryRow& row) {
+  return row.energy_j ? std::optional<double>(row.energy_j->nominal) : std::nullopt;
+}
+
+std::string phases_csv(const std::vector<SchedulePoint>& points) {
+  std::string csv = csv_line({"update", "first_step", "steps", "moved", "explored", "density",
+                              "imbalance_16x16", "flop_per_step", "trace"});
+  for (const SchedulePoint& point : points) {
+    csv += csv_line(
+        {fmt::format("{}", point.phase.index), fmt::format("{}", point.phase.first_step),
+         fmt::format("{}", point.phase.steps), number(point.phase.moved),
+         number(point.phase.explored), number(point.phase.density), number(point.imbalance),
+         number(point.flop), std::filesystem::path(point.path).filename().string()});
+  }
+  return csv;
+}
+
+/// Explored share and moved share against the update, as the publications draw them.
+Figure evolution_figure(const std::vector<SchedulePoint>& points) {
+  Figure figure;
+  figure.name = "schedule";
+  figure.csv = phases_csv(points);
+  Page page;
+  page.name = figure.name;
+  page.title = {"Patterns over the schedule"};
+  page.legend = {"positions ever kept", "kept blocks moved", "density"};
+  std::string body = "  set xlabel 'update'\n  set ylabel 'share'\n  set yrange [0:1.02]\n";
+  body += "  set datafile separator ','\n";
+  body += fmt::format(
+      "  plot '{0}.csv' skip 1 using 1:5 with lines lw 1.5 lc rgb '#0072B2' title 'positions ever "
+      "kept', '' skip 1 using 1:4 with lines lw 1.5 dt 2 lc rgb '#D55E00' title 'kept blocks "
+      "moved', '' skip 1 using 1:6 with lines lw 1.5 dt 4 lc rgb '#009E73' title 'density'\n",
+      figure.name);
+  figure.script = figure_script(page, body);
+  return figure;
+}
+
+std::string results_csv(const std::vector<SampleRow>& rows) {
+  std::string csv = csv_line({"machine", "update", "steps", "density", "imbalance_16x16", "cycles",
+                              "time_s", "useful_tflops", "energy_j", "status"});
+  for (const SampleRow& row : rows) {
+    const auto value = [](const auto& cell) { return cell ? fmt::format("{}", *cell) : ""; };
+    csv += csv_line({row.machine, fmt::format("{}", row.point->phase.index),
+                     fmt::format("{}", row.point->steps), number(row.point->phase.density),
+                     number(row.point->imbalance), value(row.total.cycles), value(row.total.time_s),
+                     value(row.total.useful_tflops), joules_of(row.total) ? number(*joules_of(row.total)) : "",
+                     status_name(row.total.status)});
+  }
+  return csv;
+}
+
+std::string results_table(const std::vector<SampleRow>& rows) {
+  TextTable table;
+  table.column("machine", "", TextTable::Align::left);
+  for (const auto& [title, unit] :
+       {std::pair("update", ""), std::pair("steps", ""), std::pair("density", ""),
+        std::pair("moved", ""), std::pair("explored", ""), std::pair("imbalance", "16x16"),
+        std::pair("cycles", "per step"), std::pair("time", "us"), std::pair("useful", "TFLOP/s"),
+        std::pair("energy", "mJ")}) {
+    table.column(title, unit);
+  }
+  table.column("status", "", TextTable::Align::left);
+  std::string machine;
+  for (const SampleRow& row : rows) {
+    if (!machine.empty() && machine != row.machine) table.rule();
+    machine = row.machine;
+    const auto scaled = [](const std::optional<double>& cell, double factor) {
+      return cell ? four_digits(*cell * factor) : "";
+    };
+    table.row({row.machine, fmt::format("{}", row.point->phase.index),
+               fmt::format("{}", row.point->steps), four_digits(row.point->phase.density),
+               fmt::format("{:.4f}", row.point->phase.moved),
+               fmt::format("{:.4f}", row.point->phase.explored),
+               fmt::format("{:.3f}", row.point->imbalance),
+               row.total.cycles ? fmt::format("{}", *row.total.cycles) : "",
+               scaled(row.total.time_s, 1e6), scaled(row.total.useful_tflops, 1),
+               scaled(joules_of(row.total), 1e3),
+               row.total.status == Status::ok ? "" : status_name(row.total.status)});
+  }
+  return table.text();
+}
+
+/// Points of one machine after the other: the samples, and the dense step.
+std::vector<Point> points_of(const std::vector<std::unique_ptr<Machine>>& machines,
+                             const ScheduleRequest& request,
+                             const std::vector<SchedulePoint>& phases) {
+  const bool changes = request.options.kind != ScheduleKind::spdf &&
+                       request.options.kind != ScheduleKind::gradual &&
+                       request.options.kind != ScheduleKind::iterative;
+  std::vector<Point> points;
+  for (const auto& machine : machines) {
+    for (const SchedulePoint& phase : phases) {
+      if (phase.path.empty()) continue;
+      WorkloadTrace trace = read_trace(phase.path);
+      for (LayerOp& op : trace.ops) {
+        // A program that is built once runs with changing patterns in mode dynamic alone.
+        const bool rebuilt = !changes || machine->default_mode() != Mode::static_;
+        if (!rebuilt && op.pattern.name != "dense") op.mode = Mode::dynamic;
+      }
+      points.push_back({points.size(), machine.get(), "", std::move(trace)});
+    }
+    points.push_back({points.size(), machine.get(), "", dense_step(request)});
+  }
+  return points;
+}
+
+/// Adds up the samples of each machine, each as often as it stands for steps.
+std::vector<MachineTotals> add_up(const std::vector<SampleRow>& rows,
+                                  const std::vector<SummaryRow>& dense) {
+  std::vector<MachineTotals> totals;
+  for (const SampleRow& row : rows) {
+    if (totals.empty() || totals.back().machine != row.machine) {
+      totals.push_back({row.machine, 0, 0, 0, 0, true});
+    }
+    MachineTotals& total = totals.back();
+    const SummaryRow& base = dense[totals.size() - 1];
+    const auto steps = static_cast<double>(row.point->steps);
+    total.whole = total.whole && row.total.status == Status::ok && base.status == Status::ok;
+    total.seconds += steps * row.total.time_s.value_or(0);
+    total.joules += steps * joules_of(row.total).value_or(0);
+    total.dense_seconds += steps * base.time_s.value_or(0);
+    total.dense_joules += steps * joules_of(base).value_or(0);
+  }
+  return totals;
+}
+
+std::string totals_text(const std::vector<SchedulePoint>& phases, double dense_flop,
+                        const std::vector<MachineTotals>& totals) {
+  double flop = 0;
+  double dense = 0;
+  for (const SchedulePoint& point : phases) {
+    flop += static_cast<double>(point.phase.steps) * point.flop;
+    dense += static_cast<double>(point.phase.steps) * dense_flop;
+  }
+  std::string text = fmt::format(
+      "\nOver the schedule: {:.4e} FLOP of training, dense {:.4e}: {:.3f} times fewer\n", flop,
+      dense, dense / flop);
+  for (const MachineTotals& total : totals) {
+    if (!total.whole) {
+      text += fmt::format("{}: not all of it ran, see the status above\n", total.machine);
+      continue;
+    }
+    text += fmt::format(
+        "{}: these products take {} s, dense {} s: {:.3f} times less; {} J, dense {} J\n",
+        total.machine, four_digits(total.seconds), four_digits(total.dense_seconds),
+        total.dense_seconds / total.seconds, four_digits(total.joules),
+        four_digits(total.dense_joules));
+  }
+  return text;
+}
+
+/// Runs the samples and the dense step on every machine and reports.
+int simulate(const ScheduleRequest& request, const std::vector<SchedulePoint>& phases,
+             const Options& options, const MachineTable& kinds, const Streams& streams) {
+  const RunSettings settings = run_settings(options);
+  const auto machines = make_machines(kinds, options.machines, options.settings);
+  const std::vector<Point> points = points_of(machines, request, phases);
+  const Pricing pricing = make_pricing(options, streams);
+  MaskStore masks(settings.seed);
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, points.size());
+  const Finished finished =
+      run_forked(points, settings, masks, pricing, job_count(options), progress);
+  progress.clear();
+  if (finished.interrupted) throw SimulationError("interrupted");
+  std::vector<SampleRow> rows;
+  std::vector<SummaryRow> dense;
+  std::size_t next = 0;
+  bool all = true;
+  for (const auto& machine : machines) {
+    for (const SchedulePoint& phase : phases) {
+      if (phase.path.empty()) continue;
+      rows.push_back({&phase, machine->name(), finished.records[next++]->total});
+      all = all && rows.back().total.status == Status::ok;
+    }
+    dense.push_back(finished.records[next++]->total);
+    all = all && dense.back().status == Status::ok;
+  }
+  write_whole_file(*options.out + "/results.csv", results_csv(rows));
+  streams.out << results_table(rows)
+              << totals_text(phases, dense_step_flop(request), add_up(rows, dense));
+  return all ? kDone : kNotCompleted;
+}
+
+}  // namespace
+
+int schedule_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  if (!options.out) throw RequestError("--out: a folder is needed for the traces and masks");
+  const ScheduleRequest request =
+      read_schedule(options.subjects.front(), options.generator, run_settings(options).seed);
+  std::vector<std::string> arguments = reproducing_arguments(options);
+  arguments.resize(arguments.size() - 2);
+  const std::string command = "lacuna " + shell_line(arguments);
+  const std::vector<SchedulePoint> phases = write_schedule(request, *options.out, command);
+  write_whole_file(*options.out + "/schedule.csv", phases_csv(phases));
+  draw_figures({evolution_figure(phases)}, *options.out + "/figures");
+  if (!options.machines.empty()) return simulate(request, phases, options, kinds, streams);
+  streams.out << fmt::format("{} phases in {}/schedule.csv", phases.size(), *options.out)
+              << totals_text(phases, dense_step_flop(request), {});
+  return kDone;
+}
+
+}  // namespace lacuna
