@@ -52,6 +52,7 @@ std::string reason_not_to_fold(const Program& program, const RunOptions& options
   if (options.jitter != 0) return "delays of single words differ from row to row";
   if (!program.kernel.activations.empty()) return "each row carries values of its own";
   if (!program.kernel.held.empty()) return "each row holds non-zeros of its own";
+  if (program.gradient) return "sums run down the columns";
   if (!program.inlets.empty() || !program.outlets.empty()) return "modules sit at the edge";
   for (const RouterProgram& router : program.routers) {
     std::string wrong = check_routes(router, program.kernel.weights);

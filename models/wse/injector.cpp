@@ -31,7 +31,7 @@ Cycle InjectorBank::step(Cycle now) {
   account(now);
   accounted_ = now + 1;
   refill(1);
-  bool sent = false;
+  bool sent = take_exits(now);
   bool short_of_tokens = false;
   std::size_t c = now % columns_.size();
   for (std::size_t visited = 0; visited < columns_.size(); ++visited) {
@@ -48,7 +48,33 @@ Cycle InjectorBank::step(Cycle now) {
     clock_.moved(now);
     return now + 1;
   }
-  return short_of_tokens ? next_token(now) : kNever;
+  Cycle next = short_of_tokens ? next_token(tokens_, now) : kNever;
+  if (exits_short_) next = std::min(next, next_token(exit_tokens(), now));
+  return next;
+}
+
+void InjectorBank::collect(std::vector<LinkId> exits, const Mesh& mesh) {
+  exits_ = std::move(exits);
+  collected_.resize(exits_.size());
+  mesh_ = &mesh;
+}
+
+/// One word from each outlet that has one, from outlet (cycle mod outlets) on.
+bool InjectorBank::take_exits(Cycle now) {
+  bool taken = false;
+  exits_short_ = false;
+  for (std::size_t i = 0; i < exits_.size(); ++i) {
+    const std::size_t k = (now + i) % exits_.size();
+    if (!links_.can_pop(exits_[k], now)) continue;
+    exits_short_ = exit_tokens() < program_.rate.per;
+    if (exits_short_) break;
+    exit_tokens() -= program_.rate.per;
+    const Wavelet word = links_.pop(exits_[k], now);
+    collected_[k].push_back(word.payload);
+    taken = true;
+  }
+  if (taken) stop_if_done(*mesh_, now);
+  return taken;
 }
 
 void InjectorBank::account(Cycle now) {
@@ -60,9 +86,11 @@ void InjectorBank::account(Cycle now) {
 }
 
 void InjectorBank::refill(Cycle cycles) {
-  const std::uint64_t missing = cap_ - tokens_;
   const std::uint64_t words = program_.rate.words;
-  tokens_ = words == 0 || cycles > missing / words ? cap_ : tokens_ + cycles * words;
+  for (std::uint64_t* const tokens : {&tokens_, &exit_tokens_}) {
+    const std::uint64_t missing = cap_ - *tokens;
+    *tokens = words == 0 || cycles > missing / words ? cap_ : *tokens + cycles * words;
+  }
 }
 
 InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cycle now) {
@@ -105,9 +133,9 @@ void InjectorBank::count(Column& column, Cycle cycles) {
 }
 
 /// The first cycle in which there will be a token.
-Cycle InjectorBank::next_token(Cycle now) const {
+Cycle InjectorBank::next_token(std::uint64_t tokens, Cycle now) const {
   const std::uint64_t words = program_.rate.words;
-  return now + (program_.rate.per - tokens_ + words - 1) / words;
+  return now + (program_.rate.per - tokens + words - 1) / words;
 }
 
 std::string InjectorBank::blocked() const {

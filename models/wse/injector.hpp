@@ -9,6 +9,7 @@
 #include "models/wse/counters.hpp"
 #include "models/wse/event_kinds.hpp"
 #include "models/wse/link.hpp"
+#include "models/wse/pe_row.hpp"
 #include "models/wse/program.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
@@ -16,7 +17,9 @@ namespace lacuna::wse {
 
 /// Sends the stream of each column into its northernmost router: for each step the weights, then
 /// a command. All columns share the wafer's I/O: a token bucket, filled by `rate` in each cycle
-/// and visited from column (cycle mod columns) on, pays for every word.
+/// and visited from column (cycle mod columns) on, pays for every word. Words that leave at the
+/// edge, if the program has the edge collect them, are taken first, one for each outlet; they pay
+/// out of the same bucket, or of one of their own that is filled alike (full duplex).
 class InjectorBank : public Clocked {
  public:
   /// `links[c]` is the link into column c, kNoLink if another module feeds it. `first_unit` is
@@ -24,6 +27,14 @@ class InjectorBank : public Clocked {
   InjectorBank(const Program& program, std::vector<LinkId> links, UnitId first_unit,
                std::size_t row, Agendas& agendas, LinkArray& array, EventLog& log,
                ClockDomain& clock);
+
+  /// Has the bank collect what comes over `exits`, as Program::outlets.
+  void collect(std::vector<LinkId> exits, const Mesh& mesh);
+
+  /// The words collected at an outlet.
+  const std::vector<std::uint32_t>& collected(std::size_t outlet) const {
+    return collected_[outlet];
+  }
 
   Cycle step(Cycle now) override;
   void skip(Cycle /*from*/, Cycle /*to*/) override {}  // account() does it
@@ -47,10 +58,12 @@ class InjectorBank : public Clocked {
   };
 
   void refill(Cycle cycles);
+  bool take_exits(Cycle now);
+  std::uint64_t& exit_tokens() { return program_.full_duplex ? exit_tokens_ : tokens_; }
   Hold try_send(Column& column, std::size_t index, Cycle now);
   Wavelet next_word(Column& column, std::size_t index) const;
   static void count(Column& column, Cycle cycles);
-  Cycle next_token(Cycle now) const;
+  Cycle next_token(std::uint64_t tokens, Cycle now) const;
 
   const Program& program_;
   UnitId first_unit_;
@@ -63,6 +76,11 @@ class InjectorBank : public Clocked {
   std::vector<std::uint32_t> due_;
   std::uint64_t tokens_ = 0;  // in units of 1 / rate.per words
   std::uint64_t cap_ = 0;
+  std::uint64_t exit_tokens_ = 0;
+  std::vector<LinkId> exits_;
+  std::vector<std::vector<std::uint32_t>> collected_;
+  bool exits_short_ = false;  // of tokens, in the cycle just performed
+  const Mesh* mesh_ = nullptr;
   Cycle accounted_ = 0;
 };
 

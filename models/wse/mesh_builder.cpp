@@ -61,6 +61,7 @@ class Builder {
       if (route.from == kRamp) {
         ports.ramp_up = input.link;
         ports.ring_out = links_.add(params_.queue.ring_out, 1, ports.unit, ports.unit);
+        ports.out.push_back({route.color, ports.ring_out, ports.ramp_up});
       }
     }
     std::sort(inputs.begin(), inputs.end(), [](const RouterInput& a, const RouterInput& b) {
@@ -96,11 +97,15 @@ class Builder {
 
   LinkId ramp_down(const RouterInput& input, std::size_t r, std::size_t c) {
     CorePorts& ports = plan_.ports[r * program_.columns + c];
+    for (const CorePort& port : ports.in) {
+      if (port.color == input.color) return port.queue;
+    }
     const bool weights = input.color == program_.kernel.weights;
     const unsigned depth = weights ? params_.queue.weights : params_.queue.ring_in;
     const LinkId link =
         links_.add(depth + params_.router.ramp - 1, params_.router.ramp, router(r, c), ports.unit);
     (weights ? ports.weights : ports.ring_in) = link;
+    ports.in.push_back({input.color, link, kNoLink});
     return link;
   }
 

@@ -3,10 +3,10 @@
 
 #include <vector>
 
+#include "models/wse/core_array.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
 #include "models/wse/router.hpp"
-#include "models/wse/streaming_core.hpp"
 
 namespace lacuna::wse {
 

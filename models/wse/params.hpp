@@ -13,6 +13,7 @@ enum class Multicast { independent, lockstep };
 enum class RowOrder { ring, rotate, natural };
 enum class KPartition { block, cyclic, balanced };
 enum class IoStream { per_column, row_ordered };
+enum class IoDuplex { half, full };
 enum class Precision { fp16, fp32 };
 enum class MemoryModel { rule, none };
 enum class Alignment { good, bad };
@@ -134,6 +135,9 @@ struct StreamingParams : ParameterSet {
                                                             {"cyclic", KPartition::cyclic},
                                                             {"balanced", KPartition::balanced}},
                                         "Which column owns which input features.");
+  Param<unsigned> results =
+      param(this, "results", 8U, range(1U, 4096U), "words",
+            "Weight gradient: dot products of a core that wait for the chain down the column.");
   Param<bool> zero_filter =
       flag(this, "zero_filter", true,
            "Whether the sender leaves out zeros. Off: zeros of sparse weights travel too.");
@@ -164,6 +168,10 @@ struct IoParams : ParameterSet {
   Param<double> share =
       param(this, "share", 0.0, range(0.0, 1.0), "",
             "Part of the wafer's I/O that the rectangle gets; 0: columns / program_columns.");
+  Param<IoDuplex> duplex =
+      param(this, "duplex", IoDuplex::half,
+            Choices<IoDuplex>{{"half", IoDuplex::half}, {"full", IoDuplex::full}},
+            "Whether words that leave share the rate with those that enter.");
 };
 
 struct MapParams : ParameterSet {

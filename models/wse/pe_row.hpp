@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "models/wse/agenda.hpp"
+#include "models/wse/core_array.hpp"
 #include "models/wse/router.hpp"
-#include "models/wse/streaming_core.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
 namespace lacuna::wse {
@@ -22,7 +22,7 @@ struct Mesh {
   Agendas* agendas = nullptr;
   const LinkArray* links = nullptr;
   RouterArray* routers = nullptr;
-  StreamingCores* cores = nullptr;
+  CoreArray* cores = nullptr;
   ClockDomain* clock = nullptr;
 };
 

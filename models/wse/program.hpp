@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "models/wse/params.hpp"
@@ -96,6 +98,21 @@ struct StreamingKernel {
   }
 };
 
+/// The task of a core in a weight gradient, dW[i, j] = sum over tokens of dY[i, t] X[j, t] at the
+/// positions that are kept. The stream says them row by row (StreamingKernel, whose words are
+/// indices of features); dY of row i travels once around the ring of a row of cores, from the
+/// column that owns it; a dot product of each position is added to a chain down the column, which
+/// leaves the wafer in the south.
+struct GradientKernel {
+  std::array<Color, 2> down{Color{5}, Color{6}};  // of the chain, from even and odd rows
+  std::uint32_t results = 8;                      // dot products that wait for the chain
+  std::uint32_t dot_cycles = 1;                   // of a beat
+  std::uint32_t move_cycles = 1;                  // of a beat that takes or sends dY
+
+  /// By core, row-major; without values empty: dY of the rows its column owns, in their order.
+  std::vector<std::vector<float>> gradients;
+};
+
 /// A way out of the wafer: words of `color` that the router at an edge sends to `port`.
 struct Outlet {
   std::uint32_t row = 0;
@@ -115,9 +132,12 @@ struct Program {
 
   Rate rate;  // of the injectors at the top of the columns
   StreamingKernel kernel;
+  std::optional<GradientKernel> gradient;  // the cores run this one
 
   std::vector<std::uint32_t> inlets;  // columns fed by a module outside, not by an injector
   std::vector<Outlet> outlets;        // to modules outside
+  bool collects = false;              // the edge itself takes what comes to the outlets,
+  bool full_duplex = false;           // at a rate of its own, not out of `rate`
 
   const RouterProgram& router(std::size_t row, std::size_t column) const {
     return routers[router_of[row * columns + column]];

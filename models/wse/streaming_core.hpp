@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/wse/core_array.hpp"
 #include "models/wse/core_values.hpp"
 #include "models/wse/counters.hpp"
 #include "models/wse/event_kinds.hpp"
@@ -15,47 +16,26 @@
 
 namespace lacuna::wse {
 
-/// The links between a core and its router, and its place.
-struct CorePorts {
-  UnitId unit = 0;
-  std::uint32_t row = 0;
-  std::uint32_t column = 0;
-  LinkId weights = kNoLink;
-  LinkId ring_in = kNoLink;
-  LinkId ring_out = kNoLink;  // the output queue
-  LinkId ramp_up = kNoLink;   // from there to the router
-};
-
 /// Cores that run a StreamingKernel. In each cycle a core, in this order: puts a word of its
 /// output queue on the ramp; frees the buffer of a reduction that ended in the cycle before;
 /// loads the next reduction into the microthread; lets the handler in the task register come
 /// into effect and takes the next wavelet; issues one beat of main thread or microthread.
-class StreamingCores {
+class StreamingCores final : public CoreArray {
  public:
   StreamingCores(const CoreParams& params, const StreamingKernel& kernel, LinkArray& links,
                  EventLog& log);
 
-  void add(const CorePorts& ports);
+  void add(const CorePorts& ports) override;
 
-  /// Performs cycle `now`. Returns the next cycle in which the core could act if nothing arrives.
-  Cycle step(std::size_t index, Cycle now);
+  Cycle step(std::size_t index, Cycle now) override;
+  void settle(std::size_t index, Cycle now) override;
+  std::size_t size() const override { return cores_.size(); }
+  std::size_t finished() const override { return finished_; }
+  const CoreCounters& counters(std::size_t core) const override { return cores_[core].counters; }
+  std::string blocked(std::size_t index) const override;
 
-  /// Accounts for the cycles before `now`, in which nothing happened.
-  void account(std::size_t index, Cycle now);
-
-  /// Ends the open records of the event log.
-  void settle(std::size_t index, Cycle now);
-
-  std::size_t size() const { return cores_.size(); }
-  std::size_t finished() const { return finished_; }
-  const CoreCounters& counters(std::size_t core) const { return cores_[core].counters; }
-  UnitId unit(std::size_t core) const { return cores_[core].ports.unit; }
-
-  /// What the core waits for; empty if it has finished.
-  std::string blocked(std::size_t index) const;
-
-  /// Y of a core: by the rows of weights it keeps, in their order, its tokens; with values only.
-  const std::vector<float>& result(std::size_t core) const { return values_[core].result(); }
+  /// Y of a core: by the rows of weights it keeps, in their order, its tokens.
+  std::vector<float> result(std::size_t core) const override { return values_[core].result(); }
 
  private:
   enum Context : std::uint8_t { kMain, kMicrothread, kNobody };
@@ -95,6 +75,8 @@ class StreamingCores {
     CoreCounters counters;
   };
 
+  /// Accounts for the cycles before `now`, in which nothing happened.
+  void account(std::size_t index, Cycle now);
   bool send_output(Core& core, Cycle now);
   static void take_buffer(Core& core);
   bool load_reduction(Core& core, Cycle now);

@@ -241,7 +241,7 @@ bool can_sweep(const HardwareParams& params, const Program& program) {
                            kernel.reduce_cycles == 1 && kernel.stalls == 0 && kernel.held.empty() &&
                            kernel.form != StreamForm::wide;
   return plain_beats && kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
-         kernel.activations.empty() && params.router.entries >= 2 &&
+         kernel.activations.empty() && !program.gradient && params.router.entries >= 2 &&
          params.router.multicast == Multicast::independent &&
          plan_fold(program, {}).refused.empty();
 }

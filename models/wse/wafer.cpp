@@ -8,31 +8,44 @@
 #include <tuple>
 #include <utility>
 
+#include "models/wse/gradient_core.hpp"
 #include "models/wse/mesh_builder.hpp"
+#include "models/wse/streaming_core.hpp"
 #include "models/wse/streaming_sweep.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/sim_context.hpp"
 
 namespace lacuna::wse {
+namespace {
+
+std::unique_ptr<CoreArray> make_cores(const CoreParams& params, const Program& program,
+                                      LinkArray& links, EventLog& log) {
+  if (program.gradient) {
+    return std::make_unique<GradientCores>(params, program.kernel, *program.gradient, links, log);
+  }
+  return std::make_unique<StreamingCores>(params, program.kernel, links, log);
+}
+
+}  // namespace
 
 Wafer::Wafer(const sc_core::sc_module_name& name, const HardwareParams& params,
              const Program& program, ClockDomain& clock, const RunOptions& options)
     : sc_module(name),
       clock_(clock),
       routers_(params.router, links_, log_),
-      cores_(params.core, program.kernel, links_, log_) {
+      cores_(make_cores(params.core, program, links_, log_)) {
   if (options.event_log) log_.enable();
   MeshPlan plan = build_mesh(params, program, links_);
   links_.jitter(options.jitter, options.jitter_seed);
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {
     routers_.add(plan.ports[i].unit - 1, plan.inputs[i]);
-    cores_.add(plan.ports[i]);
+    cores_->add(plan.ports[i]);
   }
   if (options.engine == Engine::event) {
     agendas_.start(program.rows + std::size_t{1}, std::size_t{2} * program.columns, *this);
   }
   mesh_ = {program.columns, program.rows, options.shuffle, &agendas_,
-           &links_,         &routers_,    &cores_,         &clock};
+           &links_,         &routers_,    cores_.get(),    &clock};
   add_edge(program, std::move(plan));
   for (std::size_t r = 0; r < program.rows; ++r) {
     rows_.push_back(make_pe_row(options.engine, mesh_, r));
@@ -48,7 +61,8 @@ void Wafer::add_edge(const Program& program, MeshPlan plan) {
     clock_.add(*inlets_.back());
     plan.injectors[column] = kNoLink;
   }
-  for (std::size_t k = 0; k < program.outlets.size(); ++k) {
+  const std::size_t outlets = program.collects ? 0 : program.outlets.size();
+  for (std::size_t k = 0; k < outlets; ++k) {
     const Outlet& at = program.outlets[k];
     const std::string name = fmt::format("outlet_r{}_c{}_{}_{}", at.row, at.column,
                                          port_name(at.port), static_cast<unsigned>(at.color));
@@ -59,6 +73,7 @@ void Wafer::add_edge(const Program& program, MeshPlan plan) {
   injectors_ = std::make_unique<InjectorBank>(program, std::move(plan.injectors),
                                               router_unit(program.columns, program.rows, 0),
                                               program.rows, agendas_, links_, log_, clock_);
+  if (program.collects) injectors_->collect(std::move(plan.outlets), mesh_);
   clock_.add(*injectors_, "injectors");
 }
 
@@ -74,9 +89,9 @@ void Wafer::wake_row(std::size_t row, Cycle at) {
 
 void Wafer::settle(Cycle end) {
   injectors_->account(end);
-  for (std::size_t i = 0; i < cores_.size(); ++i) {
+  for (std::size_t i = 0; i < cores_->size(); ++i) {
     routers_.account(i, end);
-    cores_.settle(i, end);
+    cores_->settle(i, end);
   }
   for (LinkId id = 0; id < links_.size(); ++id) {
     if (links_.stored(id) != 0) {
@@ -149,6 +164,9 @@ WaferOutcome simulate(const HardwareParams& params, const Program& program,
   }
   for (std::size_t c = 0; c < program.columns; ++c) {
     outcome.injectors.push_back(wafer.injectors().counters(c));
+  }
+  for (std::size_t k = 0; program.collects && k < program.outlets.size(); ++k) {
+    outcome.collected.push_back(wafer.injectors().collected(k));
   }
   outcome.events = wafer.log().sorted();
   sort_events(outcome.events);

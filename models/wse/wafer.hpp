@@ -7,6 +7,7 @@
 #include <systemc>
 #include <vector>
 
+#include "models/wse/core_array.hpp"
 #include "models/wse/edge.hpp"
 #include "models/wse/injector.hpp"
 #include "models/wse/mesh_builder.hpp"
@@ -41,7 +42,7 @@ class Wafer : public sc_core::sc_module, private RowWaker {
   EdgeInlet& inlet(std::size_t index) { return *inlets_.at(index); }
   EdgeOutlet& outlet(std::size_t index) { return *outlets_.at(index); }
 
-  const StreamingCores& cores() const { return cores_; }
+  const CoreArray& cores() const { return *cores_; }
   const RouterArray& routers() const { return routers_; }
   const InjectorBank& injectors() const { return *injectors_; }
   const EventLog& log() const { return log_; }
@@ -55,7 +56,7 @@ class Wafer : public sc_core::sc_module, private RowWaker {
   Agendas agendas_;
   LinkArray links_{agendas_};
   RouterArray routers_;
-  StreamingCores cores_;
+  std::unique_ptr<CoreArray> cores_;
   Mesh mesh_;
   std::vector<std::unique_ptr<PeRow>> rows_;
   std::unique_ptr<InjectorBank> injectors_;
@@ -69,8 +70,9 @@ struct WaferOutcome {
   std::vector<CoreCounters> cores;
   std::vector<RouterCounters> routers;
   std::vector<InjectorCounters> injectors;
-  std::vector<Event> events;                // sorted by cycle, unit, kind and argument
-  std::vector<std::vector<float>> results;  // Y of each core; with values only
+  std::vector<Event> events;                          // sorted by cycle, unit, kind and argument
+  std::vector<std::vector<float>> results;            // Y of each core; with values only
+  std::vector<std::vector<std::uint32_t>> collected;  // by outlet, if the edge collects
 };
 
 /// By cycle, unit, kind and argument: an order that no engine and no order of stepping changes.

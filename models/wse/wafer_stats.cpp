@@ -205,4 +205,51 @@ void WaferStats::collect(const WaferOutcome& run, const FoldPlan& plan, const Pr
   }
 }
 
+void WaferStats::collect_gradient(const WaferOutcome& run, const Program& program,
+                                  const HardwareParams& params, std::uint64_t rows_off) {
+  const StreamingKernel& kernel = program.kernel;
+  const std::uint64_t element = kernel.fp32 ? 4 : 2;
+  const std::uint64_t each = params.core.fabric_words_per_issue;
+  for (std::size_t i = 0; i < run.cores.size(); ++i) {
+    const std::size_t row = i / program.columns;
+    const CoreCounters& counted = run.cores[i];
+    const std::uint64_t tokens = kernel.tokens[row];
+    const std::uint64_t words = ceil_div(tokens, kernel.ring_elements);
+    add_stack(counted, core);
+    core.drained += counted.cycles[kDone];
+    (kernel.fp32 ? core.mac_fp32 : kernel.psum_fp32 ? core.mac32 : core.mac16) += counted.products;
+    (kernel.ring_fp32 ? core.add32 : core.add16) += counted.added;
+    core.issues += counted.cycles[kFma] + counted.cycles[kReduce];
+    core.busy += counted.cycles[kFma] + counted.cycles[kReduce];
+    core.injected += counted.sent;
+    core.index_decodes += counted.words;
+    core.tasks += counted.words + counted.commands;
+    core.reductions += counted.reductions;
+    core.buffer_cycles += counted.buffers_in_use;
+    // A dot product reads dY and X; dY is read where it is sent and written where it is kept.
+    const std::uint64_t wide = ceil_div(kernel.simd * element, 8);
+    core.reads_input +=
+        counted.weights * 2 * wide * ceil_div(tokens, kernel.simd) + ceil_div(counted.summed, each);
+    core.writes_partial += ceil_div(counted.kept, each);
+    sram_read_bytes += (2 * counted.products + counted.summed / words * tokens) * element;
+    sram_write_bytes += counted.kept / words * tokens * element;
+    add_router(run.routers[i], kernel.weights, router);
+    core.ejected += run.routers[i].sent[kRamp];
+    core.deliveries += counted.kept;
+    if (row + 1 != program.rows) core.deliveries += counted.reductions;
+  }
+  core.unused += rows_off * program.columns * run.cycles;
+  core.idle += (program.rows + rows_off) * program.columns * run.cycles - core.busy.value();
+  for (const auto& words : run.collected) edge.collected += words.size();
+  edge.bits += edge.collected.value() * 32;
+  for (const InjectorCounters& injector : run.injectors) {
+    edge.words += injector.words;
+    edge.bits += injector.words * 32;
+    edge.no_token += injector.no_token;
+    edge.closed += injector.closed;
+    edge.done += injector.done;
+    core.deliveries += injector.words * program.rows;
+  }
+}
+
 }  // namespace lacuna::wse

@@ -97,6 +97,7 @@ struct RouterStats : StatGroup {
 struct EdgeStats : StatGroup {
   using StatGroup::StatGroup;
   Counter words{this, "wavelets", "wavelets", "Weights and commands sent into the wafer."};
+  Counter collected{this, "wavelets_collected", "wavelets", "Results that left the wafer."};
   Counter bits{this, "io_bits", "bits", "Payload through the edge.", "io_bit"};
   Counter no_token{this, "io_limited", "cycles", "Injector-cycles held back by the I/O rate."};
   Counter closed{this, "back_pressure", "cycles", "Injector-cycles held back by the column."};
@@ -124,6 +125,10 @@ struct WaferStats {
   /// `rows_off` rows without tokens.
   void collect(const WaferOutcome& run, const FoldPlan& plan, const Program& program,
                const HardwareParams& params, std::uint64_t rows_off);
+
+  /// The same for a weight gradient, all rows of which were run.
+  void collect_gradient(const WaferOutcome& run, const Program& program,
+                        const HardwareParams& params, std::uint64_t rows_off);
 };
 
 /// When a run of all rows ends, known from a run of the rows `plan` keeps.

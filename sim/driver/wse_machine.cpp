@@ -7,6 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/machine.hpp"
+#include "sim/driver/wse_gradient.hpp"
 #include "sim/driver/wse_params.hpp"
 #include "sim/driver/wse_streaming.hpp"
 
@@ -60,7 +61,7 @@ void WseMachine::require_supported(const LayerOp& op) const {
   const auto refuse = [&](const std::string& what) {
     throw UnsupportedError(fmt::format("{}: a wafer cannot run {} yet", name_, what));
   };
-  if (op.op != "gemm" && op.op != "spmm") refuse(fmt::format("op '{}'", op.op));
+  if (op.op != "gemm" && op.op != "spmm" && op.op != "sddmm") refuse(fmt::format("op '{}'", op.op));
   if (op.mode == Mode::dynamic) {
     refuse(fmt::format("mode '{}' (streamed and static are possible)", word(op.mode)));
   }
@@ -80,6 +81,7 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
         fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
   }
   require_supported(op);
+  if (op.op == "sddmm") return run_gradient(params_, op, mask, seed, execution);
   return run_streamed(params_, op, mask, seed, execution);
 }
 

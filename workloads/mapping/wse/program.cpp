@@ -41,19 +41,23 @@ std::vector<std::uint32_t> ring_positions(const std::vector<std::uint32_t>& ring
   return positions;
 }
 
+std::vector<RouterProgram> ring_routes(StreamingKernel& kernel, std::uint32_t columns) {
+  kernel.ring = ring_order(columns);
+  kernel.ring_in.assign(columns, Color{0});
+  kernel.ring_out.assign(columns, Color{0});
+  std::vector<RouterProgram> routers(columns);
+  if (columns > 1) {
+    for (std::size_t p = 0; p < columns; ++p) add_ring_routes(kernel.ring, p, routers, kernel);
+  }
+  return routers;
+}
+
 void route_streaming(Program& program, std::uint32_t columns) {
   StreamingKernel& kernel = program.kernel;
   program.columns = columns;
   program.rows = static_cast<std::uint32_t>(kernel.tokens.size());
-  kernel.ring = ring_order(columns);
-  kernel.ring_in.assign(columns, Color{0});
-  kernel.ring_out.assign(columns, Color{0});
-
   // Two kinds of router in a column: those that pass the weights on, and the last one.
-  std::vector<RouterProgram> inner(columns);
-  if (columns > 1) {
-    for (std::size_t p = 0; p < columns; ++p) add_ring_routes(kernel.ring, p, inner, kernel);
-  }
+  const std::vector<RouterProgram> inner = ring_routes(kernel, columns);
   program.routers = inner;
   program.routers.insert(program.routers.end(), inner.begin(), inner.end());
   for (std::uint32_t c = 0; c < columns; ++c) {

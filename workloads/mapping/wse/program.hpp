@@ -15,6 +15,10 @@ std::vector<std::uint32_t> ring_order(std::uint32_t columns);
 /// The column after `column` on that ring, by ring position of each.
 std::vector<std::uint32_t> ring_positions(const std::vector<std::uint32_t>& ring);
 
+/// The ring of a kernel of `columns` columns and its colors, and what the router of each column
+/// does for it.
+std::vector<RouterProgram> ring_routes(StreamingKernel& kernel, std::uint32_t columns);
+
 /// Completes a program whose kernel says what is to be computed (steps, tokens, final_column,
 /// counts): the ring, its colors, and the routes of a mesh of kernel.tokens.size() rows and
 /// `columns` columns. Weights run down the columns on color 0; the ring uses colors 1 to 4.

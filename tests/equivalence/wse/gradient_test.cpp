@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/gradient.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "models/common/fp16.hpp"
+#include "sim/base/random.hpp"
+#include "tests/support/wse/random_streaming.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+struct Case {
+  HardwareParams params;
+  StreamingSetup setup;
+  GradientJob job;
+  Mask mask;
+};
+
+Case random_case(std::uint64_t seed) {
+  Random random(stream_seed(seed, "gradient"));
+  const auto in = [&](std::uint64_t low, std::uint64_t high) {
+    return static_cast<unsigned>(low + random.bounded(high - low + 1));
+  };
+  Case c;
+  c.params = random_scenario(seed, Rows::one_class).params;
+  c.setup.core = c.params.core;
+  c.setup.queue = c.params.queue;
+  c.setup.wafer.columns = in(1, 7);
+  c.setup.wafer.rows = in(1, 7);
+  c.setup.ws.lookahead = in(1, 4);
+  c.setup.ws.results = in(1, 4);
+  c.setup.ws.psum = in(0, 1) == 0 ? Precision::fp16 : Precision::fp32;
+  c.setup.ws.ring = in(0, 1) == 0 ? Precision::fp16 : Precision::fp32;
+  c.setup.io.duplex = in(0, 1) == 0 ? IoDuplex::half : IoDuplex::full;
+  c.setup.io.share = 0.001 * in(1, 20);
+  c.setup.map.align = in(0, 2) == 0 ? Alignment::bad : Alignment::good;
+  c.job.m = in(1, 20);
+  c.job.tokens = in(1, 50);
+  c.job.n = in(1, 20);
+  c.job.dtype = in(0, 3) == 0 ? DType::fp32 : DType::fp16;
+  c.job.seed = seed;
+  c.job.values = true;
+  const std::uint64_t density = random.bounded(101);
+  c.mask.rows = c.job.m;
+  c.mask.cols = c.job.n;
+  c.mask.offsets.push_back(0);
+  for (std::uint32_t i = 0; i < c.job.m; ++i) {
+    for (std::uint32_t j = 0; j < c.job.n; ++j) {
+      if (random.bounded(100) < density) c.mask.columns.push_back(j);
+    }
+    c.mask.offsets.push_back(c.mask.columns.size());
+  }
+  return c;
+}
+
+/// What left the wafer is what the machine's arithmetic gives, and its integers are exact.
+void expect_values(const Case& c, const GradientPlan& plan, const WaferOutcome& outcome) {
+  const auto reference = gradient_reference(plan.program);
+  const auto exact = exact_gradient(c.job, plan);
+  ASSERT_EQ(outcome.collected.size(), reference.size());
+  const bool fp32 = plan.program.kernel.ring_fp32;
+  for (std::size_t column = 0; column < reference.size(); ++column) {
+    ASSERT_EQ(outcome.collected[column].size(), reference[column].size());
+    for (std::size_t i = 0; i < reference[column].size(); ++i) {
+      const std::uint32_t word = outcome.collected[column][i];
+      const float value =
+          fp32 ? detail::float_of(word) : to_float(static_cast<Half>(word & 0xffffU));
+      EXPECT_EQ(value, reference[column][i]);
+      EXPECT_EQ(value, static_cast<float>(exact[column][i]));  // up to 16 * 50: exact in FP16
+    }
+  }
+}
+
+class RandomGradient : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(RandomGradient, GivesOneResultByEitherEngineInAnyOrderWithAnyDelay) {
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 20; ++seed) {
+    Case c = random_case(seed);
+    if (seed % 5 != 0) c.job.mask = &c.mask;
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const GradientPlan plan = plan_gradient(c.job, c.setup);
+    for (const Cycle jitter : {0U, 3U}) {
+      RunOptions options{Engine::clocked, 0, jitter, seed, true};
+      const WaferOutcome definition = simulate(c.params, plan.program, options);
+      expect_values(c, plan, definition);
+      for (const CoreCounters& core : definition.cores) {
+        Cycle booked = 0;
+        for (const std::uint64_t cycles : core.cycles) booked += cycles;
+        EXPECT_EQ(booked, definition.cycles);
+      }
+      for (const Engine engine : {Engine::clocked, Engine::event}) {
+        options.engine = engine;
+        options.shuffle = seed + 1;
+        const WaferOutcome outcome = simulate(c.params, plan.program, options);
+        EXPECT_EQ(difference(definition, outcome), "");
+        EXPECT_EQ(outcome.collected, definition.collected);
+      }
+    }
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomGradient,
+                         ::testing::Values(0U, 100U, 200U, 300U, 400U, 500U));
+
+}  // namespace
+}  // namespace lacuna::wse

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/gradient.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/wse/wafer.hpp"
+#include "sim/base/error.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+GradientJob job(std::uint32_t m, std::uint32_t tokens, std::uint32_t n) {
+  GradientJob job;
+  job.m = m;
+  job.tokens = tokens;
+  job.n = n;
+  return job;
+}
+
+StreamingSetup setup(unsigned columns, unsigned rows) {
+  StreamingSetup setup;
+  setup.wafer.columns = columns;
+  setup.wafer.rows = rows;
+  setup.io.gbit = 10000000;  // as many words as there are columns
+  return setup;
+}
+
+Cycle cycles(const GradientJob& job, const StreamingSetup& setup, Engine engine) {
+  return simulate({}, plan_gradient(job, setup).program, {engine}).cycles;
+}
+
+TEST(WeightGradient, ADotProductTravelsDownItsColumnAndLeavesInTheSouth) {
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    // The index, sent in cycle 0, is in the queue in 3 and in effect in 7; four tokens are one
+    // beat. The chain takes the result in 8, the ramp in 9, the router in 11, the edge in 12.
+    EXPECT_EQ(cycles(job(1, 4, 1), setup(1, 1), engine), 13U);
+    // Below, the word that left the first router in 11 is in the queue in 14; again four cycles to
+    // the edge.
+    EXPECT_EQ(cycles(job(1, 8, 1), setup(1, 2), engine), 19U);
+  }
+}
+
+TEST(WeightGradient, WaitsForTheGradientOfItsRow) {
+  // Column 1 needs 16 tokens of dY, 8 words, which column 0 sends from cycle 0 on, a word in a
+  // cycle: written in 7, on the ramp in 8, at its router in 10, at the other in 11, in the queue
+  // in 13. So its dot product of 4 beats begins in 14 and not in 7; the chain has it in 18, the
+  // edge in 22.
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    const WaferOutcome outcome =
+        simulate({}, plan_gradient(job(1, 16, 2), setup(2, 1)).program, {engine});
+    EXPECT_EQ(outcome.cycles, 23U);
+    EXPECT_EQ(outcome.cores[0].summed, 8U);
+    EXPECT_EQ(outcome.cores[1].kept, 8U);
+    EXPECT_EQ(outcome.cores[1].end, 19U);
+  }
+}
+
+TEST(WeightGradient, ResultsThatLeaveShareTheRateWithIndicesUnlessTheEdgeIsFullDuplex) {
+  StreamingSetup narrow = setup(1, 1);
+  narrow.io.gbit = 1200;
+  narrow.wafer.program_columns = 64;
+  narrow.clock_ghz = 2.34375;  // 1200 / 32 / 64 / 2.34375: a word in four cycles
+  // 20 rows of one position: 20 indices, 20 commands, 20 results; without the results 40 words.
+  EXPECT_GE(cycles(job(20, 4, 1), narrow, Engine::event), 4U * 60);
+  narrow.io.duplex = IoDuplex::full;
+  EXPECT_LT(cycles(job(20, 4, 1), narrow, Engine::event), 4U * 40 + 20);
+}
+
+TEST(WeightGradient, SaysWhatDoesNotFit) {
+  try {
+    plan_gradient(job(64, 4096, 64), setup(2, 2));
+    FAIL() << "fits";
+  } catch (const OutOfMemoryError& error) {
+    // 2048 * (32 + 32 + 8) * 2 + 8 * 4 + 4 * (4 + 8 + 12) + 8192
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("303232 bytes of 49152: 2048 tokens x (32 "));
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::wse

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/sparsity/mask.hpp"
+#include "models/wse/program.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
+
+namespace lacuna::wse {
+
+/// Y = mask of A B: only the kept elements of a product of activations, as in a weight gradient,
+/// where A is dY (m outputs x tokens) and B the transposed X (tokens x n inputs).
+struct GradientJob {
+  std::uint32_t m = 0;
+  std::uint32_t tokens = 0;
+  std::uint32_t n = 0;
+  const Mask* mask = nullptr;  // m x n; null: all are kept
+  DType dtype = DType::fp16;
+  Partials partials = Partials::automatic;
+  bool values = false;
+  std::uint64_t seed = 0;
+};
+
+struct GradientPlan {
+  Program program;
+  std::uint32_t rows_off = 0;
+  std::uint64_t bytes = 0;  // of the fullest core
+  std::uint64_t limit = 0;
+  std::uint64_t positions = 0;                         // kept elements
+  std::vector<std::uint32_t> row_of_step;              // of Y
+  std::vector<std::vector<std::uint32_t>> feature_of;  // by column and index
+  double io_share = 0;
+};
+
+/// Lowers a job to a program: columns own outputs and inputs, rows tokens. The kept positions are
+/// streamed row by row, dY of a row runs along the rows of cores, and the sums over tokens leave
+/// in the south. OutOfMemoryError, with the bytes, if a core cannot hold its part.
+GradientPlan plan_gradient(const GradientJob& job, const StreamingSetup& setup);
+
+/// The kept elements in the arithmetic and order of additions of the machine, by column, in the
+/// order in which they leave.
+std::vector<std::vector<float>> gradient_reference(const Program& program);
+
+/// The same in exact integers.
+std::vector<std::vector<std::int64_t>> exact_gradient(const GradientJob& job,
+                                                      const GradientPlan& plan);
+
+}  // namespace lacuna::wse
