@@ -86,6 +86,10 @@ void add_run_options(CLI::App& verb, Options& o) {
   verb.add_option("--seed", o.seed, "seed of the masks and values; default 1")
       ->type_name("N")
       ->group(group);
+  verb.add_option("--seeds", o.seeds,
+                  "repeat with N patterns, seeds from --seed on; means and 95 % intervals")
+      ->type_name("N")
+      ->group(group);
   verb.add_option("--fold", o.fold, "on (default) or off: use exact symmetry of a wafer")
       ->type_name("on|off")
       ->group(group);

@@ -34,6 +34,7 @@ struct Options {
   std::optional<std::string> values;  // the kind of numbers; empty: not said
   std::optional<std::string> jobs;
   std::optional<std::string> energy_table;
+  std::optional<std::string> seeds;
   std::optional<std::string> out;
   std::vector<std::string> subjects;  // words after the options: files or names
   bool with_dense = false;

@@ -20,6 +20,7 @@
 #include "sim/report/explain.hpp"
 #include "sim/report/figure.hpp"
 #include "sim/report/html_report.hpp"
+#include "sim/report/mean.hpp"
 
 namespace lacuna {
 
@@ -131,6 +132,8 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
   if (options_.event_log) folder_.write("events.csv", events_csv(records));
   folder_.write("result.json", result_text(header, records));
   folder_.write("host.json", host());
+  if (has_several_seeds(records)) folder_.write("seeds.csv", seeds_csv(records));
+  for (const auto& [file, text] : files_) folder_.write(file, text);
   std::string missing_figures;
   try {
     std::vector<Figure> figures = make_figures(figure_data(records));

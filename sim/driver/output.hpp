@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/driver/options.hpp"
@@ -32,6 +33,11 @@ class Output {
   /// Names a file that was read beside the workload, for the result to keep its hash.
   void add_input(const std::string& path) { inputs_.insert(path); }
 
+  /// Adds a file of this result to those that every result has.
+  void add_file(std::string name, std::string text) {
+    files_.emplace_back(std::move(name), std::move(text));
+  }
+
   const std::filesystem::path& target() const { return folder_.target(); }
 
   void write(const WorkloadTrace& workload, const std::vector<RunRecord>& records,
@@ -57,6 +63,7 @@ class Output {
   ResultFolder folder_;
   const Options& options_;
   std::set<std::string> inputs_;
+  std::vector<std::pair<std::string, std::string>> files_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

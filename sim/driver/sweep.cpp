@@ -110,6 +110,11 @@ class Planner {
   }
 
   void check_not_given_twice() const {
+    for (const SweepAxis& axis : file_.axes) {
+      const auto seed = std::find(axis.keys.begin(), axis.keys.end(), "seed");
+      if (!options_.seeds || seed == axis.keys.end()) continue;
+      throw RequestError("--seeds: the file has seeds of its own");
+    }
     for (const std::string& text : options_.settings) {
       const std::string path = parse_setting(text).path;
       const auto twice = unused_.find(path);
@@ -179,16 +184,20 @@ class Planner {
     if (const Assigned* const pattern = find(assigned, "pattern")) {
       options.patterns = {pattern->value};
     }
-    Point point = make_point(options, assigned);
-    point.machine = machine;
-    point.run = sweep_.points.size();
-    sweep_.points.push_back(std::move(point));
     std::vector<std::string> texts;
     for (const std::string& axis : sweep_.axes) {
       const Assigned* const each = find(assigned, axis);
       texts.push_back(each == nullptr ? "" : each->value);
     }
-    sweep_.axis_text.push_back(std::move(texts));
+    Point point = make_point(options, assigned);
+    point.machine = machine;
+    const std::uint64_t seeds = depends_on_seed(point.workload) ? seed_count(options_) : 1;
+    for (std::uint64_t s = 0; s < seeds; ++s) {
+      point.run = sweep_.points.size();
+      sweep_.points.push_back(point);
+      sweep_.points.back().settings->seed += s;
+      sweep_.axis_text.push_back(texts);
+    }
   }
 
   Point make_point(Options& options, const Assignment& assigned) {

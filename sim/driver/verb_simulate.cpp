@@ -22,6 +22,8 @@
 #include "sim/driver/verbs.hpp"
 #include "sim/driver/workload.hpp"
 #include "sim/report/explain.hpp"
+#include "sim/report/mean.hpp"
+#include "sim/report/table_fair.hpp"
 #include "sim/report/table_runs.hpp"
 
 namespace lacuna {
@@ -38,10 +40,15 @@ std::vector<Point> make_points(const Machines& machines, const WorkloadTrace& wo
   settled.reserve(choices.size());
   for (const PatternChoice& choice : choices) settled.push_back(settle(workload, choice, options));
   check_mode(settled, options);
+  const RunSettings settings = run_settings(options);
+  const std::uint64_t seeds = seed_count(options);
   std::vector<Point> points;
   for (const std::unique_ptr<Machine>& machine : machines) {
     for (std::size_t i = 0; i < choices.size(); ++i) {
-      points.push_back({points.size(), machine.get(), choices[i].label, settled[i]});
+      for (std::uint64_t s = 0; s < (depends_on_seed(settled[i]) ? seeds : 1); ++s) {
+        points.push_back({points.size(), machine.get(), choices[i].label, settled[i], settings});
+        points.back().settings->seed += s;
+      }
     }
   }
   return points;
@@ -79,9 +86,17 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
     streams.out << summary_json(records, options.explain);
     return;
   }
+  const bool repeated = has_several_seeds(records);
   streams.out << workload.name << ", seed " << settings.seed << "\n\n"
-              << compare_table(records) << "\nWhere the cycles went\n\n"
-              << compare_stacks(records);
+              << compare_table(repeated ? first_seeds(records) : records);
+  if (repeated) streams.out << "\nMeans over the seeds\n\n" << seeds_table(records);
+  streams.out << "\nWhere the cycles went\n\n"
+              << compare_stacks(first_seeds(records)) << "\nBeside each other\n\n"
+              << fair_table(records);
+  const std::string ranking = energy_ranking(records);
+  if (!ranking.empty()) {
+    streams.out << "\nEnergy per useful FLOP, all prices low to all prices high\n\n" << ranking;
+  }
   if (!options.explain) return;
   for (const RunRecord& record : records) {
     streams.out << fmt::format("\nRun {}, {}\n\n", record.run, record.machine)
@@ -191,6 +206,16 @@ Pricing make_pricing(const Options& options, const Streams& streams) {
   return pricing;
 }
 
+std::uint64_t seed_count(const Options& options) {
+  return options.seeds ? check_count("--seeds", *options.seeds, 1, 10000) : 1;
+}
+
+bool depends_on_seed(const WorkloadTrace& workload) {
+  return std::any_of(workload.ops.begin(), workload.ops.end(), [](const LayerOp& op) {
+    return op.pattern.name != "dense" && op.pattern.name != "file";
+  });
+}
+
 std::size_t job_count(const Options& options) {
   if (options.jobs) return check_count("--jobs", *options.jobs, 1, 4096);
   return std::max(1U, std::thread::hardware_concurrency());
@@ -244,6 +269,9 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   } else {
     streams.out << run_table(records[0]) << repeated_note(records[0]) << '\n'
                 << stack_table(records[0]);
+    if (has_several_seeds(records)) {
+      streams.out << "\nMeans over the seeds\n\n" << seeds_table(records);
+    }
     if (options.explain) streams.out << '\n' << explain_text(records[0]);
   }
   const int values = check_values(records, options, streams);

@@ -22,6 +22,8 @@
 #include "sim/driver/sweep.hpp"
 #include "sim/driver/sweep_journal.hpp"
 #include "sim/driver/verbs.hpp"
+#include "sim/report/mean.hpp"
+#include "sim/report/sweep_study.hpp"
 #include "sim/report/table_sweep.hpp"
 
 namespace lacuna {
@@ -30,6 +32,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::size_t kMostRows = 60;  // of a table on a terminal
 constexpr std::size_t kLongestInput = std::size_t{1} << 30U;
 
 /// What must be the same for finished points to be those of this experiment: what the file says,
@@ -122,8 +125,28 @@ void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Opti
     streams.out << summary_json(records);
     return;
   }
-  streams.out << sweep.name << ": " << sweep.asked << " points\n\n"
-              << sweep_table(records, sweep.axes, sweep.axis_text);
+  const SweepAxes axes{sweep.axes, sweep.axis_text};
+  streams.out << sweep.name << ": " << sweep.asked << " points\n\n";
+  if (records.size() <= kMostRows) {
+    streams.out << sweep_table(records, sweep.axes, sweep.axis_text);
+  } else {
+    streams.out << "Each is a row of summary.csv, which --out writes.\n";
+  }
+  const auto section = [&](const char* title, const std::string& table) {
+    if (!table.empty()) streams.out << '\n' << title << "\n\n" << table;
+  };
+  if (has_several_seeds(records)) section("Means over the seeds", seeds_table(records));
+  section("No other point of its machine is both faster and cheaper (Pareto front)",
+          pareto_table(records, axes));
+  section("How much each axis matters: longest over shortest, with all else the same",
+          sensitivity_table(records, axes));
+}
+
+/// What a sweep says of its points together, as files of its result.
+void add_study(const Sweep& sweep, const std::vector<RunRecord>& records, Output& output) {
+  const SweepAxes axes{sweep.axes, sweep.axis_text};
+  output.add_file("pareto.csv", pareto_csv(records, axes));
+  output.add_file("sensitivity.csv", sensitivity_csv(records, axes));
 }
 
 int finish(const Sweep& sweep, std::vector<RunRecord> records, Output* output,
@@ -132,7 +155,10 @@ int finish(const Sweep& sweep, std::vector<RunRecord> records, Output* output,
                                records.end());
   records.resize(sweep.asked);
   compare_with_dense(records, extra);
-  if (output != nullptr) output->write(sweep.name, sweep.workloads, records, streams);
+  if (output != nullptr) {
+    add_study(sweep, records, *output);
+    output->write(sweep.name, sweep.workloads, records, streams);
+  }
   print(sweep, records, options, streams);
   return report_failures(records, streams);
 }

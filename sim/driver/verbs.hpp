@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <ostream>
 
 #include "sim/driver/experiment.hpp"
@@ -40,6 +41,12 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
 
 /// The options that run, compare and validate have in common, read and checked.
 RunSettings run_settings(const Options& options);
+
+/// --seeds: how many patterns each point is repeated with; 1 without it.
+std::uint64_t seed_count(const Options& options);
+
+/// True if seeds make a difference: something in the workload is sparse.
+bool depends_on_seed(const WorkloadTrace& workload);
 
 /// The prices of --energy-table over those that ship, which it says to use for what is missing.
 Pricing make_pricing(const Options& options, const Streams& streams);

@@ -98,7 +98,9 @@ std::string run_gnuplot(const std::vector<Figure>& figures, const fs::path& fold
 FigureData figure_data(const std::vector<RunRecord>& records) {
   FigureData data;
   for (const RunRecord& record : records) {
-    data.extents.emplace(record.machine, record.extent);
+    const auto [extent, is_new] = data.extents.emplace(record.machine, record.extent);
+    if (!is_new && extent->second != record.extent) extent->second = "several sizes";
+    if (data.varying.empty()) data.varying = record.varying;
     for (const OpRecord& op : record.ops) {
       data.rows.push_back(op.row);
       for (const StackPart& part : op.result.stack) {

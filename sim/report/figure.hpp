@@ -44,6 +44,7 @@ struct FigureData {
   std::vector<EnergyPartRow> energy;
   std::map<std::uint64_t, PeakRates> peaks;    // by run; may be empty
   std::map<std::string, std::string> extents;  // by machine, such as "1472 tiles"; may be empty
+  std::vector<std::string> varying;            // names of SummaryRow::varying
 };
 
 FigureData figure_data(const std::vector<RunRecord>& records);

@@ -4,14 +4,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "sim/report/figure_lines.hpp"
 #include "sim/report/figure_parts.hpp"
+#include "sim/report/mean.hpp"
 
 namespace lacuna {
 
 namespace {
+
+constexpr std::size_t kMostSeries = 24;  // more cannot be told apart
 
 /// How the value of a dense run, whose time and energy no zero changes, follows the density of
 /// the work that is useful in it.
@@ -100,7 +107,7 @@ void add_dense_lines(const std::vector<FigureRun>& runs, const Quantity& quantit
   unsigned dash = 1;
   for (const FigureRun& run : runs) {
     const std::optional<EnergyRange> value = quantity.value(run);
-    if (!run.ok() || run.pattern != "dense" || !value) continue;
+    if (!run.ok() || run.pattern != "dense" || !value || run.repeated) continue;
     const double scale = quantity.follows == DenseFollows::density ? least : 1 / least;
     figure.series.push_back(reference(run.series() + " with zeros", dash++, least,
                                       value->nominal * scale, value->nominal));
@@ -112,6 +119,29 @@ void add_ideal_lines(double least, LineFigure& figure) {
   figure.series.push_back(reference("break-even", 2, least, 1, 1));
 }
 
+/// Runs of a series that differ in their seed alone, on their way to one point.
+struct Repeats {
+  std::vector<double> x;
+  std::vector<EnergyRange> y;
+};
+
+/// Their mean; its bar is the 95 % interval, or the range of prices if the quantity has one.
+LinePoint point_of(const Repeats& repeats, bool priced) {
+  std::vector<double> nominal;
+  std::vector<double> low;
+  std::vector<double> high;
+  for (const EnergyRange& range : repeats.y) {
+    nominal.push_back(range.nominal);
+    low.push_back(range.low);
+    high.push_back(range.high);
+  }
+  const Mean mean = mean_of(nominal);
+  const double x = mean_of(repeats.x).mean;
+  if (priced || !mean.half) return {x, mean.mean, mean_of(low).mean, mean_of(high).mean};
+  const double least = mean.mean * 1e-3;  // a logarithmic axis has no place for less
+  return {x, mean.mean, std::max(mean.mean - *mean.half, least), mean.mean + *mean.half};
+}
+
 LineFigure lines_of(const std::vector<FigureRun>& runs, const Quantity& quantity) {
   LineFigure figure;
   figure.name = quantity.name;
@@ -119,13 +149,20 @@ LineFigure lines_of(const std::vector<FigureRun>& runs, const Quantity& quantity
   figure.y_label = quantity.label;
   figure.ranges = quantity.ranges;
   const std::vector<SeriesStyle> styles = run_styles(runs);
+  std::map<std::pair<std::string, std::string>, Repeats> points;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::optional<EnergyRange> value = quantity.value(runs[i]);
     if (!runs[i].ok() || !value || runs[i].density <= 0) continue;
-    series_of(figure, runs[i], styles[i])
-        .points.push_back({runs[i].density, value->nominal, value->low, value->high});
+    series_of(figure, runs[i], styles[i]);
+    Repeats& repeats = points[{runs[i].series(), runs[i].density_text}];
+    repeats.x.push_back(runs[i].density);
+    repeats.y.push_back(*value);
+    figure.ranges = figure.ranges || repeats.y.size() > 1;
   }
   for (LineSeries& series : figure.series) {
+    for (const auto& [key, repeats] : points) {
+      if (key.first == series.label) series.points.push_back(point_of(repeats, quantity.ranges));
+    }
     std::stable_sort(series.points.begin(), series.points.end(),
                      [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
   }
@@ -138,6 +175,14 @@ double least_density(const LineFigure& figure) {
     for (const LinePoint& point : series.points) least = std::min(least, point.x);
   }
   return least;
+}
+
+bool has_curve(const LineFigure& figure) {
+  std::set<double> densities;
+  for (const LineSeries& series : figure.series) {
+    for (const LinePoint& point : series.points) densities.insert(point.x);
+  }
+  return round_texts(densities).size() > 1;
 }
 
 /// Bars of series at one density would hide each other; they are moved apart by a little.
@@ -159,9 +204,9 @@ void add_density_figures(const FigureData& data, const std::vector<FigureRun>& r
     LineFigure figure = lines_of(runs, quantity);
     const double least = least_density(figure);
     // one density is no curve; the bars of operations show such results
-    if (least >= 1) continue;
+    if (!has_curve(figure) || figure.series.size() > kMostSeries) continue;
     figure.title = figure_title(data, runs);
-    if (quantity.ranges) spread_ranges(figure);
+    if (figure.ranges) spread_ranges(figure);
     add_dense_lines(runs, quantity, least, figure);
     if (std::string(quantity.name) == "speedup") add_ideal_lines(least, figure);
     figures.push_back(draw_lines(figure));

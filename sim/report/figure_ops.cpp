@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 
 #include "sim/report/csv_files.hpp"
@@ -147,12 +148,17 @@ std::vector<Figure> make_figures(const FigureData& data) {
   const std::vector<FigureRun> runs = figure_runs(data);
   if (runs.empty()) return figures;
   add_density_figures(data, runs, figures);
-  add_op_figures(data, runs, figures);
-  add_stack_figures(data, runs, figures);
-  add_energy_figure(data, runs, figures);
-  add_roofline_figure(data, runs, figures);
-  add_bandwidth_figure(data, runs, figures);
-  add_map_figures(data, runs, figures);
+  // of runs that differ in their seed alone, bars and maps show the first
+  std::vector<FigureRun> firsts;
+  std::copy_if(runs.begin(), runs.end(), std::back_inserter(firsts),
+               [](const FigureRun& run) { return !run.repeated; });
+  add_sweep_figures(data, firsts, figures);
+  add_op_figures(data, firsts, figures);
+  add_stack_figures(data, firsts, figures);
+  add_energy_figure(data, firsts, figures);
+  add_roofline_figure(data, firsts, figures);
+  add_bandwidth_figure(data, firsts, figures);
+  add_map_figures(data, firsts, figures);
   return figures;
 }
 

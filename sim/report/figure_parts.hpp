@@ -38,4 +38,8 @@ void add_bandwidth_figure(const FigureData& data, const std::vector<FigureRun>& 
 void add_map_figures(const FigureData& data, const std::vector<FigureRun>& runs,
                      std::vector<Figure>& figures);
 
+/// Throughput and energy against each parameter that varies over three values or more.
+void add_sweep_figures(const FigureData& data, const std::vector<FigureRun>& runs,
+                       std::vector<Figure>& figures);
+
 }  // namespace lacuna

@@ -60,8 +60,48 @@ std::string dtype_of(const FigureRun& run) {
   return common(run.ops, [](const SummaryRow& op) { return op.dtype; });
 }
 
+/// The last word of each path, or all of it where that would be one of two.
+std::vector<std::string> short_names(const std::vector<std::string>& paths) {
+  const auto last = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    const auto alike = std::count_if(paths.begin(), paths.end(), [&](const std::string& other) {
+      return last(other) == last(path);
+    });
+    names.push_back(alike > 1 ? path : last(path));
+  }
+  return names;
+}
+
+/// Where parameters vary, names of bars leave out what all of them have in common.
+void shorten_bars(std::vector<FigureRun>& runs) {
+  const auto differ = [&](auto word) {
+    return std::any_of(runs.begin(), runs.end(),
+                       [&](const FigureRun& run) { return word(run) != word(runs.front()); });
+  };
+  const bool machines = differ([](const FigureRun& run) { return run.machine; });
+  const bool patterns = differ([](const FigureRun& run) { return run.pattern + run.density_text; });
+  for (FigureRun& run : runs) {
+    std::string text = machines ? run.machine : "";
+    const auto add = [&](const std::string& more) {
+      text += (text.empty() || more.empty() ? "" : " ") + more;
+    };
+    if (patterns) add(run.pattern == "dense" ? run.pattern : run.pattern + " " + run.density_text);
+    add(run.variant);
+    run.short_bar = text;
+  }
+}
+
 /// Adds to the variants of all runs what they differ in.
-void tell_apart(std::vector<FigureRun>& runs) {
+void tell_apart(std::vector<FigureRun>& runs, const std::vector<std::string>& varying) {
+  const std::vector<std::string> names = short_names(varying);
+  for (std::size_t i = 0; i < varying.size(); ++i) {
+    for (FigureRun& run : runs) {
+      if (run.total.varying.size() <= i || run.total.varying[i].empty()) continue;
+      if (!run.variant.empty()) run.variant += " ";
+      run.variant += names[i] + "=" + run.total.varying[i];
+    }
+  }
   // a mode that goes with the machine or with the pattern says nothing new, so it must differ
   // between runs of one machine and pattern
   for (const Facet& facet : {Facet{workload_of}, Facet{mode_of}, Facet{dtype_of}}) {
@@ -97,6 +137,7 @@ std::string FigureRun::series() const {
 }
 
 std::string FigureRun::bar() const {
+  if (!short_bar.empty()) return short_bar;
   return pattern == "dense" ? series() : series() + " at " + density_text;
 }
 
@@ -132,7 +173,14 @@ std::vector<FigureRun> figure_runs(const FigureData& data) {
   for (FigureRun& run : runs) {
     run.density_text = run.density > 0 ? nearest_text(texts, run.density) : "0";
   }
-  tell_apart(runs);
+  tell_apart(runs, data.varying);
+  if (!data.varying.empty()) shorten_bars(runs);
+  std::map<std::string, std::optional<std::uint64_t>> first_seeds;
+  for (FigureRun& run : runs) {
+    const auto [first, is_new] =
+        first_seeds.emplace(run.series() + " " + run.density_text, run.total.seed);
+    run.repeated = !is_new && first->second != run.total.seed;
+  }
   return runs;
 }
 

@@ -18,7 +18,9 @@ struct FigureRun {
   std::string variant;             // what else tells runs apart, such as "4096x4096x1024 static"
   double density = 1;              // over the whole workload
   std::string density_text = "1";  // what was probably asked for
+  std::string short_bar;           // bar() without what all runs have in common; may be empty
   std::uint64_t units = 0;
+  bool repeated = false;  // an earlier run is the same but for its seed
   SummaryRow total;
   std::vector<SummaryRow> ops;  // without the total
 

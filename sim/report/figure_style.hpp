@@ -21,6 +21,9 @@ struct SeriesStyle {
 /// are coloured by `other`, their rank among such labels.
 SeriesStyle series_style(unsigned machine, const std::string& pattern, unsigned other);
 
+/// The look of the `index`-th of lines that are no patterns; it repeats after 42.
+SeriesStyle line_style(unsigned index);
+
 /// True if the pattern label has a colour of its own.
 bool has_own_colour(const std::string& pattern);
 

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/sweep_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "sim/report/csv_files.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+bool has_both(const RunRecord& run) {
+  return run.total.useful_tflops && run.total.pj_per_useful_flop;
+}
+
+/// True if `a` is no worse than `b` in both, and better in one.
+bool beats(const SummaryRow& a, const SummaryRow& b) {
+  const bool faster = *a.useful_tflops > *b.useful_tflops;
+  const bool cheaper = *a.pj_per_useful_flop < *b.pj_per_useful_flop;
+  const bool as_fast = *a.useful_tflops >= *b.useful_tflops;
+  const bool as_cheap = *a.pj_per_useful_flop <= *b.pj_per_useful_flop;
+  return as_fast && as_cheap && (faster || cheaper);
+}
+
+const RunRecord& run_of(const std::vector<RunRecord>& records, std::uint64_t run) {
+  return *std::find_if(records.begin(), records.end(),
+                       [&](const RunRecord& each) { return each.run == run; });
+}
+
+/// Runs that are alike but for one axis, with their values of it.
+using Group = std::vector<std::pair<std::string, const SummaryRow*>>;
+
+std::map<std::string, Group> groups_of(const std::vector<RunRecord>& records, const SweepAxes& axes,
+                                       std::size_t axis) {
+  std::map<std::string, Group> groups;
+  for (const RunRecord& run : records) {
+    const std::vector<std::string>& place = axes.places.at(run.run);
+    if (!run.total.time_s || !(*run.total.time_s > 0) || place[axis].empty()) continue;
+    std::string others;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      if (i != axis) others += place[i] + '|';
+    }
+    groups[others].emplace_back(place[axis], &run.total);
+  }
+  return groups;
+}
+
+/// Largest over smallest; 1 if there is none.
+template <class Value>
+double span(const Group& group, Value value) {
+  double least = HUGE_VAL;
+  double most = 0;
+  for (const auto& [text, row] : group) {
+    least = std::min(least, value(*row));
+    most = std::max(most, value(*row));
+  }
+  return least > 0 && std::isfinite(least) ? most / least : 1;
+}
+
+double energy_of(const SummaryRow& row) { return row.pj_per_useful_flop.value_or(0); }
+
+std::string fastest_of(const std::map<std::string, std::size_t>& wins) {
+  return std::max_element(wins.begin(), wins.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+Sensitivity sensitivity_of(const std::vector<RunRecord>& records, const SweepAxes& axes,
+                           std::size_t axis) {
+  Sensitivity result;
+  result.axis = axes.names[axis];
+  double time_logs = 0;
+  double energy_logs = 0;
+  std::map<std::string, std::size_t> wins;
+  for (const auto& [others, group] : groups_of(records, axes, axis)) {
+    if (group.size() < 2) continue;
+    ++result.groups;
+    const double time = span(group, [](const SummaryRow& row) { return *row.time_s; });
+    const double energy = span(group, energy_of);
+    time_logs += std::log(time);
+    energy_logs += std::log(energy);
+    result.time_most = std::max(result.time_most, time);
+    result.energy_most = std::max(result.energy_most, energy);
+    const auto fastest = std::min_element(
+        group.begin(), group.end(),
+        [](const auto& a, const auto& b) { return *a.second->time_s < *b.second->time_s; });
+    ++wins[fastest->first];
+  }
+  if (result.groups == 0) return result;
+  const auto count = static_cast<double>(result.groups);
+  result.time_typical = std::exp(time_logs / count);
+  result.energy_typical = std::exp(energy_logs / count);
+  if (result.time_most > 1) result.fastest = fastest_of(wins);
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> pareto_front(const std::vector<RunRecord>& records) {
+  std::vector<const RunRecord*> front;
+  std::vector<std::string> machines;
+  for (const RunRecord& run : records) {
+    if (std::find(machines.begin(), machines.end(), run.machine) == machines.end()) {
+      machines.push_back(run.machine);
+    }
+    const bool beaten =
+        !has_both(run) || std::any_of(records.begin(), records.end(), [&](const RunRecord& other) {
+          return other.machine == run.machine && has_both(other) && beats(other.total, run.total);
+        });
+    if (!beaten) front.push_back(&run);
+  }
+  const auto rank = [&](const RunRecord* run) {
+    return std::find(machines.begin(), machines.end(), run->machine) - machines.begin();
+  };
+  std::stable_sort(front.begin(), front.end(), [&](const RunRecord* a, const RunRecord* b) {
+    if (rank(a) != rank(b)) return rank(a) < rank(b);
+    return *a->total.useful_tflops < *b->total.useful_tflops;
+  });
+  std::vector<std::uint64_t> runs;
+  for (const RunRecord* const run : front) runs.push_back(run->run);
+  return runs;
+}
+
+std::vector<Sensitivity> sensitivities(const std::vector<RunRecord>& records,
+                                       const SweepAxes& axes) {
+  std::vector<Sensitivity> all;
+  for (std::size_t axis = 0; axis < axes.names.size(); ++axis) {
+    const Sensitivity one = sensitivity_of(records, axes, axis);
+    if (one.groups > 0) all.push_back(one);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Sensitivity& a, const Sensitivity& b) {
+    return a.time_typical > b.time_typical;
+  });
+  return all;
+}
+
+std::string pareto_table(const std::vector<RunRecord>& records, const SweepAxes& axes) {
+  const std::vector<std::uint64_t> front = pareto_front(records);
+  if (front.empty()) return "";
+  TextTable table;
+  table.column("run", "");
+  table.column("on", "", TextTable::Align::left);
+  for (const std::string& name : axes.names) table.column(name, "");
+  table.column("useful", "TFLOP/s");
+  table.column("energy", "pJ/FLOP");
+  for (const std::uint64_t index : front) {
+    const RunRecord& run = run_of(records, index);
+    std::vector<std::string> cells = {fmt::format("{}", index), run.machine};
+    const std::vector<std::string>& place = axes.places.at(index);
+    cells.insert(cells.end(), place.begin(), place.end());
+    cells.push_back(four_digits(*run.total.useful_tflops));
+    cells.push_back(four_digits(*run.total.pj_per_useful_flop));
+    table.row(std::move(cells));
+  }
+  return table.text();
+}
+
+std::string pareto_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {
+  std::vector<std::string> head = {"run", "machine"};
+  for (const std::string& name : axes.names) {
+    if (name != "machine") head.push_back(name);
+  }
+  head.insert(head.end(), {"useful_tflops", "pj_per_useful_flop"});
+  std::string csv = csv_line(head);
+  for (const std::uint64_t index : pareto_front(records)) {
+    const RunRecord& run = run_of(records, index);
+    std::vector<std::string> cells = {fmt::format("{}", index), run.machine};
+    for (std::size_t i = 0; i < axes.names.size(); ++i) {
+      if (axes.names[i] != "machine") cells.push_back(axes.places.at(index)[i]);
+    }
+    cells.push_back(fmt::format("{}", *run.total.useful_tflops));
+    cells.push_back(fmt::format("{}", *run.total.pj_per_useful_flop));
+    csv += csv_line(cells);
+  }
+  return csv;
+}
+
+std::string sensitivity_table(const std::vector<RunRecord>& records, const SweepAxes& axes) {
+  const std::vector<Sensitivity> all = sensitivities(records, axes);
+  if (all.empty()) return "";
+  TextTable table;
+  table.column("axis", "", TextTable::Align::left);
+  table.column("groups", "");
+  table.column("time", "typical x");
+  table.column("time", "most x");
+  table.column("energy/FLOP", "typical x");
+  table.column("energy/FLOP", "most x");
+  table.column("mostly fastest at", "", TextTable::Align::left);
+  for (const Sensitivity& each : all) {
+    table.row({each.axis, fmt::format("{}", each.groups), four_digits(each.time_typical),
+               four_digits(each.time_most), four_digits(each.energy_typical),
+               four_digits(each.energy_most), each.fastest});
+  }
+  return table.text();
+}
+
+std::string sensitivity_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {
+  std::string csv = csv_line({"axis", "groups", "time_typical", "time_most", "energy_typical",
+                              "energy_most", "mostly_fastest_at"});
+  for (const Sensitivity& each : sensitivities(records, axes)) {
+    csv +=
+        csv_line({each.axis, fmt::format("{}", each.groups), fmt::format("{}", each.time_typical),
+                  fmt::format("{}", each.time_most), fmt::format("{}", each.energy_typical),
+                  fmt::format("{}", each.energy_most), each.fastest});
+  }
+  return csv;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/report/summary.hpp"
+
+namespace lacuna {
+
+/// The axes of an experiment, and the place of each run on them, by RunRecord::run; a text is empty
+/// where an axis does not apply.
+struct SweepAxes {
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> places;
+};
+
+/// The runs of each machine that no other run of it beats in both useful TFLOP/s (more is better)
+/// and energy per useful FLOP (less is better), by machine, then rising throughput.
+std::vector<std::uint64_t> pareto_front(const std::vector<RunRecord>& records);
+
+/// How much one axis matters. Runs that differ in it alone are compared with each other: the
+/// longest time over the shortest, and likewise energy per useful FLOP.
+struct Sensitivity {
+  std::string axis;
+  std::size_t groups = 0;   // of runs that differ in it alone
+  double time_typical = 1;  // geometric mean over the groups
+  double time_most = 1;     // largest of them
+  double energy_typical = 1;
+  double energy_most = 1;
+  std::string fastest;  // the value that was the fastest most often
+};
+
+/// Of all axes with something to compare, the one that moves time most first. Chance (an axis
+/// `seed`) is one of them: what moves less than it is noise.
+std::vector<Sensitivity> sensitivities(const std::vector<RunRecord>& records,
+                                       const SweepAxes& axes);
+
+/// Tables for a terminal, and the same as CSV; empty if there is nothing to say.
+std::string pareto_table(const std::vector<RunRecord>& records, const SweepAxes& axes);
+std::string pareto_csv(const std::vector<RunRecord>& records, const SweepAxes& axes);
+std::string sensitivity_table(const std::vector<RunRecord>& records, const SweepAxes& axes);
+std::string sensitivity_csv(const std::vector<RunRecord>& records, const SweepAxes& axes);
+
+}  // namespace lacuna

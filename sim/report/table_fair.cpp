@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/table_fair.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <system_error>
+
+#include "sim/report/mean.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+std::optional<double> parameter(const RunRecord& run, const std::string& path) {
+  const auto found = std::find_if(run.parameters.begin(), run.parameters.end(),
+                                  [&](const ParameterValue& each) { return each.path == path; });
+  if (found == run.parameters.end()) return std::nullopt;
+  double value = 0;
+  const char* const end = found->value.data() + found->value.size();
+  const auto [stop, error] = std::from_chars(found->value.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+/// Of the units that were simulated, mm^2.
+std::optional<double> silicon(const RunRecord& run) {
+  const std::optional<double> area = parameter(run, "energy.area_mm2");
+  const std::optional<double> units = parameter(run, "energy.chip_units");
+  if (!area || !units || !(*area > 0) || !(*units > 0)) return std::nullopt;
+  return *area * static_cast<double>(run.units()) / *units;
+}
+
+std::string pattern_of(const RunRecord& run) {
+  return run.pattern.empty() ? run.total.pattern : run.pattern;
+}
+
+/// pJ per useful FLOP at the three corners.
+std::optional<JouleRange> per_flop(const RunRecord& run) {
+  const SummaryRow& row = run.total;
+  if (!row.energy_j || !row.useful_flop || *row.useful_flop == 0) return std::nullopt;
+  const double scale = 1e12 / static_cast<double>(*row.useful_flop);
+  JouleRange range = *row.energy_j;
+  for (const Corner corner : kCorners) range.at(corner) *= scale;
+  return range;
+}
+
+struct Contender {
+  std::string machine;
+  JouleRange range;
+};
+
+std::string ranking_of(const std::string& what, std::vector<Contender> contenders) {
+  std::stable_sort(contenders.begin(), contenders.end(),
+                   [](const auto& a, const auto& b) { return a.range.nominal < b.range.nominal; });
+  std::string ranges;
+  std::string verdict;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    const Contender& one = contenders[i];
+    ranges += fmt::format("{}{} {} to {}", i == 0 ? "" : ", ", one.machine,
+                          four_digits(one.range.low), four_digits(one.range.high));
+    if (i == 0) continue;
+    const bool apart = contenders[i - 1].range.high < one.range.low;
+    verdict += fmt::format(
+        "{}{}", verdict.empty() ? "" : "; ",
+        apart ? fmt::format("{} uses less than {}", contenders[i - 1].machine, one.machine)
+              : fmt::format("{} and {} cannot be ranked, their ranges overlap",
+                            contenders[i - 1].machine, one.machine));
+  }
+  return fmt::format("{}: {} pJ: {}\n", what, ranges, verdict);
+}
+
+}  // namespace
+
+std::string fair_table(const std::vector<RunRecord>& records) {
+  TextTable table;
+  table.column("run", "");
+  table.column("machine", "", TextTable::Align::left);
+  table.column("pattern", "", TextTable::Align::left);
+  table.column("silicon", "mm2");
+  table.column("per area", "GFLOP/s/mm2");
+  table.column("per watt", "GFLOP/s/W");
+  table.column("low to high", "GFLOP/s/W", TextTable::Align::left);
+  table.column("of peak", "%");
+  table.column("calibration", "factor");
+  for (const RunRecord& run : first_seeds(records)) {
+    const SummaryRow& row = run.total;
+    if (!row.useful_tflops) continue;
+    const std::optional<double> area = silicon(run);
+    const std::optional<JouleRange> energy = per_flop(run);
+    const std::optional<double> factor = parameter(run, "energy.calibration");
+    // 1 FLOP of 1 pJ is 1000 GFLOP/s per watt; cheap prices make the high end
+    table.row({fmt::format("{}", run.run), run.machine, pattern_of(run),
+               area ? four_digits(*area) : "",
+               area ? four_digits(*row.useful_tflops * 1e3 / *area) : "",
+               energy ? four_digits(1e3 / energy->nominal) : "",
+               energy ? fmt::format("{} to {}", four_digits(1e3 / energy->high),
+                                    four_digits(1e3 / energy->low))
+                      : "",
+               row.utilisation ? fmt::format("{:.1f}", 100 * *row.utilisation) : "",
+               factor ? fmt::format("{}", *factor) : ""});
+  }
+  return table.text();
+}
+
+std::string energy_ranking(const std::vector<RunRecord>& records) {
+  std::vector<std::pair<std::string, std::vector<Contender>>> patterns;
+  for (const RunRecord& run : first_seeds(records)) {
+    const std::optional<JouleRange> range = per_flop(run);
+    if (!range) continue;
+    const std::string what = pattern_of(run);
+    auto place = std::find_if(patterns.begin(), patterns.end(),
+                              [&](const auto& each) { return each.first == what; });
+    if (place == patterns.end()) place = patterns.insert(patterns.end(), {what, {}});
+    const bool known = std::any_of(place->second.begin(), place->second.end(),
+                                   [&](const auto& each) { return each.machine == run.machine; });
+    if (!known) place->second.push_back({run.machine, *range});
+  }
+  std::string text;
+  for (auto& [what, contenders] : patterns) {
+    if (contenders.size() > 1) text += ranking_of(what, std::move(contenders));
+  }
+  return text;
+}
+
+}  // namespace lacuna
