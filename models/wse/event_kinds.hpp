@@ -23,6 +23,7 @@ enum EventKind : std::uint16_t {
   kReductionStart,  // core: index of the step
   kReductionEnd,    // core: index of the step
   kWordIn,          // injector: number of the word
+  kVectorEnd,       // core: thread of a tensor instruction that has ended
 };
 
 std::vector<std::string> event_kind_names();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "sim/base/parameter.hpp"
 
@@ -60,6 +62,17 @@ struct QueueParams : ParameterSet {
                                   "Input queue of partial sums from the ring.");
   Param<unsigned> ring_out = param(this, "ring_out", 6U, range(2U, 1024U), "words",
                                    "Output queue of partial sums to the ring.");
+  Param<std::string> in = text(this, "in", "6,6,4,4,2,2,2,2",
+                               "Depths of the input queues that tasks use, by number, in words.");
+  Param<std::string> out = text(this, "out", "2,2,6,6,2,2",
+                                "Depths of the output queues that tasks use, by number, in words.");
+
+  std::vector<unsigned> in_depths() const { return depths("queue.in", in); }
+  std::vector<unsigned> out_depths() const { return depths("queue.out", out); }
+
+ private:
+  /// The numbers of a list; ParameterError if one is not a depth.
+  static std::vector<unsigned> depths(const char* path, const std::string& list);
 };
 
 struct RouterParams : ParameterSet {
@@ -109,8 +122,32 @@ struct SimdParams : ParameterSet {
                                 "FP16 multiply-accumulates into FP16 sums.");
   Param<unsigned> fma16_32 = param(this, "fma16_32", 2U, range(1U, 64U), "elements/cycle",
                                    "FP16 multiply-accumulates into FP32 sums.");
-  Param<unsigned> fma32 =
-      param(this, "fma32", 1U, range(1U, 64U), "elements/cycle", "FP32 multiply-accumulates.");
+  Param<unsigned> fma32 = param(this, "fma32", 1U, range(1U, 64U), "elements/cycle",
+                                "FP32 multiply-accumulates and multiplications.");
+  Param<unsigned> add32 = param(this, "add32", 2U, range(1U, 64U), "elements/cycle",
+                                "FP32 additions, subtractions and moves.");
+  Param<unsigned> max16 =
+      param(this, "max16", 1U, range(1U, 64U), "elements/cycle", "FP16 maxima.");
+  Param<unsigned> max32 =
+      param(this, "max32", 1U, range(1U, 64U), "elements/cycle", "FP32 maxima.");
+  Param<unsigned> convert = param(this, "convert", 1U, range(1U, 64U), "elements/cycle",
+                                  "Conversions between FP16 and FP32.");
+  Param<unsigned> special_cycles = param(this, "special_cycles", 50U, range(1U, 1024U), "cycles",
+                                         "Of a division or a special function, for each element.");
+};
+
+struct ScalarParams : ParameterSet {
+  Param<unsigned> loop = param(this, "loop", 5U, range(0U, 256U), "cycles",
+                               "Increment, test and branch of a loop in scalar code.");
+  Param<unsigned> load = param(this, "load", 2U, range(0U, 256U), "cycles", "Load of a scalar.");
+  Param<unsigned> imul =
+      param(this, "imul", 8U, range(0U, 256U), "cycles", "Product that makes an address.");
+  Param<unsigned> dsr_write = param(this, "dsr_write", 4U, range(0U, 256U), "cycles",
+                                    "New base address in a data-structure register.");
+  Param<unsigned> vec_issue = param(this, "vec_issue", 6U, range(0U, 256U), "cycles",
+                                    "Start of a tensor instruction that scalar code waits for.");
+  Param<unsigned> outer = param(this, "outer", 48U, range(0U, 4096U), "cycles",
+                                "Iteration of an outer loop: pointers, set-up of the inner loop.");
 };
 
 struct StreamingParams : ParameterSet {
@@ -186,6 +223,15 @@ struct HardwareParams {
   CoreParams core;
   QueueParams queue;
   RouterParams router;
+};
+
+/// What cores that run tasks need.
+struct TaskParams {
+  CoreParams core;
+  QueueParams queue;
+  RouterParams router;
+  MemoryParams mem;
+  SimdParams simd;
 };
 
 }  // namespace lacuna::wse

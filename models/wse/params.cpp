@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/params.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna::wse {
+
+std::vector<unsigned> QueueParams::depths(const char* path, const std::string& list) {
+  std::vector<unsigned> depths;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    unsigned depth = 0;
+    const auto [stop, error] = std::from_chars(list.data() + at, list.data() + end, depth);
+    if (error != std::errc() || stop != list.data() + end || depth == 0 || depth > 1024) {
+      throw ParameterError(fmt::format(
+          "{} = '{}': '{}' is not a depth in [1, 1024] words; a list such as 6,6,4,4 is meant",
+          path, list, list.substr(at, end - at)));
+    }
+    depths.push_back(depth);
+    at = end + 1;
+  }
+  if (depths.size() > 16) {
+    throw ParameterError(fmt::format("{} = '{}': a core has at most 16 queues", path, list));
+  }
+  return depths;
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/task_core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/common/fp16.hpp"
+#include "sim/base/error.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using Kind = Operand::Kind;
+
+bool is_fabric(const Operand& operand) { return operand.kind == Kind::fabric; }
+bool is_fifo(const Operand& operand) { return operand.kind == Kind::fifo; }
+
+/// Works on memory alone, so that nothing outside the core can hold it up.
+bool is_local(const Instruction& instruction) {
+  const auto local = [](const Operand& o) { return !is_fabric(o) && !is_fifo(o); };
+  return local(instruction.to) && local(instruction.a) && local(instruction.b);
+}
+
+bool takes_fabric(const Instruction& instruction) {
+  return is_fabric(instruction.to) || is_fabric(instruction.a) || is_fabric(instruction.b);
+}
+
+std::size_t at(TaskCycle cycle) { return static_cast<std::size_t>(cycle); }
+
+LinkId in_queue(const TaskPorts& ports, Color color) {
+  for (const TaskPorts::In& port : ports.in) {
+    if (port.color == color) return port.queue;
+  }
+  throw InternalError(fmt::format("core ({}, {}) reads color {}, which does not come down its ramp",
+                                  ports.column, ports.row, static_cast<unsigned>(color)));
+}
+
+LinkId out_queue(const TaskPorts& ports, Color color) {
+  for (const TaskPorts::Out& port : ports.out) {
+    if (port.color == color) return port.queue;
+  }
+  throw InternalError(fmt::format("core ({}, {}) sends color {}, for which its router has no route",
+                                  ports.column, ports.row, static_cast<unsigned>(color)));
+}
+
+}  // namespace
+
+void TaskCores::add(const TaskPorts& ports) {
+  Core core;
+  core.ports = ports;
+  core.program = &program_.cores[program_.core_of[cores_.size()]];
+  for (const TaskPorts::Out& port : ports.out) {
+    if (std::find(core.out_queues.begin(), core.out_queues.end(), port.queue) ==
+        core.out_queues.end()) {
+      core.out_queues.push_back(port.queue);
+    }
+  }
+  for (const Task& task : core.program->tasks) {
+    core.active.push_back(task.active);
+    core.blocked.push_back(task.blocked);
+    if (task.active && !task.blocked && core.task == kNoTask) {
+      core.task = static_cast<TaskIndex>(core.active.size() - 1);
+      core.active.back() = false;
+    }
+  }
+  if (!program_.memory.empty()) core.memory = program_.memory[cores_.size()];
+  for (const SoftwareFifo& fifo : core.program->fifos) {
+    core.fifos.emplace_back();
+    core.fifos.back().words.resize(fifo.capacity);
+  }
+  core.is_idle = quiet(core);
+  idle_ += core.is_idle ? 1 : 0;
+  cores_.push_back(std::move(core));
+}
+
+Cycle TaskCores::step(std::size_t index, Cycle now) {
+  Core& core = cores_[index];
+  if (core.stepped > now) return kNever;
+  core.stepped = now + 1;
+  account(index, now);
+  bool acted = send_output(core, now);
+  acted = retire(core, now) || acted;
+  acted = load_microthreads(core, now) || acted;
+  acted = main_thread(core, now) || acted;
+  acted = issue(core, now) || acted;
+  const bool is_idle = quiet(core);
+  if (is_idle != core.is_idle) {
+    core.is_idle = is_idle;
+    is_idle ? ++idle_ : --idle_;
+  }
+  if (core.accounted <= now) {
+    core.waiting_for = cause(core, now);
+    ++core.counters.cycles[at(core.waiting_for)];
+    core.accounted = now + 1;
+  }
+  return acted ? now + 1 : next_timer(core, now);
+}
+
+void TaskCores::account(std::size_t index, Cycle now) {
+  Core& core = cores_[index];
+  if (core.accounted >= now) return;
+  core.counters.cycles[at(core.waiting_for)] += now - core.accounted;
+  core.accounted = now;
+}
+
+void TaskCores::settle(std::size_t index, Cycle end) {
+  account(index, end);
+  Core& core = cores_[index];
+  if (core.accounted <= end) return;
+  core.counters.cycles[at(core.waiting_for)] -= core.accounted - end;  // in which nothing was done
+  core.accounted = end;
+}
+
+/// The next cycle in which something of the core's own becomes due.
+Cycle TaskCores::next_timer(const Core& core, Cycle now) const {
+  Cycle next = kNever;
+  const auto due = [&](Cycle cycle) {
+    if (cycle > now) next = std::min(next, cycle);
+  };
+  due(core.slot_free);
+  if (core.taken != kNoTask) due(core.taken_ready);
+  for (const Thread& thread : core.threads) {
+    if (thread.finish != kNever) due(thread.finish);
+  }
+  return next;
+}
+
+/// One word that was in an output queue before `now` goes up the ramp, the queues in turn.
+bool TaskCores::send_output(Core& core, Cycle now) {
+  const std::size_t count = core.out_queues.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t chosen = core.next_queue + i;
+    if (chosen >= count) chosen -= count;
+    const LinkId queue = core.out_queues[chosen];
+    if (!links_.can_pop(queue, now)) continue;
+    const Color color = links_.front(queue).color;
+    const auto port = std::find_if(core.ports.out.begin(), core.ports.out.end(),
+                                   [&](const TaskPorts::Out& out) { return out.color == color; });
+    if (!links_.can_push(port->ramp, now)) continue;
+    links_.push(port->ramp, now, links_.pop(queue, now));
+    ++core.counters.sent;
+    core.next_queue = chosen + 1 == count ? 0 : chosen + 1;
+    return true;
+  }
+  return false;
+}
+
+/// Instructions whose last beat is over leave their threads; tasks that wait for them hear of it.
+bool TaskCores::retire(Core& core, Cycle now) {
+  bool acted = false;
+  for (Thread& thread : core.threads) {
+    if (thread.finish > now) continue;
+    const Instruction& done = *thread.instruction;
+    if (done.activates != kNoTask) core.active[done.activates] = true;
+    if (done.unblocks != kNoTask) core.blocked[done.unblocks] = false;
+    log_.record(now, core.ports.unit, kVectorEnd, static_cast<std::uint64_t>(done.thread));
+    thread.instruction = nullptr;
+    thread.finish = kNever;
+    acted = true;
+  }
+  return acted;
+}
+
+bool TaskCores::load_microthreads(Core& core, Cycle now) {
+  bool acted = false;
+  for (std::size_t i = 1; i < kThreads; ++i) {
+    Thread& thread = core.threads[i];
+    if (thread.instruction != nullptr || thread.next == nullptr) continue;
+    start(core, thread, *thread.next, thread.next_word, now);
+    thread.next = nullptr;
+    acted = true;
+  }
+  return acted;
+}
+
+bool TaskCores::main_thread(Core& core, Cycle now) {
+  bool acted = false;
+  const auto over = [&] {
+    return core.task != kNoTask && core.threads[0].instruction == nullptr &&
+           core.next_step == core.program->tasks[core.task].steps.size();
+  };
+  if (over()) {
+    core.task = kNoTask;
+    acted = true;
+  }
+  if (core.task == kNoTask && core.taken != kNoTask && core.taken_ready <= now) {
+    core.task = core.taken;
+    core.word = core.taken_word;
+    core.taken = kNoTask;
+    core.next_step = 0;
+    ++core.counters.tasks;
+    core.counters.end = std::max(core.counters.end, now + 1);
+    log_.record(now, core.ports.unit, kTask, core.task);
+    acted = true;
+  }
+  acted = take_steps(core, now) || acted;
+  if (over()) core.task = kNoTask;  // nothing of it is left to wait for
+  return pick(core, now) || acted;
+}
+
+/// The steps of the task, up to the first that takes time.
+bool TaskCores::take_steps(Core& core, Cycle now) {
+  if (core.task == kNoTask) return false;
+  const std::vector<Step>& steps = core.program->tasks[core.task].steps;
+  bool acted = false;
+  while (core.next_step != steps.size() && core.threads[0].instruction == nullptr) {
+    const Step& step = steps[core.next_step];
+    Thread& thread = core.threads.at(step.vector.thread);
+    if (step.kind == Step::Kind::vector && thread.next != nullptr) break;
+    if (step.kind == Step::Kind::vector && step.vector.thread != kMainThread &&
+        thread.instruction != nullptr) {
+      break;  // two instructions of one microthread never overlap
+    }
+    ++core.next_step;
+    acted = true;
+    if (step.kind == Step::Kind::activate) core.active[step.task] = true;
+    if (step.kind == Step::Kind::block) core.blocked[step.task] = true;
+    if (step.kind == Step::Kind::unblock) core.blocked[step.task] = false;
+    if (step.kind != Step::Kind::vector || step.vector.length == 0) continue;
+    if (step.vector.thread == kMainThread) {
+      start(core, thread, step.vector, core.word, now);
+    } else {
+      thread.next = &step.vector;
+      thread.next_word = core.word;
+    }
+    break;
+  }
+  return acted;
+}
+
+/// Whether an instruction takes words of this queue, now or next.
+bool TaskCores::is_read(const Core& core, LinkId queue) const {
+  for (const Thread& thread : core.threads) {
+    if (thread.instruction != nullptr && (thread.a == queue || thread.b == queue)) return true;
+    if (thread.next == nullptr) continue;
+    for (const Operand* operand : {&thread.next->a, &thread.next->b}) {
+      if (is_fabric(*operand) && in_queue(core.ports, operand->color) == queue) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether something has triggered a task; `queue` is that of the wavelet, if there is one.
+bool TaskCores::is_ready(const Core& core, std::size_t task, Cycle now, LinkId& queue) const {
+  queue = kNoLink;
+  const Task& what = core.program->tasks[task];
+  if (core.blocked[task]) return false;
+  if (what.kind == Task::Kind::local) return core.active[task];
+  for (const TaskPorts::In& port : core.ports.in) {
+    if (what.kind == Task::Kind::data && port.color != what.color) continue;
+    if (!links_.can_pop(port.queue, now)) continue;
+    const Wavelet& word = links_.front(port.queue);
+    const bool meant = what.kind == Task::Kind::data
+                           ? !word.control
+                           : word.control && word.payload >> 16U == what.id;
+    if (!meant || is_read(core, port.queue)) continue;
+    queue = port.queue;
+    return true;
+  }
+  return false;
+}
+
+/// Takes the next task, in turn, into the task register.
+bool TaskCores::pick(Core& core, Cycle now) {
+  if (core.taken != kNoTask) return false;
+  if (core.task != kNoTask && (!params_.core.dispatch_overlap ||
+                               core.next_step != core.program->tasks[core.task].steps.size())) {
+    return false;
+  }
+  const std::size_t count = core.program->tasks.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t task = (core.next_task + i) % count;
+    LinkId queue = kNoLink;
+    if (!is_ready(core, task, now, queue)) continue;
+    core.taken = static_cast<TaskIndex>(task);
+    core.next_task = task + 1;
+    if (queue != kNoLink) {
+      core.taken_word = links_.pop(queue, now).payload;
+      ++core.counters.received;
+      log_.record(now, core.ports.unit, kQueuePop, core.taken_word);
+    }
+    core.active[task] = false;
+    core.counters.end = std::max(core.counters.end, now + 1);
+    const bool control = core.program->tasks[task].kind == Task::Kind::control;
+    core.taken_ready = now + (control ? params_.core.cmd_cycles : params_.core.dispatch);
+    return true;
+  }
+  return false;
+}
+
+void TaskCores::start(Core& core, Thread& thread, const Instruction& instruction,
+                      std::uint32_t word, Cycle now) {
+  thread.instruction = &instruction;
+  thread.done = 0;
+  thread.word = word;
+  thread.finish = kNever;
+  thread.cost = BeatCost(instruction, params_.simd, params_.mem,
+                         params_.core.fabric_words_per_issue, word >> 16U);
+  const bool wide = source_bytes(instruction.element) == 4;
+  const auto source = [&](const Operand& operand, LinkId& link, float& scalar) {
+    link = is_fabric(operand) ? in_queue(core.ports, operand.color) : kNoLink;
+    scalar = operand.value;
+    if (operand.kind == Kind::word) {
+      scalar = unpack(word, 0, wide, is_integer(instruction.element));
+    }
+    if (operand.kind == Kind::cell && !core.memory.empty()) {
+      scalar = load_element(core.memory, address_of(operand, wide ? 4 : 2, 0, word >> 16U), wide,
+                            is_integer(instruction.element));
+    }
+  };
+  source(instruction.a, thread.a, thread.scalar_a);
+  source(instruction.b, thread.b, thread.scalar_b);
+  thread.to = is_fabric(instruction.to) ? out_queue(core.ports, instruction.to.color) : kNoLink;
+  if (instruction.op == VectorOp::work) return;
+  ++core.counters.instructions;
+  log_.record(now, core.ports.unit, kVectorActive, static_cast<std::uint64_t>(instruction.thread));
+}
+
+bool TaskCores::words_in(const Core& core, const Operand& operand, LinkId link, std::uint32_t words,
+                         Cycle now) const {
+  if (is_fabric(operand)) return links_.has(link, now, words);
+  return !is_fifo(operand) || core.fifos[operand.fifo].count >= words;
+}
+
+bool TaskCores::can_issue(const Core& core, const Thread& thread, Cycle now) const {
+  if (thread.instruction == nullptr || thread.finish != kNever) return false;
+  const Instruction& what = *thread.instruction;
+  const std::uint32_t elements = std::min(thread.cost.width(), what.length - thread.done);
+  const std::uint32_t in = words_of(source_bytes(what.element), elements);
+  const std::uint32_t out = words_of(result_bytes(what.element), elements);
+  if (!words_in(core, what.a, thread.a, in, now)) return false;
+  if (!words_in(core, what.b, thread.b, in, now)) return false;
+  if (is_fabric(what.to)) return links_.can_push(thread.to, now, out);
+  if (!is_fifo(what.to)) return true;
+  const Fifo& fifo = core.fifos[what.to.fifo];
+  return fifo.count + out <= fifo.words.size();
+}
+
+/// Who issues in this cycle; kNobody if nobody can.
+std::size_t TaskCores::choose(Core& core, Cycle now) const {
+  const auto can = [&](std::size_t i) { return can_issue(core, core.threads[i], now); };
+  if (params_.core.sched == Sched::main_first && can(0)) return 0;
+  if (params_.core.sched == Sched::round_robin) {
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      const std::size_t thread = (core.next_thread + i) % kThreads;
+      if (!can(thread)) continue;
+      core.next_thread = thread + 1;
+      return thread;
+    }
+    return kNobody;
+  }
+  for (std::size_t thread = 1; thread < kThreads; ++thread) {
+    if (can(thread)) return thread;
+  }
+  return can(0) ? 0 : kNobody;
+}
+
+/// No microthread has or gets an instruction while the main thread's one is under way.
+bool TaskCores::alone(const Core& core) const {
+  return std::all_of(core.threads.begin() + 1, core.threads.end(), [](const Thread& thread) {
+    return thread.instruction == nullptr && thread.next == nullptr;
+  });
+}
+
+bool TaskCores::issue(Core& core, Cycle now) {
+  if (core.slot_free > now) return false;
+  const std::size_t chosen = choose(core, now);
+  if (chosen == kNobody) return false;
+  core.counters.begin = std::min(core.counters.begin, now);
+  beats(core, core.threads[chosen], now);
+  core.counters.end = core.slot_free;
+  return true;
+}
+
+/// Issues a beat; Engine::event all that are left, if nothing can come between them.
+void TaskCores::beats(Core& core, Thread& thread, Cycle now) {
+  const Instruction& what = *thread.instruction;
+  const std::uint32_t left = what.length - thread.done;
+  const std::uint32_t width = thread.cost.width();
+  std::uint32_t elements = std::min(width, left);
+  std::uint32_t count_beats = 1;
+  BeatStalls stalls;
+  if (engine_ == Engine::event && left > width && &thread == core.threads.data() &&
+      is_local(what) && alone(core)) {
+    elements = left;
+    count_beats = (left + width - 1) / width;
+    stalls = thread.cost.stalls_from(thread.done, what.length);
+  } else {
+    stalls = thread.cost.stalls(thread.done, elements);
+  }
+  book(core, thread, count_beats, stalls, now);
+  // access by access as the beats make them, so that both engines count the same
+  for (std::uint32_t first = 0; first < elements; first += width) {
+    count(core, thread, std::min(width, elements - first));
+  }
+  move_elements(core, thread, elements, now);
+  thread.done += elements;
+  if (thread.done == what.length) thread.finish = core.slot_free;
+}
+
+void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
+                     const BeatStalls& stalls, Cycle now) const {
+  const Instruction& what = *thread.instruction;
+  TaskCycle kind = takes_fabric(what) ? TaskCycle::fabric : TaskCycle::vector;
+  if (what.op == VectorOp::work) kind = TaskCycle::scalar;
+  auto& cycles = core.counters.cycles;
+  cycles[at(kind)] += beats;
+  cycles[at(TaskCycle::conflict)] += stalls.bank;
+  cycles[at(TaskCycle::residual)] += stalls.residual;
+  cycles[at(TaskCycle::special)] += stalls.special;
+  core.slot_free = now + beats + stalls.bank + stalls.residual + stalls.special;
+  core.accounted = core.slot_free;
+}
+
+void TaskCores::count(Core& core, const Thread& thread, std::uint32_t elements) const {
+  TaskCounters& c = core.counters;
+  const Instruction& what = *thread.instruction;
+  const bool half = what.element == Element::fp16;
+  switch (what.op) {
+    case VectorOp::fma:
+      (half ? c.mac16 : what.element == Element::fp16_32 ? c.mac16_32 : c.mac32) += elements;
+      break;
+    case VectorOp::add:
+    case VectorOp::sub:
+    case VectorOp::max:
+      (half ? c.add16 : c.add32) += elements;
+      break;
+    case VectorOp::mul:
+      (half ? c.mul16 : c.mul32) += elements;
+      break;
+    case VectorOp::move:
+    case VectorOp::abs:
+    case VectorOp::work:
+      break;
+    default:
+      (half ? c.special16 : c.special32) += elements;
+  }
+  const BeatCost& cost = thread.cost;
+  c.reads += cost.reads(elements);
+  c.writes += cost.writes(elements);
+  c.read_bytes += std::uint64_t{cost.read_bytes()} * elements;
+  c.write_bytes += std::uint64_t{cost.write_bytes()} * elements;
+}
+
+std::uint32_t TaskCores::take_word(Core& core, const Operand& operand, LinkId link, Cycle now) {
+  if (is_fabric(operand)) {
+    ++core.counters.received;
+    return links_.pop(link, now).payload;
+  }
+  Fifo& fifo = core.fifos[operand.fifo];
+  const std::uint32_t word = fifo.words[fifo.head];
+  fifo.head = static_cast<std::uint32_t>((fifo.head + 1) % fifo.words.size());
+  --fifo.count;
+  return word;
+}
+
+/// Moves the words of `elements` elements, and computes them if there are values.
+void TaskCores::move_elements(Core& core, Thread& thread, std::uint32_t elements, Cycle now) {
+  const Instruction& what = *thread.instruction;
+  const bool values = !core.memory.empty();
+  if (what.op == VectorOp::work || (!values && is_local(what))) return;
+  const unsigned in_bytes = source_bytes(what.element);
+  const unsigned out_bytes = result_bytes(what.element);
+  const bool integer = is_integer(what.element);
+  const unsigned in_word = in_bytes == 2 ? 2 : 1;
+  const unsigned out_word = out_bytes == 2 ? 2 : 1;
+  std::uint32_t word_a = 0;
+  std::uint32_t word_b = 0;
+  std::uint32_t word_to = 0;
+  const auto source = [&](const Operand& operand, LinkId link, float scalar, std::uint32_t& word,
+                          std::uint32_t i) {
+    if (is_fabric(operand) || is_fifo(operand)) {
+      if (i % in_word == 0) word = take_word(core, operand, link, now);
+      return unpack(word, i % in_word, in_bytes == 4, integer);
+    }
+    if (operand.kind != Kind::memory || !values) return scalar;
+    const std::uint32_t where = address_of(operand, in_bytes, thread.done + i, thread.word >> 16U);
+    return load_element(core.memory, where, in_bytes == 4, integer);
+  };
+  for (std::uint32_t i = 0; i < elements; ++i) {
+    const float a = source(what.a, thread.a, thread.scalar_a, word_a, i);
+    const float b = source(what.b, thread.b, thread.scalar_b, word_b, i);
+    std::uint32_t where = 0;
+    float old = 0;
+    if (what.to.kind == Kind::memory && values) {
+      where = address_of(what.to, out_bytes, thread.done + i, thread.word >> 16U);
+      if (what.op == VectorOp::fma) old = load_element(core.memory, where, out_bytes == 4, integer);
+    }
+    const float result = values || integer ? compute(what.op, what.element, old, a, b) : 0;
+    if (what.to.kind == Kind::memory && values) {
+      store_element(core.memory, where, out_bytes == 4, integer, result);
+    }
+    if (!is_fabric(what.to) && !is_fifo(what.to)) continue;
+    word_to = pack(word_to, i % out_word, out_bytes == 4, integer, result);
+    if ((i + 1) % out_word != 0 && i + 1 != elements) continue;
+    const bool last = thread.done + i + 1 == what.length;
+    if (is_fabric(what.to)) {
+      links_.push(thread.to, now,
+                  {word_to, what.to.color, what.control, last ? what.switches : SwitchCommands{0}});
+    } else {
+      Fifo& fifo = core.fifos[what.to.fifo];
+      fifo.words[(fifo.head + fifo.count) % fifo.words.size()] = word_to;
+      ++fifo.count;
+    }
+    word_to = 0;
+  }
+}
+
+/// Why nothing issued in this cycle.
+TaskCycle TaskCores::cause(const Core& core, Cycle now) const {
+  if (core.task == kNoTask && core.taken != kNoTask && core.taken_ready > now) {
+    return TaskCycle::dispatch;
+  }
+  for (const Thread& thread : core.threads) {
+    if (thread.instruction == nullptr || thread.finish != kNever) continue;
+    const Instruction& what = *thread.instruction;
+    const std::uint32_t elements = std::min(thread.cost.width(), what.length - thread.done);
+    const std::uint32_t in = words_of(source_bytes(what.element), elements);
+    const bool ready =
+        words_in(core, what.a, thread.a, in, now) && words_in(core, what.b, thread.b, in, now);
+    return ready ? TaskCycle::wait_out : TaskCycle::wait_in;
+  }
+  return core.taken != kNoTask ? TaskCycle::dispatch : TaskCycle::idle;
+}
+
+bool TaskCores::quiet(const Core& core) const {
+  if (core.task != kNoTask || core.taken != kNoTask) return false;
+  for (const Thread& thread : core.threads) {
+    if (thread.instruction != nullptr || thread.next != nullptr) return false;
+  }
+  for (std::size_t task = 0; task < core.active.size(); ++task) {
+    if (core.active[task] && !core.blocked[task]) return false;
+  }
+  return true;
+}
+
+std::string TaskCores::blocked(std::size_t index) const {
+  const Core& core = cores_[index];
+  const Cycle now = kNever - 2;  // whatever was under way has arrived
+  std::string text;
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    const Thread& thread = core.threads[i];
+    if (thread.instruction == nullptr) continue;
+    const Instruction& what = *thread.instruction;
+    text += fmt::format("{}core ({}, {}): {} at element {} of {} waits for",
+                        text.empty() ? "" : "\n", core.ports.column, core.ports.row,
+                        i == 0 ? std::string("the main thread") : fmt::format("microthread {}", i),
+                        thread.done, what.length);
+    const auto say = [&](const Operand& operand, const char* of) {
+      if (is_fabric(operand)) {
+        text += fmt::format(" {} color {}", of, static_cast<unsigned>(operand.color));
+      }
+      if (is_fifo(operand)) text += fmt::format(" {} FIFO {}", of, operand.fifo);
+    };
+    if (!words_in(core, what.a, thread.a, 1, now)) say(what.a, "words of");
+    if (!words_in(core, what.b, thread.b, 1, now)) say(what.b, "words of");
+    if (thread.to == kNoLink || !links_.can_push(thread.to, now)) say(what.to, "room for");
+  }
+  return text;
+}
+
+LinkId TaskCores::waits_for(std::size_t index, LinkId queue) const {
+  const Core& core = cores_[index];
+  // who takes its words; if nobody does yet, what keeps the main thread from coming to it
+  const Thread* reader = core.threads.data();
+  for (const Thread& thread : core.threads) {
+    if (thread.instruction != nullptr && (thread.a == queue || thread.b == queue)) reader = &thread;
+  }
+  if (reader->instruction == nullptr) return kNoLink;
+  for (const LinkId in : {reader->a, reader->b}) {
+    if (in != kNoLink && in != queue && links_.stored(in) == 0) return in;
+  }
+  const bool full = reader->to != kNoLink && !links_.can_push(reader->to, kNever - 2);
+  return full ? reader->to : kNoLink;
+}
+
+}  // namespace lacuna::wse

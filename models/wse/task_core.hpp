@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/wse/event_kinds.hpp"
+#include "models/wse/link.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/task_counters.hpp"
+#include "models/wse/task_program.hpp"
+#include "models/wse/vector_unit.hpp"
+#include "sim/base/event_log.hpp"
+#include "sim/kernel/engine.hpp"
+
+namespace lacuna::wse {
+
+/// The links between a core and its router, and its place.
+struct TaskPorts {
+  struct In {
+    Color color{};
+    LinkId queue = kNoLink;
+  };
+  struct Out {
+    Color color{};
+    LinkId queue = kNoLink;  // shared by the colors that use it
+    LinkId ramp = kNoLink;   // from there to the router
+  };
+
+  UnitId unit = 0;
+  std::uint32_t row = 0;
+  std::uint32_t column = 0;
+  std::vector<In> in;
+  std::vector<Out> out;
+};
+
+/// Cores that run tasks: a main thread and eight microthreads share one issue slot. In each cycle
+/// a core, in this order: puts a word of an output queue on the ramp; retires instructions that
+/// ended before, which may activate tasks; lets microthreads load their next instruction; lets
+/// the task in the task register begin or the present one take its next step, and picks the next
+/// task; issues one beat.
+class TaskCores {
+ public:
+  TaskCores(const TaskParams& params, const TaskProgram& program, Engine engine, LinkArray& links,
+            EventLog& log)
+      : params_(params), program_(program), engine_(engine), links_(links), log_(log) {}
+
+  void add(const TaskPorts& ports);
+
+  /// Performs cycle `now`. Returns the next cycle in which the core could act if nothing arrives.
+  Cycle step(std::size_t index, Cycle now);
+
+  /// Accounts for the cycles before `now`, in which nothing happened.
+  void account(std::size_t index, Cycle now);
+
+  /// Accounts up to `end`, after which the core did nothing.
+  void settle(std::size_t index, Cycle end);
+
+  std::size_t size() const { return cores_.size(); }
+  const TaskPorts& ports(std::size_t core) const { return cores_[core].ports; }
+
+  /// How many cores have nothing to do unless a word comes.
+  std::size_t idle() const { return idle_; }
+  const TaskCounters& counters(std::size_t core) const { return cores_[core].counters; }
+  const std::vector<std::uint8_t>& memory(std::size_t core) const { return cores_[core].memory; }
+
+  /// What the core waits for; empty if it has nothing to do.
+  std::string blocked(std::size_t index) const;
+
+  /// The link whose words or room the reader of `queue` waits for, besides that of `queue`;
+  /// kNoLink if it waits for none.
+  LinkId waits_for(std::size_t core, LinkId queue) const;
+
+ private:
+  static constexpr std::size_t kThreads = 1 + kMicrothreads;
+  static constexpr std::size_t kNobody = kThreads;
+
+  /// An instruction in a thread.
+  struct Thread {
+    const Instruction* instruction = nullptr;  // null: idle
+    const Instruction* next = nullptr;         // a microthread loads it when it is idle
+    std::uint32_t next_word = 0;               // of the task that started it
+    std::uint32_t word = 0;
+    std::uint32_t done = 0;  // elements
+    Cycle finish = kNever;   // when its last beat is over
+    LinkId a = kNoLink;
+    LinkId b = kNoLink;
+    LinkId to = kNoLink;
+    float scalar_a = 0;
+    float scalar_b = 0;
+    BeatCost cost;
+  };
+
+  struct Fifo {
+    std::vector<std::uint32_t> words;  // of the capacity
+    std::uint32_t head = 0;
+    std::uint32_t count = 0;
+  };
+
+  struct Core {
+    TaskPorts ports;
+    const CoreProgram* program = nullptr;
+    std::vector<LinkId> out_queues;  // distinct ones
+    std::vector<bool> active;        // local tasks
+    std::vector<bool> blocked;
+    Cycle stepped = 0;  // next cycle that may be performed
+    Cycle accounted = 0;
+    Cycle slot_free = 0;
+    TaskIndex task = kNoTask;  // runs
+    std::size_t next_step = 0;
+    std::uint32_t word = 0;     // of the wavelet that started it
+    TaskIndex taken = kNoTask;  // in the task register
+    std::uint32_t taken_word = 0;
+    Cycle taken_ready = 0;
+    std::size_t next_task = 0;    // to be looked at first
+    std::size_t next_queue = 0;   // to be served first on the ramp
+    std::size_t next_thread = 0;  // and by the issue slot
+    TaskCycle waiting_for = TaskCycle::idle;
+    bool is_idle = false;
+    std::array<Thread, kThreads> threads;
+    std::vector<Fifo> fifos;
+    std::vector<std::uint8_t> memory;
+    TaskCounters counters;
+  };
+
+  bool send_output(Core& core, Cycle now);
+  bool retire(Core& core, Cycle now);
+  bool load_microthreads(Core& core, Cycle now);
+  bool main_thread(Core& core, Cycle now);
+  bool take_steps(Core& core, Cycle now);
+  bool pick(Core& core, Cycle now);
+  bool is_ready(const Core& core, std::size_t task, Cycle now, LinkId& queue) const;
+  bool is_read(const Core& core, LinkId queue) const;
+  void start(Core& core, Thread& thread, const Instruction& instruction, std::uint32_t word,
+             Cycle now);
+  bool issue(Core& core, Cycle now);
+  bool can_issue(const Core& core, const Thread& thread, Cycle now) const;
+  std::size_t choose(Core& core, Cycle now) const;
+  bool alone(const Core& core) const;
+  void beats(Core& core, Thread& thread, Cycle now);
+  void book(Core& core, const Thread& thread, std::uint32_t beats, const BeatStalls& stalls,
+            Cycle now) const;
+  void count(Core& core, const Thread& thread, std::uint32_t elements) const;
+  void move_elements(Core& core, Thread& thread, std::uint32_t elements, Cycle now);
+  TaskCycle cause(const Core& core, Cycle now) const;
+  bool quiet(const Core& core) const;
+  Cycle next_timer(const Core& core, Cycle now) const;
+  bool words_in(const Core& core, const Operand& operand, LinkId link, std::uint32_t words,
+                Cycle now) const;
+  std::uint32_t take_word(Core& core, const Operand& operand, LinkId link, Cycle now);
+
+  const TaskParams params_;
+  const TaskProgram& program_;
+  const Engine engine_;
+  LinkArray& links_;
+  EventLog& log_;
+  std::vector<Core> cores_;
+  std::size_t idle_ = 0;
+};
+
+}  // namespace lacuna::wse

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include "models/wse/agenda.hpp"
+#include "models/wse/task_core.hpp"
+#include "models/wse/task_mesh.hpp"
+#include "models/wse/wafer.hpp"
+#include "sim/kernel/clock_domain.hpp"
+
+namespace lacuna::wse {
+
+/// A rectangle of cores that run tasks. Its units are numbered row by row, router then core of
+/// each column. It ends when no core has anything to do and no word is under way.
+class TaskWafer : public sc_core::sc_module, private RowWaker {
+ public:
+  TaskWafer(const sc_core::sc_module_name& name, const TaskParams& params,
+            const TaskProgram& program, ClockDomain& clock, const RunOptions& options);
+  ~TaskWafer() override;
+
+  /// Accounts for the units asleep when the run ended, and checks that no word is left anywhere.
+  void settle(Cycle end);
+
+  /// True if there is nothing to do from the start on.
+  bool done() const { return cores_.idle() == cores_.size() && links_.words() == 0; }
+
+  const TaskCores& cores() const { return cores_; }
+  const RouterArray& routers() const { return routers_; }
+  const EventLog& log() const { return log_; }
+
+ private:
+  class Row;
+
+  void wake_row(std::size_t row, Cycle at) override;
+  std::string waiting_cycle() const;
+
+  ClockDomain& clock_;
+  const std::uint32_t columns_;
+  const std::uint32_t rows_count_;
+  const RunOptions options_;
+  EventLog log_;
+  Agendas agendas_;
+  LinkArray links_{agendas_};
+  RouterArray routers_;
+  TaskCores cores_;
+  std::vector<std::unique_ptr<Row>> rows_;
+};
+
+/// What a run of tasks gave, by core, row-major.
+struct TaskOutcome {
+  Cycle cycles = 0;  // from the start to the last thing that happened
+  std::vector<TaskCounters> cores;
+  std::vector<RouterCounters> routers;
+  std::vector<Event> events;                      // sorted by cycle, unit, kind and argument
+  std::vector<std::vector<std::uint8_t>> memory;  // at the end; with values only
+
+  /// From the first issue slot of any core to the end of the last.
+  Cycle span() const;
+};
+
+/// Runs `program` on a wafer of its own.
+TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
+                     const RunOptions& options);
+
+}  // namespace lacuna::wse

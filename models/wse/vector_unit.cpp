@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/vector_unit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "models/common/fp16.hpp"
+#include "sim/base/error.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using Kind = Operand::Kind;
+
+/// Read or written in memory beat by beat; an element that stays the same is in a register.
+bool streams(const Operand& operand) {
+  return operand.kind == Kind::memory && (operand.stride != 0 || operand.inner != 0);
+}
+
+bool is_special(VectorOp op) { return op >= VectorOp::divide && op <= VectorOp::erf; }
+
+std::uint32_t simd_width(const Instruction& instruction, const SimdParams& simd) {
+  const VectorOp op = instruction.op;
+  if (op == VectorOp::work || is_special(op)) return 1;
+  switch (instruction.element) {
+    case Element::fp16:
+      return op == VectorOp::max ? simd.max16 : simd.fma16;
+    case Element::fp16_32:
+      return op == VectorOp::move ? simd.convert : simd.fma16_32;
+    case Element::fp32_16:
+      return simd.convert;
+    case Element::int16:
+      return simd.fma16;
+    case Element::int32:
+      return simd.add32;
+    case Element::fp32:
+      break;
+  }
+  if (op == VectorOp::fma || op == VectorOp::mul) return simd.fma32;
+  return op == VectorOp::max ? simd.max32 : simd.add32;
+}
+
+/// CSL language reference, appendix SIMD mode; of stride 4 modulo 8 the lower of its two figures.
+std::uint32_t stride_limit(const Operand& operand) {
+  constexpr std::uint32_t kFull = ~0U;
+  if (!streams(operand)) return kFull;
+  const auto stride = static_cast<std::uint32_t>(std::abs(operand.stride));
+  if (stride <= 1) return kFull;
+  switch (stride % 8) {
+    case 0:
+      return 1;
+    case 1:
+    case 4:
+    case 7:
+      return 2;
+    default:
+      return kFull;
+  }
+}
+
+bool is_fabric(const Operand& operand) {
+  return operand.kind == Kind::fabric || operand.kind == Kind::fifo;
+}
+
+}  // namespace
+
+std::uint32_t elements_per_beat(const Instruction& instruction, const SimdParams& simd,
+                                unsigned fabric_words) {
+  std::uint32_t width = simd_width(instruction, simd);
+  for (const Operand* operand : {&instruction.to, &instruction.a, &instruction.b}) {
+    width = std::min(width, stride_limit(*operand));
+    if (!is_fabric(*operand)) continue;
+    const unsigned bytes = operand == &instruction.to ? result_bytes(instruction.element)
+                                                      : source_bytes(instruction.element);
+    const std::uint32_t packed = bytes == 2 ? 2 : 1;
+    // Halves come two in a word; a datapath of one element at a time takes the word in one slot.
+    width = std::min(std::max(width, packed), fabric_words * packed);
+  }
+  return std::max(width, 1U);
+}
+
+BeatCost::BeatCost(const Instruction& instruction, const SimdParams& simd, const MemoryParams& mem,
+                   unsigned fabric_words, std::uint32_t index)
+    : model_(mem.model),
+      width_(elements_per_beat(instruction, simd, fabric_words)),
+      index_(index),
+      port_read_(mem.read_bits / 8),
+      port_write_(mem.write_bits / 8) {
+  const unsigned source = source_bytes(instruction.element);
+  const unsigned result = result_bytes(instruction.element);
+  const auto read = [this](const Operand& operand, unsigned bytes) {
+    if (!streams(operand)) return;
+    (sources_ == 0 ? first_ : second_) = operand;
+    (sources_ == 0 ? first_bytes_ : second_bytes_) = bytes;
+    ++sources_;
+    read_bytes_ += bytes;
+  };
+  const bool in_place = instruction.op == VectorOp::fma;
+  if (in_place) read(instruction.to, result);
+  read(instruction.a, source);
+  read(instruction.b, source);
+  writes_ = streams(instruction.to);
+  write_bytes_ = writes_ ? result : 0;
+  if (in_place && writes_ && instruction.element == Element::fp32) residual_ = mem.fma32_stalls;
+  if (in_place && writes_ && instruction.element == Element::fp16) residual_ = mem.fma16_stalls;
+  if (is_special(instruction.op)) special_ = simd.special_cycles - 1;
+}
+
+bool BeatCost::constant() const {
+  if (sources_ != 2) return true;
+  return first_.inner == 0 && second_.inner == 0 &&
+         first_.stride * static_cast<std::int32_t>(first_bytes_) ==
+             second_.stride * static_cast<std::int32_t>(second_bytes_);
+}
+
+std::uint32_t BeatCost::bank_stalls(std::uint32_t first, std::uint32_t count) const {
+  if (model_ == MemoryModel::none || (sources_ == 0 && !writes_)) return 0;
+  std::uint32_t cycles = 1;
+  if (sources_ == 2) {
+    const std::uint32_t a = address_of(first_, first_bytes_, first, index_);
+    const std::uint32_t b = address_of(second_, second_bytes_, first, index_);
+    if ((a - b) % 8 != 4) cycles = 2;
+  }
+  if (sources_ > 2) cycles = 2;  // three reads, two ports
+  const auto need = [](std::uint32_t bytes, unsigned port) { return (bytes + port - 1) / port; };
+  cycles = std::max(cycles, need(read_bytes_ * count, port_read_));
+  cycles = std::max(cycles, need(write_bytes_ * count, port_write_));
+  return cycles - 1;
+}
+
+/// Points at which an instruction in place stalls among its first `elements` elements: with 3 in
+/// 16, after elements 5, 10 and 15 of each 16.
+std::uint32_t BeatCost::residual_points(std::uint32_t elements) const {
+  if (residual_ == 0) return 0;
+  const std::uint32_t every = std::max(16U / residual_, 1U);
+  return elements / 16 * residual_ + std::min(elements % 16 / every, residual_);
+}
+
+BeatStalls BeatCost::stalls(std::uint32_t first, std::uint32_t count) const {
+  BeatStalls stalls;
+  stalls.bank = bank_stalls(first, count);
+  stalls.special = special_ * count;
+  // A conflict leaves time for the write that would have met a read.
+  if (stalls.bank == 0 && model_ == MemoryModel::rule) {
+    stalls.residual = residual_points(first + count) - residual_points(first);
+  }
+  return stalls;
+}
+
+BeatStalls BeatCost::stalls_from(std::uint32_t first, std::uint32_t length) const {
+  BeatStalls sum;
+  const std::uint32_t beats = (length - first) / width_;
+  if (constant() && beats != 0) {
+    const BeatStalls one = stalls(first, width_);
+    sum.bank = one.bank * beats;
+    sum.special = one.special * beats;
+    const std::uint32_t end = first + beats * width_;
+    if (one.bank == 0 && model_ == MemoryModel::rule) {
+      sum.residual = residual_points(end) - residual_points(first);
+    }
+    first = end;
+  }
+  for (; first < length; first += width_) {
+    const BeatStalls one = stalls(first, std::min(width_, length - first));
+    sum.bank += one.bank;
+    sum.residual += one.residual;
+    sum.special += one.special;
+  }
+  return sum;
+}
+
+std::uint32_t BeatCost::reads(std::uint32_t count) const {
+  std::uint32_t reads = 0;
+  if (sources_ > 0) reads += (first_bytes_ * count + 7) / 8;
+  if (sources_ > 1) reads += (second_bytes_ * count + 7) / 8;
+  if (sources_ > 2) reads += ((read_bytes_ - first_bytes_ - second_bytes_) * count + 7) / 8;
+  return reads;
+}
+
+std::uint32_t BeatCost::writes(std::uint32_t count) const { return (write_bytes_ * count + 7) / 8; }
+
+std::uint32_t address_of(const Operand& operand, unsigned bytes, std::uint32_t i,
+                         std::uint32_t index) {
+  std::int64_t element = std::int64_t{i} * operand.stride;
+  if (operand.inner != 0) {
+    element = std::int64_t{i % operand.inner} * operand.stride +
+              std::int64_t{i / operand.inner} * operand.outer;
+  }
+  return static_cast<std::uint32_t>(operand.address + std::int64_t{operand.index_bytes} * index +
+                                    element * bytes);
+}
+
+float compute(VectorOp op, Element element, float old, float a, float b) {
+  const auto round = [element](float value) {
+    return result_bytes(element) == 2 && !is_integer(element) ? to_float(to_half(value)) : value;
+  };
+  switch (op) {
+    case VectorOp::move:
+      return round(a);
+    case VectorOp::add:
+      return round(a + b);
+    case VectorOp::sub:
+      return round(a - b);
+    case VectorOp::mul:
+      return round(a * b);
+    case VectorOp::fma:
+      return round(std::fmaf(a, b, old));
+    case VectorOp::max:
+      return round(std::max(a, b));
+    case VectorOp::abs:
+      return round(std::fabs(a));
+    case VectorOp::divide:
+      return round(a / b);
+    case VectorOp::exp:
+      return round(std::exp(a));
+    case VectorOp::rsqrt:
+      return round(1.0F / std::sqrt(a));
+    case VectorOp::tanh:
+      return round(std::tanh(a));
+    case VectorOp::sigmoid:
+      return round(1.0F / (1.0F + std::exp(-a)));
+    case VectorOp::erf:
+      return round(std::erf(a));
+    case VectorOp::work:
+      break;
+  }
+  return 0;
+}
+
+float unpack(std::uint32_t word, unsigned place, bool wide, bool integer) {
+  if (!wide) {
+    const auto half = static_cast<std::uint16_t>(word >> (16U * place));
+    return integer ? static_cast<float>(static_cast<std::int16_t>(half)) : to_float(half);
+  }
+  if (integer) return static_cast<float>(static_cast<std::int32_t>(word));
+  float value = 0;
+  std::memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+std::uint32_t pack(std::uint32_t word, unsigned place, bool wide, bool integer, float value) {
+  if (!wide) {
+    const std::uint32_t half = integer
+                                   ? static_cast<std::uint16_t>(static_cast<std::int16_t>(value))
+                                   : std::uint32_t{to_half(value)};
+    return place == 0 ? half : (word & 0xFFFFU) | half << 16U;
+  }
+  if (integer) return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+float load_element(const std::vector<std::uint8_t>& memory, std::uint32_t address, bool wide,
+                   bool integer) {
+  const std::size_t bytes = wide ? 4 : 2;
+  if (address + bytes > memory.size()) throw InternalError("a core reads outside its memory");
+  std::uint32_t word = 0;
+  std::memcpy(&word, memory.data() + address, bytes);
+  return unpack(word, 0, wide, integer);
+}
+
+void store_element(std::vector<std::uint8_t>& memory, std::uint32_t address, bool wide,
+                   bool integer, float value) {
+  const std::size_t bytes = wide ? 4 : 2;
+  if (address + bytes > memory.size()) throw InternalError("a core writes outside its memory");
+  const std::uint32_t word = pack(0, 0, wide, integer, value);
+  std::memcpy(memory.data() + address, &word, bytes);
+}
+
+}  // namespace lacuna::wse

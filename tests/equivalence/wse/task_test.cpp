@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "sim/base/mix.hpp"
+#include "tests/support/wse/task_bench.hpp"
+#include "workloads/mapping/wse/collective.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+/// A random rectangle, collective and machine.
+struct Case {
+  Collective what;
+  TaskParams params;
+};
+
+Case random_case(std::uint64_t seed) {
+  std::uint64_t draws = 0;
+  const auto pick = [&](std::uint32_t low, std::uint32_t high) {
+    return low + static_cast<std::uint32_t>(mix(seed * 1000 + ++draws) % (high - low + 1));
+  };
+  Case made;
+  Collective& what = made.what;
+  what.columns = pick(1, 9);
+  what.rows = pick(1, 3);
+  what.elements = pick(1, 40);
+  what.values = true;
+  what.seed = seed;
+  what.op = static_cast<CollectiveOp>(pick(0, 2));
+  constexpr ReducePattern kPatterns[] = {ReducePattern::chain,     ReducePattern::star,
+                                         ReducePattern::tree,      ReducePattern::two_phase,
+                                         ReducePattern::generated, ReducePattern::snake};
+  what.pattern = kPatterns[pick(0, 5)];
+  if (what.op == CollectiveOp::allreduce && what.rows == 1 && what.columns > 2 && pick(0, 1) == 1) {
+    what.pattern = ReducePattern::ring;
+  }
+  if (pick(0, 2) == 0) what.element = Element::fp16;
+  made.params.router.ramp = pick(1, 5);
+  made.params.router.hop = pick(1, 2);
+  made.params.router.entries = pick(1, 4);
+  if (pick(0, 1) == 0) made.params.router.multicast = Multicast::lockstep;
+  if (pick(0, 1) == 0) made.params.router.arbiter = Arbiter::fixed;
+  made.params.core.sched = static_cast<Sched>(pick(0, 2));
+  made.params.core.dispatch = pick(0, 8);
+  made.params.core.dispatch_overlap = pick(0, 1) == 0;
+  made.params.core.fabric_words_per_issue = pick(1, 2);
+  return made;
+}
+
+std::string difference(const TaskOutcome& a, const TaskOutcome& b) {
+  if (a.cycles != b.cycles) {
+    return "cycles " + std::to_string(a.cycles) + " and " + std::to_string(b.cycles);
+  }
+  if (!(a.cores == b.cores)) return "counters of cores";
+  if (!(a.routers == b.routers)) return "counters of routers";
+  if (a.events != b.events) return "events";
+  return a.memory == b.memory ? "" : "values";
+}
+
+TEST(TaskEngines, AgreeOnRandomCollectivesWhateverTheOrderOfStepsAndTheDelays) {
+  const char* more = std::getenv("LACUNA_LONG");
+  const std::uint64_t cases = more == nullptr ? 150 : 5000;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    const Case made = random_case(seed);
+    const TaskProgram program = plan_collective(made.what, 40960);
+    for (const Cycle jitter : {Cycle{0}, Cycle{5}}) {
+      const TaskOutcome clocked = run_tasks(program, Engine::clocked, 0, jitter, made.params);
+      for (const std::uint64_t shuffle : {std::uint64_t{0}, seed}) {
+        const TaskOutcome event = run_tasks(program, Engine::event, shuffle, jitter, made.params);
+        ASSERT_EQ(difference(clocked, event), "") << "seed " << seed << " jitter " << jitter;
+      }
+      ASSERT_EQ(difference(clocked, run_tasks(program, Engine::clocked, seed, jitter, made.params)),
+                "")
+          << "seed " << seed;
+      ASSERT_EQ(wrong_elements(made.what, clocked.memory), 0U) << "seed " << seed;
+      for (const TaskCounters& core : clocked.cores) {
+        std::uint64_t booked = 0;
+        for (const std::uint64_t cycles : core.cycles) booked += cycles;
+        ASSERT_EQ(booked, clocked.cycles) << "seed " << seed;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::wse

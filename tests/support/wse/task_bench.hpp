@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/wse/task_wafer.hpp"
+#include "workloads/mapping/wse/task_builder.hpp"
+
+namespace lacuna::wse {
+
+/// A single core that runs `tasks`, without a fabric.
+inline TaskProgram lone_core(std::vector<Task> tasks, std::uint32_t memory_bytes = 0) {
+  TaskBuilder builder(1, 1);
+  CoreProgram core;
+  core.tasks = std::move(tasks);
+  builder.core(0, builder.add(core));
+  TaskProgram program = std::move(builder).finish();
+  if (memory_bytes != 0) program.memory.emplace_back(memory_bytes, std::uint8_t{0});
+  return program;
+}
+
+/// A task that is active from the start on.
+inline Task first_task(std::vector<Step> steps) {
+  Task task;
+  task.active = true;
+  task.steps = std::move(steps);
+  return task;
+}
+
+/// Runs in one engine with everything the outcome can show.
+inline TaskOutcome run_tasks(const TaskProgram& program, Engine engine = Engine::event,
+                             std::uint64_t shuffle = 0, Cycle jitter = 0,
+                             const TaskParams& params = {}) {
+  RunOptions options;
+  options.engine = engine;
+  options.shuffle = shuffle;
+  options.jitter = jitter;
+  options.event_log = true;
+  return simulate(params, program, options);
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/collective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "models/wse/vector_unit.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/mix.hpp"
+#include "workloads/mapping/wse/collective_parts.hpp"
+#include "workloads/mapping/wse/reduce_search.hpp"
+#include "workloads/mapping/wse/task_builder.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+/// The value a core starts with: small, so that every sum is exact in either type.
+float start_value(const Collective& collective, std::size_t place, std::uint32_t i) {
+  return static_cast<float>(mix(collective.seed ^ mix(place * 131071 + i)) % 5) - 2.0F;
+}
+
+class Planner {
+ public:
+  Planner(const Collective& collective, ReducePattern pattern)
+      : what_(collective),
+        pattern_(pattern),
+        builder_(collective.columns, collective.rows),
+        scripts_(pattern == ReducePattern::snake
+                     ? std::size_t{collective.columns} * collective.rows
+                     : std::size_t{collective.columns} + collective.rows) {}
+
+  TaskProgram plan() {
+    if (what_.op != CollectiveOp::broadcast) reduce();
+    const bool spread = what_.op == CollectiveOp::broadcast ||
+                        (what_.op == CollectiveOp::allreduce && pattern_ != ReducePattern::ring);
+    if (spread) broadcast();
+    if (colors_ > kColors) {
+      throw UnsupportedError(fmt::format("a {} over {} x {} cores needs {} colors, a router has {}",
+                                         word(pattern_), what_.columns, what_.rows, colors_,
+                                         kColors));
+    }
+    std::vector<std::uint32_t> programs;
+    for (Script& script : scripts_) programs.push_back(builder_.add(std::move(script).finish()));
+    const std::size_t cores = std::size_t{what_.columns} * what_.rows;
+    for (std::size_t place = 0; place < cores; ++place) {
+      builder_.core(place, programs[share(place)]);
+    }
+    TaskProgram program = std::move(builder_).finish();
+    if (what_.values) fill_memory(program);
+    return program;
+  }
+
+ private:
+  bool snake() const { return pattern_ == ReducePattern::snake; }
+
+  /// Cores with the same share do the same: those of a column but the first, unless a snake
+  /// passes through them.
+  std::size_t share(std::size_t place) const {
+    const std::size_t column = place % what_.columns;
+    if (snake()) return place;
+    return column != 0 ? column : what_.columns + place / what_.columns;
+  }
+  Script& script(std::size_t place) { return scripts_[share(place)]; }
+
+  void reduce() {
+    const VectorPart whole{0, what_.elements, what_.element};
+    std::vector<std::size_t> line;
+    if (pattern_ == ReducePattern::ring) {
+      for (std::uint32_t c = 0; c < what_.columns; ++c) line.push_back(c);
+      colors_ = add_ring(builder_, line, scripts_of(line, true), whole);
+      return;
+    }
+    if (snake()) {
+      for (std::uint32_t r = 0; r < what_.rows; ++r) {
+        for (std::uint32_t i = 0; i < what_.columns; ++i) {
+          line.push_back(builder_.place(r, r % 2 == 0 ? i : what_.columns - 1 - i));
+        }
+      }
+      colors_ = add_line(line, 0, true, whole);
+      return;
+    }
+    for (std::uint32_t r = 0; r < what_.rows; ++r) {
+      line.clear();
+      for (std::uint32_t c = 0; c < what_.columns; ++c) line.push_back(builder_.place(r, c));
+      colors_ = add_line(line, 0, r == 0, whole);
+    }
+    line.clear();
+    for (std::uint32_t r = 0; r < what_.rows; ++r) line.push_back(builder_.place(r, 0));
+    if (line.size() > 1) colors_ += add_line(line, colors_, true, whole);
+  }
+
+  /// The scripts of the cores of a line. Those that cores of other rows share are written once.
+  std::vector<Script*> scripts_of(const std::vector<std::size_t>& line, bool all) {
+    std::vector<Script*> scripts;
+    for (const std::size_t place : line) {
+      const bool shared = share(place) < what_.columns && !snake();
+      scripts.push_back(all || !shared ? &script(place) : nullptr);
+    }
+    return scripts;
+  }
+
+  unsigned add_line(const std::vector<std::size_t>& line, unsigned first_color, bool first,
+                    const VectorPart& part) {
+    if (line.size() == 1) return 0;
+    const std::vector<Script*> scripts = scripts_of(line, first);
+    const auto cores = static_cast<std::uint32_t>(line.size());
+    const std::uint32_t words = wse::words_of(what_);
+    ReduceTree tree = chain_tree(cores);
+    if (pattern_ == ReducePattern::star) tree = star_tree(cores);
+    if (pattern_ == ReducePattern::tree) tree = binomial_tree(cores);
+    if (pattern_ == ReducePattern::two_phase) tree = two_phase_tree(cores, words, what_.ramp);
+    if (pattern_ == ReducePattern::generated) tree = generated_tree(cores, words, what_.ramp);
+    const bool rounds = pattern_ == ReducePattern::tree || pattern_ == ReducePattern::two_phase;
+    return add_tree(builder_, line, scripts, tree, rounds, first_color, part);
+  }
+
+  /// Along the first column, and from each of its cores along the row.
+  void broadcast() {
+    const auto color = static_cast<Color>(colors_++);
+    for (std::uint32_t r = 0; r < what_.rows; ++r) {
+      for (std::uint32_t c = 0; c < what_.columns; ++c) {
+        const bool root = r == 0 && c == 0;
+        PortSet to = root ? PortSet{0} : bit(kRamp);
+        if (c + 1 < what_.columns) to = static_cast<PortSet>(to | bit(kEast));
+        if (c == 0 && r + 1 < what_.rows) to = static_cast<PortSet>(to | bit(kSouth));
+        if (to == 0) continue;
+        builder_.route(builder_.place(r, c), color, root ? kRamp : c == 0 ? kNorth : kWest, to);
+      }
+    }
+    Instruction instruction;
+    instruction.element = what_.element;
+    instruction.length = what_.elements;
+    for (std::size_t i = 0; i < scripts_.size(); ++i) {
+      const bool root = snake() ? i == 0 : i == what_.columns;
+      if (root && what_.columns * what_.rows == 1) return;
+      instruction.to = root ? on_fabric(color) : in_memory(0);
+      instruction.a = root ? in_memory(0) : on_fabric(color);
+      scripts_[i].then(instruction);
+      if (!root) use_in_queue(scripts_[i], color);
+    }
+  }
+
+  void fill_memory(TaskProgram& program) const {
+    const std::uint32_t bytes = what_.elements * source_bytes(what_.element);
+    for (std::size_t place = 0; place < program.core_of.size(); ++place) {
+      MemoryImage image(bytes);
+      for (std::uint32_t i = 0; i < what_.elements; ++i) {
+        image.put(i * source_bytes(what_.element), what_.element, start_value(what_, place, i));
+      }
+      program.memory.push_back(std::move(image).take());
+    }
+  }
+
+  const Collective what_;
+  const ReducePattern pattern_;
+  TaskBuilder builder_;
+  std::vector<Script> scripts_;  // by share
+  unsigned colors_ = 0;          // in use
+};
+
+}  // namespace
+
+std::uint32_t words_of(const Collective& collective) {
+  return words_of(source_bytes(collective.element), collective.elements);
+}
+
+TaskProgram plan_collective(const Collective& collective, std::uint32_t memory_bytes) {
+  const ReducePattern pattern = collective.pattern == ReducePattern::automatic
+                                    ? best_pattern(collective)
+                                    : collective.pattern;
+  const std::uint64_t bytes = std::uint64_t{collective.elements} * source_bytes(collective.element);
+  if (bytes > memory_bytes) {
+    throw OutOfMemoryError(fmt::format("a vector of {} bytes does not fit the {} bytes of a core",
+                                       bytes, memory_bytes));
+  }
+  if (pattern == ReducePattern::ring &&
+      (collective.op != CollectiveOp::allreduce || collective.rows > 1 || collective.columns < 3)) {
+    throw UnsupportedError("a ring is an all-reduce over a line of at least three cores");
+  }
+  return Planner(collective, pattern).plan();
+}
+
+std::uint64_t wrong_elements(const Collective& collective,
+                             const std::vector<std::vector<std::uint8_t>>& memory) {
+  const bool wide = source_bytes(collective.element) == 4;
+  const bool sums = collective.op != CollectiveOp::broadcast;
+  const std::size_t checked = collective.op == CollectiveOp::reduce ? 1 : memory.size();
+  std::uint64_t wrong = 0;
+  for (std::uint32_t i = 0; i < collective.elements; ++i) {
+    float expected = 0;
+    for (std::size_t place = 0; place < (sums ? memory.size() : 1); ++place) {
+      expected += start_value(collective, place, i);
+    }
+    for (std::size_t place = 0; place < checked; ++place) {
+      const float found =
+          load_element(memory[place], i * source_bytes(collective.element), wide, false);
+      if (found != expected) ++wrong;
+    }
+  }
+  return wrong;
+}
+
+ReduceTree chain_tree(std::uint32_t cores) {
+  ReduceTree tree(cores);
+  for (std::uint32_t i = 0; i + 1 < cores; ++i) tree[i] = {i + 1};
+  return tree;
+}
+
+ReduceTree star_tree(std::uint32_t cores) {
+  ReduceTree tree(cores);
+  for (std::uint32_t i = 1; i < cores; ++i) tree[0].push_back(i);
+  return tree;
+}
+
+ReduceTree binomial_tree(std::uint32_t cores) {
+  ReduceTree tree(cores);
+  for (std::uint32_t i = 0; i < cores; ++i) {
+    const std::uint32_t most = i == 0 ? cores : i & (~i + 1);
+    for (std::uint32_t near = 1; near < most && i + near < cores; near *= 2) {
+      tree[i].push_back(i + near);
+    }
+  }
+  return tree;
+}
+
+namespace {
+
+struct Groups {
+  std::uint32_t count = 1;
+  std::uint32_t size = 1;  // of all but the farthest, which has the rest
+};
+
+/// Groups of half to all of sqrt(P) cores, about sqrt(P) of them, that are estimated to end first.
+/// All but the farthest add two streams; the farthest adds one and so has time for more cores.
+Groups choose_groups(std::uint32_t cores, std::uint32_t words, unsigned ramp) {
+  constexpr std::uint64_t kRound = 5;  // a core's second vector waits for a task
+  const std::uint64_t step = 2UL * ramp + 1;
+  const auto root = static_cast<std::uint32_t>(std::lround(std::sqrt(cores)));
+  Groups best;
+  std::uint64_t least = ~std::uint64_t{0};
+  for (std::uint32_t count = std::max(root, 3U) - 1; count <= root + 1; ++count) {
+    for (std::uint32_t size = (cores + count - 1) / count; size >= (root + 1) / 2; --size) {
+      if (std::uint64_t{size} * (count - 1) >= cores) continue;
+      const std::uint32_t rest = cores - size * (count - 1);
+      const std::uint64_t far = (step + 1) * (rest - 1) + words + (count - 1) * (step + size);
+      const std::uint64_t near =
+          (step + 1) * (size - 1) + 2UL * words + kRound + (count - 2) * (step + size);
+      if (std::max(far, near) >= least) continue;
+      least = std::max(far, near);
+      best = {count, size};
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+ReduceTree two_phase_tree(std::uint32_t cores, std::uint32_t words, unsigned ramp) {
+  if (cores < 4) return chain_tree(cores);
+  const Groups groups = choose_groups(cores, words, ramp);
+  ReduceTree tree(cores);
+  for (std::uint32_t g = 0; g < groups.count; ++g) {
+    const std::uint32_t leader = g * groups.size;
+    const std::uint32_t end = g + 1 == groups.count ? cores : leader + groups.size;
+    for (std::uint32_t i = leader; i + 1 < end; ++i) tree[i] = {i + 1};
+    if (end < cores) tree[leader].push_back(end);
+  }
+  return tree;
+}
+
+ReduceTree generated_tree(std::uint32_t cores, std::uint32_t words, unsigned ramp) {
+  const ReduceSearch search(cores, words, ramp);
+  struct Part {
+    std::uint32_t root;
+    std::uint32_t cores;
+    std::uint32_t depth;
+  };
+  ReduceTree tree(cores);
+  std::vector<Part> parts = {{0, cores, search.depth()}};
+  while (!parts.empty()) {
+    Part part = parts.back();
+    parts.pop_back();
+    while (part.cores > 1) {
+      const std::uint32_t farthest = search.split(part.cores, part.depth);
+      part.cores -= farthest;
+      const std::uint32_t child = part.root + part.cores;
+      tree[part.root].push_back(child);
+      parts.push_back({child, farthest, part.depth - 1});
+    }
+    std::reverse(tree[part.root].begin(), tree[part.root].end());
+  }
+  return tree;
+}
+
+}  // namespace lacuna::wse
