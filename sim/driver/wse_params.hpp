@@ -17,6 +17,7 @@ struct WseParams : ParameterSet {
   Group<wse::RouterParams> router = group(this, "router", "Routers, links and ramps.");
   Group<wse::MemoryParams> mem = group(this, "mem", "The memory of a core.");
   Group<wse::SimdParams> simd = group(this, "simd", "Elements per cycle of the datapath.");
+  Group<wse::ScalarParams> scalar = group(this, "scalar", "Scalar code of tasks.");
   Group<wse::StreamingParams> ws = group(this, "ws", "Weight streaming.");
   Group<wse::ResidentParams> resident =
       group(this, "resident", "Weights that stay in the cores (mode static).");
