@@ -23,8 +23,11 @@ void check_bundle(const ChipParams& params, const Bundle& bundle) {
                                count(Tally::write_output) + count(Tally::write_partial) +
                                count(Tally::write_metadata);
   if (8 * reads > params.tile.memory.load_bytes || 8 * writes > params.tile.memory.store_bytes) {
-    throw InternalError(fmt::format("bundle '{}' makes {} reads and {} writes of 8 bytes",
-                                    bundle.name, reads, writes));
+    throw UnsupportedError(fmt::format(
+        "'{}' needs {} B of loads and {} B of stores in a cycle; tile.memory.load_bytes is {}, "
+        "tile.memory.store_bytes {}",
+        bundle.name, 8 * reads, 8 * writes, params.tile.memory.load_bytes.value(),
+        params.tile.memory.store_bytes.value()));
   }
   const AmpParams& amp = params.tile.amp;
   if (count(Tally::amp_mac_fp16) > amp.fp16_macs || count(Tally::amp_mac_fp32) > amp.fp32_macs ||

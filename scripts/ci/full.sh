@@ -3,10 +3,10 @@
 # All that test.sh leaves out because it takes long: the other compiler, debug, sanitizers,
 # clang-tidy, coverage, and the seeded mistakes. About an hour on 2 cores. Goes on after a failure
 # and ends in one line per step.
-#   scripts/ci/full.sh [STEP]...   release debug clang asan tidy coverage determinism mistakes
+#   scripts/ci/full.sh [STEP]...   release debug clang asan tidy coverage determinism long mistakes
 set -u
 cd "$(dirname "$0")/../.."
-steps=${*:-release debug clang asan tidy coverage determinism mistakes}
+steps=${*:-release debug clang asan tidy coverage determinism long mistakes}
 summary=""
 wrong=0
 
@@ -22,6 +22,9 @@ step() {
     tidy) cmake --preset tidy >/dev/null && cmake --build --preset tidy --clean-first ;;
     coverage) scripts/test.sh coverage && scripts/ci/coverage.sh ;;
     determinism) scripts/ci/determinism.sh ;;
+    long)
+      LACUNA_LONG=4000 build/release/tests/test_equivalence --gtest_filter='RandomChips.*'
+      ;;
     mistakes) scripts/seed_mistakes.sh ;;
     *) echo "there is no step '$1'" >&2; return 2 ;;
   esac

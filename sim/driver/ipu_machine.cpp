@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/driver/ipu_explain.hpp"
+#include "sim/driver/ipu_host.hpp"
 #include "sim/driver/machine.hpp"
 #include "sim/driver/value_check.hpp"
 #include "sim/kernel/sim_context.hpp"
@@ -33,6 +34,7 @@ struct IpuParams : ParameterSet {
   Group<ipu::ExchangeParams> exchange = group(this, "exchange", "The fabric between tiles.");
   Group<ipu::SyncParams> sync = group(this, "sync", "The barrier of all tiles.");
   Group<ipu::PlannerParams> planner = group(this, "planner", "How products are cut over tiles.");
+  Group<IpuHostParams> host = group(this, "host", "The host, for patterns that change.");
   Group<EnergyParams> energy = group(this, "energy", "What pricing needs to know of the chip.");
 
   lacuna::ipu::ChipParams chip() const {
@@ -301,11 +303,16 @@ OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
   problem.n = op.n;
   problem.mask = mask;
   problem.dtype = op.dtype;
-  problem.sigma = execution.sigma;
+  const bool product = op.op == "gemm" || op.op == "spmm" || op.op == "bmm";
+  problem.sigma = product ? execution.sigma : 0;  // others carry what their checks are exact for
   problem.seed = seed;
   planned.lowered.program.round = params_.round;
   planned.lowered.program.round_seed = stream_seed(seed, "rounding");
-  return IpuRun(params_, problem, planned, execution).run();
+  OpResult result = IpuRun(params_, problem, planned, execution).run();
+  if (product && mask != nullptr) {
+    add_host_side(params_.host, *mask, op.dtype, planned, result);
+  }
+  return result;
 }
 
 }  // namespace

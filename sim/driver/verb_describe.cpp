@@ -174,6 +174,16 @@ std::string formats_text(const Options& options) {
   table.row({"events.csv", "written with --event-log", "run,op_id,cycle,unit,kind,argument"});
   table.row({"host.json", "written to --out", "date, host, time and memory of the run"});
   table.row({"figures/", "written to --out", "svg, pdf and png, with script and data"});
+  table.row(
+      {"csr", "host.format of an IPU", "rows: offsets of 4 B, columns of 2 B (4 B above 65536)"});
+  table.row({"coo", "host.format of an IPU", "elements: row and column, sorted by the host"});
+  table.row({"bsr", "host.format of an IPU", "rows of dense blocks, row-major"});
+  table.row({"device, static", "made of these for an IPU",
+             "values in the order of the tiles; the "
+             "pattern is compiled in"});
+  table.row({"device, dynamic", "made of these for an IPU",
+             "buckets: 16-bit words of sub-groups, "
+             "rows and columns, then values"});
   return title("Formats", "Files that are read and written.", options) + shown(table, options);
 }
 

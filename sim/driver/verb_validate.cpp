@@ -14,6 +14,7 @@
 #include "sim/driver/locations.hpp"
 #include "sim/driver/result_folder.hpp"
 #include "sim/driver/sha256.hpp"
+#include "sim/driver/validate_kernels.hpp"
 #include "sim/driver/validate_points.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/report/figure.hpp"
@@ -127,6 +128,25 @@ void write_report(ResultFolder& folder, const ValidateOptions& options, const Re
   if (!missing.empty()) throw SimulationError(missing);
 }
 
+/// Points that are no products, but for which there is a kernel or a parameter.
+void measure_others(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                    const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (outcomes[i].status != Status::unsupported) continue;
+    const std::optional<double> measured =
+        measure_point(points[i], table, run.settings, run.execution.engine);
+    if (!measured) continue;
+    outcomes[i].status = Status::ok;
+    outcomes[i].reason.clear();
+    outcomes[i].simulated = *measured;
+    const bool stream = points[i].workload.find("STREAM") == 0;
+    outcomes[i].family = fmt::format(
+        "ipu {}", stream ? "STREAM triad"
+                         : (points[i].workload == "hardware parameter" ? points[i].workload
+                                                                       : "kernels and latencies"));
+  }
+}
+
 }  // namespace
 
 int run_validate(const ValidateOptions& options, const MachineTable& table, std::ostream& out,
@@ -148,6 +168,7 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   if (options.out) folder.emplace(*options.out);
   Report report;
   report.outcomes = plan.outcomes(simulate_runs(table, plan.runs(), options.run, say));
+  measure_others(plan.points(), table, options.run, report.outcomes);
   report.families = summarise(report.outcomes);
   report.parts = summarise_by(report.outcomes, options.by);
   if (!report.families.empty()) print_section(out, validation_table(report.families));

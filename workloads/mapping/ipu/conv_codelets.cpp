@@ -11,9 +11,6 @@ namespace {
 
 std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
 
-/// AMP bundles for one element of the field in one pass.
-unsigned amp_bundles(const Types& types) { return types.data == DType::fp32 ? 8 : 4; }
-
 Tally amp_tally(const Types& types) {
   if (types.data == DType::fp32) return Tally::amp_mac_fp32;
   return types.data == DType::fp8 ? Tally::amp_mac_fp8 : Tally::amp_mac_fp16;
@@ -25,7 +22,7 @@ Tally amp_tally(const Types& types) {
 // products and its accesses to partials are spread evenly over the bundles, of which four read it.
 ConvCodelets::ConvCodelets(ProgramBuilder& builder, const Target& target, const Types& types)
     : builder_(builder), target_(target), types_(types) {
-  const unsigned bundles = amp_bundles(types_);
+  const unsigned bundles = conv_amp_bundles(target_, types_);
   const unsigned units = conv_units(target_, types_);
   const unsigned macs = conv_in_group(types_) * units / bundles;
   const unsigned partials = units * types_.partial_bytes() / 8;
@@ -53,7 +50,7 @@ ConvCodelets::ConvCodelets(ProgramBuilder& builder, const Target& target, const 
 
 std::uint32_t ConvCodelets::worker(std::uint64_t elements, bool first) {
   const std::uint64_t all = conv_worker_bundles(target_, types_, elements, first);
-  Codelet codelet{issue(overhead_, count(all - elements * amp_bundles(types_)))};
+  Codelet codelet{issue(overhead_, count(all - elements * conv_amp_bundles(target_, types_)))};
   for (const AmpKind& kind : amp_) {
     codelet.push_back(issue(first ? kind.first : kind.other, count(elements * kind.per_element)));
   }

@@ -46,6 +46,16 @@ std::uint64_t fp8_worker(std::uint64_t elements, bool first) {
   return 17 + 27 - saved + 4 * (elements - 3);
 }
 
+/// The bundles in which the AMP takes the inputs of an element.
+unsigned least_amp_bundles(const Types& types) { return types.data == DType::fp32 ? 8 : 4; }
+
+std::uint64_t path_bundles(const Target& target, const Types& types, std::uint64_t elements,
+                           bool first) {
+  if (types.data == DType::fp8) return fp8_worker(elements, first);
+  if (is_common_path(target, types)) return common_worker(elements, first);
+  return zeroing_worker(target, types, elements, first);
+}
+
 /// The time from the launch of a pass to its end.
 Cycle pass_clocks(const Target& target, const Types& types, std::uint64_t field, bool first,
                   Cycle run_ahead) {
@@ -76,18 +86,27 @@ unsigned conv_units(const Target& target, const Types& types) {
   return types.partials == DType::fp32 ? target.units_mixed : target.units_half;
 }
 
+unsigned conv_out_group(const Target& target, const Types& types) {
+  return std::max(kLeastConvOutGroup, conv_units(target, types));
+}
+
+unsigned conv_amp_bundles(const Target& target, const Types& types) {
+  const unsigned stored = conv_units(target, types) * types.partial_bytes();
+  return std::max(least_amp_bundles(types),
+                  static_cast<unsigned>(ceil_div(stored, target.store_bytes)));
+}
+
 std::uint64_t conv_worker_bundles(const Target& target, const Types& types, std::uint64_t elements,
                                   bool first) {
-  if (types.data == DType::fp8) return fp8_worker(elements, first);
-  if (is_common_path(target, types)) return common_worker(elements, first);
-  return zeroing_worker(target, types, elements, first);
+  const unsigned more = conv_amp_bundles(target, types) - least_amp_bundles(types);
+  return elements * more + path_bundles(target, types, elements, first);
 }
 
 ConvSupervisor conv_supervisor(const Target& target, const Types& types) {
   const unsigned units = conv_units(target, types);
   ConvSupervisor s{};
   s.weights = 32U * units / (target.wide_weight_load ? 16U : 8U);
-  s.passes = ceil_div(kConvOutGroup, units);
+  s.passes = ceil_div(conv_out_group(target, types), units);
   s.run_ahead = 14;
   if (types.data == DType::fp8) {
     s.entry = 46 + 21;

@@ -12,17 +12,24 @@ namespace lacuna::ipu {
 struct ConvVertexShape {
   std::uint64_t field = 0;
   std::uint64_t in_groups = 0;   // of in_channels_per_group()
-  std::uint64_t out_groups = 0;  // of kConvOutGroup
+  std::uint64_t out_groups = 0;  // of conv_out_group()
 };
 
 /// Output channels of a group.
-inline constexpr unsigned kConvOutGroup = 16;
+inline constexpr unsigned kLeastConvOutGroup = 16;
 
 /// Input channels of a group: what the AMP unit contracts in one pass.
 unsigned conv_in_group(const Types& types);
 
 /// AMP columns that work in this mode.
 unsigned conv_units(const Target& target, const Types& types);
+
+/// Output channels of a weight block: sixteen, or as many as a wider AMP has columns.
+unsigned conv_out_group(const Target& target, const Types& types);
+
+/// AMP bundles for one element of the field in one pass: those that its inputs take, or more where
+/// the store port is too narrow for the partials of so many columns.
+unsigned conv_amp_bundles(const Target& target, const Types& types);
 
 /// Bundles of one worker that streams `elements` of the field in one pass. `first` is the pass
 /// that starts the sums (it reads no partials).

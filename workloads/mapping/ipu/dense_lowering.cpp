@@ -133,7 +133,7 @@ Cell DenseLowering::cell(std::uint64_t sm, std::uint64_t sn, std::uint64_t f, st
   Cell c{f, i, o, {}, {}, {}, 0};
   c.field = extent(f, plan_.field, n, 1);
   c.in = extent(i, plan_.in_channels, problem_.k, conv_in_group(types_));
-  c.out = extent(o, plan_.out_channels, m, kConvOutGroup);
+  c.out = extent(o, plan_.out_channels, m, conv_out_group(target_, types_));
   // Tiles that share inputs are neighbours, so that pairs can listen to the same words.
   c.tile = static_cast<TileId>((f * plan_.in_split + i) * plan_.out_split + o);
   return c;
@@ -312,7 +312,8 @@ void DenseLowering::load_operands(std::uint64_t sm, std::uint64_t sn) {
 void DenseLowering::multiply(const Cell& c, std::uint64_t sm) {
   const std::uint64_t in_groups = c.in.size / conv_in_group(types_);
   WorkItem item;
-  item.index = conv_.vertex({c.field.size, in_groups, c.out.size / kConvOutGroup});
+  item.index =
+      conv_.vertex({c.field.size, in_groups, c.out.size / conv_out_group(target_, types_)});
   item.mac_edge = c.field.size * (c.in.size * c.out.size - c.in.real * c.out.real);
   item.mac_zero = c.field.real * (c.in.real * c.out.real - kept_weights(c, sm));
   if (problem_.values) {
@@ -397,8 +398,9 @@ void DenseLowering::finish() {
   result_.output = out_type_;
   const bool kept_partials = in_splits() == 1 && types_.partials == out_type_ && in_place();
   result_.place = [self = plan_, parts = problem_, types = types_, out_type = out_type_,
-                   base = kept_partials ? partials_ : output_, size = output_size_,
-                   kept_partials](std::uint32_t row, std::uint32_t column) {
+                   base = kept_partials ? partials_ : output_, size = output_size_, kept_partials,
+                   group = conv_out_group(target_, types_)](std::uint32_t row,
+                                                            std::uint32_t column) {
     const std::uint64_t step = row / self.step_m * self.serial_n + column / self.step_n;
     const std::uint64_t r = row % self.step_m;
     const std::uint64_t c = column % self.step_n;
@@ -406,7 +408,7 @@ void DenseLowering::finish() {
     const std::uint64_t o = r / self.out_channels;
     const std::uint64_t m = std::min(self.step_m, parts.m - row / self.step_m * self.step_m);
     const std::uint64_t n = std::min(self.step_n, parts.n - column / self.step_n * self.step_n);
-    const Extent out = extent(o, self.out_channels, m, kConvOutGroup);
+    const Extent out = extent(o, self.out_channels, m, group);
     const Extent field = extent(f, self.field, n, 1);
     const std::uint64_t element = c % self.field * out.size + r % self.out_channels;
     const std::uint64_t all = ceil_div(field.size * out.size * types.partial_bytes(), 8) * 2;

@@ -44,7 +44,8 @@ class Search {
 
   std::optional<DensePlan> run(std::uint64_t m, std::uint64_t k, std::uint64_t n) {
     const std::vector<Split> fields = splits(n, target_.tiles);
-    const std::vector<Split> outs = splits(ceil_div(m, kConvOutGroup), target_.tiles);
+    const std::vector<Split> outs =
+        splits(ceil_div(m, conv_out_group(target_, types_)), target_.tiles);
     const std::vector<Split> ins = splits(ceil_div(k, conv_in_group(types_)), target_.tiles);
     for (const Split& field : fields) {
       for (const Split& out : outs) {
@@ -63,7 +64,7 @@ class Search {
  private:
   void consider(const Candidate& c) {
     const std::uint64_t field = c.field.size;
-    const std::uint64_t out = c.out.size * kConvOutGroup;
+    const std::uint64_t out = c.out.size * conv_out_group(target_, types_);
     const std::uint64_t in = c.in.size * conv_in_group(types_);
     const std::uint64_t bytes =
         (field * in + in * out) * types_.bytes() + field * out * types_.partial_bytes();

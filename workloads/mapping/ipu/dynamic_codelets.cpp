@@ -227,8 +227,8 @@ void DynamicCodelets::element_calls(const BucketWork& work, std::uint64_t column
 }
 
 void DynamicCodelets::make_block_bundles() {
-  const DynamicBlockCost cost = dynamic_block_cost(types_, block_, 4, false);
-  const DynamicBlockCost more = dynamic_block_cost(types_, block_, 5, false);
+  const DynamicBlockCost cost = dynamic_block_cost(target_, types_, block_, 4, false);
+  const DynamicBlockCost more = dynamic_block_cost(target_, types_, block_, 5, false);
   const auto bundles = static_cast<unsigned>(more.block - cost.block);  // of a column
   const unsigned macs = block_ * block_ / (bundles * static_cast<unsigned>(cost.passes));
   const unsigned inputs = block_ * types_.bytes() / 8;
@@ -256,7 +256,7 @@ void DynamicCodelets::make_block_bundles() {
 std::uint32_t DynamicCodelets::block_worker(std::uint64_t columns) {
   if (columns == 0) return wait(1);
   const bool retained = pass_ == SparsePass::forward;
-  std::uint64_t overhead = dynamic_block_cost(types_, block_, columns, retained).block;
+  std::uint64_t overhead = dynamic_block_cost(target_, types_, block_, columns, retained).block;
   Codelet codelet;
   for (const AmpKind& kind : amp_) {
     codelet.push_back(issue(kind.bundle, count(columns * kind.per_column)));
@@ -270,7 +270,7 @@ std::uint32_t DynamicCodelets::block_worker(std::uint64_t columns) {
 // for each block three and for each pass twelve, beside the weights.
 void DynamicCodelets::make_block_row(std::uint64_t columns) {
   const bool retained = pass_ == SparsePass::forward;
-  const DynamicBlockCost cost = dynamic_block_cost(types_, block_, columns, retained);
+  const DynamicBlockCost cost = dynamic_block_cost(target_, types_, block_, columns, retained);
   const std::uint64_t loads = cost.weights / cost.passes;
   // FP16 weights pass 64 bits in a clock, FP32 weights as well: four halves or two singles.
   block_row_ = builder_.codelet({issue(overhead_, retained ? 1 : 0), loop(5, 0, 0),
@@ -285,7 +285,7 @@ void DynamicCodelets::block_calls(const BucketWork& work, std::uint64_t columns,
   supervisor.push_back({clocks(102), {}});  // 46 to find the sub-group, 56 to start it
   if (sets.empty()) {
     make_block_row(columns);
-    const DynamicBlockCost cost = dynamic_block_cost(types_, block_, columns, true);
+    const DynamicBlockCost cost = dynamic_block_cost(target_, types_, block_, columns, true);
     sets.assign(target_.workers, wait(cost.entry));
     const std::vector<WorkerTile> pieces = split_tile(1, columns / grain_, target_.workers);
     for (unsigned worker = 0; worker < target_.workers; ++worker) {

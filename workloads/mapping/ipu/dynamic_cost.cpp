@@ -126,14 +126,16 @@ std::uint64_t dynamic_transposed_bundles(const Target& target, const Types& type
                       when((z & 3U) != 0, (5 + 3 * (z & 3U)) * y));
 }
 
-DynamicBlockCost dynamic_block_cost(const Types& types, unsigned block, std::uint64_t columns,
-                                    bool retained) {
+DynamicBlockCost dynamic_block_cost(const Target& target, const Types& types, unsigned block,
+                                    std::uint64_t columns, bool retained) {
   DynamicBlockCost cost;
   const bool narrow = types.partials == DType::fp16;
   cost.weights = Cycle{block} * block / (types.half() ? 4 : 2);
   cost.passes = block == 16 && !narrow ? 2 : 1;
   std::uint64_t column = block == 4 ? 2 : 4;
   if (!types.half()) column = block == 4 ? 4 : 8;
+  // an AMP with fewer columns than a pass has rows makes more passes
+  cost.passes *= ceil_div(ceil_div(block * block, column * cost.passes), amp_macs(target, types));
   if (block == 4) {
     cost.entry = 26;
   } else if (block == 8) {
@@ -148,7 +150,7 @@ DynamicBlockCost dynamic_block_cost(const Types& types, unsigned block, std::uin
 Cycle dynamic_block_clocks(const Target& target, const Types& types, unsigned block,
                            const BucketSearch& search, std::uint64_t rows, std::uint64_t blocks,
                            std::uint64_t columns, bool retained) {
-  const DynamicBlockCost cost = dynamic_block_cost(types, block, columns, retained);
+  const DynamicBlockCost cost = dynamic_block_cost(target, types, block, columns, retained);
   const Cycle supervisor =
       dynamic_block_search(search) +
       rows * (blocks * (cost.weights + 3 + 12 * cost.passes) + (retained ? 1 : 0)) + 2;

@@ -51,8 +51,8 @@ struct DynamicBlockCost {
   std::uint64_t entry = 0;  // bundles of a worker, once
   std::uint64_t block = 0;  // bundles of a worker for each pass of a block
 };
-DynamicBlockCost dynamic_block_cost(const Types& types, unsigned block, std::uint64_t columns,
-                                    bool retained);
+DynamicBlockCost dynamic_block_cost(const Target& target, const Types& types, unsigned block,
+                                    std::uint64_t columns, bool retained);
 
 /// Clocks of the block codelet for rows of `blocks` blocks, workers with `columns` columns.
 Cycle dynamic_block_clocks(const Target& target, const Types& types, unsigned block,

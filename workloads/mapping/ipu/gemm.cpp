@@ -154,6 +154,9 @@ PlannedOperation plan_dynamic_gemm(const ChipParams& chip, const PlannerParams& 
                    planner.bucket_oversize);
   result.lowered = transposed ? lower_dynamic_transposed(chip, target, result.types, problem, plan)
                               : lower_dynamic(chip, target, result.types, problem, plan);
+  result.bucket_bytes = plan.bucket_bytes * plan.tiles();
+  result.blocks = mask.blocks();
+  result.block = block;
   if (transposed) result.notes.emplace_back("pass", "transposed, from the forward buckets");
   result.notes.emplace_back("plan", fmt::format("rows {} x contraction {} x columns {} parts, "
                                                 "blocks of {}",

@@ -27,6 +27,9 @@ using ChipMemory = std::function<const TileMemory&(TileId)>;
 struct PlannedOperation {
   LoweredGemm lowered;
   Types types;
+  std::uint64_t bucket_bytes = 0;  // of all buckets, if the pattern is dynamic
+  std::uint64_t blocks = 0;        // in them
+  unsigned block = 1;
   std::uint64_t mac_useful = 0;                          // products of two kept elements
   std::function<Comparison(const ChipMemory&)> compare;  // absent: lowered.place has the product
   std::vector<std::pair<std::string, std::string>> notes;

@@ -17,6 +17,7 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   target.units_single = chip.tile.amp.fp32_macs;
   target.has_fp8 = chip.tile.amp.fp8_macs != 0;
   target.wide_weight_load = chip.tile.amp.weight_bytes == 16;
+  target.store_bytes = chip.tile.memory.store_bytes;
   return target;
 }
 

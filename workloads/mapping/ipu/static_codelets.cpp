@@ -151,9 +151,10 @@ void StaticCodelets::make_block_bundles() {
   const Tally macs = types_.half() ? Tally::amp_mac_fp16 : Tally::amp_mac_fp32;
   const bool zeroed = !types_.half() && block_ >= 8;
   const unsigned more_partials = !types_.half() && block_ == 16 ? 1 : 0;
+  const unsigned passes = block_passes(target_, types_, block_);
   const auto amp = [&](const char* name, unsigned inputs, unsigned reads, unsigned writes) {
     return builder_.bundle(Bundle(name)
-                               .add(macs, column.macs)
+                               .add(macs, column.macs / passes)
                                .add(Tally::read_input, inputs)
                                .add(Tally::read_partial, reads)
                                .add(Tally::write_partial, writes)
@@ -163,6 +164,8 @@ void StaticCodelets::make_block_bundles() {
   amp_first_ = amp("static amp first", 1, zeroed ? 1 : 0, 1);
   amp_ = amp("static amp", 1, 1, 1);
   amp_more_ = amp("static amp more", 0, more_partials, more_partials);
+  amp_input_ = amp("static amp input", 1, 0, 0);
+  amp_only_ = amp("static amp only", 0, 0, 0);
 }
 
 // Worker sets: 0 at the entry, 1 for the first block of a row, 2 for the others. Of the 16 clocks
@@ -171,15 +174,17 @@ void StaticCodelets::make_block_supervisor() {
   const BlockCost cost = block_cost(types_, block_);
   block_entry_ = builder_.codelet({issue(overhead_, count(cost.entry)), run(0)});
   Codelet row{issue(overhead_, count(cost.row))};
+  const unsigned passes = block_passes(target_, types_, block_);
   const auto add_block = [&](std::uint32_t set) {
+    row.push_back(loop(5, count(passes)));
     row.push_back(issue(overhead_, 2));
-    row.push_back(issue(weights_, count(cost.weights)));
+    row.push_back(issue(weights_, count(cost.weights / passes)));
     row.push_back(issue(overhead_, 6));
     row.push_back(run(set));
     row.push_back(issue(overhead_, 8));
   };
   add_block(1);
-  row.push_back(loop(5, -1, 0));
+  row.push_back(loop(6, -1, 0));
   add_block(2);
   block_row_ = builder_.codelet(std::move(row));
 }
@@ -191,9 +196,14 @@ std::uint32_t StaticCodelets::block_worker(std::uint64_t columns, bool first) {
       block_worker_bundles(types_, block_, columns) + (first ? cost.row_bundles : 0);
   const std::uint64_t inputs = columns * block_ * types_.bytes() / 8;
   const std::uint64_t more = columns * column.bundles - inputs;
-  const std::uint32_t codelet = builder_.codelet({issue(overhead_, count(all - inputs - more)),
-                                                  issue(first ? amp_first_ : amp_, count(inputs)),
-                                                  issue(amp_more_, count(more))});
+  // a pass has a share of the block's rows, and so of its partials
+  const unsigned passes = block_passes(target_, types_, block_);
+  const std::uint64_t stored = inputs / passes;
+  const std::uint64_t stored_more = more / passes;
+  const std::uint32_t codelet = builder_.codelet(
+      {issue(overhead_, count(all - inputs - more)),
+       issue(first ? amp_first_ : amp_, count(stored)), issue(amp_input_, count(inputs - stored)),
+       issue(amp_more_, count(stored_more)), issue(amp_only_, count(more - stored_more))});
   return builder_.worker({{codelet, {}}});
 }
 

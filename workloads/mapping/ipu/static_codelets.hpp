@@ -57,11 +57,13 @@ class StaticCodelets {
   std::uint32_t store_ = 0;     // of 64 bits of partials
   std::uint32_t multiply_ = 0;  // reads an offset and a vector of the dense operand
   std::uint32_t multiply_more_ = 0;
-  std::uint32_t accumulate_ = 0;  // reads the next non-zero
-  std::uint32_t amp_first_ = 0;   // starts the sums
-  std::uint32_t amp_ = 0;         // goes on with the partials in memory
-  std::uint32_t amp_more_ = 0;    // reads no column of the dense operand
-  std::uint32_t weights_ = 0;     // 64 bits from memory to the AMP unit
+  std::uint32_t accumulate_ = 0;     // reads the next non-zero
+  std::uint32_t amp_first_ = 0;      // starts the sums
+  std::uint32_t amp_ = 0;            // goes on with the partials in memory
+  std::uint32_t amp_more_ = 0;       // reads no column of the dense operand
+  std::uint32_t amp_input_ = kNone;  // of a narrow AMP: its passes share the partials
+  std::uint32_t amp_only_ = kNone;
+  std::uint32_t weights_ = 0;  // 64 bits from memory to the AMP unit
   std::uint32_t block_entry_ = 0;
   std::uint32_t block_row_ = 0;
   std::map<std::uint64_t, std::uint32_t> rows_of_columns_;  // codelets by columns

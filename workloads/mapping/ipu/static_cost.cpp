@@ -60,12 +60,17 @@ std::uint64_t block_worker_bundles(const Types& types, unsigned block, std::uint
   }
 }
 
+unsigned block_passes(const Target& target, const Types& types, unsigned block) {
+  return static_cast<unsigned>(ceil_div(types.half() ? 4 * block : block, amp_macs(target, types)));
+}
+
 Cycle block_vertex_clocks(const Target& target, const Types& types, unsigned block,
                           std::uint64_t rows, std::uint64_t blocks, std::uint64_t columns) {
   const BlockCost cost = block_cost(types, block);
   const Cycle workers = target.worker_clocks(block_worker_bundles(types, block, columns));
-  const Cycle row = target.worker_clocks(cost.row_bundles) + cost.row +
-                    blocks * (cost.block + cost.weights + workers);
+  const std::uint64_t passes = block_passes(target, types, block);
+  const Cycle row = passes * target.worker_clocks(cost.row_bundles) + cost.row +
+                    blocks * (passes * (cost.block + workers) + cost.weights);
   return cost.entry + target.worker_clocks(cost.entry_bundles) + rows * row;
 }
 

@@ -38,6 +38,10 @@ BlockCost block_cost(const Types& types, unsigned block);
 /// Bundles of a worker for one block, if it has `columns` columns.
 std::uint64_t block_worker_bundles(const Types& types, unsigned block, std::uint64_t columns);
 
+/// Passes over a block: more than one if the AMP has fewer columns than the block has rows. Each
+/// loads the weights of its rows, launches the workers and reads the columns again.
+unsigned block_passes(const Target& target, const Types& types, unsigned block);
+
 /// Clocks of the vertex for `rows` rows of `blocks` blocks each, `columns` columns per worker.
 Cycle block_vertex_clocks(const Target& target, const Types& types, unsigned block,
                           std::uint64_t rows, std::uint64_t blocks, std::uint64_t columns);

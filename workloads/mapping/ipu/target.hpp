@@ -20,6 +20,7 @@ struct Target {
   unsigned units_single = 16;             // AMP columns, FP32 data
   bool has_fp8 = false;
   bool wide_weight_load = false;  // 128-bit loads of the AMP weights
+  unsigned store_bytes = 8;       // of a worker's bundle
 
   /// The clocks for which `bundles` of one worker occupy the tile.
   Cycle worker_clocks(std::uint64_t bundles) const { return workers * bundles; }
@@ -35,6 +36,12 @@ struct Types {
   unsigned bytes() const { return bytes_of(data); }
   unsigned partial_bytes() const { return bytes_of(partials); }
 };
+
+/// Products the AMP forms in a clock.
+inline unsigned amp_macs(const Target& target, const Types& types) {
+  if (!types.half()) return target.units_single;
+  return 4 * (types.half_partials() ? target.units_half : target.units_mixed);
+}
 
 /// The results that are rounded to fp16 before `writes` writes of 64 bits of this type.
 inline std::uint64_t halves_of(DType type, std::uint64_t writes) {

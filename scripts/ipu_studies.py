@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Studies of the IPU that are more than a table of runs. Prints Markdown.
+
+  scripts/ipu_studies.py break-even [--jobs N] [--set PATH=VALUE]...
+      The density at which a sparse product takes as long as the dense one, by bisection, for
+      every shape and block; static and dynamic.
+  scripts/ipu_studies.py busy DIR
+      Shares of matrix unit and worker slots of every run of a sweep's result folder.
+  scripts/ipu_studies.py gain DIR
+      Static against dynamic of a sweep over both modes; exceptions are listed.
+"""
+import argparse
+import csv
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+LACUNA = os.environ.get("LACUNA", "build/release/lacuna")
+SHAPES = [(m, n) for m in (512, 1024, 2048, 4096) for n in (64, 256, 1024)]
+BLOCKS = (1, 4, 8, 16)
+STEPS = 7  # of a bisection on a logarithmic scale from 1/512 to 1
+
+
+def cycles(m, n, settings, pattern):
+    """Cycles of a product on a Bow, or None if it does not fit."""
+    command = [LACUNA, "run", "--machine", "bow", "--gemm", f"{m}x{m}x{n}", "--json", "--quiet"]
+    for setting in settings:
+        command += ["--set", setting]
+    ran = subprocess.run(command + pattern, capture_output=True, text=True, check=False)
+    rows = json.loads(ran.stdout) if ran.stdout else []
+    return rows[0]["cycles"] if rows else None
+
+
+def break_even(m, n, block, mode, settings, dense):
+    """The largest density at which sparse is not slower than dense; None: nowhere."""
+    def faster(density):
+        pattern = ["--pattern", "unstructured" if block == 1 else f"block{block}",
+                   "--density", f"{density:.6f}", "--mode", mode]
+        found = cycles(m, n, settings, pattern)
+        return found is not None and found <= dense
+
+    low, high = 1 / 512, 1.0
+    if not faster(low):
+        return None
+    for _ in range(STEPS):
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if faster(middle) else (low, middle)
+    return low
+
+
+def print_break_even(jobs, settings):
+    dense = {s: cycles(*s, settings, ["--pattern", "dense"]) for s in SHAPES}
+    print("| m = k | n | mode | " + " | ".join(f"b = {b}" for b in BLOCKS) + " |")
+    print("| --- " * (3 + len(BLOCKS)) + "|")
+    work = [(m, n, mode, b) for m, n in SHAPES for mode in ("static", "dynamic") for b in BLOCKS]
+    with ThreadPoolExecutor(jobs) as pool:
+        found = dict(zip(work, pool.map(
+            lambda w: break_even(w[0], w[1], w[3], w[2], settings, dense[w[:2]]), work)))
+    for m, n in SHAPES:
+        for mode in ("static", "dynamic"):
+            cells = [found[m, n, mode, b] for b in BLOCKS]
+            text = ["never" if c is None else f"{100 * c:.2g} %" for c in cells]
+            print(f"| {m} | {n} | {mode} | " + " | ".join(text) + " |")
+
+
+def read(folder, name):
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def runs(folder):
+    """Rows of operations, with their statistics and stack by run."""
+    stats, stack = {}, {}
+    for row in read(folder, "statistics.csv"):
+        stats.setdefault(row["run"], {})[row["path"] + "." + row["name"]] = float(row["value"])
+    for row in read(folder, "cycle_stack.csv"):
+        stack.setdefault(row["run"], {})[row["kind"]] = int(row["unit_cycles"])
+    for row in read(folder, "summary.csv"):
+        if row["op_id"] != "TOTAL" and row["status"] == "ok":
+            yield row, stats[row["run"]], stack[row["run"]]
+
+
+def label(row):
+    return "dense" if row["pattern"] == "dense" else f"b = {row['block'] or 1}"
+
+
+def print_busy(folder):
+    with open(os.path.join(folder, "result.json"), encoding="utf-8") as file:
+        result = json.load(file)
+    parameters = {str(r["run"]): r["parameters"] for r in result["runs"]}
+    print("| m x k x n | pattern | density | workers | AMP fp16, MAC | cycles | AMP busy, % "
+          "| worker slots, % |\n" + "| --- " * 8 + "|")
+    for row, stats, stack in runs(folder):
+        chosen = parameters[row["run"]]
+        wide = chosen["tile.amp.fp16_macs" if row["dtype"] == "fp16" else "tile.amp.fp32_macs"]
+        macs = stats["tile.amp_macs_fp16"] + stats["tile.amp_macs_fp32"]
+        whole = sum(stack.values())
+        busy = 100 * macs / (wide["value"] * whole)
+        print(f"| {row['m']}x{row['k']}x{row['n']} | {label(row)} | {float(row['density']):.4g} "
+              f"| {chosen['tile.workers']['value']} | {chosen['tile.amp.fp16_macs']['value']} "
+              f"| {row['cycles']} | {busy:.1f} | {100 * stack.get('worker', 0) / whole:.1f} |")
+
+
+def print_gain(folder):
+    found = {}
+    for row, _, _ in runs(folder):
+        key = (int(row["m"]), int(row["n"]), float(row["density"]), int(row["block"] or 1))
+        found.setdefault(key, {})[row["mode"]] = int(row["cycles"])
+    print("| m = k | n | density | " + " | ".join(f"b = {b}" for b in BLOCKS) + " |")
+    print("| --- " * (3 + len(BLOCKS)) + "|")
+    exceptions = []
+    for m, n, density in sorted({(m, n, round(d, 4)) for m, n, d, _ in found}):
+        cells = []
+        for block in BLOCKS:
+            both = next((c for (a, b, d, s), c in found.items()
+                         if (a, b, round(d, 4), s) == (m, n, density, block)), {})
+            gain = both["dynamic"] / both["static"] if len(both) == 2 else None
+            cells.append("" if gain is None else f"{gain:.2f}")
+            if gain is not None and gain < 1:
+                exceptions.append(f"{m}, n = {n}, density {density}, b = {block}: {gain:.2f}")
+        print(f"| {m} | {n} | {density} | " + " | ".join(cells) + " |")
+    print("\nStatic is slower in: " + ("; ".join(exceptions) if exceptions else "none of them") + ".")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", choices=("break-even", "busy", "gain"))
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--set", action="append", default=[])
+    arguments = parser.parse_args()
+    if arguments.study == "break-even":
+        print_break_even(arguments.jobs, arguments.set)
+    elif arguments.study == "busy":
+        print_busy(arguments.folder)
+    else:
+        print_gain(arguments.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "models/sparsity/mask.hpp"
+#include "sim/base/parameter.hpp"
+#include "sim/report/result.hpp"
+#include "workloads/mapping/ipu/device_format.hpp"
+#include "workloads/mapping/ipu/gemm.hpp"
+
+namespace lacuna {
+
+/// The host of a chip, as far as sparse operands with a pattern that changes are concerned.
+struct IpuHostParams : ParameterSet {
+  Param<ipu::UserFormat> format =
+      param(this, "format", ipu::UserFormat::csr,
+            Choices<ipu::UserFormat>{{"csr", ipu::UserFormat::csr},
+                                     {"coo", ipu::UserFormat::coo},
+                                     {"bsr", ipu::UserFormat::bsr}},
+            "How the user holds sparse operands; device formats are made of it and back.");
+  Param<double> link_gbs = param(this, "link_gbs", 15.75, range(0.001, 10000.0), "GB/s",
+                                 "Rate of the link from the host to the chip, 10^9 bytes.");
+  Param<double> block_ns = param(this, "block_ns", 95.0, range(0.0, 1e6), "ns",
+                                 "Host time to deal one stored block into its bucket; measured on "
+                                 "our converter.");
+  Param<double> byte_ns = param(this, "byte_ns", 0.54, range(0.0, 1e6), "ns",
+                                "Host time to copy one byte of values into a bucket; likewise.");
+  Param<double> coo_ns = param(this, "coo_ns", 20.0, range(0.0, 1e6), "ns",
+                               "Host time to sort one element of format coo; likewise.");
+  Param<bool> overlap = flag(this, "overlap", true,
+                             "Convert and send the next pattern while the chip uses this one.");
+  Param<unsigned> products = param(this, "products", 1U, range(1U, 1U << 30U), "products",
+                                   "Products with one pattern before the next.");
+};
+
+/// Adds what the host does for the sparse operand `mask` of a finished product: bytes in the user's
+/// format and the device's; with buckets, the times of conversion and transfer, what of them is not
+/// hidden behind the products, and the time from pattern to pattern.
+void add_host_side(const IpuHostParams& host, const Mask& mask, DType type,
+                   const ipu::PlannedOperation& planned, OpResult& result);
+
+}  // namespace lacuna
