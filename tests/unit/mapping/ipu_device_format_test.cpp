@@ -67,9 +67,10 @@ TEST_P(DeviceFormat, GivesBackEveryElementOnceAtItsPlaceWithItsValue) {
   const std::uint32_t block = GetParam();
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const std::uint32_t rows = 64 + (seed % 2 == 0 ? 0 : block / 2);
-    const Mask mask = pattern(block == 1 ? "unstructured" : "block", block, rows, 96, seed);
-    const CsrMatrix<std::uint32_t> csr = numbered(mask);
+    // the last row of blocks may stand over the edge
+    const CsrMatrix<std::uint32_t> csr = numbered(pattern("unstructured", 1, rows, 96, seed));
     const BsrMatrix<std::uint32_t> blocks = to_bsr(csr, block, block);
+    const Mask& mask = blocks.pattern;
     Target target;
     target.tiles = 24;
     const DynamicPlan plan =
@@ -81,7 +82,9 @@ TEST_P(DeviceFormat, GivesBackEveryElementOnceAtItsPlaceWithItsValue) {
       EXPECT_LE(bucket.values.size(), plan.bucket_blocks * block * block);
     }
     const CooMatrix<std::uint32_t> back = from_device(plan, device, mask, target.workers);
-    EXPECT_TRUE(same(to_csr(back), csr)) << "seed " << seed;
+    const BsrMatrix<std::uint32_t> again = to_bsr(to_csr(back), block, block);
+    EXPECT_EQ(again.pattern.columns, mask.columns) << "seed " << seed;
+    EXPECT_EQ(again.values, blocks.values) << "seed " << seed;
   }
 }
 
