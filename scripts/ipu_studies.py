@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studies of the IPU that are more than a table of runs. Prints Markdown.
 
-  scripts/ipu_studies.py break-even [--jobs N] [--set PATH=VALUE]...
+  scripts/ipu_studies.py break-even [--sizes M,...] [--columns N,...] [--jobs N]
+                                 [--set PATH=VALUE]...
       The density at which a sparse product takes as long as the dense one, by bisection, for
       every shape and block; static and dynamic.
   scripts/ipu_studies.py busy DIR
@@ -18,9 +19,8 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 LACUNA = os.environ.get("LACUNA", "build/release/lacuna")
-SHAPES = [(m, n) for m in (512, 1024, 2048, 4096) for n in (64, 256, 1024)]
 BLOCKS = (1, 4, 8, 16)
-STEPS = 7  # of a bisection on a logarithmic scale from 1/512 to 1
+STEPS = 6  # of a bisection on a logarithmic scale from 1/512 to 1: to a factor of 1.1
 
 
 def cycles(m, n, settings, pattern):
@@ -50,15 +50,15 @@ def break_even(m, n, block, mode, settings, dense):
     return low
 
 
-def print_break_even(jobs, settings):
-    dense = {s: cycles(*s, settings, ["--pattern", "dense"]) for s in SHAPES}
+def print_break_even(shapes, jobs, settings):
+    dense = {s: cycles(*s, settings, ["--pattern", "dense"]) for s in shapes}
     print("| m = k | n | mode | " + " | ".join(f"b = {b}" for b in BLOCKS) + " |")
     print("| --- " * (3 + len(BLOCKS)) + "|")
-    work = [(m, n, mode, b) for m, n in SHAPES for mode in ("static", "dynamic") for b in BLOCKS]
+    work = [(m, n, mode, b) for m, n in shapes for mode in ("static", "dynamic") for b in BLOCKS]
     with ThreadPoolExecutor(jobs) as pool:
         found = dict(zip(work, pool.map(
             lambda w: break_even(w[0], w[1], w[3], w[2], settings, dense[w[:2]]), work)))
-    for m, n in SHAPES:
+    for m, n in shapes:
         for mode in ("static", "dynamic"):
             cells = [found[m, n, mode, b] for b in BLOCKS]
             text = ["never" if c is None else f"{100 * c:.2g} %" for c in cells]
@@ -129,11 +129,15 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", choices=("break-even", "busy", "gain"))
     parser.add_argument("folder", nargs="?")
+    parser.add_argument("--sizes", default="512,1024,2048,4096,8192")
+    parser.add_argument("--columns", default="4,16,64,256,1024")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--set", action="append", default=[])
     arguments = parser.parse_args()
     if arguments.study == "break-even":
-        print_break_even(arguments.jobs, arguments.set)
+        shapes = [(int(m), int(n)) for m in arguments.sizes.split(",")
+                  for n in arguments.columns.split(",")]
+        print_break_even(shapes, arguments.jobs, arguments.set)
     elif arguments.study == "busy":
         print_busy(arguments.folder)
     else:
