@@ -4,7 +4,8 @@
 namespace lacuna::ipu {
 
 void WorkerContext::launch(const Program& program, std::uint32_t worker) {
-  left_ = 0;
+  left_ = lost_ = 0;
+  conflicts_ = program.conflicts.empty() ? nullptr : program.conflicts.data();
   if (worker == kNone) return;
   cursor_.start(program, program.workers[worker]);
   if (cursor_.next()) left_ = cursor_.count();
@@ -32,8 +33,9 @@ BarrelScheduler::Slot BarrelScheduler::step(std::uint64_t* issues) {
   Slot result = running ? Slot::empty : Slot::supervisor;
   WorkerContext& worker = workers_[slot_];
   if (worker.live()) {
-    ++issues[worker.issue()];
-    result = Slot::issued;
+    const std::uint32_t bundle = worker.serve();
+    result = bundle == kNone ? Slot::conflict : Slot::issued;
+    if (bundle != kNone) ++issues[bundle];
     if (!worker.live()) {
       exited_ = slot_;
       --live_;

@@ -17,16 +17,25 @@ class WorkerContext {
   /// Takes up `worker`, which may be kNone.
   void launch(const Program& program, std::uint32_t worker);
 
-  /// Issues the next bundle and returns its kind.
-  std::uint32_t issue() {
-    const std::uint32_t bundle = cursor_.bundle();
-    if (--left_ == 0 && cursor_.next()) left_ = cursor_.count();
+  /// Uses a slot: issues the next bundle and returns its kind, or kNone if the slot is lost to a
+  /// conflict of the bundle before.
+  std::uint32_t serve() {
+    std::uint32_t bundle = kNone;
+    if (lost_ > 0) {
+      --lost_;
+    } else {
+      bundle = cursor_.bundle();
+      if (conflicts_ != nullptr) lost_ = conflicts_[bundle];
+    }
+    if (lost_ == 0 && --left_ == 0 && cursor_.next()) left_ = cursor_.count();
     return bundle;
   }
 
  private:
   CodeCursor cursor_;
   std::uint64_t left_ = 0;  // of the bundles at the cursor
+  const std::uint32_t* conflicts_ = nullptr;
+  std::uint32_t lost_ = 0;  // slots still to be lost to the last bundle
 };
 
 /// Serves the workers of a launched set in turn, one issue slot per clock, until all have exited
@@ -35,7 +44,7 @@ class BarrelScheduler {
  public:
   explicit BarrelScheduler(std::uint32_t slots) : workers_(slots) {}
 
-  enum class Slot : std::uint8_t { issued, empty, supervisor };
+  enum class Slot : std::uint8_t { issued, conflict, empty, supervisor };
 
   /// Launches set `set` of `vertex`. The first slot is served in the clock that follows.
   void launch(const Program& program, const Vertex& vertex, std::uint32_t set, std::uint64_t ahead);

@@ -15,9 +15,19 @@ struct FloorParams : ParameterSet {
                                "Tile pairs in one column of the floor plan.");
 };
 
+/// Which accesses of a bundle can be made in one clock: those to different elements, and two to
+/// one interleaved element.
+struct ElementParams : ParameterSet {
+  Param<unsigned> kib = param(this, "kib", 16U, range(1U, 65536U), "KiB",
+                              "A memory element; an interleaved one has twice as much.");
+  Param<unsigned> plain_kib = param(this, "plain_kib", 208U, range(0U, 65536U), "KiB",
+                                    "Memory that is not interleaved; the rest is.");
+};
+
 struct MemoryParams : ParameterSet {
   Param<unsigned> kib =
       param(this, "kib", 624U, range(1U, 65536U), "KiB", "SRAM of one tile, code and data.");
+  Group<ElementParams> element = group(this, "element", "Its parts, with one port each.");
   Param<unsigned> load_bytes =
       param(this, "load_bytes", 16U, range(8U, 64U), "B/cycle", "Most a tile loads in one cycle.");
   Param<unsigned> store_bytes =

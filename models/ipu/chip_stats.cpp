@@ -56,6 +56,7 @@ void TileCycleStats::add(const CycleAccount& account) {
   port += account[Spend::port];
   sync += account[Spend::sync];
   slot += account[Spend::slot];
+  conflict += account[Spend::conflict];
   port_wait += account[Spend::port_wait];
   exchange_gap += account[Spend::exchange_gap];
   barrier += account[Spend::barrier];

@@ -18,6 +18,7 @@ enum class Spend : std::uint8_t {
   port,
   sync,
   slot,
+  conflict,
   port_wait,
   exchange_gap,
   barrier,
@@ -52,6 +53,8 @@ struct TileCycleStats : StatGroup {
   CycleCounter sync{this, "sync", Layer::sync, "Cycles from the last arrival at a barrier."};
   CycleCounter slot{this, "slot", Layer::stall,
                     "Cycles whose issue slot had no live worker while others ran."};
+  CycleCounter conflict{this, "conflict", Layer::stall,
+                        "Cycles lost to memory elements with two accesses at once."};
   CycleCounter port_wait{this, "port_wait", Layer::stall,
                          "Cycles in which the tile's own port was not ready."};
   CycleCounter exchange_gap{this, "exchange_gap", Layer::stall,

@@ -108,14 +108,26 @@ class ClockedTile final : public Tile {
       account_[barrel_cycle(now)] += 1;
       if (!barrel_.over()) return;
     } else {
-      ++account_[Spend::supervisor];
-      ++issues_[supervisor_.bundle()];
-      if (--left_ > 0) return;
+      if (supervisor_cycle() > 0) return;
     }
     if (advance(now + 1)) return;
     end_vertex(begin_, now + 1);
     ++item_;
     begin_items(now + 1);
+  }
+
+  /// Issues one bundle of the supervisor, or loses a clock to the one before; what is left of its
+  /// instruction.
+  std::uint64_t supervisor_cycle() {
+    if (lost_ > 0) {
+      ++account_[Spend::conflict];
+      --lost_;
+    } else {
+      ++account_[Spend::supervisor];
+      ++issues_[supervisor_.bundle()];
+      lost_ = conflicts_of(chip_.program, supervisor_.bundle());
+    }
+    return lost_ > 0 ? left_ : --left_;
   }
 
   Spend barrel_cycle(Cycle now) {
@@ -124,6 +136,8 @@ class ClockedTile final : public Tile {
     switch (slot) {
       case BarrelScheduler::Slot::issued:
         return Spend::worker;
+      case BarrelScheduler::Slot::conflict:
+        return Spend::conflict;
       case BarrelScheduler::Slot::empty:
         return Spend::slot;
       case BarrelScheduler::Slot::supervisor:
@@ -226,6 +240,7 @@ class ClockedTile final : public Tile {
   CodeCursor supervisor_;
   bool running_ = false;    // workers are running
   std::uint64_t left_ = 0;  // clocks of the launch, or of the supervisor's instruction
+  std::uint32_t lost_ = 0;  // clocks still to be lost to the supervisor's last bundle
   Cycle begin_ = 0;         // of the vertex or the exchange
   Cycle length_ = 0;        // of the exchange
   const Send* send_ = nullptr;

@@ -67,6 +67,7 @@ class EventTile final : public Tile {
     account_[Spend::worker] += cost.worker;
     account_[Spend::supervisor] += cost.supervisor;
     account_[Spend::slot] += cost.slot;
+    account_[Spend::conflict] += cost.conflict;
     const Cycle begin = at_;
     at_ += cost.cycles;
     end_vertex(begin, at_);
@@ -81,20 +82,20 @@ class EventTile final : public Tile {
     cursor.start(chip_.program, vertex.supervisor);
     for (Cycle at = at_; cursor.next();) {
       if (!cursor.is_run()) {
-        at += cursor.count();
+        at += cursor.count() * (1 + conflicts_of(chip_.program, cursor.bundle()));
         continue;
       }
       exits.clear();
       std::uint64_t longest = 0;
       std::uint64_t shortest = kNever;
       for (std::uint32_t w = 0; w < slots; ++w) {
-        const std::uint64_t bundles =
-            worker_bundles(chip_.program, worker_of(chip_.program, vertex, cursor.set(), w));
-        longest = std::max(longest, bundles);
-        shortest = std::min(shortest, bundles);
-        if (bundles == 0) continue;
+        const std::uint64_t used =
+            worker_slots(chip_.program, worker_of(chip_.program, vertex, cursor.set(), w));
+        longest = std::max(longest, used);
+        shortest = std::min(shortest, used);
+        if (used == 0) continue;
         record(at, EventKind::worker_launch, w);
-        exits.emplace_back(at + slots * (bundles - 1) + w, w);
+        exits.emplace_back(at + slots * (used - 1) + w, w);
       }
       std::sort(exits.begin(), exits.end());
       for (const auto& [cycle, worker] : exits) record(cycle, EventKind::worker_exit, worker);

@@ -94,4 +94,12 @@ std::uint32_t ProgramBuilder::function(VertexFunction function) {
   return static_cast<std::uint32_t>(program_.functions.size() - 1);
 }
 
+Program ProgramBuilder::take() {
+  const MemoryLayout layout = place_operands(params_.tile.memory, operands_, program_.bundles);
+  std::vector<std::uint32_t> conflicts = conflicts_of(layout, program_.bundles);
+  const bool any = std::any_of(conflicts.begin(), conflicts.end(), [](auto n) { return n > 0; });
+  if (any) program_.conflicts = std::move(conflicts);
+  return std::move(program_);
+}
+
 }  // namespace lacuna::ipu

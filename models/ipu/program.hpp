@@ -12,6 +12,7 @@
 #include "models/ipu/bundle.hpp"
 #include "models/ipu/chip_params.hpp"
 #include "models/ipu/exchange_plan.hpp"
+#include "models/ipu/memory_layout.hpp"
 #include "models/ipu/tile_memory.hpp"
 
 namespace lacuna::ipu {
@@ -157,6 +158,9 @@ struct Program {
 
   RoundMode round = RoundMode::nearest;  // of fp16 results, on all tiles
   std::uint64_t round_seed = 0;          // of the workers' random bits
+  /// Slots (of a worker) or clocks (of the supervisor) that each bundle loses to memory elements
+  /// with two accesses at once, beside its own; empty: none. See place_operands().
+  std::vector<std::uint32_t> conflicts;
 
   // for runs with values
   bool values = false;
@@ -169,6 +173,11 @@ struct Program {
 inline std::uint32_t run_set(const Instr& instr, const Call& call) {
   return instr.what +
          (instr.argument == Instr::kNoArgument ? 0U : call.arguments.at(instr.argument));
+}
+
+/// The slots or clocks that `bundle` loses to conflicts.
+inline std::uint32_t conflicts_of(const Program& program, std::uint32_t bundle) {
+  return program.conflicts.empty() ? 0 : program.conflicts[bundle];
 }
 
 /// The program of worker `w` of a set of `vertex`, or kNone.
@@ -208,22 +217,28 @@ class ProgramBuilder {
 
   std::uint32_t function(VertexFunction function);
 
+  /// Says what the fullest tile has in its memory: bundles lose slots where its elements have to
+  /// be shared. Without it there are no conflicts.
+  void operands(const OperandBytes& operands) { operands_ = operands; }
+
   /// The program so far; set what remains (images, memory_words, ...) directly.
   Program& program() { return program_; }
-  Program take() { return std::move(program_); }
+  Program take();
 
  private:
   const ChipParams params_;
   Program program_;
   std::vector<std::pair<TileId, WorkItem>> open_;
+  OperandBytes operands_;
 };
 
-/// How long a vertex takes, and how its clocks are spent; the last three add up to the first.
+/// How long a vertex takes, and how its clocks are spent; the last four add up to the first.
 struct VertexCost {
   std::uint64_t cycles = 0;
   std::uint64_t worker = 0;      // clocks in which a worker issues a bundle
   std::uint64_t supervisor = 0;  // clocks in which the supervisor issues, or works on `ahead`
   std::uint64_t slot = 0;        // clocks whose slot has no live worker, while others run
+  std::uint64_t conflict = 0;    // clocks lost to conflicts of memory elements
 };
 
 /// The cost of a vertex without executing it: what planners may ask, and the event engine uses.
@@ -234,7 +249,8 @@ inline VertexCost vertex_cost(const Program& program, const Vertex& vertex,
   return vertex_cost(program, vertex, issues.data());
 }
 
-/// The number of bundles worker program `worker` issues; 0 for kNone.
-std::uint64_t worker_bundles(const Program& program, std::uint32_t worker);
+/// The slots worker program `worker` occupies: one for each bundle, and those its conflicts cost; 0
+/// for kNone.
+std::uint64_t worker_slots(const Program& program, std::uint32_t worker);
 
 }  // namespace lacuna::ipu

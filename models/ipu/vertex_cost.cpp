@@ -42,11 +42,29 @@ void visit_calls(const Program& program, CallRange range, const Visit& visit) {
   }
 }
 
+struct WorkerSlots {
+  std::uint64_t all = 0;
+  std::uint64_t conflicts = 0;
+};
+
+WorkerSlots count_slots(const Program& program, std::uint32_t worker) {
+  WorkerSlots slots;
+  if (worker == kNone) return slots;
+  visit_calls(program, program.workers[worker],
+              [&](const Instr& instr, const Call&, std::uint64_t times, std::uint64_t n) {
+                const std::uint64_t lost = conflicts_of(program, instr.what);
+                slots.all += times * n * (1 + lost);
+                slots.conflicts += times * n * lost;
+              });
+  return slots;
+}
+
 struct SetCost {
   std::uint64_t longest = 0;
   std::uint64_t shortest = 0;
-  std::uint64_t bundles = 0;  // of all workers
-  std::uint64_t runs = 0;     // how often the set is launched
+  std::uint64_t slots = 0;      // of all workers
+  std::uint64_t conflicts = 0;  // of these, lost
+  std::uint64_t runs = 0;       // how often the set is launched
   bool known = false;
 };
 
@@ -62,12 +80,13 @@ class VertexSum {
                   if (instr.op == Instr::Op::issue) {
                     issues_[instr.what] += times * n;
                     cost_.supervisor += times * n;
+                    cost_.conflict += times * n * conflicts_of(program_, instr.what);
                   } else {
                     add_run(instr, call, times, n);
                   }
                 });
     for (std::uint32_t set = 0; set < vertex_.sets; ++set) add_issues(set);
-    cost_.cycles = cost_.worker + cost_.supervisor + cost_.slot;
+    cost_.cycles = cost_.worker + cost_.supervisor + cost_.slot + cost_.conflict;
     return cost_;
   }
 
@@ -78,8 +97,9 @@ class VertexSum {
     const std::uint64_t slots = program_.set_size;
     const std::uint64_t workers = slots * set.longest;
     const std::uint64_t ahead = slots * set.shortest + clocks_ahead;
-    cost_.worker += times * set.bundles;
-    cost_.slot += times * (workers - set.bundles);
+    cost_.worker += times * (set.slots - set.conflicts);
+    cost_.conflict += times * set.conflicts;
+    cost_.slot += times * (workers - set.slots);
     if (ahead > workers) cost_.supervisor += times * (ahead - workers);
     sets_[run_set(instr, call)].runs += times;
   }
@@ -90,11 +110,11 @@ class VertexSum {
     set.known = true;
     set.shortest = std::numeric_limits<std::uint64_t>::max();
     for (std::uint32_t w = 0; w < program_.set_size; ++w) {
-      const std::uint64_t bundles =
-          worker_bundles(program_, worker_of(program_, vertex_, index, w));
-      set.longest = std::max(set.longest, bundles);
-      set.shortest = std::min(set.shortest, bundles);
-      set.bundles += bundles;
+      const WorkerSlots mine = count_slots(program_, worker_of(program_, vertex_, index, w));
+      set.longest = std::max(set.longest, mine.all);
+      set.shortest = std::min(set.shortest, mine.all);
+      set.slots += mine.all;
+      set.conflicts += mine.conflicts;
     }
     return set;
   }
@@ -129,14 +149,8 @@ std::uint64_t instr_count(const Instr& instr, const Call& call) {
   return static_cast<std::uint64_t>(count);
 }
 
-std::uint64_t worker_bundles(const Program& program, std::uint32_t worker) {
-  std::uint64_t bundles = 0;
-  if (worker == kNone) return bundles;
-  visit_calls(program, program.workers[worker],
-              [&](const Instr&, const Call&, std::uint64_t times, std::uint64_t n) {
-                bundles += times * n;
-              });
-  return bundles;
+std::uint64_t worker_slots(const Program& program, std::uint32_t worker) {
+  return count_slots(program, worker).all;
 }
 
 VertexCost vertex_cost(const Program& program, const Vertex& vertex, std::uint64_t* issues) {

@@ -27,6 +27,8 @@ class RandomProgram {
     }
     add_values(builder.program());
     builder.program().mac_algorithmic = std::uint64_t{1} << 40U;
+    for (unsigned b = 0; b < 4 && seed_ % 2 == 1; ++b)
+      builder.program().conflicts.push_back(draw(3));
     Scenario scenario{params_, builder.take(), draw(2) * 0.4, draw(2) * 3U, seed_};
     return scenario;
   }

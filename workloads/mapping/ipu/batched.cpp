@@ -25,6 +25,7 @@ class Repeater {
     result_.set_size = one_.set_size;
     result_.set_table = one_.set_table;
     result_.vertices = one_.vertices;
+    result_.conflicts = one_.conflicts;
     result_.mac_algorithmic = one_.mac_algorithmic * plan_.instances;
     result_.values = one_.values;
     result_.memory_words = one_.memory_words * (one_.values ? plan_.rounds : 1);

@@ -153,6 +153,10 @@ void DynamicLowering::lay_out() {
   received_ = take((plan_.y - 1) * slice_of(0));
   output_ = take(slice_of(0));
   end_ = static_cast<std::uint32_t>(next);
+  builder_.operands(OperandBytes()
+                        .add(Operand::input, (bucket_ - dense_) * 4)
+                        .add(Operand::weight, (partials_ - bucket_) * 4)
+                        .add(Operand::partial, (received_ - partials_) * 4));
   result_.tile_bytes = plan_.tile_bytes;
   result_.tiles_used = static_cast<unsigned>(plan_.tiles());
 }

@@ -154,6 +154,10 @@ void EltwiseLowering::lay_out() {
   for (unsigned r = 0; r < f.results; ++r) regions_.results.at(r) = take(share, elements_.type);
   regions_.shared = take(shared_.size(), elements_.type);
   regions_.end = static_cast<std::uint32_t>(next);
+  builder_.operands(OperandBytes()
+                        .add(Operand::input, share * f.tensors * bytes_of(elements_.source))
+                        .add(Operand::weight, shared_.size() * bytes_of(elements_.type))
+                        .add(Operand::output, share * f.results * bytes_of(elements_.type)));
 }
 
 void EltwiseLowering::spread_shared() {

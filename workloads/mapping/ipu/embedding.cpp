@@ -219,6 +219,11 @@ void EmbeddingLowering::lay_out() {
   indices_ = static_cast<std::uint32_t>(next);
   next += round_up(shape_.n, 2);
   end_ = static_cast<std::uint32_t>(next);
+  // A gather reads the table and writes the block, a scatter the other way round.
+  OperandBytes operands;
+  operands.add(shape_.scatter ? Operand::output : Operand::input, (block_ - table_) * 4);
+  operands.add(shape_.scatter ? Operand::input : Operand::output, (indices_ - block_) * 4);
+  builder_.operands(operands.add(Operand::metadata, shape_.n * 4));
 }
 
 /// Indices are at home in chunks; the gradients of a scatter by slices, as a gather leaves them.

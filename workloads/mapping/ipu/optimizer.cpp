@@ -197,6 +197,9 @@ void OptimizerLowering::lay_out() {
   };
   for (unsigned v = 0; v < 2 + rule_.state; ++v) regions_.at.at(v) = take(share);
   if (rule_.norms) regions_.at[4] = take(share);
+  builder_.operands(OperandBytes()
+                        .add(Operand::weight, share * 4 * (1 + rule_.state))
+                        .add(Operand::input, share * 4 * (rule_.norms ? 2 : 1)));
   regions_.squares = take(2);
   regions_.norms = take(2);
   regions_.end = static_cast<std::uint32_t>(next);

@@ -134,6 +134,10 @@ void RowLowering::lay_out() {
   for (const RowStage& stage : function_.stages) {
     layout_.stats.push_back(take(plan_.parts * layout_.most_rows * stage.stats * 4));
   }
+  builder_.operands(OperandBytes()
+                        .add(Operand::input, elements * size * function_.tensors)
+                        .add(Operand::weight, stride_ * size * function_.vectors)
+                        .add(Operand::output, function_.output ? elements * size : 0));
   layout_.column_stride = plan_.part_length;
   layout_.columns = take(function_.sums * plan_.part_length * 4);
   for (std::uint64_t p = 0; function_.sums > 0 && p < plan_.parts; ++p) {

@@ -147,6 +147,10 @@ void SampledLowering::lay_out() {
   received_ = take((plan_.z - 1) * piece_ * area_);
   output_ = take(words(piece_ * area_));
   end_ = static_cast<std::uint32_t>(next);
+  builder_.operands(OperandBytes()
+                        .add(Operand::input, buckets_ * 4)
+                        .add(Operand::metadata, (partials_ - buckets_) * 4)
+                        .add(Operand::partial, (output_ - partials_) * 4));
 }
 
 /// The tile's share of both operands; B lies by columns.

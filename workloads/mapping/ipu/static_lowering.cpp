@@ -180,6 +180,11 @@ void StaticLowering::lay_out() {
   const std::uint64_t first = (dense + nonzeros + partials) * size_;
   const std::uint64_t second = (partials + (depth + 1) * output_map_.share()) * size_;
   result_.tile_bytes = home + std::max(first, second);
+  builder_.operands(
+      OperandBytes()
+          .add(Operand::weight, (regions_.dense - regions_.nonzero_home) * 4 + nonzeros * size_)
+          .add(Operand::input, regions_.nonzero_home * 4 + dense * size_)
+          .add(Operand::partial, partials * size_));
 }
 
 void StaticLowering::place_operands() {
