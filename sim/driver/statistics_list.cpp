@@ -49,6 +49,12 @@ std::vector<ListedStatistic> list_statistics(Machine& machine) {
     }
   };
   run(nullptr);
+  LayerOp rows = op;
+  rows.op = "softmax";
+  rows.k = 0;
+  std::swap(op, rows);
+  run(nullptr);
+  std::swap(op, rows);
   op.pattern.density = Decimal{5, 1};
   for (const Mode mode : {Mode::static_, Mode::dynamic, Mode::streamed}) {
     op.mode = mode;

@@ -8,11 +8,20 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/machine.hpp"
 #include "sim/driver/wse_gradient.hpp"
+#include "sim/driver/wse_layers.hpp"
 #include "sim/driver/wse_params.hpp"
 #include "sim/driver/wse_streaming.hpp"
+#include "workloads/mapping/wse/layer_plan.hpp"
 
 namespace lacuna {
 namespace {
+
+/// One sampled product, or the gradient of a dense weight: its results leave the wafer. The products
+/// of attention, many at once, stay on it.
+bool is_gradient(const LayerOp& op) {
+  const bool dense = op.op == "bmm" && op.phase != Phase::fwd && (op.fn.empty() || op.fn == "dot");
+  return op.batch == 1 && (op.op == "sddmm" || dense);
+}
 
 class WseMachine final : public Machine {
  public:
@@ -61,7 +70,7 @@ void WseMachine::require_supported(const LayerOp& op) const {
   const auto refuse = [&](const std::string& what) {
     throw UnsupportedError(fmt::format("{}: a wafer cannot run {} yet", name_, what));
   };
-  if (op.op != "gemm" && op.op != "spmm" && op.op != "sddmm") refuse(fmt::format("op '{}'", op.op));
+  if (op.op != "gemm" && op.op != "spmm" && !is_gradient(op)) refuse(fmt::format("op '{}'", op.op));
   if (op.mode == Mode::dynamic) {
     refuse(fmt::format("mode '{}' (streamed and static are possible)", word(op.mode)));
   }
@@ -80,8 +89,12 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
     throw UnsupportedError(
         fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
   }
+  const bool gradient = is_gradient(op);
+  if (!gradient && wse::is_layer_operation(op)) {
+    return run_layer_operation(params_, op, mask, seed, execution);
+  }
   require_supported(op);
-  if (op.op == "sddmm") return run_gradient(params_, op, mask, seed, execution);
+  if (gradient) return run_gradient(params_, op, mask, seed, execution);
   return run_streamed(params_, op, mask, seed, execution);
 }
 

@@ -14,25 +14,10 @@
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 #include "workloads/mapping/ipu/vector_codelets.hpp"
+#include "workloads/mapping/optimizer_step.hpp"
 
 namespace lacuna::ipu {
 namespace {
-
-// Constants of the first step of a training run.
-constexpr double kRate = 0.125;
-constexpr double kDecay = 0.0625;  // of weights
-constexpr double kFirst = 0.875;   // moment kept
-constexpr double kSecond = 0.75;
-constexpr double kEpsilon = 1e-3;
-
-/// A parameter and its state after a step, before LAMB's trust ratio: the direction of the update
-/// stands in `update`.
-struct Parameter {
-  double weight = 0;
-  double first = 0;
-  double second = 0;
-  double update = 0;
-};
 
 /// Instructions of each vector of parameters: the step up to the direction of the update, and
 /// what follows when LAMB knows the norms. A product and a sum with one of its operands are one
@@ -62,19 +47,6 @@ const std::array<Rule, 5>& rules() {
   return kRules;
 }
 
-Parameter step(const std::string& rule, double w, double g, double first, double second) {
-  Parameter p{w, first, second, g};
-  if (rule == "sgdm") p.update = p.first = kFirst * first + g;
-  if (rule == "adam" || rule == "adamw" || rule == "lamb") {
-    p.first = kFirst * first + (1 - kFirst) * g;
-    p.second = kSecond * second + (1 - kSecond) * g * g;
-    p.update = p.first / (1 - kFirst) / (std::sqrt(p.second / (1 - kSecond)) + kEpsilon);
-    if (rule != "adam") p.update += kDecay * w;
-  }
-  p.weight = w - kRate * p.update;
-  return p;
-}
-
 double operand(std::uint64_t seed, unsigned which, std::uint64_t p) {
   const double value = real_operand(seed + which, p);
   return which == 3 ? std::abs(value) : value;  // second moments are not negative
@@ -100,7 +72,7 @@ struct StepVertex {
       const auto read = [&](unsigned which) -> double {
         return which < 2 + rule->state ? memory.real(regions.at.at(which) + i) : 0;
       };
-      const Parameter p = step(rule->name, read(0), read(1), read(2), read(3));
+      const OptimizerStep p = optimizer_step(rule->name, read(0), read(1), read(2), read(3));
       squares[0] += read(0) * read(0);
       squares[1] += p.update * p.update;
       if (!rule->norms) memory.set_real(regions.at[0] + i, static_cast<float>(p.weight));
@@ -114,20 +86,17 @@ struct StepVertex {
   }
 };
 
-double trust(double weights, double updates) {
-  return weights > 0 && updates > 0 ? std::sqrt(weights / updates) : 1;
-}
-
 struct ApplyVertex {
   Regions regions;
   std::uint64_t count;
 
   void operator()(TileMemory& memory) const {
-    const double ratio = trust(memory.real(regions.norms), memory.real(regions.norms + 1));
+    const double ratio = trust_ratio(memory.real(regions.norms), memory.real(regions.norms + 1));
     for (std::uint64_t i = 0; i < count; ++i) {
       const double w = memory.real(regions.at[0] + i);
-      memory.set_real(regions.at[0] + i,
-                      static_cast<float>(w - kRate * ratio * memory.real(regions.at[4] + i)));
+      memory.set_real(
+          regions.at[0] + i,
+          static_cast<float>(w - OptimizerStep::kRate * ratio * memory.real(regions.at[4] + i)));
     }
   }
 };
@@ -270,19 +239,20 @@ PlannedOperation OptimizerLowering::finish() {
                        rule = &rule_](const ChipMemory& chip) {
       std::array<double, 2> squares{};
       const auto stepped = [&](std::uint64_t p) {
-        return step(rule->name, operand(seed, 0, p), operand(seed, 1, p),
-                    rule->state > 0 ? operand(seed, 2, p) : 0,
-                    rule->state > 1 ? operand(seed, 3, p) : 0);
+        return optimizer_step(rule->name, operand(seed, 0, p), operand(seed, 1, p),
+                              rule->state > 0 ? operand(seed, 2, p) : 0,
+                              rule->state > 1 ? operand(seed, 3, p) : 0);
       };
       for (std::uint64_t p = 0; p < count && rule->norms; ++p) {
         squares[0] += operand(seed, 0, p) * operand(seed, 0, p);
         squares[1] += stepped(p).update * stepped(p).update;
       }
-      const double ratio = rule->norms ? trust(squares[0], squares[1]) : 1;
+      const double ratio = rule->norms ? trust_ratio(squares[0], squares[1]) : 1;
       Comparison comparison;
       map.for_each(0, count, [&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t p = begin; p < end; ++p) {
-          const double exact = operand(seed, 0, p) - kRate * ratio * stepped(p).update;
+          const double exact =
+              operand(seed, 0, p) - OptimizerStep::kRate * ratio * stepped(p).update;
           compare_element(comparison, chip(tile).real(regions.at[0] + p - begin), exact,
                           DType::fp32, 64, 1);
         }

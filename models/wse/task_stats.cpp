@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/task_stats.hpp"
+
+#include <cstddef>
+
+namespace lacuna::wse {
+namespace {
+
+class CoreSum {
+ public:
+  CoreSum(const TaskCounters& counters, std::uint64_t times) : c_(counters), times_(times) {}
+
+  std::uint64_t cycles(TaskCycle kind) const {
+    return c_.cycles[static_cast<std::size_t>(kind)] * times_;
+  }
+  std::uint64_t busy() const {
+    return cycles(TaskCycle::vector) + cycles(TaskCycle::scalar) + cycles(TaskCycle::special) +
+           cycles(TaskCycle::fabric);
+  }
+
+  void add_to(TaskCoreStats& s) const {
+    s.vector += cycles(TaskCycle::vector);
+    s.scalar += cycles(TaskCycle::scalar);
+    s.special += cycles(TaskCycle::special);
+    s.fabric += cycles(TaskCycle::fabric);
+    s.bank += cycles(TaskCycle::conflict);
+    s.residual += cycles(TaskCycle::residual);
+    s.dispatch += cycles(TaskCycle::dispatch);
+    s.wait_out += cycles(TaskCycle::wait_out);
+    s.wait_in += cycles(TaskCycle::wait_in);
+    s.drained += cycles(TaskCycle::idle);
+    s.issues += busy();
+    s.busy += busy();
+    s.mac16 += c_.mac16 * times_;
+    s.mac32 += c_.mac16_32 * times_;
+    s.mac_fp32 += c_.mac32 * times_;
+    s.add16 += c_.add16 * times_;
+    s.add32 += c_.add32 * times_;
+    s.mul16 += c_.mul16 * times_;
+    s.mul32 += c_.mul32 * times_;
+    s.special16 += c_.special16 * times_;
+    s.special32 += c_.special32 * times_;
+    s.reads += c_.reads * times_;
+    s.writes += c_.writes * times_;
+    s.injected += c_.sent * times_;
+    s.deliveries += c_.received * times_;
+    s.tasks += c_.tasks * times_;
+    s.instructions += c_.instructions * times_;
+  }
+
+ private:
+  const TaskCounters& c_;
+  std::uint64_t times_;
+};
+
+}  // namespace
+
+void TaskStats::add(const TaskOutcome& run, std::uint64_t times, Cycle cycles) {
+  for (const TaskCounters& counters : run.cores) {
+    const CoreSum sum(counters, times);
+    sum.add_to(core);
+    core.drained += (cycles - run.cycles) * times;
+    core.idle += cycles * times - sum.busy();
+    sram_read_bytes += counters.read_bytes * times;
+    sram_write_bytes += counters.write_bytes * times;
+  }
+  RouterCounters all;
+  for (const RouterCounters& counters : run.routers) all.add(counters, times);
+  router.north += all.sent[kNorth];
+  router.east += all.sent[kEast];
+  router.south += all.sent[kSouth];
+  router.west += all.sent[kWest];
+  router.hops += all.sent[kNorth] + all.sent[kEast] + all.sent[kSouth] + all.sent[kWest];
+  for (const std::uint64_t stalls : all.stalls) router.stalls += stalls;
+  router.drops += all.filtered;
+  core.ejected += all.sent[kRamp] - all.filtered;
+}
+
+void TaskStats::add_idle(std::uint64_t cores, Cycle cycles) {
+  core.drained += cores * cycles;
+  core.idle += cores * cycles;
+}
+
+}  // namespace lacuna::wse

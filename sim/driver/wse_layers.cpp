@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/wse_layers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/wse/task_stats.hpp"
+#include "models/wse/task_wafer.hpp"
+#include "sim/base/error.hpp"
+#include "workloads/mapping/wse/layer_plan.hpp"
+
+namespace lacuna {
+namespace {
+
+using wse::LayerPlan;
+using wse::LayerStage;
+using wse::TaskOutcome;
+
+/// Without folding every core is simulated; more than so many are not meant.
+constexpr std::uint64_t kMostCoresUnfolded = 262144;
+
+class LayerRun {
+ public:
+  LayerRun(const WseParams& params, LayerPlan plan, const Execution& execution)
+      : params_(params), plan_(std::move(plan)), execution_(execution) {}
+
+  OpResult run() {
+    const bool folds =
+        execution_.fold && !execution_.event_log && !execution_.values && execution_.jitter == 0;
+    if (!folds && units() > kMostCoresUnfolded) {
+      throw UnsupportedError(fmt::format(
+          "{} cores are too many to simulate one by one (at most {}); set wafer.columns and "
+          "wafer.rows lower, or leave out --fold off, --values, --event-log and --jitter",
+          units(), kMostCoresUnfolded));
+    }
+    for (LayerStage& stage : plan_.stages) {
+      const Cycle cycles = folds ? run_parts(stage) : run_whole(stage);
+      cycles_ += cycles * stage.times;
+      stages_ +=
+          fmt::format("{}{} {}", stages_.empty() ? "" : ", ", stage.name, cycles * stage.times);
+    }
+    return finish(folds);
+  }
+
+ private:
+  std::uint64_t units() const { return std::uint64_t{params_.wafer.columns} * params_.wafer.rows; }
+  wse::TaskParams hardware() const {
+    return {params_.core, params_.queue, params_.router, params_.mem, params_.simd};
+  }
+  wse::RunOptions options() const {
+    return {execution_.engine, execution_.shuffle, execution_.jitter, execution_.jitter_seed,
+            execution_.event_log};
+  }
+
+  Cycle run_parts(const LayerStage& stage);
+  Cycle run_whole(const LayerStage& stage);
+  void add_events(std::vector<Event> events, Cycle begin);
+  OpResult finish(bool folded);
+  void fill_work(OpResult& result);
+
+  const WseParams& params_;
+  LayerPlan plan_;
+  const Execution& execution_;
+  wse::TaskStats stats_;
+  Cycle cycles_ = 0;
+  std::string stages_;
+  std::uint64_t simulated_ = 0;  // cores
+  std::uint64_t used_ = 0;
+  std::vector<Event> events_;
+};
+
+/// Simulates each distinct part once. Parts share no links, so nothing one does can be seen by
+/// another, and equal programs on equal hardware do the same.
+Cycle LayerRun::run_parts(const LayerStage& stage) {
+  std::vector<std::uint64_t> count(stage.parts.size(), 0);
+  for (const wse::LayerPlacement& place : stage.places) ++count[place.part];
+  std::vector<TaskOutcome> outcomes;
+  Cycle cycles = 0;
+  std::uint64_t used = 0;
+  std::uint64_t simulated = 0;
+  for (std::size_t i = 0; i < stage.parts.size(); ++i) {
+    outcomes.push_back(simulate(hardware(), stage.parts[i], options()));
+    cycles = std::max(cycles, outcomes.back().cycles);
+    simulated += outcomes.back().cores.size();
+    used += count[i] * outcomes.back().cores.size();
+  }
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    stats_.add(outcomes[i], count[i] * stage.times, cycles);
+  }
+  stats_.add_idle((units() - used) * stage.times, cycles);
+  simulated_ = std::max(simulated_, simulated);
+  used_ = std::max(used_, used);
+  return cycles;
+}
+
+Cycle LayerRun::run_whole(const LayerStage& stage) {
+  wse::TaskProgram whole = whole_program(stage, {params_.wafer, hardware(), params_.scalar});
+  std::uint64_t used = 0;
+  for (const wse::LayerPlacement& place : stage.places) {
+    const wse::TaskProgram& part = stage.parts[place.part];
+    used += std::uint64_t{part.rows} * part.columns;
+  }
+  used_ = std::max(used_, used);
+  if (execution_.values) whole.memory = std::move(plan_.memory);
+  TaskOutcome outcome = simulate(hardware(), whole, options());
+  stats_.add(outcome, stage.times, outcome.cycles);
+  simulated_ = units();
+  if (execution_.values) plan_.memory = std::move(outcome.memory);
+  for (std::uint64_t i = 0; i < stage.times && execution_.event_log; ++i) {
+    add_events(outcome.events, cycles_ + i * outcome.cycles);
+  }
+  return outcome.cycles;
+}
+
+void LayerRun::add_events(std::vector<Event> events, Cycle begin) {
+  for (Event& event : events) {
+    event.cycle += begin;
+    events_.push_back(event);
+  }
+}
+
+void LayerRun::fill_work(OpResult& result) {
+  const std::uint64_t formed =
+      stats_.core.mac16.value() + stats_.core.mac32.value() + stats_.core.mac_fp32.value();
+  result.mac_algorithmic = plan_.mac_algorithmic;
+  result.mac_useful = plan_.mac_useful;
+  stats_.core.mac_skipped += plan_.mac_algorithmic - plan_.mac_useful;
+  stats_.core.mac_edge += formed - plan_.mac_useful;
+  result.sram_read_bytes = stats_.sram_read_bytes;
+  result.sram_write_bytes = stats_.sram_write_bytes;
+  result.fabric_bytes = stats_.router.hops.value() * 4;
+  for (const StatGroup* group : {static_cast<const StatGroup*>(&stats_.core),
+                                 static_cast<const StatGroup*>(&stats_.router)}) {
+    group->add_to(result.statistics);
+    group->add_to(result.stack);
+  }
+  const auto cores = static_cast<double>(units());
+  result.peaks.flop_per_cycle = 2.0 * params_.simd.fma16 * cores;
+  result.peaks.sram_bytes_per_cycle =
+      (params_.mem.read_bits + params_.mem.write_bits) / 8.0 * cores;
+  if (params_.mem.model == wse::MemoryModel::none) {
+    result.peaks.sram_bytes_per_cycle = 64.0 * params_.simd.fma16 * cores;
+  }
+  result.peaks.fabric_bytes_per_cycle = 4 * 4.0 * cores;
+  result.peaks.io_bytes_per_cycle = params_.io.gbit / 8.0 / params_.clock;
+}
+
+OpResult LayerRun::finish(bool folded) {
+  OpResult result;
+  result.cycles = cycles_;
+  result.clock_ghz = params_.clock;
+  result.units = units();
+  fill_work(result);
+  const auto note = [&](const char* key, std::string text) {
+    result.notes.emplace_back(key, std::move(text));
+  };
+  note("rectangle", fmt::format("{} columns x {} rows of {} cores", params_.wafer.columns.value(),
+                                params_.wafer.rows.value(), params_.wafer.cores.value()));
+  for (const auto& [key, text] : plan_.notes) result.notes.emplace_back(key, text);
+  note("cores used", fmt::format("{}", used_));
+  note("memory per core", fmt::format("{} of {} bytes", plan_.bytes, plan_.limit));
+  note("stages", fmt::format("{} cycles", stages_));
+  note("fold", folded ? fmt::format("{} of {} cores simulated: parts that exchange no words and do "
+                                    "the same, once each",
+                                    simulated_, units())
+                      : std::string("every core is simulated"));
+  if (execution_.event_log) {
+    result.events = std::move(events_);
+    wse::sort_events(result.events);
+    for (std::uint32_t r = 0; r < params_.wafer.rows; ++r) {
+      for (std::uint32_t c = 0; c < params_.wafer.columns; ++c) {
+        result.event_units.push_back(fmt::format("wafer.r{}.c{}.router", r, c));
+        result.event_units.push_back(fmt::format("wafer.r{}.c{}.core", r, c));
+      }
+    }
+    result.event_kinds = wse::event_kind_names();
+  }
+  if (execution_.values) {
+    const wse::LayerComparison compared = plan_.compare(plan_.memory);
+    result.values = ValueCheck{compared.compared, compared.wrong, compared.largest_error};
+  }
+  return result;
+}
+
+}  // namespace
+
+OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const Mask* mask,
+                             std::uint64_t seed, const Execution& execution) {
+  const wse::LayerSetup setup{params.wafer,
+                              {params.core, params.queue, params.router, params.mem, params.simd},
+                              params.scalar};
+  const wse::LayerRequest request{setup, op, mask, seed, execution.values};
+  // The plan refers to the request.
+  return LayerRun(params, wse::plan_layer(request), execution).run();
+}
+
+}  // namespace lacuna

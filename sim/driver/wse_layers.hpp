@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "sim/driver/machine.hpp"
+#include "sim/driver/wse_params.hpp"
+
+namespace lacuna {
+
+/// Runs an operation other than a product with streamed weights on a wafer, as a program of tasks
+/// (see workloads/mapping/wse/layer_plan.hpp).
+OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const Mask* mask,
+                             std::uint64_t seed, const Execution& execution);
+
+}  // namespace lacuna

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/base/random.hpp"
+#include "sim/driver/machine.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+/// A row of a trace other than a product with streamed weights, on a small wafer.
+struct Scenario {
+  LayerOp op;
+  std::optional<Mask> mask;
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::uint64_t seed = 0;
+  std::string text;
+};
+
+template <class T>
+T pick(Random& random, const std::vector<T>& choices) {
+  return choices[random.bounded(choices.size())];
+}
+
+std::uint32_t upto(Random& random, std::uint32_t most) {
+  return static_cast<std::uint32_t>(1 + random.bounded(most));
+}
+
+/// Keeps each element of a row with a chance of its own; a row may be empty.
+Mask ragged_mask(Random& random, std::uint32_t rows, std::uint32_t cols) {
+  Mask mask{rows, cols, 1, 1, {0}, {}};
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    const std::uint64_t percent = random.bounded(101);
+    for (std::uint32_t column = 0; column < cols; ++column) {
+      if (random.bounded(100) < percent) mask.columns.push_back(column);
+    }
+    mask.offsets.push_back(mask.columns.size());
+  }
+  return mask;
+}
+
+void shape(Random& random, Scenario& s) {
+  LayerOp& op = s.op;
+  const bool product = op.op == "bmm" || op.op == "sddmm";
+  op.m = upto(random, 20);
+  op.batch = upto(random, 3);
+  if (op.op == "optim" || product) op.k = upto(random, 20);
+  if (op.op != "optim") op.n = upto(random, 20);
+  if (op.op == "optim") op.dtype = DType::fp32;
+  if (op.fn == "rope") {
+    op.m += op.m % 2;
+    op.n += op.n % 2;
+  }
+  const bool takes_mask =
+      op.op == "optim" || op.op == "softmax" || (product && op.fn != "l1" && op.fn != "l2");
+  if (op.op == "sddmm" || (takes_mask && random.bounded(2) == 0)) {
+    const MaskShape of = mask_shape(op);
+    s.mask = ragged_mask(random, of.rows, of.cols);
+  }
+}
+
+Scenario make_scenario(std::uint64_t seed) {
+  Random random(stream_seed(seed, "layers"));
+  Scenario s;
+  s.seed = seed;
+  LayerOp& op = s.op;
+  op.id = "row";
+  op.op = pick<std::string>(random, {"eltwise", "eltwise", "eltwise", "softmax", "layernorm",
+                                     "rmsnorm", "optim", "bmm", "bmm", "sddmm"});
+  op.phase = pick<Phase>(random, {Phase::fwd, Phase::bwd});
+  const OpKind& kind = kind_of(op);
+  if (!kind.functions.empty()) op.fn = pick(random, kind.functions);
+  op.dtype = pick<DType>(random, {DType::fp16, DType::fp32});
+  shape(random, s);
+  const auto set = [&](const char* path, std::string text) {
+    s.settings.emplace_back(path, std::move(text));
+  };
+  set("wafer.columns",
+      std::to_string(op.op == "bmm" || op.op == "sddmm" ? 3 + random.bounded(7) : upto(random, 9)));
+  set("wafer.rows", std::to_string(1 + random.bounded(9)));
+  set("router.ramp", std::to_string(1 + random.bounded(4)));
+  set("router.hop", std::to_string(1 + random.bounded(2)));
+  set("router.entries", std::to_string(1 + random.bounded(3)));
+  set("core.sched", pick<std::string>(random, {"ut_first", "main_first", "round_robin"}));
+  set("core.dispatch", std::to_string(random.bounded(8)));
+  set("scalar.vec_issue", std::to_string(random.bounded(8)));
+  set("simd.special_cycles", std::to_string(1 + random.bounded(20)));
+  set("mem.model", pick<std::string>(random, {"rule", "none"}));
+  s.text = fmt::format("seed {}: {} {} {} {} m {} k {} n {} x {}{}, {} x {}", seed, op.op, op.fn,
+                       word(op.phase), word(op.dtype), op.m, op.k, op.n, op.batch,
+                       s.mask ? " masked" : "", s.settings[0].second, s.settings[1].second);
+  return s;
+}
+
+OpResult run(const Scenario& s, const Execution& execution) {
+  const std::unique_ptr<Machine> machine = make_wse_machine("test");
+  for (const auto& [path, text] : s.settings) machine->set(path, text, "");
+  machine->check();
+  return machine->run(s.op, s.mask ? &*s.mask : nullptr, s.seed, execution);
+}
+
+std::string text_of(const OpResult& result) {
+  std::string text =
+      fmt::format("cycles {} read {} written {} fabric {}\n", result.cycles, result.sram_read_bytes,
+                  result.sram_write_bytes, result.fabric_bytes);
+  for (const StatEntry& entry : result.statistics) {
+    text += fmt::format("{}.{} {}\n", entry.path, entry.name, entry.value);
+  }
+  for (const StackPart& part : result.stack) {
+    text += fmt::format("{} {} {}\n", layer_name(part.layer), part.kind, part.cycles);
+  }
+  return text;
+}
+
+/// Products that share a slot are not carried with values.
+bool can_have_values(const Scenario& s) {
+  try {
+    Execution execution;
+    execution.values = true;
+    run(s, execution);
+  } catch (const UnsupportedError&) {
+    return false;
+  }
+  return true;
+}
+
+void check_executions(const Scenario& scenario) {
+  SCOPED_TRACE(scenario.text);
+  Execution execution;
+  execution.engine = Engine::clocked;
+  execution.fold = false;
+  const OpResult definition = run(scenario, execution);
+  const std::string expected = text_of(definition);
+  std::uint64_t height = 0;
+  for (const StackPart& part : definition.stack) height += part.cycles;
+  EXPECT_EQ(height, definition.units * definition.cycles);
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    for (const bool fold : {false, true}) {
+      execution.engine = engine;
+      execution.fold = fold;
+      execution.shuffle = fold ? 0 : scenario.seed + 1;
+      EXPECT_EQ(text_of(run(scenario, execution)), expected) << fold;
+    }
+  }
+}
+
+void check_events(const Scenario& scenario) {
+  SCOPED_TRACE(scenario.text);
+  Execution execution;
+  execution.event_log = true;
+  execution.jitter = scenario.seed % 3;
+  execution.jitter_seed = scenario.seed;
+  const OpResult event = run(scenario, execution);
+  execution.engine = Engine::clocked;
+  const OpResult clocked = run(scenario, execution);
+  EXPECT_EQ(text_of(event), text_of(clocked));
+  EXPECT_TRUE(event.events == clocked.events);
+}
+
+void check_values(const Scenario& scenario) {
+  SCOPED_TRACE(scenario.text);
+  if (!can_have_values(scenario)) return;
+  Execution execution;
+  const std::string expected = text_of(run(scenario, execution));
+  execution.values = true;
+  const OpResult result = run(scenario, execution);
+  EXPECT_EQ(text_of(result), expected);
+  ASSERT_TRUE(result.values);
+  EXPECT_EQ(result.values->wrong, 0U) << result.values->largest_error;
+  EXPECT_TRUE(scenario.mask || result.values->compared > 0);
+  execution.jitter = 5;
+  EXPECT_EQ(run(scenario, execution).values->wrong, 0U);
+}
+
+/// Ten seeds from the parameter on.
+class WseLayers : public ::testing::TestWithParam<std::uint64_t> {
+ protected:
+  template <class Check>
+  static void for_each_seed(const Check& check) {
+    for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
+      check(make_scenario(seed));
+    }
+  }
+};
+
+TEST_P(WseLayers, NeitherEngineNorOrderNorFoldingChangesTheResult) {
+  for_each_seed(check_executions);
+}
+
+TEST_P(WseLayers, TheEventsOfBothEnginesAreTheSame) { for_each_seed(check_events); }
+
+TEST_P(WseLayers, TheNumbersAreThoseOfTheReferenceAndCarryingThemCostsNothing) {
+  for_each_seed(check_values);
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, WseLayers,
+                         ::testing::Range(std::uint64_t{1}, std::uint64_t{201}, std::uint64_t{10}));
+
+LayerOp row(const char* op, const char* fn, std::uint32_t m, std::uint32_t n) {
+  LayerOp result;
+  result.id = "row";
+  result.op = op;
+  result.fn = fn;
+  result.m = m;
+  result.n = n;
+  return result;
+}
+
+TEST(WseLayer, AnOperationThatAWaferCannotRunIsAnErrorThatNamesIt) {
+  const std::unique_ptr<Machine> machine = make_wse_machine("test");
+  for (const char* const op : {"io", "opaque", "repattern"}) {
+    try {
+      machine->run(row(op, "", 8, 8), nullptr, 1, {});
+      FAIL() << op;
+    } catch (const UnsupportedError& error) {
+      EXPECT_NE(std::string(error.what()).find(op), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(WseLayer, OperandsThatDoNotFitAreRefusedWithTheBytes) {
+  const std::unique_ptr<Machine> machine = make_wse_machine("test");
+  machine->set("wafer.columns", "1", "");
+  machine->set("wafer.rows", "1", "");
+  try {
+    machine->run(row("eltwise", "add", 128, 64), nullptr, 1, {});
+    FAIL();
+  } catch (const OutOfMemoryError& error) {
+    // Three times 128 x 64 x 2 B, the second 4 B further on, are 49152 and some.
+    EXPECT_NE(std::string(error.what()).find("operands and results 491"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace lacuna

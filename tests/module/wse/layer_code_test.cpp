@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "models/wse/task_wafer.hpp"
+#include "sim/driver/machine.hpp"
+#include "workloads/mapping/wse/layer_line.hpp"
+#include "workloads/mapping/wse/layer_plan.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+/// A line of cores that adds up a vector of `words`, and nothing else.
+TaskProgram reduce_line(std::uint32_t cores, std::uint64_t words, bool back) {
+  const CoreLine line(cores, CoreLine::Direction::columns, RouterParams());
+  TaskProgram program;
+  program.columns = cores;
+  program.rows = 1;
+  for (std::uint32_t c = 0; c < cores; ++c) {
+    LayerCode code(0);
+    line.reduce(c, VectorOp::add, Element::fp32, 0, words, code);
+    if (back) line.broadcast(c, Element::fp32, 0, words, code);
+    add_line_core(line, c, code, program);
+  }
+  return program;
+}
+
+Cycle cycles_of(const TaskProgram& program) {
+  return simulate(TaskParams(), program, RunOptions()).cycles;
+}
+
+// A step of a chain takes 2 T_R + 2 = 6 cycles: into the output queue, up the ramp (2), a hop (1),
+// down the ramp (2), and the next beat one later than the word was sent on. Of three cores the last
+// begins in cycle 0, so the first has its word in cycle 12, and the four words after one another.
+TEST(LayerLine, AChainTakesSixCyclesForEachCoreAndOneForEachWord) {
+  EXPECT_EQ(cycles_of(reduce_line(3, 1, false)), 13U);
+  EXPECT_EQ(cycles_of(reduce_line(3, 4, false)), 16U);
+}
+
+// The first core begins to send when its sum is whole: one cycle to retire, then as in a chain, but
+// routers pass the word on without the cores: 1 + 2 + 2 hops + 2 to the last core, whose beat ends
+// one later. After 13 cycles that is 13 + 0 + 7 + 1.
+TEST(LayerLine, TheSumComesBackOverAllRoutersAtOneHopEach) {
+  EXPECT_EQ(cycles_of(reduce_line(3, 1, true)), 21U);
+}
+
+TEST(LayerLine, ManyCoresAddUpInGroups) {
+  // A chain of 100 would take 99 x 6 cycles; ten groups take 9 x 6 and 9 x (5 + 10).
+  EXPECT_EQ(best_group(100, RouterParams()), 10U);
+  EXPECT_LT(cycles_of(reduce_line(100, 1, false)), 200U);
+}
+
+OpResult run_row(const LayerOp& op, const char* columns, const char* rows) {
+  const std::unique_ptr<Machine> machine = make_wse_machine("test");
+  machine->set("wafer.columns", columns, "");
+  machine->set("wafer.rows", rows, "");
+  return machine->run(op, nullptr, 1, Execution());
+}
+
+LayerOp eltwise(const char* fn, std::uint32_t m, std::uint32_t n) {
+  LayerOp op;
+  op.op = "eltwise";
+  op.fn = fn;
+  op.m = m;
+  op.n = n;
+  return op;
+}
+
+// Starting the instruction takes scalar.vec_issue = 6 cycles; then two beats of four elements. The
+// operands lie four bytes apart modulo eight, so no beat meets a conflict.
+TEST(LayerEltwise, ASumTakesABeatForFourElements) {
+  const OpResult result = run_row(eltwise("add", 4, 2), "1", "1");
+  EXPECT_EQ(result.cycles, 8U);
+}
+
+// The datapath finds one FP16 maximum in a cycle: 6 + 8.
+TEST(LayerEltwise, AMaximumTakesACycleForEachElement) {
+  EXPECT_EQ(run_row(eltwise("relu", 4, 2), "1", "1").cycles, 14U);
+}
+
+// 8 x 4 elements on 2 x 2 cores are 4 x 2 on each.
+TEST(LayerEltwise, CoresShareTheElementsAndOnlyOneOfThemIsSimulated) {
+  const OpResult result = run_row(eltwise("add", 8, 4), "2", "2");
+  EXPECT_EQ(result.cycles, 8U);
+  std::string fold;
+  for (const auto& [key, text] : result.notes) fold += key == "fold" ? text : "";
+  EXPECT_NE(fold.find("1 of 4 cores simulated"), std::string::npos) << fold;
+}
+
+}  // namespace
+}  // namespace lacuna::wse
