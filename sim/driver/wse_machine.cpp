@@ -16,8 +16,8 @@
 namespace lacuna {
 namespace {
 
-/// One sampled product, or the gradient of a dense weight: its results leave the wafer. The products
-/// of attention, many at once, stay on it.
+/// One sampled product, or the gradient of a dense weight: its results leave the wafer. The
+/// products of attention, many at once, stay on it.
 bool is_gradient(const LayerOp& op) {
   const bool dense = op.op == "bmm" && op.phase != Phase::fwd && (op.fn.empty() || op.fn == "dot");
   return op.batch == 1 && (op.op == "sddmm" || dense);
