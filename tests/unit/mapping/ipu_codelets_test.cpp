@@ -169,12 +169,15 @@ TEST_F(CodeletTest, ElementsArePutIntoAnotherOrderThreeBundlesForTwoHalves) {
   EXPECT_EQ(cycles(singles.reorder_vertex(1000)), 6U * (14 + 167 * 2));
 }
 
-// 48 halves are 12 vectors of 64 bits, two for each worker, of 9 partials:
-// 16 + 2 (3 + 8 + 3 + 8) = 60 bundles.
+// 48 halves are 6 vectors of 128 bits, one for each worker, of 9 partials: 16 + 3 + 8 + 3 + 8 = 38
+// bundles. 44 are 11 vectors of 64 bits, two for most workers: 16 + 2 (3 + 8 + 3 + 8) = 60.
 TEST_F(CodeletTest, StridedReductionIsSharedByTheWorkers) {
   ReduceCodelets reduce(builder_, target_, kHalf, DType::fp16);
-  EXPECT_EQ(cycles(reduce.strided_vertex({{48, 9}})), 6U * 60);
+  EXPECT_EQ(cycles(reduce.strided_vertex({{48, 9}})), 6U * 38);
   EXPECT_EQ(tally(Tally::vec_add_fp16), 48U * 9);
+  EXPECT_EQ(tally(Tally::write_output), 12U);  // of 64 bits
+  EXPECT_EQ(cycles(reduce.strided_vertex({{44, 9}})), 6U * 60);
+  EXPECT_EQ(tally(Tally::vec_add_fp16), 44U * 9);
 }
 
 // The worked example: 4 buckets, in each 64 rows of 11 non-zeros, 64 columns: six workers with 11

@@ -10,6 +10,7 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   target.tiles = chip.ipu.tiles;
   target.workers = chip.tile.workers;
   target.tile_bytes = std::uint64_t{chip.tile.memory.kib} * 1024;
+  target.plain_bytes = std::uint64_t{chip.tile.memory.element.plain_kib} * 1024;
   target.planning_bytes =
       static_cast<std::uint64_t>(planner.available_memory * static_cast<double>(target.tile_bytes));
   target.units_half = chip.tile.amp.fp16_macs / kDepth;

@@ -59,10 +59,13 @@ void ReduceCodelets::make_sums() {
   contiguous_ =
       builder_.codelet({issue(overhead_, 20), loop(4, 0, 0), issue(overhead_, count(around)),
                         issue(both, 1), issue(both, 0, 1), issue(store_, count(stores))});
-  // Arguments: vectors of 64 bits, depth.
+  // Arguments: vectors of 64 bits, depth; the other one takes two of them at a time.
   strided_ =
       builder_.codelet({issue(overhead_, 16), loop(3, 0, 0), issue(overhead_, count(strided)),
                         issue(narrow, 0, 1), issue(store_, 1)});
+  strided_wide_ = builder_.codelet({issue(overhead_, 16), loop(3, 0, 0),
+                                    issue(overhead_, count(strided + 1 - stores)),
+                                    issue(both, 0, 1), issue(store_, count(stores))});
 }
 
 void ReduceCodelets::make_moves() {
@@ -131,9 +134,13 @@ std::uint32_t ReduceCodelets::contiguous_vertex(const ReducePiece& piece) {
 std::uint32_t ReduceCodelets::strided_vertex(const std::vector<ReducePiece>& pieces) {
   const auto found = strides_.find(pieces);
   if (found != strides_.end()) return found->second;
-  const unsigned width = 8 / types_.partial_bytes();
+  // What an accumulation takes, or half of that where the rows are not whole multiples of it.
+  const auto width = [&](const ReducePiece& piece) {
+    const unsigned wide = 16 / types_.partial_bytes();
+    return piece.elements % wide == 0 ? wide : wide / 2;
+  };
   std::uint64_t vectors = 0;
-  for (const ReducePiece& piece : pieces) vectors += ceil_div(piece.elements, width);
+  for (const ReducePiece& piece : pieces) vectors += ceil_div(piece.elements, width(piece));
   const std::uint64_t share = ceil_div(vectors, target_.workers);
 
   std::vector<std::uint32_t> set;
@@ -142,9 +149,11 @@ std::uint32_t ReduceCodelets::strided_vertex(const std::vector<ReducePiece>& pie
   for (unsigned worker = 0; worker < target_.workers; ++worker) {
     std::vector<Call> calls;
     for (std::uint64_t left = share; left != 0 && next < pieces.size();) {
-      const std::uint64_t size = ceil_div(pieces[next].elements, width);
+      const ReducePiece& piece = pieces[next];
+      const std::uint64_t size = ceil_div(piece.elements, width(piece));
       const std::uint64_t take = std::min(left, size - done);
-      calls.push_back({strided_, {arg(take), pieces[next].depth, 0}});
+      const bool wide = width(piece) * types_.partial_bytes() == 16;
+      calls.push_back({wide ? strided_wide_ : strided_, {arg(take), piece.depth, 0}});
       left -= take;
       done += take;
       if (done == size) {

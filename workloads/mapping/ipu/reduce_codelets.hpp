@@ -32,7 +32,9 @@ class ReduceCodelets {
   /// ReduceAdd with one contiguous input, whose length is a multiple of the vector width.
   std::uint32_t contiguous_vertex(const ReducePiece& piece);
 
-  /// The strided reductions of popops: all pieces of a tile, whose vectors the workers share.
+  /// The strided reductions of popops: all pieces of a tile, whose vectors the workers share. A
+  /// vector is what an accumulation takes (8 halves, 4 singles), or half of it where the pieces
+  /// are not multiples; PopLibs plans with the former.
   std::uint32_t strided_vertex(const std::vector<ReducePiece>& pieces);
 
   /// Writes zeros, or copies, or casts partials to the output type, over all workers.
@@ -62,6 +64,7 @@ class ReduceCodelets {
   std::uint32_t contiguous_ = 0;
   std::uint32_t contiguous_launch_ = 0;
   std::uint32_t strided_ = 0;
+  std::uint32_t strided_wide_ = 0;
   std::uint32_t idle_ = 0;
   std::uint32_t fill_ = 0;
   std::uint32_t zero_ = 0;

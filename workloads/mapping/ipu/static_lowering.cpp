@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -60,6 +62,7 @@ class StaticLowering {
 
   LoweredGemm run() {
     make_runs();
+    check_worklists();
     lay_out();
     if (problem_.values) place_operands();
     gather();
@@ -81,6 +84,7 @@ class StaticLowering {
   std::uint64_t segment(const ColumnPart& part) const { return part.columns() * block_; }
 
   void make_runs();
+  void check_worklists() const;
   void lay_out();
   void place_operands();
   void gather();
@@ -141,6 +145,24 @@ void StaticLowering::make_runs() {
       runs_.emplace(part.tiles, StaticRuns(mask_, plan_, nonzeros_, part.tiles));
     }
   }
+}
+
+/// The element-wise codelet reads a value and an offset for each non-zero, 16 bits that say where
+/// its row of the dense operand lies, from memory that is not interleaved.
+void StaticLowering::check_worklists() const {
+  if (block_ != 1) return;
+  constexpr std::uint64_t kWorkerHeaders = 72;
+  std::uint64_t most = 0;
+  for (const auto& [tiles, runs] : runs_) {
+    for (const StaticRuns::Run& run : runs.runs) {
+      most = std::max(most, run.nonzeros() * (size_ + 2) + run.rows * 2 + kWorkerHeaders);
+    }
+  }
+  if (most <= target_.plain_bytes) return;
+  throw OutOfMemoryError(fmt::format(
+      "static sparse {} x {} x {}, {} elements: {} bytes of values and their offsets on a tile "
+      "that has {} of memory which is not interleaved",
+      mask_.rows, mask_.cols, problem_.n, mask_.blocks(), most, target_.plain_bytes));
 }
 
 void StaticLowering::lay_out() {

@@ -13,6 +13,7 @@ struct Target {
   unsigned tiles = 1472;
   unsigned workers = 6;
   std::uint64_t tile_bytes = 638976;
+  std::uint64_t plain_bytes = 212992;     // of a tile's memory that is not interleaved
   std::uint64_t planning_bytes = 383385;  // of a tile that a plan may use: 0.6 of it
   unsigned exchange_bytes = 4;            // per clock, each way
   unsigned units_half = 16;               // AMP columns, FP16 partials
