@@ -11,6 +11,7 @@
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
+#include "sim/driver/validate_wafer.hpp"
 
 namespace lacuna {
 
@@ -190,12 +191,21 @@ std::vector<std::uint32_t> columns_of(const ValidationPoint& point) {
   return {*point.n};
 }
 
+/// What distinguishes runs that are no plain products.
+std::string further_name(const ValidationRun& run) {
+  std::string text = run.settings.empty() ? "" : fmt::format(" {} {}", run.op.op, run.op.fn);
+  for (const auto& [key, value] : run.op.args) text += fmt::format(" {}={}", key, value);
+  for (const std::string& setting : run.settings) text += " " + setting;
+  return run.statistic.empty() ? text : text + " " + run.statistic;
+}
+
 std::string name_of(const ValidationRun& run) {
   const PatternSpec& pattern = run.op.pattern;
   return fmt::format("{} {} {}x{}x{} {}/{} {} {} block {} {}", run.machine, run.clock, run.op.m,
                      run.op.k, run.op.n, word(run.op.dtype), word(run.op.partials),
                      word(run.op.mode), pattern.name, pattern.block_rows,
-                     pattern.density ? pattern.density->text() : "");
+                     pattern.density ? pattern.density->text() : "") +
+         further_name(run);
 }
 
 /// The products that count: a multiplication by a stored weight is two operations, and a dense
@@ -303,6 +313,13 @@ std::size_t ValidationPlan::run_of(const ValidationRun& run) {
 }
 
 ValidationPlan::Recipe ValidationPlan::recipe_of(const ValidationPoint& point) {
+  if (const std::optional<WaferRecipe> wafer = wafer_recipe(point)) {
+    Recipe recipe;
+    recipe.family = wafer->family;
+    recipe.unsupported = wafer->unsupported;
+    for (const ValidationRun& run : wafer->runs) recipe.runs.push_back(run_of(run));
+    return recipe;
+  }
   const System system = system_of(point, presets_);
   const std::string workload = plain(point.workload);
   if (workload != "gemm" && workload != "spmm") {

@@ -17,6 +17,9 @@ struct ValidationRun {
   std::string machine;  // a preset
   std::string clock;    // GHz as the point writes it; empty: the preset's
   LayerOp op;           // with its pattern; `id` names what is run
+
+  std::vector<std::string> settings = {};  // "path=value", of the machine
+  std::string statistic = {};              // that is the number of cycles; empty: kernel_cycles()
 };
 
 /// What came of it. `cycles` are those of the metric the points use: the union of compute and

@@ -54,11 +54,17 @@ class Workshop {
 };
 
 const Machine& Workshop::machine(const ValidationRun& run) {
-  std::unique_ptr<Machine>& kept = machines_[run.machine + "@" + run.clock];
+  std::string key = run.machine + "@" + run.clock;
+  for (const std::string& setting : run.settings) key += " " + setting;
+  std::unique_ptr<Machine>& kept = machines_[key];
   if (kept == nullptr) {
     std::vector<std::unique_ptr<Machine>> made =
         make_machines(table_, {run.machine}, settings_.settings);
     if (!run.clock.empty()) made[0]->set("clock", run.clock, "the system of the point");
+    for (const std::string& setting : run.settings) {
+      const std::size_t equals = setting.find('=');
+      made[0]->set(setting.substr(0, equals), setting.substr(equals + 1), "the point");
+    }
     made[0]->check();
     kept = std::move(made[0]);
   }
@@ -76,11 +82,20 @@ const Mask* Workshop::mask(const LayerOp& op) {
   return &*mask_;
 }
 
+/// The number of cycles that a run is for.
+Cycle cycles_of(const ValidationRun& run, const OpResult& result) {
+  if (run.statistic.empty()) return kernel_cycles(result);
+  for (const StatEntry& entry : result.statistics) {
+    if (entry.name == run.statistic) return entry.value;
+  }
+  throw InternalError(fmt::format("there is no statistic '{}'", run.statistic));
+}
+
 ValidationRunResult Workshop::simulate(const ValidationRun& run) {
   const Machine& on = machine(run);
   try {
     const OpResult result = on.run(run.op, mask(run.op), settings_.seed, settings_.execution);
-    return {result.status, result.reason, kernel_cycles(result), result.clock_ghz};
+    return {result.status, result.reason, cycles_of(run, result), result.clock_ghz};
   } catch (const OutOfMemoryError& error) {
     return {Status::out_of_memory, error.what(), 0, 0};
   } catch (const UnsupportedError& error) {

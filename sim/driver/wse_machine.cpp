@@ -11,6 +11,7 @@
 #include "sim/driver/wse_layers.hpp"
 #include "sim/driver/wse_params.hpp"
 #include "sim/driver/wse_streaming.hpp"
+#include "sim/driver/wse_tasks.hpp"
 #include "workloads/mapping/wse/layer_plan.hpp"
 
 namespace lacuna {
@@ -89,6 +90,7 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
     throw UnsupportedError(
         fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
   }
+  if (runs_as_tasks(op)) return run_tasks(params_, op, mask, seed, execution);
   const bool gradient = is_gradient(op);
   if (!gradient && wse::is_layer_operation(op)) {
     return run_layer_operation(params_, op, mask, seed, execution);

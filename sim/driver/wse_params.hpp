@@ -4,6 +4,7 @@
 #include "models/energy/energy_params.hpp"
 #include "models/wse/params.hpp"
 #include "sim/base/parameter.hpp"
+#include "workloads/mapping/wse/task_kernels.hpp"
 
 namespace lacuna {
 
@@ -18,6 +19,7 @@ struct WseParams : ParameterSet {
   Group<wse::MemoryParams> mem = group(this, "mem", "The memory of a core.");
   Group<wse::SimdParams> simd = group(this, "simd", "Elements per cycle of the datapath.");
   Group<wse::ScalarParams> scalar = group(this, "scalar", "Scalar code of tasks.");
+  Group<wse::KernelParams> kernel = group(this, "kernel", "Software-driven kernels.");
   Group<wse::StreamingParams> ws = group(this, "ws", "Weight streaming.");
   Group<wse::ResidentParams> resident =
       group(this, "resident", "Weights that stay in the cores (mode static).");

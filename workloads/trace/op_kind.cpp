@@ -22,8 +22,15 @@ OpKind collective(const char* name) {
   kind.n_is_optional = true;
   kind.masked = Masked::m_by_n;
   kind.functions = {"ring", "tree", "hier"};
+  // how vectors are added up on a mesh of cores
+  for (const char* mesh : {"auto", "chain", "star", "two_phase", "generated", "snake"}) {
+    kind.functions.emplace_back(mesh);
+  }
   kind.default_function = "ring";
-  kind.keys = {{"ranks", Type::count, {}, true}, {"from", Type::index}, {"to", Type::index}};
+  kind.keys = {{"ranks", Type::count, {}, true},
+               {"rows", Type::count},
+               {"from", Type::index},
+               {"to", Type::index}};
   return kind;
 }
 
@@ -53,9 +60,14 @@ std::vector<OpKind> make_kinds() {
                    "gather",
                    {{"index", Type::distribution}}});
   for (const char* name :
-       {"allreduce", "reducescatter", "allgather", "alltoall", "broadcast", "p2p"}) {
+       {"allreduce", "reducescatter", "allgather", "alltoall", "broadcast", "reduce", "p2p"}) {
     kinds.push_back(collective(name));
   }
+  for (const char* name : {"axpy", "dot", "mul", "stencil"}) {
+    kinds.push_back({name, "mn"});
+    kinds.back().n_is_optional = true;
+  }
+  kinds.push_back({"gemv", "mk"});
   kinds.push_back({"optim",
                    "mk",
                    false,

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/wse_tasks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/wse/task_stats.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/statistics.hpp"
+#include "workloads/mapping/wse/collective.hpp"
+#include "workloads/mapping/wse/task_kernels.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+using wse::Collective;
+using wse::CollectiveOp;
+using wse::Element;
+using wse::ReducePattern;
+using wse::TaskKernel;
+using wse::TaskOutcome;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw UnsupportedError("a wafer cannot run " + what);
+}
+
+std::uint32_t number_of(const LayerOp& op, const char* key, std::uint32_t otherwise) {
+  const std::string* text = find_value(op.args, key);
+  if (text == nullptr) return otherwise;
+  std::uint32_t value = otherwise;
+  std::from_chars(text->data(), text->data() + text->size(), value);
+  return value;
+}
+
+Element element_of(const LayerOp& op) {
+  if (op.dtype == DType::fp16) return Element::fp16;
+  if (op.dtype == DType::fp32) return Element::fp32;
+  refuse(fmt::format("op '{}' in dtype '{}' (fp16 and fp32 are possible)", op.op, word(op.dtype)));
+}
+
+/// How long cores took, from the first to the last issue slot of each, and what their products
+/// are for.
+struct KernelStats : StatGroup {
+  using StatGroup::StatGroup;
+  Counter longest{this, "core_cycles_longest", "cycles",
+                  "From the first to the last issue slot of the core that took longest."};
+  Counter shortest{this, "core_cycles_shortest", "cycles", "The same of the shortest."};
+  Counter mean{this, "core_cycles_mean", "cycles", "The same on average, rounded."};
+  Counter mac_zero{this, "mac_zero", "MAC", "Products with a zero that the format stores."};
+
+  void add(const TaskOutcome& run) {
+    std::uint64_t total = 0;
+    Cycle most = 0;
+    Cycle least = kNever;
+    for (const wse::TaskCounters& core : run.cores) {
+      const Cycle span = core.end > core.begin ? core.end - core.begin : 0;
+      total += span;
+      most = std::max(most, span);
+      least = std::min(least, span);
+    }
+    longest += most;
+    shortest += least;
+    mean += (total + run.cores.size() / 2) / run.cores.size();
+  }
+};
+
+/// An operation as tasks: its kernel, and how to count the elements of its result that are wrong.
+struct Prepared {
+  TaskKernel kernel;
+  bool carries_values = false;
+  std::function<ValueCheck(const TaskOutcome&)> check;
+};
+
+class TaskOperation {
+ public:
+  TaskOperation(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                const Execution& execution)
+      : params_(params), op_(op), mask_(mask), seed_(seed), execution_(execution) {}
+
+  OpResult run() const;
+
+ private:
+  Prepared prepare() const;
+  Prepared collective() const;
+  Prepared spmm() const;
+  Prepared local() const;
+  Prepared gemv() const;
+  Prepared stencil() const;
+
+  std::uint32_t memory_bytes() const {
+    const unsigned all = params_.mem.kib;
+    return (all - std::min(all, params_.kernel.code_kib.value())) * 1024;
+  }
+  void require_rectangle(std::uint64_t columns, std::uint64_t rows) const;
+  void fill_events(const TaskKernel& kernel, const TaskOutcome& run, OpResult& result) const;
+
+  const WseParams& params_;
+  const LayerOp& op_;
+  const Mask* mask_;
+  const std::uint64_t seed_;
+  const Execution& execution_;
+};
+
+void TaskOperation::require_rectangle(std::uint64_t columns, std::uint64_t rows) const {
+  if (columns <= params_.wafer.columns && rows <= params_.wafer.rows) return;
+  refuse(fmt::format("op '{}' on {} x {} cores: wafer.columns x wafer.rows is {} x {}", op_.op,
+                     columns, rows, params_.wafer.columns.value(), params_.wafer.rows.value()));
+}
+
+ReducePattern pattern_of(const LayerOp& op) {
+  for (const ReducePattern pattern :
+       {ReducePattern::automatic, ReducePattern::chain, ReducePattern::star, ReducePattern::tree,
+        ReducePattern::two_phase, ReducePattern::generated, ReducePattern::ring,
+        ReducePattern::snake}) {
+    if (op.fn == wse::word(pattern)) return pattern;
+  }
+  refuse(
+      fmt::format("op '{}' with function '{}' (auto, chain, star, tree, two_phase, generated, "
+                  "ring and snake are possible)",
+                  op.op, op.fn));
+}
+
+Prepared TaskOperation::collective() const {
+  Collective what;
+  what.op = op_.op == "broadcast" ? CollectiveOp::broadcast
+            : op_.op == "reduce"  ? CollectiveOp::reduce
+                                  : CollectiveOp::allreduce;
+  if (what.op != CollectiveOp::broadcast) what.pattern = pattern_of(op_);
+  const std::uint32_t ranks = number_of(op_, "ranks", 1);
+  what.rows = number_of(op_, "rows", 1);
+  if (what.rows == 0 || ranks % what.rows != 0) {
+    refuse(fmt::format("op '{}' over {} cores in {} rows", op_.op, ranks, what.rows));
+  }
+  what.columns = ranks / what.rows;
+  require_rectangle(what.columns, what.rows);
+  what.elements = op_.m * std::max(op_.n, 1U);
+  what.element = element_of(op_);
+  what.ramp = params_.router.ramp;
+  what.values = execution_.values;
+  what.seed = seed_;
+  Prepared made;
+  made.kernel.program = wse::plan_collective(what, memory_bytes());
+  made.kernel.bytes = what.elements * wse::source_bytes(what.element);
+  const ReducePattern taken =
+      what.pattern == ReducePattern::automatic ? wse::best_pattern(what) : what.pattern;
+  if (what.op != CollectiveOp::broadcast) made.kernel.notes.emplace_back("pattern", word(taken));
+  what.pattern = taken;
+  made.kernel.notes.emplace_back("published model",
+                                 fmt::format("{:.6g} cycles", wse::model_cycles(what)));
+  made.carries_values = true;
+  made.check = [what](const TaskOutcome& run) {
+    ValueCheck check;
+    const std::uint64_t cores = what.op == CollectiveOp::reduce ? 1 : run.memory.size();
+    check.compared = cores * what.elements;
+    check.wrong = wse::wrong_elements(what, run.memory);
+    return check;
+  };
+  return made;
+}
+
+Prepared TaskOperation::spmm() const {
+  if (op_.dtype != DType::fp32) {
+    refuse(fmt::format("mode 'dynamic' in dtype '{}': the software-driven product is fp32",
+                       word(op_.dtype)));
+  }
+  if (op_.batch != 1) refuse("a batch of software-driven products");
+  wse::SpmmJob job;
+  job.m = op_.m;
+  job.k = op_.k;
+  job.n = op_.n;
+  job.mask = mask_;
+  job.columns = std::min(params_.wafer.columns.value(), op_.k);
+  job.rows = std::min(params_.wafer.rows.value(), op_.m);
+  job.align = params_.map.align;
+  job.memory_bytes = memory_bytes();
+  job.values = execution_.values;
+  job.seed = seed_;
+  Prepared made;
+  made.kernel = wse::plan_spmm(job, params_.kernel, params_.scalar);
+  made.carries_values = true;
+  const wse::KernelParams& kernel = params_.kernel;
+  made.check = [job, &kernel](const TaskOutcome& run) {
+    ValueCheck check;
+    check.wrong = wse::wrong_products(job, kernel, run.memory, check.compared);
+    return check;
+  };
+  return made;
+}
+
+Prepared TaskOperation::local() const {
+  const std::uint64_t cores = std::uint64_t{params_.wafer.columns} * params_.wafer.rows;
+  const std::uint64_t all = std::uint64_t{op_.m} * op_.n;
+  const std::uint64_t each = (all + cores - 1) / cores;
+  Prepared made;
+  const std::uint64_t bytes = each * 2 * wse::source_bytes(element_of(op_)) + 16;
+  if (bytes > memory_bytes()) {
+    throw OutOfMemoryError(
+        fmt::format("vectors of {} elements need {} bytes in a core, which has {}", each, bytes,
+                    memory_bytes()));
+  }
+  made.kernel = wse::plan_local(op_.op, element_of(op_), static_cast<std::uint32_t>(each),
+                                params_.map.align, params_.scalar);
+  made.kernel.copies = cores;
+  made.kernel.edge = op_.op == "mul" ? 0 : each * cores - all;
+  made.kernel.notes.emplace_back("fold", "one core simulated, the others repeat it");
+  return made;
+}
+
+Prepared TaskOperation::gemv() const {
+  if (op_.dtype != DType::fp16) refuse("op 'gemv' in a type other than fp16");
+  const std::uint32_t cores = std::min(params_.wafer.columns.value(), params_.wafer.rows.value());
+  Prepared made;
+  made.kernel = wse::plan_gemv(op_.m, op_.k, cores, params_.kernel.gemv_reduce, params_.map.align,
+                               params_.scalar, params_.router.ramp);
+  if (made.kernel.bytes > memory_bytes()) {
+    throw OutOfMemoryError(
+        fmt::format("a tile needs {} bytes, a core has {}", made.kernel.bytes, memory_bytes()));
+  }
+  return made;
+}
+
+Prepared TaskOperation::stencil() const {
+  Prepared made;
+  made.kernel = wse::plan_stencil(op_.m, element_of(op_), params_.wafer.columns, params_.wafer.rows,
+                                  params_.scalar);
+  if (made.kernel.bytes > memory_bytes()) {
+    throw OutOfMemoryError(fmt::format("{} points need {} bytes, a core has {}", op_.m,
+                                       made.kernel.bytes, memory_bytes()));
+  }
+  return made;
+}
+
+Prepared TaskOperation::prepare() const {
+  if (op_.op == "gemm" || op_.op == "spmm") return spmm();
+  if (op_.op == "gemv") return gemv();
+  if (op_.op == "stencil") return stencil();
+  if (op_.op == "axpy" || op_.op == "dot" || op_.op == "mul") return local();
+  return collective();
+}
+
+void TaskOperation::fill_events(const TaskKernel& kernel, const TaskOutcome& run,
+                                OpResult& result) const {
+  result.events = run.events;
+  for (std::uint32_t r = 0; r < kernel.program.rows; ++r) {
+    for (std::uint32_t c = 0; c < kernel.program.columns; ++c) {
+      result.event_units.push_back(fmt::format("wafer.r{}.c{}.router", r, c));
+      result.event_units.push_back(fmt::format("wafer.r{}.c{}.core", r, c));
+    }
+  }
+  result.event_kinds = wse::event_kind_names();
+}
+
+OpResult TaskOperation::run() const {
+  const Prepared made = prepare();
+  if (execution_.values && !made.carries_values) {
+    refuse(fmt::format("op '{}' with --values", op_.op));
+  }
+  const TaskKernel& kernel = made.kernel;
+  const wse::TaskParams hardware{params_.core, params_.queue, params_.router, params_.mem,
+                                 params_.simd};
+  wse::RunOptions options;
+  options.engine = execution_.engine;
+  options.shuffle = execution_.shuffle;
+  options.jitter = execution_.jitter;
+  options.jitter_seed = execution_.jitter_seed;
+  options.event_log = execution_.event_log;
+  const TaskOutcome run = wse::simulate(hardware, kernel.program, options);
+  wse::TaskStats stats;
+  stats.add(run, kernel.copies, run.cycles);
+  KernelStats spans("wafer.kernel");
+  spans.add(run);
+  OpResult result;
+  result.cycles = run.cycles;
+  result.clock_ghz = params_.clock;
+  result.units = run.cores.size() * kernel.copies;
+  const std::uint64_t formed =
+      stats.core.mac16.value() + stats.core.mac32.value() + stats.core.mac_fp32.value();
+  const std::uint64_t edge =
+      kernel.edge * (op_.op == "axpy" || op_.op == "dot" ? 1 : kernel.copies);
+  const std::uint64_t zeros = kernel.zeros * kernel.copies;
+  result.mac_useful = formed - edge - zeros;
+  const bool product = op_.op == "gemm" || op_.op == "spmm";
+  result.mac_algorithmic = product ? std::uint64_t{op_.m} * op_.k * op_.n : result.mac_useful;
+  stats.core.mac_edge += edge;
+  spans.mac_zero += zeros;
+  stats.core.mac_skipped += result.mac_algorithmic - result.mac_useful - zeros;
+  result.sram_read_bytes = stats.sram_read_bytes;
+  result.sram_write_bytes = stats.sram_write_bytes;
+  result.fabric_bytes = stats.router.hops.value() * 4;
+  const auto units = static_cast<double>(result.units);
+  result.peaks.flop_per_cycle =
+      2.0 * (op_.dtype == DType::fp32 ? params_.simd.fma32 : params_.simd.fma16) * units;
+  result.peaks.sram_bytes_per_cycle =
+      (params_.mem.read_bits + params_.mem.write_bits) / 8.0 * units;
+  if (params_.mem.model == wse::MemoryModel::none) result.peaks.sram_bytes_per_cycle *= 64;
+  result.peaks.fabric_bytes_per_cycle = 4 * 4.0 * units;
+  for (const StatGroup* group :
+       {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
+        static_cast<const StatGroup*>(&spans)}) {
+    group->add_to(result.statistics);
+    group->add_to(result.stack);
+  }
+  result.notes.emplace_back("rectangle", fmt::format("{} columns x {} rows of cores, {} simulated",
+                                                     kernel.program.columns * kernel.copies,
+                                                     kernel.program.rows, run.cores.size()));
+  result.notes.emplace_back("memory per core",
+                            fmt::format("{} of {} bytes", kernel.bytes, memory_bytes()));
+  for (const auto& note : kernel.notes) result.notes.push_back(note);
+  if (execution_.event_log) fill_events(kernel, run, result);
+  if (execution_.values) result.values = made.check(run);
+  return result;
+}
+
+}  // namespace
+
+bool runs_as_tasks(const LayerOp& op) {
+  for (const char* const name :
+       {"broadcast", "reduce", "allreduce", "gemv", "axpy", "dot", "mul", "stencil"}) {
+    if (op.op == name) return true;
+  }
+  return (op.op == "gemm" || op.op == "spmm") && op.mode == Mode::dynamic;
+}
+
+OpResult run_tasks(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                   const Execution& execution) {
+  return TaskOperation(params, op, mask, seed, execution).run();
+}
+
+}  // namespace lacuna

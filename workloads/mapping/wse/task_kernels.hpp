@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/sparsity/mask.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/task_program.hpp"
+#include "sim/base/parameter.hpp"
+
+namespace lacuna::wse {
+
+enum class SpmmFormat { csc, csr, coo, ellpack };
+enum class SpmmPhases { local, all };
+enum class GemvReduce { mesh, chain };
+
+/// Software-driven kernels: what they do is code and indices in memory.
+struct KernelParams : ParameterSet {
+  Param<SpmmFormat> spmm_format = param(this, "spmm_format", SpmmFormat::csc,
+                                        Choices<SpmmFormat>{{"csc", SpmmFormat::csc},
+                                                            {"csr", SpmmFormat::csr},
+                                                            {"coo", SpmmFormat::coo},
+                                                            {"ellpack", SpmmFormat::ellpack}},
+                                        "How a core holds its non-zeros (mode dynamic).");
+  Param<SpmmPhases> spmm_phases =
+      param(this, "spmm_phases", SpmmPhases::all,
+            Choices<SpmmPhases>{{"local", SpmmPhases::local}, {"all", SpmmPhases::all}},
+            "The local product alone, or with the way of B down and of C east.");
+  Param<unsigned> code_kib = param(this, "code_kib", 4U, range(0U, 65536U), "KiB",
+                                   "Memory that the code of such a kernel takes.");
+  Param<unsigned> protocol_cycles =
+      param(this, "protocol_cycles", 0U, range(0U, 100000U), "cycles",
+            "Scalar work of a measurement in each core, before the local product.");
+  Param<GemvReduce> gemv_reduce =
+      param(this, "gemv_reduce", GemvReduce::mesh,
+            Choices<GemvReduce>{{"mesh", GemvReduce::mesh}, {"chain", GemvReduce::chain}},
+            "Sums of a matrix-vector product: two levels around the middle, or a chain.");
+};
+
+/// A kernel on a rectangle of cores, and what is known of its work.
+struct TaskKernel {
+  TaskProgram program;
+  std::uint64_t copies = 1;  // rectangles beside each other that do the same, without traffic
+  std::uint64_t useful = 0;  // products, of one copy
+  std::uint64_t edge = 0;    // products outside the matrices: padding of vectors
+  std::uint64_t zeros = 0;   // products with a zero that the format stores
+  std::uint32_t bytes = 0;   // of memory, the fullest core
+  std::vector<std::pair<std::string, std::string>> notes;
+};
+
+/// One AXPY for each non-zero: C[m x n] += A[m x k] B[k x n], FP32. A lies in tiles over the
+/// rectangle, k along x and m along y.
+struct SpmmJob {
+  std::uint32_t m = 0;
+  std::uint32_t k = 0;
+  std::uint32_t n = 0;
+  const Mask* mask = nullptr;  // null: dense
+  std::uint32_t columns = 1;
+  std::uint32_t rows = 1;
+  Alignment align = Alignment::good;
+  std::uint32_t memory_bytes = 0;
+  bool values = false;
+  std::uint64_t seed = 1;
+};
+TaskKernel plan_spmm(const SpmmJob& job, const KernelParams& kernel, const ScalarParams& scalar);
+
+/// With values: elements of C that are wrong after a run, in the easternmost cores (all phases) or
+/// as partial sums; and how many were compared.
+std::uint64_t wrong_products(const SpmmJob& job, const KernelParams& kernel,
+                             const std::vector<std::vector<std::uint8_t>>& memory,
+                             std::uint64_t& compared);
+
+/// y = W x with W[m x k] in tiles of FP16 over P x P cores, m along x and k along y; sums go along
+/// y to a core and back to all. Columns repeat each other, so one is planned.
+TaskKernel plan_gemv(std::uint32_t m, std::uint32_t k, std::uint32_t cores, GemvReduce reduce,
+                     Alignment align, const ScalarParams& scalar, unsigned ramp);
+
+/// A vector operation of `elements` elements in the memory of each core: "axpy", "dot", or "mul" in
+/// place.
+TaskKernel plan_local(const std::string& operation, Element element, std::uint32_t elements,
+                      Alignment align, const ScalarParams& scalar);
+
+/// One iteration of a 7-point stencil: `points` of the third dimension in each core of the
+/// rectangle, all of them sent to the four neighbours.
+TaskKernel plan_stencil(std::uint32_t points, Element element, std::uint32_t columns,
+                        std::uint32_t rows, const ScalarParams& scalar);
+
+}  // namespace lacuna::wse
