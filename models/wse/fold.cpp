@@ -48,7 +48,11 @@ bool same_work(const Program& program, std::size_t a, std::size_t b) {
   return true;
 }
 
-std::string reason_not_to_fold(const Program& program, const RunOptions& options) {
+std::string reason_not_to_fold(const Program& program, const HardwareParams& params,
+                               const RunOptions& options) {
+  if (params.router.arbiter == Arbiter::oldest) return "routers choose by the age of words";
+  if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
+  if (!program.background.empty()) return "other words run down the columns";
   if (options.jitter != 0) return "delays of single words differ from row to row";
   if (!program.kernel.activations.empty()) return "each row carries values of its own";
   if (!program.kernel.held.empty()) return "each row holds non-zeros of its own";
@@ -87,9 +91,13 @@ FoldPlan no_fold(const Program& program, std::string reason) {
   return plan;
 }
 
-FoldPlan plan_fold(const Program& program, const RunOptions& options) {
-  std::string reason = reason_not_to_fold(program, options);
-  if (!reason.empty()) return no_fold(program, std::move(reason));
+FoldPlan plan_fold(const Program& program, const HardwareParams& params,
+                   const RunOptions& options) {
+  std::string reason = reason_not_to_fold(program, params, options);
+  return reason.empty() ? fold_rows(program) : no_fold(program, std::move(reason));
+}
+
+FoldPlan fold_rows(const Program& program) {
   FoldPlan plan;
   std::size_t first = 0;
   for (std::size_t row = 1; row <= program.rows; ++row) {
@@ -105,6 +113,7 @@ Program fold(const Program& program, const FoldPlan& plan) {
   small.rows = static_cast<std::uint32_t>(plan.kept.size());
   small.kernel.tokens.clear();
   small.router_of.clear();
+  for (Outlet& outlet : small.outlets) outlet.row = small.rows - 1;  // rows of cores have no others
   for (const std::uint32_t row : plan.kept) {
     small.kernel.tokens.push_back(program.kernel.tokens[row]);
     const auto begin = program.router_of.begin() + std::ptrdiff_t{row} * program.columns;

@@ -32,8 +32,12 @@ struct FoldPlan {
 FoldPlan no_fold(const Program& program, std::string reason);
 
 /// Checks on the program what makes folding exact: one entry at the top of the columns, one
-/// multicast color, all other traffic within its row, equal work within a class.
-FoldPlan plan_fold(const Program& program, const RunOptions& options);
+/// multicast color, all other traffic within its row, equal work within a class, no choice by age
+/// and no clock but the words themselves.
+FoldPlan plan_fold(const Program& program, const HardwareParams& params, const RunOptions& options);
+
+/// The fold whether it is exact or not: classes by their work alone.
+FoldPlan fold_rows(const Program& program);
 
 /// The program of the kept rows.
 Program fold(const Program& program, const FoldPlan& plan);

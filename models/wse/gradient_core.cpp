@@ -85,7 +85,8 @@ Cycle GradientCores::step(std::size_t index, Cycle now) {
   acted = issue(core, index, now) || acted;
   core.counters.buffers_in_use += stream_.lookahead - core.free_vectors;
   if (acted) return now + 1;
-  const Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
+  Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
+  if (params_.init_cycles > now) next = std::min<Cycle>(next, params_.init_cycles);
   return core.slot_free > now ? std::min(next, core.slot_free) : next;
 }
 
@@ -185,7 +186,7 @@ bool GradientCores::main_thread(Core& core, std::size_t index, Cycle now) {
     }
   }
   const bool busy = core.vector_left != 0 || core.vector_end > now;
-  const bool may_take = params_.dispatch_overlap || !busy;
+  const bool may_take = (params_.dispatch_overlap || !busy) && now >= params_.init_cycles;
   if (!core.task_full && may_take && links_.can_pop(core.ports.weights, now)) {
     core.task = links_.pop(core.ports.weights, now);
     core.task_full = true;

@@ -95,7 +95,10 @@ void InjectorBank::refill(Cycle cycles) {
 
 InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cycle now) {
   const StreamingKernel& kernel = program_.kernel;
-  if (column.step == kernel.steps) return Hold::done;
+  const bool done = index < program_.columns
+                        ? column.step == kernel.steps
+                        : column.sent == program_.background[index - program_.columns].words;
+  if (done) return Hold::done;
   if (!links_.can_push(column.link, now)) return Hold::closed;
   if (tokens_ < program_.rate.per) return Hold::no_token;
   tokens_ -= program_.rate.per;
@@ -107,6 +110,10 @@ InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cyc
 
 Wavelet InjectorBank::next_word(Column& column, std::size_t index) const {
   const StreamingKernel& kernel = program_.kernel;
+  if (index >= program_.columns) {
+    ++column.sent;
+    return {0, program_.background[index - program_.columns].color, false};
+  }
   if (column.sent == kernel.words(column.step, index)) {
     column.sent = 0;
     return {column.step++, kernel.weights, true};
@@ -142,7 +149,7 @@ std::string InjectorBank::blocked() const {
   std::string text;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
-    if (column.link == kNoLink || column.step == program_.kernel.steps) continue;
+    if (column.link == kNoLink || column.hold == Hold::done) continue;
     text += fmt::format("injector {}: word {} waits for {}\n", c, column.counters.words,
                         column.hold == Hold::closed ? "room in the router below" : "its turn");
   }

@@ -9,6 +9,7 @@
 
 #include "models/wse/agenda.hpp"
 #include "models/wse/wavelet.hpp"
+#include "models/wse/word_channel.hpp"
 #include "sim/base/cycle.hpp"
 #include "sim/base/mix.hpp"
 
@@ -42,7 +43,16 @@ class LinkArray {
     if (most != 0) history_.resize(links_.size());
   }
 
+  /// Has link `id`, the next one not attached, stand for ends elsewhere: what is done with it is
+  /// done with them. Either all links of an array are attached or none is.
+  void attach(LinkId id, WordPushIf* push, WordPopIf* pop) {
+    if (ends_.size() <= id) ends_.resize(id + std::size_t{1});
+    ends_[id] = {push, pop};
+  }
+
   std::size_t size() const { return links_.size(); }
+  unsigned capacity(LinkId id) const { return links_[id].capacity; }
+  Cycle latency(LinkId id) const { return links_[id].latency; }
 
   /// Words in all links together.
   std::uint64_t words() const { return words_; }
@@ -51,6 +61,7 @@ class LinkArray {
   UnitId reader(LinkId id) const { return links_[id].reader; }
 
   bool can_push(LinkId id, Cycle now, unsigned words = 1) const {
+    if (!ends_.empty()) return ends_[id].push->can_push(now, words);
     const Link& link = links_[id];
     return link.count + (link.freed_in == now ? link.freed : 0) + words <= link.capacity;
   }
@@ -58,6 +69,7 @@ class LinkArray {
   /// Returns the cycle in which the word can be popped.
   Cycle push(LinkId id, Cycle now, Wavelet word) {
     assert(can_push(id, now));
+    if (!ends_.empty()) return ends_[id].push->push(now, word);
     Link& link = links_[id];
     Cycle ready = now + link.latency;
     if (jitter_ != 0) ready = delayed(id, ready);
@@ -74,6 +86,7 @@ class LinkArray {
 
   /// When the first word can be popped; kNever if there is none.
   Cycle front_ready(LinkId id) const {
+    if (!ends_.empty()) return ends_[id].pop->front_ready();
     const Link& link = links_[id];
     return link.count == 0 ? kNever : slots_[link.base + link.head].ready;
   }
@@ -81,6 +94,7 @@ class LinkArray {
   /// True if at least `words` words can be popped.
   bool has(LinkId id, Cycle now, unsigned words) const {
     assert(words != 0);
+    if (!ends_.empty()) return ends_[id].pop->has(now, words);
     const Link& link = links_[id];
     if (link.count < words) return false;
     std::uint32_t place = link.head + words - 1;
@@ -89,12 +103,14 @@ class LinkArray {
   }
 
   const Wavelet& front(LinkId id) const {
+    if (!ends_.empty()) return ends_[id].pop->front();
     const Link& link = links_[id];
     return slots_[link.base + link.head].word;
   }
 
   Wavelet pop(LinkId id, Cycle now) {
     assert(can_pop(id, now));
+    if (!ends_.empty()) return ends_[id].pop->pop(now);
     Link& link = links_[id];
     const Wavelet word = slots_[link.base + link.head].word;
     if (++link.head == link.capacity) link.head = 0;
@@ -122,6 +138,10 @@ class LinkArray {
     Cycle ready = 0;
     Wavelet word;
   };
+  struct Ends {
+    WordPushIf* push = nullptr;
+    WordPopIf* pop = nullptr;
+  };
   struct History {
     std::uint64_t pushed = 0;
     Cycle last_ready = 0;
@@ -137,6 +157,7 @@ class LinkArray {
   Agendas& agendas_;
   std::vector<Link> links_;
   std::vector<Slot> slots_;
+  std::vector<Ends> ends_;        // of modules
   std::vector<History> history_;  // only with jitter
   std::uint64_t words_ = 0;
   Cycle jitter_ = 0;

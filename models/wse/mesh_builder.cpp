@@ -19,7 +19,7 @@ class Builder {
   MeshPlan build() {
     plan_.inputs.resize(std::size_t{program_.rows} * program_.columns);
     plan_.ports.resize(plan_.inputs.size());
-    plan_.injectors.assign(program_.columns, kNoLink);
+    plan_.injectors.assign(program_.columns + program_.background.size(), kNoLink);
     plan_.outlets.assign(program_.outlets.size(), kNoLink);
     for_each_core([this](std::size_t r, std::size_t c) { make_buffers(r, c); });
     for_each_core([this](std::size_t r, std::size_t c) { join(r, c); });
@@ -82,7 +82,13 @@ class Builder {
     // The edge: an injector feeds it over a link of latency 1.
     const auto injector = static_cast<UnitId>(router(program_.rows, 0) + c);
     const LinkId link = links_.add(entries, 1, injector, here);
-    if (route.from == kNorth) plan_.injectors[c] = link;
+    if (route.from != kNorth) return link;
+    std::size_t place = c;
+    for (std::size_t k = 0; k < program_.background.size(); ++k) {
+      const Background& other = program_.background[k];
+      if (other.column == c && other.color == route.color) place = program_.columns + k;
+    }
+    plan_.injectors[place] = link;
     return link;
   }
 

@@ -14,7 +14,7 @@ namespace lacuna::wse {
 struct MeshPlan {
   std::vector<std::vector<RouterInput>> inputs;  // by core, row-major
   std::vector<CorePorts> ports;
-  std::vector<LinkId> injectors;  // by column
+  std::vector<LinkId> injectors;  // by column, then as Program::background
   std::vector<LinkId> outlets;    // as Program::outlets
 };
 

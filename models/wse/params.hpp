@@ -10,11 +10,12 @@
 namespace lacuna::wse {
 
 enum class Sched { main_first, ut_first, round_robin };
-enum class Arbiter { round_robin, fixed };
+enum class Arbiter { round_robin, fixed, oldest };
 enum class Multicast { independent, lockstep };
 enum class RowOrder { ring, rotate, natural };
 enum class KPartition { block, cyclic, balanced };
 enum class IoStream { per_column, row_ordered };
+enum class Modules { rows, per_core };
 enum class IoDuplex { half, full };
 enum class Precision { fp16, fp32 };
 enum class MemoryModel { rule, none };
@@ -30,6 +31,11 @@ struct WaferParams : ParameterSet {
   Param<unsigned> program_columns =
       param(this, "program_columns", 750U, range(1U, 4096U), "cores",
             "Columns a program may use; the I/O of the wafer is shared among them.");
+  Param<Modules> modules =
+      param(this, "modules", Modules::rows,
+            Choices<Modules>{{"rows", Modules::rows}, {"per_core", Modules::per_core}},
+            "What is a SystemC module: all rows together, or each router and each core (up to 64 x "
+            "64). The results are the same.");
   Param<unsigned> cores =
       param(this, "cores", 850000U, range(1U, 100000000U), "cores", "Cores of the whole product.");
 };
@@ -43,13 +49,19 @@ struct CoreParams : ParameterSet {
   Param<bool> dispatch_overlap =
       flag(this, "dispatch_overlap", true,
            "Take the next wavelet as soon as the previous instruction has become active.");
+  Param<unsigned> init_cycles =
+      param(this, "init_cycles", 0U, range(0U, 1000000U), "cycles",
+            "From the start of the run; before, a core takes nothing out of its queue of weights.");
   Param<Sched> sched = param(this, "sched", Sched::ut_first,
                              Choices<Sched>{{"main_first", Sched::main_first},
                                             {"ut_first", Sched::ut_first},
                                             {"round_robin", Sched::round_robin}},
                              "Which context issues when main thread and microthread both could.");
   Param<bool> psum_cache =
-      flag(this, "psum_cache", false, "Whether partial sums lie in the core's cache, not in SRAM.");
+      flag(this, "psum_cache", false,
+           "Whether a vector of partial sums that fits the core's cache lies there, not in SRAM.");
+  Param<unsigned> cache_bytes =
+      param(this, "cache_bytes", 256U, range(0U, 65536U), "B", "The cache beside the datapath.");
   Param<unsigned> fabric_words_per_issue =
       param(this, "fabric_words_per_issue", 1U, range(1U, 2U), "words",
             "Wavelets that one issue slot takes from, or puts into, the fabric.");
@@ -88,8 +100,10 @@ struct RouterParams : ParameterSet {
                                      "Whether a word may win its outputs in different cycles.");
   Param<Arbiter> arbiter =
       param(this, "arbiter", Arbiter::round_robin,
-            Choices<Arbiter>{{"round_robin", Arbiter::round_robin}, {"fixed", Arbiter::fixed}},
-            "Which color wins an output port.");
+            Choices<Arbiter>{{"round_robin", Arbiter::round_robin},
+                             {"fixed", Arbiter::fixed},
+                             {"oldest", Arbiter::oldest}},
+            "Which color wins an output port; oldest: the word that arrived first.");
   Param<unsigned> reconfig = param(this, "reconfig", 64U, range(0U, 65536U), "cycles",
                                    "For which a color lets nothing through after its teardown.");
 };

@@ -55,6 +55,7 @@ struct StreamingKernel {
   std::uint32_t ring_elements = 2;  // elements of one word on the ring
   bool fp32 = false;                // of weights and activations
   bool psum_fp32 = false;
+  bool psum_cached = false;  // the vector in use lies beside the datapath, not in SRAM
   bool ring_fp32 = false;
   std::uint32_t first_cycles = 1;   // of a beat of the first weight of a row, which overwrites
   std::uint32_t beat_cycles = 1;    // of a beat of the others, which also reads sums
@@ -121,6 +122,13 @@ struct Outlet {
   Color color{};
 };
 
+/// Words of a color of their own that an injector sends down a column, whatever the kernel does.
+struct Background {
+  std::uint32_t column = 0;
+  Color color{};
+  std::uint32_t words = 0;
+};
+
 /// What a wafer executes: routes, queues, the kernel of its cores and what enters at the edge.
 /// It knows cores and wavelets, no layers.
 struct Program {
@@ -134,10 +142,11 @@ struct Program {
   StreamingKernel kernel;
   std::optional<GradientKernel> gradient;  // the cores run this one
 
-  std::vector<std::uint32_t> inlets;  // columns fed by a module outside, not by an injector
-  std::vector<Outlet> outlets;        // to modules outside
-  bool collects = false;              // the edge itself takes what comes to the outlets,
-  bool full_duplex = false;           // at a rate of its own, not out of `rate`
+  std::vector<Background> background;  // pays out of `rate` too
+  std::vector<std::uint32_t> inlets;   // columns fed by a module outside, not by an injector
+  std::vector<Outlet> outlets;         // to modules outside
+  bool collects = false;               // the edge itself takes what comes to the outlets,
+  bool full_duplex = false;            // at a rate of its own, not out of `rate`
 
   const RouterProgram& router(std::size_t row, std::size_t column) const {
     return routers[router_of[row * columns + column]];

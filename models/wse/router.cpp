@@ -89,11 +89,25 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
 /// Of the candidates, the first whose color is `next` or later, else the first.
 std::uint32_t RouterArray::pick(const Router& router, std::uint32_t candidates,
                                 std::uint8_t next) const {
+  if (params_.arbiter == Arbiter::oldest) return oldest(router, candidates);
   std::uint32_t first = 32;
   for (std::uint32_t i = 0; i < router.count; ++i) {
     if ((candidates >> i & 1U) == 0) continue;
     if (static_cast<std::uint8_t>(inputs_[router.first + i].color) >= next) return i;
     if (first == 32) first = i;
+  }
+  return first;
+}
+
+/// The candidate whose word arrived first, of several the lowest color.
+std::uint32_t RouterArray::oldest(const Router& router, std::uint32_t candidates) const {
+  std::uint32_t first = 32;
+  Cycle arrival = kNever;
+  for (std::uint32_t i = 0; i < router.count; ++i) {
+    const Cycle ready = links_.front_ready(inputs_[router.first + i].link);
+    if ((candidates >> i & 1U) == 0 || ready >= arrival) continue;
+    first = i;
+    arrival = ready;
   }
   return first;
 }

@@ -98,6 +98,7 @@ class RouterArray {
   void send(Router& router, RouterInput& input, unsigned port, Cycle now);
   void obey(Router& router, const RouterInput& from, const Wavelet& word, Cycle now);
   bool finish(Router& router, std::uint32_t heads, Cycle now);
+  std::uint32_t oldest(const Router& router, std::uint32_t candidates) const;
   std::uint32_t pick(const Router& router, std::uint32_t candidates, std::uint8_t next) const;
 
   const RouterParams params_;

@@ -54,6 +54,7 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   if (acted) return now + 1;
   Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
   if (core.stalled_from > now) next = std::min(next, core.stalled_from);
+  if (params_.init_cycles > now) next = std::min<Cycle>(next, params_.init_cycles);
   return core.slot_free > now ? std::min(next, core.slot_free) : next;
 }
 
@@ -122,7 +123,8 @@ bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
       core.task.control ? command(core, now) : weight(core, index, now);
     }
   }
-  const bool may_take = params_.dispatch_overlap || !vector_active(core, now);
+  const bool may_take =
+      (params_.dispatch_overlap || !vector_active(core, now)) && now >= params_.init_cycles;
   if (!core.task_full && may_take && links_.can_pop(core.ports.weights, now)) {
     core.task = links_.pop(core.ports.weights, now);
     core.task_full = true;
@@ -188,7 +190,8 @@ void StreamingCores::begin_vector(Core& core, std::size_t index, std::uint32_t f
   const std::uint32_t buffer = core.closed % kernel_.lookahead;
   const std::uint32_t tokens = kernel_.tokens[core.ports.row];
   const bool scattered = !kernel_.held.empty();
-  const std::uint32_t elements = scattered ? kernel_.held[index][feature] : tokens;
+  const std::size_t place = std::size_t{core.ports.row} * kernel_.columns() + core.ports.column;
+  const std::uint32_t elements = scattered ? kernel_.held[place][feature] : tokens;
   core.vector_left = scattered ? elements : ceil_div(tokens, kernel_.simd);
   core.adds = scattered || !core.fresh;
   core.beat_cycles = core.adds ? kernel_.beat_cycles : kernel_.first_cycles;

@@ -243,7 +243,7 @@ bool can_sweep(const HardwareParams& params, const Program& program) {
   return plain_beats && kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
          kernel.activations.empty() && !program.gradient && params.router.entries >= 2 &&
          params.router.multicast == Multicast::independent &&
-         plan_fold(program, {}).refused.empty();
+         plan_fold(program, params, {}).refused.empty();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "models/wse/gradient_core.hpp"
 #include "models/wse/mesh_builder.hpp"
+#include "models/wse/module_wafer.hpp"
 #include "models/wse/streaming_core.hpp"
 #include "models/wse/streaming_sweep.hpp"
 #include "sim/base/error.hpp"
@@ -149,6 +150,7 @@ std::optional<WaferOutcome> sweep(const HardwareParams& params, const Program& p
 
 WaferOutcome simulate(const HardwareParams& params, const Program& program,
                       const RunOptions& options) {
+  if (options.modules) return simulate_modules(params, program, options);
   if (std::optional<WaferOutcome> swept = sweep(params, program, options)) return *swept;
   WaferOutcome outcome;
   const SimContext context;

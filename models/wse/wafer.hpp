@@ -25,7 +25,8 @@ struct RunOptions {
   Cycle jitter = 0;
   std::uint64_t jitter_seed = 1;
   bool event_log = false;
-  bool sweep = false;  // Engine::event may take a StreamingSweep, where it can; not with a log
+  bool sweep = false;    // Engine::event may take a StreamingSweep, where it can; not with a log
+  bool modules = false;  // a SystemC module for each router and core
 };
 
 /// The dataflow wafer: rows of cores and routers, and the injectors at the top of the columns.

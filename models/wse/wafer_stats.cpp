@@ -30,7 +30,7 @@ class MemoryTraffic {
       : tokens_(tokens),
         element_(kernel.fp32 ? 4 : 2),
         psum_(kernel.psum_fp32 ? 4 : 2),
-        cached_(params.psum_cache),
+        cached_(kernel.psum_cached),
         scattered_(!kernel.held.empty()),
         beats_(ceil_div(tokens, kernel.simd)),
         per_beat_input_(ceil_div(kernel.simd * element_, 8)),

@@ -23,7 +23,9 @@ step() {
     coverage) scripts/test.sh coverage && scripts/ci/coverage.sh ;;
     determinism) scripts/ci/determinism.sh ;;
     long)
-      LACUNA_LONG=4000 build/release/tests/test_equivalence --gtest_filter='RandomChips.*'
+      LACUNA_LONG=4000 build/release/tests/test_equivalence --gtest_filter='RandomChips.*' &&
+        LACUNA_LONG=25 build/release/tests/test_equivalence --gtest_brief=1 \
+          --gtest_filter='*RandomMesh*:*RandomSweep*:*RandomGradient*'
       ;;
     mistakes) scripts/seed_mistakes.sh ;;
     *) echo "there is no step '$1'" >&2; return 2 ;;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "workloads/mapping/ceil_div.hpp"
+#include "workloads/mapping/wse/balance.hpp"
 
 namespace lacuna {
 namespace {
@@ -114,6 +115,10 @@ void WseExplainer::bounds() {
                fmt::format("{}: {} cycles, {} % of the run", tightest->name, tightest->cycles,
                            per_cent(static_cast<double>(tightest->cycles),
                                     static_cast<double>(in_.cycles))));
+  section.fact("balance of the columns",
+               fmt::format("{:.3f} row by row, {:.3f} over blocks of {} rows (mean over heaviest)",
+                           wse::column_balance(kernel_, 1),
+                           wse::column_balance(kernel_, kernel_.lookahead), kernel_.lookahead));
   ExplainTable table{"", {{"bound", ""}, {"cycles", "cycles"}, {"of the run", "%"}}, {}};
   for (const Bound& bound : all) {
     table.rows.push_back(

@@ -45,6 +45,13 @@ class WseMachine final : public Machine {
                       "core.fabric_words_per_issue asks for",
                       params_.queue.ring_in.value(), params_.router.ramp.value(), words));
     }
+    if (params_.wafer.modules == wse::Modules::per_core &&
+        (params_.wafer.columns > 64 || params_.wafer.rows > 64)) {
+      throw ParameterError(fmt::format(
+          "wafer.modules = per_core allows up to 64 x 64 cores, and wafer.columns x wafer.rows is "
+          "{} x {}",
+          params_.wafer.columns.value(), params_.wafer.rows.value()));
+    }
     if (params_.wafer.columns > params_.wafer.program_columns) {
       throw ParameterError(fmt::format("wafer.columns = {} is more than wafer.program_columns = {}",
                                        params_.wafer.columns.value(),
@@ -96,6 +103,10 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
     return run_layer_operation(params_, op, mask, seed, execution);
   }
   require_supported(op);
+  if (gradient && params_.wafer.modules == wse::Modules::per_core) {
+    throw UnsupportedError(fmt::format(
+        "{}: wafer.modules = per_core runs streamed products, not op '{}'", name_, op.op));
+  }
   if (gradient) return run_gradient(params_, op, mask, seed, execution);
   return run_streamed(params_, op, mask, seed, execution);
 }

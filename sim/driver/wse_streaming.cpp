@@ -128,10 +128,17 @@ Simulated StreamedOperation::simulate_form(bool packed) const {
 
 void StreamedOperation::simulate(Simulated& run) const {
   const wse::Program& program = run.plan.program;
-  const wse::RunOptions options{execution_.engine,      execution_.shuffle,   execution_.jitter,
-                                execution_.jitter_seed, execution_.event_log, execution_.fold};
-  run.fold =
-      execution_.fold ? wse::plan_fold(program, options) : wse::no_fold(program, "switched off");
+  const bool modules = params_.wafer.modules == wse::Modules::per_core;
+  const wse::RunOptions options{execution_.engine,
+                                execution_.shuffle,
+                                execution_.jitter,
+                                execution_.jitter_seed,
+                                execution_.event_log,
+                                execution_.fold,
+                                modules};
+  run.fold = modules           ? wse::no_fold(program, "each core is a module")
+             : execution_.fold ? wse::plan_fold(program, hardware(), options)
+                               : wse::no_fold(program, "switched off");
   if (!run.fold.folds()) {
     run.outcome = wse::simulate(hardware(), program, options);
     return;

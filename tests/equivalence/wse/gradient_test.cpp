@@ -7,6 +7,7 @@
 
 #include "models/common/fp16.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support/wse/cases.hpp"
 #include "tests/support/wse/random_streaming.hpp"
 
 namespace lacuna::wse {
@@ -77,7 +78,8 @@ void expect_values(const Case& c, const GradientPlan& plan, const WaferOutcome& 
 class RandomGradient : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomGradient, GivesOneResultByEitherEngineInAnyOrderWithAnyDelay) {
-  for (std::uint64_t seed = GetParam(); seed < GetParam() + 20; ++seed) {
+  const std::uint64_t cases = 10 * test::long_factor();
+  for (std::uint64_t seed = GetParam() * 100; seed < GetParam() * 100 + cases; ++seed) {
     Case c = random_case(seed);
     if (seed % 5 != 0) c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/wse/streaming_sweep.hpp"
+#include "tests/support/wse/cases.hpp"
 #include "tests/support/wse/random_streaming.hpp"
 
 namespace lacuna::wse {
@@ -41,8 +42,10 @@ class RandomSweep : public ::testing::TestWithParam<Batch> {
 };
 
 TEST_P(RandomSweep, CountsWhatTheCycleByCycleWaferCounts) {
+  const std::uint64_t cases = kCases * test::long_factor();
   std::uint64_t swept = 0;
-  for (std::uint64_t seed = GetParam().first_seed; seed < GetParam().first_seed + kCases; ++seed) {
+  for (std::uint64_t seed = GetParam().first_seed * 10; seed < GetParam().first_seed * 10 + cases;
+       ++seed) {
     const StreamingScenario scenario = RandomSweep::scenario(seed);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << describe(scenario));
     const Program program = make_program(scenario);
@@ -57,7 +60,7 @@ TEST_P(RandomSweep, CountsWhatTheCycleByCycleWaferCounts) {
     if (HasFailure()) return;
   }
   if (GetParam().rows == Rows::one_class) {
-    EXPECT_EQ(swept, kCases);
+    EXPECT_EQ(swept, cases);
   }
 }
 

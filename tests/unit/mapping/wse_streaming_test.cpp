@@ -115,6 +115,17 @@ TEST(WeightStreamingPlanner, AMaskSendsItsWeightsToTheColumnsThatOwnTheirFeature
   EXPECT_EQ(plan.weights, 4U);
 }
 
+TEST(WeightStreamingPlanner, SumsLieInTheCacheIfAVectorFits) {
+  StreamingSetup wide = setup(4, 4);
+  wide.simd.fma16 = 8;
+  wide.core.psum_cache = true;
+  wide.core.cache_bytes = 512;
+  // 256 tokens are 512 bytes of sums: a beat reads 8 elements of X alone, 128 bits.
+  EXPECT_EQ(plan_streaming(problem(8, 8, 4 * 256), wide).program.kernel.beat_cycles, 1U);
+  // One token more, and 8 sums are read too, 256 bits: four elements in a cycle.
+  EXPECT_EQ(plan_streaming(problem(8, 8, 4 * 257), wide).program.kernel.beat_cycles, 2U);
+}
+
 TEST(WeightStreamingPlanner, BeatsTakeAsLongAsTheirBytesNeedTheMemoryPorts) {
   StreamingSetup narrow = setup(4, 4);
   // Four FP16 elements: 64 bits of X and 64 of sums are read, 64 written.

@@ -34,6 +34,7 @@ class Planner {
   StreamingPlan plan() {
     set_formats();
     share_elements();
+    set_beats();
     check_size();
     share_features();
     hold();
@@ -71,7 +72,6 @@ class Planner {
     const bool indexed = filters() || !job_.packed || scattered();
     k.form = fp32_ ? (indexed ? StreamForm::wide : StreamForm::plain)
                    : (indexed ? StreamForm::indexed : StreamForm::packed);
-    set_beats();
     k.steps = operands_.rows() * job_.batch;
     k.instances = job_.batch;
   }
@@ -86,7 +86,8 @@ class Planner {
     StreamingKernel& k = kernel();
     const std::uint32_t psum = k.psum_fp32 ? 32 : 16;
     const std::uint32_t element = fp32_ ? 32 : 16;
-    const std::uint32_t in_sram = setup_.core.psum_cache ? 0 : psum;
+    k.psum_cached = setup_.core.psum_cache && tokens() * sum_bytes() <= setup_.core.cache_bytes;
+    const std::uint32_t in_sram = k.psum_cached ? 0 : psum;
     const auto cycles = [this](std::uint32_t read, std::uint32_t write) {
       if (setup_.mem.model == MemoryModel::none) return 1U;
       const std::uint64_t times = setup_.mem.port_cycles;

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/module_wafer.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <systemc>
+#include <utility>
+
+#include "models/wse/injector.hpp"
+#include "models/wse/mesh_builder.hpp"
+#include "models/wse/router.hpp"
+#include "models/wse/streaming_core.hpp"
+#include "models/wse/word_channel.hpp"
+#include "sim/base/error.hpp"
+#include "sim/kernel/sim_context.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using PopPort = sc_core::sc_port<WordPopIf>;
+using PushPort = sc_core::sc_port<WordPushIf>;
+
+/// A module with ports, which the links of its unit stand for: what the unit does with a link goes
+/// through the port.
+class LinkedModule : public sc_core::sc_module, public Clocked {
+ public:
+  LinkedModule(const sc_core::sc_module_name& name, ModuleRun& run) : sc_module(name), run_(run) {}
+
+  void skip(Cycle /*from*/, Cycle /*to*/) override {}  // the unit accounts for itself
+
+  /// Binds the ports to the channels of their links.
+  void bind(const std::vector<std::unique_ptr<WordChannel>>& channels) {
+    for (auto& [link, port] : in_) port->bind(*channels[link]);
+    for (auto& [link, port] : out_) port->bind(*channels[link]);
+  }
+
+  /// Once everything is bound, the ends of the links are known.
+  void end_of_elaboration() override {
+    for (const auto& [link, local] : local_) {
+      const auto in = in_.find(link);
+      const auto out = out_.find(link);
+      links_.attach(local, out == out_.end() ? nullptr : (*out->second)[0],
+                    in == in_.end() ? nullptr : (*in->second)[0]);
+    }
+  }
+
+ protected:
+  /// The unit's own number of a link of the mesh, with a port to read from it or write to it.
+  LinkId reads(LinkId link, const char* name) {
+    if (link == kNoLink) return kNoLink;
+    if (in_.count(link) == 0) in_.emplace(link, std::make_unique<PopPort>(name));
+    return local(link);
+  }
+  LinkId writes(LinkId link, const char* name) {
+    if (link == kNoLink) return kNoLink;
+    if (out_.count(link) == 0) out_.emplace(link, std::make_unique<PushPort>(name));
+    return local(link);
+  }
+
+  Cycle done(Cycle next, Cycle now) {
+    if (next == now + 1) run_.clock->moved(now);
+    run_.stop_if_done(now);
+    return next;
+  }
+
+  ModuleRun& run_;
+  Agendas agendas_;
+  LinkArray links_{agendas_};
+
+ private:
+  LinkId local(LinkId link) {
+    const auto [found, is_new] = local_.emplace(link, static_cast<LinkId>(local_.size()));
+    return found->second;
+  }
+
+  std::map<LinkId, LinkId> local_;
+  std::map<LinkId, std::unique_ptr<PopPort>> in_;
+  std::map<LinkId, std::unique_ptr<PushPort>> out_;
+};
+
+class RouterModule final : public LinkedModule {
+ public:
+  RouterModule(const sc_core::sc_module_name& name, ModuleRun& run, const RouterParams& params,
+               UnitId unit, std::vector<RouterInput> inputs, EventLog& log)
+      : LinkedModule(name, run), router_(params, links_, log) {
+    for (RouterInput& input : inputs) {
+      const auto color = static_cast<unsigned>(input.color);
+      input.link = reads(input.link, fmt::format("in_{}_{}", port_name(input.from), color).c_str());
+      for (unsigned port = 0; port < kPorts; ++port) {
+        input.out[port] =
+            writes(input.out[port], fmt::format("out_{}_{}", port_name(port), color).c_str());
+      }
+    }
+    router_.add(unit, inputs);
+  }
+
+  Cycle step(Cycle now) override { return done(router_.step(0, now), now); }
+  std::string blocked() const override { return router_.blocked(0, name()); }
+
+  RouterArray& array() { return router_; }
+
+ private:
+  RouterArray router_;
+};
+
+class CoreModule final : public LinkedModule {
+ public:
+  CoreModule(const sc_core::sc_module_name& name, ModuleRun& run, const CoreParams& params,
+             const StreamingKernel& kernel, CorePorts ports, EventLog& log)
+      : LinkedModule(name, run), core_(params, kernel, links_, log) {
+    ports.weights = reads(ports.weights, "weights");
+    ports.ring_in = reads(ports.ring_in, "ring_in");
+    writes(ports.ring_out, "queue_in");  // its output queue is a link to itself
+    ports.ring_out = reads(ports.ring_out, "queue_out");
+    ports.ramp_up = writes(ports.ramp_up, "ramp");
+    core_.add(ports);
+    run.finished += core_.finished();
+  }
+
+  Cycle step(Cycle now) override {
+    const std::size_t before = core_.finished();
+    const Cycle next = core_.step(0, now);
+    run_.finished += core_.finished() - before;
+    return done(next, now);
+  }
+  std::string blocked() const override { return core_.blocked(0); }
+
+  StreamingCores& array() { return core_; }
+
+ private:
+  StreamingCores core_;
+};
+
+class InjectorModule final : public LinkedModule {
+ public:
+  InjectorModule(const sc_core::sc_module_name& name, ModuleRun& run, const Program& program,
+                 const std::vector<LinkId>& links, EventLog& log)
+      : LinkedModule(name, run) {
+    std::vector<LinkId> mine;
+    for (std::size_t c = 0; c < links.size(); ++c) {
+      mine.push_back(writes(links[c], fmt::format("c{}", c).c_str()));
+    }
+    bank_ = std::make_unique<InjectorBank>(program, std::move(mine),
+                                           router_unit(program.columns, program.rows, 0), 0,
+                                           agendas_, links_, log, *run.clock);
+  }
+
+  Cycle step(Cycle now) override { return done(bank_->step(now), now); }
+  std::string blocked() const override { return bank_->blocked(); }
+
+  InjectorBank& bank() { return *bank_; }
+
+ private:
+  std::unique_ptr<InjectorBank> bank_;
+};
+
+/// What the modules are made of.
+struct Blueprint {
+  const HardwareParams& params;
+  const Program& program;
+  MeshPlan plan;
+  ModuleRun& run;
+  EventLog& log;
+};
+
+/// A core and its router: wafer.r3.c7.
+class PlaceModule final : public sc_core::sc_module {
+ public:
+  PlaceModule(const sc_core::sc_module_name& name, const Blueprint& b, std::size_t place)
+      : sc_module(name),
+        router("router", b.run, b.params.router, b.plan.ports[place].unit - 1, b.plan.inputs[place],
+               b.log),
+        core("core", b.run, b.params.core, b.program.kernel, b.plan.ports[place], b.log) {}
+
+  RouterModule router;
+  CoreModule core;
+};
+
+class RowModule final : public sc_core::sc_module {
+ public:
+  RowModule(const sc_core::sc_module_name& name, const Blueprint& b, std::size_t row)
+      : sc_module(name) {
+    for (std::size_t c = 0; c < b.program.columns; ++c) {
+      places.push_back(std::make_unique<PlaceModule>(fmt::format("c{}", c).c_str(), b,
+                                                     row * b.program.columns + c));
+    }
+  }
+
+  std::vector<std::unique_ptr<PlaceModule>> places;
+};
+
+class ModuleWafer final : public sc_core::sc_module {
+ public:
+  ModuleWafer(const sc_core::sc_module_name& name, const HardwareParams& params,
+              const Program& program, ClockDomain& clock, const RunOptions& options)
+      : sc_module(name) {
+    if (options.event_log) log_.enable();
+    run_.clock = &clock;
+    run_.cores = std::size_t{program.rows} * program.columns;
+    Agendas none;
+    LinkArray wires(none);  // tells capacities and latencies; no word passes it
+    const Blueprint blueprint{params, program, build_mesh(params, program, wires), run_, log_};
+    for (LinkId id = 0; id < wires.size(); ++id) {
+      channels_.push_back(
+          std::make_unique<WordChannel>(run_, id, wires.capacity(id), wires.latency(id)));
+      channels_.back()->jitter(options.jitter, options.jitter_seed);
+    }
+    for (std::size_t r = 0; r < program.rows; ++r) {
+      rows_.push_back(std::make_unique<RowModule>(fmt::format("r{}", r).c_str(), blueprint, r));
+      for (const auto& place : rows_.back()->places) {
+        for (LinkedModule* module : {static_cast<LinkedModule*>(&place->router),
+                                     static_cast<LinkedModule*>(&place->core)}) {
+          module->bind(channels_);
+          clock.add(*module, module->name());
+        }
+      }
+    }
+    injectors_ = std::make_unique<InjectorModule>("injectors", run_, program,
+                                                  blueprint.plan.injectors, log_);
+    injectors_->bind(channels_);
+    clock.add(*injectors_, injectors_->name());
+  }
+
+  bool finished() const { return run_.finished == run_.cores; }
+
+  WaferOutcome outcome(Cycle end, const Program& program) {
+    WaferOutcome outcome;
+    outcome.cycles = end;
+    if (run_.words != 0) throw InternalError(fmt::format("{} words are left", run_.words));
+    InjectorBank& bank = injectors_->bank();
+    bank.account(end);
+    for (const auto& row : rows_) {
+      for (const auto& place : row->places) {
+        place->router.array().account(0, end);
+        StreamingCores& core = place->core.array();
+        core.settle(0, end);
+        outcome.cores.push_back(core.counters(0));
+        outcome.routers.push_back(place->router.array().counters(0));
+        if (!program.kernel.activations.empty()) outcome.results.push_back(core.result(0));
+      }
+    }
+    for (std::size_t c = 0; c < program.columns; ++c) {
+      outcome.injectors.push_back(bank.counters(c));
+    }
+    outcome.events = log_.sorted();
+    sort_events(outcome.events);
+    return outcome;
+  }
+
+ private:
+  EventLog log_;
+  ModuleRun run_;
+  std::vector<std::unique_ptr<WordChannel>> channels_;
+  std::vector<std::unique_ptr<RowModule>> rows_;
+  std::unique_ptr<InjectorModule> injectors_;
+};
+
+void add_names(const sc_core::sc_object& object, std::vector<std::string>& names) {
+  if (dynamic_cast<const sc_core::sc_module*>(&object) != nullptr)
+    names.emplace_back(object.name());
+  for (const sc_core::sc_object* child : object.get_child_objects()) add_names(*child, names);
+}
+
+}  // namespace
+
+WaferOutcome simulate_modules(const HardwareParams& params, const Program& program,
+                              const RunOptions& options) {
+  const SimContext context;
+  ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
+  clock.shuffle(options.shuffle);
+  ModuleWafer wafer("wafer", params, program, clock, options);
+  const Cycle end = wafer.finished() ? 0 : clock.run_until_done();
+  return wafer.outcome(end, program);
+}
+
+std::vector<std::string> module_names(const HardwareParams& params, const Program& program) {
+  const SimContext context;
+  ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), Engine::event);
+  const ModuleWafer wafer("wafer", params, program, clock, {});
+  std::vector<std::string> names;
+  add_names(wafer, names);
+  return names;
+}
+
+}  // namespace lacuna::wse

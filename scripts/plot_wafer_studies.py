@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the figures of doc/studies_wafer.md from the result folders of its experiments.
+
+    scripts/plot_wafer_studies.py LOOKAHEAD NEAR_LINEAR SRAM FILTER [--out doc/figures]
+
+Each argument is the folder that `lacuna sweep traces/experiments/wse_....yaml --out` wrote.
+"""
+
+import argparse
+import csv
+import pathlib
+import subprocess
+
+DENSITIES = (0.5, 0.25, 0.1)
+COLORS = ("#1b6ca8", "#c7522a", "#3a7d44", "#7a4b94")
+SVG = "set terminal svg size 720,440 font 'Helvetica,13' background '#ffffff'"
+
+
+def points(folder):
+    """The rows of one operation, without totals, with numbers as numbers."""
+    with open(pathlib.Path(folder) / "summary.csv", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["op_id"] == "TOTAL" or row["status"] != "ok":
+                continue
+            row["density"] = round(float(row["density"]), 2)
+            row["cycles"] = int(row["cycles"])
+            row["speedup"] = float(row["speedup_vs_dense"] or 1)
+            yield row
+
+
+def draw(path, lines, curves):
+    """A gnuplot script of `lines`, then the plot of `curves`: (title, style, [(x, y)])."""
+    script = [SVG, f"set output '{path}'", "set grid", "set border 3", "set tics nomirror", *lines]
+    plots = ", ".join(f"'-' using 1:2 with {style} title '{title}'" for title, style, _ in curves)
+    script.append("plot " + plots)
+    for _, _, data in curves:
+        script += [f"{x} {y}" for x, y in data] + ["e"]
+    subprocess.run(["gnuplot"], input="\n".join(script) + "\n", text=True, check=True)
+
+
+def style(density, dash=1):
+    color = COLORS[DENSITIES.index(density)]
+    return f"linespoints lw 2 pt 7 ps 0.6 dt {dash} lc rgb '{color}'"
+
+
+def lookahead(folder, out):
+    rows = list(points(folder))
+    curves = []
+    for density in DENSITIES:
+        for order, dash in (("ring", 1), ("natural", 2)):
+            data = [(int(r["ws.lookahead"]), r["speedup"]) for r in rows
+                    if r["density"] == density and r["ws.row_order"] == order]
+            curves.append((f"{100 * (1 - density):.0f} % sparse, {order}", style(density, dash), data))
+        limit = [(1, 1 / density), (256, 1 / density)]
+        curves.append(("", f"lines dt 3 lc rgb '{COLORS[DENSITIES.index(density)]}'", limit))
+    draw(out / "wafer_lookahead.svg",
+         ["set logscale xy 2", "set xrange [1:256]", "set yrange [1:12]",
+          "set ytics (1, 2, 3, 4, 6, 8, 10)", "set key outside right",
+          "set xlabel 'Look-ahead, partial-sum vectors'",
+          "set ylabel 'Speed-up over dense (dotted: 1 / density)'"], curves)
+
+
+def near_linear(folder, out):
+    rows = list(points(folder))
+    curves = []
+    for words, partition, color in (("1", "block", COLORS[0]), ("1", "balanced", COLORS[1]),
+                                    ("2", "block", COLORS[2]), ("2", "balanced", COLORS[3])):
+        data = sorted((1 / r["density"], r["speedup"]) for r in rows
+                      if r["core.fabric_words_per_issue"] == words
+                      and r["ws.k_partition"] == partition and r["io.gbit"] == "1200")
+        curves.append((f"{words} word{'s' if words == '2' else ''} an issue, {partition}",
+                       f"linespoints lw 2 pt 7 ps 0.6 lc rgb '{color}'", data))
+    curves.append(("1 / density", "lines dt 3 lc rgb '#555555'", [(1, 1), (10, 10)]))
+    draw(out / "wafer_near_linear.svg",
+         ["set xrange [1:10.2]", "set yrange [1:10.2]", "set key left top",
+          "set xlabel '1 / density'", "set ylabel 'Speed-up over dense, look-ahead 64'"], curves)
+
+
+def sram(folder, out):
+    rows = list(points(folder))
+    dense = next(r["cycles"] for r in rows if r["density"] == 1 and r["mem.port_cycles"] == "1")
+    curves = []
+    for density in DENSITIES:
+        data = sorted((3 / int(r["mem.port_cycles"]), dense / r["cycles"]) for r in rows
+                      if r["density"] == density)
+        curves.append((f"{100 * (1 - density):.0f} % sparse", style(density), data))
+    curves.append(("dense, full bandwidth", "lines lw 2 dt 2 lc rgb '#555555'", [(0.005, 1), (3, 1)]))
+    curves.append(("a GPU", "lines dt 3 lc rgb '#555555'", [(0.0065, 0.005), (0.0065, 8)]))
+    draw(out / "wafer_sram.svg",
+         ["set logscale xy 10", "set xrange [0.005:3.2]", "set yrange [0.005:8]",
+          "set key left top", "set xlabel 'SRAM bandwidth, bytes per peak FLOP'",
+          "set ylabel 'Speed over dense at full bandwidth'"], curves)
+
+
+def zero_filter(folder, out):
+    rows = list(points(folder))
+    curves = []
+    for word, title, color in (("true", "zeros left out by the sender", COLORS[0]),
+                               ("false", "zeros travel", COLORS[1])):
+        data = sorted((100 * (1 - r["density"]), r["cycles"] / 1e6) for r in rows
+                      if r["ws.zero_filter"] == word)
+        curves.append((title, f"linespoints lw 2 pt 7 ps 0.8 lc rgb '{color}'", data))
+    draw(out / "wafer_filter.svg",
+         ["set xrange [0:92]", "set yrange [0:*]", "set key left bottom",
+          "set xlabel 'Sparsity, %'", "set ylabel 'Million cycles'"], curves)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("lookahead", "near_linear", "sram", "filter"):
+        parser.add_argument(name)
+    parser.add_argument("--out", default="doc/figures", type=pathlib.Path)
+    args = parser.parse_args()
+    lookahead(args.lookahead, args.out)
+    near_linear(args.near_linear, args.out)
+    sram(args.sram, args.out)
+    zero_filter(args.filter, args.out)
+
+
+if __name__ == "__main__":
+    main()

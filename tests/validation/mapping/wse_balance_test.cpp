@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "models/wse/wafer.hpp"
+#include "sim/base/random.hpp"
+#include "workloads/mapping/wse/balance.hpp"
+#include "workloads/mapping/wse/program.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+struct Entry {
+  double density;
+  std::uint32_t rows;
+  double balance;
+};
+
+// Mean over largest column work over blocks of rows, 768 columns of 16 features with independent
+// zeros, as computed from exact binomials for the weight-streaming layer of a GPT-3.
+const std::vector<Entry> kTable{
+    {0.50, 1, 0.57}, {0.50, 4, 0.72}, {0.50, 16, 0.84}, {0.50, 64, 0.91}, {0.50, 256, 0.95},
+    {0.25, 1, 0.40}, {0.25, 4, 0.58}, {0.25, 16, 0.74}, {0.25, 64, 0.85}, {0.25, 256, 0.92},
+    {0.10, 1, 0.25}, {0.10, 4, 0.43}, {0.10, 16, 0.61}, {0.10, 64, 0.76}, {0.10, 256, 0.87}};
+
+StreamingKernel random_kernel(std::uint32_t columns, std::uint32_t steps, double density) {
+  StreamingKernel kernel;
+  kernel.steps = steps;
+  kernel.ring = ring_order(columns);
+  Random random(11);
+  const auto keeps = static_cast<std::uint64_t>(density * 1000);
+  for (std::size_t i = 0; i < std::size_t{steps} * columns; ++i) {
+    std::uint32_t kept = 0;
+    for (unsigned j = 0; j < 16; ++j) kept += random.bounded(1000) < keeps ? 1 : 0;
+    kernel.counts.push_back(kept);
+  }
+  return kernel;
+}
+
+TEST(ColumnBalance, HasTheExpectationOfExactBinomials) {
+  for (const Entry& entry : kTable) {
+    EXPECT_NEAR(expected_balance(768, 16, entry.density, entry.rows), entry.balance, 0.0051)
+        << entry.density << " " << entry.rows;
+  }
+}
+
+TEST(ColumnBalance, OfARandomMaskIsNearItsExpectation) {
+  for (const double density : {0.5, 0.25, 0.1}) {
+    const StreamingKernel kernel = random_kernel(768, 512, density);
+    for (const Entry& entry : kTable) {
+      if (entry.density != density) continue;
+      EXPECT_NEAR(column_balance(kernel, entry.rows), entry.balance, 0.012)
+          << density << " " << entry.rows;
+    }
+  }
+}
+
+/// Work of the mean column over all cycles, with no limit of I/O and a ring as good as free: a
+/// row of sums is one word, and a weight takes 1,000 cycles.
+double simulated(StreamingKernel kernel, std::uint32_t lookahead) {
+  constexpr std::uint32_t kTokens = 4000;
+  Program program;
+  program.kernel = std::move(kernel);
+  StreamingKernel& k = program.kernel;
+  const auto columns = static_cast<std::uint32_t>(k.ring.size());
+  k.tokens = {kTokens};
+  k.ring_elements = kTokens;
+  k.lookahead = lookahead;
+  std::uint64_t weights = 0;
+  for (const std::uint32_t count : k.counts) weights += count;
+  for (std::uint32_t s = 0; s < k.steps; ++s) k.final_column.push_back(k.ring[s % columns]);
+  route_streaming(program, columns);
+  const WaferOutcome outcome = simulate({}, program, {Engine::event});
+  return static_cast<double>(weights) * (kTokens / 4) / columns /
+         static_cast<double>(outcome.cycles);
+}
+
+TEST(ColumnBalance, IsTheEfficiencyOfAWaferWithOneVectorAndALowerBoundWithMore) {
+  for (const double density : {0.5, 0.25, 0.1}) {
+    const StreamingKernel kernel = random_kernel(24, 64, density);
+    const double alone = column_balance(kernel, 1);
+    // A row costs 7 cycles a column on the ring besides, 168 of some 3,000 to 13,000.
+    EXPECT_LT(simulated(kernel, 1), alone);
+    EXPECT_GT(simulated(kernel, 1), 0.93 * alone);
+    for (const std::uint32_t lookahead : {4U, 16U}) {
+      EXPECT_GT(simulated(kernel, lookahead), 0.99 * column_balance(kernel, lookahead));
+      EXPECT_GT(simulated(kernel, lookahead), simulated(kernel, 1));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::wse
