@@ -349,13 +349,13 @@ void StreamingCores::extend_run(Core& core, Context context, Cycle now) {
 
 /// Why no beat was issued: what keeps the main thread, or if that has finished the microthread.
 CoreCycle StreamingCores::cause(const Core& core, Cycle now) const {
+  if (idle(core)) return kDone;  // its last beat may still hold the memory
   if (core.slot_free > now) return core.stalled_from <= now ? kResidual : core.slot_kind;
   if (core.task_full) {
     if (core.blocked) return kWaitBuffer;
     return core.task_ready > now || can_start(core, now) ? kDispatch : kWaitWeights;
   }
   if (core.closed != kernel_.steps) return kWaitWeights;
-  if (idle(core)) return kDone;
   if (core.loaded == core.reduced) return kDispatch;  // the reduction is loaded in the next cycle
   const bool starved = core.role != RingRole::start && kernel_.columns() != 1 &&
                        !links_.has(core.ports.ring_in, now, words_of_beat(core));
