@@ -3,20 +3,18 @@
 
 namespace lacuna::ipu {
 
-void WorkerContext::launch(const Program& program, std::uint32_t worker) {
-  left_ = lost_ = 0;
-  conflicts_ = program.conflicts.empty() ? nullptr : program.conflicts.data();
-  if (worker == kNone) return;
-  cursor_.start(program, program.workers[worker]);
-  if (cursor_.next()) left_ = cursor_.count();
-}
-
 void BarrelScheduler::launch(const Program& program, const Vertex& vertex, std::uint32_t set,
                              std::uint64_t ahead) {
+  conflicts_ = program.conflicts.empty() ? nullptr : program.conflicts.data();
   live_ = 0;
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-    workers_[w].launch(program, worker_of(program, vertex, set, w));
-    if (workers_[w].live()) ++live_;
+    workers_[w] = {};
+    const std::uint32_t code = worker_of(program, vertex, set, w);
+    if (code == kNone) continue;
+    cursors_[w].start(program, program.workers[code]);
+    if (!cursors_[w].next()) continue;
+    workers_[w] = {cursors_[w].count(), cursors_[w].bundle(), 0};
+    ++live_;
   }
   slot_ = 0;
   clock_ = 0;
@@ -27,30 +25,16 @@ void BarrelScheduler::launch(const Program& program, const Vertex& vertex, std::
   until_ = all_live_ ? 0 : ahead;
 }
 
-BarrelScheduler::Slot BarrelScheduler::step(std::uint64_t* issues) {
-  exited_ = kNone;
-  const bool running = live_ > 0 || slot_ > 0;
-  Slot result = running ? Slot::empty : Slot::supervisor;
-  WorkerContext& worker = workers_[slot_];
-  if (worker.live()) {
-    const std::uint32_t bundle = worker.serve();
-    result = bundle == kNone ? Slot::conflict : Slot::issued;
-    if (bundle != kNone) ++issues[bundle];
-    if (!worker.live()) {
-      exited_ = slot_;
-      --live_;
-    }
+/// The worker at the present slot goes on in its code, or exits.
+void BarrelScheduler::next_bundles(Worker& worker) {
+  CodeCursor& cursor = cursors_[slot_];
+  if (cursor.next()) {
+    worker.left = cursor.count();
+    worker.bundle = cursor.bundle();
+    return;
   }
-  ++clock_;
-  // Once all workers are out, slots are no longer told apart: the supervisor has them all.
-  if (running && ++slot_ == workers_.size()) {
-    slot_ = 0;
-    if (all_live_ && live_ < workers_.size()) {
-      all_live_ = false;
-      until_ = clock_ + ahead_;
-    }
-  }
-  return result;
+  exited_ = slot_;
+  --live_;
 }
 
 }  // namespace lacuna::ipu

@@ -17,6 +17,10 @@ class ClockedTile final : public Tile {
         issues_(used() ? chip.program.bundles.size() : 0, 0) {}
 
   Cycle step(Cycle now) override {
+    if (mode_ == Mode::vertex) {
+      vertex_cycle(now);
+      return now + 1;
+    }
     if (mode_ == Mode::start) enter(now);
     if (mode_ == Mode::barrier && now >= chip_.sync.release(superstep_)) start_exchange(now);
     switch (mode_) {

@@ -74,7 +74,6 @@ Scenario make_scenario(std::uint64_t seed, const std::string& op, Mode mode) {
 OpResult run(const Scenario& s, const Execution& execution) {
   const std::unique_ptr<Machine> machine = make_ipu_machine("test");
   machine->set("ipu.tiles", std::to_string(s.tiles), "");
-  if (s.op.op == "sddmm") machine->set("planner.bucket_oversize", "3", "");  // nothing overflows
   return machine->run(s.op, &s.mask, 7, execution);
 }
 
@@ -117,6 +116,35 @@ TEST_P(IpuBackward, TheGradientOfKnownSparseWeightsIsRightInBothEngines) {
 
 TEST_P(IpuBackward, TheGradientOfDynamicSparseWeightsIsRightInBothEngines) {
   check_engines(make_scenario(GetParam(), "sddmm", Mode::dynamic), GetParam());
+}
+
+// All kept blocks are in the first rows: their buckets overflow, and the rest waits in others,
+// which travel past the tiles that can make them.
+TEST(IpuBackwardOverflow, SumsTravelWithTheBucketsThatHoldThemForOthers) {
+  for (const std::uint32_t block : {1U, 4U, 16U}) {
+    Scenario s;
+    s.tiles = 16;
+    s.op.id = "row";
+    s.op.op = "sddmm";
+    s.op.mode = Mode::dynamic;
+    s.op.m = s.op.n = 64;
+    s.op.k = 32;
+    s.mask = {64, 64, block, block, {0}, {}};
+    for (std::uint32_t row = 0; row < s.mask.grid_rows(); ++row) {
+      for (std::uint32_t column = 0; row * block < 16 && column < s.mask.grid_cols(); ++column) {
+        s.mask.columns.push_back(column);
+      }
+      s.mask.offsets.push_back(s.mask.columns.size());
+    }
+    s.text = "blocks of " + std::to_string(block);
+    check_engines(s, block);
+    const OpResult result = run(s, {});
+    bool moved = false;
+    for (const auto& [name, text] : result.notes) {
+      moved = moved || (name == "phases" && text.find("moving buckets") != std::string::npos);
+    }
+    EXPECT_TRUE(moved || block == 16) << s.text;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Random, IpuBackward,

@@ -16,6 +16,7 @@ namespace {
 /// The products of one tile: block i is row rows[i] of A times row columns[i] of B transposed.
 struct SampledProduct {
   DType type = DType::fp16;
+  bool accumulate = false;
   std::uint64_t block = 1;
   std::uint64_t depth = 0;
   std::uint64_t a = 0;  // elements from the beginning of the memory
@@ -29,11 +30,12 @@ struct SampledProduct {
       for (std::uint64_t e = 0; e < block * block; ++e) {
         const std::uint64_t from_a = a + (rows[i] * block + e / block) * depth;
         const std::uint64_t from_b = b + (columns[i] * block + e % block) * depth;
-        float sum = 0;
+        const std::uint64_t to = partials + i * block * block + e;
+        float sum = accumulate ? memory.real(to) : 0;
         for (std::uint64_t d = 0; d < depth; ++d) {
           sum += read_element(memory, type, from_a + d) * read_element(memory, type, from_b + d);
         }
-        memory.set_real(partials + i * block * block + e, sum);
+        memory.set_real(to, sum);
       }
     }
   }
@@ -59,6 +61,7 @@ class SampledLowering {
     if (plan_.search) spread_buckets();
     multiply();
     reduce();
+    if (!plan_.steps.empty()) propagate();
     return finish();
   }
 
@@ -100,8 +103,25 @@ class SampledLowering {
   void spread_operands();
   void spread_buckets();
   void multiply();
-  SampledProduct product(const Cell& c) const;
-  std::uint64_t products_outside(const Cell& c) const;
+  SampledProduct product() const;
+  void add_blocks(SampledProduct& product, const Cell& c,
+                  const std::vector<SampledBlock>& blocks) const;
+  std::uint64_t products_outside(const Cell& c, const std::vector<SampledBlock>& blocks) const;
+  std::uint32_t accumulators(unsigned buffer) const {
+    return static_cast<std::uint32_t>(travelling_ + buffer * travel_words() + plan_.bucket_words);
+  }
+  std::uint64_t travel_words() const {
+    return round_up(plan_.bucket_words, 2) + round_up(plan_.bucket_blocks * area_, 2);
+  }
+  Cell from(const Cell& c, const GridStep& offset) const {
+    return {(c.x + plan_.x - offset.x) % plan_.x, (c.y + plan_.y - offset.y) % plan_.y,
+            (c.z + plan_.z - offset.z) % plan_.z};
+  }
+  void propagate();
+  void begin_travel();
+  void travel(const GridStep& step, unsigned buffer);
+  void visit(const Cell& c, const Cell& home, unsigned buffer);
+  void bring_home(const GridStep& offset, unsigned buffer);
   void reduce();
   LoweredGemm finish();
 
@@ -120,6 +140,7 @@ class SampledLowering {
   std::uint32_t buckets_ = 0;
   std::uint32_t partials_ = 0;
   std::uint32_t received_ = 0;
+  std::uint32_t travelling_ = 0;  // two buffers: meta-information and sums of a bucket
   std::uint32_t output_ = 0;
   std::uint32_t end_ = 0;
 };
@@ -134,6 +155,7 @@ void SampledLowering::lay_out() {
     blocks = std::max(blocks, first_block(pieces, plan_.z));
     for (const auto& piece : pieces) piece_ = std::max<std::uint64_t>(piece_, piece.size());
   }
+  const std::uint64_t results = std::max(piece_, plan_.steps.empty() ? 0 : plan_.bucket_blocks);
   std::uint64_t next = 0;
   const auto take = [&](std::uint64_t count) {
     const std::uint64_t begin = next;
@@ -145,7 +167,8 @@ void SampledLowering::lay_out() {
   buckets_ = take(plan_.search ? plan_.z * plan_.bucket_words : 0);
   partials_ = take(blocks * area_);
   received_ = take((plan_.z - 1) * piece_ * area_);
-  output_ = take(words(piece_ * area_));
+  travelling_ = take(plan_.steps.empty() ? 0 : 2 * travel_words());
+  output_ = take(words(results * area_));
   end_ = static_cast<std::uint32_t>(next);
   builder_.operands(OperandBytes()
                         .add(Operand::input, buckets_ * 4)
@@ -229,7 +252,7 @@ void SampledLowering::spread_buckets() {
   builder_.superstep(kNone, builder_.exchange("buckets", transfers_));
 }
 
-SampledProduct SampledLowering::product(const Cell& c) const {
+SampledProduct SampledLowering::product() const {
   const std::uint64_t per_word = 4 / types_.bytes();
   SampledProduct result;
   result.type = types_.data;
@@ -238,29 +261,28 @@ SampledProduct SampledLowering::product(const Cell& c) const {
   result.a = a_ * per_word;
   result.b = b_ * per_word;
   result.partials = partials_;
-  for (const auto& piece : plan_.rectangle(c.x, c.y)) {
-    for (const SampledBlock& block : piece) {
-      result.rows.push_back(block.row - plan_.row_begin[c.x]);
-      result.columns.push_back(block.column - plan_.column_begin[c.y]);
-    }
-  }
   return result;
 }
 
-std::uint64_t SampledLowering::products_outside(const Cell& c) const {
+void SampledLowering::add_blocks(SampledProduct& product, const Cell& c,
+                                 const std::vector<SampledBlock>& blocks) const {
+  for (const SampledBlock& block : blocks) {
+    product.rows.push_back(block.row - plan_.row_begin[c.x]);
+    product.columns.push_back(block.column - plan_.column_begin[c.y]);
+  }
+}
+
+std::uint64_t SampledLowering::products_outside(const Cell& c,
+                                                const std::vector<SampledBlock>& blocks) const {
   const std::uint64_t begin = std::min<std::uint64_t>(problem_.k, c.z * plan_.depth);
   const std::uint64_t real = std::min<std::uint64_t>(problem_.k, begin + plan_.depth) - begin;
   const std::uint64_t side = plan_.block;
-  std::uint64_t all = 0;
   std::uint64_t inside = 0;
-  for (const auto& piece : plan_.rectangle(c.x, c.y)) {
-    all += piece.size() * area_;
-    for (const SampledBlock& block : piece) {
-      inside += std::min<std::uint64_t>(side, problem_.m - block.row * side) *
-                std::min<std::uint64_t>(side, problem_.n - block.column * side);
-    }
+  for (const SampledBlock& block : blocks) {
+    inside += std::min<std::uint64_t>(side, problem_.m - block.row * side) *
+              std::min<std::uint64_t>(side, problem_.n - block.column * side);
   }
-  return all * plan_.depth - inside * real;
+  return blocks.size() * area_ * plan_.depth - inside * real;
 }
 
 /// The numbers of blocks in the rows of each piece; a static pattern is one launch.
@@ -292,8 +314,12 @@ void SampledLowering::multiply() {
         }
         WorkItem item;
         item.index = vertex;
-        item.mac_edge = products_outside(c);
-        if (problem_.values) item.function = builder_.function(product(c));
+        SampledProduct all = product();
+        for (const auto& piece : pieces) {
+          item.mac_edge += products_outside(c, piece);
+          if (problem_.values) add_blocks(all, c, piece);
+        }
+        if (problem_.values) item.function = builder_.function(std::move(all));
         builder_.work(tile(c), item);
         for (std::uint64_t to = 0; to < plan_.z; ++to) {
           const auto from = static_cast<std::uint32_t>(partials_ + first_block(pieces, to) * area_);
@@ -329,6 +355,108 @@ void SampledLowering::reduce() {
   builder_.superstep(builder_.compute_set("reduce"), kNone);
 }
 
+/// Buckets that hold blocks of other rectangles travel past the tiles that can make these, with the
+/// sums so far, and come home.
+void SampledLowering::propagate() {
+  begin_travel();
+  GridStep offset;
+  unsigned buffer = 0;
+  for (const GridStep& step : plan_.steps) {
+    travel(step, buffer);
+    buffer = 1 - buffer;
+    offset = {(offset.x + step.x) % plan_.x, (offset.y + step.y) % plan_.y,
+              (offset.z + step.z) % plan_.z};
+    for_each_tile([&](const Cell& c) { visit(c, from(c, offset), buffer); });
+  }
+  bring_home(offset, buffer);
+}
+
+/// The bucket's meta-information is copied beside sums that are zero.
+void SampledLowering::begin_travel() {
+  const std::uint64_t sums = plan_.bucket_blocks * area_;
+  for_each_tile([&](const Cell& c) {
+    builder_.work(tile(c), reduce_.copy_vertex(plan_.bucket_words * 4));
+    std::uint32_t zeros = kNone;
+    if (problem_.values) {
+      zeros = builder_.function([to = accumulators(0), sums](TileMemory& memory) {
+        for (std::uint64_t i = 0; i < sums; ++i) memory.set_real(to + i, 0);
+      });
+    }
+    builder_.work(tile(c), reduce_.fill_vertex(sums * 4), zeros);
+  });
+}
+
+void SampledLowering::travel(const GridStep& step, unsigned buffer) {
+  transfers_ = {};
+  const auto words = static_cast<std::uint32_t>(travel_words());
+  const std::uint32_t source = travelling_ + buffer * words;
+  const std::uint32_t to = travelling_ + (1 - buffer) * words;
+  for_each_tile([&](const Cell& c) {
+    const TileId other = tile(from(c, step));
+    if (other != tile(c)) {
+      transfers_.add({other, source}, words, {Place{tile(c), to}});
+      return;
+    }
+    const std::uint32_t copy =
+        problem_.values ? builder_.function(LocalCopy{source, to, words}) : kNone;
+    builder_.work(tile(c), reduce_.copy_vertex(std::uint64_t{words} * 4), copy);
+  });
+  const std::uint32_t compute = builder_.compute_set("multiply moved buckets");
+  builder_.superstep(compute, builder_.exchange("moving buckets", transfers_));
+}
+
+/// What the bucket that is at home at `home` has for the tile `c`.
+void SampledLowering::visit(const Cell& c, const Cell& home, unsigned buffer) {
+  WorkItem item;
+  std::vector<std::vector<std::uint32_t>> rows(1);
+  for (const SampledSpill& spill : plan_.spills[tile(home)]) {
+    if (spill.x != c.x || spill.y != c.y) continue;
+    rows = row_counts({spill.blocks}, false);
+    item.mac_edge = products_outside(c, spill.blocks);
+    if (!problem_.values) break;
+    SampledProduct sum = product();
+    sum.accumulate = true;
+    sum.partials = accumulators(buffer) + spill.first * area_;
+    add_blocks(sum, c, spill.blocks);
+    item.function = builder_.function(std::move(sum));
+    break;
+  }
+  item.index = codelets_.vertex(rows, true);
+  builder_.work(tile(c), item);
+}
+
+void SampledLowering::bring_home(const GridStep& offset, unsigned buffer) {
+  transfers_ = {};
+  const auto sums = static_cast<std::uint32_t>(plan_.bucket_blocks * area_);
+  const std::uint32_t arrived = accumulators(1 - buffer);
+  for_each_tile([&](const Cell& c) {
+    const Cell home = from(c, offset);
+    if (plan_.spills[tile(home)].empty()) return;
+    if (tile(home) != tile(c)) {
+      transfers_.add({tile(c), accumulators(buffer)}, sums, {Place{tile(home), arrived}});
+      return;
+    }
+    const std::uint32_t copy =
+        problem_.values ? builder_.function(LocalCopy{accumulators(buffer), arrived, sums}) : kNone;
+    builder_.work(tile(c), reduce_.copy_vertex(std::uint64_t{sums} * 4), copy);
+  });
+  const std::uint32_t compute = builder_.compute_set("multiply moved buckets");
+  builder_.superstep(compute, builder_.exchange("sums come home", transfers_));
+  for_each_tile([&](const Cell& c) {
+    std::uint64_t to = plan_.rectangle(c.x, c.y)[c.z].size() * area_;
+    for (const SampledSpill& spill : plan_.spills[tile(c)]) {
+      const std::uint64_t count = spill.blocks.size() * area_;
+      const std::uint64_t output = output_ * std::uint64_t{4} / types_.bytes() + to;
+      const Reduction cast{
+          DType::fp32, types_.data, count, output, {arrived + spill.first * area_}};
+      builder_.work(tile(c), reduce_.cast_vertex(count),
+                    problem_.values ? builder_.function(cast) : kNone);
+      to += count;
+    }
+  });
+  builder_.superstep(builder_.compute_set("cast"), kNone);
+}
+
 LoweredGemm SampledLowering::finish() {
   LoweredGemm result;
   Program& program = builder_.program();
@@ -345,6 +473,13 @@ LoweredGemm SampledLowering::finish() {
       for (const SampledBlock& block : plan_.rectangle(c.x, c.y)[c.z]) {
         places[block.index] = {tile(c), at};
         at += area_;
+      }
+      if (plan_.steps.empty()) return;
+      for (const SampledSpill& spill : plan_.spills[tile(c)]) {
+        for (const SampledBlock& block : spill.blocks) {
+          places[block.index] = {tile(c), at};
+          at += area_;
+        }
       }
     });
     result.place = [places](std::uint32_t block, std::uint32_t element) {

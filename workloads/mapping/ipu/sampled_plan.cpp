@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ceil_div.hpp"
@@ -214,6 +215,33 @@ std::uint64_t index_in(const Mask& mask, std::uint32_t row, std::uint32_t column
          static_cast<std::uint64_t>(std::lower_bound(begin, end, column) - begin);
 }
 
+std::vector<SampledBlock> blocks_of(const Mask& mask, const SubGroup& group) {
+  std::vector<SampledBlock> blocks;
+  for (const BucketRow& row : group.rows) {
+    for (const std::uint32_t column : row.columns) {
+      blocks.push_back({row.row, column, index_in(mask, row.row, column)});
+    }
+  }
+  return blocks;
+}
+
+/// As in the forward product: along the columns in every step, along the contraction and the rows
+/// where a round is complete.
+std::vector<GridStep> travel_steps(const DynamicPlan& grid, const BucketSet& buckets) {
+  std::vector<GridStep> steps;
+  for (std::uint64_t round = 0; round < buckets.steps_x; ++round) {
+    for (std::uint64_t step = 0; step < buckets.steps_y; ++step) {
+      if (round == 0 && step == 0) continue;
+      for (std::uint64_t z = 0; z < grid.z; ++z) {
+        const bool along = step > 0 || !steps.empty();
+        steps.push_back(
+            {z == 0 && step == 0 ? 1U : 0U, z == 0 && along ? 1U : 0U, z > 0 ? 1U : 0U});
+      }
+    }
+  }
+  return steps;
+}
+
 }  // namespace
 
 SampledPlan plan_sampled(const Target& target, const Types& types, const Mask& mask,
@@ -224,11 +252,6 @@ SampledPlan plan_sampled(const Target& target, const Types& types, const Mask& m
 SampledPlan plan_sampled_buckets(const Target& target, const Types& types, const Mask& mask,
                                  const DynamicPlan& grid) {
   const BucketSet buckets = fill_buckets(grid, mask, target.workers);
-  if (buckets.propagation_steps(grid.z) != 0) {
-    throw UnsupportedError(
-        "the gradient of dynamic weights is not run with buckets that overflow; a larger "
-        "planner.bucket_oversize makes room");
-  }
   SampledPlan plan;
   plan.block = grid.block;
   plan.x = grid.x;
@@ -240,6 +263,9 @@ SampledPlan plan_sampled_buckets(const Target& target, const Types& types, const
   plan.row_begin = equal_bands(mask.grid_rows(), grid.x, grid.tile_x);
   plan.column_begin = equal_bands(mask.grid_cols(), grid.y, grid.tile_y);
   plan.pieces.resize(plan.x * plan.y);
+  plan.bucket_blocks = grid.bucket_blocks;
+  plan.steps = travel_steps(grid, buckets);
+  if (!plan.steps.empty()) plan.spills.resize(grid.tiles());
   std::uint64_t most = 0;
   for (std::uint64_t y = 0; y < plan.y; ++y) {
     for (std::uint64_t x = 0; x < plan.x; ++x) {
@@ -247,12 +273,16 @@ SampledPlan plan_sampled_buckets(const Target& target, const Types& types, const
       pieces.resize(plan.z);
       std::uint64_t all = 0;
       for (std::uint64_t z = 0; z < plan.z; ++z) {
+        std::uint64_t first = 0;
         for (const SubGroup& group : buckets.buckets[plan.tile(x, y, z)].groups) {
-          for (const BucketRow& row : group.rows) {
-            for (const std::uint32_t column : row.columns) {
-              pieces[z].push_back({row.row, column, index_in(mask, row.row, column)});
-            }
+          std::vector<SampledBlock> blocks = blocks_of(mask, group);
+          const std::uint64_t count = blocks.size();
+          if (group.x == x && group.y == y) {
+            pieces[z].insert(pieces[z].end(), blocks.begin(), blocks.end());
+          } else {
+            plan.spills[plan.tile(x, y, z)].push_back({group.x, group.y, first, std::move(blocks)});
           }
+          first += count;
         }
         all += pieces[z].size();
       }
@@ -270,9 +300,11 @@ SampledPlan plan_sampled_buckets(const Target& target, const Types& types, const
     plan.amp = amp < vector;
   }
   const std::uint64_t area = std::uint64_t{plan.block} * plan.block;
-  plan.tile_bytes = (grid.tile_x + grid.tile_y) * plan.block * plan.depth * types.bytes() +
-                    plan.z * plan.bucket_words * 4 + most * area * 8 +
-                    ceil_div(most, plan.z) * area * types.bytes();
+  plan.tile_bytes =
+      (grid.tile_x + grid.tile_y) * plan.block * plan.depth * types.bytes() +
+      plan.z * plan.bucket_words * 4 + most * area * 8 +
+      (plan.steps.empty() ? 0 : 2 * (plan.bucket_words + plan.bucket_blocks * area) * 4) +
+      ceil_div(most, plan.z) * area * types.bytes();
   if (plan.tile_bytes > target.tile_bytes) {
     throw OutOfMemoryError(fmt::format(
         "gradient of dynamic weights {} x {}: operands and partials need {} bytes on a tile, which "

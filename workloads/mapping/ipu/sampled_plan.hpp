@@ -18,6 +18,21 @@ struct SampledBlock {
   std::uint64_t index = 0;
 };
 
+/// Blocks of another rectangle in a bucket, from its block `first` on.
+struct SampledSpill {
+  std::uint64_t x = 0;
+  std::uint64_t y = 0;
+  std::uint64_t first = 0;
+  std::vector<SampledBlock> blocks;
+};
+
+/// A step of all buckets along the grid.
+struct GridStep {
+  std::uint64_t x = 0;
+  std::uint64_t y = 0;
+  std::uint64_t z = 0;
+};
+
 /// How mask o (A B) is cut: the mask's rows in x bands, its columns in y, the contraction in z
 /// parts; tile (x, y, z) makes partials of all blocks of a rectangle over its part, and sums those
 /// of piece z over all parts.
@@ -33,6 +48,9 @@ struct SampledPlan {
   std::vector<std::uint32_t> row_begin;  // of bands, in blocks, one more at the end
   std::vector<std::uint32_t> column_begin;
   std::vector<std::vector<std::vector<SampledBlock>>> pieces;  // by y * x + x, then by z
+  std::vector<std::vector<SampledSpill>> spills;               // by tile, if buckets overflow
+  std::vector<GridStep> steps;                                 // that buckets then travel
+  std::uint64_t bucket_blocks = 0;                             // that a bucket can hold
   Cycle estimate = kNever;
   std::uint64_t tile_bytes = 0;
 
@@ -55,7 +73,6 @@ SampledPlan plan_sampled(const Target& target, const Types& types, const Mask& m
                          std::uint64_t contraction);
 
 /// The plan of the gradient of dynamic weights: the grid and the buckets of their product.
-/// UnsupportedError if buckets overflow.
 SampledPlan plan_sampled_buckets(const Target& target, const Types& types, const Mask& mask,
                                  const DynamicPlan& plan);
 
