@@ -97,7 +97,7 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
     throw UnsupportedError(
         fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
   }
-  if (runs_as_tasks(op)) return run_tasks(params_, op, mask, seed, execution);
+  if (runs_as_tasks(params_, op)) return run_tasks(params_, op, mask, seed, execution);
   const bool gradient = is_gradient(op);
   if (!gradient && wse::is_layer_operation(op)) {
     return run_layer_operation(params_, op, mask, seed, execution);

@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/statistics.hpp"
 #include "workloads/mapping/wse/collective.hpp"
+#include "workloads/mapping/wse/dense_mesh.hpp"
 #include "workloads/mapping/wse/task_kernels.hpp"
 #include "workloads/trace/op_kind.hpp"
 
@@ -90,6 +91,7 @@ class TaskOperation {
   Prepared prepare() const;
   Prepared collective() const;
   Prepared spmm() const;
+  Prepared dense() const;
   Prepared local() const;
   Prepared gemv() const;
   Prepared stencil() const;
@@ -237,7 +239,33 @@ Prepared TaskOperation::stencil() const {
   return made;
 }
 
+Prepared TaskOperation::dense() const {
+  if (op_.dtype != DType::fp16) refuse("a dense product over a mesh in a type other than fp16");
+  if (op_.batch != 1) refuse("a batch of dense products over a mesh");
+  wse::DenseMeshJob job;
+  job.m = op_.m;
+  job.k = op_.k;
+  job.n = op_.n;
+  job.side = std::min(params_.wafer.columns.value(), params_.wafer.rows.value());
+  job.kind = params_.kernel.gemm;
+  job.memory_bytes = memory_bytes();
+  job.values = execution_.values;
+  job.seed = seed_;
+  Prepared made;
+  made.kernel = wse::plan_dense_mesh(job, params_.scalar);
+  made.carries_values = true;
+  made.check = [job](const TaskOutcome& run) {
+    ValueCheck check;
+    check.compared = std::uint64_t{job.m} * job.n;
+    check.wrong = wse::wrong_dense(job, run.memory);
+    return check;
+  };
+  return made;
+}
+
 Prepared TaskOperation::prepare() const {
+  const bool product = op_.op == "gemm" || op_.op == "spmm";
+  if (product && op_.mode != Mode::dynamic) return dense();
   if (op_.op == "gemm" || op_.op == "spmm") return spmm();
   if (op_.op == "gemv") return gemv();
   if (op_.op == "stencil") return stencil();
@@ -320,12 +348,13 @@ OpResult TaskOperation::run() const {
 
 }  // namespace
 
-bool runs_as_tasks(const LayerOp& op) {
+bool runs_as_tasks(const WseParams& params, const LayerOp& op) {
   for (const char* const name :
        {"broadcast", "reduce", "allreduce", "gemv", "axpy", "dot", "mul", "stencil"}) {
     if (op.op == name) return true;
   }
-  return (op.op == "gemm" || op.op == "spmm") && op.mode == Mode::dynamic;
+  const bool dense = op.pattern.name == "dense" && params.kernel.gemm != wse::DenseMesh::streamed;
+  return (op.op == "gemm" || op.op == "spmm") && (op.mode == Mode::dynamic || dense);
 }
 
 OpResult run_tasks(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,

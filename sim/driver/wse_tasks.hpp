@@ -9,8 +9,9 @@
 namespace lacuna {
 
 /// True if a wafer runs `op` as a program of tasks: collectives, operations on local vectors,
-/// matrix-vector products, stencils, and products of mode `dynamic`, which are software-driven.
-bool runs_as_tasks(const LayerOp& op);
+/// matrix-vector products, stencils, and products of mode `dynamic`, which are software-driven, and dense
+/// ones if kernel.gemm says so.
+bool runs_as_tasks(const WseParams& params, const LayerOp& op);
 
 /// Runs it. Throws as Machine::run().
 OpResult run_tasks(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,

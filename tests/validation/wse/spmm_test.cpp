@@ -4,6 +4,7 @@
 
 #include "models/sparsity/pattern.hpp"
 #include "tests/support/wse/task_bench.hpp"
+#include "workloads/mapping/wse/dense_mesh.hpp"
 #include "workloads/mapping/wse/task_kernels.hpp"
 
 namespace lacuna::wse {
@@ -172,6 +173,29 @@ TEST(Stencil, EachInnerCoreSendsAndTakesFourColumnsInBothEngines) {
   EXPECT_EQ(event.cores[5].sent, 80U);
   EXPECT_EQ(event.cores[5].received, 80U);
   EXPECT_EQ(event.cores[0].received, 40U);  // a corner has two neighbours
+}
+
+TEST(DenseMesh, TilesThatGoRoundOrAreBroadcastGiveTheExactProductInBothEngines) {
+  for (const DenseMesh kind : {DenseMesh::mesh, DenseMesh::summa}) {
+    for (const std::uint32_t side : {1U, 2U, 3U, 4U, 5U}) {
+      DenseMeshJob job;
+      job.m = 19;
+      job.k = 14;
+      job.n = 11;
+      job.side = side;
+      job.kind = kind;
+      job.memory_bytes = 44 * 1024;
+      job.values = true;
+      const TaskKernel kernel = plan_dense_mesh(job, ScalarParams());
+      const TaskOutcome clocked = run_tasks(kernel.program, Engine::clocked, 5);
+      const TaskOutcome event = run_tasks(kernel.program, Engine::event);
+      EXPECT_EQ(clocked.cycles, event.cycles);
+      EXPECT_TRUE(clocked.cores == event.cores);
+      EXPECT_TRUE(clocked.routers == event.routers);
+      EXPECT_TRUE(clocked.events == event.events);
+      EXPECT_EQ(wrong_dense(job, event.memory), 0U) << "side " << side;
+    }
+  }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace lacuna::wse {
 enum class SpmmFormat { csc, csr, coo, ellpack };
 enum class SpmmPhases { local, all };
 enum class GemvReduce { mesh, chain };
+enum class DenseMesh { streamed, mesh, summa };
 
 /// Software-driven kernels: what they do is code and indices in memory.
 struct KernelParams : ParameterSet {
@@ -28,6 +29,12 @@ struct KernelParams : ParameterSet {
       param(this, "spmm_phases", SpmmPhases::all,
             Choices<SpmmPhases>{{"local", SpmmPhases::local}, {"all", SpmmPhases::all}},
             "The local product alone, or with the way of B down and of C east.");
+  Param<DenseMesh> gemm = param(this, "gemm", DenseMesh::streamed,
+                                Choices<DenseMesh>{{"streamed", DenseMesh::streamed},
+                                                   {"mesh", DenseMesh::mesh},
+                                                   {"summa", DenseMesh::summa}},
+                                "Dense products: weights streamed, or tiles of both operands that "
+                                "go round rings or are broadcast along rows and columns.");
   Param<unsigned> code_kib = param(this, "code_kib", 4U, range(0U, 65536U), "KiB",
                                    "Memory that the code of such a kernel takes.");
   Param<unsigned> protocol_cycles =

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/dense_mesh.hpp"
+
+#include <fmt/format.h>
+
+#include "models/wse/vector_unit.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/mix.hpp"
+#include "workloads/mapping/wse/task_builder.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+std::uint32_t aligned(std::uint32_t bytes) { return (bytes + 7) / 8 * 8; }
+std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
+
+/// -1, 0 or 1, so that sums in FP16 are exact; 0 outside the matrix.
+float value(std::uint64_t seed, std::uint64_t row, std::uint64_t column, bool inside) {
+  return inside ? static_cast<float>(mix(seed ^ mix(row * 1000003 + column)) % 3) - 1.0F : 0.0F;
+}
+
+/// Microthreads.
+constexpr std::uint8_t kTakeW = 1;
+constexpr std::uint8_t kTakeX = 2;
+constexpr std::uint8_t kSendW = 3;
+constexpr std::uint8_t kSendX = 4;
+
+class Planner {
+ public:
+  Planner(const DenseMeshJob& job, const ScalarParams& scalar)
+      : job_(job),
+        scalar_(scalar),
+        side_(job.side),
+        tm_(ceil_div(job.m, job.side)),
+        tk_(ceil_div(job.k, job.side)),
+        tn_(ceil_div(job.n, job.side)),
+        builder_(job.side, job.side),
+        place_on_ring_(job.side, 0) {
+    for (std::uint32_t i = 0; i < side_; i += 2) order_.push_back(i);
+    for (std::uint32_t i = side_ - 1 - side_ % 2; i < side_; i -= 2) order_.push_back(i);
+    for (std::uint32_t p = 0; p < side_; ++p) place_on_ring_[order_[p]] = p;
+  }
+
+  TaskKernel plan() {
+    check();
+    if (ring()) {
+      route_ring();
+    } else {
+      route_broadcasts();
+    }
+    for (std::uint32_t r = 0; r < side_; ++r) {
+      for (std::uint32_t c = 0; c < side_; ++c) add_core(r, c);
+    }
+    TaskKernel kernel;
+    kernel.program = std::move(builder_).finish();
+    kernel.bytes = bytes();
+    const std::uint64_t formed = std::uint64_t{side_} * side_ * side_ * tm_ * tk_ * tn_;
+    kernel.useful = std::uint64_t{job_.m} * job_.k * job_.n;
+    kernel.edge = formed - kernel.useful;
+    kernel.notes.emplace_back(
+        "tiles", fmt::format("{} x {} x {} in each of {} x {} cores", tm_, tk_, tn_, side_, side_));
+    if (job_.values) fill_memory(kernel.program);
+    return kernel;
+  }
+
+  std::uint32_t y_address(std::uint32_t i, std::uint32_t j) const {
+    return y_at() + j * pitch() + 2 * i;
+  }
+  std::uint32_t tm() const { return tm_; }
+  std::uint32_t tn() const { return tn_; }
+
+ private:
+  bool ring() const { return job_.kind == DenseMesh::mesh; }
+
+  // Memory: two tiles of W and two of X, with `summa` one of each of its own, and Y, whose columns
+  // lie at 4 modulo 8.
+  std::uint32_t pitch() const { return aligned(2 * tm_); }
+  std::uint32_t w_bytes() const { return tk_ * pitch(); }
+  std::uint32_t x_bytes() const { return aligned(2 * tk_ * tn_); }
+  std::uint32_t tiles() const { return ring() ? 2 : 3; }
+  std::uint32_t w_at(std::uint32_t buffer) const { return buffer * w_bytes(); }
+  std::uint32_t x_at(std::uint32_t buffer) const {
+    return tiles() * w_bytes() + buffer * x_bytes();
+  }
+  std::uint32_t y_at() const { return tiles() * (w_bytes() + x_bytes()) + 4; }
+  std::uint32_t bytes() const { return y_at() + tn_ * pitch(); }
+
+  void check() const {
+    if (bytes() > job_.memory_bytes) {
+      throw OutOfMemoryError(fmt::format(
+          "a core needs {} bytes for its tiles of {} x {} x {}, two of each operand, and has {}",
+          bytes(), tm_, tk_, tn_, job_.memory_bytes));
+    }
+    if (!ring() && 2 * side_ > kColors) {
+      throw UnsupportedError(fmt::format("summa on {} x {} cores needs {} colors, a router has {}",
+                                         side_, side_, 2 * side_, kColors));
+    }
+  }
+
+  /// The color on which place p of a ring sends: two for each direction, by turns.
+  Color ring_color(std::uint32_t p, unsigned first) const {
+    const bool up = order_[(p + 1) % side_] > order_[p];
+    return static_cast<Color>(first + (up ? 0 : 2) + p % 2);
+  }
+
+  void route_ring() {
+    if (side_ == 1) return;
+    for (std::uint32_t line = 0; line < side_; ++line) {
+      for (std::uint32_t p = 0; p < side_; ++p) {
+        std::vector<std::size_t> along_x;
+        std::vector<std::size_t> along_y;
+        const std::uint32_t from = order_[p];
+        const std::uint32_t to = order_[(p + 1) % side_];
+        for (std::uint32_t i = from;; i = to > from ? i + 1 : i - 1) {
+          along_x.push_back(builder_.place(line, i));
+          along_y.push_back(builder_.place(i, line));
+          if (i == to) break;
+        }
+        builder_.path(along_x, ring_color(p, 0));
+        builder_.path(along_y, ring_color(p, 4));
+      }
+    }
+  }
+
+  void route_broadcasts() {
+    for (std::uint32_t step = 0; step < side_; ++step) {
+      for (std::uint32_t r = 0; r < side_; ++r) {
+        for (std::uint32_t c = 0; c < side_; ++c) {
+          const std::size_t place = builder_.place(r, c);
+          route_line(place, static_cast<Color>(step), c, step, kWest, kEast);
+          route_line(place, static_cast<Color>(side_ + step), r, step, kNorth, kSouth);
+        }
+      }
+    }
+  }
+  void route_line(std::size_t place, Color color, std::uint32_t at, std::uint32_t owner, Port low,
+                  Port high) {
+    PortSet to = at == owner ? PortSet{0} : bit(kRamp);
+    if (at <= owner && at > 0) to = static_cast<PortSet>(to | bit(low));
+    if (at >= owner && at + 1 < side_) to = static_cast<PortSet>(to | bit(high));
+    if (to != 0) builder_.route(place, color, at == owner ? kRamp : at < owner ? high : low, to);
+  }
+
+  Instruction move(const Operand& to, const Operand& from, std::uint32_t bytes,
+                   std::uint8_t thread) const {
+    Instruction instruction;
+    instruction.element = Element::fp16;
+    instruction.to = to;
+    instruction.a = from;
+    instruction.length = bytes / 2;
+    instruction.thread = thread;
+    return instruction;
+  }
+
+  /// Y += W X of the tiles in these places: one multiply-accumulate for each element of X.
+  void multiply(std::vector<Step>& steps, std::uint32_t w, std::uint32_t x) const {
+    for (std::uint32_t kk = 0; kk < tk_; ++kk) {
+      for (std::uint32_t j = 0; j < tn_; ++j) {
+        steps.push_back(
+            work(scalar_.loop + scalar_.load + 2 * scalar_.dsr_write + scalar_.vec_issue));
+        Instruction axpy;
+        axpy.op = VectorOp::fma;
+        axpy.element = Element::fp16;
+        axpy.to = in_memory(y_address(0, j));
+        axpy.a = in_memory(w + kk * pitch());
+        axpy.b = cell(x + 2 * (kk * tn_ + j));
+        axpy.length = tm_;
+        steps.push_back(run(axpy));
+      }
+    }
+  }
+
+  void add_core(std::uint32_t r, std::uint32_t c) {
+    CoreProgram core;
+    if (ring()) {
+      shift_steps(core, r, c);
+    } else {
+      broadcast_steps(core, r, c);
+    }
+    builder_.core(builder_.place(r, c), builder_.add(std::move(core)));
+  }
+
+  void shift_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) const {
+    const std::uint32_t px = place_on_ring_[c];
+    const std::uint32_t py = place_on_ring_[r];
+    const Color w_out = ring_color(px, 0);
+    const Color x_out = ring_color(py, 4);
+    const Color w_in = ring_color((px + side_ - 1) % side_, 0);
+    const Color x_in = ring_color((py + side_ - 1) % side_, 4);
+    core.in = {{w_in, 0}, {x_in, 1}};
+    core.out = {{w_out, 2}, {x_out, 3}};
+    for (std::uint32_t t = 0; t < side_; ++t) {
+      Task task;
+      task.active = t == 0;
+      task.blocked = t != 0;
+      if (t + 1 < side_) {
+        const std::uint32_t now = t % 2;
+        const auto next = static_cast<TaskIndex>(t + 1);
+        task.steps.push_back(run(move(on_fabric(w_out), in_memory(w_at(now)), w_bytes(), kSendW)));
+        task.steps.push_back(run(move(on_fabric(x_out), in_memory(x_at(now)), x_bytes(), kSendX)));
+        Instruction take = move(in_memory(w_at(1 - now)), on_fabric(w_in), w_bytes(), kTakeW);
+        take.activates = next;
+        task.steps.push_back(run(take));
+        take = move(in_memory(x_at(1 - now)), on_fabric(x_in), x_bytes(), kTakeX);
+        take.unblocks = next;
+        task.steps.push_back(run(take));
+      }
+      multiply(task.steps, w_at(t % 2), x_at(t % 2));
+      core.tasks.push_back(std::move(task));
+    }
+  }
+
+  /// Starts the broadcasts of a step, whose product is task `step` + 1.
+  void begin_broadcast(std::vector<Step>& steps, CoreProgram& core, std::uint32_t r,
+                       std::uint32_t c, std::uint32_t step) const {
+    const auto product = static_cast<TaskIndex>(step + 1);
+    const auto w = static_cast<Color>(step);
+    const auto x = static_cast<Color>(side_ + step);
+    if (c == step) {
+      if (side_ > 1)
+        steps.push_back(run(move(on_fabric(w), in_memory(w_at(2)), w_bytes(), kSendW)));
+      core.out.push_back({w, 2});
+      steps.push_back(activate(product));
+    } else {
+      Instruction take = move(in_memory(w_at(step % 2)), on_fabric(w), w_bytes(), kTakeW);
+      take.activates = product;
+      core.in.push_back({w, 0});
+      steps.push_back(run(take));
+    }
+    if (r == step) {
+      if (side_ > 1)
+        steps.push_back(run(move(on_fabric(x), in_memory(x_at(2)), x_bytes(), kSendX)));
+      core.out.push_back({x, 3});
+      steps.push_back(unblock(product));
+    } else {
+      Instruction take = move(in_memory(x_at(step % 2)), on_fabric(x), x_bytes(), kTakeX);
+      take.unblocks = product;
+      core.in.push_back({x, 1});
+      steps.push_back(run(take));
+    }
+  }
+
+  void broadcast_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) const {
+    core.tasks.resize(side_ + std::size_t{1});
+    core.tasks[0].active = true;
+    begin_broadcast(core.tasks[0].steps, core, r, c, 0);
+    for (std::uint32_t step = 0; step < side_; ++step) {
+      Task& task = core.tasks[step + std::size_t{1}];
+      task.blocked = true;
+      if (step + 1 < side_) begin_broadcast(task.steps, core, r, c, step + 1);
+      multiply(task.steps, w_at(c == step ? 2 : step % 2), x_at(r == step ? 2 : step % 2));
+    }
+  }
+
+  void fill_memory(TaskProgram& program) const {
+    for (std::uint32_t r = 0; r < side_; ++r) {
+      for (std::uint32_t c = 0; c < side_; ++c) {
+        const std::uint32_t diagonal = (place_on_ring_[r] + place_on_ring_[c]) % side_;
+        const std::uint32_t kw = ring() ? diagonal : c;  // blocks of k that it holds first
+        const std::uint32_t kx = ring() ? diagonal : r;
+        const std::uint32_t own = ring() ? 0 : 2;
+        MemoryImage image(bytes());
+        for (std::uint32_t kk = 0; kk < tk_; ++kk) {
+          for (std::uint32_t i = 0; i < tm_; ++i) {
+            image.put(w_at(own) + kk * pitch() + 2 * i, Element::fp16,
+                      w_value(r * tm_ + i, kw * tk_ + kk));
+          }
+          for (std::uint32_t j = 0; j < tn_; ++j) {
+            image.put(x_at(own) + 2 * (kk * tn_ + j), Element::fp16,
+                      x_value(kx * tk_ + kk, c * tn_ + j));
+          }
+        }
+        program.memory.push_back(std::move(image).take());
+      }
+    }
+  }
+
+ public:
+  float w_value(std::uint32_t i, std::uint32_t kk) const {
+    return value(job_.seed, i, kk, i < job_.m && kk < job_.k);
+  }
+  float x_value(std::uint32_t kk, std::uint32_t j) const {
+    return value(~job_.seed, kk, j, kk < job_.k && j < job_.n);
+  }
+
+ private:
+  const DenseMeshJob job_;
+  const ScalarParams& scalar_;
+  const std::uint32_t side_;
+  const std::uint32_t tm_;
+  const std::uint32_t tk_;
+  const std::uint32_t tn_;
+  TaskBuilder builder_;
+  std::vector<std::uint32_t> order_;          // by place on the ring: place on the line
+  std::vector<std::uint32_t> place_on_ring_;  // and back
+};
+
+}  // namespace
+
+TaskKernel plan_dense_mesh(const DenseMeshJob& job, const ScalarParams& scalar) {
+  return Planner(job, scalar).plan();
+}
+
+std::uint64_t wrong_dense(const DenseMeshJob& job,
+                          const std::vector<std::vector<std::uint8_t>>& memory) {
+  const ScalarParams scalar;
+  const Planner layout(job, scalar);
+  std::uint64_t wrong = 0;
+  for (std::uint32_t i = 0; i < job.m; ++i) {
+    for (std::uint32_t j = 0; j < job.n; ++j) {
+      float expected = 0;
+      for (std::uint32_t kk = 0; kk < job.k; ++kk) {
+        expected += layout.w_value(i, kk) * layout.x_value(kk, j);
+      }
+      const std::size_t place = std::size_t{i / layout.tm()} * job.side + j / layout.tn();
+      const float found = load_element(
+          memory[place], layout.y_address(i % layout.tm(), j % layout.tn()), false, false);
+      wrong += found == expected ? 0 : 1;
+    }
+  }
+  return wrong;
+}
+
+}  // namespace lacuna::wse
