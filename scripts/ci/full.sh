@@ -3,10 +3,11 @@
 # All that test.sh leaves out because it takes long: the other compiler, debug, sanitizers,
 # clang-tidy, coverage, and the seeded mistakes. About an hour on 2 cores. Goes on after a failure
 # and ends in one line per step.
-#   scripts/ci/full.sh [STEP]...   release debug clang asan tidy coverage determinism long mistakes
+#   scripts/ci/full.sh [STEP]...   release debug clang asan tidy coverage determinism long fuzz
+#                                  mistakes
 set -u
 cd "$(dirname "$0")/../.."
-steps=${*:-release debug clang asan tidy coverage determinism long mistakes}
+steps=${*:-release debug clang asan tidy coverage determinism long fuzz mistakes}
 summary=""
 wrong=0
 
@@ -27,6 +28,7 @@ step() {
         LACUNA_LONG=25 build/release/tests/test_equivalence --gtest_brief=1 \
           --gtest_filter='*RandomMesh*:*RandomSweep*:*RandomGradient*'
       ;;
+    fuzz) scripts/ci/fuzz.sh ;;
     mistakes) scripts/seed_mistakes.sh ;;
     *) echo "there is no step '$1'" >&2; return 2 ;;
   esac

@@ -45,6 +45,8 @@ struct Options {
   bool markdown = false;
   bool resume = false;
 
+  std::optional<std::string> picture;  // of trace show: the row whose mask is drawn
+
   // of trace make and import: what their tables call keys, in the order given
   std::vector<std::pair<std::string, std::string>> generator;
 

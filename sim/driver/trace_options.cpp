@@ -160,6 +160,7 @@ void add_show(CLI::App& trace, Options& o) {
                              "lacuna trace show my_trace.csv");
   show.add_option("FILE", o.subjects, "the trace")->required()->expected(1);
   show.add_option("--seed", o.seed, "seed of the masks; default 1")->type_name("N");
+  show.add_option("--picture", o.picture, "draw the mask of this row in letters")->type_name("ID");
 }
 
 }  // namespace

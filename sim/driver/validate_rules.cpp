@@ -11,6 +11,7 @@
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
+#include "sim/driver/validate_models.hpp"
 #include "sim/driver/validate_wafer.hpp"
 
 namespace lacuna {
@@ -205,6 +206,9 @@ std::string name_of(const ValidationRun& run) {
                      run.op.k, run.op.n, word(run.op.dtype), word(run.op.partials),
                      word(run.op.mode), pattern.name, pattern.block_rows,
                      pattern.density ? pattern.density->text() : "") +
+         (run.op.op == "gemm" && run.op.batch == 1
+              ? ""
+              : fmt::format(" {} {} batch {}", run.op.op, run.op.fn, run.op.batch)) +
          further_name(run);
 }
 
@@ -322,8 +326,9 @@ ValidationPlan::Recipe ValidationPlan::recipe_of(const ValidationPoint& point) {
   }
   const System system = system_of(point, presets_);
   const std::string workload = plain(point.workload);
+  if (is_model_inference(point)) return model_recipe(point, system.machine, system.clock);
   if (workload != "gemm" && workload != "spmm") {
-    throw Unsupported{"the workload is not a product: gemm or spmm"};
+    throw Unsupported{"the workload is not a product (gemm or spmm) or the inference of a model"};
   }
   const MetricRule& metric = rule(kMetrics, "metric", point.metric);
   const UnitRule& unit = rule(kUnits, "unit", point.unit);
@@ -340,6 +345,28 @@ ValidationPlan::Recipe ValidationPlan::recipe_of(const ValidationPoint& point) {
     run.op.n = n;
     recipe.runs.push_back(run_of(run));
     if (metric.quantity == Quantity::ratio) recipe.baseline.push_back(run_of(dense_form(run)));
+  }
+  return recipe;
+}
+
+ValidationPlan::Recipe ValidationPlan::model_recipe(const ValidationPoint& point,
+                                                    const std::string& machine,
+                                                    const std::string& clock) {
+  const ModelInference model = model_inference(point);
+  if (!model.unsupported.empty()) throw Unsupported{model.unsupported};
+  Recipe recipe;
+  recipe.family =
+      fmt::format("{} {} inference {} {}", machine, model.name, small(point.dtype), point.metric);
+  recipe.samples = model.samples;
+  for (const LayerOp& op : model.ops) {
+    const std::size_t run = run_of({machine, clock, op});
+    const auto known = std::find(recipe.runs.begin(), recipe.runs.end(), run);
+    if (known == recipe.runs.end()) {
+      recipe.runs.push_back(run);
+      recipe.times.push_back(op.repeat);
+    } else {
+      recipe.times[static_cast<std::size_t>(known - recipe.runs.begin())] += op.repeat;
+    }
   }
   return recipe;
 }
@@ -366,6 +393,10 @@ ValidationOutcome ValidationPlan::outcome_of(
   if (!recipe.unsupported.empty()) {
     outcome.status = Status::unsupported;
     outcome.reason = recipe.unsupported;
+    return outcome;
+  }
+  if (recipe.samples > 0) {
+    add_model(recipe.runs, recipe.times, recipe.samples, results, outcome);
     return outcome;
   }
   const UnitRule& unit = rule(kUnits, "unit", point.unit);

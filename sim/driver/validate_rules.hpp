@@ -29,6 +29,7 @@ struct ValidationRunResult {
   std::string reason;
   Cycle cycles = 0;
   double clock_ghz = 0;
+  Cycle all_cycles = 0;  // waiting for barriers included
 };
 
 /// What a point's number is made of. The same rules hold for every point, and each is one row of
@@ -56,10 +57,14 @@ class ValidationPlan {
     std::string family;
     std::vector<std::size_t> runs;      // one, or one for each n
     std::vector<std::size_t> baseline;  // the same, dense; of ratios only
+    std::vector<std::uint64_t> times;   // of a whole model: how often each run is executed
+    double samples = 0;                 // that a whole model then has worked on
   };
 
   void plan();
   Recipe recipe_of(const ValidationPoint& point);
+  Recipe model_recipe(const ValidationPoint& point, const std::string& machine,
+                      const std::string& clock);
   std::size_t run_of(const ValidationRun& run);
   ValidationOutcome outcome_of(const ValidationPoint& point, const Recipe& recipe,
                                const std::vector<ValidationRunResult>& results) const;

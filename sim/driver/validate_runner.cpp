@@ -95,13 +95,13 @@ ValidationRunResult Workshop::simulate(const ValidationRun& run) {
   const Machine& on = machine(run);
   try {
     const OpResult result = on.run(run.op, mask(run.op), settings_.seed, settings_.execution);
-    return {result.status, result.reason, cycles_of(run, result), result.clock_ghz};
+    return {result.status, result.reason, cycles_of(run, result), result.clock_ghz, result.cycles};
   } catch (const OutOfMemoryError& error) {
-    return {Status::out_of_memory, error.what(), 0, 0};
+    return {Status::out_of_memory, error.what(), 0, 0, 0};
   } catch (const UnsupportedError& error) {
-    return {Status::unsupported, error.what(), 0, 0};
+    return {Status::unsupported, error.what(), 0, 0, 0};
   } catch (const SimulationError& error) {
-    return {Status::failed, error.what(), 0, 0};
+    return {Status::failed, error.what(), 0, 0, 0};
   } catch (const InternalError& error) {
     throw InternalError(fmt::format("{}: {}", run.op.id, error.what()));
   }
@@ -130,6 +130,7 @@ struct SharedResult {
   Status status = Status::ok;
   Cycle cycles = 0;
   double clock_ghz = 0;
+  Cycle all_cycles = 0;
   std::array<char, 1024> text{};
 
   void say(const std::string& words) {
@@ -190,6 +191,7 @@ void simulate_into(SharedResult& shared, Workshop& workshop, const ValidationRun
     shared.status = result.status;
     shared.cycles = result.cycles;
     shared.clock_ghz = result.clock_ghz;
+    shared.all_cycles = result.all_cycles;
     shared.say(result.reason);
   } catch (const RequestError& error) {
     kind = Kind::request_error;
@@ -222,7 +224,7 @@ ValidationRunResult read_result(const SharedResult& shared) {
   const std::string text = shared.text.data();
   switch (shared.kind) {
     case SharedResult::Kind::none:
-      return {Status::failed, "the process that simulated it died", 0, 0};
+      return {Status::failed, "the process that simulated it died", 0, 0, 0};
     case SharedResult::Kind::request_error:
       throw RequestError(text);
     case SharedResult::Kind::internal_error:
@@ -230,7 +232,7 @@ ValidationRunResult read_result(const SharedResult& shared) {
     case SharedResult::Kind::result:
       break;
   }
-  return {shared.status, text, shared.cycles, shared.clock_ghz};
+  return {shared.status, text, shared.cycles, shared.clock_ghz, shared.all_cycles};
 }
 
 /// Counts bytes until every child has closed its end.

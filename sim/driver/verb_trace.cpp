@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -69,7 +70,9 @@ int trace_verb(const Options& options, const Streams& streams) {
   if (options.subverb == "check") {
     text = check_trace(path);
   } else {
-    text = show_trace(read_trace(path), run_settings(options).seed);
+    const std::uint64_t seed = run_settings(options).seed;
+    const WorkloadTrace trace = read_trace(path);
+    text = options.picture ? draw_mask(trace, *options.picture, seed) : show_trace(trace, seed);
   }
   streams.out << text << (text.empty() || text.back() != '\n' ? "\n" : "");
   return kDone;

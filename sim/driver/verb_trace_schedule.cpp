@@ -85,7 +85,8 @@ std::string results_csv(const std::vector<SampleRow>& rows) {
     csv += csv_line({row.machine, fmt::format("{}", row.point->phase.index),
                      fmt::format("{}", row.point->steps), number(row.point->phase.density),
                      number(row.point->imbalance), value(row.total.cycles), value(row.total.time_s),
-                     value(row.total.useful_tflops), joules_of(row.total) ? number(*joules_of(row.total)) : "",
+                     value(row.total.useful_tflops),
+                     joules_of(row.total) ? number(*joules_of(row.total)) : "",
                      status_name(row.total.status)});
   }
   return csv;

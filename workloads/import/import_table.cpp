@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -129,26 +128,39 @@ const std::vector<ImportFormat>& import_formats() {
   return kFormats;
 }
 
-Imported import_workload(const std::vector<std::string>& paths, const Pairs& settings) {
+namespace {
+
+Imported import_files(const std::vector<ImportFile>& files, const Pairs& settings) {
   const Settings read(settings);
   const std::string* given = read.text("format");
   std::string name = given == nullptr ? "" : find_format(*given).name;
   ImportContext context(read);
-  for (const std::string& path : paths) {
-    const ImportFile file{path, read_text_file(path)};
-    const std::string found = given == nullptr ? detect_format(file.text, path) : name;
+  for (const ImportFile& file : files) {
+    const std::string found = given == nullptr ? detect_format(file.text, file.path) : name;
     if (name.empty()) name = found;
     if (found != name) {
       throw RequestError(fmt::format("{}: found format {}; allowed: that of the first file, {}",
-                                     path, found, name));
+                                     file.path, found, name));
     }
     const ImportFormat& format = find_format(name);
-    if (&path == &paths.front()) check_keys(format, settings);
+    if (&file == &files.front()) check_keys(format, settings);
     read_file(format, file, context, settings);
   }
   if (const std::string* densities = read.text("densities")) apply_densities(*densities, context);
-  context.result.trace.name = std::filesystem::path(paths.front()).stem().string();
+  context.result.trace.name = files.front().stem();
   return std::move(context.result);
+}
+
+}  // namespace
+
+Imported import_workload(const std::vector<std::string>& paths, const Pairs& settings) {
+  std::vector<ImportFile> files;
+  for (const std::string& path : paths) files.push_back({path, read_text_file(path)});
+  return import_files(files, settings);
+}
+
+Imported import_text(const std::string& text, const std::string& path, const Pairs& settings) {
+  return import_files({{path, text}}, settings);
 }
 
 }  // namespace lacuna

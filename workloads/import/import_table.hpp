@@ -36,4 +36,7 @@ struct Imported {
 /// format cannot say and which setting says it, or why a file is not imported.
 Imported import_workload(const std::vector<std::string>& paths, const Pairs& settings);
 
+/// The same of one file that is at hand; `path` is its name in messages.
+Imported import_text(const std::string& text, const std::string& path, const Pairs& settings);
+
 }  // namespace lacuna

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "models/sparsity/mask_statistics.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/row_mask.hpp"
@@ -81,6 +83,39 @@ Cells show_statistics(const LayerOp& op, const MaskStatistics& s) {
           ratio(s.neighbour_correlation, "{:.2f}")};
 }
 
+/// Densities of the parts of a mask, cut at floor(i * side / parts).
+struct DensityGrid {
+  std::size_t cols = 0;
+  std::vector<double> cells;  // row by row
+  double most = 0;
+};
+
+DensityGrid density_grid(const Mask& mask) {
+  constexpr std::uint64_t kRows = 32;
+  constexpr std::uint64_t kCols = 64;
+  const std::uint64_t rows = std::min<std::uint64_t>(kRows, mask.rows);
+  const std::uint64_t cols = std::min<std::uint64_t>(kCols, mask.cols);
+  DensityGrid grid{cols, std::vector<double>(rows * cols, 0), 0};
+  const auto part = [](std::uint64_t at, std::uint64_t parts, std::uint64_t side) {
+    return ((at + 1) * parts - 1) / side;
+  };
+  for (std::uint32_t r = 0; r < mask.rows; ++r) {
+    for (std::uint64_t i = mask.offsets[r]; i < mask.offsets[r + std::size_t{1}]; ++i) {
+      grid.cells[part(r, rows, mask.rows) * cols + part(mask.columns[i], cols, mask.cols)] += 1;
+    }
+  }
+  const auto length = [](std::uint64_t i, std::uint64_t parts, std::uint64_t side) {
+    return (i + 1) * side / parts - i * side / parts;
+  };
+  for (std::uint64_t i = 0; i < grid.cells.size(); ++i) {
+    const std::uint64_t area =
+        length(i / cols, rows, mask.rows) * length(i % cols, cols, mask.cols);
+    grid.cells[i] /= static_cast<double>(std::max<std::uint64_t>(area, 1));
+    grid.most = std::max(grid.most, grid.cells[i]);
+  }
+  return grid;
+}
+
 }  // namespace
 
 std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed) {
@@ -116,6 +151,34 @@ std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed) {
         "over mean of the counts of rows,\ncolumns and groups of 64 of them; correlation of "
         "neighbouring rows\n\n";
     text += format_columns(masks, 1);
+  }
+  return text;
+}
+
+std::string draw_mask(const WorkloadTrace& trace, const std::string& id, std::uint64_t run_seed) {
+  const LayerOp* row = nullptr;
+  std::vector<std::string> masked;
+  for (const LayerOp& op : trace.ops) {
+    if (op.pattern.name == "dense") continue;
+    masked.push_back(op.id);
+    if (op.id == id) row = &op;
+  }
+  if (row == nullptr) {
+    const std::string hint = nearest(id, masked, 3);
+    throw RequestError(
+        fmt::format("--picture: found '{}'; allowed: the id of a row with a pattern{}", id,
+                    hint.empty() ? "" : "; did you mean '" + hint + "'?"));
+  }
+  const Mask mask = make_mask(*row, trace, run_seed)->elements();
+  const DensityGrid grid = density_grid(mask);
+  const std::string shades = " .:-=+*#%@";
+  std::string text = fmt::format("{}, {} x {}: ' ' is 0, '@' is a density of {:.4f}\n", id,
+                                 mask.rows, mask.cols, grid.most);
+  for (std::size_t i = 0; i < grid.cells.size(); ++i) {
+    if (i % grid.cols == 0) text += '|';
+    const double share = grid.most == 0 ? 0 : grid.cells[i] / grid.most;
+    text += shades[static_cast<std::size_t>(share * static_cast<double>(shades.size() - 1) + 0.5)];
+    if ((i + 1) % grid.cols == 0) text += "|\n";
   }
   return text;
 }

@@ -8,10 +8,12 @@
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "tests/support/paths.hpp"
 #include "workloads/import/import_table.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/row_mask.hpp"
+#include "workloads/trace/text_file.hpp"
 #include "workloads/trace/trace_reader.hpp"
 #include "workloads/trace/trace_writer.hpp"
 
@@ -245,6 +247,54 @@ TEST_F(Import, MakesOnePrefillAndADecodeStepForEachToken) {
     }
   }
   EXPECT_GT(prefill, 10U);
+}
+
+std::string seed_input(const std::string& name) {
+  return read_text_file(test::source_path("tests/fuzz/corpus/" + name));
+}
+
+// x[4 x 8] times w[16 x 8] transposed; then a rectifier over 4 columns of 16.
+TEST_F(Import, ReadsProductsAndFunctionsOfOnnx) {
+  const Imported imported = read(seed_input("onnx/mlp.onnx"));
+  ASSERT_EQ(imported.trace.ops.size(), 2U);
+  EXPECT_EQ(imported.trace.ops[0].id, "fc");
+  EXPECT_EQ(imported.trace.ops[0].op, "gemm");
+  EXPECT_THAT(sizes(imported.trace.ops[0]), ElementsAre(16, 8, 4, 1));
+  EXPECT_EQ(imported.trace.ops[1].fn, "relu");
+  EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(16, 0, 4, 1));
+}
+
+// 8 x 8 pixels with a border of 1, kernel 3, stride 2: 4 x 4; two groups of 4 filters over 2
+// channels; then 128 numbers of each picture to 10.
+TEST_F(Import, ReadsConvolutionsOfOnnxWithPadsAndGroups) {
+  EXPECT_THAT([&] { read(seed_input("onnx/conv.onnx")); },
+              ThrowsMessage<RequestError>(HasSubstr("Dimensions without a size: batch")));
+  const Imported imported = read(seed_input("onnx/conv.onnx"), {{"dim", "batch=3"}});
+  ASSERT_EQ(imported.trace.ops.size(), 2U);
+  EXPECT_THAT(sizes(imported.trace.ops[0]), ElementsAre(4, 18, 48, 2));
+  EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(10, 128, 3, 1));
+  EXPECT_EQ(imported.trace.ops[1].depends_on.front(), "conv");
+}
+
+TEST_F(Import, ReadsAttentionOfOnnxAsBatchedProducts) {
+  const Imported imported = read(seed_input("onnx/attention.onnx"));
+  ASSERT_EQ(imported.trace.ops.size(), 3U);
+  EXPECT_EQ(imported.trace.ops[0].op, "bmm");
+  EXPECT_THAT(sizes(imported.trace.ops[0]), ElementsAre(16, 8, 16, 2));
+  EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(32, 0, 16, 1));
+  EXPECT_THAT(sizes(imported.trace.ops[2]), ElementsAre(16, 16, 8, 2));
+  EXPECT_THAT(
+      [&] {
+        read("\x08" + std::string(40, '\x01'), {{"format", "onnx"}});
+      },
+      ThrowsMessage<TraceError>(HasSubstr("no ONNX model")));
+}
+
+TEST_F(Import, ReadsCompressedArrays) {
+  const Imported imported =
+      read(seed_input("npy/small.npz"), {{"n", "4"}, {"density", "0.5"}, {"member", "w"}}, "w.npz");
+  // magnitudes 1 2 3 / 4 5 6
+  EXPECT_THAT(make_mask(imported.trace.ops[0], imported.trace, 1)->offsets, ElementsAre(0, 0, 3));
 }
 
 TEST_F(Import, RefusesWhatIsNoWorkloadWithTheReason) {
