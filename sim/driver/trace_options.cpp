@@ -112,7 +112,7 @@ constexpr std::array<ScheduleKey, 12> kScheduleKeys = {{
     {"density", "of the weights, at the end if it changes; default 0.1"},
     {"first-density", "gmp: at the beginning; default 0.3"},
     {"ratio", "dynamic: of the kept blocks, moved at first; default 0.5"},
-    {"block", "side of the blocks; default 1"},
+    {"block", "side of the blocks, or several: 1,4,8,16; default 1"},
     {"updates", "of the pattern; default as published"},
     {"steps", "of training in all; default as published"},
     {"samples", "phases that are written and simulated, evenly spread; default 10"},

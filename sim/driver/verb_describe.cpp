@@ -16,6 +16,7 @@
 #include "sim/driver/statistics_list.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/report/text_table.hpp"
+#include "workloads/import/import_table.hpp"
 
 namespace lacuna {
 
@@ -165,6 +166,9 @@ std::string formats_text(const Options& options) {
   table.row({"*.csv", "read by --trace", "a workload, one operation a row (traces/README.md)"});
   table.row({"*.smtx", "read by --matrix and traces", "a pattern: sizes, row offsets, columns"});
   table.row({"*.mtx", "read by --matrix and traces", "Matrix Market, coordinate or array"});
+  for (const ImportFormat& format : import_formats()) {
+    table.row({format.name, "read by trace import", format.meaning});
+  }
   table.row({"*.yaml", "read by --machine", "a machine: `base:` or `machine:`, and parameters"});
   table.row({"summary.csv", "written to --out", "a row for each operation and run, and TOTAL"});
   table.row({"result.json", "written to --out", "everything, with what runs it again"});

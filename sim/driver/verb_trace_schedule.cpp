@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "sim/base/error.hpp"
 #include "sim/driver/point_runner.hpp"
+#include "sim/driver/schedule_blocks.hpp"
 #include "sim/driver/trace_file.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/driver/workload_schedule.hpp"
@@ -20,16 +21,6 @@
 
 namespace lacuna {
 namespace {
-
-/// What one machine made of the schedule.
-struct MachineTotals {
-  std::string machine;
-  double seconds = 0;
-  double dense_seconds = 0;
-  double joules = 0;
-  double dense_joules = 0;
-  bool whole = true;
-};
 
 /// A sample on a machine.
 struct SampleRow {
@@ -90,6 +81,47 @@ std::string results_csv(const std::vector<SampleRow>& rows) {
                      status_name(row.total.status)});
   }
   return csv;
+}
+
+/// Time of a step against the update, a line for each machine.
+Figure time_figure(const std::vector<SampleRow>& rows) {
+  std::vector<std::string> machines;
+  std::map<std::uint64_t, std::map<std::string, double>> times;
+  for (const SampleRow& row : rows) {
+    if (machines.empty() || machines.back() != row.machine) machines.push_back(row.machine);
+    if (row.total.time_s) times[row.point->phase.index][row.machine] = *row.total.time_s * 1e6;
+  }
+  Figure figure;
+  figure.name = "step_time";
+  std::vector<std::string> header = {"update"};
+  header.insert(header.end(), machines.begin(), machines.end());
+  figure.csv = csv_line(header);
+  for (const auto& [update, by_machine] : times) {
+    std::vector<std::string> cells = {fmt::format("{}", update)};
+    for (const std::string& machine : machines) {
+      const auto found = by_machine.find(machine);
+      cells.push_back(found == by_machine.end() ? "" : number(found->second));
+    }
+    figure.csv += csv_line(cells);
+  }
+  Page page;
+  page.name = figure.name;
+  page.title = {"Simulated time of a step over the schedule"};
+  page.legend = machines;
+  std::string body =
+      "  set xlabel 'update'\n  set ylabel 'time of a step, us'\n"
+      "  set yrange [0:*]\n  set datafile separator ','\n  plot ";
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    const SeriesStyle style =
+        series_style(static_cast<unsigned>(i), machines[i], static_cast<unsigned>(i));
+    body += fmt::format(
+        "{}'{}.csv' skip 1 using 1:{} with linespoints pt {} dt {} lw 1.5 ps 0.6 lc "
+        "rgb '{}' title {}",
+        i == 0 ? "" : ", ", figure.name, i + 2, style.marker, style.dash, style.colour,
+        lacuna::quoted(machines[i]));
+  }
+  figure.script = figure_script(page, body + "\n");
+  return figure;
 }
 
 std::string results_table(const std::vector<SampleRow>& rows) {
@@ -192,9 +224,15 @@ std::string totals_text(const std::vector<SchedulePoint>& phases, double dense_f
   return text;
 }
 
-/// Runs the samples and the dense step on every machine and reports.
-int simulate(const ScheduleRequest& request, const std::vector<SchedulePoint>& phases,
-             const Options& options, const MachineTable& kinds, const Streams& streams) {
+/// What became of the samples and the dense step on every machine.
+struct Simulated {
+  std::vector<SampleRow> rows;
+  std::vector<MachineTotals> totals;
+  bool all_ran = true;
+};
+
+Simulated simulate(const ScheduleRequest& request, const std::vector<SchedulePoint>& phases,
+                   const Options& options, const MachineTable& kinds, const Streams& streams) {
   const RunSettings settings = run_settings(options);
   const auto machines = make_machines(kinds, options.machines, options.settings);
   const std::vector<Point> points = points_of(machines, request, phases);
@@ -205,41 +243,112 @@ int simulate(const ScheduleRequest& request, const std::vector<SchedulePoint>& p
       run_forked(points, settings, masks, pricing, job_count(options), progress);
   progress.clear();
   if (finished.interrupted) throw SimulationError("interrupted");
-  std::vector<SampleRow> rows;
+  Simulated simulated;
   std::vector<SummaryRow> dense;
   std::size_t next = 0;
-  bool all = true;
   for (const auto& machine : machines) {
     for (const SchedulePoint& phase : phases) {
       if (phase.path.empty()) continue;
-      rows.push_back({&phase, machine->name(), finished.records[next++]->total});
-      all = all && rows.back().total.status == Status::ok;
+      simulated.rows.push_back({&phase, machine->name(), finished.records[next++]->total});
     }
     dense.push_back(finished.records[next++]->total);
-    all = all && dense.back().status == Status::ok;
   }
-  write_whole_file(*options.out + "/results.csv", results_csv(rows));
-  streams.out << results_table(rows)
-              << totals_text(phases, dense_step_flop(request), add_up(rows, dense));
-  return all ? kDone : kNotCompleted;
+  simulated.totals = add_up(simulated.rows, dense);
+  for (const MachineTotals& total : simulated.totals) {
+    simulated.all_ran = simulated.all_ran && total.whole;
+  }
+  return simulated;
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> words(1);
+  for (const char c : list) {
+    if (c == ',') {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+/// The sizes of --block, which may be several.
+std::vector<std::string> blocks_of(const Pairs& settings) {
+  for (const auto& [key, value] : settings) {
+    if (key == "block") return split(value);
+  }
+  return {"1"};
+}
+
+Pairs with_block(Pairs settings, const std::string& block) {
+  for (auto& [key, value] : settings) {
+    if (key == "block") value = block;
+  }
+  return settings;
+}
+
+/// One size of block: writes the folder, simulates and prints.
+BlockOutcome run_block(const Pairs& settings, const std::string& folder, const std::string& command,
+                       const Options& options, const MachineTable& kinds, const Streams& streams) {
+  const ScheduleRequest request =
+      read_schedule(options.subjects.front(), settings, run_settings(options).seed);
+  const std::vector<SchedulePoint> phases = write_schedule(request, folder, command);
+  write_whole_file(folder + "/schedule.csv", phases_csv(phases));
+  draw_figures({evolution_figure(phases)}, folder + "/figures");
+  BlockOutcome outcome;
+  outcome.block = request.options.block;
+  double flop = 0;
+  for (const SchedulePoint& point : phases) {
+    const auto steps = static_cast<double>(point.phase.steps);
+    flop += steps * point.flop;
+    outcome.steps += steps;
+  }
+  // of all layers and one sequence
+  const double scale =
+      static_cast<double>(request.model->layers) / request.layers / request.sequences;
+  outcome.flop = flop / outcome.steps * scale;
+  outcome.dense_flop = dense_step_flop(request) * scale;
+  if (!options.machines.empty()) {
+    const Simulated simulated = simulate(request, phases, options, kinds, streams);
+    write_whole_file(folder + "/results.csv", results_csv(simulated.rows));
+    draw_figures({time_figure(simulated.rows)}, folder + "/figures");
+    streams.out << results_table(simulated.rows);
+    outcome.machines = simulated.totals;
+  } else {
+    streams.out << fmt::format("{} phases in {}/schedule.csv\n", phases.size(), folder);
+  }
+  streams.out << totals_text(phases, dense_step_flop(request), outcome.machines);
+  return outcome;
 }
 
 }  // namespace
 
 int schedule_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   if (!options.out) throw RequestError("--out: a folder is needed for the traces and masks");
-  const ScheduleRequest request =
-      read_schedule(options.subjects.front(), options.generator, run_settings(options).seed);
   std::vector<std::string> arguments = reproducing_arguments(options);
   arguments.resize(arguments.size() - 2);
   const std::string command = "lacuna " + shell_line(arguments);
-  const std::vector<SchedulePoint> phases = write_schedule(request, *options.out, command);
-  write_whole_file(*options.out + "/schedule.csv", phases_csv(phases));
-  draw_figures({evolution_figure(phases)}, *options.out + "/figures");
-  if (!options.machines.empty()) return simulate(request, phases, options, kinds, streams);
-  streams.out << fmt::format("{} phases in {}/schedule.csv", phases.size(), *options.out)
-              << totals_text(phases, dense_step_flop(request), {});
-  return kDone;
+  const std::vector<std::string> blocks = blocks_of(options.generator);
+  std::vector<BlockOutcome> outcomes;
+  for (const std::string& block : blocks) {
+    const std::string folder =
+        blocks.size() == 1 ? *options.out : fmt::format("{}/block{}", *options.out, block);
+    if (blocks.size() > 1) streams.out << fmt::format("\nBlock {}\n\n", block);
+    outcomes.push_back(
+        run_block(with_block(options.generator, block), folder, command, options, kinds, streams));
+  }
+  bool all_ran = true;
+  for (const BlockOutcome& outcome : outcomes) {
+    for (const MachineTotals& machine : outcome.machines) all_ran = all_ran && machine.whole;
+  }
+  if (blocks.size() > 1 && !options.machines.empty()) {
+    const ScheduleRequest request =
+        read_schedule(options.subjects.front(), with_block(options.generator, blocks.front()), 1);
+    add_published_losses(request.model->name, request.options.density.value(), outcomes);
+    streams.out << blocks_table(outcomes);
+    draw_figures({blocks_figure(outcomes)}, *options.out + "/figures");
+  }
+  return all_ran ? kDone : kNotCompleted;
 }
 
 }  // namespace lacuna
