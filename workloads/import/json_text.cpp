@@ -47,6 +47,8 @@ nlohmann::json parse_json(const std::string& text, const std::string& path) {
     const std::size_t column = start == std::string::npos ? end : end - start - 1;
     throw_problem({place(path, line, std::max<std::size_t>(column, 1)), "E206", "",
                    text.substr(end == 0 ? 0 : end - 1, 20), "JSON", ""});
+  } catch (const nlohmann::json::exception& error) {  // such as a number that is too large
+    throw_problem({place(path, 1, 1), "E206", "", error.what(), "JSON", ""});
   }
 }
 
