@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 
 #include "sim/base/error.hpp"
 
@@ -45,6 +46,21 @@ LayerPlan plan_layer(const LayerRequest& request) {
   const Row* row = find_row(request.op);
   if (row == nullptr) {
     throw UnsupportedError(fmt::format("a wafer cannot run op '{}'", request.op.op));
+  }
+  const LayerOp& op = request.op;
+  const auto refuse = [&](const std::string& what) {
+    throw UnsupportedError(fmt::format("a wafer does not run {} {}", op.op, what));
+  };
+  if (request.mask != nullptr && op.mode == Mode::dynamic) {
+    refuse("in mode dynamic: the cores' programs hold the pattern (auto is possible)");
+  }
+  if (op.partials == Partials::int32) refuse("with int32 partial sums");
+  if (op.partials == Partials::fp16 && op.dtype == DType::fp32) {
+    refuse("with fp16 partial sums of fp32 products");
+  }
+  constexpr std::uint64_t kMostTokens = 0xFFFFFFFF;
+  if (std::uint64_t{std::max(op.n, 1U)} * op.batch > kMostTokens) {
+    refuse(fmt::format("of n x batch = {} x {}: more than {} tokens", op.n, op.batch, kMostTokens));
   }
   return row->plan(request);
 }
