@@ -6,8 +6,9 @@
                                  [--set PATH=VALUE]...
       The density at which a sparse product takes as long as the dense one, by bisection, for
       every shape and block; static and dynamic.
-  scripts/ipu_studies.py busy DIR
-      Shares of matrix unit and worker slots of every run of a sweep's result folder.
+  scripts/ipu_studies.py busy DIR [--over workers|amp|density --figure FILE.svg]
+      Shares of matrix unit and worker slots of every run of a sweep's result folder; and clocks
+      (over density: the share of the matrix unit) as lines, by pattern.
   scripts/ipu_studies.py gain DIR
       Static against dynamic of a sweep over both modes; exceptions are listed.
 """
@@ -103,6 +104,43 @@ def print_busy(folder):
               f"| {row['cycles']} | {busy:.1f} | {100 * stack.get('worker', 0) / whole:.1f} |")
 
 
+def draw(path, quantity, axis, series):
+    """Lines of points (x, y) by name, as SVG, by gnuplot."""
+    lines = ["set terminal svg size 640,400 font 'Helvetica,14' name 'figure'",
+             f"set output '{path}'", "set key outside right top", "set logscale xy 2",
+             f"set xlabel '{axis}'", f"set ylabel '{quantity}'", "set grid", "set border 3",
+             "set tics nomirror", "set format y '%.4g'"]
+    for i, (name, points) in enumerate(series.items()):
+        lines.append(f"$s{i} << EOD")
+        lines += [f"{x} {y}" for x, y in sorted(points)] + ["EOD"]
+    plots = [f"$s{i} using 1:2:xtic(sprintf('%g', $1)) with linespoints lw 2 pt {i + 4} "
+             f"ps 0.8 title '{name}'" for i, name in enumerate(series)]
+    lines.append("plot " + ", ".join(plots))
+    subprocess.run(["gnuplot"], input="\n".join(lines), text=True, check=True)
+
+
+def draw_busy(folder, over, path):
+    with open(os.path.join(folder, "result.json"), encoding="utf-8") as file:
+        parameters = {str(r["run"]): r["parameters"] for r in json.load(file)["runs"]}
+    axes = {"workers": "Worker contexts of a tile", "amp": "Columns of the matrix unit",
+            "density": "Density"}
+    series = {}
+    for row, stats, stack in runs(folder):
+        chosen = parameters[row["run"]]
+        wide = chosen["tile.amp.fp16_macs"]["value"]
+        x = {"workers": chosen["tile.workers"]["value"], "amp": wide // 4,
+             "density": float(row["density"])}[over]
+        y, name = int(row["cycles"]) / 1000, label(row)
+        if over == "density":
+            y = 100 * stats["tile.amp_macs_fp16"] / (wide * sum(stack.values()))
+            name += f", n = {row['n']}"
+            if row["pattern"] == "dense" or y == 0:
+                continue
+        series.setdefault(name, []).append((x, y))
+    draw(path, "Share of the matrix unit used, %" if over == "density" else "Thousands of cycles",
+         axes[over], series)
+
+
 def print_gain(folder):
     found = {}
     for row, _, _ in runs(folder):
@@ -129,6 +167,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", choices=("break-even", "busy", "gain"))
     parser.add_argument("folder", nargs="?")
+    parser.add_argument("--over", choices=("workers", "amp", "density"), default="density")
+    parser.add_argument("--figure")
     parser.add_argument("--sizes", default="512,1024,2048,4096,8192")
     parser.add_argument("--columns", default="4,16,64,256,1024")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -140,6 +180,8 @@ def main():
         print_break_even(shapes, arguments.jobs, arguments.set)
     elif arguments.study == "busy":
         print_busy(arguments.folder)
+        if arguments.figure:
+            draw_busy(arguments.folder, arguments.over, arguments.figure)
     else:
         print_gain(arguments.folder)
 
