@@ -30,6 +30,8 @@ def cycles(m, n, settings, pattern):
     for setting in settings:
         command += ["--set", setting]
     ran = subprocess.run(command + pattern, capture_output=True, text=True, check=False)
+    if ran.returncode not in (0, 1):  # 1: it does not fit, or overflows
+        raise SystemExit(ran.stderr)
     rows = json.loads(ran.stdout) if ran.stdout else []
     return rows[0]["cycles"] if rows else None
 

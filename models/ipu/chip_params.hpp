@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "sim/base/parameter.hpp"
 
 namespace lacuna::ipu {
@@ -50,10 +52,17 @@ struct AmpParams : ParameterSet {
 struct TileParams : ParameterSet {
   Param<unsigned> workers = param(this, "workers", 6U, range(1U, 16U), "contexts",
                                   "Worker contexts, served in turn, one issue slot each.");
+  Param<unsigned> issue_interval =
+      param(this, "issue_interval", 1U, range(1U, 64U), "cycles",
+            "From a worker's issue to its next, at least: the depth of the pipeline. With fewer "
+            "workers slots stay empty.");
   Param<unsigned> launch = param(this, "launch", 11U, range(0U, 10000U), "cycles",
                                  "Supervisor work before the first vertex of a compute set.");
   Group<MemoryParams> memory = group(this, "memory", "The tile's SRAM.");
   Group<AmpParams> amp = group(this, "amp", "The matrix unit.");
+
+  /// Issue slots, served in turn: one for each worker, and the empty ones.
+  unsigned slots() const { return std::max(workers.value(), issue_interval.value()); }
 };
 
 struct ExchangeParams : ParameterSet {

@@ -37,9 +37,9 @@ void check_bundle(const ChipParams& params, const Bundle& bundle) {
 }
 
 void check_program(const ChipParams& params, const Program& program) {
-  if (program.set_size != params.tile.workers) {
-    throw InternalError(fmt::format("a program for {} workers on a tile with {}", program.set_size,
-                                    params.tile.workers.value()));
+  if (program.set_size != params.tile.slots()) {
+    throw InternalError(fmt::format("a program for {} issue slots on a tile with {}",
+                                    program.set_size, params.tile.slots()));
   }
   for (const Bundle& bundle : program.bundles) check_bundle(params, bundle);
   for (const ExchangePhase& phase : program.exchanges) {

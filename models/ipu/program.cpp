@@ -10,7 +10,7 @@
 namespace lacuna::ipu {
 
 ProgramBuilder::ProgramBuilder(const ChipParams& params) : params_(params) {
-  program_.set_size = params_.tile.workers;
+  program_.set_size = params_.tile.slots();
 }
 
 std::uint32_t ProgramBuilder::bundle(Bundle bundle) {
@@ -37,13 +37,17 @@ std::uint32_t ProgramBuilder::worker(const std::vector<Call>& calls) {
 
 std::uint32_t ProgramBuilder::vertex(const std::vector<Call>& supervisor,
                                      const std::vector<std::uint32_t>& sets) {
-  const std::uint32_t size = program_.set_size;
+  const std::uint32_t size = params_.tile.workers;
   if (sets.size() % size != 0) throw InternalError("a worker set without all its workers");
   Vertex vertex;
   vertex.supervisor = calls(supervisor);
-  vertex.first_set = static_cast<std::uint32_t>(program_.set_table.size()) / size;
+  vertex.first_set = static_cast<std::uint32_t>(program_.set_table.size()) / program_.set_size;
   vertex.sets = static_cast<std::uint32_t>(sets.size()) / size;
-  program_.set_table.insert(program_.set_table.end(), sets.begin(), sets.end());
+  std::vector<std::uint32_t>& table = program_.set_table;
+  for (auto set = sets.begin(); set != sets.end(); set += size) {
+    table.insert(table.end(), set, set + size);
+    table.insert(table.end(), program_.set_size - size, kNone);  // slots without a worker
+  }
   program_.vertices.push_back(vertex);
   return static_cast<std::uint32_t>(program_.vertices.size() - 1);
 }

@@ -132,7 +132,7 @@ struct Image {
 /// Supersteps are executed one after another, beginning in cycle 0.
 ///   1. Compute. A tile with items first spends `tile.launch` clocks of its supervisor, then
 ///      executes its items in order. A vertex takes the sum of its supervisor's clocks: `issue`
-///      one clock each; `run`: with W = tile.workers issue slots, worker w of the set issues its
+///      one clock each; `run`: with W issue slots (TileParams::slots()), worker w of the set issues its
 ///      bundle i in clock W * i + w of the step, so that N bundles occupy W * N clocks, and the
 ///      step lasts as long as the longest worker (or as `ahead` demands). A set may leave workers
 ///      out (kNone). What precedes the first bundle of a worker (about six clocks of `runall`) and
@@ -148,7 +148,7 @@ struct Program {
   std::vector<Codelet> codelets;
   std::vector<Call> calls;
   std::vector<CallRange> workers;        // worker programs
-  std::uint32_t set_size = 6;            // equals tile.workers
+  std::uint32_t set_size = 6;            // equals TileParams::slots()
   std::vector<std::uint32_t> set_table;  // set_size worker programs (or kNone) for each set
   std::vector<Vertex> vertices;
   std::vector<ComputeSet> computes;

@@ -45,6 +45,7 @@ class IpuExplainer {
   void busiest();
   void busiest_sets(ExplainSection& section, ipu::TileId tile);
   void estimate();
+  std::string simulated(const std::string& estimate) const;
   void maps();
   void add_map(const char* name, const char* title, const char* quantity,
                const std::vector<double>& values);
@@ -53,7 +54,8 @@ class IpuExplainer {
   std::vector<ipu::TileId> used_tiles() const;
 
   const IpuExplainInput& in_;
-  std::vector<std::uint64_t> issues_;  // vertex_cost() wants a place for them
+  std::vector<std::uint64_t> issues_;                  // vertex_cost() wants a place for them
+  std::vector<std::pair<std::string, Cycle>> phases_;  // in their order
   Explanation result_;
 };
 
@@ -93,6 +95,7 @@ void IpuExplainer::phases() {
   ExplainTable table;
   table.columns = {{"superstep", ""}, {"phase", ""}, {"cycles", ""}, {"of all", "%"}};
   const auto add = [&](std::size_t superstep, const std::string& name, Cycle cycles) {
+    phases_.emplace_back(name, cycles);
     table.rows.push_back({fmt::format("{}", superstep), name, fmt::format("{}", cycles),
                           per_cent(static_cast<double>(cycles), static_cast<double>(in_.cycles))});
   };
@@ -184,13 +187,28 @@ void IpuExplainer::busiest() {
   busiest_sets(section, most);
 }
 
+/// The cycles of the phases that an estimate is of; empty if none is that alone.
+std::string IpuExplainer::simulated(const std::string& estimate) const {
+  if (estimate == "total") return fmt::format("{}", in_.cycles);
+  const std::string compute = estimate == "compute" ? "multiply" : estimate;
+  Cycle sum = 0;
+  bool found = false;
+  for (const auto& [name, cycles] : phases_) {
+    const bool same = name == compute || name == "exchange of " + estimate ||
+                      (estimate == "move" && name == "rearrange output");
+    if (same) sum += cycles;
+    found = found || same;
+  }
+  return found ? fmt::format("{}", sum) : "";
+}
+
 void IpuExplainer::estimate() {
   if (in_.estimates.empty()) return;
   ExplainSection& section = result_.section("planner's estimate against the simulation");
   ExplainTable table;
-  table.columns = {{"estimated phase", ""}, {"estimate", "cycles"}};
+  table.columns = {{"estimated phase", ""}, {"estimate", "cycles"}, {"simulated", "cycles"}};
   for (const auto& [phase, cycles] : in_.estimates) {
-    table.rows.push_back({phase, fmt::format("{}", cycles)});
+    table.rows.push_back({phase, fmt::format("{}", cycles), simulated(phase)});
   }
   const Cycle total = in_.estimates.back().second;
   section.fact("estimate", fmt::format("{} cycles", total));

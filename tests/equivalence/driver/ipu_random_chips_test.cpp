@@ -36,6 +36,7 @@ void draw_chip(Random& random, Scenario& s) {
   s.set("ipu.tiles", pick(random, {"2", "4", "8", "14", "32", "46", "92"}));
   if (random.bounded(2) == 0) return;
   s.set("tile.workers", pick(random, {"1", "2", "3", "4", "5", "6", "7", "8"}));
+  s.set("tile.issue_interval", pick(random, {"1", "4", "6", "9"}));
   const std::uint64_t width = 4U << random.bounded(4);  // columns of the AMP: 4 to 32
   s.set("tile.amp.fp16_macs", std::to_string(4 * width));
   s.set("tile.amp.fp16_fp32_macs", std::to_string(2 * width));

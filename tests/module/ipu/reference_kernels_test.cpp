@@ -22,8 +22,7 @@ struct Outcome {
   std::uint64_t written = 0;
 };
 
-Outcome simulate(const Program& program, Engine engine) {
-  const ChipParams chip = two_tiles();
+Outcome simulate(const Program& program, Engine engine, const ChipParams& chip = two_tiles()) {
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_NS), engine);
   IpuChip one("chip", clock, chip, program, engine);
@@ -49,6 +48,20 @@ TEST(ReferenceKernels, ATurnOfTheAssemblyTriadIsFourBundlesOfEachWorker) {
 TEST(ReferenceKernels, OneWorkerHasOneIssueSlotOfSix) {
   const Program program = loop_program(two_tiles(), *find_loop("triad naive fp16"), 100, 1);
   EXPECT_EQ(simulate(program, Engine::event).cycles, 4872U);
+}
+
+// Two workers in a pipeline of six stages: each issues every sixth clock, four slots stay empty. In
+// one of two stages they fill every slot: 2 * (12 + 400).
+TEST(ReferenceKernels, FewWorkersLeaveTheSlotsOfADeepPipelineEmpty) {
+  ChipParams chip = two_tiles();
+  chip.set("tile.workers", "2");
+  for (const auto& [interval, cycles] : {std::pair("6", 2472U), std::pair("1", 824U)}) {
+    chip.set("tile.issue_interval", interval);
+    const Program program = loop_program(chip, *find_loop("triad assembly fp32"), 100, 2);
+    for (const Engine engine : {Engine::event, Engine::clocked}) {
+      EXPECT_EQ(simulate(program, engine, chip).cycles, cycles) << interval;
+    }
+  }
 }
 
 TEST(ReferenceKernels, EnginesAgreeOnACopyThatMovesEveryByteOnce) {

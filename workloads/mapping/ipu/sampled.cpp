@@ -57,7 +57,7 @@ PlannedOperation plan_sampled_product(const ChipParams& chip, const PlannerParam
   result.mac_useful = problem.mask->nnz() * problem.k;
   result.notes.emplace_back("mode", mode == Mode::dynamic ? "dynamic" : "static");
   if (mask.blocks() == 0) {
-    result.lowered.program.set_size = chip.tile.workers;
+    result.lowered.program.set_size = chip.tile.slots();
     result.lowered.program.values = problem.values;
     result.lowered.program.mac_algorithmic = std::uint64_t{problem.m} * problem.k * problem.n;
     result.estimates = {{"total", 0}};

@@ -281,7 +281,7 @@ std::uint32_t SampledCodelets::transpose_vertex(std::uint64_t blocks) {
     const std::uint64_t mine = std::min(share, blocks - std::min(blocks, w * share));
     const Cycle alone =
         sampled_transpose_clocks(target_, types_, block_, mine * target_.workers, depth_) - 18;
-    const std::uint64_t all = alone / target_.workers;
+    const std::uint64_t all = alone / target_.slots();
     const std::uint64_t moves = std::min(mine * vectors, all);
     set.push_back(builder_.worker(
         {{builder_.codelet({issue(overhead_, count(all - moves)), issue(move, count(moves))}),

@@ -12,6 +12,7 @@ namespace lacuna::ipu {
 struct Target {
   unsigned tiles = 1472;
   unsigned workers = 6;
+  unsigned issue_interval = 1;  // slots without a worker stay empty
   std::uint64_t tile_bytes = 638976;
   std::uint64_t plain_bytes = 212992;     // of a tile's memory that is not interleaved
   std::uint64_t planning_bytes = 383385;  // of a tile that a plan may use: 0.6 of it
@@ -23,8 +24,11 @@ struct Target {
   bool wide_weight_load = false;  // 128-bit loads of the AMP weights
   unsigned store_bytes = 8;       // of a worker's bundle
 
+  /// Issue slots, one for each worker and the empty ones.
+  unsigned slots() const { return workers > issue_interval ? workers : issue_interval; }
+
   /// The clocks for which `bundles` of one worker occupy the tile.
-  Cycle worker_clocks(std::uint64_t bundles) const { return workers * bundles; }
+  Cycle worker_clocks(std::uint64_t bundles) const { return std::uint64_t{slots()} * bundles; }
 };
 
 /// Data and accumulation types of a product.
