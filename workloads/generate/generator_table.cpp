@@ -71,9 +71,6 @@ WorkloadTrace make_model(const ModelShape& shape, const Settings& settings) {
   return make_transformer(shape, options);
 }
 
-const std::vector<std::string> kPatternKeys = {"dtype",   "mode",  "pattern",
-                                               "density", "block", "nm"};
-
 // The shape that a family name and the setting `size` mean: "bert" and "base" are "bert-base".
 const ModelShape* shape_of(const std::string& name, const Settings& settings) {
   std::vector<std::string> sizes;
@@ -104,7 +101,9 @@ std::vector<std::string> keys_of_models(bool family) {
 }
 
 std::vector<std::string> with_pattern_keys(std::vector<std::string> keys) {
-  keys.insert(keys.end(), kPatternKeys.begin(), kPatternKeys.end());
+  for (const char* key : {"dtype", "mode", "pattern", "density", "block", "nm"}) {
+    keys.emplace_back(key);
+  }
   return keys;
 }
 

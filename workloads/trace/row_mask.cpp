@@ -161,9 +161,9 @@ std::string mask_key(const LayerOp& op, const WorkloadTrace& trace, std::uint64_
   const Recipe recipe = recipe_of(op, trace);
   const LayerOp& first = *recipe.first;
   const MaskShape shape = mask_shape(first);
-  std::string key = fmt::format("{}x{} {} {} {}", shape.rows, shape.cols,
-                                pattern_label(first.pattern), first.pattern.file,
-                                first.pattern.name == "file" ? 0 : row_seed(first, run_seed));
+  std::string key =
+      fmt::format("{}x{} {} {} {}", shape.rows, shape.cols, pattern_label(first.pattern),
+                  first.pattern.file, first.pattern.name == "file" ? 0 : row_seed(first, run_seed));
   for (const Step& step : recipe.steps) {
     if (step.change == nullptr) {
       key += " transposed";
