@@ -198,15 +198,18 @@ class ClockedTile final : public Tile {
       record(now, EventKind::send_first, send_->words);
     }
     const bool two = send_->wide && words_out_ + 1 < send_->words;
-    ExchangeItem item;
-    item.words = two ? 2 : 1;
+    const std::uint32_t words = two ? 2 : 1;
     if (values()) {
+      ExchangeItem item;
+      item.words = static_cast<std::uint8_t>(words);
       item.low = memory().word(send_->address + words_out_);
       if (two) item.high = memory().word(send_->address + words_out_ + 1);
+      chip_.fabric.put(id_, now, item);
+    } else {
+      chip_.fabric.put_words(id_, now, words);
     }
-    chip_.fabric.put(id_, now, item);
-    moved_.sent += item.words;
-    words_out_ += item.words;
+    moved_.sent += words;
+    words_out_ += words;
     if (words_out_ < send_->words) return;
     record(now, EventKind::send_last, send_->words);
     ++send_;
@@ -219,13 +222,15 @@ class ClockedTile final : public Tile {
       ++moved_.fragments;
       record(now, EventKind::receive_first, receive_->source);
     }
-    const ExchangeItem& item = chip_.fabric.get(receive_->source, now - receive_->latency);
+    const Cycle sent_in = now - receive_->latency;
+    const std::uint32_t words = chip_.fabric.words_of(receive_->source, sent_in);
     if (values()) {
+      const ExchangeItem item = chip_.fabric.get(receive_->source, sent_in);
       memory().set_word(receive_->address + words_in_, item.low);
       if (item.words == 2) memory().set_word(receive_->address + words_in_ + 1, item.high);
     }
-    words_in_ += item.words;
-    moved_.received += item.words;
+    words_in_ += words;
+    moved_.received += words;
     if (words_in_ < receive_->words) return;
     record(now, EventKind::receive_last, receive_->source);
     ++receive_;

@@ -33,7 +33,10 @@ void check_port(const std::vector<Instruction>& all, std::uint32_t first, std::u
 }  // namespace
 
 ExchangeFabric::ExchangeFabric(std::size_t tiles, std::size_t reach)
-    : reach_(power_of_two_above(reach)), mask_(reach_ - 1), slots_(tiles * reach_) {}
+    : reach_(power_of_two_above(reach)),
+      mask_(reach_ - 1),
+      stamps_(tiles * reach_),
+      pairs_(tiles * reach_) {}
 
 void ExchangeFabric::silent(TileId source, Cycle sent_in) {
   throw InternalError(
