@@ -115,6 +115,7 @@ Figure blocks_figure(const std::vector<BlockOutcome>& outcomes) {
   }
   Page page;
   page.name = figure.name;
+  page.left = 0.62;
   page.title = {"Published loss against the cost of a step (dense = 1)"};
   page.legend = {header.begin() + 2, header.end()};
   constexpr std::array<const char*, 5> kColours = {"#000000", "#0072B2", "#D55E00", "#009E73",

@@ -106,6 +106,7 @@ Figure time_figure(const std::vector<SampleRow>& rows) {
   }
   Page page;
   page.name = figure.name;
+  page.left = 0.62;
   page.title = {"Simulated time of a step over the schedule"};
   page.legend = machines;
   std::string body =
