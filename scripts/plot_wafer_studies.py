@@ -86,10 +86,10 @@ def sram(folder, out):
                       if r["density"] == density)
         curves.append((f"{100 * (1 - density):.0f} % sparse", style(density), data))
     curves.append(("dense, full bandwidth", "lines lw 2 dt 2 lc rgb '#555555'", [(0.005, 1), (3, 1)]))
-    curves.append(("a GPU", "lines dt 3 lc rgb '#555555'", [(0.0065, 0.005), (0.0065, 8)]))
+    curves.append(("a GPU", "lines dt 3 lc rgb '#555555'", [(0.0065, 0.003), (0.0065, 8)]))
     draw(out / "wafer_sram.svg",
-         ["set logscale xy 10", "set xrange [0.005:3.2]", "set yrange [0.005:8]",
-          "set key left top", "set xlabel 'SRAM bandwidth, bytes per peak FLOP'",
+         ["set logscale xy 10", "set xrange [0.005:3.2]", "set yrange [0.003:8]",
+          "set key right bottom", "set xlabel 'SRAM bandwidth, bytes per peak FLOP'",
           "set ylabel 'Speed over dense at full bandwidth'"], curves)
 
 
