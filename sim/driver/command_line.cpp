@@ -105,6 +105,23 @@ void add_output_options(CLI::App& verb, Options& o) {
   const char* const group = "Output";
   verb.add_option("--out", o.out, "write a result folder")->type_name("DIR")->group(group);
   verb.add_flag("--event-log", o.event_log, "write events.csv into it")->group(group);
+  verb.add_flag("--timeline", o.timeline, "write timeline.json for Perfetto, and Gantt charts")
+      ->group(group);
+  verb.add_option("--units", o.units,
+                  "units of --timeline: names such as tile3 or wafer.r0.c1, with *; repeatable; "
+                  "default the first 16")
+      ->type_name("PATH")
+      ->group(group)
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--waves", o.waves, "write .vcd waves of these units; repeatable")
+      ->type_name("PATH")
+      ->group(group)
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--interval", o.interval, "power and bandwidth over time, per N cycles")
+      ->type_name("N")
+      ->group(group);
   verb.add_flag("--explain", o.explain,
                 "print plan, phases, the busiest unit and why, estimate and simulation")
       ->group(group);
@@ -227,6 +244,10 @@ void add_plot(CLI::App& app, Options& o) {
                   "folder for the figures, default FOLDER/figures; with --energy-table for the "
                   "result")
       ->type_name("DIR");
+  plot.add_option("--overlay", o.overlay,
+                  "measured points of other hardware over the throughput, a file of validation "
+                  "points")
+      ->type_name("FILE");
   plot.add_option("--energy-table", o.energy_table,
                   "prices of your own: writes the result again with these, without simulating")
       ->type_name("FILE");

@@ -35,10 +35,15 @@ struct Options {
   std::optional<std::string> jobs;
   std::optional<std::string> energy_table;
   std::optional<std::string> seeds;
+  std::optional<std::string> interval;
+  std::optional<std::string> overlay;
+  std::vector<std::string> units;  // of --timeline
+  std::vector<std::string> waves;
   std::optional<std::string> out;
   std::vector<std::string> subjects;  // words after the options: files or names
   bool with_dense = false;
   bool event_log = false;
+  bool timeline = false;
   bool explain = false;
   bool quiet = false;
   bool json = false;

@@ -14,6 +14,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/command_line.hpp"
+#include "sim/driver/event_outputs.hpp"
 #include "sim/driver/locations.hpp"
 #include "sim/driver/sha256.hpp"
 #include "sim/report/csv_files.hpp"
@@ -134,10 +135,12 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
   folder_.write("host.json", host());
   if (has_several_seeds(records)) folder_.write("seeds.csv", seeds_csv(records));
   for (const auto& [file, text] : files_) folder_.write(file, text);
+  write_event_files(options_, records, folder_);
   std::string missing_figures;
   try {
     std::vector<Figure> figures = make_figures(figure_data(records));
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
+    for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
     draw_figures(figures, (folder_.temporary() / "figures").string());
   } catch (const SimulationError& error) {
     missing_figures = error.what();  // the numbers are worth keeping without them

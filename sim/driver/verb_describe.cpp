@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -46,6 +47,75 @@ std::vector<std::unique_ptr<Machine>> bare_machines(const MachineTable& table) {
   return machines;
 }
 
+/// Memory beyond the chip, GB/s for each chip, and where the number is from.
+struct Beyond {
+  const char* machine;
+  double gbps;
+  const char* what;
+};
+
+constexpr std::array<Beyond, 5> kBeyond = {{
+    {"gc200", 9.6, "DDR4 of an IPU-M2000: 2 x DDR4-2400 (38.4 GB/s) for 4 chips; data sheet"},
+    {"bow", 9.6, "DDR4 of a Bow-2000: 2 x DDR4-2400 (38.4 GB/s) for 4 chips; data sheet"},
+    {"wse1", 150, "no DRAM; system I/O 12 x 100 Gb/s; CS-1 data sheet"},
+    {"wse2", 150, "no DRAM; system I/O 12 x 100 Gb/s; Hot Chips 34"},
+    {"wse3", 150, "no DRAM; system I/O 12 x 100 Gb/s; as CS-2"},
+}};
+
+double number_of(const ParameterSet& parameters, const char* path) {
+  const ParamBase* const parameter = parameters.find(path);
+  return parameter == nullptr ? 0 : std::stod(parameter->value_text());
+}
+
+/// Bytes that a tile or core can read and write in a cycle.
+double bytes_per_cycle(const ParameterSet& parameters) {
+  return number_of(parameters, "tile.memory.load_bytes") +
+         number_of(parameters, "tile.memory.store_bytes") +
+         (number_of(parameters, "mem.read_bits") + number_of(parameters, "mem.write_bits")) / 8;
+}
+
+/// Bandwidth of the memory on the chip beside that beyond it, and bytes per fp16 FLOP at peak.
+std::string bandwidth_text(const MachineTable& table, const Options& options) {
+  TextTable list;
+  list.column("name", "", Align::left);
+  list.column("memory of a unit", "B/cycle");
+  list.column("a unit", "GB/s");
+  list.column("units", "");
+  list.column("chip", "TB/s");
+  list.column("per FLOP", "B");
+  list.column("beyond the chip", "GB/s");
+  list.column("ratio", "");
+  list.column("what is beyond, and its source", "", Align::left);
+  for (const std::string& name : preset_names()) {
+    const std::unique_ptr<Machine> machine = make_machine(table, name);
+    const ParameterSet& parameters = machine->parameters();
+    const double bytes = bytes_per_cycle(parameters);
+    const double units = machine->energy().chip_units;
+    const double unit_gbps = bytes * number_of(parameters, "clock");
+    const double chip_tbps = unit_gbps * units * 1e-3;
+    const double flop = 2 * machine->energy().peak_macs;
+    std::vector<std::string> cells = {name,
+                                      fmt::format("{:.0f}", bytes),
+                                      four_digits(unit_gbps),
+                                      fmt::format("{:.0f}", units),
+                                      four_digits(chip_tbps),
+                                      flop > 0 ? four_digits(bytes / flop) : ""};
+    const auto beyond = std::find_if(kBeyond.begin(), kBeyond.end(),
+                                     [&](const Beyond& each) { return name == each.machine; });
+    if (beyond == kBeyond.end()) {
+      cells.insert(cells.end(), {"", "", "none is modelled"});
+    } else {
+      cells.insert(cells.end(), {fmt::format("{}", beyond->gbps),
+                                 four_digits(chip_tbps * 1e3 / beyond->gbps), beyond->what});
+    }
+    list.row(std::move(cells));
+  }
+  return heading("Memory bandwidth", options) + shown(list, options) +
+         heading("Bytes that each level of BLAS needs per FLOP, in fp16", options) +
+         "GEMM n x n x n: 3/n. GEMV: 1. DOT: 2. AXPY, and a sparse product of single weights: 3.\n"
+         "A GPU of 1.6 TB/s DRAM and 312 TFLOP/s fp16 (NVIDIA A100 data sheet) has 0.005.\n";
+}
+
 std::string machines_text(const MachineTable& table, const Options& options) {
   TextTable list;
   list.column("name", "", Align::left);
@@ -63,7 +133,7 @@ std::string machines_text(const MachineTable& table, const Options& options) {
               clock == nullptr ? "" : clock->value_text()});
   }
   return title("Machines", "Presets, in `sim/config`, each number with its source.", options) +
-         shown(list, options);
+         shown(list, options) + bandwidth_text(table, options);
 }
 
 /// Parameters of a machine; the values are its own if it was asked for by name.

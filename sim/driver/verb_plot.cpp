@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -10,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/output.hpp"
 #include "sim/driver/result_folder.hpp"
+#include "sim/driver/validate_points.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figure.hpp"
@@ -40,6 +44,33 @@ void move_files(const fs::path& from, const fs::path& to) {
   for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
     fs::rename(entry.path(), to / entry.path().filename());
   }
+}
+
+/// Useful throughput of other makers' hardware by density, of a file of validation points.
+std::vector<MeasuredPoint> measured_points(const std::string& file,
+                                           const std::vector<RunRecord>& records) {
+  std::vector<MeasuredPoint> points;
+  std::set<std::string> dtypes;
+  for (const RunRecord& run : records) dtypes.insert(run.total.dtype);
+  for (const ValidationPoint& point : read_validation_points(file)) {
+    const bool throughput = point.unit == "TFLOP/s" && point.density && point.value;
+    const bool ours = point.system.rfind("Bow", 0) == 0 || point.system.rfind("GC", 0) == 0 ||
+                      point.system.rfind("CS-", 0) == 0 || point.system.rfind("WSE", 0) == 0;
+    std::string dtype = point.dtype;
+    std::transform(dtype.begin(), dtype.end(), dtype.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (!throughput || ours || dtypes.count(dtype) == 0) continue;
+    std::string label = fmt::format("{} {}", point.system, point.mode);
+    if (point.block > 1) label += fmt::format(" {}", point.block);
+    points.push_back({label, point.density->value(), *point.value});
+  }
+  if (points.empty()) {
+    throw RequestError(
+        fmt::format("--overlay: '{}' has no throughput, in TFLOP/s with a density, of other "
+                    "hardware and the type of this result",
+                    file));
+  }
+  return points;
 }
 
 /// The command that makes a result, with prices of --energy-table in place of those it had.
@@ -95,7 +126,9 @@ int plot_verb(const Options& options, const Streams& streams) {
   fs::create_directories(whole.parent_path());
   fs::remove_all(temporary);
   try {
-    std::vector<Figure> figures = make_figures(figure_data(records));
+    FigureData data = figure_data(records);
+    if (options.overlay) data.measured = measured_points(*options.overlay, records);
+    std::vector<Figure> figures = make_figures(data);
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
     draw_figures(figures, temporary.string());
   } catch (const SimulationError&) {

@@ -12,6 +12,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/event_outputs.hpp"
 #include "sim/driver/experiment.hpp"
 #include "sim/driver/locations.hpp"
 #include "sim/driver/output.hpp"
@@ -93,6 +94,7 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
   streams.out << "\nWhere the cycles went\n\n"
               << compare_stacks(first_seeds(records)) << "\nBeside each other\n\n"
               << fair_table(records);
+  streams.out << power_text(options, records);
   const std::string ranking = energy_ranking(records);
   if (!ranking.empty()) {
     streams.out << "\nEnergy per useful FLOP, all prices low to all prices high\n\n" << ranking;
@@ -191,7 +193,8 @@ RunSettings run_settings(const Options& options) {
   }
   execution.values = options.values.has_value();
   if (options.values) execution.sigma = sigma_of(*options.values);
-  execution.event_log = options.event_log;
+  check_event_options(options);
+  execution.event_log = needs_events(options);
   execution.explain = options.explain || options.out;
   return settings;
 }
@@ -269,6 +272,9 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   } else {
     streams.out << run_table(records[0]) << repeated_note(records[0]) << '\n'
                 << stack_table(records[0]);
+    streams.out << "\nWithout a part of its costs, by its own cycle stack\n\n"
+                << bounds_table(records[0], what_ifs(records[0].kind));
+    streams.out << power_text(options, {records[0]});
     if (has_several_seeds(records)) {
       streams.out << "\nMeans over the seeds\n\n" << seeds_table(records);
     }

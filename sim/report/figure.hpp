@@ -37,6 +37,13 @@ struct PeakRates {
   double io_gbps = 0;
 };
 
+/// A measurement of other hardware, to be drawn beside what was simulated and marked as measured.
+struct MeasuredPoint {
+  std::string label;  // of its series
+  double density = 1;
+  double tflops = 0;  // useful
+};
+
 /// What figures are drawn from: the content of result files, in their order.
 struct FigureData {
   std::vector<SummaryRow> rows;
@@ -45,6 +52,7 @@ struct FigureData {
   std::map<std::uint64_t, PeakRates> peaks;    // by run; may be empty
   std::map<std::string, std::string> extents;  // by machine, such as "1472 tiles"; may be empty
   std::vector<std::string> varying;            // names of SummaryRow::varying
+  std::vector<MeasuredPoint> measured = {};    // of other hardware, over the throughput
 };
 
 FigureData figure_data(const std::vector<RunRecord>& records);

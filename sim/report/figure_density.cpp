@@ -114,6 +114,23 @@ void add_dense_lines(const std::vector<FigureRun>& runs, const Quantity& quantit
   }
 }
 
+/// Published points of other hardware, never joined and never coloured like a simulated series.
+void add_measured(const FigureData& data, LineFigure& figure) {
+  for (const MeasuredPoint& point : data.measured) {
+    const std::string label = point.label + " (measured)";
+    auto series = std::find_if(figure.series.begin(), figure.series.end(),
+                               [&](const LineSeries& each) { return each.label == label; });
+    if (series == figure.series.end()) {
+      LineSeries fresh;
+      fresh.label = label;
+      fresh.style = {"#666666", 1 + static_cast<unsigned>(figure.series.size() % 3), 1};
+      fresh.joined = false;
+      series = figure.series.insert(figure.series.end(), fresh);
+    }
+    series->points.push_back({point.density, point.tflops, point.tflops, point.tflops});
+  }
+}
+
 void add_ideal_lines(double least, LineFigure& figure) {
   figure.series.push_back(reference("ideal (1/density)", 1, least, 1 / least, 1));
   figure.series.push_back(reference("break-even", 2, least, 1, 1));
@@ -209,6 +226,7 @@ void add_density_figures(const FigureData& data, const std::vector<FigureRun>& r
     if (figure.ranges) spread_ranges(figure);
     add_dense_lines(runs, quantity, least, figure);
     if (std::string(quantity.name) == "speedup") add_ideal_lines(least, figure);
+    if (std::string(quantity.name) == "throughput") add_measured(data, figure);
     figures.push_back(draw_lines(figure));
   }
 }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/figure.hpp"
+#include "sim/report/summary.hpp"
+
+namespace lacuna {
+
+/// Which units of a machine are shown; empty: the first sixteen with events, and the last.
+using UnitPatterns = std::vector<std::string>;
+
+/// The event logs of all operations as Chrome trace events, which Perfetto and chrome://tracing
+/// open: a process for each operation, a track for each thing a unit does (phases, workers, waits),
+/// counters of what it holds. Time is in microseconds, cycles stand in the arguments.
+std::string timeline_json(const std::vector<RunRecord>& records, const UnitPatterns& units);
+
+/// The event log of an operation as Value Change Dump (IEEE 1364): for each thing a unit does how
+/// many are under way and the argument of the last, for each queue what it holds. In femtoseconds.
+std::string waves_vcd(const OpRecord& op, const UnitPatterns& units);
+
+/// Gantt charts of operations with event logs: the same tracks over cycles.
+std::vector<Figure> gantt_figures(const std::vector<RunRecord>& records, const UnitPatterns& units);
+
+}  // namespace lacuna
