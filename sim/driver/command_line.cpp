@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/mpi_ranks.hpp"
 #include "sim/driver/trace_options.hpp"
 
 namespace lacuna {
@@ -386,7 +387,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   } catch (const CLI::CallForAllHelp&) {
     line.text = app.help("", CLI::AppFormatMode::All);
   } catch (const CLI::CallForVersion&) {
-    line.text = fmt::format("lacuna {}\n", version());
+    line.text = fmt::format("lacuna {}, {}\n", version(), mpi_description());
   } catch (const CLI::ArgumentMismatch& error) {
     throw RequestError(plain_mismatch(error.what(), arguments));
   } catch (const CLI::ParseError& error) {

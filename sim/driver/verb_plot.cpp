@@ -120,7 +120,7 @@ int plot_verb(const Options& options, const Streams& streams) {
   if (out.empty() || (fs::exists(out, error) && !fs::is_directory(out, error))) {
     throw RequestError(fmt::format("--out: '{}' is not a folder", out.string()));
   }
-  fs::path whole = fs::weakly_canonical(out);
+  fs::path whole = fs::weakly_canonical(fs::absolute(out));
   if (whole.filename().empty()) whole = whole.parent_path();
   const fs::path temporary = whole.parent_path() / ("." + whole.filename().string() + ".new");
   fs::create_directories(whole.parent_path());

@@ -13,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/command_line.hpp"
 #include "sim/driver/locations.hpp"
+#include "sim/driver/mpi_ranks.hpp"
 #include "sim/driver/output.hpp"
 #include "sim/driver/point_runner.hpp"
 #include "sim/driver/progress.hpp"
@@ -88,7 +89,7 @@ Rest rest_of(const Sweep& sweep, const std::vector<std::optional<RunRecord>>& re
 
 /// Runs what is not finished yet; each point is kept as it finishes. True if all are done.
 bool run_rest(const Sweep& sweep, const RunSettings& settings, std::size_t jobs,
-              const Pricing& pricing, SweepJournal* journal, Progress& progress,
+              const Pricing& pricing, MpiRanks& ranks, SweepJournal* journal, Progress& progress,
               std::vector<std::optional<RunRecord>>& records) {
   const Rest rest = rest_of(sweep, records);
   Forking forking;
@@ -98,7 +99,9 @@ bool run_rest(const Sweep& sweep, const RunSettings& settings, std::size_t jobs,
     if (journal != nullptr) journal->add(rest.places[index], encode_record(record));
   };
   MaskStore masks(settings.seed);
-  Finished finished = run_forked(rest.points, settings, masks, pricing, jobs, progress, forking);
+  Finished finished =
+      ranks.several() ? ranks.run(rest.points, rest.places, settings, progress, forking)
+                      : run_forked(rest.points, settings, masks, pricing, jobs, progress, forking);
   progress.clear();
   for (std::size_t i = 0; i < finished.records.size(); ++i) {
     if (finished.records[i]) records[rest.places[i]] = std::move(finished.records[i]);
@@ -180,6 +183,11 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
   const RunSettings settings = run_settings(options);
   const std::size_t jobs = job_count(options);
   const Pricing pricing = make_pricing(options, streams);
+  MpiRanks ranks;
+  if (ranks.is_server()) {
+    ranks.serve(sweep.points, settings, pricing);
+    return kDone;
+  }
   std::optional<Output> output;
   std::unique_ptr<SweepJournal> journal;
   std::vector<std::optional<RunRecord>> records(sweep.points.size());
@@ -203,7 +211,7 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
   const auto left =
       static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, left);
-  if (!run_rest(sweep, settings, jobs, pricing, journal.get(), progress, records)) {
+  if (!run_rest(sweep, settings, jobs, pricing, ranks, journal.get(), progress, records)) {
     const auto done = records.size() - static_cast<std::size_t>(std::count(
                                            records.begin(), records.end(), std::nullopt));
     streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished{}\n", done,

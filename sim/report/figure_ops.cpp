@@ -158,6 +158,7 @@ std::vector<Figure> make_figures(const FigureData& data) {
   add_energy_figure(data, firsts, figures);
   add_roofline_figure(data, firsts, figures);
   add_bandwidth_figure(data, firsts, figures);
+  add_blas_figure(data, firsts, figures);
   add_map_figures(data, firsts, figures);
   return figures;
 }
