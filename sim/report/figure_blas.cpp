@@ -91,7 +91,8 @@ void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
   }
   Page page;
   page.name = figure.name;
-  page.title = {fmt::format("fp16; GEMM of side {:.0f}", side)};
+  page.title = figure_title(data, runs);
+  page.title.push_back(fmt::format("fp16; GEMM of side {:.0f}", side));
   page.legend = {"needed"};
   std::string plot = fmt::format(
       "  plot {} skip 1 using (strcol(1) eq 'needs' ? $3 : NaN):4 with boxes fillstyle solid 1.0 "
