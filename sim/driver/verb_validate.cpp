@@ -154,6 +154,7 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   const double limit = options.fail_above ? percent_of(*options.fail_above) : 0;
   check_columns(options.by);
   ValidationPlan plan(read_points(options.points), preset_names());
+  if (plan.points().empty()) throw RequestError("--points: the files hold no point");
   plan.keep_families(options.families);
   if (plan.points().empty()) {
     throw RequestError(fmt::format("--family: no family has any of '{}' in its name",

@@ -205,6 +205,9 @@ TEST_F(Validate, RefusesWrongRequests) {
   options_.families = {"wafer"};
   EXPECT_THAT([&] { validate(row); },
               ThrowsMessage<RequestError>(HasSubstr("no family has any of 'wafer'")));
+  options_.families.clear();
+  EXPECT_THAT([&] { validate(""); },
+              ThrowsMessage<RequestError>(HasSubstr("the files hold no point")));
 }
 
 }  // namespace

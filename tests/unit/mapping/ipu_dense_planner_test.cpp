@@ -95,8 +95,9 @@ TEST(DensePlanner, MemoryTargetIsExceededRatherThanWorkSplitIfTheTileHasRoom) {
 
 TEST(DensePlanner, ProductThatFitsNoTileIsCutIntoSerialSteps) {
   const DensePlan plan = plan_dense(Target{}, kHalf, 4096, 4096, 8192);
-  EXPECT_EQ(plan.steps(), 4U);
-  EXPECT_LE(dense_tile_bytes(kHalf, plan), 638976U);
+  // Four steps would leave less than the 32 KiB that operands in elements of their own may lose.
+  EXPECT_EQ(plan.steps(), 5U);
+  EXPECT_LE(dense_tile_bytes(kHalf, plan), 638976U - 32768U);
 }
 
 TEST(DensePlanner, ImpossibleProductNamesTheBytes) {

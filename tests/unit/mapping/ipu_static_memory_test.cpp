@@ -4,6 +4,7 @@
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/mapping/ipu/gemm.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"
 
@@ -41,6 +42,21 @@ TEST(StaticMemory, ElementsWithTheirOffsetsMustFitTheMemoryThatIsNotInterleaved)
 TEST(StaticMemory, BlocksHaveTheirOffsetsInAnyMemory) {
   const Mask mask = dense_mask(64, 64).blocked(16, 16);
   EXPECT_NO_THROW(lower(mask, 1));
+}
+
+// 3 * 10^10 elements of 2 B; no mask of 10^10 weights is made to find out.
+TEST(StaticMemory, OperandsThatExceedTheChipAreRefusedAtOnce) {
+  GemmProblem problem;
+  problem.m = problem.k = problem.n = 100'000;
+  for (const Mode mode : {Mode::static_, Mode::dynamic}) {
+    try {
+      plan_gemm(ChipParams(), PlannerParams(), problem, mode);
+      FAIL() << "it fits";
+    } catch (const OutOfMemoryError& error) {
+      EXPECT_THAT(error.what(),
+                  ::testing::HasSubstr("60000000000 bytes on a chip that has 940572672"));
+    }
+  }
 }
 
 }  // namespace

@@ -131,6 +131,30 @@ std::optional<DensePlan> plan_steps(const Target& target, const Types& types, st
   return best;
 }
 
+/// The best plan that takes no more than `limit` bytes of a tile.
+std::optional<DensePlan> plan_within(const Target& target, const Types& types, std::uint64_t m,
+                                     std::uint64_t k, std::uint64_t n, std::uint64_t limit) {
+  constexpr std::uint64_t kMostSteps = 64;
+  std::optional<DensePlan> best;
+  const auto cost = [](const DensePlan& plan) { return plan.steps() * plan.estimate.total(); };
+  for (std::uint64_t steps = 1; steps <= kMostSteps; ++steps) {
+    const std::optional<DensePlan> plan = plan_steps(target, types, m, k, n, steps);
+    if (plan && dense_tile_bytes(types, *plan) <= limit) {
+      return best && cost(*best) <= cost(*plan) ? *best : *plan;
+    }
+    // Beyond the target, what the homes of the operands leave.
+    Target whole = target;
+    const std::uint64_t homes = steps == 1 ? 0 : (m * k + k * n) * types.bytes() / target.tiles;
+    const std::uint64_t outputs = m * n * types.bytes() / target.tiles;
+    if (homes + outputs >= limit) continue;
+    whole.planning_bytes = limit - homes - outputs;
+    const std::optional<DensePlan> beyond = plan_steps(whole, types, m, k, n, steps);
+    if (!beyond || dense_tile_bytes(types, *beyond) > limit) continue;
+    if (!best || cost(*beyond) < cost(*best)) best = beyond;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::optional<DensePlan> plan_dense_step(const Target& target, const Types& types, std::uint64_t m,
@@ -162,25 +186,14 @@ std::uint64_t dense_tile_bytes(const Types& types, const DensePlan& plan) {
 
 DensePlan plan_dense(const Target& target, const Types& types, std::uint64_t m, std::uint64_t k,
                      std::uint64_t n) {
-  constexpr std::uint64_t kMostSteps = 64;
-  std::optional<DensePlan> best;
-  const auto cost = [](const DensePlan& plan) { return plan.steps() * plan.estimate.total(); };
-  for (std::uint64_t steps = 1; steps <= kMostSteps; ++steps) {
-    const std::optional<DensePlan> plan = plan_steps(target, types, m, k, n, steps);
-    if (plan && dense_tile_bytes(types, *plan) <= target.tile_bytes) {
-      return best && cost(*best) <= cost(*plan) ? *best : *plan;
-    }
-    // Beyond the target, what the homes of the operands leave.
-    Target whole = target;
-    const std::uint64_t homes = steps == 1 ? 0 : (m * k + k * n) * types.bytes() / target.tiles;
-    const std::uint64_t outputs = m * n * types.bytes() / target.tiles;
-    if (homes + outputs >= target.tile_bytes) continue;
-    whole.planning_bytes = target.tile_bytes - homes - outputs;
-    const std::optional<DensePlan> beyond = plan_steps(whole, types, m, k, n, steps);
-    if (!beyond || dense_tile_bytes(types, *beyond) > target.tile_bytes) continue;
-    if (!best || cost(*beyond) < cost(*best)) best = beyond;
+  // Operands that the AMP reads at once begin at memory elements of their own, for which the second
+  // and the third lose up to one each; only if nothing else fits do they share, and conflict.
+  constexpr std::uint64_t kAlignment = 2 * 16 * 1024;
+  const std::uint64_t all = target.tile_bytes;
+  for (const std::uint64_t limit : {all - std::min(all, kAlignment), all}) {
+    const std::optional<DensePlan> plan = plan_within(target, types, m, k, n, limit);
+    if (plan) return *plan;
   }
-  if (best) return *best;
   Search search(target, types);
   search.run(m, k, n);
   throw OutOfMemoryError(fmt::format(

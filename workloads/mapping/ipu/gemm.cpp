@@ -70,6 +70,21 @@ void add_estimates(PlannedOperation& result, const StaticPlan& plan) {
                       {"move", e.move},  {"total", e.total()}};
 }
 
+/// What no plan can change: operands and result have to be somewhere. Refused before a search that
+/// would take long.
+void check_room(const Target& target, const Types& types, const GemmProblem& problem) {
+  const std::uint64_t weights =
+      problem.mask != nullptr ? problem.mask->nnz() : std::uint64_t{problem.m} * problem.k;
+  const std::uint64_t dense = (std::uint64_t{problem.m} + problem.k) * problem.n;
+  const std::uint64_t bytes = (weights + dense) * types.bytes();
+  const std::uint64_t chip = target.tiles * target.tile_bytes;
+  if (bytes <= chip) return;
+  throw OutOfMemoryError(fmt::format(
+      "{} x {} x {}: {} stored weights, dense operand and result are {} bytes on a chip "
+      "that has {}",
+      problem.m, problem.k, problem.n, weights, bytes, chip));
+}
+
 PlannedOperation plan_dense_gemm(const ChipParams& chip, const PlannerParams& planner,
                                  const GemmProblem& problem) {
   const Target target = make_target(chip, planner);
@@ -93,6 +108,7 @@ PlannedOperation plan_static_gemm(const ChipParams& chip, const PlannerParams& p
   const Target target = make_target(chip, planner);
   PlannedOperation result;
   result.types = static_types(problem);
+  check_room(target, result.types, problem);
   const Mask mask =
       problem.mask == nullptr ? dense_mask(problem.m, problem.k) : usable_blocks(*problem.mask);
   problem.mask = &mask;
@@ -130,6 +146,7 @@ void add_estimates(PlannedOperation& result, const DynamicEstimate& e) {
 PlannedOperation plan_dynamic_gemm(const ChipParams& chip, const PlannerParams& planner,
                                    GemmProblem problem) {
   const Target target = make_target(chip, planner);
+  check_room(target, {problem.dtype, problem.dtype}, problem);
   Mask mask =
       problem.mask == nullptr ? dense_mask(problem.m, problem.k) : usable_blocks(*problem.mask);
   PlannedOperation result;
