@@ -54,6 +54,8 @@ std::vector<ListedStatistic> list_statistics(Machine& machine) {
   rows.k = 0;
   std::swap(op, rows);
   run(nullptr);
+  op.op = "axpy";
+  run(nullptr);
   std::swap(op, rows);
   op.pattern.density = Decimal{5, 1};
   for (const Mode mode : {Mode::static_, Mode::dynamic, Mode::streamed}) {
