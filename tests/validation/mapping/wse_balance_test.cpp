@@ -69,21 +69,23 @@ double simulated(StreamingKernel kernel, std::uint32_t lookahead) {
   for (const std::uint32_t count : k.counts) weights += count;
   for (std::uint32_t s = 0; s < k.steps; ++s) k.final_column.push_back(k.ring[s % columns]);
   route_streaming(program, columns);
-  const WaferOutcome outcome = simulate({}, program, {Engine::event});
+  const WaferOutcome outcome = simulate({}, program, {Engine::event, 0, 0, 1, false, true});
   return static_cast<double>(weights) * (kTokens / 4) / columns /
          static_cast<double>(outcome.cycles);
 }
 
-TEST(ColumnBalance, IsTheEfficiencyOfAWaferWithOneVectorAndALowerBoundWithMore) {
+/// A column waits only for those before it on the way of a row around the ring, and its window of
+/// vectors slides: it does better than columns that all meet after each block.
+TEST(ColumnBalance, IsALowerBoundOfTheEfficiencyOfAWaferWithAFreeRing) {
   for (const double density : {0.5, 0.25, 0.1}) {
     const StreamingKernel kernel = random_kernel(24, 64, density);
-    const double alone = column_balance(kernel, 1);
-    // A row costs 7 cycles a column on the ring besides, 168 of some 3,000 to 13,000.
-    EXPECT_LT(simulated(kernel, 1), alone);
-    EXPECT_GT(simulated(kernel, 1), 0.93 * alone);
-    for (const std::uint32_t lookahead : {4U, 16U}) {
-      EXPECT_GT(simulated(kernel, lookahead), 0.99 * column_balance(kernel, lookahead));
-      EXPECT_GT(simulated(kernel, lookahead), simulated(kernel, 1));
+    double before = 0;
+    for (const std::uint32_t lookahead : {1U, 4U, 16U}) {
+      const double efficiency = simulated(kernel, lookahead);
+      EXPECT_GE(efficiency, column_balance(kernel, lookahead)) << density << " " << lookahead;
+      EXPECT_GE(efficiency, before);
+      EXPECT_LT(efficiency, 1);
+      before = efficiency;
     }
   }
 }
