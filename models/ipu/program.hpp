@@ -132,8 +132,8 @@ struct Image {
 /// Supersteps are executed one after another, beginning in cycle 0.
 ///   1. Compute. A tile with items first spends `tile.launch` clocks of its supervisor, then
 ///      executes its items in order. A vertex takes the sum of its supervisor's clocks: `issue`
-///      one clock each; `run`: with W issue slots (TileParams::slots()), worker w of the set issues its
-///      bundle i in clock W * i + w of the step, so that N bundles occupy W * N clocks, and the
+///      one clock each; `run`: with W issue slots (TileParams::slots()), worker w of the set issues
+///      its bundle i in clock W * i + w of the step, so that N bundles occupy W * N clocks, and the
 ///      step lasts as long as the longest worker (or as `ahead` demands). A set may leave workers
 ///      out (kNone). What precedes the first bundle of a worker (about six clocks of `runall`) and
 ///      what follows the last exit (about six of `sync`) is written as `issue` by the codelet.

@@ -55,8 +55,9 @@ bool operator==(const InjectorCounters& a, const InjectorCounters& b) {
 }
 
 std::vector<std::string> event_kind_names() {
-  return {"word_out",      "closure",  "queue_push",      "queue_pop",     "task_activate",
-          "vector_active", "beat_run", "reduction_start", "reduction_end", "word_in", "vector_end"};
+  return {"word_out",      "closure",       "queue_push", "queue_pop",
+          "task_activate", "vector_active", "beat_run",   "reduction_start",
+          "reduction_end", "word_in",       "vector_end"};
 }
 
 }  // namespace lacuna::wse

@@ -123,12 +123,11 @@ std::string content_of(const LayerOp& op, const Mask* mask, const RunSettings& s
   const bool drawn = op.x_pattern != "dense" || op.op == "embed" || op.op == "repattern";
   std::string args;
   for (const auto& [key, value] : op.args) args += fmt::format("{}={};", key, value);
-  return fmt::format("{} {} {} {}x{}x{} {} {} {} {} {} {} {} {} {} {}", own ? op.id : "", op.op,
-                     word(op.phase), op.m, op.k, op.n, op.batch, word(op.dtype),
-                     word(op.partials), word(op.mode), op.fn, args, op.x_pattern,
-                     op.x_density ? op.x_density->text() : "",
-                     drawn ? row_seed(op, settings.seed) : 0,
-                     mask == nullptr ? op.pattern.name : digest(*mask));
+  return fmt::format(
+      "{} {} {} {}x{}x{} {} {} {} {} {} {} {} {} {} {}", own ? op.id : "", op.op, word(op.phase),
+      op.m, op.k, op.n, op.batch, word(op.dtype), word(op.partials), word(op.mode), op.fn, args,
+      op.x_pattern, op.x_density ? op.x_density->text() : "",
+      drawn ? row_seed(op, settings.seed) : 0, mask == nullptr ? op.pattern.name : digest(*mask));
 }
 
 /// `same` is an operation of this record with the same content, or null.
@@ -223,8 +222,8 @@ std::string repeated_note(const RunRecord& record) {
   }
   if (same == 0) return "";
   return fmt::format(
-      "{} of {} operations have the shape, types and mask of an earlier one: simulated once\n", same,
-      record.ops.size());
+      "{} of {} operations have the shape, types and mask of an earlier one: simulated once\n",
+      same, record.ops.size());
 }
 
 LayerOp dense_form(const LayerOp& op) {

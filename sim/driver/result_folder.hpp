@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sim/driver/result_json.hpp"
-#include "sim/driver/result_json.hpp"
 #include "sim/report/summary.hpp"
 
 namespace lacuna {

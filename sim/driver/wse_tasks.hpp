@@ -9,8 +9,8 @@
 namespace lacuna {
 
 /// True if a wafer runs `op` as a program of tasks: collectives, operations on local vectors,
-/// matrix-vector products, stencils, and products of mode `dynamic`, which are software-driven, and dense
-/// ones if kernel.gemm says so.
+/// matrix-vector products, stencils, and products of mode `dynamic`, which are software-driven, and
+/// dense ones if kernel.gemm says so.
 bool runs_as_tasks(const WseParams& params, const LayerOp& op);
 
 /// Runs it. Throws as Machine::run().

@@ -28,8 +28,8 @@ class RandomMesh : public ::testing::TestWithParam<Batch> {};
 TEST_P(RandomMesh, GivesOneResultByEitherEngineInAnyOrderFullOrFolded) {
   const std::uint64_t cases = kCases * test::long_factor();
   std::uint64_t folded_cases = 0;
-  for (std::uint64_t seed = GetParam().first_seed * 100;
-       seed < GetParam().first_seed * 100 + cases; ++seed) {
+  for (std::uint64_t seed = GetParam().first_seed * 100; seed < GetParam().first_seed * 100 + cases;
+       ++seed) {
     const StreamingScenario scenario = random_scenario(seed, GetParam().rows);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << describe(scenario));
     const Program program = make_program(scenario);
