@@ -17,11 +17,14 @@
 namespace lacuna {
 namespace {
 
-/// One sampled product, or the gradient of a dense weight: its results leave the wafer. The
+/// One sampled product, such as the gradient of a sparse weight: its results leave the wafer. The
 /// products of attention, many at once, stay on it.
-bool is_gradient(const LayerOp& op) {
-  const bool dense = op.op == "bmm" && op.phase != Phase::fwd && (op.fn.empty() || op.fn == "dot");
-  return op.batch == 1 && (op.op == "sddmm" || dense);
+bool is_gradient(const LayerOp& op) { return op.op == "sddmm" && op.batch == 1; }
+
+/// The gradient of a dense weight: the left operand is streamed from outside as weights are.
+bool is_dense_gradient(const LayerOp& op) {
+  return op.op == "bmm" && op.batch == 1 && op.phase != Phase::fwd &&
+         (op.fn.empty() || op.fn == "dot");
 }
 
 class WseMachine final : public Machine {
@@ -78,7 +81,8 @@ void WseMachine::require_supported(const LayerOp& op) const {
   const auto refuse = [&](const std::string& what) {
     throw UnsupportedError(fmt::format("{}: a wafer cannot run {} yet", name_, what));
   };
-  if (op.op != "gemm" && op.op != "spmm" && !is_gradient(op)) refuse(fmt::format("op '{}'", op.op));
+  if (op.op != "gemm" && op.op != "spmm" && !is_gradient(op) && !is_dense_gradient(op))
+    refuse(fmt::format("op '{}'", op.op));
   if (op.mode == Mode::dynamic) {
     refuse(fmt::format("mode '{}' (streamed and static are possible)", word(op.mode)));
   }
@@ -99,7 +103,8 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
   }
   if (runs_as_tasks(params_, op)) return run_tasks(params_, op, mask, seed, execution);
   const bool gradient = is_gradient(op);
-  if (!gradient && wse::is_layer_operation(op)) {
+  const bool dense_gradient = is_dense_gradient(op);
+  if (!gradient && !dense_gradient && wse::is_layer_operation(op)) {
     return run_layer_operation(params_, op, mask, seed, execution);
   }
   require_supported(op);
@@ -108,7 +113,13 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
         "{}: wafer.modules = per_core runs streamed products, not op '{}'", name_, op.op));
   }
   if (gradient) return run_gradient(params_, op, mask, seed, execution);
-  return run_streamed(params_, op, mask, seed, execution);
+  OpResult result = run_streamed(params_, op, mask, seed, execution);
+  if (dense_gradient) {
+    result.notes.emplace_back("operands",
+                              "W, made on the wafer, has left it before and is streamed in as "
+                              "weights are; X lies with its k along columns");
+  }
+  return result;
 }
 
 }  // namespace
