@@ -242,6 +242,47 @@ std::vector<GridStep> travel_steps(const DynamicPlan& grid, const BucketSet& buc
   return steps;
 }
 
+/// Deals what is in the buckets to pieces and spills; the most blocks of a rectangle.
+std::uint64_t deal_buckets(SampledPlan& plan, const Mask& mask, const BucketSet& buckets) {
+  std::uint64_t most = 0;
+  for (std::uint64_t y = 0; y < plan.y; ++y) {
+    for (std::uint64_t x = 0; x < plan.x; ++x) {
+      auto& pieces = plan.pieces[y * plan.x + x];
+      pieces.resize(plan.z);
+      std::uint64_t all = 0;
+      for (std::uint64_t z = 0; z < plan.z; ++z) {
+        std::uint64_t first = 0;
+        for (const SubGroup& group : buckets.buckets[plan.tile(x, y, z)].groups) {
+          std::vector<SampledBlock> blocks = blocks_of(mask, group);
+          const std::uint64_t count = blocks.size();
+          if (group.x == x && group.y == y) {
+            pieces[z].insert(pieces[z].end(), blocks.begin(), blocks.end());
+          } else {
+            plan.spills[plan.tile(x, y, z)].push_back({group.x, group.y, first, std::move(blocks)});
+          }
+          first += count;
+        }
+        all += pieces[z].size();
+      }
+      most = std::max(most, all);
+    }
+  }
+  return most;
+}
+
+bool amp_is_sooner(const Target& target, const Types& types, const SampledPlan& plan,
+                   const DynamicPlan& grid, std::uint64_t most) {
+  if (!sampled_amp_fits(types, plan.block, plan.depth)) return false;
+  const std::uint64_t vector = target.worker_clocks(
+      sampled_bundles(types, plan.block, ceil_div(std::min(most, grid.tile_x), target.workers),
+                      ceil_div(most, target.workers), plan.depth));
+  const std::uint64_t rows = std::min(most, grid.tile_x);
+  const Cycle amp =
+      sampled_amp_clocks(target, types, plan.block, rows, most, plan.depth) +
+      sampled_transpose_clocks(target, types, plan.block, grid.tile_x + grid.tile_y, plan.depth);
+  return amp < vector;
+}
+
 }  // namespace
 
 SampledPlan plan_sampled(const Target& target, const Types& types, const Mask& mask,
@@ -266,39 +307,8 @@ SampledPlan plan_sampled_buckets(const Target& target, const Types& types, const
   plan.bucket_blocks = grid.bucket_blocks;
   plan.steps = travel_steps(grid, buckets);
   if (!plan.steps.empty()) plan.spills.resize(grid.tiles());
-  std::uint64_t most = 0;
-  for (std::uint64_t y = 0; y < plan.y; ++y) {
-    for (std::uint64_t x = 0; x < plan.x; ++x) {
-      auto& pieces = plan.pieces[y * plan.x + x];
-      pieces.resize(plan.z);
-      std::uint64_t all = 0;
-      for (std::uint64_t z = 0; z < plan.z; ++z) {
-        std::uint64_t first = 0;
-        for (const SubGroup& group : buckets.buckets[plan.tile(x, y, z)].groups) {
-          std::vector<SampledBlock> blocks = blocks_of(mask, group);
-          const std::uint64_t count = blocks.size();
-          if (group.x == x && group.y == y) {
-            pieces[z].insert(pieces[z].end(), blocks.begin(), blocks.end());
-          } else {
-            plan.spills[plan.tile(x, y, z)].push_back({group.x, group.y, first, std::move(blocks)});
-          }
-          first += count;
-        }
-        all += pieces[z].size();
-      }
-      most = std::max(most, all);
-    }
-  }
-  const std::uint64_t vector = target.worker_clocks(
-      sampled_bundles(types, plan.block, ceil_div(std::min(most, grid.tile_x), target.workers),
-                      ceil_div(most, target.workers), plan.depth));
-  if (sampled_amp_fits(types, plan.block, plan.depth)) {
-    const Cycle amp =
-        sampled_amp_clocks(target, types, plan.block, std::min(most, grid.tile_x), most,
-                           plan.depth) +
-        sampled_transpose_clocks(target, types, plan.block, grid.tile_x + grid.tile_y, plan.depth);
-    plan.amp = amp < vector;
-  }
+  const std::uint64_t most = deal_buckets(plan, mask, buckets);
+  plan.amp = amp_is_sooner(target, types, plan, grid, most);
   const std::uint64_t area = std::uint64_t{plan.block} * plan.block;
   plan.tile_bytes =
       (grid.tile_x + grid.tile_y) * plan.block * plan.depth * types.bytes() +
