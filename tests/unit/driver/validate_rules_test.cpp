@@ -87,7 +87,7 @@ TEST(ValidationRules, TakesEachWordFromATableAndSaysWhichIsNotInIt) {
   EXPECT_EQ(reason("P,A100-SXM4-40G,gemm,8,8,8,1,,FP16,dense,throughput,1,TFLOP/s,s,H"),
             "'A100-SXM4-40G' is not a machine of Lacuna");
   EXPECT_EQ(reason("P,Bow,BERT-base,8,8,8,1,,FP16,dense,throughput,1,TFLOP/s,s,H"),
-            "the workload is not a product: gemm or spmm");
+            "the workload is not a product (gemm or spmm) or the inference of a model");
   EXPECT_THAT(reason("P,Bow,gemm,8,8,8,1,,FP61,dense,throughput,1,TFLOP/s,s,H"),
               HasSubstr("dtype 'fp61' is not one of fp16, fp16.16"));
   EXPECT_THAT(reason("P,Bow,gemm,8,8,8,1,,FP16,cusparse,throughput,1,TFLOP/s,s,H"),
