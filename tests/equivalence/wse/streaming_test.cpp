@@ -27,6 +27,7 @@ class RandomMesh : public ::testing::TestWithParam<Batch> {};
 /// it is proven.
 TEST_P(RandomMesh, GivesOneResultByEitherEngineInAnyOrderFullOrFolded) {
   const std::uint64_t cases = kCases * test::long_factor();
+  std::uint64_t alike = 0;
   std::uint64_t folded_cases = 0;
   for (std::uint64_t seed = GetParam().first_seed * 100; seed < GetParam().first_seed * 100 + cases;
        ++seed) {
@@ -42,14 +43,16 @@ TEST_P(RandomMesh, GivesOneResultByEitherEngineInAnyOrderFullOrFolded) {
           "");
       const FoldPlan plan = plan_fold(program, scenario.params, options(engine));
       const WaferOutcome small = simulate(scenario.params, fold(program, plan), options(engine));
+      alike += scenario.held == 0 ? 1 : 0;  // else each core keeps another number of non-zeros
       if (!proves_fold(small)) continue;
-      folded_cases += plan.folds() ? 1 : 0;
       EXPECT_EQ(difference(definition, unfold(small, plan, program, scenario.params.router)), "");
+      folded_cases += scenario.held == 0 && plan.folds() ? 1 : 0;
     }
     if (HasFailure()) return;
   }
   if (GetParam().rows == Rows::one_class) {
-    EXPECT_GE(folded_cases, 2 * cases / 2);
+    EXPECT_GE(alike, 2 * cases * 3 / 4);
+    EXPECT_EQ(folded_cases, alike);  // rows that are alike never hold each other up
   }
 }
 
@@ -137,7 +140,7 @@ TEST(FoldedMesh, CoresThatBeginAtACycleSpoilTheFoldAndAreRefused) {
 TEST(FoldedMesh, AnotherColorOnTheLinksBetweenRowsSpoilsTheFoldAndIsRefused) {
   constexpr Color kOther{9};
   std::uint64_t spoilt = 0;
-  for (std::uint64_t seed = 8000; seed < 8000 + kControls; ++seed) {
+  for (std::uint64_t seed = 8000; seed < 8000 + 3 * kControls; ++seed) {
     StreamingScenario scenario = random_scenario(seed, Rows::one_class);
     scenario.held = 0;
     scenario.params.core.dispatch = 1;
@@ -158,7 +161,7 @@ TEST(FoldedMesh, AnotherColorOnTheLinksBetweenRowsSpoilsTheFoldAndIsRefused) {
     spoilt += control.differs ? 1 : 0;
     EXPECT_TRUE(control.refused);
   }
-  EXPECT_GE(spoilt, 2U);
+  EXPECT_GE(spoilt, 5U);
 }
 
 /// By both engines alike, all the same.
