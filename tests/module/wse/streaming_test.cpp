@@ -98,6 +98,31 @@ TEST(WeightStreaming, BoundByTheIoRateItEndsOnePipelineFillAfterTheLastWord) {
   }
 }
 
+TEST(WeightStreaming, AnInPlaceMultiplyAddWaitsAfterElementsFiveTenAndFifteenOfSixteen) {
+  struct Case {
+    std::uint32_t tokens;
+    std::uint64_t stalls;
+  };
+  // Elements count from the start of the instruction; the next group of 16 begins anew. Of the
+  // two instructions of the row the first writes new sums and reads none; the second adds in place.
+  for (const Case& c : {Case{4, 0}, Case{5, 1}, Case{9, 1}, Case{10, 2}, Case{15, 3}, Case{16, 3},
+                        Case{20, 3}, Case{21, 4}, Case{48, 9}}) {
+    for (const Engine engine : {Engine::clocked, Engine::event}) {
+      StreamingScenario scenario;
+      scenario.columns = 1;
+      scenario.tokens = {c.tokens};
+      scenario.final_column = {0};
+      scenario.counts = {2};
+      scenario.simd = 1;
+      const Cycle without = simulate(scenario.params, make_program(scenario), {engine}).cycles;
+      scenario.stalls = 3;
+      const WaferOutcome with = simulate(scenario.params, make_program(scenario), {engine});
+      EXPECT_EQ(with.cycles - without, c.stalls) << c.tokens << " tokens";
+      EXPECT_EQ(with.cores[0].cycles[kFma], 2U * c.tokens);
+    }
+  }
+}
+
 /// Cycles of 96 rows of weights on 8 columns with 32 features each, of which `density` per cent
 /// are kept, without limits of I/O; 64 tokens.
 Cycle sparse_cycles(std::uint32_t density, std::uint32_t lookahead) {
