@@ -65,18 +65,15 @@ std::string reason_not_to_fold(const Program& program, const HardwareParams& par
   return "";
 }
 
-/// Adds the class of rows [first, last) to the plan.
-void add_class(std::size_t first, std::size_t last, FoldPlan& plan) {
+/// Adds the class of rows [first, last) to the plan: the second row stands for those between the
+/// first and the last `tail`.
+void add_class(std::size_t first, std::size_t last, std::uint32_t tail, FoldPlan& plan) {
   ++plan.classes;
-  const auto begin = static_cast<std::uint32_t>(plan.kept.size());
-  const std::size_t size = last - first;
   for (std::size_t row = first; row < last; ++row) {
-    const bool keep = size <= 3 || row == first || row == first + 1 || row + 1 == last;
-    if (keep) plan.kept.push_back(static_cast<std::uint32_t>(row));
-    const bool is_last = row + 1 == last;
-    const std::size_t offset =
-        is_last ? std::min<std::size_t>(size, 3) - 1 : std::min<std::size_t>(row - first, 1);
-    plan.representative.push_back(begin + static_cast<std::uint32_t>(offset));
+    if (row <= first + 1 || row + tail >= last) {
+      plan.kept.push_back(static_cast<std::uint32_t>(row));
+    }
+    plan.representative.push_back(static_cast<std::uint32_t>(plan.kept.size()) - 1);
   }
 }
 
@@ -91,18 +88,18 @@ FoldPlan no_fold(const Program& program, std::string reason) {
   return plan;
 }
 
-FoldPlan plan_fold(const Program& program, const HardwareParams& params,
-                   const RunOptions& options) {
+FoldPlan plan_fold(const Program& program, const HardwareParams& params, const RunOptions& options,
+                   std::uint32_t tail) {
   std::string reason = reason_not_to_fold(program, params, options);
-  return reason.empty() ? fold_rows(program) : no_fold(program, std::move(reason));
+  return reason.empty() ? fold_rows(program, tail) : no_fold(program, std::move(reason));
 }
 
-FoldPlan fold_rows(const Program& program) {
+FoldPlan fold_rows(const Program& program, std::uint32_t tail) {
   FoldPlan plan;
   std::size_t first = 0;
   for (std::size_t row = 1; row <= program.rows; ++row) {
     if (row < program.rows && same_work(program, row - 1, row)) continue;
-    add_class(first, row, plan);
+    add_class(first, row, tail, plan);
     first = row;
   }
   return plan;
@@ -122,9 +119,14 @@ Program fold(const Program& program, const FoldPlan& plan) {
   return small;
 }
 
-bool proves_fold(const WaferOutcome& folded) {
-  return std::all_of(folded.routers.begin(), folded.routers.end(),
-                     [](const RouterCounters& router) { return router.closures == 0; });
+bool proves_fold(const WaferOutcome& folded, const FoldPlan& plan) {
+  const std::size_t columns = folded.routers.size() / plan.kept.size();
+  std::vector<std::size_t> stands_for(plan.kept.size(), 0);
+  for (const std::uint32_t place : plan.representative) ++stands_for[place];
+  for (std::size_t i = 0; i < folded.routers.size(); ++i) {
+    if (stands_for[i / columns] > 1 && folded.routers[i].closures != 0) return false;
+  }
+  return true;
 }
 
 namespace {

@@ -12,7 +12,7 @@
 namespace lacuna::wse {
 
 /// Which rows of a wafer stand for all of them. Neighbouring rows with equal work form a class;
-/// of a class the first, one in the middle and the last row are simulated, because a row sees
+/// of a class the first, one in the middle and the last rows are simulated, because a row sees
 /// what the row above saw, one hop later.
 struct FoldPlan {
   std::string refused;                        // why every row must be simulated; empty if not
@@ -33,17 +33,20 @@ FoldPlan no_fold(const Program& program, std::string reason);
 
 /// Checks on the program what makes folding exact: one entry at the top of the columns, one
 /// multicast color, all other traffic within its row, equal work within a class, no choice by age
-/// and no clock but the words themselves.
-FoldPlan plan_fold(const Program& program, const HardwareParams& params, const RunOptions& options);
+/// and no clock but the words themselves. Of a class the last `tail` rows are kept, because a
+/// slower class below may hold them up.
+FoldPlan plan_fold(const Program& program, const HardwareParams& params, const RunOptions& options,
+                   std::uint32_t tail = 1);
 
 /// The fold whether it is exact or not: classes by their work alone.
-FoldPlan fold_rows(const Program& program);
+FoldPlan fold_rows(const Program& program, std::uint32_t tail = 1);
 
 /// The program of the kept rows.
 Program fold(const Program& program, const FoldPlan& plan);
 
-/// True if the run of the kept rows proves the fold: no copy to the south ever met a closed link.
-bool proves_fold(const WaferOutcome& folded);
+/// True if the run of the kept rows proves the fold: no copy to the south of a row that stands for
+/// others ever met a closed link.
+bool proves_fold(const WaferOutcome& folded, const FoldPlan& plan);
 
 /// What a run of all rows would have given, core by core.
 WaferOutcome unfold(const WaferOutcome& folded, const FoldPlan& plan, const Program& program,

@@ -28,6 +28,7 @@ StreamingRow<Number>::StreamingRow(const HardwareParams& params, const Streaming
       out_depth_(all(params.queue.ring_out)),
       ramp_bit_(all(std::uint64_t{1} << (params.router.ramp - 1))),
       hop_bit_(all(std::uint64_t{1} << (params.router.hop - 1))),
+      left_bit_(all(std::uint64_t{1} << params.router.hop)),
       entries_(all(params.router.entries)),
       lookahead_(all(kernel.lookahead)),
       fixed_(params.router.arbiter == Arbiter::fixed),
@@ -38,7 +39,7 @@ StreamingRow<Number>::StreamingRow(const HardwareParams& params, const Streaming
       pushed_(blocks_.size() * kWidth + 1, 0),
       open_(blocks_.size() * kWidth, 0),
       copied_(open_.size(), 0),
-      taken_(open_.size(), 0),
+      north_open_(open_.size(), -1),
       main_step_(columns_, 0),
       reduce_step_(columns_, 0),
       final_lane_(kernel.steps),
@@ -74,11 +75,12 @@ void StreamingRow<Number>::place_columns() {
 }
 
 template <class Number>
-void StreamingRow<Number>::step(Cycle now, bool pass_on) {
+void StreamingRow<Number>::step(Cycle now, const std::vector<Number>* south_open) {
   out_queue_[columns_] = out_queue_[0];
   moved_ = false;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    step_block(blocks_[i], i * kWidth, now, pass_on);
+    const Number* const below = south_open == nullptr ? nullptr : south_open->data() + i * kWidth;
+    step_block(blocks_[i], i * kWidth, now, below);
   }
   pushed_[0] = pushed_[columns_];
   for (std::size_t i = 0; i < blocks_.size(); ++i) transit(blocks_[i], i * kWidth);
@@ -87,15 +89,16 @@ void StreamingRow<Number>::step(Cycle now, bool pass_on) {
 }
 
 template <class Number>
-inline void StreamingRow<Number>::step_block(Block& b, std::size_t first, Cycle now, bool pass_on) {
-  ramp(b, first, pass_on);
+inline void StreamingRow<Number>::step_block(Block& b, std::size_t first, Cycle now,
+                                             const Number* south_open) {
+  ramp(b, first, south_open);
   main_thread(b, first);
   issue(b, first, now);
 }
 
 /// Words that arrive, and the ramp port of the router, which weights and partial sums share.
 template <class Number>
-inline void StreamingRow<Number>::ramp(Block& b, std::size_t first, bool pass_on) {
+inline void StreamingRow<Number>::ramp(Block& b, std::size_t first, const Number* south_open) {
   const Vector one = all(1);
   b.w_seen += b.w_flight & one;
   b.w_flight >>= 1;
@@ -106,28 +109,76 @@ inline void StreamingRow<Number>::ramp(Block& b, std::size_t first, bool pass_on
 
   const Vector head = b.edge > 0;
   const Vector sum_head = b.y_seen > 0;
-  const Vector weight_may = head & (b.w_count < w_capacity_);
+  const Vector weight_may = head & ~b.ramped & (b.w_count < w_capacity_);
   const Vector sum_may = sum_head & (b.r_count < r_capacity_);
   // In turn: weights, unless the last grant was theirs and a partial sum wants to go.
   Vector weight = weight_may & ~sum_may;
   weight = fixed_ ? weight_may : weight | (weight_may & ~b.last_weight);
   const Vector sum = sum_may & ~weight;
   b.last_weight = weight | (b.last_weight & ~sum);
-  b.stall_weights -= head & ~weight;
   b.stall_in -= sum_head & ~sum;
   store(&open_[first], b.edge < entries_);
-  if (pass_on) {
-    store(&copied_[first], head & ~b.copied);
-    store(&taken_[first], weight);
-    b.copied = head & ~weight;
-  }
-  b.edge += weight;
+  const Vector left = south_open == nullptr ? weight : leave(b, first, weight, load(south_open));
+  b.stall_weights -= head & ~left;
+  b.edge += left;
   b.w_flight |= weight & ramp_bit_;
   b.w_count -= weight;
   b.r_flight |= sum & ramp_bit_;
   b.r_count -= sum;
   b.y_seen += sum;
   b.granted = sum;
+}
+
+/// The copies that go to the row below; returns the lanes whose word leaves its buffer, because it
+/// has both gone south and up the ramp (`weight` now does).
+template <class Number>
+inline Lanes<Number> StreamingRow<Number>::leave(Block& b, std::size_t first, const Vector& weight,
+                                                 const Vector& south_open) {
+  const Vector head = b.edge > 0;
+  const Vector wants = head & ~b.copied;
+  const Vector copy = wants & south_open;
+  b.closures -= wants & ~south_open;
+  store(&copied_[first], copy);
+  b.copied |= copy;
+  b.ramped |= weight;
+  const Vector left = b.copied & b.ramped;
+  b.copied &= ~left;
+  b.ramped &= ~left;
+  b.leaving = (b.leaving >> 1) | (left & left_bit_);
+  show_north(b, first, b.edge + left);
+  return left;
+}
+
+/// What the row above sees: a slot is free again a link's latency and a cycle after its word left.
+template <class Number>
+inline void StreamingRow<Number>::show_north(const Block& b, std::size_t first,
+                                             const Vector& edge) {
+  Vector held = edge;
+  Vector leaving = b.leaving;
+  for (unsigned hop = 0; hop < params_.router.hop; ++hop) held += (leaving >>= 1) & all(1);
+  store(&north_open_[first], held < hop_capacity_);
+}
+
+template <class Number>
+bool StreamingRow<Number>::meets_closed(const std::vector<Number>& south_open) const {
+  Vector closed{};
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Block& b = blocks_[i];
+    closed |= (b.edge > 0) & ~b.copied & ~load(&south_open[i * kWidth]);
+  }
+  return any(closed);
+}
+
+/// A follower holds what this row has sent south and not let go of itself: at most one word.
+template <class Number>
+StreamingRow<Number> StreamingRow<Number>::follower() const {
+  StreamingRow row = *this;
+  for (std::size_t i = 0; i < row.blocks_.size(); ++i) {
+    Block& b = row.blocks_[i];
+    b.edge = b.copied & all(1);
+    row.show_north(b, i * kWidth, b.edge);
+  }
+  return row;
 }
 
 /// Steps 3 to 5 of a core's cycle: buffers, reductions, handlers, wavelets.
@@ -300,12 +351,6 @@ void StreamingRow<Number>::arrive(const std::vector<Number>& lanes) {
   for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].edge -= load(&lanes[i * kWidth]);
 }
 
-template <class Number>
-void StreamingRow<Number>::arrive(std::size_t lane) {
-  Vector& edge = blocks_[lane / kWidth].edge;
-  edge[lane % kWidth] = static_cast<Number>(edge[lane % kWidth] + 1);
-}
-
 /// Moves the counts out of the lanes before they could overflow.
 template <class Number>
 void StreamingRow<Number>::flush() {
@@ -324,13 +369,14 @@ void StreamingRow<Number>::flush() {
     add(sum.buffer, b.buffer);
     add(sum.blocked, b.blocked);
     add(sum.stall_weights, b.stall_weights);
+    add(sum.closures, b.closures);
     add(sum.stall_in, b.stall_in);
     add(sum.stall_pass, b.stall_pass);
     add(sum.stall_out, b.stall_out);
   }
   for (Block& b : blocks_) {
     b.dispatch = b.weights = b.ring_in = b.ring_out = b.buffer = b.blocked = Vector{};
-    b.stall_weights = b.stall_in = b.stall_pass = b.stall_out = Vector{};
+    b.closures = b.stall_weights = b.stall_in = b.stall_pass = b.stall_out = Vector{};
   }
 }
 

@@ -23,6 +23,7 @@ struct LaneCounts {
   std::uint64_t blocked = 0;
   std::uint64_t in_use = 0;
   std::uint64_t stall_weights = 0;  // of the router at the ramp, by the head of its buffer
+  std::uint64_t closures = 0;       // of them, those that found the link to the south closed
   std::uint64_t stall_in = 0;
   std::uint64_t stall_pass = 0;  // of the router in between on the way here
   std::uint64_t stall_out = 0;   // of the router the words to this core come from
@@ -31,27 +32,36 @@ struct LaneCounts {
 
 /// One row of a weight-streaming product, all columns at once: the state of StreamingCores and
 /// RouterArray as small integers in lanes, in the order of the ring. It does in one pass what
-/// those do unit by unit, in the same cycles; the link to the row below is taken to be open.
-/// `Number` holds every count and every latency of the program.
+/// those do unit by unit, in the same cycles. `Number` holds every count and every latency of the
+/// program.
 template <class Number>
 class StreamingRow {
  public:
   StreamingRow(const HardwareParams& params, const StreamingKernel& kernel, std::uint32_t tokens);
 
-  /// Performs a cycle, of the words that arrive() put there before. `pass_on` wants to know
-  /// which copies go to the row below.
-  void step(Cycle now, bool pass_on);
+  /// Performs a cycle, of the words that arrive() put there before. The row is alone: below it, if
+  /// anything, are rows that take every copy at once.
+  void step(Cycle now) { step(now, nullptr); }
+
+  /// Performs a cycle of a row with neighbours, of which that below can take copies in the lanes
+  /// of `south_open` (-1).
+  void step(Cycle now, const std::vector<Number>& south_open) { step(now, &south_open); }
+
+  /// True if a copy would meet a closed link in the cycle to be performed next.
+  bool meets_closed(const std::vector<Number>& south_open) const;
+
+  /// The last of the rows below that have repeated this one so far, a hop later each.
+  StreamingRow follower() const;
 
   /// The lanes that could take a word from the injector in the cycle just performed: -1 or 0.
   const std::vector<Number>& open() const { return open_; }
   /// The lanes from which a copy went to the south in this cycle.
   const std::vector<Number>& copied() const { return copied_; }
-  /// The lanes whose word left the buffer in this cycle.
-  const std::vector<Number>& taken() const { return taken_; }
+  /// The lanes in which the row above can send a copy in its next cycle.
+  const std::vector<Number>& north_open() const { return north_open_; }
 
   /// Adds a word to the buffers of the lanes that are -1 in `lanes`.
   void arrive(const std::vector<Number>& lanes);
-  void arrive(std::size_t lane);
 
   std::size_t lanes() const { return columns_; }
 
@@ -69,7 +79,8 @@ class StreamingRow {
 
   /// The state of kWidth neighbouring columns. Flags are -1 or 0.
   struct Block {
-    Vector edge, copied, last_weight;
+    Vector edge, copied, ramped, last_weight;
+    Vector leaving;  // a bit for each of the last cycles: its word left; bit 0 is the oldest
     Vector w_count, w_seen, w_flight;
     Vector r_count, r_seen, r_flight;
     Vector full, command, odd, ready, pop_left, holding, open, buffers, releasing, waits;
@@ -79,15 +90,18 @@ class StreamingRow {
     Vector y_count, y_seen, y_flight;
     Vector one_hop, granted;
     Vector dispatch, weights, ring_in, ring_out, buffer, blocked, in_use;
-    Vector stall_weights, stall_in, stall_pass, stall_out;
+    Vector stall_weights, closures, stall_in, stall_pass, stall_out;
   };
 
   static Vector all(std::uint64_t number) {
     return Vector{} + static_cast<Number>(number);  // NOLINT(bugprone-narrowing-conversions)
   }
   void place_columns();
-  void step_block(Block& block, std::size_t first, Cycle now, bool pass_on);
-  void ramp(Block& b, std::size_t first, bool pass_on);
+  void step(Cycle now, const std::vector<Number>* south_open);
+  void step_block(Block& block, std::size_t first, Cycle now, const Number* south_open);
+  void ramp(Block& b, std::size_t first, const Number* south_open);
+  Vector leave(Block& b, std::size_t first, const Vector& weight, const Vector& south_open);
+  void show_north(const Block& b, std::size_t first, const Vector& edge);
   void main_thread(Block& b, std::size_t first);
   void issue(Block& b, std::size_t first, Cycle now);
   void book(Block& b, const Vector& no_beat, const Vector& need);
@@ -105,7 +119,7 @@ class StreamingRow {
   Number reduce_words_;
   Number words_per_beat_;
   Vector w_capacity_, r_capacity_, u_capacity_, hop_capacity_, out_depth_;
-  Vector ramp_bit_, hop_bit_, entries_, lookahead_;
+  Vector ramp_bit_, hop_bit_, left_bit_, entries_, lookahead_;
   bool fixed_ = false;
   bool packed_ = false;
   unsigned unflushed_ = 0;  // cycles since flush(), and since flush_in_use()
@@ -116,7 +130,7 @@ class StreamingRow {
   std::vector<Block> blocks_;
   std::vector<Number> out_queue_;  // by receiving lane, and one more that repeats the first
   std::vector<Number> pushed_;     // likewise
-  std::vector<Number> open_, copied_, taken_;
+  std::vector<Number> open_, copied_, north_open_;
   std::vector<std::uint32_t> main_step_;    // by lane
   std::vector<std::uint32_t> reduce_step_;  // by lane
   std::vector<std::uint32_t> final_lane_;   // by step

@@ -10,44 +10,23 @@
 #include "models/wse/fold.hpp"
 #include "models/wse/lane_injectors.hpp"
 #include "models/wse/streaming_row.hpp"
+#include "sim/kernel/clock_domain.hpp"
+#include "sim/kernel/sim_context.hpp"
 
 namespace lacuna::wse {
 namespace {
-
-/// The link from the last row of a class to the first of the next, as its sender sees it.
-template <class Number>
-class ClassLink {
- public:
-  ClassLink(const RouterParams& params, std::size_t lanes)
-      : capacity_(static_cast<Number>(params.entries + params.hop - 1)),
-        left_bit_(static_cast<Number>(1U << params.hop)),
-        held_(lanes, 0),
-        leaving_(lanes, 0) {}
-
-  /// A cycle: `copied` are the words sent, `taken` those the receiver lets go. False if a word
-  /// should have been sent over a closed link.
-  bool step(const std::vector<Number>& copied, const std::vector<Number>& taken) {
-    Number closed = 0;
-    for (std::size_t i = 0; i < held_.size(); ++i) {
-      const auto held = static_cast<Number>(held_[i] - (leaving_[i] & 1));
-      closed = static_cast<Number>(closed | (copied[i] & (held >= capacity_ ? -1 : 0)));
-      held_[i] = static_cast<Number>(held - copied[i]);
-      leaving_[i] = static_cast<Number>((leaving_[i] >> 1) | (taken[i] & left_bit_));
-    }
-    return closed == 0;
-  }
-
- private:
-  Number capacity_;
-  Number left_bit_;
-  std::vector<Number> held_;
-  std::vector<Number> leaving_;
-};
 
 /// Neighbouring rows with equal tokens.
 struct RowClass {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
+};
+
+/// Neighbouring rows that have done the same so far, a hop later each.
+template <class Number>
+struct RowGroup {
+  RowClass rows;
+  std::unique_ptr<StreamingRow<Number>> row;
 };
 
 std::vector<RowClass> classes_of(const std::vector<std::uint32_t>& tokens) {
@@ -65,29 +44,34 @@ class Sweep final : public StreamingSweep {
   Sweep(const HardwareParams& params, const Program& program)
       : params_(params),
         program_(program),
-        classes_(classes_of(program.kernel.tokens)),
-        injectors_(program, lanes(program)) {
-    for (const RowClass& rows : classes_) {
-      rows_.emplace_back(params, program.kernel, program.kernel.tokens[rows.first]);
+        injectors_(program, lanes(program)),
+        all_open_(lanes(program), -1) {
+    for (const RowClass& rows : classes_of(program.kernel.tokens)) {
+      const std::uint32_t tokens = program.kernel.tokens[rows.first];
+      groups_.push_back(
+          {rows, std::make_unique<StreamingRow<Number>>(params, program.kernel, tokens)});
     }
-    links_.assign(classes_.size() - 1, ClassLink<Number>(params.router, rows_[0].open().size()));
+    classes_ = static_cast<std::uint32_t>(groups_.size());
   }
 
-  std::optional<WaferOutcome> run() override {
+  std::optional<SweepOutcome> run() override {
     Cycle last_move = 0;
     for (Cycle now = 0;; ++now) {
-      bool moved = injectors_.moved();
+      const bool sent = injectors_.moved();
+      if (groups_.size() > 1) {
+        step_groups(now);
+      } else {
+        groups_.front().row->step(now);
+      }
+      bool moved = sent;
       bool finished = true;
-      for (std::size_t i = 0; i < rows_.size(); ++i) {
-        const bool below = i + 1 < rows_.size();
-        if (i != 0) rows_[i].arrive(rows_[i - 1].copied());
-        rows_[i].step(now, below || i != 0);
-        if (i != 0 && !links_[i - 1].step(rows_[i - 1].copied(), rows_[i].taken())) return {};
-        moved = moved || rows_[i].moved();
-        finished = finished && rows_[i].finished();
+      for (const RowGroup<Number>& group : groups_) {
+        moved = moved || group.row->moved();
+        finished = finished && group.row->finished();
       }
       if (finished) return outcome();
-      rows_[0].arrive(injectors_.step(now, rows_[0].open()));
+      StreamingRow<Number>& top = *groups_.front().row;
+      top.arrive(injectors_.step(now, top.open()));
       if (moved) last_move = now;
       if (now - last_move > ClockDomain::kWatchdog) return {};
     }
@@ -98,19 +82,53 @@ class Sweep final : public StreamingSweep {
     constexpr std::size_t kWidth = StreamingRow<Number>::kWidth;
     return (program.columns + kWidth - 1) / kWidth * kWidth;
   }
-  WaferOutcome outcome();
-  CoreCounters core(std::size_t lane, const LaneCounts& lane_counts, std::uint32_t row) const;
-  void add_ring(WaferOutcome& outcome, std::uint32_t row, const std::vector<LaneCounts>& counts);
+  void step_groups(Cycle now);
+  void split(std::size_t group);
+  SweepOutcome outcome();
+  FoldPlan fold() const;
+  CoreCounters core(std::size_t lane, const LaneCounts& counts, std::uint32_t row,
+                    std::uint32_t place) const;
+  void add_ring(WaferOutcome& outcome, std::uint32_t row, std::uint32_t place,
+                const std::vector<LaneCounts>& counts);
   void count_roles();
 
   const HardwareParams params_;
   const Program& program_;
-  std::vector<RowClass> classes_;
-  std::vector<StreamingRow<Number>> rows_;
-  std::vector<ClassLink<Number>> links_;
+  std::vector<RowGroup<Number>> groups_;  // from north to south
+  std::uint32_t classes_ = 0;
   LaneInjectors<Number> injectors_;
+  const std::vector<Number> all_open_;
   std::vector<std::uint64_t> weights_, words_, filled_, finals_, added_;  // by column
 };
+
+/// A cycle of all groups, from north to south, each in its local time. What a row learns of the
+/// row below is a hop and a cycle old, so that row's previous cycle tells it. Only the last row of
+/// a group has a neighbour that does other things than itself; when that one does not take a copy
+/// at once, this row goes its own way from then on.
+template <class Number>
+void Sweep<Number>::step_groups(Cycle now) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (i != 0) groups_[i].row->arrive(groups_[i - 1].row->copied());
+    const bool alone = groups_[i].rows.first == groups_[i].rows.last;
+    const bool below = i + 1 < groups_.size();
+    const std::vector<Number>* open = below ? &groups_[i + 1].row->north_open() : &all_open_;
+    if (below && !alone) {
+      if (groups_[i].row->meets_closed(*open)) split(i);
+      open = &all_open_;
+    }
+    groups_[i].row->step(now, *open);
+  }
+}
+
+/// Takes the last row out of a group.
+template <class Number>
+void Sweep<Number>::split(std::size_t group) {
+  const RowGroup<Number>& whole = groups_[group];
+  RowGroup<Number> last{{whole.rows.last, whole.rows.last},
+                        std::make_unique<StreamingRow<Number>>(whole.row->follower())};
+  --groups_[group].rows.last;
+  groups_.insert(groups_.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(last));
+}
 
 /// What each column does is known beforehand; only when, is simulated.
 template <class Number>
@@ -132,16 +150,17 @@ void Sweep<Number>::count_roles() {
   }
 }
 
+/// `row` of the wafer is kept in `place` of the small mesh.
 template <class Number>
-CoreCounters Sweep<Number>::core(std::size_t lane, const LaneCounts& counts,
-                                 std::uint32_t row) const {
+CoreCounters Sweep<Number>::core(std::size_t lane, const LaneCounts& counts, std::uint32_t row,
+                                 std::uint32_t place) const {
   const StreamingKernel& kernel = program_.kernel;
   const std::uint32_t c = kernel.ring[lane];
   const std::uint32_t before = kernel.ring[(lane + kernel.ring.size() - 1) % kernel.ring.size()];
   const std::uint64_t tokens = kernel.tokens[row];
   const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
   const std::uint64_t each = params_.core.fabric_words_per_issue;
-  const Cycle behind = Cycle{row} * params_.router.hop;
+  const Cycle behind = Cycle{place} * params_.router.hop;
   CoreCounters core;
   core.cycles[kFma] = weights_[c] * ((tokens + kernel.simd - 1) / kernel.simd);
   core.cycles[kReduce] = kernel.steps * ((words + each - 1) / each);
@@ -167,7 +186,7 @@ CoreCounters Sweep<Number>::core(std::size_t lane, const LaneCounts& counts,
 
 /// The words that each link of the ring carried in a row, and the stalls on their way.
 template <class Number>
-void Sweep<Number>::add_ring(WaferOutcome& outcome, std::uint32_t row,
+void Sweep<Number>::add_ring(WaferOutcome& outcome, std::uint32_t row, std::uint32_t place,
                              const std::vector<LaneCounts>& counts) {
   const StreamingKernel& kernel = program_.kernel;
   const std::size_t columns = program_.columns;
@@ -175,10 +194,10 @@ void Sweep<Number>::add_ring(WaferOutcome& outcome, std::uint32_t row,
     const std::uint32_t to = kernel.ring[lane];
     const std::uint32_t from = kernel.ring[(lane + columns - 1) % columns];
     const auto color = static_cast<std::size_t>(kernel.ring_in[to]);
-    const std::uint64_t words = outcome.cores[row * columns + from].sent;
+    const std::uint64_t words = outcome.cores[place * columns + from].sent;
     const Port out = to > from ? kEast : kWest;
     const auto router = [&](std::uint32_t c) -> RouterCounters& {
-      return outcome.routers[row * columns + c];
+      return outcome.routers[place * columns + c];
     };
     router(from).sent[out] += words;
     router(from).stalls[color] += counts[lane].stall_out;
@@ -194,31 +213,48 @@ void Sweep<Number>::add_ring(WaferOutcome& outcome, std::uint32_t row,
     const std::uint64_t streamed = words_[to] + kernel.steps;
     router(to).sent[kRamp] += streamed;
     router(to).stalls[weights] += counts[lane].stall_weights;
+    router(to).closures += counts[lane].closures;
     if (row + 1 != program_.rows) router(to).sent[kSouth] += streamed;
   }
 }
 
+/// The rows that are kept: the first of each group, and the wafer's last, which sends nothing on.
 template <class Number>
-WaferOutcome Sweep<Number>::outcome() {
-  count_roles();
-  WaferOutcome outcome;
-  const std::size_t columns = program_.columns;
-  outcome.cores.resize(std::size_t{program_.rows} * columns);
-  outcome.routers.resize(outcome.cores.size());
-  for (std::size_t i = 0; i < classes_.size(); ++i) {
-    const std::vector<LaneCounts>& counts = rows_[i].counts();
-    for (std::uint32_t row = classes_[i].first; row <= classes_[i].last; ++row) {
-      for (std::size_t lane = 0; lane < columns; ++lane) {
-        CoreCounters& mine = outcome.cores[row * columns + program_.kernel.ring[lane]];
-        mine = core(lane, counts[lane], row);
-        outcome.cycles = std::max(outcome.cycles, mine.end);
-      }
-      add_ring(outcome, row, counts);
+FoldPlan Sweep<Number>::fold() const {
+  FoldPlan fold;
+  fold.classes = classes_;
+  fold.representative.resize(program_.rows);
+  for (const RowGroup<Number>& group : groups_) {
+    for (std::uint32_t row = group.rows.first; row <= group.rows.last; ++row) {
+      if (row == group.rows.first || row + 1 == program_.rows) fold.kept.push_back(row);
+      fold.representative[row] = static_cast<std::uint32_t>(fold.kept.size()) - 1;
     }
+  }
+  return fold;
+}
+
+template <class Number>
+SweepOutcome Sweep<Number>::outcome() {
+  count_roles();
+  SweepOutcome swept{fold(), {}, static_cast<std::uint32_t>(groups_.size())};
+  WaferOutcome& outcome = swept.kept;
+  const std::size_t columns = program_.columns;
+  outcome.cores.resize(swept.fold.kept.size() * columns);
+  outcome.routers.resize(outcome.cores.size());
+  std::size_t group = 0;
+  for (std::uint32_t place = 0; place < swept.fold.kept.size(); ++place) {
+    while (groups_[group].rows.last < swept.fold.kept[place]) ++group;
+    const std::vector<LaneCounts>& counts = groups_[group].row->counts();
+    for (std::size_t lane = 0; lane < columns; ++lane) {
+      CoreCounters& mine = outcome.cores[place * columns + program_.kernel.ring[lane]];
+      mine = core(lane, counts[lane], swept.fold.kept[place], place);
+      outcome.cycles = std::max(outcome.cycles, mine.end);
+    }
+    add_ring(outcome, swept.fold.kept[place], place, counts);
   }
   for (CoreCounters& core : outcome.cores) core.cycles[kDone] = outcome.cycles - core.end;
   outcome.injectors = injectors_.counters(outcome.cycles);
-  return outcome;
+  return swept;
 }
 
 /// The largest number that a lane has to hold.
@@ -256,6 +292,45 @@ std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& param
   if (most <= 127 && latency <= 6) return std::make_unique<Sweep<std::int8_t>>(params, program);
   if (most <= 32767 && latency <= 14) return std::make_unique<Sweep<std::int16_t>>(params, program);
   return nullptr;
+}
+
+namespace {
+
+/// A sweep as a block of a clock domain: it looks ahead to the end of the run at once.
+class SweepBlock final : public Clocked {
+ public:
+  SweepBlock(StreamingSweep& sweep, ClockDomain& clock) : sweep_(sweep), clock_(clock) {}
+
+  Cycle step(Cycle now) override {
+    if (!outcome_) outcome_ = sweep_.run();
+    clock_.stop(outcome_ ? outcome_->kept.cycles - 1 : now);
+    if (outcome_) clock_.moved(outcome_->kept.cycles - 1);
+    return kNever;
+  }
+  void skip(Cycle /*from*/, Cycle /*to*/) override {}  // the outcome accounts for every cycle
+
+  std::optional<SweepOutcome>& outcome() { return outcome_; }
+
+ private:
+  StreamingSweep& sweep_;
+  ClockDomain& clock_;
+  std::optional<SweepOutcome> outcome_;
+};
+
+}  // namespace
+
+std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& program,
+                                  const RunOptions& options) {
+  const bool plain = options.jitter == 0 && !options.event_log && !options.modules;
+  if (options.engine != Engine::event || !plain) return {};
+  const std::unique_ptr<StreamingSweep> sweep = make_streaming_sweep(params, program);
+  if (sweep == nullptr) return {};
+  const SimContext context;
+  ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
+  SweepBlock block(*sweep, clock);
+  clock.add(block, "wafer");
+  clock.run_until_done();
+  return std::move(block.outcome());
 }
 
 }  // namespace lacuna::wse

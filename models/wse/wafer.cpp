@@ -109,49 +109,14 @@ void sort_events(std::vector<Event>& events) {
   });
 }
 
-namespace {
-
-/// A sweep as a block of a clock domain: it looks ahead to the end of the run at once.
-class SweepBlock final : public Clocked {
- public:
-  SweepBlock(StreamingSweep& sweep, ClockDomain& clock) : sweep_(sweep), clock_(clock) {}
-
-  Cycle step(Cycle now) override {
-    if (!outcome_) outcome_ = sweep_.run();
-    clock_.stop(outcome_ ? outcome_->cycles - 1 : now);
-    if (outcome_) clock_.moved(outcome_->cycles - 1);
-    return kNever;
-  }
-  void skip(Cycle /*from*/, Cycle /*to*/) override {}  // the outcome accounts for every cycle
-
-  std::optional<WaferOutcome>& outcome() { return outcome_; }
-
- private:
-  StreamingSweep& sweep_;
-  ClockDomain& clock_;
-  std::optional<WaferOutcome> outcome_;
-};
-
-std::optional<WaferOutcome> sweep(const HardwareParams& params, const Program& program,
-                                  const RunOptions& options) {
-  const bool plain = options.jitter == 0 && !options.event_log;
-  if (!options.sweep || options.engine != Engine::event || !plain) return {};
-  const std::unique_ptr<StreamingSweep> sweep = make_streaming_sweep(params, program);
-  if (sweep == nullptr) return {};
-  const SimContext context;
-  ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
-  SweepBlock block(*sweep, clock);
-  clock.add(block, "wafer");
-  clock.run_until_done();
-  return std::move(block.outcome());
-}
-
-}  // namespace
-
 WaferOutcome simulate(const HardwareParams& params, const Program& program,
                       const RunOptions& options) {
   if (options.modules) return simulate_modules(params, program, options);
-  if (std::optional<WaferOutcome> swept = sweep(params, program, options)) return *swept;
+  if (options.sweep) {
+    if (const std::optional<SweepOutcome> swept = sweep(params, program, options)) {
+      return unfold(swept->kept, swept->fold, program, params.router);
+    }
+  }
   WaferOutcome outcome;
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "models/wse/fold.hpp"
+#include "models/wse/streaming_sweep.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/driver/wse_explain.hpp"
@@ -25,13 +26,15 @@ using wse::StreamingJob;
 using wse::StreamingPlan;
 using wse::WaferOutcome;
 
-/// A run of a folded wafer that is not proven is repeated in full up to so many cores.
+/// A run of a folded wafer that is not proven is repeated with more rows while it had at most so
+/// many cores.
 constexpr std::uint64_t kMostCoresRepeated = 16384;
 
 struct Simulated {
   StreamingPlan plan;
   WaferOutcome outcome;
   FoldPlan fold;
+  std::size_t rows = 0;  // that were simulated
   bool proven = true;
   Cycle cycles = 0;
 };
@@ -83,6 +86,7 @@ class StreamedOperation {
   Simulated simulate_best(OpResult& result) const;
   Simulated simulate_form(bool packed) const;
   void simulate(Simulated& run) const;
+  void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
   void fill_work(const Simulated& run, OpResult& result) const;
   void fill_peaks(const StreamingPlan& plan, OpResult& result) const;
   void fill_notes(const Simulated& run, OpResult& result) const;
@@ -134,22 +138,35 @@ void StreamedOperation::simulate(Simulated& run) const {
                                 execution_.jitter,
                                 execution_.jitter_seed,
                                 execution_.event_log,
-                                execution_.fold,
+                                false,
                                 modules};
-  run.fold = modules           ? wse::no_fold(program, "each core is a module")
-             : execution_.fold ? wse::plan_fold(program, hardware(), options)
-                               : wse::no_fold(program, "switched off");
-  if (!run.fold.folds()) {
+  if (execution_.fold) {
+    if (std::optional<wse::SweepOutcome> swept = wse::sweep(hardware(), program, options)) {
+      run.outcome = std::move(swept->kept);
+      run.fold = std::move(swept->fold);
+      run.rows = swept->groups;
+      return;
+    }
+  }
+  if (!execution_.fold || modules) {
+    run.rows = program.rows;
+    run.fold = wse::no_fold(program, modules ? "each core is a module" : "switched off");
     run.outcome = wse::simulate(hardware(), program, options);
     return;
   }
-  run.outcome = wse::simulate(hardware(), wse::fold(program, run.fold), options);
-  run.proven = wse::proves_fold(run.outcome);
-  const std::uint64_t cores = std::uint64_t{program.rows} * program.columns;
-  if (!run.proven && cores <= kMostCoresRepeated) {
-    run.fold = wse::no_fold(program, "a slower row held up the rows above it");
-    run.outcome = wse::simulate(hardware(), program, options);
-    run.proven = true;
+  simulate_folded(options, run);
+}
+
+/// A slower class holds up the last rows of the class above; how many, is found by trying.
+void StreamedOperation::simulate_folded(const wse::RunOptions& options, Simulated& run) const {
+  const wse::Program& program = run.plan.program;
+  for (std::uint32_t tail = 1;; tail *= 4) {
+    run.fold = wse::plan_fold(program, hardware(), options, tail);
+    run.outcome = wse::simulate(hardware(), wse::fold(program, run.fold), options);
+    run.proven = wse::proves_fold(run.outcome, run.fold);
+    run.rows = run.fold.kept.size();
+    const std::size_t simulated = run.fold.kept.size() * program.columns;
+    if (run.proven || simulated > kMostCoresRepeated) return;
   }
 }
 
@@ -222,9 +239,9 @@ void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const
            "{} with {} of {} {}, mean {:.6g}", heaviest - plan.column_weights.begin(), *heaviest,
            plan.weights, job_.resident ? "activations" : "weights",
            static_cast<double>(plan.weights) / static_cast<double>(plan.column_weights.size())));
-  if (run.fold.folds()) {
-    note("fold", fmt::format("{} of {} rows simulated, {} classes", run.fold.kept.size(),
-                             plan.program.rows, run.fold.classes));
+  if (run.rows < plan.program.rows) {
+    note("fold", fmt::format("{} of {} rows simulated, {} classes", run.rows, plan.program.rows,
+                             run.fold.classes));
   } else {
     note("fold", run.fold.refused.empty()
                      ? std::string("every row is simulated, none repeats another")
