@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/system/program.hpp"
+
+namespace lacuna::system {
+
+/// The kinds of events of a system. A chip begins and ends a use, 2 u and 2 u + 1; a resource
+/// carries a chunk; the argument of the latter is its transfer.
+inline constexpr std::uint16_t kCarryFirst = 2 * kUses;
+inline constexpr std::uint16_t kCarryLast = 2 * kUses + 1;
+
+inline std::uint16_t first_of(Use use) {
+  return static_cast<std::uint16_t>(2 * static_cast<int>(use));
+}
+inline std::uint16_t last_of(Use use) {
+  return static_cast<std::uint16_t>(2 * static_cast<int>(use) + 1);
+}
+
+/// "forward_first", "forward_last", ..., "carry_first", "carry_last".
+std::vector<std::string> event_kind_names();
+
+}  // namespace lacuna::system

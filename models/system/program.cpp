@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/system/program.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace lacuna::system {
+
+namespace {
+
+constexpr std::array<const char*, kUses> kNames = {
+    "forward",   "recompute",  "backward", "optimizer", "exchange",  "links",
+    "streaming", "all_reduce", "host",     "sync",      "imbalance", "bubble"};
+
+/// The chip that starts a transfer: loads are started by the chip they go to.
+std::uint32_t starter(const Transfer& transfer) {
+  const bool inwards = transfer.way == Way::load || transfer.way == Way::from_host;
+  return inwards ? transfer.to : transfer.from;
+}
+
+}  // namespace
+
+const char* use_name(Use use) { return kNames[static_cast<std::size_t>(use)]; }
+
+std::uint32_t Segment::send(const Transfer& transfer, std::size_t lane) {
+  const auto number = static_cast<std::uint32_t>(transfers.size());
+  transfers.push_back(transfer);
+  chips[starter(transfer)].lanes[lane].push_back({Step::Kind::send, Use::links, number, 0});
+  return number;
+}
+
+void Segment::transfer_and_wait(const Transfer& transfer, Use use, std::size_t lane) {
+  const std::uint32_t number = send(transfer, lane);
+  receive(starter(transfer), number, use, lane);
+}
+
+void Segment::barrier(const std::vector<std::uint32_t>& members, std::uint64_t ns, Use use) {
+  const auto number = static_cast<std::uint32_t>(barriers.size());
+  barriers.push_back({static_cast<std::uint32_t>(members.size()), std::max<std::uint64_t>(ns, 2)});
+  for (const std::uint32_t chip : members) {
+    chips[chip].lanes[kMain].push_back({Step::Kind::barrier, use, number, 0});
+  }
+}
+
+void Program::add(Segment segment, std::uint64_t times) {
+  if (times == 0) return;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (segments[i] == segment) {
+      order.push_back({i, times});
+      return;
+    }
+  }
+  order.push_back({segments.size(), times});
+  segments.push_back(std::move(segment));
+}
+
+bool operator==(const Step& a, const Step& b) {
+  return std::tie(a.kind, a.use, a.transfer, a.ns) == std::tie(b.kind, b.use, b.transfer, b.ns);
+}
+
+bool operator==(const Transfer& a, const Transfer& b) {
+  return std::tie(a.from, a.to, a.bytes, a.way) == std::tie(b.from, b.to, b.bytes, b.way);
+}
+
+bool operator==(const Barrier& a, const Barrier& b) {
+  return std::tie(a.chips, a.ns) == std::tie(b.chips, b.ns);
+}
+
+bool operator==(const Segment& a, const Segment& b) {
+  if (a.name != b.name || a.transfers != b.transfers || a.barriers != b.barriers ||
+      a.chips.size() != b.chips.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a.chips.size(); ++i) {
+    if (a.chips[i].lanes != b.chips[i].lanes) return false;
+  }
+  return true;
+}
+
+}  // namespace lacuna::system

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/system/simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <systemc>
+
+#include "models/system/carrier.hpp"
+#include "models/system/chip_node.hpp"
+#include "models/system/conductor.hpp"
+#include "models/system/event_kinds.hpp"
+#include "models/system/wiring.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/mix.hpp"
+#include "sim/kernel/sim_context.hpp"
+
+namespace lacuna::system {
+
+namespace {
+
+/// The modules of a segment, bound to each other.
+class Plant {
+ public:
+  Plant(const SystemParams& params, const Fabric& fabric, const Segment& segment,
+        const SystemExecution& execution)
+      : clock_("clock", sc_core::sc_time(1, sc_core::SC_NS), execution.engine),
+        wiring_(fabric, params, segment),
+        arrived_(segment.transfers.size()),
+        conductor_("conductor", clock_, segment.barriers, fabric.chips(),
+                   std::max<std::uint64_t>(params.sync_ns(fabric.chips()), 3)) {
+    clock_.shuffle(execution.shuffle);
+    if (execution.event_log) log_.enable();
+    add_chips(fabric, segment);
+    add_carriers(fabric);
+    add_wires(fabric, execution);
+    clock_.add(conductor_, "conductor");
+  }
+
+  SegmentResult run();
+
+ private:
+  void add_chips(const Fabric& fabric, const Segment& segment);
+  void add_carriers(const Fabric& fabric);
+  void add_wires(const Fabric& fabric, const SystemExecution& execution);
+
+  ClockDomain clock_;
+  EventLog log_;
+  Wiring wiring_;
+  std::vector<std::uint64_t> arrived_;
+  Conductor conductor_;
+  std::vector<std::unique_ptr<ChipNode>> chips_;
+  std::vector<std::unique_ptr<Carrier>> carriers_;  // null: nothing passes this resource
+  std::vector<std::unique_ptr<Channel<Chunk>>> wires_;
+  std::vector<std::unique_ptr<Channel<Arrival>>> arrivals_;
+  std::vector<std::unique_ptr<Channel<Release>>> releases_;
+};
+
+void Plant::add_chips(const Fabric& fabric, const Segment& segment) {
+  for (unsigned i = 0; i < fabric.chips(); ++i) {
+    chips_.push_back(std::make_unique<ChipNode>(fmt::format("chip{}", i).c_str(), clock_,
+                                                segment.chips[i], wiring_, i, arrived_, log_));
+    arrivals_.push_back(std::make_unique<Channel<Arrival>>(clock_, 1));
+    releases_.push_back(std::make_unique<Channel<Release>>(clock_, 1));
+    chips_[i]->arrive.bind(*arrivals_[i]);
+    conductor_.arrive.bind(*arrivals_[i]);
+    conductor_.release.bind(*releases_[i]);
+    chips_[i]->release.bind(*releases_[i]);
+    clock_.add(*chips_[i], fmt::format("chip{}", i));
+  }
+}
+
+void Plant::add_carriers(const Fabric& fabric) {
+  carriers_.resize(fabric.resources().size());
+  for (const Wire& wire : wiring_.wires()) {
+    if (wire.to < fabric.chips()) continue;
+    const std::size_t id = wire.to - fabric.chips();
+    if (carriers_[id] != nullptr) continue;
+    const Resource& resource = fabric.resources()[id];
+    std::string name = resource.name;
+    std::replace(name.begin(), name.end(), '.', '_');
+    carriers_[id] =
+        std::make_unique<Carrier>(name.c_str(), clock_, resource, wiring_, wire.to, log_);
+    clock_.add(*carriers_[id], resource.name);
+  }
+}
+
+void Plant::add_wires(const Fabric& fabric, const SystemExecution& execution) {
+  for (const Wire& wire : wiring_.wires()) {
+    const bool from_chip = wire.from < fabric.chips();
+    const std::size_t id = wire.from - (from_chip ? 0 : fabric.chips());
+    const Cycle latency = from_chip ? 1 : fabric.resources()[id].latency_ns;
+    wires_.push_back(std::make_unique<Channel<Chunk>>(clock_, wire.chunks, latency));
+    if (execution.jitter != 0) {
+      wires_.back()->jitter(execution.jitter, mix(execution.jitter_seed + wires_.size()));
+    }
+    (from_chip ? chips_[id]->out : carriers_[id]->out).bind(*wires_.back());
+    const bool to_chip = wire.to < fabric.chips();
+    const std::size_t to = wire.to - (to_chip ? 0 : fabric.chips());
+    (to_chip ? chips_[to]->in : carriers_[to]->in).bind(*wires_.back());
+  }
+}
+
+SegmentResult Plant::run() {
+  SegmentResult result;
+  result.ns = clock_.run_until_done();
+  for (const auto& chip : chips_) {
+    if (chip->stats().cycles() != result.ns) {
+      throw AccountingError(fmt::format("{}: {} ns are booked of {}", chip->name(),
+                                        chip->stats().cycles(), result.ns));
+    }
+    TimeStack stack{};
+    for (std::size_t i = 0; i < kUses; ++i) stack[i] = chip->stats().all[i]->value();
+    result.chips.push_back(stack);
+  }
+  for (const auto& carrier : carriers_) {
+    result.bytes.push_back(carrier ? carrier->stats().bytes.value() : 0);
+    result.busy_ns.push_back(carrier ? carrier->stats().busy.value() : 0);
+  }
+  result.events = log_.sorted();
+  result.steps = clock_.steps();
+  return result;
+}
+
+void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& part,
+         std::uint64_t times) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i] * times;
+}
+
+}  // namespace
+
+std::vector<std::string> event_kind_names() {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kUses; ++i) {
+    const std::string use = use_name(static_cast<Use>(i));
+    names.push_back(use + "_first");
+    names.push_back(use + "_last");
+  }
+  names.emplace_back("carry_first");
+  names.emplace_back("carry_last");
+  return names;
+}
+
+SegmentResult run_segment(const SystemParams& params, const Fabric& fabric, const Segment& segment,
+                          const SystemExecution& execution) {
+  if (segment.chips.size() != fabric.chips()) {
+    throw InternalError(
+        fmt::format("a segment of {} chips for {}", segment.chips.size(), fabric.chips()));
+  }
+  const SimContext context;
+  sc_core::sc_set_time_resolution(1, sc_core::SC_PS);
+  return Plant(params, fabric, segment, execution).run();
+}
+
+TimeStack ProgramResult::stack() const {
+  TimeStack sum{};
+  for (const TimeStack& chip : chips) {
+    for (std::size_t i = 0; i < kUses; ++i) sum[i] += chip[i];
+  }
+  return sum;
+}
+
+ProgramResult run_program(const SystemParams& params, const Fabric& fabric, const Program& program,
+                          const SystemExecution& execution) {
+  ProgramResult result;
+  result.chips.resize(fabric.chips());
+  result.bytes.resize(fabric.resources().size());
+  result.busy_ns.resize(fabric.resources().size());
+  for (const Segment& segment : program.segments) {
+    result.segments.push_back(run_segment(params, fabric, segment, execution));
+  }
+  for (const Repeat& repeat : program.order) {
+    const SegmentResult& part = result.segments[repeat.segment];
+    result.ns += part.ns * repeat.times;
+    for (std::size_t c = 0; c < result.chips.size(); ++c) {
+      for (std::size_t i = 0; i < kUses; ++i) {
+        result.chips[c][i] += part.chips[c][i] * repeat.times;
+      }
+    }
+    add(result.bytes, part.bytes, repeat.times);
+    add(result.busy_ns, part.busy_ns, repeat.times);
+  }
+  return result;
+}
+
+}  // namespace lacuna::system

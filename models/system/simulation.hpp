@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/system/fabric.hpp"
+#include "models/system/params.hpp"
+#include "models/system/program.hpp"
+#include "sim/base/cycle.hpp"
+#include "sim/base/event_log.hpp"
+#include "sim/kernel/engine.hpp"
+
+namespace lacuna::system {
+
+/// How a program is simulated; nothing in it changes a result.
+struct SystemExecution {
+  Engine engine = Engine::event;
+  std::uint64_t shuffle = 0;  // step the blocks of a cycle in an order drawn from this
+  std::uint64_t jitter = 0;   // ns by which chunks are delayed at most: changes times
+  std::uint64_t jitter_seed = 1;
+  bool event_log = false;
+};
+
+/// Nanoseconds of chips in each Use.
+using TimeStack = std::array<std::uint64_t, kUses>;
+
+/// What a run of one segment came to.
+struct SegmentResult {
+  Cycle ns = 0;
+  std::vector<TimeStack> chips;        // each sums to ns
+  std::vector<std::uint64_t> bytes;    // carried, by resource
+  std::vector<std::uint64_t> busy_ns;  // by resource
+  std::vector<Event> events;           // sorted; if asked for
+  std::uint64_t steps = 0;             // of blocks, the work done
+};
+
+/// Runs a segment on the chips of `fabric`, each block a SystemC module. Throws DeadlockError if a
+/// chip waits for what nobody sends.
+SegmentResult run_segment(const SystemParams& params, const Fabric& fabric, const Segment& segment,
+                          const SystemExecution& execution);
+
+/// What a run of a whole program came to: sums over its segments, each simulated once and counted
+/// as often as it is run. Segments are separated by barriers of all chips.
+struct ProgramResult {
+  Cycle ns = 0;
+  std::vector<TimeStack> chips;
+  std::vector<std::uint64_t> bytes;
+  std::vector<std::uint64_t> busy_ns;
+  std::vector<SegmentResult> segments;  // of one run each
+
+  /// The sum over all chips; it is chips x ns.
+  TimeStack stack() const;
+};
+
+ProgramResult run_program(const SystemParams& params, const Fabric& fabric, const Program& program,
+                          const SystemExecution& execution);
+
+}  // namespace lacuna::system
