@@ -21,7 +21,7 @@ comparisons() {
   # real masks: encoder layer 0 of a Transformer, pruned to 90 %
   # shellcheck disable=SC2086
   compare transformer-pruned-0.9 --trace traces/transformer_l0_mag90.csv $both --with-dense
-  # the six weight products of an encoder layer of BERT-base, 2048 tokens
+  # an encoder layer of BERT-base, 2048 tokens: sparse weights, all else dense
   # shellcheck disable=SC2086
   compare bert-base-layer --trace traces/bert_base_layer.csv $both --pattern dense \
     --pattern unstructured:0.25 --pattern unstructured:0.1 \

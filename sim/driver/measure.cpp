@@ -26,11 +26,20 @@ void add_rates(SummaryRow& row) {
   row.io_gbps = static_cast<double>(*row.io_bytes) / seconds * 1e-9;
 }
 
+using Rows = std::vector<const SummaryRow*>;
+
+Rows rows_of(const std::vector<OpRecord>& ops) {
+  Rows rows;
+  rows.reserve(ops.size());
+  for (const OpRecord& op : ops) rows.push_back(&op.row);
+  return rows;
+}
+
 /// The word that all rows have, or nothing.
-std::string common(const std::vector<OpRecord>& ops, std::string SummaryRow::*member) {
-  const std::string& first = ops.front().row.*member;
-  const bool same = std::all_of(ops.begin(), ops.end(),
-                                [&](const OpRecord& op) { return op.row.*member == first; });
+std::string common(const Rows& rows, std::string SummaryRow::*member) {
+  const std::string& first = rows.front()->*member;
+  const bool same = std::all_of(rows.begin(), rows.end(),
+                                [&](const SummaryRow* row) { return row->*member == first; });
   return same ? first : "";
 }
 
@@ -57,13 +66,13 @@ std::optional<T> sum_of_some(const std::vector<OpRecord>& ops,
 }
 
 /// Kept elements over all elements of the weights.
-std::optional<double> common_density(const std::vector<OpRecord>& ops) {
+std::optional<double> common_density(const Rows& rows) {
   double kept = 0;
   double all = 0;
-  for (const OpRecord& op : ops) {
-    if (!op.row.density || !op.row.m || !op.row.k) return std::nullopt;
-    const double size = static_cast<double>(*op.row.m) * static_cast<double>(*op.row.k);
-    kept += *op.row.density * size;
+  for (const SummaryRow* row : rows) {
+    if (!row->density || !row->m || !row->k) return std::nullopt;
+    const double size = static_cast<double>(*row->m) * static_cast<double>(*row->k);
+    kept += *row->density * size;
     all += size;
   }
   return kept / all;
@@ -176,11 +185,12 @@ SummaryRow total_of(const std::vector<OpRecord>& ops) {
   total.workload = first.workload;
   total.seed = first.seed;
   total.varying = first.varying;
-  total.dtype = common(ops, &SummaryRow::dtype);
-  total.pattern = common(ops, &SummaryRow::pattern);
-  total.block = common(ops, &SummaryRow::block);
-  total.mode = common(ops, &SummaryRow::mode);
-  total.density = common_density(ops);
+  total.dtype = common(rows_of(ops), &SummaryRow::dtype);
+  const Rows weights = rows_of_weights(rows_of(ops));
+  total.pattern = common(weights, &SummaryRow::pattern);
+  total.block = common(weights, &SummaryRow::block);
+  total.mode = common(weights, &SummaryRow::mode);
+  total.density = common_density(weights);
   for (const OpRecord& op : ops) {
     total.exact = total.exact && op.row.exact;
     if (op.row.status == Status::ok || total.status == Status::failed) continue;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace lacuna {
 
@@ -15,12 +16,15 @@ std::string shape(const SummaryRow& row) {
   return fmt::format("{}x{}x{}", *row.m, *row.k, *row.n);
 }
 
-/// The one word all operations agree on, or "mixed".
+/// The one word all operations with weights agree on, or "mixed".
 template <class Word>
 std::string common(const std::vector<SummaryRow>& ops, Word word) {
+  std::vector<const SummaryRow*> rows;
+  rows.reserve(ops.size());
+  for (const SummaryRow& op : ops) rows.push_back(&op);
   std::string result;
-  for (const SummaryRow& op : ops) {
-    const std::string own = word(op);
+  for (const SummaryRow* op : rows_of_weights(std::move(rows))) {
+    const std::string own = word(*op);
     if (!result.empty() && own != result) return "mixed";
     result = own;
   }

@@ -16,7 +16,7 @@ struct FigureRun {
   std::string machine;
   std::string pattern;             // label, such as "block 16"
   std::string variant;             // what else tells runs apart, such as "4096x4096x1024 static"
-  double density = 1;              // over the whole workload
+  double density = 1;              // of the weights
   std::string density_text = "1";  // what was probably asked for
   std::string short_bar;           // bar() without what all runs have in common; may be empty
   std::uint64_t units = 0;

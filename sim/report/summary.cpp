@@ -23,6 +23,16 @@ const OpResult* first_ok(const std::vector<OpRecord>& ops) {
 
 }  // namespace
 
+std::vector<const SummaryRow*> rows_of_weights(std::vector<const SummaryRow*> rows) {
+  const auto holds_none = [](const SummaryRow* row) {
+    return row->op != "gemm" && row->op != "spmm";
+  };
+  if (!std::all_of(rows.begin(), rows.end(), holds_none)) {
+    rows.erase(std::remove_if(rows.begin(), rows.end(), holds_none), rows.end());
+  }
+  return rows;
+}
+
 const std::vector<std::string>& summary_columns() {
   static const std::vector<std::string> columns = {"run",
                                                    "machine",

@@ -71,8 +71,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"UnevenProductsOnCores", "--machine wse2 --set wafer.columns=4 --set wafer.rows=3",
              "traces/small_trained.csv"},
         // the larger traces that ship are compared by scripts/ci/determinism.sh
-        Case{"BertLayerOnTiles", "--machine bow --set ipu.tiles=128",
-             "traces/bert_base_layer.csv"}),
+        Case{"BertWeightsOnTiles", "--machine bow --set ipu.tiles=128",
+             "traces/library/bert_base_layer_weights.csv"}),
     name_of);
 
 }  // namespace

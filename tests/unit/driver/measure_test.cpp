@@ -98,6 +98,26 @@ TEST(Measure, TotalSumsAndKeepsWhatAllHaveInCommon) {
   EXPECT_FALSE(total.m);
 }
 
+// A layer has products of weights, and rows without: 3/4 of 20 x 20 and 1/4 of 20 x 20 are 1/2.
+TEST(Measure, TotalOfALayerHasThePatternAndDensityOfItsWeights) {
+  OpRecord one = a_record(a_result());
+  one.row.pattern = "unstructured";
+  one.row.mode = "static";
+  one.row.density = 0.75;
+  OpRecord two = one;
+  two.row.density = 0.25;
+  OpRecord scores = a_record(a_result());
+  scores.row.op = "bmm";
+  OpRecord softmax = a_record(a_result());
+  softmax.row.op = "softmax";
+  softmax.row.k.reset();
+  const SummaryRow total = total_of({one, scores, softmax, two});
+  EXPECT_EQ(total.pattern, "unstructured");
+  EXPECT_EQ(total.mode, "static");
+  EXPECT_EQ(*total.density, 0.5);
+  EXPECT_EQ(total_of({scores, scores}).pattern, "dense");
+}
+
 TEST(Measure, TotalOfARunWithAFailedOperationHasNoValues) {
   OpResult failed;
   failed.status = Status::out_of_memory;

@@ -123,6 +123,24 @@ TEST(Figures, TellRunsOfOnePatternApartByTheirShape) {
   EXPECT_THAT(csv, HasSubstr("bow block 16 4096x4096x64,0.25,"));
 }
 
+TEST(Figures, NameAndPlaceALayerByItsWeightsThoughItsOtherRowsAreDense) {
+  std::vector<RunRecord> runs = test::made_up_comparison(true, {0.25, 0.1});
+  for (RunRecord& run : runs) {
+    OpRecord scores = run.ops.front();
+    scores.row.op = "bmm";
+    scores.row.op_id = "scores";
+    scores.row.pattern = "dense";
+    scores.row.block = scores.row.mode = "";
+    scores.row.density = 1;
+    run.ops.push_back(scores);
+    run.total.density = run.ops.front().row.density;
+  }
+  const std::string csv = find(make_figures(figure_data(runs)), "speedup").csv;
+  EXPECT_THAT(csv, HasSubstr("bow block 16,0.1,"));
+  EXPECT_THAT(csv, HasSubstr("bow unstructured,0.25,"));
+  EXPECT_THAT(csv, Not(HasSubstr("mixed")));
+}
+
 /// Runs of one pattern, over sizes and columns.
 std::vector<RunRecord> made_up_grid() {
   const test::MadeUpMachine bow{"bow", "ipu", "1472 tiles", 1472, 1.85, 348.9, 0.62};

@@ -48,18 +48,21 @@ TEST(ShippedTraces, PrunedTransformerKeepsOneTenthOfItsWeights) {
   EXPECT_EQ(total.algorithmic_macs, std::uint64_t{3145728} * 2048);
 }
 
-TEST(ShippedTraces, BertBaseLayerIsWhatTheGeneratorWrites) {
-  TransformerOptions weights;
-  weights.part = TransformerOptions::Part::weights;
-  weights.sequences = 4;
-  weights.tokens = 512;
-  weights.layers = 1;
+// 16 rows; 2 * 2,048 * 12 * 768^2 FLOP of weights and 4 * 4 * 512^2 * 768 of attention.
+TEST(ShippedTraces, BertBaseLayerIsAWholeLayerAsTheGeneratorWritesIt) {
+  TransformerOptions forward;
+  forward.sequences = 4;
+  forward.tokens = 512;
+  forward.layers = 1;
   const std::string text =
-      format_trace(make_transformer(find_model_shape("bert-base"), weights), "",
-                   {"Weight products of one encoder layer of BERT-base, dense; n = 4 sequences of "
-                    "512 tokens.",
-                    "A pattern is chosen on the command line, as in --pattern unstructured:0.1."});
+      format_trace(make_transformer(find_model_shape("bert-base"), forward), "",
+                   {"lacuna trace make bert-base --layers 1 --sequences 4 --tokens 512"});
   EXPECT_EQ(read_text_file(shipped("bert_base_layer.csv")), text);
+  const WorkloadTrace trace = read_trace(shipped("bert_base_layer.csv"));
+  EXPECT_EQ(trace.ops.size(), 16U);
+  std::uint64_t macs = 0;
+  for (const LayerOp& op : trace.ops) macs += cost_of(op, masked_elements(op)).algorithmic_macs;
+  EXPECT_EQ(2 * macs, 28991029248U + 3221225472U);
 }
 
 TEST(ShippedTraces, SmallProductsCoverEveryPattern) {
