@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,15 +12,18 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/driver/machine.hpp"
+#include "sim/driver/machine_table.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna::test {
 namespace {
 
-/// Any product on any chip; half of the chips differ from what is sold in several parameters.
+/// Any row of a trace on any chip: one that is sold, or one that differs in several parameters.
 struct Scenario {
-  std::unique_ptr<Machine> machine = make_ipu_machine("random");
+  std::unique_ptr<Machine> machine;
   LayerOp op;
   std::optional<Mask> mask;
+  bool stochastic = false;
   std::string text;
 
   void set(const std::string& path, const std::string& value) {
@@ -32,9 +36,18 @@ std::string pick(Random& random, const std::vector<const char*>& words) {
   return words[random.bounded(words.size())];
 }
 
+std::uint32_t side(Random& random, std::uint32_t most) {
+  return static_cast<std::uint32_t>(1 + random.bounded(most));
+}
+
 void draw_chip(Random& random, Scenario& s) {
+  const std::string preset = pick(random, {"gc2", "gc200", "bow", "c600", "any", "any"});
+  s.machine = make_machine(standard_machines(), preset == "any" ? "c600" : preset);
+  s.text = preset + " ";
   s.set("ipu.tiles", pick(random, {"2", "4", "8", "14", "32", "46", "92"}));
-  if (random.bounded(2) == 0) return;
+  s.stochastic = random.bounded(2) == 0;
+  s.set("round", s.stochastic ? "stochastic" : "nearest");
+  if (preset != "any") return;
   s.set("tile.workers", pick(random, {"1", "2", "3", "4", "5", "6", "7", "8"}));
   s.set("tile.issue_interval", pick(random, {"1", "4", "6", "9"}));
   const std::uint64_t width = 4U << random.bounded(4);  // columns of the AMP: 4 to 32
@@ -49,39 +62,99 @@ void draw_chip(Random& random, Scenario& s) {
   s.set("exchange.paired", pick(random, {"true", "false"}));
   s.set("exchange.paired_words", pick(random, {"2", "32", "128"}));
   s.set("sync.cycles", pick(random, {"2", "150", "600"}));
-  s.set("round", pick(random, {"nearest", "stochastic"}));
 }
 
+/// A mask of blocks of `block` for an operand of rows x cols, which are made multiples of it.
+void draw_mask(Random& random, Scenario& s, std::uint32_t& rows, std::uint32_t& cols) {
+  const std::vector<std::uint32_t> sides{1, 4, 8, 16};
+  const std::uint32_t block = sides[random.bounded(sides.size())];
+  PatternSpec spec;
+  spec.name = block == 1 ? "unstructured" : "block";
+  spec.block_rows = spec.block_cols = block;
+  spec.density = Decimal{random.bounded(10), 1};
+  rows = (rows + block - 1) / block * block;
+  cols = (cols + block - 1) / block * block;
+  s.op.pattern = spec;
+  s.mask = generate_mask(spec, rows, cols, random.next());
+}
+
+/// gemm, spmm, bmm with a dense, static or dynamic operand.
 void draw_product(Random& random, Scenario& s) {
-  const auto side = [&](std::uint64_t most) {
-    return static_cast<std::uint32_t>(1 + random.bounded(most));
-  };
-  s.op.id = "product";
-  s.op.op = "gemm";
-  s.op.m = side(80);
-  s.op.k = side(80);
-  s.op.n = side(48);
-  s.op.batch = random.bounded(4) == 0 ? side(3) : 1;
+  s.op.m = side(random, 80);
+  s.op.k = side(random, 80);
+  s.op.n = side(random, 48);
+  s.op.batch = random.bounded(4) == 0 ? side(random, 3) : 1;
   s.op.dtype = random.bounded(3) == 0 ? DType::fp32 : DType::fp16;
-  const std::vector<Mode> modes{Mode::dense, Mode::static_, Mode::dynamic};
-  s.op.mode = modes[random.bounded(modes.size())];
-  if (s.op.mode == Mode::dense) {
-    s.op.mode = Mode::automatic;
-  } else {
-    PatternSpec spec;
-    const std::vector<std::uint32_t> sides{1, 4, 8, 16};
-    const std::uint32_t block = sides[random.bounded(sides.size())];
-    spec.name = block == 1 ? "unstructured" : "block";
-    spec.block_rows = spec.block_cols = block;
-    spec.density = Decimal{random.bounded(10), 1};
-    s.op.m = (s.op.m + block - 1) / block * block;
-    s.op.k = (s.op.k + block - 1) / block * block;
-    s.op.pattern = spec;
-    s.mask = generate_mask(spec, s.op.m, s.op.k, random.next());
+  const std::vector<Mode> modes{Mode::automatic, Mode::static_, Mode::dynamic};
+  s.op.mode = s.op.op == "spmm" ? modes[1 + random.bounded(2)] : modes[random.bounded(3)];
+  if (s.op.mode != Mode::automatic) {
+    draw_mask(random, s, s.op.m, s.op.k);
+    return;
   }
-  s.text += std::to_string(s.op.m) + "x" + std::to_string(s.op.k) + "x" + std::to_string(s.op.n) +
-            " batch " + std::to_string(s.op.batch) + " " + word(s.op.dtype) + " " +
-            word(s.op.mode) + " block " + std::to_string(s.op.pattern.block_rows);
+  const bool bytes = s.text.find("c600") == 0 || s.text.find("any") == 0;
+  if (bytes && random.bounded(3) == 0) s.op.dtype = DType::fp8;
+  if (s.op.dtype != DType::fp32 && random.bounded(3) == 0) s.op.partials = Partials::fp32;
+}
+
+/// The backward of a layer: W^T dY from the forward's buckets, or the kept elements of dY X^T.
+void draw_backward(Random& random, Scenario& s) {
+  s.op.phase = Phase::bwd;
+  s.op.m = side(random, 80);
+  s.op.k = side(random, 80);
+  s.op.n = side(random, 48);
+  s.op.dtype = random.bounded(2) == 0 ? DType::fp32 : DType::fp16;
+  if (s.op.op == "sddmm") {
+    s.op.mode = random.bounded(2) == 0 ? Mode::static_ : Mode::dynamic;
+    s.op.batch = random.bounded(4) == 0 ? side(random, 3) : 1;
+    draw_mask(random, s, s.op.m, s.op.n);
+    return;
+  }
+  s.op.mode = Mode::dynamic;
+  draw_mask(random, s, s.op.m, s.op.k);
+  s.op.pattern.name = "ref";
+  s.op.pattern.args = {{"of", "forward"}, {"transpose", "1"}};
+}
+
+/// An operation of a layer that is no product.
+void draw_layer_operation(Random& random, Scenario& s) {
+  s.op.phase = random.bounded(2) == 0 ? Phase::fwd : Phase::bwd;
+  const OpKind& kind = kind_of(s.op);
+  if (!kind.functions.empty()) s.op.fn = kind.functions[random.bounded(kind.functions.size())];
+  s.op.dtype = random.bounded(2) == 0 ? DType::fp32 : DType::fp16;
+  s.op.m = side(random, 120);
+  s.op.n = side(random, 60);
+  s.op.batch = side(random, 3);
+  if (s.op.op == "embed") s.op.k = side(random, 90);
+  if (s.op.op == "optim") {
+    s.op.k = side(random, 90);
+    s.op.n = 0;
+    s.op.dtype = DType::fp32;
+    if (random.bounded(2) == 0) draw_mask(random, s, s.op.m, s.op.k);
+  }
+  if (s.op.op == "softmax" && random.bounded(2) == 0) draw_mask(random, s, s.op.m, s.op.n);
+}
+
+Scenario draw(std::uint64_t seed) {
+  Random random(seed);
+  Scenario s;
+  draw_chip(random, s);
+  s.op.id = "row";
+  s.op.op = pick(random, {"gemm", "gemm", "spmm", "bmm", "gemm^T", "sddmm", "softmax", "layernorm",
+                          "rmsnorm", "eltwise", "optim", "embed"});
+  const std::string name = s.op.op;
+  if (name == "gemm^T") s.op.op = "gemm";
+  if (name == "gemm^T" || name == "sddmm") {
+    draw_backward(random, s);
+  } else if (name == "gemm" || name == "spmm" || name == "bmm") {
+    draw_product(random, s);
+  } else {
+    draw_layer_operation(random, s);
+  }
+  s.text += name + " " + s.op.fn + " " + std::to_string(s.op.m) + "x" + std::to_string(s.op.k) +
+            "x" + std::to_string(s.op.n) + " batch " + std::to_string(s.op.batch) + " " +
+            word(s.op.dtype) + " " + word(s.op.mode) + " " + word(s.op.phase) + " block " +
+            std::to_string(s.op.pattern.block_rows) + " seed " + std::to_string(seed);
+  return s;
 }
 
 OpResult run(const Scenario& s, Engine engine, std::uint64_t shuffle) {
@@ -95,10 +168,7 @@ OpResult run(const Scenario& s, Engine engine, std::uint64_t shuffle) {
 
 /// True if the product fits the chip.
 bool agree(std::uint64_t seed) {
-  Random random(seed);
-  Scenario s;
-  draw_chip(random, s);
-  draw_product(random, s);
+  const Scenario s = draw(seed);
   SCOPED_TRACE(s.text);
   try {
     const OpResult event = run(s, Engine::event, 0);
@@ -118,6 +188,9 @@ bool agree(std::uint64_t seed) {
   } catch (const SimulationError& error) {
     EXPECT_NE(std::string(error.what()).find("overflow in buckets"), std::string::npos)
         << error.what();
+    return false;
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
     return false;
   }
 }

@@ -72,6 +72,40 @@ AmpForm amp_form(const Types& types, unsigned block) {
   return {8, 8, 20, 19};
 }
 
+/// A pass of the AMP over a block: bundles that form products, and stores of its longest worker.
+struct AmpPass {
+  unsigned macs;  // of a bundle
+  std::uint64_t bundles;
+  std::uint64_t stores;
+  std::uint64_t longest;
+};
+
+AmpPass amp_pass(const Target& target, const Types& types, unsigned block) {
+  // A bundle forms as many products as a clock of the unit at this precision.
+  constexpr unsigned kDepth = 4;
+  const unsigned rate = types.half() ? target.units_mixed * kDepth : target.units_single;
+  const std::uint64_t area = std::uint64_t{block} * block;
+  const std::uint64_t products = area * amp_form(types, block).depth;
+  AmpPass pass{};
+  // Small blocks do not fill the unit.
+  pass.macs = static_cast<unsigned>(std::min<std::uint64_t>(rate, products / 8));
+  pass.bundles = products / pass.macs;
+  pass.stores = ceil_div(area * 4, 8 * target.workers);
+  pass.longest = std::max(ceil_div(pass.bundles, target.workers), pass.stores);
+  return pass;
+}
+
+/// The form on this chip: what six workers and the unit as sold need, and what fewer workers or a
+/// narrower unit take longer.
+AmpForm amp_form_of(const Target& target, const Types& types, unsigned block) {
+  AmpForm f = amp_form(types, block);
+  const std::uint64_t sold = amp_pass(Target(), types, block).longest;
+  const std::uint64_t here = amp_pass(target, types, block).longest;
+  f.first += here > sold ? here - sold : 0;
+  f.more += here > sold ? here - sold : 0;
+  return f;
+}
+
 }  // namespace
 
 unsigned sampled_grain(const Types& types, unsigned block) {
@@ -91,7 +125,7 @@ std::uint64_t sampled_bundles(const Types& types, unsigned block, std::uint64_t 
 
 Cycle sampled_amp_clocks(const Target& target, const Types& types, unsigned block,
                          std::uint64_t rows, std::uint64_t blocks, std::uint64_t depth) {
-  const AmpForm f = amp_form(types, block);
+  const AmpForm f = amp_form_of(target, types, block);
   const std::uint64_t passes = depth / f.depth;
   if (rows == 0) return 0;
   const Cycle supervisor = 23 + 8 * (rows - 1) + 32 * rows + 10 * (blocks - rows) +
@@ -216,35 +250,28 @@ void SampledCodelets::add_piece(const std::vector<std::uint32_t>& rows,
 /// Worker sets of the AMP: 0 the entry, 1 the first pass of a block, 2 the others. The products of
 /// a pass are shared as evenly as whole bundles allow.
 void SampledCodelets::add_amp_sets(std::vector<std::uint32_t>& sets) {
-  const AmpForm f = amp_form(types_, block_);
-  // A bundle forms as many products as a clock of the unit at this precision.
-  constexpr unsigned kDepth = 4;
-  const unsigned rate = types_.half() ? target_.units_mixed * kDepth : target_.units_single;
-  const std::uint64_t products = std::uint64_t{block_} * block_ * f.depth;
-  // Small blocks do not fill the unit.
-  const auto macs = static_cast<unsigned>(std::min<std::uint64_t>(rate, products / 8));
+  const AmpForm f = amp_form_of(target_, types_, block_);
+  const AmpPass pass = amp_pass(target_, types_, block_);
   Bundle matrix("sampled amp");
-  matrix.add(types_.half() ? Tally::amp_mac_fp16 : Tally::amp_mac_fp32, macs);
+  matrix.add(types_.half() ? Tally::amp_mac_fp16 : Tally::amp_mac_fp32, pass.macs);
   matrix.add(Tally::read_input, 1);
   const std::uint32_t plain = builder_.bundle(matrix);
   matrix.add(Tally::write_partial, 1);
   const std::uint32_t first_pass = builder_.bundle(matrix);
   matrix.add(Tally::read_partial, 1);
   const std::uint32_t later_pass = builder_.bundle(matrix);
-  const std::uint64_t bundles = products / macs;
-  const std::uint64_t stores = ceil_div(std::uint64_t{block_} * block_ * 4, 8 * target_.workers);
   sets.assign(target_.workers, builder_.worker({{clocks(kAmpEntry), {}}}));
   for (const bool first : {true, false}) {
     const std::uint64_t all = first ? f.first : f.more;
     for (unsigned w = 0; w < target_.workers; ++w) {
       const std::uint64_t mine =
-          bundles / target_.workers + (w < bundles % target_.workers ? 1 : 0);
+          pass.bundles / target_.workers + (w < pass.bundles % target_.workers ? 1 : 0);
       // Results are stored beside products.
-      const std::uint64_t both = std::min(mine, stores);
-      const std::uint64_t used = std::max(mine, stores);
+      const std::uint64_t both = std::min(mine, pass.stores);
+      const std::uint64_t used = std::max(mine, pass.stores);
       if (used > all) throw InternalError("a pass of the AMP has no room for its products");
       const Codelet code{issue(first ? first_pass : later_pass, count(both)),
-                         issue(plain, count(mine - both)), issue(store_, count(stores - both)),
+                         issue(plain, count(mine - both)), issue(store_, count(pass.stores - both)),
                          issue(overhead_, count(all - used))};
       sets.push_back(builder_.worker({{builder_.codelet(code), {}}}));
     }
