@@ -46,9 +46,13 @@ class Repeater {
     std::vector<Superstep> supersteps;
   };
 
+  /// Where the words of a round begin on every tile.
+  std::uint32_t window(std::uint32_t round) const {
+    return one_.values ? round * one_.memory_words : 0;
+  }
+
   Place place(Place at, std::uint32_t group, std::uint32_t round) const {
-    const std::uint32_t window = one_.values ? round * one_.memory_words : 0;
-    return {at.tile + group * plan_.tiles, at.address + window};
+    return {at.tile + group * plan_.tiles, at.address + window(round)};
   }
 
   void add_round(std::uint32_t round) {
@@ -90,9 +94,9 @@ class Repeater {
     const auto key = std::make_pair(index, round);
     const auto found = functions_.find(key);
     if (found != functions_.end()) return found->second;
-    const std::size_t window = std::size_t{round} * one_.memory_words;
-    result_.functions.push_back([call = one_.functions[index], window](TileMemory& memory) {
-      memory.move_window(window);
+    const std::size_t begin = std::size_t{round} * one_.memory_words;
+    result_.functions.push_back([call = one_.functions[index], begin](TileMemory& memory) {
+      memory.move_window(begin);
       call(memory);
       memory.move_window(0);
     });
@@ -102,6 +106,7 @@ class Repeater {
   std::uint32_t exchange(std::uint32_t index, std::uint32_t groups, std::uint32_t round) {
     const ExchangePhase& from = one_.exchanges[index];
     TransferList list;
+    if (from.transfers.scratch) list.scratch = *from.transfers.scratch + window(round);
     std::vector<Place> places;
     for (std::uint32_t group = 0; group < groups; ++group) {
       for (const Transfer& t : from.transfers.transfers) {
