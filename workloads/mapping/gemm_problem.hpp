@@ -20,7 +20,8 @@ struct GemmProblem {
   const Mask* mask = nullptr;  // of W; null: W is dense and is multiplied as a dense matrix
   bool transposed = false;     // W is the transpose of a matrix whose product is planned with it
   bool values = false;         // carry numbers and compute the product
-  std::uint64_t seed = 0;      // of the values; W uses seed, X uses seed + 1
+  std::uint64_t seed = 0;      // of the values; W uses seed, X uses seed + 1 + x_seed
+  std::uint64_t x_seed = 0;
   double sigma = 0;            // of normally distributed values; 0: small integers
 };
 

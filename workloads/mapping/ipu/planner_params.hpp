@@ -19,6 +19,10 @@ struct PlannerParams : ParameterSet {
   Param<DType> partials = param(this, "partials", DType::fp16,
                                 Choices<DType>{{"fp16", DType::fp16}, {"fp32", DType::fp32}},
                                 "Accumulation of dense fp16 products that do not ask for one.");
+  Param<bool> serial_columns =
+      flag(this, "serial_columns", false,
+           "Run sparse products that do not fit in steps over their columns; PopSparse has no such "
+           "plan.");
 };
 
 /// What the planners need to know of the chip.

@@ -23,7 +23,18 @@ bool says_transposed(const PatternSpec& pattern) {
   return pattern.name == "ref" && value != nullptr && *value == "1";
 }
 
-GemmProblem problem_of(const OperationRequest& request, std::uint32_t instance, bool values) {
+/// Products of the same shape that are planned as one: a batch, each with operands of its own, or
+/// steps over the columns of one product, which share its weights.
+enum class Series { batch, columns };
+
+/// The values of an instance: W has the seed, X the next.
+void select_values(GemmProblem& problem, Series series, std::uint32_t instance) {
+  const std::uint64_t apart = 2 * std::uint64_t{instance};
+  (series == Series::batch ? problem.seed : problem.x_seed) += apart;
+}
+
+GemmProblem problem_of(const OperationRequest& request, Series series, std::uint32_t instance,
+                       bool values) {
   const LayerOp& op = request.op;
   GemmProblem problem;
   problem.m = op.m;
@@ -35,7 +46,8 @@ GemmProblem problem_of(const OperationRequest& request, std::uint32_t instance, 
   problem.transposed = says_transposed(op.pattern);
   problem.values = values;
   problem.sigma = request.sigma;
-  problem.seed = request.seed + 2 * std::uint64_t{instance};  // of W, and the next of X
+  problem.seed = request.seed;
+  select_values(problem, series, instance);
   return problem;
 }
 
@@ -54,23 +66,25 @@ struct Candidate {
   std::uint64_t bytes = 0;  // of a tile, operands of all rounds included
 };
 
-/// Of the operands and the result of an instance; kept ones of what a mask thins out.
-std::uint64_t operand_elements(const OperationRequest& request) {
+/// Of the operands and the result of an instance, what it shares with others left out; kept ones of
+/// what a mask thins out.
+std::uint64_t operand_elements(const OperationRequest& request, Series series) {
   const LayerOp& op = request.op;
   const std::uint64_t left = std::uint64_t{op.m} * op.k;
   const std::uint64_t result = std::uint64_t{op.m} * op.n;
   const bool sampled = op.op == "sddmm";
   std::uint64_t all = std::uint64_t{op.k} * op.n;
+  if (series == Series::columns) return all + result;
   all += request.mask != nullptr && !sampled ? request.mask->nnz() : left;
   all += request.mask != nullptr && sampled ? request.mask->nnz() : result;
   return all;
 }
 
-Candidate consider(const OperationRequest& request, const BatchPlan& batch) {
+Candidate consider(const OperationRequest& request, Series series, const BatchPlan& batch) {
   Candidate candidate;
   candidate.batch = batch;
-  candidate.one =
-      plan_instance(request, small_chip(request.chip, batch.tiles), problem_of(request, 0, false));
+  candidate.one = plan_instance(request, small_chip(request.chip, batch.tiles),
+                                problem_of(request, series, 0, false));
   Cycle total = 0;
   for (const auto& [phase, cycles] : candidate.one.estimates) {
     if (phase == "total") total = cycles;
@@ -80,7 +94,7 @@ Candidate consider(const OperationRequest& request, const BatchPlan& batch) {
   candidate.bytes =
       candidate.one.lowered.tile_bytes +
       (batch.rounds - 1) *
-          ceil_div(operand_elements(request) * bytes_of(request.op.dtype), batch.tiles);
+          ceil_div(operand_elements(request, series) * bytes_of(request.op.dtype), batch.tiles);
   return candidate;
 }
 
@@ -92,7 +106,7 @@ Candidate choose(const OperationRequest& request) {
   const std::uint64_t room = std::uint64_t{request.chip.tile.memory.kib} * 1024;
   for (const BatchPlan& batch : batch_plans(request.op.batch, request.chip.ipu.tiles)) {
     try {
-      Candidate candidate = consider(request, batch);
+      Candidate candidate = consider(request, Series::batch, batch);
       least = std::min(least, candidate.bytes);
       if (candidate.bytes <= room && candidate.estimate < best.estimate) {
         best = std::move(candidate);
@@ -137,12 +151,12 @@ void compare_instance(Comparison& comparison, const GemmProblem& problem, bool s
   }
 }
 
-PlannedOperation repeat(const OperationRequest& request, Candidate candidate) {
+PlannedOperation repeat(const OperationRequest& request, Series series, Candidate candidate) {
   const BatchPlan& batch = candidate.batch;
   std::vector<std::vector<Image>> images;
   for (std::uint32_t i = 0; request.values && i < batch.instances; ++i) {
-    PlannedOperation one =
-        plan_instance(request, small_chip(request.chip, batch.tiles), problem_of(request, i, true));
+    PlannedOperation one = plan_instance(request, small_chip(request.chip, batch.tiles),
+                                         problem_of(request, series, i, true));
     images.push_back(std::move(one.lowered.program.images));
     if (i == 0) candidate.one = std::move(one);
   }
@@ -153,20 +167,26 @@ PlannedOperation repeat(const OperationRequest& request, Candidate candidate) {
   result.lowered.tiles_used *= batch.groups;
   result.mac_useful *= batch.instances;
   result.estimates = {{"total", candidate.estimate}};
-  result.notes.emplace_back(
-      "batch", fmt::format("{} instances on {} groups of {} tiles, {} rounds", batch.instances,
-                           batch.groups, batch.tiles, batch.rounds));
+  if (series == Series::columns) {
+    result.notes.emplace_back("serial steps",
+                              fmt::format("{} steps of {} columns", batch.instances, request.op.n));
+  } else {
+    result.notes.emplace_back(
+        "batch", fmt::format("{} instances on {} groups of {} tiles, {} rounds", batch.instances,
+                             batch.groups, batch.tiles, batch.rounds));
+  }
   if (!request.values) return result;
   const bool sampled = request.op.op == "sddmm" && request.mask != nullptr;
   const Mask blocks = sampled ? sampled_blocks(*request.mask, request.op.dtype) : Mask();
   // The mask outlives the run, the request may not.
-  result.compare = [problem = problem_of(request, 0, true), batch, types = result.types,
-                    output = result.lowered.output, place = result.lowered.place, sampled, blocks,
+  result.compare = [problem = problem_of(request, series, 0, true), series, batch,
+                    types = result.types, output = result.lowered.output,
+                    place = result.lowered.place, sampled, blocks,
                     words = one.memory_words](const ChipMemory& chip) {
     Comparison comparison;
     for (std::uint32_t i = 0; i < batch.instances; ++i) {
       GemmProblem instance = problem;
-      instance.seed += 2 * std::uint64_t{i};
+      select_values(instance, series, i);
       const std::uint64_t window = std::uint64_t{batch.round(i)} * words * 4 / bytes_of(output);
       const auto read = [&](std::uint32_t row, std::uint32_t column) -> double {
         const OutputPlace at = place(row, column);
@@ -184,6 +204,42 @@ PlannedOperation repeat(const OperationRequest& request, Candidate candidate) {
   return result;
 }
 
+/// Some of the columns after the others, in as few equal steps as fit. Operands and result of all
+/// steps stay on the tiles.
+PlannedOperation plan_columns_in_steps(const OperationRequest& request,
+                                       const OutOfMemoryError& reason) {
+  const std::uint64_t room = std::uint64_t{request.chip.tile.memory.kib} * 1024;
+  for (std::uint32_t steps = 2; steps <= request.op.n; ++steps) {
+    if (request.op.n % steps != 0) continue;
+    LayerOp op = request.op;
+    op.n /= steps;
+    const OperationRequest step{request.chip, request.planner, op,           request.mask,
+                                request.seed, request.values,  request.sigma};
+    try {
+      const BatchPlan serial{steps, steps, 1, request.chip.ipu.tiles};
+      Candidate candidate = consider(step, Series::columns, serial);
+      if (candidate.bytes <= room) return repeat(step, Series::columns, std::move(candidate));
+    } catch (const OutOfMemoryError&) {
+      continue;
+    }
+  }
+  throw reason;
+}
+
+PlannedOperation plan_single(const OperationRequest& request) {
+  const bool divisible = request.op.op != "sddmm" && request.mask != nullptr &&
+                         request.op.mode != Mode::dense && request.op.n > 1;
+  try {
+    return plan_instance(request, request.chip,
+                         problem_of(request, Series::batch, 0, request.values));
+  } catch (const OutOfMemoryError& error) {
+    if (!divisible) throw;
+    if (request.planner.serial_columns) return plan_columns_in_steps(request, error);
+    throw OutOfMemoryError(std::string(error.what()) +
+                           " (planner.serial_columns=true may run it in steps)");
+  }
+}
+
 }  // namespace
 
 PlannedOperation plan_products(const OperationRequest& request) {
@@ -191,10 +247,8 @@ PlannedOperation plan_products(const OperationRequest& request) {
   if (request.op.op == "bmm" && !fn.empty() && fn != "dot") {
     throw UnsupportedError(fmt::format("an IPU runs bmm dot, not bmm {}", fn));
   }
-  if (request.op.batch == 1) {
-    return plan_instance(request, request.chip, problem_of(request, 0, request.values));
-  }
-  return repeat(request, choose(request));
+  if (request.op.batch == 1) return plan_single(request);
+  return repeat(request, Series::batch, choose(request));
 }
 
 }  // namespace lacuna::ipu
