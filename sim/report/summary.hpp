@@ -58,8 +58,8 @@ struct SummaryRow {
   std::vector<std::string> varying;
 };
 
-/// Those of `rows` whose left operand is stored weights, or all if none is: what a whole run says of
-/// its pattern and density is about them.
+/// Those of `rows` whose left operand is stored weights, or all if none is: what a whole run says
+/// of its pattern and density is about them.
 std::vector<const SummaryRow*> rows_of_weights(std::vector<const SummaryRow*> rows);
 
 /// The op_id of the row after the operations of a run.

@@ -70,7 +70,8 @@ std::vector<std::int64_t> reference_product(const GemmProblem& problem) {
       problem.mask == nullptr ? dense_mask(problem.m, problem.k) : problem.mask->elements();
   const std::uint64_t n = problem.n;
   std::vector<std::int32_t> x(problem.k * n);
-  for (std::uint64_t p = 0; p < x.size(); ++p) x[p] = operand_value(problem.seed + 1 + problem.x_seed, p, false);
+  for (std::uint64_t p = 0; p < x.size(); ++p)
+    x[p] = operand_value(problem.seed + 1 + problem.x_seed, p, false);
   std::vector<std::int64_t> y(problem.m * n, 0);
   for (std::uint32_t row = 0; row < problem.m; ++row) {
     for (std::uint64_t i = weights.offsets[row]; i < weights.offsets[row + 1]; ++i) {

@@ -22,7 +22,7 @@ struct GemmProblem {
   bool values = false;         // carry numbers and compute the product
   std::uint64_t seed = 0;      // of the values; W uses seed, X uses seed + 1 + x_seed
   std::uint64_t x_seed = 0;
-  double sigma = 0;            // of normally distributed values; 0: small integers
+  double sigma = 0;  // of normally distributed values; 0: small integers
 };
 
 /// The small integer at position p (row-major) of an operand with this seed, in [-4, 3].
