@@ -120,9 +120,7 @@ Cycle TaskCores::next_timer(const Core& core, Cycle now) const {
   };
   due(core.slot_free);
   if (core.taken != kNoTask) due(core.taken_ready);
-  for (const Thread& thread : core.threads) {
-    if (thread.finish != kNever) due(thread.finish);
-  }
+  due(core.next_finish);
   return next;
 }
 
@@ -148,30 +146,34 @@ bool TaskCores::send_output(Core& core, Cycle now) {
 
 /// Instructions whose last beat is over leave their threads; tasks that wait for them hear of it.
 bool TaskCores::retire(Core& core, Cycle now) {
-  bool acted = false;
-  for (Thread& thread : core.threads) {
-    if (thread.finish > now) continue;
+  if (core.next_finish > now) return false;
+  core.next_finish = kNever;
+  for (std::uint32_t left = core.busy; left != 0; left &= left - 1) {
+    Thread& thread = core.threads[first_of(left)];
+    if (thread.finish > now) {
+      core.next_finish = std::min(core.next_finish, thread.finish);
+      continue;
+    }
     const Instruction& done = *thread.instruction;
     if (done.activates != kNoTask) core.active[done.activates] = true;
     if (done.unblocks != kNoTask) core.blocked[done.unblocks] = false;
     log_.record(now, core.ports.unit, kVectorEnd, static_cast<std::uint64_t>(done.thread));
     thread.instruction = nullptr;
     thread.finish = kNever;
-    acted = true;
+    core.busy = static_cast<std::uint16_t>(core.busy & ~(1U << first_of(left)));
   }
-  return acted;
+  return true;
 }
 
 bool TaskCores::load_microthreads(Core& core, Cycle now) {
-  bool acted = false;
-  for (std::size_t i = 1; i < kThreads; ++i) {
-    Thread& thread = core.threads[i];
-    if (thread.instruction != nullptr || thread.next == nullptr) continue;
+  const std::uint32_t loads = core.queued & ~std::uint32_t{core.busy};
+  for (std::uint32_t left = loads; left != 0; left &= left - 1) {
+    Thread& thread = core.threads[first_of(left)];
     start(core, thread, *thread.next, thread.next_word, now);
     thread.next = nullptr;
-    acted = true;
   }
-  return acted;
+  core.queued = static_cast<std::uint16_t>(core.queued & ~loads);
+  return loads != 0;
 }
 
 bool TaskCores::main_thread(Core& core, Cycle now) {
@@ -223,6 +225,7 @@ bool TaskCores::take_steps(Core& core, Cycle now) {
     } else {
       thread.next = &step.vector;
       thread.next_word = core.word;
+      core.queued = static_cast<std::uint16_t>(core.queued | 1U << step.vector.thread);
     }
     break;
   }
@@ -231,7 +234,8 @@ bool TaskCores::take_steps(Core& core, Cycle now) {
 
 /// Whether an instruction takes words of this queue, now or next.
 bool TaskCores::is_read(const Core& core, LinkId queue) const {
-  for (const Thread& thread : core.threads) {
+  for (std::uint32_t left = core.busy | core.queued; left != 0; left &= left - 1) {
+    const Thread& thread = core.threads[first_of(left)];
     if (thread.instruction != nullptr && (thread.a == queue || thread.b == queue)) return true;
     if (thread.next == nullptr) continue;
     for (const Operand* operand : {&thread.next->a, &thread.next->b}) {
@@ -292,6 +296,7 @@ bool TaskCores::pick(Core& core, Cycle now) {
 void TaskCores::start(Core& core, Thread& thread, const Instruction& instruction,
                       std::uint32_t word, Cycle now) {
   thread.instruction = &instruction;
+  core.busy = static_cast<std::uint16_t>(core.busy | 1U << (&thread - core.threads.data()));
   thread.done = 0;
   thread.word = word;
   thread.finish = kNever;
@@ -350,18 +355,14 @@ std::size_t TaskCores::choose(Core& core, Cycle now) const {
     }
     return kNobody;
   }
-  for (std::size_t thread = 1; thread < kThreads; ++thread) {
-    if (can(thread)) return thread;
+  for (std::uint32_t left = core.busy & ~1U; left != 0; left &= left - 1) {
+    if (can(first_of(left))) return first_of(left);
   }
   return can(0) ? 0 : kNobody;
 }
 
 /// No microthread has or gets an instruction while the main thread's one is under way.
-bool TaskCores::alone(const Core& core) const {
-  return std::all_of(core.threads.begin() + 1, core.threads.end(), [](const Thread& thread) {
-    return thread.instruction == nullptr && thread.next == nullptr;
-  });
-}
+bool TaskCores::alone(const Core& core) const { return ((core.busy | core.queued) & ~1U) == 0; }
 
 bool TaskCores::issue(Core& core, Cycle now) {
   if (core.slot_free > now) return false;
@@ -396,7 +397,9 @@ void TaskCores::beats(Core& core, Thread& thread, Cycle now) {
   }
   move_elements(core, thread, elements, now);
   thread.done += elements;
-  if (thread.done == what.length) thread.finish = core.slot_free;
+  if (thread.done != what.length) return;
+  thread.finish = core.slot_free;
+  core.next_finish = std::min(core.next_finish, thread.finish);
 }
 
 void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
@@ -512,8 +515,9 @@ TaskCycle TaskCores::cause(const Core& core, Cycle now) const {
   if (core.task == kNoTask && core.taken != kNoTask && core.taken_ready > now) {
     return TaskCycle::dispatch;
   }
-  for (const Thread& thread : core.threads) {
-    if (thread.instruction == nullptr || thread.finish != kNever) continue;
+  for (std::uint32_t left = core.busy; left != 0; left &= left - 1) {
+    const Thread& thread = core.threads[first_of(left)];
+    if (thread.finish != kNever) continue;
     const Instruction& what = *thread.instruction;
     const std::uint32_t elements = std::min(thread.cost.width(), what.length - thread.done);
     const std::uint32_t in = words_of(source_bytes(what.element), elements);
@@ -525,10 +529,7 @@ TaskCycle TaskCores::cause(const Core& core, Cycle now) const {
 }
 
 bool TaskCores::quiet(const Core& core) const {
-  if (core.task != kNoTask || core.taken != kNoTask) return false;
-  for (const Thread& thread : core.threads) {
-    if (thread.instruction != nullptr || thread.next != nullptr) return false;
-  }
+  if (core.task != kNoTask || core.taken != kNoTask || (core.busy | core.queued) != 0) return false;
   for (std::size_t task = 0; task < core.active.size(); ++task) {
     if (core.active[task] && !core.blocked[task]) return false;
   }

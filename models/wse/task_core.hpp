@@ -100,15 +100,16 @@ class TaskCores {
     std::uint32_t count = 0;
   };
 
+  /// What every cycle looks at comes first, so that it shares lines of the host's cache.
   struct Core {
-    TaskPorts ports;
-    const CoreProgram* program = nullptr;
-    std::vector<LinkId> out_queues;  // distinct ones
-    std::vector<bool> active;        // local tasks
-    std::vector<bool> blocked;
     Cycle stepped = 0;  // next cycle that may be performed
     Cycle accounted = 0;
     Cycle slot_free = 0;
+    Cycle next_finish = kNever;  // of the threads
+    std::uint16_t busy = 0;      // a bit for each thread with an instruction,
+    std::uint16_t queued = 0;    // and with one that comes next
+    bool is_idle = false;
+    TaskCycle waiting_for = TaskCycle::idle;
     TaskIndex task = kNoTask;  // runs
     std::size_t next_step = 0;
     std::uint32_t word = 0;     // of the wavelet that started it
@@ -118,8 +119,11 @@ class TaskCores {
     std::size_t next_task = 0;    // to be looked at first
     std::size_t next_queue = 0;   // to be served first on the ramp
     std::size_t next_thread = 0;  // and by the issue slot
-    TaskCycle waiting_for = TaskCycle::idle;
-    bool is_idle = false;
+    const CoreProgram* program = nullptr;
+    std::vector<LinkId> out_queues;  // distinct ones
+    std::vector<bool> active;        // local tasks
+    std::vector<bool> blocked;
+    TaskPorts ports;
     std::array<Thread, kThreads> threads;
     std::vector<Fifo> fifos;
     std::vector<std::uint8_t> memory;
@@ -128,6 +132,9 @@ class TaskCores {
 
   bool send_output(Core& core, Cycle now);
   bool retire(Core& core, Cycle now);
+  static std::size_t first_of(std::uint32_t threads) {
+    return static_cast<std::size_t>(__builtin_ctz(threads));
+  }
   bool load_microthreads(Core& core, Cycle now);
   bool main_thread(Core& core, Cycle now);
   bool take_steps(Core& core, Cycle now);
