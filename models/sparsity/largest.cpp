@@ -72,6 +72,35 @@ void merge(const std::vector<std::uint32_t>& sure, const std::vector<std::uint64
   }
 }
 
+/// Matrices on top of each other.
+class Stacked : public RowScores {
+ public:
+  Stacked(const std::vector<RowScores*>& parts, const std::vector<Mask>& masks) : parts_(parts) {
+    for (const Mask& mask : masks) rows_.push_back(mask.grid_rows());
+  }
+
+  void rewind() override {
+    for (RowScores* part : parts_) part->rewind();
+    part_ = 0;
+    row_ = 0;
+  }
+
+  void next_row(std::vector<double>& scores) override {
+    while (row_ == rows_[part_]) {
+      ++part_;
+      row_ = 0;
+    }
+    parts_[part_]->next_row(scores);
+    ++row_;
+  }
+
+ private:
+  const std::vector<RowScores*>& parts_;
+  std::vector<std::uint32_t> rows_;
+  std::size_t part_ = 0;
+  std::uint32_t row_ = 0;
+};
+
 }  // namespace
 
 void choose_largest(RowScores& scores, std::uint64_t keep, Mask& mask) {
@@ -99,6 +128,28 @@ void choose_largest(RowScores& scores, std::uint64_t keep, Mask& mask) {
     return std::tie(a.row, a.col) < std::tie(b.row, b.col);
   });
   merge(sure, sure_ends, candidates, mask);
+}
+
+void choose_largest(const std::vector<RowScores*>& scores, std::uint64_t keep,
+                    std::vector<Mask>& masks) {
+  Mask all;
+  for (const Mask& mask : masks) {
+    all.rows += mask.grid_rows();
+    all.cols = std::max(all.cols, mask.grid_cols());
+  }
+  Stacked stacked(scores, masks);
+  choose_largest(stacked, keep, all);
+  std::size_t row = 0;
+  for (Mask& mask : masks) {
+    const std::uint64_t first = all.offsets[row];
+    mask.offsets.assign(1, 0);
+    for (std::uint32_t r = 0; r < mask.grid_rows(); ++r) {
+      mask.offsets.push_back(all.offsets[++row] - first);
+    }
+    const auto begin = all.columns.begin();
+    mask.columns.assign(begin + static_cast<std::ptrdiff_t>(first),
+                        begin + static_cast<std::ptrdiff_t>(all.offsets[row]));
+  }
 }
 
 }  // namespace lacuna

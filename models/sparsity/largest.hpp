@@ -25,4 +25,9 @@ class RowScores {
 /// that memory is needed for what is kept, not for all positions.
 void choose_largest(RowScores& scores, std::uint64_t keep, Mask& mask);
 
+/// The same over several matrices with one threshold: `keep` blocks in all, so that the density of
+/// each emerges. Of equal scores those of the earlier matrix come first.
+void choose_largest(const std::vector<RowScores*>& scores, std::uint64_t keep,
+                    std::vector<Mask>& masks);
+
 }  // namespace lacuna

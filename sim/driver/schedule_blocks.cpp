@@ -97,7 +97,7 @@ std::string blocks_table(const std::vector<BlockOutcome>& outcomes) {
 Figure blocks_figure(const std::vector<BlockOutcome>& outcomes) {
   Figure figure;
   figure.name = "loss_cost";
-  std::vector<std::string> header = {"block", "published_loss", "flop"};
+  std::vector<std::string> header = {"block", "published_loss", "FLOP"};
   for (const MachineTotals& machine : outcomes.front().machines) {
     header.push_back(machine.machine + " time");
     header.push_back(machine.machine + " energy");
@@ -121,7 +121,8 @@ Figure blocks_figure(const std::vector<BlockOutcome>& outcomes) {
   constexpr std::array<const char*, 5> kColours = {"#000000", "#0072B2", "#D55E00", "#009E73",
                                                    "#CC79A7"};
   std::string body =
-      "  set xlabel 'cost of a step, dense = 1'\n  set ylabel 'published loss, nats'\n"
+      "  set xlabel 'cost of a step, dense = 1'\n  set ylabel 'published loss (not simulated), "
+      "nats'\n"
       "  set logscale x\n  set datafile separator ','\n"
       "  set arrow from 1, graph 0 to 1, graph 1 nohead dt 3 lc rgb '#888888'\n  plot ";
   for (std::size_t i = 2; i < header.size(); ++i) {

@@ -10,7 +10,10 @@
 #include "sim/driver/trace_file.hpp"
 #include "sim/driver/verbs.hpp"
 #include "workloads/generate/generator_table.hpp"
+#include "workloads/generate/global_pruning.hpp"
 #include "workloads/import/import_table.hpp"
+#include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/pattern_file.hpp"
 #include "workloads/trace/trace_reader.hpp"
 #include "workloads/trace/trace_show.hpp"
 
@@ -24,8 +27,33 @@ std::string command_of(const Options& options) {
   return "lacuna " + shell_line(arguments);
 }
 
-void deliver(const WorkloadTrace& trace, const std::vector<std::string>& comments,
-             const Options& options, const Streams& streams) {
+/// With `--global DIR`: masks by one threshold, in files there.
+void prune_globally(WorkloadTrace& trace, const Options& options) {
+  const std::string* folder = find_value(options.generator, "global");
+  if (folder == nullptr) return;
+  std::error_code error;
+  std::filesystem::create_directories(*folder, error);
+  for (const RowMask& pruned : prune_together(trace, run_settings(options).seed)) {
+    LayerOp& op = trace.ops[pruned.row];
+    PatternSpec pattern;
+    pattern.name = "file";
+    pattern.file = (std::filesystem::path(*folder) / (op.id + ".smtx")).string();
+    const bool blocks = pruned.mask.block_rows != 1 || pruned.mask.block_cols != 1;
+    pattern.block_rows = pruned.mask.block_rows;
+    pattern.block_cols = pruned.mask.block_cols;
+    pattern.args = {{"unit", blocks ? "block" : "element"}};
+    Mask grid = pruned.mask;
+    grid.rows = pruned.mask.grid_rows();
+    grid.cols = pruned.mask.grid_cols();
+    grid.block_rows = grid.block_cols = 1;
+    write_whole_file(pattern.file, format_smtx(grid));
+    op.pattern = std::move(pattern);
+  }
+}
+
+void deliver(WorkloadTrace trace, const std::vector<std::string>& comments, const Options& options,
+             const Streams& streams) {
+  prune_globally(trace, options);
   if (!options.out) {
     streams.out << trace_text(trace, "", comments);
     return;

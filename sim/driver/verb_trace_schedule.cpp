@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/point_runner.hpp"
 #include "sim/driver/schedule_blocks.hpp"
+#include "sim/driver/schedule_results.hpp"
 #include "sim/driver/trace_file.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/driver/workload_schedule.hpp"
@@ -22,18 +23,7 @@
 namespace lacuna {
 namespace {
 
-/// A sample on a machine.
-struct SampleRow {
-  const SchedulePoint* point = nullptr;
-  std::string machine;
-  SummaryRow total;
-};
-
 std::string number(double value) { return fmt::format("{}", value); }
-
-std::optional<double> joules_of(const SummaryRow& row) {
-  return row.energy_j ? std::optional<double>(row.energy_j->nominal) : std::nullopt;
-}
 
 std::string phases_csv(const std::vector<SchedulePoint>& points) {
   std::string csv = csv_line({"update", "first_step", "steps", "moved", "explored", "density",
@@ -66,94 +56,6 @@ Figure evolution_figure(const std::vector<SchedulePoint>& points) {
       figure.name);
   figure.script = figure_script(page, body);
   return figure;
-}
-
-std::string results_csv(const std::vector<SampleRow>& rows) {
-  std::string csv = csv_line({"machine", "update", "steps", "density", "imbalance_16x16", "cycles",
-                              "time_s", "useful_tflops", "energy_j", "status"});
-  for (const SampleRow& row : rows) {
-    const auto value = [](const auto& cell) { return cell ? fmt::format("{}", *cell) : ""; };
-    csv += csv_line({row.machine, fmt::format("{}", row.point->phase.index),
-                     fmt::format("{}", row.point->steps), number(row.point->phase.density),
-                     number(row.point->imbalance), value(row.total.cycles), value(row.total.time_s),
-                     value(row.total.useful_tflops),
-                     joules_of(row.total) ? number(*joules_of(row.total)) : "",
-                     status_name(row.total.status)});
-  }
-  return csv;
-}
-
-/// Time of a step against the update, a line for each machine.
-Figure time_figure(const std::vector<SampleRow>& rows) {
-  std::vector<std::string> machines;
-  std::map<std::uint64_t, std::map<std::string, double>> times;
-  for (const SampleRow& row : rows) {
-    if (machines.empty() || machines.back() != row.machine) machines.push_back(row.machine);
-    if (row.total.time_s) times[row.point->phase.index][row.machine] = *row.total.time_s * 1e6;
-  }
-  Figure figure;
-  figure.name = "step_time";
-  std::vector<std::string> header = {"update"};
-  header.insert(header.end(), machines.begin(), machines.end());
-  figure.csv = csv_line(header);
-  for (const auto& [update, by_machine] : times) {
-    std::vector<std::string> cells = {fmt::format("{}", update)};
-    for (const std::string& machine : machines) {
-      const auto found = by_machine.find(machine);
-      cells.push_back(found == by_machine.end() ? "" : number(found->second));
-    }
-    figure.csv += csv_line(cells);
-  }
-  Page page;
-  page.name = figure.name;
-  page.left = 0.62;
-  page.title = {"Simulated time of a step over the schedule"};
-  page.legend = machines;
-  std::string body =
-      "  set xlabel 'update'\n  set ylabel 'time of a step, us'\n"
-      "  set yrange [0:*]\n  set datafile separator ','\n  plot ";
-  for (std::size_t i = 0; i < machines.size(); ++i) {
-    const SeriesStyle style =
-        series_style(static_cast<unsigned>(i), machines[i], static_cast<unsigned>(i));
-    body += fmt::format(
-        "{}'{}.csv' skip 1 using 1:{} with linespoints pt {} dt {} lw 1.5 ps 0.6 lc "
-        "rgb '{}' title {}",
-        i == 0 ? "" : ", ", figure.name, i + 2, style.marker, style.dash, style.colour,
-        lacuna::quoted(machines[i]));
-  }
-  figure.script = figure_script(page, body + "\n");
-  return figure;
-}
-
-std::string results_table(const std::vector<SampleRow>& rows) {
-  TextTable table;
-  table.column("machine", "", TextTable::Align::left);
-  for (const auto& [title, unit] :
-       {std::pair("update", ""), std::pair("steps", ""), std::pair("density", ""),
-        std::pair("moved", ""), std::pair("explored", ""), std::pair("imbalance", "16x16"),
-        std::pair("cycles", "per step"), std::pair("time", "us"), std::pair("useful", "TFLOP/s"),
-        std::pair("energy", "mJ")}) {
-    table.column(title, unit);
-  }
-  table.column("status", "", TextTable::Align::left);
-  std::string machine;
-  for (const SampleRow& row : rows) {
-    if (!machine.empty() && machine != row.machine) table.rule();
-    machine = row.machine;
-    const auto scaled = [](const std::optional<double>& cell, double factor) {
-      return cell ? four_digits(*cell * factor) : "";
-    };
-    table.row({row.machine, fmt::format("{}", row.point->phase.index),
-               fmt::format("{}", row.point->steps), four_digits(row.point->phase.density),
-               fmt::format("{:.4f}", row.point->phase.moved),
-               fmt::format("{:.4f}", row.point->phase.explored),
-               fmt::format("{:.3f}", row.point->imbalance),
-               row.total.cycles ? fmt::format("{}", *row.total.cycles) : "",
-               scaled(row.total.time_s, 1e6), scaled(row.total.useful_tflops, 1),
-               scaled(joules_of(row.total), 1e3),
-               row.total.status == Status::ok ? "" : status_name(row.total.status)});
-  }
-  return table.text();
 }
 
 /// Points of one machine after the other: the samples, and the dense step.
@@ -208,9 +110,14 @@ std::string totals_text(const std::vector<SchedulePoint>& phases, double dense_f
     flop += static_cast<double>(point.phase.steps) * point.flop;
     dense += static_cast<double>(point.phase.steps) * dense_flop;
   }
+  const bool fine_tuned = phases.back().phase.dense;
   std::string text = fmt::format(
       "\nOver the schedule: {:.4e} FLOP of training, dense {:.4e}: {:.3f} times fewer\n", flop,
       dense, dense / flop);
+  if (fine_tuned) {
+    text += fmt::format("A step of pre-training: {:.3f} times fewer FLOP than a dense one\n",
+                        dense_flop / phases.front().flop);
+  }
   for (const MachineTotals& total : totals) {
     if (!total.whole) {
       text += fmt::format("{}: not all of it ran, see the status above\n", total.machine);
@@ -228,6 +135,7 @@ std::string totals_text(const std::vector<SchedulePoint>& phases, double dense_f
 /// What became of the samples and the dense step on every machine.
 struct Simulated {
   std::vector<SampleRow> rows;
+  std::vector<SummaryRow> dense;  // a step of it on each machine
   std::vector<MachineTotals> totals;
   bool all_ran = true;
 };
@@ -245,20 +153,33 @@ Simulated simulate(const ScheduleRequest& request, const std::vector<SchedulePoi
   progress.clear();
   if (finished.interrupted) throw SimulationError("interrupted");
   Simulated simulated;
-  std::vector<SummaryRow> dense;
   std::size_t next = 0;
-  for (const auto& machine : machines) {
+  for (std::size_t i = 0; i < machines.size(); ++i) {
     for (const SchedulePoint& phase : phases) {
       if (phase.path.empty()) continue;
-      simulated.rows.push_back({&phase, machine->name(), finished.records[next++]->total});
+      simulated.rows.push_back(sample_row(phase, *finished.records[next++]));
     }
-    dense.push_back(finished.records[next++]->total);
+    simulated.dense.push_back(finished.records[next++]->total);
   }
-  simulated.totals = add_up(simulated.rows, dense);
+  simulated.totals = add_up(simulated.rows, simulated.dense);
   for (const MachineTotals& total : simulated.totals) {
     simulated.all_ran = simulated.all_ran && total.whole;
   }
   return simulated;
+}
+
+std::vector<Figure> figures_of(const ScheduleRequest& request,
+                               const std::vector<SchedulePoint>& phases,
+                               const Simulated& simulated) {
+  const double flop = dense_step_flop(request);
+  const ScheduleKind kind = request.options.kind;
+  if (kind == ScheduleKind::spdf)
+    return phases_figure(phases, flop, simulated.rows, simulated.dense);
+  std::vector<Figure> figures = {time_figure(simulated.rows)};
+  if (kind == ScheduleKind::gradual || kind == ScheduleKind::iterative) {
+    figures.push_back(rounds_figure(phases, flop, simulated.rows, simulated.dense));
+  }
+  return figures;
 }
 
 std::vector<std::string> split(const std::string& list) {
@@ -312,7 +233,7 @@ BlockOutcome run_block(const Pairs& settings, const std::string& folder, const s
   if (!options.machines.empty()) {
     const Simulated simulated = simulate(request, phases, options, kinds, streams);
     write_whole_file(folder + "/results.csv", results_csv(simulated.rows));
-    draw_figures({time_figure(simulated.rows)}, folder + "/figures");
+    draw_figures(figures_of(request, phases, simulated), folder + "/figures");
     streams.out << results_table(simulated.rows);
     outcome.machines = simulated.totals;
   } else {

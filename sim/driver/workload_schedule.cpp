@@ -113,12 +113,17 @@ WorkloadTrace step_of(const ScheduleRequest& request, const std::vector<std::str
   return trace;
 }
 
-// 3 (2 N nnz + 4 B T^2 d L): forward and backward, attention dense, heads left out.
+// 3 (2 N nnz + 4 B T^2 d L): forward and backward, attention dense. As in the publications, the
+// head counts in models that generate text, in proportion to the layers, and not in BERT.
 double step_flop(const ScheduleRequest& request, double kept) {
   const double sequences = request.sequences;
   const double tokens = request.tokens;
   const double attention = 4 * sequences * tokens * tokens * request.model->width * request.layers;
-  return 3 * (2 * sequences * tokens * kept + attention);
+  const bool generates = request.model->family != ModelFamily::bert;
+  const double share = static_cast<double>(request.layers) / request.model->layers;
+  const double head =
+      generates ? static_cast<double>(request.model->vocabulary) * request.model->width * share : 0;
+  return 3 * (2 * sequences * tokens * (kept + head) + attention);
 }
 
 // The grid of blocks as a matrix of its own.
@@ -150,6 +155,8 @@ ScheduleRequest read_schedule(const std::string& kind, const Pairs& pairs, std::
   request.options.density = fraction(settings, "density", {1, 1});
   request.options.first_density = fraction(settings, "first-density", {3, 1});
   request.options.ratio = fraction(settings, "ratio", {5, 1});
+  request.options.fine_tuning = fraction(settings, "fine-tuning", {5, 2});
+  settings.flag("global", request.options.global);
   request.options.seed = seed;
   settings.integer("block", 1, request.options.block);
   const auto count = [&](const char* key, std::uint64_t& value) {

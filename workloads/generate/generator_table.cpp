@@ -172,6 +172,11 @@ const std::vector<GeneratorKey>& generator_keys() {
       {"layerwise", "uniform, er",
        "er: unlike matrices share the density as Erdos-Renyi; default uniform", true},
       {"same-mask", "0, 1", "all layers have the masks of the first; default 0", true, true},
+      {"global", "a folder",
+       "pattern magnitude: one threshold over all matrices, whose densities emerge; their masks "
+       "are "
+       "written there",
+       true},
       {"shape", "MxKxN", "gemm: its three dimensions"},
       {"n", "integer", "popsparse: columns of X; default 1024"},
       {"score", "transe, distmult, rotate, complex", "kge: the scoring function; default transe"},

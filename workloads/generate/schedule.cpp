@@ -87,6 +87,13 @@ class Evolving {
     look();
   }
 
+  RowScores& weights() { return weights_.front(); }
+
+  void take(Mask mask) {
+    mask_ = std::move(mask);
+    look();
+  }
+
   /// One update; the number of blocks that moved.
   std::uint64_t update(std::uint64_t count, std::uint64_t index) {
     Repattern step;
@@ -174,6 +181,7 @@ class Walk {
 
   std::uint64_t end_of(std::uint64_t phase, std::uint64_t phases) const {
     if (phase + 1 == phases) return steps_;
+    if (options_.kind == Kind::spdf) return steps_ - count_of(options_.fine_tuning, steps_);
     const bool most = options_.kind == Kind::set || options_.kind == Kind::rigl;
     // SET with a cosine and RigL end after three quarters of training
     const std::uint64_t span = most ? steps_ / 4 * 3 : steps_;
@@ -183,13 +191,15 @@ class Walk {
   // Before the phase: its pattern. The number of blocks that moved.
   std::uint64_t change(std::uint64_t phase) {
     std::uint64_t moved = 0;
+    if (options_.global && removes()) {
+      prune_together(phase);
+      return 0;
+    }
     for (Evolving& matrix : evolving_) {
       switch (options_.kind) {
         case Kind::gradual:
-          matrix.prune_to(kept_by_cubic_law(matrix.positions(), phase));
-          break;
         case Kind::iterative:
-          matrix.prune_to(iterative_pruning(matrix.positions(), static_cast<unsigned>(phase)));
+          matrix.prune_to(kept_of(matrix.positions(), phase));
           break;
         default:
           if (phase == 0) matrix.draw(options_.density);
@@ -199,6 +209,31 @@ class Walk {
       }
     }
     return moved;
+  }
+
+  bool removes() const {
+    return options_.kind == Kind::gradual || options_.kind == Kind::iterative;
+  }
+
+  // Of kinds that only remove.
+  std::uint64_t kept_of(std::uint64_t positions, std::uint64_t phase) const {
+    return options_.kind == Kind::gradual
+               ? kept_by_cubic_law(positions, phase)
+               : iterative_pruning(positions, static_cast<unsigned>(phase));
+  }
+
+  // One threshold over all matrices.
+  void prune_together(std::uint64_t phase) {
+    std::vector<RowScores*> scores;
+    std::vector<Mask> masks;
+    std::uint64_t positions = 0;
+    for (Evolving& matrix : evolving_) {
+      positions += matrix.positions();
+      scores.push_back(&matrix.weights());
+      masks.push_back(matrix.mask());
+    }
+    choose_largest(scores, kept_of(positions, phase), masks);
+    for (std::size_t i = 0; i < masks.size(); ++i) evolving_[i].take(std::move(masks[i]));
   }
 
   std::uint64_t kept_by_cubic_law(std::uint64_t positions, std::uint64_t phase) const {

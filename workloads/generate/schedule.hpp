@@ -46,6 +46,8 @@ struct ScheduleOptions {
   Decimal first_density{3, 1};  // gradual: at the beginning
   Decimal ratio{5, 1};          // dynamic_bert: of the kept blocks, at most at one update
   std::uint32_t block = 1;
+  bool global = false;        // gradual, iterative: one threshold over all matrices
+  Decimal fine_tuning{5, 2};  // spdf: share of the steps, all dense
   std::uint64_t updates = 0;  // 0: that of the kind
   std::uint64_t steps = 0;    // 0: that of the kind
   std::uint64_t seed = 1;

@@ -115,6 +115,10 @@ std::string detect_text(std::string_view text, const std::string& path) {
   if (first.rfind("%%matrixmarket", 0) == 0) return "mtx";
   if (!first.empty() && (first[0] == '{' || first[0] == '[') && first.rfind("{{", 0) != 0 &&
       first.rfind("[msn", 0) != 0 && first.rfind("[gen", 0) != 0) {
+    if (contains(text, "\"sparse_args\"")) {
+      refuse(path, "holds results of pruned models, not a workload",
+             "make the model, with the density of each layer by --sparse");
+    }
     const bool chakra =
         first[0] == '[' || contains(text, "\"workload_graph\"") || contains(text, "\"nodes\"");
     return chakra ? "chakra-json" : "config";

@@ -36,7 +36,7 @@ TEST(ScheduleBlocks, TabulateAndDrawWhatRan) {
   const std::vector<BlockOutcome> outcomes = {of_block(16, 8328314880.0)};
   EXPECT_THAT(blocks_table(outcomes), testing::HasSubstr("published and not simulated"));
   const Figure figure = blocks_figure(outcomes);
-  EXPECT_THAT(figure.csv, testing::HasSubstr("block,published_loss,flop,bow time,bow energy"));
+  EXPECT_THAT(figure.csv, testing::HasSubstr("block,published_loss,FLOP,bow time,bow energy"));
   EXPECT_THAT(figure.csv, testing::HasSubstr(",0.25,0.25,,"));
 }
 

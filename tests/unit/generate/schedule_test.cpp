@@ -118,5 +118,37 @@ TEST(Schedule, RefusesBlocksThatDoNotFit) {
               ThrowsMessage<RequestError>(HasSubstr("sides of whole blocks")));
 }
 
+// iterative pruning of 2 * 64 * 64 weights: 8,192, 6,554, 5,244, ... together, and nothing returns
+TEST(Schedule, OneThresholdOverAllMatricesLeavesTheirDensitiesOpen) {
+  ScheduleOptions options;
+  options.kind = ScheduleKind::iterative;
+  options.global = true;
+  std::vector<std::uint64_t> kept;
+  bool unlike = false;
+  walk_schedule({{"a", 64, 64, WeightRole::qkv}, {"b", 64, 64, WeightRole::ffn1}}, options,
+                [&](const SchedulePhase&, const std::vector<Mask>& masks) {
+                  kept.push_back(masks[0].nnz() + masks[1].nnz());
+                  unlike = unlike || masks[0].nnz() != masks[1].nnz();
+                });
+  ASSERT_GE(kept.size(), 4U);
+  EXPECT_EQ(kept[0], 8192U);
+  EXPECT_EQ(kept[1], 6554U);
+  EXPECT_EQ(kept[2], 5244U);
+  EXPECT_EQ(kept[3], 4196U);
+  EXPECT_TRUE(unlike);
+}
+
+TEST(Schedule, FineTuningTakesItsShareOfTheSteps) {
+  ScheduleOptions options;
+  options.kind = ScheduleKind::spdf;
+  options.steps = 200;
+  options.fine_tuning = Decimal{1, 1};
+  const std::vector<Seen> seen = walk(options);
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].phase.steps, 180U);
+  EXPECT_TRUE(seen[1].phase.dense);
+  EXPECT_EQ(seen[1].phase.steps, 20U);
+}
+
 }  // namespace
 }  // namespace lacuna

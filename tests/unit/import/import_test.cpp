@@ -305,6 +305,7 @@ TEST_F(Import, RefusesWhatIsNoWorkloadWithTheReason) {
   refuses("LayerID, Total Cycles,\n0, 1,\n", "a result and not a workload");
   refuses("ALEX_conv1,0.7,1,0.49\n", "give it with --densities");
   refuses("# lacuna-trace v1\nid,op\n", "a trace already");
+  refuses("{\"checkpoints\": {\"a\": {\"sparse_args\": {}}}}\n", "results of pruned models");
   refuses("hello\n", "no known format");
   EXPECT_THAT(
       [&] {
