@@ -256,6 +256,7 @@ void IpuRun::compare_values(const ipu::IpuChip& chip) {
   check.rms_error =
       std::sqrt(found.squares / static_cast<double>(std::max<std::uint64_t>(found.compared, 1)));
   check.sigma = problem_.sigma;
+  check.not_finite = found.not_finite;
   result_.values = check;
   count_roundings(chip);
 }
@@ -304,9 +305,9 @@ OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
   problem.mask = mask;
   problem.dtype = op.dtype;
   const bool product = op.op == "gemm" || op.op == "spmm" || op.op == "bmm";
-  problem.sigma = product ? execution.sigma : 0;  // others carry what their checks are exact for
+  problem.sigma = execution.sigma;
   problem.seed = seed;
-  planned.lowered.program.round = params_.round;
+  planned.lowered.program.round = planned.round.value_or(params_.round);
   planned.lowered.program.round_seed = stream_seed(seed, "rounding");
   OpResult result = IpuRun(params_, problem, planned, execution).run();
   if (product && mask != nullptr) {

@@ -23,7 +23,7 @@ struct Scenario {
   std::unique_ptr<Machine> machine;
   LayerOp op;
   std::optional<Mask> mask;
-  bool stochastic = false;
+  double sigma = 0;
   std::string text;
 
   void set(const std::string& path, const std::string& value) {
@@ -45,8 +45,7 @@ void draw_chip(Random& random, Scenario& s) {
   s.machine = make_machine(standard_machines(), preset == "any" ? "c600" : preset);
   s.text = preset + " ";
   s.set("ipu.tiles", pick(random, {"2", "4", "8", "14", "32", "46", "92"}));
-  s.stochastic = random.bounded(2) == 0;
-  s.set("round", s.stochastic ? "stochastic" : "nearest");
+  s.set("round", pick(random, {"nearest", "stochastic"}));
   if (preset != "any") return;
   s.set("tile.workers", pick(random, {"1", "2", "3", "4", "5", "6", "7", "8"}));
   s.set("tile.issue_interval", pick(random, {"1", "4", "6", "9"}));
@@ -129,6 +128,10 @@ void draw_layer_operation(Random& random, Scenario& s) {
     s.op.k = side(random, 90);
     s.op.n = 0;
     s.op.dtype = DType::fp32;
+    if (random.bounded(2) == 0) {
+      s.op.args = {{"weights", pick(random, {"fp16", "fp32"})},
+                   {"rounding", pick(random, {"nearest", "stochastic"})}};
+    }
     if (random.bounded(2) == 0) draw_mask(random, s, s.op.m, s.op.k);
   }
   if (s.op.op == "softmax" && random.bounded(2) == 0) draw_mask(random, s, s.op.m, s.op.n);
@@ -150,9 +153,12 @@ Scenario draw(std::uint64_t seed) {
   } else {
     draw_layer_operation(random, s);
   }
-  s.text += name + " " + s.op.fn + " " + std::to_string(s.op.m) + "x" + std::to_string(s.op.k) +
-            "x" + std::to_string(s.op.n) + " batch " + std::to_string(s.op.batch) + " " +
-            word(s.op.dtype) + " " + word(s.op.mode) + " " + word(s.op.phase) + " block " +
+  const double sigmas[] = {0, 0, 0.05, 1, 4};
+  s.sigma = sigmas[random.bounded(5)];
+  s.text += "normal:" + std::to_string(s.sigma) + " " + name + " " + s.op.fn + " " +
+            std::to_string(s.op.m) + "x" + std::to_string(s.op.k) + "x" + std::to_string(s.op.n) +
+            " batch " + std::to_string(s.op.batch) + " " + word(s.op.dtype) + " " +
+            word(s.op.mode) + " " + word(s.op.phase) + " block " +
             std::to_string(s.op.pattern.block_rows) + " seed " + std::to_string(seed);
   return s;
 }
@@ -163,6 +169,7 @@ OpResult run(const Scenario& s, Engine engine, std::uint64_t shuffle) {
   execution.shuffle = shuffle;
   execution.event_log = true;
   execution.values = true;
+  execution.sigma = s.sigma;
   return s.machine->run(s.op, s.mask ? &*s.mask : nullptr, 7, execution);
 }
 
@@ -182,6 +189,9 @@ bool agree(std::uint64_t seed) {
     }
     EXPECT_EQ(event.values->wrong, 0U);
     EXPECT_EQ(event.values->largest_error, clocked.values->largest_error);
+    EXPECT_EQ(event.values->rms_error, clocked.values->rms_error);
+    EXPECT_EQ(event.values->overflows, clocked.values->overflows);
+    EXPECT_EQ(event.values->underflows, clocked.values->underflows);
     return true;
   } catch (const OutOfMemoryError&) {
     return false;

@@ -26,6 +26,14 @@ struct Elements {
   std::uint64_t period = 1;  // of the shared vector
   std::uint64_t seed = 0;
   std::uint64_t count = 0;
+  double sigma = 0;
+
+  double operand(unsigned tensor, std::uint64_t e) const {
+    return RealOperands{sigma, source}(seed + tensor, e);
+  }
+  double shared_operand(std::uint64_t i) const {
+    return RealOperands{sigma, type}(seed + kMostTensors, i);
+  }
 
   bool dropout() const { return function->name == std::string("dropout"); }
 
@@ -112,6 +120,7 @@ class EltwiseLowering {
     if (op.fn == "cast") e.source = op.dtype == DType::fp32 ? DType::fp16 : DType::fp32;
     e.period = function.shared == ElementFunction::Shared::columns ? op.n : op.m;
     e.seed = request.seed;
+    e.sigma = request.sigma;
     e.count = std::uint64_t{op.m} * op.n * op.batch;
     return e;
   }
@@ -192,7 +201,7 @@ void EltwiseLowering::place_operands() {
     map_.for_each(0, elements_.count, [&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
       values.clear();
       for (std::uint64_t e = begin; e < end; ++e) {
-        values.push_back(static_cast<float>(real_operand(request_.seed + t, e)));
+        values.push_back(static_cast<float>(elements_.operand(t, e)));
       }
       image(tile, regions_.tensors.at(t), values, elements_.source);
     });
@@ -200,7 +209,7 @@ void EltwiseLowering::place_operands() {
   shared_.for_each_home([&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
     values.clear();
     for (std::uint64_t i = begin; i < end; ++i) {
-      values.push_back(static_cast<float>(real_operand(request_.seed + kMostTensors, i)));
+      values.push_back(static_cast<float>(elements_.shared_operand(i)));
     }
     const auto address =
         static_cast<std::uint32_t>(regions_.shared + begin * bytes_of(elements_.type) / 4);
@@ -221,12 +230,8 @@ PlannedOperation EltwiseLowering::finish() {
                           elements_.function->pass.bundles(), codelets_.width()));
   planned.compare = [elements = elements_, regions = regions_, map = map_](const ChipMemory& chip) {
     Comparison comparison;
-    const auto read = [&](unsigned t, std::uint64_t e) {
-      return real_operand(elements.seed + t, e);
-    };
-    const auto shared = [&](std::uint64_t i) {
-      return real_operand(elements.seed + kMostTensors, i);
-    };
+    const auto read = [&](unsigned t, std::uint64_t e) { return elements.operand(t, e); };
+    const auto shared = [&](std::uint64_t i) { return elements.shared_operand(i); };
     map.for_each(0, elements.count, [&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
       const TileMemory& memory = chip(tile);
       for (std::uint64_t e = begin; e < end; ++e) {

@@ -143,6 +143,7 @@ class EmbeddingLowering {
   explicit EmbeddingLowering(const OperationRequest& request)
       : request_(request),
         type_(request.op.dtype),
+        numbers_{request.sigma, request.op.dtype},
         shape_{request.op.m, request.op.k, std::uint64_t{request.op.n} * request.op.batch,
                bytes_of(type_), request.op.fn == "scatter_add"},
         target_(make_target(request.chip, request.planner)),
@@ -188,6 +189,7 @@ class EmbeddingLowering {
 
   const OperationRequest& request_;
   const DType type_;
+  const RealOperands numbers_;
   const Shape shape_;
   const Target target_;
   const EmbeddingPlan plan_;
@@ -300,14 +302,14 @@ void EmbeddingLowering::place() {
     for (std::uint64_t i = 0; i < plan_.rows * plan_.columns; ++i) {
       const std::uint64_t row = d * plan_.rows + i / plan_.columns;
       const std::uint64_t column = e * plan_.columns + i % plan_.columns;
-      table.push_back(static_cast<float>(real_operand(request_.seed + 1, row * shape_.m + column)));
+      table.push_back(static_cast<float>(numbers_(request_.seed + 1, row * shape_.m + column)));
     }
     builder_.program().images.push_back({{plan_.tile(d, e), table_}, pack_words(table, type_)});
     if (!shape_.scatter || slice_size(d) == 0) return;
     std::vector<float> gradients;
     for (std::uint64_t i = slice_begin(d); i < slice_begin(d + 1); ++i) {
       const std::uint64_t at = i / plan_.columns * shape_.m + e * plan_.columns + i % plan_.columns;
-      gradients.push_back(static_cast<float>(real_operand(request_.seed + 2, at)));
+      gradients.push_back(static_cast<float>(numbers_(request_.seed + 2, at)));
     }
     builder_.program().images.push_back(
         {{plan_.tile(d, e), block_ + words(slice_begin(d))}, pack_words(gradients, type_)});
@@ -323,8 +325,10 @@ void EmbeddingLowering::place() {
 }
 
 /// What a look-up or a table must hold after the run.
-Comparison compare_gather(const EmbeddingPlan& plan, const Shape& shape, DType type,
-                          std::uint64_t seed, std::uint32_t output, const ChipMemory& chip) {
+Comparison compare_gather(const EmbeddingPlan& plan, const Shape& shape,
+                          const RealOperands& numbers, std::uint64_t seed, std::uint32_t output,
+                          const ChipMemory& chip) {
+  const DType type = numbers.type;
   Comparison comparison;
   for (std::uint64_t l = 0; l < shape.n; ++l) {
     const std::uint64_t row = mix(seed + mix(l)) % shape.k;
@@ -333,20 +337,22 @@ Comparison compare_gather(const EmbeddingPlan& plan, const Shape& shape, DType t
       const TileId tile = plan.tile(at / plan.slice, column / plan.columns);
       const std::uint64_t base = output * std::uint64_t{4} / shape.size;
       compare_element(comparison, read_element(chip(tile), type, base + at % plan.slice),
-                      real_operand(seed + 1, row * shape.m + column), type, 0, 0);
+                      numbers(seed + 1, row * shape.m + column), type, 0, 0);
     }
   }
   return comparison;
 }
 
-Comparison compare_scatter(const EmbeddingPlan& plan, const Shape& shape, DType type,
-                           std::uint64_t seed, const ChipMemory& chip) {
+Comparison compare_scatter(const EmbeddingPlan& plan, const Shape& shape,
+                           const RealOperands& numbers, std::uint64_t seed,
+                           const ChipMemory& chip) {
+  const DType type = numbers.type;
   std::vector<double> table(shape.k * shape.m);
-  for (std::uint64_t i = 0; i < table.size(); ++i) table[i] = real_operand(seed + 1, i);
+  for (std::uint64_t i = 0; i < table.size(); ++i) table[i] = numbers(seed + 1, i);
   for (std::uint64_t l = 0; l < shape.n; ++l) {
     const std::uint64_t row = mix(seed + mix(l)) % shape.k;
     for (std::uint64_t c = 0; c < shape.m; ++c) {
-      table[row * shape.m + c] += real_operand(seed + 2, l * shape.m + c);
+      table[row * shape.m + c] += numbers(seed + 2, l * shape.m + c);
     }
   }
   Comparison comparison;
@@ -355,7 +361,8 @@ Comparison compare_scatter(const EmbeddingPlan& plan, const Shape& shape, DType 
     const std::uint64_t column = i % shape.m;
     const TileId tile = plan.tile(row / plan.rows, column / plan.columns);
     const std::uint64_t at = row % plan.rows * plan.columns + column % plan.columns;
-    compare_element(comparison, read_element(chip(tile), type, at), table[i], type, 64, 1);
+    compare_element(comparison, read_element(chip(tile), type, at), table[i], type, 64,
+                    numbers.growth(1));
   }
   return comparison;
 }
@@ -372,10 +379,10 @@ PlannedOperation EmbeddingLowering::finish() {
                                                  plan_.row_parts, plan_.column_parts));
   planned.estimates = {{"total", plan_.estimate}};
   if (request_.values) {
-    planned.compare = [plan = plan_, shape = shape_, type = type_, seed = request_.seed,
+    planned.compare = [plan = plan_, shape = shape_, numbers = numbers_, seed = request_.seed,
                        output = output_](const ChipMemory& chip) {
-      return shape.scatter ? compare_scatter(plan, shape, type, seed, chip)
-                           : compare_gather(plan, shape, type, seed, output, chip);
+      return shape.scatter ? compare_scatter(plan, shape, numbers, seed, chip)
+                           : compare_gather(plan, shape, numbers, seed, output, chip);
     };
   }
   planned.lowered.program = builder_.take();

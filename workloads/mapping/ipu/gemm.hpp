@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,8 @@ struct Comparison {
   std::uint64_t wrong = 0;
   double largest_error = 0;  // absolute
   double squares = 0;        // sum of the squares of the errors
+  double errors = 0;         // sum of the errors
+  std::uint64_t not_finite = 0;
 };
 
 /// The memory of each tile, after a run with values.
@@ -32,6 +35,7 @@ struct PlannedOperation {
   unsigned block = 1;
   std::uint64_t mac_useful = 0;                          // products of two kept elements
   std::function<Comparison(const ChipMemory&)> compare;  // absent: lowered.place has the product
+  std::optional<RoundMode> round;  // of fp16 results; absent: that of the chip
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<std::pair<std::string, Cycle>> estimates;  // the planner's, by phase
 };

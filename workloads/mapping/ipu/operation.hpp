@@ -20,7 +20,7 @@ struct OperationRequest {
   const Mask* mask = nullptr;
   std::uint64_t seed = 0;
   bool values = false;
-  double sigma = 0;  // of normally distributed values of products; 0: small integers
+  double sigma = 0;  // of normally distributed values; 0: small integers
 };
 
 /// Plans and lowers any operation an IPU can run; the table of these is in operation.cpp. Throws
@@ -48,12 +48,26 @@ PlannedOperation plan_optimizer(const OperationRequest& request);
 /// `embed`.
 PlannedOperation plan_embedding(const OperationRequest& request);
 
-/// The number of an element of an operand whose results are not exact: operand_value() / 4.
-double real_operand(std::uint64_t seed, std::uint64_t p);
+/// The numbers of operands whose results are not exact: a quarter of operand_value(), or, with a
+/// sigma, drawn from a normal distribution; as `type` holds them.
+struct RealOperands {
+  double sigma = 0;
+  DType type = DType::fp32;
+
+  /// At position p of the operand with this seed.
+  double operator()(std::uint64_t seed, std::uint64_t p) const;
+
+  /// How much larger a product of `factors` operands is than one of operands near 1.
+  double growth(unsigned factors) const;
+};
+
+/// A quarter of operand_value().
+inline double real_operand(std::uint64_t seed, std::uint64_t p) { return RealOperands{}(seed, p); }
 
 /// Counts `found` as compared, and as wrong if it is further from `exact` than roundings of `type`
 /// explain: `roundings` of them, each of 2^-11 (FP16) or 2^-24 (FP32) of `scale` or of the result,
-/// whichever is larger.
+/// whichever is larger, or of the least normal number of FP16. A result too large for its type is
+/// no mistake if it is infinite.
 void compare_element(Comparison& comparison, double found, double exact, DType type,
                      double roundings, double scale);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/ipu/row_compare.hpp"
 
+#include <cmath>
+
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
@@ -12,11 +14,15 @@ namespace {
 constexpr double kRoundings = 64;
 constexpr double kHalfRoundings = 4;
 
+// A gradient has a product of up to seven operands: the saved deviation three times, the element
+// twice, the factor and the gradient of the result.
+constexpr unsigned kFactors = 7;
+
 void compare_part(Comparison& comparison, const RowPart& part, const SeededRows& rows,
                   const TileMemory& memory) {
   const RowFunction& f = *part.function;
   const bool half = part.type != DType::fp32;
-  const double scale = half && !f.columns ? 0x1p-13 : 1;
+  const double scale = (half && !f.columns ? 0x1p-13 : 1) * rows.numbers().growth(kFactors);
   for (std::uint64_t r = 0; r < part.rows; ++r) {
     const std::uint64_t row = part.first_row + r;
     const std::vector<RowStats> found = row_stats(f, rows, row, part.lengths[r]);
@@ -40,14 +46,17 @@ void compare_sums(Comparison& comparison, const RowResult& result, std::uint64_t
       const std::uint64_t column = part * result.part_length + e % result.part_length;
       if (column >= result.stride) continue;
       double exact = 0;
+      double magnitude = 1;
       for (std::uint64_t row = 0; row < result.rows; ++row) {
-        exact += f.column(read_row_element(f, rows, row, column, result.stride),
-                          static_cast<unsigned>(e / result.part_length));
+        const double term = f.column(read_row_element(f, rows, row, column, result.stride),
+                                     static_cast<unsigned>(e / result.part_length));
+        exact += term;
+        magnitude += result.sigma > 0 ? std::abs(term) : 0;
       }
       const std::uint64_t at =
           piece.address * std::uint64_t{4} / bytes_of(layout.type) + e - piece.begin;
       compare_element(comparison, read_element(memory, layout.type, at), exact, layout.type,
-                      kRoundings, 1);
+                      kRoundings, layout.type == DType::fp32 ? magnitude : 1);
     }
   }
 }
@@ -56,7 +65,8 @@ void compare_sums(Comparison& comparison, const RowResult& result, std::uint64_t
 
 Comparison compare_rows(const RowResult& result, const ChipMemory& chip) {
   Comparison comparison;
-  const SeededRows rows(result.seed, result.stride);
+  if (result.parts.empty()) return comparison;
+  const SeededRows rows(result.seed, result.stride, {result.sigma, result.parts[0].type});
   for (std::size_t i = 0; i < result.parts.size(); ++i) {
     if (!result.parts[i].function->output) continue;
     compare_part(comparison, result.parts[i], rows, chip(static_cast<TileId>(i)));

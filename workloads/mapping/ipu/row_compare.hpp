@@ -19,6 +19,7 @@ struct RowResult {
   std::uint64_t part_length = 0;
   std::uint64_t stride = 0;  // of rows in the operands
   std::uint64_t seed = 0;
+  double sigma = 0;
 };
 
 /// Compares it with the same functions of whole rows in FP64.

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
 namespace lacuna::ipu {
@@ -63,16 +62,16 @@ RowElement read_row_element(const RowFunction& function, const RowReader& reader
 }
 
 double SeededRows::operand(unsigned tensor, std::uint64_t row, std::uint64_t i) const {
-  return real_operand(seed_ + tensor, row * stride_ + i);
+  return numbers_(seed_ + tensor, row * stride_ + i);
 }
 
 double SeededRows::vector(unsigned which, std::uint64_t i) const {
-  return real_operand(seed_ + kVectorSeed + which, i);
+  return numbers_(seed_ + kVectorSeed + which, i);
 }
 
 /// A mean, and the reciprocal of a deviation.
 double SeededRows::saved(std::uint64_t row, unsigned which) const {
-  const double value = real_operand(seed_ + kSavedSeed + which, row);
+  const double value = RealOperands{numbers_.sigma, DType::fp16}(seed_ + kSavedSeed + which, row);
   return which == 0 ? value / 4 : 0.5 + std::abs(value);
 }
 

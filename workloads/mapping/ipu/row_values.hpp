@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/ipu/tile_memory.hpp"
+#include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/row_functions.hpp"
 
 namespace lacuna::ipu {
@@ -28,11 +29,14 @@ class RowReader {
 RowElement read_row_element(const RowFunction& function, const RowReader& reader, std::uint64_t row,
                             std::uint64_t i, std::uint64_t length);
 
-/// The operands as made from a seed, exact in FP16.
+/// The operands as made from a seed, exact in their type.
 class SeededRows final : public RowReader {
  public:
   /// Row r begins at position r * stride of an operand.
-  SeededRows(std::uint64_t seed, std::uint64_t stride) : seed_(seed), stride_(stride) {}
+  SeededRows(std::uint64_t seed, std::uint64_t stride, const RealOperands& numbers = {})
+      : seed_(seed), stride_(stride), numbers_(numbers) {}
+
+  const RealOperands& numbers() const { return numbers_; }
 
   double operand(unsigned tensor, std::uint64_t row, std::uint64_t i) const override;
   double vector(unsigned which, std::uint64_t i) const override;
@@ -41,6 +45,7 @@ class SeededRows final : public RowReader {
  private:
   std::uint64_t seed_;
   std::uint64_t stride_;
+  RealOperands numbers_;
 };
 
 /// The statistics of a whole row, by stage.

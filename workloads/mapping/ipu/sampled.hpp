@@ -23,6 +23,10 @@ PlannedOperation plan_sampled_product(const ChipParams& chip, const PlannerParam
 void compare_sampled(Comparison& comparison, const GemmProblem& problem, const Mask& blocks,
                      const std::function<double(std::uint32_t b, std::uint32_t e)>& read);
 
+/// The element at position p (row-major) of A, and of B.
+float sampled_left(const GemmProblem& problem, std::uint64_t p);
+float sampled_right(const GemmProblem& problem, std::uint64_t p);
+
 /// The mask in blocks that the codelets take.
 Mask sampled_blocks(const Mask& mask, DType type);
 

@@ -197,12 +197,12 @@ void SampledLowering::place_operands(const Cell& c) {
   image(a_, a_elements(c.x), plan_.y, c.y, [&](std::uint64_t i, std::uint64_t depth) {
     const std::uint64_t row = plan_.row_begin[c.x] * std::uint64_t{plan_.block} + i;
     if (row >= problem_.m) return 0.0F;
-    return static_cast<float>(operand_value(problem_.seed, row * problem_.k + depth, false));
+    return sampled_left(problem_, row * problem_.k + depth);
   });
   image(b_, b_elements(c.y), plan_.x, c.x, [&](std::uint64_t i, std::uint64_t depth) {
     const std::uint64_t column = plan_.column_begin[c.y] * std::uint64_t{plan_.block} + i;
     if (column >= problem_.n) return 0.0F;
-    return static_cast<float>(operand_value(problem_.seed + 1, depth * problem_.n + column, false));
+    return sampled_right(problem_, depth * problem_.n + column);
   });
 }
 

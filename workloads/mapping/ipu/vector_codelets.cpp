@@ -22,8 +22,13 @@ unsigned dealt(unsigned first, unsigned last, unsigned all, unsigned parts, unsi
 
 }  // namespace
 
-VectorCodelets::VectorCodelets(ProgramBuilder& builder, const Target& target, DType type)
-    : builder_(builder), target_(target), type_(type), width_(8 / bytes_of(type)) {
+VectorCodelets::VectorCodelets(ProgramBuilder& builder, const Target& target, DType type,
+                               DType arithmetic)
+    : builder_(builder),
+      target_(target),
+      type_(type),
+      arithmetic_(arithmetic),
+      width_(8 / bytes_of(type)) {
   overhead_ = builder_.bundle(Bundle("vector overhead"));
 }
 
@@ -96,7 +101,8 @@ std::uint32_t VectorCodelets::codelet(const VectorPass& pass) {
 /// after another.
 std::uint32_t VectorCodelets::bundle(const VectorPass& pass, unsigned index) {
   const unsigned all = pass.bundles();
-  const bool half = type_ != DType::fp32;
+  const bool half = arithmetic_ != DType::fp32;
+  const unsigned lanes = 8 / bytes_of(arithmetic_);
   Bundle made("vector");
   const unsigned loads = pass.parameters + pass.inputs;
   made.add(Tally::read_weight, dealt(0, pass.parameters, loads, all, index));
@@ -104,7 +110,8 @@ std::uint32_t VectorCodelets::bundle(const VectorPass& pass, unsigned index) {
   const unsigned writes = dealt(0, pass.outputs, pass.outputs, all, index);
   const bool computes = pass.adds + pass.muls + pass.specials + pass.converts > 0;
   made.add(Tally::write_output, writes);
-  if (computes) made.add(Tally::round_fp16, halves_of(type_, writes));
+  const unsigned rounded = dealt(0, pass.outputs - pass.singles, pass.outputs, all, index);
+  if (computes) made.add(Tally::round_fp16, halves_of(type_, rounded));
   const std::pair<unsigned, Tally> work[] = {
       {pass.adds, half ? Tally::vec_add_fp16 : Tally::vec_add_fp32},
       {pass.muls, half ? Tally::vec_mul_fp16 : Tally::vec_mul_fp32},
@@ -114,7 +121,7 @@ std::uint32_t VectorCodelets::bundle(const VectorPass& pass, unsigned index) {
   unsigned first = 0;
   for (const auto& [count, tally] : work) {
     const bool special = tally == Tally::sfu_fp16 || tally == Tally::sfu_fp32;
-    if (index >= first && index < first + count) made.add(tally, special ? width_ / 2 : width_);
+    if (index >= first && index < first + count) made.add(tally, special ? lanes / 2 : lanes);
     first += count;
   }
   const auto found = bundles_.find(made.tallies);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -30,6 +31,7 @@ struct VectorPass {
   unsigned specials = 0;    // of a whole vector each: exp, tanh, sigmoid, 1/x, square root
   unsigned converts = 0;    // changes of type
   unsigned integers = 0;    // on bits: masks, random numbers
+  unsigned singles = 0;     // of the outputs, the last ones: FP32 though the vector is of FP16
 
   unsigned aux() const { return adds + muls + 2 * specials + converts + integers; }
   unsigned main() const {
@@ -42,9 +44,8 @@ struct VectorPass {
     return most == 0 ? 1 : most;
   }
 
-  std::tuple<unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned> key()
-      const {
-    return {inputs, parameters, outputs, adds, muls, specials, converts, integers};
+  std::array<unsigned, 9> key() const {
+    return {inputs, parameters, outputs, adds, muls, specials, converts, integers, singles};
   }
   bool operator<(const VectorPass& other) const { return key() < other.key(); }
 };
@@ -70,7 +71,12 @@ inline constexpr std::uint64_t kVectorEntry = 37;
 /// Writes vertices that go through vectors of elements into a program.
 class VectorCodelets {
  public:
-  VectorCodelets(ProgramBuilder& builder, const Target& target, DType type);
+  VectorCodelets(ProgramBuilder& builder, const Target& target, DType type)
+      : VectorCodelets(builder, target, type, type) {}
+
+  /// Vectors of `type` that are computed on in `arithmetic`; instructions of a pass are of vectors
+  /// of the latter.
+  VectorCodelets(ProgramBuilder& builder, const Target& target, DType type, DType arithmetic);
 
   /// Elements of a 64-bit vector.
   unsigned width() const { return width_; }
@@ -96,6 +102,7 @@ class VectorCodelets {
   ProgramBuilder& builder_;
   const Target target_;
   const DType type_;
+  const DType arithmetic_;
   const unsigned width_;
   std::uint32_t overhead_ = 0;
   std::map<VectorPass, std::uint32_t> codelets_;
