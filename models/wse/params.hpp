@@ -65,6 +65,10 @@ struct CoreParams : ParameterSet {
   Param<unsigned> fabric_words_per_issue =
       param(this, "fabric_words_per_issue", 1U, range(1U, 2U), "words",
             "Wavelets that one issue slot takes from, or puts into, the fabric.");
+  Param<bool> fabric_simd64 = flag(
+      this, "fabric_simd64", true,
+      "Whether a task's instruction may ask for the 64-bit mode of the fabric: two wavelets in "
+      "an issue slot.");
 };
 
 struct QueueParams : ParameterSet {

@@ -300,8 +300,10 @@ void TaskCores::start(Core& core, Thread& thread, const Instruction& instruction
   thread.done = 0;
   thread.word = word;
   thread.finish = kNever;
-  thread.cost = BeatCost(instruction, params_.simd, params_.mem,
-                         params_.core.fabric_words_per_issue, word >> 16U);
+  const unsigned fabric_words = instruction.simd64 && params_.core.fabric_simd64
+                                    ? 2
+                                    : params_.core.fabric_words_per_issue.value();
+  thread.cost = BeatCost(instruction, params_.simd, params_.mem, fabric_words, word >> 16U);
   const bool wide = source_bytes(instruction.element) == 4;
   const auto source = [&](const Operand& operand, LinkId& link, float& scalar) {
     link = is_fabric(operand) ? in_queue(core.ports, operand.color) : kNoLink;

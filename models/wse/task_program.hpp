@@ -139,6 +139,7 @@ struct Instruction {
   TaskIndex activates = kNoTask;      // when it is complete
   TaskIndex unblocks = kNoTask;
   bool control = false;         // the words it sends are control wavelets
+  bool simd64 = false;          // takes and sends two wavelets in an issue slot, if the core can
   SwitchCommands switches = 0;  // carried by the last word it sends
 };
 

@@ -47,6 +47,8 @@ Case random_case(std::uint64_t seed) {
   made.params.core.dispatch = pick(0, 8);
   made.params.core.dispatch_overlap = pick(0, 1) == 0;
   made.params.core.fabric_words_per_issue = pick(1, 2);
+  made.params.core.fabric_simd64 = pick(0, 3) != 0;
+  if (what.pattern == ReducePattern::ring && pick(0, 2) == 0) what.elements = pick(41, 300);
   return made;
 }
 

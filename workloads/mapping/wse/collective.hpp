@@ -42,6 +42,9 @@ ReducePattern best_pattern(const Collective& collective);
 /// Cycles by the published model: Luczynski et al., HPDC 2024.
 double model_cycles(const Collective& collective);
 
+/// The same for a reduction in two phases over a line, groups of sqrt(P) whole or not.
+double two_phase_cycles(std::uint32_t cores, std::uint32_t words, unsigned ramp);
+
 /// With values: the elements of `memory`, of all cores after a run, that are not the sum (or what
 /// the root had). In a reduction only those of the root count.
 std::uint64_t wrong_elements(const Collective& collective,

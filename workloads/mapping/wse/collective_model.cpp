@@ -20,14 +20,14 @@ double line_reduce(ReducePattern pattern, std::uint32_t cores, std::uint32_t wor
   const double step = 2 * ramp + 1;
   if (cores == 1) return 0;
   const double log_p = std::ceil(std::log2(p));
-  const double root = std::sqrt(p);
   switch (pattern) {
     case ReducePattern::star:
-      return b * (p - 1) + 2 * ramp + 1;
+      // published for two words and more; of one, hops and distance outweigh what the root takes
+      return (words > 1 ? b * (p - 1) : b * p / 2 + p - 1) + step;
     case ReducePattern::tree:
       return std::max(b * log_p, b * p * log_p / (2 * (p - 1)) + p - 1) + step * log_p;
     case ReducePattern::two_phase:
-      return std::max(2 * b, b * (2 * p - 2 * root) / (p - 1) + p - 1) + step * (2 * root - 2);
+      return two_phase_cycles(cores, words, ramp_cycles);
     case ReducePattern::generated:
       return ReduceSearch(cores, words, ramp_cycles).cycles();
     default:
@@ -69,12 +69,18 @@ std::vector<ReducePattern> candidates(const Collective& c) {
 
 }  // namespace
 
+double two_phase_cycles(std::uint32_t cores, std::uint32_t words, unsigned ramp) {
+  const double p = cores;
+  const double b = words;
+  const double root = std::sqrt(p);
+  return std::max(2 * b, b * (2 * p - 2 * root) / (p - 1) + p - 1) +
+         (2.0 * ramp + 1) * (2 * root - 2);
+}
+
 ReducePattern best_pattern(const Collective& collective) {
   ReducePattern best = ReducePattern::chain;
   double least = std::numeric_limits<double>::infinity();
   for (const ReducePattern pattern : candidates(collective)) {
-    // the published form of a star holds from vectors of two words on
-    if (pattern == ReducePattern::star && words_of(collective) < 2) continue;
     const double cycles = cycles_of(collective, pattern);
     if (cycles < least) best = pattern;
     least = std::min(least, cycles);

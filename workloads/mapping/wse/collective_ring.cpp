@@ -7,50 +7,55 @@
 namespace lacuna::wse {
 namespace {
 
-/// Longest message, in words, that a core sends before it takes one: two of them pass in the time
-/// of a step of the ring, and as many fit the queue it goes to.
-constexpr std::uint32_t kShortMessage = 7;
+constexpr unsigned kGather = 4;  // first color of the second half
 
-/// Words of a longer message that are under way between two cores at a time: the queues and
-/// buffers between them hold more, and a core has taken the first when it sends the last.
-constexpr std::uint32_t kPiece = 12;
+/// A core sends a message of up to kShort words itself: it is gone before many words of the round
+/// have come. Of a longer one it sends the first kHead words, which queue and ramp take at once; a
+/// microthread, which begins later, sends the rest.
+constexpr std::uint32_t kShort = 15;
+constexpr std::uint32_t kHead = 8;
 
-constexpr unsigned kGather = 4;      // first color of the second half
-constexpr std::uint8_t kKeeper = 2;  // a microthread
+constexpr std::uint8_t kSender = 1;  // microthreads
+constexpr std::uint8_t kKeeper = 2;
 
-/// An all-reduce on a ring: in P - 1 steps each core adds what it gets to its own part and passes
-/// it on, until each core has the sum of one part; then the sums go to all.
+/// An all-reduce on a ring, in 2 (P - 1) rounds. In the first half of them each core adds a part
+/// that it takes to its own and sends it on in the next round, until each core has the sum of one
+/// part; in the second half the sums go to all. A core sends and takes at the same time, in the
+/// 64-bit mode of the fabric: two words of each in two cycles.
+///
+/// Parts are whole words. If the words do not divide evenly, some parts have one more, an odd
+/// word; where that would slow all rounds down it is not kept for the next round but passed on at
+/// once, ahead of its part: in both halves, or, about half way between even divisions, in one.
 class Ring {
  public:
   Ring(TaskBuilder& builder, const std::vector<std::size_t>& line,
        const std::vector<Script*>& scripts, const VectorPart& part)
-      : builder_(builder), line_(line), scripts_(scripts), part_(part) {
+      : builder_(builder),
+        line_(line),
+        scripts_(scripts),
+        part_(part),
+        packed_(source_bytes(part.element) == 2 ? 2 : 1),
+        words_((part.elements + packed_ - 1) / packed_) {
     const std::size_t cores = line.size();
     for (std::size_t i = 0; i < cores; i += 2) order_.push_back(i);
     for (std::size_t i = cores - 1 - cores % 2; i < cores; i -= 2) order_.push_back(i);
+    const std::uint32_t odd = words_ % this->cores();
+    const bool may_pass = odd != 0 && words_ / this->cores() <= kShort;
+    passes_sums_ = may_pass && 4 * odd < this->cores();
+    passes_parts_ = may_pass && 4 * odd < 3 * this->cores();
   }
 
   unsigned add() {
-    const std::uint32_t bytes = source_bytes(part_.element);
-    const std::uint32_t words = words_of(bytes, part_.elements);
-    const std::uint32_t longest = (words + cores() - 1) / cores();
-    const bool single = words < cores();
     route_ring(0, false);
-    for (std::uint32_t p = 0; p < cores(); ++p) use_queues(p, 0);
-    if (single || longest > kShortMessage) {
-      for (std::uint32_t p = 0; p < cores(); ++p) scatter_streaming(p, longest);
-    } else {
-      for (std::uint32_t p = 0; p < cores(); ++p) exchange_steps(p);
-      return 4;
+    if (passes_sums_) route_ring(kGather, true);
+    for (std::uint32_t p = 0; p < cores(); ++p) {
+      use_queues(p, 0);
+      if (passes_sums_) use_queues(p, kGather);
+      if (passes_sums_) use_in_queue(script(p), color(p, kGather));
+      add_up(p);
+      gather(p);
     }
-    if (single) {
-      route_ring(kGather, true);
-      for (std::uint32_t p = 0; p < cores(); ++p) gather_single(p);
-      return 2 * kGather;
-    }
-    route_line();
-    for (std::uint32_t p = 0; p < cores(); ++p) gather_line(p);
-    return kGather + 2;
+    return passes_sums_ ? 2 * kGather : kGather;
   }
 
  private:
@@ -86,160 +91,111 @@ class Ring {
     use_out_queue(script(p), color(p, first));
   }
 
-  /// Part `j` of the vector: first element and elements, whole words.
+  /// Part `j` of the vector begins with this element; whole words.
   std::uint32_t begin(std::uint32_t j) const {
-    const std::uint32_t packed = source_bytes(part_.element) == 2 ? 2 : 1;
-    const std::uint64_t words = (part_.elements + packed - 1) / packed;
-    return std::min(part_.elements, static_cast<std::uint32_t>(words * j / cores()) * packed);
+    return std::min(part_.elements,
+                    static_cast<std::uint32_t>(std::uint64_t{words_} * j / cores()) * packed_);
   }
-  Instruction on_part(std::uint32_t j) const {
+  /// The elements of part `j` that are kept from round to round, if its odd word is passed on.
+  std::uint32_t kept(std::uint32_t j, bool passes) const {
+    const std::uint32_t all = begin(j + 1) - begin(j);
+    const std::uint32_t even = words_ / cores() * packed_;
+    return passes ? std::min(all, even) : all;
+  }
+
+  Operand place(std::uint32_t element) const {
+    return in_memory(part_.address + element * source_bytes(part_.element));
+  }
+  Instruction on(std::uint32_t length) const {
     Instruction instruction;
     instruction.element = part_.element;
-    instruction.length = begin(j + 1) - begin(j);
-    return instruction;
-  }
-  Operand place(std::uint32_t j) const {
-    return in_memory(part_.address + begin(j) * source_bytes(part_.element));
-  }
-
-  Instruction send(std::uint32_t j, Color to) const {
-    Instruction instruction = on_part(j);
-    instruction.to = on_fabric(to);
-    instruction.a = place(j);
-    return instruction;
-  }
-  Instruction keep(std::uint32_t j, Color from) const {
-    Instruction instruction = on_part(j);
-    instruction.to = place(j);
-    instruction.a = on_fabric(from);
-    return instruction;
-  }
-  Instruction sum(std::uint32_t j, Color from) const {
-    Instruction instruction = keep(j, from);
-    instruction.op = VectorOp::add;
-    instruction.b = place(j);
+    instruction.length = length;
+    instruction.simd64 = true;
     return instruction;
   }
 
-  /// Both halves in 2 (P - 1) steps: send a part, then take one.
-  void exchange_steps(std::uint32_t p) {
-    const Color in = color(part_of(p, 1), 0);
-    const Color out = color(p, 0);
+  Color out(std::uint32_t p, unsigned first) const { return color(p, first); }
+  Color in(std::uint32_t p, unsigned first) const { return color(part_of(p, 1), first); }
+
+  /// The first half of a round: a part leaves.
+  void send(std::uint32_t p, std::uint32_t j, bool passes) {
+    const std::uint32_t length = kept(j, passes);
+    const std::uint32_t head = length <= kShort * packed_ ? length : kHead * packed_;
+    Instruction send = on(head);
+    send.to = on_fabric(out(p, 0));
+    send.a = place(begin(j));
+    script(p).then(send);
+    send.a = place(begin(j) + head);
+    send.length = length - head;
+    if (send.length != 0) script(p).beside(send, kSender);
+  }
+
+  /// The second: another comes, and is added to what the core has or kept in its place.
+  void take(std::uint32_t p, std::uint32_t j, bool passes, bool adds) {
+    Instruction take = on(kept(j, passes));
+    take.to = place(begin(j));
+    take.a = on_fabric(in(p, 0));
+    if (adds) take.op = VectorOp::add;
+    if (adds) take.b = place(begin(j));
+    script(p).then(take);
+  }
+
+  /// The odd word of a part: from memory at its first core, then added and passed on at once;
+  /// `last`: kept.
+  void pass_sum(std::uint32_t p, std::uint32_t j, bool first, bool last) {
+    const std::uint32_t even = kept(j, true);
+    Instruction pass = on(begin(j + 1) - begin(j) - even);
+    const Operand here = place(begin(j) + even);
+    pass.a = first ? here : on_fabric(in(p, 0));
+    pass.to = last ? here : on_fabric(out(p, 0));
+    if (!first) pass.op = VectorOp::add;
+    if (!first) pass.b = here;
+    script(p).then(pass);
+  }
+
+  void add_up(std::uint32_t p) {
+    if (passes_parts_) pass_sum(p, p, true, false);
     for (std::uint32_t s = 0; s + 1 < cores(); ++s) {
-      script(p).then(send(part_of(p, s), out));
-      script(p).then(sum(part_of(p, s + 1), in));
+      const std::uint32_t next = part_of(p, s + 1);
+      send(p, part_of(p, s), passes_parts_);
+      if (passes_parts_) pass_sum(p, next, false, s + 2 == cores());
+      take(p, next, passes_parts_, true);
     }
+  }
+
+  /// The odd word of a sum: passed on at once; the router gives the core a copy to keep.
+  void pass_copy(std::uint32_t p, std::uint32_t j, bool first, bool last) {
+    const std::uint32_t even = kept(j, true);
+    const Operand here = place(begin(j) + even);
+    Instruction move = on(begin(j + 1) - begin(j) - even);
+    if (!last) {
+      move.a = on_fabric(out(p, kGather));
+      move.to = here;
+      script(p).beside(move, kKeeper);
+    }
+    move.a = first ? here : on_fabric(in(p, kGather));
+    move.to = last ? here : on_fabric(out(p, kGather));
+    script(p).then(move);
+  }
+
+  void gather(std::uint32_t p) {
+    if (passes_sums_) pass_copy(p, part_of(p + 1, 0), true, false);
     for (std::uint32_t s = 0; s + 1 < cores(); ++s) {
-      script(p).then(send(part_of(p + 1, s), out));
-      script(p).then(keep(part_of(p, s), in));
+      send(p, part_of(p + 1, s), passes_sums_);
+      if (passes_sums_) pass_copy(p, part_of(p, s), false, s + 2 == cores());
+      take(p, part_of(p, s), passes_sums_, false);
     }
-  }
-
-  /// The first half, each part passed on while it is added. Long parts go round in pieces that
-  /// the queues and buffers between two cores can hold, or all would send and none receive.
-  void scatter_streaming(std::uint32_t p, std::uint32_t longest) {
-    const Color in = color(part_of(p, 1), 0);
-    const Color out = color(p, 0);
-    for (std::uint32_t first = 0; first < longest; first += kPiece) {
-      add_piece(p, send(part_of(p, 0), out), first);
-      for (std::uint32_t s = 0; s + 1 < cores(); ++s) {
-        Instruction add = sum(part_of(p, s + 1), in);
-        if (s + 2 < cores()) add.to = on_fabric(out);
-        add_piece(p, add, first);
-      }
-    }
-  }
-
-  /// The words of `whole` from number `first` on, as many as a piece has.
-  void add_piece(std::uint32_t p, Instruction whole, std::uint32_t first) {
-    const std::uint32_t packed = source_bytes(part_.element) == 2 ? 2 : 1;
-    const std::uint32_t skip = first * packed;
-    if (whole.length <= skip) return;
-    whole.length = std::min(whole.length - skip, kPiece * packed);
-    for (Operand* operand : {&whole.to, &whole.a, &whole.b}) {
-      if (operand->kind == Operand::Kind::memory) {
-        operand->address += skip * source_bytes(part_.element);
-      }
-    }
-    script(p).then(whole);
-  }
-
-  /// Parts of one word: passed on at once, while the router gives the core a copy to keep.
-  void gather_single(std::uint32_t p) {
-    const Color in = color(part_of(p, 1), kGather);
-    const Color out = color(p, kGather);
-    use_queues(p, kGather);
-    use_in_queue(script(p), out);
-    const auto pass = [&](std::uint32_t j, const Operand& from) {
-      if (on_part(j).length == 0) return;
-      script(p).beside(keep(j, out), kKeeper);
-      Instruction forward = send(j, out);
-      forward.a = from;
-      script(p).then(forward);
-    };
-    pass(part_of(p + 1, 0), place(part_of(p + 1, 0)));
-    for (std::uint32_t s = 0; s + 2 < cores(); ++s) pass(part_of(p, s), on_fabric(in));
-    script(p).then(keep(part_of(p, cores() - 2), in));
-  }
-
-  /// Each core's sum goes to all others, east and west. Eastwards the nearest core's comes first: a
-  /// router lets out its own core's words, then those from behind. Westwards the farthest core's
-  /// comes first: a router lets out its own core's words when those of the core behind it have
-  /// passed, whose last word says so. So a core takes all words from the east, sends its own both
-  /// ways, and takes those from the west, without two of these at a time.
-  void route_line() {
-    for (std::size_t i = 0; i < line_.size(); ++i) {
-      const bool first = i == 0;
-      const bool last = i + 1 == line_.size();
-      const Color east{kGather};
-      const Color west{kGather + 1};
-      builder_.pops(line_[i], west);
-      if (!last) {
-        const Port to = builder_.towards(line_[i], line_[i + 1]);
-        builder_.route(line_[i], east, kRamp, bit(to), 0);
-        if (!first) pass(i, i - 1, east, to, 1);
-        pass(i, i + 1, west, first ? kRamp : builder_.towards(line_[i], line_[i - 1]), 0);
-      } else {
-        pass(i, i - 1, east, kRamp, 0);
-      }
-      if (first) continue;
-      const Port to = builder_.towards(line_[i], line_[i - 1]);
-      builder_.route(line_[i], west, kRamp, bit(to), last ? 0 : 1);
-    }
-  }
-
-  /// What comes from a neighbour goes on to a port, and a copy to the core.
-  void pass(std::size_t i, std::size_t from, Color color, Port to, std::uint8_t position) {
-    builder_.route(line_[i], color, builder_.towards(line_[i], line_[from]),
-                   static_cast<PortSet>(bit(to) | bit(kRamp)), position);
-  }
-
-  void gather_line(std::uint32_t p) {
-    constexpr SwitchCommands kAdvance = first_command(SwitchCommand::advance);
-    const std::size_t here = order_[p];
-    const Color east{kGather};
-    const Color west{kGather + 1};
-    std::vector<std::uint32_t> owned(cores());  // by place on the line: the part it sends
-    for (std::uint32_t q = 0; q < cores(); ++q) owned[order_[q]] = part_of(q + 1, 0);
-    const auto send_side = [&](Color color, unsigned switches) {
-      Instruction out = send(owned[here], color);
-      out.switches = static_cast<SwitchCommands>(switches);
-      use_out_queue(script(p), color);
-      script(p).then(out);
-    };
-    if (here + 1 != cores()) use_in_queue(script(p), west);
-    for (std::size_t i = cores() - 1; i != here; --i) script(p).round(keep(owned[i], west));
-    if (here != 0) send_side(west, kAdvance << 2U);  // for the next router
-    if (here + 1 != cores()) send_side(east, kAdvance | kOwnRouterOnly);
-    if (here != 0) use_in_queue(script(p), east);
-    for (std::size_t i = here; i-- > 0;) script(p).round(keep(owned[i], east));
   }
 
   TaskBuilder& builder_;
   const std::vector<std::size_t>& line_;
   const std::vector<Script*>& scripts_;
   const VectorPart part_;
+  const std::uint32_t packed_;      // elements of a word
+  const std::uint32_t words_;       // of the vector
   std::vector<std::size_t> order_;  // by place on the ring: place on the line
+  bool passes_sums_ = false;        // odd words are passed on at once in the second half
+  bool passes_parts_ = false;       // and in the first
 };
 
 }  // namespace
