@@ -106,6 +106,8 @@ void add_output_options(CLI::App& verb, Options& o) {
   const char* const group = "Output";
   verb.add_option("--out", o.out, "write a result folder")->type_name("DIR")->group(group);
   verb.add_flag("--event-log", o.event_log, "write events.csv into it")->group(group);
+  verb.add_flag("--scalesim", o.scalesim, "write scalesim/: reports in the form of SCALE-Sim")
+      ->group(group);
   verb.add_flag("--timeline", o.timeline, "write timeline.json for Perfetto, and Gantt charts")
       ->group(group);
   verb.add_option("--units", o.units,

@@ -98,6 +98,9 @@ bool needs_events(const Options& options) {
 }
 
 void check_event_options(const Options& options) {
+  if (options.scalesim && !options.out) {
+    throw RequestError("--scalesim: needs --out, the folder for the reports");
+  }
   if (options.timeline && !options.out) {
     throw RequestError("--timeline: needs --out, the folder for timeline.json");
   }

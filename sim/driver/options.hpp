@@ -44,6 +44,7 @@ struct Options {
   bool with_dense = false;
   bool event_log = false;
   bool timeline = false;
+  bool scalesim = false;
   bool explain = false;
   bool quiet = false;
   bool json = false;

@@ -22,6 +22,7 @@
 #include "sim/report/figure.hpp"
 #include "sim/report/html_report.hpp"
 #include "sim/report/mean.hpp"
+#include "sim/report/scalesim_reports.hpp"
 
 namespace lacuna {
 
@@ -124,6 +125,17 @@ std::string Output::report_page(const ResultHeader& header,
   return html_report(page, records);
 }
 
+void Output::write_scalesim(const std::vector<RunRecord>& records) {
+  for (const RunRecord& run : records) {
+    std::filesystem::path place = "scalesim";
+    if (records.size() > 1) place /= fmt::format("run{}", run.run);
+    std::filesystem::create_directories(folder_.temporary() / place);
+    for (const auto& [file, text] : scalesim_reports(run)) {
+      folder_.write((place / file).string(), text);
+    }
+  }
+}
+
 void Output::write(const ResultHeader& header, const std::vector<RunRecord>& records,
                    const Streams& streams) {
   folder_.begin();
@@ -136,6 +148,7 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
   if (has_several_seeds(records)) folder_.write("seeds.csv", seeds_csv(records));
   for (const auto& [file, text] : files_) folder_.write(file, text);
   write_event_files(options_, records, folder_);
+  if (options_.scalesim) write_scalesim(records);
   std::string missing_figures;
   try {
     std::vector<Figure> figures = make_figures(figure_data(records));

@@ -58,6 +58,7 @@ class Output {
  private:
   ResultHeader header(const std::string& name, const std::vector<WorkloadTrace>& workloads) const;
   std::string host() const;
+  void write_scalesim(const std::vector<RunRecord>& records);
   std::string report_page(const ResultHeader& header, const std::vector<RunRecord>& records) const;
 
   ResultFolder folder_;

@@ -12,6 +12,7 @@
 #include "workloads/import/detect.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -144,7 +145,12 @@ Imported import_files(const std::vector<ImportFile>& files, const Pairs& setting
     }
     const ImportFormat& format = find_format(name);
     if (&file == &files.front()) check_keys(format, settings);
+    const std::size_t rows = context.result.trace.ops.size();
     read_file(format, file, context, settings);
+    if (context.result.trace.ops.size() == rows) {
+      throw_problem(
+          {file.path, "E001", "", fmt::format("no row of format {}", name), "at least one", ""});
+    }
   }
   if (const std::string* densities = read.text("densities")) apply_densities(*densities, context);
   context.result.trace.name = files.front().stem();

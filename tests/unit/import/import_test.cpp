@@ -307,6 +307,14 @@ TEST_F(Import, RefusesWhatIsNoWorkloadWithTheReason) {
   refuses("# lacuna-trace v1\nid,op\n", "a trace already");
   refuses("{\"checkpoints\": {\"a\": {\"sparse_args\": {}}}}\n", "results of pruned models");
   refuses("hello\n", "no known format");
+  for (const char* format : {"stonne", "scalesim-gemm", "scalesim-conv", "timeloop"}) {
+    EXPECT_THAT(
+        [&] {
+          import_text("", "empty", {{"format", format}});
+        },
+        ThrowsMessage<TraceError>(HasSubstr("empty")))
+        << format;
+  }
   EXPECT_THAT(
       [&] {
         read("Layer,M,N,K\na,1,2,3\n", {{"n", "4"}});
