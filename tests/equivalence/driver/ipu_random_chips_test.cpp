@@ -84,6 +84,10 @@ void draw_product(Random& random, Scenario& s) {
   s.op.n = side(random, 48);
   s.op.batch = random.bounded(4) == 0 ? side(random, 3) : 1;
   s.op.dtype = random.bounded(3) == 0 ? DType::fp32 : DType::fp16;
+  if (s.op.op == "bmm" && random.bounded(3) == 0) {
+    s.op.fn = pick(random, {"l1", "l2"});
+    return;
+  }
   const std::vector<Mode> modes{Mode::automatic, Mode::static_, Mode::dynamic};
   s.op.mode = s.op.op == "spmm" ? modes[1 + random.bounded(2)] : modes[random.bounded(3)];
   if (s.op.mode != Mode::automatic) {

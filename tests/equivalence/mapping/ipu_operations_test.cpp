@@ -168,6 +168,59 @@ TEST(IpuOperations, OperandsThatDoNotFitAreOutOfMemoryWithTheBytes) {
   }
 }
 
+// Six workers of two tiles have a pair of a row and a column each, of 8 halves: two vectors. A pair
+// takes 9 bundles and 3 for each two vectors: 11 + 12 + 6 (37 + 9 + 3) = 317 clocks. The rows go
+// to both tiles, each of which has half of them at home: 4 of 8 words.
+TEST(IpuOperations, DistancesTakeThreeBundlesForEachTwoVectorsOfAPair) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", "2", "");
+  for (const char* const fn : {"l1", "l2"}) {
+    const OpResult result = machine->run(row("bmm", fn, 2, 8, 6), nullptr, 1, {});
+    const auto phases = std::find_if(result.notes.begin(), result.notes.end(),
+                                     [](const auto& note) { return note.first == "phases"; });
+    ASSERT_NE(phases, result.notes.end());
+    EXPECT_NE(phases->second.find("distances 317"), std::string::npos) << phases->second;
+    EXPECT_EQ(statistic(result, "exch_sent"), 8U);
+    EXPECT_EQ(statistic(result, "sram_reads_weight"), 24U);  // two for each of 12 pairs
+    const bool squares = std::string(fn) == "l2";
+    EXPECT_EQ(statistic(result, "vec_add_fp16"), squares ? 96U : 192U);
+    EXPECT_EQ(statistic(result, "vec_mul_fp16"), squares ? 96U : 0U);
+  }
+}
+
+// 96 halves become bytes on two tiles, 48 each, 8 in a vector: one for each worker. A vector takes
+// two loads in one instruction and two conversions: 11 + 12 + 6 (37 + 2) = 257 clocks.
+TEST(IpuOperations, ACastToBytesRunsWhereTheChipHasThem) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", "2", "");
+  LayerOp cast = row("eltwise", "cast", 8, 0, 12);
+  cast.dtype = DType::fp8;
+  EXPECT_THROW(machine->run(cast, nullptr, 1, {}), UnsupportedError);
+  machine->set("tile.amp.fp8_macs", "128", "");
+  Execution execution;
+  execution.values = true;
+  execution.sigma = 1;
+  const OpResult result = machine->run(cast, nullptr, 1, execution);
+  EXPECT_EQ(result.cycles, 257U);
+  EXPECT_EQ(result.values->compared, 96U);
+  EXPECT_EQ(result.values->wrong, 0U);
+}
+
+TEST(IpuOperations, ATypeThatTheVectorUnitLacksIsRefusedWithTheReason) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  for (const DType type : {DType::bf16, DType::int8, DType::fp8}) {
+    LayerOp op = row("softmax", "", 8, 0, 8);
+    op.dtype = type;
+    try {
+      machine->run(op, nullptr, 1, {});
+      ADD_FAILURE() << word(type);
+    } catch (const UnsupportedError& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find(std::string("not in ") + word(type) + ": "), std::string::npos) << text;
+    }
+  }
+}
+
 // 24 halves on two tiles: three vectors each, so three workers have one of them. Launch 11, then
 // 12 of the supervisor, then 6 x (37 + 1) for the longest worker: 251 clocks. A sum reads two
 // vectors and writes one in each bundle.

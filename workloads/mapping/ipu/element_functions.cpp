@@ -134,14 +134,17 @@ const std::vector<ElementFunction>& backward_functions() {
   return kFunctions;
 }
 
-// A cast makes numbers of the row's type from those of the other one; f32v4tof16 and f16v2tof32
-// convert a vector of the result at a time.
+// A cast makes numbers of the row's type from those of the other one, of FP8 from FP16; f32v4tof16
+// and f16v2tof32 convert a vector of the result at a time, f16v4tof8 half of one.
 const ElementFunction& cast_function(DType to) {
   static const auto kSame = [](const double* x, double, const double*, unsigned) { return x[0]; };
   static const ElementFunction kToHalf{
       "cast", Phase::fwd, Shared::none, 1, 1, pass(2, 0, 1, 0, 0, 0, 1), kSame};
+  static const ElementFunction kToQuarter{
+      "cast", Phase::fwd, Shared::none, 1, 1, pass(2, 0, 1, 0, 0, 0, 2), kSame};
   static const ElementFunction kToSingle{
       "cast", Phase::fwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 0, 0, 1), kSame};
+  if (to == DType::fp8) return kToQuarter;
   return to == DType::fp32 ? kToSingle : kToHalf;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "models/common/fp8.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ceil_div.hpp"
 #include "workloads/mapping/ipu/element_functions.hpp"
@@ -51,7 +52,8 @@ struct Elements {
     double s = 0;
     if (function->shared != ElementFunction::Shared::none) s = shared(e % period);
     if (dropout()) s = dropout_factor(seed, e);
-    return function->value(x.data(), s, pair.data(), r);
+    const double value = function->value(x.data(), s, pair.data(), r);
+    return type == DType::fp8 ? from_quarter(to_quarter(static_cast<float>(value))) : value;
   }
 };
 
@@ -117,7 +119,7 @@ class EltwiseLowering {
     Elements e;
     e.function = &function;
     e.type = e.source = op.dtype;
-    if (op.fn == "cast") e.source = op.dtype == DType::fp32 ? DType::fp16 : DType::fp32;
+    if (op.fn == "cast") e.source = op.dtype == DType::fp16 ? DType::fp32 : DType::fp16;
     e.period = function.shared == ElementFunction::Shared::columns ? op.n : op.m;
     e.seed = request.seed;
     e.sigma = request.sigma;
@@ -252,7 +254,8 @@ PlannedOperation EltwiseLowering::finish() {
 }  // namespace
 
 PlannedOperation plan_eltwise(const OperationRequest& request) {
-  check_vector_type(request.op);
+  const bool to_bytes = request.op.fn == "cast" && request.op.dtype == DType::fp8;
+  if (!to_bytes || request.chip.tile.amp.fp8_macs == 0) check_vector_type(request.op);
   const ElementFunction* function = find_element_function(request.op);
   if (function == nullptr) return plan_rows(request);
   return EltwiseLowering(request, *function).run();

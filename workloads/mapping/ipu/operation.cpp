@@ -28,6 +28,18 @@ constexpr std::array<Row, 10> kOperations = {{{"gemm", plan_products},
                                               {"optim", plan_optimizer},
                                               {"embed", plan_embedding}}};
 
+/// What an operation that a chip does not run needs beside it.
+const char* why_not(const std::string& op) {
+  for (const char* const collective :
+       {"allreduce", "reducescatter", "allgather", "alltoall", "broadcast", "p2p"}) {
+    if (op == collective) return ": it is between chips, and this is one; run it on a system";
+  }
+  if (op == "io") return ": it is between a host and the chip; run it on a system";
+  if (op == "repattern") return ": the host deals a new pattern, see host.* for its time";
+  if (op == "opaque") return ": nothing is said of what it computes";
+  return "";
+}
+
 }  // namespace
 
 PlannedOperation plan_operation(const OperationRequest& request) {
@@ -36,7 +48,8 @@ PlannedOperation plan_operation(const OperationRequest& request) {
     if (request.op.op == row.op) return row.plan(request);
     names += fmt::format("{}{}", names.empty() ? "" : ", ", row.op);
   }
-  throw UnsupportedError(fmt::format("an IPU runs {}, not {}", names, request.op.op));
+  throw UnsupportedError(
+      fmt::format("an IPU runs {}, not {}{}", names, request.op.op, why_not(request.op.op)));
 }
 
 double RealOperands::operator()(std::uint64_t seed, std::uint64_t p) const {
@@ -73,8 +86,12 @@ void compare_element(Comparison& comparison, double found, double exact, DType t
 
 void check_vector_type(const LayerOp& op) {
   if (op.dtype == DType::fp16 || op.dtype == DType::fp32) return;
+  const char* const why =
+      op.dtype == DType::fp8
+          ? "the matrix unit alone reads fp8, of chips that have it; a cast makes fp8 of fp16"
+          : "its vector unit has no instructions for it";
   throw UnsupportedError(
-      fmt::format("an IPU computes {} in fp16 or fp32, not in {}", op.op, word(op.dtype)));
+      fmt::format("an IPU computes {} in fp16 or fp32, not in {}: {}", op.op, word(op.dtype), why));
 }
 
 void check_tile_bytes(const ChipParams& chip, const LayerOp& op, std::uint64_t bytes) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ceil_div.hpp"
 #include "workloads/mapping/ipu/batched.hpp"
+#include "workloads/mapping/ipu/distances.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/sampled.hpp"
 #include "workloads/mapping/ipu/values.hpp"
@@ -51,8 +53,19 @@ GemmProblem problem_of(const OperationRequest& request, Series series, std::uint
   return problem;
 }
 
+/// The distance that a bmm forms in place of products, if it does.
+std::optional<Distance> distance_of(const LayerOp& op) {
+  if (op.fn == "l1") return Distance::l1;
+  if (op.fn == "l2") return Distance::l2;
+  return std::nullopt;
+}
+
 PlannedOperation plan_instance(const OperationRequest& request, const ChipParams& chip,
                                const GemmProblem& problem) {
+  if (const std::optional<Distance> distance = distance_of(request.op)) {
+    check_vector_type(request.op);
+    return plan_distances(chip, request.planner, problem, *distance);
+  }
   const bool sampled = request.op.op == "sddmm";
   return sampled ? plan_sampled_product(chip, request.planner, problem, request.op.mode)
                  : plan_gemm(chip, request.planner, problem, request.op.mode);
@@ -179,28 +192,32 @@ PlannedOperation repeat(const OperationRequest& request, Series series, Candidat
   const bool sampled = request.op.op == "sddmm" && request.mask != nullptr;
   const Mask blocks = sampled ? sampled_blocks(*request.mask, request.op.dtype) : Mask();
   // The mask outlives the run, the request may not.
-  result.compare = [problem = problem_of(request, series, 0, true), series, batch,
-                    types = result.types, output = result.lowered.output,
-                    place = result.lowered.place, sampled, blocks,
-                    words = one.memory_words](const ChipMemory& chip) {
-    Comparison comparison;
-    for (std::uint32_t i = 0; i < batch.instances; ++i) {
-      GemmProblem instance = problem;
-      select_values(instance, series, i);
-      const std::uint64_t window = std::uint64_t{batch.round(i)} * words * 4 / bytes_of(output);
-      const auto read = [&](std::uint32_t row, std::uint32_t column) -> double {
-        const OutputPlace at = place(row, column);
-        return read_element(chip(batch.first_tile(i) + at.tile), output, window + at.index);
+  result.compare =
+      [problem = problem_of(request, series, 0, true), series, batch, types = result.types,
+       output = result.lowered.output, place = result.lowered.place, sampled, blocks,
+       distance = distance_of(request.op), words = one.memory_words](const ChipMemory& chip) {
+        Comparison comparison;
+        for (std::uint32_t i = 0; i < batch.instances; ++i) {
+          GemmProblem instance = problem;
+          select_values(instance, series, i);
+          const std::uint64_t window = std::uint64_t{batch.round(i)} * words * 4 / bytes_of(output);
+          const auto read = [&](std::uint32_t row, std::uint32_t column) -> double {
+            const OutputPlace at = place(row, column);
+            return read_element(chip(batch.first_tile(i) + at.tile), output, window + at.index);
+          };
+          if (distance) {
+            compare_distances(comparison, instance, *distance, read);
+            continue;
+          }
+          if (sampled) {
+            compare_sampled(comparison, instance, blocks, read);
+            continue;
+          }
+          compare_instance(comparison, instance,
+                           types.partials == DType::fp32 && output == DType::fp32, read);
+        }
+        return comparison;
       };
-      if (sampled) {
-        compare_sampled(comparison, instance, blocks, read);
-        continue;
-      }
-      compare_instance(comparison, instance, types.partials == DType::fp32 && output == DType::fp32,
-                       read);
-    }
-    return comparison;
-  };
   return result;
 }
 
@@ -243,10 +260,6 @@ PlannedOperation plan_single(const OperationRequest& request) {
 }  // namespace
 
 PlannedOperation plan_products(const OperationRequest& request) {
-  const std::string& fn = request.op.fn;
-  if (request.op.op == "bmm" && !fn.empty() && fn != "dot") {
-    throw UnsupportedError(fmt::format("an IPU runs bmm dot, not bmm {}", fn));
-  }
   if (request.op.batch == 1) return plan_single(request);
   return repeat(request, Series::batch, choose(request));
 }

@@ -94,11 +94,6 @@ float sampled_left(const GemmProblem& problem, std::uint64_t p) {
 
 float sampled_right(const GemmProblem& problem, std::uint64_t p) { return input_value(problem, p); }
 
-namespace {
-
-/// Sums in FP32 of small integers are exact, those of other numbers off by some roundings of their
-/// magnitude. In FP16 they are rounded once more where they are stored, by chance a whole place off
-/// in place of half of one.
 void compare_sum(Comparison& comparison, const GemmProblem& problem, double found, double exact,
                  double magnitude) {
   constexpr double kRoundings = 16;
@@ -112,8 +107,6 @@ void compare_sum(Comparison& comparison, const GemmProblem& problem, double foun
   const double summed = real ? kRoundings * 0x1p-24 * magnitude / (stored * 0x1p-11) : 0;
   compare_element(comparison, found, exact, DType::fp16, stored, summed);
 }
-
-}  // namespace
 
 void compare_sampled(Comparison& comparison, const GemmProblem& problem, const Mask& blocks,
                      const std::function<double(std::uint32_t, std::uint32_t)>& read) {

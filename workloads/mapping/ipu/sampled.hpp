@@ -23,6 +23,13 @@ PlannedOperation plan_sampled_product(const ChipParams& chip, const PlannerParam
 void compare_sampled(Comparison& comparison, const GemmProblem& problem, const Mask& blocks,
                      const std::function<double(std::uint32_t b, std::uint32_t e)>& read);
 
+/// Adds a sum formed in FP32 of terms that add up to `magnitude` to a comparison. Sums of small
+/// integers are exact, those of other numbers off by some roundings of their magnitude. In FP16
+/// they are rounded once more where they are stored, by chance a whole place off in place of half
+/// of one.
+void compare_sum(Comparison& comparison, const GemmProblem& problem, double found, double exact,
+                 double magnitude);
+
 /// The element at position p (row-major) of A, and of B.
 float sampled_left(const GemmProblem& problem, std::uint64_t p);
 float sampled_right(const GemmProblem& problem, std::uint64_t p);

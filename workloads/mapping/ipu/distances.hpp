@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "workloads/mapping/ipu/gemm.hpp"
+
+namespace lacuna::ipu {
+
+/// What takes the place of a product: |w - x|, or its square.
+enum class Distance { l1, l2 };
+
+/// Plans and lowers Y[m x n], the sums over k of the distances of the elements of row i of W and
+/// column j of X, both dense, on the vector unit. Rows and columns are cut into a grid of tiles,
+/// each of which has its rows and columns whole; the tiles of a row or column of the grid are home
+/// of equal shares of it. UnsupportedError, OutOfMemoryError.
+PlannedOperation plan_distances(const ChipParams& chip, const PlannerParams& planner,
+                                const GemmProblem& problem, Distance distance);
+
+/// Adds all elements of Y to a comparison.
+void compare_distances(Comparison& comparison, const GemmProblem& problem, Distance distance,
+                       const std::function<double(std::uint32_t row, std::uint32_t column)>& read);
+
+/// Bundles of a worker for a pair of a row and a column, and for each two 64-bit vectors of them:
+/// addresses and count 3, loop 1, filling the pipeline 2, summing across 2, a store; two
+/// differences of a vector each and one accumulation of both (f16v8absacc, f32v4sqacc).
+inline constexpr std::uint64_t kDistancePair = 9;
+inline constexpr std::uint64_t kDistanceStep = 3;
+
+}  // namespace lacuna::ipu
