@@ -112,6 +112,7 @@ void draw_backward(Random& random, Scenario& s) {
     draw_mask(random, s, s.op.m, s.op.n);
     return;
   }
+  if (random.bounded(3) == 0) return;  // a dense layer
   s.op.mode = Mode::dynamic;
   draw_mask(random, s, s.op.m, s.op.k);
   s.op.pattern.name = "ref";

@@ -168,6 +168,27 @@ TEST(IpuOperations, OperandsThatDoNotFitAreOutOfMemoryWithTheBytes) {
   }
 }
 
+// 32 x 48 weights are six blocks of 16 x 16, three for each of two tiles: one for a worker. A block
+// of halves takes 18 + 4 (12 + 4 x 2) = 98 bundles after 29 of the entry: 11 + 7 + 6 (29 + 98) =
+// 780 clocks. The product that follows takes what it takes in the forward.
+TEST(IpuOperations, TheBackwardOfDenseWeightsTransposesThemFirst) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", "2", "");
+  LayerOp product = row("gemm", "", 32, 48, 8);
+  const OpResult forward = machine->run(product, nullptr, 1, {});
+  product.phase = Phase::bwd;
+  const OpResult backward = machine->run(product, nullptr, 1, {});
+  EXPECT_EQ(backward.cycles, forward.cycles + 780);
+  EXPECT_EQ(statistic(backward, "sram_reads_weight"),
+            statistic(forward, "sram_reads_weight") + 6 * 64);
+  Execution execution;
+  execution.engine = Engine::clocked;
+  execution.values = true;
+  const OpResult clocked = machine->run(product, nullptr, 1, execution);
+  EXPECT_EQ(clocked.cycles, backward.cycles);
+  EXPECT_EQ(clocked.values->wrong, 0U);
+}
+
 // Six workers of two tiles have a pair of a row and a column each, of 8 halves: two vectors. A pair
 // takes 9 bundles and 3 for each two vectors: 11 + 12 + 6 (37 + 9 + 3) = 317 clocks. The rows go
 // to both tiles, each of which has half of them at home: 4 of 8 words.

@@ -13,6 +13,7 @@
 #include "workloads/mapping/ipu/distances.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/sampled.hpp"
+#include "workloads/mapping/ipu/transposition.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 #include "workloads/trace/op_kind.hpp"
 
@@ -66,9 +67,16 @@ PlannedOperation plan_instance(const OperationRequest& request, const ChipParams
     check_vector_type(request.op);
     return plan_distances(chip, request.planner, problem, *distance);
   }
-  const bool sampled = request.op.op == "sddmm";
-  return sampled ? plan_sampled_product(chip, request.planner, problem, request.op.mode)
-                 : plan_gemm(chip, request.planner, problem, request.op.mode);
+  if (request.op.op == "sddmm") {
+    return plan_sampled_product(chip, request.planner, problem, request.op.mode);
+  }
+  PlannedOperation planned = plan_gemm(chip, request.planner, problem, request.op.mode);
+  // The backward of a layer has a dense parameter as its forward left it.
+  if (request.op.op == "gemm" && request.op.phase == Phase::bwd && problem.mask == nullptr) {
+    transpose_first(chip, make_target(chip, request.planner), std::uint64_t{problem.m} * problem.k,
+                    planned);
+  }
+  return planned;
 }
 
 /// An instance planned for a group of tiles.
