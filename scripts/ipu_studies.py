@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studies of the IPU that are more than a table of runs. Prints Markdown.
 
-  scripts/ipu_studies.py break-even [--sizes M,...] [--columns N,...] [--jobs N]
+  scripts/ipu_studies.py break-even [--sizes M,...] [--columns N,...] [--jobs N] [--csv FILE]
                                  [--set PATH=VALUE]...
       The density at which a sparse product takes as long as the dense one, by bisection, for
-      every shape and block; static and dynamic.
+      every shape and block; static and dynamic. What is in FILE already is not run again.
+  scripts/ipu_studies.py draw-break-even --csv FILE --figure FILE.svg
+      The same of static products against m = k, a panel for each number of columns.
   scripts/ipu_studies.py busy DIR [--over workers|amp|density --figure FILE.svg]
       Shares of matrix unit and worker slots of every run of a sweep's result folder; and clocks
       (over density: the share of the matrix unit) as lines, by pattern.
@@ -53,14 +55,36 @@ def break_even(m, n, block, mode, settings, dense):
     return low
 
 
-def print_break_even(shapes, jobs, settings):
-    dense = {s: cycles(*s, settings, ["--pattern", "dense"]) for s in shapes}
+def read_break_even(path):
+    """The table of a CSV file; None: sparse is never faster."""
+    if path is None or not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return {(int(r["m"]), int(r["n"]), r["mode"], int(r["block"])):
+                float(r["density"]) if r["density"] else None for r in csv.DictReader(file)}
+
+
+def write_break_even(path, found):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("m,n,mode,block,density\n")
+        for (m, n, mode, block), density in sorted(found.items()):
+            file.write(f"{m},{n},{mode},{block},{'' if density is None else f'{density:.4g}'}\n")
+
+
+def print_break_even(shapes, jobs, settings, path):
     print("| m = k | n | mode | " + " | ".join(f"b = {b}" for b in BLOCKS) + " |")
     print("| --- " * (3 + len(BLOCKS)) + "|")
     work = [(m, n, mode, b) for m, n in shapes for mode in ("static", "dynamic") for b in BLOCKS]
+    found = read_break_even(path)
+    work = [w for w in work if w not in found]
+    dense = {s: cycles(*s, settings, ["--pattern", "dense"]) for s in {w[:2] for w in work}}
     with ThreadPoolExecutor(jobs) as pool:
-        found = dict(zip(work, pool.map(
-            lambda w: break_even(w[0], w[1], w[3], w[2], settings, dense[w[:2]]), work)))
+        results = pool.map(lambda w: None if dense[w[:2]] is None else
+                           break_even(w[0], w[1], w[3], w[2], settings, dense[w[:2]]), work)
+        for one, density in zip(work, results):
+            found[one] = density
+            if path:
+                write_break_even(path, found)
     for m, n in shapes:
         for mode in ("static", "dynamic"):
             cells = [found[m, n, mode, b] for b in BLOCKS]
@@ -164,13 +188,36 @@ def print_gain(folder):
     print("\nStatic is slower in: " + ("; ".join(exceptions) if exceptions else "none of them") + ".")
 
 
+def draw_break_even(table, path):
+    """A panel for each n, a line for each block; what never pays is left out."""
+    columns = sorted({n for _, n, _, _ in table})
+    wide = (len(columns) + 1) // 2
+    lines = [f"set terminal svg size {280 * wide + 60},560 font 'Helvetica,13' name 'figure'",
+             f"set output '{path}'", f"set multiplot layout 2,{wide}", "set logscale x 2",
+             "set logscale y 10", "set yrange [0.002:1]", "set format y '%g'", "set grid",
+             "set border 3", "set tics nomirror", "set xlabel 'm = k'", "set ylabel 'Density'"]
+    for panel, n in enumerate(columns):
+        lines += [f"set title 'n = {n}'", "set key " + ("left top" if panel == 0 else "off")]
+        plots = []
+        for i, block in enumerate(BLOCKS):
+            points = sorted((m, d) for (m, c, mode, b), d in table.items()
+                            if (c, mode, b) == (n, "static", block) and d is not None)
+            lines += [f"$p{panel}_{i} << EOD"] + [f"{m} {d}" for m, d in points] + ["EOD"]
+            if points:
+                plots.append(f"$p{panel}_{i} using 1:2 with linespoints lw 2 pt {i + 4} ps 0.8 "
+                             f"title 'b = {block}'")
+        lines.append("plot [360:11600] " + ", ".join(plots))
+    subprocess.run(["gnuplot"], input="\n".join(lines + ["unset multiplot"]), text=True, check=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", choices=("break-even", "busy", "gain"))
+    parser.add_argument("study", choices=("break-even", "draw-break-even", "busy", "gain"))
     parser.add_argument("folder", nargs="?")
     parser.add_argument("--over", choices=("workers", "amp", "density"), default="density")
     parser.add_argument("--figure")
+    parser.add_argument("--csv")
     parser.add_argument("--sizes", default="512,1024,2048,4096,8192")
     parser.add_argument("--columns", default="4,16,64,256,1024")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -179,7 +226,9 @@ def main():
     if arguments.study == "break-even":
         shapes = [(int(m), int(n)) for m in arguments.sizes.split(",")
                   for n in arguments.columns.split(",")]
-        print_break_even(shapes, arguments.jobs, arguments.set)
+        print_break_even(shapes, arguments.jobs, arguments.set, arguments.csv)
+    elif arguments.study == "draw-break-even":
+        draw_break_even(read_break_even(arguments.csv), arguments.figure)
     elif arguments.study == "busy":
         print_busy(arguments.folder)
         if arguments.figure:
