@@ -60,6 +60,10 @@ struct GatewayParams : ParameterSet {
       param(this, "pcie_ns", 500U, range(1U, 1000000U), "ns", "Latency of that way.");
   Param<double> host_gbps = param(this, "host_gbps", 12.5, range(0.001, 1e5), "GB/s",
                                   "Between the host and a machine, in one direction.");
+  Param<double> update_ms =
+      param(this, "update_ms", 130.0, range(0.0, 1e6), "ms",
+            "Between two weight updates of a pipeline, on the host and in its program: results, "
+            "learning rate, start of the next. Inferred from CARAML; see doc/validation.md.");
   Param<unsigned> host_ns = param(this, "host_ns", 2000U, range(1U, 10000000U), "ns",
                                   "Latency between the host and a machine.");
 };

@@ -145,6 +145,10 @@ void add_run(CLI::App& app, Options& o) {
       "lacuna run --machine bow --gemm 4096x4096x1024 --pattern block16:0.0625 --out out/first");
   add_machine_options(run, o, false);
   add_workload_options(run, o);
+  run.add_option("--system-config", o.system_config,
+                 "a training step on a system such as pod16: a file, or the name of a shipped one")
+      ->type_name("FILE")
+      ->group("Workload");
   add_pattern_options(run, o, false);
   add_run_options(run, o);
   add_output_options(run, o);

@@ -22,6 +22,7 @@ struct Options {
   std::optional<std::string> gemm;
   std::optional<std::string> matrix;
   std::optional<std::string> n;
+  std::optional<std::string> system_config;
   std::optional<std::string> density;
   std::optional<std::string> block;
   std::optional<std::string> nm;

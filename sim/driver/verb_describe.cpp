@@ -15,6 +15,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/locations.hpp"
 #include "sim/driver/statistics_list.hpp"
+#include "sim/driver/system_job.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/report/text_table.hpp"
 #include "workloads/import/import_table.hpp"
@@ -116,6 +117,23 @@ std::string bandwidth_text(const MachineTable& table, const Options& options) {
          "A GPU of 1.6 TB/s DRAM and 312 TFLOP/s fp16 (NVIDIA A100 data sheet) has 0.005.\n";
 }
 
+std::string systems_text(const Options& options) {
+  TextTable list;
+  list.column("name", "", Align::left);
+  list.column("machines", "");
+  list.column("chips", "");
+  list.column("chip", "", Align::left);
+  list.column("topology", "", Align::left);
+  list.column("streaming memory", "GB");
+  for (const std::string& name : system_names()) {
+    const system::SystemParams params = make_system(name, {}).params;
+    list.row({name, params.machines.value_text(), fmt::format("{}", params.chips()), params.chip,
+              params.links.topology.value_text(),
+              fmt::format("{:.0f}", params.gateway.ddr_gb * params.machines)});
+  }
+  return heading("Systems of chips", options) + shown(list, options);
+}
+
 std::string machines_text(const MachineTable& table, const Options& options) {
   TextTable list;
   list.column("name", "", Align::left);
@@ -133,7 +151,7 @@ std::string machines_text(const MachineTable& table, const Options& options) {
               clock == nullptr ? "" : clock->value_text()});
   }
   return title("Machines", "Presets, in `sim/config`, each number with its source.", options) +
-         shown(list, options) + bandwidth_text(table, options);
+         shown(list, options) + systems_text(options) + bandwidth_text(table, options);
 }
 
 /// Parameters of a machine; the values are its own if it was asked for by name.
@@ -172,6 +190,10 @@ std::string parameters_text(const MachineTable& table, const Options& options) {
     text += heading(fmt::format("Machines of kind {}", machine->kind()), options);
     text += parameter_table(machine->parameters(), false, options);
   }
+  text += heading("Systems of chips; those of a chip are set as chip.PATH", options);
+  text += parameter_table(system::SystemParams{}, false, options);
+  text += heading("Training steps (--system-config); set as training.PATH", options);
+  text += parameter_table(system::TrainingParams{}, false, options);
   return text;
 }
 
@@ -312,6 +334,12 @@ std::string name_text(const MachineTable& table, const Options& options) {
     names.add(preset, fmt::format("{}: a machine of kind {}, {}\n\n{}", preset, machine->kind(),
                                   machine->extent(),
                                   parameter_table(machine->parameters(), true, options)));
+  }
+  for (const std::string& preset : system_names()) {
+    const system::SystemParams params = make_system(preset, {}).params;
+    names.add(preset, fmt::format("{}: a system of {} chips {} in {} machines\n\n{}", preset,
+                                  params.chips(), params.chip.value(), params.machines.value(),
+                                  parameter_table(params, true, options)));
   }
   add_parameters(names, table, options);
   for (const PatternKind& kind : pattern_kinds()) {

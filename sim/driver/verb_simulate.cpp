@@ -18,6 +18,7 @@
 #include "sim/driver/output.hpp"
 #include "sim/driver/point_runner.hpp"
 #include "sim/driver/progress.hpp"
+#include "sim/driver/system_run.hpp"
 #include "sim/driver/value_check.hpp"
 #include "sim/driver/verb_validate.hpp"
 #include "sim/driver/verbs.hpp"
@@ -242,6 +243,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
 }
 
 int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  if (asks_for_system(options)) return run_system(options, kinds, streams);
   const RunSettings settings = run_settings(options);
   std::vector<std::string> names = options.machines;
   if (names.empty()) names.emplace_back("bow");

@@ -16,6 +16,7 @@
 #include "sim/driver/sha256.hpp"
 #include "sim/driver/validate_kernels.hpp"
 #include "sim/driver/validate_points.hpp"
+#include "sim/driver/validate_systems.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/report/figure.hpp"
 #include "sim/report/validation_figure.hpp"
@@ -170,6 +171,7 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   Report report;
   report.outcomes = plan.outcomes(simulate_runs(table, plan.runs(), options.run, say));
   measure_others(plan.points(), table, options.run, report.outcomes);
+  measure_systems(plan.points(), table, options.run, report.outcomes);
   report.families = summarise(report.outcomes);
   report.parts = summarise_by(report.outcomes, options.by);
   if (!report.families.empty()) print_section(out, validation_table(report.families));

@@ -147,4 +147,10 @@ Preset load(const std::string& name, const fs::path& from, const std::string& or
 
 Preset load_preset(const std::string& name_or_file) { return load(name_or_file, "", "", 0); }
 
+std::vector<Setting> load_leaves(const std::string& file) {
+  Reader reader(file);
+  reader.read();
+  return reader.settings();
+}
+
 }  // namespace lacuna

@@ -27,4 +27,7 @@ struct Preset {
 /// column. Whether parameters exist is for the machine to say.
 Preset load_preset(const std::string& name_or_file);
 
+/// All `key: value` lines of a file, groups as paths; the same errors.
+std::vector<Setting> load_leaves(const std::string& file);
+
 }  // namespace lacuna

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/system_job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/driver/locations.hpp"
+#include "sim/driver/yaml_preset.hpp"
+#include "workloads/generate/generator_table.hpp"
+#include "workloads/generate/model_shape.hpp"
+#include "workloads/mapping/system/row_program.hpp"
+
+namespace lacuna {
+
+namespace fs = std::filesystem;
+
+using system::ChipCost;
+using system::kParts;
+using system::ModelParts;
+using system::Part;
+using system::PartCost;
+using system::PartRows;
+using system::Stages;
+using system::TrainingParams;
+
+namespace {
+
+const std::string kTrainingPrefix = "training.";
+const std::string kChipPrefix = "chip.";
+
+bool begins(const std::string& text, const std::string& with) {
+  return text.compare(0, with.size(), with) == 0;
+}
+
+std::vector<std::string> yaml_stems(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+double number(const Machine& machine, const char* path) {
+  const ParamBase* const parameter = machine.parameters().find(path);
+  if (parameter == nullptr) {
+    throw RequestError(fmt::format("{}: a chip of a system needs the parameter {}; IPUs have it",
+                                   machine.name(), path));
+  }
+  return std::stod(parameter->value_text());
+}
+
+WorkloadTrace model_trace(const TrainingParams& training) {
+  Pairs settings = {{"part", "training"},
+                    {"layers", "1"},
+                    {"embedding", "1"},
+                    {"heads", "1"},
+                    {"sequences", fmt::format("{}", training.micro_batch.value())},
+                    {"tokens", fmt::format("{}", training.tokens.value())},
+                    {"recipe", training.recipe},
+                    {"optimizer", training.optimizer},
+                    {"dtype", training.dtype}};
+  if (training.predictions > 0) {
+    settings.emplace_back("predictions", fmt::format("{}", training.predictions.value()));
+  }
+  if (!training.pattern.value().empty()) {
+    settings.emplace_back("pattern", training.pattern);
+    settings.emplace_back("mode", training.mode);
+  }
+  return generate_workload(training.model, settings);
+}
+
+/// Bytes of an optimizer's state for a weight, in FP32.
+unsigned state_bytes(const std::string& optimizer) {
+  if (optimizer == "sgd") return 0;
+  return optimizer == "sgdm" ? 4 : 8;
+}
+
+/// The chips of a replica as machines: those that plan alike are one.
+class ChipMachines {
+ public:
+  explicit ChipMachines(const TrainingJob& job) : job_(job) {
+    const std::string list = job.training.available_memory;
+    shares_ = system::parse_shares("available_memory", list);
+    if (shares_.size() > 1 && shares_.size() != job.training.pipeline) {
+      throw ParameterError(fmt::format("available_memory has {} numbers for pipeline = {} stages",
+                                       shares_.size(), job.training.pipeline.value()));
+    }
+  }
+
+  const Machine& of(unsigned chip) {
+    const std::string share =
+        shares_.empty() ? "" : fmt::format("{}", shares_[shares_.size() == 1 ? 0 : chip]);
+    std::unique_ptr<Machine>& kept = made_[share];
+    if (kept != nullptr) return *kept;
+    std::vector<std::string> settings = job_.system.chip_settings;
+    kept = std::move(make_machines(job_.kinds, {job_.system.params.chip}, settings)[0]);
+    if (!share.empty()) kept->set("planner.available_memory", share, "available_memory");
+    if (job_.training.io_tiles > 0) {
+      const auto tiles = static_cast<unsigned>(number(*kept, "ipu.tiles"));
+      kept->set("ipu.tiles", fmt::format("{}", tiles - job_.training.io_tiles), "io_tiles");
+      kept->check();
+    }
+    return *kept;
+  }
+
+ private:
+  const TrainingJob& job_;
+  std::vector<double> shares_;
+  std::map<std::string, std::unique_ptr<Machine>> made_;
+};
+
+/// The costs of all parts that `chip` has in some phase.
+class PartPricer {
+ public:
+  PartPricer(const TrainingJob& job, const ModelParts& model) : job_(job), model_(model) {}
+
+  PartCost cost(const Machine& chip, const PartRows& rows) {
+    PartCost cost;
+    cost.forward = sum(chip, rows.forward);
+    cost.backward = sum(chip, rows.backward);
+    std::vector<LayerOp> update = rows.update;
+    for (LayerOp& op : update) {
+      const std::uint32_t share = job_.training.rts_state;
+      if (op.pattern.name == "dense") op.m = (op.m + share - 1) / share;
+    }
+    cost.update = sum(chip, update);
+    cost.elements = parameters(rows, model_.trace);
+    cost.activation_bytes = activation_bytes(rows);
+    return cost;
+  }
+
+ private:
+  ChipCost sum(const Machine& chip, const std::vector<LayerOp>& rows) {
+    ChipCost total;
+    for (const LayerOp& op : rows) total += job_.times.cost(chip, op, model_.trace);
+    return total;
+  }
+
+  const TrainingJob& job_;
+  const ModelParts& model_;
+};
+
+bool has(const std::vector<Stages>& phases, unsigned chip, Part part) {
+  for (const Stages& stages : phases) {
+    for (const system::Stage& stage : stages) {
+      if (stage.chip != chip) continue;
+      if (part == Part::attention && stage.attention > 0) return true;
+      if (part == Part::ffn && stage.ffn > 0) return true;
+      if (part == Part::embedding && stage.embedding) return true;
+      if (part == Part::head && stage.head) return true;
+    }
+  }
+  return false;
+}
+
+system::ChipCosts chip_costs(const TrainingJob& job, const ModelParts& model,
+                             const std::vector<Stages>& phases, ChipMachines& machines) {
+  system::ChipCosts costs(job.training.pipeline);
+  PartPricer pricer(job, model);
+  for (unsigned chip = 0; chip < job.training.pipeline; ++chip) {
+    for (std::size_t i = 0; i < kParts; ++i) {
+      if (!has(phases, chip, static_cast<Part>(i))) continue;
+      costs[chip][i] = pricer.cost(machines.of(chip), model.parts[i]);
+    }
+  }
+  return costs;
+}
+
+/// The cycles in which a chip adds 2^20 numbers of FP16 to as many.
+Cycle add_cycles(const TrainingJob& job, const Machine& chip, const WorkloadTrace& trace) {
+  LayerOp op;
+  op.id = "add";
+  op.op = "eltwise";
+  op.fn = "add";
+  op.m = op.n = 1024;
+  return job.times.cost(chip, op, trace).cycles;
+}
+
+void scale(JouleRange& sum, const JouleRange& part, double times) {
+  sum.low += part.low * times;
+  sum.nominal += part.nominal * times;
+  sum.high += part.high * times;
+}
+
+/// Prices what is not operations: waiting by the chip's idle power, traffic and machines by the
+/// system's prices.
+void add_energy_beside(const TrainingJob& job, const system::Fabric& fabric, double idle_w,
+                       TrainingResult& result) {
+  SystemEnergy& energy = result.energy;
+  for (const system::TimeStack& chip : result.run.chips) {
+    std::uint64_t busy = 0;
+    for (const system::Use use : {system::Use::forward, system::Use::recompute,
+                                  system::Use::backward, system::Use::exchange}) {
+      busy += chip[static_cast<std::size_t>(use)];
+    }
+    energy.idle += idle_w * static_cast<double>(result.run.ns - busy) * 1e-9;
+  }
+  for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
+    const double bits = 8 * static_cast<double>(result.run.bytes[i]);
+    const bool memory = fabric.resources()[i].kind == system::ResourceKind::ddr;
+    const double price = memory ? job.system.params.ddr_pj_bit : job.system.params.link_pj_bit;
+    (memory ? energy.streaming : energy.links) += bits * price * 1e-12;
+  }
+  energy.machines = job.system.params.machine_w * job.system.params.machines * result.seconds();
+}
+
+/// Prices the operations of a pipeline by the chip's tables.
+void add_energy_of_chips(const TrainingJob& job, TrainingResult& result) {
+  SystemEnergy& energy = result.energy;
+  const TrainingParams& training = job.training;
+  const double copies = static_cast<double>(training.replicas) * training.tensor;
+  const bool again = training.activations != system::Activations::stored;
+  for (const Stages& stages : result.phases) {
+    for (const system::Stage& stage : stages) {
+      const auto& costs = result.costs[stage.chip];
+      const double times = copies * training.accumulation;
+      scale(energy.chips, forward_cost(costs, stage).joules, times);
+      if (again) scale(energy.chips, recompute_cost(costs, stage).joules, times);
+      scale(energy.chips, backward_cost(costs, stage).joules, times);
+    }
+  }
+}
+
+std::vector<std::string> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string each; stream >> each;) words.push_back(each);
+  return words;
+}
+
+void check_chips(const TrainingJob& job) {
+  const std::uint64_t needed = job.training.chips();
+  if (needed <= job.system.params.chips()) return;
+  throw RequestError(
+      fmt::format("{}: tensor x pipeline x replicas = {} x {} x {} = {} chips; it has {}",
+                  job.system.name, job.training.tensor.value(), job.training.pipeline.value(),
+                  job.training.replicas.value(), needed, job.system.params.chips()));
+}
+
+}  // namespace
+
+std::vector<std::string> system_names() { return yaml_stems(config_folder() / "systems"); }
+
+std::vector<std::string> shipped_trainings() {
+  const fs::path config = config_folder();
+  // beside sim/config in the source tree, beside config in an installation
+  const std::vector<fs::path> places = {config.parent_path().parent_path() / "traces" / "systems",
+                                        config.parent_path() / "traces" / "systems"};
+  for (const fs::path& folder : places) {
+    std::vector<std::string> files;
+    for (const std::string& stem : yaml_stems(folder)) {
+      files.push_back((folder / (stem + ".yaml")).string());
+    }
+    if (!files.empty()) return files;
+  }
+  return {};
+}
+
+bool is_system(const std::string& name) {
+  const std::vector<std::string> names = system_names();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+  const bool file = name.find('/') != std::string::npos || fs::path(name).extension() == ".yaml";
+  return file && load_preset(name).kind == "system";
+}
+
+SystemMachine make_system(const std::string& name, const std::vector<std::string>& settings) {
+  SystemMachine made;
+  const std::vector<std::string> names = system_names();
+  const bool preset = std::find(names.begin(), names.end(), name) != names.end();
+  const Preset loaded =
+      load_preset(preset ? (config_folder() / "systems" / (name + ".yaml")).string() : name);
+  made.name = loaded.name;
+  const auto take = [&](const Setting& setting) {
+    if (begins(setting.path, kChipPrefix)) {
+      made.chip_settings.push_back(setting.path.substr(kChipPrefix.size()) + "=" + setting.value);
+    } else {
+      made.params.set(setting.path, setting.value, setting.origin);
+    }
+  };
+  for (const Setting& setting : loaded.settings) take(setting);
+  for (const std::string& text : settings) {
+    const Setting setting = parse_setting(text);
+    if (!begins(setting.path, kTrainingPrefix)) take(setting);
+  }
+  made.params.check();
+  return made;
+}
+
+TrainingParams read_training(const std::string& file, const std::vector<std::string>& settings) {
+  TrainingParams training;
+  for (const Setting& setting : load_leaves(file)) {
+    training.set(setting.path, setting.value, setting.origin);
+  }
+  for (const std::string& text : settings) {
+    const Setting setting = parse_setting(text);
+    if (!begins(setting.path, kTrainingPrefix)) continue;
+    training.set(setting.path.substr(kTrainingPrefix.size()), setting.value, setting.origin);
+  }
+  training.check();
+  return training;
+}
+
+std::string misfit(const TrainingResult& result) {
+  const system::MemoryAccount* worst = nullptr;
+  for (const system::MemoryAccount& account : result.memory) {
+    if (account.fits()) continue;
+    if (worst == nullptr || account.total() > worst->total()) worst = &account;
+  }
+  if (worst != nullptr) {
+    return fmt::format(
+        "chip {} of a replica needs {} B in phase {} and has {} B: weights {}, gradients {}, state "
+        "{}, activations {}, work {}, code {}, buffers {}",
+        worst->chip, worst->total(), worst->phase, worst->capacity, worst->weights,
+        worst->gradients, worst->state, worst->activations, worst->working, worst->code,
+        worst->buffers);
+  }
+  if (result.streaming.bytes > result.streaming.capacity) {
+    return fmt::format("the streaming memory of a machine needs {} B and has {} B",
+                       result.streaming.bytes, result.streaming.capacity);
+  }
+  return "";
+}
+
+namespace {
+
+/// A loop over the rows of one chip of several, with what they exchange.
+TrainingResult run_rows(const TrainingJob& job) {
+  const TrainingParams& training = job.training;
+  const std::vector<std::string> words = split_words(training.rows);
+  Pairs settings;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const Setting setting = parse_setting(words[i]);
+    settings.emplace_back(setting.path, setting.value);
+  }
+  if (words.empty()) throw ParameterError("rows: names no generator, such as kge");
+  const WorkloadTrace trace = generate_workload(words[0], settings);
+  ChipMachines machines(job);
+  const Machine& chip = machines.of(0);
+  TrainingResult result;
+  result.clock_ghz = number(chip, "clock");
+  std::vector<ChipCost> costs;
+  for (const LayerOp& op : trace.ops) {
+    costs.push_back(system::is_collective(op) ? ChipCost{} : job.times.cost(chip, op, trace));
+    scale(result.energy.chips, costs.back().joules,
+          static_cast<double>(training.accumulation) * training.replicas);
+    result.flop += costs.back().flop * training.accumulation * training.replicas;
+  }
+  result.program = row_program(job.system.params, trace.ops, costs, training.replicas,
+                               training.accumulation, result.clock_ghz);
+  const system::Fabric fabric(job.system.params);
+  result.run = run_program(job.system.params, fabric, result.program, job.execution);
+  add_energy_beside(job, fabric, idle_watts(chip, job.pricing), result);
+  return result;
+}
+
+}  // namespace
+
+TrainingResult run_training(const TrainingJob& job) {
+  check_chips(job);
+  const TrainingParams& training = job.training;
+  if (!training.rows.value().empty()) return run_rows(job);
+  const unsigned layers = find_model_shape(training.model).layers;
+  TrainingResult result;
+  result.phases = stages_of(training, layers);
+  const ModelParts model = system::model_parts(model_trace(training), layers, training.tensor,
+                                               training.accumulation > 1);
+  ChipMachines machines(job);
+  const std::size_t before = job.times.simulated();
+  result.costs = chip_costs(job, model, result.phases, machines);
+  const Machine& chip = machines.of(0);
+  result.clock_ghz = number(chip, "clock");
+  const system::TrainingStep step{job.system.params,
+                                  training,
+                                  model,
+                                  result.phases,
+                                  result.costs,
+                                  result.clock_ghz,
+                                  state_bytes(training.optimizer),
+                                  add_cycles(job, chip, model.trace)};
+  result.simulated_rows = job.times.simulated() - before;
+  const auto tiles = static_cast<unsigned>(number(chip, "ipu.tiles")) + training.io_tiles;
+  const double kib = number(chip, "tile.memory.kib");
+  result.memory = memory_accounts(step, {static_cast<std::uint64_t>(kib * 1024) * tiles, tiles});
+  result.streaming = streaming_account(step);
+  const std::string why = misfit(result);
+  if (job.must_fit && !why.empty()) throw OutOfMemoryError(why);
+  result.program = training_program(step);
+  const system::Fabric fabric(job.system.params);
+  result.run = run_program(job.system.params, fabric, result.program, job.execution);
+  for (const Stages& stages : result.phases) {
+    for (const system::Stage& stage : stages) {
+      const std::uint64_t flop = forward_cost(result.costs[stage.chip], stage).flop +
+                                 backward_cost(result.costs[stage.chip], stage).flop;
+      result.flop += flop * training.accumulation * training.replicas * training.tensor;
+    }
+  }
+  add_energy_of_chips(job, result);
+  add_energy_beside(job, fabric, idle_watts(chip, job.pricing), result);
+  return result;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/driver/machine_table.hpp"
+#include "sim/driver/options.hpp"
+#include "sim/driver/verbs.hpp"
+
+namespace lacuna {
+
+/// True if `run` is of a system of chips and not of one.
+bool asks_for_system(const Options& options);
+
+/// `run` of a training step on a system: --machine SYSTEM --system-config FILE.
+int run_system(const Options& options, const MachineTable& kinds, const Streams& streams);
+
+}  // namespace lacuna

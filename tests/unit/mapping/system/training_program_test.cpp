@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/system/training_program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "models/system/simulation.hpp"
+#include "sim/base/error.hpp"
+#include "workloads/generate/generator_table.hpp"
+#include "workloads/mapping/system/memory_account.hpp"
+
+namespace lacuna {
+namespace {
+
+using system::ModelParts;
+using system::Part;
+using system::PartCost;
+using system::Stage;
+using system::Stages;
+using system::SystemParams;
+using system::TrainingParams;
+using system::Use;
+
+TrainingParams bert(unsigned pipeline, const char* layers) {
+  TrainingParams training;
+  training.pipeline = pipeline;
+  training.set("layers", layers);
+  return training;
+}
+
+WorkloadTrace small_trace() {
+  return generate_workload("bert-tiny", {{"part", "training"},
+                                         {"layers", "1"},
+                                         {"embedding", "1"},
+                                         {"heads", "1"},
+                                         {"tokens", "16"},
+                                         {"optimizer", "lamb"}});
+}
+
+std::string text(const Stages& stages) {
+  std::string all;
+  for (const Stage& stage : stages) {
+    all += std::to_string(stage.chip) + ":" + (stage.embedding ? "E" : "") +
+           std::to_string(stage.attention) + "+" + std::to_string(stage.ffn) +
+           (stage.head ? "H " : " ");
+  }
+  return all;
+}
+
+TEST(Stages, TheHeadOfBertEndsThePipelineOnTheChipThatBeganIt) {
+  const std::vector<Stages> phases = stages_of(bert(4, "3-7-7-7"), 24);
+  ASSERT_EQ(phases.size(), 1U);
+  EXPECT_EQ(text(phases[0]), "0:E3+3 1:7+7 2:7+7 3:7+7 0:0+0H ");
+}
+
+TEST(Stages, WhatTheListsLeaveOverIsWhereTheHeadIs) {
+  TrainingParams training;
+  training.pipeline = 2;
+  training.set("attention", "0-12");
+  training.set("ffn", "0-11");
+  EXPECT_EQ(text(stages_of(training, 12)[0]), "0:E0+0 1:12+11 0:0+1H ");
+}
+
+TEST(Stages, PhasesShareTheBlocksEvenlyAndInOrder) {
+  TrainingParams training;
+  training.pipeline = 2;
+  training.phases = 2;
+  const std::vector<Stages> phases = stages_of(training, 4);
+  EXPECT_EQ(text(phases[0]), "0:E1+1 1:1+1 ");
+  EXPECT_EQ(text(phases[1]), "0:1+1 1:1+1 0:0+0H ");
+}
+
+TEST(Stages, MoreLayersThanTheModelHasAreRefused) {
+  EXPECT_THROW(stages_of(bert(2, "12-13"), 24), ParameterError);
+  EXPECT_THROW(stages_of(bert(3, "12-12"), 24), ParameterError);
+  EXPECT_THROW(stages_of(bert(2, "12-twelve"), 24), ParameterError);
+}
+
+// A cut over t chips leaves 1 / t of every matrix; norms and biases after reductions stay whole.
+TEST(ModelParts, EachOfTheChipsThatShareAMatrixHasItsPart) {
+  const WorkloadTrace trace = small_trace();
+  const ModelParts whole = model_parts(trace, 2, 1, true);
+  const ModelParts half = model_parts(trace, 2, 2, true);
+  const auto elements = [](const ModelParts& model, Part part) {
+    return parameters(model.of(part), model.trace);
+  };
+  // width 128: q, k, v, o are 4 d^2 with biases 3 d cut, o's bias d and a norm 2 d whole
+  EXPECT_EQ(elements(whole, Part::attention), 4U * 128 * 128 + 3 * 128 + 128 + 2 * 128);
+  EXPECT_EQ(elements(half, Part::attention), 2U * 128 * 128 + 3 * 64 + 128 + 2 * 128);
+  EXPECT_EQ(elements(whole, Part::ffn), 2U * 128 * 512 + 512 + 128 + 2 * 128);
+  EXPECT_EQ(elements(half, Part::ffn), 128U * 512 + 256 + 128 + 2 * 128);
+}
+
+// Forward, data gradient and weight gradient of a projection to more rows, and of one back.
+TEST(ModelParts, ProductsAreCutOnTheSideThatIsShared) {
+  const ModelParts half = model_parts(small_trace(), 2, 2, false);
+  const auto find = [&](const std::vector<LayerOp>& rows, const std::string& id) {
+    for (const LayerOp& op : rows) {
+      if (op.id == id)
+        return std::to_string(op.m) + "x" + std::to_string(op.k) + "x" + std::to_string(op.n);
+    }
+    return std::string("none");
+  };
+  const system::PartRows& ffn = half.of(Part::ffn);
+  EXPECT_EQ(find(ffn.forward, "fwd.l0.ffn1"), "256x128x16");
+  EXPECT_EQ(find(ffn.backward, "bwd.l0.ffn1_dx"), "128x256x16");
+  EXPECT_EQ(find(ffn.backward, "bwd.l0.ffn1_dw"), "256x16x128");
+  EXPECT_EQ(find(ffn.forward, "fwd.l0.ffn2"), "128x256x16");
+  EXPECT_EQ(find(ffn.backward, "bwd.l0.ffn2_dx"), "256x128x16");
+  EXPECT_EQ(find(ffn.backward, "bwd.l0.ffn2_dw"), "128x16x256");
+}
+
+TEST(ModelParts, AGradientOfSeveralMicroBatchesIsAdded) {
+  const ModelParts with = model_parts(small_trace(), 2, 1, true);
+  const ModelParts without = model_parts(small_trace(), 2, 1, false);
+  // q, k, v and o have one each
+  EXPECT_EQ(with.of(Part::attention).backward.size(),
+            without.of(Part::attention).backward.size() + 4);
+}
+
+/// A step with costs of round numbers: a block takes 1000 cycles forward and 2000 backward, of
+/// 1 GHz, and nothing else costs anything.
+class Steps {
+ public:
+  explicit Steps(TrainingParams training) : training_(std::move(training)) {
+    machine_.machines = 4;
+    machine_.gateway.update_ms = 0;
+    model_.layers = 4;
+    model_.boundary_bytes = 100;
+    PartCost block;
+    block.forward.cycles = 1000;
+    block.backward.cycles = 2000;
+    block.elements = 1'000'000;
+    costs_.resize(training_.pipeline);
+    for (auto& chip : costs_) {
+      chip[static_cast<std::size_t>(Part::attention)] = block;
+      chip[static_cast<std::size_t>(Part::ffn)] = block;
+    }
+    phases_ = stages_of(training_, model_.layers);
+  }
+
+  system::TrainingStep step() const {
+    return {machine_, training_, model_, phases_, costs_, 1.0, 8, 0};
+  }
+
+  system::ProgramResult run() const {
+    return run_program(machine_, system::Fabric(machine_), training_program(step()), {});
+  }
+
+  std::uint64_t mean(Use use) const {
+    const auto result = run();
+    return result.stack()[static_cast<std::size_t>(use)];
+  }
+
+  SystemParams machine_;
+  TrainingParams training_;
+  ModelParts model_;
+  system::ChipCosts costs_;
+  std::vector<Stages> phases_;
+};
+
+TrainingParams small_training(unsigned pipeline, unsigned accumulation) {
+  TrainingParams training;
+  training.pipeline = pipeline;
+  training.accumulation = accumulation;
+  training.head_stage = pipeline - 1;
+  return training;
+}
+
+// Four stages of two blocks, all of them 2 x 1000 forward, as long again, and 2 x 2000 backward:
+// every chip works 8000 ns for each of 10 micro-batches whatever the schedule.
+TEST(TrainingProgram, EveryStageWorksOnEveryMicroBatchOnce) {
+  for (const char* const schedule : {"grouped", "sequential"}) {
+    TrainingParams training = small_training(4, 10);
+    training.set("schedule", schedule);
+    const Steps steps(training);
+    EXPECT_EQ(steps.mean(Use::forward), 4U * 10 * 2000);
+    EXPECT_EQ(steps.mean(Use::recompute), 4U * 10 * 2000);
+    EXPECT_EQ(steps.mean(Use::backward), 4U * 10 * 4000);
+  }
+}
+
+// GA + 2 (p - 1) steps, of which p - 1 are forward only and p - 1 backward only: the sum of the
+// steps' work is (GA + p - 1) (F + B), as long as the last step of the ramp has both; what lies
+// beside it are transfers and barriers, well below 1 us a step.
+TEST(TrainingProgram, ABalancedPipelineTakesItsClosedForm) {
+  const Steps steps(small_training(4, 10));
+  const std::uint64_t work = (10 + 3) * 8000;
+  const std::uint64_t ns = steps.run().ns;
+  EXPECT_GT(ns, work);
+  EXPECT_LT(ns, work + (10 + 2 * 3 + 3) * 1000);
+}
+
+TEST(TrainingProgram, ASequentialScheduleHasOneStageAtWork) {
+  TrainingParams training = small_training(4, 10);
+  training.set("schedule", "sequential");
+  EXPECT_GT(Steps(training).run().ns, 10U * 4 * 8000);
+}
+
+// Of 12 chips in pairs of stages 4 take part: 3 replicas of 4 would be 12. Each adds its gradients
+// by a ring of r = 4: (r - 1) x bytes for the reduction, and as much to gather the weights.
+TEST(TrainingProgram, GradientsAndWeightsOfAllReplicasPassTheLinksOnce) {
+  TrainingParams training = small_training(1, 1);
+  training.replicas = 4;
+  training.rts_state = 4;
+  Steps steps(training);
+  steps.machine_.machines = 1;
+  const system::Program program = training_program(steps.step());
+  std::uint64_t bytes = 0;
+  for (const system::Segment& segment : program.segments) {
+    for (const system::Transfer& transfer : segment.transfers) {
+      if (transfer.way == system::Way::links) bytes += transfer.bytes;
+    }
+  }
+  const std::uint64_t elements = 8 * 1'000'000;
+  EXPECT_EQ(bytes, 2 * 3 * 2 * elements);
+}
+
+TEST(TrainingProgram, MoreMicroBatchesHideTheRamp) {
+  const auto bubble = [](unsigned accumulation) {
+    const Steps steps(small_training(4, accumulation));
+    const auto result = steps.run();
+    return static_cast<double>(result.stack()[static_cast<std::size_t>(Use::bubble)]) /
+           static_cast<double>(result.ns);
+  };
+  EXPECT_GT(bubble(4), bubble(16));
+  EXPECT_GT(bubble(16), bubble(64));
+}
+
+TEST(TrainingProgram, OffloadedActivationsCostTimeAndStreamingMemoryInsteadOfMemory) {
+  TrainingParams training = small_training(2, 4);
+  const Steps kept(training);
+  training.set("activations", "offloaded");
+  const Steps offloaded(training);
+  EXPECT_EQ(kept.mean(Use::streaming), 0U);
+  EXPECT_GT(offloaded.mean(Use::streaming), 0U);
+  EXPECT_GT(streaming_account(offloaded.step()).bytes, streaming_account(kept.step()).bytes);
+  EXPECT_LT(memory_accounts(offloaded.step(), {1U << 30U, 1})[0].activations,
+            memory_accounts(kept.step(), {1U << 30U, 1})[0].activations);
+}
+
+// 1 / (t p): four stages of 4 layers have 2 blocks of 10^6 each; the state 8 bytes over rts'.
+TEST(MemoryAccount, WeightsAndStateAreSharedAsTheLayoutSays) {
+  TrainingParams training = small_training(4, 8);
+  training.replicas = 4;
+  training.rts = 2;
+  training.rts_state = 4;
+  const Steps steps(training);
+  for (const system::MemoryAccount& account : memory_accounts(steps.step(), {1U << 30U, 1})) {
+    EXPECT_EQ(account.weights, 2U * 2'000'000 / 2);
+    EXPECT_EQ(account.gradients, 2U * 2'000'000);
+    EXPECT_EQ(account.state, 8U * 2'000'000 / 4);
+  }
+}
+
+// The first of four stages keeps 2 x 3 + 1 = 7 inputs, the last one; two blocks make one layer.
+TEST(MemoryAccount, AStageKeepsInputsOfAllMicroBatchesUnderWay) {
+  const Steps steps(small_training(4, 100));
+  const auto accounts = memory_accounts(steps.step(), {1U << 30U, 1});
+  EXPECT_EQ(accounts[0].activations, 7U * 100);
+  EXPECT_EQ(accounts[3].activations, 1U * 100);
+}
+
+TEST(TrainingParams, TheBatchOfAllIsThatOfAReplicaTimesReplicas) {
+  TrainingParams training;
+  training.packing = 2;
+  training.micro_batch = 2;
+  training.accumulation = 192;
+  training.replicas = 4;
+  EXPECT_EQ(training.global_batch(), 3072);
+}
+
+TEST(TrainingParams, SharesOfReplicasComeOutEven) {
+  TrainingParams training;
+  training.replicas = 4;
+  training.rts = 3;
+  EXPECT_THROW(training.check(), ParameterError);
+}
+
+}  // namespace
+}  // namespace lacuna

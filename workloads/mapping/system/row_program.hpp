@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/system/params.hpp"
+#include "models/system/program.hpp"
+#include "workloads/mapping/system/chip_cost.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna::system {
+
+/// True if the row is done by several chips together: alltoall or allreduce.
+bool is_collective(const LayerOp& op);
+
+/// The program of a trace whose rows are those of each of `chips` chips, run `times` times: rows of
+/// one chip take the time of their cost, collectives are exchanged by all chips. `costs` has an
+/// entry for each row, empty for collectives. It is a loop on the chips, without the host.
+Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows,
+                    const std::vector<ChipCost>& costs, unsigned chips, std::uint64_t times,
+                    double clock_ghz);
+
+}  // namespace lacuna::system

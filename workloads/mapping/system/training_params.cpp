@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/system/training_params.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna::system {
+
+namespace {
+
+template <class T>
+std::vector<T> parse_list(const std::string& name, const std::string& text, const char* example) {
+  std::vector<T> values;
+  std::size_t from = 0;
+  while (from <= text.size() && !text.empty()) {
+    const std::size_t end = std::min(text.find('-', from), text.size());
+    T value{};
+    const auto [stop, error] = std::from_chars(text.data() + from, text.data() + end, value);
+    if (error != std::errc() || stop != text.data() + end) {
+      throw ParameterError(fmt::format("{} = '{}' is not a list such as {}", name, text, example));
+    }
+    values.push_back(value);
+    from = end + 1;
+  }
+  return values;
+}
+
+void divides(const char* name, unsigned value, const char* of, unsigned number) {
+  if (number % value == 0) return;
+  throw ParameterError(fmt::format("{} = {} does not divide {} = {}", name, value, of, number));
+}
+
+}  // namespace
+
+std::vector<unsigned> parse_counts(const std::string& name, const std::string& text) {
+  return parse_list<unsigned>(name, text, "3-7-7-7");
+}
+
+std::vector<double> parse_shares(const std::string& name, const std::string& text) {
+  return parse_list<double>(name, text, "0.2-0.25-0.25-0.25");
+}
+
+void TrainingParams::check() const {
+  divides("rts", rts, "replicas", replicas);
+  divides("rts_state", rts_state, "replicas", replicas);
+  if (embedding_stage >= pipeline || head_stage >= pipeline) {
+    throw ParameterError(
+        fmt::format("embedding_stage = {} and head_stage = {} must be below "
+                    "pipeline = {}",
+                    embedding_stage.value(), head_stage.value(), pipeline.value()));
+  }
+  if (layers.value().empty() == false && (!attention.value().empty() || !ffn.value().empty())) {
+    throw ParameterError("layers = '" + layers.value() +
+                         "' says what attention and ffn say; give one of them");
+  }
+  if (attention.value().empty() != ffn.value().empty()) {
+    throw ParameterError("attention and ffn belong together; one of them is empty");
+  }
+}
+
+}  // namespace lacuna::system
