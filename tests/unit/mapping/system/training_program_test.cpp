@@ -81,8 +81,8 @@ TEST(Stages, MoreLayersThanTheModelHasAreRefused) {
 // A cut over t chips leaves 1 / t of every matrix; norms and biases after reductions stay whole.
 TEST(ModelParts, EachOfTheChipsThatShareAMatrixHasItsPart) {
   const WorkloadTrace trace = small_trace();
-  const ModelParts whole = model_parts(trace, 2, 1, true);
-  const ModelParts half = model_parts(trace, 2, 2, true);
+  const ModelParts whole = system::model_parts(trace, 2, 1, true);
+  const ModelParts half = system::model_parts(trace, 2, 2, true);
   const auto elements = [](const ModelParts& model, Part part) {
     return parameters(model.of(part), model.trace);
   };
@@ -95,7 +95,7 @@ TEST(ModelParts, EachOfTheChipsThatShareAMatrixHasItsPart) {
 
 // Forward, data gradient and weight gradient of a projection to more rows, and of one back.
 TEST(ModelParts, ProductsAreCutOnTheSideThatIsShared) {
-  const ModelParts half = model_parts(small_trace(), 2, 2, false);
+  const ModelParts half = system::model_parts(small_trace(), 2, 2, false);
   const auto find = [&](const std::vector<LayerOp>& rows, const std::string& id) {
     for (const LayerOp& op : rows) {
       if (op.id == id)
@@ -113,8 +113,8 @@ TEST(ModelParts, ProductsAreCutOnTheSideThatIsShared) {
 }
 
 TEST(ModelParts, AGradientOfSeveralMicroBatchesIsAdded) {
-  const ModelParts with = model_parts(small_trace(), 2, 1, true);
-  const ModelParts without = model_parts(small_trace(), 2, 1, false);
+  const ModelParts with = system::model_parts(small_trace(), 2, 1, true);
+  const ModelParts without = system::model_parts(small_trace(), 2, 1, false);
   // q, k, v and o have one each
   EXPECT_EQ(with.of(Part::attention).backward.size(),
             without.of(Part::attention).backward.size() + 4);
@@ -186,7 +186,11 @@ TEST(TrainingProgram, EveryStageWorksOnEveryMicroBatchOnce) {
 // steps' work is (GA + p - 1) (F + B), as long as the last step of the ramp has both; what lies
 // beside it are transfers and barriers, well below 1 us a step.
 TEST(TrainingProgram, ABalancedPipelineTakesItsClosedForm) {
-  const Steps steps(small_training(4, 10));
+  TrainingParams training = small_training(4, 10);
+  training.tokens = 1;  // of which little comes from the host
+  Steps steps(training);
+  steps.machine_.gateway.host_ns = 1;
+  steps.machine_.gateway.pcie_ns = 1;
   const std::uint64_t work = (10 + 3) * 8000;
   const std::uint64_t ns = steps.run().ns;
   EXPECT_GT(ns, work);
@@ -199,8 +203,7 @@ TEST(TrainingProgram, ASequentialScheduleHasOneStageAtWork) {
   EXPECT_GT(Steps(training).run().ns, 10U * 4 * 8000);
 }
 
-// Of 12 chips in pairs of stages 4 take part: 3 replicas of 4 would be 12. Each adds its gradients
-// by a ring of r = 4: (r - 1) x bytes for the reduction, and as much to gather the weights.
+// Four replicas of one chip: (r - 1) x bytes for the reduction, and as much to gather the weights.
 TEST(TrainingProgram, GradientsAndWeightsOfAllReplicasPassTheLinksOnce) {
   TrainingParams training = small_training(1, 1);
   training.replicas = 4;
