@@ -27,8 +27,8 @@ LaneInjectors<Number>::LaneInjectors(const Program& program, std::size_t lanes)
 }
 
 template <class Number>
-const std::vector<Number>& LaneInjectors<Number>::step(Cycle now, const std::vector<Number>& open) {
-  tokens_ = std::min(cap_, tokens_ + program_.rate.words);
+const std::vector<Number>& LaneInjectors<Number>::send_words(Cycle now,
+                                                             const std::vector<Number>& open) {
   const std::uint64_t price = find_candidates(open) * program_.rate.per;
   if (tokens_ < price) {
     choose(now);
@@ -67,7 +67,7 @@ void LaneInjectors<Number>::choose(Cycle now) {
   const std::size_t columns = rest_.size();
   std::size_t column = now % columns;
   for (std::size_t visited = 0; visited < columns && tokens_ >= program_.rate.per; ++visited) {
-    const std::size_t lane = lane_of(column);
+    const std::size_t lane = lane_of(column, columns);
     if (candidates_[lane] != 0) {
       tokens_ -= program_.rate.per;
       chosen_[lane] = -1;
@@ -96,12 +96,6 @@ void LaneInjectors<Number>::send(const std::vector<Number>& lanes, Cycle now) {
   }
   moved_ = any(moved);
   if (++unflushed_ == static_cast<unsigned>(std::numeric_limits<Number>::max())) flush();
-}
-
-/// The lane of a column: even columns go east, odd ones come back.
-template <class Number>
-std::size_t LaneInjectors<Number>::lane_of(std::size_t column) const {
-  return column % 2 == 0 ? column / 2 : rest_.size() - 1 - column / 2;
 }
 
 template <class Number>

@@ -23,10 +23,29 @@ class LaneInjectors {
   LaneInjectors(const Program& program, std::size_t lanes);
 
   /// Performs a cycle in which the lanes of `open` (-1) have room; returns those that got a word.
-  const std::vector<Number>& step(Cycle now, const std::vector<Number>& open);
+  const std::vector<Number>& step(Cycle now, const std::vector<Number>& open) {
+    refill();
+    return send_words(now, open);
+  }
+
+  // The two parts of step(), between which others may be paid for.
+  void refill() { tokens_ = std::min(cap_, tokens_ + program_.rate.words); }
+  const std::vector<Number>& send_words(Cycle now, const std::vector<Number>& open);
+
+  /// Pays for a word that leaves the wafer; false if there is no token.
+  bool pay() {
+    if (tokens_ < program_.rate.per) return false;
+    tokens_ -= program_.rate.per;
+    return true;
+  }
 
   /// True if a word was sent in the cycle just performed.
   bool moved() const { return moved_; }
+
+  /// The lane of a column: even columns go east, odd ones come back.
+  static std::size_t lane_of(std::size_t column, std::size_t columns) {
+    return column % 2 == 0 ? column / 2 : columns - 1 - column / 2;
+  }
 
   /// By column, of a run that ended at `end`.
   std::vector<InjectorCounters> counters(Cycle end);
@@ -40,7 +59,6 @@ class LaneInjectors {
   void choose(Cycle now);
   void send(const std::vector<Number>& lanes, Cycle now);
   void take_up(std::size_t lane, Cycle now);
-  std::size_t lane_of(std::size_t column) const;
   void flush();
 
   const Program& program_;

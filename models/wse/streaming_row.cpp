@@ -281,7 +281,7 @@ inline void StreamingRow<Number>::book(Block& b, const Vector& no_beat, const Ve
 template <class Number>
 void StreamingRow<Number>::special(Block& b, std::size_t first, const Vector& load_mask,
                                    const Vector& command_mask) {
-  for (unsigned i = 0; i < kWidth; ++i) {
+  for_each_lane<Number>(load_mask | command_mask, [&](unsigned i) {
     const std::size_t lane = first + i;
     if (load_mask[i] != 0) {
       const std::uint32_t last = final_lane_[reduce_step_[lane]++];
@@ -299,7 +299,7 @@ void StreamingRow<Number>::special(Block& b, std::size_t first, const Vector& lo
         b.odd[i] = static_cast<Number>(packed_ && count % 2 != 0 ? -1 : 0);
       }
     }
-  }
+  });
 }
 
 template <class Number>

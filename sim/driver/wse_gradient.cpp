@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/common/fp16.hpp"
+#include "models/wse/gradient_sweep.hpp"
 #include "models/wse/wafer.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/driver/measure.hpp"
@@ -89,6 +90,17 @@ void fill_notes(const WseParams& params, const GradientPlan& plan, OpResult& res
   note("fold", "every row is simulated: sums run down the columns");
 }
 
+/// Rows as lanes where that can be, unit by unit elsewhere; with the same result.
+WaferOutcome simulate_gradient(const wse::HardwareParams& hardware, const wse::Program& program,
+                               const Execution& execution) {
+  const wse::RunOptions options{execution.engine, execution.shuffle, execution.jitter,
+                                execution.jitter_seed, execution.event_log};
+  if (execution.fold && !execution.values) {
+    if (auto swept = wse::sweep_gradient(hardware, program, options)) return std::move(*swept);
+  }
+  return wse::simulate(hardware, program, options);
+}
+
 /// Names of the units of the event log.
 void name_units(const wse::Program& program, OpResult& result) {
   for (std::uint32_t r = 0; r < program.rows; ++r) {
@@ -121,9 +133,7 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
                                   params.clock, params.resident};
   const wse::HardwareParams hardware{params.core, params.queue, params.router};
   const GradientPlan plan = wse::plan_gradient(job, setup);
-  const WaferOutcome outcome = wse::simulate(hardware, plan.program,
-                                             {execution.engine, execution.shuffle, execution.jitter,
-                                              execution.jitter_seed, execution.event_log});
+  const WaferOutcome outcome = simulate_gradient(hardware, plan.program, execution);
   OpResult result;
   result.cycles = outcome.cycles;
   result.clock_ghz = params.clock;

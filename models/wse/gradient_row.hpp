@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "models/wse/lanes.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/program.hpp"
+#include "sim/base/cycle.hpp"
+
+namespace lacuna::wse {
+
+/// What a lane of a GradientRow counted.
+struct GradientLaneCounts {
+  std::uint64_t dispatch = 0;
+  std::uint64_t weights = 0;  // cycles without an index
+  std::uint64_t ring_in = 0;
+  std::uint64_t ring_out = 0;
+  std::uint64_t buffer = 0;
+  std::uint64_t in_use = 0;
+  std::uint64_t stall_weights = 0;  // of the router, by the head of its buffer
+  std::uint64_t closures = 0;
+  std::uint64_t stall_ring = 0;   // dY for this core
+  std::uint64_t stall_pass = 0;   // of the router in between on the way here
+  std::uint64_t stall_out = 0;    // dY from this core
+  std::uint64_t stall_north = 0;  // of the chain
+  std::uint64_t stall_south = 0;
+  Cycle end = 0;
+};
+
+/// What all rows of a weight gradient share: the program, and columns as lanes, in the order of
+/// the ring.
+struct GradientLanes {
+  GradientLanes(const HardwareParams& params, const Program& program);
+
+  HardwareParams params;
+  const Program& program;
+  std::vector<std::uint32_t> final_lane;  // by step: the lane that owns dY
+};
+
+/// The buffers through which a row of routers gets words from the north: indices, and the chain.
+template <class Number>
+struct GradientEntry {
+  using Vector = Lanes<Number>;
+  Vector count, seen, flight, freed;                          // of indices and commands
+  Vector chain_count, chain_seen, chain_flight, chain_freed;  // of dot products
+};
+
+/// One row of a weight gradient, all columns at once: the state of GradientCores and RouterArray
+/// as small integers in lanes. It does in one pass what those do unit by unit, in the same cycles.
+/// Rows are stepped from south to north, so that a row finds in the buffers of the row below what
+/// it had before the cycle: `freed` slots are not free yet, and words pushed are not seen.
+template <class Number>
+class GradientRow {
+ public:
+  GradientRow(const GradientLanes& shared, std::uint32_t row);
+
+  /// Performs a cycle. `below` are the buffers of the row below, or those at the edge.
+  void step(Cycle now, std::vector<GradientEntry<Number>>& below);
+
+  std::vector<GradientEntry<Number>>& entries() { return entries_; }
+
+  /// The lanes that can take a word from the injector in the cycle just performed: -1 or 0.
+  const std::vector<Number>& open() const { return open_; }
+  /// Adds a word from the injectors to the buffers of the lanes that are -1 in `lanes`.
+  void arrive(const std::vector<Number>& lanes);
+
+  /// True if a beat was issued in the cycle just performed.
+  bool moved() const { return moved_; }
+  bool finished() const { return finished_ == columns_; }
+  const std::vector<GradientLaneCounts>& counts();
+
+  static constexpr unsigned kWidth = LanesOf<Number>::kCount;
+  static constexpr Number kMost = std::numeric_limits<Number>::max();
+
+ private:
+  using Vector = Lanes<Number>;
+  using Entry = GradientEntry<Number>;
+
+  /// The state of kWidth neighbouring lanes. Flags are -1 or 0. Rows of dY are counted from the
+  /// first that still needs its vector: those taken, closed and sent.
+  struct Block {
+    Vector copied, ramped, last_weight, last_ring, south_weight;
+    Vector w_count, w_seen, w_flight;  // the core's queue of indices
+    Vector r_count, r_seen, r_flight;  // of the ring
+    Vector c_count, c_seen, c_flight;  // of the chain
+    Vector x_count, x_seen, x_flight;  // the router's buffers of the ring: between,
+    Vector y_count, y_seen, y_flight;  // and here
+    Vector u_count, u_seen, u_flight;  // from the core: dY,
+    Vector v_count, v_seen, v_flight;  // and the chain
+    Vector ring_queue, chain_queue, turn_chain, one_hop, granted;
+    Vector free, releasing, taking, words_taken, words_sent, taken, closed, sent;
+    Vector own_take, take_more, own_sent, sends, send_more;
+    Vector full, command, ready, pop_left, open, vector, results, turn, done;
+    Vector ring_room, chain_room;  // of the output queues, before the cycle
+    Vector dispatch, weights, ring_in, ring_out, buffer, in_use;
+    Vector stall_weights, closures, stall_ring, stall_pass, stall_out, stall_north, stall_south;
+  };
+  /// What issues in a cycle.
+  struct Beat {
+    Vector main, chain, take, send, take_words, send_words;
+  };
+
+  static Vector all(std::uint64_t number) {
+    return Vector{} + static_cast<Number>(number);  // NOLINT(bugprone-narrowing-conversions)
+  }
+  static void arrivals(Vector& seen, Vector& flight) {
+    seen += flight & all(1);
+    flight >>= 1;
+  }
+  void place_columns();
+  void step_block(std::size_t index, Cycle now, Entry& below);
+  void shift(Block& b, Entry& entry);
+  void ramp_port(Block& b, Entry& entry, Vector& to_ramp);
+  void south_port(Block& b, Entry& entry, Entry& below, const Vector& to_ramp, std::size_t first);
+  void ring_out(Block& b, std::size_t first);
+  void send_output(Block& b, const Vector& u_room, const Vector& v_room);
+  Vector load_rows(Block& b, std::size_t first);
+  Vector main_thread(Block& b, std::size_t first);
+  Beat choose(Block& b) const;
+  Vector issue(Block& b, std::size_t first, const Beat& beat);
+  void book(Block& b, const Vector& no_beat);
+  void finish(Block& b, std::size_t first, const Vector& progress, Cycle now);
+  void advance(Block& b, std::size_t first, const Vector& take, const Vector& sent,
+               const Vector& close);
+  void look_up_take(Block& b, unsigned i, std::size_t lane);
+  void look_up_sent(Block& b, unsigned i, std::size_t lane);
+  void release(Block& b, unsigned i, std::size_t lane);
+  void transit(Block& b, std::size_t first);
+  void flush();
+
+  const GradientLanes& shared_;
+  const StreamingKernel& kernel_;
+  std::size_t columns_;
+  bool first_row_;
+  bool last_row_;
+  bool fixed_;
+  Vector vector_beats_, words_, each_, results_most_;
+  Vector w_capacity_, r_capacity_, u_capacity_, hop_capacity_, out_depth_, entries_most_;
+  Vector ramp_bit_, hop_bit_, lookahead_, dispatch_, cmd_cycles_;
+  unsigned unflushed_ = 0;
+  unsigned flush_after_ = 1;  // cycles after which a count could overflow
+  bool moved_ = false;
+  std::size_t finished_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<Entry> entries_;
+  std::vector<Number> open_;
+  // by receiving lane, and one more that repeats the first
+  std::vector<Number> y_room_, x_room_, to_y_, to_x_;
+  std::vector<std::uint32_t> take_step_, sent_step_, close_step_, released_step_;  // by lane
+  std::vector<GradientLaneCounts> counts_;
+};
+
+}  // namespace lacuna::wse

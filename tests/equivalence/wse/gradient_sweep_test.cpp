@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/gradient_sweep.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sim/base/random.hpp"
+#include "tests/support/wse/cases.hpp"
+#include "tests/support/wse/random_streaming.hpp"
+#include "workloads/mapping/wse/gradient.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+struct Case {
+  HardwareParams params;
+  StreamingSetup setup;
+  GradientJob job;
+  Mask mask;
+};
+
+Case random_case(std::uint64_t seed) {
+  Random random(stream_seed(seed, "gradient sweep"));
+  const auto in = [&](std::uint64_t low, std::uint64_t high) {
+    return static_cast<unsigned>(low + random.bounded(high - low + 1));
+  };
+  Case c;
+  c.params = random_scenario(seed, Rows::one_class).params;
+  c.params.router.multicast = Multicast::independent;
+  if (in(0, 3) == 0) c.params.core.dispatch = 130;  // numbers that need 16 bits
+  c.setup.core = c.params.core;
+  c.setup.queue = c.params.queue;
+  c.setup.wafer.columns = in(0, 9) == 0 ? in(16, 20) : in(2, 8);
+  c.setup.wafer.rows = in(1, 9);
+  c.setup.ws.lookahead = in(1, 4);
+  c.setup.ws.results = in(1, 4);
+  c.setup.ws.row_order = static_cast<RowOrder>(in(0, 2));
+  c.setup.ws.ring = in(0, 1) == 0 ? Precision::fp16 : Precision::fp32;
+  c.setup.io.duplex = in(0, 1) == 0 ? IoDuplex::half : IoDuplex::full;
+  c.setup.io.share = 0.001 * in(1, 20);
+  c.job.m = in(1, 30);
+  c.job.tokens = in(1, 40);
+  c.job.n = in(1, 30);
+  const std::uint64_t density = random.bounded(101);
+  c.mask.rows = c.job.m;
+  c.mask.cols = c.job.n;
+  c.mask.offsets.push_back(0);
+  for (std::uint32_t i = 0; i < c.job.m; ++i) {
+    for (std::uint32_t j = 0; j < c.job.n; ++j) {
+      if (random.bounded(100) < density) c.mask.columns.push_back(j);
+    }
+    c.mask.offsets.push_back(c.mask.columns.size());
+  }
+  return c;
+}
+
+class RandomGradientSweep : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(RandomGradientSweep, CountsWhatTheCycleByCycleWaferCounts) {
+  const std::uint64_t cases = 15 * test::long_factor();
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + cases; ++seed) {
+    Case c = random_case(seed);
+    c.job.mask = &c.mask;
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const GradientPlan plan = plan_gradient(c.job, c.setup);
+    const auto sweep = make_gradient_sweep(c.params, plan.program);
+    ASSERT_NE(sweep, nullptr);
+    const std::optional<WaferOutcome> swept = sweep->run();
+    ASSERT_TRUE(swept);
+    const WaferOutcome definition = simulate(c.params, plan.program, {Engine::clocked});
+    EXPECT_EQ(difference(definition, *swept), "");
+    ASSERT_EQ(definition.collected.size(), swept->collected.size());
+    for (std::size_t k = 0; k < swept->collected.size(); ++k) {
+      EXPECT_EQ(definition.collected[k].size(), swept->collected[k].size());
+    }
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomGradientSweep,
+                         ::testing::Values(0U, 1000U, 2000U, 3000U, 4000U, 5000U, 6000U, 7000U));
+
+}  // namespace
+}  // namespace lacuna::wse
