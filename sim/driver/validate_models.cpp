@@ -77,12 +77,13 @@ ModelInference model_inference(const ValidationPoint& point) {
   options.tokens = *number_after(workload, "seq");
   options.sequences = *batch;
   options.layers = 1;
+  options.embedding = true;  // part of the model, whoever measures it
   options.dtype = *dtype;
   if (options.tokens > shape.positions) return refuse("longer sequences than the model takes");
   model.samples = *batch;
   model.ops = make_transformer(shape, options).ops;
   for (LayerOp& op : model.ops) {
-    op.repeat = shape.layers;
+    if (op.layer.rfind("l0.", 0) == 0) op.repeat = shape.layers;
     const bool product = op.op == "gemm" || op.op == "bmm";
     if (!product && op.dtype == DType::fp8) op.dtype = DType::fp16;
   }

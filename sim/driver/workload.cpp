@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "sim/base/error.hpp"
+#include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/trace_reader.hpp"
 
@@ -72,6 +75,7 @@ WorkloadTrace settle(const WorkloadTrace& workload, const PatternChoice& choice,
                      const Options& options) {
   WorkloadTrace settled = choice.pattern ? with_pattern(workload, *choice.pattern) : workload;
   for (LayerOp& op : settled.ops) {
+    op = only_touched(std::move(op), settled);
     if (options.dtype) op.dtype = parse_dtype(*options.dtype);
     if (options.partials) op.partials = parse_partials(*options.partials);
     if (options.mode && op.pattern.name != "dense") op.mode = parse_mode(*options.mode);

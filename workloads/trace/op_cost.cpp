@@ -181,6 +181,19 @@ OpCost cost_of(const LayerOp& op, std::uint64_t kept) {
   return cost;
 }
 
+LayerOp only_touched(LayerOp op, const WorkloadTrace& trace) {
+  const std::string* rows = find_value(op.args, "rows");
+  const bool thin = op.op == "optim" && rows != nullptr && *rows == "touched";
+  if (!thin || op.pattern.name != "dense") return op;
+  std::uint64_t touched = 0;
+  for (const LayerOp& other : trace.ops) {
+    const bool scatters = other.op == "embed" && other.phase == Phase::bwd;
+    if (scatters && other.m == op.m && other.k == op.k) touched += other.n;
+  }
+  if (touched > 0 && touched < op.k) op.k = static_cast<std::uint32_t>(touched);
+  return op;
+}
+
 std::uint64_t masked_elements(const LayerOp& op) {
   const MaskShape shape = mask_shape(op);
   return std::uint64_t{shape.rows} * shape.cols;

@@ -26,6 +26,11 @@ struct OpCost {
 /// `kept` is the number of kept elements of the masked operand; all of it for a dense one.
 OpCost cost_of(const LayerOp& op, std::uint64_t kept);
 
+/// An `optim` row with rows=touched as the update of the rows alone that have a gradient: as many
+/// as `embed` rows of `trace` in phase bwd scatter to the same table, at most all. Indices that are
+/// drawn twice count twice. Any other row as it is.
+LayerOp only_touched(LayerOp op, const WorkloadTrace& trace);
+
 /// The elements of the operand that a pattern may thin out; 0 if there is none.
 std::uint64_t masked_elements(const LayerOp& op);
 

@@ -127,7 +127,8 @@ std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed) {
   OpCost total;
   for (const LayerOp& op : trace.ops) {
     const std::optional<Mask> mask = make_mask(op, trace, run_seed);
-    const OpCost cost = cost_of(op, mask ? mask->nnz() : masked_elements(op));
+    const LayerOp updated = only_touched(op, trace);
+    const OpCost cost = cost_of(updated, mask ? mask->nnz() : masked_elements(updated));
     rows.push_back(show_row(op, mask ? &*mask : nullptr, cost));
     if (mask) masks.push_back(show_statistics(op, mask_statistics(*mask)));
     total += cost;

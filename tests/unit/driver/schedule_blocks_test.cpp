@@ -54,11 +54,13 @@ TEST(ModelInference, IsReadFromTheWordsOfAPoint) {
   ASSERT_TRUE(is_model_inference(point));
   const ModelInference model = model_inference(point);
   EXPECT_EQ(model.samples, 4);
-  EXPECT_EQ(model.ops.size(), 16U);
+  ASSERT_EQ(model.ops.size(), 20U);  // embedding: table, positions, types, norm; a layer
   EXPECT_EQ(model.ops[0].n, 1024U);  // 4 sequences of 256 tokens
-  EXPECT_EQ(model.ops[0].dtype, DType::fp8);
-  EXPECT_EQ(model.ops[0].repeat, 12U);
-  EXPECT_EQ(model.ops[3].dtype, DType::fp16);  // the bias
+  EXPECT_EQ(model.ops[4].dtype, DType::fp8);
+  EXPECT_EQ(model.ops[0].op, "embed");
+  EXPECT_EQ(model.ops[0].repeat, 1U);
+  EXPECT_EQ(model.ops[4].repeat, 12U);
+  EXPECT_EQ(model.ops[7].dtype, DType::fp16);  // the bias
   EXPECT_FALSE(is_model_inference(a_point("gemm", "FP16")));
   EXPECT_FALSE(model_inference(a_point("BERT-base seq128 packed max_valid 40 batch=16", "FP16"))
                    .unsupported.empty());

@@ -42,6 +42,9 @@ TEST(Kge, HasTheSizesOfThePublishedBioKgExample) {
   const LayerOp& relation = *rows.at("upd.relation");
   EXPECT_EQ(std::uint64_t{4} * table.m * table.k, 12003328U);
   EXPECT_EQ(relation.m * relation.k, 3264U);
+  // of the table only what has a gradient is updated, of the relations all
+  EXPECT_EQ(only_touched(table, trace).k, 1440U);
+  EXPECT_EQ(only_touched(relation, trace).k, 51U);
 }
 
 }  // namespace
