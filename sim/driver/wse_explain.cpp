@@ -179,32 +179,13 @@ void WseExplainer::limiting() {
   section.tables.push_back(std::move(table));
 }
 
-/// A map of `value` by core of the kept rows; a place of a large rectangle is the mean of its
-/// cores.
+/// A map of `value` by core of the kept rows.
 void WseExplainer::add_map(const char* name, const char* title, const char* quantity,
                            const std::function<double(std::size_t)>& value) {
-  const std::size_t rows = in_.plan.program.rows;
-  const std::size_t wide = ceil_div(columns_, kMostPlaces);
-  const std::size_t high = ceil_div(rows, kMostPlaces);
-  UnitMap map;
-  map.name = name;
-  map.title = wide * high == 1 ? title : fmt::format("{} (means of {} x {})", title, wide, high);
-  map.quantity = quantity;
-  map.columns = ceil_div(columns_, wide);
-  const std::size_t height = ceil_div(rows, high);
-  std::vector<double> sums(map.columns * height, 0);
-  std::vector<double> cores(sums.size(), 0);
-  for (std::size_t r = 0; r < rows; ++r) {
-    const std::size_t kept = in_.fold.representative[r];
-    for (std::size_t c = 0; c < columns_; ++c) {
-      const std::size_t place = r / high * map.columns + c / wide;
-      sums[place] += value(kept * columns_ + c);
-      ++cores[place];
-    }
-  }
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] /= cores[i];
-  map.values = std::move(sums);
-  result_.maps.push_back(std::move(map));
+  result_.maps.push_back(
+      averaged_map(name, title, quantity, columns_, in_.plan.program.rows, [&](std::size_t core) {
+        return value(in_.fold.representative[core / columns_] * columns_ + core % columns_);
+      }));
 }
 
 void WseExplainer::maps() {
@@ -224,6 +205,71 @@ void WseExplainer::maps() {
 }
 
 }  // namespace
+
+UnitMap averaged_map(const char* name, const std::string& title, const char* quantity,
+                     std::size_t columns, std::size_t rows,
+                     const std::function<double(std::size_t)>& value) {
+  const std::size_t wide = ceil_div(columns, kMostPlaces);
+  const std::size_t high = ceil_div(rows, kMostPlaces);
+  UnitMap map;
+  map.name = name;
+  map.title = wide * high == 1 ? title : fmt::format("{} (means of {} x {})", title, wide, high);
+  map.quantity = quantity;
+  map.columns = ceil_div(columns, wide);
+  std::vector<double> sums(map.columns * ceil_div(rows, high), 0);
+  std::vector<double> cores(sums.size(), 0);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      const std::size_t place = r / high * map.columns + c / wide;
+      sums[place] += value(r * columns + c);
+      ++cores[place];
+    }
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] /= cores[i];
+  map.values = std::move(sums);
+  return map;
+}
+
+Explanation explain_gradient(const wse::Program& program, const wse::WaferOutcome& outcome) {
+  Explanation result;
+  if (outcome.cycles == 0) return result;
+  const auto slots = [](const CoreCounters& core) {
+    return core.cycles[wse::kFma] + core.cycles[wse::kReduce];
+  };
+  const auto top = std::max_element(
+      outcome.cores.begin(), outcome.cores.end(),
+      [&](const CoreCounters& a, const CoreCounters& b) { return slots(a) < slots(b); });
+  const auto place = static_cast<std::size_t>(top - outcome.cores.begin());
+  const std::size_t column = place % program.columns;
+  const auto* wait = std::max_element(kWaits.begin(), kWaits.end(), [&](auto& a, auto& b) {
+    return top->cycles[a.first] < top->cycles[b.first];
+  });
+  const bool for_ring = wait->first == wse::kWaitRingIn;
+  const bool for_room = wait->first == wse::kWaitRingOut;
+  const auto window = static_cast<double>(outcome.cycles);
+  const wse::InjectorCounters& injector = outcome.injectors[column];
+  ExplainSection& section = result.section("The limiting column");
+  section.fact("column", fmt::format("{}, whose core wafer.r{}.c{}.core issues most: {} % of all "
+                                     "cycles",
+                                     column, place / program.columns, column,
+                                     per_cent(static_cast<double>(slots(*top)), window)));
+  section.fact("otherwise it waited for",
+               fmt::format("{}: {} % of all cycles",
+                           for_ring   ? "dY on the ring, or the chain from the north"
+                           : for_room ? "room for dY on the ring or for its sums to the south"
+                                      : wait->second,
+                           per_cent(static_cast<double>(top->cycles[wait->first]), window)));
+  section.fact("its injector was held back",
+               fmt::format("{} % by the I/O rate, {} % by the column",
+                           per_cent(static_cast<double>(injector.no_token), window),
+                           per_cent(static_cast<double>(injector.closed), window)));
+  result.maps.push_back(
+      averaged_map("core_use", "Use of the cores", "Issue slots used, % of all cycles",
+                   program.columns, program.rows, [&](std::size_t core) {
+                     return 100 * static_cast<double>(slots(outcome.cores[core])) / window;
+                   }));
+  return result;
+}
 
 Explanation explain_wse(const WseExplainInput& input) { return WseExplainer(input).explain(); }
 

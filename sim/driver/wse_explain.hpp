@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <string>
+
 #include "models/wse/fold.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
@@ -23,5 +27,13 @@ struct WseExplainInput {
 /// What bounds the product, which column limits it and why, and maps of the load of cores and
 /// links.
 Explanation explain_wse(const WseExplainInput& input);
+
+/// The same for a weight gradient, of which every row is simulated.
+Explanation explain_gradient(const wse::Program& program, const wse::WaferOutcome& outcome);
+
+/// A map of `value` by core, row-major; a place of a large rectangle is the mean of its cores.
+UnitMap averaged_map(const char* name, const std::string& title, const char* quantity,
+                     std::size_t columns, std::size_t rows,
+                     const std::function<double(std::size_t)>& value);
 
 }  // namespace lacuna

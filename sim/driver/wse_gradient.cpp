@@ -12,6 +12,7 @@
 #include "models/wse/wafer.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/driver/measure.hpp"
+#include "sim/driver/wse_explain.hpp"
 #include "workloads/mapping/wse/gradient.hpp"
 
 namespace lacuna {
@@ -145,6 +146,7 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
     result.events = outcome.events;
     name_units(plan.program, result);
   }
+  if (execution.explain) result.explanation = explain_gradient(plan.program, outcome);
   if (execution.values) result.values = check_values(job, plan, outcome);
   return op.batch == 1 ? result : repeated(std::move(result), op.batch);
 }

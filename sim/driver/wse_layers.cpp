@@ -11,6 +11,7 @@
 #include "models/wse/task_stats.hpp"
 #include "models/wse/task_wafer.hpp"
 #include "sim/base/error.hpp"
+#include "sim/driver/wse_explain_tasks.hpp"
 #include "workloads/mapping/wse/layer_plan.hpp"
 
 namespace lacuna {
@@ -57,6 +58,7 @@ class LayerRun {
   }
 
   Cycle run_parts(const LayerStage& stage);
+  void observe_slowest(const LayerStage& stage, const std::vector<TaskOutcome>& outcomes);
   Cycle run_whole(const LayerStage& stage);
   void add_events(std::vector<Event> events, Cycle begin);
   OpResult finish(bool folded);
@@ -71,6 +73,7 @@ class LayerRun {
   std::uint64_t simulated_ = 0;  // cores
   std::uint64_t used_ = 0;
   std::vector<Event> events_;
+  std::vector<WseTaskStage> seen_;  // for --explain
 };
 
 /// Simulates each distinct part once. Parts share no links, so nothing one does can be seen by
@@ -88,6 +91,7 @@ Cycle LayerRun::run_parts(const LayerStage& stage) {
     simulated += outcomes.back().cores.size();
     used += count[i] * outcomes.back().cores.size();
   }
+  observe_slowest(stage, outcomes);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     stats_.add(outcomes[i], count[i] * stage.times, cycles);
   }
@@ -95,6 +99,20 @@ Cycle LayerRun::run_parts(const LayerStage& stage) {
   simulated_ = std::max(simulated_, simulated);
   used_ = std::max(used_, used);
   return cycles;
+}
+
+/// Of the parts of a stage the slowest is explained, where it first lies.
+void LayerRun::observe_slowest(const LayerStage& stage, const std::vector<TaskOutcome>& outcomes) {
+  if (!execution_.explain || outcomes.empty()) return;
+  const auto slowest = std::max_element(
+      outcomes.begin(), outcomes.end(),
+      [](const TaskOutcome& a, const TaskOutcome& b) { return a.cycles < b.cycles; });
+  const auto part = static_cast<std::uint32_t>(slowest - outcomes.begin());
+  const auto place = std::find_if(stage.places.begin(), stage.places.end(),
+                                  [&](const wse::LayerPlacement& at) { return at.part == part; });
+  if (place == stage.places.end()) return;
+  seen_.push_back(observe_stage(stage.name, stage.parts[part], *slowest, stage.times, place->row,
+                                place->column));
 }
 
 Cycle LayerRun::run_whole(const LayerStage& stage) {
@@ -108,6 +126,9 @@ Cycle LayerRun::run_whole(const LayerStage& stage) {
   if (execution_.values) whole.memory = std::move(plan_.memory);
   TaskOutcome outcome = simulate(hardware(), whole, options());
   stats_.add(outcome, stage.times, outcome.cycles);
+  if (execution_.explain) {
+    seen_.push_back(observe_stage(stage.name, whole, outcome, stage.times, 0, 0));
+  }
   simulated_ = units();
   if (execution_.values) plan_.memory = std::move(outcome.memory);
   for (std::uint64_t i = 0; i < stage.times && execution_.event_log; ++i) {
@@ -168,6 +189,7 @@ OpResult LayerRun::finish(bool folded) {
                                     "the same, once each",
                                     simulated_, units())
                       : std::string("every core is simulated"));
+  if (execution_.explain) result.explanation = explain_tasks(seen_);
   if (execution_.event_log) {
     result.events = std::move(events_);
     wse::sort_events(result.events);

@@ -13,6 +13,7 @@
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/driver/wse_explain_tasks.hpp"
 #include "workloads/mapping/wse/collective.hpp"
 #include "workloads/mapping/wse/dense_mesh.hpp"
 #include "workloads/mapping/wse/task_kernels.hpp"
@@ -342,6 +343,9 @@ OpResult TaskOperation::run() const {
                             fmt::format("{} of {} bytes", kernel.bytes, memory_bytes()));
   for (const auto& note : kernel.notes) result.notes.push_back(note);
   if (execution_.event_log) fill_events(kernel, run, result);
+  if (execution_.explain) {
+    result.explanation = explain_tasks({observe_stage(op_.op, kernel.program, run, 1, 0, 0)});
+  }
   if (execution_.values) result.values = made.check(run);
   return result;
 }

@@ -240,5 +240,42 @@ TEST(WseLayer, OperandsThatDoNotFitAreRefusedWithTheBytes) {
   }
 }
 
+std::string facts_of(const OpResult& result) {
+  std::string text;
+  for (const ExplainSection& section : result.explanation.sections) {
+    for (const auto& [name, fact] : section.facts) text += name + ": " + fact + "\n";
+  }
+  return text;
+}
+
+/// A layer norm of one feature a core waits for the sums that run along its row.
+TEST(WseLayerExplanation, NamesTheLimitingCoreAndWhatItWaitedFor) {
+  Scenario s;
+  s.op.id = "row";
+  s.op.op = "layernorm";
+  s.op.m = 6;
+  s.op.n = 4;
+  s.op.dtype = DType::fp16;
+  s.settings = {{"wafer.columns", "6"}, {"wafer.rows", "4"}};
+  Execution execution;
+  execution.explain = true;
+  const std::string facts = facts_of(run(s, execution));
+  EXPECT_NE(facts.find("limiting core: wafer.r0.c"), std::string::npos) << facts;
+  EXPECT_NE(facts.find("waiting for words of other cores"), std::string::npos) << facts;
+}
+
+TEST(WseLayerExplanation, IsTheSameByBothEngines) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Scenario s = make_scenario(seed);
+    SCOPED_TRACE(s.text);
+    Execution execution;
+    execution.explain = true;
+    const std::string event = facts_of(run(s, execution));
+    execution.engine = Engine::clocked;
+    EXPECT_EQ(facts_of(run(s, execution)), event);
+    EXPECT_NE(event.find("limiting"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace lacuna
