@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/driver/machine.hpp"
@@ -66,6 +67,34 @@ TEST_P(IpuExplain, NamesABusiestTileThatNoTileExceeds) {
   EXPECT_LT(std::stoul(busiest.facts.at(0).second), 16U);
   for (const auto& row : busiest.tables.at(0).rows) {
     EXPECT_LE(std::stoull(row.at(1)), std::stoull(row.at(3))) << row.at(0);
+  }
+}
+
+// A row that is no product has its plan, its phases, its busiest tile and its estimate as well.
+TEST(IpuExplainOfRows, HasPlanPhasesBusiestTileAndEstimate) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("bow");
+  machine->set("ipu.tiles", "16", "test");
+  for (const auto& [op, fn] :
+       {std::pair{"softmax", ""}, std::pair{"layernorm", ""}, std::pair{"eltwise", "gelu"},
+        std::pair{"eltwise", "bias"}, std::pair{"bmm", "dot"}, std::pair{"bmm", "l1"},
+        std::pair{"embed", "gather"}, std::pair{"optim", "lamb"}}) {
+    LayerOp row;
+    row.id = "row";
+    row.op = op;
+    row.fn = fn;
+    row.m = row.k = row.n = 64;
+    if (row.op == "optim") row.dtype = DType::fp32;
+    Execution execution;
+    execution.explain = true;
+    const OpResult result = machine->run(row, nullptr, 1, execution);
+    SCOPED_TRACE(row.op + " " + row.fn);
+    EXPECT_EQ(section(result, "plan").facts.at(0).second.empty(), false);
+    EXPECT_GE(section(result, "phases, as simulated").tables.at(0).rows.size(), 1U);
+    EXPECT_GE(section(result, "busiest tile").tables.at(0).rows.size(), 1U);
+    const ExplainSection& estimate = section(result, "planner's estimate against the simulation");
+    EXPECT_GE(estimate.tables.at(0).rows.size(), 1U);
+    // Exchanges and barriers are more than the estimate of an element-wise row says.
+    EXPECT_LE(std::stoull(estimate.tables.at(0).rows.back().at(1)), 2 * result.cycles);
   }
 }
 

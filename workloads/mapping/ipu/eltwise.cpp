@@ -230,6 +230,9 @@ PlannedOperation EltwiseLowering::finish() {
   planned.notes.emplace_back(
       "plan", fmt::format("{} elements on a tile, {} bundles for each {}", map_.share(),
                           elements_.function->pass.bundles(), codelets_.width()));
+  planned.notes.emplace_back("limit of a vector", limit(elements_.function->pass));
+  planned.estimates = {{"total", shared_clocks(request_.chip, target_, elements_.function->pass,
+                                               codelets_.vectors_of(map_.share()))}};
   planned.compare = [elements = elements_, regions = regions_, map = map_](const ChipMemory& chip) {
     Comparison comparison;
     const auto read = [&](unsigned t, std::uint64_t e) { return elements.operand(t, e); };

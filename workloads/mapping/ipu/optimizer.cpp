@@ -292,6 +292,11 @@ PlannedOperation OptimizerLowering::finish() {
   planned.notes.emplace_back(
       "plan", fmt::format("{} parameters in {} on a tile, {} vectors of state in fp32",
                           map_.share(), word(numbers_.weights), rule_.state));
+  planned.notes.emplace_back("limit of a vector", limit(rule_.step));
+  const std::uint64_t vectors = codelets_.vectors_of(map_.share());
+  const Cycle step = shared_clocks(request_.chip, target_, rule_.step, vectors);
+  const Cycle apply = rule_.norms ? shared_clocks(request_.chip, target_, rule_.apply, vectors) : 0;
+  planned.estimates = {{"total", step + apply}};
   const std::string* rounding = find_value(request_.op.args, "rounding");
   if (rounding != nullptr) {
     planned.round = *rounding == "stochastic" ? RoundMode::stochastic : RoundMode::nearest;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/ipu/vector_codelets.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "workloads/mapping/ceil_div.hpp"
@@ -34,6 +36,17 @@ VectorCodelets::VectorCodelets(ProgramBuilder& builder, const Target& target, DT
 
 std::uint64_t shared_bundles(const Target& target, const VectorPass& pass, std::uint64_t vectors) {
   return kVectorEntry + ceil_div(vectors, target.workers) * pass.bundles();
+}
+
+std::string limit(const VectorPass& pass) {
+  return fmt::format("{}: {} of arithmetic, {} of loads and stores",
+                     pass.aux() > pass.main() ? "arithmetic" : "memory", pass.aux(), pass.main());
+}
+
+Cycle shared_clocks(const ChipParams& chip, const Target& target, const VectorPass& pass,
+                    std::uint64_t vectors) {
+  return chip.tile.launch + kVectorSupervisor +
+         target.worker_clocks(shared_bundles(target, pass, vectors));
 }
 
 std::uint32_t VectorCodelets::shared_vertex(const VectorPass& pass, std::uint64_t elements) {

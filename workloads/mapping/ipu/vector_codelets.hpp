@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -113,6 +114,13 @@ class VectorCodelets {
       workers_;
   std::map<std::pair<std::vector<std::uint32_t>, std::uint64_t>, std::uint32_t> vertices_;
 };
+
+/// Which of its instructions make a vector take the bundles it takes.
+std::string limit(const VectorPass& pass);
+
+/// The clocks of a compute set of VectorCodelets::shared_vertex of so many vectors.
+Cycle shared_clocks(const ChipParams& chip, const Target& target, const VectorPass& pass,
+                    std::uint64_t vectors);
 
 /// The bundles of the busiest worker of VectorCodelets::shared_vertex.
 std::uint64_t shared_bundles(const Target& target, const VectorPass& pass, std::uint64_t vectors);
