@@ -203,12 +203,19 @@ void add_describe(CLI::App& app, Options& o) {
                "lacuna describe parameters --machine bow\n  lacuna describe tile.memory.kib");
   describe
       .add_option("SUBJECT", o.subjects,
-                  "machines, parameters, statistics, patterns, formats, or a name")
+                  "machines, parameters, statistics, patterns, formats, a name, or fit: layouts of "
+                  "a model on a system")
       ->required()
       ->expected(1);
   describe.add_option("--machine", o.machines, "preset or machine file, to show its values")
       ->type_name("NAME|FILE")
       ->expected(1);
+  describe.add_option("--system-config", o.system_config, "fit: the training step")
+      ->type_name("FILE");
+  describe.add_option("--set", o.settings, "fit: sets a parameter of system or training")
+      ->type_name("PATH=VALUE")
+      ->expected(1)
+      ->take_all();
   describe.add_flag("--markdown", o.markdown, "as a page of the manual");
 }
 

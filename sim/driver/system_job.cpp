@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/locations.hpp"
+#include "sim/driver/system_fit.hpp"
 #include "sim/driver/yaml_preset.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/model_shape.hpp"
@@ -123,8 +124,16 @@ class PartPricer {
  public:
   PartPricer(const TrainingJob& job, const ModelParts& model) : job_(job), model_(model) {}
 
-  PartCost cost(const Machine& chip, const PartRows& rows) {
+  /// What is known without simulating anything.
+  PartCost sizes(const PartRows& rows) const {
     PartCost cost;
+    cost.elements = parameters(rows, model_.trace);
+    cost.activation_bytes = activation_bytes(rows);
+    return cost;
+  }
+
+  PartCost cost(const Machine& chip, const PartRows& rows) {
+    PartCost cost = sizes(rows);
     cost.forward = sum(chip, rows.forward);
     cost.backward = sum(chip, rows.backward);
     std::vector<LayerOp> update = rows.update;
@@ -133,15 +142,16 @@ class PartPricer {
       if (op.pattern.name == "dense") op.m = (op.m + share - 1) / share;
     }
     cost.update = sum(chip, update);
-    cost.elements = parameters(rows, model_.trace);
-    cost.activation_bytes = activation_bytes(rows);
     return cost;
   }
 
  private:
   ChipCost sum(const Machine& chip, const std::vector<LayerOp>& rows) {
     ChipCost total;
-    for (const LayerOp& op : rows) total += job_.times.cost(chip, op, model_.trace);
+    for (const LayerOp& op : rows) {
+      const ChipCost cost = job_.times.cost(chip, op, model_.trace);
+      for (std::uint32_t i = 0; i < op.repeat; ++i) total += cost;
+    }
     return total;
   }
 
@@ -155,21 +165,24 @@ bool has(const std::vector<Stages>& phases, unsigned chip, Part part) {
       if (stage.chip != chip) continue;
       if (part == Part::attention && stage.attention > 0) return true;
       if (part == Part::ffn && stage.ffn > 0) return true;
-      if (part == Part::embedding && stage.embedding) return true;
+      if (part == Part::embedding && (stage.embedding || stage.head)) return true;  // tied
       if (part == Part::head && stage.head) return true;
     }
   }
   return false;
 }
 
+/// The costs of all parts that a chip has in some phase; without `simulate` their sizes alone.
 system::ChipCosts chip_costs(const TrainingJob& job, const ModelParts& model,
-                             const std::vector<Stages>& phases, ChipMachines& machines) {
+                             const std::vector<Stages>& phases, ChipMachines& machines,
+                             bool simulate) {
   system::ChipCosts costs(job.training.pipeline);
   PartPricer pricer(job, model);
   for (unsigned chip = 0; chip < job.training.pipeline; ++chip) {
     for (std::size_t i = 0; i < kParts; ++i) {
       if (!has(phases, chip, static_cast<Part>(i))) continue;
-      costs[chip][i] = pricer.cost(machines.of(chip), model.parts[i]);
+      const PartRows& rows = model.parts[i];
+      costs[chip][i] = simulate ? pricer.cost(machines.of(chip), rows) : pricer.sizes(rows);
     }
   }
   return costs;
@@ -332,6 +345,52 @@ std::string misfit(const TrainingResult& result) {
 
 namespace {
 
+/// A model cut as a job says.
+struct Layout {
+  explicit Layout(const TrainingJob& job)
+      : layers(find_model_shape(job.training.model).layers),
+        model(system::model_parts(model_trace(job.training), layers, job.training.tensor,
+                                  job.training.accumulation > 1, job.training.attention_parts)) {}
+
+  unsigned layers;
+  ModelParts model;
+};
+
+/// The memory of a layout, from its sizes alone.
+TrainingResult account(const TrainingJob& job, const Layout& layout) {
+  TrainingResult result;
+  ChipMachines machines(job);
+  const Machine& chip = machines.of(0);
+  result.phases = stages_of(job.training, layout.layers);
+  result.clock_ghz = number(chip, "clock");
+  result.costs = chip_costs(job, layout.model, result.phases, machines, false);
+  const system::TrainingStep step{job.system.params,
+                                  job.training,
+                                  layout.model,
+                                  result.phases,
+                                  result.costs,
+                                  result.clock_ghz,
+                                  state_bytes(job.training.optimizer),
+                                  0};
+  const auto tiles = static_cast<unsigned>(number(chip, "ipu.tiles")) + job.training.io_tiles;
+  const double kib = number(chip, "tile.memory.kib");
+  result.memory = memory_accounts(step, {static_cast<std::uint64_t>(kib * 1024) * tiles, tiles});
+  result.streaming = streaming_account(step);
+  return result;
+}
+
+system::TrainingStep step_of(const TrainingJob& job, const Layout& layout,
+                             const TrainingResult& result, ChipMachines& machines) {
+  return {job.system.params,
+          job.training,
+          layout.model,
+          result.phases,
+          result.costs,
+          result.clock_ghz,
+          state_bytes(job.training.optimizer),
+          add_cycles(job, machines.of(0), layout.model.trace)};
+}
+
 /// A loop over the rows of one chip of several, with what they exchange.
 TrainingResult run_rows(const TrainingJob& job) {
   const TrainingParams& training = job.training;
@@ -368,31 +427,16 @@ TrainingResult run_training(const TrainingJob& job) {
   check_chips(job);
   const TrainingParams& training = job.training;
   if (!training.rows.value().empty()) return run_rows(job);
-  const unsigned layers = find_model_shape(training.model).layers;
-  TrainingResult result;
-  result.phases = stages_of(training, layers);
-  const ModelParts model = system::model_parts(model_trace(training), layers, training.tensor,
-                                               training.accumulation > 1);
-  ChipMachines machines(job);
-  const std::size_t before = job.times.simulated();
-  result.costs = chip_costs(job, model, result.phases, machines);
-  const Machine& chip = machines.of(0);
-  result.clock_ghz = number(chip, "clock");
-  const system::TrainingStep step{job.system.params,
-                                  training,
-                                  model,
-                                  result.phases,
-                                  result.costs,
-                                  result.clock_ghz,
-                                  state_bytes(training.optimizer),
-                                  add_cycles(job, chip, model.trace)};
-  result.simulated_rows = job.times.simulated() - before;
-  const auto tiles = static_cast<unsigned>(number(chip, "ipu.tiles")) + training.io_tiles;
-  const double kib = number(chip, "tile.memory.kib");
-  result.memory = memory_accounts(step, {static_cast<std::uint64_t>(kib * 1024) * tiles, tiles});
-  result.streaming = streaming_account(step);
+  const Layout layout(job);
+  TrainingResult result = account(job, layout);
   const std::string why = misfit(result);
-  if (job.must_fit && !why.empty()) throw OutOfMemoryError(why);
+  if (job.must_fit && !why.empty()) {
+    throw OutOfMemoryError(fmt::format("{}: {}; {}", job.system.name, why, nearest_fit(job)));
+  }
+  ChipMachines machines(job);
+  const Machine& chip = machines.of(0);
+  result.costs = chip_costs(job, layout.model, result.phases, machines, true);
+  const system::TrainingStep step = step_of(job, layout, result, machines);
   result.program = training_program(step);
   const system::Fabric fabric(job.system.params);
   result.run = run_program(job.system.params, fabric, result.program, job.execution);
@@ -406,6 +450,11 @@ TrainingResult run_training(const TrainingJob& job) {
   add_energy_of_chips(job, result);
   add_energy_beside(job, fabric, idle_watts(chip, job.pricing), result);
   return result;
+}
+
+TrainingResult account_training(const TrainingJob& job) {
+  check_chips(job);
+  return account(job, Layout(job));
 }
 
 }  // namespace lacuna

@@ -60,7 +60,6 @@ struct TrainingResult {
   system::StreamingAccount streaming;
   SystemEnergy energy;
   std::uint64_t flop = 0;  // useful, without recomputation
-  std::size_t simulated_rows = 0;
 
   double seconds() const { return static_cast<double>(run.ns) * 1e-9; }
 };
@@ -78,6 +77,9 @@ struct TrainingJob {
 
 /// Simulates the rows of the model on the chip and the step on the system.
 TrainingResult run_training(const TrainingJob& job);
+
+/// Its memory alone, without simulating anything.
+TrainingResult account_training(const TrainingJob& job);
 
 /// Why an account does not fit, with its bytes; empty if all do.
 std::string misfit(const TrainingResult& result);

@@ -12,6 +12,7 @@
 #include "sim/driver/result_folder.hpp"
 #include "sim/driver/result_json.hpp"
 #include "sim/driver/sha256.hpp"
+#include "sim/driver/system_fit.hpp"
 #include "sim/driver/system_job.hpp"
 #include "sim/driver/system_report.hpp"
 #include "sim/report/text_table.hpp"
@@ -64,18 +65,49 @@ bool asks_for_system(const Options& options) {
   return options.system_config || (options.machines.size() == 1 && is_system(options.machines[0]));
 }
 
-int run_system(const Options& options, const MachineTable& kinds, const Streams& streams) {
+namespace {
+
+/// What a request asks for, read and checked.
+struct SystemRequest {
+  std::string file;
+  system::TrainingParams training;
+  SystemMachine machine;
+};
+
+SystemRequest read_request(const Options& options) {
+  SystemRequest request;
   if (!options.system_config) {
     throw RequestError(fmt::format(
-        "{} is a system of chips: --system-config FILE says what it trains; shipped are\n  {}",
-        options.machines[0], fmt::join(shipped_trainings(), "\n  ")));
+        "a system of chips needs --system-config FILE, what it trains; shipped are\n  {}",
+        fmt::join(shipped_trainings(), "\n  ")));
   }
+  request.file = training_file(*options.system_config);
+  request.training = read_training(request.file, options.settings);
+  const std::string name =
+      options.machines.empty() ? request.training.system.value() : options.machines[0];
+  if (name.empty()) {
+    throw RequestError("--machine: say which system, or have " + request.file + " say it");
+  }
+  request.machine = make_system(name, options.settings);
+  return request;
+}
+
+}  // namespace
+
+int describe_fit(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  const SystemRequest request = read_request(options);
+  const Pricing pricing = make_pricing(options, streams);
+  ChipTimes times(pricing, 1, Engine::event);
+  streams.out << fit_text({kinds, pricing, times, request.machine, request.training, {}, false});
+  return kDone;
+}
+
+int run_system(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const RunSettings settings = run_settings(options);
-  const std::string file = training_file(*options.system_config);
-  const system::TrainingParams training = read_training(file, options.settings);
-  const std::string name = options.machines.empty() ? training.system.value() : options.machines[0];
-  if (name.empty()) throw RequestError("--machine: say which system, or " + file + ": system:");
-  const SystemMachine machine = make_system(name, options.settings);
+  const SystemRequest request = read_request(options);
+  const std::string& file = request.file;
+  const system::TrainingParams& training = request.training;
+  const SystemMachine& machine = request.machine;
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
   const Pricing pricing = make_pricing(options, streams);

@@ -13,4 +13,7 @@ bool asks_for_system(const Options& options);
 /// `run` of a training step on a system: --machine SYSTEM --system-config FILE.
 int run_system(const Options& options, const MachineTable& kinds, const Streams& streams);
 
+/// `describe fit`: layouts of a training step on a system, by their memory.
+int describe_fit(const Options& options, const MachineTable& kinds, const Streams& streams);
+
 }  // namespace lacuna

@@ -16,6 +16,7 @@
 #include "sim/driver/locations.hpp"
 #include "sim/driver/statistics_list.hpp"
 #include "sim/driver/system_job.hpp"
+#include "sim/driver/system_run.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/report/text_table.hpp"
 #include "workloads/import/import_table.hpp"
@@ -326,7 +327,7 @@ void add_parameters(Names& names, const MachineTable& table, const Options& opti
 std::string name_text(const MachineTable& table, const Options& options) {
   Names names;
   for (const char* const subject :
-       {"machines", "parameters", "statistics", "patterns", "formats"}) {
+       {"machines", "parameters", "statistics", "patterns", "formats", "fit"}) {
     names.add(subject, "");
   }
   for (const std::string& preset : preset_names()) {
@@ -360,6 +361,7 @@ std::string name_text(const MachineTable& table, const Options& options) {
 
 int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const std::string& subject = options.subjects.front();
+  if (subject == "fit") return describe_fit(options, kinds, streams);
   std::string text;
   if (subject == "machines") {
     text = machines_text(kinds, options);

@@ -71,17 +71,23 @@ NameRule rule_of(const LayerOp& op) {
 
 class Cutter {
  public:
-  explicit Cutter(unsigned tensor) : tensor_(tensor) {}
+  Cutter(unsigned tensor, unsigned attention_parts)
+      : tensor_(tensor), attention_parts_(attention_parts) {}
 
   LayerOp cut(LayerOp op) const {
     const Cut how = rule_of(op).cut;
+    if (how == Cut::heads && attention_parts_ > 1) {
+      divide(op.batch, tensor_ * attention_parts_, op);
+      op.repeat *= attention_parts_;
+      return op;
+    }
     if (tensor_ == 1 || how == Cut::none) return op;
     if (op.pattern.name != "dense") {
       throw RequestError(fmt::format("tensor = {}: sparse rows such as {} are not cut over chips",
                                      tensor_, op.id));
     }
     if (how == Cut::heads) {
-      part(op.batch, op, "heads");
+      divide(op.batch, tensor_, op);
     } else if (how == Cut::tokens) {
       round_up(op.op == "softmax" ? op.n : op.k);
     } else if (op.op == "gemm" || op.op == "bmm") {
@@ -107,15 +113,17 @@ class Cutter {
 
   void round_up(std::uint32_t& side) const { side = (side + tensor_ - 1) / tensor_; }
 
-  void part(std::uint32_t& count, const LayerOp& op, const char* what) const {
-    if (count % tensor_ != 0) {
-      throw RequestError(
-          fmt::format("tensor = {} does not divide the {} {} of {}", tensor_, count, what, op.id));
+  static void divide(std::uint32_t& heads, unsigned parts, const LayerOp& op) {
+    if (heads % parts != 0) {
+      throw RequestError(fmt::format(
+          "tensor x attention_parts = {} does not divide the {} heads of all sequences in {}",
+          parts, heads, op.id));
     }
-    count /= tensor_;
+    heads /= parts;
   }
 
   unsigned tensor_;
+  unsigned attention_parts_;
 };
 
 /// The part of the elements that the pattern of a row keeps, its own or that it refers to.
@@ -165,11 +173,11 @@ const char* part_name(Part part) {
 }
 
 ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, unsigned tensor,
-                       bool accumulate) {
+                       bool accumulate, unsigned attention_parts) {
   ModelParts model;
   model.trace = trace;
   model.layers = layers;
-  const Cutter cutter(tensor);
+  const Cutter cutter(tensor, attention_parts);
   for (const LayerOp& op : trace.ops) {
     PartRows& rows = model.parts[static_cast<std::size_t>(rule_of(op).part)];
     const LayerOp cut = cutter.cut(op);
@@ -205,8 +213,13 @@ std::uint64_t parameters(const PartRows& rows, const WorkloadTrace& trace) {
 std::uint64_t activation_bytes(const PartRows& rows) {
   std::uint64_t bytes = 0;
   for (const LayerOp& op : rows.forward) {
-    const bool dropped = op.fn == "dropout";  // drawn again from its seed
-    if (!dropped) bytes += std::uint64_t{op.m} * op.n * op.batch * bytes_of(op.dtype);
+    const std::string name = name_in_layer(op);
+    const bool activation = op.op == "eltwise" && (name == "act" || name == "mlm_act");
+    const bool in_place = (op.op == "eltwise" && !activation) || op.op == "softmax";
+    // norms are worked out in FP32; their results are FP16
+    const bool norm = op.op == "layernorm" || op.op == "rmsnorm";
+    const unsigned each = norm ? std::min(2U, bytes_of(op.dtype)) : bytes_of(op.dtype);
+    if (!in_place) bytes += std::uint64_t{op.m} * op.n * op.batch * each;
   }
   return bytes;
 }

@@ -38,13 +38,16 @@ struct ModelParts {
 /// columns, attention by heads, tables by tokens. Norms and residuals stay whole. Where gradients
 /// of several micro-batches are accumulated each matrix has a row that adds. RequestError if heads
 /// or widths cannot be cut.
+/// With `attention_parts` more than 1, heads are worked on in so many parts, one after the other,
+/// and their rows are those of a part, repeated.
 ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, unsigned tensor,
-                       bool accumulate);
+                       bool accumulate, unsigned attention_parts = 1);
 
 /// Elements of the trained matrices and vectors of a part, on one chip; kept ones of sparse ones.
 std::uint64_t parameters(const PartRows& rows, const WorkloadTrace& trace);
 
-/// Bytes of all results of forward rows.
+/// Bytes of the results of forward rows that are there together; sums, scales, dropout and softmax
+/// overwrite what they read.
 std::uint64_t activation_bytes(const PartRows& rows);
 
 }  // namespace lacuna::system

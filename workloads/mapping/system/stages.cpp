@@ -92,23 +92,21 @@ Stages joined(const std::vector<Stage>& parts) {
 }  // namespace
 
 std::vector<Stages> stages_of(const TrainingParams& training, unsigned layers) {
-  std::vector<Stages> phases;
-  for (unsigned phase = 0; phase < training.phases; ++phase) {
-    std::vector<Stage> parts;
-    Stage rest;
-    rest.chip = training.head_stage;
-    if (phase == 0) parts.push_back({training.embedding_stage, true, false, 0, 0});
-    const unsigned n = training.phases;
-    const std::vector<Stage> chips =
-        n == 1 ? by_chip(training, layers, rest)
-               : even(2 * layers * phase / n, 2 * layers * (phase + 1) / n, training.pipeline);
-    parts.insert(parts.end(), chips.begin(), chips.end());
-    if (phase + 1 == n) {
-      rest.head = true;
-      parts.push_back(rest);
-    }
-    phases.push_back(joined(parts));
+  const Stage embedding{training.embedding_stage, true, false, 0, 0};
+  Stage head{training.head_stage, false, true, 0, 0};
+  const unsigned n = training.phases;
+  if (n == 1) {
+    std::vector<Stage> parts = by_chip(training, layers, head);
+    parts.insert(parts.begin(), embedding);
+    parts.push_back(head);
+    return {joined(parts)};
   }
+  std::vector<Stages> phases = {{embedding}};
+  for (unsigned phase = 0; phase < n; ++phase) {
+    phases.push_back(
+        joined(even(2 * layers * phase / n, 2 * layers * (phase + 1) / n, training.pipeline)));
+  }
+  phases.push_back({head});
   return phases;
 }
 

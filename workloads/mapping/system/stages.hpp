@@ -25,9 +25,10 @@ struct Stage {
 /// also ends.
 using Stages = std::vector<Stage>;
 
-/// The stages of each phase; one phase unless `phases` says otherwise. Blocks are laid out in
-/// order: as many of attention and feed-forward to each chip as the lists say, or evenly; what the
-/// lists leave over is done where the head is. ParameterError if they say more than there is.
+/// The stages of each phase: one phase, or the embedding, `phases` of blocks, and the head. Blocks
+/// are laid out in order: as many of attention and feed-forward to each chip as the lists say, or
+/// evenly; what the lists leave over is done where the head is. ParameterError if they say more
+/// than there is.
 std::vector<Stages> stages_of(const TrainingParams& training, unsigned layers);
 
 }  // namespace lacuna::system

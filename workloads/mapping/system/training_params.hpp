@@ -61,6 +61,9 @@ struct TrainingParams : ParameterSet {
                                        "micro-batches", "Of a replica in a weight update.");
   Param<unsigned> tensor =
       param(this, "tensor", 1U, range(1U, 1024U), "chips", "Chips that share each matrix.");
+  Param<unsigned> attention_parts =
+      param(this, "attention_parts", 1U, range(1U, 1024U), "parts",
+            "Parts of the heads that are worked on one after the other, to save memory.");
   Param<unsigned> pipeline =
       param(this, "pipeline", 1U, range(1U, 1024U), "stages", "Stages of the pipeline.");
   Param<unsigned> replicas =
@@ -94,8 +97,9 @@ struct TrainingParams : ParameterSet {
                              Choices<Place>{{"chip", Place::chip}, {"streaming", Place::streaming}},
                              "Where the state of the optimizer is between steps.");
   Param<unsigned> phases = param(this, "phases", 1U, range(1U, 4096U), "phases",
-                                 "Parts of the model that are on the chips one after the other; "
-                                 "with more than one, weights are in streaming memory.");
+                                 "Parts of the blocks that are on the chips one after the other; "
+                                 "with more than one, embedding and head are phases of their own, "
+                                 "and weights are in streaming memory.");
   Param<unsigned> io_tiles = param(this, "io_tiles", 0U, range(0U, 1024U), "tiles",
                                    "Tiles set apart for transfers, which then go on in the "
                                    "background; 0: they are waited for.");

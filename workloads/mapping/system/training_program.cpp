@@ -458,15 +458,16 @@ ChipCost backward_cost(const std::array<PartCost, kParts>& costs, const Stage& s
 
 std::uint64_t elements_of(const ChipCosts& costs, const Stages& stages, unsigned chip) {
   std::uint64_t elements = 0;
+  bool table = false;  // the head shares it with the embedding
   for (const Stage& stage : stages) {
     if (stage.chip != chip) continue;
     const std::array<PartCost, kParts>& parts = costs[chip];
     elements += of(parts, Part::attention).elements * stage.attention;
     elements += of(parts, Part::ffn).elements * stage.ffn;
-    if (stage.embedding) elements += of(parts, Part::embedding).elements;
     if (stage.head) elements += of(parts, Part::head).elements;
+    table = table || stage.embedding || stage.head;
   }
-  return elements;
+  return elements + (table ? of(costs[chip], Part::embedding).elements : 0);
 }
 
 }  // namespace lacuna::system

@@ -42,7 +42,8 @@ ChipCost forward_cost(const std::array<PartCost, kParts>& costs, const Stage& st
 ChipCost backward_cost(const std::array<PartCost, kParts>& costs, const Stage& stage);
 ChipCost recompute_cost(const std::array<PartCost, kParts>& costs, const Stage& stage);
 
-/// Trained numbers of a chip of a replica, in all of its stages of a phase.
+/// Trained numbers of a chip of a replica, in all of its stages of a phase. The head has the table
+/// of the embedding, whether that is on the same chip in this phase or not.
 std::uint64_t elements_of(const ChipCosts& costs, const Stages& stages, unsigned chip);
 
 }  // namespace lacuna::system

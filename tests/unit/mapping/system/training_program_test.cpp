@@ -68,8 +68,11 @@ TEST(Stages, PhasesShareTheBlocksEvenlyAndInOrder) {
   training.pipeline = 2;
   training.phases = 2;
   const std::vector<Stages> phases = stages_of(training, 4);
-  EXPECT_EQ(text(phases[0]), "0:E1+1 1:1+1 ");
-  EXPECT_EQ(text(phases[1]), "0:1+1 1:1+1 0:0+0H ");
+  ASSERT_EQ(phases.size(), 4U);
+  EXPECT_EQ(text(phases[0]), "0:E0+0 ");
+  EXPECT_EQ(text(phases[1]), "0:1+1 1:1+1 ");
+  EXPECT_EQ(text(phases[2]), "0:1+1 1:1+1 ");
+  EXPECT_EQ(text(phases[3]), "0:0+0H ");
 }
 
 TEST(Stages, MoreLayersThanTheModelHasAreRefused) {

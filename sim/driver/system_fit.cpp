@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/system_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/base/error.hpp"
+#include "sim/report/text_table.hpp"
+#include "workloads/generate/model_shape.hpp"
+
+namespace lacuna {
+
+using system::TrainingParams;
+
+namespace {
+
+FitRow account_of(const TrainingJob& job, const TrainingParams& training) {
+  TrainingJob tried = {job.kinds, job.pricing,   job.times, job.system,
+                       training,  job.execution, false};
+  const TrainingResult result = account_training(tried);
+  FitRow row;
+  row.training = training;
+  for (const system::MemoryAccount& account : result.memory) {
+    row.most_bytes = std::max(row.most_bytes, account.total());
+    row.capacity = account.capacity;
+  }
+  row.streaming_bytes = result.streaming.bytes;
+  row.fits = misfit(result).empty();
+  return row;
+}
+
+/// The row of a layout, or nothing if the model cannot be cut like that.
+std::optional<FitRow> try_layout(const TrainingJob& job, const TrainingParams& training) {
+  try {
+    training.check();
+    return account_of(job, training);
+  } catch (const RequestError&) {
+    return std::nullopt;
+  }
+}
+
+/// Numbers of phases that leave every chip of the pipeline as many blocks in each of them.
+std::vector<unsigned> phase_counts(const TrainingParams& training, unsigned layers) {
+  std::vector<unsigned> counts;
+  for (unsigned phases = 1; phases <= 2 * layers; ++phases) {
+    const bool even = 2 * layers % phases == 0 && 2 * layers / phases % training.pipeline == 0;
+    if (phases == 1 || even) counts.push_back(phases);
+  }
+  return counts;
+}
+
+/// Lists of layers stand for one number of stages and no phases.
+void forget_lists(TrainingParams& training) {
+  training.set("layers", "");
+  training.set("attention", "");
+  training.set("ffn", "");
+  training.set("available_memory", "");
+  training.embedding_stage = 0;
+  training.head_stage = 0;
+}
+
+std::string words_of(const TrainingParams& training) {
+  return fmt::format("tensor={} pipeline={} replicas={} state={} activations={} phases={}",
+                     training.tensor.value(), training.pipeline.value(), training.replicas.value(),
+                     training.state.value_text(), training.activations.value_text(),
+                     training.phases.value());
+}
+
+/// The first layout in the order of effort that fits.
+std::optional<FitRow> first_fit(const TrainingJob& job, TrainingParams training) {
+  const unsigned layers = find_model_shape(training.model).layers;
+  for (const bool state : {false, true}) {
+    if (state) training.state = system::Place::streaming;
+    const std::optional<FitRow> row = try_layout(job, training);
+    if (row && row->fits) return row;
+  }
+  if (training.activations != system::Activations::offloaded) {
+    TrainingParams offloaded = training;
+    offloaded.activations = system::Activations::offloaded;
+    const std::optional<FitRow> row = try_layout(job, offloaded);
+    if (row && row->fits) return row;
+  }
+  forget_lists(training);
+  for (const unsigned phases : phase_counts(training, layers)) {
+    if (phases == 1) continue;
+    training.phases = phases;
+    const std::optional<FitRow> row = try_layout(job, training);
+    if (row && row->fits) return row;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string nearest_fit(const TrainingJob& job) {
+  TrainingParams training = job.training;
+  // more chips for a replica instead of more replicas
+  for (unsigned doubled = 0; doubled < 8; ++doubled) {
+    const std::optional<FitRow> row = first_fit(job, training);
+    if (row) return "the nearest layout that fits: " + words_of(row->training);
+    if (training.replicas % 2 != 0 || training.replicas < 2) break;
+    forget_lists(training);
+    training.replicas = training.replicas / 2;
+    training.pipeline = training.pipeline * 2;
+    training.rts = 1;
+    training.rts_state = std::min(training.rts_state.value(), training.replicas.value());
+  }
+  return "no layout of this search fits";
+}
+
+std::vector<FitRow> fitting_layouts(const TrainingJob& job) {
+  std::vector<FitRow> rows;
+  const unsigned chips = job.system.params.chips();
+  const unsigned layers = find_model_shape(job.training.model).layers;
+  for (unsigned t = 1; t <= chips; t *= 2) {
+    for (unsigned p = 1; t * p <= chips && p <= layers; p *= 2) {
+      TrainingParams training = job.training;
+      forget_lists(training);
+      training.tensor = t;
+      training.pipeline = p;
+      training.replicas = chips / (t * p);
+      training.rts = 1;
+      training.rts_state = training.replicas.value();
+      training.phases = 1;
+      training.state = system::Place::chip;
+      const std::optional<FitRow> row = first_fit(job, training);
+      if (row) rows.push_back(*row);
+    }
+  }
+  return rows;
+}
+
+std::string fit_text(const TrainingJob& job) {
+  TextTable table;
+  for (const char* const name : {"tensor", "pipeline", "replicas"}) table.column(name, "");
+  table.column("state", "", TextTable::Align::left);
+  table.column("activations", "", TextTable::Align::left);
+  table.column("phases", "");
+  table.column("a chip needs", "MB");
+  table.column("of its memory", "%");
+  table.column("a machine streams", "GB");
+  const std::vector<FitRow> rows = fitting_layouts(job);
+  for (const FitRow& row : rows) {
+    const TrainingParams& training = row.training;
+    table.row({training.tensor.value_text(), training.pipeline.value_text(),
+               training.replicas.value_text(), training.state.value_text(),
+               training.activations.value_text(), training.phases.value_text(),
+               fmt::format("{:.0f}", static_cast<double>(row.most_bytes) * 1e-6),
+               fmt::format("{:.1f}", 100.0 * static_cast<double>(row.most_bytes) /
+                                         static_cast<double>(row.capacity)),
+               fmt::format("{:.1f}", static_cast<double>(row.streaming_bytes) * 1e-9)});
+  }
+  const std::string title = fmt::format(
+      "{} on {}, micro-batch {} of {} tokens: layouts that fit\n\n", job.training.model.value(),
+      job.system.name, job.training.micro_batch.value(), job.training.tokens.value());
+  return title + (rows.empty() ? "none\n" : table.text());
+}
+
+}  // namespace lacuna
