@@ -104,7 +104,12 @@ std::string bandwidth_text(const MachineTable& table, const Options& options) {
                                       flop > 0 ? four_digits(bytes / flop) : ""};
     const auto beyond = std::find_if(kBeyond.begin(), kBeyond.end(),
                                      [&](const Beyond& each) { return name == each.machine; });
-    if (beyond == kBeyond.end()) {
+    const ParamBase* const store = parameters.find("sys.memoryx.on");
+    if (store != nullptr && store->value_text() == "true") {
+      const double gbps = number_of(parameters, "sys.swarmx.link_gbps");
+      cells.insert(cells.end(), {four_digits(gbps), four_digits(chip_tbps * 1e3 / gbps),
+                                 "no DRAM; MemoryX over a link of SwarmX; each wafer, as wse2"});
+    } else if (beyond == kBeyond.end()) {
       cells.insert(cells.end(), {"", "", "none is modelled"});
     } else {
       cells.insert(cells.end(), {fmt::format("{}", beyond->gbps),

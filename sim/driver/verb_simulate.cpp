@@ -22,6 +22,7 @@
 #include "sim/driver/value_check.hpp"
 #include "sim/driver/verb_validate.hpp"
 #include "sim/driver/verbs.hpp"
+#include "sim/driver/wafer_system_report.hpp"
 #include "sim/driver/workload.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/mean.hpp"
@@ -281,6 +282,11 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
       streams.out << "\nMeans over the seeds\n\n" << seeds_table(records);
     }
     if (options.explain) streams.out << '\n' << explain_text(records[0]);
+    if (has_weight_store(*points[0].machine) && records[0].total.status == Status::ok) {
+      streams.out << '\n'
+                  << wafer_system_text(run_wafer_system(*points[0].machine, points[0].workload,
+                                                        records[0], settings.execution.engine));
+    }
   }
   const int values = check_values(records, options, streams);
   const int status = status_of(records, true);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/energy/energy_params.hpp"
+#include "models/system/wafer_system.hpp"
 #include "models/wse/params.hpp"
 #include "sim/base/parameter.hpp"
 #include "workloads/mapping/wse/task_kernels.hpp"
@@ -25,6 +26,8 @@ struct WseParams : ParameterSet {
       group(this, "resident", "Weights that stay in the cores (mode static).");
   Group<wse::IoParams> io = group(this, "io", "The edge of the wafer.");
   Group<wse::MapParams> map = group(this, "map", "Placement of operands in memory.");
+  Group<system::WaferSystemParams> sys =
+      group(this, "sys", "Wafers that share a store of weights: MemoryX and SwarmX.");
   Group<EnergyParams> energy = group(this, "energy", "What pricing needs to know.");
 };
 

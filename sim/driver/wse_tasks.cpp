@@ -208,8 +208,20 @@ Prepared TaskOperation::local() const {
         fmt::format("vectors of {} elements need {} bytes in a core, which has {}", each, bytes,
                     memory_bytes()));
   }
-  made.kernel = wse::plan_local(op_.op, element_of(op_), static_cast<std::uint32_t>(each),
-                                params_.map.align, params_.scalar);
+  wse::LocalJob job;
+  job.operation = op_.op;
+  job.element = element_of(op_);
+  job.elements = static_cast<std::uint32_t>(each);
+  job.align = params_.map.align;
+  job.values = execution_.values;
+  job.seed = seed_;
+  made.kernel = wse::plan_local(job, params_.scalar);
+  made.carries_values = true;
+  made.check = [job](const TaskOutcome& run) {
+    ValueCheck check;
+    check.wrong = wse::wrong_local(job, run.memory[0], check.compared);
+    return check;
+  };
   made.kernel.copies = cores;
   made.kernel.edge = op_.op == "mul" ? 0 : each * cores - all;
   made.kernel.notes.emplace_back("fold", "one core simulated, the others repeat it");
@@ -220,8 +232,22 @@ Prepared TaskOperation::gemv() const {
   if (op_.dtype != DType::fp16) refuse("op 'gemv' in a type other than fp16");
   const std::uint32_t cores = std::min(params_.wafer.columns.value(), params_.wafer.rows.value());
   Prepared made;
-  made.kernel = wse::plan_gemv(op_.m, op_.k, cores, params_.kernel.gemv_reduce, params_.map.align,
-                               params_.scalar, params_.router.ramp);
+  wse::GemvJob job;
+  job.m = op_.m;
+  job.k = op_.k;
+  job.cores = cores;
+  job.reduce = params_.kernel.gemv_reduce;
+  job.align = params_.map.align;
+  job.ramp = params_.router.ramp;
+  job.values = execution_.values;
+  job.seed = seed_;
+  made.kernel = wse::plan_gemv(job, params_.scalar);
+  made.carries_values = true;
+  made.check = [job](const TaskOutcome& run) {
+    ValueCheck check;
+    check.wrong = wse::wrong_gemv(job, run.memory, check.compared);
+    return check;
+  };
   if (made.kernel.bytes > memory_bytes()) {
     throw OutOfMemoryError(
         fmt::format("a tile needs {} bytes, a core has {}", made.kernel.bytes, memory_bytes()));
@@ -231,11 +257,31 @@ Prepared TaskOperation::gemv() const {
 
 Prepared TaskOperation::stencil() const {
   Prepared made;
-  made.kernel = wse::plan_stencil(op_.m, element_of(op_), params_.wafer.columns, params_.wafer.rows,
-                                  params_.scalar);
+  wse::StencilJob job;
+  job.shape = params_.kernel.stencil;
+  job.element = element_of(op_);
+  job.width = op_.m;
+  job.height = std::max(op_.n, 1U);
+  job.columns = params_.wafer.columns;
+  job.rows = params_.wafer.rows;
+  job.iterations = params_.kernel.iterations;
+  job.values = execution_.values;
+  job.seed = seed_;
+  if (job.shape == wse::StencilShape::seven_points && job.height != 1) {
+    refuse("a stencil of seven points over m x n points in a core (n belongs to five_points)");
+  }
+  made.kernel = wse::plan_stencil(job, params_.scalar);
+  made.carries_values = true;
+  made.check = [job](const TaskOutcome& run) {
+    ValueCheck check;
+    check.compared = run.memory.size() * job.width * job.height;
+    check.wrong = wse::wrong_points(job, run.memory);
+    return check;
+  };
   if (made.kernel.bytes > memory_bytes()) {
-    throw OutOfMemoryError(fmt::format("{} points need {} bytes, a core has {}", op_.m,
-                                       made.kernel.bytes, memory_bytes()));
+    throw OutOfMemoryError(fmt::format("{} points need {} bytes, a core has {}",
+                                       std::uint64_t{job.width} * job.height, made.kernel.bytes,
+                                       memory_bytes()));
   }
   return made;
 }

@@ -2,6 +2,8 @@
 // Public cycle counts of software-driven SpMM on a WSE-2 (pr0f3ss/SpMM_Cerebras, numbers only).
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "models/sparsity/pattern.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/dense_mesh.hpp"
@@ -131,7 +133,7 @@ TEST(SoftwareSpmm, EveryFormatGivesTheExactProductInBothEngines) {
 TEST(LocalKernels, AnIsolatedProductTakesItsLengthOrTwiceItsLengthAndSixCycles) {
   const auto cycles = [](std::uint32_t length, Alignment align) {
     return simulate(TaskParams(),
-                    plan_local("mul", Element::fp32, length, align, ScalarParams()).program,
+                    plan_local({"mul", Element::fp32, length, align}, ScalarParams()).program,
                     RunOptions())
         .cycles;
   };
@@ -141,10 +143,9 @@ TEST(LocalKernels, AnIsolatedProductTakesItsLengthOrTwiceItsLengthAndSixCycles) 
 
 TEST(LocalKernels, AxpyAndDotRunAtFourElementsInACycle) {
   for (const char* operation : {"axpy", "dot"}) {
-    const TaskOutcome run = simulate(
-        TaskParams(),
-        plan_local(operation, Element::fp16, 8000, Alignment::good, ScalarParams()).program,
-        RunOptions());
+    const TaskOutcome run =
+        simulate(TaskParams(), plan_local({operation, Element::fp16, 8000}, ScalarParams()).program,
+                 RunOptions());
     EXPECT_EQ(run.cycles, 6U + 2000U) << operation;
   }
 }
@@ -152,20 +153,62 @@ TEST(LocalKernels, AxpyAndDotRunAtFourElementsInACycle) {
 TEST(Gemv, BothEnginesAgreeAndTheMiddleIsFasterThanTheEnd) {
   Cycle cycles[2] = {0, 0};
   for (const GemvReduce reduce : {GemvReduce::mesh, GemvReduce::chain}) {
-    const TaskProgram program =
-        plan_gemv(256, 256, 32, reduce, Alignment::good, ScalarParams(), 2).program;
+    GemvJob job{250, 243, 32, reduce};
+    job.values = true;
+    const TaskProgram program = plan_gemv(job, ScalarParams()).program;
     const TaskOutcome clocked = run_tasks(program, Engine::clocked, 3);
     const TaskOutcome event = run_tasks(program, Engine::event);
     EXPECT_EQ(clocked.cycles, event.cycles);
     EXPECT_TRUE(clocked.cores == event.cores);
     EXPECT_TRUE(clocked.events == event.events);
+    std::uint64_t compared = 0;
+    EXPECT_EQ(wrong_gemv(job, event.memory, compared), 0U);
+    EXPECT_EQ(compared, 8U * 32U);
+    job.values = false;
+    EXPECT_EQ(run_tasks(plan_gemv(job, ScalarParams()).program).cycles, event.cycles);
     cycles[reduce == GemvReduce::mesh ? 0 : 1] = event.cycles;
   }
   EXPECT_LT(cycles[0], cycles[1]);
 }
 
+TEST(LocalKernels, VectorOperationsGiveTheExactResultAndTheTimesTheyHaveWithoutValues) {
+  for (const char* operation : {"axpy", "dot", "mul"}) {
+    for (const Element element : {Element::fp16, Element::fp32}) {
+      LocalJob job{operation, element, 301};
+      job.values = true;
+      const TaskOutcome run = run_tasks(plan_local(job, ScalarParams()).program);
+      std::uint64_t compared = 0;
+      EXPECT_EQ(wrong_local(job, run.memory[0], compared), 0U) << operation;
+      EXPECT_EQ(compared, std::string(operation) == "dot" ? 1U : 301U);
+      job.values = false;
+      EXPECT_EQ(run_tasks(plan_local(job, ScalarParams()).program).cycles, run.cycles);
+    }
+  }
+}
+
+TEST(Stencil, ThePointsAreThoseOfTheWholeGridInBothEnginesAfterAnyNumberOfIterations) {
+  for (const StencilShape shape : {StencilShape::seven_points, StencilShape::five_points}) {
+    for (const Element element : {Element::fp16, Element::fp32}) {
+      for (const std::uint32_t iterations : {1U, 2U, 3U, 6U}) {
+        StencilJob job{shape, element, 7, shape == StencilShape::five_points ? 4U : 1U, 4, 3};
+        job.iterations = iterations;
+        job.values = true;
+        const TaskProgram program = plan_stencil(job, ScalarParams()).program;
+        const TaskOutcome clocked = run_tasks(program, Engine::clocked, 3);
+        const TaskOutcome event = run_tasks(program, Engine::event);
+        EXPECT_EQ(clocked.cycles, event.cycles);
+        EXPECT_TRUE(clocked.cores == event.cores);
+        EXPECT_TRUE(clocked.events == event.events);
+        EXPECT_EQ(wrong_points(job, event.memory), 0U) << "iterations " << iterations;
+      }
+    }
+  }
+}
+
 TEST(Stencil, EachInnerCoreSendsAndTakesFourColumnsInBothEngines) {
-  const TaskProgram program = plan_stencil(20, Element::fp32, 4, 3, ScalarParams()).program;
+  const TaskProgram program =
+      plan_stencil({StencilShape::seven_points, Element::fp32, 20, 1, 4, 3}, ScalarParams())
+          .program;
   const TaskOutcome clocked = run_tasks(program, Engine::clocked, 3);
   const TaskOutcome event = run_tasks(program, Engine::event);
   EXPECT_EQ(clocked.cycles, event.cycles);
@@ -196,6 +239,22 @@ TEST(DenseMesh, TilesThatGoRoundOrAreBroadcastGiveTheExactProductInBothEngines) 
       EXPECT_EQ(wrong_dense(job, event.memory), 0U) << "side " << side;
     }
   }
+}
+
+TEST(DenseMesh, TwoColorsServeBroadcastsOverASquareOfAnySize) {
+  DenseMeshJob job;
+  job.m = 34;
+  job.k = 19;
+  job.n = 17;
+  job.side = 17;
+  job.kind = DenseMesh::summa;
+  job.memory_bytes = 44 * 1024;
+  job.values = true;
+  const TaskOutcome run = run_tasks(plan_dense_mesh(job, ScalarParams()).program);
+  EXPECT_EQ(wrong_dense(job, run.memory), 0U);
+  // each core takes all tiles of its row and column but its own: 2 x 2 and 2 x 1 halves, padded to
+  // 8 bytes for each k of W and for all of X
+  EXPECT_EQ(run.cores[0].received, 16U * (2 * 2 + 2));
 }
 
 }  // namespace

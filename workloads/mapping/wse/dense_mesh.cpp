@@ -5,7 +5,6 @@
 
 #include "models/wse/vector_unit.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/mix.hpp"
 #include "workloads/mapping/wse/task_builder.hpp"
 
 namespace lacuna::wse {
@@ -14,9 +13,9 @@ namespace {
 std::uint32_t aligned(std::uint32_t bytes) { return (bytes + 7) / 8 * 8; }
 std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
 
-/// -1, 0 or 1, so that sums in FP16 are exact; 0 outside the matrix.
+/// 0 outside the matrix.
 float value(std::uint64_t seed, std::uint64_t row, std::uint64_t column, bool inside) {
-  return inside ? static_cast<float>(mix(seed ^ mix(row * 1000003 + column)) % 3) - 1.0F : 0.0F;
+  return inside ? small_value(seed, row, column) : 0.0F;
 }
 
 /// Microthreads.
@@ -24,6 +23,10 @@ constexpr std::uint8_t kTakeW = 1;
 constexpr std::uint8_t kTakeX = 2;
 constexpr std::uint8_t kSendW = 3;
 constexpr std::uint8_t kSendX = 4;
+
+/// Colors of broadcasts.
+constexpr Color kAlongRows{0};
+constexpr Color kAlongColumns{1};
 
 class Planner {
  public:
@@ -91,10 +94,6 @@ class Planner {
           "a core needs {} bytes for its tiles of {} x {} x {}, two of each operand, and has {}",
           bytes(), tm_, tk_, tn_, job_.memory_bytes));
     }
-    if (!ring() && 2 * side_ > kColors) {
-      throw UnsupportedError(fmt::format("summa on {} x {} cores needs {} colors, a router has {}",
-                                         side_, side_, 2 * side_, kColors));
-    }
   }
 
   /// The color on which place p of a ring sends: two for each direction, by turns.
@@ -122,23 +121,31 @@ class Planner {
     }
   }
 
+  /// One color along all rows and one along all columns. In step i core i of a line sends; before,
+  /// its router lets words through that come from lower places, afterwards from higher ones. The
+  /// last word of a step moves the switch of its own router and of the next one, whose turn it is;
+  /// that of the one before stands at its end.
   void route_broadcasts() {
-    for (std::uint32_t step = 0; step < side_; ++step) {
-      for (std::uint32_t r = 0; r < side_; ++r) {
-        for (std::uint32_t c = 0; c < side_; ++c) {
-          const std::size_t place = builder_.place(r, c);
-          route_line(place, static_cast<Color>(step), c, step, kWest, kEast);
-          route_line(place, static_cast<Color>(side_ + step), r, step, kNorth, kSouth);
-        }
+    if (side_ == 1) return;
+    for (std::uint32_t r = 0; r < side_; ++r) {
+      for (std::uint32_t c = 0; c < side_; ++c) {
+        route_line(builder_.place(r, c), kAlongRows, c, kWest, kEast);
+        route_line(builder_.place(r, c), kAlongColumns, r, kNorth, kSouth);
       }
     }
   }
-  void route_line(std::size_t place, Color color, std::uint32_t at, std::uint32_t owner, Port low,
-                  Port high) {
-    PortSet to = at == owner ? PortSet{0} : bit(kRamp);
-    if (at <= owner && at > 0) to = static_cast<PortSet>(to | bit(low));
-    if (at >= owner && at + 1 < side_) to = static_cast<PortSet>(to | bit(high));
-    if (to != 0) builder_.route(place, color, at == owner ? kRamp : at < owner ? high : low, to);
+  void route_line(std::size_t place, Color color, std::uint32_t at, Port low, Port high) {
+    const PortSet lower = at > 0 ? bit(low) : PortSet{0};
+    const PortSet higher = at + 1 < side_ ? bit(high) : PortSet{0};
+    std::uint8_t position = 0;
+    builder_.pops(place, color);
+    if (lower != 0) {
+      builder_.route(place, color, low, static_cast<PortSet>(higher | bit(kRamp)), position++);
+    }
+    builder_.route(place, color, kRamp, static_cast<PortSet>(lower | higher), position++);
+    if (higher != 0) {
+      builder_.route(place, color, high, static_cast<PortSet>(lower | bit(kRamp)), position);
+    }
   }
 
   Instruction move(const Operand& to, const Operand& from, std::uint32_t bytes,
@@ -210,44 +217,49 @@ class Planner {
     }
   }
 
+  /// Sends a tile along a line; with its last word the turn.
+  Step broadcast(Color color, std::uint32_t from, std::uint32_t bytes, std::uint8_t thread) const {
+    constexpr unsigned kAdvance = first_command(SwitchCommand::advance);
+    Instruction send = move(on_fabric(color), in_memory(from), bytes, thread);
+    send.switches = static_cast<SwitchCommands>(kAdvance | kAdvance << 2U);
+    return run(send);
+  }
+
   /// Starts the broadcasts of a step, whose product is task `step` + 1.
-  void begin_broadcast(std::vector<Step>& steps, CoreProgram& core, std::uint32_t r,
-                       std::uint32_t c, std::uint32_t step) const {
+  void begin_broadcast(std::vector<Step>& steps, std::uint32_t r, std::uint32_t c,
+                       std::uint32_t step) const {
     const auto product = static_cast<TaskIndex>(step + 1);
-    const auto w = static_cast<Color>(step);
-    const auto x = static_cast<Color>(side_ + step);
     if (c == step) {
-      if (side_ > 1)
-        steps.push_back(run(move(on_fabric(w), in_memory(w_at(2)), w_bytes(), kSendW)));
-      core.out.push_back({w, 2});
+      if (side_ > 1) steps.push_back(broadcast(kAlongRows, w_at(2), w_bytes(), kSendW));
       steps.push_back(activate(product));
     } else {
-      Instruction take = move(in_memory(w_at(step % 2)), on_fabric(w), w_bytes(), kTakeW);
+      Instruction take = move(in_memory(w_at(step % 2)), on_fabric(kAlongRows), w_bytes(), kTakeW);
       take.activates = product;
-      core.in.push_back({w, 0});
       steps.push_back(run(take));
     }
     if (r == step) {
-      if (side_ > 1)
-        steps.push_back(run(move(on_fabric(x), in_memory(x_at(2)), x_bytes(), kSendX)));
-      core.out.push_back({x, 3});
+      if (side_ > 1) steps.push_back(broadcast(kAlongColumns, x_at(2), x_bytes(), kSendX));
       steps.push_back(unblock(product));
     } else {
-      Instruction take = move(in_memory(x_at(step % 2)), on_fabric(x), x_bytes(), kTakeX);
+      Instruction take =
+          move(in_memory(x_at(step % 2)), on_fabric(kAlongColumns), x_bytes(), kTakeX);
       take.unblocks = product;
-      core.in.push_back({x, 1});
       steps.push_back(run(take));
     }
   }
 
   void broadcast_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) const {
+    if (side_ > 1) {
+      core.in = {{kAlongRows, 0}, {kAlongColumns, 1}};
+      core.out = {{kAlongRows, 2}, {kAlongColumns, 3}};
+    }
     core.tasks.resize(side_ + std::size_t{1});
     core.tasks[0].active = true;
-    begin_broadcast(core.tasks[0].steps, core, r, c, 0);
+    begin_broadcast(core.tasks[0].steps, r, c, 0);
     for (std::uint32_t step = 0; step < side_; ++step) {
       Task& task = core.tasks[step + std::size_t{1}];
       task.blocked = true;
-      if (step + 1 < side_) begin_broadcast(task.steps, core, r, c, step + 1);
+      if (step + 1 < side_) begin_broadcast(task.steps, r, c, step + 1);
       multiply(task.steps, w_at(c == step ? 2 : step % 2), x_at(r == step ? 2 : step % 2));
     }
   }

@@ -25,7 +25,7 @@ struct DenseMeshJob {
 /// `mesh`: tiles of W go round a ring along x and those of X along y, at most two hops at a time,
 /// while the product of the present ones is formed. `summa`: in step i column i of cores sends its
 /// tiles of W along the rows and row i those of X along the columns; a product begins when both
-/// have come. UnsupportedError if the colors do not suffice, OutOfMemoryError.
+/// have come. Throws OutOfMemoryError.
 TaskKernel plan_dense_mesh(const DenseMeshJob& job, const ScalarParams& scalar);
 
 /// With values: elements of Y that are wrong after a run, of all.

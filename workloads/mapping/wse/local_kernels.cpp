@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "models/wse/vector_unit.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/mix.hpp"
 #include "workloads/mapping/wse/collective_parts.hpp"
 #include "workloads/mapping/wse/task_builder.hpp"
 #include "workloads/mapping/wse/task_kernels.hpp"
@@ -23,17 +23,17 @@ std::uint32_t beside(std::uint32_t bytes, Alignment align) {
 /// The matrix-vector product of one column of cores.
 class Gemv {
  public:
-  Gemv(std::uint32_t m, std::uint32_t k, std::uint32_t cores, GemvReduce reduce, Alignment align,
-       const ScalarParams& scalar, unsigned ramp)
-      : outputs_((m + cores - 1) / cores),
-        inputs_((k + cores - 1) / cores),
-        cores_(cores),
-        reduce_(reduce),
-        align_(align),
+  Gemv(const GemvJob& job, const ScalarParams& scalar)
+      : job_(job),
+        outputs_((job.m + job.cores - 1) / job.cores),
+        inputs_((job.k + job.cores - 1) / job.cores),
+        cores_(job.cores),
+        reduce_(job.reduce),
+        align_(job.align),
         scalar_(scalar),
-        ramp_(ramp),
-        builder_(1, cores),
-        scripts_(cores) {}
+        ramp_(job.ramp),
+        builder_(1, job.cores),
+        scripts_(job.cores) {}
 
   TaskKernel plan() {
     for (Script& script : scripts_) multiply(script);
@@ -47,7 +47,8 @@ class Gemv {
     kernel.program = std::move(builder_).finish();
     kernel.copies = cores_;
     kernel.useful = std::uint64_t{cores_} * inputs_ * outputs_;
-    kernel.bytes = sums_at() + aligned(2 * outputs_) + 2 * inputs_;
+    kernel.bytes = bytes();
+    if (job_.values) fill_memory(kernel.program);
     kernel.notes.emplace_back(
         "tiles", fmt::format("{} outputs x {} inputs in each of {} x {} cores", outputs_, inputs_,
                              cores_, cores_));
@@ -55,9 +56,19 @@ class Gemv {
     return kernel;
   }
 
+  std::uint32_t sums_at() const { return beside(pitch() * inputs_, align_); }
+  std::uint32_t outputs() const { return outputs_; }
+
+  /// Of the first column of cores, that is planned; 0 outside the matrices.
+  float w_value(std::uint32_t i, std::uint32_t j) const {
+    return i < job_.m && j < job_.k ? small_value(job_.seed, i, j) : 0;
+  }
+  float x_value(std::uint32_t j) const { return j < job_.k ? small_value(~job_.seed, j, 0) : 0; }
+
  private:
   std::uint32_t pitch() const { return aligned(2 * outputs_); }  // of a column of W
-  std::uint32_t sums_at() const { return beside(pitch() * inputs_, align_); }
+  std::uint32_t x_at() const { return sums_at() + aligned(2 * outputs_); }
+  std::uint32_t bytes() const { return x_at() + 2 * inputs_; }
 
   /// psum += W[:, j] x[j], a loop over the inputs.
   void multiply(Script& script) const {
@@ -68,7 +79,7 @@ class Gemv {
       axpy.element = Element::fp16;
       axpy.to = in_memory(sums_at());
       axpy.a = in_memory(j * pitch());
-      axpy.b = number(1);
+      axpy.b = cell(x_at() + 2 * j);
       axpy.length = outputs_;
       script.then(axpy);
     }
@@ -114,6 +125,20 @@ class Gemv {
     }
   }
 
+  void fill_memory(TaskProgram& program) const {
+    for (std::uint32_t r = 0; r < cores_; ++r) {
+      MemoryImage image(bytes());
+      for (std::uint32_t j = 0; j < inputs_; ++j) {
+        for (std::uint32_t i = 0; i < outputs_; ++i) {
+          image.put(j * pitch() + 2 * i, Element::fp16, w_value(i, r * inputs_ + j));
+        }
+        image.put(x_at() + 2 * j, Element::fp16, x_value(r * inputs_ + j));
+      }
+      program.memory.push_back(std::move(image).take());
+    }
+  }
+
+  const GemvJob job_;
   const std::uint32_t outputs_;
   const std::uint32_t inputs_;
   const std::uint32_t cores_;
@@ -128,92 +153,101 @@ class Gemv {
 
 }  // namespace
 
-TaskKernel plan_gemv(std::uint32_t m, std::uint32_t k, std::uint32_t cores, GemvReduce reduce,
-                     Alignment align, const ScalarParams& scalar, unsigned ramp) {
-  return Gemv(m, k, cores, reduce, align, scalar, ramp).plan();
+float small_value(std::uint64_t seed, std::uint64_t row, std::uint64_t column) {
+  return static_cast<float>(mix(seed ^ mix(row * 1000003 + column)) % 3) - 1.0F;
 }
 
-TaskKernel plan_local(const std::string& operation, Element element, std::uint32_t elements,
-                      Alignment align, const ScalarParams& scalar) {
-  const unsigned bytes = source_bytes(element);
-  const std::uint32_t second = beside(elements * bytes, align);
-  Instruction instruction;
-  instruction.element = element;
-  instruction.length = elements;
-  instruction.op = operation == "mul" ? VectorOp::mul : VectorOp::fma;
-  instruction.a = in_memory(0);
-  instruction.to = in_memory(second);
-  instruction.b = number(1);
-  TaskKernel kernel;
-  kernel.bytes = second + elements * bytes;
-  if (operation != "axpy") instruction.b = in_memory(second);
-  if (operation == "dot") {
-    instruction.to = in_memory(kernel.bytes, 0);
-    kernel.bytes += 4;
+TaskKernel plan_gemv(const GemvJob& job, const ScalarParams& scalar) {
+  return Gemv(job, scalar).plan();
+}
+
+std::uint64_t wrong_gemv(const GemvJob& job, const std::vector<std::vector<std::uint8_t>>& memory,
+                         std::uint64_t& compared) {
+  const ScalarParams scalar;
+  const Gemv layout(job, scalar);
+  std::uint64_t wrong = 0;
+  compared = 0;
+  for (std::uint32_t i = 0; i < std::min(layout.outputs(), job.m); ++i) {
+    float expected = 0;
+    for (std::uint32_t j = 0; j < job.k; ++j) expected += layout.w_value(i, j) * layout.x_value(j);
+    for (const auto& core : memory) {
+      const float found = load_element(core, layout.sums_at() + 2 * i, false, false);
+      wrong += found == expected ? 0 : 1;
+      ++compared;
+    }
   }
+  return wrong;
+}
+
+namespace {
+
+/// The operands of a vector operation: x, then y, then the sum of a dot product.
+struct LocalLayout {
+  explicit LocalLayout(const LocalJob& job)
+      : bytes(source_bytes(job.element)),
+        second(beside(job.elements * bytes, job.align)),
+        sum(second + job.elements * bytes),
+        end(sum + (job.operation == "dot" ? 4 : 0)) {}
+
+  std::uint32_t bytes;
+  std::uint32_t second;
+  std::uint32_t sum;
+  std::uint32_t end;
+};
+
+/// What AXPY multiplies with.
+constexpr float kFactor = 2;
+
+}  // namespace
+
+TaskKernel plan_local(const LocalJob& job, const ScalarParams& scalar) {
+  const LocalLayout layout(job);
+  Instruction instruction;
+  instruction.element = job.element;
+  instruction.length = job.elements;
+  instruction.op = job.operation == "mul" ? VectorOp::mul : VectorOp::fma;
+  instruction.a = in_memory(0);
+  instruction.to = in_memory(layout.second);
+  instruction.b = job.operation == "axpy" ? number(kFactor) : in_memory(layout.second);
+  if (job.operation == "dot") instruction.to = in_memory(layout.sum, 0);
   Script script;
   script.then(work(scalar.vec_issue));
   script.then(instruction);
   TaskBuilder builder(1, 1);
   builder.core(0, builder.add(std::move(script).finish()));
+  TaskKernel kernel;
+  kernel.bytes = layout.end;
   kernel.program = std::move(builder).finish();
-  kernel.useful = operation == "mul" ? 0 : elements;
+  kernel.useful = job.operation == "mul" ? 0 : job.elements;
+  if (!job.values) return kernel;
+  MemoryImage image(layout.end);
+  for (std::uint32_t i = 0; i < job.elements; ++i) {
+    image.put(i * layout.bytes, job.element, small_value(job.seed, 0, i));
+    image.put(layout.second + i * layout.bytes, job.element, small_value(job.seed, 1, i));
+  }
+  kernel.program.memory.push_back(std::move(image).take());
   return kernel;
 }
 
-TaskKernel plan_stencil(std::uint32_t points, Element element, std::uint32_t columns,
-                        std::uint32_t rows, const ScalarParams& scalar) {
-  constexpr std::array<Port, 4> kSides = {kNorth, kEast, kSouth, kWest};
-  TaskBuilder builder(columns, rows);
-  const unsigned bytes = source_bytes(element);
-  const std::uint32_t grid = 8;  // one point of margin below and above the column of points
-  const std::uint32_t result = beside(grid + (points + 2) * bytes, Alignment::good);
-  TaskKernel kernel;
-  for (std::uint32_t r = 0; r < rows; ++r) {
-    for (std::uint32_t c = 0; c < columns; ++c) {
-      const std::size_t place = builder.place(r, c);
-      const std::array<bool, 4> there = {r > 0, c + 1 < columns, r + 1 < rows, c > 0};
-      Script script;
-      Instruction step;
-      step.element = element;
-      step.length = points;
-      for (std::size_t side = 0; side < 4; ++side) {
-        if (!there[side]) continue;
-        const auto color = static_cast<Color>(side);
-        builder.route(place, color, kRamp, bit(kSides[side]));
-        step.to = on_fabric(color);
-        step.a = in_memory(grid + bytes);
-        script.program().out.push_back({color, static_cast<std::uint8_t>(2 + side % 4)});
-        script.beside(step, static_cast<std::uint8_t>(1 + side));
-      }
-      // the point itself and its neighbours below and above, then those of the four sides
-      for (std::uint32_t k = 0; k < 3; ++k) {
-        step.op = k == 0 ? VectorOp::mul : VectorOp::fma;
-        step.to = in_memory(result);
-        step.a = in_memory(grid + (k == 0 ? 1 : k == 1 ? 0 : 2) * bytes);
-        step.b = number(0.25F);
-        script.then(work(scalar.vec_issue));
-        script.then(step);
-        kernel.useful += k == 0 ? 0 : points;
-      }
-      for (std::size_t side = 0; side < 4; ++side) {
-        if (!there[side]) continue;
-        // the neighbour in the north sends south
-        const auto color = static_cast<Color>((side + 2) % 4);
-        builder.route(place, color, kSides[side], bit(kRamp));
-        use_in_queue(script, color);
-        step.op = VectorOp::fma;
-        step.a = on_fabric(color);
-        script.then(work(scalar.vec_issue));
-        script.then(step);
-        kernel.useful += points;
-      }
-      builder.core(place, builder.add(std::move(script).finish()));
-    }
+std::uint64_t wrong_local(const LocalJob& job, const std::vector<std::uint8_t>& memory,
+                          std::uint64_t& compared) {
+  const LocalLayout layout(job);
+  const bool wide = layout.bytes == 4;
+  std::uint64_t wrong = 0;
+  float dot = 0;
+  for (std::uint32_t i = 0; i < job.elements; ++i) {
+    const float x = small_value(job.seed, 0, i);
+    const float y = small_value(job.seed, 1, i);
+    dot += x * y;
+    if (job.operation == "dot") continue;
+    const float expected = job.operation == "axpy" ? y + kFactor * x : x * y;
+    const float found = load_element(memory, layout.second + i * layout.bytes, wide, false);
+    wrong += found == expected ? 0 : 1;
   }
-  kernel.program = std::move(builder).finish();
-  kernel.bytes = result + points * bytes;
-  return kernel;
+  compared = job.elements;
+  if (job.operation != "dot") return wrong;
+  compared = 1;
+  return load_element(memory, layout.sum, wide, false) == dot ? 0 : 1;
 }
 
 }  // namespace lacuna::wse

@@ -16,6 +16,7 @@ enum class SpmmFormat { csc, csr, coo, ellpack };
 enum class SpmmPhases { local, all };
 enum class GemvReduce { mesh, chain };
 enum class DenseMesh { streamed, mesh, summa };
+enum class StencilShape { seven_points, five_points };
 
 /// Software-driven kernels: what they do is code and indices in memory.
 struct KernelParams : ParameterSet {
@@ -40,6 +41,13 @@ struct KernelParams : ParameterSet {
   Param<unsigned> protocol_cycles =
       param(this, "protocol_cycles", 0U, range(0U, 100000U), "cycles",
             "Scalar work of a measurement in each core, before the local product.");
+  Param<StencilShape> stencil =
+      param(this, "stencil", StencilShape::seven_points,
+            Choices<StencilShape>{{"seven_points", StencilShape::seven_points},
+                                  {"five_points", StencilShape::five_points}},
+            "A column of m points in each core, or a block of m x n points.");
+  Param<unsigned> iterations =
+      param(this, "iterations", 1U, range(1U, 10000U), "", "Iterations of a stencil.");
   Param<GemvReduce> gemv_reduce =
       param(this, "gemv_reduce", GemvReduce::mesh,
             Choices<GemvReduce>{{"mesh", GemvReduce::mesh}, {"chain", GemvReduce::chain}},
@@ -79,19 +87,62 @@ std::uint64_t wrong_products(const SpmmJob& job, const KernelParams& kernel,
                              const std::vector<std::vector<std::uint8_t>>& memory,
                              std::uint64_t& compared);
 
+/// A small integer, -1, 0 or 1, so that sums in FP16 stay exact.
+float small_value(std::uint64_t seed, std::uint64_t row, std::uint64_t column);
+
 /// y = W x with W[m x k] in tiles of FP16 over P x P cores, m along x and k along y; sums go along
 /// y to a core and back to all. Columns repeat each other, so one is planned.
-TaskKernel plan_gemv(std::uint32_t m, std::uint32_t k, std::uint32_t cores, GemvReduce reduce,
-                     Alignment align, const ScalarParams& scalar, unsigned ramp);
+struct GemvJob {
+  std::uint32_t m = 0;
+  std::uint32_t k = 0;
+  std::uint32_t cores = 1;  // P
+  GemvReduce reduce = GemvReduce::mesh;
+  Alignment align = Alignment::good;
+  unsigned ramp = 2;
+  bool values = false;
+  std::uint64_t seed = 1;
+};
+TaskKernel plan_gemv(const GemvJob& job, const ScalarParams& scalar);
 
-/// A vector operation of `elements` elements in the memory of each core: "axpy", "dot", or "mul" in
-/// place.
-TaskKernel plan_local(const std::string& operation, Element element, std::uint32_t elements,
-                      Alignment align, const ScalarParams& scalar);
+/// With values: elements of y that are wrong after a run, in all cores of the column; and how many
+/// were compared.
+std::uint64_t wrong_gemv(const GemvJob& job, const std::vector<std::vector<std::uint8_t>>& memory,
+                         std::uint64_t& compared);
 
-/// One iteration of a 7-point stencil: `points` of the third dimension in each core of the
-/// rectangle, all of them sent to the four neighbours.
-TaskKernel plan_stencil(std::uint32_t points, Element element, std::uint32_t columns,
-                        std::uint32_t rows, const ScalarParams& scalar);
+/// A vector operation in the memory of each core: "axpy", "dot", or "mul" in place.
+struct LocalJob {
+  std::string operation;
+  Element element = Element::fp16;
+  std::uint32_t elements = 1;
+  Alignment align = Alignment::good;
+  bool values = false;
+  std::uint64_t seed = 1;
+};
+TaskKernel plan_local(const LocalJob& job, const ScalarParams& scalar);
+
+/// With values: elements of the result that are wrong after a run; and how many were compared.
+std::uint64_t wrong_local(const LocalJob& job, const std::vector<std::uint8_t>& memory,
+                          std::uint64_t& compared);
+
+/// Iterations of a stencil over a rectangle of cores, each point a quarter of the sum of itself and
+/// its neighbours. Seven points: a column of `width` points of the third dimension in each core,
+/// all of them sent to the four neighbours. Five points: a block of `width` x `height` points in
+/// each core, whose edges go to the neighbours.
+struct StencilJob {
+  StencilShape shape = StencilShape::seven_points;
+  Element element = Element::fp32;
+  std::uint32_t width = 1;
+  std::uint32_t height = 1;
+  std::uint32_t columns = 1;
+  std::uint32_t rows = 1;
+  std::uint32_t iterations = 1;
+  bool values = false;
+  std::uint64_t seed = 1;
+};
+TaskKernel plan_stencil(const StencilJob& job, const ScalarParams& scalar);
+
+/// With values: points that are wrong after a run, of all.
+std::uint64_t wrong_points(const StencilJob& job,
+                           const std::vector<std::vector<std::uint8_t>>& memory);
 
 }  // namespace lacuna::wse

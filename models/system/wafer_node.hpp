@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include "models/system/memoryx.hpp"
+#include "models/system/swarmx.hpp"
+#include "sim/base/statistics.hpp"
+#include "sim/kernel/channel.hpp"
+#include "sim/kernel/clocked.hpp"
+
+namespace lacuna::system {
+
+/// Where the nanoseconds of a wafer went.
+struct WaferNodeStats : StatGroup {
+  using StatGroup::StatGroup;
+  CycleCounter work{this, "work", Layer::compute, "Passes, as the model of the wafer times them."};
+  CycleCounter weights{this, "weights", Layer::exchange, "Waits for weights."};
+  CycleCounter gradients{this, "gradients", Layer::stall, "Waits for room for gradients."};
+  CycleCounter idle{this, "idle", Layer::idle, "Has nothing left to do."};
+};
+
+/// A wafer of a system. The time of a pass comes from the model of the wafer; a chunk of its
+/// weights takes its share of that, from when it is there and the chunk before is through, and
+/// gives its share of the gradients.
+class WaferNode : public sc_core::sc_module, public Clocked {
+ public:
+  WaferNode(const sc_core::sc_module_name& name, ClockDomain& clock, std::uint32_t index,
+            const std::vector<WaferPass>& passes, WaferCountdown& countdown);
+
+  sc_core::sc_port<PopIf<SwarmChunk>> down_in{"down_in"};
+  sc_core::sc_port<PushIf<SwarmChunk>> up_out{"up_out"};
+
+  const WaferNodeStats& stats() const { return stats_; }
+  const std::vector<Cycle>& begins() const { return begins_; }
+  const std::vector<Cycle>& ends() const { return ends_; }
+
+  Cycle step(Cycle now) override;
+  void skip(Cycle from, Cycle to) override { *state_ += to - from; }
+  std::string blocked() const override;
+
+ private:
+  std::uint64_t share_ns(std::uint32_t chunk) const;
+  bool send(Cycle now);
+  Cycle book(CycleCounter& state, Cycle next);
+
+  ClockDomain& clock_;
+  const std::uint32_t index_;
+  const std::vector<WaferPass>& passes_;
+  WaferCountdown& countdown_;
+  WaferNodeStats stats_{"wafer"};
+  CycleCounter* state_ = &stats_.weights;
+  std::uint32_t pass_ = 0;
+  std::uint32_t chunk_ = 0;  // under way, or the next
+  std::uint32_t sent_ = 0;   // chunks of gradients of the pass
+  bool works_ = false;
+  Cycle until_ = 0;
+  std::vector<Cycle> begins_;
+  std::vector<Cycle> ends_;
+};
+
+}  // namespace lacuna::system

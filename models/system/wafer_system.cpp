@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/system/wafer_system.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <systemc>
+
+#include "models/system/swarmx.hpp"
+#include "models/system/wafer_node.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/mix.hpp"
+#include "sim/kernel/clock_domain.hpp"
+#include "sim/kernel/sim_context.hpp"
+
+namespace lacuna::system {
+namespace {
+
+std::uint64_t bytes_per_us(double gbps) {
+  return std::max<std::uint64_t>(static_cast<std::uint64_t>(std::llround(gbps * 1000)), 1);
+}
+
+using Wire = Channel<SwarmChunk>;
+
+/// The modules of a system, bound to each other: the store, a tree of links and nodes, wafers.
+class Plant {
+ public:
+  Plant(const WaferSystemParams& params, const WaferEdge& edge,
+        const std::vector<WaferPass>& passes, const WaferSystemExecution& execution)
+      : params_(params),
+        edge_(edge),
+        passes_(passes),
+        execution_(execution),
+        clock_("clock", sc_core::sc_time(1, sc_core::SC_NS), execution.engine),
+        countdown_{params.wafers + 1},
+        store_("memoryx", clock_,
+               {bytes_per_us(params.memoryx.read_gbps), bytes_per_us(params.memoryx.write_gbps),
+                static_cast<std::uint64_t>(std::llround(params.memoryx.update_ns_per_1k))},
+               passes, countdown_) {
+    clock_.shuffle(execution.shuffle);
+    for (const WaferPass& pass : passes) {
+      smallest_ = std::min<std::uint64_t>(smallest_, pass.chunk_bytes);
+      largest_ = std::max<std::uint64_t>(largest_, pass.chunk_bytes);
+    }
+    clock_.add(store_, "memoryx");
+    grow();
+  }
+
+  WaferSystemResult run();
+
+ private:
+  /// Chunks that are on a wire of such a latency while the link sends without a gap.
+  std::size_t under_way(std::uint64_t latency) const {
+    const std::uint64_t chunk_ns = smallest_ * 1000 / bytes_per_us(params_.swarmx.link_gbps);
+    return latency / std::max<std::uint64_t>(chunk_ns, 1) + 4;
+  }
+
+  Wire& wire(std::uint64_t latency, std::size_t capacity) {
+    wires_.push_back(std::make_unique<Wire>(clock_, capacity, latency));
+    if (execution_.jitter != 0) {
+      wires_.back()->jitter(execution_.jitter, mix(execution_.jitter_seed + wires_.size()));
+    }
+    return *wires_.back();
+  }
+
+  SwarmLink& link();
+  void add_node(SwarmLink& above, unsigned level, unsigned first, unsigned wafers);
+  void add_wafer(SwarmLink& above, unsigned index);
+  void grow();
+
+  const WaferSystemParams& params_;
+  const WaferEdge& edge_;
+  const std::vector<WaferPass>& passes_;
+  const WaferSystemExecution& execution_;
+  ClockDomain clock_;
+  WaferCountdown countdown_;
+  MemoryX store_;
+  std::uint64_t smallest_ = ~std::uint64_t{0};  // chunk of any pass
+  std::uint64_t largest_ = 1;
+  std::vector<std::unique_ptr<SwarmLink>> links_;
+  std::vector<std::unique_ptr<SwarmNode>> nodes_;
+  std::vector<std::unique_ptr<WaferNode>> wafers_;
+  std::vector<std::unique_ptr<Wire>> wires_;
+};
+
+SwarmLink& Plant::link() {
+  const std::string name = fmt::format("link{}", links_.size());
+  links_.push_back(std::make_unique<SwarmLink>(
+      name.c_str(), clock_, bytes_per_us(params_.swarmx.link_gbps), edge_.half_duplex));
+  clock_.add(*links_.back(), name);
+  return *links_.back();
+}
+
+void Plant::grow() {
+  SwarmLink& first = link();
+  Wire& down = wire(1, 2);
+  Wire& up = wire(1, 2);
+  store_.down_out.bind(down);
+  first.down_in.bind(down);
+  first.up_out.bind(up);
+  store_.up_in.bind(up);
+  add_node(first, params_.levels(), 0, params_.wafers);
+}
+
+/// What hangs below a link: `wafers` of them from number `first` on, through `level` nodes each.
+void Plant::add_node(SwarmLink& above, unsigned level, unsigned first, unsigned wafers) {
+  if (level == 0) {
+    add_wafer(above, first);
+    return;
+  }
+  const std::string name = fmt::format("swarmx{}", nodes_.size());
+  nodes_.push_back(std::make_unique<SwarmNode>(name.c_str()));
+  SwarmNode& node = *nodes_.back();
+  clock_.add(node, name);
+  const std::uint64_t latency = params_.swarmx.level_latency_ns;
+  Wire& in = wire(1, 4);
+  Wire& out = wire(latency, under_way(latency));
+  above.down_out.bind(in);
+  node.down_in.bind(in);
+  node.up_out.bind(out);
+  above.up_in.bind(out);
+  unsigned each = 1;  // wafers below a child, if it is full
+  for (unsigned i = 1; i < level; ++i) each *= params_.swarmx.fanout;
+  for (unsigned at = 0; at < wafers; at += each) {
+    SwarmLink& below = link();
+    Wire& down = wire(latency, under_way(latency));
+    Wire& up = wire(1, 4);
+    node.down_out.bind(down);
+    below.down_in.bind(down);
+    below.up_out.bind(up);
+    node.up_in.bind(up);
+    add_node(below, level - 1, first + at, std::min(each, wafers - at));
+  }
+}
+
+void Plant::add_wafer(SwarmLink& above, unsigned index) {
+  const std::string name = fmt::format("wafer{}", index);
+  wafers_.push_back(std::make_unique<WaferNode>(name.c_str(), clock_, index, passes_, countdown_));
+  WaferNode& wafer = *wafers_.back();
+  clock_.add(wafer, name);
+  const std::uint64_t latency = std::max<std::uint64_t>(edge_.latency_ns, 1);
+  const std::size_t buffer = std::max<std::size_t>(params_.prefetch_bytes / largest_, 1);
+  Wire& down = wire(latency, buffer + under_way(latency));
+  Wire& up = wire(latency, under_way(latency));
+  above.down_out.bind(down);
+  wafer.down_in.bind(down);
+  wafer.up_out.bind(up);
+  above.up_in.bind(up);
+}
+
+WaferSystemResult Plant::run() {
+  WaferSystemResult result;
+  result.ns = clock_.run_until_done();
+  result.passes.resize(passes_.size());
+  for (const auto& wafer : wafers_) {
+    const WaferNodeStats& stats = wafer->stats();
+    if (stats.cycles() != result.ns) {
+      throw AccountingError(
+          fmt::format("{}: {} ns are booked of {}", wafer->name(), stats.cycles(), result.ns));
+    }
+    result.wafers.push_back(
+        {stats.work.value(), stats.weights.value(), stats.gradients.value(), stats.idle.value()});
+    for (std::size_t p = 0; p < passes_.size(); ++p) {
+      result.passes[p].begin = std::min(result.passes[p].begin, wafer->begins()[p]);
+      result.passes[p].end = std::max(result.passes[p].end, wafer->ends()[p]);
+    }
+  }
+  for (std::size_t p = 0; p < passes_.size(); ++p) result.passes[p].updated = store_.updated()[p];
+  for (const auto& link : links_) {
+    result.down_bytes.push_back(link->stats().down_bytes.value());
+    result.up_bytes.push_back(link->stats().up_bytes.value());
+    result.link_busy_ns.push_back(link->stats().busy.value());
+  }
+  for (const auto& node : nodes_) result.added_bytes += node->stats().added.value();
+  result.update_ns = store_.stats().update_ns.value();
+  result.wait_ns = store_.stats().wait_ns.value();
+  result.steps = clock_.steps();
+  return result;
+}
+
+}  // namespace
+
+unsigned WaferSystemParams::levels() const {
+  unsigned levels = 0;
+  for (std::uint64_t reach = 1; reach < wafers; reach *= swarmx.fanout) ++levels;
+  return levels;
+}
+
+WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,
+                          std::uint64_t down_bytes, std::uint64_t up_bytes,
+                          const std::vector<std::uint64_t>& ns) {
+  WaferPass pass;
+  pass.name = std::move(name);
+  pass.down_bytes = std::max<std::uint64_t>(down_bytes, 1);
+  pass.up_bytes = up_bytes;
+  pass.ns = ns;
+  pass.chunk_bytes = params.chunk_bytes;
+  const std::uint64_t most = std::max(pass.down_bytes, pass.up_bytes);
+  while (most > std::uint64_t{pass.chunk_bytes} * params.chunks) pass.chunk_bytes *= 2;
+  return pass;
+}
+
+std::vector<WaferPass> training_passes(const WaferSystemParams& params,
+                                       const std::vector<WaferLayer>& layers, unsigned steps) {
+  std::vector<WaferPass> passes;
+  std::vector<std::uint32_t> update(layers.size(), WaferPass::kNone);
+  for (unsigned step = 0; step < steps; ++step) {
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      const WaferLayer& layer = layers[l];
+      passes.push_back(make_wafer_pass(params, layer.name + " forward",
+                                       layer.nonzeros * params.weight_bytes, 0, layer.forward_ns));
+      passes.back().waits_for = update[l];
+    }
+    for (std::size_t l = layers.size(); l-- > 0;) {
+      const WaferLayer& layer = layers[l];
+      const std::uint64_t down = layer.nonzeros * params.weight_bytes;
+      if (!layer.delta_ns.empty()) {
+        passes.push_back(make_wafer_pass(params, layer.name + " delta", down, 0, layer.delta_ns));
+      }
+      if (layer.gradient_ns.empty()) continue;
+      passes.push_back(make_wafer_pass(params, layer.name + " gradient", down,
+                                       layer.nonzeros * params.grad_bytes, layer.gradient_ns));
+      passes.back().parameters = layer.nonzeros;
+      if (layer.nonzeros != 0) update[l] = static_cast<std::uint32_t>(passes.size() - 1);
+    }
+  }
+  return passes;
+}
+
+WaferSystemResult run_wafer_system(const WaferSystemParams& params, const WaferEdge& edge,
+                                   const std::vector<WaferPass>& passes,
+                                   const WaferSystemExecution& execution) {
+  for (const WaferPass& pass : passes) {
+    if (pass.ns.size() == 1 || pass.ns.size() == params.wafers) continue;
+    throw ParameterError(fmt::format("pass '{}' has times of {} wafers, sys.wafers is {}",
+                                     pass.name, pass.ns.size(), params.wafers.value()));
+  }
+  const SimContext context;
+  sc_core::sc_set_time_resolution(1, sc_core::SC_PS);
+  return Plant(params, edge, passes, execution).run();
+}
+
+std::uint64_t least_ns(const WaferSystemParams& params, const WaferEdge& edge,
+                       const WaferPass& pass) {
+  const double rate = std::min(params.memoryx.read_gbps.value(), params.swarmx.link_gbps.value());
+  const std::uint64_t link = pass.down_bytes * 1000 / bytes_per_us(rate);
+  const std::uint64_t work = *std::max_element(pass.ns.begin(), pass.ns.end());
+  return std::max(link, work) + std::uint64_t{params.levels()} * params.swarmx.level_latency_ns +
+         edge.latency_ns;
+}
+
+}  // namespace lacuna::system

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/system/memoryx.hpp"
+#include "sim/base/cycle.hpp"
+#include "sim/base/parameter.hpp"
+#include "sim/kernel/engine.hpp"
+
+namespace lacuna::system {
+
+struct MemoryXParams : ParameterSet {
+  Param<bool> on =
+      flag(this, "on", false, "Whether a run also tells what the store and the tree make of it.");
+  Param<double> read_gbps = param(this, "read_gbps", 150.0, range(0.001, 1e5), "GB/s",
+                                  "Weights read, 10^9 bytes. Assumed.");
+  Param<double> write_gbps = param(this, "write_gbps", 150.0, range(0.001, 1e5), "GB/s",
+                                   "Gradients written, 10^9 bytes. Assumed.");
+  Param<double> update_ns_per_1k = param(this, "update_ns_per_1k", 10.0, range(0.0, 1e6), "ns",
+                                         "Optimizer time for 1,000 parameters. Assumed.");
+};
+
+struct SwarmXParams : ParameterSet {
+  Param<unsigned> fanout =
+      param(this, "fanout", 8U, range(2U, 1024U), "links", "Children of a node. Assumed.");
+  Param<unsigned> level_latency_ns = param(this, "level_latency_ns", 500U, range(1U, 1000000U),
+                                           "ns", "Latency of a level of the tree. Assumed.");
+  Param<double> link_gbps =
+      param(this, "link_gbps", 150.0, range(0.001, 1e5), "GB/s",
+            "A link, 10^9 bytes: published of a system's (12 x 100 Gb/s), assumed in the tree.");
+};
+
+/// Wafers that share one store of weights. They work data parallel: each sees every weight.
+struct WaferSystemParams : ParameterSet {
+  Param<unsigned> wafers = param(this, "wafers", 1U, range(1U, 4096U), "wafers", "Wafers.");
+  Param<unsigned> weight_bytes = param(this, "weight_bytes", 4U, range(1U, 16U), "B",
+                                       "Streamed for a non-zero: value and index. Assumed.");
+  Param<unsigned> grad_bytes =
+      param(this, "grad_bytes", 4U, range(1U, 16U), "B", "Gradient of a non-zero. Assumed.");
+  Param<unsigned> prefetch_bytes =
+      param(this, "prefetch_bytes", 1U << 20U, range(4096U, 1U << 30U), "B",
+            "At the edge of each wafer, for weights that come before they are used. Assumed.");
+  Param<unsigned> chunk_bytes = param(this, "chunk_bytes", 4096U, range(64U, 1U << 20U), "B",
+                                      "What a hop has whole before the next one begins.");
+  Param<unsigned> chunks = param(this, "chunks", 1U << 16U, range(16U, 1U << 24U), "chunks",
+                                 "Most of a pass; longer ones have larger chunks.");
+  Param<double> io_latency_us = param(this, "io_latency_us", 5.0, range(0.0, 1e6), "us",
+                                      "Between a link and the edge of a wafer, each way.");
+  Param<unsigned> steps =
+      param(this, "steps", 1U, range(1U, 1000U), "steps", "How often the workload is run.");
+  Group<MemoryXParams> memoryx = group(this, "memoryx", "The store of weights.");
+  Group<SwarmXParams> swarmx = group(this, "swarmx", "The tree between store and wafers.");
+
+  /// ceil(log_fanout(wafers)); one wafer is joined to the store directly.
+  unsigned levels() const;
+};
+
+/// What a system of wafers is joined by, beside its own parameters: those of each wafer's I/O.
+struct WaferEdge {
+  std::uint64_t latency_ns = 5000;
+  bool half_duplex = true;
+};
+
+/// A layer as it is trained: times of one wafer with its share of the tokens, or of each.
+struct WaferLayer {
+  std::string name;
+  std::uint64_t nonzeros = 0;  // weights that are kept
+  std::vector<std::uint64_t> forward_ns;
+  std::vector<std::uint64_t> delta_ns;     // empty: its inputs need no gradient
+  std::vector<std::uint64_t> gradient_ns;  // empty: inference
+};
+
+/// A pass whose chunks are as large as sys.chunks says.
+WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,
+                          std::uint64_t down_bytes, std::uint64_t up_bytes,
+                          const std::vector<std::uint64_t>& ns);
+
+/// The passes of so many steps: forward through the layers, then backward, where a layer's weights
+/// come again for the delta, and their indices for the gradient, which goes up. The forward pass
+/// of a layer in the next step waits for the update of its weights.
+std::vector<WaferPass> training_passes(const WaferSystemParams& params,
+                                       const std::vector<WaferLayer>& layers, unsigned steps);
+
+/// What the time of a wafer is: its work, waits for weights, waits for room for gradients, and
+/// nothing left to do.
+enum class WaferUse : std::uint8_t { work, weights, gradients, idle };
+inline constexpr std::size_t kWaferUses = 4;
+using WaferTimes = std::array<std::uint64_t, kWaferUses>;
+
+struct WaferPassTimes {
+  Cycle begin = kNever;  // of the wafer that began first
+  Cycle end = 0;         // of the wafer that ended last
+  Cycle updated = kNever;
+};
+
+struct WaferSystemResult {
+  Cycle ns = 0;
+  std::vector<WaferTimes> wafers;           // each sums to ns
+  std::vector<WaferPassTimes> passes;       // in the order given
+  std::vector<std::uint64_t> down_bytes;    // of each link, the store's first, level by level
+  std::vector<std::uint64_t> up_bytes;      //
+  std::vector<std::uint64_t> link_busy_ns;  //
+  std::uint64_t update_ns = 0;              // of the store
+  std::uint64_t wait_ns = 0;                // the store waited for an update to read on
+  std::uint64_t added_bytes = 0;            // gradients that the tree added up
+  std::uint64_t steps = 0;                  // of blocks, the work done
+};
+
+/// How it is simulated; nothing but jitter changes a result.
+struct WaferSystemExecution {
+  Engine engine = Engine::event;
+  std::uint64_t shuffle = 0;
+  std::uint64_t jitter = 0;  // ns by which chunks are delayed at most
+  std::uint64_t jitter_seed = 1;
+};
+
+/// Runs the passes, each block a SystemC module. Throws ParameterError if a pass names times of
+/// another number of wafers.
+WaferSystemResult run_wafer_system(const WaferSystemParams& params, const WaferEdge& edge,
+                                   const std::vector<WaferPass>& passes,
+                                   const WaferSystemExecution& execution);
+
+/// The least a pass alone can take: its bytes over the slowest link or the longest work, and the
+/// latencies of the way down.
+std::uint64_t least_ns(const WaferSystemParams& params, const WaferEdge& edge,
+                       const WaferPass& pass);
+
+}  // namespace lacuna::system
