@@ -23,7 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 LACUNA = os.environ.get("LACUNA", "build/release/lacuna")
 BLOCKS = (1, 4, 8, 16)
-STEPS = 6  # of a bisection on a logarithmic scale from 1/512 to 1: to a factor of 1.1
+STEPS = 3  # of a bisection on a logarithmic scale between densities a factor of 2 apart
+LEAST = 1 / 512
 
 
 def cycles(m, n, settings, pattern):
@@ -39,16 +40,22 @@ def cycles(m, n, settings, pattern):
 
 
 def break_even(m, n, block, mode, settings, dense):
-    """The largest density at which sparse is not slower than dense; None: nowhere."""
+    """The largest density at which sparse is not slower than dense, to a factor of 1.1; None:
+    nowhere. Cycles are not monotone in density, so that it is looked for from above."""
     def faster(density):
         pattern = ["--pattern", "unstructured" if block == 1 else f"block{block}",
                    "--density", f"{density:.6f}", "--mode", mode]
         found = cycles(m, n, settings, pattern)
         return found is not None and found <= dense
 
-    low, high = 1 / 512, 1.0
-    if not faster(low):
-        return None
+    low = 1.0
+    while not faster(low):
+        low /= 2
+        if low < LEAST:
+            return None
+    if low == 1.0:
+        return low
+    high = 2 * low
     for _ in range(STEPS):
         middle = (low * high) ** 0.5
         low, high = (middle, high) if faster(middle) else (low, middle)
@@ -192,12 +199,16 @@ def draw_break_even(table, path):
     """A panel for each n, a line for each block; what never pays is left out."""
     columns = sorted({n for _, n, _, _ in table})
     wide = (len(columns) + 1) // 2
-    lines = [f"set terminal svg size {280 * wide + 60},560 font 'Helvetica,13' name 'figure'",
+    sides = sorted({m for m, _, _, _ in table})
+    lines = [f"set terminal svg size {280 * wide + 60},560 font 'Helvetica,13' "
+             "name 'figure' background '#ffffff'",
              f"set output '{path}'", f"set multiplot layout 2,{wide}", "set logscale x 2",
              "set logscale y 10", "set yrange [0.002:1]", "set format y '%g'", "set grid",
-             "set border 3", "set tics nomirror", "set xlabel 'm = k'", "set ylabel 'Density'"]
+             "set border 3", "set tics nomirror",
+             "set xtics (" + ", ".join(str(m) for m in sides) + ")", "set xlabel 'm = k'",
+             "set ylabel 'Density'"]
     for panel, n in enumerate(columns):
-        lines += [f"set title 'n = {n}'", "set key " + ("left top" if panel == 0 else "off")]
+        lines += [f"set title 'n = {n}'", "set key " + ("right bottom" if panel == 0 else "off")]
         plots = []
         for i, block in enumerate(BLOCKS):
             points = sorted((m, d) for (m, c, mode, b), d in table.items()
@@ -206,7 +217,7 @@ def draw_break_even(table, path):
             if points:
                 plots.append(f"$p{panel}_{i} using 1:2 with linespoints lw 2 pt {i + 4} ps 0.8 "
                              f"title 'b = {block}'")
-        lines.append("plot [360:11600] " + ", ".join(plots))
+        lines.append(f"plot [{0.7 * sides[0]}:{1.4 * sides[-1]}] " + ", ".join(plots))
     subprocess.run(["gnuplot"], input="\n".join(lines + ["unset multiplot"]), text=True, check=True)
 
 

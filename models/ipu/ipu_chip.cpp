@@ -30,7 +30,8 @@ void check_bundle(const ChipParams& params, const Bundle& bundle) {
         params.tile.memory.store_bytes.value()));
   }
   const AmpParams& amp = params.tile.amp;
-  if (count(Tally::amp_mac_fp16) > amp.fp16_macs || count(Tally::amp_mac_fp32) > amp.fp32_macs ||
+  const unsigned halves = std::max(amp.fp16_macs.value(), amp.fp16_fp32_macs.value());
+  if (count(Tally::amp_mac_fp16) > halves || count(Tally::amp_mac_fp32) > amp.fp32_macs ||
       count(Tally::amp_mac_fp8) > amp.fp8_macs) {
     throw InternalError(fmt::format("bundle '{}' makes more products than the AMP", bundle.name));
   }

@@ -46,6 +46,7 @@ void draw_chip(Random& random, Scenario& s) {
   s.text = preset + " ";
   s.set("ipu.tiles", pick(random, {"2", "4", "8", "14", "32", "46", "92"}));
   s.set("round", pick(random, {"nearest", "stochastic"}));
+  s.set("planner.serial_columns", pick(random, {"false", "true"}));
   if (preset != "any") return;
   s.set("tile.workers", pick(random, {"1", "2", "3", "4", "5", "6", "7", "8"}));
   s.set("tile.issue_interval", pick(random, {"1", "4", "6", "9"}));
