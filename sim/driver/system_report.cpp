@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
+#include <algorithm>
 
 #include "sim/report/csv_files.hpp"
 #include "sim/report/text_table.hpp"
@@ -149,10 +149,16 @@ std::string system_text(const SystemMachine& machine, const std::string& name,
   std::string text = fmt::format("{} ({} chips {} in {} machines), {}: one weight update\n\n",
                                  machine.name, machine.params.chips(), machine.params.chip.value(),
                                  machine.params.machines.value(), name);
-  text += fmt::format("{} on t x p x r = {} x {} x {} chips, micro-batch {}, accumulation {}\n\n",
-                      training.model.value(), training.tensor.value(), training.pipeline.value(),
-                      training.replicas.value(), training.micro_batch.value(),
-                      training.accumulation.value());
+  const bool rows = !training.rows.value().empty();
+  if (rows) {
+    text += fmt::format("{} on {} chips, {} times\n\n", training.rows.value(),
+                        training.replicas.value(), training.accumulation.value());
+  } else {
+    text += fmt::format("{} on t x p x r = {} x {} x {} chips, micro-batch {}, accumulation {}\n\n",
+                        training.model.value(), training.tensor.value(), training.pipeline.value(),
+                        training.replicas.value(), training.micro_batch.value(),
+                        training.accumulation.value());
+  }
   TextTable table;
   table.column("quantity", "", Align::left);
   table.column("value", "");
@@ -161,8 +167,10 @@ std::string system_text(const SystemMachine& machine, const std::string& name,
     table.row({metric.name, four_digits(metric.value), metric.unit});
   }
   text += table.text() + "\n" + stack_table(result);
-  text += "\nStages of the pipeline, for one micro-batch\n\n" + stages_table(result);
-  text += "\nMemory of a chip of each stage\n\n" + memory_table(result);
+  if (!rows) {
+    text += "\nStages of the pipeline, for one micro-batch\n\n" + stages_table(result);
+    text += "\nMemory of a chip of each stage\n\n" + memory_table(result);
+  }
   text += "\n" + energy_table(result);
   return text;
 }
@@ -236,18 +244,10 @@ std::string resources_csv(const SystemMachine& machine, const TrainingResult& re
   return text;
 }
 
-/// What one chip did in one stretch of a program.
-struct Bar {
-  std::size_t chip = 0;
-  Use use = Use::forward;
-  Cycle from = 0;
-  Cycle to = 0;
-};
-
 /// The bars of the chips of one replica. Of segments run many times in a row the first two and the
 /// last are shown; `gaps` are the stretches left out.
 struct Bars {
-  std::vector<Bar> bars;
+  std::vector<PipelineBar> bars;
   struct Gap {
     Cycle from = 0;
     Cycle to = 0;
@@ -307,7 +307,7 @@ std::string timeline_json(const TrainingParams& training, const TrainingResult& 
         R"({{"name":"thread_name","ph":"M","pid":0,"tid":{},"args":{{"name":"chip {}"}}}})", chip,
         chip));
   }
-  for (const Bar& bar : all.bars) {
+  for (const PipelineBar& bar : all.bars) {
     add(fmt::format(R"({{"name":"{}","ph":"X","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f}}})",
                     use_name(bar.use), bar.chip, static_cast<double>(bar.from) * 1e-3,
                     static_cast<double>(bar.to - bar.from) * 1e-3));
@@ -322,6 +322,21 @@ std::string timeline_json(const TrainingParams& training, const TrainingResult& 
 }
 
 }  // namespace
+
+std::vector<PipelineBar> pipeline_bars(const TrainingParams& training,
+                                       const TrainingResult& result) {
+  Bars all;
+  Cycle at = 0;
+  for (const system::Repeat& repeat : result.program.order) {
+    const system::SegmentResult& segment = result.run.segments[repeat.segment];
+    if (result.program.segments[repeat.segment].name == "host") continue;
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(repeat.times, 2); ++i) {
+      add_segment(segment, at, shown_chips(training), all);
+      at += segment.ns;
+    }
+  }
+  return std::move(all.bars);
+}
 
 std::vector<std::pair<std::string, std::string>> system_files(const SystemMachine& machine,
                                                               const TrainingParams& training,

@@ -32,6 +32,19 @@ std::vector<std::pair<std::string, std::string>> system_files(
     const SystemMachine& machine, const system::TrainingParams& training,
     const TrainingResult& result);
 
+/// What one chip did in one stretch of a program, in ns.
+struct PipelineBar {
+  std::size_t chip = 0;
+  system::Use use = system::Use::forward;
+  Cycle from = 0;
+  Cycle to = 0;
+};
+
+/// The bars of the first replica, one after the other: of steps that repeat the first two, and
+/// without the host.
+std::vector<PipelineBar> pipeline_bars(const system::TrainingParams& training,
+                                       const TrainingResult& result);
+
 /// Pipeline as a Gantt chart, time stack, memory bars.
 std::vector<Figure> system_figures(const SystemMachine& machine,
                                    const system::TrainingParams& training,

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A file in a folder of its own, gone at the end.
+class TrainingFile {
+ public:
+  explicit TrainingFile(const std::string& more = "") {
+    std::string pattern = std::filesystem::temp_directory_path() / "lacuna-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    std::ofstream(path()) << "system: pod4\nmodel: bert-tiny\ntokens: 32\npredictions: 4\n"
+                             "micro_batch: 2\naccumulation: 4\npipeline: 2\nreplicas: 2\n"
+                             "rts_state: 2\n"
+                          << more;
+  }
+  ~TrainingFile() { std::filesystem::remove_all(folder_); }
+  TrainingFile(const TrainingFile&) = delete;
+  TrainingFile& operator=(const TrainingFile&) = delete;
+
+  std::string path() const { return folder_ + "/training.yaml"; }
+  std::string out() const { return folder_ + "/out"; }
+
+ private:
+  std::string folder_;
+};
+
+std::string run_line(const TrainingFile& file) {
+  return "run --quiet --set chip.ipu.tiles=64 --set gateway.update_ms=0.01 --system-config " +
+         file.path();
+}
+
+TEST(SystemRun, SaysTimeStackStagesAndMemory) {
+  const TrainingFile file;
+  const Ran ran = run_real(run_line(file));
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  for (const char* const words :
+       {"pod4 (4 chips gc200 in 1 machines)", "step_time", "16.00  sequences", "bubble",
+        "embedding, 1 attention, 1 ffn", "head", "gradients", "links and gateways"}) {
+    EXPECT_THAT(ran.out, HasSubstr(words));
+  }
+}
+
+TEST(SystemRun, BothEnginesGiveTheSameNumbers) {
+  const TrainingFile file;
+  const std::string line =
+      run_line(file) + " --json --set training.tokens=8 --set training.accumulation=2";
+  const Ran event = run_real(line);
+  const Ran clocked = run_real(line + " --engine clocked");
+  EXPECT_EQ(event.status, 0) << event.err;
+  EXPECT_EQ(event.out, clocked.out);
+}
+
+TEST(SystemRun, RefusesMoreChipsThanThereAreAndWordsThatAreNone) {
+  const TrainingFile file;
+  const Ran many =
+      run_real(run_line(file) + " --set training.replicas=4 --set training.rts_state=4");
+  EXPECT_EQ(many.status, 2);
+  EXPECT_THAT(many.err, HasSubstr("1 x 2 x 4 = 8 chips; it has 4"));
+  const TrainingFile wrong("pipelin: 3\n");
+  const Ran unknown = run_real(run_line(wrong));
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean 'pipeline'"));
+  EXPECT_THAT(unknown.err, HasSubstr("training.yaml:10:1"));
+  EXPECT_EQ(run_real("run --machine pod4").status, 2);
+}
+
+TEST(SystemRun, WhatDoesNotFitSaysBytesAndALayoutThatDoes) {
+  const TrainingFile file;
+  const Ran ran = run_real(run_line(file) + " --set chip.tile.memory.kib=400");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.err, HasSubstr("chip 0 of a replica needs"));
+  EXPECT_THAT(ran.err, HasSubstr("the nearest layout that fits: tensor=1 pipeline="));
+}
+
+// The state of 12 bytes for each weight of BERT-Large fits eight chips and not four.
+TEST(SystemFit, BertLargeNeedsStreamingMemoryOnFourChipsAndNotOnEight) {
+  const Ran eight = run_real("describe fit --system-config bert_large_p8_pod16");
+  EXPECT_EQ(eight.status, 0) << eight.err;
+  EXPECT_THAT(eight.out, HasSubstr("1         8         2  chip"));
+  const Ran four = run_real(
+      "run --system-config bert_large_phase1_pod16 --set training.state=chip --set "
+      "training.rts_state=1");
+  EXPECT_EQ(four.status, 1);
+  EXPECT_THAT(four.err, HasSubstr("and has 940572672 B"));
+  EXPECT_THAT(four.err, HasSubstr("fits: tensor=1 pipeline=4 replicas=4 state=streaming"));
+}
+
+TEST(SystemFit, GptOf175BillionNeedsPhases) {
+  const Ran ran =
+      run_real("describe fit --system-config gpt3_175b_pod256 --set training.attention_parts=1");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("16         2         8  streaming"));
+}
+
+}  // namespace
+}  // namespace lacuna::test
