@@ -121,6 +121,9 @@ class Ring {
   void send(std::uint32_t p, std::uint32_t j, bool passes) {
     const std::uint32_t length = kept(j, passes);
     const std::uint32_t head = length <= kShort * packed_ ? length : kHead * packed_;
+    // what the microthread still has of the round before goes first: an instruction without
+    // elements is a wait for it
+    script(p).beside(on(0), kSender);
     Instruction send = on(head);
     send.to = on_fabric(out(p, 0));
     send.a = place(begin(j));
