@@ -241,7 +241,7 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
        kernel.lookahead + *std::max_element(owned.begin(), owned.end()) + 2,
        program.gradient->results, params.core.dispatch, params.core.cmd_cycles,
        params.queue.weights + ramp, params.queue.ring_in + ramp, params.queue.ring_out + 2U,
-       entries + ramp, entries + params.router.hop});
+       program.column_fifo, entries + ramp, entries + params.router.hop});
 }
 
 bool can_sweep(const HardwareParams& params, const Program& program) {

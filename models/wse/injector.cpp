@@ -19,6 +19,7 @@ InjectorBank::InjectorBank(const Program& program, std::vector<LinkId> links, Un
       log_(log),
       clock_(clock),
       columns_(links.size()),
+      stream_(program),
       cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per) {
   for (std::size_t c = 0; c < links.size(); ++c) columns_[c].link = links[c];
 }
@@ -33,6 +34,19 @@ Cycle InjectorBank::step(Cycle now) {
   refill(1);
   bool sent = take_exits(now);
   bool short_of_tokens = false;
+  const bool moved = program_.column_fifo != 0 ? step_row_stream(now, short_of_tokens)
+                                               : step_columns(now, short_of_tokens);
+  if (sent || moved) {
+    clock_.moved(now);
+    return now + 1;
+  }
+  Cycle next = short_of_tokens ? next_token(tokens_, now) : kNever;
+  if (exits_short_) next = std::min(next, next_token(exit_tokens(), now));
+  return next;
+}
+
+bool InjectorBank::step_columns(Cycle now, bool& short_of_tokens) {
+  bool sent = false;
   std::size_t c = now % columns_.size();
   for (std::size_t visited = 0; visited < columns_.size(); ++visited) {
     Column& column = columns_[c];
@@ -44,13 +58,31 @@ Cycle InjectorBank::step(Cycle now) {
     count(column, 1);
     if (++c == columns_.size()) c = 0;
   }
-  if (sent) {
-    clock_.moved(now);
-    return now + 1;
+  return sent;
+}
+
+/// A word put into a FIFO can be sent in the next cycle, and a slot freed can be filled then.
+bool InjectorBank::step_row_stream(Cycle now, bool& short_of_tokens) {
+  bool moved = false;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    Column& column = columns_[c];
+    if (column.link == kNoLink) continue;
+    column.hold = sent_all(column, c)                  ? Hold::done
+                  : column.stored == 0                 ? Hold::no_token
+                  : !links_.can_push(column.link, now) ? Hold::closed
+                                                       : Hold::none;
+    count(column, 1);
+    if (column.hold == Hold::none) send(column, c, now);
+    moved = moved || column.hold == Hold::none;
   }
-  Cycle next = short_of_tokens ? next_token(tokens_, now) : kNever;
-  if (exits_short_) next = std::min(next, next_token(exit_tokens(), now));
-  return next;
+  const std::uint64_t put = stream_.advance(
+      tokens_, [&](std::uint32_t c) { return columns_[c].stored < program_.column_fifo; },
+      [&](std::uint32_t c) { ++columns_[c].stored; });
+  for (Column& column : columns_) {
+    if (column.hold == Hold::none && column.link != kNoLink) --column.stored;
+  }
+  short_of_tokens = stream_.short_of_tokens();
+  return moved || put != 0;
 }
 
 void InjectorBank::collect(std::vector<LinkId> exits, const Mesh& mesh) {
@@ -93,18 +125,24 @@ void InjectorBank::refill(Cycle cycles) {
   }
 }
 
-InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cycle now) {
-  const StreamingKernel& kernel = program_.kernel;
-  const bool done = index < program_.columns
-                        ? column.step == kernel.steps
-                        : column.sent == program_.background[index - program_.columns].words;
-  if (done) return Hold::done;
-  if (!links_.can_push(column.link, now)) return Hold::closed;
-  if (tokens_ < program_.rate.per) return Hold::no_token;
-  tokens_ -= program_.rate.per;
+bool InjectorBank::sent_all(const Column& column, std::size_t index) const {
+  return index < program_.columns
+             ? column.step == program_.kernel.steps
+             : column.sent == program_.background[index - program_.columns].words;
+}
+
+void InjectorBank::send(Column& column, std::size_t index, Cycle now) {
   links_.push(column.link, now, next_word(column, index));
   log_.record(now, first_unit_ + index, kWordIn, column.counters.words);
   ++column.counters.words;
+}
+
+InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cycle now) {
+  if (sent_all(column, index)) return Hold::done;
+  if (!links_.can_push(column.link, now)) return Hold::closed;
+  if (tokens_ < program_.rate.per) return Hold::no_token;
+  tokens_ -= program_.rate.per;
+  send(column, index, now);
   return Hold::none;
 }
 

@@ -11,6 +11,7 @@
 #include "models/wse/link.hpp"
 #include "models/wse/pe_row.hpp"
 #include "models/wse/program.hpp"
+#include "models/wse/row_stream.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
 namespace lacuna::wse {
@@ -46,6 +47,9 @@ class InjectorBank : public Clocked {
   const InjectorCounters& counters(std::size_t column) const { return columns_[column].counters; }
 
  private:
+  /// Words that one stream puts into the columns' FIFOs pay; those sent out of them do not.
+  bool step_row_stream(Cycle now, bool& short_of_tokens);
+
   enum class Hold : std::uint8_t { none, no_token, closed, done };
 
   struct Column {
@@ -53,6 +57,7 @@ class InjectorBank : public Clocked {
     std::uint32_t step = 0;
     std::uint32_t sent = 0;     // words of this step
     std::uint64_t weights = 0;  // of all steps
+    std::uint32_t stored = 0;   // in its FIFO
     Hold hold = Hold::none;
     InjectorCounters counters;
   };
@@ -60,6 +65,9 @@ class InjectorBank : public Clocked {
   void refill(Cycle cycles);
   bool take_exits(Cycle now);
   std::uint64_t& exit_tokens() { return program_.full_duplex ? exit_tokens_ : tokens_; }
+  bool step_columns(Cycle now, bool& short_of_tokens);
+  bool sent_all(const Column& column, std::size_t index) const;
+  void send(Column& column, std::size_t index, Cycle now);
   Hold try_send(Column& column, std::size_t index, Cycle now);
   Wavelet next_word(Column& column, std::size_t index) const;
   static void count(Column& column, Cycle cycles);
@@ -73,6 +81,7 @@ class InjectorBank : public Clocked {
   EventLog& log_;
   ClockDomain& clock_;
   std::vector<Column> columns_;
+  RowStream stream_;
   std::vector<std::uint32_t> due_;
   std::uint64_t tokens_ = 0;  // in units of 1 / rate.per words
   std::uint64_t cap_ = 0;

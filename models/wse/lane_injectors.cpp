@@ -7,6 +7,8 @@ template <class Number>
 LaneInjectors<Number>::LaneInjectors(const Program& program, std::size_t lanes)
     : program_(program),
       cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per),
+      stream_(program),
+      stored_(lanes, 0),
       left_(lanes, 0),
       candidates_(lanes, 0),
       chosen_(lanes, 0),
@@ -29,6 +31,7 @@ LaneInjectors<Number>::LaneInjectors(const Program& program, std::size_t lanes)
 template <class Number>
 const std::vector<Number>& LaneInjectors<Number>::send_words(Cycle now,
                                                              const std::vector<Number>& open) {
+  if (program_.column_fifo != 0) return send_stored(now, open);
   const std::uint64_t price = find_candidates(open) * program_.rate.per;
   if (tokens_ < price) {
     choose(now);
@@ -37,6 +40,32 @@ const std::vector<Number>& LaneInjectors<Number>::send_words(Cycle now,
   }
   tokens_ -= price;
   send(candidates_, now);
+  return candidates_;
+}
+
+/// Each FIFO sends a word of those it had before the cycle; the stream goes on.
+template <class Number>
+const std::vector<Number>& LaneInjectors<Number>::send_stored(Cycle now,
+                                                              const std::vector<Number>& open) {
+  for (std::size_t i = 0; i < left_.size(); i += kWidth) {
+    const Vector has = load(&left_[i]) > 0;
+    const Vector there = load(&stored_[i]) > 0;
+    const Vector room = load(&open[i]);
+    store(&candidates_[i], there & room);
+    store(&closed_[i], load(&closed_[i]) - (there & ~room));
+    store(&no_token_[i], load(&no_token_[i]) - (has & ~there));
+  }
+  const std::size_t columns = rest_.size();
+  const auto fifo = [&](std::uint32_t c) -> Number& { return stored_[lane_of(c, columns)]; };
+  const std::uint64_t put = stream_.advance(
+      tokens_,
+      [&](std::uint32_t c) { return static_cast<std::uint32_t>(fifo(c)) < program_.column_fifo; },
+      [&](std::uint32_t c) { fifo(c) = static_cast<Number>(fifo(c) + 1); });
+  for (std::size_t i = 0; i < stored_.size(); i += kWidth) {
+    store(&stored_[i], load(&stored_[i]) + load(&candidates_[i]));
+  }
+  send(candidates_, now);
+  moved_ = moved_ || put != 0;
   return candidates_;
 }
 

@@ -10,6 +10,7 @@
 #include "models/wse/counters.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/program.hpp"
+#include "models/wse/row_stream.hpp"
 #include "sim/base/cycle.hpp"
 
 namespace lacuna::wse {
@@ -39,7 +40,7 @@ class LaneInjectors {
     return true;
   }
 
-  /// True if a word was sent in the cycle just performed.
+  /// True if a word was sent or stored in the cycle just performed.
   bool moved() const { return moved_; }
 
   /// The lane of a column: even columns go east, odd ones come back.
@@ -55,6 +56,7 @@ class LaneInjectors {
   static constexpr unsigned kWidth = LanesOf<Number>::kCount;
   static constexpr std::uint32_t kChunk = 100;  // words a lane counts down by itself
 
+  const std::vector<Number>& send_stored(Cycle now, const std::vector<Number>& open);
   std::uint64_t find_candidates(const std::vector<Number>& open);
   void choose(Cycle now);
   void send(const std::vector<Number>& lanes, Cycle now);
@@ -63,6 +65,8 @@ class LaneInjectors {
 
   const Program& program_;
   std::uint64_t cap_;
+  RowStream stream_;
+  std::vector<Number> stored_;  // in the FIFOs of a row-ordered stream
   std::uint64_t tokens_ = 0;
   bool moved_ = false;
   unsigned unflushed_ = 0;

@@ -223,6 +223,14 @@ struct IoParams : ParameterSet {
   Param<double> share =
       param(this, "share", 0.0, range(0.0, 1.0), "",
             "Part of the wafer's I/O that the rectangle gets; 0: columns / program_columns.");
+  Param<IoStream> stream = param(this, "stream", IoStream::per_column,
+                                 Choices<IoStream>{{"per_column", IoStream::per_column},
+                                                   {"row_ordered", IoStream::row_ordered}},
+                                 "Whether each column has a stream of its own, or one stream in "
+                                 "the order of rows fills a FIFO "
+                                 "of each column; a full one holds it up.");
+  Param<unsigned> column_fifo = param(this, "column_fifo", 16U, range(1U, 4096U), "words",
+                                      "FIFO of a column, for stream = row_ordered.");
   Param<IoDuplex> duplex =
       param(this, "duplex", IoDuplex::half,
             Choices<IoDuplex>{{"half", IoDuplex::half}, {"full", IoDuplex::full}},

@@ -258,7 +258,8 @@ SweepOutcome Sweep<Number>::outcome() {
 }
 
 /// The largest number that a lane has to hold.
-std::uint64_t largest(const HardwareParams& params, const StreamingKernel& kernel) {
+std::uint64_t largest(const HardwareParams& params, const Program& program) {
+  const StreamingKernel& kernel = program.kernel;
   const std::uint32_t tokens = *std::max_element(kernel.tokens.begin(), kernel.tokens.end());
   const std::uint32_t count =
       kernel.counts.empty() ? 0 : *std::max_element(kernel.counts.begin(), kernel.counts.end());
@@ -268,7 +269,8 @@ std::uint64_t largest(const HardwareParams& params, const StreamingKernel& kerne
       {count, (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
        tokens / kernel.ring_elements + 1, kernel.lookahead, params.core.dispatch,
        params.core.cmd_cycles, params.queue.weights + ramp, params.queue.ring_in + ramp,
-       params.queue.ring_out + 2U, entries + ramp, entries + params.router.hop});
+       params.queue.ring_out + 2U, program.column_fifo, entries + ramp,
+       entries + params.router.hop});
 }
 
 bool can_sweep(const HardwareParams& params, const Program& program) {
@@ -287,7 +289,7 @@ bool can_sweep(const HardwareParams& params, const Program& program) {
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
                                                      const Program& program) {
   if (!can_sweep(params, program)) return nullptr;
-  const std::uint64_t most = largest(params, program.kernel);
+  const std::uint64_t most = largest(params, program);
   const std::uint64_t latency = std::max<std::uint64_t>(params.router.ramp, params.router.hop);
   if (most <= 127 && latency <= 6) return std::make_unique<Sweep<std::int8_t>>(params, program);
   if (most <= 32767 && latency <= 14) return std::make_unique<Sweep<std::int16_t>>(params, program);

@@ -36,6 +36,8 @@ Case random_case(std::uint64_t seed) {
   c.setup.ws.psum = in(0, 1) == 0 ? Precision::fp16 : Precision::fp32;
   c.setup.ws.ring = in(0, 1) == 0 ? Precision::fp16 : Precision::fp32;
   c.setup.io.duplex = in(0, 1) == 0 ? IoDuplex::half : IoDuplex::full;
+  c.setup.io.stream = in(0, 3) == 0 ? IoStream::row_ordered : IoStream::per_column;
+  c.setup.io.column_fifo = in(1, 4);
   c.setup.io.share = 0.001 * in(1, 20);
   c.setup.map.align = in(0, 2) == 0 ? Alignment::bad : Alignment::good;
   c.job.m = in(1, 20);

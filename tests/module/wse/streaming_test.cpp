@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "sim/base/random.hpp"
 #include "tests/support/wse/streaming_bench.hpp"
 
@@ -33,6 +35,29 @@ TEST(WeightStreaming, FollowsTheWorkedTraceCycleByCycle) {
   EXPECT_EQ(outcome.cores[0].end, 29U);
   EXPECT_EQ(outcome.cores[1].end, 35U);
   EXPECT_EQ(outcome.cycles, 36U);
+}
+
+/// The cycles in which words enter a column.
+std::vector<Cycle> entries(const WaferOutcome& outcome, std::uint32_t unit) {
+  std::vector<Cycle> cycles;
+  for (const Event& event : outcome.events) {
+    if (event.unit == unit && event.kind == kWordIn) cycles.push_back(event.cycle);
+  }
+  return cycles;
+}
+
+// The stream is, row by row: two weights and a command for column 0, a weight and a command for
+// column 1; a weight and a command, a command. A FIFO of one word takes one in every other cycle,
+// and what is put into it is sent a cycle later. So column 0 gets its three words in 1, 3 and 5;
+// only then, in cycle 4, the stream comes to column 1, which gets its word in 5. From there on
+// both take turns: put in 6, sent in 7, and put in 8, sent in 9.
+TEST(WeightStreaming, AFullFifoHoldsUpARowOrderedStream) {
+  const StreamingScenario scenario = small();
+  Program program = make_program(scenario);
+  program.column_fifo = 1;
+  const WaferOutcome outcome = simulate(scenario.params, program, {Engine::clocked, 0, 0, 1, true});
+  EXPECT_EQ(entries(outcome, 8), (std::vector<Cycle>{1, 3, 5, 7, 9}));
+  EXPECT_EQ(entries(outcome, 9), (std::vector<Cycle>{5, 7, 9}));
 }
 
 struct Regression {

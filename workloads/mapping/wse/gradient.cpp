@@ -39,6 +39,7 @@ class Planner {
     list_positions();
     route();
     plan_.program.rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
+    plan_.program.column_fifo = column_fifo(setup_.io);
     plan_.program.full_duplex = setup_.io.duplex == IoDuplex::full;
     plan_.io_share =
         setup_.io.share > 0

@@ -42,6 +42,7 @@ class Planner {
     order();
     count_stream();
     plan_.program.rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
+    plan_.program.column_fifo = column_fifo(setup_.io);
     plan_.io_share =
         setup_.io.share > 0
             ? setup_.io.share.value()

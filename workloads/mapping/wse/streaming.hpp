@@ -65,6 +65,11 @@ std::vector<std::uint32_t> order_rows(RowOrder order, const std::vector<std::uin
 /// Words per cycle that `io` gives to `columns` columns.
 Rate io_rate(const IoParams& io, const WaferParams& wafer, double clock_ghz);
 
+/// Words of the FIFO that a row-ordered stream fills for each column; 0: columns have streams.
+inline std::uint32_t column_fifo(const IoParams& io) {
+  return io.stream == IoStream::row_ordered ? io.column_fifo.value() : 0;
+}
+
 /// Lowers Y = W X to a program: columns hold features, rows hold tokens, non-zero weights are
 /// streamed down the columns. With `resident`, columns hold input features and rows output
 /// features of W, and the non-zeros of X are streamed, a token after the other.
