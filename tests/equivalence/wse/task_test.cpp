@@ -87,5 +87,25 @@ TEST(TaskEngines, AgreeOnRandomCollectivesWhateverTheOrderOfStepsAndTheDelays) {
   }
 }
 
+// Messages of 28 or 29 words leave in two parts, the second in a microthread: that has to be gone
+// before the next message begins, though the main thread could issue first.
+TEST(TaskEngines, LongMessagesOfARingKeepTheirOrderWhoeverIssuesFirst) {
+  Collective what;
+  what.op = CollectiveOp::allreduce;
+  what.pattern = ReducePattern::ring;
+  what.columns = 7;
+  what.elements = 199;
+  what.values = true;
+  what.ramp = 1;
+  for (const Sched sched : {Sched::main_first, Sched::ut_first, Sched::round_robin}) {
+    TaskParams params;
+    params.core.sched = sched;
+    params.router.ramp = 1;
+    params.router.multicast = Multicast::lockstep;
+    const TaskOutcome run = run_tasks(plan_collective(what, 40960), Engine::event, 0, 0, params);
+    EXPECT_EQ(wrong_elements(what, run.memory), 0U) << static_cast<int>(sched);
+  }
+}
+
 }  // namespace
 }  // namespace lacuna::wse
