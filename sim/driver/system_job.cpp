@@ -17,6 +17,7 @@
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/mapping/system/row_program.hpp"
+#include "workloads/trace/op_cost.hpp"
 
 namespace lacuna {
 
@@ -408,7 +409,9 @@ TrainingResult run_rows(const TrainingJob& job) {
   result.clock_ghz = number(chip, "clock");
   std::vector<ChipCost> costs;
   for (const LayerOp& op : trace.ops) {
-    costs.push_back(system::is_collective(op) ? ChipCost{} : job.times.cost(chip, op, trace));
+    costs.push_back(system::is_collective(op)
+                        ? ChipCost{}
+                        : job.times.cost(chip, only_touched(op, trace), trace));
     scale(result.energy.chips, costs.back().joules,
           static_cast<double>(training.accumulation) * training.replicas);
     result.flop += costs.back().flop * training.accumulation * training.replicas;

@@ -134,7 +134,9 @@ class KgeMaker {
     relation.args = {{"rows", "all"}};
     relation.dtype = DType::fp32;
     LayerOp& entity = add(Phase::upd, "entity", "optim", optimizer_, entity_, table_, 0);
-    entity.args = {{"rows", "touched"}};
+    // decay shrinks every row, whether a triple named it or not
+    const bool decays = optimizer_ == "adamw" || optimizer_ == "lamb";
+    entity.args = {{"rows", decays ? "all" : "touched"}};
     entity.dtype = DType::fp32;
   }
 

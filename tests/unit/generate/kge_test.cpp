@@ -47,5 +47,15 @@ TEST(Kge, HasTheSizesOfThePublishedBioKgExample) {
   EXPECT_EQ(only_touched(relation, trace).k, 51U);
 }
 
+TEST(Kge, WeightDecayUpdatesEveryRowOfTheTable) {
+  const Pairs shape = {{"width", "8"}, {"entities", "90"}, {"relations", "3"}, {"positives", "4"}};
+  for (const auto& [optimizer, rows] : {std::pair("adam", "touched"), std::pair("adamw", "all")}) {
+    Pairs settings = shape;
+    settings.emplace_back("optimizer", optimizer);
+    const WorkloadTrace trace = generate_workload("kge", settings);
+    EXPECT_EQ(trace.ops.back().args, (Pairs{{"rows", rows}})) << optimizer;
+  }
+}
+
 }  // namespace
 }  // namespace lacuna
