@@ -130,9 +130,9 @@ std::string content_of(const LayerOp& op, const Mask* mask, const RunSettings& s
       drawn ? row_seed(op, settings.seed) : 0, mask == nullptr ? op.pattern.name : digest(*mask));
 }
 
-/// `same` is an operation of this record with the same content, or null.
-OpRecord run_op(const Point& point, const LayerOp& op, const Mask* mask, const OpRecord* same,
-                const RunSettings& settings, const Pricing& pricing) {
+/// What is known of an operation before it is run; without a mask if it is dense, or refused.
+OpRecord start_record(const Point& point, const LayerOp& op, const Mask* mask,
+                      const RunSettings& settings) {
   const Machine& machine = *point.machine;
   OpRecord record;
   record.repeat = op.repeat;
@@ -142,12 +142,31 @@ OpRecord run_op(const Point& point, const LayerOp& op, const Mask* mask, const O
   record.row.engine = engine_name(settings.execution.engine);
   record.row.workload = point.workload.name;
   record.row.seed = settings.seed;
-  const std::uint64_t op_seed = row_seed(op, settings.seed);
   record.request = {{"pattern", pattern_label(op.pattern)},
                     {"mode", word(op.mode)},
                     {"partials", word(op.partials)},
                     {"batch", fmt::format("{}", op.batch)},
-                    {"row_seed", fmt::format("{}", op_seed)}};
+                    {"row_seed", fmt::format("{}", row_seed(op, settings.seed))}};
+  return record;
+}
+
+/// The record of an operation that no mask makes small enough, so that none is made.
+OpRecord refused_op(const Point& point, const LayerOp& op, const RunSettings& settings,
+                    const std::string& reason) {
+  OpRecord record = start_record(point, op, nullptr, settings);
+  if (op.pattern.density) record.row.density = op.pattern.density->value();
+  record.result.status = Status::out_of_memory;
+  record.result.reason = reason;
+  add_result(record.row, record.result);
+  return record;
+}
+
+/// `same` is an operation of this record with the same content, or null.
+OpRecord run_op(const Point& point, const LayerOp& op, const Mask* mask, const OpRecord* same,
+                const RunSettings& settings, const Pricing& pricing) {
+  const Machine& machine = *point.machine;
+  OpRecord record = start_record(point, op, mask, settings);
+  const std::uint64_t op_seed = row_seed(op, settings.seed);
   if (same != nullptr && same->repeat == op.repeat) {
     record.result = same->result;
     record.request.emplace_back("same_as", same->row.op_id);
@@ -196,6 +215,12 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
   record.parameters = values_of(point.machine->parameters());
   std::map<std::string, std::size_t> simulated;  // where each content was first
   for (const LayerOp& op : point.workload.ops) {
+    const std::string no_room = point.machine->no_room(op);
+    if (!no_room.empty()) {
+      record.ops.push_back(refused_op(point, op, settings, no_room));
+      if (done) done(op);
+      continue;
+    }
     const Mask* const mask = masks.mask(op, point.workload, settings.seed);
     const auto [first, is_new] =
         simulated.emplace(content_of(op, mask, settings), record.ops.size());

@@ -285,6 +285,11 @@ class IpuMachine final : public Machine {
 
   std::string extent() const override { return fmt::format("{} tiles", params_.ipu.tiles.value()); }
 
+  std::string no_room(const LayerOp& op) const override {
+    const bool product = op.op == "gemm" || op.op == "spmm";
+    return product ? ipu::no_room_for_product(params_.chip(), op) : std::string();
+  }
+
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 

@@ -59,11 +59,17 @@ class Machine {
   /// cores".
   virtual std::string extent() const = 0;
 
+  /// Why `op` cannot be held whatever elements its mask keeps, from counts alone and so before the
+  /// mask is made; empty if it may fit.
+  virtual std::string no_room(const LayerOp& op) const;
+
   /// Runs `op`, whose weights keep the elements of `mask` (null: dense). Throws
   /// OutOfMemoryError, UnsupportedError, DeadlockError, InternalError.
   virtual OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                        const Execution& execution) const = 0;
 };
+
+inline std::string Machine::no_room(const LayerOp& /*op*/) const { return {}; }
 
 /// Makes a machine of a kind ("ipu", "wse") with default parameters, to be set from a preset.
 std::unique_ptr<Machine> make_ipu_machine(std::string name);

@@ -137,6 +137,32 @@ TEST_P(IpuGemm, ProductsAndWordsAreConserved) {
   EXPECT_EQ(height, result.units * result.cycles);
 }
 
+// Sums of three and more partials are made in two stages here, those of 16 on a whole chip.
+TEST(IpuDeepSums, AreRightInBothEnginesForUnequalGroups) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    Scenario s = make_scenario(seed);
+    s.op.mode = Mode::dense;
+    s.op.partials =
+        seed % 3 == 0 && s.op.dtype == DType::fp16 ? Partials::fp32 : Partials::automatic;
+    s.mask.reset();
+    s.tiles = 64;
+    s.op.k = static_cast<std::uint32_t>(40 + 17 * seed);
+    SCOPED_TRACE(seed);
+    Execution execution;
+    execution.values = true;
+    const auto run_on = [&](Engine engine) {
+      const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+      machine->set("ipu.tiles", "64", "");
+      machine->set("planner.one_stage_depth", "2", "");
+      execution.engine = engine;
+      return machine->run(s.op, nullptr, seed, execution);
+    };
+    const OpResult event = run_on(Engine::event);
+    expect_equal(event, run_on(Engine::clocked));
+    EXPECT_EQ(event.values->wrong, 0U);
+  }
+}
+
 // All non-zeros are in the first rows: their buckets overflow, and the rest waits in others.
 TEST(DynamicGemm, BucketsTravelToWhereTheirPiecesAreNeededAndTheProductIsRight) {
   for (const std::uint32_t block : {1U, 4U}) {

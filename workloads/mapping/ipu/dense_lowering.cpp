@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/base/error.hpp"
@@ -9,6 +11,7 @@
 #include "workloads/mapping/ipu/conv_codelets.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/reduce_codelets.hpp"
+#include "workloads/mapping/ipu/reduce_stages.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
 namespace lacuna::ipu {
@@ -31,6 +34,18 @@ Extent extent(std::uint64_t index, std::uint64_t share, std::uint64_t length, st
   return e;
 }
 
+/// Words [begin, end) of a tile's partials.
+struct Words {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+
+  std::uint32_t count() const { return end > begin ? end - begin : 0; }
+};
+
+Words overlap(const Words& a, const Words& b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
 /// One tile's part of one step.
 struct Cell {
   std::uint64_t f, i, o;
@@ -51,7 +66,10 @@ class DenseLowering {
         plan_(plan),
         builder_(params),
         conv_(builder_, target, types),
-        reduce_(builder_, target, types, out_type_) {}
+        stages_(plan.in_split, has_empty_parts() ? plan.in_split : target.one_stage_depth),
+        reduce_(builder_, target, types, out_type_) {
+    if (stages_.two()) first_reduce_.emplace(builder_, target, types, types.partials);
+  }
 
   LoweredGemm run() {
     lay_out();
@@ -65,12 +83,18 @@ class DenseLowering {
 
  private:
   std::uint64_t in_splits() const { return plan_.in_split; }
+  /// The last parts of the contraction may be empty.
+  bool has_empty_parts() const { return ceil_div(problem_.k, plan_.in_channels) < plan_.in_split; }
   static std::uint32_t words(std::uint64_t elements, unsigned size) {
     return static_cast<std::uint32_t>(ceil_div(elements * size, 8) * 2);
   }
   /// Words of a share when `words` are dealt to `parts` tiles, 64 bits at least.
   static std::uint32_t share(std::uint64_t words, std::uint64_t parts) {
     return static_cast<std::uint32_t>(round_up(ceil_div(words, parts), 2));
+  }
+  /// The same for the first of two stages: of whole accumulations, 128 bits at least.
+  static std::uint32_t first_share(std::uint64_t words, std::uint64_t parts) {
+    return static_cast<std::uint32_t>(round_up(ceil_div(words, parts), 4));
   }
   static std::uint32_t home_share(bool weights, std::uint64_t words, std::uint64_t parts) {
     return static_cast<std::uint32_t>(dense_home_words(weights, words, parts));
@@ -91,9 +115,23 @@ class DenseLowering {
   float operand(const Cell& cell, bool weights, std::uint64_t index, std::uint64_t sm,
                 std::uint64_t sn) const;
   void multiply(const Cell& cell, std::uint64_t sm);
-  void collect(const Cell& cell, std::uint64_t step);
+  std::uint32_t partial_words(const Cell& c) const {
+    return words(c.field.size * c.out.size, types_.partial_bytes());
+  }
+  Words first_sums(const Cell& cell, std::uint64_t i) const;
+  Words final_sums(const Cell& cell, std::uint64_t i) const;
+  TileId tile_of(const Cell& c, std::uint64_t i) const {
+    return c.tile + static_cast<TileId>(i * plan_.out_split) -
+           static_cast<TileId>(c.i * plan_.out_split);
+  }
+  void collect_in_group(const Cell& cell);
+  void reduce_in_group(const Cell& cell);
+  void collect(const Cell& cell);
   void reduce(const Cell& cell, std::uint64_t step);
-  std::uint32_t reduce_vertex(std::uint64_t elements, std::uint64_t depth);
+  std::vector<Reduction> final_reductions(const Cell& cell, const Words& mine,
+                                          std::uint64_t output) const;
+  std::uint32_t reduce_vertex(ReduceCodelets& codelets, std::uint64_t elements,
+                              std::uint64_t depth) const;
   std::uint64_t kept_weights(const Cell& cell, std::uint64_t sm) const;
   void finish();
 
@@ -104,7 +142,9 @@ class DenseLowering {
   const DensePlan plan_;
   ProgramBuilder builder_;
   ConvCodelets conv_;
+  const ReduceStages stages_;
   ReduceCodelets reduce_;
+  std::optional<ReduceCodelets> first_reduce_;  // of the first of two stages: sums stay partials
   TransferList transfers_;
   std::vector<Place> places_;
   std::vector<std::uint64_t> kept_;  // stored weights of (block of rows, part of the contraction)
@@ -171,7 +211,12 @@ void DenseLowering::lay_out() {
   input_ = take(input);
   weights_ = take(weights);
   partials_ = take(partials);
-  received_ = take(std::uint64_t{slice} * (plan_.in_split - 1));
+  std::uint64_t received = std::uint64_t{slice} * (stages_.groups() - (stages_.two() ? 0 : 1));
+  for (std::uint64_t g = 0; stages_.two() && g < stages_.groups(); ++g) {
+    const std::uint64_t tiles = stages_.size(g);
+    received = std::max(received, std::uint64_t{first_share(partials, tiles)} * (tiles - 1));
+  }
+  received_ = take(received);
   output_size_ = slice;  // never more than the partials take
   output_ = take(plan_.steps() * output_size_);
   end_ = static_cast<std::uint32_t>(next);
@@ -224,10 +269,17 @@ void DenseLowering::step(std::uint64_t sm, std::uint64_t sn) {
   builder_.superstep(copies, builder_.exchange("operands", transfers_));
 
   for_each_cell(sm, sn, [&](const Cell& c) { multiply(c, sm); });
-  const std::uint32_t multiply = builder_.compute_set("multiply");
+  std::uint32_t before = builder_.compute_set("multiply");
+  if (stages_.two()) {
+    transfers_ = {};
+    for_each_cell(sm, sn, [&](const Cell& c) { collect_in_group(c); });
+    builder_.superstep(before, builder_.exchange("partials in groups", transfers_));
+    for_each_cell(sm, sn, [&](const Cell& c) { reduce_in_group(c); });
+    before = builder_.compute_set("reduce in groups");
+  }
   transfers_ = {};
-  for_each_cell(sm, sn, [&](const Cell& c) { collect(c, step); });
-  builder_.superstep(multiply, builder_.exchange("partials", transfers_));
+  for_each_cell(sm, sn, [&](const Cell& c) { collect(c); });
+  builder_.superstep(before, builder_.exchange("partials", transfers_));
   for_each_cell(sm, sn, [&](const Cell& c) { reduce(c, step); });
   builder_.superstep(builder_.compute_set("reduce"), kNone);
 }
@@ -337,45 +389,135 @@ void DenseLowering::multiply(const Cell& c, std::uint64_t sm) {
   result_.tiles_used = std::max(result_.tiles_used, c.tile + 1);
 }
 
-/// Sends each slice of the cell's partials to the tile that sums it.
-void DenseLowering::collect(const Cell& c, std::uint64_t /*step*/) {
-  const std::uint32_t all = words(c.field.size * c.out.size, types_.partial_bytes());
-  const std::uint32_t slice = share(all, in_splits());
-  for (std::uint64_t i = 0; i < in_splits(); ++i) {
-    const auto begin = static_cast<std::uint32_t>(std::min<std::uint64_t>(all, i * slice));
-    if (i == c.i || begin == all) continue;
-    const std::uint32_t count = std::min(slice, all - begin);
-    // The owner of slice i has no place for its own contribution.
-    const auto place = static_cast<std::uint32_t>(c.i < i ? c.i : c.i - 1);
-    const TileId owner = c.tile - static_cast<TileId>(c.i * plan_.out_split) +
-                         static_cast<TileId>(i * plan_.out_split);
-    transfers_.add({c.tile, partials_ + begin}, count,
-                   {Place{owner, received_ + place * output_size_}});
+/// What the tile of part `i` of the contraction has sums of before the last stage: its slice of
+/// those of its group, or its own partials.
+Words DenseLowering::first_sums(const Cell& c, std::uint64_t i) const {
+  const std::uint32_t all = partial_words(c);
+  if (!stages_.two()) return {0, all};
+  const std::uint64_t group = stages_.group_of(i);
+  const std::uint64_t slice = first_share(all, stages_.size(group));
+  const std::uint64_t begin = (i - stages_.first(group)) * slice;
+  return {static_cast<std::uint32_t>(std::min<std::uint64_t>(all, begin)),
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(all, begin + slice))};
+}
+
+/// The slice that is its part of the result.
+Words DenseLowering::final_sums(const Cell& c, std::uint64_t i) const {
+  const std::uint32_t all = partial_words(c);
+  const std::uint64_t slice = share(all, in_splits());
+  const std::uint64_t begin = stages_.slice_of(i) * slice;
+  return {static_cast<std::uint32_t>(std::min<std::uint64_t>(all, begin)),
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(all, begin + slice))};
+}
+
+/// The first of two stages: sends each slice of the cell's partials to the tile of its group that
+/// sums it. The owner of a slice has no place for its own contribution.
+void DenseLowering::collect_in_group(const Cell& c) {
+  const std::uint64_t group = stages_.group_of(c.i);
+  const std::uint64_t first = stages_.first(group);
+  const std::uint32_t slice = first_share(partial_words(c), stages_.size(group));
+  for (std::uint64_t i = first; i < stages_.first(group + 1); ++i) {
+    const Words part = first_sums(c, i);
+    if (i == c.i || part.count() == 0) continue;
+    const auto place = static_cast<std::uint32_t>(c.i - first - (c.i < i ? 0 : 1));
+    transfers_.add({c.tile, partials_ + part.begin}, part.count(),
+                   {Place{tile_of(c, i), received_ + place * slice}});
   }
+}
+
+/// Adds what the others of its group have to the cell's partials of its slice.
+void DenseLowering::reduce_in_group(const Cell& c) {
+  const std::uint64_t group = stages_.group_of(c.i);
+  const std::uint64_t depth = stages_.size(group);
+  const Words part = first_sums(c, c.i);
+  if (depth == 1 || part.count() == 0) return;
+  const std::uint64_t per_word = 4 / types_.partial_bytes();
+  const std::uint64_t begin = part.begin * per_word;
+  const std::uint64_t count = std::min(c.field.size * c.out.size - begin, part.count() * per_word);
+  const std::uint32_t slice = first_share(partial_words(c), depth);
+  Reduction sum{types_.partials, types_.partials, count, partials_ * per_word + begin, {}};
+  sum.sources.push_back(sum.output);
+  for (std::uint64_t d = 0; d + 1 < depth; ++d) {
+    sum.sources.push_back((received_ + d * slice) * per_word);
+  }
+  std::uint32_t function = kNone;
+  if (problem_.values) function = builder_.function(sum);
+  builder_.work(c.tile, reduce_vertex(*first_reduce_, count, depth), function);
+}
+
+/// Sends what the cell has sums of to the tiles whose slices of the result they belong to. Of
+/// groups other than the owner's the first come first; the last place is for its own, if another
+/// tile has summed it.
+void DenseLowering::collect(const Cell& c) {
+  const Words have = first_sums(c, c.i);
+  const std::uint64_t group = stages_.group_of(c.i);
+  for (std::uint64_t slice = 0; slice < in_splits(); ++slice) {
+    const std::uint64_t i = stages_.owner_of(slice);
+    const Words wanted = final_sums(c, i);
+    const Words part = overlap(have, wanted);
+    if (i == c.i || part.count() == 0) continue;
+    const std::uint64_t own = stages_.group_of(i);
+    const std::uint64_t place = group == own ? stages_.groups() - 1 : group - (group < own ? 0 : 1);
+    const auto target = static_cast<std::uint32_t>(received_ + place * output_size_);
+    transfers_.add({c.tile, partials_ + part.begin}, part.count(),
+                   {Place{tile_of(c, i), target + part.begin - wanted.begin}});
+  }
+}
+
+/// The sums of the cell's slice of the result, cut where its own first sums begin and end: there
+/// they are where they were made, elsewhere they were received.
+std::vector<Reduction> DenseLowering::final_reductions(const Cell& c, const Words& mine,
+                                                       std::uint64_t output) const {
+  const std::uint64_t per_word = 4 / types_.partial_bytes();
+  const std::uint64_t elements = c.field.size * c.out.size;
+  // The part of the contraction that a tile has may be empty at the end.
+  const std::uint64_t depth = stages_.two()
+                                  ? stages_.groups()
+                                  : std::min(in_splits(), ceil_div(problem_.k, plan_.in_channels));
+  const Words local = overlap(first_sums(c, c.i), mine);
+  std::vector<Reduction> sums;
+  const auto add = [&](std::uint32_t from, std::uint32_t to, bool is_local) {
+    const std::uint64_t begin = from * per_word;
+    const std::uint64_t end = std::min(elements, to * per_word);
+    if (begin >= end) return;
+    const std::uint64_t offset = begin - mine.begin * per_word;
+    Reduction sum{types_.partials, out_type_, end - begin, output + offset, {}};
+    if (is_local) sum.sources.push_back(partials_ * per_word + begin);
+    for (std::uint64_t d = 0; d + (is_local ? 1 : 0) < depth; ++d) {
+      sum.sources.push_back((received_ + d * output_size_) * per_word + offset);
+    }
+    sums.push_back(std::move(sum));
+  };
+  if (local.count() == 0) {
+    add(mine.begin, mine.end, false);
+    return sums;
+  }
+  add(mine.begin, local.begin, false);
+  add(local.begin, local.end, true);
+  add(local.end, mine.end, false);
+  return sums;
 }
 
 void DenseLowering::reduce(const Cell& c, std::uint64_t step) {
   const unsigned partial = types_.partial_bytes();
-  const std::uint64_t elements = c.field.size * c.out.size;
+  const Words mine = final_sums(c, c.i);
   const std::uint64_t per_word = 4 / partial;
-  const std::uint32_t all = words(elements, partial);
-  const std::uint32_t slice = share(all, in_splits());
-  const std::uint64_t begin = std::min<std::uint64_t>(elements, c.i * slice * per_word);
-  const std::uint64_t count = std::min(elements - begin, slice * per_word);
+  const std::uint64_t elements = c.field.size * c.out.size;
+  const std::uint64_t begin = std::min(elements, mine.begin * per_word);
+  const std::uint64_t count = std::min(elements - begin, mine.count() * per_word);
   if (count == 0) return;
-  // The part of the contraction that a tile has may be empty at the end.
-  const std::uint64_t depth = std::min(in_splits(), ceil_div(problem_.k, plan_.in_channels));
-  Reduction sum{types_.partials, out_type_, count, 0, {}};
-  const std::uint64_t output = output_ + step * output_size_;
-  sum.output = output * 4 / bytes_of(out_type_);
-  sum.sources.push_back(partials_ * per_word + begin);
-  for (std::uint64_t d = 0; d + 1 < depth; ++d) {
-    sum.sources.push_back((received_ + d * output_size_) * per_word);
-  }
+  const std::uint64_t output = (output_ + step * output_size_) * std::uint64_t{4};
+  std::vector<Reduction> sums = final_reductions(c, mine, output / bytes_of(out_type_));
+  std::uint64_t depth = 1;
+  for (const Reduction& sum : sums) depth = std::max<std::uint64_t>(depth, sum.sources.size());
   std::uint32_t function = kNone;
-  if (problem_.values) function = builder_.function(sum);
+  if (problem_.values) {
+    function = builder_.function([list = std::move(sums)](TileMemory& memory) {
+      for (const Reduction& one : list) one(memory);
+    });
+  }
   if (depth > 1) {
-    builder_.work(c.tile, reduce_vertex(count, depth), function);
+    builder_.work(c.tile, reduce_vertex(reduce_, count, depth), function);
   } else if (types_.partials != out_type_) {
     builder_.work(c.tile, reduce_.cast_vertex(count), function);
   } else if (plan_.steps() > 1) {
@@ -385,13 +527,15 @@ void DenseLowering::reduce(const Cell& c, std::uint64_t step) {
 
 // If what was received is small and even, it is summed as one contiguous input, onto the tile's own
 // partials; else by pointers to all of them.
-std::uint32_t DenseLowering::reduce_vertex(std::uint64_t elements, std::uint64_t depth) {
+std::uint32_t DenseLowering::reduce_vertex(ReduceCodelets& codelets, std::uint64_t elements,
+                                           std::uint64_t depth) const {
   const unsigned width = types_.partials == DType::fp32 ? 4 : 8;
   const std::uint64_t received = (depth - 1) * elements * types_.partial_bytes();
   const bool contiguous = elements % width == 0 && received < target_.tile_bytes / 16;
-  if (contiguous)
-    return reduce_.contiguous_vertex({elements, static_cast<std::uint32_t>(depth - 1)});
-  return reduce_.add_vertex({elements, static_cast<std::uint32_t>(depth)});
+  if (contiguous) {
+    return codelets.contiguous_vertex({elements, static_cast<std::uint32_t>(depth - 1)});
+  }
+  return codelets.add_vertex({elements, static_cast<std::uint32_t>(depth)});
 }
 
 void DenseLowering::finish() {
@@ -403,8 +547,8 @@ void DenseLowering::finish() {
   const bool kept_partials = in_splits() == 1 && types_.partials == out_type_ && in_place();
   result_.place = [self = plan_, parts = problem_, types = types_, out_type = out_type_,
                    base = kept_partials ? partials_ : output_, size = output_size_, kept_partials,
-                   group = conv_out_group(target_, types_)](std::uint32_t row,
-                                                            std::uint32_t column) {
+                   stages = stages_, group = conv_out_group(target_, types_)](
+                      std::uint32_t row, std::uint32_t column) {
     const std::uint64_t step = row / self.step_m * self.serial_n + column / self.step_n;
     const std::uint64_t r = row % self.step_m;
     const std::uint64_t c = column % self.step_n;
@@ -418,7 +562,7 @@ void DenseLowering::finish() {
     const std::uint64_t all = ceil_div(field.size * out.size * types.partial_bytes(), 8) * 2;
     const std::uint64_t slice =
         share(all, self.in_split) * std::uint64_t{4 / types.partial_bytes()};
-    const std::uint64_t i = element / slice;
+    const std::uint64_t i = stages.owner_of(element / slice);
     const auto tile = static_cast<TileId>((f * self.in_split + i) * self.out_split + o);
     const std::uint64_t address = base + (kept_partials ? 0 : step * size);
     return OutputPlace{tile, address * 4 / bytes_of(out_type) + element % slice};

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/base/error.hpp"
 
 namespace lacuna::ipu {
@@ -71,19 +73,36 @@ void add_estimates(PlannedOperation& result, const StaticPlan& plan) {
                       {"move", e.move},  {"total", e.total()}};
 }
 
-/// What no plan can change: operands and result have to be somewhere. Refused before a search that
-/// would take long.
+/// What no plan can change: operands and result have to be somewhere. Empty if there is room.
+std::string no_room(std::uint64_t weights, std::uint64_t m, std::uint64_t k, std::uint64_t n,
+                    unsigned element_bytes, std::uint64_t chip_bytes) {
+  const std::uint64_t elements = weights + (m + k) * n;  // sides have 31 bits: no overflow
+  if (elements <= chip_bytes / element_bytes) return {};
+  const std::uint64_t bytes = std::min(elements, kNever / element_bytes) * element_bytes;
+  return fmt::format(
+      "{} x {} x {}: {} stored weights, dense operand and result are {} bytes on a chip "
+      "that has {}",
+      m, k, n, weights, bytes, chip_bytes);
+}
+
+/// Refuses such a product before a search that would take long.
 void check_room(const Target& target, const Types& types, const GemmProblem& problem) {
   const std::uint64_t weights =
       problem.mask != nullptr ? problem.mask->nnz() : std::uint64_t{problem.m} * problem.k;
-  const std::uint64_t dense = (std::uint64_t{problem.m} + problem.k) * problem.n;
-  const std::uint64_t bytes = (weights + dense) * types.bytes();
-  const std::uint64_t chip = target.tiles * target.tile_bytes;
-  if (bytes <= chip) return;
-  throw OutOfMemoryError(fmt::format(
-      "{} x {} x {}: {} stored weights, dense operand and result are {} bytes on a chip "
-      "that has {}",
-      problem.m, problem.k, problem.n, weights, bytes, chip));
+  const std::string reason = no_room(weights, problem.m, problem.k, problem.n, types.bytes(),
+                                     target.tiles * target.tile_bytes);
+  if (!reason.empty()) throw OutOfMemoryError(reason);
+}
+
+/// The elements that a pattern keeps at least, as far as they are known before it is drawn.
+std::uint64_t least_kept(const PatternSpec& pattern, std::uint64_t rows, std::uint64_t columns) {
+  const std::uint64_t positions =
+      rows / pattern.block_rows * (columns / pattern.block_cols);  // that are whole
+  if (pattern.name == "dense") return rows * columns;
+  const bool counted = pattern.name == "unstructured" || pattern.name == "block";
+  const bool whole = rows % pattern.block_rows == 0 && columns % pattern.block_cols == 0;
+  if (!counted || !whole || !pattern.density) return 0;
+  return count_of(*pattern.density, positions) * pattern.block_rows * pattern.block_cols;
 }
 
 PlannedOperation plan_dense_gemm(const ChipParams& chip, const PlannerParams& planner,
@@ -189,6 +208,12 @@ PlannedOperation plan_dynamic_gemm(const ChipParams& chip, const PlannerParams& 
 }
 
 }  // namespace
+
+std::string no_room_for_product(const ChipParams& chip, const LayerOp& op) {
+  const Target target = make_target(chip, {});
+  return no_room(least_kept(op.pattern, op.m, op.k), op.m, op.k, op.n, bytes_of(op.dtype),
+                 target.tiles * target.tile_bytes);
+}
 
 Mask usable_blocks(const Mask& mask) {
   for (const std::uint32_t side : {16U, 8U, 4U}) {

@@ -45,6 +45,10 @@ struct PlannedOperation {
 PlannedOperation plan_gemm(const ChipParams& chip, const PlannerParams& planner,
                            const GemmProblem& problem, Mode mode);
 
+/// Why the operands and the result of a product cannot be held by the chip whichever elements are
+/// kept, from the dimensions and the density; empty if they may.
+std::string no_room_for_product(const ChipParams& chip, const LayerOp& op);
+
 /// The mask with blocks of a side that static codelets have: 16, 8 or 4 where it divides those of
 /// the mask, else 1. Keeps the same elements.
 Mask usable_blocks(const Mask& mask);

@@ -20,6 +20,14 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   target.has_fp8 = chip.tile.amp.fp8_macs != 0;
   target.wide_weight_load = chip.tile.amp.weight_bytes == 16;
   target.store_bytes = chip.tile.memory.store_bytes;
+  target.one_stage_depth = planner.one_stage_depth;
+  target.lone_pairs = planner.lone_pairs;
+  target.wide_sums = planner.wide_sums;
+  target.order_elements = planner.order_elements;
+  target.copy_gathered = planner.copy_gathered;
+  target.order_output = planner.order_output;
+  target.static_parts = planner.static_parts;
+  target.static_bands = planner.static_bands;
   return target;
 }
 

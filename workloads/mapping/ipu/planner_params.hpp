@@ -23,6 +23,26 @@ struct PlannerParams : ParameterSet {
       flag(this, "serial_columns", false,
            "Run sparse products that do not fit in steps over their columns; PopSparse has no such "
            "plan.");
+  Param<unsigned> one_stage_depth =
+      param(this, "one_stage_depth", 15U, range(1U, 65536U), "partials",
+            "Partials that a dense product sums at once; more take two stages, as in poplin.");
+  Param<bool> lone_pairs =
+      flag(this, "lone_pairs", true,
+           "The partner of a lone receiver of gathered rows listens along, for double width.");
+  Param<bool> wide_sums =
+      flag(this, "wide_sums", true, "Reductions of static products use accumulations of 128 bits.");
+  Param<bool> order_elements =
+      flag(this, "order_elements", true, "Put sparse elements into the order of a static plan.");
+  Param<bool> copy_gathered =
+      flag(this, "copy_gathered", true, "Copy gathered rows to where block codelets read them.");
+  Param<bool> order_output =
+      flag(this, "order_output", true, "Put the results of blocks into rows, element by element.");
+  Param<unsigned> static_parts =
+      param(this, "static_parts", 0U, range(0U, 32U), "parts",
+            "Parts of the columns of static products, PopSparse's nSplit; 0: the cheapest.");
+  Param<unsigned> static_bands =
+      param(this, "static_bands", 0U, range(0U, 128U), "bands",
+            "Bands of the contraction of static products, PopSparse's numBands; 0: the cheapest.");
 };
 
 /// What the planners need to know of the chip.

@@ -137,7 +137,7 @@ std::uint32_t ReduceCodelets::strided_vertex(const std::vector<ReducePiece>& pie
   // What an accumulation takes, or half of that where the rows are not whole multiples of it.
   const auto width = [&](const ReducePiece& piece) {
     const unsigned wide = 16 / types_.partial_bytes();
-    return piece.elements % wide == 0 ? wide : wide / 2;
+    return target_.wide_sums && piece.elements % wide == 0 ? wide : wide / 2;
   };
   std::uint64_t vectors = 0;
   for (const ReducePiece& piece : pieces) vectors += ceil_div(piece.elements, width(piece));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "sim/base/error.hpp"
@@ -12,6 +13,7 @@
 #include "workloads/mapping/ipu/reduce_codelets.hpp"
 #include "workloads/mapping/ipu/static_codelets.hpp"
 #include "workloads/mapping/ipu/static_runs.hpp"
+#include "workloads/mapping/ipu/static_sums.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
 namespace lacuna::ipu {
@@ -24,18 +26,9 @@ struct Regions {
   std::uint32_t dense = 0;         // the rows it needs
   std::uint32_t nonzeros = 0;
   std::uint32_t partials = 0;
-  std::uint32_t received = 0;  // partials of the outputs it owns
+  std::uint32_t received = 0;  // partials of what it sums
   std::uint32_t output = 0;
   std::uint32_t end = 0;
-};
-
-/// A piece of the output on one tile: part of one row of blocks, all of it with equally many
-/// contributions.
-struct OutputPiece {
-  std::uint64_t begin = 0;  // in the output, in elements
-  std::uint64_t elements = 0;
-  std::uint32_t depth = 0;
-  std::uint32_t received = 0;  // address, in words, of its {depth, elements} partials
 };
 
 class StaticLowering {
@@ -104,11 +97,6 @@ class StaticLowering {
   std::uint64_t products_outside(const ColumnPart& part, const StaticRuns::Run& run) const;
   SparseProduct product_of(const ColumnPart& part, const StaticRuns::Run& run) const;
   void reduce();
-  template <class Visit>
-  void for_each_part(std::uint64_t begin, std::uint64_t end, Visit visit) const;
-  void find_pieces(unsigned tile);
-  void collect(unsigned tile, const OutputPiece& piece);
-  void reduce_tile(unsigned tile);
   void finish();
   void copy(unsigned tile, std::uint32_t from, std::uint32_t to, std::uint32_t count);
   std::uint32_t flush_copies(const char* name);
@@ -132,8 +120,7 @@ class StaticLowering {
   Regions regions_;
   TransferList transfers_;
   std::map<unsigned, std::vector<LocalCopy>> copies_;
-  std::vector<OutputPiece> pieces_;    // of the tile under consideration
-  std::vector<Reduction> reductions_;  // likewise
+  std::optional<StaticSums> sums_;
   std::map<std::tuple<unsigned, std::uint64_t, std::uint32_t>, std::uint32_t> vertices_;
   std::vector<Place> places_;
   LoweredGemm result_;
@@ -145,6 +132,7 @@ void StaticLowering::make_runs() {
       runs_.emplace(part.tiles, StaticRuns(mask_, plan_, nonzeros_, part.tiles));
     }
   }
+  sums_.emplace(target_, types_, plan_, runs_, mask_.grid_rows());
 }
 
 /// The element-wise codelet reads a value and an offset for each non-zero, 16 bits that say where
@@ -176,12 +164,6 @@ void StaticLowering::lay_out() {
       partials = std::max(partials, run.rows * segment(part));
     }
   }
-  std::uint32_t depth = 0;
-  for (const auto& [tiles, runs] : runs_) {
-    for (std::uint32_t row = 0; row < mask_.grid_rows(); ++row) {
-      depth = std::max(depth, runs.of_row.count(row));
-    }
-  }
   std::uint64_t next = 0;
   const auto take = [&](std::uint64_t elements) {
     const std::uint64_t begin = next;
@@ -194,13 +176,13 @@ void StaticLowering::lay_out() {
   regions_.dense = take(dense);
   regions_.nonzeros = take(nonzeros);
   regions_.partials = take(partials);
-  regions_.received = take(depth * output_map_.share());
+  regions_.received = take(sums_->received());
   regions_.output = take(output_map_.share());
   regions_.end = static_cast<std::uint32_t>(next);
   // The rows needed are dead when partials arrive; what is live in each half is the peak.
   const std::uint64_t home = regions_.dense * std::uint64_t{4};
   const std::uint64_t first = (dense + nonzeros + partials) * size_;
-  const std::uint64_t second = (partials + (depth + 1) * output_map_.share()) * size_;
+  const std::uint64_t second = (partials + sums_->received() + output_map_.share()) * size_;
   result_.tile_bytes = home + std::max(first, second);
   builder_.operands(
       OperandBytes()
@@ -283,10 +265,10 @@ std::uint32_t StaticLowering::flush_copies(const char* name) {
 void StaticLowering::gather() {
   transfers_ = {};
   // Before they are computed, the partials have no use for their memory.
-  transfers_.scratch = regions_.partials;
+  if (target_.lone_pairs) transfers_.scratch = regions_.partials;
   for (const ColumnPart& part : plan_.parts) gather_dense(part);
   if (plan_.parts.size() > 1) gather_nonzeros();
-  if (block_ == 1) reorder_nonzeros();
+  if (block_ == 1 && target_.order_elements) reorder_nonzeros();
   const std::uint32_t compute = flush_copies("copy of local rows");
   builder_.superstep(compute, builder_.exchange("gather", transfers_));
 }
@@ -389,7 +371,7 @@ void StaticLowering::multiply_part(const ColumnPart& part) {
     const StaticRuns::Run& run = runs.runs[r];
     if (run.nonzeros() == 0) continue;
     const TileId tile = part.first_tile + r;
-    if (block_ > 1) {
+    if (block_ > 1 && target_.copy_gathered) {
       // The rows it received lie as they came; the codelet wants them padded, one after another.
       builder_.work(tile, reduce_.copy_vertex(run.columns * segment(part) * size_));
     }
@@ -459,114 +441,16 @@ SparseProduct StaticLowering::product_of(const ColumnPart& part, const StaticRun
   return product;
 }
 
-/// Partials go to the tile that owns the output, are summed there and stay.
 void StaticLowering::reduce() {
   const std::uint32_t multiply = builder_.compute_set("multiply");
-  transfers_ = {};
-  for (unsigned tile = 0; tile < target_.tiles; ++tile) {
-    if (output_map_.begin(tile) == output_map_.end(tile)) break;
-    find_pieces(tile);
-    reductions_.clear();
-    for (const OutputPiece& piece : pieces_) collect(tile, piece);
-    reduce_tile(tile);
-    result_.tiles_used = std::max(result_.tiles_used, tile + 1);
-  }
-  builder_.superstep(multiply, builder_.exchange("partials", transfers_));
-  builder_.superstep(builder_.compute_set("reduce"), kNone);
-  if (block_ == 1) return;  // row by row, as the user has it
+  sums_->lower(builder_, reduce_, {regions_.partials, regions_.received, regions_.output},
+               output_map_, multiply, problem_.values);
   for (unsigned tile = 0; output_map_.begin(tile) < output_map_.end(tile); ++tile) {
+    result_.tiles_used = std::max(result_.tiles_used, tile + 1);
+    if (block_ == 1 || !target_.order_output) continue;  // row by row, as the user has it
     builder_.work(tile, reduce_.reorder_vertex(output_map_.end(tile) - output_map_.begin(tile)));
   }
   builder_.superstep(builder_.compute_set("rearrange output"), kNone);
-}
-
-/// Calls visit(part, row, from, to) for the parts of the output range, in order.
-template <class Visit>
-void StaticLowering::for_each_part(std::uint64_t begin, std::uint64_t end, Visit visit) const {
-  const std::uint64_t row_size = n_ * block_;
-  for (std::uint64_t row = begin / row_size; row * row_size < end; ++row) {
-    for (const ColumnPart& part : plan_.parts) {
-      const std::uint64_t from = std::max(begin, row * row_size + part.begin * block_);
-      const std::uint64_t to = std::min(end, row * row_size + part.end * block_);
-      if (from < to) visit(part, static_cast<std::uint32_t>(row), from, to);
-    }
-  }
-}
-
-void StaticLowering::find_pieces(unsigned tile) {
-  pieces_.clear();
-  std::uint32_t last_row = kNone;
-  std::uint64_t received = regions_.received;
-  for_each_part(
-      output_map_.begin(tile), output_map_.end(tile),
-      [&](const ColumnPart& part, std::uint32_t row, std::uint64_t from, std::uint64_t to) {
-        const std::uint32_t depth = runs_of(part).of_row.count(row);
-        if (depth > 1 && row == last_row && pieces_.back().depth == depth) {
-          pieces_.back().elements += to - from;
-        } else {
-          pieces_.push_back({from, to - from, depth, 0});
-        }
-        last_row = row;
-      });
-  for (OutputPiece& piece : pieces_) {
-    piece.received = static_cast<std::uint32_t>(received);
-    if (piece.depth > 1) received += piece.depth * std::uint64_t{words(piece.elements)};
-  }
-}
-
-/// Has the contributions to a piece sent to its owner. A single one goes where it is to stay.
-void StaticLowering::collect(unsigned tile, const OutputPiece& piece) {
-  const std::uint64_t per_word = 4 / size_;
-  const std::uint32_t output = regions_.output + words(piece.begin - output_map_.begin(tile));
-  for_each_part(
-      piece.begin, piece.begin + piece.elements,
-      [&](const ColumnPart& part, std::uint32_t row, std::uint64_t from, std::uint64_t to) {
-        const StaticRuns& runs = runs_of(part);
-        const std::uint64_t begin = (row * n_ + part.begin) * block_;
-        Reduction sum{types_.partials,
-                      types_.data,
-                      to - from,
-                      (output + words(from - piece.begin)) * per_word,
-                      {}};
-        for (std::uint32_t d = 0; d < piece.depth; ++d) {
-          const RunUse use = runs.of_row.uses[runs.of_row.first[row] + d];
-          const Place source{part.first_tile + use.run,
-                             regions_.partials + words(use.slot * segment(part) + from - begin)};
-          const std::uint32_t target =
-              piece.depth == 1 ? output + words(from - piece.begin)
-                               : piece.received + words(d * piece.elements + from - piece.begin);
-          if (source.tile == tile) {
-            sum.sources.push_back(source.address * per_word);
-          } else {
-            transfers_.add(source, words(to - from), {Place{tile, target}});
-            if (piece.depth > 1) sum.sources.push_back(target * per_word);
-          }
-        }
-        if (!sum.sources.empty() || piece.depth == 0) reductions_.push_back(std::move(sum));
-      });
-}
-
-void StaticLowering::reduce_tile(unsigned tile) {
-  std::vector<ReducePiece> sums;
-  std::uint64_t zeros = 0;
-  for (const OutputPiece& piece : pieces_) {
-    if (piece.depth > 1) sums.push_back({piece.elements, piece.depth});
-    if (piece.depth == 0) zeros += piece.elements * size_;
-  }
-  // A single contribution that is on the tile already is copied by the same code.
-  for (const Reduction& sum : reductions_) {
-    if (sum.sources.size() == 1) sums.push_back({sum.elements, 1});
-  }
-  std::uint32_t function = kNone;
-  if (problem_.values && !reductions_.empty()) {
-    function = builder_.function([list = reductions_](TileMemory& memory) {
-      for (const Reduction& one : list) one(memory);
-    });
-  }
-  if (!sums.empty()) builder_.work(tile, reduce_.strided_vertex(sums), function);
-  if (zeros != 0) {
-    builder_.work(tile, reduce_.fill_vertex(zeros), sums.empty() ? function : kNone);
-  }
 }
 
 void StaticLowering::finish() {

@@ -89,9 +89,11 @@ class Search {
     const std::uint64_t pairs = target_.tiles / 2;
     const std::uint64_t n_splits = std::min<std::uint64_t>(kMostNSplits, plan_.padded_n / grain);
     for (unsigned sn = 1; sn <= n_splits; ++sn) {
+      if (target_.static_parts != 0 && sn != target_.static_parts) continue;
       const std::vector<ColumnPart> parts = make_parts(sn);
       if (parts.empty()) continue;
       for (unsigned sk = 1; sk <= bands_.size(); ++sk) {
+        if (target_.static_bands != 0 && sk != target_.static_bands) continue;
         if (std::uint64_t{sn} * sk > pairs && sn * sk > 1) break;
         consider(parts, sn, sk);
       }

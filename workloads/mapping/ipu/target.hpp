@@ -23,6 +23,16 @@ struct Target {
   bool has_fp8 = false;
   bool wide_weight_load = false;  // 128-bit loads of the AMP weights
   unsigned store_bytes = 8;       // of a worker's bundle
+  unsigned one_stage_depth = 15;  // partials that dense products sum in one stage
+
+  // What the lowering of static products may leave out; see PlannerParams.
+  bool lone_pairs = true;
+  bool wide_sums = true;
+  bool order_elements = true;
+  bool copy_gathered = true;
+  bool order_output = true;
+  unsigned static_parts = 0;  // of the columns of static products; 0: the cheapest plan's
+  unsigned static_bands = 0;  // likewise
 
   /// Issue slots, one for each worker and the empty ones.
   unsigned slots() const { return workers > issue_interval ? workers : issue_interval; }

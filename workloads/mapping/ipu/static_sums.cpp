@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/ipu/static_sums.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "workloads/mapping/ceil_div.hpp"
+
+namespace lacuna::ipu {
+
+StaticSums::StaticSums(const Target& target, const Types& types, const StaticPlan& plan,
+                       const std::map<unsigned, StaticRuns>& runs, std::uint32_t grid_rows)
+    : target_(target), types_(types), plan_(plan), runs_(runs), grid_rows_(grid_rows) {
+  std::vector<std::uint64_t> received(target.tiles, 0);
+  for_each_slice([&](const Slice& slice) {
+    if (slice.depth < 2) return;
+    const TileId tile = slice.part.first_tile + uses(slice)[slice.owner].run;
+    received[tile] += (slice.depth - 1) * (slice.end - slice.begin);
+  });
+  received_ = *std::max_element(received.begin(), received.end());
+}
+
+const RunUse* StaticSums::uses(const Slice& slice) const {
+  const RunUses& of_row = runs_.at(slice.part.tiles).of_row;
+  return of_row.uses.data() + of_row.first[slice.row];
+}
+
+/// Slices are whole accumulations, of 128 bits, where the row is; the first of a row goes to
+/// another of its tiles from row to row.
+template <class Visit>
+void StaticSums::for_each_slice(Visit visit) const {
+  for (const ColumnPart& part : plan_.parts) {
+    const StaticRuns& runs = runs_.at(part.tiles);
+    const std::uint64_t all = part.columns() * plan_.block;
+    const unsigned wide = 16 / types_.bytes();
+    const std::uint64_t grain = all % wide == 0 ? wide : wide / 2;
+    for (std::uint32_t row = 0; row < grid_rows_; ++row) {
+      const std::uint32_t depth = runs.of_row.count(row);
+      const std::uint64_t share = depth < 2 ? all : round_up(ceil_div(all, depth), grain);
+      std::uint32_t owner = depth == 0 ? 0 : row % depth;
+      for (std::uint64_t begin = 0; begin < all; begin += share) {
+        visit(Slice{part, row, begin, std::min(all, begin + share), owner, depth});
+        owner = owner + 1 < depth ? owner + 1 : 0;
+      }
+    }
+  }
+}
+
+Place StaticSums::partial(const Slice& slice, const RunUse& use) const {
+  const std::uint64_t all = slice.part.columns() * plan_.block;
+  return {slice.part.first_tile + use.run, places_.partials + words(use.slot * all + slice.begin)};
+}
+
+/// Has the other contributions sent to the owner.
+void StaticSums::collect(const Slice& slice, TransferList& list) {
+  const RunUse* const use = uses(slice);
+  const Place own = partial(slice, use[slice.owner]);
+  const std::uint64_t per_word = 4 / types_.bytes();
+  const std::uint64_t size = slice.end - slice.begin;
+  Tile& tile = tiles_[own.tile];
+  Reduction sum{types_.partials, types_.data, size, own.address * per_word, {}};
+  sum.sources.push_back(sum.output);
+  for (std::uint32_t d = 0; d < slice.depth; ++d) {
+    if (d == slice.owner) continue;
+    const std::uint32_t target = places_.received + words(tile.received);
+    list.add(partial(slice, use[d]), words(size), {Place{own.tile, target}});
+    sum.sources.push_back(target * per_word);
+    tile.received += size;
+  }
+  tile.pieces.push_back({size, slice.depth});
+  tile.sums.push_back(std::move(sum));
+}
+
+/// Sends a sum, or a single contribution, to where the output has its home. What is there already
+/// is copied by the code that sums.
+void StaticSums::move(const Slice& slice, const LinearMap& home, TransferList& list) {
+  const std::uint64_t per_word = 4 / types_.bytes();
+  const std::uint64_t first =
+      (slice.row * plan_.padded_n + slice.part.begin) * plan_.block + slice.begin;
+  home.for_each(first, first + slice.end - slice.begin,
+                [&](unsigned to, std::uint64_t begin, std::uint64_t end) {
+                  const std::uint32_t target = places_.output + words(begin - home.begin(to));
+                  Tile& tile = tiles_[to];
+                  Reduction copy{types_.partials, types_.data, end - begin, target * per_word, {}};
+                  if (slice.depth == 0) {
+                    tile.zeros += (end - begin) * types_.bytes();
+                    tile.sums.push_back(std::move(copy));
+                    return;
+                  }
+                  Place from = partial(slice, uses(slice)[slice.owner]);
+                  from.address += words(begin - first);
+                  if (from.tile != to) {
+                    list.add(from, words(end - begin), {Place{to, target}});
+                    return;
+                  }
+                  copy.sources.push_back(from.address * per_word);
+                  tile.pieces.push_back({end - begin, 1});
+                  tile.sums.push_back(std::move(copy));
+                });
+}
+
+void StaticSums::lower(ProgramBuilder& builder, ReduceCodelets& codelets, const Places& places,
+                       const LinearMap& home, std::uint32_t multiply, bool values) {
+  places_ = places;
+  tiles_.assign(target_.tiles, {});
+  TransferList partials;
+  TransferList results;
+  for_each_slice([&](const Slice& slice) {
+    if (slice.depth > 1) collect(slice, partials);
+  });
+  // After all sums: a copy must not be made before its sum.
+  for_each_slice([&](const Slice& slice) { move(slice, home, results); });
+  builder.superstep(multiply, builder.exchange("partials", partials));
+  for (TileId id = 0; id < tiles_.size(); ++id) {
+    Tile& tile = tiles_[id];
+    std::uint32_t function = kNone;
+    if (values && !tile.sums.empty()) {
+      function = builder.function([list = std::move(tile.sums)](TileMemory& memory) {
+        for (const Reduction& one : list) one(memory);
+      });
+    }
+    if (!tile.pieces.empty()) builder.work(id, codelets.strided_vertex(tile.pieces), function);
+    if (tile.zeros != 0) {
+      builder.work(id, codelets.fill_vertex(tile.zeros), tile.pieces.empty() ? function : kNone);
+    }
+  }
+  builder.superstep(builder.compute_set("reduce"), builder.exchange("move", results));
+}
+
+}  // namespace lacuna::ipu
