@@ -9,9 +9,10 @@
 
 namespace lacuna {
 
-/// The operations of a run in the form of SCALE-Sim's reports, as (file name, text): COMPUTE_REPORT,
-/// BANDWIDTH_REPORT and DETAILED_ACCESS_REPORT, and SPARSE_REPORT if an operation has a pattern.
-/// An operation is a layer; those that did not run are left out and keep their number.
+/// The operations of a run in the form of SCALE-Sim's reports, as (file name, text):
+/// COMPUTE_REPORT, BANDWIDTH_REPORT and DETAILED_ACCESS_REPORT, and SPARSE_REPORT if an operation
+/// has a pattern. An operation is a layer; those that did not run are left out and keep their
+/// number.
 ///
 /// IFMAP is X, FILTER is W, OFMAP is Y with its partial sums; SRAM is the memory of all simulated
 /// tiles or cores, DRAM what lies beyond the chip. Counts are in words of one element. Cycle 0 is
