@@ -70,7 +70,7 @@ class DistanceLowering {
         distance_(distance),
         size_(bytes_of(problem.dtype)),
         lanes_(8 / size_),
-        steps_(ceil_div(problem.k, 2 * lanes_)),
+        steps_(ceil_div(problem.k, std::uint64_t{2} * lanes_)),
         depth_(steps_ * 2 * lanes_),
         builder_(chip) {}
 
@@ -175,7 +175,8 @@ void DistanceLowering::make_code() {
                                                    .add(Tally::read_input, 1)
                                                    .add(sums, lanes_));
   const std::uint32_t accumulate = builder_.bundle(
-      Bundle("distance accumulate").add(distance_ == Distance::l1 ? sums : products, 2 * lanes_));
+      Bundle("distance accumulate")
+          .add(distance_ == Distance::l1 ? sums : products, std::uint64_t{2} * lanes_));
   const std::uint32_t store = builder_.bundle(
       Bundle("distance store").add(Tally::write_output, 1).add(Tally::round_fp16, half ? 1 : 0));
   worker_ = builder_.codelet({issue(overhead, kVectorEntry), loop(6, 0, 0), issue(overhead, 6),

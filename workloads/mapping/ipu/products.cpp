@@ -172,6 +172,15 @@ void compare_instance(Comparison& comparison, const GemmProblem& problem, bool s
   }
 }
 
+std::pair<std::string, std::string> series_note(Series series, const BatchPlan& batch,
+                                                std::uint32_t columns) {
+  if (series == Series::columns) {
+    return {"serial steps", fmt::format("{} steps of {} columns", batch.instances, columns)};
+  }
+  return {"batch", fmt::format("{} instances on {} groups of {} tiles, {} rounds", batch.instances,
+                               batch.groups, batch.tiles, batch.rounds)};
+}
+
 PlannedOperation repeat(const OperationRequest& request, Series series, Candidate candidate) {
   const BatchPlan& batch = candidate.batch;
   std::vector<std::vector<Image>> images;
@@ -188,14 +197,7 @@ PlannedOperation repeat(const OperationRequest& request, Series series, Candidat
   result.lowered.tiles_used *= batch.groups;
   result.mac_useful *= batch.instances;
   result.estimates = {{"total", candidate.estimate}};
-  if (series == Series::columns) {
-    result.notes.emplace_back("serial steps",
-                              fmt::format("{} steps of {} columns", batch.instances, request.op.n));
-  } else {
-    result.notes.emplace_back(
-        "batch", fmt::format("{} instances on {} groups of {} tiles, {} rounds", batch.instances,
-                             batch.groups, batch.tiles, batch.rounds));
-  }
+  result.notes.push_back(series_note(series, batch, request.op.n));
   if (!request.values) return result;
   const bool sampled = request.op.op == "sddmm" && request.mask != nullptr;
   const Mask blocks = sampled ? sampled_blocks(*request.mask, request.op.dtype) : Mask();

@@ -22,7 +22,7 @@ std::uint32_t transpose_vertex(ProgramBuilder& builder, const Target& target, co
   const std::uint32_t overhead = builder.bundle(Bundle("transpose overhead"));
   const std::uint32_t move =
       builder.bundle(Bundle("transpose").add(Tally::read_weight, 1).add(Tally::write_weight, 1));
-  const std::uint64_t vectors = kSide * kSide * types.bytes() / 8;
+  const std::uint64_t vectors = std::uint64_t{kSide} * kSide * types.bytes() / 8;
   const std::uint64_t share = ceil_div(blocks, target.workers);
   std::vector<std::uint32_t> set;
   for (unsigned worker = 0; worker < target.workers; ++worker) {
@@ -44,7 +44,7 @@ void transpose_first(const ChipParams& chip, const Target& target, std::uint64_t
                      PlannedOperation& planned) {
   ProgramBuilder builder(chip);
   builder.program() = std::move(planned.lowered.program);
-  const std::uint64_t blocks = ceil_div(elements, kSide * kSide);
+  const std::uint64_t blocks = ceil_div(elements, std::uint64_t{kSide} * kSide);
   const std::uint64_t each = ceil_div(blocks, target.tiles);
   for (std::uint64_t done = 0; done < blocks; done += each) {
     const std::uint64_t mine = std::min(each, blocks - done);
