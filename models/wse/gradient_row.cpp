@@ -2,6 +2,7 @@
 #include "models/wse/gradient_row.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace lacuna::wse {
 namespace {
@@ -284,19 +285,19 @@ inline typename GradientRow<Number>::Beat GradientRow<Number>::choose(Block& b) 
   beat.send = b.send_more & b.sends & (b.words_sent + beat.send_words <= here) &
               (beat.send_words <= b.ring_room);
   if (shared_.params.core.sched == Sched::round_robin) {
-    Vector* const context[] = {&beat.main, &beat.chain, &beat.take, &beat.send};
+    const std::array<Vector*, 4> context{&beat.main, &beat.chain, &beat.take, &beat.send};
     Vector turn = b.turn;
-    Vector chosen[4] = {};
+    std::array<Vector, 4> chosen{};
     for (unsigned from = 0; from < 4; ++from) {
       Vector left = b.turn == all(from);
       for (unsigned i = from; i < from + 4; ++i) {
-        const Vector mine = left & *context[i % 4];
-        chosen[i % 4] |= mine;
+        const Vector mine = left & *context.at(i % 4);
+        chosen.at(i % 4) |= mine;
         turn = select(mine, all((i + 1) % 4), turn);
         left &= ~mine;
       }
     }
-    for (unsigned i = 0; i < 4; ++i) *context[i] = chosen[i];
+    for (unsigned i = 0; i < 4; ++i) *context.at(i) = chosen.at(i);
     b.turn = turn;
     return beat;
   }
