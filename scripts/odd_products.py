@@ -22,7 +22,7 @@ def request(draw):
     shape = "x".join(str(draw.choice(SIDES)) for _ in range(3))
     options = ["--gemm", shape, "--dtype", draw.choice(("fp16", "fp32"))]
     mode = draw.choice(("dense", "static", "static", "dynamic"))
-    if mode == "dense" and draw.random() < 0.5:
+    if mode == "dense":
         return options
     block = draw.choice((1, 1, 2, 4, 8, 16, 32))
     name = "unstructured" if block == 1 else f"block{block}"
