@@ -159,6 +159,7 @@ std::vector<Figure> make_figures(const FigureData& data) {
   add_roofline_figure(data, firsts, figures);
   add_bandwidth_figure(data, firsts, figures);
   add_blas_figure(data, firsts, figures);
+  add_layer_figures(data, firsts, figures);
   add_map_figures(data, firsts, figures);
   return figures;
 }

@@ -35,6 +35,10 @@ void add_roofline_figure(const FigureData& data, const std::vector<FigureRun>& r
 void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
                      std::vector<Figure>& figures);
 
+/// Layers by phases of training or inference, shaded by how much of the machine computes.
+void add_layer_figures(const FigureData& data, const std::vector<FigureRun>& runs,
+                       std::vector<Figure>& figures);
+
 /// Bytes per second of memory, fabric and edge, as a share of what each could carry.
 void add_bandwidth_figure(const FigureData& data, const std::vector<FigureRun>& runs,
                           std::vector<Figure>& figures);

@@ -48,6 +48,37 @@ std::optional<JouleRange> per_flop(const RunRecord& run) {
   return range;
 }
 
+/// pJ per useful FLOP of runs that differ in their seed: the mean, and the ends of all ranges.
+std::optional<JouleRange> per_flop(const SeedGroup& group) {
+  std::optional<JouleRange> all;
+  for (const RunRecord* const run : group) {
+    const std::optional<JouleRange> range = per_flop(*run);
+    if (!range) return std::nullopt;
+    if (!all) all = JouleRange{range->low, 0, range->high};
+    all->low = std::min(all->low, range->low);
+    all->nominal += range->nominal / static_cast<double>(group.size());
+    all->high = std::max(all->high, range->high);
+  }
+  return all;
+}
+
+/// The mean of `value` over the runs, with half of its 95 % interval if there are several; empty if
+/// a run has none.
+template <class Value>
+std::string mean_text(const SeedGroup& group, const char* format, const Value& value) {
+  std::vector<double> values;
+  for (const RunRecord* const run : group) {
+    const std::optional<double> each = value(*run);
+    if (!each) return "";
+    values.push_back(*each);
+  }
+  const Mean mean = mean_of(values);
+  const auto text = [&](double number) {
+    return *format == '\0' ? four_digits(number) : fmt::format(fmt::runtime(format), number);
+  };
+  return mean.half ? text(mean.mean) + " +- " + text(*mean.half) : text(mean.mean);
+}
+
 struct Contender {
   std::string machine;
   JouleRange range;
@@ -86,30 +117,41 @@ std::string fair_table(const std::vector<RunRecord>& records) {
   table.column("low to high", "GFLOP/s/W", TextTable::Align::left);
   table.column("of peak", "%");
   table.column("calibration", "factor");
-  for (const RunRecord& run : first_seeds(records)) {
-    const SummaryRow& row = run.total;
-    if (!row.useful_tflops) continue;
+  for (const SeedGroup& group : seed_groups(records)) {
+    const RunRecord& run = *group.front();
+    if (!run.total.useful_tflops) continue;
     const std::optional<double> area = silicon(run);
-    const std::optional<JouleRange> energy = per_flop(run);
+    const std::optional<JouleRange> energy = per_flop(group);
     const std::optional<double> factor = parameter(run, "energy.calibration");
+    const auto per_area = [&](const RunRecord& each) -> std::optional<double> {
+      if (!area || !each.total.useful_tflops) return std::nullopt;
+      return *each.total.useful_tflops * 1e3 / *area;
+    };
     // 1 FLOP of 1 pJ is 1000 GFLOP/s per watt; cheap prices make the high end
+    const auto per_watt = [](const RunRecord& each) -> std::optional<double> {
+      const std::optional<JouleRange> range = per_flop(each);
+      return range ? std::optional<double>(1e3 / range->nominal) : std::nullopt;
+    };
+    const auto of_peak = [](const RunRecord& each) -> std::optional<double> {
+      return each.total.utilisation ? std::optional<double>(100 * *each.total.utilisation)
+                                    : std::nullopt;
+    };
     table.row({fmt::format("{}", run.run), run.machine, pattern_of(run),
-               area ? four_digits(*area) : "",
-               area ? four_digits(*row.useful_tflops * 1e3 / *area) : "",
-               energy ? four_digits(1e3 / energy->nominal) : "",
+               area ? four_digits(*area) : "", mean_text(group, "", per_area),
+               mean_text(group, "", per_watt),
                energy ? fmt::format("{} to {}", four_digits(1e3 / energy->high),
                                     four_digits(1e3 / energy->low))
                       : "",
-               row.utilisation ? fmt::format("{:.1f}", 100 * *row.utilisation) : "",
-               factor ? fmt::format("{}", *factor) : ""});
+               mean_text(group, "{:.1f}", of_peak), factor ? fmt::format("{}", *factor) : ""});
   }
   return table.text();
 }
 
 std::string energy_ranking(const std::vector<RunRecord>& records) {
   std::vector<std::pair<std::string, std::vector<Contender>>> patterns;
-  for (const RunRecord& run : first_seeds(records)) {
-    const std::optional<JouleRange> range = per_flop(run);
+  for (const SeedGroup& group : seed_groups(records)) {
+    const RunRecord& run = *group.front();
+    const std::optional<JouleRange> range = per_flop(group);
     if (!range) continue;
     const std::string what = pattern_of(run);
     auto place = std::find_if(patterns.begin(), patterns.end(),

@@ -9,7 +9,8 @@
 namespace lacuna {
 
 /// Machines of unlike size beside each other: useful FLOP/s of the silicon that was simulated, per
-/// watt with its range, and as a share of peak; one row for each run, of the first of its seeds.
+/// watt with its range, and as a share of peak; one row for runs that differ in their seed alone,
+/// with means and their 95 % intervals.
 std::string fair_table(const std::vector<RunRecord>& records);
 
 /// For each pattern that several machines ran: which of them uses less energy per useful FLOP, if
