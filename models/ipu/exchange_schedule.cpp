@@ -81,8 +81,7 @@ class ExchangeScheduler {
  public:
   ExchangeScheduler(const ChipParams& params, const LatencyTable& latencies,
                     const StreamList& streams, const PortLoads& loads, Policy policy)
-      : params_(params),
-        policy_(policy),
+      : policy_(policy),
         latencies_(latencies),
         trains_(streams.trains),
         receivers_(result_.receivers),
@@ -328,7 +327,6 @@ class ExchangeScheduler {
     return front - train.first;
   }
 
-  const ChipParams& params_;
   Policy policy_;
   const LatencyTable& latencies_;
   Schedule result_;

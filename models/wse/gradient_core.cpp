@@ -260,7 +260,7 @@ bool GradientCores::issue(Core& core, std::size_t index, Cycle now) {
   return true;
 }
 
-void GradientCores::main_beat(Core& core, Cycle now) {
+void GradientCores::main_beat(Core& core, Cycle now) const {
   core.slot_free = core.vector_end = now + kernel_.dot_cycles;
   if (--core.vector_left == 0) ++core.results;
 }

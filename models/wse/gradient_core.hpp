@@ -101,7 +101,7 @@ class GradientCores final : public CoreArray {
   bool can_chain(const Core& core, Cycle now) const;
   Context choose(Core& core, Cycle now) const;
   bool issue(Core& core, std::size_t index, Cycle now);
-  void main_beat(Core& core, Cycle now);
+  void main_beat(Core& core, Cycle now) const;
   void take_beat(Core& core, std::size_t index, Cycle now);
   void send_beat(Core& core, std::size_t index, Cycle now);
   void chain_beat(Core& core, std::size_t index, Cycle now);

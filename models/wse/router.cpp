@@ -204,11 +204,10 @@ void RouterArray::obey(Router& router, const RouterInput& from, const Wavelet& w
   for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
     RouterInput& input = inputs_[i];
     if (input.color != word.color) continue;
-    if (command != SwitchCommand::advance) {
-      input.position = 0;
-    } else if (input.position + 1 < input.rules.positions) {
+    const bool last = input.position + 1 >= input.rules.positions;
+    if (command == SwitchCommand::advance && !last) {
       ++input.position;
-    } else if (input.rules.ring) {
+    } else if (command != SwitchCommand::advance || input.rules.ring) {
       input.position = 0;
     }
     if (input.rules.positions > 1) input.to = input.to_at[input.position];

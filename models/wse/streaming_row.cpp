@@ -18,7 +18,8 @@ StreamingRow<Number>::StreamingRow(const HardwareParams& params, const Streaming
       kernel_(kernel),
       columns_(kernel.ring.size()),
       vector_beats_(static_cast<Number>(ceil_div(tokens, kernel.simd))),
-      word_beats_(static_cast<Number>(vector_beats_ * kernel.weights_per_word())),
+      word_beats_(static_cast<Number>(static_cast<std::uint32_t>(vector_beats_) *
+                                      kernel.weights_per_word())),
       reduce_words_(static_cast<Number>(ceil_div(tokens, kernel.ring_elements))),
       words_per_beat_(static_cast<Number>(params.core.fabric_words_per_issue.value())),
       w_capacity_(all(params.queue.weights + params.router.ramp - 1)),

@@ -64,7 +64,7 @@ using OpDone = std::function<void(const LayerOp& op)>;
 /// Runs `point`, with its own settings if it has any: masks, simulation, checks, prices. An
 /// operation that does not fit or is not supported, or a simulation that cannot be completed, is a
 /// record without values; RequestError and InternalError are thrown.
-RunRecord run_point(const Point& point, const RunSettings& settings, MaskStore& masks,
+RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& masks,
                     const Pricing& pricing, const OpDone& done = {});
 
 /// A line that says how many operations of `record` were not simulated, as an earlier one has the

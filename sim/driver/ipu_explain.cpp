@@ -250,7 +250,8 @@ void IpuExplainer::maps() {
     const CycleAccount& account = in_.chip.account(tile);
     // in tenths of a per cent: whole numbers, so that files do not depend on how they are printed
     const auto share = [&](std::uint64_t cycles) {
-      return static_cast<double>((cycles * 1000 + in_.cycles / 2) / in_.cycles) / 10;
+      const std::uint64_t tenths = (cycles * 1000 + in_.cycles / 2) / in_.cycles;
+      return static_cast<double>(tenths) / 10;
     };
     busy.push_back(share(busy_cycles(account)));
     exchange.push_back(share(account[Spend::exchange]));

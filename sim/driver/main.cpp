@@ -14,7 +14,8 @@ namespace {
 /// what is printed.
 void fill_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(stream, F_GETFD) == -1) open("/dev/null", O_RDWR);  // takes the lowest free number
+    // NOLINTNEXTLINE(*-vararg): POSIX; open() takes the lowest free number
+    if (fcntl(stream, F_GETFD) == -1) open("/dev/null", O_RDWR);
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/mpi_ranks.hpp"
 
+#include <algorithm>
+#include <array>
 #include <boost/mpi.hpp>
 #include <cstdlib>
 #include <utility>
@@ -19,10 +21,10 @@ constexpr int kStop = -1;
 
 /// Set by the launchers of OpenMPI, MPICH and Slurm. MPI starts slowly, and only then is of use.
 bool is_launched() {
-  for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"}) {
-    if (std::getenv(name) != nullptr) return true;  // NOLINT(concurrency-mt-unsafe)
-  }
-  return false;
+  constexpr std::array<const char*, 3> kNames = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
+  return std::any_of(kNames.begin(), kNames.end(), [](const char* name) {
+    return std::getenv(name) != nullptr;  // NOLINT(concurrency-mt-unsafe): no thread sets it
+  });
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ class Runner {
     const pid_t id = fork();
     if (id < 0) throw SimulationError(fmt::format("no child process: {}", strerror(errno)));
     if (id == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      prctl(PR_SET_PDEATHSIG, SIGKILL);    // NOLINT(*-vararg): POSIX
       if (getppid() != parent_) _exit(0);  // it died before that
       note_.restore();
       close(ends[0]);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -47,7 +48,7 @@ std::vector<std::string> tokens_of(const std::string& text) {
     for (const std::string_view each : kOperators) {
       if (token.empty() && text.compare(i, each.size(), each) == 0) token = each;
     }
-    while (token.empty() || (token.size() > 0 && i + token.size() < text.size())) {
+    while (token.empty() || (!token.empty() && i + token.size() < text.size())) {
       if (!token.empty() && std::string("=!<>()+-*/").find(token[0]) != std::string::npos) break;
       const char next = text[i + token.size()];
       if (std::isspace(static_cast<unsigned char>(next)) != 0 ||
@@ -115,7 +116,7 @@ class Parser {
   }
 
   Tree comparison() {
-    const Tree left = sum();
+    Tree left = sum();
     const auto word =
         take_one_of(std::array<std::string_view, 6>{"==", "!=", "<=", ">=", "<", ">"});
     if (!word) return left;
@@ -129,7 +130,7 @@ class Parser {
     if (next_ >= tokens_.size()) refuse();
     if (at("(")) {
       ++next_;
-      const Tree tree = either();
+      Tree tree = either();
       if (!at(")")) refuse();
       ++next_;
       return tree;
@@ -160,10 +161,9 @@ struct Evaluation {
   }
 
   static bool is_logic(const std::string& word) {
-    for (const char* const each : {"and", "or", "not", "==", "!=", "<", "<=", ">", ">="}) {
-      if (word == each) return true;
-    }
-    return false;
+    constexpr std::array<std::string_view, 9> kLogic = {
+        "and", "or", "not", "==", "!=", "<", "<=", ">", ">="};
+    return std::find(kLogic.begin(), kLogic.end(), word) != kLogic.end();
   }
 
   std::string value(const Node& node) const {

@@ -57,9 +57,10 @@ std::optional<Frame> take_frame(std::string_view& rest) {
 std::string facts_text(const SweepJournal::Facts& facts) {
   std::string text;
   for (const auto& [name, value] : facts) {
-    std::string line = name + '\t' + value;
+    std::string line = name;
+    line.append(1, '\t').append(value);
     std::replace(line.begin(), line.end(), '\n', ' ');
-    text += line + '\n';
+    text.append(line).append(1, '\n');
   }
   return text;
 }
@@ -106,7 +107,8 @@ SweepJournal::SweepJournal(std::filesystem::path path, const Facts& facts, bool 
     throw RequestError(fmt::format(
         "an unfinished sweep is in '{}'; --resume goes on with it, or remove it", path_.string()));
   }
-  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC,
+               0666);  // NOLINT(*-vararg): POSIX
   if (file_ < 0) {
     throw SimulationError(fmt::format("'{}' cannot be opened: {}", path_.string(), last_error()));
   }
@@ -123,7 +125,7 @@ void SweepJournal::hold() const {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  if (fcntl(file_, F_SETLK, &lock) == 0) return;
+  if (fcntl(file_, F_SETLK, &lock) == 0) return;  // NOLINT(*-vararg): POSIX
   throw RequestError(fmt::format("another process is at work on '{}'", path_.string()));
 }
 

@@ -102,8 +102,8 @@ std::string bandwidth_text(const MachineTable& table, const Options& options) {
                                       fmt::format("{:.0f}", units),
                                       four_digits(chip_tbps),
                                       flop > 0 ? four_digits(bytes / flop) : ""};
-    const auto beyond = std::find_if(kBeyond.begin(), kBeyond.end(),
-                                     [&](const Beyond& each) { return name == each.machine; });
+    const auto* const beyond = std::find_if(
+        kBeyond.begin(), kBeyond.end(), [&](const Beyond& each) { return name == each.machine; });
     const ParamBase* const store = parameters.find("sys.memoryx.on");
     if (store != nullptr && store->value_text() == "true") {
       const double gbps = number_of(parameters, "sys.swarmx.link_gbps");

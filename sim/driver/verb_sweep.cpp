@@ -222,6 +222,7 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
     return kNotCompleted;
   }
   std::vector<RunRecord> all;
+  all.reserve(records.size());
   for (std::optional<RunRecord>& record : records) all.push_back(std::move(*record));
   const int status = finish(sweep, std::move(all), output ? &*output : nullptr, options, streams);
   if (journal) journal->remove();
