@@ -147,7 +147,7 @@ struct Program {
   std::vector<Outlet> outlets;         // to modules outside
   bool collects = false;               // the edge itself takes what comes to the outlets,
   bool full_duplex = false;            // at a rate of its own, not out of `rate`
-  std::uint32_t column_fifo = 0;       // words, if one stream feeds all columns; 0: each has its own
+  std::uint32_t column_fifo = 0;  // words, if one stream feeds all columns; 0: each has its own
 
   const RouterProgram& router(std::size_t row, std::size_t column) const {
     return routers[router_of[row * columns + column]];
