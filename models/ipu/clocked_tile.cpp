@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "models/ipu/barrel_scheduler.hpp"
+#include <array>
+
 #include "models/ipu/tile.hpp"
+#include "models/ipu/vertex_walk.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::ipu {
 namespace {
+
+/// What a ClockedTile spends one cycle at a time; the others are spent when their cause is known.
+constexpr std::array<Spend, 7> kByCycle{Spend::worker,       Spend::supervisor, Spend::slot,
+                                        Spend::conflict,     Spend::exchange,   Spend::exchange_gap,
+                                        Spend::exchange_tail};
 
 /// Executes one clock at a time: one issue slot, one word out, one word in.
 class ClockedTile final : public Tile {
  public:
   ClockedTile(const sc_core::sc_module_name& name, TileId id, ChipContext& chip)
       : Tile(name, id, chip),
-        barrel_(chip.program.set_size),
-        issues_(used() ? chip.program.bundles.size() : 0, 0) {}
+        walk_(chip.program.set_size),
+        issues_(used() ? chip.program.bundles.size() : 0, 0),
+        border_(chip.book.enabled() ? chip.book.length() : kNever) {}
 
   Cycle step(Cycle now) override {
+    if (now == border_) turn_page();
     if (mode_ == Mode::vertex) {
       vertex_cycle(now);
       return now + 1;
@@ -46,7 +55,27 @@ class ClockedTile final : public Tile {
     for (std::size_t b = 0; b < issues_.size(); ++b) issues[b] += issues_[b];
   }
 
+  void book_rest() override {
+    if (border_ != kNever) turn_page();
+  }
+
  private:
+  /// Books what was counted cycle by cycle since the page before.
+  void turn_page() {
+    IntervalBook::Page& page = chip_.book.page(border_ - 1);
+    booked_issues_.resize(issues_.size());
+    for (std::size_t b = 0; b < issues_.size(); ++b)
+      page.issues[b] += issues_[b] - booked_issues_[b];
+    for (const Spend spend : kByCycle) page.spent[spend] += account_[spend] - booked_[spend];
+    page.moved.sent += moved_.sent - booked_moved_.sent;
+    page.moved.received += moved_.received - booked_moved_.received;
+    page.moved.fragments += moved_.fragments - booked_moved_.fragments;
+    booked_issues_ = issues_;
+    booked_ = account_;
+    booked_moved_ = moved_;
+    border_ += chip_.book.length();
+  }
+
   /// Begins superstep after superstep in cycle `at`, until one takes time or waits.
   void enter(Cycle at) {
     do {
@@ -79,80 +108,33 @@ class ClockedTile final : public Tile {
       start_vertex(at);
       begin_ = at;
       mode_ = Mode::vertex;
-      supervisor_.start(chip_.program, vertex().supervisor);
-      if (advance(at)) return true;
+      const Vertex& vertex = chip_.program.vertices[item_->index];
+      if (walk_.start(chip_.program, vertex, [&] { record_launch(at); })) return true;
       end_vertex(at, at);
     }
     return false;
   }
 
-  const Vertex& vertex() const { return chip_.program.vertices[item_->index]; }
-
-  /// Brings the supervisor to the next thing that takes time, from cycle `at` on.
-  bool advance(Cycle at) {
-    while (supervisor_.next()) {
-      running_ = supervisor_.is_run();
-      if (!running_) {
-        left_ = supervisor_.count();
-        return true;
-      }
-      barrel_.launch(chip_.program, vertex(), supervisor_.set(), supervisor_.ahead());
-      if (barrel_.over()) continue;
-      for (std::uint32_t w = 0; w < chip_.program.set_size; ++w) {
-        if (barrel_.live(w)) record(at, EventKind::worker_launch, w);
-      }
-      return true;
+  void record_launch(Cycle at) {
+    if (!chip_.log.enabled()) return;
+    for (std::uint32_t w = 0; w < chip_.program.set_size; ++w) {
+      if (walk_.live(w)) record(at, EventKind::worker_launch, w);
     }
-    return false;
   }
 
   void vertex_cycle(Cycle now) {
     chip_.clock.moved(now);
-    if (running_) {
-      account_[barrel_cycle(now)] += 1;
-      if (!barrel_.over()) return;
-    } else {
-      if (supervisor_cycle() > 0) return;
-    }
-    if (advance(now + 1)) return;
+    account_[walk_.step(issues_.data())] += 1;
+    if (walk_.exited() != kNone) record(now, EventKind::worker_exit, walk_.exited());
+    if (walk_.go_on([&] { record_launch(now + 1); })) return;
     end_vertex(begin_, now + 1);
     ++item_;
     begin_items(now + 1);
   }
 
-  /// Issues one bundle of the supervisor, or loses a clock to the one before; what is left of its
-  /// instruction.
-  std::uint64_t supervisor_cycle() {
-    if (lost_ > 0) {
-      ++account_[Spend::conflict];
-      --lost_;
-    } else {
-      ++account_[Spend::supervisor];
-      ++issues_[supervisor_.bundle()];
-      lost_ = conflicts_of(chip_.program, supervisor_.bundle());
-    }
-    return lost_ > 0 ? left_ : --left_;
-  }
-
-  Spend barrel_cycle(Cycle now) {
-    const BarrelScheduler::Slot slot = barrel_.step(issues_.data());
-    if (barrel_.exited() != kNone) record(now, EventKind::worker_exit, barrel_.exited());
-    switch (slot) {
-      case BarrelScheduler::Slot::issued:
-        return Spend::worker;
-      case BarrelScheduler::Slot::conflict:
-        return Spend::conflict;
-      case BarrelScheduler::Slot::empty:
-        return Spend::slot;
-      case BarrelScheduler::Slot::supervisor:
-        break;
-    }
-    return Spend::supervisor;
-  }
-
   void port_cycle(Cycle now) {
     if (!move_port_word(now)) {
-      ++account_[Spend::port_wait];
+      spend(Spend::port_wait, now, now + 1);
       return;
     }
     if (moved_words_ < item_->words) return;
@@ -244,14 +226,15 @@ class ClockedTile final : public Tile {
         fmt::format("tile {} has two words in cycle {} of an exchange", id_, start));
   }
 
-  BarrelScheduler barrel_;
+  VertexWalk walk_;
   std::vector<std::uint64_t> issues_;  // by bundle
-  CodeCursor supervisor_;
-  bool running_ = false;    // workers are running
-  std::uint64_t left_ = 0;  // clocks of the launch, or of the supervisor's instruction
-  std::uint32_t lost_ = 0;  // clocks still to be lost to the supervisor's last bundle
-  Cycle begin_ = 0;         // of the vertex or the exchange
-  Cycle length_ = 0;        // of the exchange
+  std::uint64_t left_ = 0;             // clocks of the launch
+  Cycle border_;                       // of the present page, if there is a book
+  std::vector<std::uint64_t> booked_issues_;
+  CycleAccount booked_;
+  TileTraffic booked_moved_;
+  Cycle begin_ = 0;   // of the vertex or the exchange
+  Cycle length_ = 0;  // of the exchange
   const Send* send_ = nullptr;
   const Send* send_end_ = nullptr;
   const Receive* receive_ = nullptr;

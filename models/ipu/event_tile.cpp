@@ -37,7 +37,7 @@ class EventTile final : public Tile {
     at_ = at;
     do {
       if (!begin_superstep(at_)) continue;
-      account_[Spend::supervisor] += chip_.params.tile.launch;
+      spend(Spend::supervisor, at_, at_ + chip_.params.tile.launch);
       at_ += chip_.params.tile.launch;
       if (execute_items()) return at_;
     } while (end_compute(at_));
@@ -68,6 +68,9 @@ class EventTile final : public Tile {
     account_[Spend::supervisor] += cost.supervisor;
     account_[Spend::slot] += cost.slot;
     account_[Spend::conflict] += cost.conflict;
+    if (chip_.book.enabled()) {
+      chip_.book.vertex(item_->index, at_, cost, chip_.costs.issues(item_->index));
+    }
     const Cycle begin = at_;
     at_ += cost.cycles;
     end_vertex(begin, at_);
@@ -106,7 +109,7 @@ class EventTile final : public Tile {
   Cycle port_cycle(Cycle now) {
     if (now < at_) return at_;
     if (!move_port_word(now)) return kNever;  // the channel wakes us
-    account_[Spend::port_wait] += now - at_;
+    spend(Spend::port_wait, at_, now);
     at_ = now + 1;
     if (moved_words_ < item_->words) return at_;
     ++item_;
@@ -124,6 +127,7 @@ class EventTile final : public Tile {
     moved_.sent += mine.sent;
     moved_.received += mine.received;
     moved_.fragments += mine.fragments;
+    if (chip_.book.enabled()) chip_.book.exchange(plan(), id_, now);
     if (values()) carry_words();
     if (chip_.log.enabled()) record_exchange(now);
     const Cycle end = now + plan().length;

@@ -68,7 +68,7 @@ std::size_t longest_latency(const Program& program) {
 }  // namespace
 
 IpuChip::IpuChip(const sc_core::sc_module_name& name, ClockDomain& clock, const ChipParams& params,
-                 const Program& program, Engine engine, bool event_log)
+                 const Program& program, Engine engine, bool event_log, Cycle interval)
     : sc_module(name),
       params_((check_program(params, program), params)),
       program_(program),
@@ -76,7 +76,9 @@ IpuChip::IpuChip(const sc_core::sc_module_name& name, ClockDomain& clock, const 
       sync_(clock, params.sync.cycles, program.supersteps.size()),
       fabric_(engine == Engine::clocked ? params.ipu.tiles : 0U, longest_latency(program)),
       costs_(program),
-      context_{params_, program, clock, sync_, fabric_, log_, memories_, costs_, {}, 0, 0, 0, 0, 0},
+      book_(program, interval),
+      context_{params_, program, clock, sync_, fabric_, log_, memories_, costs_,
+               book_,   {},      0,     0,     0,       0,    0},
       issues_(program.bundles.size(), 0) {
   if (event_log) log_.enable();
   context_.times.resize(program.supersteps.size());
@@ -110,6 +112,7 @@ void IpuChip::load_images() {
 Cycle IpuChip::run() {
   check_ports();
   const Cycle end = context_.unfinished == 0 ? 0 : clock_.run_until_done();
+  end_ = end;
   account_all(end);
   count_items();
   count_exchange();
@@ -126,6 +129,7 @@ Cycle IpuChip::run() {
 void IpuChip::account_all(Cycle end) {
   for (const auto& tile : tiles_) {
     tile->settle(end);
+    tile->book_rest();
     tile->add_issues(issues_);
     const CycleAccount& account = tile->account();
     if (account.total() != end) {
@@ -139,6 +143,45 @@ void IpuChip::account_all(Cycle end) {
   work_.issues += busy;
   work_.busy_cycles += busy;
   work_.idle_cycles += end * tiles_.size() - busy;
+}
+
+void IpuChip::for_each_border(
+    const std::function<void(Cycle, const TileCycleStats&, const TileWorkStats&)>& visit) const {
+  TileCycleStats cycles("tile.cycles");
+  IntervalBook::Page all;
+  all.issues.assign(issues_.size(), 0);
+  for (std::size_t i = 0; i < book_.pages().size() && i * book_.length() < end_; ++i) {
+    const IntervalBook::Page& page = book_.pages()[i];
+    const Cycle at = std::min(end_, (i + 1) * book_.length());
+    cycles.add(page.spent);
+    for (std::size_t b = 0; b < issues_.size(); ++b) all.issues[b] += page.issues[b];
+    all.moved.sent += page.moved.sent;
+    all.moved.received += page.moved.received;
+    all.moved.fragments += page.moved.fragments;
+    all.port_sent += page.port_sent;
+    all.port_received += page.port_received;
+    all.mac_edge += page.mac_edge;
+    all.mac_zero += page.mac_zero;
+    TileWorkStats work("tile");
+    work.mac_algorithmic += program_.mac_algorithmic;
+    work.mac_edge += all.mac_edge;
+    work.mac_zero += all.mac_zero;
+    for (std::size_t b = 0; b < issues_.size(); ++b) work.add(program_.bundles[b], all.issues[b]);
+    const std::uint64_t busy = cycles.worker.value() + cycles.supervisor.value();
+    work.issues += busy;
+    work.busy_cycles += busy;
+    work.idle_cycles += at * tiles_.size() - busy;
+    work.exch_sent += all.moved.sent;
+    work.exch_received += all.moved.received;
+    work.exch_fragments += all.moved.fragments;
+    work.port_sent += all.port_sent;
+    work.port_received += all.port_received;
+    for (const SuperstepTimes& times : context_.times) {
+      if (times.released != kNever && times.released < at) work.syncs += tiles_.size();
+    }
+    work.derive();
+    visit(at, cycles, work);
+  }
 }
 
 void IpuChip::count_items() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <systemc>
 #include <vector>
@@ -14,9 +15,10 @@ namespace lacuna::ipu {
 /// engines give the same cycles, counters, cycle stack and event log.
 class IpuChip : public sc_core::sc_module {
  public:
-  /// The program is used, not copied. InternalError if it does not fit the parameters.
+  /// The program is used, not copied. InternalError if it does not fit the parameters. `interval`
+  /// is that of for_each_border().
   IpuChip(const sc_core::sc_module_name& name, ClockDomain& clock, const ChipParams& params,
-          const Program& program, Engine engine, bool event_log = false);
+          const Program& program, Engine engine, bool event_log = false, Cycle interval = 0);
   ~IpuChip() override;
 
   /// For binding a module of one's own to a tile's ports, before run().
@@ -32,6 +34,11 @@ class IpuChip : public sc_core::sc_module {
   const std::vector<SuperstepTimes>& times() const { return context_.times; }
   const CycleAccount& account(TileId id) const { return tiles_.at(id)->account(); }
   bool used(TileId id) const { return tiles_.at(id)->used(); }
+
+  /// Calls `visit` at the end of each interval, the last of which may be shorter, with what had
+  /// been counted by then. Products that are never formed count as skipped from the begin on.
+  void for_each_border(const std::function<void(Cycle at, const TileCycleStats&,
+                                                const TileWorkStats&)>& visit) const;
 
   /// The issues of each kind of bundle.
   const std::vector<std::uint64_t>& issues() const { return issues_; }
@@ -58,9 +65,11 @@ class IpuChip : public sc_core::sc_module {
   SyncUnit sync_;
   ExchangeFabric fabric_;
   VertexCosts costs_;
+  IntervalBook book_;
   ChipContext context_;
   std::vector<std::unique_ptr<Tile>> tiles_;
   std::vector<std::uint64_t> issues_;
+  Cycle end_ = 0;
   TileCycleStats cycles_{"tile.cycles"};
   TileWorkStats work_{"tile"};
 };

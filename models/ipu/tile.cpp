@@ -60,7 +60,7 @@ Tile::Tile(const sc_core::sc_module_name& name, TileId id, ChipContext& chip)
   if (!used_) mode_ = Mode::done;
 }
 
-void Tile::settle(Cycle end) { account_[used_ ? Spend::barrier : Spend::idle] += end - arrived_; }
+void Tile::settle(Cycle end) { spend(used_ ? Spend::barrier : Spend::idle, arrived_, end); }
 
 std::string Tile::blocked() const {
   if (mode_ == Mode::port) {
@@ -98,8 +98,8 @@ bool Tile::end_compute(Cycle at) {
 
 void Tile::pass_barrier(Cycle now) {
   const Cycle last = chip_.sync.last_arrival(superstep_);
-  account_[Spend::barrier] += last - arrived_;
-  account_[Spend::sync] += now - last;
+  spend(Spend::barrier, arrived_, last);
+  spend(Spend::sync, last, now);
   chip_.times[superstep_].released = now;
 }
 
@@ -119,7 +119,13 @@ bool Tile::go_on(Cycle at) {
 }
 
 void Tile::end_vertex(Cycle begin, Cycle at) {
-  record(std::max(begin + 1, at) - 1, EventKind::vertex_end, item_->index);
+  const Cycle last = std::max(begin + 1, at) - 1;
+  record(last, EventKind::vertex_end, item_->index);
+  if (chip_.book.enabled()) {
+    IntervalBook::Page& page = chip_.book.page(last);
+    page.mac_edge += item_->mac_edge;
+    page.mac_zero += item_->mac_zero;
+  }
   if (values() && item_->function != kNone) chip_.program.functions[item_->function](memory());
 }
 
@@ -137,7 +143,11 @@ bool Tile::move_port_word(Cycle now) {
   }
   record(now, send ? EventKind::port_send : EventKind::port_receive, moved_words_);
   ++moved_words_;
-  ++account_[Spend::port];
+  spend(Spend::port, now, now + 1);
+  if (chip_.book.enabled()) {
+    IntervalBook::Page& page = chip_.book.page(now);
+    ++(send ? page.port_sent : page.port_received);
+  }
   return true;
 }
 

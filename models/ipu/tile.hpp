@@ -9,6 +9,7 @@
 
 #include "models/ipu/chip_stats.hpp"
 #include "models/ipu/exchange_fabric.hpp"
+#include "models/ipu/interval_book.hpp"
 #include "models/ipu/program.hpp"
 #include "models/ipu/sync_unit.hpp"
 #include "sim/base/event_log.hpp"
@@ -54,6 +55,11 @@ class VertexCosts {
 
   const VertexCost& cost(std::uint32_t vertex);
 
+  /// The issues of one execution of `vertex`, whose cost is known, by bundle.
+  const std::uint64_t* issues(std::uint32_t vertex) const {
+    return issues_.data() + vertex * program_.bundles.size();
+  }
+
   /// Adds one execution of `vertex` to the issues.
   void execute(std::uint32_t vertex) { ++executions_[vertex]; }
 
@@ -79,6 +85,7 @@ struct ChipContext {
   EventLog& log;
   std::vector<TileMemory>& memories;  // empty without values
   VertexCosts& costs;
+  IntervalBook& book;
   std::vector<SuperstepTimes> times;
   std::uint64_t port_sent = 0;
   std::uint64_t port_received = 0;
@@ -110,6 +117,9 @@ class Tile : public sc_core::sc_module, public Clocked {
   /// Books what remains when the chip has finished in cycle `end`.
   void settle(Cycle end);
 
+  /// Puts what is not in the book yet into it, if there is one.
+  virtual void book_rest() {}
+
   /// Adds the bundles it issued and counted itself.
   virtual void add_issues(std::vector<std::uint64_t>& /*issues*/) const {}
 
@@ -127,6 +137,12 @@ class Tile : public sc_core::sc_module, public Clocked {
 
   void record(Cycle cycle, EventKind kind, std::uint64_t argument) {
     chip_.log.record(cycle, id_, static_cast<std::uint16_t>(kind), argument);
+  }
+
+  /// Spends the cycles [from, to).
+  void spend(Spend spend, Cycle from, Cycle to) {
+    account_[spend] += to - from;
+    if (chip_.book.enabled()) chip_.book.spend(spend, from, to);
   }
 
   /// Begins superstep `superstep_` in cycle `at`; true if the tile has items in it.

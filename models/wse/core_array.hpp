@@ -45,6 +45,9 @@ class CoreArray {
   /// Performs cycle `now`. Returns the next cycle in which the core could act if nothing arrives.
   virtual Cycle step(std::size_t index, Cycle now) = 0;
 
+  /// Accounts for the cycles before `now`, in which nothing happened.
+  virtual void account(std::size_t index, Cycle now) = 0;
+
   /// Accounts for the cycles before `now` and ends the open records of the event log.
   virtual void settle(std::size_t index, Cycle now) = 0;
 

@@ -29,6 +29,7 @@ class GradientCores final : public CoreArray {
 
   void add(const CorePorts& ports) override;
   Cycle step(std::size_t index, Cycle now) override;
+  void account(std::size_t index, Cycle now) override;
   void settle(std::size_t index, Cycle now) override;
   std::size_t size() const override { return cores_.size(); }
   std::size_t finished() const override { return finished_; }
@@ -88,7 +89,6 @@ class GradientCores final : public CoreArray {
   bool owns(const Core& core, std::uint32_t step) const {
     return stream_.final_column[step] == core.ports.column;
   }
-  void account(std::size_t index, Cycle now);
   bool send_output(Core& core, Cycle now);
   bool load(Core& core, Cycle now);
   bool main_thread(Core& core, std::size_t index, Cycle now);

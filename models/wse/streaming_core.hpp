@@ -28,6 +28,7 @@ class StreamingCores final : public CoreArray {
   void add(const CorePorts& ports) override;
 
   Cycle step(std::size_t index, Cycle now) override;
+  void account(std::size_t index, Cycle now) override;
   void settle(std::size_t index, Cycle now) override;
   std::size_t size() const override { return cores_.size(); }
   std::size_t finished() const override { return finished_; }
@@ -75,8 +76,6 @@ class StreamingCores final : public CoreArray {
     CoreCounters counters;
   };
 
-  /// Accounts for the cycles before `now`, in which nothing happened.
-  void account(std::size_t index, Cycle now);
   bool send_output(Core& core, Cycle now);
   static void take_buffer(Core& core);
   bool load_reduction(Core& core, Cycle now);

@@ -323,7 +323,7 @@ class SweepBlock final : public Clocked {
 
 std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& program,
                                   const RunOptions& options) {
-  const bool plain = options.jitter == 0 && !options.event_log && !options.modules;
+  const bool plain = options.jitter == 0 && !options.event_log && !options.modules && !options.look;
   if (options.engine != Engine::event || !plain) return {};
   const std::unique_ptr<StreamingSweep> sweep = make_streaming_sweep(params, program);
   if (sweep == nullptr) return {};

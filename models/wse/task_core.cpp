@@ -104,6 +104,24 @@ void TaskCores::account(std::size_t index, Cycle now) {
   core.accounted = now;
 }
 
+/// A beat is booked whole when it is issued: its stalls that are still to come, the last ones
+/// first, are not counted yet.
+TaskCounters TaskCores::count(std::size_t index, Cycle at) {
+  account(index, at);
+  const Core& core = cores_[index];
+  TaskCounters counters = core.counters;
+  Cycle ahead = core.accounted > at ? core.accounted - at : 0;
+  const auto take = [&](TaskCycle kind, std::uint64_t most) {
+    const std::uint64_t part = std::min<std::uint64_t>(ahead, most);
+    counters.cycles[static_cast<std::size_t>(kind)] -= part;
+    ahead -= part;
+  };
+  take(TaskCycle::special, core.stalls.special);
+  take(TaskCycle::residual, core.stalls.residual);
+  take(TaskCycle::conflict, core.stalls.bank);
+  return counters;
+}
+
 void TaskCores::settle(std::size_t index, Cycle end) {
   account(index, end);
   Core& core = cores_[index];
@@ -416,6 +434,7 @@ void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
   cycles[at(TaskCycle::special)] += stalls.special;
   core.slot_free = now + beats + stalls.bank + stalls.residual + stalls.special;
   core.accounted = core.slot_free;
+  core.stalls = stalls;
 }
 
 void TaskCores::count(Core& core, const Thread& thread, std::uint32_t elements) const {

@@ -65,6 +65,10 @@ class TaskCores {
   /// How many cores have nothing to do unless a word comes.
   std::size_t idle() const { return idle_; }
   const TaskCounters& counters(std::size_t core) const { return cores_[core].counters; }
+
+  /// What the core has counted when all cycles before `at` are over, between two cycles of a run
+  /// that issues beat by beat.
+  TaskCounters count(std::size_t index, Cycle at);
   const std::vector<std::uint8_t>& memory(std::size_t core) const { return cores_[core].memory; }
 
   /// What the core waits for; empty if it has nothing to do.
@@ -124,6 +128,7 @@ class TaskCores {
     std::vector<bool> active;        // local tasks
     std::vector<bool> blocked;
     TaskPorts ports;
+    BeatStalls stalls;  // of the last beats
     std::array<Thread, kThreads> threads;
     std::vector<Fifo> fifos;
     std::vector<std::uint8_t> memory;

@@ -83,7 +83,9 @@ TaskWafer::TaskWafer(const sc_core::sc_module_name& name, const TaskParams& para
       rows_count_(program.rows),
       options_(options),
       routers_(params.router, links_, log_),
-      cores_(params, program, options.engine, links_, log_) {
+      // one beat at a time for those who look in between
+      cores_(params, program, options.look_at_tasks ? Engine::clocked : options.engine, links_,
+             log_) {
   if (options.event_log) log_.enable();
   const TaskMeshPlan plan = build_task_mesh(params, program, links_);
   links_.jitter(options.jitter, options.jitter_seed);
@@ -103,6 +105,17 @@ TaskWafer::TaskWafer(const sc_core::sc_module_name& name, const TaskParams& para
 TaskWafer::~TaskWafer() = default;
 
 void TaskWafer::wake_row(std::size_t row, Cycle at) { clock_.wake(*rows_[row], at); }
+
+TaskOutcome TaskWafer::counts_so_far(Cycle at) {
+  TaskOutcome outcome;
+  outcome.cycles = at;
+  for (std::size_t i = 0; i < cores_.size(); ++i) {
+    routers_.account(i, at);
+    outcome.cores.push_back(cores_.count(i, at));
+    outcome.routers.push_back(routers_.counters(i));
+  }
+  return outcome;
+}
 
 void TaskWafer::settle(Cycle end) {
   for (std::size_t i = 0; i < cores_.size(); ++i) {
@@ -177,6 +190,10 @@ TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
   clock.shuffle(options.shuffle);
   TaskWafer wafer("wafer", params, program, clock, options);
+  if (options.look_at_tasks) {
+    clock.watch(options.first_look,
+                [&](Cycle at) { return options.look_at_tasks(at, wafer.counts_so_far(at)); });
+  }
   if (!wafer.done()) clock.run_until_done();
   // In the last cycles the last instruction retires; what it did was over before.
   for (std::size_t i = 0; i < wafer.cores().size(); ++i) {

@@ -16,6 +16,8 @@
 
 namespace lacuna::wse {
 
+struct TaskOutcome;
+
 /// A rectangle of cores that run tasks. Its units are numbered row by row, router then core of
 /// each column. It ends when no core has anything to do and no word is under way.
 class TaskWafer : public sc_core::sc_module, private RowWaker {
@@ -26,6 +28,9 @@ class TaskWafer : public sc_core::sc_module, private RowWaker {
 
   /// Accounts for the units asleep when the run ended, and checks that no word is left anywhere.
   void settle(Cycle end);
+
+  /// What has been counted when all cycles before `at` are over, between two cycles of a run.
+  TaskOutcome counts_so_far(Cycle at);
 
   /// True if there is nothing to do from the start on.
   bool done() const { return cores_.idle() == cores_.size() && links_.words() == 0; }

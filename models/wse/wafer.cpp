@@ -88,6 +88,34 @@ void Wafer::wake_row(std::size_t row, Cycle at) {
   for (const auto& outlet : outlets_) clock_.wake(*outlet, at);
 }
 
+RowCounts Wafer::count_row(std::size_t row, std::uint64_t steps, Cycle at) {
+  RowCounts counts;
+  for (std::size_t i = row * mesh_.columns; i < (row + 1) * mesh_.columns; ++i) {
+    routers_.account(i, at);
+    cores_->account(i, at);
+    counts.core.add(cores_->counters(i), 1);
+    counts.router.add(routers_.counters(i), 1);
+    const CoreCounters& core = cores_->counters(i);
+    counts.ends.push_back(core.reductions == steps ? core.end : kNever);
+  }
+  return counts;
+}
+
+std::vector<InjectorCounters> Wafer::count_injectors(Cycle at) {
+  injectors_->account(at);
+  std::vector<InjectorCounters> counts;
+  for (std::size_t c = 0; c < mesh_.columns; ++c) counts.push_back(injectors_->counters(c));
+  return counts;
+}
+
+void Wafer::account(Cycle at) {
+  injectors_->account(at);
+  for (std::size_t i = 0; i < cores_->size(); ++i) {
+    routers_.account(i, at);
+    cores_->account(i, at);
+  }
+}
+
 void Wafer::settle(Cycle end) {
   injectors_->account(end);
   for (std::size_t i = 0; i < cores_->size(); ++i) {
@@ -109,6 +137,31 @@ void sort_events(std::vector<Event>& events) {
   });
 }
 
+namespace {
+
+void collect_counts(Wafer& wafer, const Program& program, WaferOutcome& outcome) {
+  for (std::size_t i = 0; i < wafer.cores().size(); ++i) {
+    outcome.cores.push_back(wafer.cores().counters(i));
+    outcome.routers.push_back(wafer.routers().counters(i));
+  }
+  for (std::size_t c = 0; c < program.columns; ++c) {
+    outcome.injectors.push_back(wafer.injectors().counters(c));
+  }
+  for (std::size_t k = 0; program.collects && k < program.outlets.size(); ++k) {
+    outcome.collected.push_back(wafer.injectors().collected(k));
+  }
+}
+
+}  // namespace
+
+WaferOutcome counts_so_far(Wafer& wafer, const Program& program, Cycle at) {
+  wafer.account(at);
+  WaferOutcome outcome;
+  outcome.cycles = at;
+  collect_counts(wafer, program, outcome);
+  return outcome;
+}
+
 WaferOutcome simulate(const HardwareParams& params, const Program& program,
                       const RunOptions& options) {
   if (options.modules) return simulate_modules(params, program, options);
@@ -122,18 +175,14 @@ WaferOutcome simulate(const HardwareParams& params, const Program& program,
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
   clock.shuffle(options.shuffle);
   Wafer wafer("wafer", params, program, clock, options);
+  if (options.look) {
+    clock.watch(options.first_look, [&](Cycle at) { return options.look(at, wafer); });
+  }
   if (wafer.cores().finished() != wafer.cores().size()) outcome.cycles = clock.run_until_done();
   wafer.settle(outcome.cycles);
-  for (std::size_t i = 0; i < wafer.cores().size(); ++i) {
-    outcome.cores.push_back(wafer.cores().counters(i));
-    outcome.routers.push_back(wafer.routers().counters(i));
-    if (!program.kernel.activations.empty()) outcome.results.push_back(wafer.cores().result(i));
-  }
-  for (std::size_t c = 0; c < program.columns; ++c) {
-    outcome.injectors.push_back(wafer.injectors().counters(c));
-  }
-  for (std::size_t k = 0; program.collects && k < program.outlets.size(); ++k) {
-    outcome.collected.push_back(wafer.injectors().collected(k));
+  collect_counts(wafer, program, outcome);
+  for (std::size_t i = 0; i < wafer.cores().size() && !program.kernel.activations.empty(); ++i) {
+    outcome.results.push_back(wafer.cores().result(i));
   }
   outcome.events = wafer.log().sorted();
   sort_events(outcome.events);

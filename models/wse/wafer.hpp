@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <systemc>
 #include <vector>
@@ -18,6 +19,9 @@
 
 namespace lacuna::wse {
 
+class Wafer;
+struct TaskOutcome;
+
 /// How a program is simulated; see lacuna::Execution.
 struct RunOptions {
   Engine engine = Engine::event;
@@ -27,6 +31,20 @@ struct RunOptions {
   bool event_log = false;
   bool sweep = false;    // Engine::event may take a StreamingSweep, where it can; not with a log
   bool modules = false;  // a SystemC module for each router and core
+
+  /// Called as ClockDomain::watch has it, the first time at `first_look`: `look` of wafers without
+  /// a sweep or modules, `look_at_tasks` of cores that run tasks with what they have done so far.
+  Cycle first_look = kNever;
+  std::function<Cycle(Cycle at, Wafer& wafer)> look = {};
+  std::function<Cycle(Cycle at, const TaskOutcome& so_far)> look_at_tasks = {};
+};
+
+/// What the cores and routers of one row have counted, and when each core ended: kNever if it has
+/// not yet.
+struct RowCounts {
+  CoreCounters core;
+  RouterCounters router;
+  std::vector<Cycle> ends;
 };
 
 /// The dataflow wafer: rows of cores and routers, and the injectors at the top of the columns.
@@ -35,6 +53,14 @@ class Wafer : public sc_core::sc_module, private RowWaker {
  public:
   Wafer(const sc_core::sc_module_name& name, const HardwareParams& params, const Program& program,
         ClockDomain& clock, const RunOptions& options);
+
+  /// What a row, whose cores end with `steps` reductions, and the injectors have counted when all
+  /// cycles before `at` are over, between two cycles of a run.
+  RowCounts count_row(std::size_t row, std::uint64_t steps, Cycle at);
+  std::vector<InjectorCounters> count_injectors(Cycle at);
+
+  /// Accounts for all units up to cycle `at`, between two cycles of a run.
+  void account(Cycle at);
 
   /// Accounts for the units asleep when the run ended, and checks that no word is left anywhere.
   void settle(Cycle end);
@@ -75,6 +101,10 @@ struct WaferOutcome {
   std::vector<std::vector<float>> results;            // Y of each core; with values only
   std::vector<std::vector<std::uint32_t>> collected;  // by outlet, if the edge collects
 };
+
+/// What `wafer`, which runs `program`, has counted when all cycles before `at` are over, between
+/// two cycles of a run; without events and results.
+WaferOutcome counts_so_far(Wafer& wafer, const Program& program, Cycle at);
 
 /// By cycle, unit, kind and argument: an order that no engine and no order of stepping changes.
 void sort_events(std::vector<Event>& events);

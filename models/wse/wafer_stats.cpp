@@ -8,21 +8,6 @@ namespace {
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-/// Sums over the cores of one representative row.
-struct RowSum {
-  CoreCounters core;
-  RouterCounters router;
-};
-
-RowSum sum_row(const WaferOutcome& run, std::size_t row, std::size_t columns) {
-  RowSum sum;
-  for (std::size_t c = 0; c < columns; ++c) {
-    sum.core.add(run.cores[row * columns + c], 1);
-    sum.router.add(run.routers[row * columns + c], 1);
-  }
-  return sum;
-}
-
 /// Memory accesses of the cores of one row, whose counters are `core`.
 class MemoryTraffic {
  public:
@@ -136,15 +121,12 @@ void add_router(const RouterCounters& router, Color weights, RouterStats& stats)
 
 /// The idle cycles of the cores of `row` that are not in its representative's counters as they
 /// stand: the skew before the first word and after the end, and the rest after the end.
-void add_ends(const WaferOutcome& run, const FoldPlan& plan, const Program& program, Cycle hop,
-              Cycle end, std::size_t row, CoreStats& stats) {
-  const Cycle before = row * hop;
+void add_ends(const RowCounts& counts, const Program& program, Cycle hop, Cycle behind,
+              std::size_t row, Cycle at, CoreStats& stats) {
+  const Cycle before = std::min(row * hop, at);
   const Cycle after = (program.rows - 1 - row) * hop;
-  const Cycle behind = plan.hops_behind(row) * hop;
-  for (std::size_t c = 0; c < program.columns; ++c) {
-    const CoreCounters& core =
-        run.cores[std::size_t{plan.representative[row]} * program.columns + c];
-    const Cycle done = end - (core.end + behind);
+  for (const Cycle end : counts.ends) {
+    const Cycle done = end == kNever ? 0 : at - (end + behind);
     stats.skew += before + std::min(after, done);
     stats.drained += done - std::min(after, done);
   }
@@ -166,41 +148,80 @@ Cycle full_cycles(const WaferOutcome& run, const FoldPlan& plan, const Program& 
   return end;
 }
 
+RowCounts count_row(const WaferOutcome& run, std::size_t row, std::size_t columns) {
+  RowCounts counts;
+  for (std::size_t i = row * columns; i < (row + 1) * columns; ++i) {
+    counts.core.add(run.cores[i], 1);
+    counts.router.add(run.routers[i], 1);
+    counts.ends.push_back(run.cores[i].end);
+  }
+  return counts;
+}
+
 void WaferStats::collect(const WaferOutcome& run, const FoldPlan& plan, const Program& program,
                          const HardwareParams& params, std::uint64_t rows_off) {
   const Cycle end = full_cycles(run, plan, program, params.router);
-  const StreamingKernel& kernel = program.kernel;
-  std::vector<RowSum> sums;
+  std::vector<RowCounts> kept;
   for (std::size_t i = 0; i < plan.kept.size(); ++i) {
-    sums.push_back(sum_row(run, i, program.columns));
+    kept.push_back(count_row(run, i, program.columns));
   }
   for (std::size_t row = 0; row < program.rows; ++row) {
-    const std::size_t from = plan.representative[row];
-    CoreCounters counted = sums[from].core;
-    if (kernel.steps != 0) {
-      // Its words came later than its representative's, and it had a buffer open meanwhile.
-      const Cycle hop = params.router.hop;
-      const std::uint64_t behind = Cycle{plan.hops_behind(row)} * hop * program.columns;
-      counted.cycles[kWaitWeights] += behind;
-      counted.buffers_in_use += behind;
-      counted.cycles[kWaitWeights] -= row * hop * program.columns;
-      add_ends(run, plan, program, hop, end, row, core);
-    }
-    add_work(counted, kernel, kernel.tokens[row], core);
-    add_stack(counted, core);
-    MemoryTraffic(kernel, params.core, kernel.tokens[row]).add(counted, *this);
-    add_router(sums[from].router, kernel.weights, router);
-    core.ejected += sums[from].router.sent[kRamp];
-    core.deliveries += counted.sent;
+    add_row(kept[plan.representative[row]], plan, program, params, row, end);
   }
   core.unused += rows_off * program.columns * end;
   core.idle += (program.rows + rows_off) * program.columns * end - core.busy.value();
-  for (const InjectorCounters& injector : run.injectors) {
+  add_edge(run.injectors, program, run.cycles, end);
+  add_limits(run, program);
+}
+
+/// A vector unit that waits for its memory, or for its last sum, may be waited for by nobody: only
+/// issue slots count. The edge begins without tokens, and its first word may need none.
+void WaferStats::add_limits(const WaferOutcome& run, const Program& program) {
+  std::uint64_t busiest = 0;
+  std::uint64_t multiplies = 0;
+  for (const CoreCounters& counted : run.cores) {
+    const std::uint64_t products = counted.cycles[kFma] + counted.cycles[kScalar];
+    multiplies = std::max(multiplies, products);
+    busiest = std::max(busiest, products + counted.cycles[kReduce]);
+  }
+  limits.busiest += busiest;
+  limits.multiplies += multiplies;
+  const std::uint64_t cores = std::uint64_t{program.rows} * program.columns;
+  if (cores != 0) limits.mean += core.issues.value() / cores;
+  if (program.rate.words != 0 && edge.words.value() != 0) {
+    limits.edge += (edge.words.value() - 1) * program.rate.per / program.rate.words;
+  }
+}
+
+void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Program& program,
+                         const HardwareParams& params, std::size_t row, Cycle at) {
+  const StreamingKernel& kernel = program.kernel;
+  CoreCounters counted = counts.core;
+  if (kernel.steps != 0) {
+    // Its words came later than its representative's, and it had a buffer open meanwhile.
+    const Cycle hop = params.router.hop;
+    const Cycle behind = std::min(Cycle{plan.hops_behind(row)} * hop, at);
+    counted.cycles[kWaitWeights] += behind * program.columns;
+    counted.buffers_in_use += behind * program.columns;
+    counted.cycles[kWaitWeights] -= std::min(row * hop, at) * program.columns;
+    add_ends(counts, program, hop, behind, row, at, core);
+  }
+  add_work(counted, kernel, kernel.tokens[row], core);
+  add_stack(counted, core);
+  MemoryTraffic(kernel, params.core, kernel.tokens[row]).add(counted, *this);
+  add_router(counts.router, kernel.weights, router);
+  core.ejected += counts.router.sent[kRamp];
+  core.deliveries += counted.sent;
+}
+
+void WaferStats::add_edge(const std::vector<InjectorCounters>& injectors, const Program& program,
+                          Cycle cycles, Cycle at) {
+  for (const InjectorCounters& injector : injectors) {
     edge.words += injector.words;
     edge.bits += injector.words * 32;
     edge.no_token += injector.no_token;
     edge.closed += injector.closed;
-    edge.done += injector.done + (end - run.cycles);
+    edge.done += injector.done + (at - cycles);
     core.deliveries += injector.words * program.rows;
   }
 }
@@ -250,6 +271,7 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
     edge.done += injector.done;
     core.deliveries += injector.words * program.rows;
   }
+  add_limits(run, program);
 }
 
 }  // namespace lacuna::wse

@@ -113,11 +113,22 @@ struct UnfilteredStats : StatGroup {
   Counter packed{this, "cycles_packed", "cycles", "Without indices, FP16 values in pairs."};
 };
 
+/// What no wafer with the same cores, or the same edge, could do without: bounds of its time.
+struct LimitStats : StatGroup {
+  using StatGroup::StatGroup;
+  Counter busiest{this, "busiest_core", "cycles", "Issue slots of the core that used most."};
+  Counter multiplies{this, "busiest_core_multiplies", "cycles",
+                     "The most that any core used without those of reductions."};
+  Counter mean{this, "mean_core", "cycles", "Issue slots that a core used on average."};
+  Counter edge{this, "edge", "cycles", "What the edge takes for the words that pass it."};
+};
+
 /// What all units of a wafer counted, and how many bytes they moved.
 struct WaferStats {
   CoreStats core{"wafer.core"};
   RouterStats router{"wafer.router"};
   EdgeStats edge{"wafer.edge"};
+  LimitStats limits{"wafer.limits"};
   std::uint64_t sram_read_bytes = 0;
   std::uint64_t sram_write_bytes = 0;
 
@@ -126,10 +137,25 @@ struct WaferStats {
   void collect(const WaferOutcome& run, const FoldPlan& plan, const Program& program,
                const HardwareParams& params, std::uint64_t rows_off);
 
+  /// Adds `row` of `program` as it stood at cycle `at`, when its representative had counted
+  /// `counts` so many cycles before as the row is behind.
+  void add_row(const RowCounts& counts, const FoldPlan& plan, const Program& program,
+               const HardwareParams& params, std::size_t row, Cycle at);
+
+  /// Finds the limits of `run`, what else it has counted being known.
+  void add_limits(const WaferOutcome& run, const Program& program);
+
+  /// Adds the injectors as they stood at cycle `at`, after a run of `cycles` at most.
+  void add_edge(const std::vector<InjectorCounters>& injectors, const Program& program,
+                Cycle cycles, Cycle at);
+
   /// The same for a weight gradient, all rows of which were run.
   void collect_gradient(const WaferOutcome& run, const Program& program,
                         const HardwareParams& params, std::uint64_t rows_off);
 };
+
+/// What the kept row `row` counted in a whole run.
+RowCounts count_row(const WaferOutcome& run, std::size_t row, std::size_t columns);
 
 /// When a run of all rows ends, known from a run of the rows `plan` keeps.
 Cycle full_cycles(const WaferOutcome& run, const FoldPlan& plan, const Program& program,

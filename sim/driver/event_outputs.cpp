@@ -14,29 +14,14 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::uint64_t kMostIntervals = 100000;
 constexpr std::size_t kMostPowerFigures = 8;
 
-Cycle interval_of(const Options& options) {
-  return check_count("--interval", *options.interval, 1, std::uint64_t{1} << 62U);
-}
-
-/// Calls `visit(run, op, intervals)` for each operation with an event log.
+/// Calls `visit(run, op)` for each operation with intervals.
 template <class Visit>
-void for_each_power(const Options& options, const std::vector<RunRecord>& records,
-                    const Visit& visit) {
-  const Cycle interval = interval_of(options);
+void for_each_power(const std::vector<RunRecord>& records, const Visit& visit) {
   for (const RunRecord& run : records) {
     for (const OpRecord& op : run.ops) {
-      if (op.result.cycles / interval > kMostIntervals) {
-        throw RequestError(
-            fmt::format("--interval: found '{}', but {} takes {} cycles; allowed: at "
-                        "most {} intervals",
-                        interval, op.row.op_id, op.result.cycles, kMostIntervals));
-      }
-      const std::vector<PowerInterval> power =
-          power_over_time(op, interval, activity_rules(run.kind));
-      if (!power.empty()) visit(run, op, power);
+      if (!op.power.empty()) visit(run, op);
     }
   }
 }
@@ -71,30 +56,30 @@ std::string wave_name(const std::vector<RunRecord>& records, const RunRecord& ru
 
 }  // namespace
 
-ActivityRules activity_rules(const std::string& machine_kind) {
-  if (machine_kind == "wse") return {"beat", {"word_out"}, {"word_in"}};
-  return {"vertex", {"send", "port_send"}, {}};
-}
-
 std::vector<WhatIf> what_ifs(const std::string& machine_kind) {
-  const WhatIf compute{"compute alone", {"exchange", "sync", "stall", "imbalance", "idle"}};
   if (machine_kind == "wse") {
-    return {{"ideal exchange", {"exchange", "stall.ring_out", "stall.buffer", "imbalance.ring_in"}},
-            {"perfect balance", {"idle", "imbalance.ring_in"}},
-            {"infinite I/O", {"imbalance.weights"}},
-            {"no sync", {"sync"}},
-            compute};
+    // cores wait for each other, so that no wait need remain without the cost
+    const std::vector<std::string> waits{"stall", "imbalance", "idle"};
+    const std::vector<std::string> all{"stall", "imbalance", "idle", "exchange"};
+    return {{"ideal exchange", all, {"wafer.limits.busiest_core_multiplies", "wafer.limits.edge"}},
+            {"perfect balance", waits, {"wafer.limits.mean_core", "wafer.limits.edge"}},
+            {"infinite I/O", waits, {"wafer.limits.busiest_core"}},
+            {"compute alone", all, {"wafer.limits.busiest_core_multiplies"}}};
   }
   return {{"ideal exchange",
            {"exchange", "imbalance.exchange_tail", "stall.exchange_gap", "stall.port_wait"}},
           {"perfect balance", {"imbalance", "idle"}},
-          {"infinite I/O", {"stall.io"}},
           {"no sync", {"sync"}},
-          compute};
+          {"compute alone", {"exchange", "sync", "stall", "imbalance", "idle"}}};
+}
+
+Cycle interval_of(const Options& options) {
+  if (!options.interval) return 0;
+  return check_count("--interval", *options.interval, 1, std::uint64_t{1} << 62U);
 }
 
 bool needs_events(const Options& options) {
-  return options.event_log || options.timeline || !options.waves.empty() || options.interval;
+  return options.event_log || options.timeline || !options.waves.empty();
 }
 
 void check_event_options(const Options& options) {
@@ -110,7 +95,6 @@ void check_event_options(const Options& options) {
   if (!options.units.empty() && !options.timeline) {
     throw RequestError("--units: goes with --timeline");
   }
-  if (options.interval) interval_of(options);
 }
 
 void write_event_files(const Options& options, const std::vector<RunRecord>& records,
@@ -126,12 +110,12 @@ void write_event_files(const Options& options, const std::vector<RunRecord>& rec
       folder.write(wave_name(records, run, op), waves_vcd(op, options.waves));
     }
   }
-  if (options.interval) {
-    std::string csv = power_csv_head();
-    for_each_power(options, records, [&](const RunRecord&, const OpRecord& op, const auto& power) {
-      csv += power_csv_rows(op, power);
-    });
-    folder.write("power.csv", csv);
+  std::string power;
+  for_each_power(records,
+                 [&](const RunRecord&, const OpRecord& op) { power += power_csv_rows(op); });
+  if (!power.empty()) {
+    folder.write("power.csv", power_csv_head() + power);
+    folder.write("intervals.csv", intervals_csv(records));
   }
   std::string bounds = bounds_csv_head();
   for (const RunRecord& run : records) bounds += bounds_csv_rows(run, what_ifs(run.kind));
@@ -141,26 +125,24 @@ void write_event_files(const Options& options, const std::vector<RunRecord>& rec
 std::vector<Figure> event_figures(const Options& options, const std::vector<RunRecord>& records) {
   std::vector<Figure> figures;
   if (options.timeline) figures = gantt_figures(records, options.units);
-  if (!options.interval) return figures;
   std::size_t drawn = 0;
-  for_each_power(options, records,
-                 [&](const RunRecord& run, const OpRecord& op, const auto& power) {
-                   if (drawn++ < kMostPowerFigures) figures.push_back(power_figure(run, op, power));
-                 });
+  for_each_power(records, [&](const RunRecord& run, const OpRecord& op) {
+    if (drawn++ >= kMostPowerFigures) return;
+    figures.push_back(power_figure(run, op));
+    figures.push_back(bandwidth_time_figure(run, op));
+  });
   return figures;
 }
 
-std::string power_text(const Options& options, const std::vector<RunRecord>& records) {
+std::string power_text(const std::vector<RunRecord>& records) {
   std::string text;
-  if (!options.interval) return text;
-  for_each_power(options, records,
-                 [&](const RunRecord& run, const OpRecord& op, const auto& power) {
-                   const PowerPeak peak = power_peak(power);
-                   text += fmt::format(
-                       "power of run {}, {}: peak {:.4g} W in the {} cycles from cycle {}, "
-                       "mean {:.4g} W\n",
-                       run.run, op.row.op_id, peak.peak_w, *options.interval, peak.at, peak.mean_w);
-                 });
+  for_each_power(records, [&](const RunRecord& run, const OpRecord& op) {
+    const PowerPeak peak = power_peak(op.power);
+    text += fmt::format(
+        "power of run {}, {}: peak {:.4g} W in the {} cycles from cycle {}, "
+        "mean {:.4g} W\n",
+        run.run, op.row.op_id, peak.peak_w, op.power.front().to, peak.at, peak.mean_w);
+  });
   return text;
 }
 

@@ -13,26 +13,27 @@
 
 namespace lacuna {
 
-/// What the kinds of events of a machine ("ipu", "wse") tell of its activity.
-ActivityRules activity_rules(const std::string& machine_kind);
-
 /// The costs that a machine of this kind can be imagined without.
 std::vector<WhatIf> what_ifs(const std::string& machine_kind);
+
+/// The cycles of --interval; 0 without it.
+Cycle interval_of(const Options& options);
 
 /// True if an option asks for something that is made of event logs.
 bool needs_events(const Options& options);
 
-/// RequestError if --timeline, --waves or --interval cannot be.
+/// RequestError if --timeline or --waves cannot be.
 void check_event_options(const Options& options);
 
-/// timeline.json, *.vcd and power.csv, as far as they are asked for, and bounds.csv.
+/// timeline.json and *.vcd, as far as they are asked for, power.csv and intervals.csv of operations
+/// that have intervals, and bounds.csv.
 void write_event_files(const Options& options, const std::vector<RunRecord>& records,
                        ResultFolder& folder);
 
-/// Gantt charts and power over time, likewise.
+/// Gantt charts, power and bandwidth over time, likewise.
 std::vector<Figure> event_figures(const Options& options, const std::vector<RunRecord>& records);
 
-/// Peak and mean power of each operation, if --interval asks; else nothing.
-std::string power_text(const Options& options, const std::vector<RunRecord>& records);
+/// Peak and mean power of each operation with intervals.
+std::string power_text(const std::vector<RunRecord>& records);
 
 }  // namespace lacuna

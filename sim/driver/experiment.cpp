@@ -10,6 +10,7 @@
 #include "sim/base/mix.hpp"
 #include "sim/driver/invariants.hpp"
 #include "sim/driver/measure.hpp"
+#include "sim/report/interval_series.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/row_mask.hpp"
 
@@ -80,6 +81,7 @@ OpResult simulate(const Machine& machine, const LayerOp& op, const Mask* mask, s
   try {
     OpResult result = machine.run(op, mask, seed, execution);
     check_possible(result);
+    check_intervals(result);
     return result;
   } catch (const OutOfMemoryError& error) {
     return without_values(Status::out_of_memory, error.what());

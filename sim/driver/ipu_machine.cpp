@@ -14,6 +14,7 @@
 #include "sim/driver/machine.hpp"
 #include "sim/driver/value_check.hpp"
 #include "sim/kernel/sim_context.hpp"
+#include "sim/report/interval_series.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
@@ -80,7 +81,7 @@ class IpuRun {
     clock.shuffle(execution_.shuffle);
     const ipu::ChipParams chip_params = params_.chip();
     ipu::IpuChip chip("chip", clock, chip_params, planned_.lowered.program, execution_.engine,
-                      execution_.event_log);
+                      execution_.event_log, execution_.interval);
     result_.cycles = chip.run();
     result_.clock_ghz = params_.clock;
     result_.units = params_.ipu.tiles;
@@ -105,6 +106,7 @@ class IpuRun {
   void collect(const ipu::IpuChip& chip);
   void describe(const ipu::IpuChip& chip);
   void describe_phases(const ipu::IpuChip& chip);
+  void collect_intervals(const ipu::IpuChip& chip);
   void set_peaks();
   void check_values(const ipu::IpuChip& chip);
   void count_roundings(const ipu::IpuChip& chip);
@@ -138,6 +140,7 @@ void IpuRun::collect(const ipu::IpuChip& chip) {
   kernel.value = kernel_cycles(chip.times());
   result_.statistics.push_back(kernel);
   set_peaks();
+  if (execution_.interval != 0) collect_intervals(chip);
   if (!execution_.event_log) return;
   result_.events = chip.events();
   for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) {
@@ -145,6 +148,20 @@ void IpuRun::collect(const ipu::IpuChip& chip) {
   }
   result_.event_units.emplace_back("chip");
   result_.event_kinds = ipu::event_kind_names();
+}
+
+void IpuRun::collect_intervals(const ipu::IpuChip& chip) {
+  IntervalSeries series;
+  chip.for_each_border(
+      [&](Cycle at, const ipu::TileCycleStats& cycles, const ipu::TileWorkStats& work) {
+        CountsSoFar counts;
+        work.add_to(counts.statistics);
+        cycles.add_to(counts.stack);
+        counts.sram_bytes = work.bytes_sram_read.value() + work.bytes_sram_written.value();
+        counts.fabric_bytes = work.exch_sent.value() * 4;
+        series.border(at, counts);
+      });
+  result_.intervals = series.take();
 }
 
 void IpuRun::set_peaks() {

@@ -16,6 +16,7 @@
 #include "sim/driver/command_line.hpp"
 #include "sim/driver/event_outputs.hpp"
 #include "sim/driver/locations.hpp"
+#include "sim/driver/off_chip.hpp"
 #include "sim/driver/sha256.hpp"
 #include "sim/report/csv_files.hpp"
 #include "sim/report/explain.hpp"
@@ -151,7 +152,9 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
   if (options_.scalesim) write_scalesim(records);
   std::string missing_figures;
   try {
-    std::vector<Figure> figures = make_figures(figure_data(records));
+    FigureData data = figure_data(records);
+    data.references = reference_memories(read_off_chip());
+    std::vector<Figure> figures = make_figures(data);
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
     for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
     draw_figures(figures, (folder_.temporary() / "figures").string());

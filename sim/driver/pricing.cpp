@@ -3,6 +3,7 @@
 
 #include "models/energy/energy_model.hpp"
 #include "sim/driver/measure.hpp"
+#include "sim/report/power_over_time.hpp"
 
 namespace lacuna {
 
@@ -36,6 +37,16 @@ void Pricing::price(const std::string& kind, const EnergyParams& params, OpRecor
     op.energy.push_back({component_name(component), energy.of(component)});
   }
   op.energy_factor = energy.uncertainty_factor();
+  op.power.clear();
+  std::vector<StatEntry> counters = result.intervals.counters;
+  std::vector<StackPart> stack = result.intervals.stack;
+  for (const Interval& each : result.intervals.each) {
+    for (std::size_t i = 0; i < counters.size(); ++i) counters[i].value = each.counters[i];
+    for (std::size_t i = 0; i < stack.size(); ++i) stack[i].cycles = each.stack[i];
+    input.cycles = each.to - each.from;
+    input.idle_cycles = idle_unit_cycles(kind, stack);
+    op.power.push_back(power_of(each, model.price(counters, input).total, result));
+  }
 }
 
 void Pricing::reprice(RunRecord& run) const {

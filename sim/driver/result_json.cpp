@@ -219,6 +219,41 @@ void parse_energy(const Json& json, OpRecord& op) {
   }
 }
 
+/// Numbers in the order of the names above them: there may be many intervals.
+Json intervals_json(const Intervals& intervals) {
+  Json each = Json::array();
+  for (const Interval& i : intervals.each) {
+    each.push_back({i.from, i.to, i.sram_bytes, i.fabric_bytes, i.io_bytes, i.counters, i.stack});
+  }
+  return {{"counters", statistics_json(intervals.counters)},
+          {"cycle_stack", stack_json(intervals.stack)},
+          {"columns",
+           {"from", "to", "sram_bytes", "fabric_bytes", "io_bytes", "counters", "cycle_stack"}},
+          {"each", std::move(each)}};
+}
+
+Intervals parse_intervals(const Json& json) {
+  Intervals intervals;
+  intervals.counters = parse_statistics(json.at("counters"));
+  intervals.stack = parse_stack(json.at("cycle_stack"));
+  for (const Json& item : json.at("each")) {
+    Interval each;
+    each.from = item.at(0);
+    each.to = item.at(1);
+    each.sram_bytes = item.at(2);
+    each.fabric_bytes = item.at(3);
+    each.io_bytes = item.at(4);
+    each.counters = item.at(5).get<std::vector<std::uint64_t>>();
+    each.stack = item.at(6).get<std::vector<std::uint64_t>>();
+    if (each.counters.size() != intervals.counters.size() ||
+        each.stack.size() != intervals.stack.size()) {
+      throw RequestError("an interval of a result has not one number for each name");
+    }
+    intervals.each.push_back(std::move(each));
+  }
+  return intervals;
+}
+
 Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
   const OpResult& result = op.result;
   Json json = Json::object();
@@ -238,6 +273,7 @@ Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
   json["energy"] = energy_json(op);
   json["cycle_stack"] = stack_json(result.stack);
   json["statistics"] = statistics_json(result.statistics);
+  if (!result.intervals.each.empty()) json["intervals"] = intervals_json(result.intervals);
   if (result.values) {
     json["values"] = {{"compared", result.values->compared},
                       {"wrong", result.values->wrong},
@@ -292,6 +328,7 @@ OpRecord parse_op(const Json& json, const std::vector<std::string>& varying) {
   parse_energy(json.at("energy"), op);
   result.stack = parse_stack(json.at("cycle_stack"));
   result.statistics = parse_statistics(json.at("statistics"));
+  if (json.contains("intervals")) result.intervals = parse_intervals(json.at("intervals"));
   if (json.contains("values")) result.values = parse_values(json.at("values"));
   if (json.contains("explanation")) {
     result.explanation = parse_explanation(json.at("explanation"));

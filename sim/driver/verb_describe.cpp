@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/locations.hpp"
+#include "sim/driver/off_chip.hpp"
 #include "sim/driver/statistics_list.hpp"
 #include "sim/driver/system_job.hpp"
 #include "sim/driver/system_run.hpp"
@@ -49,21 +50,6 @@ std::vector<std::unique_ptr<Machine>> bare_machines(const MachineTable& table) {
   return machines;
 }
 
-/// Memory beyond the chip, GB/s for each chip, and where the number is from.
-struct Beyond {
-  const char* machine;
-  double gbps;
-  const char* what;
-};
-
-constexpr std::array<Beyond, 5> kBeyond = {{
-    {"gc200", 9.6, "DDR4 of an IPU-M2000: 2 x DDR4-2400 (38.4 GB/s) for 4 chips; data sheet"},
-    {"bow", 9.6, "DDR4 of a Bow-2000: 2 x DDR4-2400 (38.4 GB/s) for 4 chips; data sheet"},
-    {"wse1", 150, "no DRAM; system I/O 12 x 100 Gb/s; CS-1 data sheet"},
-    {"wse2", 150, "no DRAM; system I/O 12 x 100 Gb/s; Hot Chips 34"},
-    {"wse3", 150, "no DRAM; system I/O 12 x 100 Gb/s; as CS-2"},
-}};
-
 double number_of(const ParameterSet& parameters, const char* path) {
   const ParamBase* const parameter = parameters.find(path);
   return parameter == nullptr ? 0 : std::stod(parameter->value_text());
@@ -88,6 +74,7 @@ std::string bandwidth_text(const MachineTable& table, const Options& options) {
   list.column("beyond the chip", "GB/s");
   list.column("ratio", "");
   list.column("what is beyond, and its source", "", Align::left);
+  const std::vector<OffChip> off_chip = read_off_chip();
   for (const std::string& name : preset_names()) {
     const std::unique_ptr<Machine> machine = make_machine(table, name);
     const ParameterSet& parameters = machine->parameters();
@@ -102,25 +89,32 @@ std::string bandwidth_text(const MachineTable& table, const Options& options) {
                                       fmt::format("{:.0f}", units),
                                       four_digits(chip_tbps),
                                       flop > 0 ? four_digits(bytes / flop) : ""};
-    const auto* const beyond = std::find_if(
-        kBeyond.begin(), kBeyond.end(), [&](const Beyond& each) { return name == each.machine; });
+    const auto beyond = std::find_if(off_chip.begin(), off_chip.end(),
+                                     [&](const OffChip& each) { return name == each.name; });
     const ParamBase* const store = parameters.find("sys.memoryx.on");
     if (store != nullptr && store->value_text() == "true") {
       const double gbps = number_of(parameters, "sys.swarmx.link_gbps");
       cells.insert(cells.end(), {four_digits(gbps), four_digits(chip_tbps * 1e3 / gbps),
                                  "no DRAM; MemoryX over a link of SwarmX; each wafer, as wse2"});
-    } else if (beyond == kBeyond.end()) {
+    } else if (beyond == off_chip.end()) {
       cells.insert(cells.end(), {"", "", "none is modelled"});
     } else {
-      cells.insert(cells.end(), {fmt::format("{}", beyond->gbps),
-                                 four_digits(chip_tbps * 1e3 / beyond->gbps), beyond->what});
+      cells.insert(cells.end(),
+                   {fmt::format("{}", beyond->gbps), four_digits(chip_tbps * 1e3 / beyond->gbps),
+                    beyond->what + "; " + beyond->source});
     }
     list.row(std::move(cells));
   }
-  return heading("Memory bandwidth", options) + shown(list, options) +
-         heading("Bytes that each level of BLAS needs per FLOP, in fp16", options) +
-         "GEMM n x n x n: 3/n. GEMV: 1. DOT: 2. AXPY, and a sparse product of single weights: 3.\n"
-         "A GPU of 1.6 TB/s DRAM and 312 TFLOP/s fp16 (NVIDIA A100 data sheet) has 0.005.\n";
+  std::string text = heading("Memory bandwidth", options) + shown(list, options) +
+                     heading("Bytes that each level of BLAS needs per FLOP, in fp16", options) +
+                     "GEMM n x n x n: 3/n. GEMV: 1. DOT: 2. AXPY, and a sparse product of single "
+                     "weights: 3.\n";
+  for (const OffChip& row : off_chip) {
+    if (row.kind != "reference" || !row.fp16_tflops) continue;
+    text += fmt::format("{} ({} GB/s, {} TFLOP/s fp16; {}) gives {:.3g}.\n", row.what, row.gbps,
+                        *row.fp16_tflops, row.source, row.gbps / (*row.fp16_tflops * 1e3));
+  }
+  return text;
 }
 
 std::string systems_text(const Options& options) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/off_chip.hpp"
 #include "sim/driver/output.hpp"
 #include "sim/driver/result_folder.hpp"
 #include "sim/driver/validate_points.hpp"
@@ -127,6 +128,7 @@ int plot_verb(const Options& options, const Streams& streams) {
   fs::remove_all(temporary);
   try {
     FigureData data = figure_data(records);
+    data.references = reference_memories(read_off_chip());
     if (options.overlay) data.measured = measured_points(*options.overlay, records);
     std::vector<Figure> figures = make_figures(data);
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));

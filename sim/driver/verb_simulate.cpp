@@ -96,7 +96,7 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
   streams.out << "\nWhere the cycles went\n\n"
               << compare_stacks(first_seeds(records)) << "\nBeside each other\n\n"
               << fair_table(records);
-  streams.out << power_text(options, records);
+  streams.out << power_text(records);
   const std::string ranking = energy_ranking(records);
   if (!ranking.empty()) {
     streams.out << "\nEnergy per useful FLOP, all prices low to all prices high\n\n" << ranking;
@@ -197,6 +197,7 @@ RunSettings run_settings(const Options& options) {
   if (options.values) execution.sigma = sigma_of(*options.values);
   check_event_options(options);
   execution.event_log = needs_events(options);
+  execution.interval = interval_of(options);
   execution.explain = options.explain || options.out;
   return settings;
 }
@@ -277,7 +278,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
                 << stack_table(records[0]);
     streams.out << "\nWithout a part of its costs, by its own cycle stack\n\n"
                 << bounds_table(records[0], what_ifs(records[0].kind));
-    streams.out << power_text(options, {records[0]});
+    streams.out << power_text({records[0]});
     if (has_several_seeds(records)) {
       streams.out << "\nMeans over the seeds\n\n" << seeds_table(records);
     }

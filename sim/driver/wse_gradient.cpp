@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "models/common/fp16.hpp"
 #include "models/wse/gradient_sweep.hpp"
 #include "models/wse/wafer.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/driver/measure.hpp"
+#include "sim/driver/wse_counts.hpp"
 #include "sim/driver/wse_explain.hpp"
 #include "workloads/mapping/wse/gradient.hpp"
 
@@ -51,14 +53,12 @@ void fill_work(const GradientPlan& plan, const WaferOutcome& outcome, const Laye
   stats.core.mac_skipped += result.mac_algorithmic - result.mac_useful;
   result.sram_read_bytes = stats.sram_read_bytes;
   result.sram_write_bytes = stats.sram_write_bytes;
-  result.fabric_bytes = stats.router.hops.value() * 4;
-  result.io_bytes = stats.edge.bits.value() / 8;
-  for (const StatGroup* group :
-       {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
-        static_cast<const StatGroup*>(&stats.edge)}) {
-    group->add_to(result.statistics);
-    group->add_to(result.stack);
-  }
+  CountsSoFar counts = wafer_counts(stats);
+  result.fabric_bytes = counts.fabric_bytes;
+  result.io_bytes = counts.io_bytes;
+  result.statistics = std::move(counts.statistics);
+  stats.limits.add_to(result.statistics);
+  result.stack = std::move(counts.stack);
 }
 
 void fill_peaks(const WseParams& params, const GradientPlan& plan, OpResult& result) {
@@ -91,15 +91,28 @@ void fill_notes(const WseParams& params, const GradientPlan& plan, OpResult& res
   note("fold", "every row is simulated: sums run down the columns");
 }
 
-/// Rows as lanes where that can be, unit by unit elsewhere; with the same result.
-WaferOutcome simulate_gradient(const wse::HardwareParams& hardware, const wse::Program& program,
-                               const Execution& execution) {
-  const wse::RunOptions options{execution.engine, execution.shuffle, execution.jitter,
-                                execution.jitter_seed, execution.event_log};
-  if (execution.fold && !execution.values) {
-    if (auto swept = wse::sweep_gradient(hardware, program, options)) return std::move(*swept);
+/// Rows as lanes where that can be, unit by unit elsewhere; with the same result. Intervals, of
+/// which the borders but the last are noted, need the units.
+WaferOutcome simulate_gradient(const wse::HardwareParams& hardware, const GradientPlan& plan,
+                               const Execution& execution,
+                               std::vector<std::pair<Cycle, CountsSoFar>>& borders) {
+  wse::RunOptions options{execution.engine, execution.shuffle, execution.jitter,
+                          execution.jitter_seed, execution.event_log};
+  if (execution.interval != 0) {
+    options.first_look = execution.interval;
+    options.look = [&](Cycle at, wse::Wafer& wafer) {
+      wse::WaferStats stats;
+      stats.collect_gradient(counts_so_far(wafer, plan.program, at), plan.program, hardware,
+                             plan.rows_off);
+      borders.emplace_back(at, wafer_counts(stats));
+      return at + execution.interval;
+    };
+  } else if (execution.fold && !execution.values) {
+    if (auto swept = wse::sweep_gradient(hardware, plan.program, options)) {
+      return std::move(*swept);
+    }
   }
-  return wse::simulate(hardware, program, options);
+  return wse::simulate(hardware, plan.program, options);
 }
 
 /// Names of the units of the event log.
@@ -134,7 +147,8 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
                                   params.clock, params.resident};
   const wse::HardwareParams hardware{params.core, params.queue, params.router};
   const GradientPlan plan = wse::plan_gradient(job, setup);
-  const WaferOutcome outcome = simulate_gradient(hardware, plan.program, execution);
+  std::vector<std::pair<Cycle, CountsSoFar>> borders;
+  const WaferOutcome outcome = simulate_gradient(hardware, plan, execution, borders);
   OpResult result;
   result.cycles = outcome.cycles;
   result.clock_ghz = params.clock;
@@ -142,6 +156,7 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
   fill_work(plan, outcome, op, hardware, result);
   fill_peaks(params, plan, result);
   fill_notes(params, plan, result);
+  if (execution.interval != 0) result.intervals = intervals_of(borders, result);
   if (execution.event_log) {
     result.events = outcome.events;
     name_units(plan.program, result);

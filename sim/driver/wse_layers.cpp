@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "models/wse/task_stats.hpp"
 #include "models/wse/task_wafer.hpp"
 #include "sim/base/error.hpp"
+#include "sim/driver/wse_counts.hpp"
 #include "sim/driver/wse_explain_tasks.hpp"
 #include "workloads/mapping/wse/layer_plan.hpp"
 
@@ -40,6 +43,7 @@ class LayerRun {
     }
     for (LayerStage& stage : plan_.stages) {
       const Cycle cycles = folds ? run_parts(stage) : run_whole(stage);
+      if (execution_.interval != 0) look_into(stage, cycles, folds);
       cycles_ += cycles * stage.times;
       stages_ +=
           fmt::format("{}{} {}", stages_.empty() ? "" : ", ", stage.name, cycles * stage.times);
@@ -60,6 +64,10 @@ class LayerRun {
   Cycle run_parts(const LayerStage& stage);
   void observe_slowest(const LayerStage& stage, const std::vector<TaskOutcome>& outcomes);
   Cycle run_whole(const LayerStage& stage);
+  using Looks = std::map<Cycle, CountsSoFar>;
+  void look_into(const LayerStage& stage, Cycle cycles, bool folds);
+  void look_at(const wse::TaskProgram& program, const std::vector<Cycle>& phases,
+               std::uint64_t times, Looks& into) const;
   void add_events(std::vector<Event> events, Cycle begin);
   OpResult finish(bool folded);
   void fill_work(OpResult& result);
@@ -73,7 +81,9 @@ class LayerRun {
   std::uint64_t simulated_ = 0;  // cores
   std::uint64_t used_ = 0;
   std::vector<Event> events_;
-  std::vector<WseTaskStage> seen_;  // for --explain
+  CountsSoFar before_;                                  // what the stages before have counted
+  std::vector<std::pair<Cycle, CountsSoFar>> borders_;  // of intervals
+  std::vector<WseTaskStage> seen_;                      // for --explain
 };
 
 /// Simulates each distinct part once. Parts share no links, so nothing one does can be seen by
@@ -137,6 +147,67 @@ Cycle LayerRun::run_whole(const LayerStage& stage) {
   return outcome.cycles;
 }
 
+/// What `times` runs of `program` have done at each of `phases`, which ascend.
+void LayerRun::look_at(const wse::TaskProgram& program, const std::vector<Cycle>& phases,
+                       std::uint64_t times, Looks& into) const {
+  std::map<Cycle, CountsSoFar> seen;
+  auto next = phases.begin();
+  while (next != phases.end() && *next == 0) ++next;  // nothing has been done
+  wse::RunOptions options = this->options();
+  options.event_log = false;
+  options.first_look = next == phases.end() ? kNever : *next;
+  options.look_at_tasks = [&](Cycle at, const TaskOutcome& so_far) {
+    wse::TaskStats stats;
+    stats.add(so_far, times, at);
+    seen[at] = task_counts(stats);
+    ++next;
+    return next == phases.end() ? kNever : *next;
+  };
+  const TaskOutcome whole = simulate(hardware(), program, options);
+  for (const Cycle phase : phases) {
+    wse::TaskStats stats;
+    if (phase >= whole.cycles) stats.add(whole, times, phase);
+    const bool between = phase != 0 && phase < whole.cycles;
+    add(into[phase], between ? seen.at(phase) : task_counts(stats), 1);
+  }
+}
+
+/// Simulates a stage, which is known to take `cycles`, once more and looks at it where borders of
+/// intervals fall, in whichever of its executions.
+void LayerRun::look_into(const LayerStage& stage, Cycle cycles, bool folds) {
+  if (cycles == 0) return;
+  const Cycle end = cycles_ + cycles * stage.times;
+  const Cycle first = (cycles_ / execution_.interval + 1) * execution_.interval;
+  std::set<Cycle> wanted{cycles};
+  for (Cycle at = first; at < end; at += execution_.interval)
+    wanted.insert((at - cycles_) % cycles);
+  const std::vector<Cycle> phases(wanted.begin(), wanted.end());
+  Looks looks;
+  if (folds) {
+    std::uint64_t used = 0;
+    std::vector<std::uint64_t> count(stage.parts.size(), 0);
+    for (const wse::LayerPlacement& place : stage.places) ++count[place.part];
+    for (std::size_t i = 0; i < stage.parts.size(); ++i) {
+      look_at(stage.parts[i], phases, count[i], looks);
+      used += count[i] * stage.parts[i].rows * stage.parts[i].columns;
+    }
+    for (const Cycle phase : phases) {
+      wse::TaskStats idle;
+      idle.add_idle(units() - used, phase);
+      add(looks[phase], task_counts(idle), 1);
+    }
+  } else {
+    look_at(whole_program(stage, {params_.wafer, hardware(), params_.scalar}), phases, 1, looks);
+  }
+  for (Cycle at = first; at < end; at += execution_.interval) {
+    CountsSoFar counts = before_;
+    add(counts, looks.at(cycles), (at - cycles_) / cycles);
+    add(counts, looks.at((at - cycles_) % cycles), 1);
+    borders_.emplace_back(at, std::move(counts));
+  }
+  add(before_, looks.at(cycles), stage.times);
+}
+
 void LayerRun::add_events(std::vector<Event> events, Cycle begin) {
   for (Event& event : events) {
     event.cycle += begin;
@@ -189,6 +260,7 @@ OpResult LayerRun::finish(bool folded) {
                                     "the same, once each",
                                     simulated_, units())
                       : std::string("every core is simulated"));
+  if (execution_.interval != 0) result.intervals = intervals_of(borders_, result);
   if (execution_.explain) result.explanation = explain_tasks(seen_);
   if (execution_.event_log) {
     result.events = std::move(events_);

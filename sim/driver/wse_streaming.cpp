@@ -12,8 +12,10 @@
 
 #include "models/wse/fold.hpp"
 #include "models/wse/streaming_sweep.hpp"
+#include "models/wse/wafer_intervals.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"
+#include "sim/driver/wse_counts.hpp"
 #include "sim/driver/wse_explain.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 #include "workloads/trace/row_mask.hpp"
@@ -37,6 +39,7 @@ struct Simulated {
   std::size_t rows = 0;  // that were simulated
   bool proven = true;
   Cycle cycles = 0;
+  std::vector<std::pair<Cycle, CountsSoFar>> borders;  // but the end
 };
 
 /// Compares what the cores hold with the product in their own arithmetic and order of additions;
@@ -87,6 +90,7 @@ class StreamedOperation {
   Simulated simulate_form(bool packed) const;
   void simulate(Simulated& run) const;
   void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
+  void simulate_rows(const wse::Program& kept, wse::RunOptions options, Simulated& run) const;
   void fill_work(const Simulated& run, OpResult& result) const;
   void fill_peaks(const StreamingPlan& plan, OpResult& result) const;
   void fill_notes(const Simulated& run, OpResult& result) const;
@@ -140,7 +144,7 @@ void StreamedOperation::simulate(Simulated& run) const {
                                 execution_.event_log,
                                 false,
                                 modules};
-  if (execution_.fold) {
+  if (execution_.fold && execution_.interval == 0) {  // a sweep keeps no time
     if (std::optional<wse::SweepOutcome> swept = wse::sweep(hardware(), program, options)) {
       run.outcome = std::move(swept->kept);
       run.fold = std::move(swept->fold);
@@ -151,7 +155,7 @@ void StreamedOperation::simulate(Simulated& run) const {
   if (!execution_.fold || modules) {
     run.rows = program.rows;
     run.fold = wse::no_fold(program, modules ? "each core is a module" : "switched off");
-    run.outcome = wse::simulate(hardware(), program, options);
+    simulate_rows(program, options, run);
     return;
   }
   simulate_folded(options, run);
@@ -162,12 +166,33 @@ void StreamedOperation::simulate_folded(const wse::RunOptions& options, Simulate
   const wse::Program& program = run.plan.program;
   for (std::uint32_t tail = 1;; tail *= 4) {
     run.fold = wse::plan_fold(program, hardware(), options, tail);
-    run.outcome = wse::simulate(hardware(), wse::fold(program, run.fold), options);
+    simulate_rows(wse::fold(program, run.fold), options, run);
     run.proven = wse::proves_fold(run.outcome, run.fold);
     run.rows = run.fold.kept.size();
     const std::size_t simulated = run.fold.kept.size() * program.columns;
     if (run.proven || simulated > kMostCoresRepeated) return;
   }
+}
+
+/// Simulates `kept`, the rows that the fold keeps, and looks at them at each border.
+void StreamedOperation::simulate_rows(const wse::Program& kept, wse::RunOptions options,
+                                      Simulated& run) const {
+  run.borders.clear();
+  const wse::HardwareParams params = hardware();
+  if (execution_.interval == 0) {
+    run.outcome = wse::simulate(params, kept, options);
+    return;
+  }
+  if (options.modules) {
+    throw UnsupportedError("--interval with wafer.modules = per_core: leave one of them out");
+  }
+  wse::WaferIntervals intervals(run.plan.program, run.fold, params, run.plan.rows_off,
+                                execution_.interval);
+  intervals.watch(options);
+  run.outcome = wse::simulate(params, kept, options);
+  intervals.for_each_border(run.outcome, [&](Cycle at, const wse::WaferStats& stats) {
+    run.borders.emplace_back(at, wafer_counts(stats));
+  });
 }
 
 void StreamedOperation::fill_work(const Simulated& run, OpResult& result) const {
@@ -192,6 +217,7 @@ void StreamedOperation::fill_work(const Simulated& run, OpResult& result) const 
     group->add_to(result.statistics);
     group->add_to(result.stack);
   }
+  stats.limits.add_to(result.statistics);
 }
 
 void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) const {
@@ -281,6 +307,7 @@ OpResult StreamedOperation::run() {
   fill_work(run, result);
   fill_peaks(run.plan, result);
   fill_notes(run, result);
+  if (execution_.interval != 0) result.intervals = intervals_of(run.borders, result);
   if (execution_.event_log) fill_events(run, result);
   if (execution_.explain) {
     const wse::HardwareParams params = hardware();

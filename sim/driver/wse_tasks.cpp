@@ -13,6 +13,7 @@
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/driver/wse_counts.hpp"
 #include "sim/driver/wse_explain_tasks.hpp"
 #include "workloads/mapping/wse/collective.hpp"
 #include "workloads/mapping/wse/dense_mesh.hpp"
@@ -346,6 +347,16 @@ OpResult TaskOperation::run() const {
   options.jitter = execution_.jitter;
   options.jitter_seed = execution_.jitter_seed;
   options.event_log = execution_.event_log;
+  std::vector<std::pair<Cycle, CountsSoFar>> borders;
+  if (execution_.interval != 0) {
+    options.first_look = execution_.interval;
+    options.look_at_tasks = [&](Cycle at, const TaskOutcome& so_far) {
+      wse::TaskStats stats;
+      stats.add(so_far, kernel.copies, at);
+      borders.emplace_back(at, task_counts(stats));
+      return at + execution_.interval;
+    };
+  }
   const TaskOutcome run = wse::simulate(hardware, kernel.program, options);
   wse::TaskStats stats;
   stats.add(run, kernel.copies, run.cycles);
@@ -388,6 +399,8 @@ OpResult TaskOperation::run() const {
   result.notes.emplace_back("memory per core",
                             fmt::format("{} of {} bytes", kernel.bytes, memory_bytes()));
   for (const auto& note : kernel.notes) result.notes.push_back(note);
+  while (!borders.empty() && borders.back().first >= run.cycles) borders.pop_back();
+  if (execution_.interval != 0) result.intervals = intervals_of(borders, result);
   if (execution_.event_log) fill_events(kernel, run, result);
   if (execution_.explain) {
     result.explanation = explain_tasks({observe_stage(op_.op, kernel.program, run, 1, 0, 0)});

@@ -44,6 +44,12 @@ struct MeasuredPoint {
   double tflops = 0;  // useful
 };
 
+/// What the memory of other hardware gives for each FLOP of its peak.
+struct ReferenceMemory {
+  std::string label;
+  double bytes_per_flop = 0;
+};
+
 /// What figures are drawn from: the content of result files, in their order.
 struct FigureData {
   std::vector<SummaryRow> rows;
@@ -53,6 +59,7 @@ struct FigureData {
   std::map<std::string, std::string> extents;  // by machine, such as "1472 tiles"; may be empty
   std::vector<std::string> varying;            // names of SummaryRow::varying
   std::vector<MeasuredPoint> measured = {};    // of other hardware, over the throughput
+  std::vector<ReferenceMemory> references = {};
 };
 
 FigureData figure_data(const std::vector<RunRecord>& records);

@@ -30,8 +30,8 @@ void add_energy_figure(const FigureData& data, const std::vector<FigureRun>& run
 void add_roofline_figure(const FigureData& data, const std::vector<FigureRun>& runs,
                          std::vector<Figure>& figures);
 
-/// Bytes per FLOP that each level of BLAS needs, that each machine's memory gives, and what share
-/// of its peak the simulation reached dense and sparse.
+/// Bytes per FLOP that each level of BLAS needs and that each machine's memory gives; and the share
+/// of its peak that each machine reached at each level.
 void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
                      std::vector<Figure>& figures);
 

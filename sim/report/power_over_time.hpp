@@ -9,28 +9,9 @@
 
 namespace lacuna {
 
-/// Which spans and moments of an event log show what a machine's parts do.
-struct ActivityRules {
-  std::string compute;              // spans in which a unit works
-  std::vector<std::string> fabric;  // spans, or moments, of words under way
-  std::vector<std::string> edge;    // moments of words through the edge
-};
-
-/// An interval of an operation.
-struct PowerInterval {
-  Cycle from = 0;
-  Cycle to = 0;
-  JouleRange watts;
-  double sram_gbps = 0;
-  double fabric_gbps = 0;
-  double io_gbps = 0;
-};
-
-/// Power and bandwidth over time, of one execution: what the operation's counters cost altogether,
-/// each component spread over time as its part of the machine was active in the event log, leakage
-/// evenly. So the intervals add up to the energy of the operation. Empty without an event log.
-std::vector<PowerInterval> power_over_time(const OpRecord& op, Cycle interval,
-                                           const ActivityRules& rules);
+/// The power of `interval`, which cost `joules`, and its bandwidths, of an operation whose clock
+/// and peaks are those of `result`.
+PowerInterval power_of(const Interval& interval, const JouleRange& joules, const OpResult& result);
 
 /// Highest and mean power of an operation.
 struct PowerPeak {
@@ -42,10 +23,16 @@ PowerPeak power_peak(const std::vector<PowerInterval>& intervals);
 
 /// The rows of one operation in power.csv, and their heading.
 std::string power_csv_head();
-std::string power_csv_rows(const OpRecord& op, const std::vector<PowerInterval>& intervals);
+std::string power_csv_rows(const OpRecord& op);
+
+/// What was counted in each interval: run,op_id,from_cycle,to_cycle,path,name,unit,value. Parts of
+/// the cycle stack have the path "cycle_stack" and the layer before their name.
+std::string intervals_csv(const std::vector<RunRecord>& records);
 
 /// Power with its range, over time.
-Figure power_figure(const RunRecord& run, const OpRecord& op,
-                    const std::vector<PowerInterval>& intervals);
+Figure power_figure(const RunRecord& run, const OpRecord& op);
+
+/// Achieved bandwidth as a share of its peak, over time, of memories, fabric and edge.
+Figure bandwidth_time_figure(const RunRecord& run, const OpRecord& op);
 
 }  // namespace lacuna

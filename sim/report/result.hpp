@@ -37,6 +37,25 @@ struct ValueCheck {
   std::uint64_t not_finite = 0;  // elements of the product that are infinite or NaN
 };
 
+/// What happened in one interval of an operation.
+struct Interval {
+  Cycle from = 0;
+  Cycle to = 0;
+  std::vector<std::uint64_t> counters;  // by Intervals::counters
+  std::vector<std::uint64_t> stack;     // by Intervals::stack
+  std::uint64_t sram_bytes = 0;
+  std::uint64_t fabric_bytes = 0;
+  std::uint64_t io_bytes = 0;
+};
+
+/// The priced counters, the cycle stack and the bytes of one execution of an operation, interval by
+/// interval. Added up they are those of the whole execution.
+struct Intervals {
+  std::vector<StatEntry> counters;  // their values: the sums
+  std::vector<StackPart> stack;     // likewise
+  std::vector<Interval> each;
+};
+
 /// What a machine says of one executed operation. Counts are for all simulated units together
 /// and for one execution (not multiplied by `repeat`).
 struct OpResult {
@@ -68,6 +87,7 @@ struct OpResult {
   std::vector<std::string> event_units;  // name by Event::unit
   std::vector<std::string> event_kinds;  // name by Event::kind
   std::optional<ValueCheck> values;
+  Intervals intervals;  // of one execution, however often it is repeated
   Explanation explanation;
 };
 

@@ -86,6 +86,20 @@ struct EnergyPart {
   JouleRange joules;
 };
 
+/// What an interval of an operation cost, and which share it had of what its memories, fabric and
+/// edge could have moved; a share of nothing is empty.
+struct PowerInterval {
+  Cycle from = 0;
+  Cycle to = 0;
+  JouleRange watts;
+  double sram_gbps = 0;
+  double fabric_gbps = 0;
+  double io_gbps = 0;
+  std::optional<double> sram_share;
+  std::optional<double> fabric_share;
+  std::optional<double> io_share;
+};
+
 /// One operation of a run: its row and what stands behind it, for all its executions together.
 struct OpRecord {
   SummaryRow row;
@@ -94,6 +108,7 @@ struct OpRecord {
   std::vector<std::pair<std::string, std::string>> request;  // what the row does not say of it
   std::vector<EnergyPart> energy;
   std::optional<double> energy_factor;  // usual spread of the total, as a factor
+  std::vector<PowerInterval> power;     // of OpResult::intervals
 };
 
 /// One run: a machine, a workload, and what came of it. Everything the figures and files need.

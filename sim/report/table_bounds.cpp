@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "sim/report/csv_files.hpp"
 #include "sim/report/text_table.hpp"
@@ -19,8 +20,22 @@ bool is_removed(const StackPart& part, const WhatIf& what_if) {
   });
 }
 
-/// Cycles of an operation by its mean unit, less what is removed.
+/// The largest of the limits; nothing unless the operation counted them all.
+std::optional<double> limit(const OpRecord& op, const std::vector<std::string>& names) {
+  std::optional<double> most;
+  for (const std::string& name : names) {
+    const auto found =
+        std::find_if(op.result.statistics.begin(), op.result.statistics.end(),
+                     [&](const StatEntry& entry) { return entry.path + "." + entry.name == name; });
+    if (found == op.result.statistics.end()) return std::nullopt;
+    most = std::max(most.value_or(0), static_cast<double>(found->value));
+  }
+  return most;
+}
+
+/// Cycles of an operation that remain.
 double remaining(const OpRecord& op, const WhatIf& what_if) {
+  if (const std::optional<double> most = limit(op, what_if.limits)) return *most;
   double cycles = 0;
   for (const StackPart& part : op.result.stack) {
     if (!is_removed(part, what_if)) cycles += static_cast<double>(part.cycles);

@@ -12,18 +12,21 @@ namespace lacuna {
 struct WhatIf {
   std::string name;
   std::vector<std::string> without;  // parts of the cycle stack, "layer" or "layer.kind"
+
+  /// Statistics, "path.name" in cycles, none of which the machine could do without even then.
+  std::vector<std::string> limits = {};
 };
 
-/// A run without that cost, by its own cycle stack: the cycles of its units that remain, on
-/// average.
+/// A run without that cost: no fewer cycles are possible.
 struct Bound {
   std::string name;
   double cycles = 0;
-  double speedup = 1;  // over the run as it was
+  double speedup = 1;  // over the run as it was: no more is possible
 };
 
-/// Where phases follow each other, as on a bulk-synchronous machine, removing what all units spend
-/// in them is exact; where they overlap it is what the mean unit would need, and no promise.
+/// Of an operation that counted the limits, the largest of them. Of others, what the mean unit has
+/// left in its cycle stack: where phases follow each other, as on a bulk-synchronous machine, that
+/// is what a run without these phases takes.
 std::vector<Bound> bounds_of(const RunRecord& run, const std::vector<WhatIf>& what_ifs);
 
 std::string bounds_table(const RunRecord& run, const std::vector<WhatIf>& what_ifs);

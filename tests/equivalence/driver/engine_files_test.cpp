@@ -44,9 +44,10 @@ class Engines : public ::testing::TestWithParam<Case> {};
 TEST_P(Engines, WriteTheSameBytesIntoEveryFileAndFigure) {
   const ProgramBench bench;
   for (const char* const engine : {"event", "clocked"}) {
-    const Ran ran = run_real(std::string("compare --quiet --event-log --pattern own ") +
-                             GetParam().machine + " --trace " + source_path(GetParam().workload) +
-                             " --engine " + engine + " --out " + bench.path(engine));
+    const Ran ran =
+        run_real(std::string("compare --quiet --event-log --interval 2500 --pattern own ") +
+                 GetParam().machine + " --trace " + source_path(GetParam().workload) +
+                 " --engine " + engine + " --out " + bench.path(engine));
     ASSERT_EQ(ran.status, 0) << ran.err;
   }
   const std::map<std::string, std::string> event = files(bench.path("event"));
@@ -55,6 +56,28 @@ TEST_P(Engines, WriteTheSameBytesIntoEveryFileAndFigure) {
   EXPECT_GT(event.at("events.csv").size(), 1000U);
   for (const auto& [name, text] : event) {
     EXPECT_TRUE(clocked.count(name) == 1 && clocked.at(name) == text) << name << " differs";
+  }
+}
+
+/// The values of intervals.csv, in which a sum by any column can be taken.
+std::string intervals_of_wafer(const ProgramBench& bench, const std::string& more,
+                               const char* name) {
+  const Ran ran = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=9 "
+      "--interval 40 --out " +
+      bench.path(name) + " " + more);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  return file_text(bench.path(name) + "/intervals.csv");
+}
+
+TEST(Intervals, AreThoseOfAFullWaferWhenItIsFolded) {
+  const ProgramBench bench;
+  for (const char* const gemm : {"--gemm 64x64x95 --pattern unstructured:0.3", "--gemm 48x64x12"}) {
+    SCOPED_TRACE(gemm);
+    const std::string folded = intervals_of_wafer(bench, gemm, "folded");
+    const std::string full = intervals_of_wafer(bench, gemm + std::string(" --fold off"), "full");
+    EXPECT_GT(folded.size(), 1000U);
+    EXPECT_EQ(folded, full);
   }
 }
 

@@ -68,6 +68,26 @@ TEST_P(ChipEquivalence, BooksEveryCycleOfEveryTileOnce) {
   });
 }
 
+TEST_P(ChipEquivalence, BothEnginesCountTheSameInEveryIntervalAndAllInTheLast) {
+  for_each_scenario([](const Scenario& scenario) {
+    for (const Cycle interval : {7U, 1000U}) {
+      SCOPED_TRACE(interval);
+      const Outcome definition =
+          simulate(scenario, {Engine::clocked, Engine::clocked, 0, false, interval});
+      const Outcome event = simulate(scenario, {Engine::event, Engine::event, 3, false, interval});
+      ASSERT_EQ(event.borders, definition.borders);
+      ASSERT_EQ(event.borders.size(), (event.cycles + interval - 1) / interval);
+      if (event.cycles == 0) continue;
+      ASSERT_EQ(event.borders.back().first, event.cycles);
+      ASSERT_EQ(event.borders.back().second, event.counters);
+      for (const Border& border : event.borders) {
+        ASSERT_EQ(border.second.at("busy_cycles") + border.second.at("idle_cycles"),
+                  border.first * scenario.params.ipu.tiles);
+      }
+    }
+  });
+}
+
 TEST_P(ChipEquivalence, NeitherLogNorValuesChangeACycleOrACounter) {
   for_each_scenario([](Scenario scenario) {
     const Outcome with = simulate(scenario, {Engine::event, Engine::event, 0, true});

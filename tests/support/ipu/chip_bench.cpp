@@ -98,13 +98,17 @@ Outcome simulate(const Scenario& scenario, const Execution& execution) {
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_NS), execution.domain);
   clock.shuffle(execution.order);
   IpuChip chip("chip", clock, scenario.params, scenario.program, execution.tiles,
-               execution.event_log);
+               execution.event_log, execution.interval);
   const Surroundings surroundings(scenario, clock, chip);
   Outcome outcome;
   outcome.cycles = chip.run();
   outcome.counters = chip.work_stats().snapshot();
   outcome.counters.merge(chip.cycle_stats().snapshot());
   outcome.issues = chip.issues();
+  chip.for_each_border([&](Cycle at, const TileCycleStats& cycles, const TileWorkStats& work) {
+    outcome.borders.emplace_back(at, work.snapshot());
+    outcome.borders.back().second.merge(cycles.snapshot());
+  });
   outcome.events = chip.events();
   outcome.ports = surroundings.logs();
   read_tiles(scenario, chip, outcome);

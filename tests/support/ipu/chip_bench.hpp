@@ -27,13 +27,18 @@ struct Execution {
   Engine tiles = Engine::clocked;
   std::uint64_t order = 0;
   bool event_log = true;
+  Cycle interval = 0;
 };
+
+/// What all tiles had counted at the end of an interval, with the cycle stack.
+using Border = std::pair<Cycle, std::map<std::string, std::uint64_t>>;
 
 struct Outcome {
   Cycle cycles = 0;
   std::map<std::string, std::uint64_t> counters;     // work and cycle stack, all tiles
   std::vector<std::uint64_t> issues;                 // by bundle
   std::vector<std::vector<std::uint64_t>> accounts;  // by tile and Spend
+  std::vector<Border> borders;
   std::vector<Event> events;
   std::vector<std::vector<std::uint32_t>> memories;  // by tile, if the program has values
   std::map<TileId, lacuna::test::EventLog<std::uint32_t>> ports;  // what came out of them

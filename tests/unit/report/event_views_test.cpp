@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/base/error.hpp"
 #include "sim/report/event_spans.hpp"
+#include "sim/report/interval_series.hpp"
 #include "sim/report/power_over_time.hpp"
 #include "sim/report/table_bounds.hpp"
 #include "sim/report/timeline.hpp"
@@ -87,17 +89,78 @@ TEST(Waves, ShowHowManyOfAThingAreUnderWay) {
   EXPECT_THAT(vcd, HasSubstr("#4000000\nb10 !\n#5000000\nb1 !\n"));
 }
 
-TEST(PowerOverTime, AddsUpToTheEnergyAndFollowsTheActivity) {
-  OpRecord op = a_logged_op();
-  op.energy = {{"mac", {25e-9, 25e-9, 25e-9}}, {"leakage", {20e-9, 20e-9, 20e-9}}};
-  const std::vector<PowerInterval> power = power_over_time(op, 10, {"vertex", {}, {}});
-  ASSERT_EQ(power.size(), 2U);
-  // 25 unit-cycles of work: 20 in the first ten cycles, 5 in the next; 10 ns each
-  EXPECT_NEAR(power[0].watts.nominal, (20e-9 + 10e-9) / 10e-9, 1e-12);
-  EXPECT_NEAR(power[1].watts.nominal, (5e-9 + 10e-9) / 10e-9, 1e-12);
-  const PowerPeak peak = power_peak(power);
-  EXPECT_NEAR(peak.mean_w * 20e-9, 45e-9, 1e-20);
-  EXPECT_NEAR(peak.peak_w, 3, 1e-12);
+TEST(PowerOverTime, IsWhatAnIntervalCostOverItsTime) {
+  OpResult result;
+  result.clock_ghz = 2;
+  result.peaks.sram_bytes_per_cycle = 16;
+  Interval interval;
+  interval.from = 10;
+  interval.to = 30;  // 20 cycles of half a nanosecond
+  interval.sram_bytes = 80;
+  interval.io_bytes = 5;
+  const PowerInterval power = power_of(interval, {1e-9, 2e-9, 4e-9}, result);
+  EXPECT_EQ(power.from, 10U);
+  EXPECT_NEAR(power.watts.low, 0.1, 1e-12);
+  EXPECT_NEAR(power.watts.nominal, 0.2, 1e-12);
+  EXPECT_NEAR(power.watts.high, 0.4, 1e-12);
+  EXPECT_NEAR(power.sram_gbps, 8, 1e-12);
+  EXPECT_NEAR(*power.sram_share, 80.0 / (16 * 20), 1e-12);
+  EXPECT_NEAR(power.io_gbps, 0.5, 1e-12);
+  EXPECT_FALSE(power.io_share) << "a machine without an edge";
+}
+
+TEST(PowerOverTime, HasItsPeakInOneIntervalAndItsMeanOverAll) {
+  PowerInterval low;
+  low.to = 10;
+  low.watts.nominal = 1;
+  PowerInterval high;
+  high.from = 10;
+  high.to = 15;
+  high.watts.nominal = 4;
+  const PowerPeak peak = power_peak({low, high});
+  EXPECT_NEAR(peak.mean_w, (10 * 1 + 5 * 4) / 15.0, 1e-12);
+  EXPECT_NEAR(peak.peak_w, 4, 1e-12);
+  EXPECT_EQ(peak.at, 10U);
+}
+
+TEST(IntervalSeries, HoldsTheChangesBetweenBordersOfWhatCosts) {
+  StatEntry priced;
+  priced.name = "reads";
+  priced.action = "sram_read";
+  StatEntry free;
+  free.name = "issues";
+  const auto counts = [&](std::uint64_t reads, std::uint64_t busy) {
+    priced.value = reads;
+    return CountsSoFar{{free, priced}, {{Layer::compute, "worker", busy}}, 8 * reads, 0, 0};
+  };
+  IntervalSeries series;
+  series.border(10, counts(3, 20));
+  series.border(15, counts(5, 30));
+  const Intervals intervals = series.take();
+  ASSERT_EQ(intervals.counters.size(), 1U);
+  EXPECT_EQ(intervals.counters[0].value, 5U);
+  ASSERT_EQ(intervals.each.size(), 2U);
+  EXPECT_EQ(intervals.each[1].from, 10U);
+  EXPECT_EQ(intervals.each[1].counters, std::vector<std::uint64_t>{2});
+  EXPECT_EQ(intervals.each[1].stack, std::vector<std::uint64_t>{10});
+  EXPECT_EQ(intervals.each[1].sram_bytes, 16U);
+}
+
+TEST(IntervalSeries, RefusesACountThatGoesBackAndASumThatIsNotTheWhole) {
+  OpResult result;
+  result.cycles = 10;
+  result.units = 2;
+  result.stack = {{Layer::compute, "worker", 20}};
+  IntervalSeries series;
+  series.border(10, counts_of(result));
+  result.intervals = series.take();
+  EXPECT_NO_THROW(check_intervals(result));
+  result.stack[0].cycles = 21;
+  EXPECT_THROW(check_intervals(result), InternalError);
+  IntervalSeries back;
+  back.border(5, counts_of(result));
+  result.stack[0].cycles = 20;
+  EXPECT_THROW(back.border(10, counts_of(result)), InternalError);
 }
 
 TEST(Bounds, AreTheCyclesThatTheMeanUnitHasLeft) {
@@ -112,6 +175,28 @@ TEST(Bounds, AreTheCyclesThatTheMeanUnitHasLeft) {
   EXPECT_DOUBLE_EQ(bounds[0].cycles, 16);     // (25 + 7) / 2 tiles
   EXPECT_DOUBLE_EQ(bounds[0].speedup, 1.25);  // of 20
   EXPECT_DOUBLE_EQ(bounds[1].cycles, 16.5);
+}
+
+TEST(Bounds, AreTheLargestLimitOfAnOperationThatCountedThem) {
+  OpRecord op = a_logged_op();
+  op.result.stack = {{Layer::compute, "worker", 40}};
+  for (const auto& [name, value] : {std::pair{"busiest", 8}, std::pair{"edge", 10}}) {
+    StatEntry entry;
+    entry.path = "wafer.limits";
+    entry.name = name;
+    entry.value = static_cast<std::uint64_t>(value);
+    op.result.statistics.push_back(entry);
+  }
+  RunRecord run;
+  run.ops = {op};
+  const std::vector<Bound> bounds =
+      bounds_of(run, {{"both", {}, {"wafer.limits.busiest", "wafer.limits.edge"}},
+                      {"one", {}, {"wafer.limits.busiest"}},
+                      {"not counted", {}, {"wafer.limits.other"}}});
+  ASSERT_EQ(bounds.size(), 3U);
+  EXPECT_DOUBLE_EQ(bounds[0].cycles, 10);
+  EXPECT_DOUBLE_EQ(bounds[1].speedup, 2.5);  // 20 cycles in 8
+  EXPECT_DOUBLE_EQ(bounds[2].cycles, 20) << "the mean of two tiles, by the stack";
 }
 
 }  // namespace

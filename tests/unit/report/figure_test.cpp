@@ -36,7 +36,7 @@ std::vector<Figure> of_product(const std::vector<double>& densities) {
 TEST(Figures, OfOneProductAtSeveralDensitiesAreCurvesAndStacks) {
   EXPECT_THAT(names(of_product({0.25, 0.1})),
               ElementsAre("throughput", "speedup", "throughput_per_unit", "share_of_peak", "energy",
-                          "cycle_stack", "roofline", "bandwidth", "blas"));
+                          "cycle_stack", "roofline", "bandwidth", "blas", "blas_share"));
 }
 
 TEST(Figures, OfALayerShowItsOperationsToo) {

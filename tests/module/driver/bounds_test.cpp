@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds of a run against runs of machines that really are without the cost: none may be faster
+// than its bound says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/driver/real_program.hpp"
+#include "tests/support/paths.hpp"
+
+namespace lacuna::test {
+namespace {
+
+/// The cells of the column `name` of a CSV file without quotes, by those of the column `key`.
+std::map<std::string, std::string> column(const std::string& csv, const std::string& key,
+                                          const std::string& name) {
+  std::istringstream lines(csv);
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(lines, line);) {
+    rows.emplace_back();
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  const auto place = [&](const std::string& which) {
+    const auto& head = rows.front();
+    return static_cast<std::size_t>(std::find(head.begin(), head.end(), which) - head.begin());
+  };
+  std::map<std::string, std::string> found;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    found[rows[i].at(place(key))] = rows[i].at(place(name));
+  }
+  return found;
+}
+
+struct WithoutACost {
+  const char* name;
+  const char* what_if;  // of bounds.csv
+  const char* run;      // of both machines
+  const char* ideal;    // what makes the machine that is without the cost
+};
+
+void PrintTo(const WithoutACost& c, std::ostream* out) { *out << c.name; }
+
+constexpr const char* kTiles = "--machine bow --set ipu.tiles=32 --gemm 256x256x128 ";
+constexpr const char* kCores = "--machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
+constexpr const char* kFed = "--set io.gbit=10000000 --set io.share=1 ";
+
+class ABound : public ::testing::TestWithParam<WithoutACost> {
+ protected:
+  double cycles(const std::string& name, const std::string& more) const {
+    const Ran ran = run_real("run --quiet --out " + bench_.path(name) + " " + more);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    const std::string csv = file_text(bench_.path(name) + "/summary.csv");
+    return std::stod(column(csv, "op_id", "cycles").at("TOTAL"));
+  }
+
+  const ProgramBench bench_;
+};
+
+TEST_P(ABound, IsReachedByNoMachineThatIsWithoutTheCost) {
+  const WithoutACost& c = GetParam();
+  const double before = cycles("as_it_is", c.run);
+  const double after = cycles("ideal", std::string(c.run) + " " + c.ideal);
+  const std::string csv = file_text(bench_.path("as_it_is") + "/bounds.csv");
+  const double bound = std::stod(column(csv, "what_if", "speedup").at(c.what_if));
+  EXPECT_GE(bound, before / after) << before << " cycles, " << after << " without the cost";
+  EXPECT_GE(before / after, 1) << "it was a cost";
+}
+
+const std::string kOnTiles = std::string(kTiles) + "--pattern unstructured:0.2";
+const std::string kOnCores = std::string(kCores) + "--gemm 128x128x64 --pattern unstructured:0.1";
+const std::string kRingOnCores =
+    std::string(kCores) + kFed +
+    "--set ws.lookahead=32 --gemm 128x128x256 --pattern unstructured:0.1";
+const std::string kUnevenOnCores =
+    std::string(kCores) + kFed + "--gemm 128x128x64 --pattern rows:0.1:alpha=0.8";
+
+std::string name_of(const ::testing::TestParamInfo<WithoutACost>& each) { return each.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, ABound,
+    ::testing::Values(WithoutACost{"BarriersOfTiles", "no sync", kOnTiles.c_str(),
+                                   "--set sync.cycles=2"},
+                      WithoutACost{"TheEdgeOfAWafer", "infinite I/O", kOnCores.c_str(), kFed},
+                      WithoutACost{"TheRingOfAWafer", "ideal exchange", kRingOnCores.c_str(),
+                                   "--set core.fabric_words_per_issue=2"},
+                      WithoutACost{"UnevenRowsOfAWafer", "perfect balance", kUnevenOnCores.c_str(),
+                                   "--set ws.lookahead=64 --set queue.weights=1024"}),
+    name_of);
+
+}  // namespace
+}  // namespace lacuna::test
