@@ -7,6 +7,12 @@
 #include "workloads/mapping/ceil_div.hpp"
 
 namespace lacuna::ipu {
+namespace {
+
+/// With so many rows for each tile, every tile sums whole ones: an even share, in fewer messages.
+constexpr std::uint32_t kRowsEach = 32;
+
+}  // namespace
 
 StaticSums::StaticSums(const Target& target, const Types& types, const StaticPlan& plan,
                        const std::map<unsigned, StaticRuns>& runs, std::uint32_t grid_rows)
@@ -36,7 +42,8 @@ void StaticSums::for_each_slice(Visit visit) const {
     const std::uint64_t grain = all % wide == 0 ? wide : wide / 2;
     for (std::uint32_t row = 0; row < grid_rows_; ++row) {
       const std::uint32_t depth = runs.of_row.count(row);
-      const std::uint64_t share = depth < 2 ? all : round_up(ceil_div(all, depth), grain);
+      const bool whole = depth < 2 || grid_rows_ >= kRowsEach * part.tiles;
+      const std::uint64_t share = whole ? all : round_up(ceil_div(all, depth), grain);
       std::uint32_t owner = depth == 0 ? 0 : row % depth;
       for (std::uint64_t begin = 0; begin < all; begin += share) {
         visit(Slice{part, row, begin, std::min(all, begin + share), owner, depth});
