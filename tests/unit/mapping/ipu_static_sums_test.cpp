@@ -71,5 +71,51 @@ TEST_F(StaticSumsOfBlocks, DeeperSumsMeanSmallerSlices) {
   }
 }
 
+/// All blocks of `rows` rows of 64 blocks, in two bands of two tiles: a tile has half a row of one
+/// half of the rows.
+ExchangePlan partials_of_rows(std::uint32_t rows) {
+  ChipParams chip;
+  chip.ipu.tiles = 4;
+  chip.ipu.rows = 2;
+  PlannerParams planner;
+  planner.static_parts = 1;
+  planner.static_bands = 2;
+  Mask mask{4 * rows, 256, 4, 4, {0}, {}};
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    for (std::uint32_t column = 0; column < 64; ++column) mask.columns.push_back(column);
+    mask.offsets.push_back(64 * (row + 1));
+  }
+  GemmProblem problem;
+  problem.m = std::uint64_t{4} * rows;
+  problem.k = 256;
+  problem.n = 16;
+  problem.mask = &mask;
+  const Target target = make_target(chip, planner);
+  const Program program =
+      lower_static(chip, target, kHalf, problem, plan_static(target, kHalf, mask, problem.n))
+          .program;
+  for (const ExchangePhase& phase : program.exchanges) {
+    if (phase.name == "partials") return phase.plan;
+  }
+  ADD_FAILURE() << "no exchange of partials";
+  return {};
+}
+
+// A row is 64 sums of two tiles. Of 63 rows of its own, a tile sends half of every one, 16 words.
+// Of 64, 128 rows on four tiles, it sends every other one whole, 32 words, to its owner: as many
+// words for each row in half as many messages.
+TEST(StaticSums, WholeRowsAreSummedWhereEveryTileHasMany) {
+  const ExchangePlan few = partials_of_rows(126);
+  ASSERT_EQ(few.traffic.size(), 4U);
+  EXPECT_EQ(few.sends.size(), 4U * 63);
+  const ExchangePlan many = partials_of_rows(128);
+  ASSERT_EQ(many.traffic.size(), 4U);
+  EXPECT_EQ(many.sends.size(), 4U * 32);
+  for (TileId tile = 0; tile < 4; ++tile) {
+    EXPECT_EQ(few.traffic[tile].received, 63U * 16) << tile;
+    EXPECT_EQ(many.traffic[tile].received, 64U * 16) << tile;
+  }
+}
+
 }  // namespace
 }  // namespace lacuna::ipu
