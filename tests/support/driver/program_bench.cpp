@@ -28,6 +28,7 @@ ProgramBench::ProgramBench() {
 }
 
 ProgramBench::~ProgramBench() {
+  unsetenv("LACUNA_CONFIG");  // NOLINT(concurrency-mt-unsafe)
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
 }
