@@ -62,31 +62,44 @@ void forget_lists(TrainingParams& training) {
 }
 
 std::string words_of(const TrainingParams& training) {
-  return fmt::format("tensor={} pipeline={} replicas={} state={} activations={} phases={}",
-                     training.tensor.value(), training.pipeline.value(), training.replicas.value(),
-                     training.state.value_text(), training.activations.value_text(),
-                     training.phases.value());
+  std::string words = fmt::format(
+      "tensor={} pipeline={} replicas={} state={} activations={} phases={}",
+      training.tensor.value(), training.pipeline.value(), training.replicas.value(),
+      training.state.value_text(), training.activations.value_text(), training.phases.value());
+  if (training.gradient_parts > 1) {
+    words += fmt::format(" gradient_parts={}", training.gradient_parts.value());
+  }
+  if (training.share_sequence) words += " share_sequence=true";
+  return words;
+}
+
+/// The same with what saves memory at work: gradients in parts, and the sequence shared.
+TrainingParams saving(TrainingParams training) {
+  training.gradient_parts = std::max(training.gradient_parts.value(), 8U);
+  if (training.tensor > 1) training.share_sequence = true;
+  return training;
 }
 
 /// The first layout in the order of effort that fits.
 std::optional<FitRow> first_fit(const TrainingJob& job, TrainingParams training) {
-  const unsigned layers = find_model_shape(training.model).layers;
-  for (const bool state : {false, true}) {
-    if (state) training.state = system::Place::streaming;
-    const std::optional<FitRow> row = try_layout(job, training);
-    if (row && row->fits) return row;
-  }
+  const unsigned layers = find_model_shape(job.training.model).layers;
+  std::vector<TrainingParams> tries = {training};
+  training.state = system::Place::streaming;
+  tries.push_back(training);
+  tries.push_back(saving(training));
   if (training.activations != system::Activations::offloaded) {
-    TrainingParams offloaded = training;
-    offloaded.activations = system::Activations::offloaded;
-    const std::optional<FitRow> row = try_layout(job, offloaded);
-    if (row && row->fits) return row;
+    tries.push_back(training);
+    tries.back().activations = system::Activations::offloaded;
   }
   forget_lists(training);
   for (const unsigned phases : phase_counts(training, layers)) {
     if (phases == 1) continue;
     training.phases = phases;
-    const std::optional<FitRow> row = try_layout(job, training);
+    tries.push_back(training);
+    tries.push_back(saving(training));
+  }
+  for (const TrainingParams& each : tries) {
+    const std::optional<FitRow> row = try_layout(job, each);
     if (row && row->fits) return row;
   }
   return std::nullopt;
@@ -110,6 +123,18 @@ std::string nearest_fit(const TrainingJob& job) {
   return "no layout of this search fits";
 }
 
+namespace {
+
+/// At most as many parts of the heads as are asked for, that come out even on `tensor` chips.
+unsigned even_parts(const TrainingParams& training, unsigned tensor) {
+  const unsigned heads = find_model_shape(training.model).heads * training.micro_batch;
+  unsigned parts = training.attention_parts;
+  while (parts > 1 && heads % (tensor * parts) != 0) --parts;
+  return parts;
+}
+
+}  // namespace
+
 std::vector<FitRow> fitting_layouts(const TrainingJob& job) {
   std::vector<FitRow> rows;
   const unsigned chips = job.system.params.chips();
@@ -123,6 +148,7 @@ std::vector<FitRow> fitting_layouts(const TrainingJob& job) {
       training.replicas = chips / (t * p);
       training.rts = 1;
       training.rts_state = training.replicas.value();
+      training.attention_parts = even_parts(job.training, t);
       training.phases = 1;
       training.state = system::Place::chip;
       const std::optional<FitRow> row = first_fit(job, training);
@@ -138,6 +164,8 @@ std::string fit_text(const TrainingJob& job) {
   table.column("state", "", TextTable::Align::left);
   table.column("activations", "", TextTable::Align::left);
   table.column("phases", "");
+  table.column("gradient parts", "");
+  table.column("sequence", "", TextTable::Align::left);
   table.column("a chip needs", "MB");
   table.column("of its memory", "%");
   table.column("a machine streams", "GB");
@@ -147,6 +175,7 @@ std::string fit_text(const TrainingJob& job) {
     table.row({training.tensor.value_text(), training.pipeline.value_text(),
                training.replicas.value_text(), training.state.value_text(),
                training.activations.value_text(), training.phases.value_text(),
+               training.gradient_parts.value_text(), training.share_sequence ? "shared" : "whole",
                fmt::format("{:.0f}", static_cast<double>(row.most_bytes) * 1e-6),
                fmt::format("{:.1f}", 100.0 * static_cast<double>(row.most_bytes) /
                                          static_cast<double>(row.capacity)),

@@ -18,8 +18,8 @@ struct FitRow {
 };
 
 /// "fits with tensor=1 pipeline=8 ...", the first of ever larger changes of a layout that fits:
-/// state in streaming memory, activations too, a longer pipeline, more chips for each matrix, more
-/// phases; or that none does.
+/// state in streaming memory, gradients in parts and a shared sequence, activations in streaming
+/// memory, more phases, a longer pipeline; or that none does.
 std::string nearest_fit(const TrainingJob& job);
 
 /// Layouts of the model on all chips of the system: every tensor x pipeline x replicas of powers of

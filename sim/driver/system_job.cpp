@@ -16,6 +16,7 @@
 #include "sim/driver/yaml_preset.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/model_shape.hpp"
+#include "workloads/mapping/system/live_memory.hpp"
 #include "workloads/mapping/system/row_program.hpp"
 #include "workloads/trace/op_cost.hpp"
 
@@ -129,7 +130,10 @@ class PartPricer {
   PartCost sizes(const PartRows& rows) const {
     PartCost cost;
     cost.elements = parameters(rows, model_.trace);
-    cost.activation_bytes = activation_bytes(rows);
+    const std::uint64_t boundary = model_.boundary_bytes;
+    const std::uint64_t held =
+        job_.training.share_sequence ? boundary / job_.training.tensor : boundary;
+    cost.live = system::live_bytes(rows, held, held);
     return cost;
   }
 
@@ -346,12 +350,16 @@ std::string misfit(const TrainingResult& result) {
 
 namespace {
 
+system::PartCuts cuts_of(const TrainingParams& training) {
+  return {training.tensor,     training.accumulation > 1, training.attention_parts,
+          training.head_parts, training.gradient_parts,   training.share_sequence};
+}
+
 /// A model cut as a job says.
 struct Layout {
   explicit Layout(const TrainingJob& job)
       : layers(find_model_shape(job.training.model).layers),
-        model(system::model_parts(model_trace(job.training), layers, job.training.tensor,
-                                  job.training.accumulation > 1, job.training.attention_parts)) {}
+        model(system::model_parts(model_trace(job.training), layers, cuts_of(job.training))) {}
 
   unsigned layers;
   ModelParts model;

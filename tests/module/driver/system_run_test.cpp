@@ -36,7 +36,7 @@ class TrainingFile {
 };
 
 std::string run_line(const TrainingFile& file) {
-  return "run --quiet --set chip.ipu.tiles=64 --set gateway.update_ms=0.01 --system-config " +
+  return "run --quiet --set chip.ipu.tiles=96 --set gateway.update_ms=0.01 --system-config " +
          file.path();
 }
 

@@ -28,13 +28,20 @@ struct ChipCost {
   }
 };
 
+/// Bytes of results and gradients of a block, for one micro-batch.
+struct LiveBytes {
+  std::uint64_t forward = 0;   // most in a forward pass of which nothing is kept
+  std::uint64_t kept = 0;      // that the backward pass needs
+  std::uint64_t backward = 0;  // most in a forward pass and the backward pass after it
+};
+
 /// The costs of a part of a model on one chip, for one micro-batch.
 struct PartCost {
   ChipCost forward;
   ChipCost backward;
   ChipCost update;             // of all of its weights
   std::uint64_t elements = 0;  // trained numbers on this chip
-  std::uint64_t activation_bytes = 0;
+  LiveBytes live;
 };
 
 }  // namespace lacuna::system

@@ -9,7 +9,8 @@
 
 namespace lacuna::system {
 
-/// Bytes of one chip in one phase.
+/// Bytes of one chip in one phase, at its fullest: in the passes, or while weights are updated,
+/// when there are no activations and the state of a part may be there that comes from elsewhere.
 struct MemoryAccount {
   std::size_t phase = 0;
   unsigned chip = 0;  // of a replica
@@ -17,7 +18,7 @@ struct MemoryAccount {
   std::uint64_t gradients = 0;
   std::uint64_t state = 0;        // of the optimizer
   std::uint64_t activations = 0;  // kept for the backward pass of micro-batches under way
-  std::uint64_t working = 0;      // of the block at work
+  std::uint64_t working = 0;      // of the blocks at work, forward and backward
   std::uint64_t code = 0;
   std::uint64_t buffers = 0;
   std::uint64_t capacity = 0;

@@ -71,59 +71,99 @@ NameRule rule_of(const LayerOp& op) {
 
 class Cutter {
  public:
-  Cutter(unsigned tensor, unsigned attention_parts)
-      : tensor_(tensor), attention_parts_(attention_parts) {}
+  explicit Cutter(const PartCuts& cuts) : cuts_(cuts), tensor_(cuts.tensor) {}
 
   LayerOp cut(LayerOp op) const {
-    const Cut how = rule_of(op).cut;
-    if (how == Cut::heads && attention_parts_ > 1) {
-      divide(op.batch, tensor_ * attention_parts_, op);
-      op.repeat *= attention_parts_;
+    const NameRule rule = rule_of(op);
+    if (rule.cut == Cut::heads && cuts_.attention_parts > 1) {
+      divide(op.batch, tensor_ * cuts_.attention_parts, op);
+      op.repeat *= cuts_.attention_parts;
       return op;
     }
-    if (tensor_ == 1 || how == Cut::none) return op;
-    if (op.pattern.name != "dense") {
-      throw RequestError(fmt::format("tensor = {}: sparse rows such as {} are not cut over chips",
-                                     tensor_, op.id));
-    }
-    if (how == Cut::heads) {
-      divide(op.batch, tensor_, op);
-    } else if (how == Cut::tokens) {
-      round_up(op.op == "softmax" ? op.n : op.k);
-    } else if (op.op == "gemm" || op.op == "bmm") {
-      cut_product(op, how);
-    } else if (op.op == "optim" && how == Cut::columns) {
-      round_up(op.k);
-    } else {
-      round_up(op.m);
+    if (tensor_ > 1) cut_over_chips(op, rule);
+    if (rule.part == Part::head) cut_tokens_of_head(op);
+    if (cuts_.gradient_parts > 1 && is_weight_gradient(op) && op.op == "bmm") {
+      op.m = (op.m + cuts_.gradient_parts - 1) / cuts_.gradient_parts;
+      op.repeat *= cuts_.gradient_parts;
     }
     return op;
   }
 
  private:
+  void cut_over_chips(LayerOp& op, const NameRule& rule) const {
+    if (rule.cut == Cut::none) {
+      const bool inner = rule.part == Part::attention || rule.part == Part::ffn;
+      if (cuts_.share_sequence && inner && op.phase != Phase::upd) share_tokens(op);
+    } else if (rule.cut == Cut::heads) {
+      divide(op.batch, tensor_, op);
+    } else if (rule.cut == Cut::tokens) {
+      round_up(op.op == "softmax" ? op.n : op.k);
+    } else if (op.op == "gemm" || is_weight_gradient(op)) {
+      cut_product(op, rule.cut);
+    } else if (op.op == "optim" && rule.cut == Cut::columns) {
+      round_up(op.k);
+    } else {
+      round_up(op.m);
+    }
+    check_blocks(op);
+  }
+
+  /// Norms, residuals, dropout: they have no weights to multiply.
+  void share_tokens(LayerOp& op) const {
+    if (op.op == "gemm" || op.op == "bmm") return;
+    if (op.n % tensor_ != 0) {
+      throw RequestError(fmt::format(
+          "share_sequence: tensor = {} does not divide the {} tokens in {}", tensor_, op.n, op.id));
+    }
+    op.n /= tensor_;
+  }
+
+  /// Logits are the largest results of most models: of a part of the tokens at a time.
+  void cut_tokens_of_head(LayerOp& op) const {
+    const std::string name = name_in_layer(op);
+    const bool logits =
+        name == "out" || name == "mlm_out" || name == "softmax" || name == "mlm_softmax";
+    if (cuts_.head_parts == 1 || op.phase == Phase::upd || !logits) return;
+    const bool down = op.op == "softmax";  // tokens x vocabulary
+    const bool deep = op.op == "bmm";      // the gradient sums over tokens
+    divide(down ? op.m : (deep ? op.k : op.n), cuts_.head_parts, op);
+    op.repeat *= cuts_.head_parts;
+  }
+
   // forward Y = W X; backward dX = W^T dY has the sides of W exchanged, dW = dY X^T has its sides
   // as m and n
   void cut_product(LayerOp& op, Cut how) const {
     const bool dx = op.phase == Phase::bwd && op.op == "gemm";
-    const bool dw = op.op == "bmm";
     const bool rows = how == Cut::rows;
-    if (dw) return round_up(rows ? op.m : op.n);
+    if (is_weight_gradient(op)) return round_up(rows ? op.m : op.n);
     round_up(rows != dx ? op.m : op.k);
   }
 
   void round_up(std::uint32_t& side) const { side = (side + tensor_ - 1) / tensor_; }
 
-  static void divide(std::uint32_t& heads, unsigned parts, const LayerOp& op) {
-    if (heads % parts != 0) {
-      throw RequestError(fmt::format(
-          "tensor x attention_parts = {} does not divide the {} heads of all sequences in {}",
-          parts, heads, op.id));
+  /// A share of a matrix of blocks has whole blocks.
+  static void check_blocks(const LayerOp& op) {
+    if (op.pattern.name == "file") {
+      throw RequestError(fmt::format("{}: the mask of a file is not cut over chips", op.id));
     }
-    heads /= parts;
+    const std::uint32_t rows = op.pattern.block_rows;
+    const std::uint32_t cols = op.pattern.block_cols;
+    if (rows * cols <= 1 || (op.m % rows == 0 && op.k % cols == 0)) return;
+    throw RequestError(fmt::format("{}: the {} x {} share of a chip has no whole blocks of {} x {}",
+                                   op.id, op.m, op.k, rows, cols));
   }
 
+  static void divide(std::uint32_t& side, unsigned parts, const LayerOp& op) {
+    if (side % parts != 0) {
+      throw RequestError(fmt::format(
+          "the {} {} in {} do not come out even in {} parts", side,
+          rule_of(op).cut == Cut::heads ? "heads of all sequences" : "tokens", op.id, parts));
+    }
+    side /= parts;
+  }
+
+  PartCuts cuts_;
   unsigned tensor_;
-  unsigned attention_parts_;
 };
 
 /// The part of the elements that the pattern of a row keeps, its own or that it refers to.
@@ -143,7 +183,7 @@ LayerOp addition(const LayerOp& gradient, double density) {
   LayerOp row;
   row.op = "eltwise";
   row.fn = "add";
-  row.id = gradient.id + "_accumulate";
+  row.id = gradient.id + kAddition;
   row.layer = gradient.layer;
   row.model = gradient.model;
   row.phase = Phase::bwd;
@@ -151,6 +191,8 @@ LayerOp addition(const LayerOp& gradient, double density) {
   row.batch = gradient.batch;
   row.m = gradient.m;
   row.n = gradient.n;
+  row.repeat = gradient.repeat;
+  row.depends_on = {gradient.id};
   if (gradient.op == "sddmm") {
     const double kept = std::round(density * gradient.m * gradient.n);
     row.m = static_cast<std::uint32_t>(std::max(kept, 1.0));
@@ -159,10 +201,30 @@ LayerOp addition(const LayerOp& gradient, double density) {
   return row;
 }
 
+}  // namespace
+
 bool is_weight_gradient(const LayerOp& op) {
   const std::string ending = "_dw";
   return op.phase == Phase::bwd && op.id.size() > ending.size() &&
          op.id.compare(op.id.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+namespace {
+
+/// Gradients that go around a block are there until it is done.
+void find_wanted(ModelParts& model) {
+  std::map<std::string, Part> part_of;
+  for (std::size_t i = 0; i < kParts; ++i) {
+    for (const LayerOp& op : model.parts[i].backward) part_of[op.id] = static_cast<Part>(i);
+  }
+  for (const LayerOp& op : model.trace.ops) {
+    if (op.phase != Phase::bwd) continue;
+    for (const std::string& id : op.depends_on) {
+      const auto found = part_of.find(id);
+      if (found == part_of.end() || found->second == part_of[op.id]) continue;
+      model.parts[static_cast<std::size_t>(found->second)].wanted.push_back(id);
+    }
+  }
 }
 
 }  // namespace
@@ -172,22 +234,23 @@ const char* part_name(Part part) {
   return kNames[static_cast<std::size_t>(part)];
 }
 
-ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, unsigned tensor,
-                       bool accumulate, unsigned attention_parts) {
+ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCuts& cuts) {
   ModelParts model;
   model.trace = trace;
   model.layers = layers;
-  const Cutter cutter(tensor, attention_parts);
-  for (const LayerOp& op : trace.ops) {
+  const Cutter cutter(cuts);
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    const LayerOp& op = trace.ops[i];
     PartRows& rows = model.parts[static_cast<std::size_t>(rule_of(op).part)];
     const LayerOp cut = cutter.cut(op);
+    model.trace.ops[i] = cut;  // masks are those of a chip's share
     if (op.phase == Phase::fwd) {
       rows.forward.push_back(cut);
     } else if (op.phase == Phase::upd) {
       rows.update.push_back(cut);
     } else {
       rows.backward.push_back(cut);
-      if (accumulate && is_weight_gradient(op)) {
+      if (cuts.accumulate && is_weight_gradient(op)) {
         rows.backward.push_back(addition(cut, density_of(op, trace)));
       }
     }
@@ -197,6 +260,7 @@ ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, unsigned ten
       model.boundary_bytes = std::uint64_t{op.m} * op.n * bytes_of(op.dtype);
     }
   }
+  find_wanted(model);
   return model;
 }
 
@@ -208,20 +272,6 @@ std::uint64_t parameters(const PartRows& rows, const WorkloadTrace& trace) {
     count += static_cast<std::uint64_t>(std::llround(all * density_of(op, trace)));
   }
   return count;
-}
-
-std::uint64_t activation_bytes(const PartRows& rows) {
-  std::uint64_t bytes = 0;
-  for (const LayerOp& op : rows.forward) {
-    const std::string name = name_in_layer(op);
-    const bool activation = op.op == "eltwise" && (name == "act" || name == "mlm_act");
-    const bool in_place = (op.op == "eltwise" && !activation) || op.op == "softmax";
-    // norms are worked out in FP32; their results are FP16
-    const bool norm = op.op == "layernorm" || op.op == "rmsnorm";
-    const unsigned each = norm ? std::min(2U, bytes_of(op.dtype)) : bytes_of(op.dtype);
-    if (!in_place) bytes += std::uint64_t{op.m} * op.n * op.batch * each;
-  }
-  return bytes;
 }
 
 }  // namespace lacuna::system

@@ -21,6 +21,7 @@ struct PartRows {
   std::vector<LayerOp> forward;
   std::vector<LayerOp> backward;  // with the additions to the gradients that are accumulated
   std::vector<LayerOp> update;
+  std::vector<std::string> wanted;  // ids of backward rows whose results other parts read
 };
 
 /// A model as one layer, its embedding and its head, cut over the chips that share each matrix.
@@ -33,21 +34,33 @@ struct ModelParts {
   const PartRows& of(Part part) const { return parts[static_cast<std::size_t>(part)]; }
 };
 
+/// How the rows of a model are cut: over chips, and into parts that one chip works on one after the
+/// other.
+struct PartCuts {
+  unsigned tensor = 1;           // chips that share each matrix
+  bool accumulate = false;       // gradients of micro-batches are added
+  unsigned attention_parts = 1;  // of the heads
+  unsigned head_parts = 1;       // of the tokens whose logits are made
+  unsigned gradient_parts = 1;   // of the rows of the gradient of each matrix
+  bool share_sequence = false;   // norms and sums: each chip a part of the tokens
+};
+
+/// What the id of a row that adds a gradient ends with, after that of the gradient.
+inline constexpr const char* kAddition = "_accumulate";
+
+/// True if the row makes the gradient of a matrix of weights.
+bool is_weight_gradient(const LayerOp& op);
+
 /// Sorts the rows of `trace`, a training trace with one layer, embedding and heads, into parts, and
 /// cuts them over `tensor` chips: projections to more heads or wider layers by rows, those back by
-/// columns, attention by heads, tables by tokens. Norms and residuals stay whole. Where gradients
-/// of several micro-batches are accumulated each matrix has a row that adds. RequestError if heads
-/// or widths cannot be cut.
-/// With `attention_parts` more than 1, heads are worked on in so many parts, one after the other,
-/// and their rows are those of a part, repeated.
-ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, unsigned tensor,
-                       bool accumulate, unsigned attention_parts = 1);
+/// columns, attention by heads, tables by tokens. Norms and residuals stay whole, or are shared by
+/// tokens. A chip's share of a sparse matrix has the pattern and the density of the whole. Where
+/// gradients of several micro-batches are accumulated each matrix has a row that adds. RequestError
+/// if heads, widths, blocks or tokens cannot be cut. Rows done in parts are those of a part,
+/// repeated.
+ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCuts& cuts);
 
 /// Elements of the trained matrices and vectors of a part, on one chip; kept ones of sparse ones.
 std::uint64_t parameters(const PartRows& rows, const WorkloadTrace& trace);
-
-/// Bytes of the results of forward rows that are there together; sums, scales, dropout and softmax
-/// overwrite what they read.
-std::uint64_t activation_bytes(const PartRows& rows);
 
 }  // namespace lacuna::system

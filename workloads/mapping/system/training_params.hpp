@@ -64,6 +64,16 @@ struct TrainingParams : ParameterSet {
   Param<unsigned> attention_parts =
       param(this, "attention_parts", 1U, range(1U, 1024U), "parts",
             "Parts of the heads that are worked on one after the other, to save memory.");
+  Param<unsigned> head_parts =
+      param(this, "head_parts", 1U, range(1U, 65536U), "parts",
+            "Parts of the tokens whose logits are made one after the other, to save memory.");
+  Param<unsigned> gradient_parts =
+      param(this, "gradient_parts", 1U, range(1U, 1024U), "parts",
+            "Parts of the gradient of a matrix that are made and added one after the other.");
+  Param<bool> share_sequence =
+      flag(this, "share_sequence", false,
+           "Chips that share each matrix also share the tokens of norms and residuals; operands "
+           "of products are gathered.");
   Param<unsigned> pipeline =
       param(this, "pipeline", 1U, range(1U, 1024U), "stages", "Stages of the pipeline.");
   Param<unsigned> replicas =

@@ -254,32 +254,36 @@ void ProgramBuilder::pipeline_step(std::size_t phase, const Active& active, std:
 }
 
 /// Every block ends with a reduction over the chips that share its matrices, forward and backward;
-/// the recomputed forward pass has them again. All are alike, and stand apart from the work: chips
-/// come to them together.
+/// the recomputed forward pass has them again. Where those chips share the sequence, the halves of
+/// a reduction stand at the two ends of a block, and the backward pass gathers the operand of the
+/// first products once more, for the gradient of their weights. All are alike, and stand apart from
+/// the work: chips come to them together.
 void ProgramBuilder::tensor_reductions(const Stages& stages, const Active& active,
                                        std::uint64_t times) {
-  unsigned most = 0;  // blocks, of the stage with the most of them
-  std::vector<bool> takes_part(stages.size());
+  unsigned most = 0;     // reductions, of the stage with the most of them
+  unsigned gathers = 0;  // likewise
+  std::vector<unsigned> chips;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const unsigned passes =
         (active.forward[s] ? 1 : 0) +
         (active.backward[s] ? (training_.activations == Activations::stored ? 1 : 2) : 0);
-    takes_part[s] = passes > 0;
     unsigned here = stages[s].blocks() * passes;
     if (stages[s].embedding) here += passes;
     if (stages[s].head) here += 2 * passes;  // of the logits' maxima and sums, and the gradient
     most = std::max(most, here);
+    if (active.backward[s]) gathers = std::max(gathers, stages[s].blocks());
+    const bool again = std::find(chips.begin(), chips.end(), stages[s].chip) != chips.end();
+    if (passes > 0 && !again) chips.push_back(stages[s].chip);
   }
-  Segment made = segment("tensor all-reduce");
-  std::vector<unsigned> done;
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const bool again = std::find(done.begin(), done.end(), stages[s].chip) != done.end();
-    if (!takes_part[s] || again) continue;
-    done.push_back(stages[s].chip);
-    collective(made, Collective::all_reduce, tensor_groups(stages[s].chip),
-               step_.model.boundary_bytes, Use::links);
-  }
-  program_.add(std::move(made), times * most);
+  const auto add = [&](const char* name, Collective kind, std::uint64_t count) {
+    Segment made = segment(name);
+    for (const unsigned chip : chips) {
+      collective(made, kind, tensor_groups(chip), step_.model.boundary_bytes, Use::links);
+    }
+    program_.add(std::move(made), times * count);
+  };
+  add("tensor all-reduce", Collective::all_reduce, most);
+  if (training_.share_sequence) add("tensor all-gather", Collective::all_gather, gathers);
 }
 
 /// From each chip of a stage its share, which the chips of the next then give to each other.
@@ -350,7 +354,7 @@ void ProgramBuilder::move_activations(Segment& to, std::size_t phase, const Acti
   if (!ends && active.forward[last]) stream(stages[last].chip, Way::store);
   if (!ends && active.backward[last]) stream(stages[last].chip, Way::load);
   for (const auto& [chip, transfer] : receives) to.receive(chip, transfer, Use::links);
-  if (training_.tensor == 1) return;
+  if (training_.tensor == 1 || training_.share_sequence) return;
   std::sort(into.begin(), into.end());
   into.erase(std::unique(into.begin(), into.end()), into.end());
   for (const unsigned chip : into) {

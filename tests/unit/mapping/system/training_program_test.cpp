@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "models/system/simulation.hpp"
@@ -84,8 +85,8 @@ TEST(Stages, MoreLayersThanTheModelHasAreRefused) {
 // A cut over t chips leaves 1 / t of every matrix; norms and biases after reductions stay whole.
 TEST(ModelParts, EachOfTheChipsThatShareAMatrixHasItsPart) {
   const WorkloadTrace trace = small_trace();
-  const ModelParts whole = system::model_parts(trace, 2, 1, true);
-  const ModelParts half = system::model_parts(trace, 2, 2, true);
+  const ModelParts whole = system::model_parts(trace, 2, {1, true});
+  const ModelParts half = system::model_parts(trace, 2, {2, true});
   const auto elements = [](const ModelParts& model, Part part) {
     return parameters(model.of(part), model.trace);
   };
@@ -98,7 +99,7 @@ TEST(ModelParts, EachOfTheChipsThatShareAMatrixHasItsPart) {
 
 // Forward, data gradient and weight gradient of a projection to more rows, and of one back.
 TEST(ModelParts, ProductsAreCutOnTheSideThatIsShared) {
-  const ModelParts half = system::model_parts(small_trace(), 2, 2, false);
+  const ModelParts half = system::model_parts(small_trace(), 2, {2, false});
   const auto find = [&](const std::vector<LayerOp>& rows, const std::string& id) {
     for (const LayerOp& op : rows) {
       if (op.id == id)
@@ -115,9 +116,42 @@ TEST(ModelParts, ProductsAreCutOnTheSideThatIsShared) {
   EXPECT_EQ(find(ffn.backward, "bwd.l0.ffn2_dw"), "128x16x256");
 }
 
+WorkloadTrace sparse_trace() {
+  return generate_workload("bert-tiny", {{"part", "training"},
+                                         {"layers", "1"},
+                                         {"embedding", "1"},
+                                         {"heads", "1"},
+                                         {"tokens", "16"},
+                                         {"pattern", "block16:0.5"},
+                                         {"mode", "static"}});
+}
+
+// Half of 512 x 128 in blocks of 16 has 16 x 8 of them, half of which are kept; the rows that
+// refer to it, transposed or not, are those of the share.
+TEST(ModelParts, AShareOfASparseMatrixHasItsPatternAndDensity) {
+  const ModelParts half = system::model_parts(sparse_trace(), 2, {2, false});
+  const system::PartRows& ffn = half.of(Part::ffn);
+  const auto row = [](const std::vector<LayerOp>& rows, const std::string& id) {
+    return *std::find_if(rows.begin(), rows.end(), [&](const LayerOp& op) { return op.id == id; });
+  };
+  EXPECT_EQ(row(ffn.forward, "fwd.l0.ffn1").m, 256U);
+  EXPECT_EQ(row(ffn.forward, "fwd.l0.ffn1").pattern.name, "block");
+  EXPECT_EQ(row(ffn.backward, "bwd.l0.ffn1_dx").k, 256U);
+  EXPECT_EQ(row(ffn.backward, "bwd.l0.ffn1_dw").m, 256U);
+  EXPECT_EQ(row(ffn.backward, "bwd.l0.ffn2_dw").n, 256U);
+  EXPECT_EQ(row(ffn.update, "upd.l0.ffn2").k, 256U);
+  EXPECT_EQ(row(half.trace.ops, "fwd.l0.ffn1").m, 256U);
+  // 2 matrices of 256 x 128 at 1/2, the bias of 256; another bias and the norm of 128 whole
+  EXPECT_EQ(parameters(ffn, half.trace), 256U * 128 + 256 + 3 * 128);
+}
+
+TEST(ModelParts, AShareWithoutWholeBlocksIsRefused) {
+  EXPECT_THROW(system::model_parts(sparse_trace(), 2, {64, false}), RequestError);
+}
+
 TEST(ModelParts, AGradientOfSeveralMicroBatchesIsAdded) {
-  const ModelParts with = system::model_parts(small_trace(), 2, 1, true);
-  const ModelParts without = system::model_parts(small_trace(), 2, 1, false);
+  const ModelParts with = system::model_parts(small_trace(), 2, {1, true});
+  const ModelParts without = system::model_parts(small_trace(), 2, {1, false});
   // q, k, v and o have one each
   EXPECT_EQ(with.of(Part::attention).backward.size(),
             without.of(Part::attention).backward.size() + 4);
@@ -267,6 +301,26 @@ TEST(MemoryAccount, AStageKeepsInputsOfAllMicroBatchesUnderWay) {
   const auto accounts = memory_accounts(steps.step(), {1U << 30U, 1});
   EXPECT_EQ(accounts[0].activations, 7U * 100);
   EXPECT_EQ(accounts[3].activations, 1U * 100);
+}
+
+// 2 phases of a layer on each of 2 chips: weights whole, 2 x 2,000,000 B, and gradients as many. In
+// the update, after the reduction, a replica of 4 has a quarter of both, and of the state of the
+// larger part 8 x 1,000,000 / 4. Work makes the passes the fuller moment, or not.
+TEST(MemoryAccount, AStreamedPhaseIsFullestInItsPassesOrInItsUpdate) {
+  TrainingParams training = small_training(2, 8);
+  training.replicas = 4;
+  training.rts = 4;
+  training.rts_state = 4;
+  training.phases = 2;
+  const Steps steps(training);
+  EXPECT_EQ(memory_accounts(steps.step(), {1U << 30U, 1})[2].weights, 4'000'000U);
+  EXPECT_EQ(memory_accounts(steps.step(), {1U << 30U, 1})[2].state, 0U);
+  training.rts_state = 2;  // then all of the gradients is there, and half of the state
+  const Steps update(training);
+  const system::MemoryAccount account = memory_accounts(update.step(), {1U << 30U, 1})[2];
+  EXPECT_EQ(account.weights, 2'000'000U);
+  EXPECT_EQ(account.gradients, 4'000'000U);
+  EXPECT_EQ(account.state, 8U * 1'000'000 / 2);
 }
 
 TEST(TrainingParams, TheBatchOfAllIsThatOfAReplicaTimesReplicas) {

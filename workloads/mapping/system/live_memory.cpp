@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/system/live_memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lacuna::system {
+
+namespace {
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() &&
+         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+/// Element-wise functions whose gradient needs no value of the forward pass but a mask.
+bool is_linear(const std::string& fn) {
+  constexpr std::array<const char*, 6> kLinear = {"add",   "bias",       "bias_add",
+                                                  "scale", "scale_mask", "dropout"};
+  return std::find(kLinear.begin(), kLinear.end(), fn) != kLinear.end();
+}
+
+bool is_norm(const LayerOp& op) { return op.op == "layernorm" || op.op == "rmsnorm"; }
+
+/// "fwd.l0.q" of "bwd.l0.q_dw".
+std::string forward_id(const std::string& id) {
+  std::string base = "fwd" + id.substr(std::min<std::size_t>(id.find('.'), id.size()));
+  for (const char* const ending : {"_dx", "_dw", "_dp", "_dv", "_dq", "_dk"}) {
+    if (ends_with(base, ending)) return base.substr(0, base.size() - 3);
+  }
+  return base;
+}
+
+class LiveRows {
+ public:
+  LiveRows(const PartRows& rows, std::uint64_t input_bytes, std::uint64_t gradient_bytes)
+      : forward_(rows.forward.size()), wanted_(rows.wanted) {
+    for (const LayerOp& op : rows.forward) rows_.push_back(&op);
+    for (const LayerOp& op : rows.backward) rows_.push_back(&op);
+    for (std::size_t i = 0; i < rows_.size(); ++i) place_[rows_[i]->id] = i;
+    bytes_.resize(rows_.size() + 2);
+    bytes_[input()] = input_bytes;
+    bytes_[gradient()] = gradient_bytes;
+    for (std::size_t i = 0; i < rows_.size(); ++i) reads_.push_back(operands(i));
+    for (std::size_t i = 0; i < rows_.size(); ++i) bytes_[i] = result_bytes(i);
+  }
+
+  LiveBytes live() {
+    LiveBytes all;
+    all.forward = walk(forward_, nullptr);
+    all.backward = walk(rows_.size(), &all.kept);
+    return all;
+  }
+
+ private:
+  std::size_t input() const { return rows_.size(); }
+  std::size_t gradient() const { return rows_.size() + 1; }
+
+  /// The places of the values a row reads; what is made elsewhere is the input, or the gradient
+  /// that comes in.
+  std::vector<std::size_t> operands(std::size_t i) const {
+    const LayerOp& op = *rows_[i];
+    std::vector<std::size_t> reads;
+    for (const std::string& id : op.depends_on) {
+      const auto found = place_.find(id);
+      const bool here = found != place_.end() && found->second < i;
+      reads.push_back(here ? found->second : (i < forward_ ? input() : gradient()));
+    }
+    if (i < forward_) return reads;
+    const auto found = place_.find(forward_id(op.id));
+    if (found == place_.end() || found->second >= forward_) return reads;
+    const std::vector<std::size_t>& saved = reads_[found->second];
+    const bool nonlinear = op.op == "eltwise" && !is_linear(op.fn);
+    if (is_weight_gradient(op) || op.op == "bmm" || is_norm(op) || nonlinear) {
+      reads.insert(reads.end(), saved.begin(), saved.end());
+    } else if (op.op == "softmax") {
+      reads.push_back(found->second);
+    }
+    return reads;
+  }
+
+  std::uint64_t elements_bytes(const LayerOp& op) const {
+    // norms are worked out in FP32; their results are FP16
+    const unsigned each = is_norm(op) ? std::min(2U, bytes_of(op.dtype)) : bytes_of(op.dtype);
+    return std::uint64_t{op.m} * op.n * op.batch * each;
+  }
+
+  /// Of parts that are worked on one after the other all are there where a reader wants them all.
+  /// The gradient of a weight is there by itself until it is added; else it is the gradient that
+  /// is accounted for with the weights.
+  std::uint64_t result_bytes(std::size_t i) const {
+    const LayerOp& op = *rows_[i];
+    if (ends_with(op.id, kAddition)) return 0;
+    if (is_weight_gradient(op)) {
+      const auto added = place_.find(op.id + kAddition);
+      return added == place_.end() ? 0 : elements_bytes(*rows_[added->second]);
+    }
+    std::uint64_t times = 1;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      const bool reads = std::find(reads_[r].begin(), reads_[r].end(), i) != reads_[r].end();
+      if (reads && rows_[r]->repeat < op.repeat) times = op.repeat;
+    }
+    return elements_bytes(op) * times;
+  }
+
+  /// What a product lacks of its operands, where each chip holds a part of the sequence.
+  std::uint64_t gathered(std::size_t i) const {
+    const LayerOp& op = *rows_[i];
+    const std::vector<std::size_t>& reads = reads_[i];
+    if (reads.empty() || find_unique(op)) return 0;
+    const auto lacks = [&](std::size_t value, std::uint64_t elements) {
+      const std::uint64_t need = elements * op.batch * bytes_of(op.dtype);
+      return need > bytes_[value] ? need - bytes_[value] : 0;
+    };
+    if (op.op == "gemm") return lacks(reads[0], std::uint64_t{op.k} * op.n);
+    if (!is_weight_gradient(op) || reads.size() < 2) return 0;
+    return lacks(reads[0], std::uint64_t{op.m} * op.k) +
+           lacks(reads[1], std::uint64_t{op.k} * op.n);
+  }
+
+  /// A convolution reads each number several times.
+  static bool find_unique(const LayerOp& op) {
+    return std::any_of(op.args.begin(), op.args.end(),
+                       [](const auto& arg) { return arg.first == "x_unique"; });
+  }
+
+  /// The most that is there during rows [0, end); `kept` is what there is when the first backward
+  /// row begins.
+  std::uint64_t walk(std::size_t end, std::uint64_t* kept) const {
+    std::vector<std::size_t> last(bytes_.size());
+    for (std::size_t i = 0; i < end; ++i) {
+      last[i] = std::max(last[i], i);
+      for (const std::size_t value : reads_[i]) last[value] = i;
+    }
+    last[input()] = end;  // is kept by others
+    for (const std::string& id : wanted_) {
+      const auto found = place_.find(id);
+      if (found != place_.end()) last[found->second] = end;
+    }
+    std::uint64_t live = 0;
+    std::uint64_t most = 0;
+    std::vector<bool> there(bytes_.size());
+    for (std::size_t i = 0; i < end; ++i) {
+      if (i == forward_) {
+        if (kept != nullptr) *kept = live;
+        live += bytes_[gradient()];
+        there[gradient()] = true;
+      }
+      std::uint64_t freed = 0;
+      for (const std::size_t value : reads_[i]) {
+        if (last[value] != i || !there[value]) continue;
+        there[value] = false;
+        freed += bytes_[value];
+      }
+      const LayerOp& op = *rows_[i];
+      const bool in_place = op.op == "eltwise" || op.op == "softmax";
+      if (in_place) live -= freed;
+      live += bytes_[i];
+      most = std::max(most, live + gathered(i));
+      if (!in_place) live -= freed;
+      there[i] = last[i] > i;
+      if (!there[i]) live -= bytes_[i];
+    }
+    return most;
+  }
+
+  std::size_t forward_;
+  const std::vector<std::string>& wanted_;
+  std::vector<const LayerOp*> rows_;
+  std::map<std::string, std::size_t> place_;
+  std::vector<std::vector<std::size_t>> reads_;
+  std::vector<std::uint64_t> bytes_;  // of the result of each row; of input and gradient
+};
+
+}  // namespace
+
+LiveBytes live_bytes(const PartRows& rows, std::uint64_t input_bytes,
+                     std::uint64_t gradient_bytes) {
+  return LiveRows(rows, input_bytes, gradient_bytes).live();
+}
+
+}  // namespace lacuna::system
