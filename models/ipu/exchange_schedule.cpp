@@ -3,69 +3,21 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <queue>
 #include <utility>
+
+#include "models/ipu/exchange_tables.hpp"
 
 namespace lacuna::ipu {
 namespace {
 
 constexpr std::uint32_t kEnd = 0xffffffffU;
 
-/// The timetable of a send port: busy without a gap from some cycle on, and a few gaps before.
-class SendPort {
- public:
-  std::uint32_t free() const { return free_; }
-
-  /// The first cycle from `at` on in which it is idle for `cycles`.
-  std::uint32_t earliest(std::uint32_t at, std::uint32_t cycles) const {
-    for (unsigned g = 0; g < gaps_; ++g) {
-      const std::uint32_t start = std::max(at, gap_[g].begin);
-      if (start + cycles <= gap_[g].end) return start;
-    }
-    return std::max(at, free_);
-  }
-
-  void reserve(std::uint32_t start, std::uint32_t cycles) {
-    if (start >= free_) {
-      if (start > free_) keep({free_, start});
-      free_ = start + cycles;
-      return;
-    }
-    for (unsigned g = 0; g < gaps_; ++g) {
-      if (start < gap_[g].begin || start >= gap_[g].end) continue;
-      const Gap rest{start + cycles, gap_[g].end};
-      gap_[g].end = start;
-      if (rest.begin < rest.end) keep(rest);
-      return;
-    }
-  }
-
- private:
-  struct Gap {
-    std::uint32_t begin;
-    std::uint32_t end;
-  };
-  static constexpr unsigned kGaps = 6;
-
-  /// Of more gaps than there are places for, the oldest is given up.
-  void keep(Gap gap) {
-    if (gaps_ == kGaps) {
-      std::move(gap_.begin() + 1, gap_.end(), gap_.begin());
-      --gaps_;
-    }
-    gap_[gaps_++] = gap;
-  }
-
-  std::uint32_t free_ = 0;
-  unsigned gaps_ = 0;
-  std::array<Gap, kGaps> gap_{};
-};
-
 /// In which order a receiver's trains stand: by source, beginning after its own number, so that
 /// receivers with the same sources begin one after another; or beginning anywhere, so that any
 /// few receivers with the same sources begin far apart.
 enum class Order : std::uint8_t { staggered, spread };
+
+constexpr unsigned kMostChoices = 64;
 
 /// How a receiver chooses: in which order its trains stand, and among how many of the next.
 struct Policy {
@@ -79,96 +31,62 @@ struct Policy {
 /// do not make it wait: the sender repeats the stream for them later, if it has the time to spare.
 class ExchangeScheduler {
  public:
-  ExchangeScheduler(const ChipParams& params, const LatencyTable& latencies,
-                    const StreamList& streams, const PortLoads& loads, Policy policy)
+  ExchangeScheduler(const ExchangeQueues& queues, const PortLoads& loads, Policy policy)
       : policy_(policy),
-        latencies_(latencies),
-        trains_(streams.trains),
-        receivers_(result_.receivers),
-        loads_(loads),
-        tiles_(params.ipu.tiles),
-        send_(tiles_ + 1U),
-        receive_free_(tiles_, 0),
-        spare_(tiles_ + 1U, 0) {
-    result_.receivers = streams.receivers;
-    result_.emissions.reserve(streams.trains.size());
-    make_queues();
-    find_spare_time();
+        queues_(queues),
+        rests_(queues.rests),
+        listeners_(queues.listeners),
+        places_(queues.places),
+        waits_(queues.waiting.size()),
+        orders_(queues.tiles),
+        send_(queues.tiles + 1U),
+        receive_free_(queues.tiles + 1U, 0),
+        pairs_((queues.tiles + 1U) / 2),
+        spare_(queues.tiles + 1U, 0) {
+    emissions_.reserve(rests_.size());
+    for (TileId tile = 0; tile < queues_.tiles; ++tile) orders_[tile] = order_of(tile);
+    find_spare_time(loads);
   }
 
   /// Gives up, and returns a schedule without end, once it cannot be shorter than `limit`.
   Schedule schedule(Cycle limit) {
-    using Turn = std::pair<std::uint32_t, TileId>;
-    std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
-    for (TileId tile = 0; tile < tiles_; ++tile) {
-      if (heads_[tile] != kEnd) turns.emplace(0, tile);
+    TileTurns turns(queues_.tiles);
+    for (TileId tile = 0; tile < queues_.tiles; ++tile) {
+      if (queues_.first[tile] < queues_.first[tile + 1]) turns.add(tile);
     }
     while (!turns.empty()) {
-      const auto [at, tile] = turns.top();
-      turns.pop();
+      const std::uint32_t at = turns.time();
+      const TileId tile = turns.tile();
       if (at >= limit) return {{}, {}, kNever};
       if (receive_free_[tile] == at) {
         const Choice choice = choose(tile);
-        if (choice.train == kEnd) continue;
+        if (choice.train == kEnd) {
+          turns.remove_first();
+          continue;
+        }
         place(choice.train, choice.start);
       }
-      turns.emplace(receive_free_[tile], tile);
+      turns.delay_first(receive_free_[tile]);
     }
-    result_.length = *std::max_element(receive_free_.begin(), receive_free_.end());
-    return std::move(result_);
+    return result();
   }
 
  private:
-  struct Waiting {
-    std::uint32_t train;
-    std::uint32_t next;
-    bool served;
+  /// In which order a tile looks at what it waits for: some ranges of ExchangeQueues::waiting.
+  struct Range {
+    std::uint32_t begin;  // all before it has been served
+    std::uint32_t end;
   };
+  using Ranges = std::array<Range, 3>;
 
-  /// What is left over of streams to pairs comes first: it keeps few receivers busy, all at once.
-  void make_queues() {
-    std::vector<std::uint32_t> first(tiles_ + 1U, 0);
-    for (const TrainReceiver& receiver : receivers_) ++first[receiver.tile + 1];
-    for (std::size_t i = 0; i < tiles_; ++i) first[i + 1] += first[i];
-    waiting_.resize(receivers_.size());
-    place_of_.resize(receivers_.size());
-    std::vector<std::uint32_t> fill(first.begin(), first.end() - 1);
-    fill_queues(true, fill);
-    const std::vector<std::uint32_t> leftovers_end = fill;
-    fill_queues(false, fill);
-    heads_.assign(tiles_, kEnd);
-    for (TileId tile = 0; tile < tiles_; ++tile) {
-      std::uint32_t* const rest = link(&heads_[tile], first[tile], leftovers_end[tile]);
-      link_after(tile, rest, leftovers_end[tile], first[tile + 1]);
-    }
-  }
-
-  void fill_queues(bool leftovers, std::vector<std::uint32_t>& fill) {
-    for (std::uint32_t t = 0; t < trains_.size(); ++t) {
-      const Train& train = trains_[t];
-      if (train.leftover != leftovers) continue;
-      for (std::uint32_t d = train.first; d < train.first + train.count; ++d) {
-        place_of_[d] = fill[receivers_[d].tile]++;
-        waiting_[place_of_[d]] = {t, kEnd, false};
-      }
-    }
-  }
-
-  /// Appends [begin, end) of the waiting to the list that ends at `link`; returns its new end.
-  std::uint32_t* link(std::uint32_t* link, std::uint32_t begin, std::uint32_t end) {
-    for (std::uint32_t i = begin; i < end; ++i) {
-      *link = i;
-      link = &waiting_[i].next;
-    }
-    return link;
-  }
-
-  /// Likewise, turned so that it begins where the policy says.
-  void link_after(TileId tile, std::uint32_t* end_of_list, std::uint32_t begin, std::uint32_t end) {
+  Ranges order_of(TileId tile) const {
+    const std::uint32_t begin = queues_.leftovers_end[tile];
+    const std::uint32_t end = queues_.first[tile + 1];
     const std::uint32_t middle = begin + beginning(tile, begin, end);
-    link(link(end_of_list, middle, end), begin, middle);
+    return {{{queues_.first[tile], begin}, {middle, end}, {begin, middle}}};
   }
 
+  /// Where between `begin` and `end` the policy lets the tile's order begin, counted from `begin`.
   std::uint32_t beginning(TileId tile, std::uint32_t begin, std::uint32_t end) const {
     if (policy_.order == Order::spread) {
       // Multiples of the golden section, modulo 1, lie far apart from their neighbours.
@@ -176,175 +94,253 @@ class ExchangeScheduler {
       const std::uint32_t fraction = tile * kGoldenSection;
       return static_cast<std::uint32_t>((std::uint64_t{fraction} * (end - begin)) >> 32U);
     }
-    const auto after =
-        std::partition_point(waiting_.begin() + begin, waiting_.begin() + end,
-                             [&](const Waiting& w) { return trains_[w.train].source <= tile; });
-    return static_cast<std::uint32_t>(after - waiting_.begin()) - begin;
+    const auto from = queues_.waiting.begin();
+    const auto after = std::partition_point(
+        from + begin, from + end, [&](const WaitingTrain& w) { return w.source <= tile; });
+    return static_cast<std::uint32_t>(after - from) - begin;
   }
 
   /// The cycles each sender can repeat streams without becoming the slowest port.
-  void find_spare_time() {
-    const std::uint64_t busiest = *std::max_element(loads_.receive.begin(), loads_.receive.end());
-    for (TileId tile = 0; tile < tiles_; ++tile) {
-      spare_[tile] = busiest - std::min(busiest, loads_.send[tile]);
+  void find_spare_time(const PortLoads& loads) {
+    const std::uint64_t busiest = *std::max_element(loads.receive.begin(), loads.receive.end());
+    for (TileId tile = 0; tile < queues_.tiles; ++tile) {
+      spare_[tile] = busiest - std::min(busiest, loads.send[tile]);
     }
+  }
+
+  Schedule result() {
+    Schedule result{std::move(emissions_), {}, 0};
+    result.length = *std::max_element(receive_free_.begin(), receive_free_.end());
+    result.receivers.reserve(listeners_.size());
+    for (std::size_t d = 0; d < listeners_.size(); ++d) {
+      result.receivers.push_back({listeners_[d].tile, places_[d].position});
+    }
+    return result;
   }
 
   /// The first start from `at` on that suits the sender. At double width its partner is idle.
-  std::uint32_t sender_free(const Train& train, std::uint32_t at) const {
-    const SendPort& port = send_[train.source];
-    if (!train.wide) return port.earliest(at, train.cycles);
-    return std::max({at, port.free(), send_[train.source ^ 1U].free()});
-  }
-
-  std::uint32_t latency(const Train& train, TileId tile) const {
-    return train_latency(latencies_, train, tile);
+  std::uint32_t sender_free(const TrainRest& rest, std::uint32_t at) const {
+    if (!rest.wide()) return send_.earliest(rest.source, at, rest.cycles);
+    return std::max({at, send_.free(rest.source), send_.free(rest.source ^ 1U)});
   }
 
   /// When `tile`, and for a wide stream its whole pair, can receive.
-  std::uint32_t receiver_free(const Train& train, TileId tile) const {
-    const std::uint32_t free = receive_free_[tile];
-    return train.wide ? std::max(free, receive_free_[tile ^ 1U]) : free;
+  std::uint32_t receiver_free(bool wide, TileId tile) const {
+    return wide ? pairs_[tile / 2].free : receive_free_[tile];
   }
 
-  /// The first start that suits the sender and `tile`.
-  std::uint32_t earliest(const Train& train, TileId tile) const {
-    const std::uint32_t way = latency(train, tile);
-    const std::uint32_t free = receiver_free(train, tile);
-    return sender_free(train, free > way ? free - way : 0);
+  /// When both tiles of a pair can receive, and how much earlier one of them could.
+  struct PairTimes {
+    std::uint32_t free = 0;
+    std::uint32_t apart = 0;
+  };
+
+  PairTimes pair_times(TileId tile) const {
+    const std::uint32_t a = receive_free_[tile];
+    const std::uint32_t b = receive_free_[tile ^ 1U];
+    return {std::max(a, b), std::max(a, b) - std::min(a, b)};
   }
 
-  bool can_repeat(const Train& train) const {
-    return spare_[train.source] >= train.cycles &&
-           (!train.wide || spare_[train.source ^ 1U] >= train.cycles);
-  }
-
-  /// How much later than `start` the stream must begin to suit destination `d` too.
-  std::uint32_t delay(const Train& train, std::uint32_t d, std::uint32_t start) const {
-    const TileId tile = receivers_[d].tile;
-    const std::uint32_t arrival = start + latency(train, tile);
-    const std::uint32_t free = receiver_free(train, tile);
-    return free > arrival ? free - arrival : 0;
+  bool can_repeat(const TrainRest& rest) const {
+    return spare_[rest.source] >= rest.cycles &&
+           (!rest.wide() || spare_[rest.source ^ 1U] >= rest.cycles);
   }
 
   /// What a stream is delayed at most for the sake of a receiver that could hear a repeat.
-  static std::uint32_t patience(const Train& train) { return train.cycles / 4 + 2; }
+  static std::uint32_t patience(const TrainRest& rest) { return rest.cycles / 4 + 2; }
 
-  /// The start of `train` if it cannot be before `soonest`: such that it suits all receivers, or
-  /// those that are not too late.
-  std::uint32_t start_for(const Train& train, std::uint32_t soonest) const {
-    const bool leaves = can_repeat(train);
-    std::uint32_t later = 0;
-    for (std::uint32_t d = train.first; d < train.first + train.count; ++d) {
-      const std::uint32_t wait = delay(train, d, soonest);
-      if (!leaves || wait <= patience(train)) later = std::max(later, wait);
-    }
-    return later == 0 ? soonest : sender_free(train, soonest + later);
-  }
-
+  /// A train that a tile could receive next, when this would start, and what it would cost: the
+  /// cycles in which receivers wait for it, in proportion to the cycles it keeps receivers busy.
   struct Choice {
     std::uint32_t train = kEnd;  // kEnd: there is none
     std::uint32_t start = 0;
+    std::uint32_t turn = 0;  // which one it is in the order of the tile
+    std::uint64_t idle = 1;
+    std::uint64_t work = 0;  // 1 / 0: dearer than any
   };
 
-  /// What a choice costs: the cycles its receivers idle before it, and the work it gets done.
-  struct Cost {
-    std::uint64_t idle;
-    std::uint64_t work;
+  static bool better(const Choice& a, const Choice& b) {
+    const std::uint64_t left = a.idle * b.work;
+    const std::uint64_t right = b.idle * a.work;
+    return left < right || (left == right && a.turn < b.turn);
+  }
 
-    bool operator<(const Cost& other) const { return idle * other.work < other.idle * work; }
+  /// What a start would mean for the receivers of a train.
+  struct Outlook {
+    std::uint64_t idle = 0;   // cycles of those that hear it, before it
+    std::uint32_t hear = 0;   // how many these are
+    std::uint32_t later = 0;  // the delay that suits also those that would be too late by little
   };
 
-  /// The cost of sending `train` in cycle `start`; once it cannot be below `limit`, any above it.
-  Cost cost_of(const Train& train, std::uint32_t start, const Cost& limit) const {
-    const std::uint64_t all = std::uint64_t{train.count} * train.held;
-    Cost cost{0, 0};
-    for (std::uint32_t d = train.first; d < train.first + train.count; ++d) {
-      const TileId to = receivers_[d].tile;
-      const std::uint32_t arrival = start + latency(train, to);
-      if (receiver_free(train, to) > arrival) continue;
-      cost.idle += arrival - receive_free_[to];
-      cost.work += train.held;
-      if (!(Cost{cost.idle, all} < limit)) return {limit.idle, limit.work};
+  /// Of a start in cycle `start`; too late by little is up to `patience`. Looks no further once
+  /// they idle for more than `most` cycles.
+  template <TrainKind kKind>
+  Outlook look_ahead(const TrainRest& rest, std::uint32_t start, std::uint32_t patience,
+                     std::uint64_t most) const {
+    constexpr std::uint32_t kStep = kKind == TrainKind::pairs ? 2 : 1;
+    const TrainListener* const end = listeners_.data() + rest.first + rest.count;
+    Outlook outlook;
+    for (const TrainListener* to = end - rest.count; to != end && outlook.idle <= most;
+         to += kStep) {
+      const std::uint32_t arrival = start + to->latency;
+      const std::uint32_t free = receiver_free(kKind != TrainKind::narrow, to->tile);
+      std::uint32_t idle = arrival - free;
+      const std::uint32_t hears = (idle >> 31U) - 1;  // all bits, or none: nobody could predict it
+      const std::uint32_t wait = (free - arrival) & ~hears;
+      if (kKind == TrainKind::pairs) idle += idle + pairs_[to->tile / 2].apart;
+      if (kKind == TrainKind::wide) idle = arrival - receive_free_[to->tile];
+      outlook.idle += idle & hears;
+      outlook.hear += kStep & hears;
+      outlook.later = std::max(outlook.later, wait <= patience ? wait : 0);
     }
-    return cost;
+    return outlook;
+  }
+
+  Outlook look_ahead(const TrainRest& rest, std::uint32_t start, std::uint32_t patience,
+                     std::uint64_t most) const {
+    switch (rest.kind) {
+      case TrainKind::narrow:
+        return look_ahead<TrainKind::narrow>(rest, start, patience, most);
+      case TrainKind::wide:
+        return look_ahead<TrainKind::wide>(rest, start, patience, most);
+      case TrainKind::pairs:
+        return look_ahead<TrainKind::pairs>(rest, start, patience, most);
+    }
+    return {};
+  }
+
+  /// For how many cycles the receivers of `choice` may idle for it to be better than `best`, if
+  /// all of them hear it.
+  static std::uint64_t most_idle(const Choice& choice, const Choice& best) {
+    if (best.work == 0) return ~std::uint64_t{0};
+    const std::uint64_t equal = best.idle * choice.work;
+    return (choice.turn < best.turn ? equal : equal - 1) / best.work;
+  }
+
+  /// Takes `choice` if it is better than `best`; so far it says when the train can start at best,
+  /// and what it costs at least. A train starts when it suits all receivers, or those not too late.
+  void consider(Choice choice, Choice& best) const {
+    const TrainRest& rest = rests_[choice.train];
+    const std::uint64_t most = most_idle(choice, best);
+    const std::uint32_t wait = can_repeat(rest) ? patience(rest) : kEnd;
+    Outlook outlook = look_ahead(rest, choice.start, wait, most);
+    if (outlook.idle > most) return;
+    if (outlook.later > 0) {
+      const std::uint32_t start = sender_free(rest, choice.start + outlook.later);
+      // Who would have heard it before waits the longer now.
+      const std::uint64_t later = start - choice.start;
+      if (outlook.idle + outlook.hear * later > most) return;
+      choice.start = start;
+      outlook = look_ahead(rest, start, 0, most);
+    }
+    choice.idle = outlook.idle;
+    choice.work = std::uint64_t{outlook.hear} * rest.held;
+    if (better(choice, best)) best = choice;
+  }
+
+  /// What `waiting` of `tile` could be, as far as the tile itself knows: it and its pair idle so
+  /// long at least, and no more than all can hear it.
+  Choice outline(const WaitingTrain& waiting, TileId tile, std::uint32_t turn) const {
+    const std::uint32_t way = waiting.latency;
+    const std::uint32_t own = receive_free_[tile];
+    if (waiting.alone != 0) {
+      const std::uint32_t from = own > way ? own - way : 0;
+      const std::uint32_t start = send_.earliest(waiting.source, from, waiting.cycles);
+      return {waiting.train, start, turn, start + way - own, waiting.held};
+    }
+    const TrainRest& rest = rests_[waiting.train];
+    const std::uint32_t free = receiver_free(rest.wide(), tile);
+    const std::uint32_t start = sender_free(rest, free > way ? free - way : 0);
+    std::uint64_t idle = start + way - own;
+    if (rest.wide()) idle += start + way - receive_free_[tile ^ 1U];
+    return {waiting.train, start, turn, idle, rest.work()};
   }
 
   /// The train for `tile` to receive next: of the next few, the one for which all that receive it
-  /// together idle least in proportion to what they receive.
+  /// together idle least in proportion to what they receive, and of equals the first.
   Choice choose(TileId tile) {
     Choice best;
-    Cost least{1, 0};  // infinite
-    std::uint32_t* from = &heads_[tile];
-    for (unsigned seen = 0; *from != kEnd && seen < policy_.choices;) {
-      Waiting& waiting = waiting_[*from];
-      if (waiting.served) {
-        *from = waiting.next;
-        continue;
+    std::uint32_t turn = 0;
+    std::size_t deferred = 0;
+    for (Range& range : orders_[tile]) {
+      range.begin = waits_.next(range.begin, range.end);
+      std::uint32_t next = range.begin;
+      for (std::uint32_t i = next; i < range.end && turn < policy_.choices; i = next) {
+        next = waits_.next(i + 1, range.end);
+        if (next < range.end) __builtin_prefetch(&rests_[queues_.waiting[next].train]);
+        const WaitingTrain& waiting = queues_.waiting[i];
+        const Choice choice = outline(waiting, tile, turn++);
+        if (waiting.alone != 0) {
+          if (better(choice, best)) best = choice;
+        } else if (choice.idle == 0) {
+          consider(choice, best);
+        } else {
+          __builtin_prefetch(&listeners_[rests_[choice.train].first]);
+          deferred_[deferred++] = choice;
+        }
+        if (best.idle == 0) return best;
       }
-      ++seen;
-      from = &waiting.next;
-      const Train& train = trains_[waiting.train];
-      const std::uint32_t start = start_for(train, earliest(train, tile));
-      const Cost cost = cost_of(train, start, least);
-      if (best.train != kEnd && !(cost < least)) continue;
-      best = {waiting.train, start};
-      least = cost;
-      if (least.idle == 0) break;
+    }
+    for (std::size_t i = 0; i < deferred; ++i) {
+      if (better(deferred_[i], best)) consider(deferred_[i], best);
     }
     return best;
   }
 
-  void place(std::uint32_t index, std::uint32_t start) {
-    Train& train = trains_[index];
-    const std::uint32_t served = select(train, start);
-    if (served < train.count) {
-      spare_[train.source] -= train.cycles;
-      if (train.wide) spare_[train.source ^ 1U] -= train.cycles;
+  void place(std::uint32_t train, std::uint32_t start) {
+    TrainRest& rest = rests_[train];
+    const std::uint32_t served = select(rest, start);
+    if (served < rest.count) {
+      spare_[rest.source] -= rest.cycles;
+      if (rest.wide()) spare_[rest.source ^ 1U] -= rest.cycles;
     }
-    result_.emissions.push_back({index, start, train.first, served});
-    send_[train.source].reserve(start, train.cycles);
-    if (train.wide) send_[train.source ^ 1U].reserve(start, train.cycles);
-    for (std::uint32_t d = train.first; d < train.first + served; ++d) {
-      const TileId to = receivers_[d].tile;
-      receive_free_[to] = start + latency(train, to) + train.held;
-      waiting_[place_of_[d]].served = true;
+    emissions_.push_back({train, start, rest.first, served});
+    send_.reserve(rest.source, start, rest.cycles);
+    if (rest.wide()) send_.reserve(rest.source ^ 1U, start, rest.cycles);
+    for (std::uint32_t d = rest.first; d < rest.first + served; ++d) {
+      const TrainListener& to = listeners_[d];
+      const std::uint32_t free = start + to.latency + rest.held;
+      receive_free_[to.tile] = free;
+      pairs_[to.tile / 2] = pair_times(to.tile);
+      waits_.cross_out(places_[d].waiting);
     }
-    train.first += served;
-    train.count -= served;
+    rest.first += served;
+    rest.count -= served;
   }
 
   /// Moves the destinations that can hear a start in cycle `start` to the front and counts them.
   /// The tiles of a pair stay together.
-  std::uint32_t select(const Train& train, std::uint32_t start) {
-    std::uint32_t front = train.first;
-    for (std::uint32_t d = train.first; d < train.first + train.count; ++d) {
-      if (delay(train, d, start) > 0) continue;
-      std::swap(receivers_[d], receivers_[front]);
-      std::swap(place_of_[d], place_of_[front]);
+  std::uint32_t select(const TrainRest& rest, std::uint32_t start) {
+    std::uint32_t front = rest.first;
+    for (std::uint32_t d = rest.first; d < rest.first + rest.count; ++d) {
+      if (receiver_free(rest.wide(), listeners_[d].tile) > start + listeners_[d].latency) continue;
+      if (d != front) {
+        std::swap(listeners_[d], listeners_[front]);
+        std::swap(places_[d], places_[front]);
+      }
       ++front;
     }
-    return front - train.first;
+    return front - rest.first;
   }
 
   Policy policy_;
-  const LatencyTable& latencies_;
-  Schedule result_;
-  std::vector<Train> trains_;  // what is left of them
-  std::vector<TrainReceiver>& receivers_;
-  const PortLoads& loads_;
-  TileId tiles_;
-  std::vector<SendPort> send_;
+  const ExchangeQueues& queues_;
+  std::vector<Emission> emissions_;
+  std::vector<TrainRest> rests_;  // by train
+  std::vector<TrainListener> listeners_;
+  std::vector<ListenerEntry> places_;
+  OpenMarks waits_;  // of the waiting, which are not yet served
+  std::vector<Ranges> orders_;
+  SendPorts send_;
   std::vector<std::uint32_t> receive_free_;
+  std::vector<PairTimes> pairs_;
   std::vector<std::uint64_t> spare_;
-  std::vector<Waiting> waiting_;         // by receiver
-  std::vector<std::uint32_t> place_of_;  // in waiting_, of each destination
-  std::vector<std::uint32_t> heads_;
+  std::array<Choice, kMostChoices> deferred_;
 };
 
 /// What is worth trying: in regular patterns, where every receiver's own order is good, nothing
 /// beats keeping to it; the less regular, the more it pays to look around.
-constexpr std::array<Policy, 2> kPolicies{{{Order::staggered, 1}, {Order::spread, 64}}};
+constexpr std::array<Policy, 2> kPolicies{{{Order::staggered, 1}, {Order::spread, kMostChoices}}};
 
 /// Large exchanges, whose planning takes long, are tried in fewer ways.
 constexpr std::size_t kLarge = 200'000;
@@ -359,14 +355,14 @@ constexpr Cycle kNearLarge = 5;
 Schedule schedule_trains(const ChipParams& params, const LatencyTable& latencies,
                          const StreamList& streams, Cycle bound) {
   const PortLoads loads = port_loads(params, streams);
+  const ExchangeQueues queues(params, latencies, streams);
   const bool large = streams.receivers.size() > kLarge;
   const Policy* const policies = large ? kLargePolicies.data() : kPolicies.data();
   const std::size_t count = large ? kLargePolicies.size() : kPolicies.size();
   Schedule best;
   best.length = kNever;
   for (std::size_t p = 0; p < count; ++p) {
-    ExchangeScheduler scheduler(params, latencies, streams, loads, policies[p]);
-    Schedule schedule = scheduler.schedule(best.length);
+    Schedule schedule = ExchangeScheduler(queues, loads, policies[p]).schedule(best.length);
     if (schedule.length < best.length) best = std::move(schedule);
     if (best.length <= bound + bound / (large ? kNearLarge : kNear)) break;
   }
