@@ -52,7 +52,8 @@ struct Options {
   bool markdown = false;
   bool resume = false;
 
-  std::optional<std::string> picture;  // of trace show: the row whose mask is drawn
+  std::optional<std::string> picture;          // of trace show: the row whose mask is drawn
+  std::optional<std::string> flop_convention;  // of trace show: a count of FLOP of another kind
 
   // of trace make and import: what their tables call keys, in the order given
   std::vector<std::pair<std::string, std::string>> generator;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <utility>
@@ -46,8 +47,47 @@ std::optional<double> joules_of(const SummaryRow& row) {
   return row.energy_j ? std::optional<double>(row.energy_j->nominal) : std::nullopt;
 }
 
+double SampleRow::exposed_s() const {
+  if (!update) return gradient_s;
+  constexpr double kNs = 1e-9;
+  const double convert = static_cast<double>(update->convert_ns) * kNs;
+  const double transfer = static_cast<double>(update->transfer_ns) * kNs;
+  if (!overlap) return gradient_s + convert + transfer;
+  const double hides = static_cast<double>(point->phase.steps) * total.time_s.value_or(0);
+  return gradient_s + std::max(0.0, std::max(convert, transfer) - hides);
+}
+
+std::optional<double> SampleRow::step_s() const {
+  if (!total.time_s || point->steps == 0) return total.time_s;
+  const double share = static_cast<double>(point->updates) / static_cast<double>(point->steps);
+  return *total.time_s + exposed_s() * share;
+}
+
+void add_dense_gradients(std::vector<SampleRow>& rows, std::size_t first,
+                         const std::vector<const RunRecord*>& records, const RunRecord& dense) {
+  const auto gradients = [](const RunRecord& record) {
+    double seconds = 0;
+    for (const OpRecord& op : record.ops) {
+      const std::string& id = op.row.op_id;
+      const std::string end = "_dw";
+      const bool gradient = id.size() > end.size() && id.rfind(end) == id.size() - end.size();
+      if (gradient) seconds += op.row.time_s.value_or(0);
+    }
+    return seconds;
+  };
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    rows[first + i].gradient_s = std::max(0.0, gradients(dense) - gradients(*records[i]));
+  }
+}
+
 SampleRow sample_row(const SchedulePoint& point, const RunRecord& record) {
-  SampleRow row{&point, record.machine, record.total, std::nullopt, std::nullopt};
+  SampleRow row;
+  row.point = &point;
+  row.machine = record.machine;
+  row.total = record.total;
+  for (const ParameterValue& parameter : record.parameters) {
+    if (parameter.path == "host.overlap") row.overlap = parameter.value == "true";
+  }
   for (const OpRecord& op : record.ops) {
     for (const auto& [name, text] : op.result.notes) {
       if (name != "propagation steps") continue;
@@ -62,7 +102,6 @@ SampleRow sample_row(const SchedulePoint& point, const RunRecord& record) {
       };
       add("convert_ns", &UpdateCost::convert_ns);
       add("transfer_ns", &UpdateCost::transfer_ns);
-      add("exposed_ns", &UpdateCost::exposed_ns);
     }
   }
   return row;
@@ -71,8 +110,8 @@ SampleRow sample_row(const SchedulePoint& point, const RunRecord& record) {
 std::string results_csv(const std::vector<SampleRow>& rows) {
   std::string csv = csv_line({"machine", "update", "steps", "density", "imbalance_16x16", "cycles",
                               "time_s", "useful_tflops", "energy_j", "sram_bytes", "fabric_bytes",
-                              "io_bytes", "propagation_steps", "update_convert_ns",
-                              "update_transfer_ns", "update_exposed_ns", "status"});
+                              "io_bytes", "propagation_steps", "updates", "update_convert_ns",
+                              "update_transfer_ns", "update_exposed_s", "step_s", "status"});
   for (const SampleRow& row : rows) {
     const auto value = [](const auto& cell) { return cell ? fmt::format("{}", *cell) : ""; };
     const auto cost = [&](std::uint64_t UpdateCost::*member) {
@@ -84,8 +123,9 @@ std::string results_csv(const std::vector<SampleRow>& rows) {
                      value(row.total.useful_tflops), value(joules_of(row.total)),
                      value(bytes_of(row.total)), value(row.total.fabric_bytes),
                      value(row.total.io_bytes), value(row.propagation),
-                     cost(&UpdateCost::convert_ns), cost(&UpdateCost::transfer_ns),
-                     cost(&UpdateCost::exposed_ns), status_name(row.total.status)});
+                     fmt::format("{}", row.point->updates), cost(&UpdateCost::convert_ns),
+                     cost(&UpdateCost::transfer_ns), number(row.exposed_s()), value(row.step_s()),
+                     status_name(row.total.status)});
   }
   return csv;
 }
@@ -94,7 +134,7 @@ Figure time_figure(const std::vector<SampleRow>& rows) {
   const std::vector<std::string> machines = machines_of(rows);
   std::map<std::uint64_t, std::map<std::string, double>> times;
   for (const SampleRow& row : rows) {
-    if (row.total.time_s) times[row.point->phase.index][row.machine] = *row.total.time_s * 1e6;
+    if (row.total.time_s) times[row.point->phase.index][row.machine] = *row.step_s() * 1e6;
   }
   Figure figure;
   figure.name = "step_time";
@@ -138,7 +178,7 @@ std::string results_table(const std::vector<SampleRow>& rows) {
         std::pair("moved", ""), std::pair("explored", ""), std::pair("imbalance", "16x16"),
         std::pair("cycles", "per step"), std::pair("time", "us"), std::pair("useful", "TFLOP/s"),
         std::pair("energy", "mJ"), std::pair("SRAM", "MB"), std::pair("spill", "steps"),
-        std::pair("update", "us")}) {
+        std::pair("update", "us"), std::pair("exposed", "us"), std::pair("step", "us")}) {
     table.column(title, unit);
   }
   table.column("status", "", TextTable::Align::left);
@@ -158,7 +198,11 @@ std::string results_table(const std::vector<SampleRow>& rows) {
                scaled(row.total.time_s, 1e6), scaled(row.total.useful_tflops, 1),
                scaled(joules_of(row.total), 1e3), scaled(bytes_of(row.total), 1e-6),
                row.propagation ? fmt::format("{}", *row.propagation) : "",
-               row.update ? four_digits(static_cast<double>(row.update->exposed_ns) * 1e-3) : "",
+               row.update ? four_digits(static_cast<double>(row.update->convert_ns +
+                                                            row.update->transfer_ns) *
+                                        1e-3)
+                          : "",
+               four_digits(row.exposed_s() * 1e6), scaled(row.step_s(), 1e6),
                row.total.status == Status::ok ? "" : status_name(row.total.status)});
   }
   return table.text();

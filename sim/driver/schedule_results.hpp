@@ -12,11 +12,11 @@
 
 namespace lacuna {
 
-/// What the host does for a new pattern, over all matrices. Only machines with a host side have it.
+/// What one new pattern costs beside the steps, over all matrices. Only machines with a host side
+/// have conversion and transfer.
 struct UpdateCost {
   std::uint64_t convert_ns = 0;   // sorting blocks into what the device reads
   std::uint64_t transfer_ns = 0;  // of that to the device
-  std::uint64_t exposed_ns = 0;   // of both, not hidden by products
 };
 
 /// A sample of a schedule on a machine.
@@ -26,10 +26,24 @@ struct SampleRow {
   SummaryRow total;
   std::optional<std::uint64_t> propagation;  // steps of blocks that spilled, over all products
   std::optional<UpdateCost> update;
+  bool overlap = true;    // conversion and transfer go on behind the steps before the update
+  double gradient_s = 0;  // of an update's dense gradient, beyond that of a step
+
+  /// What an update adds to the time of its phase. Hidden behind steps is what the slower of
+  /// conversion and transfer does while the steps of a phase run; without overlap nothing is.
+  double exposed_s() const;
+
+  /// A step with its share of the updates; nothing if it did not run.
+  std::optional<double> step_s() const;
 };
 
 /// Nominal energy, where it is known.
 std::optional<double> joules_of(const SummaryRow& row);
+
+/// Adds to the samples of one machine, from `first` on, what the dense gradient of an update takes
+/// longer than the gradients of kept positions; `dense` is the dense step of that machine.
+void add_dense_gradients(std::vector<SampleRow>& rows, std::size_t first,
+                         const std::vector<const RunRecord*>& records, const RunRecord& dense);
 
 /// `record` as the sample of `point`.
 SampleRow sample_row(const SchedulePoint& point, const RunRecord& record);

@@ -7,11 +7,13 @@
 #include <system_error>
 #include <vector>
 
+#include "sim/base/error.hpp"
 #include "sim/driver/trace_file.hpp"
 #include "sim/driver/verbs.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/global_pruning.hpp"
 #include "workloads/import/import_table.hpp"
+#include "workloads/trace/flop_convention.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/pattern_file.hpp"
 #include "workloads/trace/trace_reader.hpp"
@@ -75,6 +77,17 @@ int import_files(const Options& options, const Streams& streams) {
   return kDone;
 }
 
+std::string show_flop(const WorkloadTrace& trace, const std::string& convention) {
+  if (convention != "electra") {
+    throw RequestError(fmt::format("--flop: found '{}'; allowed: electra", convention));
+  }
+  const ElectraFlop flop = electra_flop(trace);
+  return fmt::format(
+      "{}: FLOP of a sequence, counted as by the script of ELECTRA\n"
+      "inference  {:.4e}\ntraining   {:.4e}\n",
+      trace.name, flop.inference, flop.training);
+}
+
 bool is_file(const std::string& name) {
   std::error_code error;
   return std::filesystem::is_regular_file(name, error);
@@ -100,7 +113,11 @@ int trace_verb(const Options& options, const Streams& streams) {
   } else {
     const std::uint64_t seed = run_settings(options).seed;
     const WorkloadTrace trace = read_trace(path);
-    text = options.picture ? draw_mask(trace, *options.picture, seed) : show_trace(trace, seed);
+    if (options.flop_convention) {
+      text = show_flop(trace, *options.flop_convention);
+    } else {
+      text = options.picture ? draw_mask(trace, *options.picture, seed) : show_trace(trace, seed);
+    }
   }
   streams.out << text << (text.empty() || text.back() != '\n' ? "\n" : "");
   return kDone;

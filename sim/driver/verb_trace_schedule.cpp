@@ -94,7 +94,7 @@ std::vector<MachineTotals> add_up(const std::vector<SampleRow>& rows,
     const SummaryRow& base = dense[totals.size() - 1];
     const auto steps = static_cast<double>(row.point->steps);
     total.whole = total.whole && row.total.status == Status::ok && base.status == Status::ok;
-    total.seconds += steps * row.total.time_s.value_or(0);
+    total.seconds += steps * row.step_s().value_or(0);
     total.joules += steps * joules_of(row.total).value_or(0);
     total.dense_seconds += steps * base.time_s.value_or(0);
     total.dense_joules += steps * joules_of(base).value_or(0);
@@ -124,7 +124,8 @@ std::string totals_text(const std::vector<SchedulePoint>& phases, double dense_f
       continue;
     }
     text += fmt::format(
-        "{}: these products take {} s, dense {} s: {:.3f} times less; {} J, dense {} J\n",
+        "{}: these products and updates take {} s, dense {} s: {:.3f} times less; {} J, dense {} "
+        "J\n",
         total.machine, four_digits(total.seconds), four_digits(total.dense_seconds),
         total.dense_seconds / total.seconds, four_digits(total.joules),
         four_digits(total.dense_joules));
@@ -155,11 +156,18 @@ Simulated simulate(const ScheduleRequest& request, const std::vector<SchedulePoi
   Simulated simulated;
   std::size_t next = 0;
   for (std::size_t i = 0; i < machines.size(); ++i) {
+    const std::size_t first = simulated.rows.size();
+    std::vector<const RunRecord*> records;
     for (const SchedulePoint& phase : phases) {
       if (phase.path.empty()) continue;
-      simulated.rows.push_back(sample_row(phase, *finished.records[next++]));
+      records.push_back(&*finished.records[next++]);
+      simulated.rows.push_back(sample_row(phase, *records.back()));
     }
-    simulated.dense.push_back(finished.records[next++]->total);
+    const RunRecord& dense = *finished.records[next++];
+    if (request.options.kind == ScheduleKind::rigl) {
+      add_dense_gradients(simulated.rows, first, records, dense);
+    }
+    simulated.dense.push_back(dense.total);
   }
   simulated.totals = add_up(simulated.rows, simulated.dense);
   for (const MachineTotals& total : simulated.totals) {

@@ -204,6 +204,7 @@ std::vector<SchedulePoint> write_schedule(const ScheduleRequest& request, const 
   const auto sample_of = [&](std::uint64_t p) { return p * samples / phases; };
   std::vector<SchedulePoint> points;
   std::uint64_t waiting = 0;
+  std::uint64_t waiting_updates = 0;
   fs::create_directories(fs::path(folder) / "masks");
   walk_schedule(
       matrices, request.options, [&](const SchedulePhase& phase, const std::vector<Mask>& masks) {
@@ -213,7 +214,13 @@ std::vector<SchedulePoint> write_schedule(const ScheduleRequest& request, const 
         double kept = 0;
         for (const Mask& mask : masks) kept += static_cast<double>(mask.nnz());
         point.flop = phase.dense ? dense_step_flop(request) : step_flop(request, kept);
+        if (request.options.kind == ScheduleKind::rigl && phase.index > 0) {
+          // The step of the update makes the dense gradient: once 2 N for what is not kept.
+          point.flop += (dense_step_flop(request) - point.flop) / 3 /
+                        static_cast<double>(std::max<std::uint64_t>(phase.steps, 1));
+        }
         waiting += phase.steps;
+        waiting_updates += phase.index > 0 ? 1 : 0;
         const bool last = phase.index + 1 == phases;
         if (last || sample_of(phase.index) != sample_of(phase.index + 1)) {
           const std::string name = fmt::format("u{:04}", phase.index);
@@ -227,7 +234,8 @@ std::vector<SchedulePoint> write_schedule(const ScheduleRequest& request, const 
           point.path = (fs::path(folder) / (name + ".csv")).string();
           write_trace_file(point.path, step_of(request, files), {command});
           point.steps = waiting;
-          waiting = 0;
+          point.updates = waiting_updates;
+          waiting = waiting_updates = 0;
         }
         points.push_back(std::move(point));
       });

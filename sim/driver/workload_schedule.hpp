@@ -28,10 +28,11 @@ ScheduleRequest read_schedule(const std::string& kind, const Pairs& settings, st
 /// A phase, and the trace of one of its steps if it is a sample.
 struct SchedulePoint {
   SchedulePhase phase;
-  double imbalance = 1;     // largest over mean cell of 16 x 16, mean over the matrices
-  std::uint64_t steps = 0;  // that this sample stands for
-  std::string path;         // of its trace; empty if it is no sample
-  double flop = 0;          // of a training step of the encoder: products and attention
+  double imbalance = 1;       // largest over mean cell of 16 x 16, mean over the matrices
+  std::uint64_t steps = 0;    // that this sample stands for
+  std::uint64_t updates = 0;  // of the pattern before them, likewise
+  std::string path;           // of its trace; empty if it is no sample
+  double flop = 0;  // of a training step of the encoder, the mean of its phase: products, attention
 };
 
 /// Walks the schedule, writes masks and traces of the samples into `folder` and gives all phases.

@@ -68,31 +68,89 @@ std::uint64_t count(const OpResult& result, std::string_view path, std::string_v
   return sum;
 }
 
-/// Cycles of the phases before the first that computes, where the machine tells its phases.
-double prefetch_of(const OpResult& result) {
+/// A phase of an operation, in cycles from its begin.
+struct PhaseSpan {
+  std::string name;
+  double begin = 0;
+  double end = 0;
+
+  bool is(std::string_view with) const { return name.rfind(with, 0) == 0; }
+  bool computes() const { return !is("sync") && !is("exchange"); }
+};
+
+/// Those of an operation, in their order, where the machine tells them.
+std::vector<PhaseSpan> phases_of(const OpResult& result) {
+  std::vector<PhaseSpan> phases;
   for (const ExplainSection& section : result.explanation.sections) {
     if (section.title.rfind("phases", 0) != 0 || section.tables.empty()) continue;
     double before = 0;
     for (const std::vector<std::string>& row : section.tables.front().rows) {
       if (row.size() < 3) break;
-      const bool moves =
-          row[1] == "sync" || row[1].rfind("exchange", 0) == 0 || row[1].rfind("copy", 0) == 0;
-      if (!moves) return before;
-      before += std::strtod(row[2].c_str(), nullptr);
+      const double end = before + std::strtod(row[2].c_str(), nullptr);
+      phases.push_back({row[1], before, end});
+      before = end;
     }
   }
+  return phases;
+}
+
+/// Cycles of the phases before the first that computes; what a copy moves is not computed.
+double prefetch_of(const std::vector<PhaseSpan>& phases) {
+  for (const PhaseSpan& phase : phases) {
+    if (phase.computes() && !phase.is("copy")) return phase.begin;
+  }
   return 0;
+}
+
+/// From the first to the last phase in which vertices work on an operand.
+struct Window {
+  double start = 0;
+  double stop = 0;
+};
+
+/// The hull of the phases that `chosen` names, from cycle `zero` on; of all after it if there are
+/// none.
+template <class Chosen>
+Window window_of(const std::vector<PhaseSpan>& phases, double zero, double cycles, Chosen chosen) {
+  Window window{0, cycles - 1};
+  bool found = false;
+  for (const PhaseSpan& phase : phases) {
+    if (!chosen(phase) || phase.end <= phase.begin) continue;
+    if (!found) window.start = phase.begin - zero;
+    window.stop = phase.end - zero - 1;
+    found = true;
+  }
+  return window;
+}
+
+/// Streams of the memories of tiles and cores: a product reads W in the phases that multiply and X
+/// also in those that copy it; Y and its partial sums are written in all that compute.
+void add_memory_streams(const OpResult& result, double word, LayerReport& report) {
+  const std::vector<PhaseSpan> phases = phases_of(result);
+  report.prefetch = prefetch_of(phases);
+  report.cycles = static_cast<double>(result.cycles) - report.prefetch;
+  const auto words = [&](std::string_view begin) {
+    return static_cast<double>(count(result, "", begin)) * kAccessBytes / word;
+  };
+  const auto during = [&](double number, auto chosen) {
+    const Window window = window_of(phases, report.prefetch, report.cycles, chosen);
+    return stream(number, window.start, window.stop);
+  };
+  report.metadata_words = words("sram_reads_metadata");
+  report.ifmap =
+      during(words("sram_reads_input") + words("sram_reads_operand"),
+             [](const PhaseSpan& phase) { return phase.is("multiply") || phase.is("copy"); });
+  report.filter = during(words("sram_reads_weight"),
+                         [](const PhaseSpan& phase) { return phase.is("multiply"); });
+  report.ofmap = during(
+      words("sram_writes_output") + words("sram_writes_partial") + words("sram_writes_result"),
+      [](const PhaseSpan& phase) { return phase.computes() && !phase.is("copy"); });
 }
 
 LayerReport report_of(const OpRecord& op) {
   const OpResult& result = op.result;
   LayerReport report;
-  const double word = bytes_of_type(op.row.dtype);
-  const auto words = [&](std::string_view begin) {
-    return static_cast<double>(count(result, "", begin)) * kAccessBytes / word;
-  };
-  report.prefetch = prefetch_of(result);
-  report.cycles = static_cast<double>(result.cycles) - report.prefetch;
+  add_memory_streams(result, bytes_of_type(op.row.dtype), report);
   double computing = 0;
   double without_work = 0;
   for (const StackPart& part : result.stack) {
@@ -108,13 +166,7 @@ LayerReport report_of(const OpRecord& op) {
   if (peak > 0) report.overall = 100 * macs / (report.cycles * peak);
   report.mapping = 100 * (1 - without_work / all);
   if (peak > 0 && computing > 0) report.compute = 100 * macs / (peak / units * computing);
-  report.metadata_words = words("sram_reads_metadata");
   const double last = report.cycles - 1;
-  report.ifmap = stream(words("sram_reads_input") + words("sram_reads_operand"), 0, last);
-  report.filter = stream(words("sram_reads_weight"), 0, last);
-  report.ofmap = stream(
-      words("sram_writes_output") + words("sram_writes_partial") + words("sram_writes_result"), 0,
-      last);
   report.dram_filter =
       stream(static_cast<double>(count(result, "wafer.edge", "wavelets")) -
                  static_cast<double>(count(result, "wafer.edge", "wavelets_collected")),

@@ -17,8 +17,10 @@ namespace lacuna {
 /// IFMAP is X, FILTER is W, OFMAP is Y with its partial sums; SRAM is the memory of all simulated
 /// tiles or cores, DRAM what lies beyond the chip. Counts are in words of one element. Cycle 0 is
 /// the first in which something is computed; before it is the prefetch. Streams of SRAM span the
-/// operation from there, as the counters do not say when in it each access was. Reads of tasks on
-/// a wafer, which do not tell their operands apart, are of IFMAP.
+/// phases in which vertices work on the operand, where the machine tells its phases: W those that
+/// multiply, X also those before them that copy it (at negative cycles), Y all that compute.
+/// Otherwise they span the operation. Reads of tasks on a wafer, which do not tell their operands
+/// apart, are of IFMAP.
 std::vector<std::pair<std::string, std::string>> scalesim_reports(const RunRecord& run);
 
 }  // namespace lacuna

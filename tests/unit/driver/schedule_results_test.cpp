@@ -52,10 +52,50 @@ TEST(ScheduleResults, AddUpSpillsAndTheHostsWorkOverTheProductsOfAStep) {
   EXPECT_EQ(row.propagation, 8U);  // 2 + 2 * 3
   ASSERT_TRUE(row.update.has_value());
   EXPECT_EQ(row.update->convert_ns, 1200U);
-  // sram_bytes, fabric_bytes, io_bytes, propagation_steps, update_convert_ns, ...
-  EXPECT_THAT(results_csv({row}), HasSubstr(",400,,,8,1200,0,0,ok\n"));
+  // sram_bytes, fabric_bytes, io_bytes, propagation_steps, updates, update_convert_ns, ...; the
+  // 1,200 ns are hidden behind ten steps of a second
+  EXPECT_THAT(results_csv({row}), HasSubstr(",400,,,8,0,1200,0,0,1,ok\n"));
   EXPECT_THAT(results_csv({sample_row(point, a_record("wse2", 1, 1))}),
-              HasSubstr(",400,,,,,,,ok\n"));
+              HasSubstr(",400,,,,0,,,0,1,ok\n"));
+}
+
+// Ten steps of a second and two updates of 30 s + 6 s: 36 s exposed each, or behind the five steps
+// of a phase 30 - 5 = 25 s.
+TEST(ScheduleResults, TimeOfAStepHasItsShareOfTheUpdates) {
+  SchedulePoint point = a_point(3, 5, 0.1, 1);
+  point.steps = 10;
+  point.updates = 2;
+  RunRecord record = a_record("bow", 1, 1);
+  record.ops = {an_op("0", 30000000000)};
+  StatEntry transfer = record.ops[0].result.statistics[0];
+  transfer.name = "transfer_ns";
+  transfer.value = 6000000000;
+  record.ops[0].result.statistics.push_back(transfer);
+  const SampleRow hidden = sample_row(point, record);
+  EXPECT_DOUBLE_EQ(hidden.exposed_s(), 25);
+  EXPECT_DOUBLE_EQ(*hidden.step_s(), 1 + 25 * 2 / 10.0);
+  record.parameters = {{"host.overlap", "false", "", true}};
+  const SampleRow exposed = sample_row(point, record);
+  EXPECT_DOUBLE_EQ(exposed.exposed_s(), 36);
+  EXPECT_DOUBLE_EQ(*exposed.step_s(), 1 + 36 * 2 / 10.0);
+}
+
+// An update of RigL makes the gradient of all positions once: 3 s instead of 0.5 s.
+TEST(ScheduleResults, UpdateByGradientsTakesTheDenseGradientOnce) {
+  SchedulePoint point = a_point(1, 10, 0.1, 1);
+  point.updates = 1;
+  RunRecord sparse = a_record("bow", 1, 1);
+  RunRecord dense = a_record("bow", 9, 1);
+  for (const auto& [record, seconds] : {std::pair(&sparse, 0.5), std::pair(&dense, 3.0)}) {
+    record->ops.resize(2);
+    record->ops[0].row.op_id = "fwd.l0.q";
+    record->ops[0].row.time_s = 0.25;
+    record->ops[1].row.op_id = "bwd.l0.q_dw";
+    record->ops[1].row.time_s = seconds;
+  }
+  std::vector<SampleRow> rows = {sample_row(point, sparse)};
+  add_dense_gradients(rows, 0, {&sparse}, dense);
+  EXPECT_DOUBLE_EQ(*rows[0].step_s(), 1.25);
 }
 
 // 300 of 1,000 FLOP; 500 of 2,000 cycles; 400 of 400 bytes.

@@ -86,13 +86,24 @@ TEST(ScaleSimReports, BandwidthIsInWordsPerCycle) {
               StartsWith("LayerID, Avg IFMAP SRAM BW, Avg FILTER SRAM BW, Avg OFMAP SRAM BW,"));
 }
 
+// Cycle 0 is the 11th: the copy in cycles 0 to 1 reads X from -10 on, W is read in the 90 cycles of
+// the product, and nothing computes in the last 10, so that Y is written in those 90 too.
 TEST(ScaleSimReports, AccessesHaveTheirWindowsAndUnusedMemoryAnEmptyOne) {
   const std::string text = reports({an_op()}).at("DETAILED_ACCESS_REPORT.csv");
   EXPECT_THAT(text, StartsWith("LayerID, SRAM IFMAP Start Cycle, SRAM IFMAP Stop Cycle, SRAM IFMAP "
                                "Reads, SRAM Filter Start Cycle,"));
-  EXPECT_THAT(text, HasSubstr("DRAM OFMAP Start Cycle, DRAM OFMAP Stop Cycle, DRAM OFMAP Writes,\n"
-                              "0, 0.0, 99.0, 200, 0.0, 99.0, 40, 0.0, 99.0, 100, 0.0, 0.0, 0, 0.0, "
-                              "0.0, 0, 0.0, 0.0, 0,\n"));
+  EXPECT_THAT(text,
+              HasSubstr("DRAM OFMAP Start Cycle, DRAM OFMAP Stop Cycle, DRAM OFMAP Writes,\n"
+                        "0, -10.0, 89.0, 200, 0.0, 89.0, 40, 0.0, 89.0, 100, 0.0, 0.0, 0, 0.0, "
+                        "0.0, 0, 0.0, 0.0, 0,\n"));
+}
+
+TEST(ScaleSimReports, SumsAreWrittenUntilTheLastPhaseThatComputes) {
+  OpRecord op = an_op();
+  op.result.cycles = 130;
+  op.result.explanation.sections.front().tables.front().rows.push_back({"2", "reduce", "20"});
+  EXPECT_THAT(reports({op}).at("DETAILED_ACCESS_REPORT.csv"),
+              HasSubstr("\n0, -10.0, 89.0, 200, 0.0, 89.0, 40, 0.0, 119.0, 100, "));
 }
 
 // 2:4: an index of 2 bits for each of 40 values is 40 * 2 / 32 = 2.5 words. CSR: 40 columns and 9
