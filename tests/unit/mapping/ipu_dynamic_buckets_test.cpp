@@ -46,6 +46,24 @@ TEST(Buckets, PiecesSpreadOverAllBucketsIfTheyMust) {
   EXPECT_EQ(set.propagation_steps(1), 3U);
 }
 
+// Four parts of the contraction of five columns each, buckets of four. Part 0 keeps rows of 4, 1
+// and 5, part 1 rows of 4 and 1. Whole rows move first: the 1 of part 0 and then the 1 of part 1
+// come to bucket 3. Of the row of 5 there is room for two beside them, and three go to bucket 2.
+TEST(Buckets, PiecesOfAPartThatArriveApartAreOneSubGroup) {
+  DynamicPlan plan = small_plan(4, 1000);
+  plan.x = 1;
+  plan.y = 4;
+  plan.tile_x = 3;
+  plan.tile_y = 5;
+  const Mask mask{3, 20, 1, 1, {0, 8, 10, 15}, {0, 1, 2, 3, 5, 6, 7, 8, 0, 5, 0, 1, 2, 3, 4}};
+  const BucketSet set = fill_buckets(plan, mask, 6);
+  ASSERT_EQ(set.buckets[3].groups.size(), 2U);
+  EXPECT_EQ(set.buckets[3].groups[0].y, 0U);
+  EXPECT_EQ(set.buckets[3].groups[0].nonzeros(), 3U);
+  EXPECT_EQ(set.buckets[3].groups[1].nonzeros(), 1U);
+  EXPECT_EQ(set.buckets[2].nonzeros(), 3U);
+}
+
 TEST(Buckets, OverflowOfAllBucketsIsReported) {
   EXPECT_THROW(fill_buckets(small_plan(4, 20), kCorner, 6), SimulationError);
 }

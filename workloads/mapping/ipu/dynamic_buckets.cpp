@@ -74,15 +74,25 @@ class Filler {
     }
   }
 
+  /// The bucket's sub-group (x, y), or null: it has one at most, whenever its pieces arrive.
+  SubGroup* find(std::uint64_t bucket, std::uint32_t x, std::uint32_t y) {
+    std::vector<SubGroup>& groups = set_.buckets[bucket].groups;
+    const auto found = std::find_if(groups.rbegin(), groups.rend(), [x, y](const SubGroup& group) {
+      return group.x == x && group.y == y;
+    });
+    return found == groups.rend() ? nullptr : &*found;
+  }
+
   /// Adds one non-zero to the bucket's sub-group (x, y).
   void add(std::uint64_t bucket, std::uint32_t x, std::uint32_t y, std::uint32_t row,
            std::uint32_t column) {
-    std::vector<SubGroup>& groups = set_.buckets[bucket].groups;
-    if (groups.empty() || groups.back().x != x || groups.back().y != y) {
-      groups.push_back({x, y, {}});
+    SubGroup* group = find(bucket, x, y);
+    if (group == nullptr) {
+      std::vector<SubGroup>& groups = set_.buckets[bucket].groups;
+      group = &groups.emplace_back(SubGroup{x, y, {}});
       words_[bucket] += group_words(element_wise_, workers_);
     }
-    std::vector<BucketRow>& rows = groups.back().rows;
+    std::vector<BucketRow>& rows = group->rows;
     if (rows.empty() || rows.back().row != row) {
       rows.push_back({row, {}});
       words_[bucket] += 2;
@@ -152,9 +162,7 @@ class Filler {
     const std::uint64_t bucket = index(x, y, z);
     std::vector<BucketRow> left;
     for (BucketRow& row : rest.rows) {
-      const std::vector<SubGroup>& groups = set_.buckets[bucket].groups;
-      const bool present =
-          !groups.empty() && groups.back().x == rest.x && groups.back().y == rest.y;
+      const bool present = find(bucket, rest.x, rest.y) != nullptr;
       const std::uint64_t entry = 2 + (present ? 0 : group_words(element_wise_, workers_));
       std::size_t taken = 0;
       while (taken < row.columns.size() && fits(bucket, entry + taken + 1, taken + 1)) ++taken;
