@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -51,15 +52,31 @@ std::vector<std::string> ids(const WorkloadTrace& trace) {
 // Llama 2 V d + L [2 d^2 + 2 d d_kv + 3 d f + 2 d] + d.
 TEST(ModelShape, HasAsManyParametersAsPublished) {
   const std::map<std::string, std::uint64_t> expected = {
-      {"bert-tiny", 4385920},      {"bert-mini", 11170560},     {"bert-small", 28763648},
-      {"bert-medium", 41373184},   {"bert-base", 109482240},    {"bert-large", 335141888},
-      {"gpt2", 124439808},         {"gpt2-medium", 354823168},  {"gpt2-large", 774030080},
-      {"gpt2-xl", 1557611200},     {"gpt3-xl", 1315723264},     {"gpt3-13b", 12853386240},
-      {"gpt3-175b", 174604259328}, {"opt-125m", 125239296},     {"llama2-7b", 6738415616},
-      {"llama2-13b", 13015864320}, {"llama2-70b", 68976648192}, {"llama3-8b", 8030261248}};
+      {"bert-tiny", 4385920},
+      {"bert-mini", 11170560},
+      {"bert-small", 28763648},
+      {"bert-medium", 41373184},
+      {"bert-base", 109482240},
+      {"bert-large", 335141888},
+      {"gpt2", 124439808},
+      {"gpt2-medium", 354823168},
+      {"gpt2-large", 774030080},
+      {"gpt2-xl", 1557611200},
+      {"gpt3-xl", 1315723264},
+      {"gpt3-13b", 12853386240},
+      {"gpt3-175b", 174604259328},
+      {"opt-125m", 125239296},
+      {"llama2-7b", 6738415616},
+      {"llama2-13b", 13015864320},
+      {"llama2-70b", 68976648192},
+      {"llama3-8b", 8030261248},
+      // GroupBERT: of a layer the weights alone, 19 d^2 + 112 d
+      {"groupbert-base", 159939840},
+      {"groupbert-large", 513735680}};
   for (const auto& [name, count] : expected) {
     EXPECT_EQ(parameter_count(find_model_shape(name)), count) << name;
   }
+  for (const ModelShape& shape : model_shapes()) EXPECT_EQ(expected.count(shape.name), 1U);
   EXPECT_THAT([] { find_model_shape("bert-bas"); },
               ThrowsMessage<RequestError>(HasSubstr("did you mean 'bert-base'?")));
 }
@@ -88,6 +105,13 @@ const std::vector<Flop>& published_flop() {
       {"gpt3-175b", 2048, 712483534798848, 19791209299968},
       {"groupbert-base", 128, 34691088384, 603979776},
       {"llama2-7b", 2048, 26525718020096, 2199023255552},
+      {"gpt2-medium", 1024, 618475290624, 103079215104},
+      {"gpt2-large", 1024, 1449551462400, 193273528320},
+      {"gpt2-xl", 1024, 3019898880000, 322122547200},
+      {"opt-125m", 2048, 347892350976, 154618822656},
+      {"llama2-13b", 2048, 51969104281600, 3435973836800},
+      {"llama2-70b", 2048, 280375465082880, 10995116277760},
+      {"groupbert-large", 128, 123111211008, 1610612736},
       // grouped heads: 2 * 128 * 32 * (2 * 4096^2 + 2 * 4096 * 1024 + 3 * 4096 * 14336), and
       // 4 * 128^2 * 4096 * 32, as every query head has its own scores
       {"llama3-8b", 128, 1786706395136, 8589934592}};
@@ -95,6 +119,11 @@ const std::vector<Flop>& published_flop() {
 }
 
 TEST(Transformer, ForwardHasTheFlopOfItsClosedForm) {
+  for (const ModelShape& shape : model_shapes()) {
+    const bool there = std::any_of(published_flop().begin(), published_flop().end(),
+                                   [&](const Flop& row) { return shape.name == row.model; });
+    EXPECT_TRUE(there) << shape.name;
+  }
   for (const Flop& row : published_flop()) {
     const WorkloadTrace trace =
         make_transformer(find_model_shape(row.model), options(Part::forward, row.tokens));
