@@ -27,47 +27,69 @@ class ProgramWriter {
         plan_(plan) {}
 
   void write() {
-    for (const Emission& e : schedule_.emissions) {
-      const Train& train = streams_.trains[e.train];
-      plan_.send_first[train.source + 1] += train.streams;
-    }
+    write_sends();
     for (const Place& place : streams_.destinations) ++plan_.receive_first[place.tile + 1];
-    accumulate(plan_.send_first);
     accumulate(plan_.receive_first);
-    plan_.sends.resize(plan_.send_first.back());
     plan_.receives.resize(streams_.destinations.size());
-    sent_.assign(plan_.send_first.begin(), plan_.send_first.end() - 1);
     received_.assign(plan_.receive_first.begin(), plan_.receive_first.end() - 1);
-    for (const Emission& e : schedule_.emissions) write_train(e, streams_.trains[e.train]);
-    for (std::size_t tile = 0; tile + 1 < plan_.send_first.size(); ++tile) {
-      std::sort(plan_.sends.begin() + plan_.send_first[tile],
-                plan_.sends.begin() + plan_.send_first[tile + 1],
-                [](const Send& a, const Send& b) { return a.start < b.start; });
-    }
+    for (const Emission& e : schedule_.emissions) write_receives(e, streams_.trains[e.train]);
   }
 
  private:
-  void write_train(const Emission& e, const Train& train) {
+  void write_sends() {
+    std::vector<std::uint32_t> first(plan_.send_first.size(), 0);
+    for (const Emission& e : schedule_.emissions) {
+      const Train& train = streams_.trains[e.train];
+      ++first[train.source + 1];
+      plan_.send_first[train.source + 1] += train.streams;
+    }
+    accumulate(first);
+    accumulate(plan_.send_first);
+    plan_.sends.reserve(plan_.send_first.back());
+    std::vector<std::uint32_t> order(schedule_.emissions.size());
+    std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      order[next[streams_.trains[schedule_.emissions[i].train].source]++] = i;
+    }
+    const auto at = [&order](std::uint32_t i) { return order.begin() + i; };
+    for (std::size_t tile = 0; tile + 1 < first.size(); ++tile) {
+      std::sort(at(first[tile]), at(first[tile + 1]), [&](std::uint32_t a, std::uint32_t b) {
+        return schedule_.emissions[a].start < schedule_.emissions[b].start;
+      });
+    }
+    for (const std::uint32_t i : order) write_train(schedule_.emissions[i]);
+  }
+
+  void write_train(const Emission& e) {
+    const Train& train = streams_.trains[e.train];
     std::uint32_t start = params_.exchange.entry + e.start;
     for (std::uint32_t s = train.first_stream; s < train.first_stream + train.streams; ++s) {
       const Stream& stream = streams_.streams[s];
-      plan_.sends[sent_[train.source]++] = {start, stream.words, stream.source.address, e.count,
-                                            stream.wide};
-      for (std::uint32_t d = e.first; d < e.first + e.count; ++d) {
-        const TrainReceiver& receiver = schedule_.receivers[d];
-        write_receive(stream, streams_.destinations[stream.first + receiver.position], start,
-                      train_latency(latencies_, train, receiver.tile));
-      }
+      plan_.sends.push_back({start, stream.words, stream.source.address, e.count, stream.wide});
       start += held_cycles(params_, stream.cycles());
     }
   }
 
-  void write_receive(const Stream& stream, const Place& to, std::uint32_t start,
-                     std::uint32_t latency) {
-    plan_.receives[received_[to.tile]++] = {
-        start + latency,    stream.words,          to.address,
-        stream.source.tile, stream.source.address, static_cast<std::uint16_t>(latency),
-        stream.wide};
+  void write_receives(const Emission& e, const Train& train) {
+    for (std::uint32_t d = e.first; d < e.first + e.count; ++d) {
+      const TrainReceiver& receiver = schedule_.receivers[d];
+      const std::uint32_t latency = train_latency(latencies_, train, receiver.tile);
+      std::uint32_t arrival = params_.exchange.entry + e.start + latency;
+      Receive* receive = plan_.receives.data() + received_[receiver.tile];
+      received_[receiver.tile] += train.streams;
+      for (std::uint32_t s = train.first_stream; s < train.first_stream + train.streams; ++s) {
+        const Stream& stream = streams_.streams[s];
+        const Place& to = streams_.destinations[stream.first + receiver.position];
+        *receive++ = {arrival,
+                      stream.words,
+                      to.address,
+                      stream.source.tile,
+                      stream.source.address,
+                      static_cast<std::uint16_t>(latency),
+                      stream.wide};
+        arrival += held_cycles(params_, stream.cycles());
+      }
+    }
   }
 
   const ChipParams& params_;
@@ -75,7 +97,6 @@ class ProgramWriter {
   const StreamList& streams_;
   const Schedule& schedule_;
   ExchangePlan& plan_;
-  std::vector<std::uint32_t> sent_;
   std::vector<std::uint32_t> received_;
 };
 

@@ -139,22 +139,29 @@ class StreamMaker {
     if (stream.count > 0) result_.streams.push_back(stream);
   }
 
+  /// By source, and those of one source by their first destination; equals stay in their order.
   void sort_by_source() {
-    std::vector<std::uint32_t> next(tiles_ + 1U, 0);
-    for (const Stream& stream : result_.streams) ++next[stream.source.tile + 1];
-    for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
-    std::vector<Stream> sorted(result_.streams.size());
-    for (const Stream& stream : result_.streams) sorted[next[stream.source.tile]++] = stream;
-    result_.streams = std::move(sorted);
-    const auto to = [&](const Stream& stream) { return result_.destinations[stream.first].tile; };
-    for (auto begin = result_.streams.begin(); begin != result_.streams.end();) {
-      const TileId source = begin->source.tile;
-      const auto end = std::find_if(begin, result_.streams.end(), [&](const Stream& stream) {
-        return stream.source.tile != source;
-      });
-      std::stable_sort(begin, end, [&](const Stream& a, const Stream& b) { return to(a) < to(b); });
-      begin = end;
+    std::vector<std::uint32_t> by_destination(result_.streams.size());
+    std::vector<std::uint32_t> next = first_places(
+        [this](const Stream& stream) { return result_.destinations[stream.first].tile; });
+    for (std::uint32_t s = 0; s < result_.streams.size(); ++s) {
+      by_destination[next[result_.destinations[result_.streams[s].first].tile]++] = s;
     }
+    next = first_places([](const Stream& stream) { return stream.source.tile; });
+    std::vector<Stream> sorted(result_.streams.size());
+    for (const std::uint32_t s : by_destination) {
+      sorted[next[result_.streams[s].source.tile]++] = result_.streams[s];
+    }
+    result_.streams = std::move(sorted);
+  }
+
+  /// Where the streams of each tile begin if they are sorted by it.
+  template <class TileOf>
+  std::vector<std::uint32_t> first_places(const TileOf& tile_of) const {
+    std::vector<std::uint32_t> first(tiles_ + 1U, 0);
+    for (const Stream& stream : result_.streams) ++first[tile_of(stream) + 1];
+    for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
+    return first;
   }
 
   void make_trains() {
