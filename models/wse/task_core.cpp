@@ -413,7 +413,7 @@ void TaskCores::beats(Core& core, Thread& thread, Cycle now) {
   book(core, thread, count_beats, stalls, now);
   // access by access as the beats make them, so that both engines count the same
   for (std::uint32_t first = 0; first < elements; first += width) {
-    count(core, thread, std::min(width, elements - first));
+    count_elements(what, thread.cost, std::min(width, elements - first), core.counters);
   }
   move_elements(core, thread, elements, now);
   thread.done += elements;
@@ -435,36 +435,6 @@ void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
   core.slot_free = now + beats + stalls.bank + stalls.residual + stalls.special;
   core.accounted = core.slot_free;
   core.stalls = stalls;
-}
-
-void TaskCores::count(Core& core, const Thread& thread, std::uint32_t elements) const {
-  TaskCounters& c = core.counters;
-  const Instruction& what = *thread.instruction;
-  const bool half = what.element == Element::fp16;
-  switch (what.op) {
-    case VectorOp::fma:
-      (half ? c.mac16 : what.element == Element::fp16_32 ? c.mac16_32 : c.mac32) += elements;
-      break;
-    case VectorOp::add:
-    case VectorOp::sub:
-    case VectorOp::max:
-      (half ? c.add16 : c.add32) += elements;
-      break;
-    case VectorOp::mul:
-      (half ? c.mul16 : c.mul32) += elements;
-      break;
-    case VectorOp::move:
-    case VectorOp::abs:
-    case VectorOp::work:
-      break;
-    default:
-      (half ? c.special16 : c.special32) += elements;
-  }
-  const BeatCost& cost = thread.cost;
-  c.reads += cost.reads(elements);
-  c.writes += cost.writes(elements);
-  c.read_bytes += std::uint64_t{cost.read_bytes()} * elements;
-  c.write_bytes += std::uint64_t{cost.write_bytes()} * elements;
 }
 
 std::uint32_t TaskCores::take_word(Core& core, const Operand& operand, LinkId link, Cycle now) {

@@ -155,7 +155,6 @@ class TaskCores {
   void beats(Core& core, Thread& thread, Cycle now);
   void book(Core& core, const Thread& thread, std::uint32_t beats, const BeatStalls& stalls,
             Cycle now) const;
-  void count(Core& core, const Thread& thread, std::uint32_t elements) const;
   void move_elements(Core& core, Thread& thread, std::uint32_t elements, Cycle now);
   TaskCycle cause(const Core& core, Cycle now) const;
   bool quiet(const Core& core) const;

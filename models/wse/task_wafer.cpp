@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
+#include "models/wse/shift_sweep.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
 #include "sim/kernel/sim_context.hpp"
@@ -185,6 +188,10 @@ Cycle TaskOutcome::span() const {
 
 TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
                      const RunOptions& options) {
+  if (options.engine == Engine::event && !options.event_log && options.jitter == 0 &&
+      options.shuffle == 0 && !options.look_at_tasks) {
+    if (std::optional<TaskOutcome> swept = sweep_shifts(params, program)) return std::move(*swept);
+  }
   TaskOutcome outcome;
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);

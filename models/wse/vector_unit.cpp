@@ -181,6 +181,34 @@ std::uint32_t BeatCost::reads(std::uint32_t count) const {
 
 std::uint32_t BeatCost::writes(std::uint32_t count) const { return (write_bytes_ * count + 7) / 8; }
 
+void count_elements(const Instruction& what, const BeatCost& cost, std::uint32_t elements,
+                    TaskCounters& c) {
+  const bool half = what.element == Element::fp16;
+  switch (what.op) {
+    case VectorOp::fma:
+      (half ? c.mac16 : what.element == Element::fp16_32 ? c.mac16_32 : c.mac32) += elements;
+      break;
+    case VectorOp::add:
+    case VectorOp::sub:
+    case VectorOp::max:
+      (half ? c.add16 : c.add32) += elements;
+      break;
+    case VectorOp::mul:
+      (half ? c.mul16 : c.mul32) += elements;
+      break;
+    case VectorOp::move:
+    case VectorOp::abs:
+    case VectorOp::work:
+      break;
+    default:
+      (half ? c.special16 : c.special32) += elements;
+  }
+  c.reads += cost.reads(elements);
+  c.writes += cost.writes(elements);
+  c.read_bytes += std::uint64_t{cost.read_bytes()} * elements;
+  c.write_bytes += std::uint64_t{cost.write_bytes()} * elements;
+}
+
 std::uint32_t address_of(const Operand& operand, unsigned bytes, std::uint32_t i,
                          std::uint32_t index) {
   std::int64_t element = std::int64_t{i} * operand.stride;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/wse/params.hpp"
+#include "models/wse/task_counters.hpp"
 #include "models/wse/task_program.hpp"
 
 namespace lacuna::wse {
@@ -67,6 +68,10 @@ class BeatCost {
   std::uint32_t residual_ = 0;  // stalls in 16 elements
   std::uint32_t special_ = 0;
 };
+
+/// What a core counts of a beat with so many elements.
+void count_elements(const Instruction& instruction, const BeatCost& cost, std::uint32_t elements,
+                    TaskCounters& counters);
 
 /// The address of element `i` of an operand in memory.
 std::uint32_t address_of(const Operand& operand, unsigned bytes, std::uint32_t i,

@@ -153,22 +153,19 @@ void Attention::count_work(LayerPlan& plan) const {
 
 /// Every slot does the same: in each wave all that still have a product.
 void Attention::add_stages(LayerPlan& plan, std::uint64_t waves) const {
-  const std::vector<LayerStage> one = program().stages();
   const auto add = [&](std::uint32_t slots, std::uint64_t times) {
     if (times == 0 || slots == 0) return;
-    for (const LayerStage& stage : one) {
-      LayerStage all;
-      all.name = stage.name;
-      all.parts = stage.parts;
-      all.times = times;
+    for (LayerStage& stage : program().stages()) {
+      const std::vector<LayerPlacement> one = std::exchange(stage.places, {});
+      stage.times = times;
       for (std::uint32_t slot = 0; slot < slots; ++slot) {
-        for (LayerPlacement place : stage.places) {
+        for (LayerPlacement place : one) {
           place.row += layout_.slot_row(slot);
           place.column += layout_.slot_column(slot);
-          all.places.push_back(place);
+          stage.places.push_back(place);
         }
       }
-      plan.stages.push_back(std::move(all));
+      plan.stages.push_back(std::move(stage));
     }
   };
   const std::uint32_t slots = layout_.slots();

@@ -61,6 +61,24 @@ ProductProgram::ProductProgram(const LayerSetup& setup, const ProductShape& shap
 
 namespace {
 
+/// Routers and programs by kind, each made once.
+template <class Key, class Make>
+std::uint32_t once(std::map<Key, std::uint32_t>& known, const Key& key, const Make& make) {
+  const auto [found, is_new] = known.try_emplace(key, static_cast<std::uint32_t>(known.size()));
+  if (is_new) make();
+  return found->second;
+}
+
+using RouteKey = std::vector<std::tuple<std::uint8_t, std::uint8_t, PortSet>>;
+
+RouteKey key_of(const SwitchedRouter& router) {
+  RouteKey key;
+  for (const SwitchedRoute& route : router.routes) {
+    key.emplace_back(static_cast<std::uint8_t>(route.color), route.from, route.to);
+  }
+  return key;
+}
+
 /// Shifts a block `count` times along a line; a part for each count there is.
 TaskProgram shifting_line(const CoreRing& ring, Direction direction, const Block& block,
                           unsigned first_buffer, std::uint32_t count, unsigned loop) {
@@ -68,23 +86,26 @@ TaskProgram shifting_line(const CoreRing& ring, Direction direction, const Block
   const bool columns = direction == Direction::columns;
   part.columns = columns ? ring.cores() : 1;
   part.rows = columns ? 1 : ring.cores();
+  std::map<std::uint32_t, std::uint32_t> programs;
+  std::map<RouteKey, std::uint32_t> routers;
   for (std::uint32_t core = 0; core < ring.cores(); ++core) {
-    LayerCode code(0);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const unsigned now = (first_buffer + i) % 2;
-      code.scalar(loop);
-      ring.send(core, block.element, block.buffer(now), block.elements(), code);
-      ring.take(core, block.element, block.buffer(1 - now), block.elements(), code);
-      ring.wait(code);
-    }
-    CoreProgram program = code.program();
-    ring.use_queues(core, program);
     SwitchedRouter router;
     ring.add_routes(core, router);
-    part.router_of.push_back(core);
-    part.routers.push_back(std::move(router));
-    part.core_of.push_back(core);
-    part.cores.push_back(std::move(program));
+    part.router_of.push_back(
+        once(routers, key_of(router), [&] { part.routers.push_back(router); }));
+    part.core_of.push_back(once(programs, ring.kind(core), [&] {
+      LayerCode code(0);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const unsigned now = (first_buffer + i) % 2;
+        code.scalar(loop);
+        ring.send(core, block.element, block.buffer(now), block.elements(), code);
+        ring.take(core, block.element, block.buffer(1 - now), block.elements(), code);
+        ring.wait(code);
+      }
+      CoreProgram program = code.program();
+      ring.use_queues(core, program);
+      part.cores.push_back(std::move(program));
+    }));
   }
   return part;
 }
@@ -263,24 +284,6 @@ void write_weights_stay(const ProductShape& shape, const Block& x, const Block& 
     down.wait(code);
     along.wait_taken(code);
   }
-}
-
-/// Routers and programs by kind, each made once.
-template <class Key, class Make>
-std::uint32_t once(std::map<Key, std::uint32_t>& known, const Key& key, const Make& make) {
-  const auto [found, is_new] = known.try_emplace(key, static_cast<std::uint32_t>(known.size()));
-  if (is_new) make();
-  return found->second;
-}
-
-using RouteKey = std::vector<std::tuple<std::uint8_t, std::uint8_t, PortSet>>;
-
-RouteKey key_of(const SwitchedRouter& router) {
-  RouteKey key;
-  for (const SwitchedRoute& route : router.routes) {
-    key.emplace_back(static_cast<std::uint8_t>(route.color), route.from, route.to);
-  }
-  return key;
 }
 
 }  // namespace

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "models/wse/shift_program.hpp"
+#include "models/wse/shift_sweep.hpp"
+#include "sim/base/random.hpp"
+#include "workloads/mapping/wse/layer_plan.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+/// A product of two activations on a small wafer with whatever hardware.
+struct Product {
+  LayerSetup setup;
+  LayerOp op;
+  Mask mask;
+  bool masked = false;
+};
+
+unsigned in(Random& random, unsigned least, unsigned most) {
+  return least + static_cast<unsigned>(random.bounded(most - least + 1));
+}
+
+Mask random_mask(Random& random, std::uint32_t rows, std::uint32_t cols) {
+  Mask mask{rows, cols, 1, 1, {0}, {}};
+  const unsigned percent = in(random, 1, 60);
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    for (std::uint32_t column = 0; column < cols; ++column) {
+      if (random.bounded(100) < percent) mask.columns.push_back(column);
+    }
+    mask.offsets.push_back(mask.columns.size());
+  }
+  return mask;
+}
+
+Product random_product(Random& random) {
+  Product product;
+  WaferParams& wafer = product.setup.wafer;
+  wafer.columns = in(random, 2, 8);
+  wafer.rows = in(random, 2, 8);
+  TaskParams& hardware = product.setup.hardware;
+  hardware.router.ramp = in(random, 1, 7);
+  hardware.router.hop = in(random, 1, 3);
+  hardware.router.entries = in(random, 1, 4);
+  hardware.router.arbiter = in(random, 0, 2) == 0 ? Arbiter::fixed : Arbiter::round_robin;
+  hardware.queue.in = fmt::format("{},{},2,2,2,2,2,2", in(random, 1, 7), in(random, 1, 7));
+  hardware.queue.out = fmt::format("2,2,{},{},2,2", in(random, 1, 7), in(random, 1, 7));
+  hardware.mem.model = in(random, 0, 3) == 0 ? MemoryModel::none : MemoryModel::rule;
+  product.setup.scalar.loop = in(random, 0, 6);
+  product.setup.scalar.vec_issue = in(random, 0, 7);
+  LayerOp& op = product.op;
+  op.id = "row";
+  op.op = in(random, 0, 3) == 0 ? "sddmm" : "bmm";
+  op.m = in(random, 2, 40);
+  op.k = in(random, 2, 40);
+  op.n = in(random, 2, 40);
+  op.dtype = in(random, 0, 3) == 0 ? DType::fp32 : DType::fp16;
+  if (op.dtype == DType::fp16 && in(random, 0, 3) == 0) op.partials = Partials::fp32;
+  product.masked = op.op == "sddmm" || in(random, 0, 1) == 0;
+  if (product.masked) product.mask = random_mask(random, op.m, op.op == "sddmm" ? op.n : op.k);
+  return product;
+}
+
+std::string difference(const TaskOutcome& a, const TaskOutcome& b) {
+  if (a.cycles != b.cycles) return fmt::format("{} and {} cycles", a.cycles, b.cycles);
+  for (std::size_t i = 0; i < a.cores.size(); ++i) {
+    const TaskCounters& x = a.cores[i];
+    const TaskCounters& y = b.cores[i];
+    if (!(x == y)) {
+      std::string text =
+          fmt::format("core {}: {}..{} and {}..{}", i, x.begin, x.end, y.begin, y.end);
+      for (unsigned k = 0; k < kTaskCycles; ++k) {
+        text += fmt::format(", {}/{}", x.cycles.at(k), y.cycles.at(k));
+      }
+      return text;
+    }
+    if (!(a.routers[i] == b.routers[i])) return fmt::format("router {}", i);
+  }
+  return "";
+}
+
+/// Compares all stages of one random product; returns how many of them could be swept.
+unsigned compare_one(std::uint64_t seed) {
+  Random random(stream_seed(seed, "shifts"));
+  const Product product = random_product(random);
+  SCOPED_TRACE(fmt::format("seed {}: {} {} x {} x {} on {} x {}", seed, product.op.op, product.op.m,
+                           product.op.k, product.op.n, product.setup.wafer.columns.value(),
+                           product.setup.wafer.rows.value()));
+  const LayerRequest request{product.setup, product.op, product.masked ? &product.mask : nullptr};
+  unsigned swept = 0;
+  for (const LayerStage& stage : plan_layer(request).stages) {
+    for (const TaskProgram& part : stage.parts) {
+      const auto fast = sweep_shifts(product.setup.hardware, part);
+      if (!fast) continue;
+      ++swept;
+      RunOptions options;
+      options.engine = Engine::clocked;
+      options.shuffle = seed + 1;
+      EXPECT_EQ(difference(*fast, simulate(product.setup.hardware, part, options)), "")
+          << stage.name;
+      options.engine = Engine::event;
+      EXPECT_EQ(difference(*fast, simulate(product.setup.hardware, part, options)), "")
+          << stage.name;
+    }
+  }
+  return swept;
+}
+
+TEST(ShiftSweep, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
+  const char* const more = std::getenv("LACUNA_LONG");  // NOLINT(concurrency-mt-unsafe)
+  const std::uint64_t seeds = more == nullptr ? 60 : 3000;
+  unsigned swept = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) swept += compare_one(seed);
+  EXPECT_GT(swept, seeds * 3);
+}
+
+/// A ring of two cores on which each sends one word to the other.
+TaskProgram exchange(bool second_takes) {
+  TaskProgram program;
+  program.columns = 2;
+  program.rows = 1;
+  for (std::uint32_t core = 0; core < 2; ++core) {
+    const Color out{static_cast<std::uint8_t>(core)};
+    const Color back{static_cast<std::uint8_t>(1 - core)};
+    const Port ahead = core == 0 ? kEast : kWest;
+    SwitchedRouter router;
+    router.routes = {{out, kRamp, bit(ahead), 0}, {back, ahead, bit(kRamp), 0}};
+    Task task;
+    task.active = true;
+    Instruction move;
+    move.element = Element::fp32;
+    move.length = 1;
+    move.thread = 1;
+    move.to = on_fabric(out);
+    move.a = in_memory(0);
+    task.steps.push_back(run(move));
+    move.thread = 2;
+    move.to = in_memory(0);
+    move.a = on_fabric(back);
+    if (core == 0 || second_takes) task.steps.push_back(run(move));
+    CoreProgram what;
+    what.tasks.push_back(task);
+    program.routers.push_back(router);
+    program.cores.push_back(what);
+    program.router_of.push_back(core);
+    program.core_of.push_back(core);
+  }
+  return program;
+}
+
+// Told in cycle 0, the sender issues in 1; the word is in the output queue in 2 and goes up the ramp,
+// at the router in 4, at the next in 5, in the queue in 7. The other microthread, told in 1, waits
+// for it from 2 to 6 and takes it in 7.
+TEST(ShiftSweep, AWordIsTakenSixCyclesAfterItIsSent) {
+  const auto outcome = sweep_shifts(TaskParams(), exchange(true));
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->cores[0].begin, 1U);
+  EXPECT_EQ(outcome->cores[0].end, 8U);
+  EXPECT_EQ(outcome->cores[0].cycles[static_cast<std::size_t>(TaskCycle::wait_in)], 5U);
+}
+
+TEST(ShiftSweep, WordsThatNobodyTakesAreLeftToTheUnits) {
+  EXPECT_FALSE(sweep_shifts(TaskParams(), exchange(false)));
+}
+
+TEST(ShiftSweep, HardwareThatChoosesOtherwiseIsLeftToTheUnits) {
+  TaskParams params;
+  params.router.arbiter = Arbiter::oldest;
+  EXPECT_FALSE(sweep_shifts(params, exchange(true)));
+  params = TaskParams();
+  params.core.sched = Sched::round_robin;
+  EXPECT_FALSE(sweep_shifts(params, exchange(true)));
+  params = TaskParams();
+  params.core.fabric_words_per_issue = 2;
+  EXPECT_FALSE(sweep_shifts(params, exchange(true)));
+}
+
+}  // namespace
+}  // namespace lacuna::wse
