@@ -154,9 +154,9 @@ TaskProgram exchange(bool second_takes) {
   return program;
 }
 
-// Told in cycle 0, the sender issues in 1; the word is in the output queue in 2 and goes up the ramp,
-// at the router in 4, at the next in 5, in the queue in 7. The other microthread, told in 1, waits
-// for it from 2 to 6 and takes it in 7.
+// Told in cycle 0, the sender issues in 1; the word is in the output queue in 2 and goes up the
+// ramp, at the router in 4, at the next in 5, in the queue in 7. The other microthread, told in 1,
+// waits for it from 2 to 6 and takes it in 7.
 TEST(ShiftSweep, AWordIsTakenSixCyclesAfterItIsSent) {
   const auto outcome = sweep_shifts(TaskParams(), exchange(true));
   ASSERT_TRUE(outcome);
