@@ -7,6 +7,7 @@
 #include <map>
 
 #include "models/system/fabric.hpp"
+#include "models/system/simulation.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/system/random_segment.hpp"
 
@@ -55,6 +56,33 @@ TEST(Collectives, BytesOnLinksEqualTheClosedForms) {
         EXPECT_EQ(bytes_sent(segment), 16 / size * collective_bytes(kind, bytes, size));
       }
     }
+  }
+}
+
+// What the groups of links have carried in the end is what was sent, once for each of them on its
+// way; an all-to-all of 8 chips sends B / 8 from each to each other one: 4 pairs exchange 2 B / 8
+// over the links of the pair, all others go over rails.
+TEST(Collectives, LinksCarryWhatIsSentOnceForEachHop) {
+  const SystemParams params = test::small_system(8);
+  const system::Fabric fabric(params);
+  for (const Collective kind : {Collective::reduce_scatter, Collective::all_gather,
+                                Collective::all_reduce, Collective::all_to_all}) {
+    Segment segment = test::empty_segment(params);
+    const std::uint64_t bytes = 8 * 1000;
+    system::add_collective(params, {kind, {{0, 1, 2, 3, 4, 5, 6, 7}}, bytes, system::Use::links, 0},
+                           segment);
+    std::vector<std::uint64_t> expected(fabric.resources().size());
+    for (const system::Transfer& transfer : segment.transfers) {
+      for (const system::ResourceId id : fabric.route(transfer)) expected[id] += transfer.bytes;
+    }
+    const system::SegmentResult result = run_segment(params, fabric, segment, {});
+    EXPECT_EQ(result.bytes, expected);
+    if (kind != Collective::all_to_all) continue;
+    std::uint64_t pairs = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (fabric.resources()[i].kind == system::ResourceKind::pair) pairs += result.bytes[i];
+    }
+    EXPECT_EQ(pairs, 4 * 2 * bytes / 8);
   }
 }
 

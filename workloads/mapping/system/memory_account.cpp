@@ -92,7 +92,28 @@ std::uint64_t micro_batches_under_way(const TrainingStep& step, std::size_t phas
   const bool ends = phase + 1 == step.phases.size();  // others keep theirs elsewhere
   if (step.training.schedule == Schedule::sequential || !ends) return 1;
   const std::size_t after = step.phases[phase].size() - 1 - s;
+  if (step.training.schedule == Schedule::one_f_one_b) {
+    return std::min<std::uint64_t>(after + 1, step.training.accumulation);
+  }
   return std::min<std::uint64_t>(2 * after + 1, step.training.accumulation);
+}
+
+/// What streams in the background of a phase is there beside what works: the share of the weights
+/// of the next phase, forward or backward; with Prefetch::all the state of this one too, and what
+/// the update of the one after it has changed.
+void add_streams(const TrainingStep& step, std::size_t phase, unsigned place,
+                 MemoryAccount& account) {
+  const TrainingParams& training = step.training;
+  if (training.prefetch == Prefetch::none) return;
+  const auto elements = [&](std::size_t other) {
+    return elements_of(step.costs, step.phases[other], place);
+  };
+  const std::uint64_t after = phase + 1 < step.phases.size() ? elements(phase + 1) : 0;
+  const std::uint64_t before = phase > 0 ? elements(phase - 1) : 0;
+  account.weights += 2 * std::max(after, before) / training.rts;
+  if (training.prefetch != Prefetch::all) return;
+  account.weights += 2 * after / training.rts_state;
+  account.state += (elements(phase) + after) * step.state_bytes / training.rts_state;
 }
 
 std::uint64_t tiles_bytes(double kib, const ChipMemory& chip) {
@@ -122,13 +143,15 @@ MemoryAccount account_of(const TrainingStep& step, const ChipMemory& chip, std::
     account.activations += micro_batches_under_way(step, phase, s) * kept_bytes(step, stages[s]);
   }
   account.working = working_bytes(step, stages, place);
+  add_streams(step, phase, place, account);
   // gradients are reduced before state comes: each replica has its share of them, if state is
   // shared by all; a streamed phase then needs its share of the weights alone
   if (training.rts_state == training.replicas) update.gradients /= training.rts_state;
   if (streamed) update.weights /= training.rts_state;
-  if (elsewhere) {
+  if (elsewhere && training.prefetch != Prefetch::all) {
     update.state = largest_part(step, stages, place) * step.state_bytes / training.rts_state;
   }
+  add_streams(step, phase, place, update);
   return update.total() > account.total() ? update : account;
 }
 

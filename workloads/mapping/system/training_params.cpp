@@ -56,6 +56,18 @@ void TrainingParams::check() const {
     throw ParameterError("layers = '" + layers.value() +
                          "' says what attention and ffn say; give one of them");
   }
+  if (prefetch != Prefetch::none && (phases < 2 || io_tiles == 0)) {
+    throw ParameterError(fmt::format(
+        "prefetch = {} needs phases, to fetch for, and io_tiles, to fetch with; phases = "
+        "{}, io_tiles = {}",
+        prefetch.value_text(), phases.value(), io_tiles.value()));
+  }
+  if (schedule == Schedule::one_f_one_b && tensor > 1) {
+    throw ParameterError(
+        fmt::format("schedule = 1f1b is for tensor = 1; chips that share matrices, {} here, keep "
+                    "step: schedule=grouped",
+                    tensor.value()));
+  }
   if (attention.value().empty() != ffn.value().empty()) {
     throw ParameterError("attention and ffn belong together; one of them is empty");
   }

@@ -10,8 +10,9 @@
 namespace lacuna::system {
 
 enum class Schedule {
-  grouped,     // forward of one micro-batch and backward of another in every step
-  sequential,  // one stage at a time
+  grouped,      // forward of one micro-batch and backward of another in every step
+  one_f_one_b,  // forward and backward in turn, each stage as soon as its input is there
+  sequential,   // one stage at a time
 };
 
 enum class Activations {
@@ -21,6 +22,13 @@ enum class Activations {
 };
 
 enum class Place { chip, streaming };
+
+/// What phases stream while others work.
+enum class Prefetch {
+  none,
+  weights,  // of the next phase
+  all,      // those, the state that the update will need, and what the last one changed
+};
 
 /// A training step of a model, and how it is laid out over the chips of a system.
 struct TrainingParams : ParameterSet {
@@ -91,10 +99,11 @@ struct TrainingParams : ParameterSet {
   Param<unsigned> head_stage =
       param(this, "head_stage", 0U, range(0U, 1023U), "", "Stage whose chip has the head.");
 
-  Param<Schedule> schedule =
-      param(this, "schedule", Schedule::grouped,
-            Choices<Schedule>{{"grouped", Schedule::grouped}, {"sequential", Schedule::sequential}},
-            "Order of the steps of a pipeline.");
+  Param<Schedule> schedule = param(this, "schedule", Schedule::grouped,
+                                   Choices<Schedule>{{"grouped", Schedule::grouped},
+                                                     {"1f1b", Schedule::one_f_one_b},
+                                                     {"sequential", Schedule::sequential}},
+                                   "Order of the steps of a pipeline; 1f1b has no common steps.");
   Param<Activations> activations =
       param(this, "activations", Activations::recomputed,
             Choices<Activations>{{"stored", Activations::stored},
@@ -110,6 +119,12 @@ struct TrainingParams : ParameterSet {
                                  "Parts of the blocks that are on the chips one after the other; "
                                  "with more than one, embedding and head are phases of their own, "
                                  "and weights are in streaming memory.");
+  Param<Prefetch> prefetch =
+      param(this, "prefetch", Prefetch::none,
+            Choices<Prefetch>{
+                {"none", Prefetch::none}, {"weights", Prefetch::weights}, {"all", Prefetch::all}},
+            "What phases stream in the background, by io_tiles: weights of "
+            "the next phase; all: state too.");
   Param<unsigned> io_tiles = param(this, "io_tiles", 0U, range(0U, 1024U), "tiles",
                                    "Tiles set apart for transfers, which then go on in the "
                                    "background; 0: they are waited for.");

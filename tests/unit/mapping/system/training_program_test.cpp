@@ -209,7 +209,7 @@ TrainingParams small_training(unsigned pipeline, unsigned accumulation) {
 // Four stages of two blocks, all of them 2 x 1000 forward, as long again, and 2 x 2000 backward:
 // every chip works 8000 ns for each of 10 micro-batches whatever the schedule.
 TEST(TrainingProgram, EveryStageWorksOnEveryMicroBatchOnce) {
-  for (const char* const schedule : {"grouped", "sequential"}) {
+  for (const char* const schedule : {"grouped", "sequential", "1f1b"}) {
     TrainingParams training = small_training(4, 10);
     training.set("schedule", schedule);
     const Steps steps(training);
@@ -232,6 +232,61 @@ TEST(TrainingProgram, ABalancedPipelineTakesItsClosedForm) {
   const std::uint64_t ns = steps.run().ns;
   EXPECT_GT(ns, work);
   EXPECT_LT(ns, work + (10 + 2 * 3 + 3) * 1000);
+}
+
+// Without common steps too a balanced pipeline takes (GA + p - 1) (F + B) and its transfers: with p
+// micro-batches under way each of 10 waits for a 4th of the 6 transfers there and back, below 1 us.
+TEST(TrainingProgram, APipelineWithoutCommonStepsTakesTheSameClosedForm) {
+  TrainingParams training = small_training(4, 10);
+  training.set("schedule", "1f1b");
+  training.tokens = 1;
+  Steps steps(training);
+  steps.machine_.gateway.host_ns = 1;
+  steps.machine_.gateway.pcie_ns = 1;
+  const std::uint64_t work = (10 + 3) * 8000;
+  const std::uint64_t ns = steps.run().ns;
+  EXPECT_GT(ns, work);
+  EXPECT_LT(ns, work + (6 * 10 / 4 + 6 + 3) * 1000);
+}
+
+// In phases all that is streamed is so whenever it comes; a stream is cut into the steps of a pass,
+// 8 without a ramp, and its last bytes are rounded up.
+TEST(TrainingProgram, WhatStreamsInTheBackgroundIsTheSameAndNotWaitedFor) {
+  const auto steps_with = [](const char* prefetch) {
+    TrainingParams training = small_training(1, 8);
+    training.phases = 2;
+    training.io_tiles = 64;
+    training.set("prefetch", prefetch);
+    Steps steps(training);
+    for (auto& chip : steps.costs_) {  // 8 ms for 16 MB of weights
+      for (PartCost& part : chip) {
+        part.forward.cycles *= 1000;
+        part.backward.cycles *= 1000;
+      }
+    }
+    return steps;
+  };
+  const auto streamed = [](const system::ProgramResult& run, const SystemParams& machine) {
+    const system::Fabric fabric(machine);
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < run.bytes.size(); ++i) {
+      if (fabric.resources()[i].kind == system::ResourceKind::ddr) bytes += run.bytes[i];
+    }
+    return bytes;
+  };
+  const auto waits = [](const system::ProgramResult& run) {
+    return run.stack()[static_cast<std::size_t>(Use::streaming)];
+  };
+  const Steps none = steps_with("none");
+  const Steps weights = steps_with("weights");
+  const Steps all = steps_with("all");
+  const std::uint64_t bytes = streamed(none.run(), none.machine_);
+  EXPECT_GE(streamed(weights.run(), weights.machine_), bytes);
+  EXPECT_LT(streamed(weights.run(), weights.machine_), bytes + 64);
+  EXPECT_GE(streamed(all.run(), all.machine_), bytes);
+  EXPECT_LT(streamed(all.run(), all.machine_), bytes + 128);
+  EXPECT_LT(waits(weights.run()), waits(none.run()));
+  EXPECT_LT(waits(all.run()), waits(weights.run()) / 2);
 }
 
 TEST(TrainingProgram, ASequentialScheduleHasOneStageAtWork) {
@@ -321,6 +376,46 @@ TEST(MemoryAccount, AStreamedPhaseIsFullestInItsPassesOrInItsUpdate) {
   EXPECT_EQ(account.weights, 2'000'000U);
   EXPECT_EQ(account.gradients, 4'000'000U);
   EXPECT_EQ(account.state, 8U * 1'000'000 / 2);
+}
+
+// The first of four stages has 4 inputs where stages go on by themselves.
+TEST(MemoryAccount, OneForwardOneBackwardKeepsAnInputForEachStage) {
+  TrainingParams training = small_training(4, 100);
+  training.set("schedule", "1f1b");
+  const Steps steps(training);
+  const auto accounts = memory_accounts(steps.step(), {1U << 30U, 1});
+  EXPECT_EQ(accounts[0].activations, 4U * 100);
+  EXPECT_EQ(accounts[3].activations, 1U * 100);
+}
+
+// Phases of 4 blocks of 10^6 on each of 2 chips: beside its own 8 MB the middle has the share of
+// the next 4 MB of weights; with all, the state of 8 MB of its own and of the one before.
+TEST(MemoryAccount, WhatStreamsInTheBackgroundIsThereTwice) {
+  TrainingParams training = small_training(2, 8);
+  training.phases = 2;
+  training.io_tiles = 64;
+  const auto account = [](const TrainingParams& with) {
+    const Steps steps(with);
+    return memory_accounts(steps.step(), {1U << 30U, 1})[1 * 2];  // first phase of blocks
+  };
+  EXPECT_EQ(account(training).weights, 2U * 2'000'000);
+  training.set("prefetch", "weights");
+  EXPECT_EQ(account(training).weights, 2U * 2'000'000 + 2U * 2'000'000);
+  training.set("prefetch", "all");
+  EXPECT_EQ(account(training).weights, 2U * 2'000'000 + 2 * (2U * 2'000'000));
+  EXPECT_EQ(account(training).state, 2 * 8U * 2'000'000);
+}
+
+TEST(TrainingParams, BackgroundStreamsNeedTilesAndPhases) {
+  TrainingParams training;
+  training.set("prefetch", "all");
+  training.phases = 2;
+  EXPECT_THROW(training.check(), ParameterError);
+  training.io_tiles = 32;
+  EXPECT_NO_THROW(training.check());
+  training.set("schedule", "1f1b");
+  training.tensor = 2;
+  EXPECT_THROW(training.check(), ParameterError);
 }
 
 TEST(TrainingParams, TheBatchOfAllIsThatOfAReplicaTimesReplicas) {

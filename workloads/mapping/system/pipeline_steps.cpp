@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "workloads/mapping/system/pipeline_turns.hpp"
+#include "workloads/mapping/system/program_builder.hpp"
+
+namespace lacuna::system {
+
+/// Which stages are at work in each step, equal steps together. In the grouped schedule stage s
+/// begins the forward pass of micro-batch m in step m + s and its backward pass in step
+/// m + 2 (P - 1) - s; alone, the backward pass begins in step m + P - 1 - s.
+std::vector<std::pair<Active, std::uint64_t>> ProgramBuilder::steps_of(std::size_t stages,
+                                                                       bool forward,
+                                                                       bool backward) const {
+  const std::uint64_t batches = training_.accumulation;
+  std::vector<std::pair<Active, std::uint64_t>> steps;
+  const Active none{std::vector<bool>(stages), std::vector<bool>(stages)};
+  if (training_.schedule == Schedule::sequential) {
+    for (std::size_t s = 0; forward && s < stages; ++s) {
+      steps.emplace_back(none, batches);
+      steps.back().first.forward[s] = true;
+    }
+    for (std::size_t s = stages; backward && s-- > 0;) {
+      steps.emplace_back(none, batches);
+      steps.back().first.backward[s] = true;
+    }
+    return steps;
+  }
+  const std::uint64_t ramp = stages - 1;
+  const std::uint64_t count = batches + (forward && backward ? 2 * ramp : ramp);
+  for (std::uint64_t k = 0; k < count; ++k) {
+    Active active = none;
+    for (std::size_t s = 0; s < stages; ++s) {
+      active.forward[s] = forward && k >= s && k - s < batches;
+      const std::uint64_t first = (forward ? 2 * ramp : ramp) - s;
+      active.backward[s] = backward && k >= first && k - first < batches;
+    }
+    if (steps.empty() || !(steps.back().first == active)) steps.emplace_back(active, 0);
+    ++steps.back().second;
+  }
+  return steps;
+}
+
+void ProgramBuilder::pass(const Pass& pass, const std::vector<Stream>& streams) {
+  if (training_.schedule == Schedule::one_f_one_b) return one_after_the_other(pass, streams);
+  const auto steps = steps_of(step_.phases[pass.phase].size(), pass.forward, pass.backward);
+  std::uint64_t count = 0;
+  for (const auto& [active, times] : steps) count += times;
+  std::vector<Stream> parts = streams;  // of a step; the last bytes of a stream are rounded up
+  for (Stream& part : parts) part.bytes = (part.bytes + count - 1) / count;
+  for (const auto& [active, times] : steps) pipeline_step(pass.phase, active, times, parts);
+}
+
+void ProgramBuilder::forward_work(Segment& to, const Stage& stage) const {
+  work(to, stage.chip, Use::forward, forward_cost(step_.costs[stage.chip], stage));
+}
+
+void ProgramBuilder::backward_work(Segment& to, const Stage& stage) const {
+  const std::array<PartCost, kParts>& costs = step_.costs[stage.chip];
+  if (training_.activations != Activations::stored) {
+    work(to, stage.chip, Use::recompute, recompute_cost(costs, stage));
+  }
+  work(to, stage.chip, Use::backward, backward_cost(costs, stage));
+}
+
+/// What comes before the work of a stage: its weights if they are spread over replicas, and the
+/// batch from the host.
+void ProgramBuilder::start_stage(Segment& to, const Stage& stage, bool forward) const {
+  if (training_.rts > 1 && !streamed()) {
+    const std::uint64_t elements = elements_of(step_.costs, {stage}, stage.chip);
+    collective(to, Collective::all_gather, replica_chips(stage.chip, training_.rts),
+               kWeightBytes * elements, Use::links);
+  }
+  if (!forward || !stage.embedding) return;
+  const std::uint64_t bytes = kInputBytes * training_.tokens * training_.micro_batch;
+  each(stage.chip, [&](std::uint32_t chip) {
+    to.transfer_and_wait({chip, chip, bytes, Way::from_host}, Use::host);
+  });
+}
+
+void ProgramBuilder::pipeline_step(std::size_t phase, const Active& active, std::uint64_t times,
+                                   const std::vector<Stream>& streams) {
+  const Stages& stages = step_.phases[phase];
+  Segment made = segment("pipeline step");
+  for (const Stream& stream : streams) {
+    if (stream.bytes == 0) continue;
+    each(stream.chip, [&](std::uint32_t at) {
+      made.transfer_and_wait({at, at, stream.bytes, stream.way}, Use::streaming, kBackground);
+    });
+  }
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (active.forward[s] || active.backward[s]) start_stage(made, stages[s], active.forward[s]);
+    if (active.forward[s]) forward_work(made, stages[s]);
+  }
+  for (std::size_t s = stages.size(); s-- > 0;) {
+    if (active.backward[s]) backward_work(made, stages[s]);
+  }
+  move_activations(made, phase, active);
+  program_.add(std::move(made), times);
+  if (training_.tensor > 1) tensor_reductions(stages, active, times);
+}
+
+/// One forward, one backward: in the order of `turns_of`, each as soon as its input is there.
+void ProgramBuilder::one_after_the_other(const Pass& pass, const std::vector<Stream>& streams) {
+  const Stages& stages = step_.phases[pass.phase];
+  const std::size_t p = stages.size();
+  std::vector<StageCycles> cycles;
+  for (const Stage& stage : stages) {
+    const std::array<PartCost, kParts>& costs = step_.costs[stage.chip];
+    const bool again = training_.activations != Activations::stored;
+    cycles.push_back(
+        {stage.chip, forward_cost(costs, stage).cycles,
+         backward_cost(costs, stage).cycles + (again ? recompute_cost(costs, stage).cycles : 0)});
+  }
+  const std::vector<Turn> turns =
+      turns_of(cycles, training_.accumulation, pass.forward, pass.backward);
+  Segment made = segment("one forward, one backward");
+  for (const Stream& stream : streams) {
+    if (stream.bytes == 0) continue;
+    each(stream.chip, [&](std::uint32_t at) {
+      made.transfer_and_wait({at, at, stream.bytes, stream.way}, Use::streaming, kBackground);
+    });
+  }
+  // what each micro-batch has sent: to the next stage or the one before
+  std::map<std::tuple<bool, std::size_t, std::uint64_t>, Receives> sent;
+  for (const auto& [forward, s, m] : turns) {
+    const auto input = sent.find({forward, s, m});
+    if (input != sent.end()) {
+      for (const auto& [chip, number] : input->second) made.receive(chip, number, Use::bubble);
+      sent.erase(input);
+    }
+    start_stage(made, stages[s], forward);
+    forward ? forward_work(made, stages[s]) : backward_work(made, stages[s]);
+    keep_elsewhere(made, pass.phase, s, forward);
+    const bool ends = forward ? s + 1 == p : s == 0;
+    if (ends) continue;
+    const std::size_t next = forward ? s + 1 : s - 1;
+    if (stages[s].chip == stages[next].chip) continue;
+    each(stages[s].chip, [&](std::uint32_t chip) {
+      made.work(chip, Use::links, step_.system.sync_ns(2) + step_.system.sync.exchange_ns);
+    });
+    boundary(made, stages[s].chip, stages[next].chip, sent[{forward, next, m}]);
+  }
+  program_.add(std::move(made));
+}
+
+/// Inputs of layers wait in streaming memory for a later phase, or if asked to; results and
+/// gradients between phases do.
+void ProgramBuilder::keep_elsewhere(Segment& to, std::size_t phase, std::size_t s,
+                                    bool forward) const {
+  const Stages& stages = step_.phases[phase];
+  const bool ends = phase + 1 == step_.phases.size();
+  const bool offloads = !ends || training_.activations == Activations::offloaded;
+  if (offloads) keep(to, stages[s], forward ? Way::store : Way::load);
+  const std::uint64_t bytes = step_.model.boundary_bytes / training_.tensor;
+  const auto stream = [&](Way way) {
+    each(stages[s].chip, [&](std::uint32_t at) {
+      to.transfer_and_wait({at, at, bytes, way}, Use::streaming, lane());
+    });
+  };
+  if (phase > 0 && s == 0) stream(forward ? Way::load : Way::store);
+  if (!ends && s + 1 == stages.size()) stream(forward ? Way::store : Way::load);
+}
+
+/// Every block ends with a reduction over the chips that share its matrices, forward and backward;
+/// the recomputed forward pass has them again. Where those chips share the sequence, the halves of
+/// a reduction stand at the two ends of a block, and the backward pass gathers the operand of the
+/// first products once more, for the gradient of their weights. All are alike, and stand apart from
+/// the work: chips come to them together.
+void ProgramBuilder::tensor_reductions(const Stages& stages, const Active& active,
+                                       std::uint64_t times) {
+  unsigned most = 0;     // reductions, of the stage with the most of them
+  unsigned gathers = 0;  // likewise
+  std::vector<unsigned> chips;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const unsigned passes =
+        (active.forward[s] ? 1 : 0) +
+        (active.backward[s] ? (training_.activations == Activations::stored ? 1 : 2) : 0);
+    unsigned here = stages[s].blocks() * passes;
+    if (stages[s].embedding) here += passes;
+    if (stages[s].head) here += 2 * passes;  // of the logits' maxima and sums, and the gradient
+    most = std::max(most, here);
+    if (active.backward[s]) gathers = std::max(gathers, stages[s].blocks());
+    const bool again = std::find(chips.begin(), chips.end(), stages[s].chip) != chips.end();
+    if (passes > 0 && !again) chips.push_back(stages[s].chip);
+  }
+  const auto add = [&](const char* name, Collective kind, std::uint64_t count) {
+    Segment made = segment(name);
+    for (const unsigned chip : chips) {
+      collective(made, kind, tensor_groups(chip), step_.model.boundary_bytes, Use::links);
+    }
+    program_.add(std::move(made), times * count);
+  };
+  add("tensor all-reduce", Collective::all_reduce, most);
+  if (training_.share_sequence) add("tensor all-gather", Collective::all_gather, gathers);
+}
+
+/// From each chip of a stage its share, which the chips of the next then give to each other.
+void ProgramBuilder::boundary(Segment& to, unsigned from, unsigned into, Receives& receives) const {
+  if (from == into) return;
+  const std::uint64_t bytes = step_.model.boundary_bytes / training_.tensor;
+  for (unsigned replica = 0; replica < training_.replicas; ++replica) {
+    for (unsigned shard = 0; shard < training_.tensor; ++shard) {
+      const std::uint32_t source = first_chip(training_, replica, from) + shard;
+      const std::uint32_t target = first_chip(training_, replica, into) + shard;
+      receives.emplace_back(target, to.send({source, target, bytes, Way::links}));
+    }
+  }
+}
+
+/// An exchange between chips begins when all chips of a replica are there.
+void ProgramBuilder::meet(Segment& to, const Active& active, const Stages& stages) const {
+  if (training_.pipeline < 2) return;
+  std::vector<bool> busy(training_.pipeline);
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (active.forward[s] || active.backward[s]) busy[stages[s].chip] = true;
+  }
+  const std::uint32_t chips = training_.pipeline * training_.tensor;
+  for (unsigned replica = 0; replica < training_.replicas; ++replica) {
+    Chips members;
+    for (std::uint32_t i = 0; i < chips; ++i) {
+      members.push_back(first_chip(training_, replica, 0) + i);
+    }
+    to.barrier(members, step_.system.sync_ns(chips), Use::imbalance);
+    for (std::uint32_t i = 0; i < chips; ++i) {
+      if (!busy[i / training_.tensor]) to.chips[members[i]].lanes[kMain].back().use = Use::bubble;
+    }
+  }
+}
+
+void ProgramBuilder::move_activations(Segment& to, std::size_t phase, const Active& active) const {
+  const Stages& stages = step_.phases[phase];
+  meet(to, active, stages);
+  Receives receives;
+  std::vector<unsigned> into;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (active.forward[s] && s + 1 < stages.size()) {
+      boundary(to, stages[s].chip, stages[s + 1].chip, receives);
+      into.push_back(stages[s + 1].chip);
+    }
+    if (active.backward[s] && s > 0) {
+      boundary(to, stages[s].chip, stages[s - 1].chip, receives);
+      into.push_back(stages[s - 1].chip);
+    }
+    if (active.forward[s]) keep_elsewhere(to, phase, s, true);
+    if (active.backward[s]) keep_elsewhere(to, phase, s, false);
+  }
+  for (const auto& [chip, transfer] : receives) to.receive(chip, transfer, Use::links);
+  if (training_.tensor == 1 || training_.share_sequence) return;
+  std::sort(into.begin(), into.end());
+  into.erase(std::unique(into.begin(), into.end()), into.end());
+  for (const unsigned chip : into) {
+    collective(to, Collective::all_gather, tensor_groups(chip), step_.model.boundary_bytes,
+               Use::links);
+  }
+}
+
+/// The kept activations of a stage, to or from streaming memory.
+void ProgramBuilder::keep(Segment& to, const Stage& stage, Way way) const {
+  const unsigned inputs =
+      (stage.blocks() + 2 * training_.checkpoint_every - 1) / (2 * training_.checkpoint_every);
+  const std::uint64_t bytes = inputs * step_.model.boundary_bytes / training_.tensor;
+  each(stage.chip, [&](std::uint32_t chip) {
+    to.transfer_and_wait({chip, chip, bytes, way}, Use::streaming, lane());
+  });
+}
+
+}  // namespace lacuna::system

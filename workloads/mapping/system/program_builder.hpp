@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/system/collectives.hpp"
+#include "workloads/mapping/system/training_program.hpp"
+
+namespace lacuna::system {
+
+inline constexpr std::uint64_t kWeightBytes = 2;    // FP16, without a master copy
+inline constexpr std::uint64_t kGradientBytes = 2;  // FP16
+inline constexpr std::uint64_t kInputBytes = 16;    // of a token: ids, positions, segments, labels
+
+/// What the stages do in one step of a pipeline.
+struct Active {
+  std::vector<bool> forward;
+  std::vector<bool> backward;
+};
+
+inline bool operator==(const Active& a, const Active& b) {
+  return a.forward == b.forward && a.backward == b.backward;
+}
+
+/// A run of all micro-batches through the stages of a phase.
+struct Pass {
+  std::size_t phase = 0;
+  bool forward = false;
+  bool backward = false;
+};
+
+/// Bytes to or from streaming memory in the background of a pass, of each chip at one place of a
+/// replica.
+struct Stream {
+  unsigned chip = 0;
+  Way way = Way::load;
+  std::uint64_t bytes = 0;
+};
+
+/// Chips and the transfers they are to wait for.
+using Receives = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+/// Makes the program of a weight update. What happens in a step of the pipeline is in
+/// pipeline_steps.cpp, what happens once in an update in training_program.cpp.
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(const TrainingStep& step) : step_(step), training_(step.training) {}
+
+  /// To be called once.
+  Program build();
+
+ private:
+  std::uint64_t ns(Cycle cycles) const;
+  Segment segment(std::string name) const;
+  bool streamed() const { return training_.phases > 1; }
+  std::size_t lane() const { return training_.io_tiles > 0 ? kBackground : kMain; }
+
+  /// Calls `visit` with each chip that has this place in a replica.
+  template <typename Visit>
+  void each(unsigned chip, Visit visit) const {
+    for (unsigned replica = 0; replica < training_.replicas; ++replica) {
+      for (unsigned shard = 0; shard < training_.tensor; ++shard) {
+        visit(first_chip(training_, replica, chip) + shard);
+      }
+    }
+  }
+
+  /// Chips that share each matrix, for one place in a replica.
+  std::vector<Chips> tensor_groups(unsigned chip) const;
+
+  /// Chips that have the same weights, `size` of them in a group.
+  std::vector<Chips> replica_chips(unsigned chip, unsigned size) const;
+
+  void work(Segment& to, unsigned chip, Use use, const ChipCost& cost) const;
+
+  void collective(Segment& to, Collective kind, std::vector<Chips> groups, std::uint64_t bytes,
+                  Use use) const;
+
+  std::vector<Pass> passes() const;
+  std::vector<Stream> in_background(const std::vector<Pass>& all, std::size_t i) const;
+  void load_weights(std::size_t phase, bool from_memory);
+  void pass(const Pass& pass, const std::vector<Stream>& streams);
+  void reduce_and_update(std::size_t phase, bool last);
+  std::uint64_t state_bytes(const Stages& stages, unsigned chip) const;
+  std::uint64_t updated_bytes(const Stages& stages, unsigned chip) const;
+  void host_turn();
+  std::vector<std::pair<Active, std::uint64_t>> steps_of(std::size_t stages, bool forward,
+                                                         bool backward) const;
+  void pipeline_step(std::size_t phase, const Active& active, std::uint64_t times,
+                     const std::vector<Stream>& streams);
+  void one_after_the_other(const Pass& pass, const std::vector<Stream>& streams);
+  void start_stage(Segment& to, const Stage& stage, bool forward) const;
+  void forward_work(Segment& to, const Stage& stage) const;
+  void backward_work(Segment& to, const Stage& stage) const;
+  void tensor_reductions(const Stages& stages, const Active& active, std::uint64_t times);
+  void move_activations(Segment& to, std::size_t phase, const Active& active) const;
+  void meet(Segment& to, const Active& active, const Stages& stages) const;
+  void boundary(Segment& to, unsigned from, unsigned into, Receives& receives) const;
+  void keep_elsewhere(Segment& to, std::size_t phase, std::size_t s, bool forward) const;
+  void keep(Segment& to, const Stage& stage, Way way) const;
+  std::vector<unsigned> chips_in(const Stages& stages) const;
+
+  const TrainingStep& step_;
+  const TrainingParams& training_;
+  Program program_;
+};
+
+}  // namespace lacuna::system
