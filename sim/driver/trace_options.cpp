@@ -13,6 +13,8 @@
 namespace lacuna {
 namespace {
 
+constexpr int kSeveral = 1 << 10;
+
 CLI::App& add_below(CLI::App& parent, const char* name, const char* what, const char* example) {
   CLI::App& verb = *parent.add_subcommand(name, what);
   verb.footer(std::string("Example:\n  ") + example);
@@ -57,7 +59,8 @@ void add_make(CLI::App& trace, Options& o) {
                   "bert, gpt, opt, llama, groupbert with --size; bert-base, gpt3-xl, ...; gemm, "
                   "popsparse, blas, kge; or a config.json")
       ->required()
-      ->expected(1);
+      ->type_name("TEXT")
+      ->expected(1, kSeveral);  // so that make() can say what the second one is
   add_generator_keys(make, o, false);
   make.add_option("--out", o.out, "write it into this file; default standard output")
       ->type_name("FILE");

@@ -95,6 +95,11 @@ bool is_file(const std::string& name) {
 
 int make(const Options& options, const Streams& streams) {
   const std::string& name = options.subjects.front();
+  if (options.subjects.size() > 1) {
+    throw RequestError(fmt::format(
+        "found '{}' and '{}'; allowed: one NAME; options such as --embedding stand without a value",
+        name, options.subjects[1]));
+  }
   if (is_file(name)) return import_files(options, streams);  // a config.json
   const WorkloadTrace trace = generate_workload(name, options.generator);
   deliver(trace, {command_of(options)}, options, streams);

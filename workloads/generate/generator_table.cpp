@@ -22,10 +22,10 @@ using Part = TransformerOptions::Part;
 WorkloadTrace make_gemm(const Settings& settings) {
   const std::string* shape = settings.text("shape");
   if (shape == nullptr) refuse_setting("shape", "", "MxKxN, three integers");
-  WorkloadTrace trace = gemm_workload(parse_gemm(*shape, "shape"));
+  WorkloadTrace trace = gemm_workload(parse_gemm(*shape, "--shape"));
   settings.types(trace.ops[0].dtype, trace.ops[0].mode);
   const PatternSpec pattern = settings.pattern();
-  return pattern.name == "dense" ? trace : with_pattern(std::move(trace), pattern, "pattern");
+  return pattern.name == "dense" ? trace : with_pattern(std::move(trace), pattern, "--pattern");
 }
 
 PatternSpec attention_of(const Settings& settings) {

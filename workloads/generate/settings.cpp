@@ -19,7 +19,8 @@ constexpr std::uint64_t kMostSide = 0x7fffffff;
 
 void refuse_setting(const std::string& key, const std::string& found, const std::string& allowed,
                     const std::string& hint) {
-  throw RequestError(fmt::format("{}={}: found '{}'; allowed: {}{}", key, found, found, allowed,
+  if (found.empty()) throw RequestError(fmt::format("--{} is missing; allowed: {}", key, allowed));
+  throw RequestError(fmt::format("--{}: found '{}'; allowed: {}{}", key, found, allowed,
                                  hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
 }
 
@@ -46,7 +47,7 @@ void Settings::integer(const std::string& key, std::uint64_t least, std::uint32_
 std::uint32_t Settings::required(const std::string& key, std::uint64_t least,
                                  const std::string& what) const {
   if (text(key) == nullptr) {
-    throw RequestError(fmt::format("{} is missing: {}", key, what));
+    throw RequestError(fmt::format("--{} is missing: {}", key, what));
   }
   std::uint32_t value = 0;
   integer(key, least, value);
@@ -73,8 +74,8 @@ std::size_t Settings::choice(const std::string& key, const std::vector<std::stri
 }
 
 void Settings::types(DType& dtype, Mode& mode) const {
-  if (const std::string* given = text("dtype")) dtype = parse_dtype(*given, "dtype");
-  if (const std::string* given = text("mode")) mode = parse_mode(*given, "mode");
+  if (const std::string* given = text("dtype")) dtype = parse_dtype(*given, "--dtype");
+  if (const std::string* given = text("mode")) mode = parse_mode(*given, "--mode");
 }
 
 PatternSpec Settings::pattern() const {

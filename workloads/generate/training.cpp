@@ -262,13 +262,25 @@ class Differentiator {
     scale.fn = "scale";
     set_elements(scale, kept, op.batch);
     const std::string scaled = put(std::move(scale));
-    LayerOp check = update_row(op, "_finite", "bmm", scaled);
-    check.fn = "dot";
-    set_elements(check, kept, op.batch);
-    check.k = check.m;
-    check.m = 1;
-    put(std::move(check));
+    // In pieces, so that all of a machine has a part in it, and the rest.
+    constexpr std::uint64_t kPiece = 1024;
+    add_squares(op, "_finite", scaled, std::min(kept, kPiece),
+                std::max<std::uint64_t>(kept / kPiece, 1));
+    if (kept > kPiece && kept % kPiece != 0) {
+      add_squares(op, "_finite_rest", scaled, kept % kPiece, 1);
+    }
     return scaled;
+  }
+
+  // Sums of the squares of `pieces` runs of `length` elements.
+  void add_squares(const LayerOp& op, const char* suffix, const std::string& after,
+                   std::uint64_t length, std::uint64_t pieces) {
+    LayerOp row = update_row(op, suffix, "bmm", after);
+    row.fn = "dot";
+    row.m = row.n = 1;
+    row.k = static_cast<std::uint32_t>(std::max<std::uint64_t>(length, 1));
+    row.batch = static_cast<std::uint32_t>(pieces * op.batch);
+    put(std::move(row));
   }
 
   // `kept` elements of each of `batch` matrices as a column.

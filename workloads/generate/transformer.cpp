@@ -43,7 +43,7 @@ class TransformerMaker {
     for (const PatternRule& rule : rules_) {
       if (rule.used) continue;
       throw RequestError(
-          fmt::format("sparse={}: no weight of {} has such a name; allowed: names "
+          fmt::format("--sparse {}: no weight of {} has such a name; allowed: names "
                       "like l0.ffn1, with * for any text",
                       rule.where, shape_.name));
     }

@@ -153,7 +153,7 @@ TEST(Generators, RefuseWhatTheyDoNotKnow) {
       [] {
         generate_workload("gpt2", {{"tokens", "x"}});
       },
-      ThrowsMessage<RequestError>(HasSubstr("tokens=x: found 'x'; allowed: an integer")));
+      ThrowsMessage<RequestError>(HasSubstr("--tokens: found 'x'; allowed: an integer")));
   EXPECT_THAT(
       [] {
         generate_workload("gpt2", {{"tokens", "5"}, {"tokens", "6"}});

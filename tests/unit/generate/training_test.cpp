@@ -111,13 +111,24 @@ TEST(Training, LossScalingAddsItsRows) {
       "bert-tiny", one_layer({{"loss-scaling", "1"}, {"pattern", "block16:0.25"}})));
   EXPECT_EQ(rows.at("bwd.loss_scale").m, 1U);
   EXPECT_EQ(rows.at("upd.l0.q_unscale").m, 4096U);
-  EXPECT_EQ(rows.at("upd.l0.q_finite").k, 4096U);
+  EXPECT_EQ(rows.at("upd.l0.q_finite").k, 1024U);
+  EXPECT_EQ(rows.at("upd.l0.q_finite").batch, 4U);
+  EXPECT_EQ(rows.count("upd.l0.q_finite_rest"), 0U);
   EXPECT_EQ(rows.at("upd.l0.q").depends_on.front(), "upd.l0.q_unscale");
   EXPECT_THAT(
       [] {
         generate_workload("bert-tiny", {{"loss-scaling", "1"}});
       },
       ThrowsMessage<RequestError>(HasSubstr("part=training")));
+}
+
+// 128 x 128 x 0.11 = 1,802 weights: a piece of 1,024 and 778.
+TEST(Training, LossScalingLeavesNoGradientOut) {
+  const auto rows = rows_of(generate_workload(
+      "bert-tiny", one_layer({{"loss-scaling", "1"}, {"pattern", "unstructured:0.11"}})));
+  EXPECT_EQ(rows.at("upd.l0.q_finite").k, 1024U);
+  EXPECT_EQ(rows.at("upd.l0.q_finite").batch, 1U);
+  EXPECT_EQ(rows.at("upd.l0.q_finite_rest").k, 778U);
 }
 
 double dense_flop(const std::string& model, const Pairs& settings) {
