@@ -17,6 +17,7 @@
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
+#include "workloads/mapping/system/pattern_update.hpp"
 #include "workloads/mapping/system/row_program.hpp"
 #include "workloads/trace/op_cost.hpp"
 
@@ -216,8 +217,9 @@ void add_energy_beside(const TrainingJob& job, const system::Fabric& fabric, dou
   SystemEnergy& energy = result.energy;
   for (const system::TimeStack& chip : result.run.chips) {
     std::uint64_t busy = 0;
-    for (const system::Use use : {system::Use::forward, system::Use::recompute,
-                                  system::Use::backward, system::Use::exchange}) {
+    for (const system::Use use :
+         {system::Use::forward, system::Use::recompute, system::Use::backward,
+          system::Use::optimizer, system::Use::exchange}) {
       busy += chip[static_cast<std::size_t>(use)];
     }
     energy.idle += idle_w * static_cast<double>(result.run.ns - busy) * 1e-9;
@@ -244,6 +246,7 @@ void add_energy_of_chips(const TrainingJob& job, TrainingResult& result) {
       scale(energy.chips, forward_cost(costs, stage).joules, times);
       if (again) scale(energy.chips, recompute_cost(costs, stage).joules, times);
       scale(energy.chips, backward_cost(costs, stage).joules, times);
+      scale(energy.chips, update_cost(costs, stage).joules, copies);
     }
   }
 }
@@ -451,6 +454,10 @@ TrainingResult run_training(const TrainingJob& job) {
   result.program = training_program(step);
   const system::Fabric fabric(job.system.params);
   result.run = run_program(job.system.params, fabric, result.program, job.execution);
+  if (training.pattern_every > 0) {
+    result.pattern_ns =
+        run_program(job.system.params, fabric, pattern_update_program(step), job.execution).ns;
+  }
   for (const Stages& stages : result.phases) {
     for (const system::Stage& stage : stages) {
       const std::uint64_t flop = forward_cost(result.costs[stage.chip], stage).flop +

@@ -60,8 +60,10 @@ struct TrainingResult {
   system::StreamingAccount streaming;
   SystemEnergy energy;
   std::uint64_t flop = 0;  // useful, without recomputation
+  std::uint64_t pattern_ns = 0;  // of an update of the patterns
 
   double seconds() const { return static_cast<double>(run.ns) * 1e-9; }
+  double pattern_seconds() const { return static_cast<double>(pattern_ns) * 1e-9; }
 };
 
 /// How to simulate a training step.

@@ -120,7 +120,9 @@ std::string energy_table(const TrainingResult& result) {
 std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
                                          const TrainingParams& training,
                                          const TrainingResult& result) {
-  const double seconds = result.seconds();
+  const double patterns =
+      training.pattern_every == 0 ? 0 : result.pattern_seconds() / training.pattern_every.value();
+  const double seconds = result.seconds() + patterns;
   const double sequences = training.global_batch();
   const double tokens = static_cast<double>(training.tokens) * sequences / training.packing;
   std::vector<SystemMetric> metrics = {
@@ -138,6 +140,10 @@ std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
       {"energy_per_sequence", result.energy.total() / sequences, "J"},
       {"streaming_bytes", static_cast<double>(result.streaming.bytes), "B per machine"},
   };
+  if (training.pattern_every > 0) {
+    metrics.push_back({"pattern_update", result.pattern_seconds(), "s"});
+    metrics.push_back({"pattern_update_share", patterns / seconds, "of step_time"});
+  }
   if (training.train_steps > 0) {
     metrics.push_back({"training_time", training.train_steps * seconds / 3600, "h"});
   }

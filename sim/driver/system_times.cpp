@@ -56,6 +56,14 @@ Cycle exchange_cycles(const OpResult& result) {
   return result.units == 0 ? 0 : sum / result.units;
 }
 
+/// A statistic of the host's side of a sparse operand; 0 if there is none.
+std::uint64_t host_value(const OpResult& result, const char* name) {
+  for (const StatEntry& entry : result.statistics) {
+    if (entry.path == "host" && entry.name == name) return entry.value;
+  }
+  return 0;
+}
+
 }  // namespace
 
 ChipTimes::ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine)
@@ -74,16 +82,16 @@ ChipTimes::ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine)
 bool ChipTimes::read(const std::string& hash, system::ChipCost& cost) const {
   std::ifstream file(fs::path(folder_) / hash);
   return static_cast<bool>(file >> cost.cycles >> cost.exchange_cycles >> cost.joules.low >>
-                           cost.joules.nominal >> cost.joules.high >> cost.memory_bytes >>
-                           cost.flop);
+                           cost.joules.nominal >> cost.joules.high >> cost.flop >>
+                           cost.host_bytes >> cost.host_ns);
 }
 
 void ChipTimes::write(const std::string& hash, const system::ChipCost& cost) const {
   const fs::path target = fs::path(folder_) / hash;
   const fs::path part = fs::path(folder_) / fmt::format("{}.{}", hash, getpid());
-  std::ofstream(part) << fmt::format("{} {} {} {} {} {} {}\n", cost.cycles, cost.exchange_cycles,
+  std::ofstream(part) << fmt::format("{} {} {} {} {} {} {} {}\n", cost.cycles, cost.exchange_cycles,
                                      cost.joules.low, cost.joules.nominal, cost.joules.high,
-                                     cost.memory_bytes, cost.flop);
+                                     cost.flop, cost.host_bytes, cost.host_ns);
   std::error_code ignored;  // what cannot be kept is simulated again
   fs::rename(part, target, ignored);
 }
@@ -109,6 +117,8 @@ system::ChipCost ChipTimes::simulate(const Machine& chip, const LayerOp& op,
   cost.exchange_cycles = exchange_cycles(record.result);
   cost.joules = *record.row.energy_j;
   cost.flop = 2 * record.result.mac_useful;
+  cost.host_ns = host_value(record.result, "convert_ns");
+  if (cost.host_ns > 0) cost.host_bytes = host_value(record.result, "device_bytes");
   return cost;
 }
 

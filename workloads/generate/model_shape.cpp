@@ -13,6 +13,7 @@ constexpr const char* kTurc = "Turc et al., Well-Read Students Learn Better, 201
 constexpr const char* kDevlin = "Devlin et al., BERT, 2018";
 constexpr const char* kRadford = "Radford et al., GPT-2, 2019";
 constexpr const char* kBrown = "Brown et al., GPT-3, 2020; 13B as 40 heads of 128";
+constexpr const char* kTrillion = "ours: layers of GPT-3 175B, as many as make 10^12 parameters";
 constexpr const char* kZhang = "Zhang et al., OPT, 2022";
 constexpr const char* kTouvron = "Touvron et al., Llama 2, 2023";
 constexpr const char* kLlama3 = "Meta, Llama 3, 2024";
@@ -84,8 +85,11 @@ const std::vector<ModelShape>& model_shapes() {
       {"gpt2-large", F::gpt, 36, 1280, 20, 20, 5120, 50257, 1024, kRadford},
       {"gpt2-xl", F::gpt, 48, 1600, 25, 25, 6400, 50257, 1024, kRadford},
       {"gpt3-xl", F::gpt, 24, 2048, 16, 16, 8192, 50257, 2048, kBrown},
+      {"gpt3-2.7b", F::gpt, 32, 2560, 32, 32, 10240, 50257, 2048, kBrown},
+      {"gpt3-6.7b", F::gpt, 32, 4096, 32, 32, 16384, 50257, 2048, kBrown},
       {"gpt3-13b", F::gpt, 40, 5120, 40, 40, 20480, 50257, 2048, kBrown},
       {"gpt3-175b", F::gpt, 96, 12288, 96, 96, 49152, 50257, 2048, kBrown},
+      {"gpt-1t", F::gpt, 552, 12288, 96, 96, 49152, 50257, 2048, kTrillion},
       {"opt-125m", F::opt, 12, 768, 12, 12, 3072, 50272, 2048, kZhang},
       {"llama2-7b", F::llama, 32, 4096, 32, 32, 11008, 32000, 4096, kTouvron},
       {"llama2-13b", F::llama, 40, 5120, 40, 40, 13824, 32000, 4096, kTouvron},

@@ -11,10 +11,13 @@ namespace lacuna::system {
 /// What a simulated chip says of some rows, one after the other.
 struct ChipCost {
   Cycle cycles = 0;
-  Cycle exchange_cycles = 0;       // of those, the tiles' mean in exchange between them
-  EnergyRange joules;              // of these cycles
-  std::uint64_t memory_bytes = 0;  // most that one row needs on the chip, its operands with it
-  std::uint64_t flop = 0;          // useful
+  Cycle exchange_cycles = 0;  // of those, the tiles' mean in exchange between them
+  EnergyRange joules;         // of these cycles
+  std::uint64_t flop = 0;     // useful
+  // of operands whose pattern may change, for a new one: what the host sends, and what it takes to
+  // make that
+  std::uint64_t host_bytes = 0;
+  std::uint64_t host_ns = 0;
 
   ChipCost& operator+=(const ChipCost& other) {
     cycles += other.cycles;
@@ -22,8 +25,9 @@ struct ChipCost {
     joules.low += other.joules.low;
     joules.nominal += other.joules.nominal;
     joules.high += other.joules.high;
-    if (other.memory_bytes > memory_bytes) memory_bytes = other.memory_bytes;
     flop += other.flop;
+    host_bytes += other.host_bytes;
+    host_ns += other.host_ns;
     return *this;
   }
 };

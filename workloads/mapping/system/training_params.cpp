@@ -56,6 +56,11 @@ void TrainingParams::check() const {
     throw ParameterError("layers = '" + layers.value() +
                          "' says what attention and ffn say; give one of them");
   }
+  if (pattern_every > 0 && mode.value() != "dynamic") {
+    throw ParameterError(
+        fmt::format("pattern_every = {} needs mode = dynamic; a pattern of mode = {} stays",
+                    pattern_every.value(), mode.value()));
+  }
   if (prefetch != Prefetch::none && (phases < 2 || io_tiles == 0)) {
     throw ParameterError(fmt::format(
         "prefetch = {} needs phases, to fetch for, and io_tiles, to fetch with; phases = "

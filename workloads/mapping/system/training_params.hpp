@@ -56,6 +56,9 @@ struct TrainingParams : ParameterSet {
   Param<std::string> pattern = text(this, "pattern", "", "Of the prunable weights; empty: dense.");
   Param<std::string> mode =
       text(this, "mode", "auto", "Of sparse operations: auto|static|dynamic.");
+  Param<unsigned> pattern_every =
+      param(this, "pattern_every", 0U, range(0U, 1U << 30U), "updates",
+            "Weight updates from one pattern to the next, in mode dynamic; 0: it stays.");
   Param<std::string> dtype = text(this, "dtype", "fp16", "Of operands.");
   Param<std::string> recipe =
       text(this, "recipe", "ipu-mixed", "Types of numbers, as in `trace make`.");

@@ -205,11 +205,7 @@ void ProgramBuilder::reduce_and_update(std::size_t phase, bool last) {
     ChipCost cost;
     for (const Stage& stage : stages) {
       if (stage.chip != chip) continue;
-      const Costs& costs = step_.costs[chip];
-      add(cost, of(costs, Part::attention).update, stage.attention);
-      add(cost, of(costs, Part::ffn).update, stage.ffn);
-      if (stage.embedding) add(cost, of(costs, Part::embedding).update, 1);
-      if (stage.head) add(cost, of(costs, Part::head).update, 1);
+      cost += update_cost(step_.costs[chip], stage);
     }
     work(update, chip, Use::optimizer, cost);
     if (!hidden || last) stream(Way::store, updated_bytes(stages, chip));
@@ -249,6 +245,15 @@ ChipCost backward_cost(const std::array<PartCost, kParts>& costs, const Stage& s
   add(cost, of(costs, Part::ffn).backward, stage.ffn);
   if (stage.embedding) cost += of(costs, Part::embedding).backward;
   if (stage.head) cost += of(costs, Part::head).backward;
+  return cost;
+}
+
+ChipCost update_cost(const std::array<PartCost, kParts>& costs, const Stage& stage) {
+  ChipCost cost;
+  add(cost, of(costs, Part::attention).update, stage.attention);
+  add(cost, of(costs, Part::ffn).update, stage.ffn);
+  if (stage.embedding) cost += of(costs, Part::embedding).update;
+  if (stage.head) cost += of(costs, Part::head).update;
   return cost;
 }
 

@@ -42,6 +42,9 @@ ChipCost forward_cost(const std::array<PartCost, kParts>& costs, const Stage& st
 ChipCost backward_cost(const std::array<PartCost, kParts>& costs, const Stage& stage);
 ChipCost recompute_cost(const std::array<PartCost, kParts>& costs, const Stage& stage);
 
+/// The cost of the update of a chip's share of the weights of a stage.
+ChipCost update_cost(const std::array<PartCost, kParts>& costs, const Stage& stage);
+
 /// Trained numbers of a chip of a replica, in all of its stages of a phase. The head has the table
 /// of the embedding, whether that is on the same chip in this phase or not.
 std::uint64_t elements_of(const ChipCosts& costs, const Stages& stages, unsigned chip);
