@@ -90,8 +90,12 @@ void chip(benchmark::State& state, Engine engine, bool whole) {
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(active));
 }
-BENCHMARK_CAPTURE(chip, tiles_clocked, Engine::clocked, false)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(chip, tiles_event, Engine::event, false)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(chip, tile_clocked, Engine::clocked, false)
+    ->Name("tile/clocked")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(chip, tile_event, Engine::event, false)
+    ->Name("tile/event")
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(chip, bow_clocked, Engine::clocked, true)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(chip, bow_event, Engine::event, true)->Unit(benchmark::kMillisecond);
 

@@ -14,6 +14,8 @@
 namespace lacuna::ipu {
 namespace {
 
+constexpr std::uint64_t kGroup = 25;  // scenarios of one test
+
 struct Scenario {
   ChipParams params;
   TransferList list;
@@ -100,7 +102,7 @@ Scenario scenario(std::uint64_t seed) {
 class ScheduleEquivalence : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(ScheduleEquivalence, IsTheScheduleOfThePlainScheduler) {
-  for (std::uint64_t seed = GetParam() * 50; seed < (GetParam() + 1) * 50; ++seed) {
+  for (std::uint64_t seed = GetParam() * kGroup; seed < (GetParam() + 1) * kGroup; ++seed) {
     ASSERT_TRUE(same_as_plain(scenario(seed))) << "seed " << seed;
   }
 }
