@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/sparsity/pattern.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/ipu/chip_bench.hpp"
 #include "workloads/mapping/ipu/device_format.hpp"
@@ -153,6 +154,63 @@ TEST_P(IpuConservation, MetaInformationOfBucketsHasTheWordsOfItsGroupsRowsAndNon
     all += nonzeros;
   }
   EXPECT_EQ(all, mask.blocks());
+}
+
+LayerOp elements(std::uint32_t m, std::uint32_t k, std::uint32_t n, DType dtype, Decimal density) {
+  LayerOp op;
+  op.id = "row";
+  op.op = "gemm";
+  op.m = m;
+  op.k = k;
+  op.n = n;
+  op.dtype = dtype;
+  op.mode = Mode::static_;
+  op.pattern.name = "unstructured";
+  op.pattern.density = density;
+  return op;
+}
+
+// The inner loop of a static product of elements takes eight halves or four singles of a row, with
+// the element's offset: one word of 16 bits for every element and every so many columns of a part.
+TEST_P(IpuConservation, OffsetsOfStaticElementsAreReadOnceForEveryVectorPairOfColumns) {
+  Random random(GetParam());
+  const bool half = random.bounded(2) == 0;
+  const unsigned parts = 1 + static_cast<unsigned>(random.bounded(3));
+  const std::uint32_t group = half ? 8 : 4;
+  const auto columns = static_cast<std::uint32_t>(1 + random.bounded(9)) * group;  // of each part
+  const auto side = static_cast<std::uint32_t>(16 + random.bounded(60));
+  const LayerOp op = elements(side, 64, columns * parts, half ? DType::fp16 : DType::fp32,
+                              Decimal{1 + random.bounded(9), 1});
+  const Mask mask = generate_mask(op.pattern, op.m, op.k, GetParam());
+  ChipParams chip;
+  chip.ipu.tiles = 24U;
+  PlannerParams planner;
+  planner.static_parts = parts;
+  const PlannedOperation planned = plan_operation({chip, planner, op, &mask, GetParam()});
+  for (const Engine engine : {Engine::event, Engine::clocked}) {
+    const Outcome outcome = simulate({chip, planned.lowered.program}, {engine, engine});
+    EXPECT_EQ(outcome.counters.at("meta_words"), mask.nnz() * parts * columns / group);
+  }
+}
+
+// Beside the values a tile's list has 2 bytes for an element, 2 for a row and 72 for the workers.
+// Four full rows of 59 halves: 4 * 59 * (2 + 2) + 4 * 2 + 72 = 1024.
+TEST(IpuConservation, TheListOfStaticElementsHasTwoBytesForAnElementAndForARow) {
+  ChipParams chip;
+  chip.ipu.tiles = 1U;
+  chip.tile.memory.element.plain_kib = 1U;
+  const auto plan = [&chip](std::uint32_t k) {
+    const LayerOp op = elements(4, k, 4, DType::fp16, Decimal{1, 0});
+    const Mask mask = generate_mask(op.pattern, op.m, op.k, 1);
+    return plan_operation({chip, PlannerParams{}, op, &mask, 1});
+  };
+  EXPECT_NO_THROW(plan(59));
+  try {
+    plan(60);
+    ADD_FAILURE() << "it fitted";
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_NE(std::string(error.what()).find("1040 bytes"), std::string::npos) << error.what();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Random, IpuConservation,
