@@ -225,7 +225,8 @@ std::vector<SchedulePoint> write_schedule(const ScheduleRequest& request, const 
         if (last || sample_of(phase.index) != sample_of(phase.index + 1)) {
           const std::string name = fmt::format("u{:04}", phase.index);
           std::vector<std::string> files;
-          for (std::size_t i = 0; i < masks.size(); ++i) {
+          const bool all_kept = point.phase.density == 1;  // a program for dense weights runs it
+          for (std::size_t i = 0; i < masks.size() && !all_kept; ++i) {
             files.push_back(
                 (fs::path(folder) / "masks" / fmt::format("{}.{}.smtx", name, matrices[i].name))
                     .string());
