@@ -81,7 +81,9 @@ class Builder {
     }
     // The edge: an injector feeds it over a link of latency 1.
     const auto injector = static_cast<UnitId>(router(program_.rows, 0) + c);
-    const LinkId link = links_.add(entries, 1, injector, here);
+    const Cycle latency = program_.row_above ? params_.router.hop.value() : 1;
+    const LinkId link =
+        links_.add(entries + static_cast<unsigned>(latency) - 1, latency, injector, here);
     if (route.from != kNorth) return link;
     std::size_t place = c;
     for (std::size_t k = 0; k < program_.background.size(); ++k) {

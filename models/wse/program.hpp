@@ -147,6 +147,7 @@ struct Program {
   std::vector<Outlet> outlets;         // to modules outside
   bool collects = false;               // the edge itself takes what comes to the outlets,
   bool full_duplex = false;            // at a rate of its own, not out of `rate`
+  bool row_above = false;              // words come into row 0 as from a row that is not here
   std::uint32_t column_fifo = 0;  // words, if one stream feeds all columns; 0: each has its own
 
   const RouterProgram& router(std::size_t row, std::size_t column) const {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "models/wse/fold.hpp"
+#include "models/wse/row_by_row.hpp"
 #include "models/wse/streaming_sweep.hpp"
 #include "models/wse/wafer_intervals.hpp"
 #include "models/wse/wafer_stats.hpp"
@@ -166,6 +167,13 @@ void StreamedOperation::simulate_folded(const wse::RunOptions& options, Simulate
   const wse::Program& program = run.plan.program;
   for (std::uint32_t tail = 1;; tail *= 4) {
     run.fold = wse::plan_fold(program, hardware(), options, tail);
+    if (!run.fold.refused.empty() && execution_.interval == 0) {
+      if (auto outcome = wse::simulate_row_by_row(hardware(), program, options)) {
+        run.outcome = std::move(*outcome);
+        run.rows = program.rows;
+        return;
+      }
+    }
     simulate_rows(wse::fold(program, run.fold), options, run);
     run.proven = wse::proves_fold(run.outcome, run.fold);
     run.rows = run.fold.kept.size();
