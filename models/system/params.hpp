@@ -61,10 +61,10 @@ struct GatewayParams : ParameterSet {
   Param<double> host_gbps = param(this, "host_gbps", 12.5, range(0.001, 1e5), "GB/s",
                                   "Between the host and a machine, in one direction.");
   Param<double> update_ms =
-      param(this, "update_ms", 130.0, range(0.0, 1e6), "ms",
+      param(this, "update_ms", 110.0, range(0.0, 1e6), "ms",
             "Between two weight updates of a pipeline, on the host and in its program: results, "
-            "learning rate, start of the next. Fitted to two rows of CARAML, no mechanism; see "
-            "doc/validation.md.");
+            "learning rate, start of the next. Fitted to rows of CARAML and MLPerf, no mechanism; "
+            "see doc/validation.md.");
   Param<unsigned> host_ns = param(this, "host_ns", 2000U, range(1U, 10000000U), "ns",
                                   "Latency between the host and a machine.");
 };

@@ -79,7 +79,12 @@ WorkloadTrace model_trace(const TrainingParams& training) {
     settings.emplace_back("pattern", training.pattern);
     settings.emplace_back("mode", training.mode);
   }
-  return generate_workload(training.model, settings);
+  WorkloadTrace trace = generate_workload(training.model, settings);
+  for (LayerOp& op : trace.ops) {
+    const bool product = op.op == "gemm" || op.op == "bmm";
+    if (product && op.pattern.name == "dense") op.partials = training.partials;
+  }
+  return trace;
 }
 
 /// Bytes of an optimizer's state for a weight, in FP32.

@@ -59,7 +59,7 @@ struct TrainingResult {
   std::vector<system::MemoryAccount> memory;
   system::StreamingAccount streaming;
   SystemEnergy energy;
-  std::uint64_t flop = 0;  // useful, without recomputation
+  std::uint64_t flop = 0;        // useful, without recomputation
   std::uint64_t pattern_ns = 0;  // of an update of the patterns
 
   double seconds() const { return static_cast<double>(run.ns) * 1e-9; }

@@ -15,6 +15,7 @@
 #include "sim/driver/system_fit.hpp"
 #include "sim/driver/system_job.hpp"
 #include "sim/driver/system_report.hpp"
+#include "sim/driver/system_scaling.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace lacuna {
@@ -33,19 +34,23 @@ std::string training_file(const std::string& name) {
   return name;
 }
 
-void write_folder(ResultFolder& folder, const Options& options, const std::string& file,
-                  const SystemMachine& machine, const system::TrainingParams& training,
-                  const TrainingResult& result) {
+ResultHeader header_of(const Options& options, const std::string& file) {
   ResultHeader header;
   header.version = version();
   header.command = reproducing_arguments(options);
   header.workload = fs::path(file).filename().string();
   header.files.emplace_back(file, sha256(read_text(file, kLongest)));
+  return header;
+}
+
+void write_folder(ResultFolder& folder, const Options& options, const std::string& file,
+                  const SystemMachine& machine, const system::TrainingParams& training,
+                  const TrainingResult& result) {
   folder.begin();
   for (const auto& [name, text] : system_files(machine, training, result)) {
     folder.write(name, text);
   }
-  folder.write("result.json", result_text(header, {}));
+  folder.write("result.json", result_text(header_of(options, file), {}));
   draw_figures(system_figures(machine, training, result),
                (folder.temporary() / "figures").string());
   folder.commit();
@@ -62,7 +67,7 @@ std::string metrics_json(const std::vector<SystemMetric>& metrics) {
 }  // namespace
 
 bool asks_for_system(const Options& options) {
-  return options.system_config || (options.machines.size() == 1 && is_system(options.machines[0]));
+  return options.system_config || (!options.machines.empty() && is_system(options.machines[0]));
 }
 
 namespace {
@@ -102,7 +107,62 @@ int describe_fit(const Options& options, const MachineTable& kinds, const Stream
   return kDone;
 }
 
+namespace {
+
+/// One training on several systems: how it scales.
+int run_scaling(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  const RunSettings settings = run_settings(options);
+  const SystemRequest request = read_request(options);
+  const std::string name = fs::path(request.file).stem().string();
+  std::optional<ResultFolder> folder;
+  if (options.out) folder.emplace(*options.out);
+  const Pricing pricing = make_pricing(options, streams);
+  ChipTimes times(pricing, settings.seed, settings.execution.engine);
+  system::SystemExecution execution;
+  execution.engine = settings.execution.engine;
+  std::vector<ScalingRow> rows;
+  for (const std::string& each : options.machines) {
+    const SystemMachine machine = make_system(each, options.settings);
+    ScalingRow row;
+    row.system = machine.name;
+    row.training = spread_over(request.training, machine.params.chips());
+    const TrainingResult result =
+        run_training({kinds, pricing, times, machine, row.training, execution, true});
+    row.seconds = result.seconds();
+    row.sequences_per_s = row.training.global_batch() / row.seconds;
+    row.joules_per_sequence = result.energy.total() / row.training.global_batch();
+    rows.push_back(row);
+    const double chips = static_cast<double>(rows.back().training.chips()) /
+                         static_cast<double>(rows.front().training.chips());
+    rows.back().efficiency = rows.back().sequences_per_s / rows.front().sequences_per_s / chips;
+  }
+  if (folder) {
+    folder->begin();
+    folder->write("scaling.csv", scaling_csv(rows));
+    folder->write("result.json", result_text(header_of(options, request.file), {}));
+    draw_figures({scaling_figure(name, rows)}, (folder->temporary() / "figures").string());
+    folder->commit();
+  }
+  if (options.json) {
+    std::string text = "[";
+    for (const ScalingRow& row : rows) {
+      text += fmt::format(
+          "{}\n  {{\"system\": \"{}\", \"chips\": {}, \"step_time\": {}, \"sequences_per_s\": {}, "
+          "\"efficiency\": {}, \"energy_per_sequence\": {}}}",
+          &row == rows.data() ? "" : ",", row.system, row.training.chips(), row.seconds,
+          row.sequences_per_s, row.efficiency, row.joules_per_sequence);
+    }
+    streams.out << text << "\n]\n";
+  } else {
+    streams.out << scaling_text(name, rows);
+  }
+  return kDone;
+}
+
+}  // namespace
+
 int run_system(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  if (options.machines.size() > 1) return run_scaling(options, kinds, streams);
   const RunSettings settings = run_settings(options);
   const SystemRequest request = read_request(options);
   const std::string& file = request.file;

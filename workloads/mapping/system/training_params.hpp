@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/parameter.hpp"
+#include "workloads/trace/layer_op.hpp"
 
 namespace lacuna::system {
 
@@ -60,6 +61,12 @@ struct TrainingParams : ParameterSet {
       param(this, "pattern_every", 0U, range(0U, 1U << 30U), "updates",
             "Weight updates from one pattern to the next, in mode dynamic; 0: it stays.");
   Param<std::string> dtype = text(this, "dtype", "fp16", "Of operands.");
+  Param<Partials> partials =
+      param(this, "partials", Partials::automatic,
+            Choices<Partials>{{"auto", Partials::automatic},
+                              {"fp16", Partials::fp16},
+                              {"fp32", Partials::fp32}},
+            "Of products of dense operands; auto: those of the operands' type.");
   Param<std::string> recipe =
       text(this, "recipe", "ipu-mixed", "Types of numbers, as in `trace make`.");
   Param<std::string> optimizer = text(this, "optimizer", "lamb", "sgd, sgdm, adam, adamw or lamb.");
