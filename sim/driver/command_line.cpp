@@ -56,6 +56,13 @@ void add_pattern_options(CLI::App& verb, Options& o, bool several) {
       ->group(group);
 }
 
+void add_system_option(CLI::App& verb, Options& o) {
+  verb.add_option("--system-config", o.system_config,
+                  "a training step on a system such as pod16: a file, or the name of a shipped one")
+      ->type_name("FILE")
+      ->group("Workload");
+}
+
 void add_machine_options(CLI::App& verb, Options& o, bool several) {
   const char* const group = "Machine";
   CLI::Option* const machine =
@@ -145,10 +152,7 @@ void add_run(CLI::App& app, Options& o) {
       "lacuna run --machine bow --gemm 4096x4096x1024 --pattern block16:0.0625 --out out/first");
   add_machine_options(run, o, false);
   add_workload_options(run, o);
-  run.add_option("--system-config", o.system_config,
-                 "a training step on a system such as pod16: a file, or the name of a shipped one")
-      ->type_name("FILE")
-      ->group("Workload");
+  add_system_option(run, o);
   add_pattern_options(run, o, false);
   add_run_options(run, o);
   add_output_options(run, o);
@@ -165,6 +169,7 @@ void add_compare(CLI::App& app, Options& o) {
   compare.add_option("FOLDER", o.subjects, "finished results, to say what differs between them");
   add_machine_options(compare, o, true);
   add_workload_options(compare, o);
+  add_system_option(compare, o);
   add_pattern_options(compare, o, true);
   add_run_options(compare, o);
   compare.add_option("--jobs", o.jobs, "points simulated at a time; default all processors")

@@ -107,10 +107,8 @@ int describe_fit(const Options& options, const MachineTable& kinds, const Stream
   return kDone;
 }
 
-namespace {
-
-/// One training on several systems: how it scales.
-int run_scaling(const Options& options, const MachineTable& kinds, const Streams& streams) {
+int compare_systems(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   const RunSettings settings = run_settings(options);
   const SystemRequest request = read_request(options);
   const std::string name = fs::path(request.file).stem().string();
@@ -159,10 +157,7 @@ int run_scaling(const Options& options, const MachineTable& kinds, const Streams
   return kDone;
 }
 
-}  // namespace
-
 int run_system(const Options& options, const MachineTable& kinds, const Streams& streams) {
-  if (options.machines.size() > 1) return run_scaling(options, kinds, streams);
   const RunSettings settings = run_settings(options);
   const SystemRequest request = read_request(options);
   const std::string& file = request.file;

@@ -13,6 +13,9 @@ bool asks_for_system(const Options& options);
 /// `run` of a training step on a system: --machine SYSTEM --system-config FILE.
 int run_system(const Options& options, const MachineTable& kinds, const Streams& streams);
 
+/// `compare` of a training step on several systems: how it scales.
+int compare_systems(const Options& options, const MachineTable& kinds, const Streams& streams);
+
 /// `describe fit`: layouts of a training step on a system, by their memory.
 int describe_fit(const Options& options, const MachineTable& kinds, const Streams& streams);
 

@@ -296,6 +296,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
 
 int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   if (!options.subjects.empty()) return compare_results(options, streams);
+  if (asks_for_system(options)) return compare_systems(options, kinds, streams);
   const RunSettings settings = run_settings(options);
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   const Machines machines = make_machines(kinds, options.machines, options.settings);

@@ -83,6 +83,19 @@ TEST(SystemRun, WhatDoesNotFitSaysBytesAndALayoutThatDoes) {
   EXPECT_THAT(ran.err, HasSubstr("the nearest layout that fits: tensor=1 pipeline="));
 }
 
+// 2 replicas with 4 micro-batches each on 4 chips are 8 with 1 on 16; 32 of them would be too many.
+TEST(SystemCompare, SaysHowATrainingScales) {
+  const TrainingFile file;
+  const std::string line = "compare --quiet --set chip.ipu.tiles=96 --system-config " + file.path();
+  const Ran ran = run_real(line + " --machine pod4 --machine pod16 --out " + file.out());
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("pod16      16         8             1"));
+  EXPECT_THAT(file_text(file.out() + "/scaling.csv"), HasSubstr("pod4,4,2,4,"));
+  const Ran uneven = run_real(line + " --machine pod4 --machine pod64");
+  EXPECT_EQ(uneven.status, 2);
+  EXPECT_THAT(uneven.err, HasSubstr("8 micro-batches do not come out even over 32 replicas"));
+}
+
 // The state of 12 bytes for each weight of BERT-Large fits eight chips and not four.
 TEST(SystemFit, BertLargeNeedsStreamingMemoryOnFourChipsAndNotOnEight) {
   const Ran eight = run_real("describe fit --system-config bert_large_p8_pod16");
