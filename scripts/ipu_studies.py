@@ -139,7 +139,8 @@ def print_busy(folder):
 
 def draw(path, quantity, axis, series):
     """Lines of points (x, y) by name, as SVG, by gnuplot."""
-    lines = ["set terminal svg size 640,400 font 'Helvetica,14' name 'figure'",
+    lines = ["set terminal svg size 640,400 font 'Helvetica,14' name 'figure' "
+             "background '#ffffff'",
              f"set output '{path}'", "set key outside right top", "set logscale xy 2",
              f"set xlabel '{axis}'", f"set ylabel '{quantity}'", "set grid", "set border 3",
              "set tics nomirror", "set format y '%.4g'"]
