@@ -148,10 +148,11 @@ class StreamMaker {
       by_destination[next[result_.destinations[result_.streams[s].first].tile]++] = s;
     }
     next = first_places([](const Stream& stream) { return stream.source.tile; });
-    std::vector<Stream> sorted(result_.streams.size());
-    for (const std::uint32_t s : by_destination) {
-      sorted[next[result_.streams[s].source.tile]++] = result_.streams[s];
-    }
+    std::vector<std::uint32_t> order(result_.streams.size());
+    for (const std::uint32_t s : by_destination) order[next[result_.streams[s].source.tile]++] = s;
+    std::vector<Stream> sorted;
+    sorted.reserve(order.size());
+    for (const std::uint32_t s : order) sorted.push_back(result_.streams[s]);
     result_.streams = std::move(sorted);
   }
 

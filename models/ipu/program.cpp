@@ -83,9 +83,10 @@ std::uint32_t ProgramBuilder::compute_set(std::string name) {
   return static_cast<std::uint32_t>(program_.computes.size() - 1);
 }
 
-std::uint32_t ProgramBuilder::exchange(std::string name, const TransferList& list) {
+std::uint32_t ProgramBuilder::exchange(std::string name, TransferList list) {
   if (list.transfers.empty()) return kNone;
-  program_.exchanges.push_back({std::move(name), plan_exchange(params_, list), list});
+  ExchangePlan plan = plan_exchange(params_, list);
+  program_.exchanges.push_back({std::move(name), std::move(plan), std::move(list)});
   return static_cast<std::uint32_t>(program_.exchanges.size() - 1);
 }
 

@@ -210,7 +210,7 @@ class ProgramBuilder {
   std::uint32_t compute_set(std::string name);
 
   /// Schedules the transfers; kNone if there are none.
-  std::uint32_t exchange(std::string name, const TransferList& list);
+  std::uint32_t exchange(std::string name, TransferList list);
 
   /// Adds a superstep, unless both are kNone.
   void superstep(std::uint32_t compute, std::uint32_t exchange);

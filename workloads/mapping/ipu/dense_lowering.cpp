@@ -266,20 +266,20 @@ void DenseLowering::step(std::uint64_t sm, std::uint64_t sn) {
     if (sn == 0) spread(c, true, sm, sn);
   });
   const std::uint32_t copies = builder_.compute_set("copy of local shares");
-  builder_.superstep(copies, builder_.exchange("operands", transfers_));
+  builder_.superstep(copies, builder_.exchange("operands", std::move(transfers_)));
 
   for_each_cell(sm, sn, [&](const Cell& c) { multiply(c, sm); });
   std::uint32_t before = builder_.compute_set("multiply");
   if (stages_.two()) {
     transfers_ = {};
     for_each_cell(sm, sn, [&](const Cell& c) { collect_in_group(c); });
-    builder_.superstep(before, builder_.exchange("partials in groups", transfers_));
+    builder_.superstep(before, builder_.exchange("partials in groups", std::move(transfers_)));
     for_each_cell(sm, sn, [&](const Cell& c) { reduce_in_group(c); });
     before = builder_.compute_set("reduce in groups");
   }
   transfers_ = {};
   for_each_cell(sm, sn, [&](const Cell& c) { collect(c); });
-  builder_.superstep(before, builder_.exchange("partials", transfers_));
+  builder_.superstep(before, builder_.exchange("partials", std::move(transfers_)));
   for_each_cell(sm, sn, [&](const Cell& c) { reduce(c, step); });
   builder_.superstep(builder_.compute_set("reduce"), kNone);
 }

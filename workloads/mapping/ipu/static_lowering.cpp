@@ -270,7 +270,7 @@ void StaticLowering::gather() {
   if (plan_.parts.size() > 1) gather_nonzeros();
   if (block_ == 1 && target_.order_elements) reorder_nonzeros();
   const std::uint32_t compute = flush_copies("copy of local rows");
-  builder_.superstep(compute, builder_.exchange("gather", transfers_));
+  builder_.superstep(compute, builder_.exchange("gather", std::move(transfers_)));
 }
 
 /// Each row of the dense operand goes to those tiles of the part that need it.

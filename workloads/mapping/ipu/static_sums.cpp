@@ -66,16 +66,16 @@ void StaticSums::collect(const Slice& slice, TransferList& list) {
   const std::uint64_t size = slice.end - slice.begin;
   Tile& tile = tiles_[own.tile];
   Reduction sum{types_.partials, types_.data, size, own.address * per_word, {}};
-  sum.sources.push_back(sum.output);
+  if (values_) sum.sources.push_back(sum.output);
   for (std::uint32_t d = 0; d < slice.depth; ++d) {
     if (d == slice.owner) continue;
     const std::uint32_t target = places_.received + words(tile.received);
     list.add(partial(slice, use[d]), words(size), {Place{own.tile, target}});
-    sum.sources.push_back(target * per_word);
+    if (values_) sum.sources.push_back(target * per_word);
     tile.received += size;
   }
   tile.pieces.push_back({size, slice.depth});
-  tile.sums.push_back(std::move(sum));
+  if (values_) tile.sums.push_back(std::move(sum));
 }
 
 /// Sends a sum, or a single contribution, to where the output has its home. What is there already
@@ -91,7 +91,7 @@ void StaticSums::move(const Slice& slice, const LinearMap& home, TransferList& l
                   Reduction copy{types_.partials, types_.data, end - begin, target * per_word, {}};
                   if (slice.depth == 0) {
                     tile.zeros += (end - begin) * types_.bytes();
-                    tile.sums.push_back(std::move(copy));
+                    if (values_) tile.sums.push_back(std::move(copy));
                     return;
                   }
                   Place from = partial(slice, uses(slice)[slice.owner]);
@@ -100,8 +100,9 @@ void StaticSums::move(const Slice& slice, const LinearMap& home, TransferList& l
                     list.add(from, words(end - begin), {Place{to, target}});
                     return;
                   }
-                  copy.sources.push_back(from.address * per_word);
                   tile.pieces.push_back({end - begin, 1});
+                  if (!values_) return;
+                  copy.sources.push_back(from.address * per_word);
                   tile.sums.push_back(std::move(copy));
                 });
 }
@@ -109,19 +110,24 @@ void StaticSums::move(const Slice& slice, const LinearMap& home, TransferList& l
 void StaticSums::lower(ProgramBuilder& builder, ReduceCodelets& codelets, const Places& places,
                        const LinearMap& home, std::uint32_t multiply, bool values) {
   places_ = places;
+  values_ = values;
   tiles_.assign(target_.tiles, {});
   TransferList partials;
   TransferList results;
+  std::size_t messages = 0;
+  for_each_slice([&](const Slice& slice) { messages += slice.depth > 1 ? slice.depth - 1 : 0; });
+  partials.transfers.reserve(messages);
+  partials.destinations.reserve(messages);
   for_each_slice([&](const Slice& slice) {
     if (slice.depth > 1) collect(slice, partials);
   });
   // After all sums: a copy must not be made before its sum.
   for_each_slice([&](const Slice& slice) { move(slice, home, results); });
-  builder.superstep(multiply, builder.exchange("partials", partials));
+  builder.superstep(multiply, builder.exchange("partials", std::move(partials)));
   for (TileId id = 0; id < tiles_.size(); ++id) {
     Tile& tile = tiles_[id];
     std::uint32_t function = kNone;
-    if (values && !tile.sums.empty()) {
+    if (!tile.sums.empty()) {
       function = builder.function([list = std::move(tile.sums)](TileMemory& memory) {
         for (const Reduction& one : list) one(memory);
       });
@@ -131,7 +137,7 @@ void StaticSums::lower(ProgramBuilder& builder, ReduceCodelets& codelets, const 
       builder.work(id, codelets.fill_vertex(tile.zeros), tile.pieces.empty() ? function : kNone);
     }
   }
-  builder.superstep(builder.compute_set("reduce"), builder.exchange("move", results));
+  builder.superstep(builder.compute_set("reduce"), builder.exchange("move", std::move(results)));
 }
 
 }  // namespace lacuna::ipu

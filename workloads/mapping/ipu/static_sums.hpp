@@ -51,7 +51,7 @@ class StaticSums {
     std::uint64_t received = 0;  // elements so far
     std::uint64_t zeros = 0;     // bytes
     std::vector<ReducePiece> pieces;
-    std::vector<Reduction> sums;
+    std::vector<Reduction> sums;  // with values only
   };
 
   std::uint32_t words(std::uint64_t elements) const {
@@ -71,6 +71,7 @@ class StaticSums {
   const std::uint32_t grid_rows_;
   std::uint64_t received_ = 0;
   Places places_;
+  bool values_ = false;  // keep what makes the sums, too
   std::vector<Tile> tiles_;
 };
 
