@@ -26,8 +26,8 @@ double line_reduce(ReducePattern pattern, std::uint32_t cores, std::uint32_t wor
       return (words > 1 ? b * (p - 1) : b * p / 2 + p - 1) + step;
     case ReducePattern::tree:
       return std::max(b * log_p, b * p * log_p / (2 * (p - 1)) + p - 1) + step * log_p;
-    case ReducePattern::two_phase:
-      return two_phase_cycles(cores, words, ramp_cycles);
+    case ReducePattern::two_phase:  // fewer than two groups of two are a chain
+      return cores < 4 ? b + (step + 1) * (p - 1) : two_phase_cycles(cores, words, ramp_cycles);
     case ReducePattern::generated:
       return ReduceSearch(cores, words, ramp_cycles).cycles();
     default:
