@@ -321,7 +321,7 @@ void TaskCores::start(Core& core, Thread& thread, const Instruction& instruction
   const unsigned fabric_words = instruction.simd64 && params_.core.fabric_simd64
                                     ? 2
                                     : params_.core.fabric_words_per_issue.value();
-  thread.cost = BeatCost(instruction, params_.simd, params_.mem, fabric_words, word >> 16U);
+  thread.cost = BeatCost(instruction, params_.simd, params_.mem, fabric_words, word);
   const bool wide = source_bytes(instruction.element) == 4;
   const auto source = [&](const Operand& operand, LinkId& link, float& scalar) {
     link = is_fabric(operand) ? in_queue(core.ports, operand.color) : kNoLink;
@@ -330,7 +330,7 @@ void TaskCores::start(Core& core, Thread& thread, const Instruction& instruction
       scalar = unpack(word, 0, wide, is_integer(instruction.element));
     }
     if (operand.kind == Kind::cell && !core.memory.empty()) {
-      scalar = load_element(core.memory, address_of(operand, wide ? 4 : 2, 0, word >> 16U), wide,
+      scalar = load_element(core.memory, address_of(operand, wide ? 4 : 2, 0, word), wide,
                             is_integer(instruction.element));
     }
   };
@@ -469,7 +469,7 @@ void TaskCores::move_elements(Core& core, Thread& thread, std::uint32_t elements
       return unpack(word, i % in_word, in_bytes == 4, integer);
     }
     if (operand.kind != Kind::memory || !values) return scalar;
-    const std::uint32_t where = address_of(operand, in_bytes, thread.done + i, thread.word >> 16U);
+    const std::uint32_t where = address_of(operand, in_bytes, thread.done + i, thread.word);
     return load_element(core.memory, where, in_bytes == 4, integer);
   };
   for (std::uint32_t i = 0; i < elements; ++i) {
@@ -478,7 +478,7 @@ void TaskCores::move_elements(Core& core, Thread& thread, std::uint32_t elements
     std::uint32_t where = 0;
     float old = 0;
     if (what.to.kind == Kind::memory && values) {
-      where = address_of(what.to, out_bytes, thread.done + i, thread.word >> 16U);
+      where = address_of(what.to, out_bytes, thread.done + i, thread.word);
       if (what.op == VectorOp::fma) old = load_element(core.memory, where, out_bytes == 4, integer);
     }
     const float result = values || integer ? compute(what.op, what.element, old, a, b) : 0;

@@ -60,7 +60,9 @@ struct Operand {
   std::int32_t stride = 1;        // elements; 0: the same element every time, kept in a register
   std::uint32_t inner = 0;        // elements of the inner dimension; 0: there is only one
   std::int32_t outer = 0;         // elements from one inner dimension to the next
-  std::uint32_t index_bytes = 0;  // times the upper half of the task's wavelet, added to `address`
+  // times the upper and the lower half of the word that started the task, added to `address`
+  std::uint32_t index_bytes = 0;
+  std::uint32_t offset_bytes = 0;
   float value = 0;
 };
 
@@ -83,6 +85,13 @@ inline Operand around(std::uint32_t address, std::uint32_t length) {
 inline Operand at_index(std::uint32_t address, std::uint32_t index_bytes) {
   Operand operand = in_memory(address);
   operand.index_bytes = index_bytes;
+  return operand;
+}
+
+/// The same with the lower half.
+inline Operand at_offset(std::uint32_t address, std::uint32_t offset_bytes) {
+  Operand operand = in_memory(address);
+  operand.offset_bytes = offset_bytes;
   return operand;
 }
 

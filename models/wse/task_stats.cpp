@@ -73,7 +73,7 @@ void TaskStats::add(const TaskOutcome& run, std::uint64_t times, Cycle cycles) {
   router.hops += all.sent[kNorth] + all.sent[kEast] + all.sent[kSouth] + all.sent[kWest];
   for (const std::uint64_t stalls : all.stalls) router.stalls += stalls;
   router.drops += all.filtered;
-  core.ejected += all.sent[kRamp] - all.filtered;
+  core.ejected += all.sent[kRamp];  // a word that a filter drops has been on the ramp
 }
 
 void TaskStats::add_idle(std::uint64_t cores, Cycle cycles) {

@@ -82,10 +82,10 @@ std::uint32_t elements_per_beat(const Instruction& instruction, const SimdParams
 }
 
 BeatCost::BeatCost(const Instruction& instruction, const SimdParams& simd, const MemoryParams& mem,
-                   unsigned fabric_words, std::uint32_t index)
+                   unsigned fabric_words, std::uint32_t word)
     : model_(mem.model),
       width_(elements_per_beat(instruction, simd, fabric_words)),
-      index_(index),
+      word_(word),
       port_read_(mem.read_bits / 8),
       port_write_(mem.write_bits / 8) {
   const unsigned source = source_bytes(instruction.element);
@@ -119,8 +119,8 @@ std::uint32_t BeatCost::bank_stalls(std::uint32_t first, std::uint32_t count) co
   if (model_ == MemoryModel::none || (sources_ == 0 && !writes_)) return 0;
   std::uint32_t cycles = 1;
   if (sources_ == 2) {
-    const std::uint32_t a = address_of(first_, first_bytes_, first, index_);
-    const std::uint32_t b = address_of(second_, second_bytes_, first, index_);
+    const std::uint32_t a = address_of(first_, first_bytes_, first, word_);
+    const std::uint32_t b = address_of(second_, second_bytes_, first, word_);
     if ((a - b) % 8 != 4) cycles = 2;
   }
   if (sources_ > 2) cycles = 2;  // three reads, two ports
@@ -210,14 +210,15 @@ void count_elements(const Instruction& what, const BeatCost& cost, std::uint32_t
 }
 
 std::uint32_t address_of(const Operand& operand, unsigned bytes, std::uint32_t i,
-                         std::uint32_t index) {
+                         std::uint32_t word) {
   std::int64_t element = std::int64_t{i} * operand.stride;
   if (operand.inner != 0) {
     element = std::int64_t{i % operand.inner} * operand.stride +
               std::int64_t{i / operand.inner} * operand.outer;
   }
-  return static_cast<std::uint32_t>(operand.address + std::int64_t{operand.index_bytes} * index +
-                                    element * bytes);
+  return static_cast<std::uint32_t>(
+      operand.address + std::int64_t{operand.index_bytes} * (word >> 16U) +
+      std::int64_t{operand.offset_bytes} * (word & 0xFFFFU) + element * bytes);
 }
 
 float compute(VectorOp op, Element element, float old, float a, float b) {

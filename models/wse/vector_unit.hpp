@@ -31,7 +31,7 @@ class BeatCost {
  public:
   BeatCost() = default;
   BeatCost(const Instruction& instruction, const SimdParams& simd, const MemoryParams& mem,
-           unsigned fabric_words, std::uint32_t index);
+           unsigned fabric_words, std::uint32_t word);
 
   std::uint32_t width() const { return width_; }
 
@@ -54,7 +54,7 @@ class BeatCost {
 
   MemoryModel model_ = MemoryModel::none;
   std::uint32_t width_ = 1;
-  std::uint32_t index_ = 0;
+  std::uint32_t word_ = 0;  // that started the task
   unsigned sources_ = 0;  // that are read from memory in every beat
   bool writes_ = false;
   Operand first_;
@@ -73,9 +73,9 @@ class BeatCost {
 void count_elements(const Instruction& instruction, const BeatCost& cost, std::uint32_t elements,
                     TaskCounters& counters);
 
-/// The address of element `i` of an operand in memory.
+/// The address of element `i` of an operand in memory, in a task that `word` started.
 std::uint32_t address_of(const Operand& operand, unsigned bytes, std::uint32_t i,
-                         std::uint32_t index);
+                         std::uint32_t word);
 
 /// The result for one element; `old` is what was at its place. Rounded to the type of the result.
 float compute(VectorOp op, Element element, float old, float a, float b);

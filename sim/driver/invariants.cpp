@@ -59,7 +59,7 @@ struct Conservation {
 void check_words(const OpResult& result) {
   static const std::vector<Conservation> laws = {
       {{"exch_received"}, "exch_deliveries"},
-      {{"wavelets_ejected", "filter_drops"}, "wavelet_deliveries"}};
+      {{"wavelet_deliveries", "filter_drops"}, "wavelets_ejected"}};
   for (const Conservation& law : laws) {
     const std::optional<std::uint64_t> promised = counted(result, law.promised);
     std::uint64_t arrived = 0;

@@ -52,7 +52,7 @@ void shape(Random& random, Scenario& s) {
   const bool product = op.op == "bmm" || op.op == "sddmm";
   op.m = upto(random, 20);
   op.batch = upto(random, 3);
-  if (op.op == "optim" || product) op.k = upto(random, 20);
+  if (op.op == "optim" || op.op == "embed" || product) op.k = upto(random, 20);
   if (op.op != "optim") op.n = upto(random, 20);
   if (op.op == "optim") op.dtype = DType::fp32;
   if (op.fn == "rope") {
@@ -74,7 +74,8 @@ Scenario make_scenario(std::uint64_t seed) {
   LayerOp& op = s.op;
   op.id = "row";
   op.op = pick<std::string>(random, {"eltwise", "eltwise", "eltwise", "softmax", "layernorm",
-                                     "rmsnorm", "optim", "bmm", "bmm", "sddmm"});
+                                     "rmsnorm", "optim", "bmm", "bmm", "sddmm", "embed",
+                                     "embed"});
   op.phase = pick<Phase>(random, {Phase::fwd, Phase::bwd});
   const OpKind& kind = kind_of(op);
   if (!kind.functions.empty()) op.fn = pick(random, kind.functions);

@@ -90,5 +90,54 @@ TEST(LayerEltwise, CoresShareTheElementsAndOnlyOneOfThemIsSimulated) {
   EXPECT_NE(fold.find("1 of 4 cores simulated"), std::string::npos) << fold;
 }
 
+LayerOp embed(const char* fn, std::uint32_t m, std::uint32_t k, std::uint32_t n) {
+  LayerOp op;
+  op.id = "row";
+  op.op = "embed";
+  op.fn = fn;
+  op.m = m;
+  op.k = k;
+  op.n = n;
+  return op;
+}
+
+// In cycle 0 the microthread gets its instruction, in cycle 1 it sends the one wavelet, which is
+// back in the queue in 1 + 1 + 2 x 2 = 6. The block is cleared by the main thread: start, 2 to 7,
+// beat, 8. In 8 the wavelet is taken, 4 cycles later its task begins: scalar.imul + 2 dsr_write +
+// vec_issue = 22 cycles, 12 to 33, and the beat that copies two halves, 34. So 35 cycles; then the
+// token's features go to their place: 6 + 1.
+TEST(LayerEmbedding, ALookUpOnOneCoreTakesADispatchItsScalarCodeAndABeat) {
+  const OpResult result = run_row(embed("gather", 2, 4, 1), "1", "1");
+  EXPECT_EQ(result.cycles, 35U + 7U);
+}
+
+// A row of the table is found by the filter of the one core that has it: of 2 x 3 wavelets (three
+// look-ups in each of two columns) each wakes one task, however many cores a column has.
+TEST(LayerEmbedding, OnlyTheCoreThatHasTheRowIsWoken) {
+  for (const char* const rows : {"1", "4", "9"}) {
+    const OpResult result = run_row(embed("gather", 2, 9, 3), "2", rows);
+    std::uint64_t tasks = 0;
+    for (const StatEntry& entry : result.statistics) {
+      if (entry.name == "tasks_started") tasks = entry.value;
+    }
+    EXPECT_EQ(tasks, 2U * 3U) << rows;
+  }
+}
+
+// The 16 bits of an index tell 65536 rows apart; others have a color of their own.
+TEST(LayerEmbedding, TablesOfMoreRowsThanAnIndexTellsApartAreSearchedOnTwoColors) {
+  const std::unique_ptr<Machine> machine = make_wse_machine("test");
+  machine->set("wafer.columns", "1", "");
+  machine->set("wafer.rows", "40", "");
+  for (const char* const fn : {"gather", "scatter_add"}) {
+    Execution execution;
+    execution.values = true;
+    const OpResult result = machine->run(embed(fn, 1, 70000, 30), nullptr, 1, execution);
+    ASSERT_TRUE(result.values);
+    EXPECT_GE(result.values->compared, 30U);
+    EXPECT_EQ(result.values->wrong, 0U) << fn;
+  }
+}
+
 }  // namespace
 }  // namespace lacuna::wse

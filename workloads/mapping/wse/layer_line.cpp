@@ -9,7 +9,7 @@ namespace {
 // Group chains, chain of leaders (two each, in turn), result.
 constexpr std::uint8_t kGroup = 0;
 constexpr std::uint8_t kLeaders = 2;
-constexpr Color kResult{4};
+constexpr Color kResult = CoreLine::result();
 
 constexpr Color color_of(std::uint8_t first, std::uint32_t turn) {
   return Color{static_cast<std::uint8_t>(first + turn % 2)};

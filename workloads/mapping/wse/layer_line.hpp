@@ -27,6 +27,9 @@ class CoreLine {
 
   SwitchedRouter router(std::uint32_t core) const;
 
+  /// The color that leads from the first core to the others.
+  static constexpr Color result() { return Color{4}; }
+
   /// Says which queues the colors use.
   void use_queues(std::uint32_t core, CoreProgram& program) const;
 

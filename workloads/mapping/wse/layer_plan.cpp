@@ -18,11 +18,12 @@ struct Row {
   LayerPlan (*plan)(const LayerRequest&);
 };
 
-constexpr std::array<Row, 7> kOperations = {{{"eltwise", plan_layer_eltwise},
+constexpr std::array<Row, 8> kOperations = {{{"eltwise", plan_layer_eltwise},
                                              {"softmax", plan_layer_rows},
                                              {"layernorm", plan_layer_rows},
                                              {"rmsnorm", plan_layer_rows},
                                              {"optim", plan_layer_optimizer},
+                                             {"embed", plan_layer_embedding},
                                              {"bmm", plan_layer_product},
                                              {"sddmm", plan_layer_product}}};
 
@@ -84,6 +85,9 @@ TaskProgram whole_program(const LayerStage& stage, const LayerSetup& setup) {
     whole.routers.insert(whole.routers.end(), part.routers.begin(), part.routers.end());
     whole.cores.insert(whole.cores.end(), part.cores.begin(), part.cores.end());
   }
+  const bool remembers = std::any_of(stage.parts.begin(), stage.parts.end(),
+                                     [](const TaskProgram& part) { return !part.memory.empty(); });
+  if (remembers) whole.memory.resize(cores);
   for (const LayerPlacement& place : stage.places) {
     const TaskProgram& part = stage.parts[place.part];
     for (std::size_t r = 0; r < part.rows; ++r) {
@@ -92,6 +96,7 @@ TaskProgram whole_program(const LayerStage& stage, const LayerSetup& setup) {
         const std::size_t from = r * part.columns + c;
         whole.router_of[to] = first_router[place.part] + part.router_of[from];
         whole.core_of[to] = first_core[place.part] + part.core_of[from];
+        if (!part.memory.empty()) whole.memory[to] = part.memory[from];
       }
     }
   }

@@ -99,6 +99,9 @@ LayerPlan plan_layer_optimizer(const LayerRequest& request);
 /// `bmm` and `sddmm`: operands that lie on the wafer are shifted along rings.
 LayerPlan plan_layer_product(const LayerRequest& request);
 
+/// `embed`: rows of a table that lies spread over the columns' cores, found by filters.
+LayerPlan plan_layer_embedding(const LayerRequest& request);
+
 /// OutOfMemoryError if a core would need more than it has, else the plan's note of it.
 void check_core_bytes(const LayerRequest& request, std::uint64_t bytes, LayerPlan& plan);
 
