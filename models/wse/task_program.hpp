@@ -56,10 +56,10 @@ struct Operand {
   Kind kind = Kind::none;
   Color color{};
   std::uint8_t fifo = 0;
-  std::uint32_t address = 0;      // bytes
-  std::int32_t stride = 1;        // elements; 0: the same element every time, kept in a register
-  std::uint32_t inner = 0;        // elements of the inner dimension; 0: there is only one
-  std::int32_t outer = 0;         // elements from one inner dimension to the next
+  std::uint32_t address = 0;  // bytes
+  std::int32_t stride = 1;    // elements; 0: the same element every time, kept in a register
+  std::uint32_t inner = 0;    // elements of the inner dimension; 0: there is only one
+  std::int32_t outer = 0;     // elements from one inner dimension to the next
   // times the upper and the lower half of the word that started the task, added to `address`
   std::uint32_t index_bytes = 0;
   std::uint32_t offset_bytes = 0;

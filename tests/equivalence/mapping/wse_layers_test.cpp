@@ -74,8 +74,7 @@ Scenario make_scenario(std::uint64_t seed) {
   LayerOp& op = s.op;
   op.id = "row";
   op.op = pick<std::string>(random, {"eltwise", "eltwise", "eltwise", "softmax", "layernorm",
-                                     "rmsnorm", "optim", "bmm", "bmm", "sddmm", "embed",
-                                     "embed"});
+                                     "rmsnorm", "optim", "bmm", "bmm", "sddmm", "embed", "embed"});
   op.phase = pick<Phase>(random, {Phase::fwd, Phase::bwd});
   const OpKind& kind = kind_of(op);
   if (!kind.functions.empty()) op.fn = pick(random, kind.functions);
