@@ -142,6 +142,7 @@ bool RouterArray::grant_heads(Router& router, std::uint32_t heads, Cycle now) {
   bool granted = false;
   for (std::uint32_t left = heads; left != 0;) {
     const std::uint32_t i = pick(router, left, next);
+    assert(i < 32);
     RouterInput& input = inputs_[router.first + i];
     // In turn from `next`, wrapping round: those at or after it go first, then those before it.
     left &= ~(1U << i);

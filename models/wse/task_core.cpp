@@ -78,12 +78,13 @@ Cycle TaskCores::step(std::size_t index, Cycle now) {
   Core& core = cores_[index];
   if (core.stepped > now) return kNever;
   core.stepped = now + 1;
+  catch_up(core, now);
   account(index, now);
   bool acted = send_output(core, now);
   acted = retire(core, now) || acted;
   acted = load_microthreads(core, now) || acted;
   acted = main_thread(core, now) || acted;
-  acted = issue(core, now) || acted;
+  const bool issued = issue(core, now);
   const bool is_idle = quiet(core);
   if (is_idle != core.is_idle) {
     core.is_idle = is_idle;
@@ -94,7 +95,41 @@ Cycle TaskCores::step(std::size_t index, Cycle now) {
     ++core.counters.cycles[at(core.waiting_for)];
     core.accounted = now + 1;
   }
-  return acted ? now + 1 : next_timer(core, now);
+  if (core.stretch != kNever && !acted) return std::min(next_timer(core, now), stretch_end(core));
+  return acted || issued ? now + 1 : next_timer(core, now);
+}
+
+/// When the scalar code that is under way ends if nothing interrupts it.
+Cycle TaskCores::stretch_end(const Core& core) {
+  const Thread& thread = core.threads[0];
+  return core.stretch + thread.instruction->length - thread.done;
+}
+
+/// Scalar code that nothing has interrupted has issued a beat in each cycle before `now`.
+void TaskCores::catch_up(Core& core, Cycle now) {
+  if (core.stretch == kNever) return;
+  Thread& thread = core.threads[0];
+  const Cycle end = std::min(now, stretch_end(core));
+  const Cycle beats = end - core.stretch;
+  thread.done += static_cast<std::uint32_t>(beats);
+  core.counters.cycles[at(TaskCycle::scalar)] += beats;
+  core.slot_free = core.accounted = core.counters.end = end;
+  core.stretch = kNever;
+  if (thread.done != thread.instruction->length) return;
+  thread.finish = end;
+  core.next_finish = std::min(core.next_finish, end);
+}
+
+/// Whether the main thread's scalar code issues in every cycle until something from outside comes:
+/// no microthread can issue now, so none can without a word or room that wakes the core.
+bool TaskCores::goes_on(const Core& core, const Thread& thread, Cycle now) const {
+  if (engine_ != Engine::event || thread.instruction->op != VectorOp::work) return false;
+  if (&thread != core.threads.data() || thread.finish != kNever) return false;
+  if (params_.core.sched == Sched::main_first) return true;
+  for (std::uint32_t left = core.busy & ~1U; left != 0; left &= left - 1) {
+    if (can_issue(core, core.threads[first_of(left)], now)) return false;
+  }
+  return true;
 }
 
 void TaskCores::account(std::size_t index, Cycle now) {
@@ -107,6 +142,7 @@ void TaskCores::account(std::size_t index, Cycle now) {
 /// A beat is booked whole when it is issued: its stalls that are still to come, the last ones
 /// first, are not counted yet.
 TaskCounters TaskCores::count(std::size_t index, Cycle at) {
+  catch_up(cores_[index], at);
   account(index, at);
   const Core& core = cores_[index];
   TaskCounters counters = core.counters;
@@ -131,12 +167,12 @@ void TaskCores::settle(std::size_t index, Cycle end) {
 }
 
 /// The next cycle in which something of the core's own becomes due.
-Cycle TaskCores::next_timer(const Core& core, Cycle now) const {
+Cycle TaskCores::next_timer(const Core& core, Cycle now) {
   Cycle next = kNever;
   const auto due = [&](Cycle cycle) {
     if (cycle > now) next = std::min(next, cycle);
   };
-  due(core.slot_free);
+  if (core.stretch == kNever) due(core.slot_free);
   if (core.taken != kNoTask) due(core.taken_ready);
   due(core.next_finish);
   return next;
@@ -251,7 +287,7 @@ bool TaskCores::take_steps(Core& core, Cycle now) {
 }
 
 /// Whether an instruction takes words of this queue, now or next.
-bool TaskCores::is_read(const Core& core, LinkId queue) const {
+bool TaskCores::is_read(const Core& core, LinkId queue) {
   for (std::uint32_t left = core.busy | core.queued; left != 0; left &= left - 1) {
     const Thread& thread = core.threads[first_of(left)];
     if (thread.instruction != nullptr && (thread.a == queue || thread.b == queue)) return true;
@@ -382,7 +418,7 @@ std::size_t TaskCores::choose(Core& core, Cycle now) const {
 }
 
 /// No microthread has or gets an instruction while the main thread's one is under way.
-bool TaskCores::alone(const Core& core) const { return ((core.busy | core.queued) & ~1U) == 0; }
+bool TaskCores::alone(const Core& core) { return ((core.busy | core.queued) & ~1U) == 0; }
 
 bool TaskCores::issue(Core& core, Cycle now) {
   if (core.slot_free > now) return false;
@@ -391,6 +427,7 @@ bool TaskCores::issue(Core& core, Cycle now) {
   core.counters.begin = std::min(core.counters.begin, now);
   beats(core, core.threads[chosen], now);
   core.counters.end = core.slot_free;
+  if (goes_on(core, core.threads[chosen], now)) core.stretch = core.slot_free;
   return true;
 }
 
@@ -423,7 +460,7 @@ void TaskCores::beats(Core& core, Thread& thread, Cycle now) {
 }
 
 void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
-                     const BeatStalls& stalls, Cycle now) const {
+                     const BeatStalls& stalls, Cycle now) {
   const Instruction& what = *thread.instruction;
   TaskCycle kind = takes_fabric(what) ? TaskCycle::fabric : TaskCycle::vector;
   if (what.op == VectorOp::work) kind = TaskCycle::scalar;
@@ -435,70 +472,6 @@ void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
   core.slot_free = now + beats + stalls.bank + stalls.residual + stalls.special;
   core.accounted = core.slot_free;
   core.stalls = stalls;
-}
-
-std::uint32_t TaskCores::take_word(Core& core, const Operand& operand, LinkId link, Cycle now) {
-  if (is_fabric(operand)) {
-    ++core.counters.received;
-    return links_.pop(link, now).payload;
-  }
-  Fifo& fifo = core.fifos[operand.fifo];
-  const std::uint32_t word = fifo.words[fifo.head];
-  fifo.head = static_cast<std::uint32_t>((fifo.head + 1) % fifo.words.size());
-  --fifo.count;
-  return word;
-}
-
-/// Moves the words of `elements` elements, and computes them if there are values.
-void TaskCores::move_elements(Core& core, Thread& thread, std::uint32_t elements, Cycle now) {
-  const Instruction& what = *thread.instruction;
-  const bool values = !core.memory.empty();
-  if (what.op == VectorOp::work || (!values && is_local(what))) return;
-  const unsigned in_bytes = source_bytes(what.element);
-  const unsigned out_bytes = result_bytes(what.element);
-  const bool integer = is_integer(what.element);
-  const unsigned in_word = in_bytes == 2 ? 2 : 1;
-  const unsigned out_word = out_bytes == 2 ? 2 : 1;
-  std::uint32_t word_a = 0;
-  std::uint32_t word_b = 0;
-  std::uint32_t word_to = 0;
-  const auto source = [&](const Operand& operand, LinkId link, float scalar, std::uint32_t& word,
-                          std::uint32_t i) {
-    if (is_fabric(operand) || is_fifo(operand)) {
-      if (i % in_word == 0) word = take_word(core, operand, link, now);
-      return unpack(word, i % in_word, in_bytes == 4, integer);
-    }
-    if (operand.kind != Kind::memory || !values) return scalar;
-    const std::uint32_t where = address_of(operand, in_bytes, thread.done + i, thread.word);
-    return load_element(core.memory, where, in_bytes == 4, integer);
-  };
-  for (std::uint32_t i = 0; i < elements; ++i) {
-    const float a = source(what.a, thread.a, thread.scalar_a, word_a, i);
-    const float b = source(what.b, thread.b, thread.scalar_b, word_b, i);
-    std::uint32_t where = 0;
-    float old = 0;
-    if (what.to.kind == Kind::memory && values) {
-      where = address_of(what.to, out_bytes, thread.done + i, thread.word);
-      if (what.op == VectorOp::fma) old = load_element(core.memory, where, out_bytes == 4, integer);
-    }
-    const float result = values || integer ? compute(what.op, what.element, old, a, b) : 0;
-    if (what.to.kind == Kind::memory && values) {
-      store_element(core.memory, where, out_bytes == 4, integer, result);
-    }
-    if (!is_fabric(what.to) && !is_fifo(what.to)) continue;
-    word_to = pack(word_to, i % out_word, out_bytes == 4, integer, result);
-    if ((i + 1) % out_word != 0 && i + 1 != elements) continue;
-    const bool last = thread.done + i + 1 == what.length;
-    if (is_fabric(what.to)) {
-      links_.push(thread.to, now,
-                  {word_to, what.to.color, what.control, last ? what.switches : SwitchCommands{0}});
-    } else {
-      Fifo& fifo = core.fifos[what.to.fifo];
-      fifo.words[(fifo.head + fifo.count) % fifo.words.size()] = word_to;
-      ++fifo.count;
-    }
-    word_to = 0;
-  }
 }
 
 /// Why nothing issued in this cycle.
@@ -519,7 +492,7 @@ TaskCycle TaskCores::cause(const Core& core, Cycle now) const {
   return core.taken != kNoTask ? TaskCycle::dispatch : TaskCycle::idle;
 }
 
-bool TaskCores::quiet(const Core& core) const {
+bool TaskCores::quiet(const Core& core) {
   if (core.task != kNoTask || core.taken != kNoTask || (core.busy | core.queued) != 0) return false;
   for (std::size_t task = 0; task < core.active.size(); ++task) {
     if (core.active[task] && !core.blocked[task]) return false;

@@ -76,7 +76,7 @@ class TaskCores {
 
   /// The link whose words or room the reader of `queue` waits for, besides that of `queue`;
   /// kNoLink if it waits for none.
-  LinkId waits_for(std::size_t core, LinkId queue) const;
+  LinkId waits_for(std::size_t index, LinkId queue) const;
 
  private:
   static constexpr std::size_t kThreads = 1 + kMicrothreads;
@@ -98,6 +98,14 @@ class TaskCores {
     BeatCost cost;
   };
 
+  /// Where a beat takes elements, and the word it is at.
+  struct Source {
+    const Operand* operand = nullptr;
+    LinkId link = kNoLink;
+    float scalar = 0;
+    std::uint32_t word = 0;
+  };
+
   struct Fifo {
     std::vector<std::uint32_t> words;  // of the capacity
     std::uint32_t head = 0;
@@ -110,6 +118,7 @@ class TaskCores {
     Cycle accounted = 0;
     Cycle slot_free = 0;
     Cycle next_finish = kNever;  // of the threads
+    Cycle stretch = kNever;      // from when on scalar code issues in every cycle; see goes_on()
     std::uint16_t busy = 0;      // a bit for each thread with an instruction,
     std::uint16_t queued = 0;    // and with one that comes next
     bool is_idle = false;
@@ -135,6 +144,9 @@ class TaskCores {
     TaskCounters counters;
   };
 
+  static Cycle stretch_end(const Core& core);
+  static void catch_up(Core& core, Cycle now);
+  bool goes_on(const Core& core, const Thread& thread, Cycle now) const;
   bool send_output(Core& core, Cycle now);
   bool retire(Core& core, Cycle now);
   static std::size_t first_of(std::uint32_t threads) {
@@ -145,20 +157,24 @@ class TaskCores {
   bool take_steps(Core& core, Cycle now);
   bool pick(Core& core, Cycle now);
   bool is_ready(const Core& core, std::size_t task, Cycle now, LinkId& queue) const;
-  bool is_read(const Core& core, LinkId queue) const;
+  static bool is_read(const Core& core, LinkId queue);
   void start(Core& core, Thread& thread, const Instruction& instruction, std::uint32_t word,
              Cycle now);
   bool issue(Core& core, Cycle now);
   bool can_issue(const Core& core, const Thread& thread, Cycle now) const;
   std::size_t choose(Core& core, Cycle now) const;
-  bool alone(const Core& core) const;
+  static bool alone(const Core& core);
   void beats(Core& core, Thread& thread, Cycle now);
-  void book(Core& core, const Thread& thread, std::uint32_t beats, const BeatStalls& stalls,
-            Cycle now) const;
-  void move_elements(Core& core, Thread& thread, std::uint32_t elements, Cycle now);
+  static void book(Core& core, const Thread& thread, std::uint32_t beats, const BeatStalls& stalls,
+                   Cycle now);
+  void move_elements(Core& core, const Thread& thread, std::uint32_t elements, Cycle now);
+  void move_words(Core& core, const Thread& thread, std::uint32_t elements, Cycle now);
+  void put_word(Core& core, const Thread& thread, std::uint32_t word, bool last, Cycle now);
+  float take_element(Core& core, const Thread& thread, Source& from, std::uint32_t i, Cycle now);
+  static float make_element(Core& core, const Thread& thread, std::uint32_t i, float a, float b);
   TaskCycle cause(const Core& core, Cycle now) const;
-  bool quiet(const Core& core) const;
-  Cycle next_timer(const Core& core, Cycle now) const;
+  static bool quiet(const Core& core);
+  static Cycle next_timer(const Core& core, Cycle now);
   bool words_in(const Core& core, const Operand& operand, LinkId link, std::uint32_t words,
                 Cycle now) const;
   std::uint32_t take_word(Core& core, const Operand& operand, LinkId link, Cycle now);

@@ -132,49 +132,71 @@ void TaskWafer::settle(Cycle end) {
   }
 }
 
-/// Buffers and queues that wait for each other in a circle, as a line; empty if none do.
-std::string TaskWafer::waiting_cycle() const {
-  std::vector<LinkId> next(links_.size(), kNoLink);
-  std::vector<std::string> name(links_.size());
-  const Cycle late = kNever - 2;  // whatever was under way has arrived
-  for (std::size_t place = 0; place < cores_.size(); ++place) {
-    const auto [first, last] = routers_.inputs_of(place);
+/// What the words of each buffer and queue wait for: room on another link, or words of it.
+class TaskWafer::Waits {
+ public:
+  explicit Waits(const TaskWafer& wafer)
+      : wafer_(wafer), next_(wafer.links_.size(), kNoLink), name_(wafer.links_.size()) {
+    for (std::size_t place = 0; place < wafer.cores_.size(); ++place) {
+      add_router(place);
+      add_core(place);
+    }
+  }
+
+  /// Those that wait for each other in a circle, as a line; empty if none do.
+  std::string circle() const {
+    std::vector<LinkId> seen_from(next_.size(), kNoLink);
+    for (LinkId start = 0; start < next_.size(); ++start) {
+      LinkId at = start;
+      for (; at != kNoLink && seen_from[at] == kNoLink; at = next_[at]) seen_from[at] = start;
+      if (at == kNoLink || seen_from[at] != start) continue;
+      std::string text = "these wait for each other: " + name_[at];
+      for (LinkId link = next_[at]; link != at; link = next_[link]) text += " -> " + name_[link];
+      return text + " -> and so on";
+    }
+    return "";
+  }
+
+ private:
+  static constexpr Cycle kLate = kNever - 2;  // whatever was under way has arrived
+
+  void add_router(std::size_t place) {
+    const auto [first, last] = wafer_.routers_.inputs_of(place);
     for (std::size_t i = first; i < last; ++i) {
-      const RouterInput& input = routers_.inputs()[i];
+      const RouterInput& input = wafer_.routers_.inputs()[i];
       if (!input.waiting) continue;
-      name[input.link] =
+      name_[input.link] =
           fmt::format("color {} at router ({}, {}) from {}", static_cast<unsigned>(input.color),
-                      place % columns_, place / columns_, port_name(input.from));
+                      place % wafer_.columns_, place / wafer_.columns_, port_name(input.from));
       for (unsigned port = 0; port < kPorts; ++port) {
-        if ((input.need & bit(port)) == 0 || links_.can_push(input.out[port], late)) continue;
-        next[input.link] = input.out[port];
+        if ((input.need & bit(port)) == 0) continue;
+        if (!wafer_.links_.can_push(input.out[port], kLate)) next_[input.link] = input.out[port];
       }
     }
-    for (const TaskPorts::In& in : cores_.ports(place).in) {
-      next[in.queue] = cores_.waits_for(place, in.queue);
-      name[in.queue] =
-          fmt::format("the queue of color {} at core ({}, {})", static_cast<unsigned>(in.color),
-                      place % columns_, place / columns_);
+  }
+
+  void add_core(std::size_t place) {
+    const auto name = [&](const char* queue, Color color) {
+      return fmt::format("the {} of color {} at core ({}, {})", queue, static_cast<unsigned>(color),
+                         place % wafer_.columns_, place / wafer_.columns_);
+    };
+    for (const TaskPorts::In& in : wafer_.cores_.ports(place).in) {
+      next_[in.queue] = wafer_.cores_.waits_for(place, in.queue);
+      name_[in.queue] = name("queue", in.color);
     }
-    for (const TaskPorts::Out& out : cores_.ports(place).out) {
-      if (links_.can_push(out.queue, late)) continue;
-      next[out.queue] = out.ramp;
-      name[out.queue] =
-          fmt::format("the output queue of color {} at core ({}, {})",
-                      static_cast<unsigned>(out.color), place % columns_, place / columns_);
+    for (const TaskPorts::Out& out : wafer_.cores_.ports(place).out) {
+      if (wafer_.links_.can_push(out.queue, kLate)) continue;
+      next_[out.queue] = out.ramp;
+      name_[out.queue] = name("output queue", out.color);
     }
   }
-  std::vector<LinkId> seen_from(links_.size(), kNoLink);
-  for (LinkId start = 0; start < links_.size(); ++start) {
-    LinkId at = start;
-    for (; at != kNoLink && seen_from[at] == kNoLink; at = next[at]) seen_from[at] = start;
-    if (at == kNoLink || seen_from[at] != start) continue;
-    std::string text = "these wait for each other: " + name[at];
-    for (LinkId link = next[at]; link != at; link = next[link]) text += " -> " + name[link];
-    return text + " -> and so on";
-  }
-  return "";
-}
+
+  const TaskWafer& wafer_;
+  std::vector<LinkId> next_;
+  std::vector<std::string> name_;
+};
+
+std::string TaskWafer::waiting_cycle() const { return Waits(*this).circle(); }
 
 Cycle TaskOutcome::span() const {
   Cycle begin = kNever;

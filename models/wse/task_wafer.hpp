@@ -41,6 +41,7 @@ class TaskWafer : public sc_core::sc_module, private RowWaker {
 
  private:
   class Row;
+  class Waits;
 
   void wake_row(std::size_t row, Cycle at) override;
   std::string waiting_cycle() const;

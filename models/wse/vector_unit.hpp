@@ -55,7 +55,7 @@ class BeatCost {
   MemoryModel model_ = MemoryModel::none;
   std::uint32_t width_ = 1;
   std::uint32_t word_ = 0;  // that started the task
-  unsigned sources_ = 0;  // that are read from memory in every beat
+  unsigned sources_ = 0;    // that are read from memory in every beat
   bool writes_ = false;
   Operand first_;
   Operand second_;

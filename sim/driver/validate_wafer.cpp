@@ -124,7 +124,7 @@ class Recipes {
     }
     const bool four = number("grid_x") * number("grid_y") <= 4;
     const bool conflict = has("alignment") && text("alignment") == "conflicting";
-    run.settings.push_back("kernel.spmm_phases=local");
+    run.settings.emplace_back("kernel.spmm_phases=local");
     run.settings.push_back("kernel.spmm_format=" + (format == "ell" ? "ellpack" : format));
     run.settings.push_back(std::string("kernel.protocol_cycles=") +
                            (four ? kProtocolOfFour : kProtocolOfGrids));

@@ -268,8 +268,8 @@ Prepared TaskOperation::stencil() const {
   job.iterations = params_.kernel.iterations;
   job.values = execution_.values;
   job.seed = seed_;
-  if (job.shape == wse::StencilShape::seven_points && job.height != 1) {
-    refuse("a stencil of seven points over m x n points in a core (n belongs to five_points)");
+  if (job.shape != wse::StencilShape::five_points && job.height != 1) {
+    refuse("a stencil of 7 or 25 points over m x n points in a core (n belongs to five_points)");
   }
   made.kernel = wse::plan_stencil(job, params_.scalar);
   made.carries_values = true;

@@ -48,7 +48,19 @@ Case random_case(std::uint64_t seed) {
   made.params.core.dispatch_overlap = pick(0, 1) == 0;
   made.params.core.fabric_words_per_issue = pick(1, 2);
   made.params.core.fabric_simd64 = pick(0, 3) != 0;
-  if (what.pattern == ReducePattern::ring && pick(0, 2) == 0) what.elements = pick(41, 300);
+  const bool ring = what.pattern == ReducePattern::ring;
+  if (ring && pick(0, 2) == 0) what.elements = pick(41, 300);
+  // two words in a slot need room for two; a ring's cores all send before they take, so that its
+  // queues hold what the published depths hold
+  const auto depths = [&](std::uint32_t queues) {
+    std::string list;
+    for (std::uint32_t i = 0; i < queues; ++i) {
+      list += (i == 0 ? "" : ",") + std::to_string(pick(2, 8) + (ring ? 4 : 0));
+    }
+    return list;
+  };
+  made.params.queue.in = depths(8);
+  made.params.queue.out = depths(6);
   return made;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/sparsity/pattern.hpp"
@@ -261,6 +262,51 @@ TEST(Stencil, ThePointsAreThoseOfTheWholeGridInBothEnginesAfterAnyNumberOfIterat
   }
 }
 
+// Senders take turns on one color in each direction, so every width up to two turns and a half, and
+// what is cut off by an edge, are tried, with several iterations after one another.
+TEST(Stencil, PointsAsFarAsFourCoresAwayAreAddedOnRectanglesOfAnyShape) {
+  const std::pair<std::uint32_t, std::uint32_t> shapes[] = {{1, 1}, {2, 1}, {1, 4},  {5, 5},
+                                                            {6, 3}, {4, 9}, {11, 2}, {12, 7}};
+  for (const auto& [columns, rows] : shapes) {
+    for (const Element element : {Element::fp16, Element::fp32}) {
+      StencilJob job{StencilShape::twenty_five_points, element, 5, 1, columns, rows};
+      job.iterations = 1 + (columns + rows) % 3;
+      job.values = true;
+      const TaskProgram program = plan_stencil(job, ScalarParams()).program;
+      const TaskOutcome clocked = run_tasks(program, Engine::clocked, 3);
+      const TaskOutcome event = run_tasks(program, Engine::event);
+      EXPECT_EQ(clocked.cycles, event.cycles);
+      EXPECT_TRUE(clocked.cores == event.cores);
+      EXPECT_TRUE(clocked.routers == event.routers);
+      EXPECT_TRUE(clocked.events == event.events);
+      EXPECT_EQ(wrong_points(job, event.memory), 0U) << columns << " x " << rows;
+    }
+  }
+}
+
+// A core alone: a product of 4 points, 6 + 4 cycles, and eight multiply-accumulates in place. The
+// buffers lie 4 bytes apart modulo 8, so points 2 and 4 further on are read in one cycle with the
+// sum (6 + 4 each), points 1 and 3 further on in two (6 + 8).
+TEST(Stencil, TwentyFivePointsOnOneCoreTakeTheirNineLocalTerms) {
+  const TaskProgram program =
+      plan_stencil({StencilShape::twenty_five_points, Element::fp32, 4, 1, 1, 1}, ScalarParams())
+          .program;
+  EXPECT_EQ(run_tasks(program).cycles, 10U + 4 * 10 + 4 * 14);
+}
+
+// The core in the middle of 9 x 9 has four on each side. Its column of 20 goes out once to each
+// side, the routers make the copies; sixteen columns come.
+TEST(Stencil, OfTwentyFivePointsACoreSendsFourColumnsAndTakesSixteen) {
+  const TaskProgram program =
+      plan_stencil({StencilShape::twenty_five_points, Element::fp32, 20, 1, 9, 9}, ScalarParams())
+          .program;
+  const TaskOutcome run = run_tasks(program);
+  EXPECT_EQ(run.cores[40].sent, 4U * 20);
+  EXPECT_EQ(run.cores[40].received, 16U * 20);
+  EXPECT_EQ(run.cores[0].sent, 2U * 20);
+  EXPECT_EQ(run.cores[0].received, 8U * 20);
+}
+
 TEST(Stencil, EachInnerCoreSendsAndTakesFourColumnsInBothEngines) {
   const TaskProgram program =
       plan_stencil({StencilShape::seven_points, Element::fp32, 20, 1, 4, 3}, ScalarParams())
@@ -275,7 +321,7 @@ TEST(Stencil, EachInnerCoreSendsAndTakesFourColumnsInBothEngines) {
 }
 
 TEST(DenseMesh, TilesThatGoRoundOrAreBroadcastGiveTheExactProductInBothEngines) {
-  for (const DenseMesh kind : {DenseMesh::mesh, DenseMesh::summa}) {
+  for (const DenseMesh kind : {DenseMesh::mesh, DenseMesh::summa, DenseMesh::cannon}) {
     for (const std::uint32_t side : {1U, 2U, 3U, 4U, 5U}) {
       DenseMeshJob job;
       job.m = 19;
@@ -295,6 +341,21 @@ TEST(DenseMesh, TilesThatGoRoundOrAreBroadcastGiveTheExactProductInBothEngines) 
       EXPECT_EQ(wrong_dense(job, event.memory), 0U) << "side " << side;
     }
   }
+}
+
+// Tiles of 2 x 2: of W two columns of 8 bytes, 4 words, of X 8 bytes, 2 words. On a square of
+// three, core (1, 0) shifts its tiles of W 3 - 1 times to skew them and twice between products,
+// those of X twice only; the core in the corner needs no skew.
+TEST(DenseMesh, CannonSkewsRowsAndColumnsByTheirPlaces) {
+  DenseMeshJob job;
+  job.m = job.k = job.n = 6;
+  job.side = 3;
+  job.kind = DenseMesh::cannon;
+  job.memory_bytes = 44 * 1024;
+  const TaskOutcome run = run_tasks(plan_dense_mesh(job, ScalarParams()).program);
+  EXPECT_EQ(run.cores[0].sent, 2U * 4 + 2 * 2);
+  EXPECT_EQ(run.cores[3].sent, (2U + 2) * 4 + 2 * 2);
+  EXPECT_EQ(run.cores[1].sent, 2U * 4 + (2 + 2) * 2);
 }
 
 TEST(DenseMesh, TwoColorsServeBroadcastsOverASquareOfAnySize) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/wse/vector_unit.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/wse/task_builder.hpp"
@@ -39,8 +41,9 @@ class Planner {
         tn_(ceil_div(job.n, job.side)),
         builder_(job.side, job.side),
         place_on_ring_(job.side, 0) {
-    for (std::uint32_t i = 0; i < side_; i += 2) order_.push_back(i);
-    for (std::uint32_t i = side_ - 1 - side_ % 2; i < side_; i -= 2) order_.push_back(i);
+    const bool line = job.kind == DenseMesh::cannon;
+    for (std::uint32_t i = 0; i < side_; i += line ? 1 : 2) order_.push_back(i);
+    for (std::uint32_t i = side_ - 1 - side_ % 2; i < side_ && !line; i -= 2) order_.push_back(i);
     for (std::uint32_t p = 0; p < side_; ++p) place_on_ring_[order_[p]] = p;
   }
 
@@ -73,7 +76,12 @@ class Planner {
   std::uint32_t tn() const { return tn_; }
 
  private:
-  bool ring() const { return job_.kind == DenseMesh::mesh; }
+  bool ring() const { return job_.kind != DenseMesh::summa; }
+
+  /// By how many places the tiles of the ring's line number `p` are shifted first.
+  std::uint32_t skew(std::uint32_t p) const {
+    return job_.kind == DenseMesh::cannon ? (side_ - p) % side_ : 0;
+  }
 
   // Memory: two tiles of W and two of X, with `summa` one of each of its own, and Y, whose columns
   // lie at 4 modulo 8.
@@ -196,23 +204,40 @@ class Planner {
     const Color x_in = ring_color((py + side_ - 1) % side_, 4);
     core.in = {{w_in, 0}, {x_in, 1}};
     core.out = {{w_out, 2}, {x_out, 3}};
-    for (std::uint32_t t = 0; t < side_; ++t) {
+    const std::uint32_t skews = std::max(skew(py), skew(px));
+    std::uint32_t w = 0;  // in which of the two places the tiles are
+    std::uint32_t x = 0;
+    for (std::uint32_t i = 0; i < skews + side_; ++i) {
+      const bool product = i >= skews;
+      const bool last = i + 1 == skews + side_;
+      const bool moves_w = product ? !last : i < skew(py);
+      const bool moves_x = product ? !last : i < skew(px);
       Task task;
-      task.active = t == 0;
-      task.blocked = t != 0;
-      if (t + 1 < side_) {
-        const std::uint32_t now = t % 2;
-        const auto next = static_cast<TaskIndex>(t + 1);
-        task.steps.push_back(run(move(on_fabric(w_out), in_memory(w_at(now)), w_bytes(), kSendW)));
-        task.steps.push_back(run(move(on_fabric(x_out), in_memory(x_at(now)), x_bytes(), kSendX)));
-        Instruction take = move(in_memory(w_at(1 - now)), on_fabric(w_in), w_bytes(), kTakeW);
+      task.active = i == 0;
+      task.blocked = i != 0;
+      std::vector<Step>& steps = task.steps;
+      if (moves_w)
+        steps.push_back(run(move(on_fabric(w_out), in_memory(w_at(w)), w_bytes(), kSendW)));
+      if (moves_x)
+        steps.push_back(run(move(on_fabric(x_out), in_memory(x_at(x)), x_bytes(), kSendX)));
+      const auto next = static_cast<TaskIndex>(i + 1);
+      if (moves_w) {
+        Instruction take = move(in_memory(w_at(1 - w)), on_fabric(w_in), w_bytes(), kTakeW);
         take.activates = next;
-        task.steps.push_back(run(take));
-        take = move(in_memory(x_at(1 - now)), on_fabric(x_in), x_bytes(), kTakeX);
-        take.unblocks = next;
-        task.steps.push_back(run(take));
+        steps.push_back(run(take));
+      } else if (!last) {
+        steps.push_back(activate(next));
       }
-      multiply(task.steps, w_at(t % 2), x_at(t % 2));
+      if (moves_x) {
+        Instruction take = move(in_memory(x_at(1 - x)), on_fabric(x_in), x_bytes(), kTakeX);
+        take.unblocks = next;
+        steps.push_back(run(take));
+      } else if (!last) {
+        steps.push_back(unblock(next));
+      }
+      if (product) multiply(steps, w_at(w), x_at(x));
+      if (moves_w) w = 1 - w;
+      if (moves_x) x = 1 - x;
       core.tasks.push_back(std::move(task));
     }
   }
@@ -268,8 +293,9 @@ class Planner {
     for (std::uint32_t r = 0; r < side_; ++r) {
       for (std::uint32_t c = 0; c < side_; ++c) {
         const std::uint32_t diagonal = (place_on_ring_[r] + place_on_ring_[c]) % side_;
-        const std::uint32_t kw = ring() ? diagonal : c;  // blocks of k that it holds first
-        const std::uint32_t kx = ring() ? diagonal : r;
+        const bool skewed = job_.kind == DenseMesh::mesh;
+        const std::uint32_t kw = skewed ? diagonal : c;  // blocks of k that it holds first
+        const std::uint32_t kx = skewed ? diagonal : r;
         const std::uint32_t own = ring() ? 0 : 2;
         MemoryImage image(bytes());
         for (std::uint32_t kk = 0; kk < tk_; ++kk) {

@@ -23,7 +23,10 @@ struct DenseMeshJob {
 };
 
 /// `mesh`: tiles of W go round a ring along x and those of X along y, at most two hops at a time,
-/// while the product of the present ones is formed. `summa`: in step i column i of cores sends its
+/// while the product of the present ones is formed; they lie skewed from the start. `cannon`: the
+/// same on lines, from whose end a link leads back to the first core; tiles lie where their blocks
+/// do, and are skewed first: those of W in row r are shifted until r blocks further on come first,
+/// those of X in column c likewise. `summa`: in step i column i of cores sends its
 /// tiles of W along the rows and row i those of X along the columns; a product begins when both
 /// have come. Throws OutOfMemoryError.
 TaskKernel plan_dense_mesh(const DenseMeshJob& job, const ScalarParams& scalar);

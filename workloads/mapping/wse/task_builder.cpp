@@ -64,8 +64,8 @@ Port TaskBuilder::towards(std::size_t from, std::size_t to) const {
   throw InternalError("a path leads from a core to one that is not its neighbour");
 }
 
-void TaskBuilder::pops(std::size_t place, Color color) {
-  routers_[place].rules.push_back({color, false, true});
+void TaskBuilder::pops(std::size_t place, Color color, bool ring) {
+  routers_[place].rules.push_back({color, ring, true});
 }
 
 void TaskBuilder::path(const std::vector<std::size_t>& places, Color color) {

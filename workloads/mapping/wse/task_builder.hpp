@@ -50,8 +50,9 @@ class TaskBuilder {
   /// Adds ports to where words of `color` from `from` go, at one position of the switch.
   void route(std::size_t place, Color color, Port from, PortSet to, std::uint8_t position = 0);
 
-  /// The router takes its own command out of the list that wavelets of `color` carry.
-  void pops(std::size_t place, Color color);
+  /// The router takes its own command out of the list that wavelets of `color` carry. `ring`: its
+  /// last position is followed by the first.
+  void pops(std::size_t place, Color color, bool ring = false);
 
   /// Routes a path of neighbouring cores, from the ramp of the first to that of the last.
   void path(const std::vector<std::size_t>& places, Color color);

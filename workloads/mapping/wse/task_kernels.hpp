@@ -15,8 +15,8 @@ namespace lacuna::wse {
 enum class SpmmFormat { csc, csr, coo, ellpack };
 enum class SpmmPhases { local, all };
 enum class GemvReduce { mesh, chain };
-enum class DenseMesh { streamed, mesh, summa };
-enum class StencilShape { seven_points, five_points };
+enum class DenseMesh { streamed, mesh, summa, cannon };
+enum class StencilShape { seven_points, five_points, twenty_five_points };
 
 /// Software-driven kernels: what they do is code and indices in memory.
 struct KernelParams : ParameterSet {
@@ -33,9 +33,11 @@ struct KernelParams : ParameterSet {
   Param<DenseMesh> gemm = param(this, "gemm", DenseMesh::streamed,
                                 Choices<DenseMesh>{{"streamed", DenseMesh::streamed},
                                                    {"mesh", DenseMesh::mesh},
-                                                   {"summa", DenseMesh::summa}},
+                                                   {"summa", DenseMesh::summa},
+                                                   {"cannon", DenseMesh::cannon}},
                                 "Dense products: weights streamed, or tiles of both operands that "
-                                "go round rings or are broadcast along rows and columns.");
+                                "go round rings of two hops or of lines and one long way back "
+                                "(cannon), or are broadcast along rows and columns (summa).");
   Param<unsigned> code_kib = param(this, "code_kib", 4U, range(0U, 65536U), "KiB",
                                    "Memory that the code of such a kernel takes.");
   Param<unsigned> protocol_cycles =
@@ -44,8 +46,9 @@ struct KernelParams : ParameterSet {
   Param<StencilShape> stencil =
       param(this, "stencil", StencilShape::seven_points,
             Choices<StencilShape>{{"seven_points", StencilShape::seven_points},
-                                  {"five_points", StencilShape::five_points}},
-            "A column of m points in each core, or a block of m x n points.");
+                                  {"five_points", StencilShape::five_points},
+                                  {"twenty_five_points", StencilShape::twenty_five_points}},
+            "A column of m points in each core (7 or 25 points), or a block of m x n points.");
   Param<unsigned> iterations =
       param(this, "iterations", 1U, range(1U, 10000U), "", "Iterations of a stencil.");
   Param<GemvReduce> gemv_reduce =
@@ -124,10 +127,11 @@ TaskKernel plan_local(const LocalJob& job, const ScalarParams& scalar);
 std::uint64_t wrong_local(const LocalJob& job, const std::vector<std::uint8_t>& memory,
                           std::uint64_t& compared);
 
-/// Iterations of a stencil over a rectangle of cores, each point a quarter of the sum of itself and
-/// its neighbours. Seven points: a column of `width` points of the third dimension in each core,
-/// all of them sent to the four neighbours. Five points: a block of `width` x `height` points in
-/// each core, whose edges go to the neighbours.
+/// Iterations of a stencil over a rectangle of cores, each point a weighted sum of itself and its
+/// neighbours. Seven points: a column of `width` points of the third dimension in each core, all of
+/// them sent to the four neighbours. Twenty-five points: the same, to the four nearest cores on
+/// each side. Five points: a block of `width` x `height` points in each core, whose edges go to the
+/// neighbours.
 struct StencilJob {
   StencilShape shape = StencilShape::seven_points;
   Element element = Element::fp32;
