@@ -95,7 +95,8 @@ def print_break_even(shapes, jobs, settings, path):
     for m, n in shapes:
         for mode in ("static", "dynamic"):
             cells = [found[m, n, mode, b] for b in BLOCKS]
-            text = ["never" if c is None else f"{100 * c:.2g} %" for c in cells]
+            text = ["never" if c is None else "100 %" if c == 1 else f"{100 * c:.2g} %"
+                    for c in cells]
             print(f"| {m} | {n} | {mode} | " + " | ".join(text) + " |")
 
 
