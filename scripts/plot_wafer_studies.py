@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the figures of doc/studies_wafer.md from the result folders of its experiments.
 
-    scripts/plot_wafer_studies.py LOOKAHEAD NEAR_LINEAR SRAM FILTER [--out doc/figures]
+    scripts/plot_wafer_studies.py [LOOKAHEAD NEAR_LINEAR SRAM FILTER] [--limits LIMITS] [--out doc/figures]
 
-Each argument is the folder that `lacuna sweep traces/experiments/wse_....yaml --out` wrote.
+Each is the folder that `lacuna sweep traces/experiments/wse_....yaml --out` wrote.
 """
 
 import argparse
@@ -106,16 +106,39 @@ def zero_filter(folder, out):
           "set xlabel 'Sparsity, %'", "set ylabel 'Million cycles'"], curves)
 
 
+def limits(folder, out):
+    """One group of bars for each row of the experiment's zip, in its order."""
+    names = ("as it is", "ten times\\nthe I/O", "balanced\\ncolumns", "two words\\nan issue",
+             "no dispatch\\nor command", "short ramps,\\ndeep queues", "FMA twice\\nas wide",
+             "all but\\nthe FMA")
+    rows = list(points(folder))
+    points_each = len(rows) // len(names)
+    curves = []
+    for i, density in enumerate(DENSITIES):
+        data = [(n // points_each + 0.27 * (i - 1), r["speedup"]) for n, r in enumerate(rows)
+                if r["density"] == density]
+        color = COLORS[i]
+        curves.append((f"{100 * (1 - density):.0f} % sparse", f"boxes lc rgb '{color}'", data))
+        bound = [(-0.5, 1 / density), (len(names) - 0.5, 1 / density)]
+        curves.append(("", f"lines dt 3 lw 1.5 lc rgb '{color}'", bound))
+    tics = ", ".join(f'"{name}" {i}' for i, name in enumerate(names))
+    draw(out / "wafer_limits.svg",
+         ["set boxwidth 0.25", "set style fill solid", f"set xtics ({tics}) font 'Helvetica,10'",
+          "set xrange [-0.5:7.5]", "set yrange [0:10.5]", "set key outside top horizontal",
+          "set ylabel 'Speed-up over dense (dotted: 1 / density)'"], curves)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("lookahead", "near_linear", "sram", "filter"):
-        parser.add_argument(name)
+        parser.add_argument(name, nargs="?")
+    parser.add_argument("--limits")
     parser.add_argument("--out", default="doc/figures", type=pathlib.Path)
     args = parser.parse_args()
-    lookahead(args.lookahead, args.out)
-    near_linear(args.near_linear, args.out)
-    sram(args.sram, args.out)
-    zero_filter(args.filter, args.out)
+    for study, folder in ((lookahead, args.lookahead), (near_linear, args.near_linear),
+                          (sram, args.sram), (zero_filter, args.filter), (limits, args.limits)):
+        if folder is not None:
+            study(folder, args.out)
 
 
 if __name__ == "__main__":

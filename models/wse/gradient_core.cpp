@@ -32,7 +32,6 @@ GradientCores::GradientCores(const CoreParams& params, const StreamingKernel& st
     : params_(params), stream_(stream), kernel_(kernel), links_(links), log_(log) {}
 
 void GradientCores::add(const CorePorts& ports) {
-  if (cores_.empty()) cores_.reserve(stream_.tokens.size() * stream_.columns());
   cores_.emplace_back();
   Core& core = cores_.back();
   core.ports = ports;
@@ -51,7 +50,7 @@ void GradientCores::add(const CorePorts& ports) {
   }
   for (std::uint32_t s = 0; s < stream_.steps; ++s) core.expected += stream_.count(s, ports.column);
   if (!kernel_.gradients.empty()) {
-    const std::size_t place = cores_.size() - 1;
+    const std::size_t place = std::size_t{ports.row} * stream_.columns() + ports.column;
     Values values;
     values.x = stream_.activations[place];
     values.own = kernel_.gradients[place];

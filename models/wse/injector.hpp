@@ -29,8 +29,9 @@ class InjectorBank : public Clocked {
                std::size_t row, Agendas& agendas, LinkArray& array, EventLog& log,
                ClockDomain& clock);
 
-  /// Has the bank collect what comes over `exits`, as Program::outlets.
-  void collect(std::vector<LinkId> exits, const Mesh& mesh);
+  /// Has the bank collect what comes over `exits`, as Program::outlets. It ends the run of `mesh`
+  /// when it has taken the last word; null: its owner does.
+  void collect(std::vector<LinkId> exits, const Mesh* mesh);
 
   /// The words collected at an outlet.
   const std::vector<std::uint32_t>& collected(std::size_t outlet) const {

@@ -9,10 +9,10 @@
 #include <systemc>
 #include <utility>
 
+#include "models/wse/core_array.hpp"
 #include "models/wse/injector.hpp"
 #include "models/wse/mesh_builder.hpp"
 #include "models/wse/router.hpp"
-#include "models/wse/streaming_core.hpp"
 #include "models/wse/word_channel.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/sim_context.hpp"
@@ -109,36 +109,48 @@ class RouterModule final : public LinkedModule {
 class CoreModule final : public LinkedModule {
  public:
   CoreModule(const sc_core::sc_module_name& name, ModuleRun& run, const CoreParams& params,
-             const StreamingKernel& kernel, CorePorts ports, EventLog& log)
-      : LinkedModule(name, run), core_(params, kernel, links_, log) {
+             const Program& program, CorePorts ports, EventLog& log)
+      : LinkedModule(name, run), core_(make_cores(params, program, links_, log)) {
     ports.weights = reads(ports.weights, "weights");
     ports.ring_in = reads(ports.ring_in, "ring_in");
     writes(ports.ring_out, "queue_in");  // its output queue is a link to itself
     ports.ring_out = reads(ports.ring_out, "queue_out");
     ports.ramp_up = writes(ports.ramp_up, "ramp");
-    core_.add(ports);
-    run.finished += core_.finished();
+    // The others, if the kernel has more than these.
+    for (CorePort& port : ports.in) port.queue = reads(port.queue, named("in", port).c_str());
+    for (CorePort& port : ports.out) {
+      writes(port.queue, named("queue_in", port).c_str());
+      port.queue = reads(port.queue, named("queue_out", port).c_str());
+      port.ramp = writes(port.ramp, named("ramp", port).c_str());
+    }
+    core_->add(ports);
+    run.finished += core_->finished();
   }
 
   Cycle step(Cycle now) override {
-    const std::size_t before = core_.finished();
-    const Cycle next = core_.step(0, now);
-    run_.finished += core_.finished() - before;
+    const std::size_t before = core_->finished();
+    const Cycle next = core_->step(0, now);
+    run_.finished += core_->finished() - before;
     return done(next, now);
   }
-  std::string blocked() const override { return core_.blocked(0); }
+  std::string blocked() const override { return core_->blocked(0); }
 
-  StreamingCores& array() { return core_; }
+  CoreArray& array() { return *core_; }
 
  private:
-  StreamingCores core_;
+  static std::string named(const char* what, const CorePort& port) {
+    return fmt::format("{}_{}", what, static_cast<unsigned>(port.color));
+  }
+
+  std::unique_ptr<CoreArray> core_;
 };
 
 class InjectorModule final : public LinkedModule {
  public:
   InjectorModule(const sc_core::sc_module_name& name, ModuleRun& run, const Program& program,
-                 const std::vector<LinkId>& links, EventLog& log)
+                 const MeshPlan& plan, EventLog& log)
       : LinkedModule(name, run) {
+    const std::vector<LinkId>& links = plan.injectors;
     std::vector<LinkId> mine;
     for (std::size_t c = 0; c < links.size(); ++c) {
       mine.push_back(writes(links[c], fmt::format("c{}", c).c_str()));
@@ -146,6 +158,12 @@ class InjectorModule final : public LinkedModule {
     bank_ = std::make_unique<InjectorBank>(program, std::move(mine),
                                            router_unit(program.columns, program.rows, 0), 0,
                                            agendas_, links_, log, *run.clock);
+    if (!program.collects) return;
+    std::vector<LinkId> exits;
+    for (std::size_t k = 0; k < plan.outlets.size(); ++k) {
+      exits.push_back(reads(plan.outlets[k], fmt::format("exit{}", k).c_str()));
+    }
+    bank_->collect(std::move(exits), nullptr);
   }
 
   Cycle step(Cycle now) override { return done(bank_->step(now), now); }
@@ -173,7 +191,7 @@ class PlaceModule final : public sc_core::sc_module {
       : sc_module(name),
         router("router", b.run, b.params.router, b.plan.ports[place].unit - 1, b.plan.inputs[place],
                b.log),
-        core("core", b.run, b.params.core, b.program.kernel, b.plan.ports[place], b.log) {}
+        core("core", b.run, b.params.core, b.program, b.plan.ports[place], b.log) {}
 
   RouterModule router;
   CoreModule core;
@@ -218,8 +236,7 @@ class ModuleWafer final : public sc_core::sc_module {
         }
       }
     }
-    injectors_ = std::make_unique<InjectorModule>("injectors", run_, program,
-                                                  blueprint.plan.injectors, log_);
+    injectors_ = std::make_unique<InjectorModule>("injectors", run_, program, blueprint.plan, log_);
     injectors_->bind(channels_);
     clock.add(*injectors_, injectors_->name());
   }
@@ -235,7 +252,7 @@ class ModuleWafer final : public sc_core::sc_module {
     for (const auto& row : rows_) {
       for (const auto& place : row->places) {
         place->router.array().account(0, end);
-        StreamingCores& core = place->core.array();
+        CoreArray& core = place->core.array();
         core.settle(0, end);
         outcome.cores.push_back(core.counters(0));
         outcome.routers.push_back(place->router.array().counters(0));
@@ -244,6 +261,9 @@ class ModuleWafer final : public sc_core::sc_module {
     }
     for (std::size_t c = 0; c < program.columns; ++c) {
       outcome.injectors.push_back(bank.counters(c));
+    }
+    for (std::size_t k = 0; program.collects && k < program.outlets.size(); ++k) {
+      outcome.collected.push_back(bank.collected(k));
     }
     outcome.events = log_.sorted();
     sort_events(outcome.events);

@@ -17,7 +17,6 @@
 #include "sim/kernel/sim_context.hpp"
 
 namespace lacuna::wse {
-namespace {
 
 std::unique_ptr<CoreArray> make_cores(const CoreParams& params, const Program& program,
                                       LinkArray& links, EventLog& log) {
@@ -26,8 +25,6 @@ std::unique_ptr<CoreArray> make_cores(const CoreParams& params, const Program& p
   }
   return std::make_unique<StreamingCores>(params, program.kernel, links, log);
 }
-
-}  // namespace
 
 Wafer::Wafer(const sc_core::sc_module_name& name, const HardwareParams& params,
              const Program& program, ClockDomain& clock, const RunOptions& options)
@@ -74,7 +71,7 @@ void Wafer::add_edge(const Program& program, MeshPlan plan) {
   injectors_ = std::make_unique<InjectorBank>(program, std::move(plan.injectors),
                                               router_unit(program.columns, program.rows, 0),
                                               program.rows, agendas_, links_, log_, clock_);
-  if (program.collects) injectors_->collect(std::move(plan.outlets), mesh_);
+  if (program.collects) injectors_->collect(std::move(plan.outlets), &mesh_);
   clock_.add(*injectors_, "injectors");
 }
 

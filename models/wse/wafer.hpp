@@ -47,6 +47,10 @@ struct RowCounts {
   std::vector<Cycle> ends;
 };
 
+/// Cores that run the kernel of `program`, none yet.
+std::unique_ptr<CoreArray> make_cores(const CoreParams& params, const Program& program,
+                                      LinkArray& links, EventLog& log);
+
 /// The dataflow wafer: rows of cores and routers, and the injectors at the top of the columns.
 /// Its units are numbered row by row, router then core of each column, then the injectors.
 class Wafer : public sc_core::sc_module, private RowWaker {

@@ -12,6 +12,7 @@
 #include "models/wse/gradient_sweep.hpp"
 #include "models/wse/wafer.hpp"
 #include "models/wse/wafer_stats.hpp"
+#include "sim/base/error.hpp"
 #include "sim/driver/measure.hpp"
 #include "sim/driver/wse_counts.hpp"
 #include "sim/driver/wse_explain.hpp"
@@ -94,10 +95,18 @@ void fill_notes(const WseParams& params, const GradientPlan& plan, OpResult& res
 /// Rows as lanes where that can be, unit by unit elsewhere; with the same result. Intervals, of
 /// which the borders but the last are noted, need the units.
 WaferOutcome simulate_gradient(const wse::HardwareParams& hardware, const GradientPlan& plan,
-                               const Execution& execution,
+                               const Execution& execution, bool modules,
                                std::vector<std::pair<Cycle, CountsSoFar>>& borders) {
-  wse::RunOptions options{execution.engine, execution.shuffle, execution.jitter,
-                          execution.jitter_seed, execution.event_log};
+  wse::RunOptions options{execution.engine,
+                          execution.shuffle,
+                          execution.jitter,
+                          execution.jitter_seed,
+                          execution.event_log,
+                          false,
+                          modules};
+  if (modules && execution.interval != 0) {
+    throw UnsupportedError("--interval with wafer.modules = per_core: leave one of them out");
+  }
   if (execution.interval != 0) {
     options.first_look = execution.interval;
     options.look = [&](Cycle at, wse::Wafer& wafer) {
@@ -148,7 +157,8 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
   const wse::HardwareParams hardware{params.core, params.queue, params.router};
   const GradientPlan plan = wse::plan_gradient(job, setup);
   std::vector<std::pair<Cycle, CountsSoFar>> borders;
-  const WaferOutcome outcome = simulate_gradient(hardware, plan, execution, borders);
+  const bool modules = params.wafer.modules == wse::Modules::per_core;
+  const WaferOutcome outcome = simulate_gradient(hardware, plan, execution, modules, borders);
   OpResult result;
   result.cycles = outcome.cycles;
   result.clock_ghz = params.clock;

@@ -108,10 +108,6 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
     return run_layer_operation(params_, op, mask, seed, execution);
   }
   require_supported(op);
-  if (gradient && params_.wafer.modules == wse::Modules::per_core) {
-    throw UnsupportedError(fmt::format(
-        "{}: wafer.modules = per_core runs streamed products, not op '{}'", name_, op.op));
-  }
   if (gradient) return run_gradient(params_, op, mask, seed, execution);
   OpResult result = run_streamed(params_, op, mask, seed, execution);
   if (dense_gradient) {

@@ -101,6 +101,11 @@ TEST_P(RandomGradient, GivesOneResultByEitherEngineInAnyOrderWithAnyDelay) {
         const WaferOutcome outcome = simulate(c.params, plan.program, options);
         EXPECT_EQ(difference(definition, outcome), "");
         EXPECT_EQ(outcome.collected, definition.collected);
+        options.modules = true;
+        const WaferOutcome apart = simulate(c.params, plan.program, options);
+        options.modules = false;
+        EXPECT_EQ(difference(definition, apart), "");
+        EXPECT_EQ(apart.collected, definition.collected);
       }
     }
     if (HasFailure()) return;
