@@ -244,6 +244,17 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   return run_validate(validate, kinds, streams.out, streams.err);
 }
 
+namespace {
+
+/// What wafers make of a run whose weights come from a store outside.
+std::optional<WaferSystemRun> run_weight_store(const Point& point, const RunRecord& record,
+                                               Engine engine) {
+  if (!has_weight_store(*point.machine) || record.total.status != Status::ok) return std::nullopt;
+  return run_wafer_system(*point.machine, point.workload, record, engine);
+}
+
+}  // namespace
+
 int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   if (asks_for_system(options)) return run_system(options, kinds, streams);
   const RunSettings settings = run_settings(options);
@@ -270,6 +281,11 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   progress.clear();
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
+  const std::optional<WaferSystemRun> wafers =
+      run_weight_store(points[0], records[0], settings.execution.engine);
+  if (output && wafers) {
+    for (const auto& [name, text] : wafer_system_files(*wafers)) output->add_file(name, text);
+  }
   if (output) output->write(workload, records, streams);
   if (options.json) {
     streams.out << summary_json(records, options.explain);
@@ -283,11 +299,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
       streams.out << "\nMeans over the seeds\n\n" << seeds_table(records);
     }
     if (options.explain) streams.out << '\n' << explain_text(records[0]);
-    if (has_weight_store(*points[0].machine) && records[0].total.status == Status::ok) {
-      streams.out << '\n'
-                  << wafer_system_text(run_wafer_system(*points[0].machine, points[0].workload,
-                                                        records[0], settings.execution.engine));
-    }
+    if (wafers) streams.out << '\n' << wafer_system_text(*wafers);
   }
   const int values = check_values(records, options, streams);
   const int status = status_of(records, true);

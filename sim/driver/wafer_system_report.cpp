@@ -8,6 +8,7 @@
 #include <map>
 
 #include "sim/base/error.hpp"
+#include "sim/report/csv_files.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
@@ -136,6 +137,29 @@ std::string wafer_system_text(const WaferSystemRun& run) {
       "and the store waited {} us for one.\n",
       us(work), us(result.link_busy_ns[0]), us(result.update_ns), us(result.wait_ns));
   return text;
+}
+
+std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run) {
+  std::string passes = csv_line({"pass", "down_bytes", "up_bytes", "work_ns", "begin_ns", "end_ns",
+                                 "updated_ns", "least_alone_ns"});
+  const auto number = [](std::uint64_t value) { return fmt::format("{}", value); };
+  for (std::size_t i = 0; i < run.passes.size(); ++i) {
+    const system::WaferPass& pass = run.passes[i];
+    const system::WaferPassTimes& times = run.result.passes[i];
+    passes += csv_line({pass.name, number(pass.down_bytes), number(pass.up_bytes),
+                        number(pass.ns[0]), number(times.begin), number(times.end),
+                        times.updated == kNever ? "" : number(times.updated),
+                        number(least_ns(run.params, run.edge, pass))});
+  }
+  constexpr std::array<const char*, system::kWaferUses> kNames = {"work", "weights", "gradients",
+                                                                  "idle"};
+  std::string times = csv_line({"wafer", "use", "ns"});
+  for (std::size_t wafer = 0; wafer < run.result.wafers.size(); ++wafer) {
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      times += csv_line({number(wafer), kNames.at(i), number(run.result.wafers[wafer].at(i))});
+    }
+  }
+  return {{"system_passes.csv", passes}, {"system_times.csv", times}};
 }
 
 }  // namespace lacuna

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/system/wafer_system.hpp"
@@ -32,5 +33,8 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
 
 /// What it came to, as tables.
 std::string wafer_system_text(const WaferSystemRun& run);
+
+/// Files of a result folder, by name: system_passes.csv, system_times.csv.
+std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run);
 
 }  // namespace lacuna

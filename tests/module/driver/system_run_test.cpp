@@ -116,5 +116,18 @@ TEST(SystemFit, GptOf175BillionNeedsPhases) {
   EXPECT_THAT(ran.out, HasSubstr("16         2         8  streaming"));
 }
 
+// A product of two wafers: its weights come down to both.
+TEST(WaferSystemRun, LeavesPassesAndTimesInTheResult) {
+  const TrainingFile file;  // for its folder
+  const Ran ran = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=8 --set wafer.rows=8 --set sys.wafers=2 "
+      "--set sys.memoryx.on=true --gemm 64x64x64 --pattern unstructured:0.5 --out " +
+      file.out());
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  // half of 64 x 64 weights, 4 bytes each
+  EXPECT_THAT(file_text(file.out() + "/system_passes.csv"), HasSubstr(",8192,0,"));
+  EXPECT_THAT(file_text(file.out() + "/system_times.csv"), HasSubstr("\n1,work,"));
+}
+
 }  // namespace
 }  // namespace lacuna::test

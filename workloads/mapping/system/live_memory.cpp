@@ -111,14 +111,18 @@ class LiveRows {
     const LayerOp& op = *rows_[i];
     const std::vector<std::size_t>& reads = reads_[i];
     if (reads.empty() || find_unique(op)) return 0;
+    // of a part of an operand a chip holds as large a share as of the whole
     const auto lacks = [&](std::size_t value, std::uint64_t elements) {
+      const std::uint32_t made_in = value < rows_.size() ? rows_[value]->repeat : 1;
       const std::uint64_t need = elements * op.batch * bytes_of(op.dtype);
-      return need > bytes_[value] ? need - bytes_[value] : 0;
+      const std::uint64_t whole = need * std::max(op.repeat / made_in, 1U);
+      return whole > bytes_[value] ? need - need * bytes_[value] / whole : 0;
     };
     if (op.op == "gemm") return lacks(reads[0], std::uint64_t{op.k} * op.n);
     if (!is_weight_gradient(op) || reads.size() < 2) return 0;
-    return lacks(reads[0], std::uint64_t{op.m} * op.k) +
-           lacks(reads[1], std::uint64_t{op.k} * op.n);
+    // the other operand is read whole by every part
+    const std::uint64_t other = std::uint64_t{op.k} * op.n * op.batch * bytes_of(op.dtype);
+    return lacks(reads[0], std::uint64_t{op.m} * op.k) + other - std::min(other, bytes_[reads[1]]);
   }
 
   /// A convolution reads each number several times.
