@@ -120,6 +120,7 @@ class Embedding {
   TaskProgram collect_part(std::uint32_t features) const;
   TaskProgram look_up_part(std::uint32_t features) const;
   TaskProgram return_part(std::uint32_t features) const;
+  void send_indices(std::uint32_t features, Script& script) const;
   CoreProgram look_up_core(std::uint32_t r, std::uint32_t features) const;
   void route_indices(std::uint32_t r, SwitchedRouter& router) const;
   std::vector<std::vector<std::uint32_t>> index_words(std::uint32_t features) const;
@@ -232,24 +233,27 @@ void Embedding::route_indices(std::uint32_t r, SwitchedRouter& router) const {
   }
 }
 
+/// In a microthread, so that the first core can take its own.
+void Embedding::send_indices(std::uint32_t features, Script& script) const {
+  const auto words = index_words(features);
+  std::uint32_t at = indices_at_;
+  for (std::uint32_t bank = 0; bank < banks_; ++bank) {
+    Instruction send;
+    send.element = Element::int16;  // two numbers in a word
+    send.to = on_fabric(static_cast<Color>(bank));
+    send.a = in_memory(at);
+    send.length = static_cast<std::uint32_t>(2 * words[bank].size());
+    at += send.length * 2;
+    if (send.length == 0) continue;
+    script.program().out.push_back({static_cast<Color>(bank), 2});
+    script.beside(send, 1);
+  }
+}
+
 CoreProgram Embedding::look_up_core(std::uint32_t r, std::uint32_t features) const {
   const ScalarParams& scalar = request_.setup.scalar;
   Script script;
-  if (r == 0) {
-    const auto words = index_words(features);
-    std::uint32_t at = indices_at_;
-    for (std::uint32_t bank = 0; bank < banks_; ++bank) {
-      Instruction send;
-      send.element = Element::int16;  // two numbers in a word
-      send.to = on_fabric(static_cast<Color>(bank));
-      send.a = in_memory(at);
-      send.length = static_cast<std::uint32_t>(2 * words[bank].size());
-      at += send.length * 2;
-      if (send.length == 0) continue;
-      script.program().out.push_back({static_cast<Color>(bank), 2});
-      script.beside(send, 1);
-    }
-  }
+  if (r == 0) send_indices(features, script);
   if (!scatters()) {
     Instruction clear;
     clear.element = element_;
