@@ -117,7 +117,7 @@ TEST(ScheduleEquivalence, IsThatOfThePlainSchedulerInALargeExchange) {
   for (unsigned i = 0; i < 7000; ++i) {
     std::vector<Place> to;
     const auto source = static_cast<TileId>(random.bounded(900));
-    for (TileId tile = static_cast<TileId>(random.bounded(60)); tile < 900;
+    for (auto tile = static_cast<TileId>(random.bounded(60)); tile < 900;
          tile += static_cast<TileId>(1 + random.bounded(55))) {
       if (tile != source) to.push_back({tile, i});
     }
