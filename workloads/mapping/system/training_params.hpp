@@ -63,9 +63,8 @@ struct TrainingParams : ParameterSet {
   Param<std::string> dtype = text(this, "dtype", "fp16", "Of operands.");
   Param<Partials> partials =
       param(this, "partials", Partials::automatic,
-            Choices<Partials>{{"auto", Partials::automatic},
-                              {"fp16", Partials::fp16},
-                              {"fp32", Partials::fp32}},
+            Choices<Partials>{
+                {"auto", Partials::automatic}, {"fp16", Partials::fp16}, {"fp32", Partials::fp32}},
             "Of products of dense operands; auto: those of the operands' type.");
   Param<std::string> recipe =
       text(this, "recipe", "ipu-mixed", "Types of numbers, as in `trace make`.");
