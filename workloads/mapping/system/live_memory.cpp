@@ -82,7 +82,7 @@ class LiveRows {
     return reads;
   }
 
-  std::uint64_t elements_bytes(const LayerOp& op) const {
+  static std::uint64_t elements_bytes(const LayerOp& op) {
     // norms are worked out in FP32; their results are FP16
     const unsigned each = is_norm(op) ? std::min(2U, bytes_of(op.dtype)) : bytes_of(op.dtype);
     return std::uint64_t{op.m} * op.n * op.batch * each;
