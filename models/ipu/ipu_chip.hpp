@@ -40,6 +40,11 @@ class IpuChip : public sc_core::sc_module {
   void for_each_border(const std::function<void(Cycle at, const TileCycleStats&,
                                                 const TileWorkStats&)>& visit) const;
 
+  const ChipParams& params() const { return params_; }
+
+  /// What each vertex costs, of all that the run asked for; others are found when asked for.
+  VertexCosts& costs() { return costs_; }
+
   /// The issues of each kind of bundle.
   const std::vector<std::uint64_t>& issues() const { return issues_; }
 

@@ -210,7 +210,7 @@ class RowModule final : public sc_core::sc_module {
   std::vector<std::unique_ptr<PlaceModule>> places;
 };
 
-class ModuleWafer final : public sc_core::sc_module {
+class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
  public:
   ModuleWafer(const sc_core::sc_module_name& name, const HardwareParams& params,
               const Program& program, ClockDomain& clock, const RunOptions& options)
@@ -243,12 +243,44 @@ class ModuleWafer final : public sc_core::sc_module {
 
   bool finished() const { return run_.finished == run_.cores; }
 
+  RowCounts count_row(std::size_t row, std::uint64_t steps, Cycle at) override {
+    RowCounts counts;
+    for (const auto& place : rows_.at(row)->places) {
+      const CoreCounters& core = count(*place, at);
+      counts.core.add(core, 1);
+      counts.router.add(place->router.array().counters(0), 1);
+      counts.ends.push_back(core.reductions == steps ? core.end : kNever);
+    }
+    return counts;
+  }
+
+  std::vector<InjectorCounters> count_injectors(Cycle at) override {
+    InjectorBank& bank = injectors_->bank();
+    bank.account(at);
+    std::vector<InjectorCounters> counts;
+    for (std::size_t c = 0; c < rows_.front()->places.size(); ++c) {
+      counts.push_back(bank.counters(c));
+    }
+    return counts;
+  }
+
+  WaferOutcome counts_so_far(const Program& program, Cycle at) override {
+    WaferOutcome outcome;
+    outcome.cycles = at;
+    for (const auto& row : rows_) {
+      for (const auto& place : row->places) {
+        outcome.cores.push_back(count(*place, at));
+        outcome.routers.push_back(place->router.array().counters(0));
+      }
+    }
+    add_edge(program, at, outcome);
+    return outcome;
+  }
+
   WaferOutcome outcome(Cycle end, const Program& program) {
     WaferOutcome outcome;
     outcome.cycles = end;
     if (run_.words != 0) throw InternalError(fmt::format("{} words are left", run_.words));
-    InjectorBank& bank = injectors_->bank();
-    bank.account(end);
     for (const auto& row : rows_) {
       for (const auto& place : row->places) {
         place->router.array().account(0, end);
@@ -259,18 +291,28 @@ class ModuleWafer final : public sc_core::sc_module {
         if (!program.kernel.activations.empty()) outcome.results.push_back(core.result(0));
       }
     }
-    for (std::size_t c = 0; c < program.columns; ++c) {
-      outcome.injectors.push_back(bank.counters(c));
-    }
-    for (std::size_t k = 0; program.collects && k < program.outlets.size(); ++k) {
-      outcome.collected.push_back(bank.collected(k));
-    }
+    add_edge(program, end, outcome);
     outcome.events = log_.sorted();
     sort_events(outcome.events);
     return outcome;
   }
 
  private:
+  /// What a core has counted, after it and its router are brought up to `at`.
+  static const CoreCounters& count(PlaceModule& place, Cycle at) {
+    place.router.array().account(0, at);
+    place.core.array().account(0, at);
+    return place.core.array().counters(0);
+  }
+
+  /// What has passed the edge.
+  void add_edge(const Program& program, Cycle at, WaferOutcome& outcome) {
+    outcome.injectors = count_injectors(at);
+    for (std::size_t k = 0; program.collects && k < program.outlets.size(); ++k) {
+      outcome.collected.push_back(injectors_->bank().collected(k));
+    }
+  }
+
   EventLog log_;
   ModuleRun run_;
   std::vector<std::unique_ptr<WordChannel>> channels_;
@@ -292,6 +334,9 @@ WaferOutcome simulate_modules(const HardwareParams& params, const Program& progr
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
   clock.shuffle(options.shuffle);
   ModuleWafer wafer("wafer", params, program, clock, options);
+  if (options.look) {
+    clock.watch(options.first_look, [&](Cycle at) { return options.look(at, wafer); });
+  }
   const Cycle end = wafer.finished() ? 0 : clock.run_until_done();
   return wafer.outcome(end, program);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/task_stats.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace lacuna::wse {
@@ -13,10 +14,11 @@ class CoreSum {
   std::uint64_t cycles(TaskCycle kind) const {
     return c_.cycles[static_cast<std::size_t>(kind)] * times_;
   }
-  std::uint64_t busy() const {
-    return cycles(TaskCycle::vector) + cycles(TaskCycle::scalar) + cycles(TaskCycle::special) +
-           cycles(TaskCycle::fabric);
+  /// What its program computes: all but beats with words of the fabric.
+  std::uint64_t computes() const {
+    return cycles(TaskCycle::vector) + cycles(TaskCycle::scalar) + cycles(TaskCycle::special);
   }
+  std::uint64_t busy() const { return computes() + cycles(TaskCycle::fabric); }
 
   void add_to(TaskCoreStats& s) const {
     s.vector += cycles(TaskCycle::vector);
@@ -74,6 +76,24 @@ void TaskStats::add(const TaskOutcome& run, std::uint64_t times, Cycle cycles) {
   for (const std::uint64_t stalls : all.stalls) router.stalls += stalls;
   router.drops += all.filtered;
   core.ejected += all.sent[kRamp];  // a word that a filter drops has been on the ramp
+}
+
+void TaskStats::add_limits(const std::vector<const TaskOutcome*>& stage, std::uint64_t times) {
+  std::uint64_t busiest = 0;
+  std::uint64_t computes = 0;
+  for (const TaskOutcome* const run : stage) {
+    for (const TaskCounters& counters : run->cores) {
+      const CoreSum sum(counters, times);
+      busiest = std::max(busiest, sum.busy());
+      computes = std::max(computes, sum.computes());
+    }
+  }
+  limits.busiest += busiest;
+  limits.multiplies += computes;
+}
+
+void TaskStats::add_mean(std::uint64_t units) {
+  if (units != 0) limits.mean += core.issues.value() / units;
 }
 
 void TaskStats::add_idle(std::uint64_t cores, Cycle cycles) {

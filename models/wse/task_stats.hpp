@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "models/wse/limit_stats.hpp"
 #include "models/wse/task_wafer.hpp"
 #include "sim/base/statistics.hpp"
 
@@ -75,11 +77,19 @@ struct TaskRouterStats : StatGroup {
 struct TaskStats {
   TaskCoreStats core{"wafer.tasks"};
   TaskRouterStats router{"wafer.fabric"};
+  LimitStats limits{"wafer.limits"};
   std::uint64_t sram_read_bytes = 0;
   std::uint64_t sram_write_bytes = 0;
 
   /// Adds `times` runs like `run`, each in a span of `cycles`, after which its cores are idle.
   void add(const TaskOutcome& run, std::uint64_t times, Cycle cycles);
+
+  /// Adds what `times` stages of these runs, all of which begin together and are waited for, could
+  /// not do without: the issue slots of the busiest of their cores.
+  void add_limits(const std::vector<const TaskOutcome*>& stage, std::uint64_t times);
+
+  /// Adds that of the mean of `units` cores, when all else has been added.
+  void add_mean(std::uint64_t units);
 
   /// Adds `cores` that do nothing for `cycles`.
   void add_idle(std::uint64_t cores, Cycle cycles);

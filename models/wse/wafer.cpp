@@ -151,11 +151,11 @@ void collect_counts(Wafer& wafer, const Program& program, WaferOutcome& outcome)
 
 }  // namespace
 
-WaferOutcome counts_so_far(Wafer& wafer, const Program& program, Cycle at) {
-  wafer.account(at);
+WaferOutcome Wafer::counts_so_far(const Program& program, Cycle at) {
+  account(at);
   WaferOutcome outcome;
   outcome.cycles = at;
-  collect_counts(wafer, program, outcome);
+  collect_counts(*this, program, outcome);
   return outcome;
 }
 

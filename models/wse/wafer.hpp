@@ -19,7 +19,7 @@
 
 namespace lacuna::wse {
 
-class Wafer;
+class CountedWafer;
 struct TaskOutcome;
 
 /// How a program is simulated; see lacuna::Execution.
@@ -33,9 +33,9 @@ struct RunOptions {
   bool modules = false;  // a SystemC module for each router and core
 
   /// Called as ClockDomain::watch has it, the first time at `first_look`: `look` of wafers without
-  /// a sweep or modules, `look_at_tasks` of cores that run tasks with what they have done so far.
+  /// a sweep, `look_at_tasks` of cores that run tasks with what they have done so far.
   Cycle first_look = kNever;
-  std::function<Cycle(Cycle at, Wafer& wafer)> look = {};
+  std::function<Cycle(Cycle at, CountedWafer& wafer)> look = {};
   std::function<Cycle(Cycle at, const TaskOutcome& so_far)> look_at_tasks = {};
 };
 
@@ -51,17 +51,41 @@ struct RowCounts {
 std::unique_ptr<CoreArray> make_cores(const CoreParams& params, const Program& program,
                                       LinkArray& links, EventLog& log);
 
+/// What a run of a program gave: counters by core, row-major, and by column.
+struct WaferOutcome {
+  Cycle cycles = 0;
+  std::vector<CoreCounters> cores;
+  std::vector<RouterCounters> routers;
+  std::vector<InjectorCounters> injectors;
+  std::vector<Event> events;                          // sorted by cycle, unit, kind and argument
+  std::vector<std::vector<float>> results;            // Y of each core; with values only
+  std::vector<std::vector<std::uint32_t>> collected;  // by outlet, if the edge collects
+};
+
+/// A wafer that can be asked what its units have counted when all cycles before `at` are over,
+/// between two cycles of a run.
+class CountedWafer {
+ public:
+  virtual ~CountedWafer() = default;
+
+  /// What a row, whose cores end with `steps` reductions, and the injectors have counted.
+  virtual RowCounts count_row(std::size_t row, std::uint64_t steps, Cycle at) = 0;
+  virtual std::vector<InjectorCounters> count_injectors(Cycle at) = 0;
+
+  /// The same of all units one by one, which run `program`; without events and results.
+  virtual WaferOutcome counts_so_far(const Program& program, Cycle at) = 0;
+};
+
 /// The dataflow wafer: rows of cores and routers, and the injectors at the top of the columns.
 /// Its units are numbered row by row, router then core of each column, then the injectors.
-class Wafer : public sc_core::sc_module, private RowWaker {
+class Wafer : public sc_core::sc_module, public CountedWafer, private RowWaker {
  public:
   Wafer(const sc_core::sc_module_name& name, const HardwareParams& params, const Program& program,
         ClockDomain& clock, const RunOptions& options);
 
-  /// What a row, whose cores end with `steps` reductions, and the injectors have counted when all
-  /// cycles before `at` are over, between two cycles of a run.
-  RowCounts count_row(std::size_t row, std::uint64_t steps, Cycle at);
-  std::vector<InjectorCounters> count_injectors(Cycle at);
+  RowCounts count_row(std::size_t row, std::uint64_t steps, Cycle at) override;
+  std::vector<InjectorCounters> count_injectors(Cycle at) override;
+  WaferOutcome counts_so_far(const Program& program, Cycle at) override;
 
   /// Accounts for all units up to cycle `at`, between two cycles of a run.
   void account(Cycle at);
@@ -94,21 +118,6 @@ class Wafer : public sc_core::sc_module, private RowWaker {
   std::vector<std::unique_ptr<EdgeInlet>> inlets_;
   std::vector<std::unique_ptr<EdgeOutlet>> outlets_;
 };
-
-/// What a run of a program gave: counters by core, row-major, and by column.
-struct WaferOutcome {
-  Cycle cycles = 0;
-  std::vector<CoreCounters> cores;
-  std::vector<RouterCounters> routers;
-  std::vector<InjectorCounters> injectors;
-  std::vector<Event> events;                          // sorted by cycle, unit, kind and argument
-  std::vector<std::vector<float>> results;            // Y of each core; with values only
-  std::vector<std::vector<std::uint32_t>> collected;  // by outlet, if the edge collects
-};
-
-/// What `wafer`, which runs `program`, has counted when all cycles before `at` are over, between
-/// two cycles of a run; without events and results.
-WaferOutcome counts_so_far(Wafer& wafer, const Program& program, Cycle at);
 
 /// By cycle, unit, kind and argument: an order that no engine and no order of stepping changes.
 void sort_events(std::vector<Event>& events);

@@ -31,7 +31,7 @@ Cycle WaferIntervals::next_look(Cycle after) const {
 
 void WaferIntervals::watch(RunOptions& options) {
   options.first_look = next_look(0);
-  options.look = [this](Cycle at, Wafer& wafer) { return look(at, wafer); };
+  options.look = [this](Cycle at, CountedWafer& wafer) { return look(at, wafer); };
 }
 
 WaferStats& WaferIntervals::border(std::size_t number) {
@@ -39,7 +39,7 @@ WaferStats& WaferIntervals::border(std::size_t number) {
   return *borders_[number];
 }
 
-Cycle WaferIntervals::look(Cycle at, Wafer& wafer) {
+Cycle WaferIntervals::look(Cycle at, CountedWafer& wafer) {
   for (std::size_t kept = 0; kept < rows_of_.size(); ++kept) {
     RowCounts counts;
     bool counted = false;

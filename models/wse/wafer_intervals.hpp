@@ -31,7 +31,7 @@ class WaferIntervals {
                        const std::function<void(Cycle at, const WaferStats&)>& visit);
 
  private:
-  Cycle look(Cycle at, Wafer& wafer);
+  Cycle look(Cycle at, CountedWafer& wafer);
   WaferStats& border(std::size_t number);
   Cycle behind(std::size_t row) const {
     return Cycle{fold_.hops_behind(row)} * hardware_.router.hop;

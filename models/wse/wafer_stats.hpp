@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "models/wse/fold.hpp"
+#include "models/wse/limit_stats.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
 #include "models/wse/wafer.hpp"
@@ -111,16 +112,6 @@ struct UnfilteredStats : StatGroup {
   UnfilteredStats() : StatGroup("wafer.unfiltered") {}
   Counter indexed{this, "cycles_indexed", "cycles", "With an index for each value."};
   Counter packed{this, "cycles_packed", "cycles", "Without indices, FP16 values in pairs."};
-};
-
-/// What no wafer with the same cores, or the same edge, could do without: bounds of its time.
-struct LimitStats : StatGroup {
-  using StatGroup::StatGroup;
-  Counter busiest{this, "busiest_core", "cycles", "Issue slots of the core that used most."};
-  Counter multiplies{this, "busiest_core_multiplies", "cycles",
-                     "The most that any core used without those of reductions."};
-  Counter mean{this, "mean_core", "cycles", "Issue slots that a core used on average."};
-  Counter edge{this, "edge", "cycles", "What the edge takes for the words that pass it."};
 };
 
 /// What all units of a wafer counted, and how many bytes they moved.

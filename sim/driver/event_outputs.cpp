@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/report/event_spans.hpp"
+#include "sim/report/phase_traffic.hpp"
 #include "sim/report/timeline.hpp"
 
 namespace lacuna {
@@ -63,7 +64,7 @@ std::vector<WhatIf> what_ifs(const std::string& machine_kind) {
     const std::vector<std::string> all{"stall", "imbalance", "idle", "exchange"};
     return {{"ideal exchange", all, {"wafer.limits.busiest_core_multiplies", "wafer.limits.edge"}},
             {"perfect balance", waits, {"wafer.limits.mean_core", "wafer.limits.edge"}},
-            {"infinite I/O", waits, {"wafer.limits.busiest_core"}},
+            {"infinite I/O", waits, {"wafer.limits.busiest_core"}, true},
             {"compute alone", all, {"wafer.limits.busiest_core_multiplies"}}};
   }
   return {{"ideal exchange",
@@ -117,6 +118,8 @@ void write_event_files(const Options& options, const std::vector<RunRecord>& rec
     folder.write("power.csv", power_csv_head() + power);
     folder.write("intervals.csv", intervals_csv(records));
   }
+  const std::string phases = phases_csv(records);
+  if (!phases.empty()) folder.write("phases.csv", phases);
   std::string bounds = bounds_csv_head();
   for (const RunRecord& run : records) bounds += bounds_csv_rows(run, what_ifs(run.kind));
   folder.write("bounds.csv", bounds);

@@ -27,8 +27,7 @@ std::uint64_t busy_cycles(const CycleAccount& account) {
 /// Reads a run once; each member writes one section.
 class IpuExplainer {
  public:
-  explicit IpuExplainer(const IpuExplainInput& input)
-      : in_(input), issues_(input.program.bundles.size()) {}
+  explicit IpuExplainer(const IpuExplainInput& input) : in_(input) {}
 
   Explanation explain() {
     plan();
@@ -54,7 +53,6 @@ class IpuExplainer {
   std::vector<ipu::TileId> used_tiles() const;
 
   const IpuExplainInput& in_;
-  std::vector<std::uint64_t> issues_;                  // vertex_cost() wants a place for them
   std::vector<std::pair<std::string, Cycle>> phases_;  // in their order
   Explanation result_;
 };
@@ -74,7 +72,7 @@ Cycle IpuExplainer::set_cycles(const ipu::ComputeSet& set, ipu::TileId tile) {
   for (std::uint32_t i = set.first[tile]; i < set.first[tile + 1]; ++i) {
     const ipu::WorkItem& item = set.items[i];
     if (item.kind != ipu::WorkItem::Kind::vertex || item.index == ipu::kNone) continue;
-    cycles += vertex_cost(in_.program, in_.program.vertices[item.index], issues_).cycles;
+    cycles += in_.costs.cost(item.index).cycles;
   }
   return cycles;
 }

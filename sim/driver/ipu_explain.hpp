@@ -14,6 +14,7 @@ namespace lacuna {
 /// A finished run of a chip, and what was known of its program beforehand.
 struct IpuExplainInput {
   const ipu::IpuChip& chip;
+  ipu::VertexCosts& costs;
   const ipu::ChipParams& params;
   const ipu::Program& program;
   Cycle cycles = 0;                                               // of the run

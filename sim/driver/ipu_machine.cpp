@@ -11,6 +11,7 @@
 #include "sim/base/random.hpp"
 #include "sim/driver/ipu_explain.hpp"
 #include "sim/driver/ipu_host.hpp"
+#include "sim/driver/ipu_phases.hpp"
 #include "sim/driver/machine.hpp"
 #include "sim/driver/value_check.hpp"
 #include "sim/kernel/sim_context.hpp"
@@ -85,11 +86,13 @@ class IpuRun {
     result_.cycles = chip.run();
     result_.clock_ghz = params_.clock;
     result_.units = params_.ipu.tiles;
+    result_.phases = ipu_phases(chip, planned_.lowered.program, execution_.explain);
     collect(chip);
     describe(chip);
+    if (!execution_.explain) result_.phases.clear();  // what they moved is not known
     if (execution_.explain) {
       result_.explanation =
-          explain_ipu({chip, chip_params, planned_.lowered.program, result_.cycles,
+          explain_ipu({chip, chip.costs(), chip_params, planned_.lowered.program, result_.cycles,
                        planned_.lowered.tile_bytes, planned_.notes, planned_.estimates});
     }
     if (execution_.values) {
@@ -105,7 +108,7 @@ class IpuRun {
  private:
   void collect(const ipu::IpuChip& chip);
   void describe(const ipu::IpuChip& chip);
-  void describe_phases(const ipu::IpuChip& chip);
+  void describe_phases();
   void collect_intervals(const ipu::IpuChip& chip);
   void set_peaks();
   void check_values(const ipu::IpuChip& chip);
@@ -191,41 +194,14 @@ void IpuRun::describe(const ipu::IpuChip& chip) {
     estimates += fmt::format("{}{} {}", estimates.empty() ? "" : ", ", phase, cycles);
   }
   if (!estimates.empty()) note("planner estimate", estimates);
-  describe_phases(chip);
+  describe_phases();
   note("kernel cycles", fmt::format("{}", kernel_cycles(chip.times())));
 }
 
-/// The cycles of each phase as simulated; phases of the same name are summed.
-void IpuRun::describe_phases(const ipu::IpuChip& chip) {
-  const ipu::Program& program = planned_.lowered.program;
-  std::vector<std::pair<std::string, Cycle>> phases;
-  const auto add = [&](const std::string& name, Cycle cycles) {
-    const auto same = [&](const auto& phase) { return phase.first == name; };
-    const auto found = std::find_if(phases.begin(), phases.end(), same);
-    if (found != phases.end()) {
-      found->second += cycles;
-    } else {
-      phases.emplace_back(name, cycles);
-    }
-  };
-  Cycle before = 0;  // the end of the phase before
-  for (std::size_t i = 0; i < program.supersteps.size(); ++i) {
-    const ipu::Superstep& step = program.supersteps[i];
-    const ipu::SuperstepTimes& times = chip.times()[i];
-    if (step.compute != ipu::kNone) {
-      // Without a barrier before it a phase begins on some tiles while others end the one before.
-      const Cycle begin = std::min(std::max(times.begin, before), times.computed);
-      add(program.computes[step.compute].name, times.computed - begin);
-      before = std::max(before, times.computed);
-    }
-    if (times.released == kNever) continue;
-    add("sync", times.released - times.computed);
-    add("exchange of " + program.exchanges[step.exchange].name, times.end - times.released);
-    before = times.end;
-  }
+void IpuRun::describe_phases() {
   std::string text;
-  for (const auto& [name, cycles] : phases) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, cycles);
+  for (const PhaseTraffic& phase : result_.phases) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", phase.name, phase.cycles);
   }
   note("phases", text);
 }

@@ -254,6 +254,25 @@ Intervals parse_intervals(const Json& json) {
   return intervals;
 }
 
+/// Likewise.
+Json phases_json(const std::vector<PhaseTraffic>& phases) {
+  Json each = Json::array();
+  for (const PhaseTraffic& phase : phases) {
+    each.push_back(
+        {phase.name, phase.cycles, phase.sram_bytes, phase.fabric_bytes, phase.io_bytes});
+  }
+  return {{"columns", {"name", "cycles", "sram_bytes", "fabric_bytes", "io_bytes"}},
+          {"each", std::move(each)}};
+}
+
+std::vector<PhaseTraffic> parse_phases(const Json& json) {
+  std::vector<PhaseTraffic> phases;
+  for (const Json& item : json.at("each")) {
+    phases.push_back({item.at(0), item.at(1), item.at(2), item.at(3), item.at(4)});
+  }
+  return phases;
+}
+
 Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
   const OpResult& result = op.result;
   Json json = Json::object();
@@ -273,6 +292,7 @@ Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
   json["energy"] = energy_json(op);
   json["cycle_stack"] = stack_json(result.stack);
   json["statistics"] = statistics_json(result.statistics);
+  if (!result.phases.empty()) json["phases"] = phases_json(result.phases);
   if (!result.intervals.each.empty()) json["intervals"] = intervals_json(result.intervals);
   if (result.values) {
     json["values"] = {{"compared", result.values->compared},
@@ -328,6 +348,7 @@ OpRecord parse_op(const Json& json, const std::vector<std::string>& varying) {
   parse_energy(json.at("energy"), op);
   result.stack = parse_stack(json.at("cycle_stack"));
   result.statistics = parse_statistics(json.at("statistics"));
+  if (json.contains("phases")) result.phases = parse_phases(json.at("phases"));
   if (json.contains("intervals")) result.intervals = parse_intervals(json.at("intervals"));
   if (json.contains("values")) result.values = parse_values(json.at("values"));
   if (json.contains("explanation")) {

@@ -172,6 +172,32 @@ bool is_finished(const fs::path& journal, const Output& output, const Options& o
   return options.resume && !fs::exists(journal, ignored) && is_result(output.target());
 }
 
+/// The journal of a sweep at `path`; the points that it holds are put into `records`.
+std::unique_ptr<SweepJournal> open_journal(const fs::path& path, const Sweep& sweep,
+                                           const Options& options, const Streams& streams,
+                                           std::vector<std::optional<RunRecord>>& records) {
+  auto journal =
+      std::make_unique<SweepJournal>(path, journal_facts(sweep, options), options.resume);
+  for (const auto& [index, bytes] : journal->finished()) {
+    records.at(index) = decode_record(bytes);
+  }
+  if (!journal->finished().empty() && !options.quiet) {
+    streams.err << fmt::format("lacuna: {} of {} points were finished before\n",
+                               journal->finished().size(), sweep.points.size());
+  }
+  return journal;
+}
+
+std::size_t unfinished(const std::vector<std::optional<RunRecord>>& records) {
+  return static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
+}
+
+std::string interrupted_text(const std::vector<std::optional<RunRecord>>& records, bool kept) {
+  return fmt::format("lacuna: interrupted; {} of {} points are finished{}\n",
+                     records.size() - unfinished(records), records.size(),
+                     kept ? ", and kept: --resume goes on" : "; nothing was kept without --out");
+}
+
 }  // namespace
 
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
@@ -199,26 +225,11 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
       streams.err << "lacuna: the sweep is finished: " << output->target().string() << '\n';
       return kDone;
     }
-    journal = std::make_unique<SweepJournal>(path, journal_facts(sweep, options), options.resume);
-    for (const auto& [index, bytes] : journal->finished()) {
-      records.at(index) = decode_record(bytes);
-    }
-    if (!journal->finished().empty() && !options.quiet) {
-      streams.err << fmt::format("lacuna: {} of {} points were finished before\n",
-                                 journal->finished().size(), sweep.points.size());
-    }
+    journal = open_journal(path, sweep, options, streams, records);
   }
-  const auto left =
-      static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, left);
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, unfinished(records));
   if (!run_rest(sweep, settings, jobs, pricing, ranks, journal.get(), progress, records)) {
-    const auto done = records.size() - static_cast<std::size_t>(std::count(
-                                           records.begin(), records.end(), std::nullopt));
-    streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished{}\n", done,
-                               records.size(),
-                               journal ? ", and kept: --resume goes on"
-                                       : "; nothing was kept "
-                                         "without --out");
+    streams.err << interrupted_text(records, journal != nullptr);
     return kNotCompleted;
   }
   std::vector<RunRecord> all;

@@ -32,4 +32,9 @@ CountsSoFar wafer_counts(const wse::WaferStats& stats) {
   return counts;
 }
 
+PhaseTraffic whole_phase(const std::string& name, const OpResult& result) {
+  return {name, result.cycles, result.sram_read_bytes + result.sram_write_bytes,
+          result.fabric_bytes, result.io_bytes};
+}
+
 }  // namespace lacuna

@@ -12,7 +12,6 @@
 #include "models/wse/gradient_sweep.hpp"
 #include "models/wse/wafer.hpp"
 #include "models/wse/wafer_stats.hpp"
-#include "sim/base/error.hpp"
 #include "sim/driver/measure.hpp"
 #include "sim/driver/wse_counts.hpp"
 #include "sim/driver/wse_explain.hpp"
@@ -104,14 +103,11 @@ WaferOutcome simulate_gradient(const wse::HardwareParams& hardware, const Gradie
                           execution.event_log,
                           false,
                           modules};
-  if (modules && execution.interval != 0) {
-    throw UnsupportedError("--interval with wafer.modules = per_core: leave one of them out");
-  }
   if (execution.interval != 0) {
     options.first_look = execution.interval;
-    options.look = [&](Cycle at, wse::Wafer& wafer) {
+    options.look = [&](Cycle at, wse::CountedWafer& wafer) {
       wse::WaferStats stats;
-      stats.collect_gradient(counts_so_far(wafer, plan.program, at), plan.program, hardware,
+      stats.collect_gradient(wafer.counts_so_far(plan.program, at), plan.program, hardware,
                              plan.rows_off);
       borders.emplace_back(at, wafer_counts(stats));
       return at + execution.interval;
@@ -166,6 +162,7 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
   fill_work(plan, outcome, op, hardware, result);
   fill_peaks(params, plan, result);
   fill_notes(params, plan, result);
+  result.phases = {whole_phase("stream", result)};
   if (execution.interval != 0) result.intervals = intervals_of(borders, result);
   if (execution.event_log) {
     result.events = outcome.events;

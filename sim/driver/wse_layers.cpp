@@ -44,6 +44,7 @@ class LayerRun {
     for (LayerStage& stage : plan_.stages) {
       const Cycle cycles = folds ? run_parts(stage) : run_whole(stage);
       if (execution_.interval != 0) look_into(stage, cycles, folds);
+      add_phase(stage.name, cycles * stage.times);
       cycles_ += cycles * stage.times;
       stages_ +=
           fmt::format("{}{} {}", stages_.empty() ? "" : ", ", stage.name, cycles * stage.times);
@@ -68,6 +69,7 @@ class LayerRun {
   void look_into(const LayerStage& stage, Cycle cycles, bool folds);
   void look_at(const wse::TaskProgram& program, const std::vector<Cycle>& phases,
                std::uint64_t times, Looks& into) const;
+  void add_phase(const std::string& name, Cycle cycles);
   void add_events(std::vector<Event> events, Cycle begin);
   OpResult finish(bool folded);
   void fill_work(OpResult& result);
@@ -78,6 +80,8 @@ class LayerRun {
   wse::TaskStats stats_;
   Cycle cycles_ = 0;
   std::string stages_;
+  std::vector<PhaseTraffic> phases_;
+  PhaseTraffic so_far_;          // of the phases before
   std::uint64_t simulated_ = 0;  // cores
   std::uint64_t used_ = 0;
   std::vector<Event> events_;
@@ -102,9 +106,12 @@ Cycle LayerRun::run_parts(const LayerStage& stage) {
     used += count[i] * outcomes.back().cores.size();
   }
   observe_slowest(stage, outcomes);
+  std::vector<const TaskOutcome*> placed;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     stats_.add(outcomes[i], count[i] * stage.times, cycles);
+    if (count[i] != 0) placed.push_back(&outcomes[i]);
   }
+  stats_.add_limits(placed, stage.times);
   stats_.add_idle((units() - used) * stage.times, cycles);
   simulated_ = std::max(simulated_, simulated);
   used_ = std::max(used_, used);
@@ -136,6 +143,7 @@ Cycle LayerRun::run_whole(const LayerStage& stage) {
   if (execution_.values) whole.memory = std::move(plan_.memory);
   TaskOutcome outcome = simulate(hardware(), whole, options());
   stats_.add(outcome, stage.times, outcome.cycles);
+  stats_.add_limits({&outcome}, stage.times);
   if (execution_.explain) {
     seen_.push_back(observe_stage(stage.name, whole, outcome, stage.times, 0, 0));
   }
@@ -208,6 +216,20 @@ void LayerRun::look_into(const LayerStage& stage, Cycle cycles, bool folds) {
   add(before_, looks.at(cycles), stage.times);
 }
 
+/// A stage has been counted: it moved what the stages before had not.
+void LayerRun::add_phase(const std::string& name, Cycle cycles) {
+  const std::uint64_t sram = stats_.sram_read_bytes + stats_.sram_write_bytes;
+  const std::uint64_t fabric = stats_.router.hops.value() * 4;
+  auto found = std::find_if(phases_.begin(), phases_.end(),
+                            [&](const PhaseTraffic& phase) { return phase.name == name; });
+  if (found == phases_.end()) found = phases_.insert(found, PhaseTraffic{name});
+  found->cycles += cycles;
+  found->sram_bytes += sram - so_far_.sram_bytes;
+  found->fabric_bytes += fabric - so_far_.fabric_bytes;
+  so_far_.sram_bytes = sram;
+  so_far_.fabric_bytes = fabric;
+}
+
 void LayerRun::add_events(std::vector<Event> events, Cycle begin) {
   for (Event& event : events) {
     event.cycle += begin;
@@ -225,8 +247,10 @@ void LayerRun::fill_work(OpResult& result) {
   result.sram_read_bytes = stats_.sram_read_bytes;
   result.sram_write_bytes = stats_.sram_write_bytes;
   result.fabric_bytes = stats_.router.hops.value() * 4;
-  for (const StatGroup* group : {static_cast<const StatGroup*>(&stats_.core),
-                                 static_cast<const StatGroup*>(&stats_.router)}) {
+  stats_.add_mean(units());
+  for (const StatGroup* group :
+       {static_cast<const StatGroup*>(&stats_.core), static_cast<const StatGroup*>(&stats_.router),
+        static_cast<const StatGroup*>(&stats_.limits)}) {
     group->add_to(result.statistics);
     group->add_to(result.stack);
   }
@@ -256,6 +280,7 @@ OpResult LayerRun::finish(bool folded) {
   note("cores used", fmt::format("{}", used_));
   note("memory per core", fmt::format("{} of {} bytes", plan_.bytes, plan_.limit));
   note("stages", fmt::format("{} cycles", stages_));
+  result.phases = std::move(phases_);
   note("fold", folded ? fmt::format("{} of {} cores simulated: parts that exchange no words and do "
                                     "the same, once each",
                                     simulated_, units())

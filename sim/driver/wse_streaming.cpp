@@ -191,9 +191,6 @@ void StreamedOperation::simulate_rows(const wse::Program& kept, wse::RunOptions 
     run.outcome = wse::simulate(params, kept, options);
     return;
   }
-  if (options.modules) {
-    throw UnsupportedError("--interval with wafer.modules = per_core: leave one of them out");
-  }
   wse::WaferIntervals intervals(run.plan.program, run.fold, params, run.plan.rows_off,
                                 execution_.interval);
   intervals.watch(options);
@@ -315,6 +312,7 @@ OpResult StreamedOperation::run() {
   fill_work(run, result);
   fill_peaks(run.plan, result);
   fill_notes(run, result);
+  result.phases = {whole_phase("stream", result)};
   if (execution_.interval != 0) result.intervals = intervals_of(run.borders, result);
   if (execution_.event_log) fill_events(run, result);
   if (execution_.explain) {

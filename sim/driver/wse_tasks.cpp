@@ -360,6 +360,8 @@ OpResult TaskOperation::run() const {
   const TaskOutcome run = wse::simulate(hardware, kernel.program, options);
   wse::TaskStats stats;
   stats.add(run, kernel.copies, run.cycles);
+  stats.add_limits({&run}, 1);
+  stats.add_mean(run.cores.size() * kernel.copies);
   KernelStats spans("wafer.kernel");
   spans.add(run);
   OpResult result;
@@ -389,7 +391,7 @@ OpResult TaskOperation::run() const {
   result.peaks.fabric_bytes_per_cycle = 4 * 4.0 * units;
   for (const StatGroup* group :
        {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
-        static_cast<const StatGroup*>(&spans)}) {
+        static_cast<const StatGroup*>(&spans), static_cast<const StatGroup*>(&stats.limits)}) {
     group->add_to(result.statistics);
     group->add_to(result.stack);
   }
@@ -399,6 +401,7 @@ OpResult TaskOperation::run() const {
   result.notes.emplace_back("memory per core",
                             fmt::format("{} of {} bytes", kernel.bytes, memory_bytes()));
   for (const auto& note : kernel.notes) result.notes.push_back(note);
+  result.phases = {whole_phase(op_.op, result)};
   while (!borders.empty() && borders.back().first >= run.cycles) borders.pop_back();
   if (execution_.interval != 0) result.intervals = intervals_of(borders, result);
   if (execution_.event_log) fill_events(kernel, run, result);

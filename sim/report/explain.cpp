@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cctype>
 #include <sstream>
+#include <utility>
 
 #include "sim/report/figure_time.hpp"
+#include "sim/report/phase_traffic.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace lacuna {
@@ -68,6 +70,8 @@ std::string op_text(const OpRecord& op) {
     text += "  " + section.title + '\n' + facts_text(section.facts);
     for (const ExplainTable& table : section.tables) text += table_text(table);
   }
+  const std::string phases = phases_table(op);
+  if (!phases.empty()) text += "  bytes that each phase moved\n" + indented(phases);
   return text;
 }
 
@@ -105,6 +109,7 @@ std::vector<Figure> explain_figures(const std::vector<RunRecord>& records) {
       figures.push_back(draw_load_map(load));
     }
   }
+  for (Figure& figure : phase_figures(records)) figures.push_back(std::move(figure));
   return figures;
 }
 

@@ -35,6 +35,11 @@ std::string short_count(std::uint64_t count) {
   return fmt::format("{}", count);
 }
 
+/// Two digits, written without a power of ten.
+std::string two_digits(double value) {
+  return value >= 99.5 ? fmt::format("{:.0f}", value) : fmt::format("{:.2g}", value);
+}
+
 StackedFigure layers(const std::string& name, const std::vector<std::string>& title) {
   StackedFigure figure;
   figure.name = name;
@@ -58,7 +63,7 @@ StackedBar energy_bar(const FigureData& data, const FigureRun& run) {
   const double scale = 1e12 / static_cast<double>(*run.total.useful_flop);
   const EnergyRange& all = *run.total.energy_j;
   StackedBar bar = empty_bar(run.bar(), run.machine, kComponents.size(),
-                             fmt::format("{:.2g} - {:.2g}", all.low * scale, all.high * scale));
+                             two_digits(all.low * scale) + " - " + two_digits(all.high * scale));
   for (const EnergyPartRow& row : data.energy) {
     if (row.run != run.run) continue;
     for (std::size_t i = 0; i < kComponents.size(); ++i) {

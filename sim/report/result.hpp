@@ -56,6 +56,15 @@ struct Intervals {
   std::vector<Interval> each;
 };
 
+/// What a phase of one execution of an operation took and moved. Phases of one name are one.
+struct PhaseTraffic {
+  std::string name;
+  Cycle cycles = 0;
+  std::uint64_t sram_bytes = 0;  // read and written
+  std::uint64_t fabric_bytes = 0;
+  std::uint64_t io_bytes = 0;
+};
+
 /// What a machine says of one executed operation. Counts are for all simulated units together
 /// and for one execution (not multiplied by `repeat`).
 struct OpResult {
@@ -81,6 +90,10 @@ struct OpResult {
 
   /// Facts for the reader, such as the plan and the simulated rectangle, in order.
   std::vector<std::pair<std::string, std::string>> notes;
+
+  /// In the order of their first times; their bytes are those of the operation. Of an IPU only if
+  /// an explanation was asked for.
+  std::vector<PhaseTraffic> phases;
 
   // filled on request only
   std::vector<Event> events;             // sorted

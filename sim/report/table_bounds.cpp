@@ -35,6 +35,7 @@ std::optional<double> limit(const OpRecord& op, const std::vector<std::string>& 
 
 /// Cycles of an operation that remain.
 double remaining(const OpRecord& op, const WhatIf& what_if) {
+  if (what_if.of_edge && op.result.io_bytes == 0) return static_cast<double>(op.result.cycles);
   if (const std::optional<double> most = limit(op, what_if.limits)) return *most;
   double cycles = 0;
   for (const StackPart& part : op.result.stack) {

@@ -15,6 +15,8 @@ struct WhatIf {
 
   /// Statistics, "path.name" in cycles, none of which the machine could do without even then.
   std::vector<std::string> limits = {};
+
+  bool of_edge = false;  // operations that move nothing through the edge keep all their cycles
 };
 
 /// A run without that cost: no fewer cycles are possible.

@@ -81,6 +81,17 @@ TEST(Intervals, AreThoseOfAFullWaferWhenItIsFolded) {
   }
 }
 
+TEST(Intervals, AreTheSameWithAModuleForEachCore) {
+  const ProgramBench bench;
+  const std::string gemm = "--gemm 48x64x30 --pattern unstructured:0.3 ";
+  const std::string rows = intervals_of_wafer(bench, gemm, "rows");
+  EXPECT_GT(rows.size(), 1000U);
+  for (const char* const engine : {"event", "clocked"}) {
+    const std::string modules = "--set wafer.modules=per_core --engine " + std::string(engine);
+    EXPECT_EQ(intervals_of_wafer(bench, gemm + modules, engine), rows) << engine;
+  }
+}
+
 std::string name_of(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(

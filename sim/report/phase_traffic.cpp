@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/phase_traffic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "sim/report/csv_files.hpp"
+#include "sim/report/figure_style.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kMostDrawnRuns = 8;
+constexpr std::size_t kMostBars = 36;
+
+/// A way that bytes take.
+struct Way {
+  const char* name;
+  const char* column;  // of phases.csv
+  const char* colour;
+  unsigned marker;
+  std::uint64_t PhaseTraffic::*bytes;
+  double Peaks::*peak;
+};
+
+constexpr std::array<Way, 3> kWays{{{"tile or core memory", "sram", "#0072B2", 7,
+                                     &PhaseTraffic::sram_bytes, &Peaks::sram_bytes_per_cycle},
+                                    {"fabric", "fabric", "#D55E00", 9, &PhaseTraffic::fabric_bytes,
+                                     &Peaks::fabric_bytes_per_cycle},
+                                    {"edge of the chip", "io", "#009E73", 13,
+                                     &PhaseTraffic::io_bytes, &Peaks::io_bytes_per_cycle}}};
+
+/// Phases of one name: cycles, and for each way the bytes and what it could have moved.
+struct Traffic {
+  std::string name;
+  double cycles = 0;
+  std::array<double, kWays.size()> bytes{};
+  std::array<double, kWays.size()> possible{};
+
+  bool moves() const {
+    return std::any_of(bytes.begin(), bytes.end(), [](double b) { return b > 0; });
+  }
+};
+
+Traffic traffic_of(const OpRecord& op, const PhaseTraffic& phase) {
+  Traffic traffic{phase.name};
+  const auto times = static_cast<double>(op.repeat);
+  traffic.cycles = static_cast<double>(phase.cycles) * times;
+  for (std::size_t i = 0; i < kWays.size(); ++i) {
+    traffic.bytes.at(i) = static_cast<double>(phase.*kWays.at(i).bytes) * times;
+    traffic.possible.at(i) = op.result.peaks.*kWays.at(i).peak * traffic.cycles;
+  }
+  return traffic;
+}
+
+/// The phases of a run that moved anything, those of one name together, the first ones.
+std::vector<Traffic> traffic_of(const RunRecord& run) {
+  std::vector<Traffic> all;
+  for (const OpRecord& op : run.ops) {
+    for (const PhaseTraffic& phase : op.result.phases) {
+      const Traffic one = traffic_of(op, phase);
+      if (!one.moves() || !(one.cycles > 0)) continue;
+      auto same = std::find_if(all.begin(), all.end(),
+                               [&](const Traffic& other) { return other.name == one.name; });
+      if (same == all.end()) {
+        if (all.size() == kMostBars) continue;
+        same = all.insert(same, Traffic{one.name});
+      }
+      same->cycles += one.cycles;
+      for (std::size_t i = 0; i < kWays.size(); ++i) {
+        same->bytes.at(i) += one.bytes.at(i);
+        same->possible.at(i) += one.possible.at(i);
+      }
+    }
+  }
+  return all;
+}
+
+std::string figure_csv(const std::vector<Traffic>& bars) {
+  std::string csv =
+      csv_line({"way", "phase", "place", "percent_of_peak", "bytes", "peak_bytes", "cycles"});
+  for (std::size_t w = 0; w < kWays.size(); ++w) {
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+      const Traffic& bar = bars[i];
+      if (!(bar.possible.at(w) > 0)) continue;
+      csv += csv_line({kWays.at(w).name, bar.name, fmt::format("{}", i),
+                       fmt::format("{}", bar.bytes.at(w) / bar.possible.at(w) * 100),
+                       fmt::format("{}", bar.bytes.at(w)), fmt::format("{}", bar.possible.at(w)),
+                       fmt::format("{}", bar.cycles)});
+    }
+  }
+  return csv;
+}
+
+/// A phase with its share of the cycles of all.
+std::vector<std::string> labels_of(const std::vector<Traffic>& bars, double cycles) {
+  std::vector<std::string> labels;
+  for (const Traffic& bar : bars) {
+    labels.push_back(fmt::format("{} ({:.0f} %)", bar.name, 100 * bar.cycles / cycles));
+  }
+  return labels;
+}
+
+std::string replace_all(std::string text, const std::string& what, const std::string& with) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
+    text.replace(at, what.size(), with);
+  }
+  return text;
+}
+
+std::string figure_body(const std::string& file, const std::vector<std::string>& labels,
+                        const std::vector<const Way*>& ways) {
+  std::string body = "  set xrange [0:100]\n  set xtics 25 format '%g %%'\n";
+  body += "  set xlabel 'Share of the bandwidth there is'\n";
+  body += fmt::format("  set yrange [{}:-0.6]\n  set ytics scale 0 (",
+                      static_cast<double>(labels.size()) - 0.4);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::string mark = replace_all(labels[i], "%", "%%");  // gnuplot takes it for a format
+    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(mark), i);
+  }
+  body += ")\n";
+  for (const Way* const way : ways) {
+    body += way == ways.front() ? "  plot " : ", \\\n       ";
+    body += fmt::format(
+        "{3} skip 1 using (strcol(1) eq {0} ? $4 : NaN):3 with points linewidth 1.2 linecolor "
+        "'{1}' pointtype {2} pointsize 0.5*size title {0}",
+        quoted(way->name), way->colour, way->marker, quoted(file));
+  }
+  return body + "\n";
+}
+
+Figure figure_of(const RunRecord& run, const std::vector<Traffic>& bars, std::string name) {
+  double cycles = 0;
+  for (const OpRecord& op : run.ops) cycles += static_cast<double>(op.result.cycles);
+  const std::vector<std::string> labels = labels_of(bars, cycles);
+  Page page;
+  page.name = std::move(name);
+  page.title = {run.pattern.empty()
+                    ? fmt::format("{}, {}", run.machine, run.workload)
+                    : fmt::format("{}, {}, {}", run.machine, run.workload, run.pattern),
+                "phases, and their shares of the cycles"};
+  page.data_height = 0.125 * static_cast<double>(bars.size()) + 0.1;
+  page.left = widest(labels) + 0.12;
+  page.right = 0.2;
+  std::vector<const Way*> ways;
+  for (std::size_t w = 0; w < kWays.size(); ++w) {
+    const bool there = std::any_of(bars.begin(), bars.end(),
+                                   [&](const Traffic& bar) { return bar.possible.at(w) > 0; });
+    if (!there) continue;
+    ways.push_back(&kWays.at(w));
+    page.legend.emplace_back(kWays.at(w).name);
+  }
+  return {page.name, figure_csv(bars),
+          figure_script(page, figure_body(page.name + ".csv", labels, ways))};
+}
+
+}  // namespace
+
+std::string phases_csv(const std::vector<RunRecord>& records) {
+  std::vector<std::string> head{"run", "op_id", "phase", "cycles"};
+  for (const Way& way : kWays) {
+    for (const char* const what : {"bytes", "gbps", "share"}) {
+      head.push_back(fmt::format("{}_{}", way.column, what));
+    }
+  }
+  std::string csv;
+  for (const RunRecord& run : records) {
+    for (const OpRecord& op : run.ops) {
+      for (const PhaseTraffic& phase : op.result.phases) {
+        const Traffic traffic = traffic_of(op, phase);
+        std::vector<std::string> cells{fmt::format("{}", run.run), op.row.op_id, phase.name,
+                                       fmt::format("{}", phase.cycles * op.repeat)};
+        const double seconds = traffic.cycles / (op.result.clock_ghz * 1e9);
+        for (std::size_t w = 0; w < kWays.size(); ++w) {
+          const double bytes = traffic.bytes.at(w);
+          const double possible = traffic.possible.at(w);
+          cells.push_back(fmt::format("{}", phase.*kWays.at(w).bytes * op.repeat));
+          cells.push_back(seconds > 0 ? fmt::format("{}", bytes / seconds * 1e-9) : "");
+          cells.push_back(possible > 0 ? fmt::format("{}", bytes / possible) : "");
+        }
+        csv += csv_line(cells);
+      }
+    }
+  }
+  return csv.empty() ? csv : csv_line(head) + csv;
+}
+
+std::string phases_table(const OpRecord& op) {
+  if (op.result.phases.empty()) return "";
+  TextTable table;
+  table.column("phase", "", TextTable::Align::left);
+  table.column("cycles", "");
+  for (const char* const way : {"memory", "fabric", "edge"}) {
+    table.column(way, "B");
+    table.column("of peak", "%");
+  }
+  for (const PhaseTraffic& phase : op.result.phases) {
+    const Traffic traffic = traffic_of(op, phase);
+    std::vector<std::string> cells{phase.name, fmt::format("{}", phase.cycles * op.repeat)};
+    for (std::size_t w = 0; w < kWays.size(); ++w) {
+      const double possible = traffic.possible.at(w);
+      cells.push_back(fmt::format("{}", phase.*kWays.at(w).bytes * op.repeat));
+      cells.push_back(possible > 0 ? fmt::format("{:.1f}", 100 * traffic.bytes.at(w) / possible)
+                                   : "");
+    }
+    table.row(cells);
+  }
+  return table.text();
+}
+
+std::vector<Figure> phase_figures(const std::vector<RunRecord>& records) {
+  std::vector<Figure> figures;
+  if (records.size() > kMostDrawnRuns) return figures;
+  for (const RunRecord& run : records) {
+    const std::vector<Traffic> bars = traffic_of(run);
+    if (bars.empty()) continue;
+    figures.push_back(figure_of(
+        run, bars,
+        records.size() == 1 ? "bandwidth_phases" : fmt::format("bandwidth_phases_{}", run.run)));
+  }
+  return figures;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/figure.hpp"
+#include "sim/report/summary.hpp"
+
+namespace lacuna {
+
+/// What each phase of each operation moved, in all its executions, and which share that is of what
+/// its memories, fabric and edge could have moved meanwhile: the text of phases.csv, or nothing if
+/// no operation knows its phases.
+std::string phases_csv(const std::vector<RunRecord>& records);
+
+/// The same of one operation, for a terminal; empty if it does not know its phases.
+std::string phases_table(const OpRecord& op);
+
+/// Achieved bandwidth of each phase as a share of its peak, of all operations of a run together,
+/// named bandwidth_phases, or bandwidth_phases_RUN if there are several runs; none of more than
+/// eight runs.
+std::vector<Figure> phase_figures(const std::vector<RunRecord>& records);
+
+}  // namespace lacuna
