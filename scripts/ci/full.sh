@@ -3,11 +3,11 @@
 # All that test.sh leaves out because it takes long: the other compiler, debug, sanitizers,
 # clang-tidy, coverage, and the seeded mistakes. About an hour on 2 cores. Goes on after a failure
 # and ends in one line per step.
-#   scripts/ci/full.sh [STEP]...   release debug clang asan tidy coverage determinism long fuzz
+#   scripts/ci/full.sh [STEP]...   release debug clang asan tidy coverage determinism use long fuzz
 #                                  mistakes
 set -u
 cd "$(dirname "$0")/../.."
-steps=${*:-release debug clang asan tidy coverage determinism long fuzz mistakes}
+steps=${*:-release debug clang asan tidy coverage determinism use long fuzz mistakes}
 summary=""
 wrong=0
 
@@ -23,6 +23,7 @@ step() {
     tidy) cmake --preset tidy >/dev/null && cmake --build --preset tidy --clean-first ;;
     coverage) scripts/test.sh coverage && scripts/ci/coverage.sh ;;
     determinism) scripts/ci/determinism.sh ;;
+    use) EDIT=1 scripts/ci/tutorials.sh && scripts/ci/kill_sweep.sh ;;
     long)
       LACUNA_LONG=4000 build/release/tests/test_equivalence --gtest_filter='RandomChips.*' &&
         LACUNA_LONG=25 build/release/tests/test_equivalence --gtest_brief=1 \

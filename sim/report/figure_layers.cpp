@@ -85,7 +85,9 @@ Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
   page.right = 0.62;
   std::string body = "  unset grid\n  set border 0\n  set xtics scale 0 (";
   for (std::size_t i = 0; i < kPhases.size(); ++i) {
-    body += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", kPhases.at(i), i);
+    const bool present = std::any_of(map.layers.begin(), map.layers.end(),
+                                     [&](const auto& layer) { return layer.second.at(i).all > 0; });
+    body += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", present ? kPhases.at(i) : "", i);
   }
   body += ")\n  set ytics scale 0 (";
   for (std::size_t i = 0; i < rows; ++i) {

@@ -165,9 +165,11 @@ std::string figure_script(const Page& page, const std::string& body) {
   const double columns = std::clamp(std::floor(room), 1.0, 6.0);
   const double rows = std::max(std::ceil(entries / columns), 1.0);
   const double legend = rows * kLineIn;
+  // gnuplot makes a legend no higher than the data, and wider than the page if need be
+  const double data = std::max(page.data_height, 1.1 * legend);
   const double above = 0.08 + kLineIn * static_cast<double>(page.title.size());
   const double axis = 0.36;  // marks and name of the horizontal axis
-  const double height = above + page.data_height + axis + legend + 0.04;
+  const double height = above + data + axis + legend + 0.04;
 
   std::string script =
       fmt::format("# draws {0}.svg, {0}.pdf and {0}.png: gnuplot {0}.gp\n", page.name);

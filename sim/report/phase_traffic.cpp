@@ -175,12 +175,12 @@ std::string phases_csv(const std::vector<RunRecord>& records) {
         const Traffic traffic = traffic_of(op, phase);
         std::vector<std::string> cells{fmt::format("{}", run.run), op.row.op_id, phase.name,
                                        fmt::format("{}", phase.cycles * op.repeat)};
-        const double seconds = traffic.cycles / (op.result.clock_ghz * 1e9);
         for (std::size_t w = 0; w < kWays.size(); ++w) {
           const double bytes = traffic.bytes.at(w);
           const double possible = traffic.possible.at(w);
           cells.push_back(fmt::format("{}", phase.*kWays.at(w).bytes * op.repeat));
-          cells.push_back(seconds > 0 ? fmt::format("{}", bytes / seconds * 1e-9) : "");
+          const double gbps = bytes / traffic.cycles * op.result.clock_ghz;
+          cells.push_back(traffic.cycles > 0 ? fmt::format("{}", gbps) : "");
           cells.push_back(possible > 0 ? fmt::format("{}", bytes / possible) : "");
         }
         csv += csv_line(cells);
