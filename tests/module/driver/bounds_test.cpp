@@ -97,6 +97,7 @@ const std::string kUnevenOnCores =
 
 const std::string kTasksOnCores =
     std::string(kCores) + "--gemm 128x128x8 --dtype fp32 --mode dynamic";
+const std::string kUnevenTasks = kTasksOnCores + " --pattern rows:0.1:alpha=0.8";
 const std::string kLayersOnCores = std::string(kCores) + kLayers;
 constexpr const char* kRoom =
     "--set router.ramp=1 --set queue.in=64,64,64,64,64,64,64,64 --set queue.out=64,64,64,64,64,64";
@@ -121,8 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
         WithoutACost{"ExchangeOfTiles", "ideal exchange", kOnTiles.c_str(),
                      "--set exchange.latency=constant --set "
                      "exchange.constant_latency=1 --set exchange.control_events=0"},
-        WithoutACost{"QueuesOfTasks", "ideal exchange", kTasksOnCores.c_str(), kRoom,
-                     "--pattern rows:0.1:alpha=0.8"},
+        WithoutACost{"QueuesOfTasks", "ideal exchange", kUnevenTasks.c_str(), kRoom},
         WithoutACost{"UnevenRowsOfTasks", "perfect balance", kTasksOnCores.c_str(),
                      "--pattern unstructured:0.1", "--pattern rows:0.1:alpha=0.8"},
         WithoutACost{"QueuesOfLayers", "ideal exchange", kLayersOnCores.c_str(), kRoom},
