@@ -67,11 +67,15 @@ def run(given, parts, bands):
         command += ["--set", f"planner.static_parts={parts}"]
         command += ["--set", f"planner.static_bands={bands}"]
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ran.returncode == 2:  # the request was wrong, and the message says where
+            raise SystemExit(ran.stderr.strip())
         if ran.returncode != 0:
             return None
         with open(os.path.join(out, "statistics.csv"), encoding="utf-8") as file:
             clocks = next(r for r in csv.DictReader(file) if r["name"] == "kernel_cycles")["value"]
     cut = re.search(r"columns (\d+) parts x (\d+) bands", ran.stdout)
+    if cut is None:
+        raise SystemExit("nothing to plan: no block is kept")
     estimate = re.search(r"^\s+estimate\s+(\d+) cycles", ran.stdout, re.MULTILINE)
     before = "copy of local rows|exchange of gather|multiply"
     phases = re.findall(rf"^\s+[01]  (?:{before})\s+(\d+)\s+[\d.]+$", ran.stdout, re.MULTILINE)
