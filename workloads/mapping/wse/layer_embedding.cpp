@@ -117,6 +117,7 @@ class Embedding {
   using MakePart = TaskProgram (Embedding::*)(std::uint32_t features) const;
   void add_stage(LayerPlan& plan, const char* name, MakePart make) const;
   void place_operands(LayerPlan& plan);
+  void route_gradients(std::uint32_t r, TaskBuilder& builder) const;
   TaskProgram collect_part(std::uint32_t features) const;
   TaskProgram look_up_part(std::uint32_t features) const;
   TaskProgram return_part(std::uint32_t features) const;
@@ -176,14 +177,23 @@ void Embedding::place_operands(LayerPlan& plan) {
   check_core_bytes(request_, space.bytes(), plan);
 }
 
+void Embedding::route_gradients(std::uint32_t r, TaskBuilder& builder) const {
+  const auto to_south = static_cast<PortSet>(r + 1 < height_ ? bit(kSouth) : 0);
+  builder.route(r, kDown, r == 0 ? kRamp : kNorth, static_cast<PortSet>(to_south | bit(kRamp)));
+  const bool more = r + 1 < token_rows();
+  if (r == 0 && more) builder.route(r, kUp, kSouth, bit(kRamp));
+  if (r == 0 || r >= token_rows()) return;
+  builder.route(r, kUp, kRamp, bit(kNorth), 0);
+  if (more) builder.route(r, kUp, kSouth, bit(kNorth), 1);
+}
+
 /// Each row's tokens go to the first core, the nearest first, and from there to all.
 TaskProgram Embedding::collect_part(std::uint32_t features) const {
   TaskBuilder builder(1, height_);
   const std::uint32_t all = block_begin(token_rows(), features);
   for (std::uint32_t r = 0; r < height_; ++r) {
     Script script;
-    const auto to_south = static_cast<PortSet>(r + 1 < height_ ? bit(kSouth) : 0);
-    builder.route(r, kDown, r == 0 ? kRamp : kNorth, static_cast<PortSet>(to_south | bit(kRamp)));
+    route_gradients(r, builder);
     script.program().in.push_back({kDown, 0});
     Instruction move;
     move.element = element_;
@@ -192,11 +202,6 @@ TaskProgram Embedding::collect_part(std::uint32_t features) const {
     move.length = all;
     script.beside(move, 1);
     const bool more = r + 1 < token_rows();
-    if (r == 0 && more) builder.route(r, kUp, kSouth, bit(kRamp));
-    if (r != 0 && r < token_rows()) {
-      builder.route(r, kUp, kRamp, bit(kNorth), 0);
-      if (more) builder.route(r, kUp, kSouth, bit(kNorth), 1);
-    }
     if (r < token_rows()) {
       script.program().out.push_back({r == 0 ? kDown : kUp, 2});
       move.to = on_fabric(r == 0 ? kDown : kUp);
