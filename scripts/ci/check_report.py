@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opens report.html in headless Chromium: no console message, all figures visible, tables sort.
 
-usage: check_report.py LACUNA; exits with 77 if there is no browser."""
+usage: check_report.py LACUNA [REPORT.html...]; exits with 77 if there is no browser. Without a page
+it opens that of a comparison of its own."""
 
 import html
 import json
@@ -53,6 +54,40 @@ window.addEventListener('load', function () {
 </script>"""
 
 
+def make_page(lacuna, work):
+    """A comparison of both machines."""
+    subprocess.run(
+        [lacuna, "compare", "--machine", "bow", "--machine", "wse2", "--gemm", "64x64x32",
+         "--set", "wafer.columns=8", "--set", "wafer.rows=8", "--set", "ipu.tiles=16",
+         "--pattern", "dense", "--pattern", "unstructured:0.1", "--pattern", "block8:0.1",
+         "--quiet", "--out", str(work / "out")],
+        check=True, stdout=subprocess.DEVNULL)
+    return work / "out/report.html"
+
+
+def is_good(browser, work, page):
+    """Opens the page, says what it shows, and whether that is as it should be."""
+    probe = work / "probe.html"
+    probe.write_text(page.read_text().replace("</body>", PROBE + "</body>"))
+    ran = subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+         "--disable-dev-shm-usage", f"--user-data-dir={work / 'profile'}",
+         "--virtual-time-budget=10000", "--dump-dom", f"file://{probe}"],
+        capture_output=True, text=True, timeout=100)
+    console = re.findall(r"CONSOLE.*", ran.stderr)
+    found = re.search(r'<pre id="probe">(.*?)</pre>', ran.stdout, re.DOTALL)
+    if found is None:
+        print("the page was not run:\n" + ran.stderr[-2000:])
+        return False
+    said = json.loads(html.unescape(found.group(1)))
+    print(f"{said['images']} figures, {said['hidden']} hidden; {said['tables']} tables, "
+          f"{said['headings']} headings; console: {len(console)} messages")
+    for line in said["unsorted"] + console:
+        print(line)
+    good = said["images"] > 5 and said["tables"] >= 4 and said["hidden"] == 0
+    return good and not said["unsorted"] and not console
+
+
 def main():
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if browser is None:
@@ -60,31 +95,8 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
-        subprocess.run(
-            [sys.argv[1], "compare", "--machine", "bow", "--machine", "wse2", "--gemm", "64x64x32",
-             "--set", "wafer.columns=8", "--set", "wafer.rows=8", "--set", "ipu.tiles=16",
-             "--pattern", "dense", "--pattern", "unstructured:0.1", "--pattern", "block8:0.1",
-             "--quiet", "--out", str(work / "out")],
-            check=True, stdout=subprocess.DEVNULL)
-        page = (work / "out/report.html").read_text()
-        (work / "probe.html").write_text(page.replace("</body>", PROBE + "</body>"))
-        ran = subprocess.run(
-            [browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
-             "--disable-dev-shm-usage", f"--user-data-dir={work / 'profile'}",
-             "--virtual-time-budget=10000", "--dump-dom", f"file://{work / 'probe.html'}"],
-            capture_output=True, text=True, timeout=100)
-    console = re.findall(r"CONSOLE.*", ran.stderr)
-    found = re.search(r'<pre id="probe">(.*?)</pre>', ran.stdout, re.DOTALL)
-    if found is None:
-        print("the page was not run:\n" + ran.stderr[-2000:])
-        return 1
-    said = json.loads(html.unescape(found.group(1)))
-    print(f"{said['images']} figures, {said['hidden']} hidden; {said['tables']} tables, "
-          f"{said['headings']} headings; console: {len(console)} messages")
-    for line in said["unsorted"] + console:
-        print(line)
-    good = said["images"] > 5 and said["tables"] >= 4 and said["hidden"] == 0
-    return 0 if good and not said["unsorted"] and not console else 1
+        pages = [pathlib.Path(page) for page in sys.argv[2:]] or [make_page(sys.argv[1], work)]
+        return 0 if all([is_good(browser, work, page) for page in pages]) else 1
 
 
 if __name__ == "__main__":
