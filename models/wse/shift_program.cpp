@@ -284,8 +284,7 @@ class Finder {
     return false;
   }
 
-  static std::optional<unsigned> queue_of(const std::vector<QueueUse>& uses, Color color,
-                                          unsigned otherwise) {
+  static unsigned queue_of(const std::vector<QueueUse>& uses, Color color, unsigned otherwise) {
     for (const QueueUse& use : uses) {
       if (use.color == color) return use.queue;
     }
@@ -299,8 +298,8 @@ class Finder {
       const CoreProgram& program = program_.cores[program_.core_of[core]];
       std::array<unsigned, kShiftStreams> queues{};
       for (unsigned stream = 0; stream < result.streams; ++stream) {
-        const unsigned to = *queue_of(program.out, ends_[core].out.at(stream), 2);
-        const unsigned from = *queue_of(program.in, ends_[core].in.at(stream), 0);
+        const unsigned to = queue_of(program.out, ends_[core].out.at(stream), 2);
+        const unsigned from = queue_of(program.in, ends_[core].in.at(stream), 0);
         if (to >= out.size() || from >= in.size()) return false;
         queues.at(stream) = to;
         if (core == 0) result.out_depth.at(stream) = out[to];
