@@ -156,8 +156,8 @@ class Planner {
     }
   }
 
-  Instruction move(const Operand& to, const Operand& from, std::uint32_t bytes,
-                   std::uint8_t thread) const {
+  static Instruction move(const Operand& to, const Operand& from, std::uint32_t bytes,
+                          std::uint8_t thread) {
     Instruction instruction;
     instruction.element = Element::fp16;
     instruction.to = to;
