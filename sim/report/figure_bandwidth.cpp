@@ -12,7 +12,7 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::size_t kMostBars = 36;
+constexpr std::size_t kMostBars = 36;  // of one page
 
 /// A way that bytes take, and what they could at most be in a second.
 struct Way {
@@ -43,7 +43,7 @@ std::string bandwidth_csv(const FigureData& data, const std::vector<FigureRun>& 
   return csv;
 }
 
-std::string bandwidth_body(const std::vector<FigureRun>& bars) {
+std::string bandwidth_body(const std::string& name, const std::vector<FigureRun>& bars) {
   std::string body = "  set xrange [0:100]\n  set xtics 25 format '%g %%'\n";
   body += "  set xlabel 'Share of the bandwidth there is'\n";
   body += fmt::format("  set yrange [{}:-0.6]\n  set ytics scale 0 (",
@@ -55,34 +55,43 @@ std::string bandwidth_body(const std::vector<FigureRun>& bars) {
   for (const Way& way : kWays) {
     body += &way == kWays.data() ? "  plot " : ", \\\n       ";
     body += fmt::format(
-        "'bandwidth.csv' skip 1 using (strcol(1) eq {0} ? $4 : NaN):3 with points linewidth 1.2 "
+        "'{3}.csv' skip 1 using (strcol(1) eq {0} ? $4 : NaN):3 with points linewidth 1.2 "
         "linecolor '{1}' pointtype {2} pointsize 0.5*size title {0}",
-        quoted(way.name), way.colour, way.marker);
+        quoted(way.name), way.colour, way.marker, name);
   }
   return body + "\n";
+}
+
+void add_page(const FigureData& data, const std::string& name,
+              const std::vector<std::string>& title, const std::vector<FigureRun>& bars,
+              std::vector<Figure>& figures) {
+  Page page;
+  page.name = name;
+  page.title = title;
+  page.data_height = 0.125 * static_cast<double>(bars.size()) + 0.1;
+  std::vector<std::string> labels;
+  for (const FigureRun& run : bars) labels.push_back(run.bar());
+  page.left = widest(labels) + 0.12;
+  page.right = 0.2;
+  for (const Way& way : kWays) page.legend.emplace_back(way.name);
+  figures.push_back(
+      {name, bandwidth_csv(data, bars), figure_script(page, bandwidth_body(name, bars))});
 }
 
 }  // namespace
 
 void add_bandwidth_figure(const FigureData& data, const std::vector<FigureRun>& runs,
                           std::vector<Figure>& figures) {
-  std::vector<FigureRun> bars;
-  std::vector<std::string> labels;
+  std::vector<std::vector<FigureRun>> pages;
   for (const FigureRun& run : runs) {
-    if (!run.ok() || data.peaks.count(run.run) == 0 || bars.size() == kMostBars) continue;
-    bars.push_back(run);
-    labels.push_back(run.bar());
+    if (!run.ok() || data.peaks.count(run.run) == 0) continue;
+    if (pages.empty() || pages.back().size() == kMostBars) pages.emplace_back();
+    pages.back().push_back(run);
   }
-  if (bars.empty()) return;
-  Page page;
-  page.name = "bandwidth";
-  page.title = figure_title(data, runs);
-  page.data_height = 0.125 * static_cast<double>(bars.size()) + 0.1;
-  page.left = widest(labels) + 0.12;
-  page.right = 0.2;
-  for (const Way& way : kWays) page.legend.emplace_back(way.name);
-  figures.push_back(
-      {page.name, bandwidth_csv(data, bars), figure_script(page, bandwidth_body(bars))});
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    const std::string name = i == 0 ? "bandwidth" : fmt::format("bandwidth_{}", i + 1);
+    add_page(data, name, figure_title(data, runs), pages[i], figures);
+  }
 }
 
 }  // namespace lacuna

@@ -14,7 +14,8 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::size_t kMostBars = 36;  // of one page
+constexpr std::size_t kMostBars = 36;          // of one page
+constexpr double kWide = 0.55 * kPageWidthIn;  // beside the bars
 
 double sum_of(const StackedBar& bar) {
   double sum = 0;
@@ -68,12 +69,15 @@ std::pair<double, double> round_axis(const std::vector<StackedBar>& bars) {
   return {longest, longest / 4};
 }
 
-std::string stacked_body(const StackedFigure& figure, const std::vector<double>& places) {
+/// `narrow`: long labels leave room for half the marks.
+std::string stacked_body(const StackedFigure& figure, const std::vector<double>& places,
+                         bool narrow) {
   const auto [longest, step] = figure.percent ? std::pair{100.0, 25.0} : round_axis(figure.bars);
   std::string body = "  unset grid\n  set border 1\n";
   body += fmt::format("  set xrange [0:{:.6g}]\n  set yrange [{}:-1.4]\n", longest,
                       places.back() + 0.6);
-  body += fmt::format("  set xtics {:.6g} format '{}'\n", step, figure.percent ? "%g %%" : "%g");
+  body += fmt::format("  set xtics {:.6g} format '{}'\n", narrow ? 2 * step : step,
+                      figure.percent ? "%g %%" : "%g");
   body += fmt::format("  set xlabel {}\n  set ytics scale 0 (", quoted(figure.x_label));
   for (std::size_t i = 0; i < figure.bars.size(); ++i) {
     body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(figure.bars[i].label), places[i]);
@@ -110,8 +114,9 @@ void add_page(const StackedFigure& figure, std::vector<Figure>& figures) {
   page.left = widest(labels) + 0.12;
   page.right = widest(notes) + 0.12;
   for (const StackedPart& part : figure.parts) page.legend.push_back(part.name);
-  figures.push_back({figure.name, stacked_csv(figure, places),
-                     figure_script(page, stacked_body(figure, places))});
+  figures.push_back(
+      {figure.name, stacked_csv(figure, places),
+       figure_script(page, stacked_body(figure, places, page.left + page.right > kWide))});
 }
 
 }  // namespace

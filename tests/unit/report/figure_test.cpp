@@ -187,6 +187,15 @@ TEST(Bandwidth, IsAShareOfWhatThereIs) {
               HasSubstr("fabric,bow dense,0,5,544.64,10892.8"));
 }
 
+TEST(Bandwidth, TakesAnotherPageForMoreRunsThanOneHolds) {
+  // 2 machines x (1 dense + 4 patterns x 5 densities) = 42 runs, 36 to a page: six on the second
+  const std::vector<RunRecord> runs =
+      test::made_up_comparison(false, {0.5, 0.25, 0.125, 0.0625, 0.03125});
+  const std::vector<Figure> figures = make_figures(figure_data(runs));
+  EXPECT_THAT(find(figures, "bandwidth_2").script, HasSubstr("'bandwidth_2.csv'"));
+  EXPECT_THAT(find(figures, "bandwidth_2").script, HasSubstr(" 5)\n"));
+}
+
 TEST(EnergyParts, AreStackedPerUsefulFlop) {
   std::vector<RunRecord> runs = test::made_up_comparison(false, {0.5});
   runs[0].total.useful_flop = 1000000000;
