@@ -18,7 +18,7 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::size_t kMostSeries = 24;  // more cannot be told apart
+constexpr std::size_t kMostSeries = 20;  // more cannot be told apart
 
 /// How the value of a dense run, whose time and energy no zero changes, follows the density of
 /// the work that is useful in it.
