@@ -94,14 +94,6 @@ OpResult simulate(const Machine& machine, const LayerOp& op, const Mask* mask, s
   }
 }
 
-std::vector<ParameterValue> values_of(const ParameterSet& parameters) {
-  std::vector<ParameterValue> values;
-  parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
-    values.push_back({path, parameter.value_text(), parameter.unit(), parameter.is_plain()});
-  });
-  return values;
-}
-
 /// Two hashes of what a mask keeps, as text.
 std::string digest(const Mask& mask) {
   std::uint64_t first = mix(mask.rows);
@@ -181,6 +173,14 @@ OpRecord run_op(const Point& point, const LayerOp& op, const Mask* mask, const O
 }
 
 }  // namespace
+
+std::vector<ParameterValue> values_of(const ParameterSet& parameters) {
+  std::vector<ParameterValue> values;
+  parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
+    values.push_back({path, parameter.value_text(), parameter.unit(), parameter.is_plain()});
+  });
+  return values;
+}
 
 const char* engine_name(Engine engine) { return engine == Engine::clocked ? "clocked" : "event"; }
 

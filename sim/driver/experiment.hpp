@@ -19,6 +19,9 @@ namespace lacuna {
 /// "clocked" or "event".
 const char* engine_name(Engine engine);
 
+/// All parameters of a set with their values, in their order.
+std::vector<ParameterValue> values_of(const ParameterSet& parameters);
+
 /// How all points of an experiment are run.
 struct RunSettings {
   std::uint64_t seed = 1;

@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/command_line.hpp"
+#include "sim/driver/experiment.hpp"
 #include "sim/driver/locations.hpp"
 #include "sim/driver/result_folder.hpp"
 #include "sim/driver/result_json.hpp"
@@ -16,6 +17,7 @@
 #include "sim/driver/system_job.hpp"
 #include "sim/driver/system_report.hpp"
 #include "sim/driver/system_scaling.hpp"
+#include "sim/report/html_report.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace lacuna {
@@ -43,16 +45,34 @@ ResultHeader header_of(const Options& options, const std::string& file) {
   return header;
 }
 
+std::string report_page(const ResultFolder& folder, const ResultHeader& header,
+                        const std::vector<std::pair<std::string, std::string>>& tables,
+                        const std::vector<ParameterValue>& parameters) {
+  HtmlReport page;
+  page.version = header.version;
+  page.command = "lacuna " + shell_line(header.command);
+  page.figures = read_figures((folder.temporary() / "figures").string());
+  return html_tables(page, tables, parameters);
+}
+
 void write_folder(ResultFolder& folder, const Options& options, const std::string& file,
                   const SystemMachine& machine, const system::TrainingParams& training,
                   const TrainingResult& result) {
   folder.begin();
+  std::vector<std::pair<std::string, std::string>> tables;
   for (const auto& [name, text] : system_files(machine, training, result)) {
     folder.write(name, text);
+    if (fs::path(name).extension() == ".csv") tables.emplace_back(fs::path(name).stem(), text);
   }
   folder.write("result.json", result_text(header_of(options, file), {}));
   draw_figures(system_figures(machine, training, result),
                (folder.temporary() / "figures").string());
+  std::vector<ParameterValue> parameters = values_of(machine.params);
+  for (ParameterValue value : values_of(training)) {
+    value.path = "training." + value.path;
+    parameters.push_back(value);
+  }
+  folder.write("report.html", report_page(folder, header_of(options, file), tables, parameters));
   folder.commit();
 }
 
@@ -137,8 +157,11 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   if (folder) {
     folder->begin();
     folder->write("scaling.csv", scaling_csv(rows));
-    folder->write("result.json", result_text(header_of(options, request.file), {}));
+    const ResultHeader header = header_of(options, request.file);
+    folder->write("result.json", result_text(header, {}));
     draw_figures({scaling_figure(name, rows)}, (folder->temporary() / "figures").string());
+    folder->write("report.html", report_page(*folder, header, {{"scaling", scaling_csv(rows)}},
+                                             values_of(request.training)));
     folder->commit();
   }
   if (options.json) {

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 
 #include "sim/report/text_table.hpp"
 
@@ -314,6 +316,43 @@ std::string figures_html(const HtmlReport& report) {
   return text + "</div>\n";
 }
 
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells{""};
+  for (const char letter : line) {
+    if (letter == ',') {
+      cells.emplace_back();
+    } else {
+      cells.back() += letter;
+    }
+  }
+  return cells;
+}
+
+bool is_number(const std::string& text) {
+  char* end = nullptr;
+  std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0';
+}
+
+/// A CSV text; columns are words up to the first whose value in the first line is a number.
+std::string csv_table(const std::string& csv) {
+  std::istringstream lines(csv);
+  std::string line;
+  std::vector<std::vector<std::string>> rows;
+  while (std::getline(lines, line)) rows.push_back(cells_of(line));
+  if (rows.size() < 2) return "<p>There are none.</p>\n";
+  const auto number = std::find_if(rows[1].begin(), rows[1].end(), is_number);
+  HtmlTable table(rows[0], static_cast<std::size_t>(number - rows[1].begin()));
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    std::vector<Cell> cells;
+    for (const std::string& cell : rows[i]) {
+      cells.push_back(is_number(cell) ? Cell{four_digits(std::stod(cell)), cell} : word(cell));
+    }
+    table.row(cells);
+  }
+  return table.text();
+}
+
 bool all_exact(const std::vector<RunRecord>& records) {
   return std::all_of(records.begin(), records.end(),
                      [](const RunRecord& record) { return record.total.exact; });
@@ -341,6 +380,25 @@ std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& 
   text += "<h2>Plans</h2>\n<details><summary>What was planned for each operation</summary>\n" +
           notes_html(records) + "</details>\n";
   text += "<h2>Parameters</h2>\n" + parameters_html(records);
+  text += "<h2>To make it again</h2>\n<pre>" + escaped(report.command) + "</pre>\n";
+  return text + kScript + "</body>\n</html>\n";
+}
+
+std::string html_tables(const HtmlReport& report,
+                        const std::vector<std::pair<std::string, std::string>>& tables,
+                        const std::vector<ParameterValue>& parameters) {
+  std::string text = kHead;
+  text +=
+      fmt::format("<h1>Lacuna report</h1>\n<p>Version {}; exact.</p>\n", escaped(report.version));
+  text += "<h2>Figures</h2>\n" + figures_html(report);
+  for (const auto& [name, csv] : tables) {
+    text += fmt::format("<h2>{}</h2>\n", escaped(name)) + csv_table(csv);
+  }
+  HtmlTable table({"parameter", "value", "unit"}, 3);
+  for (const ParameterValue& parameter : parameters) {
+    table.row({word(parameter.path), word(parameter.value), word(parameter.unit)});
+  }
+  text += "<h2>Parameters</h2>\n<details><summary>All</summary>\n" + table.text() + "</details>\n";
   text += "<h2>To make it again</h2>\n<pre>" + escaped(report.command) + "</pre>\n";
   return text + kScript + "</body>\n</html>\n";
 }

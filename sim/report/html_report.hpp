@@ -20,6 +20,12 @@ struct HtmlReport {
 /// heading, the figures, the parameters, and how to make it again. A function of its arguments.
 std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& records);
 
+/// The same frame for results that are not runs of operations: `tables` are CSV texts with names
+/// and a line of heads each, without quotes.
+std::string html_tables(const HtmlReport& report,
+                        const std::vector<std::pair<std::string, std::string>>& tables,
+                        const std::vector<ParameterValue>& parameters);
+
 /// The SVG texts of a folder of figures, by name; none if there is no such folder.
 std::vector<std::pair<std::string, std::string>> read_figures(const std::string& folder);
 
