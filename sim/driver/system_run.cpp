@@ -76,6 +76,18 @@ void write_folder(ResultFolder& folder, const Options& options, const std::strin
   folder.commit();
 }
 
+std::string scaling_json(const std::vector<ScalingRow>& rows) {
+  std::string text = "[";
+  for (const ScalingRow& row : rows) {
+    text += fmt::format(
+        "{}\n  {{\"system\": \"{}\", \"chips\": {}, \"step_time\": {}, \"sequences_per_s\": {}, "
+        "\"efficiency\": {}, \"energy_per_sequence\": {}}}",
+        &row == rows.data() ? "" : ",", row.system, row.training.chips(), row.seconds,
+        row.sequences_per_s, row.efficiency, row.joules_per_sequence);
+  }
+  return text + "\n]\n";
+}
+
 std::string metrics_json(const std::vector<SystemMetric>& metrics) {
   std::string text = "{";
   for (std::size_t i = 0; i < metrics.size(); ++i) {
@@ -165,15 +177,7 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
     folder->commit();
   }
   if (options.json) {
-    std::string text = "[";
-    for (const ScalingRow& row : rows) {
-      text += fmt::format(
-          "{}\n  {{\"system\": \"{}\", \"chips\": {}, \"step_time\": {}, \"sequences_per_s\": {}, "
-          "\"efficiency\": {}, \"energy_per_sequence\": {}}}",
-          &row == rows.data() ? "" : ",", row.system, row.training.chips(), row.seconds,
-          row.sequences_per_s, row.efficiency, row.joules_per_sequence);
-    }
-    streams.out << text << "\n]\n";
+    streams.out << scaling_json(rows);
   } else {
     streams.out << scaling_text(name, rows);
   }

@@ -70,6 +70,7 @@ void add_page(const FigureData& data, const std::string& name,
   page.title = title;
   page.data_height = 0.125 * static_cast<double>(bars.size()) + 0.1;
   std::vector<std::string> labels;
+  labels.reserve(bars.size());
   for (const FigureRun& run : bars) labels.push_back(run.bar());
   page.left = widest(labels) + 0.12;
   page.right = 0.2;
