@@ -40,9 +40,9 @@ struct LayerMap {
 
 /// The place of the phase that `id` begins with, as in "fwd.l0.q"; kPhases.size() if it has none.
 std::size_t phase_of(const std::string& id) {
-  const auto found = std::find_if(kPhases.begin(), kPhases.end(), [&](const std::string& phase) {
-    return id.compare(0, phase.size() + 1, phase + ".") == 0;
-  });
+  const auto* const found = std::find_if(
+      kPhases.begin(), kPhases.end(),
+      [&](const std::string& phase) { return id.compare(0, phase.size() + 1, phase + ".") == 0; });
   return static_cast<std::size_t>(found - kPhases.begin());
 }
 

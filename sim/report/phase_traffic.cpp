@@ -100,6 +100,7 @@ std::string figure_csv(const std::vector<Traffic>& bars) {
 /// A phase with its share of the cycles of all.
 std::vector<std::string> labels_of(const std::vector<Traffic>& bars, double cycles) {
   std::vector<std::string> labels;
+  labels.reserve(bars.size());
   for (const Traffic& bar : bars) {
     labels.push_back(fmt::format("{} ({:.0f} %)", bar.name, 100 * bar.cycles / cycles));
   }

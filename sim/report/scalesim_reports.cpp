@@ -161,7 +161,7 @@ LayerReport report_of(const OpRecord& op) {
   const auto units = static_cast<double>(result.units);
   const double all = units * static_cast<double>(result.cycles);
   report.stall = std::max(0.0, report.cycles - std::floor(computing / units));
-  const double macs = static_cast<double>(count(result, "", "mac_actual"));
+  const auto macs = static_cast<double>(count(result, "", "mac_actual"));
   const double peak = result.peaks.flop_per_cycle / 2;
   if (peak > 0) report.overall = 100 * macs / (report.cycles * peak);
   report.mapping = 100 * (1 - without_work / all);
