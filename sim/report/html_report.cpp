@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/tokenizer.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -317,15 +318,9 @@ std::string figures_html(const HtmlReport& report) {
 }
 
 std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells{""};
-  for (const char letter : line) {
-    if (letter == ',') {
-      cells.emplace_back();
-    } else {
-      cells.back() += letter;
-    }
-  }
-  return cells;
+  const boost::escaped_list_separator<char> rfc4180(std::string(), ",", "\"");
+  const boost::tokenizer<boost::escaped_list_separator<char>> cells(line, rfc4180);
+  return {cells.begin(), cells.end()};
 }
 
 bool is_number(const std::string& text) {

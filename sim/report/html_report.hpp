@@ -21,7 +21,7 @@ struct HtmlReport {
 std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& records);
 
 /// The same frame for results that are not runs of operations: `tables` are CSV texts with names
-/// and a line of heads each, without quotes.
+/// and a line of heads each.
 std::string html_tables(const HtmlReport& report,
                         const std::vector<std::pair<std::string, std::string>>& tables,
                         const std::vector<ParameterValue>& parameters);

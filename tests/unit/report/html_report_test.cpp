@@ -67,16 +67,18 @@ TEST(HtmlReport, FindsNoFiguresWhereThereIsNoFolder) {
   EXPECT_TRUE(read_figures("/nowhere").empty());
 }
 
-// one numeric column after a word: the word is text, the number is rounded and keeps its value
+// one numeric column after a word: the word is text, the number is rounded and keeps its value, a
+// missing one is empty
 TEST(HtmlReport, MakesTablesOfCsvAndNamesParameters) {
   HtmlReport page;
   page.figures = {{"pipeline", "<svg/>"}};
   const std::string text =
-      html_tables(page, {{"metrics", "quantity,value\nstep_time,1.269006786\n"}},
+      html_tables(page, {{"metrics", "quantity,value\nstep_time,1.269006786\n\"a, b\",\n"}},
                   {{"machines", "4", "machines", true}});
   EXPECT_THAT(text, HasSubstr("<h2>metrics</h2>"));
   EXPECT_THAT(text, HasSubstr("<td class=\"text\" data-value=\"step_time\">step_time</td>"));
   EXPECT_THAT(text, HasSubstr("<td data-value=\"1.269006786\">1.269</td>"));
+  EXPECT_THAT(text, HasSubstr(">a, b</td><td data-value=\"\"></td>"));
   EXPECT_THAT(text, HasSubstr("alt=\"pipeline\""));
   EXPECT_THAT(text, HasSubstr(">machines</td>"));
 }
