@@ -302,6 +302,13 @@ const CLI::App& chosen(const CLI::App& app) {
   return verbs.empty() ? app : chosen(*verbs.front());
 }
 
+/// As the user types it, with the verbs above: `trace make`.
+std::string typed_name(const CLI::App& verb) {
+  const CLI::App* const above = verb.get_parent();
+  if (above == nullptr || above->get_parent() == nullptr) return verb.get_name();
+  return typed_name(*above) + " " + verb.get_name();
+}
+
 /// What CLI11 calls an extra argument is a misspelt verb or option, or a word too many.
 [[noreturn]] void refuse_extra(const CLI::App& app, const std::string& word) {
   const CLI::App& verb = chosen(app);
@@ -313,10 +320,11 @@ const CLI::App& chosen(const CLI::App& app) {
   const std::string meant = nearest(name, known, std::clamp<std::size_t>(letters / 2, 2, 3));
   const std::string hint = meant.empty() ? "" : "; did you mean '" + meant + "'?";
   if (is_option) {
-    throw RequestError(fmt::format("lacuna {} has no option '{}'{}", verb.get_name(), name, hint));
+    throw RequestError(fmt::format("lacuna {} has no option '{}'{}", typed_name(verb), name, hint));
   }
   if (known.empty()) {
-    throw RequestError(fmt::format("lacuna {} does not take the word '{}'", verb.get_name(), word));
+    throw RequestError(
+        fmt::format("lacuna {} does not take the word '{}'", typed_name(verb), word));
   }
   throw RequestError(
       fmt::format("there is no verb '{}'; there are {}{}", word, fmt::join(known, ", "), hint));
