@@ -56,6 +56,16 @@ std::uint32_t CoreValues::add(std::uint32_t buffer, std::uint32_t incoming, std:
   return word;
 }
 
+void CoreValues::gather(std::uint32_t buffer, std::uint32_t incoming, std::uint32_t first,
+                        std::uint32_t count) {
+  float* const sum = psums_.data() + std::size_t{buffer} * tokens_ + first;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Half half = static_cast<Half>(incoming >> (16U * i) & 0xffffU);
+    const float total = (format_.ring_fp32 ? float_of(incoming) : to_float(half)) + sum[i];
+    sum[i] = format_.psum_fp32 ? total : to_float(to_half(total));
+  }
+}
+
 void CoreValues::keep(std::uint32_t word, std::uint32_t count) {
   if (format_.ring_fp32) {
     const float sum = float_of(word);

@@ -34,6 +34,10 @@ class CoreValues {
   std::uint32_t add(std::uint32_t buffer, std::uint32_t incoming, std::uint32_t first,
                     std::uint32_t count) const;
 
+  /// The same, but the sums here take it.
+  void gather(std::uint32_t buffer, std::uint32_t incoming, std::uint32_t first,
+              std::uint32_t count);
+
   /// Appends the elements of such a word to the results.
   void keep(std::uint32_t word, std::uint32_t count);
 

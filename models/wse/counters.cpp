@@ -18,6 +18,7 @@ CoreCounters& CoreCounters::add(const CoreCounters& other, std::uint64_t times) 
   reductions += other.reductions * times;
   summed += other.summed * times;
   added += other.added * times;
+  gathered += other.gathered * times;
   kept += other.kept * times;
   sent += other.sent * times;
   received += other.received * times;
@@ -38,8 +39,8 @@ RouterCounters& RouterCounters::add(const RouterCounters& other, std::uint64_t t
 bool operator==(const CoreCounters& a, const CoreCounters& b) {
   const auto all = [](const CoreCounters& x) {
     return std::tie(x.cycles, x.words, x.weights, x.first_weights, x.products, x.commands,
-                    x.reductions, x.summed, x.added, x.kept, x.sent, x.received, x.buffer_blocked,
-                    x.buffers_in_use, x.end);
+                    x.reductions, x.summed, x.added, x.gathered, x.kept, x.sent, x.received,
+                    x.buffer_blocked, x.buffers_in_use, x.end);
   };
   return all(a) == all(b);
 }

@@ -35,8 +35,9 @@ struct CoreCounters {
   std::uint64_t products = 0;
   std::uint64_t commands = 0;
   std::uint64_t reductions = 0;
-  std::uint64_t summed = 0;          // reductions that read partial sums
+  std::uint64_t summed = 0;          // instructions of reductions that read partial sums
   std::uint64_t added = 0;           // of them, those that add them to what came in
+  std::uint64_t gathered = 0;        // instructions of them that write sums back
   std::uint64_t kept = 0;            // reductions that write results
   std::uint64_t sent = 0;            // words put on the ramp
   std::uint64_t received = 0;        // words taken out of queues

@@ -13,6 +13,7 @@ enum class Sched { main_first, ut_first, round_robin };
 enum class Arbiter { round_robin, fixed, oldest };
 enum class Multicast { independent, lockstep };
 enum class RowOrder { ring, rotate, natural };
+enum class Reduce { ring, chain, tree, two_phase };
 enum class KPartition { block, cyclic, balanced };
 enum class IoStream { per_column, row_ordered };
 enum class Modules { rows, per_core };
@@ -180,6 +181,14 @@ struct StreamingParams : ParameterSet {
       param(this, "psum", Precision::fp16, precisions(), "Type of partial sums in memory.");
   Param<Precision> ring =
       param(this, "ring", Precision::fp16, precisions(), "Type of partial sums on the ring.");
+  Param<Reduce> reduce =
+      param(this, "reduce", Reduce::ring,
+            Choices<Reduce>{{"ring", Reduce::ring},
+                            {"chain", Reduce::chain},
+                            {"tree", Reduce::tree},
+                            {"two_phase", Reduce::two_phase}},
+            "The way of partial sums along a row of cores to the column that keeps them: around a "
+            "ring, or from both ends as a chain, a binomial tree, or chains of chains.");
   Param<RowOrder> row_order = param(
       this, "row_order", RowOrder::ring,
       Choices<RowOrder>{

@@ -29,8 +29,29 @@ struct Rate {
   std::uint64_t per = 0;
 };
 
-/// The role of a core in the reduction of one row of sums.
-enum class RingRole : std::uint8_t { start, middle, final };
+/// The way of partial sums to the column that keeps them, if it is not the ring: what each column
+/// takes in and where it sends. A core takes its inputs one after the other, an instruction each;
+/// all but the last add them to its sums in memory, the last sends the total on or keeps it.
+struct ReducePlan {
+  struct Input {
+    Color color{};
+    std::uint16_t from = 0;  // the column that sends
+  };
+  struct Role {
+    std::uint32_t first = 0;  // of its inputs
+    std::uint8_t inputs = 0;
+    bool keeps = false;
+    Color out{};  // unless it keeps
+  };
+
+  std::vector<Role> roles;  // by column that keeps, and column; empty: the ring
+  std::vector<Input> inputs;
+
+  bool is_ring() const { return roles.empty(); }
+  const Role& role(std::size_t columns, std::size_t keeper, std::size_t column) const {
+    return roles[keeper * columns + column];
+  }
+};
 
 /// What the words of a stream hold.
 enum class StreamForm : std::uint8_t {
@@ -60,6 +81,7 @@ struct StreamingKernel {
   std::uint32_t first_cycles = 1;   // of a beat of the first weight of a row, which overwrites
   std::uint32_t beat_cycles = 1;    // of a beat of the others, which also reads sums
   std::uint32_t reduce_cycles = 1;  // of a beat of a reduction
+  std::uint32_t gather_cycles = 1;  // of one that writes sums back
   std::uint32_t stalls = 0;         // further cycles in 16 elements that read sums
 
   std::vector<std::uint32_t> tokens;        // of each row of cores
@@ -68,6 +90,7 @@ struct StreamingKernel {
   std::vector<std::uint32_t> counts;        // by step and column: weights
   std::vector<Color> ring_in;               // by column; unused if there is one column
   std::vector<Color> ring_out;              // by column
+  ReducePlan reduce;
 
   /// The words of each column in the order they are sent, without commands; empty if neither
   /// values are carried nor indices matter.

@@ -73,16 +73,20 @@ void StreamingCores::settle(std::size_t index, Cycle now) {
   extend_run(cores_[index], kNobody, now);
 }
 
-/// One word of the output queue, written in an earlier cycle, goes up the ramp if it is open.
+/// One word of the output queues, written in an earlier cycle, goes up the ramp if that is open;
+/// the queues take turns.
 bool StreamingCores::send_output(Core& core, Cycle now) {
-  const CorePorts& ports = core.ports;
-  if (ports.ring_out == kNoLink || !links_.can_pop(ports.ring_out, now) ||
-      !links_.can_push(ports.ramp_up, now)) {
-    return false;
+  const std::vector<CorePort>& out = core.ports.out;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t which = (core.next_out + i) % out.size();
+    const CorePort& port = out[which];
+    if (!links_.can_pop(port.queue, now) || !links_.can_push(port.ramp, now)) continue;
+    links_.push(port.ramp, now, links_.pop(port.queue, now));
+    core.next_out = static_cast<std::uint32_t>(which) + 1;
+    ++core.counters.sent;
+    return true;
   }
-  links_.push(ports.ramp_up, now, links_.pop(ports.ring_out, now));
-  ++core.counters.sent;
-  return true;
+  return false;
 }
 
 /// Opens the next row of sums if there is a buffer for it.
@@ -94,15 +98,45 @@ void StreamingCores::take_buffer(Core& core) {
   ++core.opened;
 }
 
-RingRole StreamingCores::role(const Core& core, std::uint32_t step) const {
-  const std::uint32_t last = kernel_.final_column[step];
-  if (core.ports.column == last) return RingRole::final;
-  return core.ports.column == successor_[last] ? RingRole::start : RingRole::middle;
+/// Around the ring: the column after the one that keeps the sum starts.
+void StreamingCores::load_ring(Core& core, std::uint32_t keeper) const {
+  const bool alone = kernel_.columns() == 1;
+  const bool starts = alone || core.ports.column == successor_[keeper];
+  core.keeps = core.ports.column == keeper;
+  core.source = starts ? kNoLink : core.ports.ring_in;
+  core.target = core.keeps ? kNoLink : core.ports.ring_out;
+  core.inputs_left = 0;
+}
+
+void StreamingCores::load_part(Core& core, std::uint32_t keeper) const {
+  const ReducePlan::Role& role = kernel_.reduce.role(kernel_.columns(), keeper, core.ports.column);
+  core.keeps = role.keeps;
+  core.next_input = role.first;
+  core.inputs_left = role.inputs;
+  core.target = kNoLink;
+  if (!role.keeps) {
+    core.target = std::find_if(core.ports.out.begin(), core.ports.out.end(), [&](auto& port) {
+                    return port.color == role.out;
+                  })->queue;
+  }
+  next_instruction(core);
+}
+
+/// Takes up the next input, if there is one.
+void StreamingCores::next_instruction(Core& core) const {
+  core.source = kNoLink;
+  if (core.inputs_left == 0) return;
+  const Color color = kernel_.reduce.inputs[core.next_input++].color;
+  --core.inputs_left;
+  core.source = std::find_if(core.ports.in.begin(), core.ports.in.end(), [&](auto& port) {
+                  return port.color == color;
+                })->queue;
 }
 
 bool StreamingCores::load_reduction(Core& core, Cycle now) {
   if (core.loaded != core.reduced || core.loaded == core.closed) return false;
-  core.role = role(core, core.loaded);
+  const std::uint32_t keeper = kernel_.final_column[core.loaded];
+  kernel_.reduce.is_ring() ? load_ring(core, keeper) : load_part(core, keeper);
   core.words_left = ceil_div(kernel_.tokens[core.ports.row], kernel_.ring_elements);
   log_.record(now, core.ports.unit, kReductionStart, core.loaded);
   ++core.loaded;
@@ -218,14 +252,14 @@ unsigned StreamingCores::words_of_beat(const Core& core) const {
   return std::min<unsigned>(params_.fabric_words_per_issue, core.words_left);
 }
 
+bool StreamingCores::starved(const Core& core, Cycle now) const {
+  return core.source != kNoLink && !links_.has(core.source, now, words_of_beat(core));
+}
+
 bool StreamingCores::reduction_can_issue(const Core& core, Cycle now) const {
-  if (core.loaded == core.reduced) return false;
-  const unsigned words = words_of_beat(core);
-  const bool alone = kernel_.columns() == 1;
-  if (core.role != RingRole::start && !alone && !links_.has(core.ports.ring_in, now, words)) {
-    return false;
-  }
-  return core.role == RingRole::final || links_.can_push(core.ports.ring_out, now, words);
+  if (core.loaded == core.reduced || starved(core, now)) return false;
+  return core.inputs_left != 0 || core.target == kNoLink ||
+         links_.can_push(core.target, now, words_of_beat(core));
 }
 
 /// Who issues in this cycle.
@@ -286,37 +320,64 @@ std::uint32_t StreamingCores::residual_stalls(Core& core) const {
   return stalls;
 }
 
-void StreamingCores::reduction_beat(Core& core, std::size_t index, Cycle now) {
+/// One word of a reduction: what came in, plus the sums here.
+Wavelet StreamingCores::reduce_word(Core& core, std::size_t index, std::uint32_t buffer,
+                                    Cycle now) {
   const std::uint32_t tokens = kernel_.tokens[core.ports.row];
-  const std::uint32_t step = core.reduced;
-  const std::uint32_t buffer = step % kernel_.lookahead;
-  const bool filled = filled_[index * kernel_.lookahead + buffer] != 0;
-  const bool incoming = core.role != RingRole::start && kernel_.columns() != 1;
-  if (!values_.empty() && !filled) values_[index].clear(buffer);
+  Wavelet word;
+  if (core.source != kNoLink) {
+    const Wavelet in = links_.pop(core.source, now);
+    word.payload = in.payload;
+    ++core.counters.received;
+    log_.record(now, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(in.color));
+  }
+  if (values_.empty()) return word;
+  const std::uint32_t all = ceil_div(tokens, kernel_.ring_elements);
+  const std::uint32_t first = (all - core.words_left) * kernel_.ring_elements;
+  const std::uint32_t count = std::min(kernel_.ring_elements, tokens - first);
+  if (core.inputs_left != 0) {
+    values_[index].gather(buffer, word.payload, first, count);
+    return word;
+  }
+  word.payload = values_[index].add(buffer, word.payload, first, count);
+  if (core.keeps) values_[index].keep(word.payload, count);
+  return word;
+}
+
+void StreamingCores::reduction_beat(Core& core, std::size_t index, Cycle now) {
+  const std::uint32_t buffer = core.reduced % kernel_.lookahead;
+  std::uint8_t& filled = filled_[index * kernel_.lookahead + buffer];
+  const bool first =
+      core.words_left == ceil_div(kernel_.tokens[core.ports.row], kernel_.ring_elements);
+  if (!values_.empty() && filled == 0 && first) values_[index].clear(buffer);
+  const bool gathers = core.inputs_left != 0;
   for (unsigned words = words_of_beat(core); words != 0; --words, --core.words_left) {
-    Wavelet word{0, kernel_.ring_out[core.ports.column], false};
-    if (incoming) {
-      word.payload = links_.pop(core.ports.ring_in, now).payload;
-      ++core.counters.received;
-      log_.record(now, core.ports.unit, kQueuePop,
-                  static_cast<std::uint64_t>(kernel_.ring_in[core.ports.column]));
-    }
-    const std::uint32_t all = ceil_div(tokens, kernel_.ring_elements);
-    const std::uint32_t first = (all - core.words_left) * kernel_.ring_elements;
-    const std::uint32_t count = std::min(kernel_.ring_elements, tokens - first);
-    if (!values_.empty()) {
-      word.payload = values_[index].add(buffer, word.payload, first, count);
-      if (core.role == RingRole::final) values_[index].keep(word.payload, count);
-    }
-    if (core.role != RingRole::final) links_.push(core.ports.ring_out, now, word);
+    Wavelet word = reduce_word(core, index, buffer, now);
+    if (gathers || core.target == kNoLink) continue;
+    word.color = out_color(core);
+    links_.push(core.target, now, word);
   }
   core.slot_kind = kConflict;
-  core.slot_free = core.stalled_from = now + kernel_.reduce_cycles;
+  core.slot_free = core.stalled_from =
+      now + (gathers ? kernel_.gather_cycles : kernel_.reduce_cycles);
   if (core.words_left != 0) return;
-  if (filled) ++core.counters.summed;
-  if (filled && incoming) ++core.counters.added;
-  if (core.role == RingRole::final) ++core.counters.kept;
-  end_reduction(core, now);
+  if (filled != 0) ++core.counters.summed;
+  if (filled != 0 && core.source != kNoLink) ++core.counters.added;
+  if (!gathers) {
+    if (core.keeps) ++core.counters.kept;
+    end_reduction(core, now);
+    return;
+  }
+  ++core.counters.gathered;
+  filled = 1;
+  core.words_left = ceil_div(kernel_.tokens[core.ports.row], kernel_.ring_elements);
+  next_instruction(core);
+}
+
+Color StreamingCores::out_color(const Core& core) const {
+  const std::uint32_t column = core.ports.column;
+  if (kernel_.reduce.is_ring()) return kernel_.ring_out[column];
+  return kernel_.reduce.role(kernel_.columns(), kernel_.final_column[core.reduced], column).out;
 }
 
 void StreamingCores::end_reduction(Core& core, Cycle now) {
@@ -357,9 +418,7 @@ CoreCycle StreamingCores::cause(const Core& core, Cycle now) const {
   }
   if (core.closed != kernel_.steps) return kWaitWeights;
   if (core.loaded == core.reduced) return kDispatch;  // the reduction is loaded in the next cycle
-  const bool starved = core.role != RingRole::start && kernel_.columns() != 1 &&
-                       !links_.has(core.ports.ring_in, now, words_of_beat(core));
-  return starved ? kWaitRingIn : kWaitRingOut;
+  return starved(core, now) ? kWaitRingIn : kWaitRingOut;
 }
 
 std::string StreamingCores::blocked(std::size_t index) const {
@@ -373,6 +432,10 @@ std::string StreamingCores::blocked(std::size_t index) const {
     text += why == kWaitBuffer   ? ": waits for a free partial-sum buffer"
             : why == kWaitRingIn ? ": reduction waits for a word of the ring"
                                  : ": reduction waits for room in the ring's output queue";
+    if (!kernel_.reduce.is_ring() && !core.blocked) {
+      text = fmt::format("core ({}, {}): reduction waits for {}", ports.column, ports.row,
+                         why == kWaitRingIn ? "a partial sum" : "room in its output queue");
+    }
     return text + fmt::format(", row {} of {} of the sums", core.reduced, kernel_.steps);
   }
   return text + fmt::format(": waits for weights on color {}, row {} of {}",

@@ -69,7 +69,13 @@ class StreamingCores final : public CoreArray {
     std::uint32_t loaded = 0;   // reductions begun by the microthread
     std::uint32_t reduced = 0;  // and completed
     std::uint32_t words_left = 0;
-    RingRole role = RingRole::middle;
+    // The instruction of the reduction that is loaded: after it `inputs_left` others follow.
+    LinkId source = kNoLink;  // what it takes in, if anything
+    LinkId target = kNoLink;  // where its total goes, unless it is written
+    std::uint32_t next_input = 0;
+    std::uint32_t inputs_left = 0;
+    bool keeps = false;
+    std::uint32_t next_out = 0;  // output queue that comes first
     Cycle run_begin = 0;
     std::uint32_t run_length = 0;
     Context run_of = kNobody;
@@ -79,6 +85,9 @@ class StreamingCores final : public CoreArray {
   bool send_output(Core& core, Cycle now);
   static void take_buffer(Core& core);
   bool load_reduction(Core& core, Cycle now);
+  void load_ring(Core& core, std::uint32_t keeper) const;
+  void load_part(Core& core, std::uint32_t keeper) const;
+  void next_instruction(Core& core) const;
   bool main_thread(Core& core, std::size_t index, Cycle now);
   bool can_start(const Core& core, Cycle now) const;
   void weight(Core& core, std::size_t index, Cycle now);
@@ -91,10 +100,12 @@ class StreamingCores final : public CoreArray {
   Context choose(Core& core, Cycle now) const;
   bool issue(Core& core, std::size_t index, Cycle now);
   void reduction_beat(Core& core, std::size_t index, Cycle now);
+  Wavelet reduce_word(Core& core, std::size_t index, std::uint32_t buffer, Cycle now);
+  Color out_color(const Core& core) const;
+  bool starved(const Core& core, Cycle now) const;
   void end_reduction(Core& core, Cycle now);
   void extend_run(Core& core, Context context, Cycle now);
   CoreCycle cause(const Core& core, Cycle now) const;
-  RingRole role(const Core& core, std::uint32_t step) const;
   static bool vector_active(const Core& core, Cycle now) {
     return core.vector_left != 0 || core.vector_end > now;
   }

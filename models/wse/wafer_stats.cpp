@@ -28,6 +28,7 @@ class MemoryTraffic {
 
   void add(const CoreCounters& core, WaferStats& stats) const {
     const std::uint64_t summed = core.summed * reduce_beats_ * per_reduce_psum_;
+    add_gathered(core, stats);
     stats.core.writes_output += core.kept * reduce_beats_ * per_reduce_output_;
     stats.sram_write_bytes += core.kept * tokens_ * element_;
     if (scattered_) {
@@ -50,6 +51,17 @@ class MemoryTraffic {
   }
 
  private:
+  /// Sums that take what came in are written back.
+  void add_gathered(const CoreCounters& core, WaferStats& stats) const {
+    const std::uint64_t writes = core.gathered * reduce_beats_ * per_reduce_psum_;
+    if (cached_) {
+      stats.core.cache_accesses += writes;
+      return;
+    }
+    stats.core.writes_partial += writes;
+    stats.sram_write_bytes += core.gathered * tokens_ * psum_;
+  }
+
   /// Each held element is read with its 16-bit place and added to one sum; a reduction leaves
   /// zeros where it reads.
   void add_scattered(const CoreCounters& core, std::uint64_t summed, WaferStats& stats) const {

@@ -104,7 +104,7 @@ void WseExplainer::bounds() {
   if (rate.per != 0) {
     all.push_back({"I/O of the rectangle", ceil_div(sent * rate.per, rate.words)});
   }
-  if (columns_ > 1) {
+  if (columns_ > 1 && kernel_.reduce.is_ring()) {
     all.push_back({"words on the ring",
                    kernel_.steps * ceil_div(kernel_.tokens.front(), kernel_.ring_elements)});
   }

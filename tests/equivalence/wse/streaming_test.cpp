@@ -31,7 +31,7 @@ TEST_P(RandomMesh, GivesOneResultByEitherEngineInAnyOrderFullOrFolded) {
   std::uint64_t folded_cases = 0;
   for (std::uint64_t seed = GetParam().first_seed * 100; seed < GetParam().first_seed * 100 + cases;
        ++seed) {
-    const StreamingScenario scenario = random_scenario(seed, GetParam().rows);
+    const StreamingScenario scenario = random_reduction(seed, GetParam().rows);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << describe(scenario));
     Program program = make_program(scenario);
     if (seed % 3 == 0) program.column_fifo = 1 + static_cast<std::uint32_t>(seed % 5);

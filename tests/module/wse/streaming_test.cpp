@@ -37,6 +37,44 @@ TEST(WeightStreaming, FollowsTheWorkedTraceCycleByCycle) {
   EXPECT_EQ(outcome.cycles, 36U);
 }
 
+/// Four tokens, a row of weights with one for each column.
+StreamingScenario one_row(Reduce reduce, std::uint32_t columns, std::uint32_t keeper) {
+  StreamingScenario scenario;
+  scenario.reduce = reduce;
+  scenario.columns = columns;
+  scenario.tokens = {4};
+  scenario.final_column = {keeper};
+  scenario.counts.assign(columns, 1);
+  return scenario;
+}
+
+// As in the worked trace the command is in effect in 11, so both ends of the chain send their two
+// words in 12 and 13, which are at the router in the middle in 16 and 17. The two colors take turns
+// on the ramp, so those of the west are there in 18 and 20, those of the east in 19 and 21. The
+// column adds the former to its sums, then the latter to them.
+TEST(WeightStreaming, AColumnBetweenTwoEndsOfAChainTakesOneInstructionForEach) {
+  const StreamingScenario scenario = one_row(Reduce::chain, 3, 1);
+  const WaferOutcome outcome =
+      simulate(scenario.params, make_program(scenario), {Engine::clocked, 0, 0, 1, true});
+  EXPECT_EQ(trace_of(outcome, 1), "V@7 C@11 r@12 r@13");
+  EXPECT_EQ(trace_of(outcome, 3), "V@7 C@11 r@18 r@20 r@21 r@22");
+  EXPECT_EQ(trace_of(outcome, 5), "V@7 C@11 r@12 r@13");
+  EXPECT_EQ(outcome.cores[1].gathered, 1U);
+  EXPECT_EQ(outcome.cores[1].added, 2U);
+  EXPECT_EQ(outcome.cycles, 23U);
+}
+
+// Column 3 has column 2's words in 18. Column 1 adds to those of column 0 in 18 and 19 and sends
+// two hops far, which takes 7 cycles.
+TEST(WeightStreaming, ATreeTakesItsNearestBlockFirst) {
+  const StreamingScenario scenario = one_row(Reduce::tree, 4, 3);
+  const WaferOutcome outcome =
+      simulate(scenario.params, make_program(scenario), {Engine::clocked, 0, 0, 1, true});
+  EXPECT_EQ(trace_of(outcome, 3), "V@7 C@11 r@18 r@19");
+  EXPECT_EQ(trace_of(outcome, 7), "V@7 C@11 r@18 r@19 r@25 r@26");
+  EXPECT_EQ(outcome.cycles, 27U);
+}
+
 /// The cycles in which words enter a column.
 std::vector<Cycle> entries(const WaferOutcome& outcome, std::uint32_t unit) {
   std::vector<Cycle> cycles;

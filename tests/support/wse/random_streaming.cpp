@@ -88,20 +88,30 @@ StreamingScenario random_scenario(std::uint64_t seed, Rows rows) {
   return scenario;
 }
 
+StreamingScenario random_reduction(std::uint64_t seed, Rows rows) {
+  StreamingScenario scenario = random_scenario(seed, rows);
+  Draw draw(stream_seed(seed, "reduction"));
+  scenario.reduce = static_cast<Reduce>(draw.in(0, 3));
+  scenario.gather_cycles = draw.one_in(3) ? 2 : 1;
+  return scenario;
+}
+
 std::string describe(const StreamingScenario& s) {
   const HardwareParams& p = s.params;
   return fmt::format(
-      "columns {} tokens {} steps {} lookahead {} simd {} beat {} form {} stalls {} held {} rate "
+      "reduce {} gather {} columns {} tokens {} steps {} lookahead {} simd {} beat {} form {} "
+      "stalls {} held {} rate "
       "{}/{} dispatch {} cmd {} "
       "overlap {} sched {} words {} queues {} {} {} entries {} hop {} ramp {} multicast {} arbiter "
       "{} finals {} counts {}",
-      s.columns, fmt::join(s.tokens, ","), s.final_column.size(), s.lookahead, s.simd,
-      s.beat_cycles, static_cast<int>(s.form), s.stalls, s.held, s.rate.words, s.rate.per,
-      p.core.dispatch.value(), p.core.cmd_cycles.value(), p.core.dispatch_overlap.value(),
-      p.core.sched.value_text(), p.core.fabric_words_per_issue.value(), p.queue.weights.value(),
-      p.queue.ring_in.value(), p.queue.ring_out.value(), p.router.entries.value(),
-      p.router.hop.value(), p.router.ramp.value(), p.router.multicast.value_text(),
-      p.router.arbiter.value_text(), fmt::join(s.final_column, ","), fmt::join(s.counts, ","));
+      static_cast<int>(s.reduce), s.gather_cycles, s.columns, fmt::join(s.tokens, ","),
+      s.final_column.size(), s.lookahead, s.simd, s.beat_cycles, static_cast<int>(s.form), s.stalls,
+      s.held, s.rate.words, s.rate.per, p.core.dispatch.value(), p.core.cmd_cycles.value(),
+      p.core.dispatch_overlap.value(), p.core.sched.value_text(),
+      p.core.fabric_words_per_issue.value(), p.queue.weights.value(), p.queue.ring_in.value(),
+      p.queue.ring_out.value(), p.router.entries.value(), p.router.hop.value(),
+      p.router.ramp.value(), p.router.multicast.value_text(), p.router.arbiter.value_text(),
+      fmt::join(s.final_column, ","), fmt::join(s.counts, ","));
 }
 
 namespace {

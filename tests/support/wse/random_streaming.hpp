@@ -15,6 +15,9 @@ enum class Rows { one_class, remainder, unequal, random_blocks };
 /// A random mesh, its parameters and its work; the same for the same seed.
 StreamingScenario random_scenario(std::uint64_t seed, Rows rows);
 
+/// The same with any way of partial sums, not the ring alone.
+StreamingScenario random_reduction(std::uint64_t seed, Rows rows);
+
 /// The parameters of a scenario, for the report of a failing case.
 std::string describe(const StreamingScenario& scenario);
 

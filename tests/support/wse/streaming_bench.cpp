@@ -41,13 +41,16 @@ Program make_program(const StreamingScenario& scenario) {
   kernel.lookahead = scenario.lookahead;
   kernel.simd = scenario.simd;
   kernel.beat_cycles = scenario.beat_cycles;
+  kernel.gather_cycles = scenario.gather_cycles;
   kernel.form = scenario.form;
   kernel.stalls = scenario.stalls;
   kernel.tokens = scenario.tokens;
   kernel.final_column = scenario.final_column;
   kernel.counts = scenario.counts;
   program.rate = scenario.rate;
-  route_streaming(program, scenario.columns);
+  const bool ring = scenario.reduce == Reduce::ring || scenario.columns == 1;
+  route_streaming(program, scenario.columns,
+                  ring ? Reduction{} : plan_reduction(scenario.reduce, scenario.columns));
   if (scenario.held != 0) hold(scenario, kernel);
   return program;
 }

@@ -24,6 +24,8 @@ struct StreamingScenario {
   std::uint32_t stalls = 0;
   std::uint32_t held = 0;  // not 0: a core keeps up to so many non-zeros of each feature
   Rate rate;
+  Reduce reduce = Reduce::ring;
+  std::uint32_t gather_cycles = 1;
 };
 
 Program make_program(const StreamingScenario& scenario);

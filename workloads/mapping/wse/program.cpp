@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/program.hpp"
 
+#include <utility>
+
 namespace lacuna::wse {
 namespace {
 
@@ -52,12 +54,16 @@ std::vector<RouterProgram> ring_routes(StreamingKernel& kernel, std::uint32_t co
   return routers;
 }
 
-void route_streaming(Program& program, std::uint32_t columns) {
+void route_streaming(Program& program, std::uint32_t columns, Reduction reduction) {
   StreamingKernel& kernel = program.kernel;
   program.columns = columns;
   program.rows = static_cast<std::uint32_t>(kernel.tokens.size());
   // Two kinds of router in a column: those that pass the weights on, and the last one.
-  const std::vector<RouterProgram> inner = ring_routes(kernel, columns);
+  std::vector<RouterProgram> inner = ring_routes(kernel, columns);
+  if (!reduction.plan.is_ring()) {
+    kernel.reduce = std::move(reduction.plan);
+    inner = std::move(reduction.routers);
+  }
   program.routers = inner;
   program.routers.insert(program.routers.end(), inner.begin(), inner.end());
   for (std::uint32_t c = 0; c < columns; ++c) {

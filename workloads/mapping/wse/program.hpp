@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/wse/program.hpp"
+#include "workloads/mapping/wse/reduction.hpp"
 
 namespace lacuna::wse {
 
@@ -20,8 +21,9 @@ std::vector<std::uint32_t> ring_positions(const std::vector<std::uint32_t>& ring
 std::vector<RouterProgram> ring_routes(StreamingKernel& kernel, std::uint32_t columns);
 
 /// Completes a program whose kernel says what is to be computed (steps, tokens, final_column,
-/// counts): the ring, its colors, and the routes of a mesh of kernel.tokens.size() rows and
-/// `columns` columns. Weights run down the columns on color 0; the ring uses colors 1 to 4.
-void route_streaming(Program& program, std::uint32_t columns);
+/// counts): the way of partial sums, its colors, and the routes of a mesh of kernel.tokens.size()
+/// rows and `columns` columns. Weights run down the columns on color 0; the ring uses colors 1 to 4,
+/// `reduction`, if it is one, as many as it needs from 1 on.
+void route_streaming(Program& program, std::uint32_t columns, Reduction reduction = {});
 
 }  // namespace lacuna::wse

@@ -19,7 +19,7 @@ class Reference {
     std::vector<std::vector<float>> result(std::size_t{program_.rows} * program_.columns);
     for (std::uint32_t step = 0; step < kernel_.steps; ++step) {
       for (std::uint32_t r = 0; r < program_.rows; ++r) {
-        for (const float y : step_of_row(step, r)) {
+        for (const float y : of_row(step, r)) {
           result[std::size_t{r} * program_.columns + kernel_.final_column[step]].push_back(y);
         }
       }
@@ -69,8 +69,32 @@ class Reference {
     return sums;
   }
 
+  /// The total that a column of a ReducePlan hands on: its own sums take all inputs but the last.
+  std::vector<float> total(std::uint32_t step, std::uint32_t r, std::uint32_t c) const {
+    const ReducePlan& plan = kernel_.reduce;
+    const ReducePlan::Role& role = plan.role(program_.columns, kernel_.final_column[step], c);
+    std::vector<float> sums = partial_sums(step, r, c);
+    for (std::uint32_t i = 0; i < role.inputs; ++i) {
+      const std::vector<float> in = total(step, r, plan.inputs[role.first + i].from);
+      const bool last = i + 1 == role.inputs;
+      for (std::size_t t = 0; t < sums.size(); ++t) {
+        sums[t] = last ? in[t] + sums[t] : round_sum(in[t] + sums[t]);
+      }
+    }
+    for (float& sum : sums) sum = round_ring(sum);
+    return sums;
+  }
+
+  std::vector<float> of_row(std::uint32_t step, std::uint32_t r) const {
+    std::vector<float> sums = kernel_.reduce.is_ring() ? around_ring(step, r)
+                                                       : total(step, r, kernel_.final_column[step]);
+    if (kernel_.fp32) return sums;
+    for (float& y : sums) y = to_float(to_half(y));
+    return sums;
+  }
+
   /// Adds up along the ring, from the column after the one that keeps the sum to that one.
-  std::vector<float> step_of_row(std::uint32_t step, std::uint32_t r) const {
+  std::vector<float> around_ring(std::uint32_t step, std::uint32_t r) const {
     std::size_t p = 0;
     while (kernel_.ring[p] != kernel_.final_column[step]) ++p;
     std::vector<float> running(kernel_.tokens[r], 0);
@@ -81,8 +105,6 @@ class Reference {
         running[t] = round_ring(running[t] + sums[t]);
       }
     }
-    if (kernel_.fp32) return running;
-    for (float& y : running) y = to_float(to_half(y));
     return running;
   }
 

@@ -13,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ceil_div.hpp"
 #include "workloads/mapping/wse/program.hpp"
+#include "workloads/mapping/wse/reduction.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 
 namespace lacuna::wse {
@@ -47,7 +48,7 @@ class Planner {
         setup_.io.share > 0
             ? setup_.io.share.value()
             : std::min(1.0, static_cast<double>(columns_) / setup_.wafer.program_columns);
-    route_streaming(plan_.program, columns_);
+    route_streaming(plan_.program, columns_, reduction());
     if (job_.gemm.values || !kernel().held.empty()) fill_stream();
     if (job_.gemm.values) fill_held();
     return std::move(plan_);
@@ -102,9 +103,29 @@ class Planner {
     k.beat_cycles =
         std::max(cycles(k.simd * (element + in_sram), k.simd * in_sram), conflict ? 2U : 1U);
     k.reduce_cycles = cycles(e * in_sram, e * element);
+    k.gather_cycles = cycles(e * in_sram, e * in_sram);
     if (!scattered()) return;
     k.beat_cycles = setup_.resident.nonzero_cycles;
     k.stalls = 0;
+  }
+
+  /// Its colors and queues must be there.
+  Reduction reduction() const {
+    const Reduce kind = setup_.ws.reduce;
+    if (kind == Reduce::ring || columns_ == 1) return {};
+    Reduction reduction = plan_reduction(kind, columns_);
+    const auto need = [&](unsigned needed, unsigned there, const char* what) {
+      if (needed <= there) return;
+      throw UnsupportedError(
+          fmt::format("ws.reduce = {} on {} columns needs {} {}, of which there are {}",
+                      setup_.ws.reduce.value_text(), columns_, needed, what, there));
+    };
+    need(reduction.colors + 1, kColors, "colors");
+    need(reduction.inputs + 1, static_cast<unsigned>(setup_.queue.in_depths().size()),
+         "input queues in a core (queue.in)");
+    need(reduction.outputs, static_cast<unsigned>(setup_.queue.out_depths().size()),
+         "output queues in a core (queue.out)");
+    return reduction;
   }
 
   /// The first rows, which are next to the injectors, take one more if they do not divide.

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/params.hpp"
+#include "models/wse/program.hpp"
+
+namespace lacuna::wse {
+
+/// Another way of partial sums than the ring: what each column does for each column that may keep
+/// the sum, and the routes of a row of routers. The column that keeps changes from row to row of
+/// the weights, and the routes do not: a column only chooses on which of its colors it sends.
+struct Reduction {
+  ReducePlan plan;
+  std::vector<RouterProgram> routers;  // by column
+  unsigned colors = 0;                 // that it uses, from 1 on
+  unsigned inputs = 0;                 // colors that arrive at a core, at most
+  unsigned outputs = 0;                // and that it sends on
+};
+
+/// From both ends of the row towards the column that keeps, which takes in two streams:
+/// - chain: every column adds to its neighbour's sum;
+/// - tree: columns in aligned blocks of 1, 2, 4, ... add up pairwise towards the block's end that
+///   is nearer (in round q over 2^q hops), and the ends of the largest blocks that do not reach
+///   beyond the column that keeps hand on to their neighbour, the first column of the next block;
+/// - two_phase: chains within groups of about sqrt(columns), then a chain of the groups' last
+///   columns through the routers in between, then a chain in the group of the column that keeps.
+/// `kind` is not ring, and there are two columns at least.
+Reduction plan_reduction(Reduce kind, std::uint32_t columns);
+
+}  // namespace lacuna::wse
