@@ -14,7 +14,7 @@ class ModulesOfCores : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(ModulesOfCores, GiveTheSameOutcomeAsRowsByEitherEngine) {
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 8; ++seed) {
-    const StreamingScenario scenario = random_scenario(seed, Rows::random_blocks);
+    const StreamingScenario scenario = random_reduction(seed, Rows::random_blocks);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << describe(scenario));
     const Program program = make_program(scenario);
     for (const Cycle jitter : {0U, 3U}) {
