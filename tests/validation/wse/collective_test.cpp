@@ -99,6 +99,27 @@ void expect_near(CollectiveOp op, ReducePattern pattern, std::vector<std::uint32
   }
 }
 
+TEST(Collectives, TreesOfUpTo64CoresAreWithinFourPercentOfTheModelWhateverTheLength) {
+  const bool longer = std::getenv("LACUNA_LONG") != nullptr;
+  for (std::uint32_t p = 2; p <= 64; p *= 2) {
+    for (std::uint32_t b = 1; b <= (longer ? 8192U : 128U); b *= 2) {
+      const Collective what = line(CollectiveOp::reduce, ReducePattern::tree, p, b);
+      const double model = model_cycles(what);
+      EXPECT_NEAR(static_cast<double>(cycles_of(what)), model, 0.04 * model)
+          << "P " << p << " B " << b;
+    }
+  }
+}
+
+/// The last instruction of a core of a tree takes words in pairs, so that each core that passes
+/// some on adds 6 cycles and the hops to its parent to the first word, and 1 if there is a second.
+TEST(Collectives, ATreePassesPairsOfWordsOn) {
+  // 15 to 14, 12, 8 and 0: four times issue, ramps and adding, 15 hops, no wait for a single word
+  EXPECT_EQ(cycles_of(line(CollectiveOp::reduce, ReducePattern::tree, 16, 1)), 4 * 5 + 15 + 1U);
+  // cores 14, 12 and 8 wait for the second
+  EXPECT_EQ(cycles_of(line(CollectiveOp::reduce, ReducePattern::tree, 16, 2)), 4 * 5 + 15 + 2 + 3U);
+}
+
 TEST(Collectives, RingsOfAnySizeAreWithinFourPercentOfTheModel) {
   expect_near(CollectiveOp::allreduce, ReducePattern::ring, {3, 5, 8, 16, 23, 47, 100},
               {1, 4, 10, 50, 64, 150, 333, 1024});

@@ -114,8 +114,10 @@ class Planner {
     if (pattern_ == ReducePattern::tree) tree = binomial_tree(cores);
     if (pattern_ == ReducePattern::two_phase) tree = two_phase_tree(cores, words, what_.ramp);
     if (pattern_ == ReducePattern::generated) tree = generated_tree(cores, words, what_.ramp);
-    const bool rounds = pattern_ == ReducePattern::tree || pattern_ == ReducePattern::two_phase;
-    return add_tree(builder_, line, scripts, tree, rounds, first_color, part);
+    TreeStyle style;
+    style.rounds = pattern_ == ReducePattern::tree || pattern_ == ReducePattern::two_phase;
+    style.pairs = pattern_ == ReducePattern::tree;
+    return add_tree(builder_, line, scripts, tree, style, first_color, part);
   }
 
   /// Along the first column, and from each of its cores along the row.

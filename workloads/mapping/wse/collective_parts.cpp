@@ -62,8 +62,8 @@ void use_out_queue(Script& script, Color color) {
 }
 
 unsigned add_tree(TaskBuilder& builder, const std::vector<std::size_t>& line,
-                  const std::vector<Script*>& scripts, const ReduceTree& tree, bool rounds,
-                  unsigned first_color, const VectorPart& part) {
+                  const std::vector<Script*>& scripts, const ReduceTree& tree,
+                  const TreeStyle& style, unsigned first_color, const VectorPart& part) {
   unsigned used = 0;
   const std::vector<unsigned> colors = tree_colors(tree, used);
   if (first_color + used > kColors) return used;  // the caller refuses
@@ -92,10 +92,11 @@ unsigned add_tree(TaskBuilder& builder, const std::vector<std::size_t>& line,
       if (k + 1 == count && !root) {
         step.to = on_fabric(color_of(parent[i]));
         step.switches = first_command(SwitchCommand::advance) | kOwnRouterOnly;
+        step.simd64 = style.pairs && !tree[i].empty();
         use_out_queue(script, color_of(parent[i]));
       }
-      if (rounds && count > 1) {
-        script.round(step);
+      if (style.rounds && count > 1) {
+        script.round(step, root ? kMainThread : kMicrothreads);
       } else {
         script.then(step);
       }

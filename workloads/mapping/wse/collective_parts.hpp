@@ -20,11 +20,18 @@ struct VectorPart {
 /// Below, `line` is a path of neighbouring cores, the root first, and `scripts` theirs: what they
 /// do is appended; null: somebody else has written it. Each returns how many colors it uses.
 
-/// Adds vectors up along a tree; see ReduceTree. The root's own vector becomes the sum. With
-/// `rounds` a core that adds several vectors does so in tasks, each activated by the one before.
+/// How a core adds several vectors. With `rounds` it does so in tasks, each activated by the one
+/// before, the root in its main thread. With `pairs` the one that it passes on while it adds goes
+/// through in the 64-bit mode of the fabric, two words in an issue slot, if the core has that mode.
+struct TreeStyle {
+  bool rounds = false;
+  bool pairs = false;
+};
+
+/// Adds vectors up along a tree; see ReduceTree. The root's own vector becomes the sum.
 unsigned add_tree(TaskBuilder& builder, const std::vector<std::size_t>& line,
-                  const std::vector<Script*>& scripts, const ReduceTree& tree, bool rounds,
-                  unsigned first_color, const VectorPart& part);
+                  const std::vector<Script*>& scripts, const ReduceTree& tree,
+                  const TreeStyle& style, unsigned first_color, const VectorPart& part);
 
 /// All-reduce along a ring that is laid into the line, even places out and odd places back.
 unsigned add_ring(TaskBuilder& builder, const std::vector<std::size_t>& line,

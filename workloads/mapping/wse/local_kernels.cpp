@@ -103,7 +103,8 @@ class Gemv {
       const ReduceTree tree = reduce_ == GemvReduce::chain
                                   ? chain_tree(length)
                                   : two_phase_tree(length, (outputs_ + 1) / 2, ramp_);
-      color += add_tree(builder_, line, scripts, tree, reduce_ == GemvReduce::mesh, color, sums());
+      const TreeStyle style{reduce_ == GemvReduce::mesh, false};
+      color += add_tree(builder_, line, scripts, tree, style, color, sums());
     }
     next_color_ = color;
   }

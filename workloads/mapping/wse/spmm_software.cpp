@@ -235,7 +235,7 @@ class Planner {
         line.push_back(builder_.place(r, c));
         scripts.push_back(&scripts_[line.back()]);
       }
-      add_tree(builder_, line, scripts, chain_tree(job_.columns), false,
+      add_tree(builder_, line, scripts, chain_tree(job_.columns), TreeStyle(),
                static_cast<unsigned>(kSums), {sums_at(), tile_rows_ * padded_, Element::fp32});
     }
   }

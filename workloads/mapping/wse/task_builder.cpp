@@ -15,9 +15,9 @@ Task& Script::task() {
   return program_.tasks.back();
 }
 
-void Script::round(Instruction instruction) {
+void Script::round(Instruction instruction, std::uint8_t thread) {
   task();
-  instruction.thread = kMicrothreads;  // what goes on beside it comes first
+  instruction.thread = thread;  // by default the last: what goes on beside it comes first
   instruction.activates = static_cast<TaskIndex>(program_.tasks.size());
   then(instruction);
   next_ = true;

@@ -10,16 +10,17 @@
 
 namespace lacuna::wse {
 
-/// A core's tasks, written one step after the other. A step is waited for (`then`), or runs in a
-/// microthread whose completion activates a new local task, which the following steps belong to
-/// (`round`): what a kernel does that works in rounds, and pays a dispatch between them.
+/// A core's tasks, written one step after the other. A step is waited for (`then`), or its
+/// completion activates a new local task, which the following steps belong to (`round`; in a
+/// microthread unless said otherwise): what a kernel does that works in rounds, and pays a dispatch
+/// between them.
 class Script {
  public:
   Script() { task().active = true; }
 
   void then(const Step& step) { task().steps.push_back(step); }
   void then(const Instruction& instruction) { then(run(instruction)); }
-  void round(Instruction instruction);
+  void round(Instruction instruction, std::uint8_t thread = kMicrothreads);
 
   /// In microthread `thread`, 1 to 7, beside what follows.
   void beside(Instruction instruction, std::uint8_t thread);
