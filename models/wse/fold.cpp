@@ -13,13 +13,18 @@ namespace {
 
 bool vertical(unsigned port) { return port == kNorth || port == kSouth; }
 
-/// Empty if only the weights use the links between rows, from the north to the south and ramp.
-std::string check_routes(const RouterProgram& router, Color weights) {
+/// Empty if only the weights use the links between rows, from where they enter to the ends and to
+/// each ramp.
+std::string check_routes(const RouterProgram& router, const Program& program) {
+  const Color weights = program.kernel.weights;
   for (const Route& route : router.routes) {
     const bool goes_vertical = (route.to & (bit(kNorth) | bit(kSouth))) != 0;
     if (route.color == weights) {
-      const auto to = static_cast<PortSet>(route.to & ~bit(kSouth));
-      if (route.from != kNorth || to != bit(kRamp)) return "the weights do not enter at the top";
+      const bool both = program.entry != 0;
+      const unsigned ways = both ? bit(kNorth) | bit(kSouth) : bit(kSouth);
+      const auto to = static_cast<PortSet>(route.to & ~ways);
+      const bool comes = route.from == kNorth || (both && route.from == kSouth);
+      if (!comes || to != bit(kRamp)) return "the weights do not enter in one row";
     } else if (vertical(route.from) || goes_vertical) {
       return fmt::format("color {} crosses between rows", static_cast<unsigned>(route.color));
     }
@@ -59,21 +64,22 @@ std::string reason_not_to_fold(const Program& program, const HardwareParams& par
   if (program.gradient) return "sums run down the columns";
   if (!program.inlets.empty() || !program.outlets.empty()) return "modules sit at the edge";
   for (const RouterProgram& router : program.routers) {
-    std::string wrong = check_routes(router, program.kernel.weights);
+    std::string wrong = check_routes(router, program);
     if (!wrong.empty()) return wrong;
   }
   return "";
 }
 
-/// Adds the class of rows [first, last) to the plan: the second row stands for those between the
-/// first and the last `tail`.
-void add_class(std::size_t first, std::size_t last, std::uint32_t tail, FoldPlan& plan) {
-  ++plan.classes;
-  for (std::size_t row = first; row < last; ++row) {
-    if (row <= first + 1 || row + tail >= last) {
-      plan.kept.push_back(static_cast<std::uint32_t>(row));
-    }
-    plan.representative.push_back(static_cast<std::uint32_t>(plan.kept.size()) - 1);
+/// The rows of a way in the order in which words come to them.
+using Way = std::vector<std::uint32_t>;
+
+/// Says for the rows [first, last) of a way, a class, which row stands for each: the second for
+/// those between the first and the last `tail`.
+void add_class(const Way& way, std::size_t first, std::size_t last, std::uint32_t tail,
+               std::vector<std::uint32_t>& stands_for) {
+  for (std::size_t i = first; i < last; ++i) {
+    const bool kept = i <= first + 1 || i + tail >= last;
+    stands_for[way[i]] = kept ? way[i] : way[first + 1];
   }
 }
 
@@ -85,6 +91,7 @@ FoldPlan no_fold(const Program& program, std::string reason) {
   plan.kept.resize(program.rows);
   std::iota(plan.kept.begin(), plan.kept.end(), 0U);
   plan.representative = plan.kept;
+  plan.entry = plan.kept_entry = program.entry;
   return plan;
 }
 
@@ -96,18 +103,37 @@ FoldPlan plan_fold(const Program& program, const HardwareParams& params, const R
 
 FoldPlan fold_rows(const Program& program, std::uint32_t tail) {
   FoldPlan plan;
-  std::size_t first = 0;
-  for (std::size_t row = 1; row <= program.rows; ++row) {
-    if (row < program.rows && same_work(program, row - 1, row)) continue;
-    add_class(first, row, tail, plan);
-    first = row;
+  std::vector<std::uint32_t> stands_for(program.rows);
+  const auto fold_way = [&](const Way& way) {
+    std::size_t first = 0;
+    for (std::size_t i = 1; i <= way.size(); ++i) {
+      if (i < way.size() && same_work(program, way[i - 1], way[i])) continue;
+      ++plan.classes;
+      add_class(way, first, i, tail, stands_for);
+      first = i;
+    }
+  };
+  Way north(program.entry);
+  for (std::uint32_t i = 0; i < program.entry; ++i) north[i] = program.entry - 1 - i;
+  Way south(program.rows - program.entry);
+  std::iota(south.begin(), south.end(), program.entry);
+  if (!north.empty()) fold_way(north);
+  if (!south.empty()) fold_way(south);
+  std::vector<std::uint32_t> place(program.rows);
+  for (std::uint32_t row = 0; row < program.rows; ++row) {
+    place[row] = static_cast<std::uint32_t>(plan.kept.size());
+    if (stands_for[row] == row) plan.kept.push_back(row);
   }
+  for (const std::uint32_t row : stands_for) plan.representative.push_back(place[row]);
+  plan.entry = program.entry;
+  plan.kept_entry = program.rows == 0 ? 0 : place[program.entry];
   return plan;
 }
 
 Program fold(const Program& program, const FoldPlan& plan) {
   Program small = program;
   small.rows = static_cast<std::uint32_t>(plan.kept.size());
+  small.entry = plan.kept_entry;
   small.kernel.tokens.clear();
   small.router_of.clear();
   for (Outlet& outlet : small.outlets) outlet.row = small.rows - 1;  // rows of cores have no others

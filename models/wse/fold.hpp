@@ -13,25 +13,30 @@ namespace lacuna::wse {
 
 /// Which rows of a wafer stand for all of them. Neighbouring rows with equal work form a class;
 /// of a class the first, one in the middle and the last rows are simulated, because a row sees
-/// what the row above saw, one hop later.
+/// what the row before it saw, one hop later. Rows count from the one where words enter, to both
+/// ends.
 struct FoldPlan {
   std::string refused;                        // why every row must be simulated; empty if not
   std::vector<std::uint32_t> kept;            // the rows simulated
   std::vector<std::uint32_t> representative;  // of each row, as index into `kept`
   std::uint32_t classes = 0;
+  std::uint32_t entry = 0;       // row where words enter
+  std::uint32_t kept_entry = 0;  // as index into `kept`
 
   bool folds() const { return kept.size() < representative.size(); }
 
   /// Hops by which a row is behind its representative.
   std::uint32_t hops_behind(std::size_t row) const {
-    return static_cast<std::uint32_t>(row) - representative[row];
+    const auto distance = [](std::uint32_t a, std::uint32_t b) { return a < b ? b - a : a - b; };
+    return distance(static_cast<std::uint32_t>(row), entry) -
+           distance(representative[row], kept_entry);
   }
 };
 
 /// Every row stands for itself.
 FoldPlan no_fold(const Program& program, std::string reason);
 
-/// Checks on the program what makes folding exact: one entry at the top of the columns, one
+/// Checks on the program what makes folding exact: one entry, the same row of all columns, one
 /// multicast color, all other traffic within its row, equal work within a class, no choice by age
 /// and no clock but the words themselves. Of a class the last `tail` rows are kept, because a
 /// slower class below may hold them up.

@@ -76,10 +76,12 @@ class Builder {
       return links_.add(entries + params_.router.ramp - 1, params_.router.ramp, here + 1, here);
     }
     const UnitId there = neighbour(r, c, route.from);
-    if (there != kNoUnit) {
+    const bool enters =
+        r == program_.entry && route.from == kNorth && route.color == program_.kernel.weights;
+    if (there != kNoUnit && !enters) {
       return links_.add(entries + params_.router.hop - 1, params_.router.hop, there, here);
     }
-    // The edge: an injector feeds it over a link of latency 1.
+    // An injector feeds it over a link of latency 1.
     const auto injector = static_cast<UnitId>(router(program_.rows, 0) + c);
     const Cycle latency = program_.row_above ? params_.router.hop.value() : 1;
     const LinkId link =

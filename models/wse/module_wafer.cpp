@@ -84,8 +84,9 @@ class LinkedModule : public sc_core::sc_module, public Clocked {
 class RouterModule final : public LinkedModule {
  public:
   RouterModule(const sc_core::sc_module_name& name, ModuleRun& run, const RouterParams& params,
-               UnitId unit, std::vector<RouterInput> inputs, EventLog& log)
+               UnitId unit, std::vector<RouterInput> inputs, bool north, EventLog& log)
       : LinkedModule(name, run), router_(params, links_, log) {
+    if (north) router_.watch_north();
     for (RouterInput& input : inputs) {
       const auto color = static_cast<unsigned>(input.color);
       input.link = reads(input.link, fmt::format("in_{}_{}", port_name(input.from), color).c_str());
@@ -190,7 +191,7 @@ class PlaceModule final : public sc_core::sc_module {
   PlaceModule(const sc_core::sc_module_name& name, const Blueprint& b, std::size_t place)
       : sc_module(name),
         router("router", b.run, b.params.router, b.plan.ports[place].unit - 1, b.plan.inputs[place],
-               b.log),
+               b.program.entry != 0, b.log),
         core("core", b.run, b.params.core, b.program, b.plan.ports[place], b.log) {}
 
   RouterModule router;

@@ -14,6 +14,7 @@ enum class Arbiter { round_robin, fixed, oldest };
 enum class Multicast { independent, lockstep };
 enum class RowOrder { ring, rotate, natural };
 enum class Reduce { ring, chain, tree, two_phase };
+enum class Inject { column_top, middle_row };
 enum class KPartition { block, cyclic, balanced };
 enum class IoStream { per_column, row_ordered };
 enum class Modules { rows, per_core };
@@ -181,6 +182,11 @@ struct StreamingParams : ParameterSet {
       param(this, "psum", Precision::fp16, precisions(), "Type of partial sums in memory.");
   Param<Precision> ring =
       param(this, "ring", Precision::fp16, precisions(), "Type of partial sums on the ring.");
+  Param<Inject> inject = param(
+      this, "inject", Inject::column_top,
+      Choices<Inject>{{"column_top", Inject::column_top}, {"middle_row", Inject::middle_row}},
+      "Where the stream of a column enters: above its first row, or in its middle row, from where "
+      "it runs north and south.");
   Param<Reduce> reduce =
       param(this, "reduce", Reduce::ring,
             Choices<Reduce>{{"ring", Reduce::ring},

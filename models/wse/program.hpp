@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -161,7 +162,8 @@ struct Program {
   std::vector<RouterProgram> routers;    // distinct ones
   std::vector<std::uint32_t> router_of;  // by core, row-major: which of them it runs
 
-  Rate rate;  // of the injectors at the top of the columns
+  std::uint32_t entry = 0;  // row where the injectors are; from there words run to both ends
+  Rate rate;                // of the injectors
   StreamingKernel kernel;
   std::optional<GradientKernel> gradient;  // the cores run this one
 
@@ -172,6 +174,13 @@ struct Program {
   bool full_duplex = false;            // at a rate of its own, not out of `rate`
   bool row_above = false;              // words come into row 0 as from a row that is not here
   std::uint32_t column_fifo = 0;  // words, if one stream feeds all columns; 0: each has its own
+
+  /// Rows between the one where words enter and `row`, and the most of any row.
+  std::uint32_t distance(std::size_t row) const {
+    const auto at = static_cast<std::uint32_t>(row);
+    return std::max(at, entry) - std::min(at, entry);
+  }
+  std::uint32_t farthest() const { return rows == 0 ? 0 : std::max(entry, rows - 1 - entry); }
 
   const RouterProgram& router(std::size_t row, std::size_t column) const {
     return routers[router_of[row * columns + column]];

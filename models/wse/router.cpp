@@ -60,7 +60,7 @@ void RouterArray::account(std::size_t index, Cycle now) {
   }
 }
 
-/// Returns the buffers with a head, as bits, and notes which of them find the south closed.
+/// Returns the buffers with a head, as bits, and notes which of them find a row closed.
 std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
   std::uint32_t heads = 0;
   for (std::uint32_t i = 0; i < router.count; ++i) {
@@ -73,8 +73,7 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
       continue;
     }
     heads |= 1U << i;
-    const bool closed =
-        is_multicast(input.to) && needs(input, kSouth) && !links_.can_push(input.out[kSouth], now);
+    const bool closed = finds_closed(input, now);
     if (closed) {
       ++router.counters.closures;
       if (!input.closed) {
@@ -84,6 +83,14 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
     input.closed = closed;
   }
   return heads;
+}
+
+bool RouterArray::finds_closed(const RouterInput& input, Cycle now) const {
+  if (!is_multicast(input.to)) return false;
+  const auto closed = [&](unsigned port) {
+    return (ways_ & bit(port)) != 0 && needs(input, port) && !links_.can_push(input.out[port], now);
+  };
+  return closed(kSouth) || closed(kNorth);
 }
 
 /// Of the candidates, the first whose color is `next` or later, else the first.

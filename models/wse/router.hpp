@@ -38,7 +38,7 @@ struct RouterInput {
   PortSet to = 0;
   PortSet need = 0;      // copies the head has still to make; 0 if it has not been looked at
   bool waiting = false;  // a head was there in the cycle accounted for last, and stayed
-  bool closed = false;   // and its copy to the south found the link closed
+  bool closed = false;   // and its copy to another row found the link closed
   std::array<LinkId, kPorts> out{kNoLink, kNoLink, kNoLink, kNoLink, kNoLink};
 
   SwitchRules rules;                        // of the color, the same in all its buffers
@@ -64,6 +64,9 @@ class RouterArray {
 
   /// Accounts for the cycles before `now`, in which nothing moved.
   void account(std::size_t index, Cycle now);
+
+  /// Words that run to the north are copied too: they close as those to the south do.
+  void watch_north() { ways_ = static_cast<PortSet>(bit(kNorth) | bit(kSouth)); }
 
   const RouterCounters& counters(std::size_t router) const { return routers_[router].counters; }
   const std::vector<RouterInput>& inputs() const { return inputs_; }
@@ -101,9 +104,12 @@ class RouterArray {
   std::uint32_t oldest(const Router& router, std::uint32_t candidates) const;
   std::uint32_t pick(const Router& router, std::uint32_t candidates, std::uint8_t next) const;
 
+  bool finds_closed(const RouterInput& input, Cycle now) const;
+
   const RouterParams params_;
   LinkArray& links_;
   EventLog& log_;
+  PortSet ways_ = bit(kSouth);  // of copies to other rows
   std::vector<Router> routers_;
   std::vector<RouterInput> inputs_;
 };

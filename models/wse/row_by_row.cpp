@@ -226,7 +226,8 @@ bool can_run(const HardwareParams& params, const Program& program, const RunOpti
                      !options.look;
   return plain && !program.gradient && program.background.empty() && program.inlets.empty() &&
          program.outlets.empty() && program.kernel.activations.empty() &&
-         program.kernel.steps != 0 && program.rows > 1 && params.router.entries >= 2;
+         program.kernel.steps != 0 && program.rows > 1 && program.entry == 0 &&
+         params.router.entries >= 2;
 }
 
 }  // namespace

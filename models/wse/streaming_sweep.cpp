@@ -277,7 +277,7 @@ bool can_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
   const bool plain_beats = kernel.first_cycles == 1 && kernel.beat_cycles == 1 &&
                            kernel.reduce_cycles == 1 && kernel.stalls == 0 &&
-                           kernel.reduce.is_ring() && kernel.held.empty() &&
+                           kernel.reduce.is_ring() && program.entry == 0 && kernel.held.empty() &&
                            kernel.form != StreamForm::wide;
   return plain_beats && kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
          kernel.activations.empty() && !program.gradient && params.router.entries >= 2 &&

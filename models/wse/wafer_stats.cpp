@@ -135,8 +135,8 @@ void add_router(const RouterCounters& router, Color weights, RouterStats& stats)
 /// stand: the skew before the first word and after the end, and the rest after the end.
 void add_ends(const RowCounts& counts, const Program& program, Cycle hop, Cycle behind,
               std::size_t row, Cycle at, CoreStats& stats) {
-  const Cycle before = std::min(row * hop, at);
-  const Cycle after = (program.rows - 1 - row) * hop;
+  const Cycle before = std::min(program.distance(row) * hop, at);
+  const Cycle after = (program.farthest() - program.distance(row)) * hop;
   for (const Cycle end : counts.ends) {
     const Cycle done = end == kNever ? 0 : at - (end + behind);
     stats.skew += before + std::min(after, done);
@@ -215,7 +215,7 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
     const Cycle behind = std::min(Cycle{plan.hops_behind(row)} * hop, at);
     counted.cycles[kWaitWeights] += behind * program.columns;
     counted.buffers_in_use += behind * program.columns;
-    counted.cycles[kWaitWeights] -= std::min(row * hop, at) * program.columns;
+    counted.cycles[kWaitWeights] -= std::min(program.distance(row) * hop, at) * program.columns;
     add_ends(counts, program, hop, behind, row, at, core);
   }
   add_work(counted, kernel, kernel.tokens[row], core);

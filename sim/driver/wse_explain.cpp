@@ -57,16 +57,20 @@ class WseExplainer {
   void add_map(const char* name, const char* title, const char* quantity,
                const std::function<double(std::size_t)>& value);
 
+  std::uint32_t most_tokens() const { return kernel_.tokens[in_.plan.program.entry]; }
   std::uint64_t beats() const {
-    return kernel_.held.empty() ? ceil_div(kernel_.tokens.front(), kernel_.simd) : 0;
+    return kernel_.held.empty() ? ceil_div(most_tokens(), kernel_.simd) : 0;
   }
   std::uint64_t reduce_beats() const {
     const std::uint64_t each =
         std::uint64_t{kernel_.ring_elements} * in_.params.core.fabric_words_per_issue;
-    return ceil_div(kernel_.tokens.front(), each);
+    return ceil_div(most_tokens(), each);
   }
-  /// Issue slots that the first row's core of a column used.
-  std::uint64_t slots(std::size_t column) const { return busy(in_.outcome.cores[column]); }
+  /// A column's core in the row where words enter, and the issue slots that it used.
+  const CoreCounters& core_of(std::size_t column) const {
+    return in_.outcome.cores[in_.fold.kept_entry * columns_ + column];
+  }
+  std::uint64_t slots(std::size_t column) const { return busy(core_of(column)); }
   static std::uint64_t busy(const CoreCounters& core) {
     return core.cycles[wse::kFma] + core.cycles[wse::kScalar] + core.cycles[wse::kReduce];
   }
@@ -90,7 +94,7 @@ void WseExplainer::bounds() {
                          {"words down the fullest column", 0}};
   std::uint64_t sent = 0;
   for (std::size_t c = 0; c < columns_; ++c) {
-    const CoreCounters& core = in_.outcome.cores[c];
+    const CoreCounters& core = core_of(c);
     const std::uint64_t each = std::max<std::uint64_t>(
         beats() * kernel_.weights_per_word() * kernel_.beat_cycles, in_.params.core.dispatch);
     all[0].cycles =
@@ -105,8 +109,8 @@ void WseExplainer::bounds() {
     all.push_back({"I/O of the rectangle", ceil_div(sent * rate.per, rate.words)});
   }
   if (columns_ > 1 && kernel_.reduce.is_ring()) {
-    all.push_back({"words on the ring",
-                   kernel_.steps * ceil_div(kernel_.tokens.front(), kernel_.ring_elements)});
+    all.push_back(
+        {"words on the ring", kernel_.steps * ceil_div(most_tokens(), kernel_.ring_elements)});
   }
   const auto tightest = std::max_element(
       all.begin(), all.end(), [](const Bound& a, const Bound& b) { return a.cycles < b.cycles; });
@@ -134,7 +138,7 @@ void WseExplainer::limiting() {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return slots(a) > slots(b); });
   const std::size_t top = order.front();
-  const CoreCounters& core = in_.outcome.cores[top];
+  const CoreCounters& core = core_of(top);
   const auto* wait = std::max_element(kWaits.begin(), kWaits.end(), [&](auto& a, auto& b) {
     return core.cycles[a.first] < core.cycles[b.first];
   });
@@ -167,7 +171,7 @@ void WseExplainer::limiting() {
                       {"no vector", "%"}},
                      {}};
   for (std::size_t i = 0; i < std::min(columns_, kColumnsListed); ++i) {
-    const CoreCounters& mine = in_.outcome.cores[order[i]];
+    const CoreCounters& mine = core_of(order[i]);
     std::vector<std::string> row{fmt::format("{}", order[i]), fmt::format("{}", words(order[i])),
                                  per_cent(static_cast<double>(slots(order[i])), window)};
     for (const wse::CoreCycle kind : {wse::kDispatch, wse::kWaitWeights, wse::kWaitRingIn,
@@ -200,8 +204,13 @@ void WseExplainer::maps() {
             const RouterCounters& router = in_.outcome.routers[core];
             return share(router.sent[wse::kEast] + router.sent[wse::kWest]) / 2;
           });
-  add_map("links_y", "Use of the links along columns", "Words south, % of the link",
-          [&](std::size_t core) { return share(in_.outcome.routers[core].sent[wse::kSouth]); });
+  const bool both = in_.plan.program.entry != 0;
+  add_map("links_y", "Use of the links along columns",
+          both ? "Words on to the next row, % of the link" : "Words south, % of the link",
+          [&](std::size_t core) {
+            const RouterCounters& router = in_.outcome.routers[core];
+            return share(std::max(router.sent[wse::kSouth], router.sent[wse::kNorth]));
+          });
 }
 
 }  // namespace

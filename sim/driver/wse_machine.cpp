@@ -108,6 +108,12 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
     return run_layer_operation(params_, op, mask, seed, execution);
   }
   require_supported(op);
+  if (gradient && params_.ws.inject != wse::Inject::column_top) {
+    throw UnsupportedError(
+        fmt::format("{}: the sums of a weight gradient run down the whole column, so its stream "
+                    "enters at the top, not where ws.inject = {} has it",
+                    name_, params_.ws.inject.value_text()));
+  }
   if (gradient) return run_gradient(params_, op, mask, seed, execution);
   OpResult result = run_streamed(params_, op, mask, seed, execution);
   if (dense_gradient) {

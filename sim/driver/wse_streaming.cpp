@@ -245,11 +245,11 @@ void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const
     result.notes.emplace_back(key, std::move(text));
   };
   const auto& tokens = plan.program.kernel.tokens;
+  const auto [least, most] = std::minmax_element(tokens.begin(), tokens.end());
   note("rectangle", fmt::format("{} columns x {} rows of {} cores", params_.wafer.columns.value(),
                                 params_.wafer.rows.value(), params_.wafer.cores.value()));
   note(job_.resident ? "outputs per core" : "tokens per core",
-       tokens.front() == tokens.back() ? fmt::format("{}", tokens.front())
-                                       : fmt::format("{} to {}", tokens.back(), tokens.front()));
+       *least == *most ? fmt::format("{}", *least) : fmt::format("{} to {}", *least, *most));
   if (plan.rows_off != 0) {
     note(job_.resident ? "rows without outputs" : "rows without tokens",
          fmt::format("{}", plan.rows_off));

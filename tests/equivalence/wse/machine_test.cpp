@@ -68,6 +68,7 @@ Case random_case(std::uint64_t seed) {
   c.settings["mem.fma16_stalls"] = pick(random, {"0", "0", "3"});
   c.settings["core.sched"] = pick(random, {"ut_first", "main_first", "round_robin"});
   c.settings["ws.reduce"] = pick(random, {"ring", "chain", "tree", "two_phase"});
+  c.settings["ws.inject"] = pick(random, {"column_top", "middle_row"});
   c.settings["core.fabric_words_per_issue"] = pick(random, {"1", "1", "2"});
   return c;
 }

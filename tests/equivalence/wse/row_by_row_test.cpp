@@ -14,6 +14,7 @@ namespace {
 StreamingScenario scenario(std::uint64_t seed) {
   StreamingScenario scenario =
       random_reduction(seed, seed % 2 == 0 ? Rows::one_class : Rows::unequal);
+  scenario.entry = 0;  // the first row tells the others
   scenario.params.router.entries = std::max(2U, scenario.params.router.entries.value());
   scenario.tokens.resize(std::max<std::size_t>(2, scenario.tokens.size()), 3);
   if (seed % 3 != 0) scenario.rate = {1, 1 + seed % 20};  // slow enough that rows keep up

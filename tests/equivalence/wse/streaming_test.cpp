@@ -48,14 +48,16 @@ TEST_P(RandomMesh, GivesOneResultByEitherEngineInAnyOrderFullOrFolded) {
         plan = plan_fold(program, scenario.params, options(engine), tail);
         small = simulate(scenario.params, fold(program, plan), options(engine));
       }
-      alike += scenario.held == 0 ? 1 : 0;  // else each core keeps another number of non-zeros
+      // Of a way of four rows one can be left out, if none keeps non-zeros of its own.
+      const bool long_way = std::max(scenario.entry, program.rows - scenario.entry) > 3;
+      alike += scenario.held == 0 && long_way ? 1 : 0;
       EXPECT_EQ(difference(definition, unfold(small, plan, program, scenario.params.router)), "");
       folded_cases += scenario.held == 0 && plan.folds() ? 1 : 0;
     }
     if (HasFailure()) return;
   }
   if (GetParam().rows == Rows::one_class) {
-    EXPECT_GE(alike, 2 * cases * 3 / 4);
+    EXPECT_GE(alike, 2 * cases * 2 / 3);
     EXPECT_EQ(folded_cases, alike);  // rows that are alike never hold each other up
   }
 }

@@ -75,6 +75,26 @@ TEST(WeightStreaming, ATreeTakesItsNearestBlockFirst) {
   EXPECT_EQ(outcome.cycles, 27U);
 }
 
+// Of four rows words enter the third. It does in 7, 11, 12 and 13 what a first row does; its
+// neighbours follow a cycle later, the first row two.
+TEST(WeightStreaming, FromTheMiddleRowWordsRunToBothEnds) {
+  StreamingScenario scenario = one_row(Reduce::ring, 1, 0);
+  scenario.tokens.assign(4, 4);
+  scenario.entry = 2;
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    const WaferOutcome outcome =
+        simulate(scenario.params, make_program(scenario), {engine, 0, 0, 1, true});
+    EXPECT_EQ(trace_of(outcome, 1), "V@9 C@13 r@14 r@15");
+    EXPECT_EQ(trace_of(outcome, 3), "V@8 C@12 r@13 r@14");
+    EXPECT_EQ(trace_of(outcome, 5), "V@7 C@11 r@12 r@13");
+    EXPECT_EQ(trace_of(outcome, 7), "V@8 C@12 r@13 r@14");
+    EXPECT_EQ(outcome.cycles, 16U);
+    EXPECT_EQ(outcome.routers[2].sent[kNorth], 2U);  // a weight and a command
+    EXPECT_EQ(outcome.routers[2].sent[kSouth], 2U);
+    EXPECT_EQ(outcome.routers[3].sent[kSouth], 0U);
+  }
+}
+
 /// The cycles in which words enter a column.
 std::vector<Cycle> entries(const WaferOutcome& outcome, std::uint32_t unit) {
   std::vector<Cycle> cycles;

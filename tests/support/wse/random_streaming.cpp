@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/base/random.hpp"
 
@@ -93,18 +94,36 @@ StreamingScenario random_reduction(std::uint64_t seed, Rows rows) {
   Draw draw(stream_seed(seed, "reduction"));
   scenario.reduce = static_cast<Reduce>(draw.in(0, 3));
   scenario.gather_cycles = draw.one_in(3) ? 2 : 1;
+  const auto count = static_cast<std::uint32_t>(scenario.tokens.size());
+  if (draw.one_in(2)) return scenario;
+  // Words enter in a row, from which those with more tokens are not farther.
+  scenario.entry = draw.in(1, count - 1);
+  if (rows != Rows::remainder) return scenario;
+  std::sort(scenario.tokens.begin(), scenario.tokens.end());
+  std::vector<std::uint32_t> tokens(count);
+  std::vector<std::uint32_t> nearest(count);
+  std::iota(nearest.begin(), nearest.end(), 0U);
+  std::stable_sort(nearest.begin(), nearest.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const auto distance = [&](std::uint32_t r) {
+      return std::max(r, scenario.entry) - std::min(r, scenario.entry);
+    };
+    return distance(a) < distance(b);
+  });
+  for (std::uint32_t i = 0; i < count; ++i) tokens[nearest[i]] = scenario.tokens[count - 1 - i];
+  scenario.tokens = tokens;
   return scenario;
 }
 
 std::string describe(const StreamingScenario& s) {
   const HardwareParams& p = s.params;
   return fmt::format(
-      "reduce {} gather {} columns {} tokens {} steps {} lookahead {} simd {} beat {} form {} "
+      "reduce {} gather {} entry {} columns {} tokens {} steps {} lookahead {} simd {} beat {} "
+      "form {} "
       "stalls {} held {} rate "
       "{}/{} dispatch {} cmd {} "
       "overlap {} sched {} words {} queues {} {} {} entries {} hop {} ramp {} multicast {} arbiter "
       "{} finals {} counts {}",
-      static_cast<int>(s.reduce), s.gather_cycles, s.columns, fmt::join(s.tokens, ","),
+      static_cast<int>(s.reduce), s.gather_cycles, s.entry, s.columns, fmt::join(s.tokens, ","),
       s.final_column.size(), s.lookahead, s.simd, s.beat_cycles, static_cast<int>(s.form), s.stalls,
       s.held, s.rate.words, s.rate.per, p.core.dispatch.value(), p.core.cmd_cycles.value(),
       p.core.dispatch_overlap.value(), p.core.sched.value_text(),

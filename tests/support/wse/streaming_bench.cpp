@@ -48,6 +48,7 @@ Program make_program(const StreamingScenario& scenario) {
   kernel.final_column = scenario.final_column;
   kernel.counts = scenario.counts;
   program.rate = scenario.rate;
+  program.entry = scenario.entry;
   const bool ring = scenario.reduce == Reduce::ring || scenario.columns == 1;
   route_streaming(program, scenario.columns,
                   ring ? Reduction{} : plan_reduction(scenario.reduce, scenario.columns));

@@ -25,6 +25,7 @@ struct StreamingScenario {
   std::uint32_t held = 0;  // not 0: a core keeps up to so many non-zeros of each feature
   Rate rate;
   Reduce reduce = Reduce::ring;
+  std::uint32_t entry = 0;
   std::uint32_t gather_cycles = 1;
 };
 

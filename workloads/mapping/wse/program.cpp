@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/program.hpp"
 
+#include <map>
 #include <utility>
 
 namespace lacuna::wse {
@@ -58,23 +59,29 @@ void route_streaming(Program& program, std::uint32_t columns, Reduction reductio
   StreamingKernel& kernel = program.kernel;
   program.columns = columns;
   program.rows = static_cast<std::uint32_t>(kernel.tokens.size());
-  // Two kinds of router in a column: those that pass the weights on, and the last one.
   std::vector<RouterProgram> inner = ring_routes(kernel, columns);
   if (!reduction.plan.is_ring()) {
     kernel.reduce = std::move(reduction.plan);
     inner = std::move(reduction.routers);
   }
-  program.routers = inner;
-  program.routers.insert(program.routers.end(), inner.begin(), inner.end());
-  for (std::uint32_t c = 0; c < columns; ++c) {
-    const auto on = static_cast<PortSet>(bit(kSouth) | bit(kRamp));
-    program.routers[c].routes.push_back({kernel.weights, kNorth, on});
-    program.routers[columns + c].routes.push_back({kernel.weights, kNorth, bit(kRamp)});
-  }
+  // Kinds of router in a column: those that pass the weights on, and the last ones.
+  program.routers.clear();
   program.router_of.clear();
+  std::map<std::pair<Port, PortSet>, std::uint32_t> kinds;
   for (std::uint32_t r = 0; r < program.rows; ++r) {
-    const std::uint32_t first = r + 1 == program.rows ? columns : 0;
-    for (std::uint32_t c = 0; c < columns; ++c) program.router_of.push_back(first + c);
+    const Port from = r < program.entry ? kSouth : kNorth;
+    const bool north = r <= program.entry && r != 0;
+    const bool south = r >= program.entry && r + 1 != program.rows;
+    const auto to =
+        static_cast<PortSet>(bit(kRamp) | (north ? bit(kNorth) : 0U) | (south ? bit(kSouth) : 0U));
+    const auto next = static_cast<std::uint32_t>(program.routers.size());
+    const auto [kind, is_new] = kinds.emplace(std::pair(from, to), next);
+    for (std::uint32_t c = 0; c < columns; ++c) {
+      program.router_of.push_back(kind->second + c);
+      if (!is_new) continue;
+      program.routers.push_back(inner[c]);
+      program.routers.back().routes.push_back({kernel.weights, from, to});
+    }
   }
 }
 

@@ -22,7 +22,8 @@ std::vector<RouterProgram> ring_routes(StreamingKernel& kernel, std::uint32_t co
 
 /// Completes a program whose kernel says what is to be computed (steps, tokens, final_column,
 /// counts): the way of partial sums, its colors, and the routes of a mesh of kernel.tokens.size()
-/// rows and `columns` columns. Weights run down the columns on color 0; the ring uses colors 1 to 4,
+/// rows and `columns` columns. Weights run along the columns, from
+/// row program.entry to both ends, on color 0; the ring uses colors 1 to 4,
 /// `reduction`, if it is one, as many as it needs from 1 on.
 void route_streaming(Program& program, std::uint32_t columns, Reduction reduction = {});
 

@@ -128,15 +128,24 @@ class Planner {
     return reduction;
   }
 
-  /// The first rows, which are next to the injectors, take one more if they do not divide.
+  /// The rows next to the injectors take one more if they do not divide.
   void share_elements() {
     const std::uint32_t rows = setup_.wafer.rows;
     const std::uint32_t all = operands_.elements();
     const std::uint32_t active = std::min(rows, all);
     plan_.rows_off = rows - active;
+    Program& program = plan_.program;
+    program.rows = active;
+    program.entry = setup_.ws.inject == Inject::middle_row ? active / 2 : 0;
+    std::vector<std::uint32_t> nearest(active);
+    std::iota(nearest.begin(), nearest.end(), 0U);
+    std::stable_sort(nearest.begin(), nearest.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return program.distance(a) < program.distance(b);
+    });
+    kernel().tokens.assign(active, active == 0 ? 0 : all / active);
+    for (std::uint32_t i = 0; active != 0 && i < all % active; ++i) ++kernel().tokens[nearest[i]];
     for (std::uint32_t r = 0; r < active; ++r) {
-      first_element_.push_back(r == 0 ? 0 : first_element_.back() + kernel().tokens.back());
-      kernel().tokens.push_back(all / active + (r < all % active ? 1 : 0));
+      first_element_.push_back(r == 0 ? 0 : first_element_.back() + kernel().tokens[r - 1]);
     }
   }
 
@@ -181,7 +190,7 @@ class Planner {
   std::uint64_t limit() const { return std::uint64_t{setup_.mem.kib} * 1024; }
   std::uint64_t tokens() const {
     const std::vector<std::uint32_t>& all = plan_.program.kernel.tokens;
-    return all.empty() ? 0 : all.front();
+    return all.empty() ? 0 : all[plan_.program.entry];
   }
   std::uint64_t element_bytes() const { return fp32_ ? 4 : 2; }
   std::uint64_t sum_bytes() const { return plan_.program.kernel.psum_fp32 ? 4 : 2; }
@@ -248,9 +257,11 @@ class Planner {
   void check_memory() {
     plan_.limit = limit();
     const auto rows = static_cast<std::uint32_t>(kernel().tokens.size());
-    const std::uint32_t looked_at = scattered() ? rows : std::min(rows, 1U);  // row 0 is fullest
-    std::uint32_t fullest_row = 0;
-    for (std::uint32_t r = 0; r < looked_at; ++r) {
+    // Without zeros left out the row where words enter is the fullest.
+    const std::uint32_t first = scattered() ? 0 : plan_.program.entry;
+    const std::uint32_t last = scattered() ? rows : std::min(rows, first + 1);
+    std::uint32_t fullest_row = first;
+    for (std::uint32_t r = first; r < last; ++r) {
       for (std::uint32_t c = 0; c < columns_; ++c) {
         const std::uint64_t bytes =
             core_bytes(held_by(r, c), kernel().tokens[r], inputs_[c], outputs_[c]);
