@@ -56,6 +56,8 @@ struct KernelStats : StatGroup {
                   "From the first to the last issue slot of the core that took longest."};
   Counter shortest{this, "core_cycles_shortest", "cycles", "The same of the shortest."};
   Counter mean{this, "core_cycles_mean", "cycles", "The same on average, rounded."};
+  Counter each{this, "cycles_each", "cycles",
+               "Cycles of the run for each of its products (kernel.gemv_repeats), rounded."};
   Counter mac_zero{this, "mac_zero", "MAC", "Products with a zero that the format stores."};
 
   void add(const TaskOutcome& run) {
@@ -238,6 +240,7 @@ Prepared TaskOperation::gemv() const {
   job.k = op_.k;
   job.cores = cores;
   job.reduce = params_.kernel.gemv_reduce;
+  job.repeats = params_.kernel.gemv_repeats;
   job.align = params_.map.align;
   job.ramp = params_.router.ramp;
   job.values = execution_.values;
@@ -364,6 +367,8 @@ OpResult TaskOperation::run() const {
   stats.add_mean(run.cores.size() * kernel.copies);
   KernelStats spans("wafer.kernel");
   spans.add(run);
+  const std::uint64_t repeats = op_.op == "gemv" ? params_.kernel.gemv_repeats.value() : 1;
+  spans.each += (run.cycles + repeats / 2) / repeats;
   OpResult result;
   result.cycles = run.cycles;
   result.clock_ghz = params_.clock;

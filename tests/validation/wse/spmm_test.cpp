@@ -228,6 +228,28 @@ TEST(Gemv, BothEnginesAgreeAndTheMiddleIsFasterThanTheEnd) {
   EXPECT_LT(cycles[0], cycles[1]);
 }
 
+TEST(Gemv, ARootTakesBothSidesAndSendsTheSumBack) {
+  GemvJob job{3, 3, 3};
+  // 17 of scalar code and one product; a word from each neighbour, issue to queue 6 cycles; the
+  // root adds two and sends one, which its neighbours store 6 cycles later
+  EXPECT_EQ(run_tasks(plan_gemv(job, ScalarParams()).program).cycles, 18U + 6 + 2 + 6 + 1);
+  job.repeats = 3;  // a neighbour begins again when it has the sum
+  EXPECT_EQ(run_tasks(plan_gemv(job, ScalarParams()).program).cycles, 3U * 33);
+}
+
+TEST(Gemv, ProductsWithoutABarrierGiveTheSameInBothEngines) {
+  GemvJob job{90, 77, 30};
+  job.repeats = 3;
+  job.values = true;
+  const TaskProgram program = plan_gemv(job, ScalarParams()).program;
+  const TaskOutcome clocked = run_tasks(program, Engine::clocked, 5);
+  const TaskOutcome event = run_tasks(program, Engine::event);
+  EXPECT_TRUE(clocked.cores == event.cores);
+  EXPECT_TRUE(clocked.events == event.events);
+  std::uint64_t compared = 0;
+  EXPECT_EQ(wrong_gemv(job, event.memory, compared), 0U);
+}
+
 TEST(LocalKernels, VectorOperationsGiveTheExactResultAndTheTimesTheyHaveWithoutValues) {
   for (const char* operation : {"axpy", "dot", "mul"}) {
     for (const Element element : {Element::fp16, Element::fp32}) {

@@ -50,14 +50,25 @@ void route_children(TaskBuilder& builder, const std::vector<std::size_t>& line,
 
 }  // namespace
 
+namespace {
+
+bool is_used(const std::vector<QueueUse>& uses, Color color) {
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const QueueUse& use) { return use.color == color; });
+}
+
+}  // namespace
+
 void use_in_queue(Script& script, Color color) {
   // 2 to 6 words deep: the first two are the deepest
   auto& uses = script.program().in;
+  if (is_used(uses, color)) return;
   uses.push_back({color, static_cast<std::uint8_t>(uses.size() % kMicrothreads)});
 }
 
 void use_out_queue(Script& script, Color color) {
   auto& uses = script.program().out;
+  if (is_used(uses, color)) return;
   uses.push_back({color, static_cast<std::uint8_t>(2 + uses.size() % 2)});
 }
 

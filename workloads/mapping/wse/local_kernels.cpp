@@ -36,22 +36,22 @@ class Gemv {
         scripts_(job.cores) {}
 
   TaskKernel plan() {
-    for (Script& script : scripts_) multiply(script);
-    const std::uint32_t root = reduce_ == GemvReduce::mesh ? (cores_ - 1) / 2 : 0;
-    if (cores_ > 1) sum(root);
-    if (cores_ > 1) spread(root);
+    for (std::uint32_t i = 0; i < job_.repeats; ++i) product();
     for (std::uint32_t r = 0; r < cores_; ++r) {
       builder_.core(r, builder_.add(std::move(scripts_[r]).finish()));
     }
     TaskKernel kernel;
     kernel.program = std::move(builder_).finish();
     kernel.copies = cores_;
-    kernel.useful = std::uint64_t{cores_} * inputs_ * outputs_;
+    kernel.useful = std::uint64_t{cores_} * inputs_ * outputs_ * job_.repeats;
     kernel.bytes = bytes();
     if (job_.values) fill_memory(kernel.program);
     kernel.notes.emplace_back(
         "tiles", fmt::format("{} outputs x {} inputs in each of {} x {} cores", outputs_, inputs_,
                              cores_, cores_));
+    if (reduce_ == GemvReduce::mesh) {
+      kernel.notes.emplace_back("sums", fmt::format("{} groups of cores along y", groups_));
+    }
     kernel.notes.emplace_back("fold", "one column simulated, the others repeat it");
     return kernel;
   }
@@ -70,6 +70,18 @@ class Gemv {
   std::uint32_t x_at() const { return sums_at() + aligned(2 * outputs_); }
   std::uint32_t bytes() const { return x_at() + 2 * inputs_; }
 
+  /// The product within each core, its sums, and their way back to all.
+  void product() {
+    for (Script& script : scripts_) multiply(script);
+    std::uint32_t root = 0;
+    if (reduce_ == GemvReduce::mesh) {
+      root = sum_groups();
+    } else {
+      add_sides(0, 0, cores_ - 1, 0);
+    }
+    if (cores_ > 1) spread(root);
+  }
+
   /// psum += W[:, j] x[j], a loop over the inputs.
   void multiply(Script& script) const {
     for (std::uint32_t j = 0; j < inputs_; ++j) {
@@ -87,26 +99,80 @@ class Gemv {
 
   VectorPart sums() const { return {sums_at(), outputs_, Element::fp16}; }
 
-  /// Both sides of the root stream towards it.
-  void sum(std::uint32_t root) {
-    unsigned color = 0;
-    for (const bool south : {false, true}) {
-      std::vector<std::size_t> line = {root};
-      for (std::uint32_t r = root; south ? r + 1 < cores_ : r > 0;) {
-        r = south ? r + 1 : r - 1;
-        line.push_back(r);
-      }
-      if (line.size() == 1) continue;
-      std::vector<Script*> scripts;
-      for (const std::size_t place : line) scripts.push_back(&scripts_[place]);
-      const auto length = static_cast<std::uint32_t>(line.size());
-      const ReduceTree tree = reduce_ == GemvReduce::chain
-                                  ? chain_tree(length)
-                                  : two_phase_tree(length, (outputs_ + 1) / 2, ramp_);
-      const TreeStyle style{reduce_ == GemvReduce::mesh, false};
-      color += add_tree(builder_, line, scripts, tree, style, color, sums());
+  /// From a core to `last`, its neighbour first.
+  static std::vector<std::size_t> line_to(std::uint32_t from, std::uint32_t last) {
+    std::vector<std::size_t> line = {from};
+    while (line.back() != last) line.push_back(last > from ? line.back() + 1 : line.back() - 1);
+    return line;
+  }
+
+  /// Adds up along a line, by two colors of its own.
+  void add(const std::vector<std::size_t>& line, const ReduceTree& tree, unsigned color) {
+    std::vector<Script*> scripts(line.size(), nullptr);
+    scripts[0] = &scripts_[line[0]];
+    for (const std::vector<std::uint32_t>& children : tree) {
+      for (const std::uint32_t child : children) scripts[child] = &scripts_[line[child]];
     }
-    next_color_ = color;
+    add_tree(builder_, line, scripts, tree, TreeStyle(), color, sums());
+    next_color_ = std::max(next_color_, color + 2);
+  }
+
+  /// Both sides of `root` stream towards it, up to these cores.
+  void add_sides(std::uint32_t north, std::uint32_t root, std::uint32_t south, unsigned color) {
+    for (const std::uint32_t end : {north, south}) {
+      const std::vector<std::size_t> line = line_to(root, end);
+      if (line.size() > 1) add(line, chain_tree(static_cast<std::uint32_t>(line.size())), color);
+      color += 2;
+    }
+  }
+
+  /// The first core of a group; that of group `groups` is past the end.
+  std::uint32_t group_begin(std::uint32_t group, std::uint32_t groups) const {
+    return static_cast<std::uint32_t>(std::uint64_t{group} * cores_ / groups);
+  }
+  std::uint32_t group_root(std::uint32_t group, std::uint32_t groups) const {
+    return (group_begin(group, groups) + group_begin(group + 1, groups) - 1) / 2;
+  }
+
+  /// Cycles of the sums in so many groups, about: chains of half a group, two streams at its root;
+  /// steps from group to group, two streams at the root of all.
+  std::uint64_t expected(std::uint32_t groups) const {
+    const std::uint64_t step = 2UL * ramp_ + 1;
+    const std::uint64_t size = (cores_ + groups - 1) / groups;
+    const std::uint64_t words = (outputs_ + 1) / 2;
+    return (step + 1) * (size / 2) + (size > 2 ? 2 : size - 1) * words +
+           (step + size) * (groups / 2) + std::min(groups - 1, 2U) * words;
+  }
+
+  /// In two levels: within each group towards its middle, then from group to group towards the
+  /// middle one. Returns the root of all.
+  std::uint32_t sum_groups() {
+    std::uint32_t groups = 1;
+    for (std::uint32_t g = 2; g <= cores_; ++g) {
+      if (expected(g) < expected(groups)) groups = g;
+    }
+    for (std::uint32_t g = 0; g < groups; ++g) {
+      add_sides(group_begin(g, groups), group_root(g, groups), group_begin(g + 1, groups) - 1, 0);
+    }
+    const std::uint32_t middle = (groups - 1) / 2;
+    const std::uint32_t root = group_root(middle, groups);
+    for (const bool south : {false, true}) {
+      const std::uint32_t others = south ? groups - 1 - middle : middle;
+      if (others == 0) continue;
+      const std::vector<std::size_t> line =
+          line_to(root, group_root(south ? groups - 1 : 0, groups));
+      ReduceTree tree(line.size());
+      std::uint32_t at = 0;
+      for (std::uint32_t i = 1; i <= others; ++i) {
+        const std::uint32_t next = group_root(south ? middle + i : middle - i, groups);
+        const std::uint32_t child = next > root ? next - root : root - next;
+        tree[at] = {child};
+        at = child;
+      }
+      add(line, tree, south ? 6 : 4);
+    }
+    groups_ = groups;
+    return root;
   }
 
   void spread(std::uint32_t root) {
@@ -149,7 +215,8 @@ class Gemv {
   const unsigned ramp_;
   TaskBuilder builder_;
   std::vector<Script> scripts_;
-  unsigned next_color_ = 0;
+  unsigned next_color_ = 0;   // that is free
+  std::uint32_t groups_ = 1;  // of the first level of sums
 };
 
 }  // namespace

@@ -55,6 +55,9 @@ struct KernelParams : ParameterSet {
       param(this, "gemv_reduce", GemvReduce::mesh,
             Choices<GemvReduce>{{"mesh", GemvReduce::mesh}, {"chain", GemvReduce::chain}},
             "Sums of a matrix-vector product: two levels around the middle, or a chain.");
+  Param<unsigned> gemv_repeats = param(
+      this, "gemv_repeats", 1U, range(1U, 1000U), "",
+      "Matrix-vector products of a run, one after the other in each core, without a barrier.");
 };
 
 /// A kernel on a rectangle of cores, and what is known of its work.
@@ -94,12 +97,14 @@ std::uint64_t wrong_products(const SpmmJob& job, const KernelParams& kernel,
 float small_value(std::uint64_t seed, std::uint64_t row, std::uint64_t column);
 
 /// y = W x with W[m x k] in tiles of FP16 over P x P cores, m along x and k along y; sums go along
-/// y to a core and back to all. Columns repeat each other, so one is planned.
+/// y to a core and back to all: with `mesh` in groups, each towards its middle, then from group to
+/// group towards the middle one. Columns repeat each other, so one is planned.
 struct GemvJob {
   std::uint32_t m = 0;
   std::uint32_t k = 0;
   std::uint32_t cores = 1;  // P
   GemvReduce reduce = GemvReduce::mesh;
+  std::uint32_t repeats = 1;  // products, one after the other in each core, without a barrier
   Alignment align = Alignment::good;
   unsigned ramp = 2;
   bool values = false;
