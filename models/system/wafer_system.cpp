@@ -176,6 +176,13 @@ WaferSystemResult Plant::run() {
   for (const auto& node : nodes_) result.added_bytes += node->stats().added.value();
   result.update_ns = store_.stats().update_ns.value();
   result.wait_ns = store_.stats().wait_ns.value();
+  result.store_bytes = store_.stats().read_bytes.value() + store_.stats().write_bytes.value();
+  for (const WaferPass& pass : passes_) {
+    // an update reads weight, gradient and state, and writes weight and state
+    const std::uint64_t each =
+        2 * (params_.weight_bytes + params_.memoryx.state_bytes) + params_.grad_bytes;
+    result.store_bytes += pass.parameters * each;
+  }
   result.steps = clock_.steps();
   return result;
 }
@@ -186,6 +193,23 @@ unsigned WaferSystemParams::levels() const {
   unsigned levels = 0;
   for (std::uint64_t reach = 1; reach < wafers; reach *= swarmx.fanout) ++levels;
   return levels;
+}
+
+StoreAccount store_account(const WaferSystemParams& params, std::uint64_t kept,
+                           std::uint64_t trained) {
+  StoreAccount account;
+  account.weights = kept * params.weight_bytes;
+  account.gradients = trained * params.grad_bytes;
+  account.state = trained * params.memoryx.state_bytes;
+  account.capacity =
+      static_cast<std::uint64_t>(std::llround(params.memoryx.capacity_tb.value() * 1e12));
+  if (account.total() > account.capacity) {
+    throw OutOfMemoryError(fmt::format(
+        "the store of weights needs {} B and has {} B (sys.memoryx.capacity_tb): weights {}, "
+        "gradients {}, state {}",
+        account.total(), account.capacity, account.weights, account.gradients, account.state));
+  }
+  return account;
 }
 
 WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,

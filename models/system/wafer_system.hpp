@@ -22,6 +22,14 @@ struct MemoryXParams : ParameterSet {
                                    "Gradients written, 10^9 bytes. Assumed.");
   Param<double> update_ns_per_1k = param(this, "update_ns_per_1k", 10.0, range(0.0, 1e6), "ns",
                                          "Optimizer time for 1,000 parameters. Assumed.");
+  Param<double> capacity_tb =
+      param(this, "capacity_tb", 4.0, range(1e-6, 1e5), "TB",
+            "What the store holds, 10^12 bytes: published from 4 to 2,400.");
+  Param<unsigned> state_bytes =
+      param(this, "state_bytes", 8U, range(0U, 64U), "B",
+            "State of the optimizer for a non-zero: two moments in FP32.");
+  Param<double> pj_bit = param(this, "pj_bit", 20.0, range(0.0, 1e4), "pJ/bit",
+                               "Energy of a bit read or written. Assumed, as of streaming memory.");
 };
 
 struct SwarmXParams : ParameterSet {
@@ -32,6 +40,8 @@ struct SwarmXParams : ParameterSet {
   Param<double> link_gbps =
       param(this, "link_gbps", 150.0, range(0.001, 1e5), "GB/s",
             "A link, 10^9 bytes: published of a system's (12 x 100 Gb/s), assumed in the tree.");
+  Param<double> pj_bit = param(this, "pj_bit", 8.0, range(0.0, 1e4), "pJ/bit",
+                               "Energy of a bit on a link. Assumed, as of links between machines.");
 };
 
 /// Wafers that share one store of weights. They work data parallel: each sees every weight.
@@ -74,6 +84,21 @@ struct WaferLayer {
   std::vector<std::uint64_t> gradient_ns;  // empty: inference
 };
 
+/// What the store has to hold: weights with their indices, gradients, state of the optimizer.
+struct StoreAccount {
+  std::uint64_t weights = 0;  // bytes
+  std::uint64_t gradients = 0;
+  std::uint64_t state = 0;
+  std::uint64_t capacity = 0;
+
+  std::uint64_t total() const { return weights + gradients + state; }
+};
+
+/// The account of a model of so many kept weights, of which `trained` are updated. OutOfMemoryError
+/// with the bytes of each if the store is too small.
+StoreAccount store_account(const WaferSystemParams& params, std::uint64_t kept,
+                           std::uint64_t trained);
+
 /// A pass whose chunks are as large as sys.chunks says.
 WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,
                           std::uint64_t down_bytes, std::uint64_t up_bytes,
@@ -107,6 +132,7 @@ struct WaferSystemResult {
   std::uint64_t update_ns = 0;              // of the store
   std::uint64_t wait_ns = 0;                // the store waited for an update to read on
   std::uint64_t added_bytes = 0;            // gradients that the tree added up
+  std::uint64_t store_bytes = 0;            // read and written in the store, updates included
   std::uint64_t steps = 0;                  // of blocks, the work done
 };
 

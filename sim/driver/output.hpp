@@ -12,6 +12,7 @@
 #include "sim/driver/result_folder.hpp"
 #include "sim/driver/result_json.hpp"
 #include "sim/driver/verbs.hpp"
+#include "sim/report/figure.hpp"
 #include "sim/report/summary.hpp"
 #include "workloads/trace/layer_op.hpp"
 
@@ -37,6 +38,9 @@ class Output {
   void add_file(std::string name, std::string text) {
     files_.emplace_back(std::move(name), std::move(text));
   }
+
+  /// Adds a figure likewise.
+  void add_figure(Figure figure) { own_figures_.push_back(std::move(figure)); }
 
   const std::filesystem::path& target() const { return folder_.target(); }
 
@@ -65,6 +69,7 @@ class Output {
   const Options& options_;
   std::set<std::string> inputs_;
   std::vector<std::pair<std::string, std::string>> files_;
+  std::vector<Figure> own_figures_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

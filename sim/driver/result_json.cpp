@@ -478,7 +478,28 @@ std::vector<RunRecord> parse_result(const std::string& text, const std::string& 
   });
 }
 
-std::string summary_json(const std::vector<RunRecord>& records, bool explain) {
+namespace {
+
+Json cell_json(const std::string& cell) {
+  const Json number = Json::parse(cell, nullptr, false);
+  if (number.is_number()) return number;
+  return cell.empty() ? Json(nullptr) : Json(cell);
+}
+
+Json table_json(const NamedTable& table) {
+  Json rows = Json::array();
+  for (const std::vector<std::string>& cells : table.rows) {
+    Json row = Json::object();
+    for (std::size_t i = 0; i < cells.size(); ++i) row[table.columns.at(i)] = cell_json(cells[i]);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string summary_json(const std::vector<RunRecord>& records, bool explain,
+                         const std::vector<NamedTable>& tables) {
   Json rows = Json::array();
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
@@ -487,6 +508,7 @@ std::string summary_json(const std::vector<RunRecord>& records, bool explain) {
     }
     rows.push_back(row_json(record.total, record.varying));
   }
+  for (const NamedTable& table : tables) rows.back()[table.name] = table_json(table);
   return rows.dump(1) + '\n';
 }
 

@@ -30,9 +30,17 @@ std::vector<RunRecord> parse_result(const std::string& text, const std::string& 
 /// What a result.json says beside its runs, likewise.
 ResultHeader parse_header(const std::string& text, const std::string& path);
 
+/// A table beside the runs; cells that are numbers are numbers in JSON.
+struct NamedTable {
+  std::string name;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
 /// The rows of summary.csv as a JSON array, an object each; with `explain` those of operations have
-/// their explanation as a further member.
-std::string summary_json(const std::vector<RunRecord>& records, bool explain = false);
+/// their explanation as a further member. `tables` are members of the last row, by name.
+std::string summary_json(const std::vector<RunRecord>& records, bool explain = false,
+                         const std::vector<NamedTable>& tables = {});
 
 /// A record, events included, as bytes for another process, and back without loss.
 std::string encode_record(const RunRecord& record);

@@ -82,7 +82,7 @@ TrainingParams saving(TrainingParams training) {
 
 /// The first layout in the order of effort that fits.
 std::optional<FitRow> first_fit(const TrainingJob& job, TrainingParams training) {
-  const unsigned layers = find_model_shape(job.training.model).layers;
+  const unsigned layers = layers_of(job.training);
   std::vector<TrainingParams> tries = {training};
   training.state = system::Place::streaming;
   tries.push_back(training);
@@ -138,7 +138,7 @@ unsigned even_parts(const TrainingParams& training, unsigned tensor) {
 std::vector<FitRow> fitting_layouts(const TrainingJob& job) {
   std::vector<FitRow> rows;
   const unsigned chips = job.system.params.chips();
-  const unsigned layers = find_model_shape(job.training.model).layers;
+  const unsigned layers = layers_of(job.training);
   for (unsigned t = 1; t <= chips; t *= 2) {
     for (unsigned p = 1; t * p <= chips && p <= layers; p *= 2) {
       TrainingParams training = job.training;
@@ -156,6 +156,68 @@ std::vector<FitRow> fitting_layouts(const TrainingJob& job) {
     }
   }
   return rows;
+}
+
+namespace {
+
+/// The layout of `layers` layers over all chips, a replica, that keeps most room for weights.
+std::optional<FitRow> held(const TrainingJob& job, unsigned tensor, unsigned layers) {
+  TrainingParams training = job.training;
+  forget_lists(training);
+  training.model_layers = layers;
+  training.tensor = tensor;
+  training.pipeline = job.system.params.chips() / tensor;
+  training.replicas = 1;
+  training.rts = 1;
+  training.rts_state = 1;
+  training.phases = 1;
+  training.attention_parts = even_parts(job.training, tensor);
+  training.state = system::Place::streaming;
+  training.activations = system::Activations::offloaded;
+  training.set("prefetch", "none");
+  std::optional<FitRow> row = try_layout(job, saving(training));
+  return row && row->fits ? row : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<FitRow> largest_held(const TrainingJob& job) {
+  std::optional<FitRow> best;
+  constexpr unsigned kMost = 1U << 16U;
+  for (unsigned t = 1; t <= job.system.params.chips(); t *= 2) {
+    unsigned fits = best ? best->training.model_layers.value() : 0;
+    unsigned fails = fits + 1;
+    // doubles until it does not fit, then halves the gap; a smaller one that fails ends it
+    for (std::optional<FitRow> row = held(job, t, fails); row && fails < kMost;
+         row = held(job, t, fails)) {
+      fits = fails;
+      fails *= 2;
+      best = row;
+    }
+    while (best && best->training.tensor == t && fails - fits > 1) {
+      const unsigned middle = fits + (fails - fits) / 2;
+      const std::optional<FitRow> row = held(job, t, middle);
+      (row ? fits : fails) = middle;
+      if (row) best = row;
+    }
+  }
+  return best;
+}
+
+std::string largest_text(const TrainingJob& job) {
+  const std::optional<FitRow> row = largest_held(job);
+  if (!row) return "\nNo layer of it is held on the chips with its gradients.\n";
+  ModelShape shape = find_model_shape(job.training.model);
+  shape.layers = row->training.model_layers;
+  return fmt::format(
+      "\nThe largest of this width held on the chips with its gradients, without phases: {} "
+      "layers, {:.1f} x 10^9 parameters, with tensor={} pipeline={} replicas=1; a chip needs "
+      "{:.0f} of {:.0f} MB (activations offloaded, gradient_parts={}{}).\n",
+      shape.layers, static_cast<double>(parameter_count(shape)) * 1e-9,
+      row->training.tensor.value(), row->training.pipeline.value(),
+      static_cast<double>(row->most_bytes) * 1e-6, static_cast<double>(row->capacity) * 1e-6,
+      row->training.gradient_parts.value(),
+      row->training.share_sequence ? ", share_sequence=true" : "");
 }
 
 std::string fit_text(const TrainingJob& job) {
@@ -184,7 +246,7 @@ std::string fit_text(const TrainingJob& job) {
   const std::string title = fmt::format(
       "{} on {}, micro-batch {} of {} tokens: layouts that fit\n\n", job.training.model.value(),
       job.system.name, job.training.micro_batch.value(), job.training.tokens.value());
-  return title + (rows.empty() ? "none\n" : table.text());
+  return title + (rows.empty() ? "none\n" : table.text()) + largest_text(job);
 }
 
 }  // namespace lacuna

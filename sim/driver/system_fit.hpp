@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,14 @@ std::string nearest_fit(const TrainingJob& job);
 /// two that its heads and layers allow, each with the fewest phases and the state on the chips if
 /// that fits. Those that do not fit at all are left out.
 std::vector<FitRow> fitting_layouts(const TrainingJob& job);
+
+/// The most layers of the model's width whose weights and gradients all chips of the system hold
+/// together, one replica on them, without phases; state of the optimizer and inputs of layers in
+/// streaming memory. Nothing if one layer is too many.
+std::optional<FitRow> largest_held(const TrainingJob& job);
+
+/// The same as a sentence.
+std::string largest_text(const TrainingJob& job);
 
 /// The table of `lacuna describe fit`.
 std::string fit_text(const TrainingJob& job);

@@ -335,6 +335,11 @@ TrainingParams read_training(const std::string& file, const std::vector<std::str
   return training;
 }
 
+unsigned layers_of(const TrainingParams& training) {
+  const unsigned own = find_model_shape(training.model).layers;
+  return training.model_layers > 0 ? training.model_layers.value() : own;
+}
+
 std::string misfit(const TrainingResult& result) {
   const system::MemoryAccount* worst = nullptr;
   for (const system::MemoryAccount& account : result.memory) {
@@ -366,7 +371,7 @@ system::PartCuts cuts_of(const TrainingParams& training) {
 /// A model cut as a job says.
 struct Layout {
   explicit Layout(const TrainingJob& job)
-      : layers(find_model_shape(job.training.model).layers),
+      : layers(layers_of(job.training)),
         model(system::model_parts(model_trace(job.training), layers, cuts_of(job.training))) {}
 
   unsigned layers;

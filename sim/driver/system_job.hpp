@@ -38,6 +38,9 @@ system::TrainingParams read_training(const std::string& file,
 /// The shipped descriptions of training steps, sorted by name.
 std::vector<std::string> shipped_trainings();
 
+/// The layers of the model that is trained.
+unsigned layers_of(const system::TrainingParams& training);
+
 /// Joules of one weight update of a whole system.
 struct SystemEnergy {
   JouleRange chips;  // operations

@@ -46,4 +46,8 @@ class ChipTimes {
 /// Power of a chip that does nothing.
 double idle_watts(const Machine& chip, const Pricing& pricing);
 
+/// The same of a machine of so many tiles or cores.
+double idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
+                  double clock_ghz);
+
 }  // namespace lacuna

@@ -77,7 +77,10 @@ class SystemPoints {
       const int near = nearness(training, point);
       if (near > (best == nullptr ? 0 : nearness(*best, point))) best = &training;
     }
-    if (best == nullptr) return;
+    if (best == nullptr) {
+      say_what_is_missing(point, outcome);
+      return;
+    }
     const std::string rows = best->rows.value().substr(0, best->rows.value().find(' '));
     outcome.family =
         fmt::format("system {} {}", rows.empty() ? best->model.value() : rows, point.metric);
@@ -92,6 +95,16 @@ class SystemPoints {
   }
 
  private:
+  /// Of a system that is known: it is the workload that is not.
+  void say_what_is_missing(const ValidationPoint& point, ValidationOutcome& outcome) const {
+    for (const TrainingParams& training : trainings_) {
+      if (training.published_system.value() != point.system) continue;
+      outcome.reason = fmt::format("no layout of '{}' on {} is shipped",
+                                   model_words(point.workload), point.system);
+      return;
+    }
+  }
+
   void run(const TrainingParams& training, const ValidationPoint& point,
            ValidationOutcome& outcome) {
     try {
@@ -149,7 +162,8 @@ void measure_systems(const std::vector<ValidationPoint>& points, const MachineTa
   std::unique_ptr<SystemPoints> systems;  // made where there is something to run
   for (std::size_t i = 0; i < points.size(); ++i) {
     const bool step = points[i].workload.find("GBS=") != std::string::npos ||
-                      points[i].metric == "step_time" || points[i].workload.find("BioKG") == 0;
+                      points[i].metric == "step_time" || points[i].metric == "time_to_train" ||
+                      points[i].workload.find("BioKG") == 0;
     if (outcomes[i].status != Status::unsupported || !step) continue;
     if (systems == nullptr) systems = std::make_unique<SystemPoints>(table, settings);
     systems->measure(points[i], outcomes[i]);

@@ -23,7 +23,9 @@
 #include "sim/driver/verb_validate.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/driver/wafer_system_report.hpp"
+#include "sim/driver/wafer_system_scaling.hpp"
 #include "sim/driver/workload.hpp"
+#include "sim/report/csv_files.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/mean.hpp"
 #include "sim/report/table_fair.hpp"
@@ -83,10 +85,14 @@ std::vector<RunRecord> finished_records(const Finished& finished) {
 }
 
 void print_comparison(const WorkloadTrace& workload, const RunSettings& settings,
-                      const std::vector<RunRecord>& records, const Options& options,
+                      const std::vector<RunRecord>& records,
+                      const std::vector<WaferScalingRow>& systems, const Options& options,
                       const Streams& streams) {
   if (options.json) {
-    streams.out << summary_json(records, options.explain);
+    streams.out << summary_json(records, options.explain,
+                                systems.empty()
+                                    ? std::vector<NamedTable>{}
+                                    : std::vector<NamedTable>{wafer_scaling_table(systems)});
     return;
   }
   const bool repeated = has_several_seeds(records);
@@ -101,6 +107,7 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
   if (!ranking.empty()) {
     streams.out << "\nEnergy per useful FLOP, all prices low to all prices high\n\n" << ranking;
   }
+  if (!systems.empty()) streams.out << '\n' << wafer_scaling_text(systems);
   if (!options.explain) return;
   for (const RunRecord& record : records) {
     streams.out << fmt::format("\nRun {}, {}\n\n", record.run, record.machine)
@@ -248,9 +255,34 @@ namespace {
 
 /// What wafers make of a run whose weights come from a store outside.
 std::optional<WaferSystemRun> run_weight_store(const Point& point, const RunRecord& record,
-                                               Engine engine) {
+                                               Engine engine, const Pricing& pricing) {
   if (!has_weight_store(*point.machine) || record.total.status != Status::ok) return std::nullopt;
-  return run_wafer_system(*point.machine, point.workload, record, engine);
+  return run_wafer_system(*point.machine, point.workload, record, engine, pricing);
+}
+
+/// The same of all runs of a comparison, if all of them have such a store.
+std::vector<WaferScalingRow> run_weight_stores(const std::vector<Point>& points,
+                                               const std::vector<RunRecord>& records,
+                                               const Options& options, Engine engine) {
+  std::vector<WaferScalingRow> rows;
+  if (!has_weight_store(*points.front().machine)) return rows;
+  const Pricing pricing(config_folder(), options.energy_table);
+  for (const RunRecord& record : records) {
+    std::optional<WaferSystemRun> run =
+        run_weight_store(points.at(record.run), record, engine, pricing);
+    if (!run) return {};
+    rows.push_back({record.machine, *std::move(run)});
+  }
+  return rows;
+}
+
+void add_to_output(const std::vector<WaferScalingRow>& systems, Output& output) {
+  if (systems.empty()) return;
+  const NamedTable table = wafer_scaling_table(systems);
+  std::string text = csv_line(table.columns);
+  for (const std::vector<std::string>& row : table.rows) text += csv_line(row);
+  output.add_file(table.name + ".csv", text);
+  output.add_figure(wafer_scaling_figure(systems));
 }
 
 }  // namespace
@@ -282,13 +314,14 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   const std::optional<WaferSystemRun> wafers =
-      run_weight_store(points[0], records[0], settings.execution.engine);
+      run_weight_store(points[0], records[0], settings.execution.engine, pricing);
   if (output && wafers) {
     for (const auto& [name, text] : wafer_system_files(*wafers)) output->add_file(name, text);
   }
   if (output) output->write(workload, records, streams);
   if (options.json) {
-    streams.out << summary_json(records, options.explain);
+    streams.out << summary_json(records, options.explain,
+                                wafers ? wafer_system_tables(*wafers) : std::vector<NamedTable>{});
   } else {
     streams.out << run_table(records[0]) << repeated_note(records[0]) << '\n'
                 << stack_table(records[0]);
@@ -329,8 +362,11 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
                                records.size(), points.size());
     if (records.empty()) return kNotCompleted;
   }
+  const std::vector<WaferScalingRow> systems =
+      run_weight_stores(points, records, options, settings.execution.engine);
+  if (output) add_to_output(systems, *output);
   if (output) output->write(workload, records, streams);
-  print_comparison(workload, settings, records, options, streams);
+  print_comparison(workload, settings, records, systems, options, streams);
   const int values = check_values(records, options, streams);
   const int status = finished.interrupted ? kNotCompleted : status_of(records, false);
   return status != kDone ? status : values;

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/system_times.hpp"
 #include "sim/report/csv_files.hpp"
+#include "workloads/mapping/system/model_parts.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
@@ -36,9 +39,89 @@ std::uint64_t kept_weights(const LayerOp& op, const OpRecord& record) {
   return each == 0 ? 0 : record.result.mac_useful / (each * times) * record.repeat;
 }
 
+/// The gradient of a matrix of weights: of kept ones at the indices that stream in, or of all.
+bool makes_gradients(const LayerOp& op) {
+  const bool dense = op.op == "bmm" && system::is_weight_gradient(op);
+  return op.batch <= 1 && (op.op == "sddmm" || dense);
+}
+
+/// Gradients that leave a wafer in all executions of a row that makes them.
+std::uint64_t gradients(const LayerOp& op, const OpRecord& record) {
+  if (op.op == "bmm") return std::uint64_t{op.m} * op.n * record.repeat;
+  return kept_weights(op, record);
+}
+
+/// The row whose weights the gradients of `op` are for, by its id.
+std::string trained_row(const LayerOp& op) {
+  const std::string* const of = find_value(op.pattern.args, "of");
+  return of != nullptr ? *of : std::string(word(Phase::fwd)) + "." + op.layer;
+}
+
+/// The rows of an optimizer whose gradients a row of their own has sent, by layer.
+using Sent = std::set<std::string>;
+Sent sent_layers(const WorkloadTrace& workload) {
+  Sent layers;
+  for (const LayerOp& op : workload.ops) {
+    if (makes_gradients(op)) layers.insert(op.layer);
+  }
+  return layers;
+}
+
+/// Numbers that the store updates for an optimizer's row whose gradients no other row has sent:
+/// biases, factors of norms, tables.
+std::uint64_t left_to_update(const LayerOp& op, const Sent& sent) {
+  if (op.op != "optim" || sent.count(op.layer) != 0) return 0;
+  return std::uint64_t{op.m} * op.k * std::max<std::uint32_t>(op.batch, 1) * op.repeat;
+}
+
 bool streams_weights(const LayerOp& op) {
   return (op.op == "gemm" || op.op == "spmm") &&
          (op.mode == Mode::streamed || op.mode == Mode::automatic);
+}
+
+/// What the store has to hold for one step's rows: every weight once, however often it is streamed.
+system::StoreAccount account_of(const WaferSystemRun& run, const WorkloadTrace& workload,
+                                const RunRecord& record) {
+  std::uint64_t forward = 0;
+  std::uint64_t backward = 0;
+  std::uint64_t trained = 0;
+  std::uint64_t others = 0;
+  const Sent sent = sent_layers(workload);
+  for (std::size_t i = 0; i < record.ops.size(); ++i) {
+    const LayerOp& op = workload.ops[i];
+    others += left_to_update(op, sent);
+    if (makes_gradients(op)) {
+      trained += gradients(op, record.ops[i]);
+    } else if (streams_weights(op)) {
+      (op.phase == Phase::fwd ? forward : backward) += kept_weights(op, record.ops[i]);
+    }
+  }
+  return system::store_account(run.params, std::max({forward, backward, trained}) + others,
+                               trained + others);
+}
+
+WaferSystemEnergy energy_of(const WaferSystemRun& run, const Machine& machine,
+                            const RunRecord& record, const Pricing& pricing) {
+  WaferSystemEnergy energy;
+  const double times = static_cast<double>(run.params.wafers) * run.params.steps;
+  for (const OpRecord& op : record.ops) {
+    if (op.row.op == "optim" || !op.row.energy_j) continue;
+    energy.work.low += op.row.energy_j->low * times;
+    energy.work.nominal += op.row.energy_j->nominal * times;
+    energy.work.high += op.row.energy_j->high * times;
+  }
+  const OpResult& first = record.ops.front().result;
+  const double idle = idle_watts(machine, pricing, first.units, first.clock_ghz);
+  for (const system::WaferTimes& wafer : run.result.wafers) {
+    const std::uint64_t waits = run.result.ns - wafer[0];
+    energy.waiting += idle * static_cast<double>(waits) * 1e-9;
+  }
+  std::uint64_t carried = 0;
+  for (const std::uint64_t bytes : run.result.down_bytes) carried += bytes;
+  for (const std::uint64_t bytes : run.result.up_bytes) carried += bytes;
+  energy.tree = 8e-12 * static_cast<double>(carried) * run.params.swarmx.pj_bit;
+  energy.store = 8e-12 * static_cast<double>(run.result.store_bytes) * run.params.memoryx.pj_bit;
+  return energy;
 }
 
 std::uint64_t nanoseconds(const OpResult& result) {
@@ -56,12 +139,33 @@ bool has_weight_store(const Machine& machine) {
   return on;
 }
 
-WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
-                                const RunRecord& record, Engine engine) {
-  WaferSystemRun run;
-  run.params = params_of(machine, run.edge.half_duplex);
-  run.edge.latency_ns =
-      static_cast<std::uint64_t>(std::llround(run.params.io_latency_us.value() * 1000));
+namespace {
+
+/// The pass of a row of the trace. What an optimizer does, the store does: of the numbers whose
+/// gradients no row has sent, biases and the like, it takes those in a pass without work.
+system::WaferPass pass_of(const WaferSystemRun& run, const LayerOp& op, const OpRecord& done,
+                          const Sent& sent) {
+  const system::WaferSystemParams& params = run.params;
+  if (op.op == "optim") {
+    const std::uint64_t numbers = left_to_update(op, sent);
+    system::WaferPass pass = system::make_wafer_pass(params, op.id, numbers * params.weight_bytes,
+                                                     numbers * params.grad_bytes, {0});
+    pass.parameters = numbers;
+    return pass;
+  }
+  const bool gradient = makes_gradients(op);
+  const bool indexed = streams_weights(op) || (gradient && op.op == "sddmm");
+  const std::uint64_t made = gradient ? gradients(op, done) : 0;
+  system::WaferPass pass = system::make_wafer_pass(
+      params, op.id, indexed ? kept_weights(op, done) * params.weight_bytes : 0,
+      made * params.grad_bytes, {nanoseconds(done.result)});
+  pass.parameters = made;
+  return pass;
+}
+
+/// The passes of all steps. A weight's next forward pass waits for its update.
+void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const RunRecord& record) {
+  const Sent sent = sent_layers(workload);
   std::map<std::string, std::uint32_t> updates;  // by the row of a weight: the pass of its gradient
   for (unsigned step = 0; step < run.params.steps; ++step) {
     for (std::size_t i = 0; i < record.ops.size(); ++i) {
@@ -70,25 +174,63 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
       if (done.result.status != Status::ok) {
         throw UnsupportedError(fmt::format("{}: not simulated, so the system is not", op.id));
       }
-      const bool gradient = op.op == "sddmm" && op.batch <= 1;
-      const std::uint64_t weights = gradient || streams_weights(op) ? kept_weights(op, done) : 0;
-      run.passes.push_back(system::make_wafer_pass(
-          run.params, op.id, weights * run.params.weight_bytes,
-          gradient ? weights * run.params.grad_bytes : 0, {nanoseconds(done.result)}));
-      system::WaferPass& pass = run.passes.back();
+      if (op.op == "optim" && left_to_update(op, sent) == 0) continue;
+      system::WaferPass pass = pass_of(run, op, done, sent);
       const auto update = updates.find(op.id);
-      if (update != updates.end() && !gradient) pass.waits_for = update->second;
-      if (!gradient || weights == 0) continue;
-      pass.parameters = weights;
-      const std::string* const of = find_value(op.pattern.args, "of");
-      updates[of != nullptr ? *of : op.id] = static_cast<std::uint32_t>(run.passes.size() - 1);
+      if (update != updates.end() && streams_weights(op)) pass.waits_for = update->second;
+      if (makes_gradients(op) && pass.parameters > 0) {
+        updates[trained_row(op)] = static_cast<std::uint32_t>(run.passes.size());
+      }
+      run.passes.push_back(std::move(pass));
     }
   }
+}
+
+}  // namespace
+
+WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
+                                const RunRecord& record, Engine engine, const Pricing& pricing) {
+  WaferSystemRun run;
+  run.params = params_of(machine, run.edge.half_duplex);
+  run.store = account_of(run, workload, record);
+  run.edge.latency_ns =
+      static_cast<std::uint64_t>(std::llround(run.params.io_latency_us.value() * 1000));
+  add_passes(run, workload, record);
   system::WaferSystemExecution execution;
   execution.engine = engine;
   run.result = system::run_wafer_system(run.params, run.edge, run.passes, execution);
+  run.energy = energy_of(run, machine, record, pricing);
   return run;
 }
+
+namespace {
+
+std::string energy_text(const WaferSystemRun& run) {
+  TextTable table;
+  table.column("energy of the system", "", TextTable::Align::left);
+  table.column("energy", "J");
+  const auto row = [&](const char* what, double joules) { table.row({what, four_digits(joules)}); };
+  row("operations on wafers", run.energy.work.nominal);
+  row("wafers that wait", run.energy.waiting);
+  row("store", run.energy.store);
+  row("links of the tree", run.energy.tree);
+  table.rule();
+  row("all", run.energy.total());
+  return table.text();
+}
+
+std::string store_text(const system::StoreAccount& store) {
+  return fmt::format(
+      "The store holds {} MB of weights, {} of gradients and {} of the optimizer's state: {:.3g} % "
+      "of its {} TB.\n",
+      four_digits(static_cast<double>(store.weights) / 1e6),
+      four_digits(static_cast<double>(store.gradients) / 1e6),
+      four_digits(static_cast<double>(store.state) / 1e6),
+      100 * static_cast<double>(store.total()) / static_cast<double>(store.capacity),
+      four_digits(static_cast<double>(store.capacity) / 1e12));
+}
+
+}  // namespace
 
 std::string wafer_system_text(const WaferSystemRun& run) {
   const system::WaferSystemResult& result = run.result;
@@ -136,30 +278,77 @@ std::string wafer_system_text(const WaferSystemRun& run) {
       "us, "
       "and the store waited {} us for one.\n",
       us(work), us(result.link_busy_ns[0]), us(result.update_ns), us(result.wait_ns));
-  return text;
+  return text + "\n" + energy_text(run) + "\n" + store_text(run.store);
 }
 
-std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run) {
-  std::string passes = csv_line({"pass", "down_bytes", "up_bytes", "work_ns", "begin_ns", "end_ns",
-                                 "updated_ns", "least_alone_ns"});
+namespace {
+
+NamedTable passes_table(const WaferSystemRun& run) {
+  NamedTable table{"system_passes",
+                   {"pass", "down_bytes", "up_bytes", "work_ns", "begin_ns", "end_ns", "updated_ns",
+                    "least_alone_ns"},
+                   {}};
   const auto number = [](std::uint64_t value) { return fmt::format("{}", value); };
   for (std::size_t i = 0; i < run.passes.size(); ++i) {
     const system::WaferPass& pass = run.passes[i];
     const system::WaferPassTimes& times = run.result.passes[i];
-    passes += csv_line({pass.name, number(pass.down_bytes), number(pass.up_bytes),
-                        number(pass.ns[0]), number(times.begin), number(times.end),
-                        times.updated == kNever ? "" : number(times.updated),
-                        number(least_ns(run.params, run.edge, pass))});
+    table.rows.push_back({pass.name, number(pass.down_bytes), number(pass.up_bytes),
+                          number(pass.ns[0]), number(times.begin), number(times.end),
+                          times.updated == kNever ? "" : number(times.updated),
+                          number(least_ns(run.params, run.edge, pass))});
   }
+  return table;
+}
+
+NamedTable times_table(const WaferSystemRun& run) {
   constexpr std::array<const char*, system::kWaferUses> kNames = {"work", "weights", "gradients",
                                                                   "idle"};
-  std::string times = csv_line({"wafer", "use", "ns"});
+  NamedTable table{"system_times", {"wafer", "use", "ns"}, {}};
   for (std::size_t wafer = 0; wafer < run.result.wafers.size(); ++wafer) {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
-      times += csv_line({number(wafer), kNames.at(i), number(run.result.wafers[wafer].at(i))});
+      table.rows.push_back({fmt::format("{}", wafer), kNames.at(i),
+                            fmt::format("{}", run.result.wafers[wafer].at(i))});
     }
   }
-  return {{"system_passes.csv", passes}, {"system_times.csv", times}};
+  return table;
+}
+
+NamedTable metrics_table(const WaferSystemRun& run) {
+  NamedTable table{"system_metrics", {"quantity", "value", "unit"}, {}};
+  const auto add = [&](const char* name, auto value, const char* unit) {
+    table.rows.push_back({name, fmt::format("{}", value), unit});
+  };
+  const WaferSystemEnergy& energy = run.energy;
+  add("wafers", run.params.wafers.value(), "");
+  add("step_time", run.seconds_per_step(), "s");
+  add("energy", energy.total() / run.params.steps, "J");
+  add("power", energy.total() / (static_cast<double>(run.result.ns) * 1e-9), "W");
+  add("energy_work", energy.work.nominal / run.params.steps, "J");
+  add("energy_waiting", energy.waiting / run.params.steps, "J");
+  add("energy_store", energy.store / run.params.steps, "J");
+  add("energy_tree", energy.tree / run.params.steps, "J");
+  add("link_busy", run.result.link_busy_ns[0], "ns");
+  add("store_weights", run.store.weights, "B");
+  add("store_gradients", run.store.gradients, "B");
+  add("store_state", run.store.state, "B");
+  add("store_capacity", run.store.capacity, "B");
+  return table;
+}
+
+}  // namespace
+
+std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run) {
+  return {passes_table(run), times_table(run), metrics_table(run)};
+}
+
+std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const NamedTable& table : wafer_system_tables(run)) {
+    std::string text = csv_line(table.columns);
+    for (const std::vector<std::string>& row : table.rows) text += csv_line(row);
+    files.emplace_back(table.name + ".csv", text);
+  }
+  return files;
 }
 
 }  // namespace lacuna

@@ -7,11 +7,23 @@
 
 #include "models/system/wafer_system.hpp"
 #include "sim/driver/machine.hpp"
+#include "sim/driver/pricing.hpp"
+#include "sim/driver/result_json.hpp"
 #include "sim/report/summary.hpp"
 #include "sim/report/text_table.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
+
+/// Joules of the steps of a whole system.
+struct WaferSystemEnergy {
+  JouleRange work;     // operations of all wafers
+  double waiting = 0;  // of wafers that have nothing to do, by their idle power
+  double store = 0;    // traffic of the store
+  double tree = 0;     // traffic of all links
+
+  double total() const { return work.nominal + waiting + store + tree; }
+};
 
 /// A run of a trace on several wafers that share one store of weights. The trace is the share of
 /// one wafer; its operations take the times that the wafer's model gave them.
@@ -20,6 +32,12 @@ struct WaferSystemRun {
   system::WaferEdge edge;
   std::vector<system::WaferPass> passes;  // one for each operation, in the order of the trace
   system::WaferSystemResult result;
+  system::StoreAccount store;
+  WaferSystemEnergy energy;
+
+  double seconds_per_step() const {
+    return static_cast<double>(result.ns) * 1e-9 / params.steps.value();
+  }
 };
 
 /// Whether the weights of `machine` come from a store outside: sys.memoryx.on.
@@ -27,14 +45,18 @@ bool has_weight_store(const Machine& machine);
 
 /// Runs the operations of `record`, all of them simulated, as passes of such a system, sys.steps
 /// times. A streamed product takes its weights from the store; the gradient of a weight takes its
-/// indices and gives its values back; other operations take nothing.
+/// indices and gives its values back; other operations take nothing. OutOfMemoryError if the store
+/// does not hold the weights, their gradients and the state of their optimizer.
 WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
-                                const RunRecord& record, Engine engine);
+                                const RunRecord& record, Engine engine, const Pricing& pricing);
 
 /// What it came to, as tables.
 std::string wafer_system_text(const WaferSystemRun& run);
 
-/// Files of a result folder, by name: system_passes.csv, system_times.csv.
+/// The passes, the time of each wafer, and quantities of the whole with their units.
+std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run);
+
+/// The same as files of a result folder: system_passes.csv, system_times.csv, system_metrics.csv.
 std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run);
 
 }  // namespace lacuna

@@ -81,6 +81,15 @@ TEST(TrainingEngines, AgreeOnAPipelineWithoutCommonSteps) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) compare(training, seed);
 }
 
+TEST(TrainingEngines, AgreeOnChipsThatShareMatricesWithoutCommonSteps) {
+  TrainingParams training = small(2, 2, 2);
+  training.set("schedule", "1f1b");
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    training.share_sequence = seed % 2 == 0;
+    compare(training, seed);
+  }
+}
+
 TEST(TrainingEngines, AgreeOnPhasesThatStreamInTheBackground) {
   TrainingParams training = small(1, 2, 2);
   training.rts = 2;

@@ -12,6 +12,7 @@ namespace lacuna::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A file in a folder of its own, gone at the end.
 class TrainingFile {
@@ -127,6 +128,101 @@ TEST(WaferSystemRun, LeavesPassesAndTimesInTheResult) {
   // half of 64 x 64 weights, 4 bytes each
   EXPECT_THAT(file_text(file.out() + "/system_passes.csv"), HasSubstr(",8192,0,"));
   EXPECT_THAT(file_text(file.out() + "/system_times.csv"), HasSubstr("\n1,work,"));
+}
+
+std::string wafer_line(const std::string& verb) {
+  return verb +
+         " --quiet --set wafer.columns=8 --set wafer.rows=8 --set sys.memoryx.on=true --gemm "
+         "64x64x64 --pattern unstructured:0.5 ";
+}
+
+TEST(WaferSystemRun, SaysPassesEnergyAndTheStoreInJson) {
+  const Ran ran = run_real(wafer_line("run") + "--machine wse2 --set sys.wafers=2 --json");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  for (const char* const words :
+       {"\"system_passes\": [", "\"down_bytes\": 8192", "\"updated_ns\": null",
+        "\"quantity\": \"energy_store\"",
+        "\"quantity\": \"store_capacity\",\n    \"value\": 4000000000000"}) {
+    EXPECT_THAT(ran.out, HasSubstr(words));
+  }
+}
+
+// 2,048 weights of 4 bytes; the store has 8,000.
+// 128 of 256 weights are kept, each 4 bytes in the stream, of its gradient, and 8 of its state; 16
+// numbers of a bias likewise. The store updates both: the wafer has no pass for the weights'
+// update.
+TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
+  const TrainingFile file;  // for its folder
+  const std::string trace = file.path() + ".csv";
+  std::ofstream(trace) << "# lacuna-trace v1\n"
+                          "id,op,layer,phase,m,k,n,dtype,pattern,density,pattern_args,fn\n"
+                          "fwd.a,gemm,a,fwd,16,16,8,fp16,unstructured,0.5,,\n"
+                          "bwd.a_dw,sddmm,a,bwd,16,8,16,fp16,ref,,of=fwd.a,\n"
+                          "upd.a,optim,a,upd,16,16,,fp32,ref,,of=fwd.a,adamw\n"
+                          "upd.b,optim,b,upd,16,1,,fp32,,,,adam\n";
+  const Ran ran = run_real(
+      "run --quiet --machine cs2x1 --set wafer.columns=4 --set wafer.rows=4 --set sys.steps=2 "
+      "--trace " +
+      trace + " --out " + file.out());
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const std::string passes = file_text(file.out() + "/system_passes.csv");
+  EXPECT_THAT(passes, HasSubstr("fwd.a,512,0,"));
+  EXPECT_THAT(passes, HasSubstr("bwd.a_dw,512,512,"));
+  EXPECT_THAT(passes, HasSubstr("upd.b,64,64,0,"));
+  EXPECT_THAT(passes, Not(HasSubstr("upd.a")));
+  const std::string metrics = file_text(file.out() + "/system_metrics.csv");
+  EXPECT_THAT(metrics, HasSubstr("store_weights,576,B"));
+  EXPECT_THAT(metrics, HasSubstr("store_gradients,576,B"));
+  EXPECT_THAT(metrics, HasSubstr("store_state,1152,B"));
+}
+
+TEST(WaferSystemRun, AStoreThatIsTooSmallIsAnErrorWithItsBytes) {
+  const Ran ran = run_real(wafer_line("run") + "--machine wse2 --set sys.memoryx.capacity_tb=1e-6");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const Ran small = run_real(
+      "run --quiet --machine wse2 --set sys.memoryx.on=true --set sys.memoryx.capacity_tb=1e-6 "
+      "--gemm 512x512x8 ");
+  EXPECT_EQ(small.status, 1);
+  EXPECT_THAT(small.err, HasSubstr("the store of weights needs 1048576 B and has 1000000 B"));
+}
+
+TEST(WaferSystemRun, AComparisonOfSystemsSaysHowTheyScale) {
+  const TrainingFile file;  // for its folder
+  const Ran ran =
+      run_real(wafer_line("compare") + "--machine cs2x1 --machine cs2x4 --out " + file.out());
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Systems of wafers, the same share of a batch for each wafer"));
+  EXPECT_THAT(file_text(file.out() + "/system_scaling.csv"), HasSubstr("\ncs2x4,4,"));
+  EXPECT_TRUE(std::filesystem::exists(file.out() + "/figures/system_scaling.svg"));
+}
+
+// Weights and gradients take 4 bytes of what 256 chips of 941 MB have: 60 x 10^9 at most. The 32
+// heads of the 6.7B model let 32 chips share a matrix, the 40 of the 13B model 8, which leaves less
+// room.
+TEST(SystemFit, APod256HoldsTensOfBillionsOfParametersOnItsChips) {
+  const auto billions = [](const std::string& model) {
+    const Ran ran = run_real(
+        "describe fit --system-config gpt3_175b_pod256 --set training.attention_parts=1 "
+        "--set training.model=" +
+        model);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    const std::size_t at = ran.out.find("The largest of this width held on the chips");
+    const std::size_t number = ran.out.find("layers, ", at);
+    EXPECT_NE(number, std::string::npos) << ran.out;
+    return number == std::string::npos ? 0 : std::strtod(ran.out.c_str() + number + 8, nullptr);
+  };
+  const double eight = billions("gpt3-13b");
+  const double more = billions("gpt3-6.7b");
+  EXPECT_GT(eight, 20);
+  EXPECT_GT(more, eight);
+  EXPECT_LT(more, 60);
+}
+
+TEST(SystemFit, ATrillionParametersFitTheStreamingMemoryOfAPod256) {
+  const Ran ran = run_real("describe fit --system-config gpt_1t_pod256");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("gpt-1t on pod256"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("layouts that fit\n\nnone")));
 }
 
 }  // namespace

@@ -195,5 +195,32 @@ TEST(WaferSystem, APassOfManyBytesHasLargerChunksInsteadOfMore) {
   EXPECT_EQ(passes[0].down_chunks(), 16U);
 }
 
+// 10^9 weights: 4 bytes of value and index, 4 of gradient, 8 of two moments.
+TEST(WaferSystem, TheStoreHoldsWeightsGradientsAndStateOrSaysWhatDoesNotFit) {
+  WaferSystemParams params;
+  params.memoryx.capacity_tb = 0.016;
+  const StoreAccount account = store_account(params, 1'000'000'000, 1'000'000'000);
+  EXPECT_EQ(account.weights, 4'000'000'000U);
+  EXPECT_EQ(account.gradients, 4'000'000'000U);
+  EXPECT_EQ(account.state, 8'000'000'000U);
+  EXPECT_EQ(store_account(params, 4'000'000'000, 0).total(), 16'000'000'000U);
+  try {
+    store_account(params, 1'000'000'000, 1'000'000'001);
+    ADD_FAILURE() << "fits";
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_NE(std::string(error.what()).find("needs 16000000012 B and has 16000000000 B"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+// Down: 8,192 bytes read. Up: 4,096 written. Update of 1,024 weights: 4 + 4 + 8 read of each, 4 + 8
+// written.
+TEST(WaferSystem, TheStoreReadsAndWritesForStreamsAndUpdates) {
+  WaferPass pass = pass_of(8192, 4096, 1000);
+  pass.parameters = 1024;
+  EXPECT_EQ(run({}, {pass}).store_bytes, 8192U + 4096 + 1024 * 28);
+}
+
 }  // namespace
 }  // namespace lacuna::system

@@ -130,9 +130,14 @@ void ProgramBuilder::one_after_the_other(const Pass& pass, const std::vector<Str
     if (input != sent.end()) {
       for (const auto& [chip, number] : input->second) made.receive(chip, number, Use::bubble);
       sent.erase(input);
+      if (!training_.share_sequence) {
+        collective(made, Collective::all_gather, tensor_groups(stages[s].chip),
+                   step_.model.boundary_bytes, Use::links);
+      }
     }
     start_stage(made, stages[s], forward);
     forward ? forward_work(made, stages[s]) : backward_work(made, stages[s]);
+    reduce_within(made, stages[s], forward);
     keep_elsewhere(made, pass.phase, s, forward);
     const bool ends = forward ? s + 1 == p : s == 0;
     if (ends) continue;
@@ -164,6 +169,31 @@ void ProgramBuilder::keep_elsewhere(Segment& to, std::size_t phase, std::size_t 
   if (!ends && s + 1 == stages.size()) stream(forward ? Way::store : Way::load);
 }
 
+/// A stage's passes over its blocks for one micro-batch, forward or backward.
+unsigned ProgramBuilder::passes_of(bool forward) const {
+  return forward || training_.activations == Activations::stored ? 1 : 2;
+}
+
+/// The reductions of so many passes, by what ends with one.
+unsigned ProgramBuilder::reductions(const Stage& stage, unsigned passes) {
+  unsigned each = stage.blocks();
+  if (stage.embedding) each += 1;
+  if (stage.head) each += 2;  // of the logits' maxima and sums, and the gradient
+  return each * passes;
+}
+
+/// Those of one stage at its own time, one after the other behind its work.
+void ProgramBuilder::reduce_within(Segment& to, const Stage& stage, bool forward) const {
+  const auto add = [&](Collective kind, unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      collective(to, kind, tensor_groups(stage.chip), step_.model.boundary_bytes, Use::links);
+    }
+  };
+  if (training_.tensor == 1) return;
+  add(Collective::all_reduce, reductions(stage, passes_of(forward)));
+  if (training_.share_sequence && !forward) add(Collective::all_gather, stage.blocks());
+}
+
 /// Every block ends with a reduction over the chips that share its matrices, forward and backward;
 /// the recomputed forward pass has them again. Where those chips share the sequence, the halves of
 /// a reduction stand at the two ends of a block, and the backward pass gathers the operand of the
@@ -176,12 +206,8 @@ void ProgramBuilder::tensor_reductions(const Stages& stages, const Active& activ
   std::vector<unsigned> chips;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const unsigned passes =
-        (active.forward[s] ? 1 : 0) +
-        (active.backward[s] ? (training_.activations == Activations::stored ? 1 : 2) : 0);
-    unsigned here = stages[s].blocks() * passes;
-    if (stages[s].embedding) here += passes;
-    if (stages[s].head) here += 2 * passes;  // of the logits' maxima and sums, and the gradient
-    most = std::max(most, here);
+        (active.forward[s] ? passes_of(true) : 0) + (active.backward[s] ? passes_of(false) : 0);
+    most = std::max(most, reductions(stages[s], passes));
     if (active.backward[s]) gathers = std::max(gathers, stages[s].blocks());
     const bool again = std::find(chips.begin(), chips.end(), stages[s].chip) != chips.end();
     if (passes > 0 && !again) chips.push_back(stages[s].chip);

@@ -95,6 +95,9 @@ class ProgramBuilder {
   void start_stage(Segment& to, const Stage& stage, bool forward) const;
   void forward_work(Segment& to, const Stage& stage) const;
   void backward_work(Segment& to, const Stage& stage) const;
+  unsigned passes_of(bool forward) const;
+  static unsigned reductions(const Stage& stage, unsigned passes);
+  void reduce_within(Segment& to, const Stage& stage, bool forward) const;
   void tensor_reductions(const Stages& stages, const Active& active, std::uint64_t times);
   void move_activations(Segment& to, std::size_t phase, const Active& active) const;
   void meet(Segment& to, const Active& active, const Stages& stages) const;

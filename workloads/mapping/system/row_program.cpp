@@ -19,6 +19,16 @@ Use use_of(const LayerOp& op) {
 
 bool is_collective(const LayerOp& op) { return op.op == "alltoall" || op.op == "allreduce"; }
 
+std::uint64_t index_bytes(const std::vector<LayerOp>& rows) {
+  std::uint64_t indices = 0;
+  for (const LayerOp& op : rows) {
+    if (op.op == "embed" && op.phase == Phase::fwd) {
+      indices += std::uint64_t{op.n} * op.batch * op.repeat;
+    }
+  }
+  return 4 * indices;
+}
+
 Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows,
                     const std::vector<ChipCost>& costs, unsigned chips, std::uint64_t times,
                     double clock_ghz) {
@@ -29,6 +39,11 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
   batch.chips.resize(params.chips());
   Chips group;
   for (std::uint32_t chip = 0; chip < chips; ++chip) group.push_back(chip);
+  if (const std::uint64_t bytes = index_bytes(rows); bytes > 0) {
+    for (const std::uint32_t chip : group) {
+      batch.transfer_and_wait({chip, chip, bytes, Way::from_host}, Use::host);
+    }
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const LayerOp& op = rows[i];
     if (is_collective(op)) {
@@ -53,6 +68,13 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
   }
   Program program;
   program.add(std::move(batch), times);
+  Segment host;
+  host.name = "host";
+  host.chips.resize(params.chips());
+  for (const std::uint32_t chip : group) {
+    host.transfer_and_wait({chip, chip, 4 * times, Way::to_host}, Use::host);
+  }
+  program.add(std::move(host));
   return program;
 }
 

@@ -14,9 +14,13 @@ namespace lacuna::system {
 /// True if the row is done by several chips together: alltoall or allreduce.
 bool is_collective(const LayerOp& op);
 
+/// Bytes of the indices, of 32 bits, that the look-ups of one chip take: forward rows of embed.
+std::uint64_t index_bytes(const std::vector<LayerOp>& rows);
+
 /// The program of a trace whose rows are those of each of `chips` chips, run `times` times: rows of
 /// one chip take the time of their cost, collectives are exchanged by all chips. `costs` has an
-/// entry for each row, empty for collectives. It is a loop on the chips, without the host.
+/// entry for each row, empty for collectives. Each time begins with the indices of its look-ups,
+/// which come from the host; at the end a number of each time, its loss, goes there.
 Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows,
                     const std::vector<ChipCost>& costs, unsigned chips, std::uint64_t times,
                     double clock_ghz);

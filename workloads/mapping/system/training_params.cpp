@@ -67,12 +67,6 @@ void TrainingParams::check() const {
         "{}, io_tiles = {}",
         prefetch.value_text(), phases.value(), io_tiles.value()));
   }
-  if (schedule == Schedule::one_f_one_b && tensor > 1) {
-    throw ParameterError(
-        fmt::format("schedule = 1f1b is for tensor = 1; chips that share matrices, {} here, keep "
-                    "step: schedule=grouped",
-                    tensor.value()));
-  }
   if (attention.value().empty() != ffn.value().empty()) {
     throw ParameterError("attention and ffn belong together; one of them is empty");
   }

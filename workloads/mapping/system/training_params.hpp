@@ -48,6 +48,8 @@ struct TrainingParams : ParameterSet {
            "In place of a model: the rows of one chip for a micro-batch, as `trace make` has them, "
            "such as 'kge width=128 shards=4'; each replica is one chip.");
   Param<std::string> model = text(this, "model", "bert-large", "A model of `trace make`.");
+  Param<unsigned> model_layers = param(this, "model_layers", 0U, range(0U, 1U << 20U), "layers",
+                                       "Layers of the model in place of its own; 0: its own.");
   Param<unsigned> tokens =
       param(this, "tokens", 512U, range(1U, 65536U), "tokens", "Of a sequence, or of a pack.");
   Param<double> packing = param(this, "packing", 1.0, range(1.0, 64.0), "",
