@@ -21,6 +21,16 @@ float float_of(std::uint32_t bits) {
 
 }  // namespace
 
+/// A 32-bit word of the ring.
+std::uint32_t CoreValues::word_of(float sum) const {
+  return format_.integer ? static_cast<std::uint32_t>(static_cast<std::int32_t>(sum))
+                         : bits_of(sum);
+}
+
+float CoreValues::sum_of(std::uint32_t word) const {
+  return format_.integer ? static_cast<float>(static_cast<std::int32_t>(word)) : float_of(word);
+}
+
 CoreValues::CoreValues(Format format, std::uint32_t tokens, std::uint32_t buffers,
                        std::vector<float> activations)
     : format_(format),
@@ -47,7 +57,7 @@ void CoreValues::clear(std::uint32_t buffer) {
 std::uint32_t CoreValues::add(std::uint32_t buffer, std::uint32_t incoming, std::uint32_t first,
                               std::uint32_t count) const {
   const float* const sum = psums_.data() + std::size_t{buffer} * tokens_ + first;
-  if (format_.ring_fp32) return bits_of(float_of(incoming) + sum[0]);
+  if (format_.ring_fp32) return word_of(sum_of(incoming) + sum[0]);
   std::uint32_t word = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Half in = static_cast<Half>(incoming >> (16U * i) & 0xffffU);
@@ -61,15 +71,15 @@ void CoreValues::gather(std::uint32_t buffer, std::uint32_t incoming, std::uint3
   float* const sum = psums_.data() + std::size_t{buffer} * tokens_ + first;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Half half = static_cast<Half>(incoming >> (16U * i) & 0xffffU);
-    const float total = (format_.ring_fp32 ? float_of(incoming) : to_float(half)) + sum[i];
+    const float total = (format_.ring_fp32 ? sum_of(incoming) : to_float(half)) + sum[i];
     sum[i] = format_.psum_fp32 ? total : to_float(to_half(total));
   }
 }
 
 void CoreValues::keep(std::uint32_t word, std::uint32_t count) {
   if (format_.ring_fp32) {
-    const float sum = float_of(word);
-    result_.push_back(format_.fp32 ? sum : to_float(to_half(sum)));
+    const float sum = sum_of(word);
+    result_.push_back(format_.fp32 || format_.integer ? sum : to_float(to_half(sum)));
     return;
   }
   for (std::uint32_t i = 0; i < count; ++i) {

@@ -19,6 +19,7 @@ class CoreValues {
     bool fp32 = false;  // operands and results
     bool psum_fp32 = false;
     bool ring_fp32 = false;
+    bool integer = false;  // words of the ring are INT32, of sums that a float holds exactly
   };
 
   CoreValues(Format format, std::uint32_t tokens, std::uint32_t buffers,
@@ -44,6 +45,9 @@ class CoreValues {
   const std::vector<float>& result() const { return result_; }
 
  private:
+  std::uint32_t word_of(float sum) const;
+  float sum_of(std::uint32_t word) const;
+
   Format format_;
   std::uint32_t tokens_;
   std::vector<float> activations_;

@@ -144,6 +144,9 @@ struct SimdParams : ParameterSet {
                                    "FP16 multiply-accumulates into FP32 sums.");
   Param<unsigned> fma32 = param(this, "fma32", 1U, range(1U, 64U), "elements/cycle",
                                 "FP32 multiply-accumulates and multiplications.");
+  Param<unsigned> int8 =
+      param(this, "int8", 0U, range(0U, 64U), "elements/cycle",
+            "INT8 multiply-accumulates into INT32 sums; 0: no such instruction.");
   Param<unsigned> add32 = param(this, "add32", 2U, range(1U, 64U), "elements/cycle",
                                 "FP32 additions, subtractions and moves.");
   Param<unsigned> max16 =
@@ -178,10 +181,10 @@ struct StreamingParams : ParameterSet {
   Param<unsigned> lookahead =
       param(this, "lookahead", 8U, range(1U, 4096U), "vectors",
             "Partial-sum vectors of a core, the one being accumulated included.");
-  Param<Precision> psum =
-      param(this, "psum", Precision::fp16, precisions(), "Type of partial sums in memory.");
-  Param<Precision> ring =
-      param(this, "ring", Precision::fp16, precisions(), "Type of partial sums on the ring.");
+  Param<Precision> psum = param(this, "psum", Precision::fp16, precisions(),
+                                "Type of partial sums in memory of FP16 products.");
+  Param<Precision> ring = param(this, "ring", Precision::fp16, precisions(),
+                                "Type of partial sums on the ring of FP16 products.");
   Param<Inject> inject = param(
       this, "inject", Inject::column_top,
       Choices<Inject>{{"column_top", Inject::column_top}, {"middle_row", Inject::middle_row}},

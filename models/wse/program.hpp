@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/common/fp16.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/wavelet.hpp"
 
@@ -56,8 +57,8 @@ struct ReducePlan {
 
 /// What the words of a stream hold.
 enum class StreamForm : std::uint8_t {
-  indexed,  // the index of the input feature above an FP16 value
-  packed,   // two FP16 values; the indices follow from the order
+  indexed,  // the index of the input feature above an FP16 or INT8 value
+  packed,   // two FP16 or four INT8 values; the indices follow from the order
   wide,     // two words for each weight: its index, then an FP32 value
   plain,    // an FP32 value; the index follows from the order
 };
@@ -76,6 +77,7 @@ struct StreamingKernel {
   StreamForm form = StreamForm::indexed;
   std::uint32_t ring_elements = 2;  // elements of one word on the ring
   bool fp32 = false;                // of weights and activations
+  bool int8 = false;                // of weights and activations; sums are INT32, of 4 B as FP32
   bool psum_fp32 = false;
   bool psum_cached = false;  // the vector in use lies beside the datapath, not in SRAM
   bool ring_fp32 = false;
@@ -108,8 +110,13 @@ struct StreamingKernel {
     return counts[step * ring.size() + column];
   }
   /// The weights of a word, and the words of a weight.
-  std::uint32_t weights_per_word() const { return form == StreamForm::packed ? 2 : 1; }
+  std::uint32_t weights_per_word() const { return form != StreamForm::packed ? 1 : int8 ? 4 : 2; }
   std::uint32_t words_per_weight() const { return form == StreamForm::wide ? 2 : 1; }
+  /// The value in a 32-bit word, of several the i-th from the lowest bits on.
+  float value(std::uint32_t word, std::uint32_t i = 0) const {
+    if (int8) return static_cast<float>(static_cast<std::int8_t>(word >> (8U * i) & 0xffU));
+    return to_float(static_cast<Half>(word >> (16U * i) & 0xffffU));
+  }
   bool has_index() const { return form == StreamForm::indexed || form == StreamForm::wide; }
   /// The feature of the first weight of a row without indices: rows of an instance hold all.
   std::uint32_t first_feature(std::size_t step, std::size_t column) const {

@@ -29,8 +29,9 @@ void StreamingCores::add(const CorePorts& ports) {
   filled_.resize(filled_.size() + kernel_.lookahead, 0);
   if (!kernel_.activations.empty()) {
     const std::size_t place = std::size_t{ports.row} * kernel_.columns() + ports.column;
-    values_.emplace_back(CoreValues::Format{kernel_.fp32, kernel_.psum_fp32, kernel_.ring_fp32},
-                         kernel_.tokens[ports.row], kernel_.lookahead, kernel_.activations[place]);
+    values_.emplace_back(
+        CoreValues::Format{kernel_.fp32, kernel_.psum_fp32, kernel_.ring_fp32, kernel_.int8},
+        kernel_.tokens[ports.row], kernel_.lookahead, kernel_.activations[place]);
   }
   if (idle(core)) ++finished_;
 }
@@ -184,25 +185,11 @@ void StreamingCores::weight(Core& core, std::size_t index, Cycle now) {
   log_.record(now, core.ports.unit, kVectorActive, core.closed);
   switch (kernel_.form) {
     case StreamForm::indexed:
-      begin_vector(core, index, payload >> 16U, to_float(static_cast<Half>(payload & 0xffffU)));
+      begin_vector(core, index, payload >> 16U, kernel_.value(payload));
       return;
-    case StreamForm::packed: {
-      // One instruction for each of the two values; an odd row ends with one.
-      const bool both = core.position + 1 < kernel_.count(core.closed, core.ports.column);
-      const std::uint32_t feature =
-          kernel_.first_feature(core.closed, core.ports.column) + core.position;
-      begin_vector(core, index, feature, to_float(static_cast<Half>(payload & 0xffffU)));
-      if (!both) return;
-      const std::uint32_t cycles = core.beat_cycles;
-      const bool adds = core.adds;
-      const std::uint32_t beats = core.vector_left;
-      begin_vector(core, index, feature + 1, to_float(static_cast<Half>(payload >> 16U)));
-      core.vector_left = beats;
-      core.beat_cycles = cycles;
-      core.adds = adds;
-      core.follows = 1;
+    case StreamForm::packed:
+      begin_vectors(core, index, payload);
       return;
-    }
     case StreamForm::wide: {
       const std::uint32_t value = links_.pop(core.ports.weights, now).payload;
       ++core.counters.received;
@@ -216,6 +203,25 @@ void StreamingCores::weight(Core& core, std::size_t index, Cycle now) {
                    detail::float_of(payload));
       return;
   }
+}
+
+/// One instruction for each value of a word; the last word of a row may hold fewer.
+void StreamingCores::begin_vectors(Core& core, std::size_t index, std::uint32_t payload) {
+  const std::uint32_t left = kernel_.count(core.closed, core.ports.column) - core.position;
+  const std::uint32_t values = std::min(kernel_.weights_per_word(), left);
+  const std::uint32_t feature =
+      kernel_.first_feature(core.closed, core.ports.column) + core.position;
+  begin_vector(core, index, feature, kernel_.value(payload));
+  const std::uint32_t cycles = core.beat_cycles;
+  const bool adds = core.adds;
+  const std::uint32_t beats = core.vector_left;
+  for (std::uint32_t i = 1; i < values; ++i) {
+    begin_vector(core, index, feature + i, kernel_.value(payload, i));
+  }
+  core.vector_left = beats;
+  core.beat_cycles = cycles;
+  core.adds = adds;
+  core.follows = values - 1;
 }
 
 /// An instruction over the tokens of one feature becomes active.

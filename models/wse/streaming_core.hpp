@@ -91,6 +91,7 @@ class StreamingCores final : public CoreArray {
   bool main_thread(Core& core, std::size_t index, Cycle now);
   bool can_start(const Core& core, Cycle now) const;
   void weight(Core& core, std::size_t index, Cycle now);
+  void begin_vectors(Core& core, std::size_t index, std::uint32_t payload);
   void begin_vector(Core& core, std::size_t index, std::uint32_t feature, float value);
   void main_beat(Core& core, Cycle now);
   std::uint32_t residual_stalls(Core& core) const;

@@ -71,8 +71,16 @@ void StreamingRow<Number>::place_columns() {
     block.holding[i] = -1;
     block.buffers[i] = static_cast<Number>(block.buffers[i] - 1);
     block.pop_left[i] = static_cast<Number>(kernel_.words(0, to));
-    block.odd[i] = static_cast<Number>(packed_ && kernel_.count(0, to) % 2 != 0 ? -1 : 0);
+    block.last_beats[i] = rest(kernel_.count(0, to));
   }
+}
+
+/// The beats of the last word of a row of `count` weights, if it is not full; else 0.
+template <class Number>
+Number StreamingRow<Number>::rest(std::uint32_t count) const {
+  if (!packed_) return 0;
+  const std::uint32_t values = count % kernel_.weights_per_word();
+  return static_cast<Number>(values * static_cast<std::uint32_t>(vector_beats_));
 }
 
 template <class Number>
@@ -199,9 +207,9 @@ inline void StreamingRow<Number>::main_thread(Block& b, std::size_t first) {
   const Vector close = effect & b.command;
   b.vector = select(start, all(static_cast<std::uint64_t>(word_beats_)), b.vector);
   if (packed_) {
-    // All words of the row have been taken, so this is its last: with one value if it is odd.
-    const Vector last = start & b.odd & (b.pop_left == zero);
-    b.vector = select(last, all(static_cast<std::uint64_t>(vector_beats_)), b.vector);
+    // All words of the row have been taken, so this is its last, which may hold fewer values.
+    const Vector last = start & (b.last_beats > zero) & (b.pop_left == zero);
+    b.vector = select(last, b.last_beats, b.vector);
   }
   b.full &= ~effect;
   b.pending -= close;
@@ -297,7 +305,7 @@ void StreamingRow<Number>::special(Block& b, std::size_t first, const Vector& lo
       } else {
         const std::uint32_t count = kernel_.count(main_step_[lane], kernel_.ring[lane]);
         b.pop_left[i] = static_cast<Number>(kernel_.words_of(count));
-        b.odd[i] = static_cast<Number>(packed_ && count % 2 != 0 ? -1 : 0);
+        b.last_beats[i] = rest(count);
       }
     }
   });

@@ -83,7 +83,7 @@ class StreamingRow {
     Vector leaving;  // a bit for each of the last cycles: its word left; bit 0 is the oldest
     Vector w_count, w_seen, w_flight;
     Vector r_count, r_seen, r_flight;
-    Vector full, command, odd, ready, pop_left, holding, open, buffers, releasing, waits;
+    Vector full, command, last_beats, ready, pop_left, holding, open, buffers, releasing, waits;
     Vector vector, words, need_in, need_out, pending, favour;
     Vector u_count, u_seen, u_flight;
     Vector x_count, x_seen, x_flight;
@@ -97,6 +97,7 @@ class StreamingRow {
     return Vector{} + static_cast<Number>(number);  // NOLINT(bugprone-narrowing-conversions)
   }
   void place_columns();
+  Number rest(std::uint32_t count) const;
   void step(Cycle now, const std::vector<Number>* south_open);
   void step_block(Block& block, std::size_t first, Cycle now, const Number* south_open);
   void ramp(Block& b, std::size_t first, const Number* south_open);

@@ -13,7 +13,10 @@ class MemoryTraffic {
  public:
   MemoryTraffic(const StreamingKernel& kernel, const CoreParams& params, std::uint64_t tokens)
       : tokens_(tokens),
-        element_(kernel.fp32 ? 4 : 2),
+        element_(kernel.fp32   ? 4
+                 : kernel.int8 ? 1
+                               : 2),
+        output_(kernel.fp32 || kernel.int8 ? 4 : 2),
         psum_(kernel.psum_fp32 ? 4 : 2),
         cached_(kernel.psum_cached),
         scattered_(!kernel.held.empty()),
@@ -23,14 +26,14 @@ class MemoryTraffic {
     const std::uint64_t e = std::uint64_t{kernel.ring_elements} * params.fabric_words_per_issue;
     reduce_beats_ = ceil_div(tokens, e);
     per_reduce_psum_ = ceil_div(e * psum_, 8);
-    per_reduce_output_ = ceil_div(e * element_, 8);
+    per_reduce_output_ = ceil_div(e * output_, 8);
   }
 
   void add(const CoreCounters& core, WaferStats& stats) const {
     const std::uint64_t summed = core.summed * reduce_beats_ * per_reduce_psum_;
     add_gathered(core, stats);
     stats.core.writes_output += core.kept * reduce_beats_ * per_reduce_output_;
-    stats.sram_write_bytes += core.kept * tokens_ * element_;
+    stats.sram_write_bytes += core.kept * tokens_ * output_;
     if (scattered_) {
       add_scattered(core, summed, stats);
       return;
@@ -79,6 +82,7 @@ class MemoryTraffic {
 
   std::uint64_t tokens_;
   std::uint64_t element_;
+  std::uint64_t output_;
   std::uint64_t psum_;
   bool cached_;
   bool scattered_;
@@ -92,8 +96,13 @@ class MemoryTraffic {
 
 void add_work(const CoreCounters& core, const StreamingKernel& kernel, std::uint64_t tokens,
               CoreStats& stats) {
-  (kernel.fp32 ? stats.mac_fp32 : kernel.psum_fp32 ? stats.mac32 : stats.mac16) += core.products;
-  (kernel.psum_fp32 || kernel.ring_fp32 ? stats.add32 : stats.add16) += core.added * tokens;
+  (kernel.int8        ? stats.mac_int8
+   : kernel.fp32      ? stats.mac_fp32
+   : kernel.psum_fp32 ? stats.mac32
+                      : stats.mac16) += core.products;
+  (kernel.int8                            ? stats.add_int
+   : kernel.psum_fp32 || kernel.ring_fp32 ? stats.add32
+                                          : stats.add16) += core.added * tokens;
   const std::uint64_t issues = core.cycles[kFma] + core.cycles[kScalar] + core.cycles[kReduce];
   stats.issues += issues;
   stats.busy += issues;

@@ -41,6 +41,7 @@ struct CoreStats : StatGroup {
   Counter mac32{this, "mac_actual_fp16_acc32", "MAC", "Products formed, FP32 sums.",
                 "mac_fp16_acc32"};
   Counter mac_fp32{this, "mac_actual_fp32", "MAC", "Products formed, FP32.", "mac_fp32"};
+  Counter mac_int8{this, "mac_actual_int8", "MAC", "Products formed, INT8.", "mac_int8_acc32"};
   Counter mac_skipped{this, "mac_skipped", "MAC",
                       "Products with a zero weight, which was never sent."};
   Counter mac_zero{this, "mac_zero", "MAC", "Products formed with a weight that is zero."};
@@ -49,6 +50,7 @@ struct CoreStats : StatGroup {
                 "vec_add_fp16"};
   Counter add32{this, "vec_add_fp32", "operations", "Additions along the ring, FP32.",
                 "vec_add_fp32"};
+  Counter add_int{this, "vec_int", "operations", "Additions along the ring, INT32.", "vec_int"};
   Counter issues{this, "issues", "issues", "Cycles in which the datapath was busy.", "issue"};
   Counter reads_input{this, "sram_reads_input", "accesses", "64-bit reads of activations.",
                       "sram_read"};

@@ -72,10 +72,25 @@ class WseMachine final : public Machine {
 
  private:
   void require_supported(const LayerOp& op) const;
+  void require_int8(const LayerOp& op) const;
 
   std::string name_;
   WseParams params_;
 };
+
+void WseMachine::require_int8(const LayerOp& op) const {
+  if (params_.simd.int8 == 0) {
+    throw UnsupportedError(fmt::format(
+        "{}: simd.int8 = 0, its datapath has no int8 instruction; that of a wse3 has one", name_));
+  }
+  if (is_gradient(op)) throw UnsupportedError(fmt::format("{}: weight gradients of int8", name_));
+  if (op.partials != Partials::automatic && op.partials != Partials::int32) {
+    throw UnsupportedError(
+        fmt::format("{}: floating-point partial sums of int8 products; they are "
+                    "int32",
+                    name_));
+  }
+}
 
 void WseMachine::require_supported(const LayerOp& op) const {
   const auto refuse = [&](const std::string& what) {
@@ -86,8 +101,15 @@ void WseMachine::require_supported(const LayerOp& op) const {
   if (op.mode == Mode::dynamic) {
     refuse(fmt::format("mode '{}' (streamed and static are possible)", word(op.mode)));
   }
+  if (op.dtype == DType::int8) {
+    require_int8(op);
+    return;
+  }
   if (op.dtype != DType::fp16 && op.dtype != DType::fp32) {
-    refuse(fmt::format("dtype '{}': its datapath multiplies fp16 and fp32", word(op.dtype)));
+    throw UnsupportedError(fmt::format(
+        "{}: dtype '{}': nothing is published of how fast its datapath multiplies it; fp16, fp32 "
+        "and, on a wse3, int8 are possible",
+        name_, word(op.dtype)));
   }
   if (op.partials == Partials::int32) refuse("int32 partial sums of floating-point products");
   if (op.partials == Partials::fp16 && op.dtype == DType::fp32) {

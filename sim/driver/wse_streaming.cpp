@@ -203,8 +203,8 @@ void StreamedOperation::simulate_rows(const wse::Program& kept, wse::RunOptions 
 void StreamedOperation::fill_work(const Simulated& run, OpResult& result) const {
   wse::WaferStats stats;
   stats.collect(run.outcome, run.fold, run.plan.program, hardware(), run.plan.rows_off);
-  const std::uint64_t formed =
-      stats.core.mac16.value() + stats.core.mac32.value() + stats.core.mac_fp32.value();
+  const std::uint64_t formed = stats.core.mac16.value() + stats.core.mac32.value() +
+                               stats.core.mac_fp32.value() + stats.core.mac_int8.value();
   result.mac_algorithmic = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
   result.mac_useful = run.plan.useful;
   stats.core.mac_skipped += result.mac_algorithmic - formed;

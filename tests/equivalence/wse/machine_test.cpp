@@ -70,6 +70,12 @@ Case random_case(std::uint64_t seed) {
   c.settings["ws.reduce"] = pick(random, {"ring", "chain", "tree", "two_phase"});
   c.settings["ws.inject"] = pick(random, {"column_top", "middle_row"});
   c.settings["core.fabric_words_per_issue"] = pick(random, {"1", "1", "2"});
+  if (random.bounded(5) == 0) {
+    c.op.dtype = DType::int8;
+    c.op.partials = Partials::automatic;
+    c.settings["simd.int8"] = pick(random, {"4", "16"});
+    c.settings["core.psum_cache"] = "true";
+  }
   return c;
 }
 
@@ -162,6 +168,57 @@ TEST_P(WseMachineEquivalence, DelayedWordsGiveTheSameCyclesByBothEngines) {
     execution.shuffle = 9;
     EXPECT_EQ(text_of(run(c, execution, false)), definition) << "seed " << seed;
   }
+}
+
+std::uint64_t statistic(const OpResult& result, const std::string& path, const std::string& name) {
+  for (const StatEntry& entry : result.statistics) {
+    if (entry.path == path && entry.name == name) return static_cast<std::uint64_t>(entry.value);
+  }
+  ADD_FAILURE() << path << "." << name;
+  return 0;
+}
+
+// 68 tokens are five beats of 16. Their INT32 sums are 272 B: in the cache a beat reads 16 B of
+// activations, all that the memory gives. From SRAM it writes 64 B too, 8 B a cycle.
+TEST(WseMachine, MultipliesInt8SixteenAtOnceWhereSumsLieInTheCache) {
+  for (const bool cached : {true, false}) {
+    const auto machine = make_wse_machine("wse3");
+    machine->set("wafer.columns", "1", "");
+    machine->set("wafer.rows", "1", "");
+    machine->set("ws.index_bits", "16", "");
+    machine->set("simd.int8", "16", "");
+    machine->set("core.psum_cache", cached ? "true" : "false", "");
+    machine->set("core.cache_bytes", "512", "");
+    LayerOp op;
+    op.m = 1;
+    op.k = 2;
+    op.n = 68;
+    op.dtype = DType::int8;
+    const OpResult result = machine->run(op, nullptr, 1, {});
+    EXPECT_EQ(statistic(result, "wafer.core", "fma"), 10U);
+    EXPECT_EQ(statistic(result, "wafer.core", "bank"), cached ? 0U : 70U);
+    EXPECT_EQ(statistic(result, "wafer.core", "mac_actual_int8"), 136U);
+  }
+}
+
+std::string refusal(DType dtype) {
+  LayerOp op;
+  op.m = op.k = op.n = 8;
+  op.dtype = dtype;
+  try {
+    make_wse_machine("wse2")->run(op, nullptr, 1, {});
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(WseMachine, SaysWhyItDoesNotMultiplyAType) {
+  EXPECT_EQ(refusal(DType::int8),
+            "wse2: simd.int8 = 0, its datapath has no int8 instruction; that of a wse3 has one");
+  EXPECT_EQ(refusal(DType::fp8),
+            "wse2: dtype 'fp8': nothing is published of how fast its datapath multiplies it; fp16, "
+            "fp32 and, on a wse3, int8 are possible");
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, WseMachineEquivalence, ::testing::Values(0U, 100U, 200U, 300U));

@@ -86,6 +86,7 @@ StreamingScenario random_scenario(std::uint64_t seed, Rows rows) {
     }
   }
   if (!draw.one_in(3)) scenario.rate = {draw.in(3, 10 * scenario.columns), 10};
+  scenario.int8 = scenario.form == StreamForm::packed && draw.one_in(2);
   return scenario;
 }
 
@@ -117,13 +118,13 @@ StreamingScenario random_reduction(std::uint64_t seed, Rows rows) {
 std::string describe(const StreamingScenario& s) {
   const HardwareParams& p = s.params;
   return fmt::format(
-      "reduce {} gather {} entry {} columns {} tokens {} steps {} lookahead {} simd {} beat {} "
+      "reduce {} gather {} entry {} int8 {} columns {} tokens {} steps {} lookahead {} simd {} beat {} "
       "form {} "
       "stalls {} held {} rate "
       "{}/{} dispatch {} cmd {} "
       "overlap {} sched {} words {} queues {} {} {} entries {} hop {} ramp {} multicast {} arbiter "
       "{} finals {} counts {}",
-      static_cast<int>(s.reduce), s.gather_cycles, s.entry, s.columns, fmt::join(s.tokens, ","),
+      static_cast<int>(s.reduce), s.gather_cycles, s.entry, s.int8, s.columns, fmt::join(s.tokens, ","),
       s.final_column.size(), s.lookahead, s.simd, s.beat_cycles, static_cast<int>(s.form), s.stalls,
       s.held, s.rate.words, s.rate.per, p.core.dispatch.value(), p.core.cmd_cycles.value(),
       p.core.dispatch_overlap.value(), p.core.sched.value_text(),

@@ -43,6 +43,7 @@ Program make_program(const StreamingScenario& scenario) {
   kernel.beat_cycles = scenario.beat_cycles;
   kernel.gather_cycles = scenario.gather_cycles;
   kernel.form = scenario.form;
+  kernel.int8 = scenario.int8;
   kernel.stalls = scenario.stalls;
   kernel.tokens = scenario.tokens;
   kernel.final_column = scenario.final_column;

@@ -26,6 +26,7 @@ struct StreamingScenario {
   Rate rate;
   Reduce reduce = Reduce::ring;
   std::uint32_t entry = 0;
+  bool int8 = false;  // four values in a packed word, not two
   std::uint32_t gather_cycles = 1;
 };
 

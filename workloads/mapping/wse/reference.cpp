@@ -44,7 +44,8 @@ class Reference {
     const std::uint32_t* const word = kernel_.payloads[c].data() + next_[c];
     switch (kernel_.form) {
       case StreamForm::packed:
-        return {place, to_float(static_cast<Half>(word[i / 2] >> (16U * (i % 2)) & 0xffffU))};
+        return {place, kernel_.value(word[i / kernel_.weights_per_word()],
+                                     i % kernel_.weights_per_word())};
       case StreamForm::wide:
         return {word[2 * std::size_t{i}], detail::float_of(word[2 * std::size_t{i} + 1])};
       case StreamForm::plain:
@@ -52,7 +53,7 @@ class Reference {
       case StreamForm::indexed:
         break;
     }
-    return {word[i] >> 16U, to_float(static_cast<Half>(word[i] & 0xffffU))};
+    return {word[i] >> 16U, kernel_.value(word[i])};
   }
 
   std::vector<float> partial_sums(std::uint32_t step, std::uint32_t r, std::uint32_t c) const {
@@ -88,7 +89,7 @@ class Reference {
   std::vector<float> of_row(std::uint32_t step, std::uint32_t r) const {
     std::vector<float> sums = kernel_.reduce.is_ring() ? around_ring(step, r)
                                                        : total(step, r, kernel_.final_column[step]);
-    if (kernel_.fp32) return sums;
+    if (kernel_.fp32 || kernel_.int8) return sums;
     for (float& y : sums) y = to_float(to_half(y));
     return sums;
   }

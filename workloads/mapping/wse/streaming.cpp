@@ -30,7 +30,8 @@ class Planner {
         operands_(job),
         setup_(setup),
         columns_(setup.wafer.columns),
-        fp32_(job.gemm.dtype == DType::fp32) {}
+        fp32_(job.gemm.dtype == DType::fp32),
+        int8_(job.gemm.dtype == DType::int8) {}
 
   StreamingPlan plan() {
     set_formats();
@@ -62,13 +63,18 @@ class Planner {
     StreamingKernel& k = kernel();
     const Partials partials = job_.gemm.partials;
     k.fp32 = fp32_;
-    k.psum_fp32 = fp32_ || (partials == Partials::automatic ? setup_.ws.psum == Precision::fp32
-                                                            : partials == Partials::fp32);
-    k.ring_fp32 = fp32_ || setup_.ws.ring == Precision::fp32;
-    k.simd = fp32_ ? setup_.simd.fma32 : k.psum_fp32 ? setup_.simd.fma16_32 : setup_.simd.fma16;
-    k.stalls = setup_.mem.model == MemoryModel::none ? 0U
-               : fp32_                               ? setup_.mem.fma32_stalls.value()
-                                                     : setup_.mem.fma16_stalls.value();
+    k.int8 = int8_;
+    k.psum_fp32 = fp32_ || int8_ ||
+                  (partials == Partials::automatic ? setup_.ws.psum == Precision::fp32
+                                                   : partials == Partials::fp32);
+    k.ring_fp32 = fp32_ || int8_ || setup_.ws.ring == Precision::fp32;
+    k.simd = int8_         ? setup_.simd.int8
+             : fp32_       ? setup_.simd.fma32
+             : k.psum_fp32 ? setup_.simd.fma16_32
+                           : setup_.simd.fma16;
+    k.stalls = setup_.mem.model == MemoryModel::none || int8_ ? 0U
+               : fp32_                                        ? setup_.mem.fma32_stalls.value()
+                                                              : setup_.mem.fma16_stalls.value();
     k.ring_elements = k.ring_fp32 ? 1 : 2;
     k.lookahead = setup_.ws.lookahead;
     const bool indexed = filters() || !job_.packed || scattered();
@@ -87,7 +93,8 @@ class Planner {
   void set_beats() {
     StreamingKernel& k = kernel();
     const std::uint32_t psum = k.psum_fp32 ? 32 : 16;
-    const std::uint32_t element = fp32_ ? 32 : 16;
+    const auto element = static_cast<std::uint32_t>(8 * element_bytes());
+    const auto output = static_cast<std::uint32_t>(8 * output_bytes());
     k.psum_cached = setup_.core.psum_cache && tokens() * sum_bytes() <= setup_.core.cache_bytes;
     const std::uint32_t in_sram = k.psum_cached ? 0 : psum;
     const auto cycles = [this](std::uint32_t read, std::uint32_t write) {
@@ -102,7 +109,7 @@ class Planner {
     k.first_cycles = cycles(k.simd * element, k.simd * in_sram);
     k.beat_cycles =
         std::max(cycles(k.simd * (element + in_sram), k.simd * in_sram), conflict ? 2U : 1U);
-    k.reduce_cycles = cycles(e * in_sram, e * element);
+    k.reduce_cycles = cycles(e * in_sram, e * output);
     k.gather_cycles = cycles(e * in_sram, e * in_sram);
     if (!scattered()) return;
     k.beat_cycles = setup_.resident.nonzero_cycles;
@@ -192,7 +199,9 @@ class Planner {
     const std::vector<std::uint32_t>& all = plan_.program.kernel.tokens;
     return all.empty() ? 0 : all[plan_.program.entry];
   }
-  std::uint64_t element_bytes() const { return fp32_ ? 4 : 2; }
+  std::uint64_t element_bytes() const { return fp32_ ? 4 : int8_ ? 1 : 2; }
+  /// Results of INT8 are the INT32 sums: what scales them is another operation.
+  std::uint64_t output_bytes() const { return fp32_ || int8_ ? 4 : 2; }
   std::uint64_t sum_bytes() const { return plan_.program.kernel.psum_fp32 ? 4 : 2; }
   std::uint64_t queue_bytes() const {
     return 4 * (std::uint64_t{setup_.queue.weights} + setup_.queue.ring_in + setup_.queue.ring_out);
@@ -202,7 +211,7 @@ class Planner {
   std::uint64_t core_bytes(std::uint64_t held, std::uint64_t rows, std::uint32_t inputs,
                            std::uint32_t outputs) const {
     const std::uint64_t places = scattered() ? 2 * (held + inputs + 1) : 0;
-    return (held * element_bytes() + places + rows * outputs * element_bytes()) * job_.batch +
+    return (held * element_bytes() + places + rows * outputs * output_bytes()) * job_.batch +
            plan_.program.kernel.lookahead * rows * sum_bytes() + queue_bytes() +
            std::uint64_t{setup_.mem.code_kib} * 1024;
   }
@@ -214,9 +223,11 @@ class Planner {
     const std::string what =
         job_.resident ? fmt::format("{} weights of {} x {} held{} + {} outputs x {} tokens x {} B",
                                     held, rows, inputs, scattered() ? ", each with its place," : "",
-                                    rows, outputs, element_bytes())
-                      : fmt::format("{} tokens x ({} input + {} output features) x {} B", rows,
-                                    inputs, outputs, element_bytes());
+                                    rows, outputs, output_bytes())
+        : int8_ ? fmt::format("{} tokens x ({} input features + {} output features x 4 B)", rows,
+                              inputs, outputs)
+                : fmt::format("{} tokens x ({} input + {} output features) x {} B", rows, inputs,
+                              outputs, element_bytes());
     throw OutOfMemoryError(fmt::format(
         "a core of column {} needs {} bytes of {}: {}{} + {} partial-sum vectors x {} {} x {} B + "
         "queues {} B + code {} B",
@@ -343,6 +354,12 @@ class Planner {
     }
   }
 
+  /// The bits of an FP16 or INT8 value.
+  std::uint32_t small_value(float value) const {
+    if (int8_) return static_cast<std::uint8_t>(static_cast<std::int8_t>(value));
+    return to_half(value);
+  }
+
   void append_words(std::uint32_t b, std::uint32_t i, const std::vector<std::uint32_t>& features,
                     std::uint32_t column, std::vector<std::uint32_t>& words) {
     const auto value = [&](std::uint32_t j) {
@@ -353,12 +370,14 @@ class Planner {
       const std::uint32_t index = b * inputs_[column] + index_[j];
       switch (kernel().form) {
         case StreamForm::indexed:
-          words.push_back(index << 16U | to_half(value(j)));
+          words.push_back(index << 16U | small_value(value(j)));
           break;
-        case StreamForm::packed:
-          if (n % 2 == 0) words.push_back(to_half(value(j)));
-          if (n % 2 == 1) words.back() |= static_cast<std::uint32_t>(to_half(value(j))) << 16U;
+        case StreamForm::packed: {
+          const auto each = kernel().weights_per_word();
+          if (n % each == 0) words.push_back(0);
+          words.back() |= small_value(value(j)) << (32 / each * (n % each));
           break;
+        }
         case StreamForm::wide:
           words.push_back(index);
           words.push_back(detail::bits_of(value(j)));
@@ -398,6 +417,7 @@ class Planner {
   const StreamingSetup& setup_;
   std::uint32_t columns_;
   bool fp32_;
+  bool int8_;
   StreamingPlan plan_;
   std::vector<std::uint32_t> first_element_;  // of each row of cores
   std::vector<std::uint32_t> owner_of_input_;
