@@ -302,6 +302,11 @@ SystemMachine make_system(const std::string& name, const std::vector<std::string
   SystemMachine made;
   const std::vector<std::string> names = system_names();
   const bool preset = std::find(names.begin(), names.end(), name) != names.end();
+  if (!preset && !is_system(name)) {
+    throw RequestError(fmt::format(
+        "--machine: '{}' is no system of chips; did you mean '{}'? Systems are {}, or a file", name,
+        nearest(name, names), fmt::join(names, ", ")));
+  }
   const Preset loaded =
       load_preset(preset ? (config_folder() / "systems" / (name + ".yaml")).string() : name);
   made.name = loaded.name;

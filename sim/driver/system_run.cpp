@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
 #include "sim/driver/command_line.hpp"
 #include "sim/driver/experiment.hpp"
 #include "sim/driver/locations.hpp"
@@ -28,12 +29,55 @@ namespace {
 
 constexpr std::size_t kLongest = std::size_t{1} << 20U;
 
+/// The names of the shipped descriptions.
+std::vector<std::string> training_names() {
+  std::vector<std::string> names;
+  for (const std::string& file : shipped_trainings()) names.push_back(fs::path(file).stem());
+  return names;
+}
+
 /// A shipped description by its name, or a file.
 std::string training_file(const std::string& name) {
   for (const std::string& file : shipped_trainings()) {
     if (fs::path(file).stem() == name) return file;
   }
-  return name;
+  const bool file = name.find('/') != std::string::npos || fs::path(name).extension() == ".yaml";
+  if (file || fs::exists(name)) return name;
+  const std::vector<std::string> names = training_names();
+  throw RequestError(
+      fmt::format("--system-config: there is no file '{}', and none of that name is shipped; did "
+                  "you mean '{}'? Shipped are {}",
+                  name, nearest(name, names), fmt::join(names, ", ")));
+}
+
+/// What says what a chip runs, or how its run is looked at, has no place beside --system-config.
+void check_options(const Options& options) {
+  const std::vector<std::pair<const char*, bool>> given = {
+      {"--trace", options.trace.has_value()},
+      {"--gemm", options.gemm.has_value()},
+      {"--matrix", options.matrix.has_value()},
+      {"--n", options.n.has_value()},
+      {"--pattern", !options.patterns.empty()},
+      {"--density", options.density.has_value()},
+      {"--block", options.block.has_value()},
+      {"--nm", options.nm.has_value()},
+      {"--mode", options.mode.has_value()},
+      {"--dtype", options.dtype.has_value()},
+      {"--partials", options.partials.has_value()},
+      {"--values", options.values.has_value()},
+      {"--seeds", options.seeds.has_value()},
+      {"--interval", options.interval.has_value()},
+      {"--with-dense", options.with_dense},
+      {"--event-log", options.event_log},
+      {"--scalesim", options.scalesim},
+      {"--explain", options.explain}};
+  for (const auto& [name, is_given] : given) {
+    if (!is_given) continue;
+    throw RequestError(
+        fmt::format("{} is for machines of one chip; what a system runs is in --system-config and "
+                    "--set training.WORD=VALUE",
+                    name));
+  }
 }
 
 ResultHeader header_of(const Options& options, const std::string& file) {
@@ -115,9 +159,10 @@ SystemRequest read_request(const Options& options) {
   SystemRequest request;
   if (!options.system_config) {
     throw RequestError(fmt::format(
-        "a system of chips needs --system-config FILE, what it trains; shipped are\n  {}",
-        fmt::join(shipped_trainings(), "\n  ")));
+        "a system of chips needs --system-config, a file of what it trains or one of {}",
+        fmt::join(training_names(), ", ")));
   }
+  check_options(options);
   request.file = training_file(*options.system_config);
   request.training = read_training(request.file, options.settings);
   const std::string name =
@@ -133,6 +178,10 @@ SystemRequest read_request(const Options& options) {
 
 int describe_fit(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const SystemRequest request = read_request(options);
+  if (!request.training.rows.value().empty()) {
+    throw RequestError(fmt::format("describe fit is of models; {} has rows = '{}'", request.file,
+                                   request.training.rows.value()));
+  }
   const Pricing pricing = make_pricing(options, streams);
   ChipTimes times(pricing, 1, Engine::event);
   streams.out << fit_text({kinds, pricing, times, request.machine, request.training, {}, false});

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "tests/support/driver/real_program.hpp"
 
@@ -74,6 +76,20 @@ TEST(SystemRun, RefusesMoreChipsThanThereAreAndWordsThatAreNone) {
   EXPECT_THAT(unknown.err, HasSubstr("did you mean 'pipeline'"));
   EXPECT_THAT(unknown.err, HasSubstr("training.yaml:10:1"));
   EXPECT_EQ(run_real("run --machine pod4").status, 2);
+}
+
+TEST(SystemRun, NamesWhatIsMeantWhereANameIsWrongOrAnOptionHasNoPlace) {
+  const TrainingFile file;
+  const auto refused = [](const std::string& line, const std::vector<std::string>& words) {
+    const Ran ran = run_real(line);
+    EXPECT_EQ(ran.status, 2) << line;
+    for (const std::string& word : words) EXPECT_THAT(ran.err, HasSubstr(word));
+  };
+  refused("run --system-config bert_larg_phase1_pod4", {"did you mean 'bert_large_phase1_pod4'?"});
+  refused(run_line(file) + " --machine pod5", {"'pod5' is no system", "did you mean 'pod4'?"});
+  refused(run_line(file) + " --machine cs2x4", {"'cs2x4' is no system of chips", "bow_pod16"});
+  refused(run_line(file) + " --gemm 64x64x64", {"--gemm is for machines of one chip"});
+  refused("describe fit --system-config kge_biokg_4_chips", {"describe fit is of models"});
 }
 
 TEST(SystemRun, WhatDoesNotFitSaysBytesAndALayoutThatDoes) {
