@@ -117,5 +117,79 @@ TEST(StaticSums, WholeRowsAreSummedWhereEveryTileHasMany) {
   }
 }
 
+/// Two rows of two blocks of 16, each on a tile of its own, times 4 columns. Row 0 is made by tiles
+/// 0 and 1 and at home there, 32 halves each, row 1 by and on tiles 2 and 3.
+Program four_blocks(const PlannerParams& planner) {
+  ChipParams chip;
+  chip.ipu.tiles = 4;
+  chip.ipu.rows = 2;
+  const Mask mask{32, 32, 16, 16, {0, 2, 4}, {0, 1, 0, 1}};
+  GemmProblem problem;
+  problem.m = 32;
+  problem.k = 32;
+  problem.n = 4;
+  problem.mask = &mask;
+  const Target target = make_target(chip, planner);
+  StaticPlan plan = plan_static(target, kHalf, mask, problem.n);
+  return lower_static(chip, target, kHalf, problem, plan).program;
+}
+
+const ExchangePhase* phase_of(const Program& program, const std::string& name) {
+  const auto found = std::find_if(program.exchanges.begin(), program.exchanges.end(),
+                                  [&](const ExchangePhase& p) { return p.name == name; });
+  return found == program.exchanges.end() ? nullptr : &*found;
+}
+
+/// The clocks of the vertices of a tile in a compute set.
+std::vector<Cycle> vertices_of(const Program& program, const std::string& name, TileId tile) {
+  std::vector<Cycle> clocks;
+  for (const ComputeSet& set : program.computes) {
+    if (set.name != name) continue;
+    for (std::uint32_t i = set.first[tile]; i < set.first[tile + 1]; ++i) {
+      std::vector<std::uint64_t> issues(program.bundles.size());
+      const Vertex& vertex = program.vertices[set.items[i].index];
+      clocks.push_back(vertex_cost(program, vertex, issues).cycles);
+    }
+  }
+  return clocks;
+}
+
+// A tile receives the other one's contribution to its 32 halves. 4 vectors of depth 2 are one for a
+// worker: 6 * (16 + 15).
+TEST(StaticSums, SmallResultsAreSummedWhereTheyBelong) {
+  PlannerParams planner;
+  planner.static_parts = 1;
+  planner.home_sums = 32;
+  const Program program = four_blocks(planner);
+  const ExchangePhase* const partials = phase_of(program, "partials");
+  ASSERT_NE(partials, nullptr);
+  for (TileId tile = 0; tile < 4; ++tile) EXPECT_EQ(partials->plan.traffic[tile].received, 16U);
+  EXPECT_EQ(phase_of(program, "move"), nullptr);
+  EXPECT_EQ(vertices_of(program, "reduce", 1), std::vector<Cycle>{186});
+}
+
+// Either tile of a row sums half of it, and so receives 16 words. Of row 1 tile 3 has the first
+// half, which belongs to tile 2, and tile 2 the other: 64 bytes each, which are copied, two of 64
+// bits a worker (193 + 6 * (14 + 2)), before 16 words are put into rows, three a worker (6 * (14 +
+// 3 * 3)).
+TEST(StaticSums, LargerResultsAreSummedInPlaceThenMovedAndCopied) {
+  PlannerParams planner;
+  planner.static_parts = 1;
+  planner.home_sums = 31;
+  const Program program = four_blocks(planner);
+  const ExchangePhase* const partials = phase_of(program, "partials");
+  const ExchangePhase* const move = phase_of(program, "move");
+  ASSERT_NE(partials, nullptr);
+  ASSERT_NE(move, nullptr);
+  for (TileId tile = 0; tile < 4; ++tile) {
+    EXPECT_EQ(partials->plan.traffic[tile].received, 16U) << tile;
+    EXPECT_EQ(move->plan.traffic[tile].received, tile < 2 ? 0U : 16U) << tile;
+  }
+  EXPECT_EQ(vertices_of(program, "rearrange output", 0), std::vector<Cycle>{138});
+  EXPECT_EQ(vertices_of(program, "rearrange output", 2), (std::vector<Cycle>{289, 138}));
+  planner.copy_results = false;
+  EXPECT_EQ(vertices_of(four_blocks(planner), "rearrange output", 2), std::vector<Cycle>{138});
+}
+
 }  // namespace
 }  // namespace lacuna::ipu

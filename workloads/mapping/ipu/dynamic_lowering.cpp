@@ -33,7 +33,8 @@ class DynamicLowering {
   DynamicLowering(const ChipParams& params, const Target& target, const Types& types,
                   const GemmProblem& problem, const DynamicPlan& plan, BucketSet buckets,
                   SparsePass pass)
-      : types_(types),
+      : order_output_(target.order_output),
+        types_(types),
         problem_(problem),
         plan_(plan),
         mask_(*problem.mask),
@@ -114,6 +115,7 @@ class DynamicLowering {
   void reduce();
   void finish();
 
+  const bool order_output_;
   const Types types_;
   const GemmProblem problem_;
   const DynamicPlan plan_;
@@ -476,8 +478,11 @@ void DynamicLowering::reduce() {
   for_each_tile([&](const GridPlace& p) { reduce_tile(p); });
   builder_.superstep(builder_.compute_set("reduce"), kNone);
   for_each_tile([&](const GridPlace& p) {
-    builder_.work(tile(p), reduce_.copy_vertex(std::uint64_t{slice_of(p.x)} * 4 /
-                                               types_.partial_bytes() * types_.bytes()));
+    const std::uint64_t elements = std::uint64_t{slice_of(p.x)} * 4 / types_.partial_bytes();
+    // Blocks are summed column by column; the user has rows.
+    const bool by_columns = block_ > 1 && order_output_;
+    builder_.work(tile(p), by_columns ? reduce_.reorder_vertex(elements)
+                                      : reduce_.copy_vertex(elements * types_.bytes()));
   });
   builder_.superstep(builder_.compute_set("rearrange output"), kNone);
 }

@@ -26,6 +26,8 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   target.order_elements = planner.order_elements;
   target.copy_gathered = planner.copy_gathered;
   target.order_output = planner.order_output;
+  target.home_sums = planner.home_sums;
+  target.copy_results = planner.copy_results;
   target.static_parts = planner.static_parts;
   target.static_bands = planner.static_bands;
   return target;

@@ -37,6 +37,12 @@ struct PlannerParams : ParameterSet {
       flag(this, "copy_gathered", true, "Copy gathered rows to where block codelets read them.");
   Param<bool> order_output =
       flag(this, "order_output", true, "Put the results of blocks into rows, element by element.");
+  Param<unsigned> home_sums =
+      param(this, "home_sums", 16U, range(0U, 4294967295U), "elements",
+            "Static results of which a tile has no more than this are summed where they belong, "
+            "larger ones where their partials are, and moved; fitted.");
+  Param<bool> copy_results =
+      flag(this, "copy_results", true, "Copy static results that were moved to their place.");
   Param<unsigned> static_parts =
       param(this, "static_parts", 0U, range(0U, 32U), "parts",
             "Parts of the columns of static products, PopSparse's nSplit; 0: the cheapest.");

@@ -132,7 +132,7 @@ void StaticLowering::make_runs() {
       runs_.emplace(part.tiles, StaticRuns(mask_, plan_, nonzeros_, part.tiles));
     }
   }
-  sums_.emplace(target_, types_, plan_, runs_, mask_.grid_rows());
+  sums_.emplace(target_, types_, plan_, runs_, mask_.grid_rows(), output_map_);
 }
 
 /// The element-wise codelet reads a value and an offset for each non-zero, 16 bits that say where

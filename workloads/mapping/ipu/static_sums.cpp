@@ -15,15 +15,30 @@ constexpr std::uint32_t kRowsEach = 32;
 }  // namespace
 
 StaticSums::StaticSums(const Target& target, const Types& types, const StaticPlan& plan,
-                       const std::map<unsigned, StaticRuns>& runs, std::uint32_t grid_rows)
-    : target_(target), types_(types), plan_(plan), runs_(runs), grid_rows_(grid_rows) {
+                       const std::map<unsigned, StaticRuns>& runs, std::uint32_t grid_rows,
+                       const LinearMap& home)
+    : target_(target),
+      types_(types),
+      plan_(plan),
+      runs_(runs),
+      grid_rows_(grid_rows),
+      at_home_(home.share() <= target.home_sums) {
   std::vector<std::uint64_t> received(target.tiles, 0);
   for_each_slice([&](const Slice& slice) {
     if (slice.depth < 2) return;
+    if (at_home_) {
+      const std::uint64_t first = first_output(slice);
+      home.for_each(first, first + slice.end - slice.begin,
+                    [&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
+                      received[tile] += slice.depth * (end - begin);
+                    });
+      return;
+    }
     const TileId tile = slice.part.first_tile + uses(slice)[slice.owner].run;
     received[tile] += (slice.depth - 1) * (slice.end - slice.begin);
   });
   received_ = *std::max_element(received.begin(), received.end());
+  if (!at_home_ && target.copy_results) received_ = std::max(received_, home.share());
 }
 
 const RunUse* StaticSums::uses(const Slice& slice) const {
@@ -42,7 +57,7 @@ void StaticSums::for_each_slice(Visit visit) const {
     const std::uint64_t grain = all % wide == 0 ? wide : wide / 2;
     for (std::uint32_t row = 0; row < grid_rows_; ++row) {
       const std::uint32_t depth = runs.of_row.count(row);
-      const bool whole = depth < 2 || grid_rows_ >= kRowsEach * part.tiles;
+      const bool whole = at_home_ || depth < 2 || grid_rows_ >= kRowsEach * part.tiles;
       const std::uint64_t share = whole ? all : round_up(ceil_div(all, depth), grain);
       std::uint32_t owner = depth == 0 ? 0 : row % depth;
       for (std::uint64_t begin = 0; begin < all; begin += share) {
@@ -82,8 +97,7 @@ void StaticSums::collect(const Slice& slice, TransferList& list) {
 /// is copied by the code that sums.
 void StaticSums::move(const Slice& slice, const LinearMap& home, TransferList& list) {
   const std::uint64_t per_word = 4 / types_.bytes();
-  const std::uint64_t first =
-      (slice.row * plan_.padded_n + slice.part.begin) * plan_.block + slice.begin;
+  const std::uint64_t first = first_output(slice);
   home.for_each(first, first + slice.end - slice.begin,
                 [&](unsigned to, std::uint64_t begin, std::uint64_t end) {
                   const std::uint32_t target = places_.output + words(begin - home.begin(to));
@@ -98,12 +112,45 @@ void StaticSums::move(const Slice& slice, const LinearMap& home, TransferList& l
                   from.address += words(begin - first);
                   if (from.tile != to) {
                     list.add(from, words(end - begin), {Place{to, target}});
+                    tile.moved += (end - begin) * types_.bytes();
                     return;
                   }
                   tile.pieces.push_back({end - begin, 1});
                   if (!values_) return;
                   copy.sources.push_back(from.address * per_word);
                   tile.sums.push_back(std::move(copy));
+                });
+}
+
+/// Has all contributions to a part of the output sent to its home, and summed there.
+void StaticSums::collect_at_home(const Slice& slice, const LinearMap& home, TransferList& list) {
+  if (slice.depth == 0) return move(slice, home, list);
+  const std::uint64_t per_word = 4 / types_.bytes();
+  const std::uint64_t first = first_output(slice);
+  const RunUse* const use = uses(slice);
+  home.for_each(first, first + slice.end - slice.begin,
+                [&](unsigned to, std::uint64_t begin, std::uint64_t end) {
+                  Tile& tile = tiles_[to];
+                  const std::uint32_t output = places_.output + words(begin - home.begin(to));
+                  Reduction sum{types_.partials, types_.data, end - begin, output * per_word, {}};
+                  bool is_summed = slice.depth > 1;
+                  for (std::uint32_t d = 0; d < slice.depth; ++d) {
+                    Place from = partial(slice, use[d]);
+                    from.address += words(begin - first);
+                    if (from.tile == to) {
+                      is_summed = true;
+                    } else {
+                      const std::uint32_t landing =
+                          slice.depth == 1 ? output : places_.received + words(tile.received);
+                      list.add(from, words(end - begin), {Place{to, landing}});
+                      if (slice.depth > 1) tile.received += end - begin;
+                      from.address = landing;
+                    }
+                    if (values_) sum.sources.push_back(from.address * per_word);
+                  }
+                  if (!is_summed) return;  // a single contribution lands where it belongs
+                  tile.pieces.push_back({end - begin, slice.depth});
+                  if (values_) tile.sums.push_back(std::move(sum));
                 });
 }
 
@@ -118,12 +165,28 @@ void StaticSums::lower(ProgramBuilder& builder, ReduceCodelets& codelets, const 
   for_each_slice([&](const Slice& slice) { messages += slice.depth > 1 ? slice.depth - 1 : 0; });
   partials.transfers.reserve(messages);
   partials.destinations.reserve(messages);
+  if (at_home_) {
+    for_each_slice([&](const Slice& slice) { collect_at_home(slice, home, partials); });
+    builder.superstep(multiply, builder.exchange("partials", std::move(partials)));
+    add_sums(builder, codelets);
+    builder.superstep(builder.compute_set("reduce"), kNone);
+    return;
+  }
   for_each_slice([&](const Slice& slice) {
     if (slice.depth > 1) collect(slice, partials);
   });
   // After all sums: a copy must not be made before its sum.
   for_each_slice([&](const Slice& slice) { move(slice, home, results); });
   builder.superstep(multiply, builder.exchange("partials", std::move(partials)));
+  add_sums(builder, codelets);
+  builder.superstep(builder.compute_set("reduce"), builder.exchange("move", std::move(results)));
+  if (!target_.copy_results) return;
+  for (TileId id = 0; id < tiles_.size(); ++id) {
+    if (tiles_[id].moved != 0) builder.work(id, codelets.copy_vertex(tiles_[id].moved));
+  }
+}
+
+void StaticSums::add_sums(ProgramBuilder& builder, ReduceCodelets& codelets) {
   for (TileId id = 0; id < tiles_.size(); ++id) {
     Tile& tile = tiles_[id];
     std::uint32_t function = kNone;
@@ -137,7 +200,6 @@ void StaticSums::lower(ProgramBuilder& builder, ReduceCodelets& codelets, const 
       builder.work(id, codelets.fill_vertex(tile.zeros), tile.pieces.empty() ? function : kNone);
     }
   }
-  builder.superstep(builder.compute_set("reduce"), builder.exchange("move", std::move(results)));
 }
 
 }  // namespace lacuna::ipu

@@ -14,7 +14,8 @@ namespace lacuna::ipu {
 
 /// The partials of static products are summed where they are, as PopSparse's planner reckons: each
 /// of the tiles that have contributions to a row of blocks, in one part of the columns, sums a
-/// slice of it, in place of its own partials. Then the results move to their home.
+/// slice of it, in place of its own partials. Then the results move to their home. Small results
+/// are summed there at once: all contributions are sent to it.
 class StaticSums {
  public:
   /// Where the regions of a tile begin, in words.
@@ -26,13 +27,15 @@ class StaticSums {
 
   /// `runs` by tiles of a part. All references must outlive this.
   StaticSums(const Target& target, const Types& types, const StaticPlan& plan,
-             const std::map<unsigned, StaticRuns>& runs, std::uint32_t grid_rows);
+             const std::map<unsigned, StaticRuns>& runs, std::uint32_t grid_rows,
+             const LinearMap& home);
 
   /// What the fullest tile receives from others, in elements.
   std::uint64_t received() const { return received_; }
 
   /// Adds the exchange of partials after the compute set `multiply`, the sums, zeros for rows
-  /// without contributions, and the move.
+  /// without contributions, and the move. What was moved is copied in the compute set that is open
+  /// afterwards.
   void lower(ProgramBuilder& builder, ReduceCodelets& codelets, const Places& places,
              const LinearMap& home, std::uint32_t multiply, bool values);
 
@@ -49,6 +52,7 @@ class StaticSums {
 
   struct Tile {
     std::uint64_t received = 0;  // elements so far
+    std::uint64_t moved = 0;     // bytes of results from others
     std::uint64_t zeros = 0;     // bytes
     std::vector<ReducePiece> pieces;
     std::vector<Reduction> sums;  // with values only
@@ -63,12 +67,18 @@ class StaticSums {
   Place partial(const Slice& slice, const RunUse& use) const;
   void collect(const Slice& slice, TransferList& list);
   void move(const Slice& slice, const LinearMap& home, TransferList& list);
+  void collect_at_home(const Slice& slice, const LinearMap& home, TransferList& list);
+  void add_sums(ProgramBuilder& builder, ReduceCodelets& codelets);
+  std::uint64_t first_output(const Slice& slice) const {
+    return (slice.row * plan_.padded_n + slice.part.begin) * plan_.block + slice.begin;
+  }
 
   const Target target_;
   const Types types_;
   const StaticPlan& plan_;
   const std::map<unsigned, StaticRuns>& runs_;
   const std::uint32_t grid_rows_;
+  const bool at_home_;
   std::uint64_t received_ = 0;
   Places places_;
   bool values_ = false;  // keep what makes the sums, too

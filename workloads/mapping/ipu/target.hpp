@@ -31,6 +31,8 @@ struct Target {
   bool order_elements = true;
   bool copy_gathered = true;
   bool order_output = true;
+  unsigned home_sums = 16;  // elements of the result on a tile that are still summed there
+  bool copy_results = true;
   unsigned static_parts = 0;  // of the columns of static products; 0: the cheapest plan's
   unsigned static_bands = 0;  // likewise
 
