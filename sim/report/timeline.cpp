@@ -129,6 +129,41 @@ std::string vcd_name(std::string text) {
   return text;
 }
 
+/// The scopes of a file of waves: each part of a unit's name, between dots, is one in the other.
+class Scopes {
+ public:
+  /// Leaves the scopes that the unit is not in, and enters those that it is in.
+  std::string enter(const std::string& unit) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at <= unit.size();) {
+      const std::size_t end = std::min(unit.find('.', at), unit.size());
+      parts.push_back(vcd_name(unit.substr(at, end - at)));
+      at = end + 1;
+    }
+    std::size_t shared = 0;
+    while (shared < std::min(open_.size(), parts.size()) && open_[shared] == parts[shared]) {
+      ++shared;
+    }
+    std::string text = leave(open_.size() - shared);
+    for (std::size_t i = shared; i < parts.size(); ++i) {
+      text += fmt::format("$scope module {} $end\n", parts[i]);
+    }
+    open_ = std::move(parts);
+    return text;
+  }
+
+  std::string leave_all() const { return leave(open_.size()); }
+
+ private:
+  static std::string leave(std::size_t scopes) {
+    std::string text;
+    for (; scopes != 0; --scopes) text += "$upscope $end\n";
+    return text;
+  }
+
+  std::vector<std::string> open_;
+};
+
 std::string binary(std::uint64_t value) {
   std::string digits;
   for (; value > 0; value >>= 1U) digits.insert(digits.begin(), (value & 1U) != 0 ? '1' : '0');
@@ -199,11 +234,11 @@ std::string waves_vcd(const OpRecord& op, const UnitPatterns& units) {
   std::map<Cycle, std::string> changes;
   std::size_t number = 0;
   std::uint32_t unit = ~0U;
+  Scopes scopes;
   for (const auto& [key, signal] : signals) {
     if (key.first != unit) {
-      if (unit != ~0U) text += "$upscope $end\n";
       unit = key.first;
-      text += fmt::format("$scope module {} $end\n", vcd_name(result.event_units.at(unit)));
+      text += scopes.enter(result.event_units.at(unit));
     }
     const std::string code = vcd_code(number++);
     text += fmt::format("$var reg {} {} {} $end\n", signal.bits, code, vcd_name(key.second));
@@ -212,7 +247,7 @@ std::string waves_vcd(const OpRecord& op, const UnitPatterns& units) {
       changes[cycle] += fmt::format("b{} {}\n", binary(value), code);
     }
   }
-  if (unit != ~0U) text += "$upscope $end\n";
+  text += scopes.leave_all();
   text += "$enddefinitions $end\n";
   for (const auto& [cycle, lines] : changes) {
     const double femtoseconds = static_cast<double>(cycle) * 1e6 / result.clock_ghz;

@@ -89,6 +89,24 @@ TEST(Waves, ShowHowManyOfAThingAreUnderWay) {
   EXPECT_THAT(vcd, HasSubstr("#4000000\nb10 !\n#5000000\nb1 !\n"));
 }
 
+TEST(Waves, HaveAScopeInAScopeForEachPartOfAName) {
+  OpRecord op = a_logged_op();
+  op.result.event_units = {"wafer.r3.c7.router", "wafer.r3.c7.core", "wafer.injector"};
+  const std::string vcd = waves_vcd(op, {"*"});
+  EXPECT_THAT(vcd, HasSubstr("fs $end\n$scope module wafer $end\n$scope module r3 $end\n"
+                             "$scope module c7 $end\n$scope module router $end\n$var"));
+  EXPECT_THAT(vcd, HasSubstr("$end\n$upscope $end\n$scope module core $end\n$var"));
+  const auto count = [&](const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = vcd.find(what); at != std::string::npos; at = vcd.find(what, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  EXPECT_EQ(count("$scope"), count("$upscope"));
+  EXPECT_EQ(count("$scope module wafer "), 1U);
+}
+
 TEST(PowerOverTime, IsWhatAnIntervalCostOverItsTime) {
   OpResult result;
   result.clock_ghz = 2;
