@@ -58,23 +58,42 @@ TEST(ColumnBalance, OfARandomMaskIsNearItsExpectation) {
 }
 
 /// Work of the mean column over all cycles, with no limit of I/O and a ring as good as free: a
-/// row of sums is one word, and a weight takes 1,000 cycles.
-double simulated(StreamingKernel kernel, std::uint32_t lookahead) {
-  constexpr std::uint32_t kTokens = 4000;
+/// row of sums is `words`, and a weight takes `beats` cycles.
+double simulated(StreamingKernel kernel, std::uint32_t lookahead, std::uint32_t words = 1,
+                 std::uint32_t beats = 1000) {
+  const std::uint32_t tokens = 4 * beats;
   Program program;
   program.kernel = std::move(kernel);
   StreamingKernel& k = program.kernel;
   const auto columns = static_cast<std::uint32_t>(k.ring.size());
-  k.tokens = {kTokens};
-  k.ring_elements = kTokens;
+  k.tokens = {tokens};
+  k.ring_elements = tokens / words;
   k.lookahead = lookahead;
   std::uint64_t weights = 0;
   for (const std::uint32_t count : k.counts) weights += count;
   for (std::uint32_t s = 0; s < k.steps; ++s) k.final_column.push_back(k.ring[s % columns]);
   route_streaming(program, columns);
   const WaferOutcome outcome = simulate({}, program, {Engine::event, 0, 0, 1, false, true});
-  return static_cast<double>(weights) * (kTokens / 4) / columns /
-         static_cast<double>(outcome.cycles);
+  return static_cast<double>(weights) * beats / columns / static_cast<double>(outcome.cycles);
+}
+
+/// With one vector a column begins a row when its sums of the row before are gone. They are gone
+/// only when all others have done that row too, if a row of sums is longer than what the queues
+/// of the ring can take in: 6 + 3 + 4 + 5 words between two columns, 126 between eight. Then all
+/// meet after each row, and the efficiency is the balance of the mask, less the 160 words and 7
+/// steps of the ring beside some ten weights of 4,000 cycles each.
+TEST(ColumnBalance, IsTheEfficiencyAtLookAheadOneIfASumDoesNotFitTheQueuesOfTheRing) {
+  for (const double density : {0.5, 0.25, 0.1}) {
+    const StreamingKernel kernel = random_kernel(8, 48, density);
+    const double efficiency = simulated(kernel, 1, 160, 4000);
+    EXPECT_LE(efficiency, column_balance(kernel, 1)) << density;
+    EXPECT_GE(efficiency, 0.98 * column_balance(kernel, 1)) << density;
+    // With more vectors the window slides, and columns do better than the balance of blocks.
+    for (const std::uint32_t lookahead : {4U, 16U}) {
+      EXPECT_GE(simulated(kernel, lookahead, 160, 4000), 0.98 * column_balance(kernel, lookahead))
+          << density << " " << lookahead;
+    }
+  }
 }
 
 /// The same without latencies: a column has its sums of a row when it has done its work and those
