@@ -138,7 +138,8 @@ class PartPricer {
     cost.elements = parameters(rows, model_.trace);
     const std::uint64_t boundary = model_.boundary_bytes;
     const std::uint64_t held =
-        job_.training.share_sequence ? boundary / job_.training.tensor : boundary;
+        boundary /
+        (job_.training.share_sequence ? job_.training.tensor : job_.training.tensor_columns);
     cost.live = system::live_bytes(rows, held, held);
     return cost;
   }
@@ -369,8 +370,9 @@ std::string misfit(const TrainingResult& result) {
 namespace {
 
 system::PartCuts cuts_of(const TrainingParams& training) {
-  return {training.tensor,     training.accumulation > 1, training.attention_parts,
-          training.head_parts, training.gradient_parts,   training.share_sequence};
+  return {training.tensor,        training.accumulation > 1, training.attention_parts,
+          training.head_parts,    training.gradient_parts,   training.share_sequence,
+          training.tensor_columns};
 }
 
 /// A model cut as a job says.

@@ -25,6 +25,8 @@ system::Program random_step(const SystemParams& params, const TrainingParams& tr
   ModelParts model;
   model.layers = 4;
   model.boundary_bytes = 64 + mix(seed) % 4000;
+  model.first_bytes = {0, 100 + mix(seed + 1) % 9000, 100 + mix(seed + 2) % 9000, 0};
+  model.last_bytes = {0, 100 + mix(seed + 3) % 4000, 100 + mix(seed + 4) % 9000, 0};
   const std::vector<Stages> phases = stages_of(training, model.layers);
   ChipCosts costs(training.pipeline);
   for (std::size_t chip = 0; chip < costs.size(); ++chip) {
@@ -86,6 +88,15 @@ TEST(TrainingEngines, AgreeOnChipsThatShareMatricesWithoutCommonSteps) {
   training.set("schedule", "1f1b");
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     training.share_sequence = seed % 2 == 0;
+    compare(training, seed);
+  }
+}
+
+TEST(TrainingEngines, AgreeOnMatricesCutInTwoDimensions) {
+  TrainingParams training = small(4, 2, 1);
+  training.tensor_columns = 2;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    training.set("schedule", seed % 2 == 0 ? "1f1b" : "grouped");
     compare(training, seed);
   }
 }

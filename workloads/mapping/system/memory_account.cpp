@@ -42,7 +42,7 @@ std::uint64_t blocks_at_work(const TrainingStep& step, const Stage& stage) {
   const std::uint64_t boundary = step.model.boundary_bytes;
   const std::uint64_t share = boundary / training.tensor;
   // an input is whole at work, unless the sequence is shared; the share of the first is kept anyway
-  const std::uint64_t whole = training.share_sequence ? share : boundary;
+  const std::uint64_t whole = training.share_sequence ? share : boundary / training.tensor_columns;
   std::uint64_t kept = whole - share;
   std::uint64_t most = 0;
   const unsigned layers = stored ? 1 : training.checkpoint_every.value();

@@ -71,12 +71,17 @@ NameRule rule_of(const LayerOp& op) {
 
 class Cutter {
  public:
-  explicit Cutter(const PartCuts& cuts) : cuts_(cuts), tensor_(cuts.tensor) {}
+  explicit Cutter(const PartCuts& cuts)
+      : cuts_(cuts),
+        tensor_(cuts.tensor),
+        rows_(cuts.tensor / cuts.columns),
+        columns_(cuts.columns) {}
 
   LayerOp cut(LayerOp op) const {
     const NameRule rule = rule_of(op);
     if (rule.cut == Cut::heads && cuts_.attention_parts > 1) {
-      divide(op.batch, tensor_ * cuts_.attention_parts, op);
+      divide(op.batch, rows_ * cuts_.attention_parts, op);
+      cut_queries(op);
       op.repeat *= cuts_.attention_parts;
       return op;
     }
@@ -92,30 +97,40 @@ class Cutter {
  private:
   void cut_over_chips(LayerOp& op, const NameRule& rule) const {
     if (rule.cut == Cut::none) {
-      const bool inner = rule.part == Part::attention || rule.part == Part::ffn;
-      if (cuts_.share_sequence && inner && op.phase != Phase::upd) share_tokens(op);
+      if (!is_block(rule.part) || is_product(op)) return;
+      round_up(op.m, columns_);  // features
+      if (cuts_.share_sequence && op.phase != Phase::upd) share_tokens(op);
     } else if (rule.cut == Cut::heads) {
-      divide(op.batch, tensor_, op);
+      divide(op.batch, rows_, op);
+      cut_queries(op);
     } else if (rule.cut == Cut::tokens) {
-      round_up(op.op == "softmax" ? op.n : op.k);
+      round_up(op.op == "softmax" ? op.n : op.k, tensor_);
     } else if (op.op == "gemm" || is_weight_gradient(op)) {
-      cut_product(op, rule.cut);
+      cut_product(op, rule);
     } else if (op.op == "optim" && rule.cut == Cut::columns) {
-      round_up(op.k);
+      round_up(op.k, tensor_);
     } else {
-      round_up(op.m);
+      round_up(op.m, tensor_);
     }
     check_blocks(op);
   }
 
-  /// Norms, residuals, dropout: they have no weights to multiply.
+  static bool is_block(Part part) { return part == Part::attention || part == Part::ffn; }
+  static bool is_product(const LayerOp& op) { return op.op == "gemm" || op.op == "bmm"; }
+
+  /// Of norms, residuals, dropout.
   void share_tokens(LayerOp& op) const {
-    if (op.op == "gemm" || op.op == "bmm") return;
-    if (op.n % tensor_ != 0) {
-      throw RequestError(fmt::format(
-          "share_sequence: tensor = {} does not divide the {} tokens in {}", tensor_, op.n, op.id));
+    if (op.n % rows_ != 0) {
+      throw RequestError(fmt::format("share_sequence: {} chips do not divide the {} tokens in {}",
+                                     rows_, op.n, op.id));
     }
-    op.n /= tensor_;
+    op.n /= rows_;
+  }
+
+  /// Scores and what follows have a row for each query; gradients of keys and values sum over them.
+  void cut_queries(LayerOp& op) const {
+    const std::string ending = op.id.substr(op.id.size() - std::min<std::size_t>(op.id.size(), 3));
+    round_up(ending == "_dk" || ending == "_dv" ? op.k : op.m, columns_);
   }
 
   /// Logits are the largest results of most models: of a part of the tokens at a time.
@@ -132,14 +147,17 @@ class Cutter {
 
   // forward Y = W X; backward dX = W^T dY has the sides of W exchanged, dW = dY X^T has its sides
   // as m and n
-  void cut_product(LayerOp& op, Cut how) const {
+  void cut_product(LayerOp& op, const NameRule& rule) const {
+    const unsigned columns = is_block(rule.part) ? columns_ : 1;
+    const unsigned rows = tensor_ / columns;
     const bool dx = op.phase == Phase::bwd && op.op == "gemm";
-    const bool rows = how == Cut::rows;
-    if (is_weight_gradient(op)) return round_up(rows ? op.m : op.n);
-    round_up(rows != dx ? op.m : op.k);
+    const bool first = (rule.cut == Cut::rows) != dx;  // by rows, and its depth by columns
+    std::uint32_t& other = is_weight_gradient(op) ? op.n : op.k;
+    round_up(op.m, first ? rows : columns);
+    round_up(other, first ? columns : rows);
   }
 
-  void round_up(std::uint32_t& side) const { side = (side + tensor_ - 1) / tensor_; }
+  static void round_up(std::uint32_t& side, unsigned parts) { side = (side + parts - 1) / parts; }
 
   /// A share of a matrix of blocks has whole blocks.
   static void check_blocks(const LayerOp& op) {
@@ -164,6 +182,8 @@ class Cutter {
 
   PartCuts cuts_;
   unsigned tensor_;
+  unsigned rows_;  // of tensor_ = rows_ x columns_
+  unsigned columns_;
 };
 
 /// The part of the elements that the pattern of a row keeps, its own or that it refers to.
@@ -229,6 +249,20 @@ void find_wanted(ModelParts& model) {
 
 }  // namespace
 
+namespace {
+
+/// What the first products of a block make, and what its last one takes.
+void add_inner_bytes(const LayerOp& op, ModelParts& model) {
+  const NameRule rule = rule_of(op);
+  if (op.phase != Phase::fwd || op.op != "gemm") return;
+  const auto part = static_cast<std::size_t>(rule.part);
+  const std::uint64_t bytes = std::uint64_t{op.n} * bytes_of(op.dtype);
+  if (rule.cut == Cut::rows) model.first_bytes.at(part) += op.m * bytes;
+  if (rule.cut == Cut::columns) model.last_bytes.at(part) += op.k * bytes;
+}
+
+}  // namespace
+
 const char* part_name(Part part) {
   constexpr std::array<const char*, kParts> kNames = {"embedding", "attention", "ffn", "head"};
   return kNames[static_cast<std::size_t>(part)];
@@ -254,6 +288,7 @@ ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCu
         rows.backward.push_back(addition(cut, density_of(op, trace)));
       }
     }
+    add_inner_bytes(op, model);
     const std::string name = name_in_layer(op);
     const bool ends_block = name == "o_add" || name == "f_add" || name == "f2_add";
     if (op.phase == Phase::fwd && ends_block) {

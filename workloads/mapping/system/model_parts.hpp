@@ -30,6 +30,10 @@ struct ModelParts {
   WorkloadTrace trace;  // that the rows refer to
   unsigned layers = 0;
   std::uint64_t boundary_bytes = 0;  // of a micro-batch between two blocks
+  /// Of the attention and feed-forward blocks, whole: what their first products make of it, such as
+  /// queries, keys and values, and what their last product takes.
+  std::array<std::uint64_t, kParts> first_bytes{};
+  std::array<std::uint64_t, kParts> last_bytes{};
 
   const PartRows& of(Part part) const { return parts[static_cast<std::size_t>(part)]; }
 };
@@ -43,6 +47,7 @@ struct PartCuts {
   unsigned head_parts = 1;       // of the tokens whose logits are made
   unsigned gradient_parts = 1;   // of the rows of the gradient of each matrix
   bool share_sequence = false;   // norms and sums: each chip a part of the tokens
+  unsigned columns = 1;  // of the chips that share each matrix, those that share its columns
 };
 
 /// What the id of a row that adds a gradient ends with, after that of the gradient.
@@ -54,7 +59,9 @@ bool is_weight_gradient(const LayerOp& op);
 /// Sorts the rows of `trace`, a training trace with one layer, embedding and heads, into parts, and
 /// cuts them over `tensor` chips: projections to more heads or wider layers by rows, those back by
 /// columns, attention by heads, tables by tokens. Norms and residuals stay whole, or are shared by
-/// tokens. A chip's share of a sparse matrix has the pattern and the density of the whole. Where
+/// tokens. With `columns` the matrices of blocks are cut in both dimensions: heads then go over
+/// tensor / columns chips, their queries and the features of norms and residuals over `columns`.
+/// A chip's share of a sparse matrix has the pattern and the density of the whole. Where
 /// gradients of several micro-batches are accumulated each matrix has a row that adds. RequestError
 /// if heads, widths, blocks or tokens cannot be cut. Rows done in parts are those of a part,
 /// repeated.

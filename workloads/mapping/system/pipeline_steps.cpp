@@ -130,10 +130,7 @@ void ProgramBuilder::one_after_the_other(const Pass& pass, const std::vector<Str
     if (input != sent.end()) {
       for (const auto& [chip, number] : input->second) made.receive(chip, number, Use::bubble);
       sent.erase(input);
-      if (!training_.share_sequence) {
-        collective(made, Collective::all_gather, tensor_groups(stages[s].chip),
-                   step_.model.boundary_bytes, Use::links);
-      }
+      gather_input(made, stages[s].chip);
     }
     start_stage(made, stages[s], forward);
     forward ? forward_work(made, stages[s]) : backward_work(made, stages[s]);
@@ -174,53 +171,96 @@ unsigned ProgramBuilder::passes_of(bool forward) const {
   return forward || training_.activations == Activations::stored ? 1 : 2;
 }
 
-/// The reductions of so many passes, by what ends with one.
-unsigned ProgramBuilder::reductions(const Stage& stage, unsigned passes) {
-  unsigned each = stage.blocks();
-  if (stage.embedding) each += 1;
-  if (stage.head) each += 2;  // of the logits' maxima and sums, and the gradient
-  return each * passes;
+/// Every block ends with a reduction over the chips that share its matrices, forward and backward;
+/// the recomputed forward pass has them again. Where those chips share the sequence, the halves of
+/// a reduction stand at the two ends of a block, and the backward pass gathers the operand of the
+/// first products once more, for the gradient of their weights. Matrices that are cut in two
+/// dimensions have partial sums of their first products over the columns' chips, of their last ones
+/// over the rows': queries, keys and values are summed for all, a wider layer each chip its share;
+/// the operand of the last product is gathered.
+std::vector<TensorCall> ProgramBuilder::tensor_calls(const Stage& stage, unsigned passes,
+                                                     bool backward) const {
+  using Group = TensorCall::Group;
+  const ModelParts& model = step_.model;
+  const std::uint64_t boundary = model.boundary_bytes;
+  unsigned ends = stage.embedding ? 1 : 0;
+  if (stage.head) ends += 2;  // of the logits' maxima and sums, and the gradient
+  const bool two = training_.tensor_columns > 1;
+  const unsigned again = training_.share_sequence && backward ? stage.blocks() : 0;
+  const unsigned whole = (two ? 0 : stage.blocks()) + ends;
+  std::vector<TensorCall> calls = {
+      {"tensor all-reduce", Collective::all_reduce, Group::all, boundary, whole * passes}};
+  if (!two) {
+    calls.push_back({"tensor all-gather", Collective::all_gather, Group::all, boundary, again});
+    return calls;
+  }
+  const unsigned rows = training_.tensor_rows();
+  const auto inner = [&](const std::array<std::uint64_t, kParts>& bytes, Part part) {
+    return bytes.at(static_cast<std::size_t>(part)) / rows;
+  };
+  const auto add = [&](const char* name, Collective kind, Group group, std::uint64_t bytes,
+                       unsigned count) {
+    calls.push_back({name, kind, group, bytes, count});
+  };
+  add("sums of queries", Collective::all_reduce, Group::columns,
+      inner(model.first_bytes, Part::attention), stage.attention * passes);
+  add("operands of attention", Collective::all_gather, Group::columns,
+      inner(model.last_bytes, Part::attention), stage.attention * passes);
+  add("sums of wider layers", Collective::reduce_scatter, Group::columns,
+      inner(model.first_bytes, Part::ffn), stage.ffn * passes);
+  add("operands of wider layers", Collective::all_gather, Group::columns,
+      inner(model.last_bytes, Part::ffn), stage.ffn * passes);
+  add("sums of blocks", Collective::all_reduce, Group::rows, boundary / training_.tensor_columns,
+      stage.blocks() * passes);
+  add("operands of blocks", Collective::all_gather, Group::rows,
+      boundary / training_.tensor_columns, again);
+  return calls;
 }
 
 /// Those of one stage at its own time, one after the other behind its work.
 void ProgramBuilder::reduce_within(Segment& to, const Stage& stage, bool forward) const {
-  const auto add = [&](Collective kind, unsigned count) {
-    for (unsigned i = 0; i < count; ++i) {
-      collective(to, kind, tensor_groups(stage.chip), step_.model.boundary_bytes, Use::links);
-    }
-  };
   if (training_.tensor == 1) return;
-  add(Collective::all_reduce, reductions(stage, passes_of(forward)));
-  if (training_.share_sequence && !forward) add(Collective::all_gather, stage.blocks());
+  for (const TensorCall& call : tensor_calls(stage, passes_of(forward), !forward)) {
+    for (unsigned i = 0; i < call.count; ++i) {
+      collective(to, call.kind, tensor_groups(stage.chip, call.group), call.bytes, Use::links);
+    }
+  }
 }
 
-/// Every block ends with a reduction over the chips that share its matrices, forward and backward;
-/// the recomputed forward pass has them again. Where those chips share the sequence, the halves of
-/// a reduction stand at the two ends of a block, and the backward pass gathers the operand of the
-/// first products once more, for the gradient of their weights. All are alike, and stand apart from
-/// the work: chips come to them together.
+/// Each chip has its share of what the stage before has sent; its products take all of their rows.
+void ProgramBuilder::gather_input(Segment& to, unsigned chip) const {
+  if (training_.tensor == 1 || training_.share_sequence) return;
+  const bool two = training_.tensor_columns > 1;
+  collective(to, Collective::all_gather,
+             tensor_groups(chip, two ? TensorCall::Group::rows : TensorCall::Group::all),
+             step_.model.boundary_bytes / training_.tensor_columns, Use::links);
+}
+
+/// The collectives of all stages at work in a step, as many as the stage with most of them has. All
+/// are alike, and stand apart from the work: chips come to them together.
 void ProgramBuilder::tensor_reductions(const Stages& stages, const Active& active,
                                        std::uint64_t times) {
-  unsigned most = 0;     // reductions, of the stage with the most of them
-  unsigned gathers = 0;  // likewise
+  std::vector<TensorCall> most;
   std::vector<unsigned> chips;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const unsigned passes =
         (active.forward[s] ? passes_of(true) : 0) + (active.backward[s] ? passes_of(false) : 0);
-    most = std::max(most, reductions(stages[s], passes));
-    if (active.backward[s]) gathers = std::max(gathers, stages[s].blocks());
+    const std::vector<TensorCall> calls = tensor_calls(stages[s], passes, active.backward[s]);
+    if (most.empty()) most = calls;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      most[i].count = std::max(most[i].count, calls[i].count);
+    }
     const bool again = std::find(chips.begin(), chips.end(), stages[s].chip) != chips.end();
     if (passes > 0 && !again) chips.push_back(stages[s].chip);
   }
-  const auto add = [&](const char* name, Collective kind, std::uint64_t count) {
-    Segment made = segment(name);
+  for (const TensorCall& call : most) {
+    if (call.count == 0) continue;
+    Segment made = segment(call.name);
     for (const unsigned chip : chips) {
-      collective(made, kind, tensor_groups(chip), step_.model.boundary_bytes, Use::links);
+      collective(made, call.kind, tensor_groups(chip, call.group), call.bytes, Use::links);
     }
-    program_.add(std::move(made), times * count);
-  };
-  add("tensor all-reduce", Collective::all_reduce, most);
-  if (training_.share_sequence) add("tensor all-gather", Collective::all_gather, gathers);
+    program_.add(std::move(made), times * call.count);
+  }
 }
 
 /// From each chip of a stage its share, which the chips of the next then give to each other.
@@ -274,13 +314,9 @@ void ProgramBuilder::move_activations(Segment& to, std::size_t phase, const Acti
     if (active.backward[s]) keep_elsewhere(to, phase, s, false);
   }
   for (const auto& [chip, transfer] : receives) to.receive(chip, transfer, Use::links);
-  if (training_.tensor == 1 || training_.share_sequence) return;
   std::sort(into.begin(), into.end());
   into.erase(std::unique(into.begin(), into.end()), into.end());
-  for (const unsigned chip : into) {
-    collective(to, Collective::all_gather, tensor_groups(chip), step_.model.boundary_bytes,
-               Use::links);
-  }
+  for (const unsigned chip : into) gather_input(to, chip);
 }
 
 /// The kept activations of a stage, to or from streaming memory.

@@ -40,6 +40,15 @@ struct Stream {
   std::uint64_t bytes = 0;
 };
 
+/// A collective of the chips that share a matrix, so many times.
+struct TensorCall {
+  const char* name;
+  Collective kind;
+  enum class Group { all, rows, columns } group;  // all that share it, or its rows or columns
+  std::uint64_t bytes;
+  unsigned count;
+};
+
 /// Chips and the transfers they are to wait for.
 using Receives = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
@@ -68,8 +77,9 @@ class ProgramBuilder {
     }
   }
 
-  /// Chips that share each matrix, for one place in a replica.
-  std::vector<Chips> tensor_groups(unsigned chip) const;
+  /// Chips that share each matrix, its rows or its columns, for one place in a replica.
+  std::vector<Chips> tensor_groups(unsigned chip,
+                                   TensorCall::Group group = TensorCall::Group::all) const;
 
   /// Chips that have the same weights, `size` of them in a group.
   std::vector<Chips> replica_chips(unsigned chip, unsigned size) const;
@@ -96,8 +106,9 @@ class ProgramBuilder {
   void forward_work(Segment& to, const Stage& stage) const;
   void backward_work(Segment& to, const Stage& stage) const;
   unsigned passes_of(bool forward) const;
-  static unsigned reductions(const Stage& stage, unsigned passes);
+  std::vector<TensorCall> tensor_calls(const Stage& stage, unsigned passes, bool backward) const;
   void reduce_within(Segment& to, const Stage& stage, bool forward) const;
+  void gather_input(Segment& to, unsigned chip) const;
   void tensor_reductions(const Stages& stages, const Active& active, std::uint64_t times);
   void move_activations(Segment& to, std::size_t phase, const Active& active) const;
   void meet(Segment& to, const Active& active, const Stages& stages) const;

@@ -44,6 +44,7 @@ std::vector<double> parse_shares(const std::string& name, const std::string& tex
 }
 
 void TrainingParams::check() const {
+  divides("tensor_columns", tensor_columns, "tensor", tensor);
   divides("rts", rts, "replicas", replicas);
   divides("rts_state", rts_state, "replicas", replicas);
   if (embedding_stage >= pipeline || head_stage >= pipeline) {

@@ -80,6 +80,10 @@ struct TrainingParams : ParameterSet {
                                        "micro-batches", "Of a replica in a weight update.");
   Param<unsigned> tensor =
       param(this, "tensor", 1U, range(1U, 1024U), "chips", "Chips that share each matrix.");
+  Param<unsigned> tensor_columns =
+      param(this, "tensor_columns", 1U, range(1U, 1024U), "chips",
+            "Of those, chips that share the columns of a matrix of the blocks: it is cut in two "
+            "dimensions, tensor / tensor_columns x tensor_columns; 1: in one.");
   Param<unsigned> attention_parts =
       param(this, "attention_parts", 1U, range(1U, 1024U), "parts",
             "Parts of the heads that are worked on one after the other, to save memory.");
@@ -146,6 +150,9 @@ struct TrainingParams : ParameterSet {
       param(this, "code_kib", 64.0, range(0.0, 1e5), "KiB", "Code of a tile, all phases together.");
   Param<double> buffer_kib = param(this, "buffer_kib", 32.0, range(0.0, 1e5), "KiB",
                                    "Exchange code, stacks and buffers of a tile.");
+
+  /// Chips that share the rows of a matrix.
+  unsigned tensor_rows() const { return tensor / tensor_columns; }
 
   std::uint64_t chips() const { return std::uint64_t{tensor} * pipeline * replicas; }
 

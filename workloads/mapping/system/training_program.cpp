@@ -80,14 +80,21 @@ Segment ProgramBuilder::segment(std::string name) const {
   return made;
 }
 
-std::vector<Chips> ProgramBuilder::tensor_groups(unsigned chip) const {
+std::vector<Chips> ProgramBuilder::tensor_groups(unsigned chip, TensorCall::Group group) const {
+  const unsigned columns = training_.tensor_columns;
+  std::uint32_t size = training_.tensor;
+  std::uint32_t stride = 1;
+  if (group == TensorCall::Group::columns) size = columns;
+  if (group == TensorCall::Group::rows) {
+    size = training_.tensor_rows();
+    stride = columns;
+  }
   std::vector<Chips> groups;
   for (unsigned replica = 0; replica < training_.replicas; ++replica) {
-    Chips group;
-    for (unsigned shard = 0; shard < training_.tensor; ++shard) {
-      group.push_back(first_chip(training_, replica, chip) + shard);
+    for (Chips& shards : replica_groups(training_.tensor, size, stride)) {
+      for (std::uint32_t& shard : shards) shard += first_chip(training_, replica, chip);
+      groups.push_back(std::move(shards));
     }
-    groups.push_back(std::move(group));
   }
   return groups;
 }

@@ -116,6 +116,43 @@ TEST(ModelParts, ProductsAreCutOnTheSideThatIsShared) {
   EXPECT_EQ(find(ffn.backward, "bwd.l0.ffn2_dw"), "128x16x256");
 }
 
+std::string sizes(const std::vector<LayerOp>& rows, const std::string& id) {
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const LayerOp& op) { return op.id == id; });
+  if (row == rows.end()) return "none";
+  return std::to_string(row->m) + "x" + std::to_string(row->k) + "x" + std::to_string(row->n) +
+         " batch " + std::to_string(row->batch);
+}
+
+// Width 128, 512 in between, 2 heads of 64, 16 tokens; 4 chips as 2 x 2: rows of first products
+// over two, their depth over the other two, last products the other way around; one head each and
+// half of its queries; half of the features of norms and residuals.
+TEST(ModelParts, MatricesAreCutInTwoDimensions) {
+  system::PartCuts cuts;
+  cuts.tensor = 4;
+  cuts.columns = 2;
+  const ModelParts parts = system::model_parts(small_trace(), 2, cuts);
+  const system::PartRows& attention = parts.of(Part::attention);
+  const system::PartRows& ffn = parts.of(Part::ffn);
+  EXPECT_EQ(sizes(attention.forward, "fwd.l0.q"), "64x64x16 batch 1");
+  EXPECT_EQ(sizes(attention.forward, "fwd.l0.o"), "64x64x16 batch 1");
+  EXPECT_EQ(sizes(ffn.forward, "fwd.l0.ffn1"), "256x64x16 batch 1");
+  EXPECT_EQ(sizes(ffn.backward, "bwd.l0.ffn1_dx"), "64x256x16 batch 1");
+  EXPECT_EQ(sizes(ffn.backward, "bwd.l0.ffn1_dw"), "256x16x64 batch 1");
+  EXPECT_EQ(sizes(ffn.forward, "fwd.l0.ffn2"), "64x256x16 batch 1");
+  EXPECT_EQ(sizes(ffn.backward, "bwd.l0.ffn2_dx"), "256x64x16 batch 1");
+  EXPECT_EQ(sizes(ffn.backward, "bwd.l0.ffn2_dw"), "64x16x256 batch 1");
+  EXPECT_EQ(sizes(attention.forward, "fwd.l0.scores"), "8x64x16 batch 1");
+  EXPECT_EQ(sizes(attention.forward, "fwd.l0.ctx"), "8x16x64 batch 1");
+  EXPECT_EQ(sizes(attention.backward, "bwd.l0.ctx_dv"), "16x8x64 batch 1");
+  EXPECT_EQ(sizes(attention.backward, "bwd.l0.scores_dq"), "8x16x64 batch 1");
+  EXPECT_EQ(sizes(attention.backward, "bwd.l0.scores_dk"), "16x8x64 batch 1");
+  EXPECT_EQ(parts.first_bytes[static_cast<std::size_t>(Part::attention)], 3U * 128 * 16 * 2);
+  EXPECT_EQ(parts.last_bytes[static_cast<std::size_t>(Part::ffn)], 512U * 16 * 2);
+  // a quarter of each matrix; biases of first products over all, the rest over the two columns
+  EXPECT_EQ(parameters(ffn, parts.trace), 2U * 128 * 512 / 4 + 512 / 4 + 3 * 128 / 2);
+}
+
 WorkloadTrace sparse_trace() {
   return generate_workload("bert-tiny", {{"part", "training"},
                                          {"layers", "1"},
@@ -285,6 +322,38 @@ TEST(TrainingProgram, ChipsThatShareTheSequenceGatherOperandsOfTheBackwardPassOn
   const std::uint64_t boundaries = 3U * 4 * 2 * 100;  // halves stay halves
   const std::uint64_t gathers = 4U * 8 * 100;         // of two chips: 1 x 100 bytes
   EXPECT_EQ(sent_bytes(training_program(steps.step())), 132U * 200 + boundaries + gathers);
+}
+
+// 2 x 2 chips, 4 layers, one micro-batch, 3 passes. All four: the embedding's one and the head's
+// two all-reduces of 100 bytes, 2 (4 - 1) x 100 each. Attention, 12 times in two groups of two
+// chips: the sum of 300 / 2 bytes to both, 2 (2 - 1) x 150, and a gather of 100 / 2. Feed-forward
+// likewise: shares of 400 / 2, 1 x 200, and a gather of 200. Each of 24 blocks: the sum of 100 / 2
+// over rows.
+TEST(TrainingProgram, AMatrixCutInTwoDimensionsIsSummedOverRowsAndColumns) {
+  for (const char* const schedule : {"grouped", "1f1b"}) {
+    TrainingParams training = small_training(1, 1);
+    training.tensor = 4;
+    training.tensor_columns = 2;
+    training.set("schedule", schedule);
+    Steps steps(training);
+    steps.model_.first_bytes = {0, 300, 400, 0};
+    steps.model_.last_bytes = {0, 100, 400, 0};
+    const std::uint64_t ends = 3U * 3 * 6 * 100;
+    const std::uint64_t attention = 12U * 2 * (2 * 150 + 50);
+    const std::uint64_t ffn = 12U * 2 * (200 + 200);
+    const std::uint64_t blocks = 24U * 2 * (2 * 50);
+    EXPECT_EQ(sent_bytes(training_program(steps.step())), ends + attention + ffn + blocks);
+  }
+}
+
+TEST(TrainingParams, ColumnsAreAPartOfTheChipsThatShareAMatrix) {
+  TrainingParams training;
+  training.tensor = 8;
+  training.tensor_columns = 4;
+  EXPECT_EQ(training.tensor_rows(), 2U);
+  EXPECT_NO_THROW(training.check());
+  training.tensor_columns = 3;
+  EXPECT_THROW(training.check(), ParameterError);
 }
 
 // In phases all that is streamed is so whenever it comes; a stream is cut into the steps of a pass,
