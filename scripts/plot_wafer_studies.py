@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the figures of doc/studies_wafer.md from the result folders of its experiments.
 
-    scripts/plot_wafer_studies.py [LOOKAHEAD NEAR_LINEAR SRAM FILTER] [--limits LIMITS] [--out doc/figures]
+    scripts/plot_wafer_studies.py [LOOKAHEAD NEAR_LINEAR SRAM FILTER] [--limits LIMITS] [--full FULL] [--out doc/figures]
 
-Each is the folder that `lacuna sweep traces/experiments/wse_....yaml --out` wrote.
+Each is the folder that `lacuna sweep traces/experiments/wse_....yaml --out` wrote. FULL, of wse_lookahead_full, may also be a
+file with the columns ws.row_order, density, ws.lookahead and cycles, such as doc/figures/wafer_lookahead_full.csv.
 """
 
 import argparse
@@ -55,6 +56,31 @@ def lookahead(folder, out):
         limit = [(1, 1 / density), (256, 1 / density)]
         curves.append(("", f"lines dt 3 lc rgb '{COLORS[DENSITIES.index(density)]}'", limit))
     draw(out / "wafer_lookahead.svg",
+         ["set logscale xy 2", "set xrange [1:256]", "set yrange [1:12]",
+          "set ytics (1, 2, 3, 4, 6, 8, 10)", "set key outside right",
+          "set xlabel 'Look-ahead, partial-sum vectors'",
+          "set ylabel 'Speed-up over dense (dotted: 1 / density)'"], curves)
+
+
+def lookahead_full(source, out):
+    """Those points of the whole wafer that have been run, over the dense run of the same settings."""
+    source = pathlib.Path(source)
+    path = source / "summary.csv" if source.is_dir() else source
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = [r for r in csv.DictReader(file) if r.get("op_id") != "TOTAL" and r["cycles"]]
+    cycles = {(r["ws.row_order"], round(float(r["density"]), 2), int(r["ws.lookahead"])):
+              int(r["cycles"]) for r in rows}
+    curves = []
+    for density in DENSITIES:
+        for order, dash in (("ring", 1), ("natural", 2)):
+            data = sorted((at, cycles[order, 1.0, at] / count) for (o, d, at), count in cycles.items()
+                          if o == order and d == density and (order, 1.0, at) in cycles)
+            if len(data) > 1:
+                title = f"{100 * (1 - density):.0f} % sparse, {order}"
+                curves.append((title, style(density, dash), data))
+        limit = [(1, 1 / density), (256, 1 / density)]
+        curves.append(("", f"lines dt 3 lc rgb '{COLORS[DENSITIES.index(density)]}'", limit))
+    draw(out / "wafer_lookahead_full.svg",
          ["set logscale xy 2", "set xrange [1:256]", "set yrange [1:12]",
           "set ytics (1, 2, 3, 4, 6, 8, 10)", "set key outside right",
           "set xlabel 'Look-ahead, partial-sum vectors'",
@@ -133,10 +159,12 @@ def main():
     for name in ("lookahead", "near_linear", "sram", "filter"):
         parser.add_argument(name, nargs="?")
     parser.add_argument("--limits")
+    parser.add_argument("--full")
     parser.add_argument("--out", default="doc/figures", type=pathlib.Path)
     args = parser.parse_args()
     for study, folder in ((lookahead, args.lookahead), (near_linear, args.near_linear),
-                          (sram, args.sram), (zero_filter, args.filter), (limits, args.limits)):
+                          (sram, args.sram), (zero_filter, args.filter), (limits, args.limits),
+                          (lookahead_full, args.full)):
         if folder is not None:
             study(folder, args.out)
 

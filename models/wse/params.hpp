@@ -14,7 +14,7 @@ enum class Arbiter { round_robin, fixed, oldest };
 enum class Multicast { independent, lockstep };
 enum class RowOrder { ring, rotate, natural };
 enum class Reduce { ring, chain, tree, two_phase };
-enum class Inject { column_top, middle_row };
+enum class Inject { column_top, middle_row, west_edge };
 enum class KPartition { block, cyclic, balanced };
 enum class IoStream { per_column, row_ordered };
 enum class Modules { rows, per_core };
@@ -187,9 +187,11 @@ struct StreamingParams : ParameterSet {
                                 "Type of partial sums on the ring of FP16 products.");
   Param<Inject> inject = param(
       this, "inject", Inject::column_top,
-      Choices<Inject>{{"column_top", Inject::column_top}, {"middle_row", Inject::middle_row}},
+      Choices<Inject>{{"column_top", Inject::column_top},
+                      {"middle_row", Inject::middle_row},
+                      {"west_edge", Inject::west_edge}},
       "Where the stream of a column enters: above its first row, or in its middle row, from where "
-      "it runs north and south.");
+      "it runs north and south. west_edge is refused: its wiring is not published.");
   Param<Reduce> reduce =
       param(this, "reduce", Reduce::ring,
             Choices<Reduce>{{"ring", Reduce::ring},
