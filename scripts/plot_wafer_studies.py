@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the figures of doc/studies_wafer.md from the result folders of its experiments.
 
-    scripts/plot_wafer_studies.py [LOOKAHEAD NEAR_LINEAR SRAM FILTER] [--limits LIMITS] [--full FULL] [--out doc/figures]
+    scripts/plot_wafer_studies.py [LOOKAHEAD NEAR_LINEAR SRAM FILTER] [--limits LIMITS] [--full FULL] [--reduce REDUCE]
+                                  [--out doc/figures]
 
 Each is the folder that `lacuna sweep traces/experiments/wse_....yaml --out` wrote. FULL, of wse_lookahead_full, may also be a
 file with the columns ws.row_order, density, ws.lookahead and cycles, such as doc/figures/wafer_lookahead_full.csv.
@@ -154,17 +155,32 @@ def limits(folder, out):
           "set ylabel 'Speed-up over dense (dotted: 1 / density)'"], curves)
 
 
+def reduce(folder, out):
+    rows = list(points(folder))
+    curves = []
+    for kind, color in zip(("ring", "chain", "tree", "two_phase"), COLORS):
+        for vectors, dash in (("1", 2), ("8", 1)):
+            data = sorted((100 * (1 - r["density"]), r["cycles"] / 1e3) for r in rows
+                          if r["ws.reduce"] == kind and r["ws.lookahead"] == vectors)
+            curves.append((f"{kind.replace('_', ' ')}, look-ahead {vectors}",
+                           f"linespoints lw 2 pt 7 ps 0.6 dt {dash} lc rgb '{color}'", data))
+    draw(out / "wafer_reduce.svg",
+         ["set xrange [0:92]", "set yrange [0:*]", "set key outside right",
+          "set xlabel 'Sparsity, %'", "set ylabel 'Thousand cycles'"], curves)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("lookahead", "near_linear", "sram", "filter"):
         parser.add_argument(name, nargs="?")
     parser.add_argument("--limits")
     parser.add_argument("--full")
+    parser.add_argument("--reduce")
     parser.add_argument("--out", default="doc/figures", type=pathlib.Path)
     args = parser.parse_args()
     for study, folder in ((lookahead, args.lookahead), (near_linear, args.near_linear),
                           (sram, args.sram), (zero_filter, args.filter), (limits, args.limits),
-                          (lookahead_full, args.full)):
+                          (lookahead_full, args.full), (reduce, args.reduce)):
         if folder is not None:
             study(folder, args.out)
 
