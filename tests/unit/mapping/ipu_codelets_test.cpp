@@ -64,7 +64,8 @@ TEST_F(CodeletTest, ConvVertexOfEveryTypeTakesTheCyclesOfTheFormula) {
     for (const std::uint64_t field : {1, 2, 3, 7, 13, 40}) {
       for (const std::uint64_t groups : {1, 2, 5}) {
         const ConvVertexShape shape{field, groups, groups + 1};
-        EXPECT_EQ(cycles(conv.vertex(shape)), conv_vertex_clocks(target_, types, shape));
+        EXPECT_EQ(cycles(conv.vertex(shape)),
+                  conv_vertex_clocks(target_, types, shape, Form::run_time));
         const Tally macs = types.data == DType::fp32  ? Tally::amp_mac_fp32
                            : types.data == DType::fp8 ? Tally::amp_mac_fp8
                                                       : Tally::amp_mac_fp16;

@@ -84,6 +84,19 @@ TEST(ConvCost, SinglePrecisionPartialsNeedTwoPassesOfHalfTheWeights) {
   EXPECT_EQ(conv_vertex_clocks(Target{}, {DType::fp16, DType::fp32}, {6, 1, 1}), 540U);
 }
 
+// Three elements for each worker in FP32, first pass: 46 bundles as planned and 37 + 8 * 2 + 4 = 57
+// at run time, and 2 + 8 * 3 to zero the partials. 63 + 11 + 18 + 7 + 64 + 6 * 72 + 14 = 609, and
+// 66 more.
+TEST(ConvCost, PassesInSinglePrecisionAreLongerThanPlanned) {
+  Target target;
+  EXPECT_EQ(conv_vertex_clocks(target, kSingle, {18, 1, 1}), 609U);
+  EXPECT_EQ(conv_vertex_clocks(target, kSingle, {18, 1, 1}, Form::run_time), 675U);
+  // A lone element has its own path: 47 bundles and 10 for zeros, in either form.
+  EXPECT_EQ(conv_vertex_clocks(target, kSingle, {6, 1, 1}, Form::run_time), 519U);
+  target.long_single_passes = false;
+  EXPECT_EQ(conv_vertex_clocks(target, kSingle, {18, 1, 1}, Form::run_time), 609U);
+}
+
 // One step of 2048 columns needs about 600 KB of a tile, more than the 383 KB a plan should use,
 // but is cheaper than two steps that keep to it.
 TEST(DensePlanner, MemoryTargetIsExceededRatherThanWorkSplitIfTheTileHasRoom) {

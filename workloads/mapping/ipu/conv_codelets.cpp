@@ -49,7 +49,7 @@ ConvCodelets::ConvCodelets(ProgramBuilder& builder, const Target& target, const 
 }
 
 std::uint32_t ConvCodelets::worker(std::uint64_t elements, bool first) {
-  const std::uint64_t all = conv_worker_bundles(target_, types_, elements, first);
+  const std::uint64_t all = conv_worker_bundles(target_, types_, elements, first, Form::run_time);
   Codelet codelet{issue(overhead_, count(all - elements * conv_amp_bundles(target_, types_)))};
   for (const AmpKind& kind : amp_) {
     codelet.push_back(issue(first ? kind.first : kind.other, count(elements * kind.per_element)));

@@ -32,9 +32,12 @@ unsigned conv_out_group(const Target& target, const Types& types);
 unsigned conv_amp_bundles(const Target& target, const Types& types);
 
 /// Bundles of one worker that streams `elements` of the field in one pass. `first` is the pass
-/// that starts the sums (it reads no partials).
+/// that starts the sums (it reads no partials). Of two elements and more in FP32 poplin's estimator
+/// has fewer bundles than PopSparse's for the same 16 x 8 weights, 37 + 8 (elements - 1), although
+/// its vertex does more around them. At run time it is the latter, and the 4 that FP16 takes more
+/// here.
 std::uint64_t conv_worker_bundles(const Target& target, const Types& types, std::uint64_t elements,
-                                  bool first);
+                                  bool first, Form form);
 
 /// The supervisor's fixed parts of the vertex, in clocks, from which conv_vertex_clocks() is put
 /// together; see PopLibs poplin/PerformanceEstimation.hpp (MIT).
@@ -55,7 +58,8 @@ struct ConvSupervisor {
 };
 ConvSupervisor conv_supervisor(const Target& target, const Types& types);
 
-/// Clocks of the vertex, in the planner's form, which is also that of run time.
-Cycle conv_vertex_clocks(const Target& target, const Types& types, const ConvVertexShape& shape);
+/// Clocks of the vertex. The forms differ in FP32 only.
+Cycle conv_vertex_clocks(const Target& target, const Types& types, const ConvVertexShape& shape,
+                         Form form = Form::planner);
 
 }  // namespace lacuna::ipu

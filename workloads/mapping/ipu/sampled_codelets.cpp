@@ -12,7 +12,7 @@ namespace {
 std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
 
 /// Bundles of a worker: at its entry, for each row, for each block, for each step of the depth.
-struct Form {
+struct ProductForm {
   std::uint64_t entry;
   std::uint64_t row;
   std::uint64_t block;
@@ -20,7 +20,7 @@ struct Form {
   unsigned step_size;  // elements of the depth
 };
 
-Form element_form(const Types& types, std::uint64_t depth) {
+ProductForm element_form(const Types& types, std::uint64_t depth) {
   if (types.half()) {
     if (depth == 8) return {30, 11, 3, 1, 4};
     if (depth == 4) return {32, 10, 3, 1, 4};
@@ -31,14 +31,14 @@ Form element_form(const Types& types, std::uint64_t depth) {
   return {34, 9, 9, 1, 2};
 }
 
-Form form(const Types& types, unsigned block, std::uint64_t depth) {
+ProductForm form(const Types& types, unsigned block, std::uint64_t depth) {
   switch (block) {
     case 1:
       return element_form(types, depth);
     case 4:
-      return types.half() ? Form{26, 9, 33, 6, 1} : Form{27, 9, 45, 12, 1};
+      return types.half() ? ProductForm{26, 9, 33, 6, 1} : ProductForm{27, 9, 45, 12, 1};
     case 8:
-      return types.half() ? Form{26, 9, 113, 24, 1} : Form{24, 7, 208, 48, 1};
+      return types.half() ? ProductForm{26, 9, 113, 24, 1} : ProductForm{24, 7, 208, 48, 1};
     case 16:
       if (types.half()) return {27, 9, 505, 96, 1};
       break;
@@ -119,7 +119,7 @@ bool sampled_amp_fits(const Types& types, unsigned block, std::uint64_t depth) {
 
 std::uint64_t sampled_bundles(const Types& types, unsigned block, std::uint64_t rows,
                               std::uint64_t blocks, std::uint64_t depth) {
-  const Form f = form(types, block, depth);
+  const ProductForm f = form(types, block, depth);
   return f.entry + rows * f.row + blocks * (f.block + depth / f.step_size * f.step);
 }
 
@@ -200,7 +200,7 @@ std::uint32_t SampledCodelets::launch(std::uint32_t set) {
 // products of each step of the depth, and the store of what was summed.
 std::uint32_t SampledCodelets::row_codelet() {
   if (row_ != kNone) return row_;
-  const Form f = form(types_, block_, depth_);
+  const ProductForm f = form(types_, block_, depth_);
   const unsigned width = types_.half() ? 4 : 2;
   const std::uint64_t steps = depth_ / f.step_size;
   const std::uint64_t macs = block_ == 1 ? 1 : std::uint64_t{block_} * block_ / width;

@@ -7,10 +7,6 @@
 
 namespace lacuna::ipu {
 
-/// Which of two counts is meant: the estimator that PopLibs plans with, or the bundles on the
-/// path of the assembly codelet, which is what hardware issues.
-enum class Form { planner, run_time };
-
 /// Bundles of one worker of StaticSparseDenseElementWise: rows of non-zeros times `columns` of
 /// the dense operand.
 struct ElementWiseBundles {

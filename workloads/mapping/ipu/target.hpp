@@ -21,9 +21,10 @@ struct Target {
   unsigned units_mixed = 8;               // AMP columns, FP16 data and FP32 partials
   unsigned units_single = 16;             // AMP columns, FP32 data
   bool has_fp8 = false;
-  bool wide_weight_load = false;  // 128-bit loads of the AMP weights
-  unsigned store_bytes = 8;       // of a worker's bundle
-  unsigned one_stage_depth = 15;  // partials that dense products sum in one stage
+  bool wide_weight_load = false;   // 128-bit loads of the AMP weights
+  unsigned store_bytes = 8;        // of a worker's bundle
+  unsigned one_stage_depth = 15;   // partials that dense products sum in one stage
+  bool long_single_passes = true;  // of dense FP32 products, at run time; see PlannerParams
 
   // What the lowering of static products may leave out; see PlannerParams.
   bool lone_pairs = true;
@@ -42,6 +43,10 @@ struct Target {
   /// The clocks for which `bundles` of one worker occupy the tile.
   Cycle worker_clocks(std::uint64_t bundles) const { return std::uint64_t{slots()} * bundles; }
 };
+
+/// Which of two counts is meant: the estimator that PopLibs plans with, or the bundles on the
+/// path of the assembly codelet, which is what hardware issues.
+enum class Form { planner, run_time };
 
 /// Data and accumulation types of a product.
 struct Types {
