@@ -36,6 +36,7 @@ void GradientCores::add(const CorePorts& ports) {
   Core& core = cores_.back();
   core.ports = ports;
   core.free_vectors = stream_.lookahead;
+  core.started = !kernel_.begins_with_stream;
   for (const CorePort& port : core.ports.in) {
     const bool down = port.color == kernel_.down[0] || port.color == kernel_.down[1];
     if (down) core.from_north = port.queue;
@@ -129,6 +130,7 @@ bool GradientCores::sends(const Core& core, std::uint32_t step) const {
 /// Passes over what is not to be done here, and begins to take dY of the next row once a vector is
 /// free.
 bool GradientCores::load(Core& core, Cycle now) {
+  if (!core.started) return false;
   bool acted = false;
   if (!core.taking && core.taken != stream_.steps) {
     if (owns(core, core.taken)) {
@@ -188,7 +190,7 @@ bool GradientCores::main_thread(Core& core, std::size_t index, Cycle now) {
   const bool may_take = (params_.dispatch_overlap || !busy) && now >= params_.init_cycles;
   if (!core.task_full && may_take && links_.can_pop(core.ports.weights, now)) {
     core.task = links_.pop(core.ports.weights, now);
-    core.task_full = true;
+    core.task_full = core.started = true;
     core.task_ready = now + (core.task.control ? params_.cmd_cycles : params_.dispatch);
     ++core.counters.received;
     log_.record(now, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(stream_.weights));
@@ -207,7 +209,8 @@ bool GradientCores::can_take(const Core& core, Cycle now) const {
 
 /// Words of a row of another column are sent on as soon as they are here.
 bool GradientCores::can_send(const Core& core, Cycle now) const {
-  if (core.sent == stream_.steps || core.to_ring == nullptr || !sends(core, core.sent)) {
+  if (!core.started || core.sent == stream_.steps || core.to_ring == nullptr ||
+      !sends(core, core.sent)) {
     return false;
   }
   const std::uint32_t here = owns(core, core.sent) || core.sent < core.taken ? words(core)
@@ -217,8 +220,16 @@ bool GradientCores::can_send(const Core& core, Cycle now) const {
   return core.words_sent + beat <= here && links_.can_push(core.to_ring->queue, now, beat);
 }
 
+/// Whether there are dot products for the chain, and it is its turn.
+bool GradientCores::may_chain(const Core& core) const {
+  if (core.results == 0 || !kernel_.kept) return core.results != 0;
+  const bool streamed =
+      core.closed == stream_.steps && core.taken == stream_.steps && core.sent == stream_.steps;
+  return streamed && (core.to_ring == nullptr || links_.front_ready(core.to_ring->queue) == kNever);
+}
+
 bool GradientCores::can_chain(const Core& core, Cycle now) const {
-  if (core.results == 0 || !links_.can_push(core.to_south->queue, now)) return false;
+  if (!may_chain(core) || !links_.can_push(core.to_south->queue, now)) return false;
   return core.from_north == kNoLink || links_.can_pop(core.from_north, now);
 }
 
@@ -372,8 +383,9 @@ CoreCycle GradientCores::cause(const Core& core, Cycle now) const {
   }
   if (core.closed != stream_.steps) return kWaitWeights;
   if (core.done) return kDone;
-  if (core.results != 0 && links_.can_push(core.to_south->queue, now)) return kWaitRingIn;
-  if (core.results != 0) return kWaitRingOut;
+  if (may_chain(core)) {
+    return links_.can_push(core.to_south->queue, now) ? kWaitRingIn : kWaitRingOut;
+  }
   return core.taken == stream_.steps ? kWaitRingOut : kWaitRingIn;
 }
 

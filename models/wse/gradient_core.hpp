@@ -18,10 +18,11 @@ namespace lacuna::wse {
 
 /// Cores that run a GradientKernel: the main thread forms a dot product for each index that
 /// arrives; of the microthreads one adds the dot products to the chain down the column, one takes
-/// dY from the ring and one sends it on. In each cycle a core, in this order: puts a word of an
-/// output queue on the ramp, the queues in turn; frees vectors that were done with in the cycle
-/// before; begins to take dY of the next row; lets the handler in the task register come into
-/// effect and takes the next word; issues one beat.
+/// dY from the ring and one sends it on. If dot products are kept, the chain waits until the core
+/// is done with its stream and its ring, and the ring's output queue is empty. In each cycle a
+/// core, in this order: puts a word of an output queue on the ramp, the queues in turn; frees
+/// vectors that were done with in the cycle before; begins to take dY of the next row; lets the
+/// handler in the task register come into effect and takes the next word; issues one beat.
 class GradientCores final : public CoreArray {
  public:
   GradientCores(const CoreParams& params, const StreamingKernel& stream,
@@ -55,6 +56,7 @@ class GradientCores final : public CoreArray {
     Cycle vector_end = 0;
     Wavelet task;
     bool task_full = false;
+    bool started = false;            // sends and takes dY
     std::uint32_t vector_left = 0;   // beats
     std::uint32_t free_vectors = 0;  // of dY, for rows of other columns
     std::uint32_t releasing = 0;
@@ -99,6 +101,7 @@ class GradientCores final : public CoreArray {
   bool can_take(const Core& core, Cycle now) const;
   bool can_send(const Core& core, Cycle now) const;
   bool can_chain(const Core& core, Cycle now) const;
+  bool may_chain(const Core& core) const;
   Context choose(Core& core, Cycle now) const;
   bool issue(Core& core, std::size_t index, Cycle now);
   void main_beat(Core& core, Cycle now) const;

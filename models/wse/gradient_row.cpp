@@ -27,6 +27,7 @@ GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
       first_row_(row == 0),
       last_row_(row + 1 == shared.program.rows),
       fixed_(shared.params.router.arbiter == Arbiter::fixed),
+      kept_(shared.program.gradient->kept),
       vector_beats_(all(ceil_div(kernel_.tokens[row], kernel_.simd))),
       words_(all(ceil_div(kernel_.tokens[row], kernel_.ring_elements))),
       each_(all(shared.params.core.fabric_words_per_issue)),
@@ -63,7 +64,8 @@ void GradientRow<Number>::place_columns() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     blocks_[i] = Block{};
     entries_[i] = Entry{};
-    blocks_[i].done = all(1) * Number{-1};  // lanes without a column have nothing to do
+    // Lanes without a column have nothing to do.
+    blocks_[i].done = blocks_[i].streamed = all(1) * Number{-1};
   }
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     Block& b = blocks_[lane / kWidth];
@@ -71,7 +73,8 @@ void GradientRow<Number>::place_columns() {
     const std::uint32_t from = kernel_.ring[lane];
     const std::uint32_t to = kernel_.ring[(lane + 1) % columns_];
     b.one_hop[i] = static_cast<Number>(std::max(to, from) - std::min(to, from) == 1 ? -1 : 0);
-    b.done[i] = 0;
+    b.done[i] = b.streamed[i] = 0;
+    b.started[i] = static_cast<Number>(shared_.program.gradient->begins_with_stream ? 0 : -1);
     b.open[i] = -1;
     b.free[i] = static_cast<Number>(kernel_.lookahead);
     b.pop_left[i] = static_cast<Number>(kernel_.words(0, from));
@@ -84,6 +87,12 @@ template <class Number>
 void GradientRow<Number>::step(Cycle now, std::vector<Entry>& below) {
   moved_ = false;
   for (std::size_t i = 0; i < blocks_.size(); ++i) step_block(i, now, below[i]);
+  end_cycle();
+}
+
+/// Lets dY move on between the lanes.
+template <class Number>
+inline void GradientRow<Number>::end_cycle() {
   for (std::vector<Number>* const to : {&to_y_, &to_x_}) {
     (*to)[0] = (*to)[columns_];
     (*to)[columns_] = 0;
@@ -113,6 +122,7 @@ inline void GradientRow<Number>::step_block(std::size_t index, Cycle now, Entry&
   b.releasing = Vector{};
   const Vector loaded = load_rows(b, first);
   finish(b, first, loaded | main_thread(b, first), now);
+  if (kept_) note_streamed(b, first, now);
   const Beat beat = choose(b);
   const Vector issued = beat.main | beat.chain | beat.take | beat.send;
   moved_ = moved_ || any(issued);
@@ -234,13 +244,13 @@ inline void GradientRow<Number>::send_output(Block& b, const Vector& u_room, con
 /// Passes over rows that are not to be taken or sent here, or begins to take the next.
 template <class Number>
 inline Lanes<Number> GradientRow<Number>::load_rows(Block& b, std::size_t first) {
-  const Vector idle = b.take_more & ~b.taking;
+  const Vector idle = b.started & b.take_more & ~b.taking;
   const Vector pass = idle & b.own_take;
   const Vector begin = idle & ~b.own_take & (b.free > 0);
   b.free += begin;
   b.taking |= begin;
   b.taken -= pass;
-  const Vector skip = b.send_more & ~b.sends & (b.taken > b.sent);
+  const Vector skip = b.started & b.send_more & ~b.sends & (b.taken > b.sent);
   b.sent -= skip;
   advance(b, first, pass, skip, Vector{});
   return pass | begin | skip;
@@ -264,6 +274,7 @@ inline Lanes<Number> GradientRow<Number>::main_thread(Block& b, std::size_t firs
   b.command = (b.command & ~pop) | command;
   b.ready = select(pop, select(command, cmd_cycles_, dispatch_), b.ready);
   b.full |= pop;
+  b.started |= pop;
   b.w_seen += pop;
   b.w_count += pop;
   return close;
@@ -280,9 +291,11 @@ inline typename GradientRow<Number>::Beat GradientRow<Number>::choose(Block& b) 
   const Vector here = select(b.own_sent | (b.taken > b.sent), words_, b.taking & b.words_taken);
   beat.main = b.vector > zero;
   beat.chain = (b.results > zero) & b.chain_room;
+  if (kept_) beat.chain &= b.streamed;
+  if (without_chain_) beat.chain = zero;
   if (!first_row_) beat.chain &= b.c_seen > zero;
   beat.take = b.taking & (b.r_seen >= beat.take_words);
-  beat.send = b.send_more & b.sends & (b.words_sent + beat.send_words <= here) &
+  beat.send = b.started & b.send_more & b.sends & (b.words_sent + beat.send_words <= here) &
               (beat.send_words <= b.ring_room);
   if (shared_.params.core.sched == Sched::round_robin) {
     const std::array<Vector*, 4> context{&beat.main, &beat.chain, &beat.take, &beat.send};
@@ -314,7 +327,7 @@ template <class Number>
 inline Lanes<Number> GradientRow<Number>::issue(Block& b, std::size_t first, const Beat& beat) {
   const Vector zero{};
   b.vector += beat.main;
-  b.results -= beat.main & (b.vector == zero);
+  if (!without_chain_) b.results -= beat.main & (b.vector == zero);
   const Vector in = beat.take & beat.take_words;
   b.words_taken += in;
   b.r_seen -= in;
@@ -351,8 +364,10 @@ inline void GradientRow<Number>::book(Block& b, const Vector& no_beat) {
   b.dispatch -= (full & early) | (due & may);
   b.buffer -= due & ~may;
   b.weights -= no_beat & ~b.full & b.open;
-  const Vector rest = no_beat & ~b.full & ~b.open & ~b.done;
-  const Vector holds = b.results > zero;
+  Vector rest = no_beat & ~b.full & ~b.open & ~b.done;
+  Vector holds = b.results > zero;
+  if (kept_) holds &= b.streamed;
+  if (without_chain_) rest &= ~b.streamed;
   b.ring_in -= (full & unfed) | (rest & select(holds, b.chain_room, b.take_more));
   b.ring_out -= rest & ~select(holds, b.chain_room, b.take_more);
 }
@@ -367,8 +382,86 @@ inline void GradientRow<Number>::finish(Block& b, std::size_t first, const Vecto
   b.done |= done;
   for_each_lane<Number>(done, [&](unsigned i) {
     counts_[first + i].end = now + 1;
-    ++finished_;
+    if (!without_chain_) ++finished_;
   });
+}
+
+/// Lanes whose stream and ring are done, dY out of the output queue included.
+template <class Number>
+inline void GradientRow<Number>::note_streamed(Block& b, std::size_t first, Cycle now) {
+  const Vector ready =
+      ~b.streamed & ~b.open & ~b.take_more & ~b.send_more & (b.ring_queue == Vector{});
+  if (!any(ready)) return;
+  b.streamed |= ready;
+  for_each_lane<Number>(ready, [&](unsigned i) {
+    counts_[first + i].streamed = now;
+    if (!without_chain_) return;
+    ++finished_;
+    ready_.push_back(static_cast<std::uint32_t>(first + i));
+    copied_in_time_ = copied_in_time_ && entries_[first / kWidth].count[i] == 0;
+  });
+}
+
+/// The dot products of a lane are as good as one that is always there, unless it has none.
+template <class Number>
+void GradientRow<Number>::leave_out_chain() {
+  without_chain_ = true;
+  results_most_ = all(kMost);
+  copied_.assign(open_.size(), 0);
+  north_open_.assign(open_.size(), -1);
+  for (std::size_t lane = 0; lane < columns_; ++lane) {
+    std::uint64_t positions = 0;
+    for (std::size_t s = 0; s < kernel_.steps; ++s) {
+      positions += kernel_.count(s, kernel_.ring[lane]);
+    }
+    blocks_[lane / kWidth].results[lane % kWidth] = static_cast<Number>(positions == 0 ? 0 : 1);
+  }
+}
+
+template <class Number>
+void GradientRow<Number>::step(Cycle now, const std::vector<Number>* south_open) {
+  moved_ = false;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    Entry below{};
+    if (south_open != nullptr) below.count = hop_capacity_ & ~load(&(*south_open)[i * kWidth]);
+    const Vector before = below.count;
+    step_block(i, now, below);
+    store(&copied_[i * kWidth], before - below.count);
+    Vector& leaving = blocks_[i].leaving;
+    leaving = (leaving >> 1) | (entries_[i].freed << shared_.params.router.hop.value());
+    show_north(i, leaving);
+  }
+  end_cycle();
+}
+
+/// What the row above sees: a slot is free again a link's latency and a cycle after its word left.
+template <class Number>
+inline void GradientRow<Number>::show_north(std::size_t index, const Vector& leaving) {
+  Vector held = entries_[index].count;
+  const unsigned hops = shared_.params.router.hop;
+  for (unsigned hop = 1; hop <= hops; ++hop) held += (leaving >> hop) & all(1);
+  store(&north_open_[index * kWidth], held < hop_capacity_);
+}
+
+template <class Number>
+bool GradientRow<Number>::meets_closed(const std::vector<Number>& south_open) const {
+  Vector closed{};
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    closed |= (entries_[i].seen > 0) & ~blocks_[i].copied & ~load(&south_open[i * kWidth]);
+  }
+  return any(closed);
+}
+
+/// A follower holds what this row has sent south and not let go of itself: at most one word.
+template <class Number>
+GradientRow<Number> GradientRow<Number>::follower() const {
+  GradientRow row = *this;
+  for (std::size_t i = 0; i < row.blocks_.size(); ++i) {
+    row.entries_[i].count = row.entries_[i].seen = row.blocks_[i].copied & all(1);
+    row.entries_[i].flight = row.entries_[i].freed = Vector{};
+    row.show_north(i, row.blocks_[i].leaving);
+  }
+  return row;
 }
 
 /// Looks up the rows that come next in the lanes that have taken, sent or closed one.

@@ -29,6 +29,7 @@ struct GradientLaneCounts {
   std::uint64_t stall_north = 0;  // of the chain
   std::uint64_t stall_south = 0;
   Cycle end = 0;
+  Cycle streamed = 0;  // of kept dot products: the first cycle in which the chain could issue
 };
 
 /// What all rows of a weight gradient share: the program, and columns as lanes, in the order of
@@ -63,6 +64,24 @@ class GradientRow {
 
   std::vector<GradientEntry<Number>>& entries() { return entries_; }
 
+  /// From now on the row leaves the chain out: it ends when that could begin in all lanes.
+  void leave_out_chain();
+  /// Performs a cycle of a row without chain, below which copies of indices can go in the lanes of
+  /// `south_open` (-1), or in all if it is null.
+  void step(Cycle now, const std::vector<Number>* south_open);
+  /// True if a copy would meet a closed link in the cycle to be performed next.
+  bool meets_closed(const std::vector<Number>& south_open) const;
+  /// The last of the rows below that have repeated this one so far, a hop later each.
+  GradientRow follower() const;
+  /// The lanes from which a copy went to the south in this cycle.
+  const std::vector<Number>& copied() const { return copied_; }
+  /// The lanes in which the row above can send a copy in its next cycle.
+  const std::vector<Number>& north_open() const { return north_open_; }
+  /// The lanes whose chain could begin so far, in time.
+  const std::vector<std::uint32_t>& ready() const { return ready_; }
+  /// False if indices were on their way south when the chain could begin.
+  bool copied_in_time() const { return copied_in_time_; }
+
   /// The lanes that can take a word from the injector in the cycle just performed: -1 or 0.
   const std::vector<Number>& open() const { return open_; }
   /// Adds a word from the injectors to the buffers of the lanes that are -1 in `lanes`.
@@ -95,6 +114,8 @@ class GradientRow {
     Vector free, releasing, taking, words_taken, words_sent, taken, closed, sent;
     Vector own_take, take_more, own_sent, sends, send_more;
     Vector full, command, ready, pop_left, open, vector, results, turn, done;
+    Vector started, streamed;
+    Vector leaving;  // a bit for each of the last cycles: its index left; bit 0 is the oldest
     Vector ring_room, chain_room;  // of the output queues, before the cycle
     Vector dispatch, weights, ring_in, ring_out, buffer, in_use;
     Vector stall_weights, closures, stall_ring, stall_pass, stall_out, stall_north, stall_south;
@@ -130,6 +151,9 @@ class GradientRow {
   void look_up_sent(Block& b, unsigned i, std::size_t lane);
   void release(Block& b, unsigned i, std::size_t lane);
   void transit(Block& b, std::size_t first);
+  void end_cycle();
+  void note_streamed(Block& b, std::size_t first, Cycle now);
+  void show_north(std::size_t index, const Vector& leaving);
   void flush();
 
   const GradientLanes& shared_;
@@ -138,6 +162,9 @@ class GradientRow {
   bool first_row_;
   bool last_row_;
   bool fixed_;
+  bool kept_;
+  bool without_chain_ = false;
+  bool copied_in_time_ = true;
   Vector vector_beats_, words_, each_, results_most_;
   Vector w_capacity_, r_capacity_, u_capacity_, hop_capacity_, out_depth_, entries_most_;
   Vector ramp_bit_, hop_bit_, lookahead_, dispatch_, cmd_cycles_;
@@ -147,7 +174,8 @@ class GradientRow {
   std::size_t finished_ = 0;
   std::vector<Block> blocks_;
   std::vector<Entry> entries_;
-  std::vector<Number> open_;
+  std::vector<std::uint32_t> ready_;
+  std::vector<Number> open_, copied_, north_open_;
   // by receiving lane, and one more that repeats the first
   std::vector<Number> y_room_, x_room_, to_y_, to_x_;
   std::vector<std::uint32_t> take_step_, sent_step_, close_step_, released_step_;  // by lane

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "models/wse/gradient_fold.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
 #include "models/wse/wafer.hpp"
@@ -28,8 +29,11 @@ class GradientSweep {
 std::unique_ptr<GradientSweep> make_gradient_sweep(const HardwareParams& params,
                                                    const Program& program);
 
-/// Runs a program as a sweep; nothing if that cannot be done.
-std::optional<WaferOutcome> sweep_gradient(const HardwareParams& params, const Program& program,
-                                           const RunOptions& options);
+/// Runs a program with one row for all that do the same; nothing if that cannot be done.
+std::optional<SweptGradient> fold_gradient(const HardwareParams& params, const Program& program);
+
+/// Runs a program folded, or else as a sweep of all rows; nothing if that cannot be done either.
+std::optional<SweptGradient> sweep_gradient(const HardwareParams& params, const Program& program,
+                                            const RunOptions& options);
 
 }  // namespace lacuna::wse

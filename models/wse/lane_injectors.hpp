@@ -40,6 +40,10 @@ class LaneInjectors {
     return true;
   }
 
+  /// What there is to pay with, in units of 1 / rate.per words, of at most cap().
+  std::uint64_t tokens() const { return tokens_; }
+  std::uint64_t cap() const { return cap_; }
+
   /// True if a word was sent or stored in the cycle just performed.
   bool moved() const { return moved_; }
 

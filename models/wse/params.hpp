@@ -15,6 +15,7 @@ enum class Multicast { independent, lockstep };
 enum class RowOrder { ring, rotate, natural };
 enum class Reduce { ring, chain, tree, two_phase };
 enum class Inject { column_top, middle_row, west_edge };
+enum class GradientSums { kept, chained };
 enum class KPartition { block, cyclic, balanced };
 enum class IoStream { per_column, row_ordered };
 enum class Modules { rows, per_core };
@@ -210,9 +211,14 @@ struct StreamingParams : ParameterSet {
                                                             {"cyclic", KPartition::cyclic},
                                                             {"balanced", KPartition::balanced}},
                                         "Which column owns which input features.");
+  Param<GradientSums> gradient =
+      param(this, "gradient", GradientSums::kept,
+            Choices<GradientSums>{{"kept", GradientSums::kept}, {"chained", GradientSums::chained}},
+            "Weight gradient: kept, dot products stay in memory and are added up down the columns "
+            "after the stream; chained, as they are formed.");
   Param<unsigned> results =
       param(this, "results", 8U, range(1U, 4096U), "words",
-            "Weight gradient: dot products of a core that wait for the chain down the column.");
+            "Chained weight gradient: dot products of a core that wait for the chain.");
   Param<bool> zero_filter =
       flag(this, "zero_filter", true,
            "Whether the sender leaves out zeros. Off: zeros of sparse weights travel too.");

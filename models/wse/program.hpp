@@ -134,8 +134,11 @@ struct StreamingKernel {
 /// positions that are kept. The stream says them row by row (StreamingKernel, whose words are
 /// indices of features); dY of row i travels once around the ring of a row of cores, from the
 /// column that owns it; a dot product of each position is added to a chain down the column, which
-/// leaves the wafer in the south.
+/// leaves the wafer in the south. A core adds to the chain as it has dot products, or,
+/// if they are `kept`, once its stream and its ring are done.
 struct GradientKernel {
+  bool kept = false;
+  bool begins_with_stream = false;  // a core sends dY from its first word on, not from cycle 0
   std::array<Color, 2> down{Color{5}, Color{6}};  // of the chain, from even and odd rows
   std::uint32_t results = 8;                      // dot products that wait for the chain
   std::uint32_t dot_cycles = 1;                   // of a beat

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -44,23 +45,6 @@ ValueCheck check_values(const GradientJob& job, const GradientPlan& plan,
   return check;
 }
 
-void fill_work(const GradientPlan& plan, const WaferOutcome& outcome, const LayerOp& op,
-               const wse::HardwareParams& hardware, OpResult& result) {
-  wse::WaferStats stats;
-  stats.collect_gradient(outcome, plan.program, hardware, plan.rows_off);
-  result.mac_algorithmic = std::uint64_t{op.m} * op.k * op.n;
-  result.mac_useful = plan.positions * op.k;
-  stats.core.mac_skipped += result.mac_algorithmic - result.mac_useful;
-  result.sram_read_bytes = stats.sram_read_bytes;
-  result.sram_write_bytes = stats.sram_write_bytes;
-  CountsSoFar counts = wafer_counts(stats);
-  result.fabric_bytes = counts.fabric_bytes;
-  result.io_bytes = counts.io_bytes;
-  result.statistics = std::move(counts.statistics);
-  stats.limits.add_to(result.statistics);
-  result.stack = std::move(counts.stack);
-}
-
 void fill_peaks(const WseParams& params, const GradientPlan& plan, OpResult& result) {
   const auto units = static_cast<double>(result.units);
   const wse::Rate& rate = plan.program.rate;
@@ -75,64 +59,161 @@ void fill_peaks(const WseParams& params, const GradientPlan& plan, OpResult& res
                                     static_cast<double>(rate.words) / static_cast<double>(rate.per);
 }
 
-void fill_notes(const WseParams& params, const GradientPlan& plan, OpResult& result) {
-  const auto note = [&](const char* key, std::string text) {
-    result.notes.emplace_back(key, std::move(text));
-  };
-  const auto& tokens = plan.program.kernel.tokens;
-  note("rectangle", fmt::format("{} columns x {} rows of {} cores", params.wafer.columns.value(),
-                                params.wafer.rows.value(), params.wafer.cores.value()));
-  note("tokens per core", tokens.front() == tokens.back()
-                              ? fmt::format("{}", tokens.front())
-                              : fmt::format("{} to {}", tokens.back(), tokens.front()));
-  note("memory per core", fmt::format("{} of {} bytes", plan.bytes, plan.limit));
-  note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
-                               plan.program.rate.words, plan.program.rate.per));
-  note("fold", "every row is simulated: sums run down the columns");
-}
-
-/// Rows as lanes where that can be, unit by unit elsewhere; with the same result. Intervals, of
-/// which the borders but the last are noted, need the units.
-WaferOutcome simulate_gradient(const wse::HardwareParams& hardware, const GradientPlan& plan,
-                               const Execution& execution, bool modules,
-                               std::vector<std::pair<Cycle, CountsSoFar>>& borders) {
-  wse::RunOptions options{execution.engine,
-                          execution.shuffle,
-                          execution.jitter,
-                          execution.jitter_seed,
-                          execution.event_log,
-                          false,
-                          modules};
-  if (execution.interval != 0) {
-    options.first_look = execution.interval;
-    options.look = [&](Cycle at, wse::CountedWafer& wafer) {
-      wse::WaferStats stats;
-      stats.collect_gradient(wafer.counts_so_far(plan.program, at), plan.program, hardware,
-                             plan.rows_off);
-      borders.emplace_back(at, wafer_counts(stats));
-      return at + execution.interval;
-    };
-  } else if (execution.fold && !execution.values) {
-    if (auto swept = wse::sweep_gradient(hardware, plan.program, options)) {
-      return std::move(*swept);
-    }
+/// Runs the parts of a weight gradient one after the other.
+class GradientRun {
+ public:
+  GradientRun(const WseParams& params, const LayerOp& op, const Execution& execution)
+      : params_(params),
+        op_(op),
+        execution_(execution),
+        hardware_{params.core, params.queue, params.router} {
+    result_.clock_ghz = params.clock;
+    result_.units = std::uint64_t{params.wafer.columns} * params.wafer.rows;
+    result_.mac_algorithmic = std::uint64_t{op.m} * op.k * op.n;
   }
-  return wse::simulate(hardware, plan.program, options);
-}
 
-/// Names of the units of the event log.
-void name_units(const wse::Program& program, OpResult& result) {
-  for (std::uint32_t r = 0; r < program.rows; ++r) {
+  void add(const GradientJob& job, const GradientPlan& plan) {
+    const WaferOutcome outcome = simulate(plan);
+    if (parts_++ == 0) {
+      fill_peaks(params_, plan, result_);
+      fill_notes(plan);
+      if (execution_.explain) result_.explanation = explain_gradient(plan.program, outcome);
+      if (execution_.event_log) name_units(plan.program);
+    }
+    wse::WaferStats stats;
+    stats.collect_gradient(outcome, plan.program, hardware_, plan.rows_off);
+    const std::uint64_t useful = plan.positions * op_.k;
+    stats.core.mac_skipped += std::uint64_t{plan.row_of_step.size()} * op_.k * op_.n - useful;
+    result_.mac_useful += useful;
+    result_.sram_read_bytes += stats.sram_read_bytes;
+    result_.sram_write_bytes += stats.sram_write_bytes;
+    counts_ = with(std::move(counts_), stats);
+    stats.limits.add_to(limits_);
+    add_events(outcome);
+    if (execution_.values) add_values(job, plan, outcome);
+    result_.cycles += outcome.cycles;
+  }
+
+  OpResult result() {
+    result_.fabric_bytes = counts_.fabric_bytes;
+    result_.io_bytes = counts_.io_bytes;
+    result_.statistics = std::move(counts_.statistics);
+    result_.statistics.insert(result_.statistics.end(), limits_.begin(), limits_.end());
+    result_.stack = std::move(counts_.stack);
+    if (parts_ > 1) {
+      note("parts", fmt::format("{}, one after the other: as many rows at a time as leave room for "
+                                "their dot products",
+                                parts_));
+    }
+    result_.phases = {whole_phase("stream", result_)};
+    if (execution_.interval != 0) result_.intervals = intervals_of(borders_, result_);
+    return std::move(result_);
+  }
+
+ private:
+  void note(const char* key, std::string text) { result_.notes.emplace_back(key, std::move(text)); }
+
+  /// `counts` of parts that are over, and those of a further one.
+  static CountsSoFar with(CountsSoFar counts, const wse::WaferStats& stats) {
+    for (const StatGroup* const group :
+         {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
+          static_cast<const StatGroup*>(&stats.edge)}) {
+      group->add_to(counts.statistics);
+      group->add_to(counts.stack);
+    }
+    counts.sram_bytes += stats.sram_read_bytes + stats.sram_write_bytes;
+    counts.fabric_bytes += stats.router.hops.value() * 4;
+    counts.io_bytes += stats.edge.bits.value() / 8;
+    return counts;
+  }
+
+  /// Rows as lanes where that can be, unit by unit elsewhere; with the same result. Intervals, of
+  /// which the borders but the last are noted, need the units.
+  WaferOutcome simulate(const GradientPlan& plan) {
+    wse::RunOptions options{execution_.engine,
+                            execution_.shuffle,
+                            execution_.jitter,
+                            execution_.jitter_seed,
+                            execution_.event_log,
+                            false,
+                            params_.wafer.modules == wse::Modules::per_core};
+    if (execution_.interval != 0) {
+      const Cycle before = result_.cycles;
+      options.first_look = execution_.interval - before % execution_.interval;
+      options.look = [this, &plan, before](Cycle at, wse::CountedWafer& wafer) {
+        wse::WaferStats stats;
+        stats.collect_gradient(wafer.counts_so_far(plan.program, at), plan.program, hardware_,
+                               plan.rows_off);
+        borders_.emplace_back(before + at, with(counts_, stats));
+        return at + execution_.interval;
+      };
+    } else if (execution_.fold && !execution_.values) {
+      if (auto swept = wse::sweep_gradient(hardware_, plan.program, options)) {
+        if (swept->streamed != 0 && parts_ == 0) {
+          fold_ = fmt::format(
+              "{} of {} rows simulated while the stream runs, {} in the chain; the "
+              "others do the same, later",
+              swept->streamed, plan.program.rows, swept->chained);
+        }
+        return std::move(swept->outcome);
+      }
+    }
+    return wse::simulate(hardware_, plan.program, options);
+  }
+
+  void fill_notes(const GradientPlan& plan) {
+    const auto& tokens = plan.program.kernel.tokens;
+    note("rectangle", fmt::format("{} columns x {} rows of {} cores", params_.wafer.columns.value(),
+                                  params_.wafer.rows.value(), params_.wafer.cores.value()));
+    note("tokens per core", tokens.front() == tokens.back()
+                                ? fmt::format("{}", tokens.front())
+                                : fmt::format("{} to {}", tokens.back(), tokens.front()));
+    note("memory per core", fmt::format("{} of {} bytes", plan.bytes, plan.limit));
+    note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
+                                 plan.program.rate.words, plan.program.rate.per));
+    note("fold", fold_.empty() ? "every row is simulated" : fold_);
+  }
+
+  /// Names of the units of the event log.
+  void name_units(const wse::Program& program) {
+    for (std::uint32_t r = 0; r < program.rows; ++r) {
+      for (std::uint32_t c = 0; c < program.columns; ++c) {
+        result_.event_units.push_back(fmt::format("wafer.r{}.c{}.router", r, c));
+        result_.event_units.push_back(fmt::format("wafer.r{}.c{}.core", r, c));
+      }
+    }
     for (std::uint32_t c = 0; c < program.columns; ++c) {
-      result.event_units.push_back(fmt::format("wafer.r{}.c{}.router", r, c));
-      result.event_units.push_back(fmt::format("wafer.r{}.c{}.core", r, c));
+      result_.event_units.push_back(fmt::format("wafer.injector.c{}", c));
+    }
+    result_.event_kinds = wse::event_kind_names();
+  }
+
+  void add_events(const WaferOutcome& outcome) {
+    for (Event event : outcome.events) {
+      event.cycle += result_.cycles;
+      result_.events.push_back(event);
     }
   }
-  for (std::uint32_t c = 0; c < program.columns; ++c) {
-    result.event_units.push_back(fmt::format("wafer.injector.c{}", c));
+
+  void add_values(const GradientJob& job, const GradientPlan& plan, const WaferOutcome& outcome) {
+    const ValueCheck check = check_values(job, plan, outcome);
+    if (!result_.values) result_.values = ValueCheck{};
+    result_.values->compared += check.compared;
+    result_.values->wrong += check.wrong;
+    result_.values->largest_error = std::max(result_.values->largest_error, check.largest_error);
   }
-  result.event_kinds = wse::event_kind_names();
-}
+
+  const WseParams& params_;
+  const LayerOp& op_;
+  const Execution& execution_;
+  const wse::HardwareParams hardware_;
+  OpResult result_;
+  CountsSoFar counts_;
+  std::vector<StatEntry> limits_;
+  std::vector<std::pair<Cycle, CountsSoFar>> borders_;
+  std::string fold_;
+  std::uint32_t parts_ = 0;
+};
 
 }  // namespace
 
@@ -150,26 +231,9 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
   const wse::StreamingSetup setup{params.wafer, params.core,    params.queue, params.mem,
                                   params.simd,  params.ws,      params.io,    params.map,
                                   params.clock, params.resident};
-  const wse::HardwareParams hardware{params.core, params.queue, params.router};
-  const GradientPlan plan = wse::plan_gradient(job, setup);
-  std::vector<std::pair<Cycle, CountsSoFar>> borders;
-  const bool modules = params.wafer.modules == wse::Modules::per_core;
-  const WaferOutcome outcome = simulate_gradient(hardware, plan, execution, modules, borders);
-  OpResult result;
-  result.cycles = outcome.cycles;
-  result.clock_ghz = params.clock;
-  result.units = std::uint64_t{params.wafer.columns} * params.wafer.rows;
-  fill_work(plan, outcome, op, hardware, result);
-  fill_peaks(params, plan, result);
-  fill_notes(params, plan, result);
-  result.phases = {whole_phase("stream", result)};
-  if (execution.interval != 0) result.intervals = intervals_of(borders, result);
-  if (execution.event_log) {
-    result.events = outcome.events;
-    name_units(plan.program, result);
-  }
-  if (execution.explain) result.explanation = explain_gradient(plan.program, outcome);
-  if (execution.values) result.values = check_values(job, plan, outcome);
+  GradientRun run(params, op, execution);
+  wse::plan_gradient_parts(job, setup, [&](const GradientPlan& plan) { run.add(job, plan); });
+  OpResult result = run.result();
   return op.batch == 1 ? result : repeated(std::move(result), op.batch);
 }
 

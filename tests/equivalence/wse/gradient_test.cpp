@@ -33,6 +33,7 @@ Case random_case(std::uint64_t seed) {
   c.setup.wafer.rows = in(1, 7);
   c.setup.ws.lookahead = in(1, 4);
   c.setup.ws.results = in(1, 4);
+  c.setup.ws.gradient = in(0, 1) == 0 ? GradientSums::kept : GradientSums::chained;
   c.setup.ws.psum = in(0, 1) == 0 ? Precision::fp16 : Precision::fp32;
   c.setup.ws.ring = in(0, 1) == 0 ? Precision::fp16 : Precision::fp32;
   c.setup.io.duplex = in(0, 1) == 0 ? IoDuplex::half : IoDuplex::full;

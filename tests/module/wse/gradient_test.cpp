@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "models/wse/wafer.hpp"
 #include "sim/base/error.hpp"
 
@@ -23,6 +25,7 @@ StreamingSetup setup(unsigned columns, unsigned rows) {
   setup.wafer.columns = columns;
   setup.wafer.rows = rows;
   setup.io.gbit = 10000000;  // as many words as there are columns
+  setup.ws.gradient = GradientSums::chained;
   return setup;
 }
 
@@ -39,6 +42,53 @@ TEST(WeightGradient, ADotProductTravelsDownItsColumnAndLeavesInTheSouth) {
     // the edge.
     EXPECT_EQ(cycles(job(1, 8, 1), setup(1, 2), engine), 19U);
   }
+}
+
+TEST(WeightGradient, KeptDotProductsTravelOnceTheStreamIsOver) {
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    // The command follows the index and is in effect four cycles after it, in 11, when the dot
+    // product has been there for three: chain 11, ramp 12, router 14, edge 15.
+    StreamingSetup one = setup(1, 1);
+    one.ws.gradient = GradientSums::kept;
+    EXPECT_EQ(cycles(job(1, 4, 1), one, engine), 16U);
+    // Two more: the second and third index are in effect in 11 and 15, the command in 19; the last
+    // word follows two cycles behind the first.
+    EXPECT_EQ(cycles(job(1, 4, 3), one, engine), 16U + 8 + 2);
+    // Below, six cycles for a row: chain, ramp 1, router 3, router 4, queue 6.
+    StreamingSetup two = setup(1, 2);
+    two.ws.gradient = GradientSums::kept;
+    EXPECT_EQ(cycles(job(1, 8, 1), two, engine), 16U + 6);
+  }
+}
+
+TEST(WeightGradient, KeptDotProductsGiveTheRingTimeToBegin) {
+  // As below, but column 0 sends from the cycle in which its first index is in the queue, 3.
+  StreamingSetup kept = setup(2, 1);
+  kept.ws.gradient = GradientSums::kept;
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    const WaferOutcome outcome = simulate({}, plan_gradient(job(1, 16, 2), kept).program, {engine});
+    EXPECT_EQ(outcome.cores[1].kept, 8U);
+    // dY is complete three cycles later, in 17; then 4 beats, and the command, which has waited.
+    EXPECT_EQ(outcome.cores[1].end, 22U);
+    EXPECT_EQ(outcome.cycles, 26U);
+  }
+}
+
+TEST(WeightGradient, ComesInPartsIfItsDotProductsDoNotFit) {
+  StreamingSetup small = setup(2, 2);
+  small.ws.gradient = GradientSums::kept;
+  small.mem.kib = 9;
+  // Of 9216 B, 8192 hold code, 96 queues, 2 tokens x (32 + 32 + 8 vectors) x 2 B = 288: 640 B are
+  // left, 320 dot products of 2 B. A row has 32 in a column, so 10 rows fit: 64 = 6 * 10 + 4.
+  std::vector<std::size_t> rows;
+  std::uint64_t positions = 0;
+  plan_gradient_parts(job(64, 4, 64), small, [&](const GradientPlan& part) {
+    rows.push_back(part.row_of_step.size());
+    positions += part.positions;
+    EXPECT_LE(part.bytes, part.limit);
+  });
+  EXPECT_EQ(rows, (std::vector<std::size_t>{10, 10, 10, 10, 10, 10, 4}));
+  EXPECT_EQ(positions, 64U * 64);
 }
 
 TEST(WeightGradient, WaitsForTheGradientOfItsRow) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "models/common/fp16.hpp"
 #include "sim/base/error.hpp"
@@ -29,17 +30,30 @@ std::int32_t input_value(const GradientJob& job, std::uint32_t j, std::uint32_t 
 class Planner {
  public:
   Planner(const GradientJob& job, const StreamingSetup& setup)
-      : job_(job), setup_(setup), columns_(setup.wafer.columns), fp32_(job.dtype == DType::fp32) {}
-
-  GradientPlan plan() {
-    plan_.program.gradient.emplace();
+      : job_(job), setup_(setup), columns_(setup.wafer.columns), fp32_(job.dtype == DType::fp32) {
     set_formats();
     share();
     check_memory();
     list_positions();
+  }
+
+  bool done() const { return begun_ && next_ == order_.size(); }
+
+  /// The next part: as many rows of Y as leave room for their dot products.
+  GradientPlan next() {
+    begun_ = true;
+    plan_ = GradientPlan{};
+    plan_.program.kernel = formats_;
+    plan_.program.gradient = gradient_;
+    plan_.rows_off = rows_off_;
+    plan_.limit = limit_;
+    plan_.feature_of = feature_of_;
+    fill_part();
     route();
     plan_.program.rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
     plan_.program.column_fifo = column_fifo(setup_.io);
+    // One stream for all columns may come to the owner of a row last, when others wait for its dY.
+    gradient().begins_with_stream = gradient_.kept && plan_.program.column_fifo == 0;
     plan_.program.full_duplex = setup_.io.duplex == IoDuplex::full;
     plan_.io_share =
         setup_.io.share > 0
@@ -54,7 +68,7 @@ class Planner {
   GradientKernel& gradient() { return *plan_.program.gradient; }
 
   void set_formats() {
-    StreamingKernel& k = stream();
+    StreamingKernel& k = formats_;
     k.fp32 = fp32_;
     k.psum_fp32 = fp32_ || (job_.partials == Partials::automatic ? setup_.ws.psum == Precision::fp32
                                                                  : job_.partials == Partials::fp32);
@@ -62,8 +76,8 @@ class Planner {
     k.simd = fp32_ ? setup_.simd.fma32 : k.psum_fp32 ? setup_.simd.fma16_32 : setup_.simd.fma16;
     k.ring_elements = k.ring_fp32 ? 1 : 2;
     k.lookahead = setup_.ws.lookahead;
-    k.steps = job_.m;
-    gradient().results = setup_.ws.results;
+    gradient_.kept = setup_.ws.gradient == GradientSums::kept;
+    gradient_.results = setup_.ws.results;
     const std::uint32_t element = fp32_ ? 32 : 16;
     const auto cycles = [this](std::uint64_t read, std::uint64_t write) {
       if (setup_.mem.model == MemoryModel::none) return 1U;
@@ -73,18 +87,18 @@ class Planner {
     };
     const bool conflict =
         setup_.mem.model == MemoryModel::rule && setup_.map.align == Alignment::bad;
-    gradient().dot_cycles =
+    gradient_.dot_cycles =
         std::max(cycles(std::uint64_t{k.simd} * 2 * element, 0), conflict ? 2U : 1U);
     const std::uint64_t moved =
         std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue * element;
-    gradient().move_cycles = cycles(moved, moved);
+    gradient_.move_cycles = cycles(moved, moved);
   }
 
   void share() {
     const std::uint32_t active = std::min<std::uint32_t>(setup_.wafer.rows, job_.tokens);
-    plan_.rows_off = setup_.wafer.rows - active;
+    rows_off_ = setup_.wafer.rows - active;
     for (std::uint32_t r = 0; r < active; ++r) {
-      stream().tokens.push_back(job_.tokens / active + (r < job_.tokens % active ? 1 : 0));
+      formats_.tokens.push_back(job_.tokens / active + (r < job_.tokens % active ? 1 : 0));
     }
     const KPartition kind = setup_.ws.k_partition == KPartition::balanced
                                 ? KPartition::block
@@ -92,42 +106,41 @@ class Planner {
     owner_of_output_ = assign_features(kind, job_.m, columns_, {});
     owner_of_input_ = assign_features(kind, job_.n, columns_, {});
     index_.resize(job_.n);
-    plan_.feature_of.resize(columns_);
+    feature_of_.resize(columns_);
     for (std::uint32_t j = 0; j < job_.n; ++j) {
-      auto& mine = plan_.feature_of[owner_of_input_[j]];
+      auto& mine = feature_of_[owner_of_input_[j]];
       index_[j] = static_cast<std::uint32_t>(mine.size());
       mine.push_back(j);
     }
-    outputs_.resize(columns_);
-    plan_.row_of_step = order_rows(setup_.ws.row_order, owner_of_output_, columns_);
-    for (const std::uint32_t row : plan_.row_of_step) {
-      stream().final_column.push_back(owner_of_output_[row]);
-      outputs_[owner_of_output_[row]].push_back(row);
-    }
+    order_ = order_rows(setup_.ws.row_order, owner_of_output_, columns_);
   }
 
+  /// What the cores need beside dot products that are kept.
   void check_memory() {
-    const std::uint64_t tokens = stream().tokens.empty() ? 0 : stream().tokens.front();
+    const std::uint64_t tokens = formats_.tokens.empty() ? 0 : formats_.tokens.front();
     const std::uint64_t element = fp32_ ? 4 : 2;
-    plan_.limit = std::uint64_t{setup_.mem.kib} * 1024;
+    limit_ = std::uint64_t{setup_.mem.kib} * 1024;
+    std::vector<std::uint64_t> outputs(columns_, 0);
+    for (const std::uint32_t owner : owner_of_output_) ++outputs[owner];
     for (std::uint32_t c = 0; c < columns_; ++c) {
-      const std::uint64_t inputs = plan_.feature_of[c].size();
-      const std::uint64_t outputs = outputs_[c].size();
+      const std::uint64_t inputs = feature_of_[c].size();
       const std::uint64_t queues =
           4 * (std::uint64_t{setup_.queue.weights} + 2 * std::uint64_t{setup_.queue.ring_in} +
                2 * std::uint64_t{setup_.queue.ring_out});
-      const std::uint64_t bytes = tokens * (inputs + outputs + stream().lookahead) * element +
-                                  gradient().results * std::uint64_t{4} + queues +
-                                  std::uint64_t{setup_.mem.code_kib} * 1024;
-      plan_.bytes = std::max(plan_.bytes, bytes);
-      if (bytes <= plan_.limit) continue;
+      const std::uint64_t results = gradient_.kept ? 1 : gradient_.results;
+      const std::uint64_t rest = tokens * (inputs + outputs[c] + formats_.lookahead) * element +
+                                 queues + std::uint64_t{setup_.mem.code_kib} * 1024;
+      const std::uint64_t bytes = rest + results * result_bytes();
+      room_.push_back(limit_ < rest ? 0 : (limit_ - rest) / result_bytes());
+      rest_.push_back(rest);
+      if (bytes <= limit_) continue;
       throw OutOfMemoryError(fmt::format(
           "a core of column {} needs {} bytes of {}: {} tokens x ({} input + {} output features + "
-          "{} vectors of dY) x {} B + {} results x 4 B + queues {} B + code {} B",
-          c, bytes, plan_.limit, tokens, inputs, outputs, stream().lookahead, element,
-          gradient().results, queues, std::uint64_t{setup_.mem.code_kib} * 1024));
+          "{} vectors of dY) x {} B + {} results x {} B + queues {} B + code {} B",
+          c, bytes, limit_, tokens, inputs, outputs[c], formats_.lookahead, element, results,
+          result_bytes(), queues, std::uint64_t{setup_.mem.code_kib} * 1024));
     }
-    for (const auto& features : plan_.feature_of) {
+    for (const auto& features : feature_of_) {
       if (features.size() <= 65536) continue;
       throw UnsupportedError(fmt::format(
           "sddmm: a column would own {} input features, and an index of 16 bits tells 65536 apart",
@@ -135,21 +148,54 @@ class Planner {
     }
   }
 
+  /// Of a dot product in memory: those that wait for the chain have a word each.
+  std::uint64_t result_bytes() const { return gradient_.kept && !formats_.psum_fp32 ? 2 : 4; }
+
   void list_positions() {
-    StreamingKernel& k = stream();
-    std::vector<std::vector<std::uint32_t>> rows(job_.m);
+    kept_.resize(job_.m);
     for_each_kept(job_.mask, job_.m, job_.n,
-                  [&](std::uint32_t i, std::uint32_t j) { rows[i].push_back(j); });
+                  [&](std::uint32_t i, std::uint32_t j) { kept_[i].push_back(j); });
+  }
+
+  void fill_part() {
+    StreamingKernel& k = stream();
     k.payloads.resize(columns_);
-    for (const std::uint32_t row : plan_.row_of_step) {
+    outputs_.assign(columns_, {});
+    std::vector<std::uint64_t> sums(columns_, 0);
+    for (; next_ != order_.size(); ++next_) {
+      const std::uint32_t row = order_[next_];
       std::vector<std::uint32_t> counts(columns_, 0);
-      for (const std::uint32_t j : rows[row]) {
-        ++counts[owner_of_input_[j]];
-        k.payloads[owner_of_input_[j]].push_back(index_[j]);
-      }
+      for (const std::uint32_t j : kept_[row]) ++counts[owner_of_input_[j]];
+      if (gradient_.kept && !has_room(sums, counts)) break;
+      for (const std::uint32_t j : kept_[row]) k.payloads[owner_of_input_[j]].push_back(index_[j]);
       k.counts.insert(k.counts.end(), counts.begin(), counts.end());
-      plan_.positions += rows[row].size();
+      k.final_column.push_back(owner_of_output_[row]);
+      outputs_[owner_of_output_[row]].push_back(row);
+      plan_.row_of_step.push_back(row);
+      plan_.positions += kept_[row].size();
     }
+    k.steps = static_cast<std::uint32_t>(plan_.row_of_step.size());
+    for (std::uint32_t c = 0; c < columns_; ++c) {
+      const std::uint64_t results = gradient_.kept ? sums[c] : gradient_.results;
+      plan_.bytes = std::max(plan_.bytes, rest_[c] + results * result_bytes());
+    }
+    if (!gradient_.kept) return;
+    const std::uint64_t most = *std::max_element(sums.begin(), sums.end());
+    gradient().results = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most));
+  }
+
+  /// Adds the dot products of a row to those of each column if there is room for all.
+  bool has_room(std::vector<std::uint64_t>& sums, const std::vector<std::uint32_t>& counts) const {
+    for (std::uint32_t c = 0; c < columns_; ++c) {
+      if (sums[c] + counts[c] <= room_[c]) continue;
+      if (!plan_.row_of_step.empty()) return false;
+      throw OutOfMemoryError(fmt::format(
+          "a core of column {} has room for {} dot products of {} B beside {} bytes of {}, and a "
+          "row has {} there",
+          c, room_[c], result_bytes(), rest_[c], limit_, counts[c]));
+    }
+    for (std::uint32_t c = 0; c < columns_; ++c) sums[c] += counts[c];
+    return true;
   }
 
   /// Routers differ by their column, the parity of their row, and whether it is first or last.
@@ -158,11 +204,15 @@ class Planner {
     program.columns = columns_;
     program.rows = static_cast<std::uint32_t>(stream().tokens.size());
     const std::vector<RouterProgram> ring = ring_routes(stream(), columns_);
+    std::array<std::uint32_t, 8> variant{};  // 1 more than the first router of its kind of row
     for (std::uint32_t r = 0; r < program.rows; ++r) {
-      for (std::uint32_t c = 0; c < columns_; ++c) {
-        program.router_of.push_back(static_cast<std::uint32_t>(program.routers.size()));
-        program.routers.push_back(router(r, ring[c]));
+      std::uint32_t& first =
+          variant.at((r == 0 ? 4U : 0U) + (r + 1 == program.rows ? 2U : 0U) + r % 2);
+      if (first == 0) {
+        first = static_cast<std::uint32_t>(program.routers.size()) + 1;
+        for (std::uint32_t c = 0; c < columns_; ++c) program.routers.push_back(router(r, ring[c]));
       }
+      for (std::uint32_t c = 0; c < columns_; ++c) program.router_of.push_back(first - 1 + c);
     }
     for (std::uint32_t c = 0; c < columns_ && program.rows != 0; ++c) {
       program.outlets.push_back(
@@ -189,7 +239,7 @@ class Planner {
       for (std::uint32_t c = 0; c < columns_; ++c) {
         std::vector<float> x;
         std::vector<float> dy;
-        for (const std::uint32_t j : plan_.feature_of[c]) {
+        for (const std::uint32_t j : feature_of_[c]) {
           for (std::uint32_t t = 0; t < tokens; ++t) {
             x.push_back(static_cast<float>(input_value(job_, j, first + t)));
           }
@@ -211,14 +261,30 @@ class Planner {
   std::uint32_t columns_;
   bool fp32_;
   GradientPlan plan_;
+  StreamingKernel formats_;  // what all parts share
+  GradientKernel gradient_;
+  std::uint32_t rows_off_ = 0;
+  std::uint64_t limit_ = 0;
+  std::vector<std::vector<std::uint32_t>> feature_of_;
   std::vector<std::uint32_t> owner_of_output_, owner_of_input_, index_;
+  std::vector<std::uint32_t> order_;              // rows of Y as they are streamed
+  std::vector<std::vector<std::uint32_t>> kept_;  // by row of Y
+  std::vector<std::uint64_t> room_;               // by column: for dot products,
+  std::vector<std::uint64_t> rest_;               // beside so many bytes
+  std::size_t next_ = 0;                          // of order_
+  bool begun_ = false;
   std::vector<std::vector<std::uint32_t>> outputs_;  // by column, in the order of the stream
 };
 
 }  // namespace
 
+void plan_gradient_parts(const GradientJob& job, const StreamingSetup& setup,
+                         const std::function<void(const GradientPlan&)>& visit) {
+  for (Planner planner(job, setup); !planner.done();) visit(planner.next());
+}
+
 GradientPlan plan_gradient(const GradientJob& job, const StreamingSetup& setup) {
-  return Planner(job, setup).plan();
+  return Planner(job, setup).next();
 }
 
 std::vector<std::vector<float>> gradient_reference(const Program& program) {

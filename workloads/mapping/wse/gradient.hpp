@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
@@ -38,6 +39,12 @@ struct GradientPlan {
 /// streamed row by row, dY of a row runs along the rows of cores, and the sums over tokens leave
 /// in the south. OutOfMemoryError, with the bytes, if a core cannot hold its part.
 GradientPlan plan_gradient(const GradientJob& job, const StreamingSetup& setup);
+
+/// The same in as many parts as the dot products need that are kept in memory: each part is of
+/// some rows of Y, and begins when the last sum of the one before has left. plan_gradient() gives
+/// the first.
+void plan_gradient_parts(const GradientJob& job, const StreamingSetup& setup,
+                         const std::function<void(const GradientPlan&)>& visit);
 
 /// The kept elements in the arithmetic and order of additions of the machine, by column, in the
 /// order in which they leave.
