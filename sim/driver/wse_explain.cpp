@@ -33,8 +33,8 @@ constexpr std::array<std::pair<wse::CoreCycle, const char*>, 7> kWaits{
      {wse::kResidual, "residual stalls of its datapath"},
      {wse::kDispatch, "the dispatch of handlers"},
      {wse::kWaitWeights, "words of the stream"},
-     {wse::kWaitRingIn, "partial sums of its neighbour on the ring"},
-     {wse::kWaitRingOut, "room in the ring's output queue"},
+     {wse::kWaitRingIn, "partial sums of other columns"},
+     {wse::kWaitRingOut, "room in an output queue of sums"},
      {wse::kWaitBuffer, "a free partial-sum vector"}}};
 
 class WseExplainer {
