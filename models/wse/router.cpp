@@ -43,8 +43,16 @@ Cycle RouterArray::step(std::size_t index, Cycle now) {
   const bool granted = params_.multicast == Multicast::lockstep ? grant_heads(router, heads, now)
                                                                 : grant_ports(router, heads, now);
   const bool left = finish(router, heads, now);
-  if (granted || left) return now + 1;
+  if ((granted || left) && has_words(router, now + 1)) return now + 1;
   return router.reopen > now ? router.reopen : kNever;
+}
+
+/// Whether a word is there in cycle `at`, of those that have been sent: others wake the router.
+bool RouterArray::has_words(const Router& router, Cycle at) const {
+  for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
+    if (links_.can_pop(inputs_[i].link, at)) return true;
+  }
+  return false;
 }
 
 void RouterArray::account(std::size_t index, Cycle now) {

@@ -59,7 +59,8 @@ class RouterArray {
   /// Adds a router, which is unit `unit`, with its buffers in the order of color and port.
   void add(UnitId unit, const std::vector<RouterInput>& inputs);
 
-  /// Performs cycle `now`. Returns `now + 1` if something moved, else kNever: its links wake it.
+  /// Performs cycle `now`. Returns `now + 1` if something moved and a word is there then, else
+  /// kNever: its links wake it.
   Cycle step(std::size_t index, Cycle now);
 
   /// Accounts for the cycles before `now`, in which nothing moved.
@@ -95,6 +96,7 @@ class RouterArray {
     RouterCounters counters;
   };
 
+  bool has_words(const Router& router, Cycle at) const;
   std::uint32_t find_heads(Router& router, Cycle now);
   bool grant_ports(Router& router, std::uint32_t heads, Cycle now);
   bool grant_heads(Router& router, std::uint32_t heads, Cycle now);

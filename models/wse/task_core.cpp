@@ -26,6 +26,24 @@ bool takes_fabric(const Instruction& instruction) {
   return is_fabric(instruction.to) || is_fabric(instruction.a) || is_fabric(instruction.b);
 }
 
+bool may_be_shared(const Instruction& what) {
+  const auto alone = [](const Operand& o) {
+    return o.kind != Kind::word && o.index_bytes == 0 && o.offset_bytes == 0;
+  };
+  return is_local(what) && what.length != 0 && what.thread == kMainThread &&
+         what.activates == kNoTask && what.unblocks == kNoTask && alone(what.to) && alone(what.a) &&
+         alone(what.b);
+}
+
+/// Cycles that the beats from element `done` on take if nothing comes between them.
+Cycle rest_of(const Instruction& what, const BeatCost& cost, std::uint32_t done) {
+  if (done == what.length) return 0;
+  const Cycle left = what.length - done;
+  if (what.op == VectorOp::work) return left;
+  const BeatStalls stalls = cost.stalls_from(done, what.length);
+  return (left + cost.width() - 1) / cost.width() + stalls.bank + stalls.residual + stalls.special;
+}
+
 std::size_t at(TaskCycle cycle) { return static_cast<std::size_t>(cycle); }
 
 LinkId in_queue(const TaskPorts& ports, Color color) {
@@ -45,6 +63,22 @@ LinkId out_queue(const TaskPorts& ports, Color color) {
 }
 
 }  // namespace
+
+TaskCores::TaskCores(const TaskParams& params, const TaskProgram& program, Engine engine,
+                     LinkArray& links, EventLog& log)
+    : params_(params), program_(program), engine_(engine), links_(links), log_(log) {
+  for (const Routine& routine : program.routines) {
+    if (routine.empty()) throw InternalError("a routine without instructions");
+    std::vector<Cycle> begins;
+    Cycle now = 0;
+    for (const Instruction& what : routine) {
+      if (!may_be_shared(what)) throw InternalError("a routine depends on the task that calls it");
+      begins.push_back(now);
+      now += rest_of(what, cost_of(what, 0), 0);
+    }
+    begins_.push_back(std::move(begins));
+  }
+}
 
 void TaskCores::add(const TaskPorts& ports) {
   Core core;
@@ -99,35 +133,48 @@ Cycle TaskCores::step(std::size_t index, Cycle now) {
   return acted || issued ? now + 1 : next_timer(core, now);
 }
 
-/// When the scalar code that is under way ends if nothing interrupts it.
-Cycle TaskCores::stretch_end(const Core& core) {
+/// When the code that is under way ends if nothing interrupts it: the instruction or, of a routine,
+/// the last but one.
+Cycle TaskCores::stretch_end(const Core& core) const {
   const Thread& thread = core.threads[0];
-  return core.stretch + thread.instruction->length - thread.done;
+  Cycle end = core.slot_free;
+  if (thread.finish == kNever) end += rest_of(*thread.instruction, thread.cost, thread.done);
+  if (core.in_routine == 0) return end;
+  const Step& step = core.program->tasks[core.task].steps[core.next_step];
+  const std::vector<Cycle>& begins = begins_[step.routine];
+  return end + begins.back() - begins[core.in_routine];
 }
 
-/// Scalar code that nothing has interrupted has issued a beat in each cycle before `now`.
+/// Code that nothing has interrupted has had the slot in each cycle before `now`.
 void TaskCores::catch_up(Core& core, Cycle now) {
   if (core.stretch == kNever) return;
-  Thread& thread = core.threads[0];
-  const Cycle end = std::min(now, stretch_end(core));
-  const Cycle beats = end - core.stretch;
-  thread.done += static_cast<std::uint32_t>(beats);
-  core.counters.cycles[at(TaskCycle::scalar)] += beats;
-  core.slot_free = core.accounted = core.counters.end = end;
   core.stretch = kNever;
-  if (thread.done != thread.instruction->length) return;
-  thread.finish = end;
-  core.next_finish = std::min(core.next_finish, end);
+  Thread& thread = core.threads[0];
+  for (Cycle at = core.slot_free; at < now; at = core.slot_free) {
+    if (thread.finish != kNever) {
+      retire(core, at);
+      take_steps(core, at);
+    }
+    beats(core, thread, at, now);
+    core.next_thread = 1;
+    core.counters.end = core.slot_free;
+  }
 }
 
-/// Whether the main thread's scalar code issues in every cycle until something from outside comes:
-/// no microthread can issue now, so none can without a word or room that wakes the core.
-bool TaskCores::goes_on(const Core& core, const Thread& thread, Cycle now) const {
-  if (engine_ != Engine::event || thread.instruction->op != VectorOp::work) return false;
-  if (&thread != core.threads.data() || thread.finish != kNever) return false;
+/// Whether the main thread has the slot from when it is free until something from outside comes or
+/// its code ends, after a beat of `issued`: no microthread can issue then, so none can without a
+/// word or room that wakes the core.
+bool TaskCores::goes_on(const Core& core, const Thread& issued) const {
+  const Thread& thread = core.threads[0];
+  if (engine_ != Engine::event || thread.instruction == nullptr) return false;
+  if (!is_local(*thread.instruction) || (core.queued & ~core.busy) != 0) return false;
+  if (thread.finish != kNever && (core.in_routine == 0 || thread.finish > core.slot_free)) {
+    return false;
+  }
+  if (&issued != &thread && issued.finish != kNever) return false;  // somebody may wait for that
   if (params_.core.sched == Sched::main_first) return true;
   for (std::uint32_t left = core.busy & ~1U; left != 0; left &= left - 1) {
-    if (can_issue(core, core.threads[first_of(left)], now)) return false;
+    if (can_issue(core, core.threads[first_of(left)], core.slot_free)) return false;
   }
   return true;
 }
@@ -173,8 +220,8 @@ Cycle TaskCores::next_timer(const Core& core, Cycle now) {
     if (cycle > now) next = std::min(next, cycle);
   };
   if (core.stretch == kNever) due(core.slot_free);
+  if (core.stretch == kNever) due(core.next_finish);
   if (core.taken != kNoTask) due(core.taken_ready);
-  due(core.next_finish);
   return next;
 }
 
@@ -268,8 +315,16 @@ bool TaskCores::take_steps(Core& core, Cycle now) {
         thread.instruction != nullptr) {
       break;  // two instructions of one microthread never overlap
     }
-    ++core.next_step;
     acted = true;
+    if (step.kind == Step::Kind::call) {
+      const Routine& routine = program_.routines[step.routine];
+      start(core, core.threads[0], routine[core.in_routine], core.word, now);
+      if (++core.in_routine != routine.size()) break;
+      core.in_routine = 0;
+      ++core.next_step;
+      break;
+    }
+    ++core.next_step;
     if (step.kind == Step::Kind::activate) core.active[step.task] = true;
     if (step.kind == Step::Kind::block) core.blocked[step.task] = true;
     if (step.kind == Step::Kind::unblock) core.blocked[step.task] = false;
@@ -347,6 +402,13 @@ bool TaskCores::pick(Core& core, Cycle now) {
   return false;
 }
 
+BeatCost TaskCores::cost_of(const Instruction& instruction, std::uint32_t word) const {
+  const unsigned fabric_words = instruction.simd64 && params_.core.fabric_simd64
+                                    ? 2
+                                    : params_.core.fabric_words_per_issue.value();
+  return {instruction, params_.simd, params_.mem, fabric_words, word};
+}
+
 void TaskCores::start(Core& core, Thread& thread, const Instruction& instruction,
                       std::uint32_t word, Cycle now) {
   thread.instruction = &instruction;
@@ -354,10 +416,7 @@ void TaskCores::start(Core& core, Thread& thread, const Instruction& instruction
   thread.done = 0;
   thread.word = word;
   thread.finish = kNever;
-  const unsigned fabric_words = instruction.simd64 && params_.core.fabric_simd64
-                                    ? 2
-                                    : params_.core.fabric_words_per_issue.value();
-  thread.cost = BeatCost(instruction, params_.simd, params_.mem, fabric_words, word);
+  thread.cost = cost_of(instruction, word);
   const bool wide = source_bytes(instruction.element) == 4;
   const auto source = [&](const Operand& operand, LinkId& link, float& scalar) {
     link = is_fabric(operand) ? in_queue(core.ports, operand.color) : kNoLink;
@@ -425,27 +484,38 @@ bool TaskCores::issue(Core& core, Cycle now) {
   const std::size_t chosen = choose(core, now);
   if (chosen == kNobody) return false;
   core.counters.begin = std::min(core.counters.begin, now);
-  beats(core, core.threads[chosen], now);
+  beats(core, core.threads[chosen], now, now);
   core.counters.end = core.slot_free;
-  if (goes_on(core, core.threads[chosen], now)) core.stretch = core.slot_free;
+  if (goes_on(core, core.threads[chosen])) core.stretch = core.slot_free;
   return true;
 }
 
-/// Issues a beat; Engine::event all that are left, if nothing can come between them.
-void TaskCores::beats(Core& core, Thread& thread, Cycle now) {
+/// How many elements are done without anybody coming between: those of a beat or, in Engine::event,
+/// more of an instruction of the main thread on memory alone. Nothing comes before `until`.
+std::uint32_t TaskCores::elements_until(const Core& core, const Thread& thread, Cycle now,
+                                        Cycle until) const {
   const Instruction& what = *thread.instruction;
   const std::uint32_t left = what.length - thread.done;
   const std::uint32_t width = thread.cost.width();
-  std::uint32_t elements = std::min(width, left);
-  std::uint32_t count_beats = 1;
+  if (left <= width || engine_ != Engine::event) return std::min(left, width);
+  if (&thread != core.threads.data() || !is_local(what)) return width;
+  if (alone(core)) return left;
+  if (what.op == VectorOp::work && until > now) {
+    return static_cast<std::uint32_t>(std::min<Cycle>(left, until - now));
+  }
+  return now + rest_of(what, thread.cost, thread.done) <= until ? left : width;
+}
+
+/// Issues a beat; several if nothing can come between them.
+void TaskCores::beats(Core& core, Thread& thread, Cycle now, Cycle until) {
+  const Instruction& what = *thread.instruction;
+  const std::uint32_t width = thread.cost.width();
+  const std::uint32_t elements = elements_until(core, thread, now, until);
+  const std::uint32_t count_beats = (elements + width - 1) / width;
   BeatStalls stalls;
-  if (engine_ == Engine::event && left > width && &thread == core.threads.data() &&
-      is_local(what) && alone(core)) {
-    elements = left;
-    count_beats = (left + width - 1) / width;
+  if (count_beats == 1) stalls = thread.cost.stalls(thread.done, elements);
+  if (count_beats > 1 && what.op != VectorOp::work) {
     stalls = thread.cost.stalls_from(thread.done, what.length);
-  } else {
-    stalls = thread.cost.stalls(thread.done, elements);
   }
   book(core, thread, count_beats, stalls, now);
   // access by access as the beats make them, so that both engines count the same
@@ -498,46 +568,6 @@ bool TaskCores::quiet(const Core& core) {
     if (core.active[task] && !core.blocked[task]) return false;
   }
   return true;
-}
-
-std::string TaskCores::blocked(std::size_t index) const {
-  const Core& core = cores_[index];
-  const Cycle now = kNever - 2;  // whatever was under way has arrived
-  std::string text;
-  for (std::size_t i = 0; i < kThreads; ++i) {
-    const Thread& thread = core.threads[i];
-    if (thread.instruction == nullptr) continue;
-    const Instruction& what = *thread.instruction;
-    text += fmt::format("{}core ({}, {}): {} at element {} of {} waits for",
-                        text.empty() ? "" : "\n", core.ports.column, core.ports.row,
-                        i == 0 ? std::string("the main thread") : fmt::format("microthread {}", i),
-                        thread.done, what.length);
-    const auto say = [&](const Operand& operand, const char* of) {
-      if (is_fabric(operand)) {
-        text += fmt::format(" {} color {}", of, static_cast<unsigned>(operand.color));
-      }
-      if (is_fifo(operand)) text += fmt::format(" {} FIFO {}", of, operand.fifo);
-    };
-    if (!words_in(core, what.a, thread.a, 1, now)) say(what.a, "words of");
-    if (!words_in(core, what.b, thread.b, 1, now)) say(what.b, "words of");
-    if (thread.to == kNoLink || !links_.can_push(thread.to, now)) say(what.to, "room for");
-  }
-  return text;
-}
-
-LinkId TaskCores::waits_for(std::size_t index, LinkId queue) const {
-  const Core& core = cores_[index];
-  // who takes its words; if nobody does yet, what keeps the main thread from coming to it
-  const Thread* reader = core.threads.data();
-  for (const Thread& thread : core.threads) {
-    if (thread.instruction != nullptr && (thread.a == queue || thread.b == queue)) reader = &thread;
-  }
-  if (reader->instruction == nullptr) return kNoLink;
-  for (const LinkId in : {reader->a, reader->b}) {
-    if (in != kNoLink && in != queue && links_.stored(in) == 0) return in;
-  }
-  const bool full = reader->to != kNoLink && !links_.can_push(reader->to, kNever - 2);
-  return full ? reader->to : kNoLink;
 }
 
 }  // namespace lacuna::wse

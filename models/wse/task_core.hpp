@@ -45,8 +45,7 @@ struct TaskPorts {
 class TaskCores {
  public:
   TaskCores(const TaskParams& params, const TaskProgram& program, Engine engine, LinkArray& links,
-            EventLog& log)
-      : params_(params), program_(program), engine_(engine), links_(links), log_(log) {}
+            EventLog& log);
 
   void add(const TaskPorts& ports);
 
@@ -118,15 +117,16 @@ class TaskCores {
     Cycle accounted = 0;
     Cycle slot_free = 0;
     Cycle next_finish = kNever;  // of the threads
-    Cycle stretch = kNever;      // from when on scalar code issues in every cycle; see goes_on()
+    Cycle stretch = kNever;      // from when on the main thread has the slot; see goes_on()
     std::uint16_t busy = 0;      // a bit for each thread with an instruction,
     std::uint16_t queued = 0;    // and with one that comes next
     bool is_idle = false;
     TaskCycle waiting_for = TaskCycle::idle;
     TaskIndex task = kNoTask;  // runs
     std::size_t next_step = 0;
-    std::uint32_t word = 0;     // of the wavelet that started it
-    TaskIndex taken = kNoTask;  // in the task register
+    std::size_t in_routine = 0;  // instructions of the called one that have begun; not the last
+    std::uint32_t word = 0;      // of the wavelet that started it
+    TaskIndex taken = kNoTask;   // in the task register
     std::uint32_t taken_word = 0;
     Cycle taken_ready = 0;
     std::size_t next_task = 0;    // to be looked at first
@@ -144,9 +144,10 @@ class TaskCores {
     TaskCounters counters;
   };
 
-  static Cycle stretch_end(const Core& core);
-  static void catch_up(Core& core, Cycle now);
-  bool goes_on(const Core& core, const Thread& thread, Cycle now) const;
+  Cycle stretch_end(const Core& core) const;
+  void catch_up(Core& core, Cycle now);
+  BeatCost cost_of(const Instruction& instruction, std::uint32_t word) const;
+  bool goes_on(const Core& core, const Thread& issued) const;
   bool send_output(Core& core, Cycle now);
   bool retire(Core& core, Cycle now);
   static std::size_t first_of(std::uint32_t threads) {
@@ -164,7 +165,9 @@ class TaskCores {
   bool can_issue(const Core& core, const Thread& thread, Cycle now) const;
   std::size_t choose(Core& core, Cycle now) const;
   static bool alone(const Core& core);
-  void beats(Core& core, Thread& thread, Cycle now);
+  void beats(Core& core, Thread& thread, Cycle now, Cycle until);
+  std::uint32_t elements_until(const Core& core, const Thread& thread, Cycle now,
+                               Cycle until) const;
   static void book(Core& core, const Thread& thread, std::uint32_t beats, const BeatStalls& stalls,
                    Cycle now);
   void move_elements(Core& core, const Thread& thread, std::uint32_t elements, Cycle now);
@@ -184,6 +187,7 @@ class TaskCores {
   const Engine engine_;
   LinkArray& links_;
   EventLog& log_;
+  std::vector<std::vector<Cycle>> begins_;  // by routine: when its instructions begin, undisturbed
   std::vector<Core> cores_;
   std::size_t idle_ = 0;
 };

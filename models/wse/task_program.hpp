@@ -152,21 +152,28 @@ struct Instruction {
   SwitchCommands switches = 0;  // carried by the last word it sends
 };
 
-/// One step of a task, taken by the main thread. Activating and blocking take no time.
+/// Code that tasks share: instructions of the main thread, one after the other, on memory and
+/// numbers alone. They neither use the word that started the task nor activate or unblock tasks.
+using Routine = std::vector<Instruction>;
+
+/// One step of a task, taken by the main thread. Activating and blocking take no time; a `call`
+/// takes what its routine takes.
 struct Step {
-  enum class Kind : std::uint8_t { vector, activate, block, unblock };
+  enum class Kind : std::uint8_t { vector, activate, block, unblock, call };
 
   Kind kind = Kind::vector;
   TaskIndex task = kNoTask;  // of the kinds that name one
   Instruction vector;
+  std::uint32_t routine = 0;  // by its number
 };
 
 inline Step run(const Instruction& instruction) {
-  return {Step::Kind::vector, kNoTask, instruction};
+  return {Step::Kind::vector, kNoTask, instruction, 0};
 }
-inline Step activate(TaskIndex task) { return {Step::Kind::activate, task, {}}; }
-inline Step block(TaskIndex task) { return {Step::Kind::block, task, {}}; }
-inline Step unblock(TaskIndex task) { return {Step::Kind::unblock, task, {}}; }
+inline Step activate(TaskIndex task) { return {Step::Kind::activate, task, {}, 0}; }
+inline Step block(TaskIndex task) { return {Step::Kind::block, task, {}, 0}; }
+inline Step unblock(TaskIndex task) { return {Step::Kind::unblock, task, {}, 0}; }
+inline Step call(std::uint32_t routine) { return {Step::Kind::call, kNoTask, {}, routine}; }
 
 /// Scalar code that takes `cycles` issue slots; 0 is nothing.
 inline Step work(std::uint32_t cycles) {
@@ -244,6 +251,7 @@ struct TaskProgram {
   std::vector<SwitchedRouter> routers;
   std::vector<std::uint32_t> router_of;  // by core, row-major
   std::vector<CoreProgram> cores;
+  std::vector<Routine> routines;                  // of all cores
   std::vector<std::uint32_t> core_of;             // by core, row-major
   std::vector<std::vector<std::uint8_t>> memory;  // by core, row-major; empty: no values
 };

@@ -99,6 +99,87 @@ TEST(TaskEngines, AgreeOnRandomCollectivesWhateverTheOrderOfStepsAndTheDelays) {
   }
 }
 
+/// Instructions on memory of any width and cost, and scalar code.
+Routine random_routine(std::uint64_t seed) {
+  constexpr VectorOp kOps[] = {VectorOp::work, VectorOp::fma, VectorOp::mul, VectorOp::exp};
+  Routine routine;
+  const std::uint64_t count = 1 + mix(seed) % 6;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t draw = mix(seed + 100 * i);
+    Instruction what;
+    what.op = kOps[draw % 4];
+    what.element = draw / 4 % 2 == 0 ? Element::fp16 : Element::fp32;
+    what.length = static_cast<std::uint32_t>(1 + draw / 8 % 40);
+    if (what.op != VectorOp::work) {
+      what.to = in_memory(draw / 512 % 2 == 0 ? 256 : 260);
+      what.a = in_memory(0);
+      what.b = draw / 1024 % 2 == 0 ? cell(8) : in_memory(256);
+    }
+    routine.push_back(what);
+  }
+  return routine;
+}
+
+/// A line of cores that call shared code while words of a neighbour come and go beside it.
+TaskProgram random_callers(std::uint64_t seed) {
+  const auto pick = [&](std::uint64_t what, std::uint64_t high) {
+    return static_cast<std::uint32_t>(mix(seed * 4096 + what) % high);
+  };
+  constexpr std::uint32_t kCores = 4;
+  TaskBuilder builder(kCores, 1);
+  const std::uint32_t words = 1 + pick(0, 30);
+  for (std::uint64_t i = 0; i < 3; ++i) builder.add_routine(random_routine(seed * 8 + i));
+  for (std::uint32_t c = 0; c < kCores; ++c) {
+    const auto out = static_cast<Color>(c % 2);
+    const auto in = static_cast<Color>((c + 1) % 2);
+    CoreProgram core;
+    Task first;
+    first.active = true;
+    Instruction move;
+    move.length = words;
+    if (c != 0) {
+      core.in = {{in, 0}};
+      move.to = in_memory(512);
+      move.a = on_fabric(in);
+      move.thread = 1;
+      move.activates = 1;
+      first.steps.push_back(run(move));
+    }
+    if (c + 1 != kCores) {
+      builder.path({c, c + std::size_t{1}}, out);
+      core.out = {{out, 2}};
+      move.to = on_fabric(out);
+      move.a = in_memory(512);
+      move.thread = static_cast<std::uint8_t>(3 * pick(c + 10, 2));
+      move.activates = kNoTask;
+      if (pick(c + 20, 2) == 0) first.steps.push_back(work(pick(c + 30, 20)));
+      first.steps.push_back(run(move));
+    }
+    for (std::uint32_t i = 0; i < 3; ++i) first.steps.push_back(call(pick(c * 8 + i + 40, 3)));
+    Task second;
+    second.active = c == 0;
+    second.steps = {call(pick(c + 80, 3)), work(2), call(pick(c + 90, 3))};
+    core.tasks = {first, second};
+    builder.core(c, builder.add(core));
+  }
+  TaskProgram program = std::move(builder).finish();
+  program.memory.assign(kCores, std::vector<std::uint8_t>(1024, 0));
+  return program;
+}
+
+TEST(TaskEngines, AgreeOnSharedCodeThatWordsOfOthersInterrupt) {
+  const std::uint64_t cases = std::getenv("LACUNA_LONG") == nullptr ? 60 : 5000;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    const TaskProgram program = random_callers(seed);
+    TaskParams params = random_case(seed).params;
+    for (const Cycle jitter : {Cycle{0}, Cycle{4}}) {
+      const TaskOutcome clocked = run_tasks(program, Engine::clocked, 0, jitter, params);
+      const TaskOutcome event = run_tasks(program, Engine::event, seed, jitter, params);
+      ASSERT_EQ(difference(clocked, event), "") << "seed " << seed << " jitter " << jitter;
+    }
+  }
+}
+
 // Messages of 28 or 29 words leave in two parts, the second in a microthread: that has to be gone
 // before the next message begins, though the main thread could issue first.
 TEST(TaskEngines, LongMessagesOfARingKeepTheirOrderWhoeverIssuesFirst) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "models/wse/vector_unit.hpp"
 #include "sim/base/error.hpp"
@@ -273,7 +275,22 @@ class Planner {
     }
   }
 
-  void broadcast_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) const {
+  /// The product of the tiles in these buffers, by a routine that all cores share.
+  Step product(std::uint32_t w, std::uint32_t x) {
+    const auto [known, fresh] = products_.emplace(std::make_pair(w, x), 0U);
+    if (fresh) {
+      std::vector<Step> steps;
+      multiply(steps, w_at(w), x_at(x));
+      Routine routine;
+      for (const Step& step : steps) {
+        if (step.vector.length != 0) routine.push_back(step.vector);
+      }
+      known->second = builder_.add_routine(std::move(routine));
+    }
+    return call(known->second);
+  }
+
+  void broadcast_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) {
     if (side_ > 1) {
       core.in = {{kAlongRows, 0}, {kAlongColumns, 1}};
       core.out = {{kAlongRows, 2}, {kAlongColumns, 3}};
@@ -285,7 +302,7 @@ class Planner {
       Task& task = core.tasks[step + std::size_t{1}];
       task.blocked = true;
       if (step + 1 < side_) begin_broadcast(task.steps, r, c, step + 1);
-      multiply(task.steps, w_at(c == step ? 2 : step % 2), x_at(r == step ? 2 : step % 2));
+      task.steps.push_back(product(c == step ? 2 : step % 2, r == step ? 2 : step % 2));
     }
   }
 
@@ -331,6 +348,7 @@ class Planner {
   TaskBuilder builder_;
   std::vector<std::uint32_t> order_;          // by place on the ring: place on the line
   std::vector<std::uint32_t> place_on_ring_;  // and back
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> products_;  // routines, by tiles
 };
 
 }  // namespace

@@ -83,6 +83,11 @@ std::uint32_t TaskBuilder::add(CoreProgram program) {
   return static_cast<std::uint32_t>(program_.cores.size() - 1);
 }
 
+std::uint32_t TaskBuilder::add_routine(Routine routine) {
+  program_.routines.push_back(std::move(routine));
+  return static_cast<std::uint32_t>(program_.routines.size() - 1);
+}
+
 TaskProgram TaskBuilder::finish() && {
   // routers that differ in nothing but their place are one
   std::map<std::string, std::uint32_t> known;

@@ -61,6 +61,9 @@ class TaskBuilder {
   void core(std::size_t place, std::uint32_t program) { program_.core_of[place] = program; }
   std::uint32_t add(CoreProgram program);
 
+  /// The number of a routine, for call().
+  std::uint32_t add_routine(Routine routine);
+
   /// The port of `from` that leads to its neighbour `to`.
   Port towards(std::size_t from, std::size_t to) const;
 
