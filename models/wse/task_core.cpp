@@ -119,6 +119,7 @@ Cycle TaskCores::step(std::size_t index, Cycle now) {
   acted = load_microthreads(core, now) || acted;
   acted = main_thread(core, now) || acted;
   const bool issued = issue(core, now);
+  if (core.slot_free > now && goes_on(core)) core.stretch = core.slot_free;
   const bool is_idle = quiet(core);
   if (is_idle != core.is_idle) {
     core.is_idle = is_idle;
@@ -162,19 +163,19 @@ void TaskCores::catch_up(Core& core, Cycle now) {
 }
 
 /// Whether the main thread has the slot from when it is free until something from outside comes or
-/// its code ends, after a beat of `issued`: no microthread can issue then, so none can without a
-/// word or room that wakes the core.
-bool TaskCores::goes_on(const Core& core, const Thread& issued) const {
+/// its code ends: no microthread can issue then, so none can without a word or room that wakes the
+/// core.
+bool TaskCores::goes_on(const Core& core) const {
   const Thread& thread = core.threads[0];
   if (engine_ != Engine::event || thread.instruction == nullptr) return false;
   if (!is_local(*thread.instruction) || (core.queued & ~core.busy) != 0) return false;
-  if (thread.finish != kNever && (core.in_routine == 0 || thread.finish > core.slot_free)) {
-    return false;
-  }
-  if (&issued != &thread && issued.finish != kNever) return false;  // somebody may wait for that
-  if (params_.core.sched == Sched::main_first) return true;
+  if (thread.finish != kNever && core.in_routine == 0) return false;
   for (std::uint32_t left = core.busy & ~1U; left != 0; left &= left - 1) {
-    if (can_issue(core, core.threads[first_of(left)], core.slot_free)) return false;
+    const Thread& other = core.threads[first_of(left)];
+    if (other.finish != kNever) return false;  // somebody may wait for that
+    if (params_.core.sched != Sched::main_first && can_issue(core, other, core.slot_free)) {
+      return false;
+    }
   }
   return true;
 }
@@ -486,7 +487,6 @@ bool TaskCores::issue(Core& core, Cycle now) {
   core.counters.begin = std::min(core.counters.begin, now);
   beats(core, core.threads[chosen], now, now);
   core.counters.end = core.slot_free;
-  if (goes_on(core, core.threads[chosen])) core.stretch = core.slot_free;
   return true;
 }
 

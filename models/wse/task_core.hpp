@@ -147,7 +147,7 @@ class TaskCores {
   Cycle stretch_end(const Core& core) const;
   void catch_up(Core& core, Cycle now);
   BeatCost cost_of(const Instruction& instruction, std::uint32_t word) const;
-  bool goes_on(const Core& core, const Thread& issued) const;
+  bool goes_on(const Core& core) const;
   bool send_output(Core& core, Cycle now);
   bool retire(Core& core, Cycle now);
   static std::size_t first_of(std::uint32_t threads) {
