@@ -67,6 +67,8 @@ template <class Number>
 void GradientDrain<Number>::step(Row& row, std::vector<Block>* below, Cycle now) {
   for (std::size_t i = 0; i < row.blocks.size(); ++i) {
     Block& b = row.blocks[i];
+    if (b.rests && below != nullptr && goes_on_resting(b, (*below)[i])) continue;
+    wake(b);
     b.e_freed = b.issued = Vector{};
     if (!any(b.left | b.queue | b.v_count | b.e_count | b.c_count)) continue;
     Block& to = below == nullptr ? nowhere_.front() : (*below)[i];
@@ -76,6 +78,27 @@ void GradientDrain<Number>::step(Row& row, std::vector<Block>* below, Cycle now)
     if (any(ended)) end_lanes(row, i * kWidth, ended, now);
   }
   if (++row.unflushed == static_cast<unsigned>(std::numeric_limits<Number>::max())) flush(row);
+}
+
+/// Performs a cycle in which nothing moves, if it is one.
+template <class Number>
+inline bool GradientDrain<Number>::goes_on_resting(Block& b, const Block& below) const {
+  const Vector room = below.e_count + below.e_freed < hop_capacity_;
+  if (any(b.e_flight | ((b.v_seen > 0) & room))) return false;
+  ++b.rested;
+  return true;
+}
+
+/// Counts the cycles in which nothing moved.
+template <class Number>
+inline void GradientDrain<Number>::wake(Block& b) const {
+  b.rests = false;
+  if (b.rested == 0) return;
+  const Vector cycles = all(b.rested);
+  b.ring_out += b.held_out & cycles;
+  b.stall_north += b.held_north & cycles;
+  b.stall_south += b.held_south & cycles;
+  b.rested = 0;
 }
 
 /// See GradientRow::step_block, of which this is the part that is left; nothing else moves.
@@ -88,7 +111,8 @@ inline void GradientDrain<Number>::step_block(Block& b, Block& below, bool first
   const Vector v_room = b.v_count < u_capacity_;
   const Vector north = b.e_seen > zero;
   const Vector grant = north & (b.c_count < r_capacity_);
-  b.stall_north -= north & ~grant;
+  b.held_north = north & ~grant;
+  b.stall_north -= b.held_north;
   b.e_seen += grant;
   b.e_count += grant;
   b.e_freed = -grant;
@@ -96,7 +120,8 @@ inline void GradientDrain<Number>::step_block(Block& b, Block& below, bool first
   b.c_flight |= grant & ramp_bit_;
   const Vector head = b.v_seen > zero;
   const Vector go = head & (below.e_count + below.e_freed < hop_capacity_);
-  b.stall_south -= head & ~go;
+  b.held_south = head & ~go;
+  b.stall_south -= b.held_south;
   b.v_seen += go;
   b.v_count += go;
   below.e_count -= go;
@@ -109,19 +134,22 @@ inline void GradientDrain<Number>::step_block(Block& b, Block& below, bool first
   const Vector has = b.left > zero;
   b.issued = has & room;
   if (!first) b.issued &= b.c_seen > zero;
-  b.ring_out -= has & ~room;
+  b.held_out = has & ~room;
+  b.ring_out -= b.held_out;
   b.left += b.issued;
   b.queue -= b.issued;
   if (!first) {
     b.c_seen += b.issued;
     b.c_count += b.issued;
   }
+  b.rests = !any(grant | go | up | b.issued | b.e_flight | b.c_flight | b.v_flight);
 }
 
 template <class Number>
 void GradientDrain<Number>::take_up(Row& row, std::size_t lane) const {
   const std::uint64_t chunk = std::min<std::uint64_t>(row.rest[lane], kChunk);
   row.rest[lane] -= chunk;
+  wake(row.blocks[lane / kWidth]);
   row.blocks[lane / kWidth].left[lane % kWidth] = static_cast<Number>(chunk);
 }
 
@@ -202,6 +230,7 @@ bool GradientDrain<Number>::anything_leaves() const {
 template <class Number>
 void GradientDrain<Number>::flush(Row& row) const {
   row.unflushed = 0;
+  for (Block& b : row.blocks) wake(b);
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     const Block& b = row.blocks[lane / kWidth];
     Counts& sum = row.counts[lane];

@@ -68,6 +68,9 @@ class GradientDrain {
     Vector v_count, v_seen, v_flight;
     Vector left, issued;
     Vector ring_out, stall_north, stall_south;
+    Vector held_out, held_north, held_south;  // what is counted in each cycle in which it rests
+    std::uint8_t rested = 0;                  // cycles that are not counted yet
+    bool rests = false;  // nothing moves until a word comes or there is room below
   };
   struct Counts {
     std::uint64_t ring_out = 0, stall_north = 0, stall_south = 0;
@@ -91,6 +94,8 @@ class GradientDrain {
   Row empty_row() const;
   void step(Row& row, std::vector<Block>* below, Cycle now);
   void step_block(Block& b, Block& below, bool first);
+  bool goes_on_resting(Block& b, const Block& below) const;
+  void wake(Block& b) const;
   void take_up(Row& row, std::size_t lane) const;
   void end_lanes(Row& row, std::size_t first, const Vector& ended, Cycle now);
   void activate(Cycle local);
