@@ -59,6 +59,11 @@ void shape(Random& random, Scenario& s) {
     op.m += op.m % 2;
     op.n += op.n % 2;
   }
+  if (op.op == "eltwise" && random.bounded(4) == 0) {  // of gradients, which have no tokens
+    op.phase = Phase::upd;
+    op.m *= op.n;
+    op.n = op.batch = 1;
+  }
   const bool takes_mask =
       op.op == "optim" || op.op == "softmax" || (product && op.fn != "l1" && op.fn != "l2");
   if (op.op == "sddmm" || (takes_mask && random.bounded(2) == 0)) {

@@ -90,6 +90,15 @@ TEST(LayerEltwise, CoresShareTheElementsAndOnlyOneOfThemIsSimulated) {
   EXPECT_NE(fold.find("1 of 4 cores simulated"), std::string::npos) << fold;
 }
 
+// 32 features of one token are 16 on each of the two columns of a row, four beats; 32 numbers of a
+// gradient are 8 on each of the four cores, two.
+TEST(LayerEltwise, GradientsAreDealtToAllCoresAndActivationsToThoseOfTheirToken) {
+  LayerOp op = eltwise("add", 32, 1);
+  EXPECT_EQ(run_row(op, "2", "2").cycles, 10U);
+  op.phase = Phase::upd;
+  EXPECT_EQ(run_row(op, "2", "2").cycles, 8U);
+}
+
 LayerOp embed(const char* fn, std::uint32_t m, std::uint32_t k, std::uint32_t n) {
   LayerOp op;
   op.id = "row";

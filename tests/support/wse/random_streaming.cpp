@@ -118,16 +118,17 @@ StreamingScenario random_reduction(std::uint64_t seed, Rows rows) {
 std::string describe(const StreamingScenario& s) {
   const HardwareParams& p = s.params;
   return fmt::format(
-      "reduce {} gather {} entry {} int8 {} columns {} tokens {} steps {} lookahead {} simd {} beat {} "
+      "reduce {} gather {} entry {} int8 {} columns {} tokens {} steps {} lookahead {} simd {} "
+      "beat {} "
       "form {} "
       "stalls {} held {} rate "
       "{}/{} dispatch {} cmd {} "
       "overlap {} sched {} words {} queues {} {} {} entries {} hop {} ramp {} multicast {} arbiter "
       "{} finals {} counts {}",
-      static_cast<int>(s.reduce), s.gather_cycles, s.entry, s.int8, s.columns, fmt::join(s.tokens, ","),
-      s.final_column.size(), s.lookahead, s.simd, s.beat_cycles, static_cast<int>(s.form), s.stalls,
-      s.held, s.rate.words, s.rate.per, p.core.dispatch.value(), p.core.cmd_cycles.value(),
-      p.core.dispatch_overlap.value(), p.core.sched.value_text(),
+      static_cast<int>(s.reduce), s.gather_cycles, s.entry, s.int8, s.columns,
+      fmt::join(s.tokens, ","), s.final_column.size(), s.lookahead, s.simd, s.beat_cycles,
+      static_cast<int>(s.form), s.stalls, s.held, s.rate.words, s.rate.per, p.core.dispatch.value(),
+      p.core.cmd_cycles.value(), p.core.dispatch_overlap.value(), p.core.sched.value_text(),
       p.core.fabric_words_per_issue.value(), p.queue.weights.value(), p.queue.ring_in.value(),
       p.queue.ring_out.value(), p.router.entries.value(), p.router.hop.value(),
       p.router.ramp.value(), p.router.multicast.value_text(), p.router.arbiter.value_text(),

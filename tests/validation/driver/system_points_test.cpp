@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/paths.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -34,10 +35,9 @@ std::map<std::string, double> column(const std::string& text, std::size_t which)
 TEST(MlPerf, WeightUpdatesOfAllPodsAreWithin15PercentAndScaleWithin10Points) {
   std::string folder = std::filesystem::temp_directory_path() / "lacuna-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const Ran ran = run_real(
-      "validate --quiet --points traces/validation/mlperf.csv --family "
-      "weight_update_time --fail-above 15 --out " +
-      folder + "/out");
+  const Ran ran =
+      run_real("validate --quiet --points " + source_path("traces/validation/mlperf.csv") +
+               " --family weight_update_time --fail-above 15 --out " + folder + "/out");
   EXPECT_EQ(ran.status, 0) << ran.out << ran.err;
   const std::string errors = file_text(folder + "/out/errors.csv");
   const std::map<std::string, double> published = column(errors, 4);

@@ -20,6 +20,19 @@ using ipu::ElementFunction;
 
 constexpr unsigned kSharedSeed = 3;  // of the vector, after three operands
 
+/// Gradients and parameters have no tokens: where every element is by itself they are dealt to all
+/// cores alike, as by the optimizer, each a matrix of its own. Activations lie as products leave
+/// them.
+LayerTensor tensor_of(const LayerRequest& request, const ElementFunction& function) {
+  const LayerOp& op = request.op;
+  const WaferParams& wafer = request.setup.wafer;
+  const bool alone = function.shared == ElementFunction::Shared::none && op.fn != "rope";
+  if (op.phase == Phase::upd && op.n == 1 && op.batch == 1 && alone) {
+    return LayerTensor(wafer, 1, 1, op.m);
+  }
+  return LayerTensor(wafer, op.m, op.n, op.batch, op.fn == "rope" ? 2 : 1);
+}
+
 /// What lies where in a core, and the reference.
 class Elements {
  public:
@@ -28,7 +41,7 @@ class Elements {
         op_(request.op),
         function_(function),
         code_(code),
-        tensor_(request.setup.wafer, op_.m, op_.n, op_.batch, op_.fn == "rope" ? 2 : 1) {
+        tensor_(tensor_of(request, function)) {
     const bool casts = op_.fn == "cast";
     type_ = op_.dtype;
     source_ = !casts ? type_ : type_ == DType::fp32 ? DType::fp16 : DType::fp32;
