@@ -259,6 +259,7 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
   arguments.resize(arguments.size() - 2);
   const std::string command = "lacuna " + shell_line(arguments);
   const std::vector<std::string> blocks = blocks_of(options.generator);
+  make_machines(kinds, options.machines, options.settings);  // what is wrong is said before masks
   std::vector<BlockOutcome> outcomes;
   for (const std::string& block : blocks) {
     const std::string folder =
