@@ -64,7 +64,7 @@ std::string plot_element(const LineFigure& figure, const LineSeries& series) {
   // column 1 names the series; what belongs to another is passed over
   const std::string select =
       fmt::format("{} skip 1 using (strcol(1) eq {} ? $2*{:.4f} : NaN)",
-                  quoted(figure.name + ".csv"), quoted(series.label), series.shift);
+                  quoted(figure.name + ".csv"), quoted(key_cell(series.label)), series.shift);
   if (series.reference) {
     return fmt::format("{}:3 with lines linewidth 0.7 dashtype {} linecolor '#888888' title {}",
                        select, series.style.dash + 1, quoted(series.label));
@@ -122,8 +122,9 @@ Figure draw_lines(const LineFigure& figure) {
   std::string plot;
   for (const LineSeries& series : figure.series) {
     for (const LinePoint& point : series.points) {
-      drawn.csv += csv_line({series.label, fmt::format("{}", point.x), fmt::format("{}", point.y),
-                             fmt::format("{}", point.low), fmt::format("{}", point.high)});
+      drawn.csv +=
+          csv_line({key_cell(series.label), fmt::format("{}", point.x), fmt::format("{}", point.y),
+                    fmt::format("{}", point.low), fmt::format("{}", point.high)});
     }
     plot += plot.empty() ? "  plot " : ", \\\n       ";
     plot += plot_element(figure, series);

@@ -85,7 +85,8 @@ std::string dots_csv(const Panel& panel, const OpQuantity& quantity,
       const std::optional<double> value = quantity.value(op);
       if (!value || *value <= 0) continue;
       const auto place = std::find(names.begin(), names.end(), op.op_id) - names.begin();
-      csv += csv_line({run.bar(), op.op_id, fmt::format("{}", place), fmt::format("{}", *value)});
+      csv += csv_line(
+          {key_cell(run.bar()), op.op_id, fmt::format("{}", place), fmt::format("{}", *value)});
       low = low == 0 ? *value : std::min(low, *value);
       high = std::max(high, *value);
     }
@@ -110,8 +111,8 @@ std::string dots_body(const std::string& name, const Panel& panel, const OpQuant
     body += fmt::format(
         "{} skip 1 using (strcol(1) eq {} ? $4 : NaN):3 with points linewidth 1.2 linecolor '{}' "
         "pointtype {} pointsize 0.55*size title {}",
-        quoted(name + ".csv"), quoted(label), panel.styles[i].colour, panel.styles[i].marker,
-        quoted(label));
+        quoted(name + ".csv"), quoted(key_cell(label)), panel.styles[i].colour,
+        panel.styles[i].marker, quoted(label));
   }
   return body + "\n";
 }

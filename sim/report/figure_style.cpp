@@ -116,6 +116,11 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
+std::string key_cell(std::string name) {
+  std::replace(name.begin(), name.end(), ',', ';');
+  return name;
+}
+
 std::string short_number(double value) {
   for (int digits = 1; digits < 6; ++digits) {
     std::string text = fmt::format("{:.{}g}", value, digits);

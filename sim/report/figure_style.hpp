@@ -33,6 +33,10 @@ const char* layer_colour(Layer layer);
 /// A text as gnuplot takes it literally.
 std::string quoted(const std::string& text);
 
+/// A name for a cell of the data that the script compares: gnuplot's strcol() ends at a comma, even
+/// one within quotes.
+std::string key_cell(std::string name);
+
 constexpr double kPageWidthIn = 3.35;  // one column of a two-column paper
 
 /// The lay-out of a figure, in inches: title above, legend below the data. The page is one

@@ -91,7 +91,7 @@ std::string plot(const std::string& name, const std::vector<Series>& all) {
     text += fmt::format(
         ", \\\n       {} skip 1 using (strcol(1) eq {} ? $3 : NaN):4 with points pointtype {} "
         "pointsize 0.45*size linecolor '{}' title {}",
-        quoted(name + ".csv"), quoted(series.label), style.marker, style.colour,
+        quoted(name + ".csv"), quoted(key_cell(series.label)), style.marker, style.colour,
         quoted(series.label));
   }
   return text + "\n";
@@ -113,8 +113,9 @@ Figure draw(const std::string& unit, const std::vector<const ValidationOutcome*>
     for (const ValidationOutcome* const point : series.points) {
       low = std::min({low, *point->published, *point->simulated});
       high = std::max({high, *point->published, *point->simulated});
-      figure.csv += csv_line({series.label, point->id, fmt::format("{}", *point->published),
-                              fmt::format("{}", *point->simulated)});
+      figure.csv +=
+          csv_line({key_cell(series.label), point->id, fmt::format("{}", *point->published),
+                    fmt::format("{}", *point->simulated)});
     }
   }
   const std::vector<double> marks = log_marks(low, high);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/report/validation_figure.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -89,6 +91,17 @@ TEST(ValidationReport, WritesARowOfErrorsForEachPointAndEmptyCellsForWhatIsNotTh
             "P,Bow,gemm,throughput,2,,,unsupported,\"of another maker, for example\",TFLOP/s,"
             "curve,4\n");
   EXPECT_THAT(unsupported_table({some, none}), HasSubstr("of another maker"));
+}
+
+// gnuplot's strcol() ends a cell at a comma, even within quotes: such series were not drawn.
+TEST(ValidationFigure, NamesSeriesInItsDataWithoutCommas) {
+  ValidationOutcome point = outcome(2, 3);
+  point.family = "static, best n";
+  const auto figures = validation_figures({point, point});
+  ASSERT_EQ(figures.size(), 1U);
+  EXPECT_THAT(figures[0].csv, HasSubstr("static; best n,P,2,3"));
+  EXPECT_THAT(figures[0].script, HasSubstr("strcol(1) eq 'static; best n'"));
+  EXPECT_THAT(figures[0].script, HasSubstr("title 'static, best n'"));
 }
 
 }  // namespace
