@@ -14,12 +14,7 @@ GradientDrain<Number>::GradientDrain(const HardwareParams& params, const Program
       latency_(latency(params)),
       ramp_(params.router.ramp),
       hop_(params.router.hop),
-      r_capacity_(all(params.queue.ring_in + params.router.ramp - 1)),
-      u_capacity_(all(params.router.entries + params.router.ramp - 1)),
-      hop_capacity_(all(params.router.entries + params.router.hop - 1)),
-      out_depth_(all(params.queue.ring_out)),
-      ramp_bit_(all(std::uint64_t{1} << (params.router.ramp - 1))),
-      hop_bit_(all(std::uint64_t{1} << (params.router.hop - 1))),
+      limits_(params),
       words_(std::move(words)),
       alike_(empty_row()),
       last_alike_(program.rows - 1),
@@ -83,7 +78,7 @@ void GradientDrain<Number>::step(Row& row, std::vector<Block>* below, Cycle now)
 /// Performs a cycle in which nothing moves, if it is one.
 template <class Number>
 inline bool GradientDrain<Number>::goes_on_resting(Block& b, const Block& below) const {
-  const Vector room = below.e_count + below.e_freed < hop_capacity_;
+  const Vector room = below.e_count + below.e_freed < limits_.hop_capacity;
   if (any(b.e_flight | ((b.v_seen > 0) & room))) return false;
   ++b.rested;
   return true;
@@ -108,29 +103,29 @@ inline void GradientDrain<Number>::step_block(Block& b, Block& below, bool first
   arrivals(b.e_seen, b.e_flight);
   arrivals(b.c_seen, b.c_flight);
   arrivals(b.v_seen, b.v_flight);
-  const Vector v_room = b.v_count < u_capacity_;
+  const Vector v_room = b.v_count < limits_.u_capacity;
   const Vector north = b.e_seen > zero;
-  const Vector grant = north & (b.c_count < r_capacity_);
+  const Vector grant = north & (b.c_count < limits_.r_capacity);
   b.held_north = north & ~grant;
   b.stall_north -= b.held_north;
   b.e_seen += grant;
   b.e_count += grant;
   b.e_freed = -grant;
   b.c_count -= grant;
-  b.c_flight |= grant & ramp_bit_;
+  b.c_flight |= grant & limits_.ramp_bit;
   const Vector head = b.v_seen > zero;
-  const Vector go = head & (below.e_count + below.e_freed < hop_capacity_);
+  const Vector go = head & (below.e_count + below.e_freed < limits_.hop_capacity);
   b.held_south = head & ~go;
   b.stall_south -= b.held_south;
   b.v_seen += go;
   b.v_count += go;
   below.e_count -= go;
-  below.e_flight |= go & hop_bit_;
-  const Vector room = b.queue < out_depth_;
+  below.e_flight |= go & limits_.hop_bit;
+  const Vector room = b.queue < limits_.out_depth;
   const Vector up = (b.queue > zero) & v_room;
   b.queue += up;
   b.v_count -= up;
-  b.v_flight |= up & ramp_bit_;
+  b.v_flight |= up & limits_.ramp_bit;
   const Vector has = b.left > zero;
   b.issued = has & room;
   if (!first) b.issued &= b.c_seen > zero;
@@ -177,7 +172,7 @@ bool GradientDrain<Number>::meets_closed(const std::vector<Block>& below) const 
   for (std::size_t i = 0; i < below.size(); ++i) {
     const Block& b = alike_.blocks[i];
     const Vector head = b.v_seen + (b.v_flight & all(1)) > 0;
-    closed |= head & ~(below[i].e_count + below[i].e_freed < hop_capacity_);
+    closed |= head & ~(below[i].e_count + below[i].e_freed < limits_.hop_capacity);
   }
   return any(closed);
 }

@@ -8,6 +8,7 @@
 
 #include "models/wse/gradient_row.hpp"
 #include "models/wse/lane_injectors.hpp"
+#include "models/wse/lane_limits.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
@@ -84,9 +85,7 @@ class GradientDrain {
     unsigned unflushed = 0;
   };
 
-  static Vector all(std::uint64_t number) {
-    return Vector{} + static_cast<Number>(number);  // NOLINT(bugprone-narrowing-conversions)
-  }
+  static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
   static void arrivals(Vector& seen, Vector& flight) {
     seen += flight & all(1);
     flight >>= 1;
@@ -109,7 +108,7 @@ class GradientDrain {
   std::uint32_t rows_;
   Cycle latency_;
   unsigned ramp_, hop_;
-  Vector r_capacity_, u_capacity_, hop_capacity_, out_depth_, ramp_bit_, hop_bit_;
+  LaneLimits<Number> limits_;
   struct Start {
     std::uint32_t lane = 0;
     Cycle at = 0;

@@ -32,14 +32,8 @@ GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
       words_(all(ceil_div(kernel_.tokens[row], kernel_.ring_elements))),
       each_(all(shared.params.core.fabric_words_per_issue)),
       results_most_(all(shared.program.gradient->results)),
-      w_capacity_(all(shared.params.queue.weights + shared.params.router.ramp - 1)),
-      r_capacity_(all(shared.params.queue.ring_in + shared.params.router.ramp - 1)),
-      u_capacity_(all(shared.params.router.entries + shared.params.router.ramp - 1)),
-      hop_capacity_(all(shared.params.router.entries + shared.params.router.hop - 1)),
-      out_depth_(all(shared.params.queue.ring_out)),
+      limits_(shared.params),
       entries_most_(all(shared.params.router.entries)),
-      ramp_bit_(all(std::uint64_t{1} << (shared.params.router.ramp - 1))),
-      hop_bit_(all(std::uint64_t{1} << (shared.params.router.hop - 1))),
       lookahead_(all(kernel_.lookahead)),
       dispatch_(all(shared.params.core.dispatch)),
       cmd_cycles_(all(shared.params.core.cmd_cycles)),
@@ -109,14 +103,14 @@ inline void GradientRow<Number>::step_block(std::size_t index, Cycle now, Entry&
   Entry& entry = entries_[index];
   const std::size_t first = index * kWidth;
   shift(b, entry);
-  const Vector u_room = b.u_count < u_capacity_;
-  const Vector v_room = b.v_count < u_capacity_;
+  const Vector u_room = b.u_count < limits_.u_capacity;
+  const Vector v_room = b.v_count < limits_.u_capacity;
   Vector to_ramp{};
   ramp_port(b, entry, to_ramp);
   south_port(b, entry, below, to_ramp, first);
   ring_out(b, first);
-  b.ring_room = out_depth_ - b.ring_queue;
-  b.chain_room = b.chain_queue < out_depth_;
+  b.ring_room = limits_.out_depth - b.ring_queue;
+  b.chain_room = b.chain_queue < limits_.out_depth;
   send_output(b, u_room, v_room);
   b.free += b.releasing;
   b.releasing = Vector{};
@@ -149,9 +143,9 @@ template <class Number>
 inline void GradientRow<Number>::ramp_port(Block& b, Entry& entry, Vector& to_ramp) {
   const Vector ring_head = b.y_seen > 0;
   const Vector north_head = entry.chain_seen > 0;
-  const Vector w = (entry.seen > 0) & ~b.ramped & (b.w_count < w_capacity_);
-  const Vector r = ring_head & (b.r_count < r_capacity_);
-  const Vector n = north_head & (b.c_count < r_capacity_);
+  const Vector w = (entry.seen > 0) & ~b.ramped & (b.w_count < limits_.w_capacity);
+  const Vector r = ring_head & (b.r_count < limits_.r_capacity);
+  const Vector n = north_head & (b.c_count < limits_.r_capacity);
   const Vector neither = ~b.last_weight & ~b.last_ring;
   // The first color after that of the last grant, which was of the chain if of neither other.
   const Vector grant_w = w & (neither | (b.last_weight & ~r & ~n) | (b.last_ring & ~n));
@@ -163,18 +157,18 @@ inline void GradientRow<Number>::ramp_port(Block& b, Entry& entry, Vector& to_ra
   }
   to_ramp = grant_w;
   b.w_count -= grant_w;
-  b.w_flight |= grant_w & ramp_bit_;
+  b.w_flight |= grant_w & limits_.ramp_bit;
   b.stall_ring -= ring_head & ~grant_r;
   b.y_seen += grant_r;
   b.granted = grant_r;
   b.r_count -= grant_r;
-  b.r_flight |= grant_r & ramp_bit_;
+  b.r_flight |= grant_r & limits_.ramp_bit;
   b.stall_north -= north_head & ~grant_n;
   entry.chain_seen += grant_n;
   entry.chain_count += grant_n;
   entry.chain_freed = -grant_n;
   b.c_count -= grant_n;
-  b.c_flight |= grant_n & ramp_bit_;
+  b.c_flight |= grant_n & limits_.ramp_bit;
 }
 
 /// The port to the row below, for which copies of indices and the chain compete.
@@ -183,13 +177,13 @@ inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below
                                             const Vector& to_ramp, std::size_t first) {
   const Vector head = entry.seen > 0;
   const Vector chain_head = b.v_seen > 0;
-  const Vector chain = chain_head & (below.chain_count + below.chain_freed < hop_capacity_);
+  const Vector chain = chain_head & (below.chain_count + below.chain_freed < limits_.hop_capacity);
   Vector copy{};
   Vector left = to_ramp;
   store(&open_[first], entry.count < entries_most_);
   if (!last_row_) {
     const Vector wants = head & ~b.copied;
-    const Vector open = below.count + below.freed < hop_capacity_;
+    const Vector open = below.count + below.freed < limits_.hop_capacity;
     b.closures -= wants & ~open;
     copy = wants & open & ~(b.south_weight & chain);
     b.copied |= copy;
@@ -198,7 +192,7 @@ inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below
     b.copied &= ~left;
     b.ramped &= ~left;
     below.count -= copy;
-    below.flight |= copy & hop_bit_;
+    below.flight |= copy & limits_.hop_bit;
   }
   const Vector grant_chain = chain & ~copy;
   if (!fixed_) b.south_weight = copy | (b.south_weight & ~grant_chain);
@@ -206,7 +200,7 @@ inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below
   b.v_seen += grant_chain;
   b.v_count += grant_chain;
   below.chain_count -= grant_chain;
-  below.chain_flight |= grant_chain & hop_bit_;
+  below.chain_flight |= grant_chain & limits_.hop_bit;
   b.stall_weights -= head & ~left;
   entry.seen += left;
   entry.count += left;
@@ -235,10 +229,10 @@ inline void GradientRow<Number>::send_output(Block& b, const Vector& u_room, con
   b.turn_chain = ring | (b.turn_chain & ~chain);
   b.ring_queue += ring;
   b.u_count -= ring;
-  b.u_flight |= ring & ramp_bit_;
+  b.u_flight |= ring & limits_.ramp_bit;
   b.chain_queue += chain;
   b.v_count -= chain;
-  b.v_flight |= chain & ramp_bit_;
+  b.v_flight |= chain & limits_.ramp_bit;
 }
 
 /// Passes over rows that are not to be taken or sent here, or begins to take the next.
@@ -423,7 +417,8 @@ void GradientRow<Number>::step(Cycle now, const std::vector<Number>* south_open)
   moved_ = false;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     Entry below{};
-    if (south_open != nullptr) below.count = hop_capacity_ & ~load(&(*south_open)[i * kWidth]);
+    if (south_open != nullptr)
+      below.count = limits_.hop_capacity & ~load(&(*south_open)[i * kWidth]);
     const Vector before = below.count;
     step_block(i, now, below);
     store(&copied_[i * kWidth], before - below.count);
@@ -440,7 +435,7 @@ inline void GradientRow<Number>::show_north(std::size_t index, const Vector& lea
   Vector held = entries_[index].count;
   const unsigned hops = shared_.params.router.hop;
   for (unsigned hop = 1; hop <= hops; ++hop) held += (leaving >> hop) & all(1);
-  store(&north_open_[index * kWidth], held < hop_capacity_);
+  store(&north_open_[index * kWidth], held < limits_.hop_capacity);
 }
 
 template <class Number>
@@ -526,19 +521,19 @@ void GradientRow<Number>::release(Block& b, unsigned i, std::size_t lane) {
 /// dY that the routers of these lanes, and those in between, get and pass on.
 template <class Number>
 inline void GradientRow<Number>::transit(Block& b, std::size_t first) {
-  const Vector y_open = b.y_count < hop_capacity_;
+  const Vector y_open = b.y_count < limits_.hop_capacity;
   const Vector head = b.x_seen > 0;
   const Vector pass = head & y_open;
   b.stall_pass -= head & ~pass;
   const Vector to_x = load(&to_x_[first]);
   b.x_seen += pass;
   b.x_count += pass - to_x;
-  b.x_flight |= to_x & hop_bit_;
+  b.x_flight |= to_x & limits_.hop_bit;
   const Vector to_y = load(&to_y_[first]) | pass;
   b.y_count += b.granted - to_y;
-  b.y_flight |= to_y & hop_bit_;
-  store(&y_room_[first], b.y_count < hop_capacity_);
-  store(&x_room_[first], b.x_count < hop_capacity_);
+  b.y_flight |= to_y & limits_.hop_bit;
+  store(&y_room_[first], b.y_count < limits_.hop_capacity);
+  store(&x_room_[first], b.x_count < limits_.hop_capacity);
 }
 
 template <class Number>

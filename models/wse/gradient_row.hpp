@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "models/wse/lane_limits.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
@@ -125,9 +126,7 @@ class GradientRow {
     Vector main, chain, take, send, take_words, send_words;
   };
 
-  static Vector all(std::uint64_t number) {
-    return Vector{} + static_cast<Number>(number);  // NOLINT(bugprone-narrowing-conversions)
-  }
+  static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
   static void arrivals(Vector& seen, Vector& flight) {
     seen += flight & all(1);
     flight >>= 1;
@@ -166,8 +165,8 @@ class GradientRow {
   bool without_chain_ = false;
   bool copied_in_time_ = true;
   Vector vector_beats_, words_, each_, results_most_;
-  Vector w_capacity_, r_capacity_, u_capacity_, hop_capacity_, out_depth_, entries_most_;
-  Vector ramp_bit_, hop_bit_, lookahead_, dispatch_, cmd_cycles_;
+  LaneLimits<Number> limits_;
+  Vector entries_most_, lookahead_, dispatch_, cmd_cycles_;
   unsigned unflushed_ = 0;
   unsigned flush_after_ = 1;  // cycles after which a count could overflow
   bool moved_ = false;

@@ -31,6 +31,12 @@ inline void store(Number* to, const Lanes<Number>& lanes) {
   std::memcpy(to, &lanes, sizeof lanes);
 }
 
+/// A number in every lane, which holds it.
+template <class Number>
+inline Lanes<Number> all_lanes(std::uint64_t number) {
+  return Lanes<Number>{} + static_cast<Number>(number);  // NOLINT(bugprone-narrowing-conversions)
+}
+
 /// True if a bit is set in any lane.
 template <class Vector>
 inline bool any(const Vector& lanes) {

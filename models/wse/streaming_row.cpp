@@ -22,13 +22,7 @@ StreamingRow<Number>::StreamingRow(const HardwareParams& params, const Streaming
                                       kernel.weights_per_word())),
       reduce_words_(static_cast<Number>(ceil_div(tokens, kernel.ring_elements))),
       words_per_beat_(static_cast<Number>(params.core.fabric_words_per_issue.value())),
-      w_capacity_(all(params.queue.weights + params.router.ramp - 1)),
-      r_capacity_(all(params.queue.ring_in + params.router.ramp - 1)),
-      u_capacity_(all(params.router.entries + params.router.ramp - 1)),
-      hop_capacity_(all(params.router.entries + params.router.hop - 1)),
-      out_depth_(all(params.queue.ring_out)),
-      ramp_bit_(all(std::uint64_t{1} << (params.router.ramp - 1))),
-      hop_bit_(all(std::uint64_t{1} << (params.router.hop - 1))),
+      limits_(params),
       left_bit_(all(std::uint64_t{1} << params.router.hop)),
       entries_(all(params.router.entries)),
       lookahead_(all(kernel.lookahead)),
@@ -118,8 +112,8 @@ inline void StreamingRow<Number>::ramp(Block& b, std::size_t first, const Number
 
   const Vector head = b.edge > 0;
   const Vector sum_head = b.y_seen > 0;
-  const Vector weight_may = head & ~b.ramped & (b.w_count < w_capacity_);
-  const Vector sum_may = sum_head & (b.r_count < r_capacity_);
+  const Vector weight_may = head & ~b.ramped & (b.w_count < limits_.w_capacity);
+  const Vector sum_may = sum_head & (b.r_count < limits_.r_capacity);
   // In turn: weights, unless the last grant was theirs and a partial sum wants to go.
   Vector weight = weight_may & ~sum_may;
   weight = fixed_ ? weight_may : weight | (weight_may & ~b.last_weight);
@@ -130,9 +124,9 @@ inline void StreamingRow<Number>::ramp(Block& b, std::size_t first, const Number
   const Vector left = south_open == nullptr ? weight : leave(b, first, weight, load(south_open));
   b.stall_weights -= head & ~left;
   b.edge += left;
-  b.w_flight |= weight & ramp_bit_;
+  b.w_flight |= weight & limits_.ramp_bit;
   b.w_count -= weight;
-  b.r_flight |= sum & ramp_bit_;
+  b.r_flight |= sum & limits_.ramp_bit;
   b.r_count -= sum;
   b.y_seen += sum;
   b.granted = sum;
@@ -165,7 +159,7 @@ inline void StreamingRow<Number>::show_north(const Block& b, std::size_t first,
   Vector held = edge;
   Vector leaving = b.leaving;
   for (unsigned hop = 0; hop < params_.router.hop; ++hop) held += (leaving >>= 1) & all(1);
-  store(&north_open_[first], held < hop_capacity_);
+  store(&north_open_[first], held < limits_.hop_capacity);
 }
 
 template <class Number>
@@ -241,7 +235,7 @@ inline void StreamingRow<Number>::issue(Block& b, std::size_t first, Cycle now) 
   const Vector zero{};
   const Vector most = all(static_cast<std::uint64_t>(words_per_beat_));
   const Vector need = select(b.words < most, b.words, most);
-  const Vector room = load(&out_queue_[first + 1]) + need <= out_depth_;
+  const Vector room = load(&out_queue_[first + 1]) + need <= limits_.out_depth;
   const Vector fed = ~b.need_in | (b.r_seen >= need);
   const Vector reduce_may = (b.words > zero) & fed & (~b.need_out | room);
   const Vector main_may = b.vector > zero;
@@ -331,9 +325,9 @@ inline void StreamingRow<Number>::transit(Block& b, std::size_t first) {
   b.x_flight >>= 1;
 
   Vector queue = load(&out_queue_[first]);
-  const Vector up = (queue > zero) & (b.u_count < u_capacity_);
-  const Vector y_open = b.y_count < hop_capacity_;
-  const Vector x_open = b.x_count < hop_capacity_;
+  const Vector up = (queue > zero) & (b.u_count < limits_.u_capacity);
+  const Vector y_open = b.y_count < limits_.hop_capacity;
+  const Vector x_open = b.x_count < limits_.hop_capacity;
   const Vector u_head = b.u_seen > zero;
   const Vector x_head = b.x_seen > zero;
   const Vector out = u_head & select(b.one_hop, y_open, x_open);
@@ -343,15 +337,15 @@ inline void StreamingRow<Number>::transit(Block& b, std::size_t first) {
 
   queue += load(&pushed_[first]) + up;
   store(&out_queue_[first], queue);
-  b.u_flight |= up & ramp_bit_;
+  b.u_flight |= up & limits_.ramp_bit;
   b.u_count += out - up;
   b.u_seen += out;
   const Vector to_x = out & ~b.one_hop;
   const Vector to_y = (out & b.one_hop) | pass;
-  b.x_flight |= to_x & hop_bit_;
+  b.x_flight |= to_x & limits_.hop_bit;
   b.x_count += pass - to_x;
   b.x_seen += pass;
-  b.y_flight |= to_y & hop_bit_;
+  b.y_flight |= to_y & limits_.hop_bit;
   b.y_count += b.granted - to_y;
 }
 

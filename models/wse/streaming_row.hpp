@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "models/wse/lane_limits.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
@@ -93,9 +94,7 @@ class StreamingRow {
     Vector stall_weights, closures, stall_in, stall_pass, stall_out;
   };
 
-  static Vector all(std::uint64_t number) {
-    return Vector{} + static_cast<Number>(number);  // NOLINT(bugprone-narrowing-conversions)
-  }
+  static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
   void place_columns();
   Number rest(std::uint32_t count) const;
   void step(Cycle now, const std::vector<Number>* south_open);
@@ -119,8 +118,8 @@ class StreamingRow {
   Number word_beats_;    // of the instructions that a word starts
   Number reduce_words_;
   Number words_per_beat_;
-  Vector w_capacity_, r_capacity_, u_capacity_, hop_capacity_, out_depth_;
-  Vector ramp_bit_, hop_bit_, left_bit_, entries_, lookahead_;
+  LaneLimits<Number> limits_;
+  Vector left_bit_, entries_, lookahead_;
   bool fixed_ = false;
   bool packed_ = false;
   unsigned unflushed_ = 0;  // cycles since flush(), and since flush_in_use()
