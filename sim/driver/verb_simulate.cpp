@@ -67,10 +67,12 @@ std::vector<Point> with_dense_points(const std::vector<Point>& points, const Opt
   return all;
 }
 
-Finished run_all(const std::vector<Point>& points, const RunSettings& settings,
+/// The first `asked` points are those of the request, the others for comparison only.
+Finished run_all(const std::vector<Point>& points, std::size_t asked, const RunSettings& settings,
                  const Options& options, const Streams& streams, Progress& progress) {
   const Pricing pricing = make_pricing(options, streams);
   MaskStore masks(settings.seed);
+  for (std::size_t i = 0; i < asked; ++i) check_weight_store(points[i], settings, masks);
   Finished finished = run_forked(points, settings, masks, pricing, job_count(options), progress);
   progress.clear();
   return finished;
@@ -301,6 +303,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   const Pricing pricing = make_pricing(options, streams);
   MaskStore masks(settings.seed);
   const std::vector<Point> all = with_dense_points(points, options);
+  for (const Point& point : points) check_weight_store(point, settings, masks);
   std::size_t steps = 0;
   for (const Point& point : all) steps += point.workload.ops.size();
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, steps);
@@ -353,7 +356,7 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
 
   const std::vector<Point> all = with_dense_points(points, options);
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, all.size());
-  const Finished finished = run_all(all, settings, options, streams, progress);
+  const Finished finished = run_all(all, points.size(), settings, options, streams, progress);
   std::vector<RunRecord> records = finished_records(finished);
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);

@@ -12,6 +12,7 @@
 #include "sim/driver/system_times.hpp"
 #include "sim/report/csv_files.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
+#include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
@@ -30,13 +31,11 @@ system::WaferSystemParams params_of(const Machine& machine, bool& half_duplex) {
   return params;
 }
 
-/// Weights that an operation streams in, or whose gradients it makes.
-std::uint64_t kept_weights(const LayerOp& op, const OpRecord& record) {
-  const std::uint64_t batch = std::max<std::uint32_t>(op.batch, 1);
-  const std::uint64_t times = record.repeat * batch;
-  const bool product = op.op == "gemm" || op.op == "spmm";
-  const std::uint64_t each = product ? op.n : op.k;
-  return each == 0 ? 0 : record.result.mac_useful / (each * times) * record.repeat;
+/// Weights that an operation streams in, or whose gradients it makes: of all repeats, with the
+/// density of the mask that was used.
+std::uint64_t kept_weights(const LayerOp& op, double density) {
+  const double each = density * static_cast<double>(masked_elements(op));
+  return static_cast<std::uint64_t>(std::llround(each)) * op.repeat;
 }
 
 /// The gradient of a matrix of weights: of kept ones at the indices that stream in, or of all.
@@ -46,9 +45,9 @@ bool makes_gradients(const LayerOp& op) {
 }
 
 /// Gradients that leave a wafer in all executions of a row that makes them.
-std::uint64_t gradients(const LayerOp& op, const OpRecord& record) {
-  if (op.op == "bmm") return std::uint64_t{op.m} * op.n * record.repeat;
-  return kept_weights(op, record);
+std::uint64_t gradients(const LayerOp& op, double density) {
+  if (op.op == "bmm") return std::uint64_t{op.m} * op.n * op.repeat;
+  return kept_weights(op, density);
 }
 
 /// The row whose weights the gradients of `op` are for, by its id.
@@ -80,24 +79,32 @@ bool streams_weights(const LayerOp& op) {
 }
 
 /// What the store has to hold for one step's rows: every weight once, however often it is streamed.
-system::StoreAccount account_of(const WaferSystemRun& run, const WorkloadTrace& workload,
-                                const RunRecord& record) {
+/// `densities` has one for each row, of the mask it has.
+system::StoreAccount account_of(const system::WaferSystemParams& params,
+                                const WorkloadTrace& workload,
+                                const std::vector<double>& densities) {
   std::uint64_t forward = 0;
   std::uint64_t backward = 0;
   std::uint64_t trained = 0;
   std::uint64_t others = 0;
   const Sent sent = sent_layers(workload);
-  for (std::size_t i = 0; i < record.ops.size(); ++i) {
+  for (std::size_t i = 0; i < workload.ops.size(); ++i) {
     const LayerOp& op = workload.ops[i];
     others += left_to_update(op, sent);
     if (makes_gradients(op)) {
-      trained += gradients(op, record.ops[i]);
+      trained += gradients(op, densities[i]);
     } else if (streams_weights(op)) {
-      (op.phase == Phase::fwd ? forward : backward) += kept_weights(op, record.ops[i]);
+      (op.phase == Phase::fwd ? forward : backward) += kept_weights(op, densities[i]);
     }
   }
-  return system::store_account(run.params, std::max({forward, backward, trained}) + others,
+  return system::store_account(params, std::max({forward, backward, trained}) + others,
                                trained + others);
+}
+
+std::vector<double> densities_of(const RunRecord& record) {
+  std::vector<double> densities;
+  for (const OpRecord& op : record.ops) densities.push_back(op.row.density.value_or(1));
+  return densities;
 }
 
 WaferSystemEnergy energy_of(const WaferSystemRun& run, const Machine& machine,
@@ -153,11 +160,12 @@ system::WaferPass pass_of(const WaferSystemRun& run, const LayerOp& op, const Op
     pass.parameters = numbers;
     return pass;
   }
+  const double density = done.row.density.value_or(1);
   const bool gradient = makes_gradients(op);
   const bool indexed = streams_weights(op) || (gradient && op.op == "sddmm");
-  const std::uint64_t made = gradient ? gradients(op, done) : 0;
+  const std::uint64_t made = gradient ? gradients(op, density) : 0;
   system::WaferPass pass = system::make_wafer_pass(
-      params, op.id, indexed ? kept_weights(op, done) * params.weight_bytes : 0,
+      params, op.id, indexed ? kept_weights(op, density) * params.weight_bytes : 0,
       made * params.grad_bytes, {nanoseconds(done.result)});
   pass.parameters = made;
   return pass;
@@ -188,11 +196,24 @@ void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const RunRec
 
 }  // namespace
 
+void check_weight_store(const Point& point, const RunSettings& common, MaskStore& masks) {
+  const Machine& machine = *point.machine;
+  if (!has_weight_store(machine)) return;
+  bool unused = false;
+  std::vector<double> densities;
+  for (const LayerOp& op : point.workload.ops) {
+    if (!machine.no_room(op).empty()) return;  // which is said with the operation
+    const Mask* const mask = masks.mask(op, point.workload, point.settings_or(common).seed);
+    densities.push_back(mask == nullptr ? 1 : mask->density());
+  }
+  account_of(params_of(machine, unused), point.workload, densities);
+}
+
 WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
                                 const RunRecord& record, Engine engine, const Pricing& pricing) {
   WaferSystemRun run;
   run.params = params_of(machine, run.edge.half_duplex);
-  run.store = account_of(run, workload, record);
+  run.store = account_of(run.params, workload, densities_of(record));
   run.edge.latency_ns =
       static_cast<std::uint64_t>(std::llround(run.params.io_latency_us.value() * 1000));
   add_passes(run, workload, record);

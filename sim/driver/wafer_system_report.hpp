@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/system/wafer_system.hpp"
+#include "sim/driver/experiment.hpp"
 #include "sim/driver/machine.hpp"
 #include "sim/driver/pricing.hpp"
 #include "sim/driver/result_json.hpp"
@@ -42,6 +43,10 @@ struct WaferSystemRun {
 
 /// Whether the weights of `machine` come from a store outside: sys.memoryx.on.
 bool has_weight_store(const Machine& machine);
+
+/// Before anything is simulated: OutOfMemoryError if the machine of `point` has such a store and it
+/// does not hold the weights, their gradients and the state of their optimizer.
+void check_weight_store(const Point& point, const RunSettings& common, MaskStore& masks);
 
 /// Runs the operations of `record`, all of them simulated, as passes of such a system, sys.steps
 /// times. A streamed product takes its weights from the store; the gradient of a weight takes its
