@@ -137,7 +137,22 @@ TEST_P(IpuGemm, ProductsAndWordsAreConserved) {
   EXPECT_EQ(height, result.units * result.cycles);
 }
 
-// Sums of three and more partials are made in two stages here, those of 16 on a whole chip.
+/// A dense product of `s` on 64 tiles that takes stages for fewer partials than a whole chip.
+OpResult run_deep(const Scenario& s, Engine engine, const char* one, const char* two) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", "64", "");
+  machine->set("planner.one_stage_depth", one, "");
+  machine->set("planner.two_stage_depth", two, "");
+  Execution execution;
+  execution.values = true;
+  execution.event_log = true;
+  execution.engine = engine;
+  execution.shuffle = engine == Engine::clocked ? 7 : 0;
+  return machine->run(s.op, nullptr, 1, execution);
+}
+
+// Sums of three and more partials are made in two stages here, those of 16 on a whole chip; of
+// seven and more in three, those of 125 on a whole chip.
 TEST(IpuDeepSums, AreRightInBothEnginesForUnequalGroups) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     Scenario s = make_scenario(seed);
@@ -145,21 +160,15 @@ TEST(IpuDeepSums, AreRightInBothEnginesForUnequalGroups) {
     s.op.partials =
         seed % 3 == 0 && s.op.dtype == DType::fp16 ? Partials::fp32 : Partials::automatic;
     s.mask.reset();
-    s.tiles = 64;
     s.op.k = static_cast<std::uint32_t>(40 + 17 * seed);
-    SCOPED_TRACE(seed);
-    Execution execution;
-    execution.values = true;
-    const auto run_on = [&](Engine engine) {
-      const std::unique_ptr<Machine> machine = make_ipu_machine("test");
-      machine->set("ipu.tiles", "64", "");
-      machine->set("planner.one_stage_depth", "2", "");
-      execution.engine = engine;
-      return machine->run(s.op, nullptr, seed, execution);
-    };
-    const OpResult event = run_on(Engine::event);
-    expect_equal(event, run_on(Engine::clocked));
-    EXPECT_EQ(event.values->wrong, 0U);
+    for (const char* two : {"124", "6", "2"}) {
+      SCOPED_TRACE(std::to_string(seed) + ", " + two);
+      const OpResult event = run_deep(s, Engine::event, "2", two);
+      const OpResult clocked = run_deep(s, Engine::clocked, "2", two);
+      expect_equal(event, clocked);
+      EXPECT_TRUE(event.events == clocked.events);
+      EXPECT_EQ(event.values->wrong, 0U);
+    }
   }
 }
 

@@ -66,9 +66,12 @@ class DenseLowering {
         plan_(plan),
         builder_(params),
         conv_(builder_, target, types),
-        stages_(plan.in_split, has_empty_parts() ? plan.in_split : target.one_stage_depth),
+        stages_(plan.in_split, has_empty_parts()
+                                   ? StageDepths{plan.in_split, plan.in_split}
+                                   : StageDepths{target.one_stage_depth, target.two_stage_depth}),
+        last_(stages_.stages()),
         reduce_(builder_, target, types, out_type_) {
-    if (stages_.two()) first_reduce_.emplace(builder_, target, types, types.partials);
+    if (last_ > 1) stage_reduce_.emplace(builder_, target, types, types.partials);
   }
 
   LoweredGemm run() {
@@ -92,9 +95,15 @@ class DenseLowering {
   static std::uint32_t share(std::uint64_t words, std::uint64_t parts) {
     return static_cast<std::uint32_t>(round_up(ceil_div(words, parts), 2));
   }
-  /// The same for the first of two stages: of whole accumulations, 128 bits at least.
-  static std::uint32_t first_share(std::uint64_t words, std::uint64_t parts) {
-    return static_cast<std::uint32_t>(round_up(ceil_div(words, parts), 4));
+  /// A slice of what a group of tiles sums: of whole accumulations, 128 bits at least, but for the
+  /// last stage.
+  std::uint32_t slice(std::uint64_t words, unsigned level, std::uint64_t group) const {
+    const std::uint64_t part = ceil_div(words, stages_.size(level, group));
+    return static_cast<std::uint32_t>(round_up(part, level == last_ ? 2 : 4));
+  }
+  /// Places for the slices that others send to a tile: its own is in place where tiles were alone.
+  std::uint64_t places(unsigned level, std::uint64_t group) const {
+    return stages_.parts(level, group) - (level == 1 ? 1 : 0);
   }
   static std::uint32_t home_share(bool weights, std::uint64_t words, std::uint64_t parts) {
     return static_cast<std::uint32_t>(dense_home_words(weights, words, parts));
@@ -118,18 +127,16 @@ class DenseLowering {
   std::uint32_t partial_words(const Cell& c) const {
     return words(c.field.size * c.out.size, types_.partial_bytes());
   }
-  Words first_sums(const Cell& cell, std::uint64_t i) const;
-  Words final_sums(const Cell& cell, std::uint64_t i) const;
+  Words sums(const Cell& cell, unsigned level, std::uint64_t i) const;
   TileId tile_of(const Cell& c, std::uint64_t i) const {
     return c.tile + static_cast<TileId>(i * plan_.out_split) -
            static_cast<TileId>(c.i * plan_.out_split);
   }
-  void collect_in_group(const Cell& cell);
-  void reduce_in_group(const Cell& cell);
-  void collect(const Cell& cell);
+  void collect(const Cell& cell, unsigned level);
+  void reduce_in_group(const Cell& cell, unsigned level);
   void reduce(const Cell& cell, std::uint64_t step);
-  std::vector<Reduction> final_reductions(const Cell& cell, const Words& mine,
-                                          std::uint64_t output) const;
+  std::vector<Reduction> reductions(const Cell& cell, unsigned level, DType type,
+                                    std::uint64_t output) const;
   std::uint32_t reduce_vertex(ReduceCodelets& codelets, std::uint64_t elements,
                               std::uint64_t depth) const;
   std::uint64_t kept_weights(const Cell& cell, std::uint64_t sm) const;
@@ -143,8 +150,9 @@ class DenseLowering {
   ProgramBuilder builder_;
   ConvCodelets conv_;
   const ReduceStages stages_;
+  const unsigned last_;  // level of the result
   ReduceCodelets reduce_;
-  std::optional<ReduceCodelets> first_reduce_;  // of the first of two stages: sums stay partials
+  std::optional<ReduceCodelets> stage_reduce_;  // of stages before the last: sums stay partials
   TransferList transfers_;
   std::vector<Place> places_;
   std::vector<std::uint64_t> kept_;  // stored weights of (block of rows, part of the contraction)
@@ -197,7 +205,6 @@ void DenseLowering::lay_out() {
   const std::uint32_t weights = words(plan_.in_channels * plan_.out_channels, size);
   const std::uint64_t outputs = plan_.field * plan_.out_channels;
   const std::uint32_t partials = words(outputs, types_.partial_bytes());
-  const std::uint32_t slice = share(partials, plan_.in_split);
   std::uint64_t next = 0;
   const auto take = [&](std::uint64_t count) {
     const std::uint64_t begin = next;
@@ -211,13 +218,14 @@ void DenseLowering::lay_out() {
   input_ = take(input);
   weights_ = take(weights);
   partials_ = take(partials);
-  std::uint64_t received = std::uint64_t{slice} * (stages_.groups() - (stages_.two() ? 0 : 1));
-  for (std::uint64_t g = 0; stages_.two() && g < stages_.groups(); ++g) {
-    const std::uint64_t tiles = stages_.size(g);
-    received = std::max(received, std::uint64_t{first_share(partials, tiles)} * (tiles - 1));
+  std::uint64_t received = 0;
+  for (unsigned level = 1; level <= last_; ++level) {
+    for (std::uint64_t g = 0; g < stages_.groups(level); ++g) {
+      received = std::max(received, slice(partials, level, g) * places(level, g));
+    }
   }
   received_ = take(received);
-  output_size_ = slice;  // never more than the partials take
+  output_size_ = slice(partials, last_, 0);  // never more than the partials take
   output_ = take(plan_.steps() * output_size_);
   end_ = static_cast<std::uint32_t>(next);
   result_.tile_bytes = dense_tile_bytes(types_, plan_);
@@ -270,15 +278,17 @@ void DenseLowering::step(std::uint64_t sm, std::uint64_t sn) {
 
   for_each_cell(sm, sn, [&](const Cell& c) { multiply(c, sm); });
   std::uint32_t before = builder_.compute_set("multiply");
-  if (stages_.two()) {
+  for (unsigned level = 1; level < last_; ++level) {
+    const char* name = level == 1 ? "in groups" : "over groups";
     transfers_ = {};
-    for_each_cell(sm, sn, [&](const Cell& c) { collect_in_group(c); });
-    builder_.superstep(before, builder_.exchange("partials in groups", std::move(transfers_)));
-    for_each_cell(sm, sn, [&](const Cell& c) { reduce_in_group(c); });
-    before = builder_.compute_set("reduce in groups");
+    for_each_cell(sm, sn, [&](const Cell& c) { collect(c, level); });
+    builder_.superstep(before,
+                       builder_.exchange(fmt::format("partials {}", name), std::move(transfers_)));
+    for_each_cell(sm, sn, [&](const Cell& c) { reduce_in_group(c, level); });
+    before = builder_.compute_set(fmt::format("reduce {}", name));
   }
   transfers_ = {};
-  for_each_cell(sm, sn, [&](const Cell& c) { collect(c); });
+  for_each_cell(sm, sn, [&](const Cell& c) { collect(c, last_); });
   builder_.superstep(before, builder_.exchange("partials", std::move(transfers_)));
   for_each_cell(sm, sn, [&](const Cell& c) { reduce(c, step); });
   builder_.superstep(builder_.compute_set("reduce"), kNone);
@@ -389,125 +399,105 @@ void DenseLowering::multiply(const Cell& c, std::uint64_t sm) {
   result_.tiles_used = std::max(result_.tiles_used, c.tile + 1);
 }
 
-/// What the tile of part `i` of the contraction has sums of before the last stage: its slice of
-/// those of its group, or its own partials.
-Words DenseLowering::first_sums(const Cell& c, std::uint64_t i) const {
+/// What the tile of part `i` of the contraction has sums of after a stage: its slice of those of
+/// its group; before the first, its own partials.
+Words DenseLowering::sums(const Cell& c, unsigned level, std::uint64_t i) const {
   const std::uint32_t all = partial_words(c);
-  if (!stages_.two()) return {0, all};
-  const std::uint64_t group = stages_.group_of(i);
-  const std::uint64_t slice = first_share(all, stages_.size(group));
-  const std::uint64_t begin = (i - stages_.first(group)) * slice;
+  if (level == 0) return {0, all};
+  const std::uint64_t part = slice(all, level, stages_.group_of(level, i));
+  const std::uint64_t begin = stages_.slice_of(level, i) * part;
   return {static_cast<std::uint32_t>(std::min<std::uint64_t>(all, begin)),
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(all, begin + slice))};
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(all, begin + part))};
 }
 
-/// The slice that is its part of the result.
-Words DenseLowering::final_sums(const Cell& c, std::uint64_t i) const {
-  const std::uint32_t all = partial_words(c);
-  const std::uint64_t slice = share(all, in_splits());
-  const std::uint64_t begin = stages_.slice_of(i) * slice;
-  return {static_cast<std::uint32_t>(std::min<std::uint64_t>(all, begin)),
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(all, begin + slice))};
-}
-
-/// The first of two stages: sends each slice of the cell's partials to the tile of its group that
-/// sums it. The owner of a slice has no place for its own contribution.
-void DenseLowering::collect_in_group(const Cell& c) {
-  const std::uint64_t group = stages_.group_of(c.i);
-  const std::uint64_t first = stages_.first(group);
-  const std::uint32_t slice = first_share(partial_words(c), stages_.size(group));
-  for (std::uint64_t i = first; i < stages_.first(group + 1); ++i) {
-    const Words part = first_sums(c, i);
-    if (i == c.i || part.count() == 0) continue;
-    const auto place = static_cast<std::uint32_t>(c.i - first - (c.i < i ? 0 : 1));
-    transfers_.add({c.tile, partials_ + part.begin}, part.count(),
-                   {Place{tile_of(c, i), received_ + place * slice}});
-  }
-}
-
-/// Adds what the others of its group have to the cell's partials of its slice.
-void DenseLowering::reduce_in_group(const Cell& c) {
-  const std::uint64_t group = stages_.group_of(c.i);
-  const std::uint64_t depth = stages_.size(group);
-  const Words part = first_sums(c, c.i);
-  if (depth == 1 || part.count() == 0) return;
-  const std::uint64_t per_word = 4 / types_.partial_bytes();
-  const std::uint64_t begin = part.begin * per_word;
-  const std::uint64_t count = std::min(c.field.size * c.out.size - begin, part.count() * per_word);
-  const std::uint32_t slice = first_share(partial_words(c), depth);
-  Reduction sum{types_.partials, types_.partials, count, partials_ * per_word + begin, {}};
-  sum.sources.push_back(sum.output);
-  for (std::uint64_t d = 0; d + 1 < depth; ++d) {
-    sum.sources.push_back((received_ + d * slice) * per_word);
-  }
-  std::uint32_t function = kNone;
-  if (problem_.values) function = builder_.function(sum);
-  builder_.work(c.tile, reduce_vertex(*first_reduce_, count, depth), function);
-}
-
-/// Sends what the cell has sums of to the tiles whose slices of the result they belong to. Of
-/// groups other than the owner's the first come first; the last place is for its own, if another
+/// Sends what the cell has sums of to the tiles of its group that sum it further. Of parts of the
+/// group other than the owner's the first come first; the last place is for its own, if another
 /// tile has summed it.
-void DenseLowering::collect(const Cell& c) {
-  const Words have = first_sums(c, c.i);
-  const std::uint64_t group = stages_.group_of(c.i);
-  for (std::uint64_t slice = 0; slice < in_splits(); ++slice) {
-    const std::uint64_t i = stages_.owner_of(slice);
-    const Words wanted = final_sums(c, i);
+void DenseLowering::collect(const Cell& c, unsigned level) {
+  const Words have = sums(c, level - 1, c.i);
+  const std::uint64_t group = stages_.group_of(level, c.i);
+  const std::uint64_t mine = stages_.part_of(level, c.i);
+  const std::uint32_t size = slice(partial_words(c), level, group);
+  for (std::uint64_t s = 0; s < stages_.size(level, group); ++s) {
+    const std::uint64_t i = stages_.owner_of(level, group, s);
+    const Words wanted = sums(c, level, i);
     const Words part = overlap(have, wanted);
     if (i == c.i || part.count() == 0) continue;
-    const std::uint64_t own = stages_.group_of(i);
-    const std::uint64_t place = group == own ? stages_.groups() - 1 : group - (group < own ? 0 : 1);
-    const auto target = static_cast<std::uint32_t>(received_ + place * output_size_);
+    const std::uint64_t own = stages_.part_of(level, i);
+    const std::uint64_t place =
+        mine == own ? stages_.parts(level, group) - 1 : mine - (mine < own ? 0 : 1);
+    const auto target = static_cast<std::uint32_t>(received_ + place * size);
     transfers_.add({c.tile, partials_ + part.begin}, part.count(),
                    {Place{tile_of(c, i), target + part.begin - wanted.begin}});
   }
 }
 
-/// The sums of the cell's slice of the result, cut where its own first sums begin and end: there
-/// they are where they were made, elsewhere they were received.
-std::vector<Reduction> DenseLowering::final_reductions(const Cell& c, const Words& mine,
-                                                       std::uint64_t output) const {
+/// Adds what the others of its group have of its slice, where the cell's partials of it lie.
+void DenseLowering::reduce_in_group(const Cell& c, unsigned level) {
+  const Words mine = sums(c, level, c.i);
+  const std::uint64_t per_word = 4 / types_.partial_bytes();
+  const std::uint64_t begin = mine.begin * per_word;
+  const std::uint64_t elements = c.field.size * c.out.size;
+  const std::uint64_t depth = stages_.parts(level, stages_.group_of(level, c.i));
+  if (depth == 1 || begin >= elements || mine.count() == 0) return;
+  const std::uint64_t count = std::min(elements - begin, mine.count() * per_word);
+  std::uint32_t function = kNone;
+  const std::uint64_t output = partials_ * per_word + begin;
+  if (problem_.values) {
+    function = builder_.function(
+        [list = reductions(c, level, types_.partials, output)](TileMemory& memory) {
+          for (const Reduction& one : list) one(memory);
+        });
+  }
+  builder_.work(c.tile, reduce_vertex(*stage_reduce_, count, depth), function);
+}
+
+/// The sums of the cell's slice, cut where what it has of it begins and ends: there contributions
+/// are where they were made, elsewhere they were received.
+std::vector<Reduction> DenseLowering::reductions(const Cell& c, unsigned level, DType type,
+                                                 std::uint64_t output) const {
   const std::uint64_t per_word = 4 / types_.partial_bytes();
   const std::uint64_t elements = c.field.size * c.out.size;
-  // The part of the contraction that a tile has may be empty at the end.
-  const std::uint64_t depth = stages_.two()
-                                  ? stages_.groups()
-                                  : std::min(in_splits(), ceil_div(problem_.k, plan_.in_channels));
-  const Words local = overlap(first_sums(c, c.i), mine);
-  std::vector<Reduction> sums;
+  const std::uint64_t group = stages_.group_of(level, c.i);
+  const std::uint64_t size = slice(partial_words(c), level, group);
+  const Words mine = sums(c, level, c.i);
+  // The part of the contraction that a tile has may be empty at the end, with one stage.
+  const std::uint64_t depth =
+      std::min(stages_.parts(level, group), ceil_div(problem_.k, plan_.in_channels));
+  const Words local = overlap(sums(c, level - 1, c.i), mine);
+  std::vector<Reduction> list;
   const auto add = [&](std::uint32_t from, std::uint32_t to, bool is_local) {
     const std::uint64_t begin = from * per_word;
     const std::uint64_t end = std::min(elements, to * per_word);
     if (begin >= end) return;
     const std::uint64_t offset = begin - mine.begin * per_word;
-    Reduction sum{types_.partials, out_type_, end - begin, output + offset, {}};
+    Reduction sum{types_.partials, type, end - begin, output + offset, {}};
     if (is_local) sum.sources.push_back(partials_ * per_word + begin);
     for (std::uint64_t d = 0; d + (is_local ? 1 : 0) < depth; ++d) {
-      sum.sources.push_back((received_ + d * output_size_) * per_word + offset);
+      sum.sources.push_back((received_ + d * size) * per_word + offset);
     }
-    sums.push_back(std::move(sum));
+    list.push_back(std::move(sum));
   };
   if (local.count() == 0) {
     add(mine.begin, mine.end, false);
-    return sums;
+    return list;
   }
   add(mine.begin, local.begin, false);
   add(local.begin, local.end, true);
   add(local.end, mine.end, false);
-  return sums;
+  return list;
 }
 
 void DenseLowering::reduce(const Cell& c, std::uint64_t step) {
   const unsigned partial = types_.partial_bytes();
-  const Words mine = final_sums(c, c.i);
+  const Words mine = sums(c, last_, c.i);
   const std::uint64_t per_word = 4 / partial;
   const std::uint64_t elements = c.field.size * c.out.size;
   const std::uint64_t begin = std::min(elements, mine.begin * per_word);
   const std::uint64_t count = std::min(elements - begin, mine.count() * per_word);
   if (count == 0) return;
   const std::uint64_t output = (output_ + step * output_size_) * std::uint64_t{4};
-  std::vector<Reduction> sums = final_reductions(c, mine, output / bytes_of(out_type_));
+  std::vector<Reduction> sums = reductions(c, last_, out_type_, output / bytes_of(out_type_));
   std::uint64_t depth = 1;
   for (const Reduction& sum : sums) depth = std::max<std::uint64_t>(depth, sum.sources.size());
   std::uint32_t function = kNone;
@@ -562,7 +552,7 @@ void DenseLowering::finish() {
     const std::uint64_t all = ceil_div(field.size * out.size * types.partial_bytes(), 8) * 2;
     const std::uint64_t slice =
         share(all, self.in_split) * std::uint64_t{4 / types.partial_bytes()};
-    const std::uint64_t i = stages.owner_of(element / slice);
+    const std::uint64_t i = stages.owner_of(stages.stages(), 0, element / slice);
     const auto tile = static_cast<TileId>((f * self.in_split + i) * self.out_split + o);
     const std::uint64_t address = base + (kept_partials ? 0 : step * size);
     return OutputPlace{tile, address * 4 / bytes_of(out_type) + element % slice};

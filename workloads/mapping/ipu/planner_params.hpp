@@ -26,6 +26,9 @@ struct PlannerParams : ParameterSet {
   Param<unsigned> one_stage_depth =
       param(this, "one_stage_depth", 15U, range(1U, 65536U), "partials",
             "Partials that a dense product sums at once; more take two stages, as in poplin.");
+  Param<unsigned> two_stage_depth =
+      param(this, "two_stage_depth", 124U, range(1U, 65536U), "partials",
+            "Partials that a dense product sums in two stages; more take three, as in poplin.");
   Param<bool> long_fp32_passes = flag(
       this, "long_fp32_passes", true,
       "Passes of dense FP32 products take the bundles of PopSparse's estimator, not poplin's.");

@@ -6,31 +6,59 @@
 
 namespace lacuna::ipu {
 
-/// How the partials of `depth` tiles are summed. Up to `most` of them at once, each tile a slice
-/// of the output. More of them in two stages: groups of about the square root of them, neighbours,
-/// sum theirs, each tile a slice; then each tile sums its final slice over the groups. After
-/// PopLibs poplin getMultiStageReducePlan (MIT), which has a third stage from 125 on; not here.
+/// Up to how many partials are summed in one stage, and in two; more take three.
+struct StageDepths {
+  std::uint64_t one = 15;
+  std::uint64_t two = 124;
+};
+
+/// How the partials of `depth` tiles are summed: in one stage, each tile a slice of the output; in
+/// two, first in groups of about the square root of them, neighbours, each tile a slice, then each
+/// tile its final slice over the groups; in three, in groups of about the cube root, in groups of
+/// these, and over them. Numbers of stages as PopLibs poplin getMultiStageReducePlan (MIT).
+///
+/// Level 0 has each tile alone, each stage makes the next level, the last level is all of them. The
+/// tiles of a group have the sums of its partials, each its slice.
 class ReduceStages {
  public:
-  ReduceStages(std::uint64_t depth, std::uint64_t most);
+  ReduceStages(std::uint64_t depth, const StageDepths& most);
 
-  std::uint64_t depth() const { return slice_of_.size(); }
-  bool two() const { return groups() != depth(); }
+  std::uint64_t depth() const { return levels_.back().slice_of.size(); }
+  unsigned stages() const { return static_cast<unsigned>(levels_.size()) - 1; }
 
-  /// In one stage every tile is a group of its own.
-  std::uint64_t groups() const { return first_.size() - 1; }
-  std::uint64_t group_of(std::uint64_t tile) const;
-  std::uint64_t first(std::uint64_t group) const { return first_[group]; }
-  std::uint64_t size(std::uint64_t group) const { return first_[group + 1] - first_[group]; }
+  /// Groups of a level are runs of neighbours.
+  std::uint64_t groups(unsigned level) const { return levels_[level].first.size() - 1; }
+  std::uint64_t group_of(unsigned level, std::uint64_t tile) const;
+  std::uint64_t first(unsigned level, std::uint64_t group) const {
+    return levels_[level].first[group];
+  }
+  std::uint64_t size(unsigned level, std::uint64_t group) const {
+    return levels_[level].first[group + 1] - levels_[level].first[group];
+  }
 
-  /// The final slice of a tile lies, as far as groups are equal, in what it has summed before.
-  std::uint64_t slice_of(std::uint64_t tile) const { return slice_of_[tile]; }
-  std::uint64_t owner_of(std::uint64_t slice) const { return owner_of_[slice]; }
+  /// Groups of the level below in one of this level, from 1 on; and which of them a tile is in.
+  std::uint64_t parts(unsigned level, std::uint64_t group) const;
+  std::uint64_t part_of(unsigned level, std::uint64_t tile) const;
+
+  /// A tile's slice of its group. It lies, as far as groups are equal, in what the tile has sums of
+  /// already.
+  std::uint64_t slice_of(unsigned level, std::uint64_t tile) const {
+    return levels_[level].slice_of[tile];
+  }
+  std::uint64_t owner_of(unsigned level, std::uint64_t group, std::uint64_t slice) const {
+    return levels_[level].owner_of[first(level, group) + slice];
+  }
 
  private:
-  std::vector<std::uint64_t> first_;  // tile of a group, one more at the end
-  std::vector<std::uint64_t> slice_of_;
-  std::vector<std::uint64_t> owner_of_;
+  struct Level {
+    std::vector<std::uint64_t> first;  // tile of a group, one more at the end
+    std::vector<std::uint64_t> slice_of;
+    std::vector<std::uint64_t> owner_of;  // by group, its slices in order
+  };
+
+  void add(std::vector<std::uint64_t> first);
+
+  std::vector<Level> levels_;
 };
 
 }  // namespace lacuna::ipu
