@@ -209,6 +209,68 @@ TEST(IpuOperations, DistancesTakeThreeBundlesForEachTwoVectorsOfAPair) {
   }
 }
 
+/// A bmm of phase bwd: gradients of distances.
+LayerOp gradient_row(const char* fn, std::uint32_t m, std::uint32_t k, std::uint32_t n) {
+  LayerOp op = row("bmm", fn, m, k, n);
+  op.phase = Phase::bwd;
+  return op;
+}
+
+// Two rows of 24 columns in FP16: both rows on two tiles, with two of three groups of 8 columns and
+// one. A worker has a group at most: 33 bundles, 12 for its row, 12 for its group, and for each of
+// 10 vectors 5 (l2: two differences, two products, an accumulation) or 11 (l1: in place of each
+// difference and product two comparisons, two masks and a difference): 11 + 12 + 6 (57 + 50) = 665
+// and 23 + 6 (57 + 110) = 1025 clocks. The gradients, 2 x 10 padded to 16 halves, 16 words, are at
+// home half on each tile.
+TEST(IpuOperations, GradientsOfDistancesTakeFiveOrElevenBundlesForEachVector) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", "2", "");
+  for (const bool squares : {false, true}) {
+    const OpResult result =
+        machine->run(gradient_row(squares ? "l2" : "l1", 2, 10, 24), nullptr, 1, {});
+    const auto phases = std::find_if(result.notes.begin(), result.notes.end(),
+                                     [](const auto& note) { return note.first == "phases"; });
+    ASSERT_NE(phases, result.notes.end());
+    const char* const text = squares ? "gradient of distances 665" : "gradient of distances 1025";
+    EXPECT_NE(phases->second.find(text), std::string::npos) << phases->second;
+    EXPECT_EQ(statistic(result, "exch_sent"), 16U);
+    // Of 6 groups and 10 vectors: 16 differences and sums, or 16 comparisons twice, 8 differences
+    // of masks and 8 sums; 8 products, and 8 more for each group where the sums are doubled.
+    EXPECT_EQ(statistic(result, "vec_add_fp16"), 60U * (squares ? 16 : 32));
+    EXPECT_EQ(statistic(result, "vec_mul_fp16"), squares ? 60U * 8 + 6 * 8 : 0U);
+    EXPECT_EQ(statistic(result, "sram_reads_weight"), 60U);
+  }
+}
+
+TEST(IpuOperations, GradientsOfDistancesAreRightInBothEngines) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed);
+    const char* const fn = random.bounded(2) == 0 ? "l1" : "l2";
+    const std::uint32_t m = upto(random, 40);
+    const std::uint32_t k = upto(random, 30);
+    LayerOp op = gradient_row(fn, m, k, upto(random, 50));
+    op.batch = upto(random, 3);
+    op.dtype = random.bounded(2) == 0 ? DType::fp16 : DType::fp32;
+    const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+    machine->set("ipu.tiles", pick(random, std::vector<std::string>{"1", "2", "6", "30"}), "");
+    Execution execution;
+    execution.values = true;
+    execution.sigma = random.bounded(2) == 0 ? 0 : 1;
+    execution.event_log = true;
+    const OpResult event = machine->run(op, nullptr, seed, execution);
+    execution.engine = Engine::clocked;
+    execution.shuffle = seed;
+    const OpResult clocked = machine->run(op, nullptr, seed, execution);
+    SCOPED_TRACE(seed);
+    EXPECT_EQ(event.cycles, clocked.cycles);
+    EXPECT_EQ(event.stack, clocked.stack);
+    EXPECT_TRUE(event.events == clocked.events);
+    EXPECT_EQ(event.values->compared, std::uint64_t{op.m} * op.n * op.batch);
+    EXPECT_EQ(event.values->wrong, 0U);
+    EXPECT_EQ(clocked.values->wrong, 0U);
+  }
+}
+
 // 96 halves become bytes on two tiles, 48 each, 8 in a vector: one for each worker. A vector takes
 // two loads in one instruction and two conversions: 11 + 12 + 6 (37 + 2) = 257 clocks.
 TEST(IpuOperations, ACastToBytesRunsWhereTheChipHasThem) {

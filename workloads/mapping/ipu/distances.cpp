@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ceil_div.hpp"
 #include "workloads/mapping/ipu/sampled.hpp"
+#include "workloads/mapping/ipu/shared_region.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 #include "workloads/mapping/ipu/vector_codelets.hpp"
 
@@ -78,7 +79,8 @@ class DistanceLowering {
     choose_grid();
     lay_out();
     make_code();
-    spread();
+    spread_operands();
+    if (problem_.values) place_operands();
     compute();
     return finish();
   }
@@ -87,12 +89,8 @@ class DistanceLowering {
   void choose_grid();
   void lay_out();
   void make_code();
-  void spread();
-  void spread_shares(TransferList& list, std::uint32_t region, std::uint64_t elements,
-                     const std::vector<TileId>& sharers) const;
-  template <class Value>
-  void image(TileId tile, std::uint32_t region, std::uint64_t elements, std::uint64_t sharers,
-             std::uint64_t index, const Value& value);
+  void spread_operands();
+  void place_operands();
   void compute();
   std::uint32_t vertex(std::uint64_t pairs);
   PlannedOperation finish();
@@ -105,6 +103,12 @@ class DistanceLowering {
   }
   std::uint64_t columns_of(std::uint64_t y) const {
     return std::min<std::uint64_t>(grid_.columns, problem_.n - y * grid_.columns);
+  }
+  SharedRegion rows_region(std::uint64_t x) const {
+    return {w_, rows_of(x) * depth_ * size_ / 4, grid_.y};
+  }
+  SharedRegion columns_region(std::uint64_t y) const {
+    return {x_, columns_of(y) * depth_ * size_ / 4, grid_.x};
   }
   std::uint64_t elements(std::uint32_t region) const { return region * std::uint64_t{4} / size_; }
 
@@ -185,67 +189,37 @@ void DistanceLowering::make_code() {
   supervisor_ = builder_.codelet({issue(overhead, kVectorSupervisor), run(0)});
 }
 
-/// Each sharer sends its share of a region to the others.
-void DistanceLowering::spread_shares(TransferList& list, std::uint32_t region,
-                                     std::uint64_t elements,
-                                     const std::vector<TileId>& sharers) const {
-  const std::uint64_t words = elements * size_ / 4;
-  const std::uint64_t share = round_up(ceil_div(words, sharers.size()), 2);
-  std::vector<Place> places;
-  for (std::size_t s = 0; s < sharers.size(); ++s) {
-    const std::uint64_t begin = std::min(words, s * share);
-    const std::uint64_t end = std::min(words, begin + share);
-    const auto address = static_cast<std::uint32_t>(region + begin);
-    places.clear();
-    for (const TileId to : sharers) {
-      if (to != sharers[s]) places.push_back({to, address});
-    }
-    list.add({sharers[s], address}, static_cast<std::uint32_t>(end - begin), places.data(),
-             places.data() + places.size());
-  }
-}
-
-/// Places share `index` of a region whose element (vector, depth) is `value(vector, depth)`.
-template <class Value>
-void DistanceLowering::image(TileId tile, std::uint32_t region, std::uint64_t elements,
-                             std::uint64_t sharers, std::uint64_t index, const Value& value) {
-  const std::uint64_t words = elements * size_ / 4;
-  const std::uint64_t share = round_up(ceil_div(words, sharers), 2);
-  const std::uint64_t begin = std::min(words, index * share);
-  const std::uint64_t end = std::min(words, begin + share);
-  std::vector<float> values;
-  for (std::uint64_t e = begin * 4 / size_; e < end * 4 / size_; ++e) {
-    values.push_back(e % depth_ < problem_.k ? value(e / depth_, e % depth_) : 0.0F);
-  }
-  if (values.empty()) return;
-  builder_.program().images.push_back(
-      {{tile, static_cast<std::uint32_t>(region + begin)}, pack_words(values, problem_.dtype)});
-}
-
-void DistanceLowering::spread() {
+void DistanceLowering::spread_operands() {
   TransferList list;
   std::vector<TileId> sharers;
   for (std::uint64_t x = 0; x < grid_.x; ++x) {
     sharers.clear();
     for (std::uint64_t y = 0; y < grid_.y; ++y) sharers.push_back(tile(x, y));
-    spread_shares(list, w_, rows_of(x) * depth_, sharers);
+    spread(rows_region(x), sharers, list);
   }
   for (std::uint64_t y = 0; y < grid_.y; ++y) {
     sharers.clear();
     for (std::uint64_t x = 0; x < grid_.x; ++x) sharers.push_back(tile(x, y));
-    spread_shares(list, x_, columns_of(y) * depth_, sharers);
+    spread(columns_region(y), sharers, list);
   }
   builder_.superstep(kNone, builder_.exchange("operands", list));
-  for (std::uint64_t y = 0; problem_.values && y < grid_.y; ++y) {
+}
+
+void DistanceLowering::place_operands() {
+  for (std::uint64_t y = 0; y < grid_.y; ++y) {
     for (std::uint64_t x = 0; x < grid_.x; ++x) {
-      image(tile(x, y), w_, rows_of(x) * depth_, grid_.y, y,
-            [&](std::uint64_t row, std::uint64_t d) {
-              return sampled_left(problem_, (x * grid_.rows + row) * problem_.k + d);
-            });
-      image(tile(x, y), x_, columns_of(y) * depth_, grid_.x, x,
-            [&](std::uint64_t column, std::uint64_t d) {
-              return sampled_right(problem_, d * problem_.n + y * grid_.columns + column);
-            });
+      place_share(builder_.program(), rows_region(x), tile(x, y), y, problem_.dtype,
+                  [&](std::uint64_t e) {
+                    if (e % depth_ >= problem_.k) return 0.0F;
+                    const std::uint64_t row = x * grid_.rows + e / depth_;
+                    return sampled_left(problem_, row * problem_.k + e % depth_);
+                  });
+      place_share(builder_.program(), columns_region(y), tile(x, y), x, problem_.dtype,
+                  [&](std::uint64_t e) {
+                    if (e % depth_ >= problem_.k) return 0.0F;
+                    const std::uint64_t column = y * grid_.columns + e / depth_;
+                    return sampled_right(problem_, e % depth_ * problem_.n + column);
+                  });
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ceil_div.hpp"
 #include "workloads/mapping/ipu/batched.hpp"
+#include "workloads/mapping/ipu/distance_gradient.hpp"
 #include "workloads/mapping/ipu/distances.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/sampled.hpp"
@@ -65,7 +66,8 @@ PlannedOperation plan_instance(const OperationRequest& request, const ChipParams
                                const GemmProblem& problem) {
   if (const std::optional<Distance> distance = distance_of(request.op)) {
     check_vector_type(request.op);
-    return plan_distances(chip, request.planner, problem, *distance);
+    const auto plan = request.op.phase == Phase::bwd ? plan_distance_gradient : plan_distances;
+    return plan(chip, request.planner, problem, *distance);
   }
   if (request.op.op == "sddmm") {
     return plan_sampled_product(chip, request.planner, problem, request.op.mode);
@@ -205,7 +207,8 @@ PlannedOperation repeat(const OperationRequest& request, Series series, Candidat
   result.compare =
       [problem = problem_of(request, series, 0, true), series, batch, types = result.types,
        output = result.lowered.output, place = result.lowered.place, sampled, blocks,
-       distance = distance_of(request.op), words = one.memory_words](const ChipMemory& chip) {
+       distance = distance_of(request.op), backward = request.op.phase == Phase::bwd,
+       words = one.memory_words](const ChipMemory& chip) {
         Comparison comparison;
         for (std::uint32_t i = 0; i < batch.instances; ++i) {
           GemmProblem instance = problem;
@@ -216,7 +219,8 @@ PlannedOperation repeat(const OperationRequest& request, Series series, Candidat
             return read_element(chip(batch.first_tile(i) + at.tile), output, window + at.index);
           };
           if (distance) {
-            compare_distances(comparison, instance, *distance, read);
+            const auto compare = backward ? compare_distance_gradient : compare_distances;
+            compare(comparison, instance, *distance, read);
             continue;
           }
           if (sampled) {
