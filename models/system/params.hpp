@@ -94,8 +94,13 @@ struct SystemParams : ParameterSet {
       param(this, "machines", 1U, range(1U, 16384U), "machines", "Machines, each with a gateway.");
   Param<unsigned> machine_chips =
       param(this, "machine_chips", 4U, range(2U, 64U), "chips", "Chips of a machine.");
-  Param<double> machine_w = param(this, "machine_w", 200.0, range(0.0, 1e5), "W",
-                                  "Power of a machine beside its chips and their traffic.");
+  Param<double> machine_w = param(
+      this, "machine_w", 200.0, range(0.0, 1e5), "W",
+      "Standing power of a machine beside its chips: gateway, memory, network, fans. Assumed; "
+      "about 1 kW of an IPU-M2000 is published.");
+  Param<double> hosts_w = param(this, "hosts_w", 0.0, range(0.0, 1e7), "W",
+                                "Standing power of the system's hosts together. Not published; 0: "
+                                "not counted, and results say so.");
   Param<double> link_pj_bit = param(this, "link_pj_bit", 8.0, range(0.0, 1e4), "pJ/bit",
                                     "Energy of a bit over one hop between chips or machines.");
   Param<double> ddr_pj_bit = param(this, "ddr_pj_bit", 20.0, range(0.0, 1e4), "pJ/bit",

@@ -195,6 +195,15 @@ unsigned WaferSystemParams::levels() const {
   return levels;
 }
 
+unsigned WaferSystemParams::nodes() const {
+  std::uint64_t count = 0;
+  for (std::uint64_t reach = 1; reach < wafers;) {
+    reach *= swarmx.fanout;
+    count += (wafers + reach - 1) / reach;
+  }
+  return static_cast<unsigned>(count);
+}
+
 StoreAccount store_account(const WaferSystemParams& params, std::uint64_t kept,
                            std::uint64_t trained) {
   StoreAccount account;

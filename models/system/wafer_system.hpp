@@ -30,6 +30,9 @@ struct MemoryXParams : ParameterSet {
             "State of the optimizer for a non-zero: two moments in FP32.");
   Param<double> pj_bit = param(this, "pj_bit", 20.0, range(0.0, 1e4), "pJ/bit",
                                "Energy of a bit read or written. Assumed, as of streaming memory.");
+  Param<double> standing_w = param(this, "standing_w", 0.0, range(0.0, 1e7), "W",
+                                   "Standing power of the store. Not published; 0: not counted, "
+                                   "and results say so.");
 };
 
 struct SwarmXParams : ParameterSet {
@@ -42,6 +45,9 @@ struct SwarmXParams : ParameterSet {
             "A link, 10^9 bytes: published of a system's (12 x 100 Gb/s), assumed in the tree.");
   Param<double> pj_bit = param(this, "pj_bit", 8.0, range(0.0, 1e4), "pJ/bit",
                                "Energy of a bit on a link. Assumed, as of links between machines.");
+  Param<double> node_w = param(this, "node_w", 0.0, range(0.0, 1e6), "W",
+                               "Standing power of a node of the tree. Not published; 0: not "
+                               "counted, and results say so.");
 };
 
 /// Wafers that share one store of weights. They work data parallel: each sees every weight.
@@ -62,11 +68,23 @@ struct WaferSystemParams : ParameterSet {
                                       "Between a link and the edge of a wafer, each way.");
   Param<unsigned> steps =
       param(this, "steps", 1U, range(1U, 1000U), "steps", "How often the workload is run.");
+  Param<double> system_w =
+      param(this, "system_w", 0.0, range(0.0, 1e5), "W",
+            "Standing power of a wafer's system beside the wafer: pumps, supplies, I/O. 23 kW of a "
+            "CS-2 are its peak, all together; 0: not counted, and results say so.");
   Group<MemoryXParams> memoryx = group(this, "memoryx", "The store of weights.");
   Group<SwarmXParams> swarmx = group(this, "swarmx", "The tree between store and wafers.");
 
   /// ceil(log_fanout(wafers)); one wafer is joined to the store directly.
   unsigned levels() const;
+
+  /// Nodes of the tree on all levels: of those with 1, 2, ... levels below, as many as it takes.
+  unsigned nodes() const;
+
+  /// Watts that do not depend on what is done.
+  double standing_watts() const {
+    return memoryx.standing_w + nodes() * swarmx.node_w + wafers * system_w;
+  }
 };
 
 /// What a system of wafers is joined by, beside its own parameters: those of each wafer's I/O.

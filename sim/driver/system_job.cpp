@@ -220,7 +220,7 @@ void scale(JouleRange& sum, const JouleRange& part, double times) {
 /// system's prices.
 void add_energy_beside(const TrainingJob& job, const system::Fabric& fabric, double idle_w,
                        TrainingResult& result) {
-  SystemEnergy& energy = result.energy;
+  double idle = 0;
   for (const system::TimeStack& chip : result.run.chips) {
     std::uint64_t busy = 0;
     for (const system::Use use :
@@ -228,20 +228,29 @@ void add_energy_beside(const TrainingJob& job, const system::Fabric& fabric, dou
           system::Use::optimizer, system::Use::exchange}) {
       busy += chip[static_cast<std::size_t>(use)];
     }
-    energy.idle += idle_w * static_cast<double>(result.run.ns - busy) * 1e-9;
+    idle += idle_w * static_cast<double>(result.run.ns - busy) * 1e-9;
   }
+  const system::SystemParams& params = job.system.params;
+  double links = 0;
+  double streaming = 0;
   for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
     const double bits = 8 * static_cast<double>(result.run.bytes[i]);
     const bool memory = fabric.resources()[i].kind == system::ResourceKind::ddr;
-    const double price = memory ? job.system.params.ddr_pj_bit : job.system.params.link_pj_bit;
-    (memory ? energy.streaming : energy.links) += bits * price * 1e-12;
+    const double price = memory ? params.ddr_pj_bit : params.link_pj_bit;
+    (memory ? streaming : links) += bits * price * 1e-12;
   }
-  energy.machines = job.system.params.machine_w * job.system.params.machines * result.seconds();
+  EnergyAccount& energy = result.energy;
+  energy.work = {"chips", "operations on chips", energy.range.nominal};
+  energy.beside = {{"idle", "chips that wait", idle},
+                   {"links", "links and gateways", links},
+                   {"streaming", "streaming memory", streaming},
+                   {"machines", "machines", params.machine_w * params.machines * result.seconds()},
+                   {"hosts", "hosts", params.hosts_w * result.seconds()}};
 }
 
 /// Prices the operations of a pipeline by the chip's tables.
 void add_energy_of_chips(const TrainingJob& job, TrainingResult& result) {
-  SystemEnergy& energy = result.energy;
+  JouleRange& sum = result.energy.range;
   const TrainingParams& training = job.training;
   const double copies = static_cast<double>(training.replicas) * training.tensor;
   const bool again = training.activations != system::Activations::stored;
@@ -249,10 +258,10 @@ void add_energy_of_chips(const TrainingJob& job, TrainingResult& result) {
     for (const system::Stage& stage : stages) {
       const auto& costs = result.costs[stage.chip];
       const double times = copies * training.accumulation;
-      scale(energy.chips, forward_cost(costs, stage).joules, times);
-      if (again) scale(energy.chips, recompute_cost(costs, stage).joules, times);
-      scale(energy.chips, backward_cost(costs, stage).joules, times);
-      scale(energy.chips, update_cost(costs, stage).joules, copies);
+      scale(sum, forward_cost(costs, stage).joules, times);
+      if (again) scale(sum, recompute_cost(costs, stage).joules, times);
+      scale(sum, backward_cost(costs, stage).joules, times);
+      scale(sum, update_cost(costs, stage).joules, copies);
     }
   }
 }
@@ -440,7 +449,7 @@ TrainingResult run_rows(const TrainingJob& job) {
     costs.push_back(system::is_collective(op)
                         ? ChipCost{}
                         : job.times.cost(chip, only_touched(op, trace), trace));
-    scale(result.energy.chips, costs.back().joules,
+    scale(result.energy.range, costs.back().joules,
           static_cast<double>(training.accumulation) * training.replicas);
     result.flop += costs.back().flop * training.accumulation * training.replicas;
   }

@@ -10,6 +10,7 @@
 #include "sim/driver/machine_table.hpp"
 #include "sim/driver/options.hpp"
 #include "sim/driver/pricing.hpp"
+#include "sim/driver/system_energy.hpp"
 #include "sim/driver/system_times.hpp"
 #include "workloads/mapping/system/memory_account.hpp"
 #include "workloads/mapping/system/training_program.hpp"
@@ -41,17 +42,6 @@ std::vector<std::string> shipped_trainings();
 /// The layers of the model that is trained.
 unsigned layers_of(const system::TrainingParams& training);
 
-/// Joules of one weight update of a whole system.
-struct SystemEnergy {
-  JouleRange chips;  // operations
-  double idle = 0;   // of chips that wait
-  double links = 0;
-  double streaming = 0;
-  double machines = 0;  // gateways, memories, fans
-
-  double total() const { return chips.nominal + idle + links + streaming + machines; }
-};
-
 /// What one weight update came to.
 struct TrainingResult {
   std::vector<system::Stages> phases;
@@ -61,7 +51,7 @@ struct TrainingResult {
   system::ProgramResult run;
   std::vector<system::MemoryAccount> memory;
   system::StreamingAccount streaming;
-  SystemEnergy energy;
+  EnergyAccount energy;
   std::uint64_t flop = 0;        // useful, without recomputation
   std::uint64_t pattern_ns = 0;  // of an update of the patterns
 

@@ -99,22 +99,6 @@ std::string stack_table(const TrainingResult& result) {
   return table.text();
 }
 
-std::string energy_table(const TrainingResult& result) {
-  const SystemEnergy& energy = result.energy;
-  TextTable table;
-  table.column("energy of a weight update", "", Align::left);
-  table.column("energy", "J");
-  const auto row = [&](const char* what, double joules) { table.row({what, four_digits(joules)}); };
-  row("operations on chips", energy.chips.nominal);
-  row("chips that wait", energy.idle);
-  row("links and gateways", energy.links);
-  row("streaming memory", energy.streaming);
-  row("machines", energy.machines);
-  table.rule();
-  row("all", energy.total());
-  return table.text();
-}
-
 }  // namespace
 
 std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
@@ -125,6 +109,7 @@ std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
   const double seconds = result.seconds() + patterns;
   const double sequences = training.global_batch();
   const double tokens = static_cast<double>(training.tokens) * sequences / training.packing;
+  const JouleRange joules = result.energy.total();
   std::vector<SystemMetric> metrics = {
       {"step_time", seconds, "s"},
       {"global_batch", sequences, "sequences"},
@@ -134,10 +119,12 @@ std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
       {"tflops_per_chip",
        static_cast<double>(result.flop) / seconds * 1e-12 / static_cast<double>(training.chips()),
        "TFLOP/s"},
-      {"energy", result.energy.total(), "J"},
-      {"power", result.energy.total() / seconds, "W"},
-      {"power_per_machine", result.energy.total() / seconds / machine.params.machines, "W"},
-      {"energy_per_sequence", result.energy.total() / sequences, "J"},
+      {"energy", joules.nominal, "J"},
+      {"energy_low", joules.low, "J"},
+      {"energy_high", joules.high, "J"},
+      {"power", joules.nominal / seconds, "W"},
+      {"power_per_machine", joules.nominal / seconds / machine.params.machines, "W"},
+      {"energy_per_sequence", joules.nominal / sequences, "J"},
       {"streaming_bytes", static_cast<double>(result.streaming.bytes), "B per machine"},
   };
   if (training.pattern_every > 0) {
@@ -146,6 +133,10 @@ std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
   }
   if (training.train_steps > 0) {
     metrics.push_back({"training_time", training.train_steps * seconds / 3600, "h"});
+  }
+  metrics.push_back({"energy_" + result.energy.work.key, result.energy.work.joules, "J"});
+  for (const SystemEnergyPart& part : result.energy.beside) {
+    metrics.push_back({"energy_" + part.key, part.joules, "J"});
   }
   return metrics;
 }
@@ -170,6 +161,8 @@ std::string system_text(const SystemMachine& machine, const std::string& name,
   table.column("value", "");
   table.column("unit", "", Align::left);
   for (const SystemMetric& metric : system_metrics(machine, training, result)) {
+    const bool part = metric.name.rfind("energy_", 0) == 0 && metric.name != "energy_per_sequence";
+    if (part) continue;  // has a table of its own
     table.row({metric.name, four_digits(metric.value), metric.unit});
   }
   text += table.text() + "\n" + stack_table(result);
@@ -177,7 +170,8 @@ std::string system_text(const SystemMachine& machine, const std::string& name,
     text += "\nStages of the pipeline, for one micro-batch\n\n" + stages_table(result);
     text += "\nMemory of a chip of each stage\n\n" + memory_table(result);
   }
-  text += "\n" + energy_table(result);
+  text += "\n" + energy_text("energy of a weight update", result.energy);
+  text += not_counted({{"hosts (hosts_w)", machine.params.hosts_w}});
   return text;
 }
 

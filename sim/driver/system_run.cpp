@@ -209,7 +209,7 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
         run_training({kinds, pricing, times, machine, row.training, execution, true});
     row.seconds = result.seconds();
     row.sequences_per_s = row.training.global_batch() / row.seconds;
-    row.joules_per_sequence = result.energy.total() / row.training.global_batch();
+    row.joules_per_sequence = result.energy.total().nominal / row.training.global_batch();
     rows.push_back(row);
     const double chips = static_cast<double>(rows.back().training.chips()) /
                          static_cast<double>(rows.front().training.chips());

@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/scaling_figure.hpp"
 #include "sim/report/csv_files.hpp"
-#include "sim/report/figure_lines.hpp"
-#include "sim/report/figure_style.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace lacuna {
@@ -67,29 +66,17 @@ std::string scaling_csv(const std::vector<ScalingRow>& rows) {
 }
 
 Figure scaling_figure(const std::string& name, const std::vector<ScalingRow>& rows) {
-  LineFigure figure;
-  figure.name = "scaling";
-  figure.title = {name, fmt::format("a batch of {} sequences, more and more chips",
-                                    rows.front().training.global_batch())};
-  figure.x_label = "chips";
-  figure.y_label = "sequences/s";
-  figure.x_is_density = false;
-  LineSeries simulated;
-  simulated.label = "simulated";
-  simulated.style = line_style(0);
-  LineSeries ideal;
-  ideal.label = "as many more as chips";
-  ideal.reference = true;
-  ideal.style = line_style(1);
+  std::vector<ScalingPoint> points;
   for (const ScalingRow& row : rows) {
-    const auto chips = static_cast<double>(row.training.chips());
-    const double rate = row.sequences_per_s;
-    simulated.points.push_back({chips, rate, rate, rate});
-    const double most = rate / row.efficiency;
-    ideal.points.push_back({chips, most, most, most});
+    points.push_back({static_cast<double>(row.training.chips()), row.sequences_per_s,
+                      row.sequences_per_s / row.efficiency});
   }
-  figure.series = {ideal, simulated};
-  return draw_lines(figure);
+  return scaling_lines({"scaling",
+                        {name, fmt::format("a batch of {} sequences, more and more chips",
+                                           rows.front().training.global_batch())},
+                        "chips",
+                        "sequences/s"},
+                       points);
 }
 
 }  // namespace lacuna

@@ -107,27 +107,35 @@ std::vector<double> densities_of(const RunRecord& record) {
   return densities;
 }
 
-WaferSystemEnergy energy_of(const WaferSystemRun& run, const Machine& machine,
-                            const RunRecord& record, const Pricing& pricing) {
-  WaferSystemEnergy energy;
+EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine, const RunRecord& record,
+                        const Pricing& pricing) {
+  EnergyAccount energy;
   const double times = static_cast<double>(run.params.wafers) * run.params.steps;
   for (const OpRecord& op : record.ops) {
     if (op.row.op == "optim" || !op.row.energy_j) continue;
-    energy.work.low += op.row.energy_j->low * times;
-    energy.work.nominal += op.row.energy_j->nominal * times;
-    energy.work.high += op.row.energy_j->high * times;
+    energy.range.low += op.row.energy_j->low * times;
+    energy.range.nominal += op.row.energy_j->nominal * times;
+    energy.range.high += op.row.energy_j->high * times;
   }
+  energy.work = {"work", "operations on wafers", energy.range.nominal};
   const OpResult& first = record.ops.front().result;
   const double idle = idle_watts(machine, pricing, first.units, first.clock_ghz);
+  double waiting = 0;
   for (const system::WaferTimes& wafer : run.result.wafers) {
     const std::uint64_t waits = run.result.ns - wafer[0];
-    energy.waiting += idle * static_cast<double>(waits) * 1e-9;
+    waiting += idle * static_cast<double>(waits) * 1e-9;
   }
   std::uint64_t carried = 0;
   for (const std::uint64_t bytes : run.result.down_bytes) carried += bytes;
   for (const std::uint64_t bytes : run.result.up_bytes) carried += bytes;
-  energy.tree = 8e-12 * static_cast<double>(carried) * run.params.swarmx.pj_bit;
-  energy.store = 8e-12 * static_cast<double>(run.result.store_bytes) * run.params.memoryx.pj_bit;
+  const double seconds = static_cast<double>(run.result.ns) * 1e-9;
+  const system::WaferSystemParams& params = run.params;
+  energy.beside = {
+      {"waiting", "wafers that wait", waiting},
+      {"store", "traffic of the store",
+       8e-12 * static_cast<double>(run.result.store_bytes) * params.memoryx.pj_bit},
+      {"tree", "links of the tree", 8e-12 * static_cast<double>(carried) * params.swarmx.pj_bit},
+      {"standing", "standing power beside wafers", params.standing_watts() * seconds}};
   return energy;
 }
 
@@ -226,18 +234,14 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
 
 namespace {
 
-std::string energy_text(const WaferSystemRun& run) {
-  TextTable table;
-  table.column("energy of the system", "", TextTable::Align::left);
-  table.column("energy", "J");
-  const auto row = [&](const char* what, double joules) { table.row({what, four_digits(joules)}); };
-  row("operations on wafers", run.energy.work.nominal);
-  row("wafers that wait", run.energy.waiting);
-  row("store", run.energy.store);
-  row("links of the tree", run.energy.tree);
-  table.rule();
-  row("all", run.energy.total());
-  return table.text();
+std::string standing_text(const system::WaferSystemParams& params) {
+  std::vector<StandingPower> all = {
+      {"the store (sys.memoryx.standing_w)", params.memoryx.standing_w},
+      {"systems beside their wafers (sys.system_w)", params.system_w}};
+  if (params.nodes() > 0) {
+    all.push_back({"nodes of the tree (sys.swarmx.node_w)", params.swarmx.node_w});
+  }
+  return not_counted(all);
 }
 
 std::string store_text(const system::StoreAccount& store) {
@@ -299,7 +303,8 @@ std::string wafer_system_text(const WaferSystemRun& run) {
       "us, "
       "and the store waited {} us for one.\n",
       us(work), us(result.link_busy_ns[0]), us(result.update_ns), us(result.wait_ns));
-  return text + "\n" + energy_text(run) + "\n" + store_text(run.store);
+  return text + "\n" + energy_text("energy of the system", run.energy) + standing_text(run.params) +
+         "\n" + store_text(run.store);
 }
 
 namespace {
@@ -339,15 +344,18 @@ NamedTable metrics_table(const WaferSystemRun& run) {
   const auto add = [&](const char* name, auto value, const char* unit) {
     table.rows.push_back({name, fmt::format("{}", value), unit});
   };
-  const WaferSystemEnergy& energy = run.energy;
   add("wafers", run.params.wafers.value(), "");
   add("step_time", run.seconds_per_step(), "s");
-  add("energy", energy.total() / run.params.steps, "J");
-  add("power", energy.total() / (static_cast<double>(run.result.ns) * 1e-9), "W");
-  add("energy_work", energy.work.nominal / run.params.steps, "J");
-  add("energy_waiting", energy.waiting / run.params.steps, "J");
-  add("energy_store", energy.store / run.params.steps, "J");
-  add("energy_tree", energy.tree / run.params.steps, "J");
+  const JouleRange all = run.energy.total();
+  const double steps = run.params.steps;
+  add("energy", all.nominal / steps, "J");
+  add("energy_low", all.low / steps, "J");
+  add("energy_high", all.high / steps, "J");
+  add("power", all.nominal / (static_cast<double>(run.result.ns) * 1e-9), "W");
+  add("energy_work", run.energy.work.joules / steps, "J");
+  for (const SystemEnergyPart& part : run.energy.beside) {
+    add(("energy_" + part.key).c_str(), part.joules / steps, "J");
+  }
   add("link_busy", run.result.link_busy_ns[0], "ns");
   add("store_weights", run.store.weights, "B");
   add("store_gradients", run.store.gradients, "B");

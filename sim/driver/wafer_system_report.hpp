@@ -10,21 +10,12 @@
 #include "sim/driver/machine.hpp"
 #include "sim/driver/pricing.hpp"
 #include "sim/driver/result_json.hpp"
+#include "sim/driver/system_energy.hpp"
 #include "sim/report/summary.hpp"
 #include "sim/report/text_table.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
-
-/// Joules of the steps of a whole system.
-struct WaferSystemEnergy {
-  JouleRange work;     // operations of all wafers
-  double waiting = 0;  // of wafers that have nothing to do, by their idle power
-  double store = 0;    // traffic of the store
-  double tree = 0;     // traffic of all links
-
-  double total() const { return work.nominal + waiting + store + tree; }
-};
 
 /// A run of a trace on several wafers that share one store of weights. The trace is the share of
 /// one wafer; its operations take the times that the wafer's model gave them.
@@ -34,7 +25,7 @@ struct WaferSystemRun {
   std::vector<system::WaferPass> passes;  // one for each operation, in the order of the trace
   system::WaferSystemResult result;
   system::StoreAccount store;
-  WaferSystemEnergy energy;
+  EnergyAccount energy;  // of all steps
 
   double seconds_per_step() const {
     return static_cast<double>(result.ns) * 1e-9 / params.steps.value();

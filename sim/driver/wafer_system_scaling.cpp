@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/report/figure_lines.hpp"
-#include "sim/report/figure_style.hpp"
+#include "sim/driver/scaling_figure.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace lacuna {
@@ -15,7 +14,7 @@ double efficiency(const std::vector<WaferScalingRow>& rows, const WaferScalingRo
 }
 
 double joules_per_share(const WaferSystemRun& run) {
-  return run.energy.total() / run.params.steps / run.params.wafers;
+  return run.energy.total().nominal / run.params.steps / run.params.wafers;
 }
 
 }  // namespace
@@ -49,28 +48,18 @@ std::string wafer_scaling_text(const std::vector<WaferScalingRow>& rows) {
 }
 
 Figure wafer_scaling_figure(const std::vector<WaferScalingRow>& rows) {
-  LineFigure figure;
-  figure.name = "system_scaling";
-  figure.title = {"Wafers that share a store of weights", "the same share of a batch for each"};
-  figure.x_label = "wafers";
-  figure.y_label = "shares/s";
-  figure.x_is_density = false;
-  LineSeries simulated;
-  simulated.label = "simulated";
-  simulated.style = line_style(0);
-  LineSeries ideal;
-  ideal.label = "as many more as wafers";
-  ideal.reference = true;
-  ideal.style = line_style(1);
+  std::vector<ScalingPoint> points;
   for (const WaferScalingRow& row : rows) {
     const double wafers = row.run.params.wafers;
     const double rate = wafers / row.run.seconds_per_step();
-    simulated.points.push_back({wafers, rate, rate, rate});
-    const double most = rate / efficiency(rows, row);
-    ideal.points.push_back({wafers, most, most, most});
+    points.push_back({wafers, rate, rate / efficiency(rows, row)});
   }
-  figure.series = {ideal, simulated};
-  return draw_lines(figure);
+  return scaling_lines(
+      {"system_scaling",
+       {"Wafers that share a store of weights", "the same share of a batch for each"},
+       "wafers",
+       "shares/s"},
+      points);
 }
 
 }  // namespace lacuna

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -204,6 +206,61 @@ TEST(WaferSystemRun, AStoreThatIsTooSmallIsAnErrorWithItsBytesBeforeAnythingIsSi
     EXPECT_EQ(small.status, 1);
     EXPECT_THAT(small.err, HasSubstr("the store of weights needs 33554432 B and has 1000000 B"));
   }
+}
+
+/// The values of a file of quantities, by name.
+std::map<std::string, double> quantities(const std::string& file) {
+  std::map<std::string, double> values;
+  std::istringstream lines(file_text(file));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t comma = line.find(',');
+    values[line.substr(0, comma)] = std::strtod(line.c_str() + comma + 1, nullptr);
+  }
+  return values;
+}
+
+/// What begins with energy_ and is a part, added up.
+double parts_of(const std::map<std::string, double>& values) {
+  double sum = 0;
+  for (const auto& [name, value] : values) {
+    const bool part = name.rfind("energy_", 0) == 0 && name != "energy_low" &&
+                      name != "energy_high" && name != "energy_per_sequence";
+    if (part) sum += value;
+  }
+  return sum;
+}
+
+// 100 W of the store, one node of 10 W, 2 systems of 1,000 W.
+TEST(WaferSystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
+  const TrainingFile file;  // for its folder
+  const std::string line = wafer_line("run") + "--machine cs2x2 --set sys.memoryx.standing_w=100 " +
+                           "--set sys.swarmx.node_w=10 --out " + file.out();
+  const Ran ran = run_real(line + " --set sys.system_w=1000 --set sys.steps=3");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const auto values = quantities(file.out() + "/system_metrics.csv");
+  EXPECT_DOUBLE_EQ(values.at("energy_standing"), 2110 * values.at("step_time"));
+  EXPECT_DOUBLE_EQ(values.at("energy"), parts_of(values));
+  EXPECT_LT(values.at("energy_low"), values.at("energy"));
+  EXPECT_DOUBLE_EQ(values.at("power") * values.at("step_time"), values.at("energy"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("Not counted")));
+  const Ran silent = run_real(wafer_line("run") + "--machine cs2x2 --set sys.swarmx.node_w=10");
+  EXPECT_THAT(silent.out, HasSubstr("Not counted is the standing power of the store "
+                                    "(sys.memoryx.standing_w), systems beside"));
+}
+
+// 200 W of one machine and 300 W of its hosts.
+TEST(SystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
+  const TrainingFile file;
+  const Ran ran = run_real(run_line(file) + " --set hosts_w=300 --out " + file.out());
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const auto values = quantities(file.out() + "/metrics.csv");
+  EXPECT_DOUBLE_EQ(values.at("energy_machines"), 200 * values.at("step_time"));
+  EXPECT_DOUBLE_EQ(values.at("energy_hosts"), 300 * values.at("step_time"));
+  EXPECT_DOUBLE_EQ(values.at("energy"), parts_of(values));
+  EXPECT_LT(values.at("energy_low"), values.at("energy"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("Not counted")));
+  EXPECT_THAT(run_real(run_line(file)).out,
+              HasSubstr("Not counted is the standing power of hosts (hosts_w)"));
 }
 
 TEST(WaferSystemRun, AComparisonOfSystemsSaysHowTheyScale) {

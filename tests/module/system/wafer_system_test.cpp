@@ -179,6 +179,21 @@ TEST(WaferSystem, WeakScalingCostsALatencyForEachLevelOfTheTree) {
   }
 }
 
+// Fanout 8: 64 wafers hang from 8 nodes and one above; of 9 the second node has one.
+TEST(WaferSystem, NodesOfTheTreeAreThoseOfAllItsLevels) {
+  const auto nodes = [](unsigned wafers) {
+    WaferSystemParams params;
+    params.wafers = wafers;
+    return params.nodes();
+  };
+  EXPECT_EQ(nodes(1), 0U);
+  EXPECT_EQ(nodes(2), 1U);
+  EXPECT_EQ(nodes(8), 1U);
+  EXPECT_EQ(nodes(9), 3U);
+  EXPECT_EQ(nodes(64), 9U);
+  EXPECT_EQ(nodes(65), 12U);
+}
+
 TEST(WaferSystem, TimesOfAnotherNumberOfWafersAreRefused) {
   WaferSystemParams params;
   params.wafers = 3;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/system_energy.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lacuna {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(SystemEnergy, TheSumHasAllPartsInEachCorner) {
+  const EnergyAccount account = {
+      {"chips", "operations", 4}, {2, 4, 8}, {{"idle", "waiting", 1}, {"links", "links", 0.5}}};
+  EXPECT_EQ(account.total().low, 3.5);
+  EXPECT_EQ(account.total().nominal, 5.5);
+  EXPECT_EQ(account.total().high, 9.5);
+  EXPECT_THAT(energy_text("energy", account), HasSubstr("all          5.500  3.500  9.500"));
+}
+
+TEST(SystemEnergy, WhatHasNoPowerIsSaidToBeLeftOut) {
+  EXPECT_EQ(not_counted({{"hosts", 300}}), "");
+  EXPECT_THAT(not_counted({{"hosts", 0}, {"switches", 10}, {"pumps", 0}}),
+              HasSubstr("standing power of hosts, pumps: none"));
+}
+
+}  // namespace
+}  // namespace lacuna
