@@ -3,16 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numeric>
+#include <vector>
 
 #include "models/wse/vector_unit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
 #include "workloads/mapping/wse/collective_parts.hpp"
-#include "workloads/mapping/wse/reduce_search.hpp"
 #include "workloads/mapping/wse/task_builder.hpp"
 
 namespace lacuna::wse {
@@ -204,108 +200,6 @@ std::uint64_t wrong_elements(const Collective& collective,
     }
   }
   return wrong;
-}
-
-ReduceTree chain_tree(std::uint32_t cores) {
-  ReduceTree tree(cores);
-  for (std::uint32_t i = 0; i + 1 < cores; ++i) tree[i] = {i + 1};
-  return tree;
-}
-
-ReduceTree star_tree(std::uint32_t cores) {
-  ReduceTree tree(cores);
-  for (std::uint32_t i = 1; i < cores; ++i) tree[0].push_back(i);
-  return tree;
-}
-
-ReduceTree binomial_tree(std::uint32_t cores) {
-  ReduceTree tree(cores);
-  for (std::uint32_t i = 0; i < cores; ++i) {
-    const std::uint32_t most = i == 0 ? cores : i & (~i + 1);
-    for (std::uint32_t near = 1; near < most && i + near < cores; near *= 2) {
-      tree[i].push_back(i + near);
-    }
-  }
-  return tree;
-}
-
-namespace {
-
-struct Groups {
-  std::uint32_t count = 1;
-  std::uint32_t size = 1;  // of all but the farthest, which has the rest
-};
-
-/// About sqrt(P) groups of about sqrt(P) cores: the published kernel does not say how it divides a
-/// line that is no square. All but the farthest group add two streams; the farthest adds one and
-/// so has time for more cores. Of the divisions the one whose time, as estimated here, is nearest
-/// to the published one.
-Groups choose_groups(std::uint32_t cores, std::uint32_t words, unsigned ramp) {
-  constexpr std::uint64_t kRound = 5;  // a core's second vector waits for a task
-  constexpr std::uint64_t kSlack = 8;  // words that the queues take
-  const std::uint64_t step = 2UL * ramp + 1;
-  const auto root = static_cast<std::uint32_t>(std::lround(std::sqrt(cores)));
-  const double published = two_phase_cycles(cores, words, ramp);
-  Groups best;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::uint32_t count = std::max(root, 3U) - 1; count <= root + 1; ++count) {
-    for (std::uint32_t size = (cores + count - 1) / count; size >= std::max((root + 1) / 2, 2U);
-         --size) {
-      if (std::uint64_t{size} * (count - 1) >= cores) continue;
-      const std::uint32_t rest = cores - size * (count - 1);
-      const std::uint64_t far = (step + 1) * (rest - 1) + words + (count - 1) * (step + size);
-      const std::uint64_t near =
-          (step + 1) * (size - 1) + 2UL * words + kRound + (count - 2) * (step + size);
-      // words from afar that wait in the routers of a group have been on its links meanwhile
-      const std::uint64_t early = near > far + kSlack ? near - far - kSlack : 0;
-      const std::uint64_t waiting = std::min<std::uint64_t>(words, 2UL * size - 4);
-      const double cycles = static_cast<double>(std::max(far, near + std::min(early, waiting)));
-      const double apart = std::abs(cycles - published);
-      if (apart >= least) continue;
-      least = apart;
-      best = {count, size};
-    }
-  }
-  return best;
-}
-
-}  // namespace
-
-ReduceTree two_phase_tree(std::uint32_t cores, std::uint32_t words, unsigned ramp) {
-  if (cores < 4) return chain_tree(cores);
-  const Groups groups = choose_groups(cores, words, ramp);
-  ReduceTree tree(cores);
-  for (std::uint32_t g = 0; g < groups.count; ++g) {
-    const std::uint32_t leader = g * groups.size;
-    const std::uint32_t end = g + 1 == groups.count ? cores : leader + groups.size;
-    for (std::uint32_t i = leader; i + 1 < end; ++i) tree[i] = {i + 1};
-    if (end < cores) tree[leader].push_back(end);
-  }
-  return tree;
-}
-
-ReduceTree generated_tree(std::uint32_t cores, std::uint32_t words, unsigned ramp) {
-  const ReduceSearch search(cores, words, ramp);
-  struct Part {
-    std::uint32_t root;
-    std::uint32_t cores;
-    std::uint32_t depth;
-  };
-  ReduceTree tree(cores);
-  std::vector<Part> parts = {{0, cores, search.depth()}};
-  while (!parts.empty()) {
-    Part part = parts.back();
-    parts.pop_back();
-    while (part.cores > 1) {
-      const std::uint32_t farthest = search.split(part.cores, part.depth);
-      part.cores -= farthest;
-      const std::uint32_t child = part.root + part.cores;
-      tree[part.root].push_back(child);
-      parts.push_back({child, farthest, part.depth - 1});
-    }
-    std::reverse(tree[part.root].begin(), tree[part.root].end());
-  }
-  return tree;
 }
 
 }  // namespace lacuna::wse
