@@ -73,10 +73,17 @@ PlannedOperation plan_instance(const OperationRequest& request, const ChipParams
     return plan_sampled_product(chip, request.planner, problem, request.op.mode);
   }
   PlannedOperation planned = plan_gemm(chip, request.planner, problem, request.op.mode);
-  // The backward of a layer has a dense parameter as its forward left it.
-  if (request.op.op == "gemm" && request.op.phase == Phase::bwd && problem.mask == nullptr) {
-    transpose_first(chip, make_target(chip, request.planner), std::uint64_t{problem.m} * problem.k,
-                    planned);
+  if (request.op.phase != Phase::bwd || problem.mask != nullptr) return planned;
+  const Target target = make_target(chip, request.planner);
+  const std::uint64_t weights = std::uint64_t{problem.m} * problem.k;
+  const std::uint64_t inputs = std::uint64_t{problem.k} * problem.n;
+  if (request.op.op == "gemm") {
+    // The backward of a layer has a dense parameter as its forward left it.
+    transpose_first(chip, target, {weights}, "transpose weights", planned);
+  } else if (request.op.batch == 1) {
+    // The gradient of dense weights sums over tokens, of which both operands have the features
+    // together. (Batches are heads of attention.)
+    transpose_first(chip, target, {weights, inputs}, "transpose operands", planned);
   }
   return planned;
 }
@@ -204,34 +211,34 @@ PlannedOperation repeat(const OperationRequest& request, Series series, Candidat
   const bool sampled = request.op.op == "sddmm" && request.mask != nullptr;
   const Mask blocks = sampled ? sampled_blocks(*request.mask, request.op.dtype) : Mask();
   // The mask outlives the run, the request may not.
-  result.compare =
-      [problem = problem_of(request, series, 0, true), series, batch, types = result.types,
-       output = result.lowered.output, place = result.lowered.place, sampled, blocks,
-       distance = distance_of(request.op), backward = request.op.phase == Phase::bwd,
-       words = one.memory_words](const ChipMemory& chip) {
-        Comparison comparison;
-        for (std::uint32_t i = 0; i < batch.instances; ++i) {
-          GemmProblem instance = problem;
-          select_values(instance, series, i);
-          const std::uint64_t window = std::uint64_t{batch.round(i)} * words * 4 / bytes_of(output);
-          const auto read = [&](std::uint32_t row, std::uint32_t column) -> double {
-            const OutputPlace at = place(row, column);
-            return read_element(chip(batch.first_tile(i) + at.tile), output, window + at.index);
-          };
-          if (distance) {
-            const auto compare = backward ? compare_distance_gradient : compare_distances;
-            compare(comparison, instance, *distance, read);
-            continue;
-          }
-          if (sampled) {
-            compare_sampled(comparison, instance, blocks, read);
-            continue;
-          }
-          compare_instance(comparison, instance,
-                           types.partials == DType::fp32 && output == DType::fp32, read);
-        }
-        return comparison;
+  result.compare = [problem = problem_of(request, series, 0, true), series, batch,
+                    types = result.types, output = result.lowered.output,
+                    place = result.lowered.place, sampled, blocks,
+                    distance = distance_of(request.op), backward = request.op.phase == Phase::bwd,
+                    words = one.memory_words](const ChipMemory& chip) {
+    Comparison comparison;
+    for (std::uint32_t i = 0; i < batch.instances; ++i) {
+      GemmProblem instance = problem;
+      select_values(instance, series, i);
+      const std::uint64_t window = std::uint64_t{batch.round(i)} * words * 4 / bytes_of(output);
+      const auto read = [&](std::uint32_t row, std::uint32_t column) -> double {
+        const OutputPlace at = place(row, column);
+        return read_element(chip(batch.first_tile(i) + at.tile), output, window + at.index);
       };
+      if (distance) {
+        const auto compare = backward ? compare_distance_gradient : compare_distances;
+        compare(comparison, instance, *distance, read);
+        continue;
+      }
+      if (sampled) {
+        compare_sampled(comparison, instance, blocks, read);
+        continue;
+      }
+      compare_instance(comparison, instance, types.partials == DType::fp32 && output == DType::fp32,
+                       read);
+    }
+    return comparison;
+  };
   return result;
 }
 

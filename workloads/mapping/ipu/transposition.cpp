@@ -40,11 +40,15 @@ std::uint32_t transpose_vertex(ProgramBuilder& builder, const Target& target, co
 
 }  // namespace
 
-void transpose_first(const ChipParams& chip, const Target& target, std::uint64_t elements,
+void transpose_first(const ChipParams& chip, const Target& target,
+                     const std::vector<std::uint64_t>& operands, const char* phase,
                      PlannedOperation& planned) {
   ProgramBuilder builder(chip);
   builder.program() = std::move(planned.lowered.program);
-  const std::uint64_t blocks = ceil_div(elements, std::uint64_t{kSide} * kSide);
+  std::uint64_t blocks = 0;
+  for (const std::uint64_t elements : operands) {
+    blocks += ceil_div(elements, std::uint64_t{kSide} * kSide);
+  }
   const std::uint64_t each = ceil_div(blocks, target.tiles);
   for (std::uint64_t done = 0; done < blocks; done += each) {
     const std::uint64_t mine = std::min(each, blocks - done);
@@ -57,7 +61,7 @@ void transpose_first(const ChipParams& chip, const Target& target, std::uint64_t
                    static_cast<std::uint32_t>(builder.program().vertices.size() - 1));
     }
   }
-  const std::uint32_t compute = builder.compute_set("transpose weights");
+  const std::uint32_t compute = builder.compute_set(phase);
   Program& program = builder.program();
   program.supersteps.insert(program.supersteps.begin(), {compute, kNone});
   if (!program.conflicts.empty()) program.conflicts.resize(program.bundles.size(), 0);
@@ -66,7 +70,7 @@ void transpose_first(const ChipParams& chip, const Target& target, std::uint64_t
       chip.tile.launch + block_transpose_clocks(target, planned.types, kSide, each);
   if (planned.estimates.empty()) return;
   planned.estimates.back().second += clocks;  // the total
-  planned.estimates.insert(planned.estimates.begin(), {"transpose weights", clocks});
+  planned.estimates.insert(planned.estimates.begin(), {phase, clocks});
 }
 
 }  // namespace lacuna::ipu
