@@ -263,6 +263,28 @@ void add_inner_bytes(const LayerOp& op, ModelParts& model) {
 
 }  // namespace
 
+namespace {
+
+/// What the cut row `op` makes its chips exchange: of a norm the sums over features, of the mean
+/// and the variance, or of the mean square, in FP32; their gradients have as many. Of the logits
+/// what they are made of.
+void add_exchanges(const LayerOp& op, const PartCuts& cuts, ModelParts& model) {
+  if (op.phase != Phase::fwd) return;
+  constexpr std::uint64_t kSum = 4;
+  const NameRule rule = rule_of(op);
+  const bool block = rule.part == Part::attention || rule.part == Part::ffn;
+  if (block && cuts.columns > 1 && (op.op == "layernorm" || op.op == "rmsnorm")) {
+    SharedNorms& norms = model.norms.at(static_cast<std::size_t>(rule.part));
+    ++norms.count;
+    norms.bytes = std::max(norms.bytes, (op.op == "rmsnorm" ? 1 : 2) * kSum * op.n);
+  }
+  if (rule.part == Part::head && rule.cut == Cut::rows && cuts.tensor > 1) {
+    model.logits = {op.repeat, std::uint64_t{op.k} * op.n * bytes_of(op.dtype), kSum * op.n};
+  }
+}
+
+}  // namespace
+
 const char* part_name(Part part) {
   constexpr std::array<const char*, kParts> kNames = {"embedding", "attention", "ffn", "head"};
   return kNames[static_cast<std::size_t>(part)];
@@ -289,6 +311,7 @@ ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCu
       }
     }
     add_inner_bytes(op, model);
+    add_exchanges(cut, cuts, model);
     const std::string name = name_in_layer(op);
     const bool ends_block = name == "o_add" || name == "f_add" || name == "f2_add";
     if (op.phase == Phase::fwd && ends_block) {

@@ -24,6 +24,21 @@ struct PartRows {
   std::vector<std::string> wanted;  // ids of backward rows whose results other parts read
 };
 
+/// The norms of a block whose features are shared by chips: how many, and the bytes of the sums
+/// over its features that each of them exchanges, forward and backward alike.
+struct SharedNorms {
+  unsigned count = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// What chips exchange where they share the vocabulary of the logits, of each part of the tokens
+/// that is worked on at once.
+struct SharedLogits {
+  unsigned parts = 0;
+  std::uint64_t operand_bytes = 0;  // what the logits are made of, and its gradient
+  std::uint64_t number_bytes = 0;   // one FP32 number for each token
+};
+
 /// A model as one layer, its embedding and its head, cut over the chips that share each matrix.
 struct ModelParts {
   std::array<PartRows, kParts> parts;
@@ -34,6 +49,8 @@ struct ModelParts {
   /// queries, keys and values, and what their last product takes.
   std::array<std::uint64_t, kParts> first_bytes{};
   std::array<std::uint64_t, kParts> last_bytes{};
+  std::array<SharedNorms, kParts> norms{};  // of the blocks, with columns > 1
+  SharedLogits logits;
 
   const PartRows& of(Part part) const { return parts[static_cast<std::size_t>(part)]; }
 };

@@ -171,56 +171,88 @@ unsigned ProgramBuilder::passes_of(bool forward) const {
   return forward || training_.activations == Activations::stored ? 1 : 2;
 }
 
-/// Every block ends with a reduction over the chips that share its matrices, forward and backward;
-/// the recomputed forward pass has them again. Where those chips share the sequence, the halves of
-/// a reduction stand at the two ends of a block, and the backward pass gathers the operand of the
-/// first products once more, for the gradient of their weights. Matrices that are cut in two
-/// dimensions have partial sums of their first products over the columns' chips, of their last ones
-/// over the rows': queries, keys and values are summed for all, a wider layer each chip its share;
-/// the operand of the last product is gathered.
-std::vector<TensorCall> ProgramBuilder::tensor_calls(const Stage& stage, unsigned passes,
-                                                     bool backward) const {
+/// Beside blocks: each chip finds the tokens of its part of the table, and all of them are summed.
+/// Logits are there by parts of the vocabulary: for the loss every token needs their maximum, their
+/// sum and its label's, and what they are made of needs the sum of its gradients. Where chips share
+/// features too both ends take them whole.
+void ProgramBuilder::add_ends(const Stage& stage, bool forward, bool backward,
+                              std::vector<TensorCall>& calls) const {
+  using Group = TensorCall::Group;
+  const SharedLogits& logits = step_.model.logits;
+  const auto add = [&](const char* name, Collective kind, Group group, std::uint64_t bytes,
+                       bool here, unsigned count) {
+    calls.push_back({name, kind, group, bytes, here ? count : 0});
+  };
+  const bool first = stage.embedding;
+  const bool last = stage.head;
+  const std::uint64_t boundary = step_.model.boundary_bytes;
+  add("sums of the embedding", Collective::all_reduce, Group::all, boundary, first && forward, 1);
+  add("numbers of the loss", Collective::all_reduce, Group::all, logits.number_bytes,
+      last && forward, 3 * logits.parts);
+  add("gradient of the head", Collective::all_reduce, Group::all, logits.operand_bytes,
+      last && backward, logits.parts);
+  if (training_.tensor_columns == 1) return;
+  add("operands of the head", Collective::all_gather, Group::columns, logits.operand_bytes,
+      last && forward, logits.parts);
+  add("gradient of the embedding", Collective::all_gather, Group::columns, boundary,
+      first && backward, 1);
+}
+
+/// Matrices that are cut in two dimensions have partial sums of their first products over the
+/// columns' chips, of their last ones over the rows': queries, keys and values are summed for all,
+/// a wider layer each chip its share; the operand of the last product is gathered. Norms are sums
+/// over the features of all columns.
+void ProgramBuilder::add_sums(const Stage& stage, unsigned passes,
+                              std::vector<TensorCall>& calls) const {
   using Group = TensorCall::Group;
   const ModelParts& model = step_.model;
-  const std::uint64_t boundary = model.boundary_bytes;
-  unsigned ends = stage.embedding ? 1 : 0;
-  if (stage.head) ends += 2;  // of the logits' maxima and sums, and the gradient
-  const bool two = training_.tensor_columns > 1;
-  const unsigned again = training_.share_sequence && backward ? stage.blocks() : 0;
-  const unsigned whole = (two ? 0 : stage.blocks()) + ends;
-  std::vector<TensorCall> calls = {
-      {"tensor all-reduce", Collective::all_reduce, Group::all, boundary, whole * passes}};
-  if (!two) {
-    calls.push_back({"tensor all-gather", Collective::all_gather, Group::all, boundary, again});
-    return calls;
-  }
   const unsigned rows = training_.tensor_rows();
   const auto inner = [&](const std::array<std::uint64_t, kParts>& bytes, Part part) {
     return bytes.at(static_cast<std::size_t>(part)) / rows;
   };
-  const auto add = [&](const char* name, Collective kind, Group group, std::uint64_t bytes,
-                       unsigned count) {
-    calls.push_back({name, kind, group, bytes, count});
+  const auto add = [&](const char* name, Collective kind, std::uint64_t bytes, unsigned count) {
+    calls.push_back({name, kind, Group::columns, bytes, count * passes});
   };
-  add("sums of queries", Collective::all_reduce, Group::columns,
-      inner(model.first_bytes, Part::attention), stage.attention * passes);
-  add("operands of attention", Collective::all_gather, Group::columns,
-      inner(model.last_bytes, Part::attention), stage.attention * passes);
-  add("sums of wider layers", Collective::reduce_scatter, Group::columns,
-      inner(model.first_bytes, Part::ffn), stage.ffn * passes);
-  add("operands of wider layers", Collective::all_gather, Group::columns,
-      inner(model.last_bytes, Part::ffn), stage.ffn * passes);
-  add("sums of blocks", Collective::all_reduce, Group::rows, boundary / training_.tensor_columns,
-      stage.blocks() * passes);
-  add("operands of blocks", Collective::all_gather, Group::rows,
-      boundary / training_.tensor_columns, again);
+  add("sums of queries", Collective::all_reduce, inner(model.first_bytes, Part::attention),
+      stage.attention);
+  add("operands of attention", Collective::all_gather, inner(model.last_bytes, Part::attention),
+      stage.attention);
+  add("sums of wider layers", Collective::reduce_scatter, inner(model.first_bytes, Part::ffn),
+      stage.ffn);
+  add("operands of wider layers", Collective::all_gather, inner(model.last_bytes, Part::ffn),
+      stage.ffn);
+  for (const Part part : {Part::attention, Part::ffn}) {
+    const SharedNorms& norms = model.norms.at(static_cast<std::size_t>(part));
+    add("sums of norms", Collective::all_reduce, norms.bytes,
+        norms.count * (part == Part::attention ? stage.attention : stage.ffn));
+  }
+}
+
+/// Every block ends with a reduction over the chips that share its matrices, forward and backward;
+/// the recomputed forward pass has them again. Where those chips share the sequence, the halves of
+/// a reduction stand at the two ends of a block, and the backward pass gathers the operand of the
+/// first products once more, for the gradient of their weights.
+std::vector<TensorCall> ProgramBuilder::tensor_calls(const Stage& stage, bool forward,
+                                                     bool backward) const {
+  using Group = TensorCall::Group;
+  const unsigned passes = (forward ? passes_of(true) : 0) + (backward ? passes_of(false) : 0);
+  const unsigned again = training_.share_sequence && backward ? stage.blocks() : 0;
+  const bool two = training_.tensor_columns > 1;
+  const Group group = two ? Group::rows : Group::all;
+  const std::uint64_t bytes = step_.model.boundary_bytes / training_.tensor_columns;
+  std::vector<TensorCall> calls;
+  if (two) add_sums(stage, passes, calls);
+  calls.push_back(
+      {"sums of blocks", Collective::all_reduce, group, bytes, stage.blocks() * passes});
+  calls.push_back({"operands of blocks", Collective::all_gather, group, bytes, again});
+  add_ends(stage, forward, backward, calls);
   return calls;
 }
 
 /// Those of one stage at its own time, one after the other behind its work.
 void ProgramBuilder::reduce_within(Segment& to, const Stage& stage, bool forward) const {
   if (training_.tensor == 1) return;
-  for (const TensorCall& call : tensor_calls(stage, passes_of(forward), !forward)) {
+  for (const TensorCall& call : tensor_calls(stage, forward, !forward)) {
     for (unsigned i = 0; i < call.count; ++i) {
       collective(to, call.kind, tensor_groups(stage.chip, call.group), call.bytes, Use::links);
     }
@@ -236,30 +268,38 @@ void ProgramBuilder::gather_input(Segment& to, unsigned chip) const {
              step_.model.boundary_bytes / training_.tensor_columns, Use::links);
 }
 
-/// The collectives of all stages at work in a step, as many as the stage with most of them has. All
-/// are alike, and stand apart from the work: chips come to them together.
+/// The collectives of all stages at work in a step: those that several have stand side by side, and
+/// apart from the work: chips come to them together.
 void ProgramBuilder::tensor_reductions(const Stages& stages, const Active& active,
                                        std::uint64_t times) {
-  std::vector<TensorCall> most;
-  std::vector<unsigned> chips;
+  std::map<unsigned, std::vector<TensorCall>> calls;  // of each chip that is at work
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    const unsigned passes =
-        (active.forward[s] ? passes_of(true) : 0) + (active.backward[s] ? passes_of(false) : 0);
-    const std::vector<TensorCall> calls = tensor_calls(stages[s], passes, active.backward[s]);
-    if (most.empty()) most = calls;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      most[i].count = std::max(most[i].count, calls[i].count);
+    if (!active.forward[s] && !active.backward[s]) continue;
+    const std::vector<TensorCall> made =
+        tensor_calls(stages[s], active.forward[s], active.backward[s]);
+    std::vector<TensorCall>& sum = calls[stages[s].chip];
+    if (sum.empty()) {
+      sum = made;
+      continue;
     }
-    const bool again = std::find(chips.begin(), chips.end(), stages[s].chip) != chips.end();
-    if (passes > 0 && !again) chips.push_back(stages[s].chip);
+    for (std::size_t i = 0; i < made.size(); ++i) sum[i].count += made[i].count;
   }
-  for (const TensorCall& call : most) {
-    if (call.count == 0) continue;
-    Segment made = segment(call.name);
-    for (const unsigned chip : chips) {
-      collective(made, call.kind, tensor_groups(chip, call.group), call.bytes, Use::links);
+  for (std::size_t i = 0; !calls.empty() && i < calls.begin()->second.size(); ++i) {
+    std::map<unsigned, std::vector<unsigned>> chips;  // that have so many of a call
+    for (const auto& [chip, of_chip] : calls) chips[of_chip[i].count].push_back(chip);
+    unsigned done = 0;
+    for (const auto& [count, unused] : chips) {
+      if (count == done) continue;  // none
+      Segment made = segment(calls.begin()->second[i].name);
+      for (auto more = chips.find(count); more != chips.end(); ++more) {
+        for (const unsigned chip : more->second) {
+          const TensorCall& call = calls[chip][i];
+          collective(made, call.kind, tensor_groups(chip, call.group), call.bytes, Use::links);
+        }
+      }
+      program_.add(std::move(made), times * (count - done));
+      done = count;
     }
-    program_.add(std::move(made), times * call.count);
   }
 }
 
@@ -314,8 +354,8 @@ void ProgramBuilder::move_activations(Segment& to, std::size_t phase, const Acti
     if (active.backward[s]) keep_elsewhere(to, phase, s, false);
   }
   for (const auto& [chip, transfer] : receives) to.receive(chip, transfer, Use::links);
+  // a chip that has both an input and a gradient gathers both
   std::sort(into.begin(), into.end());
-  into.erase(std::unique(into.begin(), into.end()), into.end());
   for (const unsigned chip : into) gather_input(to, chip);
 }
 

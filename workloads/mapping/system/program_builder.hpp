@@ -106,7 +106,10 @@ class ProgramBuilder {
   void forward_work(Segment& to, const Stage& stage) const;
   void backward_work(Segment& to, const Stage& stage) const;
   unsigned passes_of(bool forward) const;
-  std::vector<TensorCall> tensor_calls(const Stage& stage, unsigned passes, bool backward) const;
+  std::vector<TensorCall> tensor_calls(const Stage& stage, bool forward, bool backward) const;
+  void add_ends(const Stage& stage, bool forward, bool backward,
+                std::vector<TensorCall>& calls) const;
+  void add_sums(const Stage& stage, unsigned passes, std::vector<TensorCall>& calls) const;
   void reduce_within(Segment& to, const Stage& stage, bool forward) const;
   void gather_input(Segment& to, unsigned chip) const;
   void tensor_reductions(const Stages& stages, const Active& active, std::uint64_t times);

@@ -296,39 +296,45 @@ std::uint64_t sent_bytes(const system::Program& program) {
   return bytes;
 }
 
-// Chips that share matrices send the same without common steps, but that each stage has its own
-// number of reductions. Here all four have 2 blocks; the first has the embedding's one, and the
-// last the head's two, beside them. Common steps do the most of those at work: in the first and the
-// last of p - 1 = 3 steps of each ramp of 4 micro-batches less is at work. So: alone 4 x (8 + 1 +
-// 2) x (1 + 2) = 132 all-reduces of two chips; each sends 100 bytes once there and once back, 2 x 1
-// x 100.
+// Four stages of 2 blocks, each pair of chips sends an all-reduce of B bytes once there and once
+// back, 2 x 1 x B. A micro-batch has 8 blocks with 3 passes, of 100 bytes; the table's sum,
+// forward; and logits in two parts: 3 numbers of 10 bytes forward, a gradient of 60 bytes backward.
+// Between stages each of two chips sends its half, and the receivers give them to each other: 3
+// boundaries, two ways, 100 bytes and 100 more. All of it whatever the order of steps.
 TEST(TrainingProgram, ChipsThatShareMatricesReduceOnceForEachBlockAndPass) {
-  TrainingParams training = small_training(4, 4);
-  training.tensor = 2;
-  training.set("schedule", "1f1b");
-  const Steps steps(training);
-  // between stages each of two chips sends its half, and the receivers give them to each other:
-  // 3 boundaries, 4 micro-batches, two ways, 100 bytes and 100 more
-  const std::uint64_t boundaries = 3U * 4 * 2 * (100 + 100);
-  EXPECT_EQ(sent_bytes(training_program(steps.step())), 132U * 200 + boundaries);
+  for (const char* const schedule : {"grouped", "sequential", "1f1b"}) {
+    TrainingParams training = small_training(4, 4);
+    training.tensor = 2;
+    training.set("schedule", schedule);
+    Steps steps(training);
+    steps.model_.logits = {2, 60, 10};
+    const std::uint64_t blocks = 8U * 3 * 200;
+    const std::uint64_t ends = 200 + 2 * (3 * 20 + 120);
+    const std::uint64_t boundaries = 3U * 2 * (100 + 100);
+    EXPECT_EQ(sent_bytes(training_program(steps.step())), 4 * (blocks + ends + boundaries));
+  }
 }
 
 TEST(TrainingProgram, ChipsThatShareTheSequenceGatherOperandsOfTheBackwardPassOnceMore) {
-  TrainingParams training = small_training(4, 4);
-  training.tensor = 2;
-  training.share_sequence = true;
-  training.set("schedule", "1f1b");
-  const Steps steps(training);
-  const std::uint64_t boundaries = 3U * 4 * 2 * 100;  // halves stay halves
-  const std::uint64_t gathers = 4U * 8 * 100;         // of two chips: 1 x 100 bytes
-  EXPECT_EQ(sent_bytes(training_program(steps.step())), 132U * 200 + boundaries + gathers);
+  for (const char* const schedule : {"grouped", "1f1b"}) {
+    TrainingParams training = small_training(4, 4);
+    training.tensor = 2;
+    training.share_sequence = true;
+    training.set("schedule", schedule);
+    const Steps steps(training);
+    const std::uint64_t blocks = 8U * 3 * 200 + 200;
+    const std::uint64_t boundaries = 3U * 2 * 100;  // halves stay halves
+    const std::uint64_t gathers = 8 * 100;          // of two chips: 1 x 100 bytes
+    EXPECT_EQ(sent_bytes(training_program(steps.step())), 4 * (blocks + boundaries + gathers));
+  }
 }
 
-// 2 x 2 chips, 4 layers, one micro-batch, 3 passes. All four: the embedding's one and the head's
-// two all-reduces of 100 bytes, 2 (4 - 1) x 100 each. Attention, 12 times in two groups of two
-// chips: the sum of 300 / 2 bytes to both, 2 (2 - 1) x 150, and a gather of 100 / 2. Feed-forward
+// 2 x 2 chips, 4 layers, one micro-batch, 3 passes. Attention, 12 times in two groups of two chips:
+// the sum of 300 / 2 bytes to both, 2 (2 - 1) x 150, and a gather of 100 / 2. Feed-forward
 // likewise: shares of 400 / 2, 1 x 200, and a gather of 200. Each of 24 blocks: the sum of 100 / 2
-// over rows.
+// over rows, and one norm with 40 bytes over columns. All four: the embedding's sum, 2 (4 - 1) x
+// 100; of the logits in two parts 3 numbers of 12 bytes and a gradient of 60. Both ends take all
+// features: a gather of 60 bytes for each part, and of 100.
 TEST(TrainingProgram, AMatrixCutInTwoDimensionsIsSummedOverRowsAndColumns) {
   for (const char* const schedule : {"grouped", "1f1b"}) {
     TrainingParams training = small_training(1, 1);
@@ -338,12 +344,57 @@ TEST(TrainingProgram, AMatrixCutInTwoDimensionsIsSummedOverRowsAndColumns) {
     Steps steps(training);
     steps.model_.first_bytes = {0, 300, 400, 0};
     steps.model_.last_bytes = {0, 100, 400, 0};
-    const std::uint64_t ends = 3U * 3 * 6 * 100;
+    steps.model_.norms = {{{0, 0}, {1, 40}, {1, 40}, {0, 0}}};
+    steps.model_.logits = {2, 60, 12};
     const std::uint64_t attention = 12U * 2 * (2 * 150 + 50);
     const std::uint64_t ffn = 12U * 2 * (200 + 200);
     const std::uint64_t blocks = 24U * 2 * (2 * 50);
-    EXPECT_EQ(sent_bytes(training_program(steps.step())), ends + attention + ffn + blocks);
+    const std::uint64_t norms = 24U * 2 * (2 * 40);
+    const std::uint64_t ends = 6U * (100 + 2 * (3 * 12 + 60)) + 2U * (2 * 60 + 100);
+    EXPECT_EQ(sent_bytes(training_program(steps.step())), attention + ffn + blocks + norms + ends);
   }
+}
+
+// 24 passes through a block, each with so many norms; each norm takes the same: two steps of a ring
+// of two chips, which begin with a barrier.
+TEST(TrainingProgram, NormsOverSharedFeaturesTakeTheirTime) {
+  const auto ns = [](unsigned norms) {
+    TrainingParams training = small_training(1, 1);
+    training.tensor = 4;
+    training.tensor_columns = 2;
+    Steps steps(training);
+    steps.model_.norms = {{{0, 0}, {norms, 4096}, {norms, 4096}, {0, 0}}};
+    return steps.run().ns;
+  };
+  const std::uint64_t none = ns(0);
+  const std::uint64_t one = ns(1);
+  EXPECT_GE(one - none, 24U * 2 * SystemParams().sync_ns(2));
+  EXPECT_EQ(ns(2) - one, one - none);
+}
+
+// 16 tokens. A layer norm has two sums of FP32 for each, of all tokens or those of a row of chips;
+// chips in one dimension have whole features. Logits of 20 masked tokens, or of GPT's all, in
+// parts.
+TEST(ModelParts, NormsAndLogitsAreSharedWhereTheirFeaturesAndVocabularyAre) {
+  const auto made = [](system::PartCuts cuts) { return model_parts(small_trace(), 2, cuts); };
+  system::PartCuts cuts;
+  EXPECT_EQ(made(cuts).logits.parts, 0U);
+  cuts.tensor = 2;
+  const auto attention = static_cast<std::size_t>(Part::attention);
+  const auto ffn = static_cast<std::size_t>(Part::ffn);
+  EXPECT_EQ(made(cuts).norms.at(ffn).count, 0U);
+  EXPECT_EQ(made(cuts).logits.parts, 1U);
+  EXPECT_EQ(made(cuts).logits.operand_bytes, 128U * 20 * 2);
+  EXPECT_EQ(made(cuts).logits.number_bytes, 20U * 4);
+  cuts.tensor = 4;
+  cuts.columns = 2;
+  cuts.head_parts = 4;
+  EXPECT_EQ(made(cuts).norms.at(attention).count, 1U);
+  EXPECT_EQ(made(cuts).norms.at(ffn).bytes, 2U * 4 * 16);
+  EXPECT_EQ(made(cuts).logits.parts, 4U);
+  EXPECT_EQ(made(cuts).logits.number_bytes, 5U * 4);
+  cuts.share_sequence = true;
+  EXPECT_EQ(made(cuts).norms.at(ffn).bytes, 2U * 4 * 8);
 }
 
 TEST(TrainingParams, ColumnsAreAPartOfTheChipsThatShareAMatrix) {
