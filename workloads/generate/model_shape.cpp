@@ -81,6 +81,7 @@ const std::vector<ModelShape>& model_shapes() {
       {"bert-base", F::bert, 12, 768, 12, 12, 3072, 30522, 512, kDevlin},
       {"bert-large", F::bert, 24, 1024, 16, 16, 4096, 30522, 512, kDevlin},
       {"gpt2", F::gpt, 12, 768, 12, 12, 3072, 50257, 1024, kRadford},
+      {"gpt2-small", F::gpt, 12, 768, 12, 12, 3072, 50257, 1024, kRadford},  // gpt2
       {"gpt2-medium", F::gpt, 24, 1024, 16, 16, 4096, 50257, 1024, kRadford},
       {"gpt2-large", F::gpt, 36, 1280, 20, 20, 5120, 50257, 1024, kRadford},
       {"gpt2-xl", F::gpt, 48, 1600, 25, 25, 6400, 50257, 1024, kRadford},
