@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "models/sparsity/bulk_chooser.hpp"
 #include "models/sparsity/chooser.hpp"
 #include "models/sparsity/pattern_builder.hpp"
 
@@ -13,7 +14,9 @@ namespace {
 
 // Fills `mask`, of which only the shape is set, with `keep` of its blocks.
 void choose_blocks(Random& random, std::uint64_t keep, Mask& mask) {
-  Chooser chooser(std::uint64_t{mask.grid_rows()} * mask.grid_cols(), keep);
+  const std::uint64_t positions = std::uint64_t{mask.grid_rows()} * mask.grid_cols();
+  if (positions >= kBulkPositions) return choose_in_bulk(random, keep, mask);
+  Chooser chooser(positions, keep);
   mask.columns.resize(keep + 1);  // one more, which a chooser may touch
   std::uint32_t* const begin = mask.columns.data();
   std::uint32_t* out = begin;
@@ -171,6 +174,10 @@ MaskBuilder prepare_bernoulli(PatternRequest& request) {
         Mask result = mask;
         Random random(seed);
         const std::uint32_t width = result.grid_cols();
+        if (std::uint64_t{result.grid_rows()} * width >= kBulkPositions) {
+          threshold_in_bulk(random, threshold, result);
+          return result;
+        }
         std::size_t kept = 0;
         for (std::uint32_t r = 0; r < result.grid_rows(); ++r) {
           result.columns.resize(kept + width);

@@ -43,6 +43,8 @@ class Random {
     return result;
   }
 
+  const std::array<std::uint64_t, 4>& state() const { return state_; }
+
   /// An integer in [0, n), n >= 1: the top bits of next(), drawn anew until they are below n.
   /// Draws nothing for n = 1.
   std::uint64_t bounded(std::uint64_t n);

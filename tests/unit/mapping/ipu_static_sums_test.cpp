@@ -191,5 +191,30 @@ TEST(StaticSums, LargerResultsAreSummedInPlaceThenMovedAndCopied) {
   EXPECT_EQ(vertices_of(four_blocks(planner), "rearrange output", 2), std::vector<Cycle>{138});
 }
 
+// Each of four tiles has a block of 16 of its own row times 64 columns: 1024 halves of the dense
+// operand and of partials and 256 of the block; then 1024 of partials, of results, and, where what
+// is moved is copied to its place, of what is received.
+TEST(StaticSums, WhatIsMovedNeedsRoomBesideItsPlace) {
+  ChipParams chip;
+  chip.ipu.tiles = 4;
+  chip.ipu.rows = 2;
+  PlannerParams planner;
+  planner.static_parts = 1;
+  const Mask mask{64, 16, 16, 16, {0, 1, 2, 3, 4}, {0, 0, 0, 0}};
+  GemmProblem problem;
+  problem.m = 64;
+  problem.k = 16;
+  problem.n = 64;
+  problem.mask = &mask;
+  const auto bytes = [&] {
+    const Target target = make_target(chip, planner);
+    const StaticPlan plan = plan_static(target, kHalf, mask, problem.n);
+    return lower_static(chip, target, kHalf, problem, plan).tile_bytes;
+  };
+  const std::uint64_t copied = bytes();
+  planner.copy_results = false;
+  EXPECT_EQ(copied - bytes(), 2U * (1024 - 256));
+}
+
 }  // namespace
 }  // namespace lacuna::ipu

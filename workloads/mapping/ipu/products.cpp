@@ -80,7 +80,7 @@ PlannedOperation plan_instance(const OperationRequest& request, const ChipParams
   if (request.op.op == "gemm") {
     // The backward of a layer has a dense parameter as its forward left it.
     transpose_first(chip, target, {weights}, "transpose weights", planned);
-  } else if (request.op.batch == 1) {
+  } else if (request.op.op == "bmm" && request.op.batch == 1) {
     // The gradient of dense weights sums over tokens, of which both operands have the features
     // together. (Batches are heads of attention.)
     transpose_first(chip, target, {weights, inputs}, "transpose operands", planned);
