@@ -22,8 +22,9 @@ double line_reduce(ReducePattern pattern, std::uint32_t cores, std::uint32_t wor
   const double log_p = std::ceil(std::log2(p));
   switch (pattern) {
     case ReducePattern::star:
-      // published for two words and more; of one, hops and distance outweigh what the root takes
-      return (words > 1 ? b * (p - 1) : b * p / 2 + p - 1) + step;
+      // Published for two words and more. In T above, hops and distance of single words outweigh
+      // what the root takes, but single words wait for nobody: the distance alone is left.
+      return b * (p - 1) + step;
     case ReducePattern::tree:
       return std::max(b * log_p, b * p * log_p / (2 * (p - 1)) + p - 1) + step * log_p;
     case ReducePattern::two_phase:  // fewer than two groups of two are a chain

@@ -106,7 +106,8 @@ unsigned add_tree(TaskBuilder& builder, const std::vector<std::size_t>& line,
         step.simd64 = style.pairs && !tree[i].empty();
         use_out_queue(script, color_of(parent[i]));
       }
-      if (style.rounds && count > 1) {
+      // the root waits for its last vector: what follows needs no task
+      if (style.rounds && count > 1 && !(root && k + 1 == count)) {
         script.round(step, root ? kMainThread : kMicrothreads);
       } else {
         script.then(step);
