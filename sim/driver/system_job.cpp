@@ -341,13 +341,17 @@ TrainingParams read_training(const std::string& file, const std::vector<std::str
   for (const Setting& setting : load_leaves(file)) {
     training.set(setting.path, setting.value, setting.origin);
   }
+  set_training(training, settings);
+  return training;
+}
+
+void set_training(TrainingParams& training, const std::vector<std::string>& settings) {
   for (const std::string& text : settings) {
     const Setting setting = parse_setting(text);
     if (!begins(setting.path, kTrainingPrefix)) continue;
     training.set(setting.path.substr(kTrainingPrefix.size()), setting.value, setting.origin);
   }
   training.check();
-  return training;
 }
 
 unsigned layers_of(const TrainingParams& training) {

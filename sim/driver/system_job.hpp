@@ -36,6 +36,9 @@ SystemMachine make_system(const std::string& name, const std::vector<std::string
 system::TrainingParams read_training(const std::string& file,
                                      const std::vector<std::string>& settings);
 
+/// Takes those of `settings` that begin with training., and checks.
+void set_training(system::TrainingParams& training, const std::vector<std::string>& settings);
+
 /// The shipped descriptions of training steps, sorted by name.
 std::vector<std::string> shipped_trainings();
 

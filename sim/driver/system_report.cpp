@@ -112,6 +112,7 @@ std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
   const JouleRange joules = result.energy.total();
   std::vector<SystemMetric> metrics = {
       {"step_time", seconds, "s"},
+      {"chips", static_cast<double>(training.chips()), ""},
       {"global_batch", sequences, "sequences"},
       {"sequences_per_s", sequences / seconds, "1/s"},
       {"tokens_per_s", tokens / seconds, "1/s"},

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
@@ -26,6 +27,63 @@ std::map<std::string, double> column(const std::string& text, std::size_t which)
     values[id] = std::strtod(cell.c_str(), nullptr);
   }
   return values;
+}
+
+/// What `lacuna validate` makes of points of a file of its own: system, workload and metric each.
+class SystemPoints : public ::testing::Test {
+ protected:
+  SystemPoints() {
+    std::string folder = std::filesystem::temp_directory_path() / "lacuna-XXXXXX";
+    folder_ = mkdtemp(folder.data());
+  }
+  ~SystemPoints() override { std::filesystem::remove_all(folder_); }
+
+  Ran validate(const std::string& points, const std::string& more = "") {
+    std::ofstream(folder_ + "/points.csv")
+        << "id,system,workload,m,k,n,density,block,dtype,mode,metric,value,unit,source,confidence\n"
+        << points;
+    const Ran ran = run_real("validate --quiet --points " + folder_ + "/points.csv --out " +
+                             folder_ + "/out " + more);
+    errors_ = file_text(folder_ + "/out/errors.csv");
+    std::filesystem::remove_all(folder_ + "/out");
+    return ran;
+  }
+
+  double simulated(const std::string& id) const { return column(errors_, 5).at(id); }
+
+  std::string folder_;
+  std::string errors_;
+};
+
+// CARAML's layout of four chips, with four replicas on a POD16: a quarter of the micro-batches
+// each, and the gradients' reduction beside. A batch is less work on more chips, and not four times
+// less.
+TEST_F(SystemPoints, APodWithoutALayoutTakesThatOfAnotherWithMoreReplicas) {
+  const Ran ran = validate(
+      "A,POD4-GC200,GPT-117M seq1024 GBS=16,,,,,,FP16,train,time_per_iteration,1,s,,\n"
+      "B,POD16-GC200,GPT-117M seq1024 GBS=16,,,,,,FP16,train,time_per_iteration,1,s,,\n"
+      "C,BowPod4,BERT-Large packed512 GBS=3072,,,,,,FP16,,training_rate,1,seq/s,,\n"
+      "D,POD32-GC200,GPT-117M seq1024 GBS=16,,,,,,FP16,train,time_per_iteration,1,s,,\n",
+      "--set gateway.update_ms=0 --set training.tokens=64");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_LT(simulated("B"), simulated("A"));
+  EXPECT_GT(simulated("B"), simulated("A") / 4);
+  EXPECT_NE(errors_.find("no known layout of 'BERT-Large packed512' is for BowPod4"),
+            std::string::npos);
+  EXPECT_NE(errors_.find("is for POD32-GC200"), std::string::npos);
+}
+
+// Four updates in an iteration, with 110 ms between them.
+TEST_F(SystemPoints, ASettingOfASystemIsTakenAndAWrongOneIsRefused) {
+  const std::string point =
+      "A,POD4-GC200,GPT-117M seq1024 GBS=16,,,,,,FP16,train,time_per_iteration,1,s,,\n";
+  validate(point, "--set training.tokens=64");
+  const double with = simulated("A");
+  validate(point, "--set training.tokens=64 --set gateway.update_ms=0");
+  EXPECT_NEAR(with - simulated("A"), 4 * 0.110, 1e-6);
+  const Ran wrong = validate(point, "--set gateway.updat_ms=0");
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("did you mean 'gateway.update_ms'"), std::string::npos) << wrong.err;
 }
 
 // MLPerf training v1.0 and v2.0, raw logs of three submitters, BERT-Large on POD16, Bow Pod16 and
