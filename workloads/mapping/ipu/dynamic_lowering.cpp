@@ -155,10 +155,13 @@ void DynamicLowering::lay_out() {
   received_ = take((plan_.y - 1) * slice_of(0));
   output_ = take(slice_of(0));
   end_ = static_cast<std::uint32_t>(next);
+  // A bucket is meta-information, which lies in elements of its own, and values.
+  const std::uint64_t metadata = (plan_.z + 2) * plan_.bucket_words * 2;
   builder_.operands(OperandBytes()
                         .add(Operand::input, (bucket_ - dense_) * 4)
-                        .add(Operand::weight, (partials_ - bucket_) * 4)
-                        .add(Operand::partial, (received_ - partials_) * 4));
+                        .add(Operand::weight, (partials_ - bucket_) * 4 - metadata)
+                        .add(Operand::partial, (received_ - partials_) * 4)
+                        .add(Operand::metadata, metadata));
   result_.tile_bytes = plan_.tile_bytes;
   result_.tiles_used = static_cast<unsigned>(plan_.tiles());
 }

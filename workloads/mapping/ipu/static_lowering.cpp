@@ -77,6 +77,7 @@ class StaticLowering {
   std::uint64_t segment(const ColumnPart& part) const { return part.columns() * block_; }
 
   void make_runs();
+  std::uint64_t worklist_bytes(unsigned value_bytes) const;
   void check_worklists() const;
   void lay_out();
   void place_operands();
@@ -135,17 +136,25 @@ void StaticLowering::make_runs() {
   sums_.emplace(target_, types_, plan_, runs_, mask_.grid_rows(), output_map_);
 }
 
-/// The element-wise codelet reads a value and an offset for each non-zero, 16 bits that say where
-/// its row of the dense operand lies, from memory that is not interleaved.
-void StaticLowering::check_worklists() const {
-  if (block_ != 1) return;
-  constexpr std::uint64_t kWorkerHeaders = 72;
+/// What a tile has for its workers to read beside `value_bytes` of each non-zero: for elements 16
+/// bits that say where its row of the dense operand lies, and for each row; for blocks twice that
+/// for each row.
+std::uint64_t StaticLowering::worklist_bytes(unsigned value_bytes) const {
+  const std::uint64_t headers = block_ == 1 ? 72 : 26;
+  const std::uint64_t row = block_ == 1 ? 2 : 4;
   std::uint64_t most = 0;
   for (const auto& [tiles, runs] : runs_) {
     for (const StaticRuns::Run& run : runs.runs) {
-      most = std::max(most, run.nonzeros() * (size_ + 2) + run.rows * 2 + kWorkerHeaders);
+      most = std::max(most, run.nonzeros() * (value_bytes + 2) + run.rows * row + headers);
     }
   }
+  return most;
+}
+
+/// The element-wise codelet reads values and worklists from memory that is not interleaved.
+void StaticLowering::check_worklists() const {
+  if (block_ != 1) return;
+  const std::uint64_t most = worklist_bytes(size_);
   if (most <= target_.plain_bytes) return;
   throw OutOfMemoryError(fmt::format(
       "static sparse {} x {} x {}, {} elements: {} bytes of values and their offsets on a tile "
@@ -188,7 +197,8 @@ void StaticLowering::lay_out() {
       OperandBytes()
           .add(Operand::weight, (regions_.dense - regions_.nonzero_home) * 4 + nonzeros * size_)
           .add(Operand::input, regions_.nonzero_home * 4 + dense * size_)
-          .add(Operand::partial, partials * size_));
+          .add(Operand::partial, partials * size_)
+          .add(Operand::metadata, worklist_bytes(0)));
 }
 
 void StaticLowering::place_operands() {
