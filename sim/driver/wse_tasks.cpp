@@ -38,7 +38,10 @@ std::uint32_t number_of(const LayerOp& op, const char* key, std::uint32_t otherw
   const std::string* text = find_value(op.args, key);
   if (text == nullptr) return otherwise;
   std::uint32_t value = otherwise;
-  std::from_chars(text->data(), text->data() + text->size(), value);
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || end != text->data() + text->size()) {
+    refuse(fmt::format("op '{}' with {} = {} (at most 4294967295)", op.op, key, *text));
+  }
   return value;
 }
 
@@ -105,6 +108,8 @@ class TaskOperation {
     return (all - std::min(all, params_.kernel.code_kib.value())) * 1024;
   }
   void require_rectangle(std::uint64_t columns, std::uint64_t rows) const;
+  /// Before a plan is made, whose addresses hold only what fits.
+  void require_memory(const std::string& what, std::uint64_t bytes) const;
   void fill_events(const TaskKernel& kernel, const TaskOutcome& run, OpResult& result) const;
 
   const WseParams& params_;
@@ -118,6 +123,12 @@ void TaskOperation::require_rectangle(std::uint64_t columns, std::uint64_t rows)
   if (columns <= params_.wafer.columns && rows <= params_.wafer.rows) return;
   refuse(fmt::format("op '{}' on {} x {} cores: wafer.columns x wafer.rows is {} x {}", op_.op,
                      columns, rows, params_.wafer.columns.value(), params_.wafer.rows.value()));
+}
+
+void TaskOperation::require_memory(const std::string& what, std::uint64_t bytes) const {
+  if (bytes <= memory_bytes()) return;
+  throw OutOfMemoryError(
+      fmt::format("{}: {} bytes in a core, which has {}", what, bytes, memory_bytes()));
 }
 
 ReducePattern pattern_of(const LayerOp& op) {
@@ -146,8 +157,11 @@ Prepared TaskOperation::collective() const {
   }
   what.columns = ranks / what.rows;
   require_rectangle(what.columns, what.rows);
-  what.elements = op_.m * std::max(op_.n, 1U);
   what.element = element_of(op_);
+  const std::uint64_t elements = std::uint64_t{op_.m} * std::max(op_.n, 1U);
+  require_memory(fmt::format("a vector of {} elements", elements),
+                 elements * wse::source_bytes(what.element));
+  what.elements = static_cast<std::uint32_t>(elements);
   what.ramp = params_.router.ramp;
   what.values = execution_.values;
   what.seed = seed_;
@@ -205,12 +219,8 @@ Prepared TaskOperation::local() const {
   const std::uint64_t all = std::uint64_t{op_.m} * op_.n;
   const std::uint64_t each = (all + cores - 1) / cores;
   Prepared made;
-  const std::uint64_t bytes = each * 2 * wse::source_bytes(element_of(op_)) + 16;
-  if (bytes > memory_bytes()) {
-    throw OutOfMemoryError(
-        fmt::format("vectors of {} elements need {} bytes in a core, which has {}", each, bytes,
-                    memory_bytes()));
-  }
+  require_memory(fmt::format("vectors of {} elements", each),
+                 each * 2 * wse::source_bytes(element_of(op_)) + 16);
   wse::LocalJob job;
   job.operation = op_.op;
   job.element = element_of(op_);
@@ -245,6 +255,7 @@ Prepared TaskOperation::gemv() const {
   job.ramp = params_.router.ramp;
   job.values = execution_.values;
   job.seed = seed_;
+  require_memory("a tile of W with its share of x and y", wse::gemv_bytes(job));
   made.kernel = wse::plan_gemv(job, params_.scalar);
   made.carries_values = true;
   made.check = [job](const TaskOutcome& run) {
@@ -252,10 +263,6 @@ Prepared TaskOperation::gemv() const {
     check.wrong = wse::wrong_gemv(job, run.memory, check.compared);
     return check;
   };
-  if (made.kernel.bytes > memory_bytes()) {
-    throw OutOfMemoryError(
-        fmt::format("a tile needs {} bytes, a core has {}", made.kernel.bytes, memory_bytes()));
-  }
   return made;
 }
 
@@ -274,6 +281,8 @@ Prepared TaskOperation::stencil() const {
   if (job.shape != wse::StencilShape::five_points && job.height != 1) {
     refuse("a stencil of 7 or 25 points over m x n points in a core (n belongs to five_points)");
   }
+  require_memory(fmt::format("{} points", std::uint64_t{job.width} * job.height),
+                 wse::stencil_bytes(job));
   made.kernel = wse::plan_stencil(job, params_.scalar);
   made.carries_values = true;
   made.check = [job](const TaskOutcome& run) {
@@ -282,11 +291,6 @@ Prepared TaskOperation::stencil() const {
     check.wrong = wse::wrong_points(job, run.memory);
     return check;
   };
-  if (made.kernel.bytes > memory_bytes()) {
-    throw OutOfMemoryError(fmt::format("{} points need {} bytes, a core has {}",
-                                       std::uint64_t{job.width} * job.height, made.kernel.bytes,
-                                       memory_bytes()));
-  }
   return made;
 }
 
@@ -316,6 +320,7 @@ Prepared TaskOperation::dense() const {
 
 Prepared TaskOperation::prepare() const {
   const bool product = op_.op == "gemm" || op_.op == "spmm";
+  if (op_.batch != 1 && !product) refuse(fmt::format("a batch of op '{}'", op_.op));
   if (product && op_.mode != Mode::dynamic) return dense();
   if (op_.op == "gemm" || op_.op == "spmm") return spmm();
   if (op_.op == "gemv") return gemv();

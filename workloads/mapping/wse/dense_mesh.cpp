@@ -98,12 +98,17 @@ class Planner {
   std::uint32_t y_at() const { return tiles() * (w_bytes() + x_bytes()) + 4; }
   std::uint32_t bytes() const { return y_at() + tn_ * pitch(); }
 
+  /// Addresses hold what fits, so what is needed is counted wider first.
   void check() const {
-    if (bytes() > job_.memory_bytes) {
-      throw OutOfMemoryError(fmt::format(
-          "a core needs {} bytes for its tiles of {} x {} x {}, two of each operand, and has {}",
-          bytes(), tm_, tk_, tn_, job_.memory_bytes));
-    }
+    const std::uint64_t operands = std::uint64_t{tm_} * tk_ + std::uint64_t{tk_} * tn_;
+    const std::uint64_t column = (2 * std::uint64_t{tm_} + 7) / 8 * 8;
+    const std::uint64_t needed = operands > job_.memory_bytes
+                                     ? 4 * operands
+                                     : tiles() * (tk_ * column + x_bytes()) + 4 + tn_ * column;
+    if (needed <= job_.memory_bytes) return;
+    throw OutOfMemoryError(fmt::format(
+        "a core needs {} bytes for its tiles of {} x {} x {}, two of each operand, and has {}",
+        needed, tm_, tk_, tn_, job_.memory_bytes));
   }
 
   /// The color on which place p of a ring sends: two for each direction, by turns.

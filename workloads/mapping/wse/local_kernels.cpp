@@ -229,6 +229,13 @@ TaskKernel plan_gemv(const GemvJob& job, const ScalarParams& scalar) {
   return Gemv(job, scalar).plan();
 }
 
+std::uint64_t gemv_bytes(const GemvJob& job) {
+  const std::uint64_t outputs = (std::uint64_t{job.m} + job.cores - 1) / job.cores;
+  const std::uint64_t inputs = (std::uint64_t{job.k} + job.cores - 1) / job.cores;
+  const std::uint64_t column = (2 * outputs + 7) / 8 * 8;
+  return column * (inputs + 1) + (job.align == Alignment::good ? 4 : 0) + 2 * inputs;
+}
+
 std::uint64_t wrong_gemv(const GemvJob& job, const std::vector<std::vector<std::uint8_t>>& memory,
                          std::uint64_t& compared) {
   const ScalarParams scalar;

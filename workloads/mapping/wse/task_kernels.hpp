@@ -112,6 +112,9 @@ struct GemvJob {
 };
 TaskKernel plan_gemv(const GemvJob& job, const ScalarParams& scalar);
 
+/// Memory that a core needs for it. A plan is made for what fits a core only.
+std::uint64_t gemv_bytes(const GemvJob& job);
+
 /// With values: elements of y that are wrong after a run, in all cores of the column; and how many
 /// were compared.
 std::uint64_t wrong_gemv(const GemvJob& job, const std::vector<std::vector<std::uint8_t>>& memory,
@@ -149,6 +152,10 @@ struct StencilJob {
   std::uint64_t seed = 1;
 };
 TaskKernel plan_stencil(const StencilJob& job, const ScalarParams& scalar);
+
+/// Memory that a core needs for it: two blocks or columns with their frames. A plan is made for
+/// what fits a core only.
+std::uint64_t stencil_bytes(const StencilJob& job);
 
 /// With values: points that are wrong after a run, of all.
 std::uint64_t wrong_points(const StencilJob& job,

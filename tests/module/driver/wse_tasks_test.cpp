@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/wse_tasks.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "workloads/mapping/wse/dense_mesh.hpp"
+
+namespace lacuna {
+namespace {
+
+using ::testing::HasSubstr;
+
+LayerOp operation(const char* name, std::uint32_t m, std::uint32_t k, std::uint32_t n) {
+  LayerOp op;
+  op.op = name;
+  op.m = m;
+  op.k = k;
+  op.n = n;
+  return op;
+}
+
+LayerOp chain(std::uint32_t m, std::uint32_t n, const char* ranks) {
+  LayerOp op = operation("reduce", m, 0, n);
+  op.dtype = DType::fp32;
+  op.fn = "chain";
+  op.args = {{"ranks", ranks}};
+  return op;
+}
+
+/// What it says instead of running `op` on 8 x 8 cores; empty if it runs.
+template <class Error>
+std::string refusal(const LayerOp& op, std::vector<std::pair<const char*, const char*>> settings) {
+  WseParams params;
+  settings.insert(settings.end(), {{"wafer.columns", "8"}, {"wafer.rows", "8"}});
+  for (const auto& [path, value] : settings) params.set(path, value, "test");
+  try {
+    run_tasks(params, op, nullptr, 1, Execution());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(WaferTasks, SizesThatAddressesCannotHoldAreTooLargeAndNotSmall) {
+  // 2^32 elements, which 32 bits count as none
+  EXPECT_THAT(refusal<OutOfMemoryError>(chain(65536, 65536, "4"), {}),
+              HasSubstr("4294967296 elements: 17179869184 bytes"));
+  EXPECT_THAT(refusal<OutOfMemoryError>(operation("gemv", 2'000'000'000, 2'000'000'000, 0), {}),
+              HasSubstr("a tile of W"));
+  EXPECT_THAT(refusal<OutOfMemoryError>(operation("stencil", 65536, 0, 65537),
+                                        {{"kernel.stencil", "five_points"}}),
+              HasSubstr("4295032832 points: "));
+  for (const char* const kind : {"mesh", "summa", "cannon"}) {
+    EXPECT_THAT(
+        refusal<OutOfMemoryError>(operation("gemm", 524288, 524288, 8), {{"kernel.gemm", kind}}),
+        HasSubstr("tiles of 65536 x 65536 x 1"));
+  }
+}
+
+TEST(WaferTasks, MoreRanksThanAreCountedAreRefused) {
+  EXPECT_THAT(refusal<UnsupportedError>(chain(8, 1, "4294967297"), {}),
+              HasSubstr("ranks = 4294967297"));
+  EXPECT_EQ(refusal<UnsupportedError>(chain(8, 1, "8"), {}), "");
+}
+
+TEST(WaferTasks, ABatchIsRefusedWhereItWouldBeIgnored) {
+  std::vector<LayerOp> operations = {chain(8, 1, "4")};
+  for (const char* const name : {"gemv", "axpy", "dot", "mul", "stencil"}) {
+    operations.push_back(operation(name, 64, 64, name[0] == 's' ? 1 : 64));
+  }
+  for (LayerOp& op : operations) {
+    EXPECT_EQ(refusal<UnsupportedError>(op, {}), "") << op.op;
+    op.batch = 2;
+    EXPECT_THAT(refusal<UnsupportedError>(op, {}), HasSubstr("a batch of op '" + op.op + "'"));
+  }
+}
+
+TEST(WaferTasks, TheMemoryThatIsAskedForIsThatOfThePlan) {
+  for (const std::uint32_t size : {1U, 7U, 64U, 250U}) {
+    for (const wse::Alignment align : {wse::Alignment::good, wse::Alignment::bad}) {
+      wse::GemvJob job{size, size + 5, 8};
+      job.align = align;
+      EXPECT_EQ(wse::gemv_bytes(job), wse::plan_gemv(job, wse::ScalarParams()).bytes) << size;
+    }
+    for (const wse::StencilShape shape :
+         {wse::StencilShape::five_points, wse::StencilShape::seven_points,
+          wse::StencilShape::twenty_five_points}) {
+      wse::StencilJob job;
+      job.shape = shape;
+      job.element = size % 2 == 0 ? wse::Element::fp16 : wse::Element::fp32;
+      job.width = size;
+      job.height = shape == wse::StencilShape::five_points ? 9 : 1;
+      EXPECT_EQ(wse::stencil_bytes(job), wse::plan_stencil(job, wse::ScalarParams()).bytes) << size;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lacuna
