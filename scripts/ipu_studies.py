@@ -12,7 +12,8 @@
       Shares of matrix unit and worker slots of every run of a sweep's result folder; and clocks
       (over density: the share of the matrix unit) as lines, by pattern.
   scripts/ipu_studies.py gain DIR
-      Static against dynamic of a sweep over both modes; exceptions are listed.
+      Static against dynamic of a sweep over both modes. Lists where static is slower, and where
+      its gain does not grow with the block or with the size of the matrix.
 """
 import argparse
 import csv
@@ -195,6 +196,28 @@ def print_gain(folder):
                 exceptions.append(f"{m}, n = {n}, density {density}, b = {block}: {gain:.2f}")
         print(f"| {m} | {n} | {density} | " + " | ".join(cells) + " |")
     print("\nStatic is slower in: " + ("; ".join(exceptions) if exceptions else "none of them") + ".")
+    gains = {key: both["dynamic"] / both["static"] for key, both in found.items()
+             if len(both) == 2}
+    print_growth("block", gains, lambda m, n, d, b: ((m, n, d), b))
+    print_growth("size", gains, lambda m, n, d, b: ((n, d, b), m))
+
+
+def print_growth(of, gains, split):
+    """Says how often a gain is larger at the next block or size, and lists where it is smaller."""
+    lines = {}
+    for key, gain in gains.items():
+        line, at = split(*key)
+        lines.setdefault(line, []).append((at, gain, key))
+    steps, exceptions = 0, []
+    for line in lines.values():
+        line.sort()
+        for (_, before, _), (_, after, (m, n, density, block)) in zip(line, line[1:]):
+            steps += 1
+            if after < before:
+                exceptions.append(f"{m}, n = {n}, density {density:.4g}, b = {block}: "
+                                  f"{before:.2f} to {after:.2f}")
+    print(f"\nThe gain grows with the {of} in {steps - len(exceptions)} of {steps} steps; not to: "
+          + ("; ".join(sorted(exceptions)) or "none") + ".")
 
 
 def draw_break_even(table, path):

@@ -273,6 +273,17 @@ std::vector<PhaseTraffic> parse_phases(const Json& json) {
   return phases;
 }
 
+Json values_json(const ValueCheck& values) {
+  return {{"compared", values.compared},
+          {"wrong", values.wrong},
+          {"largest_error", values.largest_error},
+          {"rms_error", values.rms_error},
+          {"sigma", values.sigma},
+          {"overflows", values.overflows},
+          {"underflows", values.underflows},
+          {"not_finite", values.not_finite}};
+}
+
 Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
   const OpResult& result = op.result;
   Json json = Json::object();
@@ -294,16 +305,7 @@ Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
   json["statistics"] = statistics_json(result.statistics);
   if (!result.phases.empty()) json["phases"] = phases_json(result.phases);
   if (!result.intervals.each.empty()) json["intervals"] = intervals_json(result.intervals);
-  if (result.values) {
-    json["values"] = {{"compared", result.values->compared},
-                      {"wrong", result.values->wrong},
-                      {"largest_error", result.values->largest_error},
-                      {"rms_error", result.values->rms_error},
-                      {"sigma", result.values->sigma},
-                      {"overflows", result.values->overflows},
-                      {"underflows", result.values->underflows},
-                      {"not_finite", result.values->not_finite}};
-  }
+  if (result.values) json["values"] = values_json(*result.values);
   if (!result.explanation.empty()) json["explanation"] = explanation_json(result.explanation);
   return json;
 }
@@ -504,6 +506,7 @@ std::string summary_json(const std::vector<RunRecord>& records, bool explain,
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
       rows.push_back(row_json(op.row, record.varying));
+      if (op.result.values) rows.back()["values"] = values_json(*op.result.values);
       if (explain) rows.back()["explanation"] = explanation_json(op.result.explanation);
     }
     rows.push_back(row_json(record.total, record.varying));

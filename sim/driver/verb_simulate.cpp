@@ -328,8 +328,10 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   } else {
     streams.out << run_table(records[0]) << repeated_note(records[0]) << '\n'
                 << stack_table(records[0]);
-    streams.out << "\nWithout a part of its costs, by its own cycle stack\n\n"
-                << bounds_table(records[0], what_ifs(records[0].kind));
+    const std::string bounds = bounds_table(records[0], what_ifs(records[0].kind));
+    if (!bounds.empty()) {
+      streams.out << "\nWithout a part of its costs, by its own cycle stack\n\n" << bounds;
+    }
     streams.out << power_text({records[0]});
     if (has_several_seeds(records)) {
       streams.out << "\nMeans over the seeds\n\n" << seeds_table(records);

@@ -130,5 +130,12 @@ INSTANTIATE_TEST_SUITE_P(
                      "--set ws.lookahead=64 --set queue.weights=1024"}),
     name_of);
 
+TEST(Bounds, HaveNoHeadingWhereNothingRan) {
+  const std::string run = "run --machine bow --set ipu.tiles=16 --gemm 64x64x64";
+  const std::string heading = "Without a part of its costs";
+  EXPECT_NE(run_real(run).out.find(heading), std::string::npos);
+  EXPECT_EQ(run_real(run + " --dtype fp8").out.find(heading), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lacuna::test

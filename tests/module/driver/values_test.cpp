@@ -8,6 +8,7 @@ namespace lacuna::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kRun = "run --machine bow --set ipu.tiles=16 --gemm 32x32x16 ";
 
@@ -17,6 +18,12 @@ TEST(Values, OfANormalDistributionReportTheErrorsAgainstFp64) {
   EXPECT_THAT(ran.out,
               HasSubstr("bow, gemm: 512 values of normal:0.5 against FP64: error at most"));
   EXPECT_THAT(ran.err, HasSubstr("512 values are near the reference product"));
+}
+
+TEST(Values, AreInTheSummaryAsJson) {
+  const Ran ran = run_real(std::string(kRun) + "--values normal:0.5 --json");
+  EXPECT_THAT(ran.out, HasSubstr("\"values\": {\n   \"compared\": 512,\n   \"wrong\": 0,\n"));
+  EXPECT_THAT(run_real(std::string(kRun) + "--json").out, Not(HasSubstr("values")));
 }
 
 TEST(Values, AreIntegersIfNothingElseIsSaid) {
