@@ -263,6 +263,65 @@ TEST(SystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
               HasSubstr("Not counted is the standing power of hosts (hosts_w)"));
 }
 
+/// The nanoseconds of each use of a time_stack.csv, of all chips.
+std::map<std::string, double> uses(const std::string& file) {
+  std::map<std::string, double> sums;
+  std::istringstream lines(file_text(file));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find(',');
+    const std::size_t second = line.rfind(',');
+    const std::string use = line.substr(first + 1, second - first - 1);
+    sums[use] += std::strtod(line.c_str() + second + 1, nullptr);
+  }
+  return sums;
+}
+
+// A bit over a hop costs 8 pJ, in streaming memory 20 pJ. What a chip that waits draws is told by a
+// run that waits longer for its memory.
+TEST(SystemRun, WaitingAndTrafficCostTheirTimeAndTheirBytes) {
+  const TrainingFile file("state: streaming\n");
+  for (const std::string ns : {"1000", "1000000"}) {
+    const Ran ran =
+        run_real(run_line(file) + " --set training.tokens=8 --set gateway.ddr_ns=" + ns +
+                 " --out " + file.out() + ns);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+  }
+  const auto base = quantities(file.out() + "1000/metrics.csv");
+  const auto slow = quantities(file.out() + "1000000/metrics.csv");
+  const double watts = (slow.at("energy_idle") - base.at("energy_idle")) /
+                       (4 * (slow.at("step_time") - base.at("step_time")));
+  const auto ns = uses(file.out() + "1000/time_stack.csv");
+  const double waits = ns.at("links") + ns.at("streaming") + ns.at("all_reduce") + ns.at("host") +
+                       ns.at("sync") + ns.at("imbalance") + ns.at("bubble");
+  EXPECT_NEAR(base.at("energy_idle"), watts * waits * 1e-9, 1e-6 * base.at("energy_idle"));
+  double links = 0;
+  double memory = 0;
+  for (const auto& [name, bytes] : quantities(file.out() + "1000/resources.csv")) {
+    (name.find("ddr") != std::string::npos ? memory : links) += bytes;
+  }
+  EXPECT_GT(memory, 0);
+  EXPECT_NEAR(base.at("energy_links"), links * 8 * 8e-12, 1e-9 * base.at("energy_links"));
+  EXPECT_NEAR(base.at("energy_streaming"), memory * 8 * 20e-12, 1e-9 * base.at("energy_streaming"));
+}
+
+// What recomputing costs is the same in each micro-batch: twice as much for twice as many.
+TEST(SystemRun, RecomputedWorkCostsItsEnergyInEachMicroBatch) {
+  const TrainingFile file;
+  const auto joules = [&](const std::string& more) {
+    const Ran ran = run_real(run_line(file) + " --json --set training.tokens=8 " + more);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    const std::string key = "\"energy_chips\": ";
+    return std::strtod(ran.out.c_str() + ran.out.find(key) + key.size(), nullptr);
+  };
+  const auto again = [&](const std::string& accumulation) {
+    return joules("--set training.accumulation=" + accumulation) -
+           joules("--set training.activations=stored --set training.accumulation=" + accumulation);
+  };
+  const double two = again("2");
+  EXPECT_GT(two, 0);
+  EXPECT_NEAR(again("4"), 2 * two, 1e-6 * two);
+}
+
 TEST(WaferSystemRun, AComparisonOfSystemsSaysHowTheyScale) {
   const TrainingFile file;  // for its folder
   const Ran ran =

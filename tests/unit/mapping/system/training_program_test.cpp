@@ -31,15 +31,6 @@ TrainingParams bert(unsigned pipeline, const char* layers) {
   return training;
 }
 
-WorkloadTrace small_trace() {
-  return generate_workload("bert-tiny", {{"part", "training"},
-                                         {"layers", "1"},
-                                         {"embedding", "1"},
-                                         {"heads", "1"},
-                                         {"tokens", "16"},
-                                         {"optimizer", "lamb"}});
-}
-
 std::string text(const Stages& stages) {
   std::string all;
   for (const Stage& stage : stages) {
@@ -80,118 +71,6 @@ TEST(Stages, MoreLayersThanTheModelHasAreRefused) {
   EXPECT_THROW(stages_of(bert(2, "12-13"), 24), ParameterError);
   EXPECT_THROW(stages_of(bert(3, "12-12"), 24), ParameterError);
   EXPECT_THROW(stages_of(bert(2, "12-twelve"), 24), ParameterError);
-}
-
-// A cut over t chips leaves 1 / t of every matrix; norms and biases after reductions stay whole.
-TEST(ModelParts, EachOfTheChipsThatShareAMatrixHasItsPart) {
-  const WorkloadTrace trace = small_trace();
-  const ModelParts whole = system::model_parts(trace, 2, {1, true});
-  const ModelParts half = system::model_parts(trace, 2, {2, true});
-  const auto elements = [](const ModelParts& model, Part part) {
-    return parameters(model.of(part), model.trace);
-  };
-  // width 128: q, k, v, o are 4 d^2 with biases 3 d cut, o's bias d and a norm 2 d whole
-  EXPECT_EQ(elements(whole, Part::attention), 4U * 128 * 128 + 3 * 128 + 128 + 2 * 128);
-  EXPECT_EQ(elements(half, Part::attention), 2U * 128 * 128 + 3 * 64 + 128 + 2 * 128);
-  EXPECT_EQ(elements(whole, Part::ffn), 2U * 128 * 512 + 512 + 128 + 2 * 128);
-  EXPECT_EQ(elements(half, Part::ffn), 128U * 512 + 256 + 128 + 2 * 128);
-}
-
-// Forward, data gradient and weight gradient of a projection to more rows, and of one back.
-TEST(ModelParts, ProductsAreCutOnTheSideThatIsShared) {
-  const ModelParts half = system::model_parts(small_trace(), 2, {2, false});
-  const auto find = [&](const std::vector<LayerOp>& rows, const std::string& id) {
-    for (const LayerOp& op : rows) {
-      if (op.id == id)
-        return std::to_string(op.m) + "x" + std::to_string(op.k) + "x" + std::to_string(op.n);
-    }
-    return std::string("none");
-  };
-  const system::PartRows& ffn = half.of(Part::ffn);
-  EXPECT_EQ(find(ffn.forward, "fwd.l0.ffn1"), "256x128x16");
-  EXPECT_EQ(find(ffn.backward, "bwd.l0.ffn1_dx"), "128x256x16");
-  EXPECT_EQ(find(ffn.backward, "bwd.l0.ffn1_dw"), "256x16x128");
-  EXPECT_EQ(find(ffn.forward, "fwd.l0.ffn2"), "128x256x16");
-  EXPECT_EQ(find(ffn.backward, "bwd.l0.ffn2_dx"), "256x128x16");
-  EXPECT_EQ(find(ffn.backward, "bwd.l0.ffn2_dw"), "128x16x256");
-}
-
-std::string sizes(const std::vector<LayerOp>& rows, const std::string& id) {
-  const auto row =
-      std::find_if(rows.begin(), rows.end(), [&](const LayerOp& op) { return op.id == id; });
-  if (row == rows.end()) return "none";
-  return std::to_string(row->m) + "x" + std::to_string(row->k) + "x" + std::to_string(row->n) +
-         " batch " + std::to_string(row->batch);
-}
-
-// Width 128, 512 in between, 2 heads of 64, 16 tokens; 4 chips as 2 x 2: rows of first products
-// over two, their depth over the other two, last products the other way around; one head each and
-// half of its queries; half of the features of norms and residuals.
-TEST(ModelParts, MatricesAreCutInTwoDimensions) {
-  system::PartCuts cuts;
-  cuts.tensor = 4;
-  cuts.columns = 2;
-  const ModelParts parts = system::model_parts(small_trace(), 2, cuts);
-  const system::PartRows& attention = parts.of(Part::attention);
-  const system::PartRows& ffn = parts.of(Part::ffn);
-  EXPECT_EQ(sizes(attention.forward, "fwd.l0.q"), "64x64x16 batch 1");
-  EXPECT_EQ(sizes(attention.forward, "fwd.l0.o"), "64x64x16 batch 1");
-  EXPECT_EQ(sizes(ffn.forward, "fwd.l0.ffn1"), "256x64x16 batch 1");
-  EXPECT_EQ(sizes(ffn.backward, "bwd.l0.ffn1_dx"), "64x256x16 batch 1");
-  EXPECT_EQ(sizes(ffn.backward, "bwd.l0.ffn1_dw"), "256x16x64 batch 1");
-  EXPECT_EQ(sizes(ffn.forward, "fwd.l0.ffn2"), "64x256x16 batch 1");
-  EXPECT_EQ(sizes(ffn.backward, "bwd.l0.ffn2_dx"), "256x64x16 batch 1");
-  EXPECT_EQ(sizes(ffn.backward, "bwd.l0.ffn2_dw"), "64x16x256 batch 1");
-  EXPECT_EQ(sizes(attention.forward, "fwd.l0.scores"), "8x64x16 batch 1");
-  EXPECT_EQ(sizes(attention.forward, "fwd.l0.ctx"), "8x16x64 batch 1");
-  EXPECT_EQ(sizes(attention.backward, "bwd.l0.ctx_dv"), "16x8x64 batch 1");
-  EXPECT_EQ(sizes(attention.backward, "bwd.l0.scores_dq"), "8x16x64 batch 1");
-  EXPECT_EQ(sizes(attention.backward, "bwd.l0.scores_dk"), "16x8x64 batch 1");
-  EXPECT_EQ(parts.first_bytes[static_cast<std::size_t>(Part::attention)], 3U * 128 * 16 * 2);
-  EXPECT_EQ(parts.last_bytes[static_cast<std::size_t>(Part::ffn)], 512U * 16 * 2);
-  // a quarter of each matrix; biases of first products over all, the rest over the two columns
-  EXPECT_EQ(parameters(ffn, parts.trace), 2U * 128 * 512 / 4 + 512 / 4 + 3 * 128 / 2);
-}
-
-WorkloadTrace sparse_trace() {
-  return generate_workload("bert-tiny", {{"part", "training"},
-                                         {"layers", "1"},
-                                         {"embedding", "1"},
-                                         {"heads", "1"},
-                                         {"tokens", "16"},
-                                         {"pattern", "block16:0.5"},
-                                         {"mode", "static"}});
-}
-
-// Half of 512 x 128 in blocks of 16 has 16 x 8 of them, half of which are kept; the rows that
-// refer to it, transposed or not, are those of the share.
-TEST(ModelParts, AShareOfASparseMatrixHasItsPatternAndDensity) {
-  const ModelParts half = system::model_parts(sparse_trace(), 2, {2, false});
-  const system::PartRows& ffn = half.of(Part::ffn);
-  const auto row = [](const std::vector<LayerOp>& rows, const std::string& id) {
-    return *std::find_if(rows.begin(), rows.end(), [&](const LayerOp& op) { return op.id == id; });
-  };
-  EXPECT_EQ(row(ffn.forward, "fwd.l0.ffn1").m, 256U);
-  EXPECT_EQ(row(ffn.forward, "fwd.l0.ffn1").pattern.name, "block");
-  EXPECT_EQ(row(ffn.backward, "bwd.l0.ffn1_dx").k, 256U);
-  EXPECT_EQ(row(ffn.backward, "bwd.l0.ffn1_dw").m, 256U);
-  EXPECT_EQ(row(ffn.backward, "bwd.l0.ffn2_dw").n, 256U);
-  EXPECT_EQ(row(ffn.update, "upd.l0.ffn2").k, 256U);
-  EXPECT_EQ(row(half.trace.ops, "fwd.l0.ffn1").m, 256U);
-  // 2 matrices of 256 x 128 at 1/2, the bias of 256; another bias and the norm of 128 whole
-  EXPECT_EQ(parameters(ffn, half.trace), 256U * 128 + 256 + 3 * 128);
-}
-
-TEST(ModelParts, AShareWithoutWholeBlocksIsRefused) {
-  EXPECT_THROW(system::model_parts(sparse_trace(), 2, {64, false}), RequestError);
-}
-
-TEST(ModelParts, AGradientOfSeveralMicroBatchesIsAdded) {
-  const ModelParts with = system::model_parts(small_trace(), 2, {1, true});
-  const ModelParts without = system::model_parts(small_trace(), 2, {1, false});
-  // q, k, v and o have one each
-  EXPECT_EQ(with.of(Part::attention).backward.size(),
-            without.of(Part::attention).backward.size() + 4);
 }
 
 /// A step with costs of round numbers: a block takes 1000 cycles forward and 2000 backward, of
@@ -355,6 +234,39 @@ TEST(TrainingProgram, AMatrixCutInTwoDimensionsIsSummedOverRowsAndColumns) {
   }
 }
 
+// The same on 4 x 2 chips: a first product's rows over four, so a quarter of its results in four
+// groups of two; a block's 160 / 2 bytes over two groups of four, 2 (4 - 1) x 80.
+TEST(TrainingProgram, RowsAndColumnsOfAMatrixAreNotTheSame) {
+  TrainingParams training = small_training(1, 1);
+  training.tensor = 8;
+  training.tensor_columns = 2;
+  Steps steps(training);
+  steps.model_.boundary_bytes = 160;
+  steps.model_.first_bytes = {0, 320, 400, 0};
+  steps.model_.last_bytes = {0, 160, 800, 0};
+  steps.model_.norms = {{{0, 0}, {1, 40}, {1, 40}, {0, 0}}};
+  steps.model_.logits = {2, 64, 16};
+  const std::uint64_t attention = 12U * 4 * (2 * 80 + 40);
+  const std::uint64_t ffn = 12U * 4 * (100 + 200);
+  const std::uint64_t blocks = 24U * 2 * (6 * 80);
+  const std::uint64_t norms = 24U * 4 * (2 * 40);
+  const std::uint64_t ends = 14U * (160 + 2 * (3 * 16 + 64)) + 4U * (2 * 64 + 160);
+  EXPECT_EQ(sent_bytes(training_program(steps.step())), attention + ffn + blocks + norms + ends);
+}
+
+// Two stages on four chips of 4 x 2 each would be too many: 2 x 2. Chips of a row have the same
+// columns of what comes in, and give it to each other: between two stages each of four sends a
+// quarter of 100 bytes, and a receiver needs 100 / 2, twice 1 x 50, in each direction.
+TEST(TrainingProgram, AStageGathersTheInputOfItsColumnsFromItsRows) {
+  const auto sent = [](unsigned pipeline) {
+    TrainingParams training = small_training(pipeline, 1);
+    training.tensor = 4;
+    training.tensor_columns = 2;
+    return sent_bytes(training_program(Steps(training).step()));
+  };
+  EXPECT_EQ(sent(2) - sent(1), 2U * (100 + 2 * 50));
+}
+
 // 24 passes through a block, each with so many norms; each norm takes the same: two steps of a ring
 // of two chips, which begin with a barrier.
 TEST(TrainingProgram, NormsOverSharedFeaturesTakeTheirTime) {
@@ -370,31 +282,6 @@ TEST(TrainingProgram, NormsOverSharedFeaturesTakeTheirTime) {
   const std::uint64_t one = ns(1);
   EXPECT_GE(one - none, 24U * 2 * SystemParams().sync_ns(2));
   EXPECT_EQ(ns(2) - one, one - none);
-}
-
-// 16 tokens. A layer norm has two sums of FP32 for each, of all tokens or those of a row of chips;
-// chips in one dimension have whole features. Logits of 20 masked tokens, or of GPT's all, in
-// parts.
-TEST(ModelParts, NormsAndLogitsAreSharedWhereTheirFeaturesAndVocabularyAre) {
-  const auto made = [](system::PartCuts cuts) { return model_parts(small_trace(), 2, cuts); };
-  system::PartCuts cuts;
-  EXPECT_EQ(made(cuts).logits.parts, 0U);
-  cuts.tensor = 2;
-  const auto attention = static_cast<std::size_t>(Part::attention);
-  const auto ffn = static_cast<std::size_t>(Part::ffn);
-  EXPECT_EQ(made(cuts).norms.at(ffn).count, 0U);
-  EXPECT_EQ(made(cuts).logits.parts, 1U);
-  EXPECT_EQ(made(cuts).logits.operand_bytes, 128U * 20 * 2);
-  EXPECT_EQ(made(cuts).logits.number_bytes, 20U * 4);
-  cuts.tensor = 4;
-  cuts.columns = 2;
-  cuts.head_parts = 4;
-  EXPECT_EQ(made(cuts).norms.at(attention).count, 1U);
-  EXPECT_EQ(made(cuts).norms.at(ffn).bytes, 2U * 4 * 16);
-  EXPECT_EQ(made(cuts).logits.parts, 4U);
-  EXPECT_EQ(made(cuts).logits.number_bytes, 5U * 4);
-  cuts.share_sequence = true;
-  EXPECT_EQ(made(cuts).norms.at(ffn).bytes, 2U * 4 * 8);
 }
 
 TEST(TrainingParams, ColumnsAreAPartOfTheChipsThatShareAMatrix) {
