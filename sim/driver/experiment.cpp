@@ -109,6 +109,12 @@ std::string digest(const Mask& mask) {
   return fmt::format("{:016x}{:016x}", first, second);
 }
 
+std::string text_of(const OperandSource& source) {
+  return fmt::format("{}:{}x{}+{}+{}/{}{};", static_cast<int>(source.kind), source.features,
+                     source.tokens, source.first, source.place, source.unit,
+                     source.of_product ? 'p' : 'f');
+}
+
 /// All that the result of an operation depends on, beside the machine: two operations of the same
 /// content take the same cycles and events.
 std::string content_of(const LayerOp& op, const Mask* mask, const RunSettings& settings) {
@@ -117,6 +123,7 @@ std::string content_of(const LayerOp& op, const Mask* mask, const RunSettings& s
   const bool drawn = op.x_pattern != "dense" || op.op == "embed" || op.op == "repattern";
   std::string args;
   for (const auto& [key, value] : op.args) args += fmt::format("{}={};", key, value);
+  for (const OperandSource& source : op.sources) args += text_of(source);
   return fmt::format(
       "{} {} {} {}x{}x{} {} {} {} {} {} {} {} {} {} {}", own ? op.id : "", op.op, word(op.phase),
       op.m, op.k, op.n, op.batch, word(op.dtype), word(op.partials), word(op.mode), op.fn, args,
@@ -216,7 +223,9 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
   record.pattern = point.pattern;
   record.parameters = values_of(point.machine->parameters());
   std::map<std::string, std::size_t> simulated;  // where each content was first
-  for (const LayerOp& op : point.workload.ops) {
+  WorkloadTrace workload = point.workload;
+  point.machine->relate(workload);
+  for (const LayerOp& op : workload.ops) {
     const std::string no_room = point.machine->no_room(op);
     if (!no_room.empty()) {
       record.ops.push_back(refused_op(point, op, settings, no_room));

@@ -65,6 +65,9 @@ class Machine {
   /// mask is made; empty if it may fit.
   virtual std::string no_room(const LayerOp& op) const;
 
+  /// Fills in what the rows of a workload tell of each other that changes how they run here.
+  virtual void relate(WorkloadTrace& /*workload*/) const {}
+
   /// Runs `op`, whose weights keep the elements of `mask` (null: dense). Throws
   /// OutOfMemoryError, UnsupportedError, DeadlockError, InternalError.
   virtual OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,

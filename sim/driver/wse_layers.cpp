@@ -15,6 +15,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/wse_counts.hpp"
 #include "sim/driver/wse_explain_tasks.hpp"
+#include "workloads/mapping/wse/layer_move.hpp"
 #include "workloads/mapping/wse/layer_plan.hpp"
 
 namespace lacuna {
@@ -140,7 +141,8 @@ Cycle LayerRun::run_whole(const LayerStage& stage) {
     used += std::uint64_t{part.rows} * part.columns;
   }
   used_ = std::max(used_, used);
-  if (execution_.values) whole.memory = std::move(plan_.memory);
+  const bool carries = execution_.values && !stage.moves;
+  if (carries) whole.memory = std::move(plan_.memory);
   TaskOutcome outcome = simulate(hardware(), whole, options());
   stats_.add(outcome, stage.times, outcome.cycles);
   stats_.add_limits({&outcome}, stage.times);
@@ -148,7 +150,7 @@ Cycle LayerRun::run_whole(const LayerStage& stage) {
     seen_.push_back(observe_stage(stage.name, whole, outcome, stage.times, 0, 0));
   }
   simulated_ = units();
-  if (execution_.values) plan_.memory = std::move(outcome.memory);
+  if (carries) plan_.memory = std::move(outcome.memory);
   for (std::uint64_t i = 0; i < stage.times && execution_.event_log; ++i) {
     add_events(outcome.events, cycles_ + i * outcome.cycles);
   }
@@ -305,16 +307,43 @@ OpResult LayerRun::finish(bool folded) {
   return result;
 }
 
+wse::LayerSetup layer_setup(const WseParams& params) {
+  return {params.wafer,
+          {params.core, params.queue, params.router, params.mem, params.simd},
+          params.scalar};
+}
+
+void add_moves(wse::LayerMoves moves, LayerPlan& plan) {
+  std::vector<LayerStage> all = std::move(moves.before);
+  for (auto* stages : {&plan.stages, &moves.after}) {
+    for (LayerStage& stage : *stages) all.push_back(std::move(stage));
+  }
+  plan.stages = std::move(all);
+}
+
 }  // namespace
 
 OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const Mask* mask,
                              std::uint64_t seed, const Execution& execution) {
-  const wse::LayerSetup setup{params.wafer,
-                              {params.core, params.queue, params.router, params.mem, params.simd},
-                              params.scalar};
+  const wse::LayerSetup setup = layer_setup(params);
   const wse::LayerRequest request{setup, op, mask, seed, execution.values};
   // The plan refers to the request.
-  return LayerRun(params, wse::plan_layer(request), execution).run();
+  LayerPlan plan = wse::plan_layer(request);
+  add_moves(plan.blocks ? wse::attention_moves(request, *plan.blocks)
+                        : wse::function_moves(request, params.ws),
+            plan);
+  return LayerRun(params, std::move(plan), execution).run();
+}
+
+OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
+                           const Execution& execution) {
+  const wse::LayerSetup setup = layer_setup(params);
+  const wse::LayerRequest request{setup, op, mask, 0, false};
+  LayerPlan plan;
+  add_moves(wse::product_moves(request, params.ws), plan);
+  Execution without = execution;
+  without.values = false;
+  return LayerRun(params, std::move(plan), without).run();
 }
 
 }  // namespace lacuna

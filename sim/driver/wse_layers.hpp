@@ -13,4 +13,9 @@ namespace lacuna {
 OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const Mask* mask,
                              std::uint64_t seed, const Execution& execution);
 
+/// Moves the operands of a product with streamed weights from where the rows before left them to
+/// where it takes them. No cycles if they lie there.
+OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
+                           const Execution& execution);
+
 }  // namespace lacuna

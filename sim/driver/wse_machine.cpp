@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/driver/machine.hpp"
+#include "sim/driver/result_sequence.hpp"
 #include "sim/driver/wse_gradient.hpp"
 #include "sim/driver/wse_layers.hpp"
 #include "sim/driver/wse_params.hpp"
 #include "sim/driver/wse_streaming.hpp"
 #include "sim/driver/wse_tasks.hpp"
 #include "workloads/mapping/wse/layer_plan.hpp"
+#include "workloads/trace/operand_sources.hpp"
 
 namespace lacuna {
 namespace {
@@ -74,6 +77,8 @@ class WseMachine final : public Machine {
                        params_.wafer.rows.value(), params_.wafer.cores.value());
   }
 
+  void relate(WorkloadTrace& workload) const override;
+
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 
@@ -84,6 +89,24 @@ class WseMachine final : public Machine {
   std::string name_;
   WseParams params_;
 };
+
+/// Whole operands that lie in blocks wherever they come from make no difference.
+void WseMachine::relate(WorkloadTrace& workload) const {
+  find_sources(workload);
+  if (params_.ws.k_partition != wse::KPartition::block) return;
+  if (params_.ws.inject != wse::Inject::column_top) return;
+  for (LayerOp& op : workload.ops) {
+    if (op.batch != 1) continue;
+    const bool product = op.op == "gemm" || op.op == "spmm";
+    const std::uint32_t width = product ? op.k : op.m;
+    const std::uint32_t unit = op.fn == "rope" ? 2 : 1;
+    const auto lies_there = [&](const OperandSource& source) {
+      return source.features == width && source.unit == unit;
+    };
+    auto& sources = op.sources;
+    sources.erase(std::remove_if(sources.begin(), sources.end(), lies_there), sources.end());
+  }
+}
 
 void WseMachine::require_int8(const LayerOp& op) const {
   if (params_.simd.int8 == 0) {
@@ -145,6 +168,10 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
   }
   if (gradient) return run_gradient(params_, op, mask, seed, execution);
   OpResult result = run_streamed(params_, op, mask, seed, execution);
+  if (!op.sources.empty() && op.mode != Mode::static_) {
+    OpResult moved = run_operand_moves(params_, op, mask, execution);
+    if (moved.cycles != 0) put_before(std::move(moved), result);
+  }
   if (dense_gradient) {
     result.notes.emplace_back("operands",
                               "W, made on the wafer, has left it before and is streamed in as "

@@ -19,6 +19,24 @@ enum class Phase { fwd, bwd, upd };
 /// Bytes of one element.
 unsigned bytes_of(DType dtype);
 
+/// Where an operand of a row lies before it, or its result has to be after it, as far as the other
+/// rows of its trace tell.
+struct OperandSource {
+  enum class Kind {
+    unknown,      // or nowhere in particular: it lies where it is taken
+    activations,  // a matrix of features and tokens, or some features of one
+    scores,       // of attention, a matrix for each head and sequence
+  };
+  Kind kind = Kind::unknown;
+  std::uint32_t features = 0;  // of the activations
+  std::uint32_t tokens = 0;
+  std::uint32_t first = 0;  // the operand's first feature among them
+  std::uint32_t place =
+      0;  // of activations that are a part of the operand: their first feature in it
+  std::uint32_t unit = 1;   // features that stay together in a core: pairs of a rotation
+  bool of_product = false;  // made by a product with weights
+};
+
 /// One row of a trace: an operation on matrices Y[m x n] = W[m x k] X[k x n], of which W may be
 /// sparse. Dimensions that the operation does not have are 0. Elements, not bytes.
 struct LayerOp {
@@ -44,6 +62,8 @@ struct LayerOp {
   std::uint32_t stage = 0;
   std::vector<std::string> depends_on;
   std::size_t line = 0;  // in its file; 0 if it came from options
+  /// Filled by find_sources(). Of a product of activations W, X and Y; of others their operands.
+  std::vector<OperandSource> sources;
 };
 
 /// A workload: rows in the order of the file; every dependency is an earlier row.

@@ -91,7 +91,7 @@ TEST(OperandLayouts, AProductLeavesActivationsWhereTheNextProductTakesThem) {
   }
 }
 
-// These have to be moved, which no program does: what they are is told here and in the manual.
+// These have to be moved, and are: see wse_layer_move_test.cpp.
 TEST(OperandLayouts, HeadsBalancedColumnsAndAnEntryInTheMiddleLieElsewhere) {
   const Shape shape{12, 9, 23, 4, 5};
   EXPECT_GT(elements_to_move(plan(shape, KPartition::block), shape, 3), 0U);   // heads of attention

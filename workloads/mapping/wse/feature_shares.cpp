@@ -47,6 +47,21 @@ std::vector<std::uint32_t> assign_features(KPartition kind, std::uint32_t featur
   return owner;
 }
 
+std::vector<std::uint32_t> deal_tokens(Inject inject, std::uint32_t rows, std::uint32_t tokens) {
+  const std::uint32_t active = std::min(rows, tokens);
+  if (active == 0) return {};
+  Program entered;
+  entered.entry = entry_row(inject, active);
+  std::vector<std::uint32_t> nearest(active);
+  std::iota(nearest.begin(), nearest.end(), 0U);
+  std::stable_sort(nearest.begin(), nearest.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return entered.distance(a) < entered.distance(b);
+  });
+  std::vector<std::uint32_t> dealt(active, tokens / active);
+  for (std::uint32_t i = 0; i < tokens % active; ++i) ++dealt[nearest[i]];
+  return dealt;
+}
+
 std::vector<std::uint32_t> order_rows(RowOrder order, const std::vector<std::uint32_t>& owner,
                                       std::uint32_t columns) {
   std::vector<std::uint32_t> rows(owner.size());

@@ -35,6 +35,7 @@ class Attention {
   LayerPlan plan() {
     LayerPlan plan;
     choose_shape();
+    plan.blocks = shape_;
     const std::uint64_t each = place_product(shape_, bytes_of(op_.dtype), wide_sums_ ? 4 : 2,
                                              pair_ != PairFunction::dot, space_);
     const std::uint64_t waves = layout_.instances(0);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,27 @@
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna::wse {
+
+/// How one product Y[m x n] = W[m x k] X[k x n] lies on side x side cores: W in blocks of
+/// rows x inner, X of inner x columns, Y of rows x columns; core (r, c) begins and ends with block
+/// (r, c) of each, but of X with block (c, r) if W stays.
+struct ProductShape {
+  std::uint32_t side = 1;
+  std::uint32_t rows = 1;
+  std::uint32_t inner = 1;
+  std::uint32_t columns = 1;
+  /// Which operand stays in its core while the two others are shifted, W or Y along rows of cores
+  /// and X along columns.
+  bool w_stays = false;
+  /// An instruction works on a column of W and Y (length `rows`), or on a row of X and Y.
+  bool along_rows = true;
+
+  std::uint32_t length() const { return along_rows ? rows : columns; }
+  /// Numbers that multiply a vector, for each of `inner`.
+  std::uint32_t scalars() const { return along_rows ? columns : rows; }
+  /// Elements from one vector to the next.
+  std::uint32_t stride() const { return (length() + 3) / 4 * 4; }
+};
 
 /// What the planner of a layer's operation needs to know of the machine.
 struct LayerSetup {
@@ -45,6 +67,7 @@ struct LayerStage {
   std::vector<TaskProgram> parts;  // distinct
   std::vector<LayerPlacement> places;
   std::uint64_t times = 1;  // done so often, one after the other
+  bool moves = false;       // operands between layouts; values are not carried
 };
 
 /// The memory of each core of the rectangle, row-major, in bytes; empty where none is used.
@@ -65,6 +88,7 @@ struct LayerPlan {
   std::uint64_t mac_useful = 0;
   std::uint64_t mac_algorithmic = 0;
   std::vector<std::pair<std::string, std::string>> notes;
+  std::optional<ProductShape> blocks;  // in which a product of activations runs
 
   // with values only
   WaferMemory memory;

@@ -10,27 +10,6 @@
 
 namespace lacuna::wse {
 
-/// How one product Y[m x n] = W[m x k] X[k x n] lies on side x side cores: W in blocks of
-/// rows x inner, X of inner x columns, Y of rows x columns; core (r, c) begins and ends with block
-/// (r, c) of each, but of X with block (c, r) if W stays.
-struct ProductShape {
-  std::uint32_t side = 1;
-  std::uint32_t rows = 1;
-  std::uint32_t inner = 1;
-  std::uint32_t columns = 1;
-  /// Which operand stays in its core while the two others are shifted, W or Y along rows of cores
-  /// and X along columns.
-  bool w_stays = false;
-  /// An instruction works on a column of W and Y (length `rows`), or on a row of X and Y.
-  bool along_rows = true;
-
-  std::uint32_t length() const { return along_rows ? rows : columns; }
-  /// Numbers that multiply a vector, for each of `inner`.
-  std::uint32_t scalars() const { return along_rows ? columns : rows; }
-  /// Elements from one vector to the next.
-  std::uint32_t stride() const { return (length() + 3) / 4 * 4; }
-};
-
 /// Addresses of the blocks of a core; moving ones have two buffers.
 struct ProductSpace {
   Element operand = Element::fp16;

@@ -139,18 +139,12 @@ class Planner {
   void share_elements() {
     const std::uint32_t rows = setup_.wafer.rows;
     const std::uint32_t all = operands_.elements();
-    const std::uint32_t active = std::min(rows, all);
+    kernel().tokens = deal_tokens(setup_.ws.inject, rows, all);
+    const auto active = static_cast<std::uint32_t>(kernel().tokens.size());
     plan_.rows_off = rows - active;
     Program& program = plan_.program;
     program.rows = active;
-    program.entry = setup_.ws.inject == Inject::middle_row ? active / 2 : 0;
-    std::vector<std::uint32_t> nearest(active);
-    std::iota(nearest.begin(), nearest.end(), 0U);
-    std::stable_sort(nearest.begin(), nearest.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return program.distance(a) < program.distance(b);
-    });
-    kernel().tokens.assign(active, active == 0 ? 0 : all / active);
-    for (std::uint32_t i = 0; active != 0 && i < all % active; ++i) ++kernel().tokens[nearest[i]];
+    program.entry = entry_row(setup_.ws.inject, active);
     for (std::uint32_t r = 0; r < active; ++r) {
       first_element_.push_back(r == 0 ? 0 : first_element_.back() + kernel().tokens[r - 1]);
     }

@@ -58,6 +58,15 @@ std::vector<std::uint32_t> assign_features(KPartition kind, std::uint32_t featur
                                            std::uint32_t columns,
                                            const std::vector<std::uint64_t>& load);
 
+/// The row of cores, of `rows` with tokens, where words enter.
+inline std::uint32_t entry_row(Inject inject, std::uint32_t rows) {
+  return inject == Inject::middle_row ? rows / 2 : 0;
+}
+
+/// Tokens of each of `rows` rows of cores, without those that have none. The rows next to where
+/// words enter take one more if they do not divide.
+std::vector<std::uint32_t> deal_tokens(Inject inject, std::uint32_t rows, std::uint32_t tokens);
+
 /// The rows of the weights in the order in which they are streamed; `owner` is the column of each.
 std::vector<std::uint32_t> order_rows(RowOrder order, const std::vector<std::uint32_t>& owner,
                                       std::uint32_t columns);

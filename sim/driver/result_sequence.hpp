@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/report/result.hpp"
+
+namespace lacuna {
+
+/// Puts what the same units did before an operation in front of its result: cycles, counters,
+/// stacks, bytes, phases, events and intervals are those of both, one after the other. Peaks, notes
+/// and the explanation stay those of `result`.
+void put_before(OpResult before, OpResult& result);
+
+}  // namespace lacuna

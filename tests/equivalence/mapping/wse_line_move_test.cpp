@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors handed along a line of cores: what arrives, when, and in both engines.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "sim/base/random.hpp"
+#include "tests/support/wse/task_bench.hpp"
+#include "workloads/mapping/wse/layer_tensor.hpp"
+#include "workloads/mapping/wse/line_move.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using Direction = CoreLine::Direction;
+
+constexpr unsigned kStart = 6;  // scalar.vec_issue
+
+Cycle cycles_of(const std::vector<LineVector>& vectors, std::uint32_t cores) {
+  const LineMove move = move_along(vectors, cores, Direction::columns, Element::fp16, kStart);
+  Cycle cycles = 0;
+  if (move.ahead) cycles += run_tasks(*move.ahead).cycles;
+  if (move.back) cycles += run_tasks(*move.back).cycles;
+  return cycles;
+}
+
+// Both start their instruction in 6 cycles. A word needs 6 from beat to beat: it issues, goes up
+// the ramp (2), over the link (1) and down (2). Four words: 6 + 6 + 4.
+TEST(LineMove, ANeighbourHasAVectorAfterStartAndSixCyclesAtAWordACycle) {
+  EXPECT_EQ(cycles_of({{0, 1, 8, 0, 0}}, 2), 16U);
+  EXPECT_EQ(cycles_of({{1, 0, 8, 0, 0}}, 2), 16U);
+  EXPECT_EQ(cycles_of({{0, 1, 7, 0, 0}}, 2), 16U);  // the last word half filled
+}
+
+// The core between passes words on in an instruction of its own: 6 more.
+TEST(LineMove, ACoreBetweenPassesWordsOnSixCyclesLater) {
+  EXPECT_EQ(cycles_of({{0, 2, 8, 0, 0}}, 3), 22U);
+}
+
+// Core 1 sends its own four words for core 2 first, in cycles 6 to 9; the others have come to its
+// queue and to its link, and after 6 cycles of start it passes them on in 16 to 19; six cycles
+// later core 2 takes them, at once, as it has started its second instruction while nothing came.
+TEST(LineMove, ItsOwnVectorsGoBeforeThoseOfOthersForTheSameCore) {
+  EXPECT_EQ(cycles_of({{0, 2, 8, 0, 0}, {1, 2, 8, 0, 16}}, 3), 26U);
+}
+
+TEST(LineMove, WhatStaysInItsCoreTakesNothing) {
+  EXPECT_EQ(cycles_of({{1, 1, 8, 0, 64}, {0, 1, 0, 0, 0}}, 3), 0U);
+}
+
+struct Scenario {
+  std::uint32_t cores = 2;
+  bool rows = false;
+  bool fp32 = false;
+  std::vector<LineVector> vectors;
+  std::uint32_t from_bytes = 0;  // of a core: what it sends, then what it takes
+  std::uint32_t bytes = 0;
+};
+
+Scenario random_scenario(std::uint64_t seed) {
+  Random random(seed);
+  Scenario s;
+  s.cores = static_cast<std::uint32_t>(2 + random.bounded(9));
+  s.rows = random.bounded(2) != 0;
+  s.fp32 = random.bounded(3) == 0;
+  const std::uint32_t size = s.fp32 ? 4 : 2;
+  std::vector<std::uint32_t> leaves(s.cores, 0);
+  std::vector<std::uint32_t> comes(s.cores, 0);
+  const std::uint64_t count = random.bounded(40);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    LineVector vector;
+    vector.from = static_cast<std::uint32_t>(random.bounded(s.cores));
+    vector.to = static_cast<std::uint32_t>(random.bounded(s.cores));
+    vector.length = static_cast<std::uint32_t>(1 + random.bounded(9));
+    vector.from_at = leaves[vector.from];
+    vector.to_at = comes[vector.to];
+    leaves[vector.from] += vector.length * size;
+    comes[vector.to] += vector.length * size;
+    s.vectors.push_back(vector);
+  }
+  s.from_bytes = *std::max_element(leaves.begin(), leaves.end());
+  s.bytes = s.from_bytes + *std::max_element(comes.begin(), comes.end());
+  for (LineVector& vector : s.vectors) vector.to_at += s.from_bytes;
+  return s;
+}
+
+DType type_of(const Scenario& s) { return s.fp32 ? DType::fp32 : DType::fp16; }
+
+/// A number of its own for element `i` of what core `core` sends, exact in halves.
+double value_of(std::uint32_t core, std::uint64_t i) {
+  return static_cast<double>(core * 64 + i % 64 + 1);
+}
+
+WaferMemory memory_of(const Scenario& s) {
+  WaferMemory memory(s.cores, std::vector<std::uint8_t>(s.bytes, 0));
+  const unsigned size = s.fp32 ? 4 : 2;
+  for (std::uint32_t core = 0; core < s.cores; ++core) {
+    for (std::uint64_t i = 0; i < s.from_bytes / size; ++i) {
+      store(memory[core], 0, i, type_of(s), value_of(core, i));
+    }
+  }
+  return memory;
+}
+
+LineMove move_of(const Scenario& s) {
+  return move_along(s.vectors, s.cores, s.rows ? Direction::rows : Direction::columns,
+                    s.fp32 ? Element::fp32 : Element::fp16, kStart);
+}
+
+WaferMemory moved(const Scenario& s) {
+  WaferMemory memory = memory_of(s);
+  const LineMove move = move_of(s);
+  for (const auto* part : {&move.ahead, &move.back}) {
+    if (!*part) continue;
+    TaskProgram program = **part;
+    program.memory = memory;
+    memory = run_tasks(program).memory;
+  }
+  return memory;
+}
+
+TEST(LineMove, EveryElementArrivesWhereItBelongs) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Scenario s = random_scenario(seed);
+    const WaferMemory memory = moved(s);
+    const unsigned size = s.fp32 ? 4 : 2;
+    for (const LineVector& vector : s.vectors) {
+      if (vector.from == vector.to) continue;
+      for (std::uint32_t i = 0; i < vector.length; ++i) {
+        EXPECT_EQ(load(memory[vector.to], vector.to_at, i, type_of(s)),
+                  value_of(vector.from, vector.from_at / size + i))
+            << "seed " << seed;
+      }
+    }
+  }
+}
+
+// Links carry what crosses them and no more: each vector's words over as many links as it goes far.
+TEST(LineMove, WordsTakeAsManyLinksAsTheirCoresAreApart) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    const Scenario s = random_scenario(seed);
+    std::uint64_t expected = 0;
+    for (const LineVector& v : s.vectors) {
+      // those side by side in both cores would be one; these never are but for the first of a core
+      const std::uint64_t words = s.fp32 ? v.length : (v.length + 1) / 2;
+      expected += words * (v.to > v.from ? v.to - v.from : v.from - v.to);
+    }
+    std::uint64_t hops = 0;
+    const LineMove move = move_of(s);
+    for (const auto* part : {&move.ahead, &move.back}) {
+      if (!*part) continue;
+      for (const RouterCounters& router : run_tasks(**part).routers) {
+        for (const Port port : {kNorth, kEast, kSouth, kWest}) hops += router.sent[port];
+      }
+    }
+    EXPECT_LE(hops, expected) << "seed " << seed;  // less where two half-filled words became one
+    if (s.fp32) {
+      EXPECT_EQ(hops, expected) << "seed " << seed;
+    }
+  }
+}
+
+TEST(LineMove, NeitherEngineNorOrderNorDelaysOfWordsChangeTheOutcome) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const LineMove move = move_of(random_scenario(seed));
+    for (const auto* part : {&move.ahead, &move.back}) {
+      if (!*part) continue;
+      for (const Cycle jitter : {Cycle{0}, Cycle{5}}) {
+        const TaskOutcome expected = run_tasks(**part, Engine::clocked, 0, jitter);
+        for (const Engine engine : {Engine::clocked, Engine::event}) {
+          const TaskOutcome actual = run_tasks(**part, engine, seed, jitter);
+          EXPECT_EQ(actual.cycles, expected.cycles) << "seed " << seed;
+          EXPECT_EQ(actual.events, expected.events) << "seed " << seed;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::wse

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/layer_move.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "workloads/mapping/wse/layer_layout.hpp"
+#include "workloads/mapping/wse/stream_operands.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using Direction = CoreLine::Direction;
+
+/// What of a line decides what its cores do.
+using LineKey = std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>;
+
+LineKey key_of(const std::vector<LineVector>& vectors) {
+  LineKey key;
+  key.reserve(vectors.size());
+  for (const LineVector& v : vectors) key.emplace_back(v.from, v.to, v.length);
+  return key;
+}
+
+/// The lines of one direction, with the program of each kind once.
+class StageMaker {
+ public:
+  explicit StageMaker(const std::string& name) { stage_.name = name; }
+
+  void add(std::optional<TaskProgram> part) {
+    if (part) stage_.parts.push_back(std::move(*part));
+    used_ = part.has_value();
+  }
+  /// One more line like the last that was added.
+  void place(const CorePlace& at) {
+    if (used_) places_.emplace_back(static_cast<std::uint32_t>(stage_.parts.size() - 1), at);
+  }
+  void finish(std::vector<LayerStage>& stages) {
+    if (stage_.parts.empty()) return;
+    stage_.moves = true;
+    for (const auto& [part, at] : places_) stage_.places.push_back({part, at.row, at.column});
+    stages.push_back(std::move(stage_));
+  }
+
+ private:
+  LayerStage stage_;
+  bool used_ = false;
+  std::vector<std::pair<std::uint32_t, CorePlace>> places_;
+};
+
+}  // namespace
+
+void CoreMover::add(const CorePlace& from, const CorePlace& to, std::uint64_t row,
+                    std::uint32_t token, std::uint32_t length) {
+  if (from.column != to.column) {
+    rows_[from.row].push_back({row, token, {from.column, to.column, length, 0, 0}});
+  }
+  if (from.row != to.row) {
+    columns_[to.column].push_back({row, token, {from.row, to.row, length, 0, 0}});
+  }
+}
+
+void CoreMover::add_rows(const std::vector<std::uint32_t>& at,
+                         const std::vector<LineVector>& vectors) {
+  for (const std::uint32_t row : at) {
+    for (std::size_t i = 0; i < vectors.size(); ++i) rows_[row].push_back({i, 0, vectors[i]});
+  }
+}
+
+void CoreMover::add_columns(const std::vector<std::uint32_t>& at,
+                            const std::vector<LineVector>& vectors) {
+  for (const std::uint32_t column : at) {
+    for (std::size_t i = 0; i < vectors.size(); ++i) {
+      columns_[column].push_back({i, 0, vectors[i]});
+    }
+  }
+}
+
+std::vector<LineVector> CoreMover::joined(std::vector<Part> parts) {
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return a.row < b.row; });
+  std::vector<LineVector> vectors;
+  const Part* last = nullptr;
+  for (const Part& part : parts) {
+    const bool follows = last != nullptr && last->row == part.row &&
+                         last->token + last->vector.length == part.token &&
+                         last->vector.from == part.vector.from && last->vector.to == part.vector.to;
+    if (follows) {
+      vectors.back().length += part.vector.length;
+    } else {
+      vectors.push_back(part.vector);
+    }
+    last = &part;
+  }
+  return vectors;
+}
+
+std::vector<LayerStage> CoreMover::stages(const std::string& name,
+                                          const std::vector<CorePlace>& origins) const {
+  std::vector<LayerStage> stages;
+  add_stages(rows_, Direction::columns, name, origins, stages);
+  add_stages(columns_, Direction::rows, name, origins, stages);
+  return stages;
+}
+
+void CoreMover::add_stages(const Lines& lines, Direction direction, const std::string& name,
+                           const std::vector<CorePlace>& origins,
+                           std::vector<LayerStage>& stages) const {
+  std::map<LineKey, std::vector<std::uint32_t>> kinds;
+  for (const auto& [line, parts] : lines) kinds[key_of(joined(parts))].push_back(line);
+  StageMaker ahead(name);
+  StageMaker back(name);
+  for (const auto& [key, all] : kinds) {
+    const std::vector<LineVector> vectors = joined(lines.at(all.front()));
+    std::uint32_t cores = 0;
+    for (const LineVector& v : vectors) cores = std::max({cores, v.from + 1, v.to + 1});
+    LineMove move = move_along(vectors, cores, direction, element_, setup_.scalar.vec_issue);
+    ahead.add(std::move(move.ahead));
+    back.add(std::move(move.back));
+    for (const CorePlace& origin : origins) {
+      for (const std::uint32_t line : all) {
+        const CorePlace at = direction == Direction::columns
+                                 ? CorePlace{origin.row + line, origin.column}
+                                 : CorePlace{origin.row, origin.column + line};
+        ahead.place(at);
+        back.place(at);
+      }
+    }
+  }
+  ahead.finish(stages);
+  back.finish(stages);
+}
+
+FeatureLayout block_layout(const WaferParams& wafer, std::uint32_t features, std::uint32_t tokens,
+                           std::uint32_t unit) {
+  const LayerLayout layout(wafer, features, tokens, 1, unit);
+  FeatureLayout made;
+  for (std::uint32_t c = 0; c < layout.columns(); ++c) {
+    made.column.insert(made.column.end(), layout.features(c), c);
+  }
+  for (std::uint32_t r = 0; r < layout.rows(); ++r) made.tokens.push_back(layout.tokens(r));
+  return made;
+}
+
+FeatureLayout product_layout(const WaferParams& wafer, const StreamingParams& ws,
+                             std::uint32_t features, std::uint32_t tokens,
+                             const std::vector<std::uint64_t>* load) {
+  KPartition kind = ws.k_partition;
+  if (kind == KPartition::balanced && load == nullptr) kind = KPartition::block;
+  return {assign_features(kind, features, wafer.columns,
+                          load == nullptr ? std::vector<std::uint64_t>{} : *load),
+          deal_tokens(ws.inject, wafer.rows, tokens)};
+}
+
+namespace {
+
+/// Moves features of `from`, beginning with `first`, to `to`, where they begin with `place`.
+class LayoutMove {
+ public:
+  LayoutMove(const FeatureLayout& from, std::uint32_t first, const FeatureLayout& to,
+             std::uint32_t place, std::uint32_t features)
+      : from_(from), to_(to), first_(first), place_(place), features_(features) {}
+
+  void add_to(CoreMover& mover) const {
+    add_rows(mover);
+    add_columns(mover);
+  }
+
+ private:
+  /// Rows of as many tokens do the same.
+  void add_rows(CoreMover& mover) const {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> rows;
+    for (std::uint32_t r = 0; r < from_.tokens.size(); ++r) {
+      if (from_.tokens[r] != 0) rows[from_.tokens[r]].push_back(r);
+    }
+    for (const auto& [tokens, at] : rows) {
+      std::vector<LineVector> vectors;
+      for (std::uint32_t f = 0; f < features_; ++f) {
+        const std::uint32_t source = from_.column[first_ + f];
+        const std::uint32_t target = to_.column[place_ + f];
+        if (source != target) vectors.push_back({source, target, tokens, 0, 0});
+      }
+      mover.add_rows(at, vectors);
+    }
+  }
+
+  /// Columns of as many features do the same.
+  void add_columns(CoreMover& mover) const {
+    const std::vector<LineVector> each = tokens_to_move();
+    if (each.empty()) return;
+    std::map<std::uint32_t, std::uint32_t> owned;  // features by column
+    for (std::uint32_t f = 0; f < features_; ++f) ++owned[to_.column[place_ + f]];
+    std::map<std::uint32_t, std::vector<std::uint32_t>> columns;
+    for (const auto& [column, count] : owned) columns[count].push_back(column);
+    for (const auto& [count, at] : columns) {
+      std::vector<LineVector> vectors;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        vectors.insert(vectors.end(), each.begin(), each.end());
+      }
+      mover.add_columns(at, vectors);
+    }
+  }
+
+  /// Of one feature.
+  std::vector<LineVector> tokens_to_move() const {
+    std::vector<LineVector> moved;
+    std::uint32_t to = 0;
+    std::uint32_t room = to_.tokens.empty() ? 0 : to_.tokens[0];
+    for (std::uint32_t from = 0; from < from_.tokens.size(); ++from) {
+      for (std::uint32_t left = from_.tokens[from]; left != 0;) {
+        while (room == 0) room = to_.tokens[++to];
+        const std::uint32_t length = std::min(left, room);
+        if (from != to) moved.push_back({from, to, length, 0, 0});
+        left -= length;
+        room -= length;
+      }
+    }
+    return moved;
+  }
+
+  const FeatureLayout& from_;
+  const FeatureLayout& to_;
+  std::uint32_t first_;
+  std::uint32_t place_;
+  std::uint32_t features_;
+};
+
+Element element_of(const LayerOp& op) {
+  return op.dtype == DType::fp32 || op.dtype == DType::int8 ? Element::fp32 : Element::fp16;
+}
+
+/// Stages that bring each known operand from where its maker left it to `to`.
+std::vector<LayerStage> bring(const LayerRequest& request, const StreamingParams& ws,
+                              const FeatureLayout& to) {
+  const WaferParams& wafer = request.setup.wafer;
+  std::vector<LayerStage> stages;
+  CoreMover parts(request.setup, element_of(request.op));  // all that lie side by side in one
+  for (const OperandSource& source : request.op.sources) {
+    if (source.kind != OperandSource::Kind::activations) continue;
+    const FeatureLayout from =
+        source.of_product ? product_layout(wafer, ws, source.features, source.tokens, nullptr)
+                          : block_layout(wafer, source.features, source.tokens, source.unit);
+    const bool whole = source.features == to.column.size();
+    CoreMover own(request.setup, element_of(request.op));
+    LayoutMove(from, 0, to, source.place, source.features).add_to(whole ? own : parts);
+    if (!whole) continue;
+    for (LayerStage& stage : own.stages("move operand")) stages.push_back(std::move(stage));
+  }
+  for (LayerStage& stage : parts.stages("move operand")) stages.push_back(std::move(stage));
+  return stages;
+}
+
+}  // namespace
+
+LayerMoves function_moves(const LayerRequest& request, const StreamingParams& ws) {
+  const LayerOp& op = request.op;
+  if (op.sources.empty() || op.batch != 1) return {};
+  const std::uint32_t unit = op.fn == "rope" ? 2 : 1;
+  return {bring(request, ws, block_layout(request.setup.wafer, op.m, op.n, unit)), {}};
+}
+
+LayerMoves product_moves(const LayerRequest& request, const StreamingParams& ws) {
+  const LayerOp& op = request.op;
+  if (op.sources.empty() || op.batch != 1) return {};
+  std::vector<std::uint64_t> load(op.k, request.mask == nullptr ? op.m : 0);
+  if (request.mask != nullptr && ws.k_partition == KPartition::balanced) {
+    for_each_kept(request.mask, op.m, op.k,
+                  [&](std::uint32_t /*i*/, std::uint32_t j) { ++load[j]; });
+  }
+  return {bring(request, ws, product_layout(request.setup.wafer, ws, op.k, op.n, &load)), {}};
+}
+
+}  // namespace lacuna::wse
