@@ -46,21 +46,30 @@ def style(density, dash=1):
     return f"linespoints lw 2 pt 7 ps 0.6 dt {dash} lc rgb '{color}'"
 
 
-def lookahead(folder, out):
-    rows = list(points(folder))
+def draw_lookahead(path, speedups):
+    """Speed-ups by (order of rows, density), each [(vectors, speed-up)], below the limits."""
     curves = []
     for density in DENSITIES:
         for order, dash in (("ring", 1), ("natural", 2)):
-            data = [(int(r["ws.lookahead"]), r["speedup"]) for r in rows
-                    if r["density"] == density and r["ws.row_order"] == order]
-            curves.append((f"{100 * (1 - density):.0f} % sparse, {order}", style(density, dash), data))
+            data = speedups.get((order, density), [])
+            if len(data) > 1:
+                title = f"{100 * (1 - density):.0f} % sparse, {order}"
+                curves.append((title, style(density, dash), data))
         limit = [(1, 1 / density), (256, 1 / density)]
         curves.append(("", f"lines dt 3 lc rgb '{COLORS[DENSITIES.index(density)]}'", limit))
-    draw(out / "wafer_lookahead.svg",
+    draw(path,
          ["set logscale xy 2", "set xrange [1:256]", "set yrange [1:12]",
           "set ytics (1, 2, 3, 4, 6, 8, 10)", "set key outside right",
           "set xlabel 'Look-ahead, partial-sum vectors'",
           "set ylabel 'Speed-up over dense (dotted: 1 / density)'"], curves)
+
+
+def lookahead(folder, out):
+    speedups = {}
+    for row in points(folder):
+        key = row["ws.row_order"], row["density"]
+        speedups.setdefault(key, []).append((int(row["ws.lookahead"]), row["speedup"]))
+    draw_lookahead(out / "wafer_lookahead.svg", speedups)
 
 
 def lookahead_full(source, out):
@@ -71,21 +80,11 @@ def lookahead_full(source, out):
         rows = [r for r in csv.DictReader(file) if r.get("op_id") != "TOTAL" and r["cycles"]]
     cycles = {(r["ws.row_order"], round(float(r["density"]), 2), int(r["ws.lookahead"])):
               int(r["cycles"]) for r in rows}
-    curves = []
-    for density in DENSITIES:
-        for order, dash in (("ring", 1), ("natural", 2)):
-            data = sorted((at, cycles[order, 1.0, at] / count) for (o, d, at), count in cycles.items()
-                          if o == order and d == density and (order, 1.0, at) in cycles)
-            if len(data) > 1:
-                title = f"{100 * (1 - density):.0f} % sparse, {order}"
-                curves.append((title, style(density, dash), data))
-        limit = [(1, 1 / density), (256, 1 / density)]
-        curves.append(("", f"lines dt 3 lc rgb '{COLORS[DENSITIES.index(density)]}'", limit))
-    draw(out / "wafer_lookahead_full.svg",
-         ["set logscale xy 2", "set xrange [1:256]", "set yrange [1:12]",
-          "set ytics (1, 2, 3, 4, 6, 8, 10)", "set key outside right",
-          "set xlabel 'Look-ahead, partial-sum vectors'",
-          "set ylabel 'Speed-up over dense (dotted: 1 / density)'"], curves)
+    speedups = {}
+    for (order, density, at), count in sorted(cycles.items()):
+        if (order, 1.0, at) in cycles:
+            speedups.setdefault((order, density), []).append((at, cycles[order, 1.0, at] / count))
+    draw_lookahead(out / "wafer_lookahead_full.svg", speedups)
 
 
 def near_linear(folder, out):

@@ -15,12 +15,11 @@ bool vertical(unsigned port) { return port == kNorth || port == kSouth; }
 
 /// Empty if only the weights use the links between rows, from where they enter to the ends and to
 /// each ramp.
-std::string check_routes(const RouterProgram& router, const Program& program) {
-  const Color weights = program.kernel.weights;
+std::string check_routes(const RouterProgram& router, const Program& program, Color weights) {
   for (const Route& route : router.routes) {
     const bool goes_vertical = (route.to & (bit(kNorth) | bit(kSouth))) != 0;
     if (route.color == weights) {
-      const bool both = program.entry != 0;
+      const bool both = program.both_ways();
       const unsigned ways = both ? bit(kNorth) | bit(kSouth) : bit(kSouth);
       const auto to = static_cast<PortSet>(route.to & ~ways);
       const bool comes = route.from == kNorth || (both && route.from == kSouth);
@@ -48,7 +47,9 @@ bool same_work(const Program& program, std::size_t a, std::size_t b) {
     if (program.router_of[a * program.columns + c] == program.router_of[b * program.columns + c]) {
       continue;
     }
-    if (!same_routes(program.router(a, c), program.router(b, c), kernel.weights)) return false;
+    if (!same_routes(program.router(a, c), program.router(b, c), kernel.stream_color(c))) {
+      return false;
+    }
   }
   return true;
 }
@@ -63,8 +64,14 @@ std::string reason_not_to_fold(const Program& program, const HardwareParams& par
   if (!program.kernel.held.empty()) return "each row holds non-zeros of its own";
   if (program.gradient) return "sums run down the columns";
   if (!program.inlets.empty() || !program.outlets.empty()) return "modules sit at the edge";
-  for (const RouterProgram& router : program.routers) {
-    std::string wrong = check_routes(router, program);
+  std::vector<bool> seen(program.routers.size(), false);
+  for (std::size_t i = std::size_t{program.spread_rows} * program.columns;
+       i < program.router_of.size(); ++i) {
+    const std::uint32_t router = program.router_of[i];
+    if (seen[router]) continue;
+    seen[router] = true;
+    const Color weights = program.kernel.stream_color(i % program.columns);
+    std::string wrong = check_routes(program.routers[router], program, weights);
     if (!wrong.empty()) return wrong;
   }
   return "";
@@ -113,8 +120,10 @@ FoldPlan fold_rows(const Program& program, std::uint32_t tail) {
       first = i;
     }
   };
-  Way north(program.entry);
-  for (std::uint32_t i = 0; i < program.entry; ++i) north[i] = program.entry - 1 - i;
+  // Rows that bring words from the west edge are each like no other.
+  std::iota(stands_for.begin(), stands_for.begin() + program.spread_rows, 0U);
+  Way north(program.both_ways() ? program.entry : 0);
+  for (std::uint32_t i = 0; i < north.size(); ++i) north[i] = program.entry - 1 - i;
   Way south(program.rows - program.entry);
   std::iota(south.begin(), south.end(), program.entry);
   if (!north.empty()) fold_way(north);

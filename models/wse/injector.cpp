@@ -154,11 +154,12 @@ Wavelet InjectorBank::next_word(Column& column, std::size_t index) const {
   }
   if (column.sent == kernel.words(column.step, index)) {
     column.sent = 0;
-    return {column.step++, kernel.weights, true};
+    return {column.step++, kernel.stream_color(index), true};
   }
   ++column.sent;
   const std::uint64_t number = column.weights++;
-  return {kernel.payloads.empty() ? 0 : kernel.payloads[index][number], kernel.weights, false};
+  return {kernel.payloads.empty() ? 0 : kernel.payloads[index][number], kernel.stream_color(index),
+          false};
 }
 
 void InjectorBank::count(Column& column, Cycle cycles) {

@@ -44,6 +44,18 @@ class Builder {
     return c + 1 == program_.columns ? kNoUnit : router(r, c + 1);
   }
 
+  bool is_stream(Color color, std::size_t c) const {
+    return color == program_.kernel.stream_color(c);
+  }
+  bool at_edge() const { return program_.spread_rows != 0; }
+
+  /// Of the columns whose words come from the west edge on a row, the one with this color.
+  std::size_t column_of(std::size_t r, Color color) const {
+    std::size_t c = 0;
+    while (program_.edge_row[c] != r || !is_stream(color, c)) ++c;
+    return c;
+  }
+
   void make_buffers(std::size_t r, std::size_t c) {
     const std::size_t place = r * program_.columns + c;
     CorePorts& ports = plan_.ports[place];
@@ -77,15 +89,18 @@ class Builder {
     }
     const UnitId there = neighbour(r, c, route.from);
     const bool enters =
-        r == program_.entry && route.from == kNorth && route.color == program_.kernel.weights;
+        r == program_.entry && route.from == kNorth && is_stream(route.color, c) && !at_edge();
     if (there != kNoUnit && !enters) {
       return links_.add(entries + params_.router.hop - 1, params_.router.hop, there, here);
     }
     // An injector feeds it over a link of latency 1.
-    const auto injector = static_cast<UnitId>(router(program_.rows, 0) + c);
+    const bool west = at_edge() && route.from == kWest;
+    const auto injector =
+        static_cast<UnitId>(router(program_.rows, 0) + (west ? column_of(r, route.color) : c));
     const Cycle latency = program_.row_above ? params_.router.hop.value() : 1;
     const LinkId link =
         links_.add(entries + static_cast<unsigned>(latency) - 1, latency, injector, here);
+    if (west) plan_.injectors[column_of(r, route.color)] = link;
     if (route.from != kNorth) return link;
     std::size_t place = c;
     for (std::size_t k = 0; k < program_.background.size(); ++k) {
@@ -110,7 +125,7 @@ class Builder {
     for (const CorePort& port : ports.in) {
       if (port.color == input.color) return port.queue;
     }
-    const bool weights = input.color == program_.kernel.weights;
+    const bool weights = is_stream(input.color, c);
     const unsigned depth = weights ? params_.queue.weights : params_.queue.ring_in;
     const LinkId link =
         links_.add(depth + params_.router.ramp - 1, params_.router.ramp, router(r, c), ports.unit);

@@ -191,7 +191,7 @@ class PlaceModule final : public sc_core::sc_module {
   PlaceModule(const sc_core::sc_module_name& name, const Blueprint& b, std::size_t place)
       : sc_module(name),
         router("router", b.run, b.params.router, b.plan.ports[place].unit - 1, b.plan.inputs[place],
-               b.program.entry != 0, b.log),
+               b.program.both_ways(), b.log),
         core("core", b.run, b.params.core, b.program, b.plan.ports[place], b.log) {}
 
   RouterModule router;

@@ -192,7 +192,8 @@ struct StreamingParams : ParameterSet {
                       {"middle_row", Inject::middle_row},
                       {"west_edge", Inject::west_edge}},
       "Where the stream of a column enters: above its first row, or in its middle row, from where "
-      "it runs north and south. west_edge is refused: its wiring is not published.");
+      "it runs north and south, or at the west edge, from where io.dist_rows rows of routers bring "
+      "it to its column (inferred: the wiring of the edge is not published).");
   Param<Reduce> reduce =
       param(this, "reduce", Reduce::ring,
             Choices<Reduce>{{"ring", Reduce::ring},
@@ -257,6 +258,10 @@ struct IoParams : ParameterSet {
                                  "of each column; a full one holds it up.");
   Param<unsigned> column_fifo = param(this, "column_fifo", 16U, range(1U, 4096U), "words",
                                       "FIFO of a column, for stream = row_ordered.");
+  Param<unsigned> dist_rows =
+      param(this, "dist_rows", 0U, range(0U, 4096U), "rows",
+            "Rows of routers that bring words from the west edge to their columns, for ws.inject = "
+            "west_edge; their cores compute nothing. 0: as few as the colors allow.");
   Param<IoDuplex> duplex =
       param(this, "duplex", IoDuplex::half,
             Choices<IoDuplex>{{"half", IoDuplex::half}, {"full", IoDuplex::full}},

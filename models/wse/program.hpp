@@ -69,8 +69,9 @@ enum class StreamForm : std::uint8_t {
 /// holds its weights (`resident`).
 struct StreamingKernel {
   Color weights{0};
-  std::uint32_t steps = 0;      // rows of the weight matrix, in the order they are streamed
-  std::uint32_t instances = 1;  // of products, each with as many steps and features
+  std::vector<Color> column_colors;  // of the weights, if those of columns differ
+  std::uint32_t steps = 0;           // rows of the weight matrix, in the order they are streamed
+  std::uint32_t instances = 1;       // of products, each with as many steps and features
 
   std::uint32_t lookahead = 8;  // partial-sum vectors, the one in use included
   std::uint32_t simd = 4;       // elements of one beat
@@ -106,6 +107,10 @@ struct StreamingKernel {
   std::vector<std::vector<std::uint16_t>> held;
 
   std::uint32_t columns() const { return static_cast<std::uint32_t>(ring.size()); }
+  /// Of the weights of a column.
+  Color stream_color(std::size_t column) const {
+    return column_colors.empty() ? weights : column_colors[column];
+  }
   std::uint32_t count(std::size_t step, std::size_t column) const {
     return counts[step * ring.size() + column];
   }
@@ -185,12 +190,23 @@ struct Program {
   bool row_above = false;              // words come into row 0 as from a row that is not here
   std::uint32_t column_fifo = 0;  // words, if one stream feeds all columns; 0: each has its own
 
-  /// Rows between the one where words enter and `row`, and the most of any row.
+  /// The first rows may do nothing but bring words from the west edge to their columns; the row
+  /// after them is `entry`.
+  std::uint32_t spread_rows = 0;
+  std::vector<std::uint32_t> edge_row;  // of them, the row where a column's words enter
+
+  /// Words run north and south from where they enter.
+  bool both_ways() const { return entry != 0 && spread_rows == 0; }
+
+  /// Rows between the one where words enter and `row`, and the most of any row with tokens.
   std::uint32_t distance(std::size_t row) const {
     const auto at = static_cast<std::uint32_t>(row);
     return std::max(at, entry) - std::min(at, entry);
   }
-  std::uint32_t farthest() const { return rows == 0 ? 0 : std::max(entry, rows - 1 - entry); }
+  std::uint32_t farthest() const {
+    if (rows == 0) return 0;
+    return std::max(both_ways() ? entry : 0U, rows - 1 - entry);
+  }
 
   const RouterProgram& router(std::size_t row, std::size_t column) const {
     return routers[router_of[row * columns + column]];

@@ -24,7 +24,10 @@ void StreamingCores::add(const CorePorts& ports) {
   Core core;
   core.ports = ports;
   core.free_buffers = kernel_.lookahead;
-  if (kernel_.steps != 0) take_buffer(core);
+  // A core without tokens only lends its router.
+  if (kernel_.tokens[ports.row] == 0) core.closed = core.loaded = core.reduced = kernel_.steps;
+  if (!idle(core)) take_buffer(core);
+  if (idle(core)) core.waiting_for = kDone;
   cores_.push_back(core);
   filled_.resize(filled_.size() + kernel_.lookahead, 0);
   if (!kernel_.activations.empty()) {
@@ -39,6 +42,10 @@ void StreamingCores::add(const CorePorts& ports) {
 Cycle StreamingCores::step(std::size_t index, Cycle now) {
   Core& core = cores_[index];
   if (core.accounted > now) return kNever;
+  if (core.ports.weights == kNoLink) {  // it only lends its router
+    account(index, now + 1);
+    return kNever;
+  }
   account(index, now);
   core.accounted = now + 1;
   bool acted = send_output(core, now);
@@ -165,7 +172,7 @@ bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
     core.task_full = true;
     core.task_ready = now + (core.task.control ? params_.cmd_cycles : params_.dispatch);
     ++core.counters.received;
-    log_.record(now, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(kernel_.weights));
+    log_.record(now, core.ports.unit, kQueuePop, stream_color(core));
     acted = true;
   }
   if (opening) take_buffer(core);
@@ -193,7 +200,7 @@ void StreamingCores::weight(Core& core, std::size_t index, Cycle now) {
     case StreamForm::wide: {
       const std::uint32_t value = links_.pop(core.ports.weights, now).payload;
       ++core.counters.received;
-      log_.record(now, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(kernel_.weights));
+      log_.record(now, core.ports.unit, kQueuePop, stream_color(core));
       begin_vector(core, index, payload, detail::float_of(value));
       return;
     }
@@ -444,8 +451,8 @@ std::string StreamingCores::blocked(std::size_t index) const {
     }
     return text + fmt::format(", row {} of {} of the sums", core.reduced, kernel_.steps);
   }
-  return text + fmt::format(": waits for weights on color {}, row {} of {}",
-                            static_cast<unsigned>(kernel_.weights), core.closed, kernel_.steps);
+  return text + fmt::format(": waits for weights on color {}, row {} of {}", stream_color(core),
+                            core.closed, kernel_.steps);
 }
 
 }  // namespace lacuna::wse

@@ -111,6 +111,9 @@ class StreamingCores final : public CoreArray {
     return core.vector_left != 0 || core.vector_end > now;
   }
   bool idle(const Core& core) const { return core.reduced == kernel_.steps; }
+  unsigned stream_color(const Core& core) const {
+    return static_cast<unsigned>(kernel_.stream_color(core.ports.column));
+  }
 
   const CoreParams params_;
   const StreamingKernel& kernel_;

@@ -33,7 +33,7 @@ Wafer::Wafer(const sc_core::sc_module_name& name, const HardwareParams& params,
       routers_(params.router, links_, log_),
       cores_(make_cores(params.core, program, links_, log_)) {
   if (options.event_log) log_.enable();
-  if (program.entry != 0) routers_.watch_north();
+  if (program.both_ways()) routers_.watch_north();
   MeshPlan plan = build_mesh(params, program, links_);
   links_.jitter(options.jitter, options.jitter_seed);
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {

@@ -134,7 +134,9 @@ void add_router(const RouterCounters& router, Color weights, RouterStats& stats)
   stats.west += router.sent[kWest];
   stats.hops += router.sent[kNorth] + router.sent[kEast] + router.sent[kSouth] + router.sent[kWest];
   for (std::size_t color = 0; color < kColors; ++color) {
-    const bool weight = color == static_cast<std::size_t>(weights);
+    // Those of columns with colors of their own follow the first.
+    const auto first = static_cast<std::size_t>(weights);
+    const bool weight = first == 0 ? color == 0 : color >= first;
     (weight ? stats.stalls_weights : stats.stalls_ring) += router.stalls[color];
   }
   stats.closures += router.closures;
@@ -217,6 +219,12 @@ void WaferStats::add_limits(const WaferOutcome& run, const Program& program) {
 void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Program& program,
                          const HardwareParams& params, std::size_t row, Cycle at) {
   const StreamingKernel& kernel = program.kernel;
+  const Color weights = kernel.stream_color(0);
+  if (row < program.spread_rows) {
+    core.unused += program.columns * at;
+    add_router(counts.router, weights, router);
+    return;
+  }
   CoreCounters counted = counts.core;
   if (kernel.steps != 0) {
     // Its words came later than its representative's, and it had a buffer open meanwhile.
@@ -230,7 +238,7 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
   add_work(counted, kernel, kernel.tokens[row], core);
   add_stack(counted, core);
   MemoryTraffic(kernel, params.core, kernel.tokens[row]).add(counted, *this);
-  add_router(counts.router, kernel.weights, router);
+  add_router(counts.router, weights, router);
   core.ejected += counts.router.sent[kRamp];
   core.deliveries += counted.sent;
 }
@@ -243,7 +251,7 @@ void WaferStats::add_edge(const std::vector<InjectorCounters>& injectors, const 
     edge.no_token += injector.no_token;
     edge.closed += injector.closed;
     edge.done += injector.done + (at - cycles);
-    core.deliveries += injector.words * program.rows;
+    core.deliveries += injector.words * (program.rows - program.spread_rows);
   }
 }
 

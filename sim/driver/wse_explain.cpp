@@ -204,7 +204,7 @@ void WseExplainer::maps() {
             const RouterCounters& router = in_.outcome.routers[core];
             return share(router.sent[wse::kEast] + router.sent[wse::kWest]) / 2;
           });
-  const bool both = in_.plan.program.entry != 0;
+  const bool both = in_.plan.program.both_ways();
   add_map("links_y", "Use of the links along columns",
           both ? "Words on to the next row, % of the link" : "Words south, % of the link",
           [&](std::size_t core) {

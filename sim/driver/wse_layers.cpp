@@ -330,7 +330,7 @@ OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const M
   // The plan refers to the request.
   LayerPlan plan = wse::plan_layer(request);
   add_moves(plan.blocks ? wse::attention_moves(request, *plan.blocks)
-                        : wse::function_moves(request, params.ws),
+                        : wse::function_moves(request, {params.ws, params.io}),
             plan);
   return LayerRun(params, std::move(plan), execution).run();
 }
@@ -340,7 +340,7 @@ OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mas
   const wse::LayerSetup setup = layer_setup(params);
   const wse::LayerRequest request{setup, op, mask, 0, false};
   LayerPlan plan;
-  add_moves(wse::product_moves(request, params.ws), plan);
+  add_moves(wse::product_moves(request, {params.ws, params.io}), plan);
   Execution without = execution;
   without.values = false;
   return LayerRun(params, std::move(plan), without).run();

@@ -58,13 +58,6 @@ class WseMachine final : public Machine {
           "{} x {}",
           params_.wafer.columns.value(), params_.wafer.rows.value()));
     }
-    if (params_.ws.inject == wse::Inject::west_edge) {
-      throw ParameterError(fmt::format(
-          "ws.inject = west_edge is not modelled: the columns that share a row of the edge need a "
-          "color each, at most {} beside the reduction's, and how rows and colors are wired is not "
-          "published; column_top and middle_row are possible",
-          wse::kColors - 5));
-    }
     if (params_.wafer.columns > params_.wafer.program_columns) {
       throw ParameterError(fmt::format("wafer.columns = {} is more than wafer.program_columns = {}",
                                        params_.wafer.columns.value(),

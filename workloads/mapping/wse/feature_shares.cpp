@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -6,8 +8,10 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/base/error.hpp"
 #include "workloads/mapping/ceil_div.hpp"
 #include "workloads/mapping/wse/program.hpp"
+#include "workloads/mapping/wse/reduction.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna::wse {
@@ -45,6 +49,29 @@ std::vector<std::uint32_t> assign_features(KPartition kind, std::uint32_t featur
     owner[j] = kind == KPartition::block ? j / each : j % columns;
   }
   return owner;
+}
+
+std::uint32_t reduction_colors(Reduce kind, std::uint32_t columns) {
+  if (columns == 1) return 0;
+  return kind == Reduce::ring ? 4 : plan_reduction(kind, columns).colors;
+}
+
+std::uint32_t rows_at_edge(const StreamingParams& ws, const IoParams& io, std::uint32_t columns) {
+  if (ws.inject != Inject::west_edge) return 0;
+  const std::uint32_t sums = reduction_colors(ws.reduce, columns);
+  const std::uint32_t colors = kColors - 1 - std::min<std::uint32_t>(kColors - 2, sums);
+  const std::uint32_t rows = io.dist_rows != 0
+                                 ? io.dist_rows.value()
+                                 : static_cast<std::uint32_t>(ceil_div(columns, colors));
+  const auto each = static_cast<std::uint32_t>(ceil_div(columns, rows));
+  if (each > colors) {
+    throw UnsupportedError(
+        fmt::format("ws.inject = west_edge: with io.dist_rows = {} a row brings words to {} of {} "
+                    "columns, which need a color each; beside {} of the reduction there are {}, "
+                    "enough from io.dist_rows = {} on",
+                    rows, each, columns, sums, colors, ceil_div(columns, colors)));
+  }
+  return rows;
 }
 
 std::vector<std::uint32_t> deal_tokens(Inject inject, std::uint32_t rows, std::uint32_t tokens) {

@@ -144,14 +144,18 @@ FeatureLayout block_layout(const WaferParams& wafer, std::uint32_t features, std
   return made;
 }
 
-FeatureLayout product_layout(const WaferParams& wafer, const StreamingParams& ws,
+FeatureLayout product_layout(const WaferParams& wafer, const StreamSettings& stream,
                              std::uint32_t features, std::uint32_t tokens,
                              const std::vector<std::uint64_t>* load) {
-  KPartition kind = ws.k_partition;
+  KPartition kind = stream.ws.k_partition;
   if (kind == KPartition::balanced && load == nullptr) kind = KPartition::block;
-  return {assign_features(kind, features, wafer.columns,
-                          load == nullptr ? std::vector<std::uint64_t>{} : *load),
-          deal_tokens(ws.inject, wafer.rows, tokens)};
+  const std::uint32_t spread = rows_at_edge(stream.ws, stream.io, wafer.columns);
+  FeatureLayout made{
+      assign_features(kind, features, wafer.columns,
+                      load == nullptr ? std::vector<std::uint64_t>{} : *load),
+      deal_tokens(stream.ws.inject, wafer.rows - std::min(spread, wafer.rows.value()), tokens)};
+  made.tokens.insert(made.tokens.begin(), spread, 0);
+  return made;
 }
 
 namespace {
@@ -232,7 +236,7 @@ Element element_of(const LayerOp& op) {
 }
 
 /// Stages that bring each known operand from where its maker left it to `to`.
-std::vector<LayerStage> bring(const LayerRequest& request, const StreamingParams& ws,
+std::vector<LayerStage> bring(const LayerRequest& request, const StreamSettings& stream,
                               const FeatureLayout& to) {
   const WaferParams& wafer = request.setup.wafer;
   std::vector<LayerStage> stages;
@@ -240,7 +244,7 @@ std::vector<LayerStage> bring(const LayerRequest& request, const StreamingParams
   for (const OperandSource& source : request.op.sources) {
     if (source.kind != OperandSource::Kind::activations) continue;
     const FeatureLayout from =
-        source.of_product ? product_layout(wafer, ws, source.features, source.tokens, nullptr)
+        source.of_product ? product_layout(wafer, stream, source.features, source.tokens, nullptr)
                           : block_layout(wafer, source.features, source.tokens, source.unit);
     const bool whole = source.features == to.column.size();
     CoreMover own(request.setup, element_of(request.op));
@@ -254,22 +258,23 @@ std::vector<LayerStage> bring(const LayerRequest& request, const StreamingParams
 
 }  // namespace
 
-LayerMoves function_moves(const LayerRequest& request, const StreamingParams& ws) {
+LayerMoves function_moves(const LayerRequest& request, const StreamSettings& stream) {
   const LayerOp& op = request.op;
   if (op.sources.empty() || op.batch != 1) return {};
   const std::uint32_t unit = op.fn == "rope" ? 2 : 1;
-  return {bring(request, ws, block_layout(request.setup.wafer, op.m, op.n, unit)), {}};
+  return {bring(request, stream, block_layout(request.setup.wafer, op.m, op.n, unit)), {}};
 }
 
-LayerMoves product_moves(const LayerRequest& request, const StreamingParams& ws) {
+LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stream) {
   const LayerOp& op = request.op;
   if (op.sources.empty() || op.batch != 1) return {};
   std::vector<std::uint64_t> load(op.k, request.mask == nullptr ? op.m : 0);
-  if (request.mask != nullptr && ws.k_partition == KPartition::balanced) {
+  if (request.mask != nullptr && stream.ws.k_partition == KPartition::balanced) {
     for_each_kept(request.mask, op.m, op.k,
                   [&](std::uint32_t /*i*/, std::uint32_t j) { ++load[j]; });
   }
-  return {bring(request, ws, product_layout(request.setup.wafer, ws, op.k, op.n, &load)), {}};
+  return {bring(request, stream, product_layout(request.setup.wafer, stream, op.k, op.n, &load)),
+          {}};
 }
 
 }  // namespace lacuna::wse

@@ -63,6 +63,12 @@ struct FeatureLayout {
   std::vector<std::uint32_t> tokens;  // of each row of cores, in order
 };
 
+/// What decides where a product with streamed weights has its operands.
+struct StreamSettings {
+  const StreamingParams& ws;
+  const IoParams& io;
+};
+
 /// As functions take and leave activations: features in equal blocks, of a multiple of `unit`, the
 /// first rows one token more.
 FeatureLayout block_layout(const WaferParams& wafer, std::uint32_t features, std::uint32_t tokens,
@@ -70,7 +76,7 @@ FeatureLayout block_layout(const WaferParams& wafer, std::uint32_t features, std
 
 /// As a product with streamed weights leaves its result or takes its operand (`load`: non-zeros of
 /// each feature, for `balanced`; null: a result).
-FeatureLayout product_layout(const WaferParams& wafer, const StreamingParams& ws,
+FeatureLayout product_layout(const WaferParams& wafer, const StreamSettings& stream,
                              std::uint32_t features, std::uint32_t tokens,
                              const std::vector<std::uint64_t>* load);
 
@@ -82,10 +88,10 @@ struct LayerMoves {
 };
 
 /// Of a row that works on features in blocks.
-LayerMoves function_moves(const LayerRequest& request, const StreamingParams& ws);
+LayerMoves function_moves(const LayerRequest& request, const StreamSettings& stream);
 
 /// Of a product with streamed weights.
-LayerMoves product_moves(const LayerRequest& request, const StreamingParams& ws);
+LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stream);
 
 /// Of a product of activations or scores that runs in blocks of `shape`.
 LayerMoves attention_moves(const LayerRequest& request, const ProductShape& shape);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/program.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -27,6 +28,44 @@ void add_ring_routes(const std::vector<std::uint32_t>& ring, std::size_t positio
   columns[to].routes.push_back({color, in, bit(kRamp)});
   kernel.ring_out[from] = color;
   kernel.ring_in[to] = color;
+}
+
+/// From the west edge, the first row leads to the easternmost columns, and each row below to those
+/// west of the row's above: so columns of equal color never cross, as the words that run down a
+/// column meet, in the rows below theirs, only words on their way to columns further west.
+void spread_colors(Program& program) {
+  StreamingKernel& kernel = program.kernel;
+  const std::uint32_t each = (program.columns + program.spread_rows - 1) / program.spread_rows;
+  unsigned first = 1;  // after the colors of the reduction
+  for (const Color color : kernel.ring_out) {
+    if (program.columns > 1) first = std::max(first, 1U + static_cast<unsigned>(color));
+  }
+  for (const ReducePlan::Role& role : kernel.reduce.roles) {
+    if (!role.keeps) first = std::max(first, 1U + static_cast<unsigned>(role.out));
+  }
+  kernel.column_colors.clear();
+  program.edge_row.clear();
+  for (std::uint32_t c = 0; c < program.columns; ++c) {
+    kernel.column_colors.push_back(Color{static_cast<std::uint8_t>(first + c % each)});
+    program.edge_row.push_back((program.columns - 1 - c) / each);
+  }
+}
+
+/// A row of routers that turns words from the west south where their columns are, and lets those
+/// from the rows above pass.
+void add_edge_row(Program& program, std::uint32_t row) {
+  for (std::uint32_t c = 0; c < program.columns; ++c) {
+    RouterProgram router;
+    const Color mine = program.kernel.stream_color(c);
+    if (program.edge_row[c] < row) router.routes.push_back({mine, kNorth, bit(kSouth)});
+    if (program.edge_row[c] == row) router.routes.push_back({mine, kWest, bit(kSouth)});
+    for (std::uint32_t to = c + 1; to < program.columns; ++to) {
+      if (program.edge_row[to] != row) continue;
+      router.routes.push_back({program.kernel.stream_color(to), kWest, bit(kEast)});
+    }
+    program.router_of.push_back(static_cast<std::uint32_t>(program.routers.size()));
+    program.routers.push_back(std::move(router));
+  }
 }
 
 }  // namespace
@@ -64,13 +103,15 @@ void route_streaming(Program& program, std::uint32_t columns, Reduction reductio
     kernel.reduce = std::move(reduction.plan);
     inner = std::move(reduction.routers);
   }
+  if (program.spread_rows != 0) spread_colors(program);
   // Kinds of router in a column: those that pass the weights on, and the last ones.
   program.routers.clear();
   program.router_of.clear();
+  for (std::uint32_t r = 0; r < program.spread_rows; ++r) add_edge_row(program, r);
   std::map<std::pair<Port, PortSet>, std::uint32_t> kinds;
-  for (std::uint32_t r = 0; r < program.rows; ++r) {
+  for (std::uint32_t r = program.spread_rows; r < program.rows; ++r) {
     const Port from = r < program.entry ? kSouth : kNorth;
-    const bool north = r <= program.entry && r != 0;
+    const bool north = r <= program.entry && r != 0 && program.both_ways();
     const bool south = r >= program.entry && r + 1 != program.rows;
     const auto to =
         static_cast<PortSet>(bit(kRamp) | (north ? bit(kNorth) : 0U) | (south ? bit(kSouth) : 0U));
@@ -80,7 +121,7 @@ void route_streaming(Program& program, std::uint32_t columns, Reduction reductio
       program.router_of.push_back(kind->second + c);
       if (!is_new) continue;
       program.routers.push_back(inner[c]);
-      program.routers.back().routes.push_back({kernel.weights, from, to});
+      program.routers.back().routes.push_back({kernel.stream_color(c), from, to});
     }
   }
 }

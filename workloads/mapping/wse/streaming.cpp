@@ -137,15 +137,23 @@ class Planner {
 
   /// The rows next to the injectors take one more if they do not divide.
   void share_elements() {
-    const std::uint32_t rows = setup_.wafer.rows;
-    const std::uint32_t all = operands_.elements();
-    kernel().tokens = deal_tokens(setup_.ws.inject, rows, all);
+    Program& program = plan_.program;
+    const std::uint32_t spread = rows_at_edge(setup_.ws, setup_.io, columns_);
+    if (spread >= setup_.wafer.rows) {
+      throw UnsupportedError(fmt::format(
+          "ws.inject = west_edge takes {} rows to bring words to {} columns (io.dist_rows), and "
+          "wafer.rows = {} leaves none for tokens",
+          spread, columns_, setup_.wafer.rows.value()));
+    }
+    const std::uint32_t rows = setup_.wafer.rows - spread;
+    kernel().tokens = deal_tokens(setup_.ws.inject, rows, operands_.elements());
     const auto active = static_cast<std::uint32_t>(kernel().tokens.size());
     plan_.rows_off = rows - active;
-    Program& program = plan_.program;
-    program.rows = active;
-    program.entry = entry_row(setup_.ws.inject, active);
-    for (std::uint32_t r = 0; r < active; ++r) {
+    program.spread_rows = active == 0 ? 0 : spread;
+    kernel().tokens.insert(kernel().tokens.begin(), program.spread_rows, 0);
+    program.rows = active + program.spread_rows;
+    program.entry = program.spread_rows + entry_row(setup_.ws.inject, active);
+    for (std::uint32_t r = 0; r < program.rows; ++r) {
       first_element_.push_back(r == 0 ? 0 : first_element_.back() + kernel().tokens[r - 1]);
     }
   }

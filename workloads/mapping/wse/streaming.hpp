@@ -63,6 +63,13 @@ inline std::uint32_t entry_row(Inject inject, std::uint32_t rows) {
   return inject == Inject::middle_row ? rows / 2 : 0;
 }
 
+/// The first rows of cores that bring words from the west edge to their columns and hold no
+/// tokens; none unless they enter there. UnsupportedError if they need more colors than there are.
+std::uint32_t rows_at_edge(const StreamingParams& ws, const IoParams& io, std::uint32_t columns);
+
+/// Colors of the reduction along a row.
+std::uint32_t reduction_colors(Reduce kind, std::uint32_t columns);
+
 /// Tokens of each of `rows` rows of cores, without those that have none. The rows next to where
 /// words enter take one more if they do not divide.
 std::vector<std::uint32_t> deal_tokens(Inject inject, std::uint32_t rows, std::uint32_t tokens);
