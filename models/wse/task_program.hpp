@@ -147,6 +147,7 @@ struct Instruction {
   std::uint8_t thread = kMainThread;  // 1 to 8: a microthread runs it, the main thread goes on
   TaskIndex activates = kNoTask;      // when it is complete
   TaskIndex unblocks = kNoTask;
+  bool starts_sum = false;      // a mul that is counted as the first multiply-accumulate of sums
   bool control = false;         // the words it sends are control wavelets
   bool simd64 = false;          // takes and sends two wavelets in an issue slot, if the core can
   SwitchCommands switches = 0;  // carried by the last word it sends

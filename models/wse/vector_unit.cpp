@@ -184,7 +184,7 @@ std::uint32_t BeatCost::writes(std::uint32_t count) const { return (write_bytes_
 void count_elements(const Instruction& what, const BeatCost& cost, std::uint32_t elements,
                     TaskCounters& c) {
   const bool half = what.element == Element::fp16;
-  switch (what.op) {
+  switch (what.starts_sum ? VectorOp::fma : what.op) {
     case VectorOp::fma:
       (half ? c.mac16 : what.element == Element::fp16_32 ? c.mac16_32 : c.mac32) += elements;
       break;

@@ -380,13 +380,11 @@ OpResult TaskOperation::run() const {
   result.units = run.cores.size() * kernel.copies;
   const std::uint64_t formed =
       stats.core.mac16.value() + stats.core.mac32.value() + stats.core.mac_fp32.value();
-  const std::uint64_t edge =
-      kernel.edge * (op_.op == "axpy" || op_.op == "dot" ? 1 : kernel.copies);
   const std::uint64_t zeros = kernel.zeros * kernel.copies;
-  result.mac_useful = formed - edge - zeros;
+  result.mac_useful = formed - kernel.edge - zeros;
   const bool product = op_.op == "gemm" || op_.op == "spmm";
   result.mac_algorithmic = product ? std::uint64_t{op_.m} * op_.k * op_.n : result.mac_useful;
-  stats.core.mac_edge += edge;
+  stats.core.mac_edge += kernel.edge;
   spans.mac_zero += zeros;
   stats.core.mac_skipped += result.mac_algorithmic - result.mac_useful - zeros;
   result.sram_read_bytes = stats.sram_read_bytes;

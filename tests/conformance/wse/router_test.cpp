@@ -18,7 +18,8 @@ constexpr SwitchCommands kTeardown = first_command(SwitchCommand::teardown);
 /// latency 1 in cycle t is routed in t + 1.
 class RouterConformance : public ::testing::Test {
  protected:
-  RouterConformance() {
+  explicit RouterConformance(const char* path = "hop", const char* value = "1")
+      : params_(with(path, value)) {
     ramp_.color = east_.color = Color{3};
     ramp_.from = kRamp;
     east_.from = kEast;
@@ -59,6 +60,12 @@ class RouterConformance : public ::testing::Test {
       }
     }
     return text;
+  }
+
+  static RouterParams with(const char* path, const char* value) {
+    RouterParams params;
+    params.set(path, value);
+    return params;
   }
 
   RouterParams params_;
@@ -130,6 +137,52 @@ TEST_F(RouterConformance, TheLastPositionStaysUnlessTheSwitchIsARing) {
     EXPECT_EQ(left[kWest], ring ? "02" : "0");
     EXPECT_EQ(left[kNorth], ring ? "1" : "12");
   }
+}
+
+/// Colors 3 and 5, three words each, that share the link to the west.
+class RouterArbitration : public RouterConformance {
+ protected:
+  using RouterConformance::RouterConformance;
+
+  std::string shared_link() {
+    east_.color = Color{5};
+    ramp_.to = east_.to = bit(kWest);
+    routers_.add(0, {ramp_, east_});  // in the order of their colors
+    for (const std::uint32_t i : {1U, 2U, 3U}) {
+      push(ramp_, i);
+      links_.push(east_.link, now_, {6 + i, Color{5}, false, 0});
+    }
+    return words(kWest, 10);
+  }
+};
+
+struct RouterInLockstep : RouterArbitration {
+  RouterInLockstep() : RouterArbitration("multicast", "lockstep") {}
+};
+
+struct RouterOfFixedOrder : RouterArbitration {
+  RouterOfFixedOrder() : RouterArbitration("arbiter", "fixed") {}
+};
+
+TEST_F(RouterArbitration, ColorsTakeTurnsFromOnePastTheColorGrantedLast) {
+  EXPECT_EQ(shared_link(), "1@1 7@2 2@3 8@4 3@5 9@6");
+}
+
+TEST_F(RouterInLockstep, ColorsTakeTurnsLikewise) {
+  EXPECT_EQ(shared_link(), "1@1 7@2 2@3 8@4 3@5 9@6");
+}
+
+TEST_F(RouterOfFixedOrder, TheLowestColorGoesFirst) {
+  EXPECT_EQ(shared_link(), "1@1 2@2 3@3 7@4 8@5 9@6");
+}
+
+TEST_F(RouterArbitration, TheTurnMovesOnGrantsOnlyHoweverLongNothingComes) {
+  EXPECT_EQ(shared_link(), "1@1 7@2 2@3 8@4 3@5 9@6");  // after color 5 it is any color's turn
+  push(ramp_, 4);
+  EXPECT_EQ(words(kWest, 10), "4@11");  // now color 5 is next, nine cycles later too
+  push(ramp_, 5);
+  links_.push(east_.link, now_, {10, Color{5}, false, 0});
+  EXPECT_EQ(words(kWest, 10), "10@21 5@22");
 }
 
 TEST_F(RouterConformance, AResetReturnsToTheFirstPosition) {

@@ -237,6 +237,25 @@ TEST(Gemv, ARootTakesBothSidesAndSendsTheSumBack) {
   EXPECT_EQ(run_tasks(plan_gemv(job, ScalarParams()).program).cycles, 3U * 33);
 }
 
+TEST(Gemv, NineCoresAddUpInThreeGroupsAndTheGroupsInTheMiddleOne) {
+  // The product 18; a group's neighbours 6, its root adds two; three hops to the middle root, from
+  // issue to queue 8, which adds two; four hops to the last core, 9, which stores the sum.
+  const TaskKernel kernel = plan_gemv({9, 9, 9}, ScalarParams());
+  EXPECT_EQ(run_tasks(kernel.program).cycles, 18U + 6 + 2 + 8 + 2 + 9 + 1);
+}
+
+TEST(Gemv, EachProductIsCountedOnceTheFirstOfASumIncluded) {
+  // tiles of 3 x 2 in each of 4 x 4 cores: 12 x 8 products, of which one column is simulated
+  GemvJob job{10, 7, 4};
+  job.repeats = 2;
+  const TaskKernel kernel = plan_gemv(job, ScalarParams());
+  const TaskOutcome run = run_tasks(kernel.program);
+  std::uint64_t products = 0;
+  for (const TaskCounters& core : run.cores) products += core.mac16;
+  EXPECT_EQ(products * kernel.copies, 2U * 12 * 8);
+  EXPECT_EQ(products * kernel.copies - kernel.edge, 2U * 10 * 7);
+}
+
 TEST(Gemv, ProductsWithoutABarrierGiveTheSameInBothEngines) {
   GemvJob job{90, 77, 30};
   job.repeats = 3;

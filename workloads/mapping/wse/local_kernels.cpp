@@ -44,6 +44,7 @@ class Gemv {
     kernel.program = std::move(builder_).finish();
     kernel.copies = cores_;
     kernel.useful = std::uint64_t{cores_} * inputs_ * outputs_ * job_.repeats;
+    kernel.edge = kernel.copies * kernel.useful - std::uint64_t{job_.m} * job_.k * job_.repeats;
     kernel.bytes = bytes();
     if (job_.values) fill_memory(kernel.program);
     kernel.notes.emplace_back(
@@ -88,6 +89,7 @@ class Gemv {
       script.then(work(scalar_.loop + scalar_.load + scalar_.dsr_write + scalar_.vec_issue));
       Instruction axpy;
       axpy.op = j == 0 ? VectorOp::mul : VectorOp::fma;
+      axpy.starts_sum = j == 0;
       axpy.element = Element::fp16;
       axpy.to = in_memory(sums_at());
       axpy.a = in_memory(j * pitch());

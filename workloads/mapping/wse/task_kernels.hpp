@@ -65,7 +65,7 @@ struct TaskKernel {
   TaskProgram program;
   std::uint64_t copies = 1;  // rectangles beside each other that do the same, without traffic
   std::uint64_t useful = 0;  // products, of one copy
-  std::uint64_t edge = 0;    // products outside the matrices: padding of vectors
+  std::uint64_t edge = 0;    // products outside the matrices, of all copies: padding
   std::uint64_t zeros = 0;   // products with a zero that the format stores
   std::uint32_t bytes = 0;   // of memory, the fullest core
   std::vector<std::pair<std::string, std::string>> notes;
