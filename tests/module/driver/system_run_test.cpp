@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -39,6 +40,66 @@ class TrainingFile {
  private:
   std::string folder_;
 };
+
+/// The values of a file of quantities, by name.
+std::map<std::string, double> quantities(const std::string& file) {
+  std::map<std::string, double> values;
+  std::istringstream lines(file_text(file));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t comma = line.find(',');
+    values[line.substr(0, comma)] = std::strtod(line.c_str() + comma + 1, nullptr);
+  }
+  return values;
+}
+
+/// What begins with energy_ and is a part, added up.
+double parts_of(const std::map<std::string, double>& values) {
+  double sum = 0;
+  for (const auto& [name, value] : values) {
+    const bool part = name.rfind("energy_", 0) == 0 && name != "energy_low" &&
+                      name != "energy_high" && name != "energy_per_sequence";
+    if (part) sum += value;
+  }
+  return sum;
+}
+
+/// The nanoseconds of each use of a time_stack.csv, of all chips.
+std::map<std::string, double> uses(const std::string& file) {
+  std::map<std::string, double> sums;
+  std::istringstream lines(file_text(file));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find(',');
+    const std::size_t second = line.rfind(',');
+    const std::string use = line.substr(first + 1, second - first - 1);
+    sums[use] += std::strtod(line.c_str() + second + 1, nullptr);
+  }
+  return sums;
+}
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream stream(line);
+  for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+  return cells;
+}
+
+/// Joules of all operations of a summary.csv but those of this kind; no cell before has a comma.
+double joules_without(const std::string& file, const std::string& op) {
+  std::istringstream lines(file_text(file));
+  std::string line;
+  std::getline(lines, line);
+  const std::vector<std::string> header = cells_of(line);
+  const auto column = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+  };
+  double sum = 0;
+  while (std::getline(lines, line)) {
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.at(column("op")) == op || cells.at(column("op_id")) == "TOTAL") continue;
+    sum += std::strtod(cells.at(column("energy_j")).c_str(), nullptr);
+  }
+  return sum;
+}
 
 std::string run_line(const TrainingFile& file) {
   return "run --quiet --set chip.ipu.tiles=96 --set gateway.update_ms=0.01 --system-config " +
@@ -174,6 +235,7 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
   std::ofstream(trace) << "# lacuna-trace v1\n"
                           "id,op,layer,phase,m,k,n,dtype,pattern,density,pattern_args,fn\n"
                           "fwd.a,gemm,a,fwd,16,16,8,fp16,unstructured,0.5,,\n"
+                          "bwd.a_dx,gemm,a,bwd,16,16,8,fp16,ref,,of=fwd.a;transpose=1,\n"
                           "bwd.a_dw,sddmm,a,bwd,16,8,16,fp16,ref,,of=fwd.a,\n"
                           "upd.a,optim,a,upd,16,16,,fp32,ref,,of=fwd.a,adamw\n"
                           "upd.b,optim,b,upd,16,1,,fp32,,,,adam\n";
@@ -184,6 +246,7 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
   EXPECT_EQ(ran.status, 0) << ran.err;
   const std::string passes = file_text(file.out() + "/system_passes.csv");
   EXPECT_THAT(passes, HasSubstr("fwd.a,512,0,"));
+  EXPECT_THAT(passes, HasSubstr("bwd.a_dx,512,0,"));  // of the same weights, held once
   EXPECT_THAT(passes, HasSubstr("bwd.a_dw,512,512,"));
   EXPECT_THAT(passes, HasSubstr("upd.b,64,64,0,"));
   EXPECT_THAT(passes, Not(HasSubstr("upd.a")));
@@ -191,6 +254,8 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
   EXPECT_THAT(metrics, HasSubstr("store_weights,576,B"));
   EXPECT_THAT(metrics, HasSubstr("store_gradients,576,B"));
   EXPECT_THAT(metrics, HasSubstr("store_state,1152,B"));
+  EXPECT_NEAR(quantities(file.out() + "/system_metrics.csv").at("energy_work"),
+              joules_without(file.out() + "/summary.csv", "optim"), 1e-12);
 }
 
 // A core could not hold its share of 4,096 x 2^20 results: the store is asked first, and both verbs
@@ -206,28 +271,6 @@ TEST(WaferSystemRun, AStoreThatIsTooSmallIsAnErrorWithItsBytesBeforeAnythingIsSi
     EXPECT_EQ(small.status, 1);
     EXPECT_THAT(small.err, HasSubstr("the store of weights needs 33554432 B and has 1000000 B"));
   }
-}
-
-/// The values of a file of quantities, by name.
-std::map<std::string, double> quantities(const std::string& file) {
-  std::map<std::string, double> values;
-  std::istringstream lines(file_text(file));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t comma = line.find(',');
-    values[line.substr(0, comma)] = std::strtod(line.c_str() + comma + 1, nullptr);
-  }
-  return values;
-}
-
-/// What begins with energy_ and is a part, added up.
-double parts_of(const std::map<std::string, double>& values) {
-  double sum = 0;
-  for (const auto& [name, value] : values) {
-    const bool part = name.rfind("energy_", 0) == 0 && name != "energy_low" &&
-                      name != "energy_high" && name != "energy_per_sequence";
-    if (part) sum += value;
-  }
-  return sum;
 }
 
 // 100 W of the store, one node of 10 W, 2 systems of 1,000 W.
@@ -248,32 +291,38 @@ TEST(WaferSystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
                                     "(sys.memoryx.standing_w), systems beside"));
 }
 
-// 200 W of one machine and 300 W of its hosts.
+// What a wafer that waits draws is told by a run that waits longer for its edge.
+TEST(WaferSystemRun, AWaferThatWaitsDrawsItsIdlePower) {
+  const TrainingFile file;  // for its folder
+  for (const std::string us : {"5", "500"}) {
+    const Ran ran = run_real(wafer_line("run") + "--machine cs2x2 --set sys.io_latency_us=" + us +
+                             " --out " + file.out() + us);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+  }
+  const auto base = quantities(file.out() + "5/system_metrics.csv");
+  const auto slow = quantities(file.out() + "500/system_metrics.csv");
+  const double watts = (slow.at("energy_waiting") - base.at("energy_waiting")) /
+                       (2 * (slow.at("step_time") - base.at("step_time")));
+  const auto ns = uses(file.out() + "5/system_times.csv");
+  const double waits = ns.at("weights") + ns.at("gradients") + ns.at("idle");
+  EXPECT_GT(watts, 0);
+  EXPECT_NEAR(base.at("energy_waiting"), watts * waits * 1e-9, 1e-6 * base.at("energy_waiting"));
+}
+
+// 200 W of each of four machines and 300 W of their hosts.
 TEST(SystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
   const TrainingFile file;
-  const Ran ran = run_real(run_line(file) + " --set hosts_w=300 --out " + file.out());
+  const Ran ran =
+      run_real(run_line(file) + " --machine pod16 --set hosts_w=300 --out " + file.out());
   EXPECT_EQ(ran.status, 0) << ran.err;
   const auto values = quantities(file.out() + "/metrics.csv");
-  EXPECT_DOUBLE_EQ(values.at("energy_machines"), 200 * values.at("step_time"));
+  EXPECT_DOUBLE_EQ(values.at("energy_machines"), 4 * 200 * values.at("step_time"));
   EXPECT_DOUBLE_EQ(values.at("energy_hosts"), 300 * values.at("step_time"));
   EXPECT_DOUBLE_EQ(values.at("energy"), parts_of(values));
   EXPECT_LT(values.at("energy_low"), values.at("energy"));
   EXPECT_THAT(ran.out, Not(HasSubstr("Not counted")));
   EXPECT_THAT(run_real(run_line(file)).out,
               HasSubstr("Not counted is the standing power of hosts (hosts_w)"));
-}
-
-/// The nanoseconds of each use of a time_stack.csv, of all chips.
-std::map<std::string, double> uses(const std::string& file) {
-  std::map<std::string, double> sums;
-  std::istringstream lines(file_text(file));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(',');
-    const std::size_t second = line.rfind(',');
-    const std::string use = line.substr(first + 1, second - first - 1);
-    sums[use] += std::strtod(line.c_str() + second + 1, nullptr);
-  }
-  return sums;
 }
 
 // A bit over a hop costs 8 pJ, in streaming memory 20 pJ. What a chip that waits draws is told by a

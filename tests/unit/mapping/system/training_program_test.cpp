@@ -254,17 +254,34 @@ TEST(TrainingProgram, RowsAndColumnsOfAMatrixAreNotTheSame) {
   EXPECT_EQ(sent_bytes(training_program(steps.step())), attention + ffn + blocks + norms + ends);
 }
 
-// Two stages on four chips of 4 x 2 each would be too many: 2 x 2. Chips of a row have the same
-// columns of what comes in, and give it to each other: between two stages each of four sends a
-// quarter of 100 bytes, and a receiver needs 100 / 2, twice 1 x 50, in each direction.
+// Two stages of 4 x 2 chips. The four chips of a row group have the same columns of what comes in,
+// and give it to each other: between two stages each of eight sends an eighth of 160 bytes, and the
+// two groups need 160 / 2 each, 3 x 80, in each direction.
 TEST(TrainingProgram, AStageGathersTheInputOfItsColumnsFromItsRows) {
   const auto sent = [](unsigned pipeline) {
     TrainingParams training = small_training(pipeline, 1);
-    training.tensor = 4;
+    training.tensor = 8;
     training.tensor_columns = 2;
-    return sent_bytes(training_program(Steps(training).step()));
+    Steps steps(training);
+    steps.model_.boundary_bytes = 160;
+    return sent_bytes(training_program(steps.step()));
   };
-  EXPECT_EQ(sent(2) - sent(1), 2U * (100 + 2 * 50));
+  EXPECT_EQ(sent(2) - sent(1), 2U * (160 + 2 * 240));
+}
+
+// Embedding, two phases of blocks and the head are there, forward, before any is updated; then each
+// is, in the order of the backward pass.
+TEST(TrainingProgram, PhasesAreUpdatedOnTheWayBack) {
+  TrainingParams training = small_training(1, 4);
+  training.phases = 2;
+  const system::Program program = training_program(Steps(training).step());
+  std::string order;
+  for (const system::Repeat& repeat : program.order) {
+    const std::string& name = program.segments[repeat.segment].name;
+    if (name == "load weights") order += "L";
+    if (name == "update") order += "U";
+  }
+  EXPECT_EQ(order, "LLLLULULULU");
 }
 
 // 24 passes through a block, each with so many norms; each norm takes the same: two steps of a ring
