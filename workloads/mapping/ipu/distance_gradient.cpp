@@ -24,11 +24,6 @@ constexpr std::uint64_t kOwn = 1;     // the load of the own vectors of a group
 
 std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
 
-double slope(Distance distance, double own, double other) {
-  if (distance == Distance::l2) return 2 * (own - other);
-  return own > other ? 1 : own < other ? -1 : 0;
-}
-
 /// Element p of P: it lies behind X in the stream of numbers that X is of.
 float own_value(const GemmProblem& problem, std::uint64_t p) {
   return sampled_right(problem, std::uint64_t{problem.k} * problem.n + p);
@@ -71,7 +66,7 @@ struct GradientVertex {
       for (std::uint64_t d = 0; d < k; ++d) {
         const float other = read_element(memory, type, x + d * columns + column);
         const float weight = read_element(memory, type, g + row * depth + d);
-        sum += static_cast<float>(weight * slope(distance, mine, other));
+        sum += static_cast<float>(weight * distance_slope(distance, mine, other));
       }
       write_element(memory, type, y + p, sum);
     }
@@ -375,6 +370,11 @@ PlannedOperation GradientLowering::finish() {
 
 }  // namespace
 
+double distance_slope(Distance distance, double own, double other) {
+  if (distance == Distance::l2) return 2 * (own - other);
+  return own > other ? 1 : own < other ? -1 : 0;
+}
+
 DistanceGradientBundles distance_gradient_bundles(DType type, Distance distance) {
   const std::uint64_t step = distance == Distance::l2 ? 2 * 2 + 1 : 2 * 5 + 1;
   if (type == DType::fp16) return {33, 12, 11 + kOwn, step, 8};
@@ -400,7 +400,7 @@ void compare_distance_gradient(
       double magnitude = 0;
       for (std::uint64_t d = 0; d < problem.k; ++d) {
         const double term = sampled_left(problem, row * std::uint64_t{problem.k} + d) *
-                            slope(distance, own, sampled_right(problem, d * n + column));
+                            distance_slope(distance, own, sampled_right(problem, d * n + column));
         exact += term;
         magnitude += std::abs(term);
       }

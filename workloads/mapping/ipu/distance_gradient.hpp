@@ -22,6 +22,9 @@ void compare_distance_gradient(
     Comparison& comparison, const GemmProblem& problem, Distance distance,
     const std::function<double(std::uint32_t row, std::uint32_t column)>& read);
 
+/// What a distance grows by as `own` does.
+double distance_slope(Distance distance, double own, double other);
+
 /// Bundles of a worker. The loops are those of the product of sparse elements, whose worker has
 /// 33 + rows (12 + groups (11 + 3 k)) in FP16 with groups of 8 columns, 31 + rows (12 + groups (7 +
 /// 3 k)) in FP32 with groups of 4 (PopLibs popsparse, MIT); two of the three are products of a
