@@ -138,11 +138,11 @@ class Choice {
   void run() {
     while (keep_ != 0 && left_ > 1) {
       numbers_ = random_.draw();
-      const unsigned width = bit_width(left_ - 1);
+      const unsigned width = std::max(1U, bit_width(left_ - 1));
       // Draws of a block have one width and most are clearly hits or not: what is left of the
       // positions is far from a power of two, and large.
-      const bool steady = left_ - BulkRandom::kBlock > std::uint64_t{1} << (width - 1) &&
-                          left_ > std::uint64_t{1} << 20U && keep_ > BulkRandom::kBlock;
+      const bool steady = left_ > std::uint64_t{1} << 20U && keep_ > BulkRandom::kBlock &&
+                          left_ - BulkRandom::kBlock > std::uint64_t{1} << (width - 1);
       if (steady) {
         walk_steady(64 - width);
       } else {

@@ -12,24 +12,33 @@ using Lanes = std::array<std::array<std::uint64_t, BulkRandom::kLanes>, 4>;
 /// A number of each lane.
 using Vec = std::uint64_t __attribute__((vector_size(8 * BulkRandom::kLanes)));
 
-/// Random::next() of all lanes, kStretch times. Writes the numbers if there is where to.
+/// Random::next() of all lanes, kStretch times.
 LACUNA_WIDE void step_lanes(Lanes& lanes, std::uint64_t* out) {
-  Vec s[4];
-  std::memcpy(s, lanes.data(), sizeof(s));
+  Vec s0;
+  Vec s1;
+  Vec s2;
+  Vec s3;
+  std::memcpy(&s0, lanes[0].data(), sizeof(s0));
+  std::memcpy(&s1, lanes[1].data(), sizeof(s1));
+  std::memcpy(&s2, lanes[2].data(), sizeof(s2));
+  std::memcpy(&s3, lanes[3].data(), sizeof(s3));
   for (unsigned i = 0; i < BulkRandom::kStretch; ++i) {
-    const Vec five = (s[1] << 2U) + s[1];
+    const Vec five = (s1 << 2U) + s1;
     const Vec turned = (five << 7U) | (five >> 57U);
     const Vec result = (turned << 3U) + turned;
     std::memcpy(out + std::size_t{i} * BulkRandom::kLanes, &result, sizeof(result));
-    const Vec t = s[1] << 17U;
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= t;
-    s[3] = (s[3] << 45U) | (s[3] >> 19U);
+    const Vec t = s1 << 17U;
+    s2 ^= s0;
+    s3 ^= s1;
+    s1 ^= s2;
+    s0 ^= s3;
+    s2 ^= t;
+    s3 = (s3 << 45U) | (s3 >> 19U);
   }
-  std::memcpy(lanes.data(), s, sizeof(s));
+  std::memcpy(lanes[0].data(), &s0, sizeof(s0));
+  std::memcpy(lanes[1].data(), &s1, sizeof(s1));
+  std::memcpy(lanes[2].data(), &s2, sizeof(s2));
+  std::memcpy(lanes[3].data(), &s3, sizeof(s3));
 }
 
 /// What a state becomes in the steps of all other lanes: the sum of what each of its 64 groups of
@@ -52,7 +61,7 @@ class Leap {
 
   State operator()(const State& state) const {
     State result{};
-    for (unsigned group = 0; group < kGroups; ++group) {
+    for (std::size_t group = 0; group < kGroups; ++group) {
       const std::uint64_t value = state[group / 16] >> (group % 16 * 4) & (kValues - 1);
       const State& sum = sums_[group * kValues + value];
       for (unsigned p = 0; p < 4; ++p) result[p] ^= sum[p];
@@ -62,8 +71,8 @@ class Leap {
 
  private:
   static constexpr unsigned kBits = 256;
-  static constexpr unsigned kGroups = kBits / 4;
-  static constexpr unsigned kValues = 16;
+  static constexpr std::size_t kGroups = kBits / 4;
+  static constexpr std::size_t kValues = 16;
 
   void add_bit(unsigned bit, const Lanes& lanes, unsigned lane) {
     for (unsigned value = 0; value < kValues; ++value) {
