@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "models/sparsity/bulk_chooser.hpp"
 #include "sim/base/random.hpp"
 
 namespace lacuna {
@@ -49,6 +50,14 @@ double normal_quantile(double p) {
 Mask bernoulli_mask(std::uint32_t rows, std::uint32_t cols, const Decimal& density,
                     std::uint64_t seed) {
   Random random(seed);
+  if (std::uint64_t{rows} * cols >= kBulkPositions) {
+    Mask mask;
+    mask.rows = rows;
+    mask.cols = cols;
+    mask.offsets.assign(1, 0);
+    threshold_in_bulk(random, threshold_of(density.value()), mask);
+    return mask;
+  }
   const std::vector<std::uint64_t> thresholds(rows, threshold_of(density.value()));
   return draw_rows(thresholds, cols, random);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/activation_mask.hpp"
 #include "models/sparsity/chooser.hpp"
 #include "sim/base/bulk_random.hpp"
 
@@ -76,6 +77,20 @@ TEST(BulkChooser, KeepsWhatIsBelowAThresholdOneByOne) {
     threshold_in_bulk(Random(5), threshold, mask);
     EXPECT_TRUE(mask == expected) << density;
   }
+}
+
+// On either side of the number of positions from which on masks are made in bulk.
+TEST(BulkChooser, MakesActivationsOfAnySizeAlike) {
+  const Decimal density{3, 1};
+  const std::uint32_t width = 2048;
+  const auto rows = static_cast<std::uint32_t>(kBulkPositions / width);
+  const Mask small = bernoulli_mask(rows - 1, width, density, 9);
+  Mask large = bernoulli_mask(rows, width, density, 9);
+  ASSERT_EQ(large.offsets.size(), small.offsets.size() + 1);
+  large.columns.resize(small.columns.size());
+  EXPECT_TRUE(large.columns == small.columns);
+  large.offsets.pop_back();
+  EXPECT_TRUE(large.offsets == small.offsets);
 }
 
 }  // namespace
