@@ -112,6 +112,10 @@ class ChipMachines {
     if (kept != nullptr) return *kept;
     std::vector<std::string> settings = job_.system.chip_settings;
     kept = std::move(make_machines(job_.kinds, {job_.system.params.chip}, settings)[0]);
+    if (kept->kind() != std::string("ipu")) {
+      throw RequestError(fmt::format("{}: found chip = '{}'; allowed: an IPU, such as gc200, bow",
+                                     job_.system.name, job_.system.params.chip.value()));
+    }
     if (!share.empty()) kept->set("planner.available_memory", share, "available_memory");
     if (job_.training.io_tiles > 0) {
       const auto tiles = static_cast<unsigned>(number(*kept, "ipu.tiles"));

@@ -153,6 +153,7 @@ TEST(SystemRun, NamesWhatIsMeantWhereANameIsWrongOrAnOptionHasNoPlace) {
   refused(run_line(file) + " --machine cs2x4", {"'cs2x4' is no system of chips", "bow_pod16"});
   refused(run_line(file) + " --gemm 64x64x64", {"--gemm is for machines of one chip"});
   refused("describe fit --system-config kge_biokg_4_chips", {"describe fit is of models"});
+  refused("run --set chip=wse2 --system-config " + file.path(), {"found chip = 'wse2'", "an IPU"});
 }
 
 TEST(SystemRun, WhatDoesNotFitSaysBytesAndALayoutThatDoes) {
