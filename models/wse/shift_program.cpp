@@ -84,7 +84,7 @@ class Coder {
   }
 
   bool add_wait(std::uint8_t thread) {
-    for (std::uint8_t i = 0; i < thread_.size(); ++i) {
+    for (std::uint8_t i = 0; i < kShiftThreads; ++i) {
       if (thread_.at(i) != thread) continue;
       result.ops.push_back({ShiftOp::Kind::wait, i, 0, 0});
     }
@@ -99,7 +99,7 @@ class Coder {
     const Operand& near = sends ? what.a : what.to;
     if (far.kind != Kind::fabric || near.kind != Kind::memory) return false;
     std::uint8_t slot = kNoThread;
-    for (std::uint8_t i = 0; i < streams_; ++i) {
+    for (unsigned i = 0; i < streams_; ++i) {
       if ((sends ? ends_.out : ends_.in).at(i) != far.color) continue;
       slot = static_cast<std::uint8_t>(2 * i + (sends ? 0 : 1));
     }
@@ -173,7 +173,7 @@ class Coder {
   const TaskParams& params_;
   const Ends& ends_;
   unsigned streams_;
-  std::array<std::uint8_t, 2 * kShiftStreams> thread_{};
+  std::array<std::uint8_t, kShiftThreads> thread_{};
 };
 
 class Finder {

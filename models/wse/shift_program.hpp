@@ -14,6 +14,8 @@ namespace lacuna::wse {
 
 /// Streams that a core sends, and as many that it takes.
 inline constexpr unsigned kShiftStreams = 2;
+/// Microthreads of them: one sends, one receives.
+inline constexpr std::uint8_t kShiftThreads = 2 * kShiftStreams;
 
 /// The next thing that the main thread of a core does.
 struct ShiftOp {

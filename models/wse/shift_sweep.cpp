@@ -62,15 +62,18 @@ struct Stream {
 };
 
 template <unsigned kStreams>
+constexpr std::uint8_t kThreads = 2 * kStreams;
+
+template <unsigned kStreams>
 struct Block {
   std::array<Stream, kStreams> streams;
-  std::array<Vector, 2 * kStreams> left{};  // words of the microthreads
-  Vector beats{};                           // of the main thread
-  Vector extra{};                           // cycles of each of them beyond the first
-  Vector taken{};                           // cycles for which the slot is still taken
-  Vector second_out{};                      // whose turn on the ramp up
-  Vector second_in{};                       // and down
-  Vector ask{};                             // the main thread takes its next step
+  std::array<Vector, kThreads<kStreams>> left{};  // words of the microthreads
+  Vector beats{};                                 // of the main thread
+  Vector extra{};                                 // cycles of each of them beyond the first
+  Vector taken{};                                 // cycles for which the slot is still taken
+  Vector second_out{};                            // whose turn on the ramp up
+  Vector second_in{};                             // and down
+  Vector ask{};                                   // the main thread takes its next step
   Vector wait_in{};
   Vector wait_out{};
 };
@@ -79,7 +82,7 @@ struct Block {
 struct Lane {
   const ShiftOp* next = nullptr;
   std::uint32_t beats_more = 0;
-  std::array<std::uint32_t, 2 * kShiftStreams> words_more{};
+  std::array<std::uint32_t, kShiftThreads> words_more{};
   std::uint8_t waits_for = 0xFF;  // microthread
   Cycle begin = kNever;
   Cycle end = 0;
@@ -115,7 +118,7 @@ class ShiftSweep {
     std::array<Vector, kStreams> from_up{};    // out of the routers of senders,
     std::array<Vector, kStreams> from_over{};  // of those between,
     std::array<Vector, kStreams> down{};       // and of those that take
-    std::array<Vector, 2 * kStreams> issued{};
+    std::array<Vector, kThreads<kStreams>> issued{};
     Vector main{};
   };
 
@@ -225,7 +228,7 @@ void ShiftSweep<kStreams>::take_steps(std::uint32_t lane) {
         return;
       }
       case ShiftOp::Kind::end:
-        for (std::uint8_t thread = 0; thread < 2 * kStreams; ++thread) {
+        for (std::uint8_t thread = 0; thread < kThreads<kStreams>; ++thread) {
           if (busy(thread)) return;
         }
         at(block.ask, lane) = 0;
@@ -336,7 +339,7 @@ void ShiftSweep<kStreams>::apply(Block<kStreams>& block, std::size_t index, cons
     t.in.push(moves.down[s], up_bit_);
   }
   const auto first = static_cast<std::uint32_t>(index * kWidth);
-  for (std::uint8_t thread = 0; thread < 2 * kStreams; ++thread) {
+  for (std::uint8_t thread = 0; thread < kThreads<kStreams>; ++thread) {
     block.left[thread] += moves.issued[thread];
     const Vector over = moves.issued[thread] & (block.left[thread] == zero);
     if (!any(over)) continue;
@@ -456,7 +459,7 @@ void ShiftSweep<kStreams>::flush() {
 /// Skips the cycles in which nothing but beats happens and no main thread comes to its end.
 template <unsigned kStreams>
 void ShiftSweep<kStreams>::skip_beats() {
-  Small least = static_cast<Small>(kMost);
+  auto least = static_cast<Small>(kMost);
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     const Small beats = at(block_of(lane).beats, lane);
     if (beats > 0) least = std::min(least, beats);
@@ -478,13 +481,12 @@ bool ShiftSweep<kStreams>::run() {
     if (!busy && begun_ == begins_) skip_beats();
   }
   flush();
-  for (const Block<kStreams>& block : blocks_) {
-    for (const Stream& t : block.streams) {
-      const Vector words = t.out.count | t.up.count | t.over.count | t.arrived.count | t.in.count;
-      if (any(words)) return false;
-    }
-  }
-  return true;
+  const auto is_empty = [](const Stream& t) {
+    return !any(t.out.count | t.up.count | t.over.count | t.arrived.count | t.in.count);
+  };
+  return std::all_of(blocks_.begin(), blocks_.end(), [&](const Block<kStreams>& block) {
+    return std::all_of(block.streams.begin(), block.streams.end(), is_empty);
+  });
 }
 
 template <unsigned kStreams>
