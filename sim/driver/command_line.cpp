@@ -302,16 +302,15 @@ const CLI::App& chosen(const CLI::App& app) {
   return verbs.empty() ? app : chosen(*verbs.front());
 }
 
-/// As the user types it, with the verbs above: `trace make`.
+/// As the user types it, with all above: `lacuna trace make`.
 std::string typed_name(const CLI::App& verb) {
   const CLI::App* const above = verb.get_parent();
-  if (above == nullptr || above->get_parent() == nullptr) return verb.get_name();
+  if (above == nullptr) return verb.get_name();
   return typed_name(*above) + " " + verb.get_name();
 }
 
 /// What CLI11 calls an extra argument is a misspelt verb or option, or a word too many.
-[[noreturn]] void refuse_extra(const CLI::App& app, const std::string& word) {
-  const CLI::App& verb = chosen(app);
+[[noreturn]] void refuse_extra(const CLI::App& verb, const std::string& word) {
   const bool is_option = word.rfind('-', 0) == 0;
   const std::string name = word.substr(0, word.find('='));
   const std::vector<std::string> known = is_option ? option_names(verb) : verb_names(verb);
@@ -320,11 +319,10 @@ std::string typed_name(const CLI::App& verb) {
   const std::string meant = nearest(name, known, std::clamp<std::size_t>(letters / 2, 2, 3));
   const std::string hint = meant.empty() ? "" : "; did you mean '" + meant + "'?";
   if (is_option) {
-    throw RequestError(fmt::format("lacuna {} has no option '{}'{}", typed_name(verb), name, hint));
+    throw RequestError(fmt::format("{} has no option '{}'{}", typed_name(verb), name, hint));
   }
   if (known.empty()) {
-    throw RequestError(
-        fmt::format("lacuna {} does not take the word '{}'", typed_name(verb), word));
+    throw RequestError(fmt::format("{} does not take the word '{}'", typed_name(verb), word));
   }
   throw RequestError(
       fmt::format("there is no verb '{}'; there are {}{}", word, fmt::join(known, ", "), hint));
@@ -354,9 +352,37 @@ void refuse_missing_values(const CLI::App& app, const std::vector<std::string>& 
   }
 }
 
+/// The verb that `arguments` name, as deep as they go.
+const CLI::App& named(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::App* verb = &app;
+  for (const std::string& argument : arguments) {
+    for (const CLI::App* const below : verb->get_subcommands({})) {
+      if (below->get_name() != argument) continue;
+      verb = below;
+      break;
+    }
+  }
+  return *verb;
+}
+
+/// CLI11 would first complain about the word that the option took for its value, or one missing.
+void refuse_unknown_options(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::App& verb = named(app, arguments);
+  if (!verb_names(verb).empty()) return;  // a verb that is missing or misspelt is said first
+  const std::vector<std::string> known = option_names(verb);
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return;  // only words follow
+    if (argument.rfind("--", 0) != 0) continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    if (std::find(known.begin(), known.end(), name) == known.end()) refuse_extra(verb, argument);
+  }
+}
+
 /// CLI11 says of an option given twice that it got more than it wants; this says it plainly.
 std::string plain_mismatch(const std::string& text, const std::vector<std::string>& arguments) {
   const std::string name = text.substr(0, text.find(':'));
+  if (text.find(" missing") != std::string::npos) return name + ": a value is missing";
+  if (name.rfind('-', 0) != 0) return fmt::format("more than one {} is given; allowed: one", name);
   const auto times = std::count_if(
       arguments.begin(), arguments.end(),
       [&](const std::string& argument) { return argument.substr(0, argument.find('=')) == name; });
@@ -365,14 +391,14 @@ std::string plain_mismatch(const std::string& text, const std::vector<std::strin
 
 void parse(CLI::App& app, std::vector<std::string> arguments, Options& options) {
   refuse_missing_values(app, arguments);
+  refuse_unknown_options(app, arguments);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   app.parse(std::move(arguments));
-  const std::vector<std::string> extra = app.remaining(true);
-  if (!extra.empty()) {
-    const auto option = std::find_if(extra.begin(), extra.end(), [](const std::string& word) {
-      return word.rfind('-', 0) == 0;
-    });
-    refuse_extra(app, option == extra.end() ? extra.front() : *option);
+  std::vector<std::string> extra = app.remaining(true);
+  extra.erase(std::remove(extra.begin(), extra.end(), "--"), extra.end());
+  if (!extra.empty()) refuse_extra(chosen(app), extra.front());
+  for (const std::string& subject : options.subjects) {
+    if (subject.empty()) throw RequestError(typed_name(chosen(app)) + ": a word is empty");
   }
   const std::vector<CLI::App*> verbs = app.get_subcommands();
   if (verbs.empty()) {

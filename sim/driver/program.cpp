@@ -28,8 +28,21 @@ int dispatch(const Options& options, const MachineTable& machines, const Streams
   throw InternalError("no code for the verb " + options.verb);
 }
 
+/// A word of the user may hold anything; a terminal shall not be sent what is no text.
+std::string without_control(const std::string& text) {
+  constexpr unsigned char kFirstPrintable = 0x20;
+  constexpr unsigned char kDelete = 0x7F;
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_control = (byte < kFirstPrintable && c != '\n') || byte == kDelete;
+    result += is_control ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return result;
+}
+
 int report(const Streams& streams, const std::string& text, int status) {
-  streams.err << "lacuna: " << text << '\n';
+  streams.err << "lacuna: " << without_control(text) << '\n';
   return status;
 }
 

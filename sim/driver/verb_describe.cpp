@@ -361,6 +361,8 @@ std::string name_text(const MachineTable& table, const Options& options) {
 int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const std::string& subject = options.subjects.front();
   if (subject == "fit") return describe_fit(options, kinds, streams);
+  if (options.system_config) throw RequestError("--system-config: goes with fit alone");
+  if (!options.settings.empty()) throw RequestError("--set: goes with fit alone");
   std::string text;
   if (subject == "machines") {
     text = machines_text(kinds, options);

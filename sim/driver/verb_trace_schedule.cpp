@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -217,11 +219,25 @@ Pairs with_block(Pairs settings, const std::string& block) {
   return settings;
 }
 
+/// A request for each size of block, so that what is wrong with one is said before any work.
+std::vector<ScheduleRequest> requests_of(const Options& options) {
+  std::vector<ScheduleRequest> requests;
+  for (const std::string& block : blocks_of(options.generator)) {
+    requests.push_back(read_schedule(options.subjects.front(), with_block(options.generator, block),
+                                     run_settings(options).seed));
+    const std::uint32_t side = requests.back().options.block;
+    const bool twice =
+        std::any_of(requests.begin(), requests.end() - 1,
+                    [&](const ScheduleRequest& earlier) { return earlier.options.block == side; });
+    if (twice) throw RequestError(fmt::format("--block: '{}' is given twice", block));
+  }
+  return requests;
+}
+
 /// One size of block: writes the folder, simulates and prints.
-BlockOutcome run_block(const Pairs& settings, const std::string& folder, const std::string& command,
-                       const Options& options, const MachineTable& kinds, const Streams& streams) {
-  const ScheduleRequest request =
-      read_schedule(options.subjects.front(), settings, run_settings(options).seed);
+BlockOutcome run_block(const ScheduleRequest& request, const std::string& folder,
+                       const std::string& command, const Options& options,
+                       const MachineTable& kinds, const Streams& streams) {
   const std::vector<SchedulePoint> phases = write_schedule(request, folder, command);
   write_whole_file(folder + "/schedule.csv", phases_csv(phases));
   draw_figures({evolution_figure(phases)}, folder + "/figures");
@@ -255,26 +271,28 @@ BlockOutcome run_block(const Pairs& settings, const std::string& folder, const s
 
 int schedule_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   if (!options.out) throw RequestError("--out: a folder is needed for the traces and masks");
+  if (options.jobs && options.machines.empty()) throw RequestError("--jobs: goes with --machine");
+  job_count(options);  // or says what is wrong with it, before any work
   std::vector<std::string> arguments = reproducing_arguments(options);
   arguments.resize(arguments.size() - 2);
   const std::string command = "lacuna " + shell_line(arguments);
-  const std::vector<std::string> blocks = blocks_of(options.generator);
+  const std::vector<ScheduleRequest> requests = requests_of(options);
   make_machines(kinds, options.machines, options.settings);  // what is wrong is said before masks
   std::vector<BlockOutcome> outcomes;
-  for (const std::string& block : blocks) {
+  const bool several = requests.size() > 1;
+  for (const ScheduleRequest& request : requests) {
+    const std::uint32_t block = request.options.block;
     const std::string folder =
-        blocks.size() == 1 ? *options.out : fmt::format("{}/block{}", *options.out, block);
-    if (blocks.size() > 1) streams.out << fmt::format("\nBlock {}\n\n", block);
-    outcomes.push_back(
-        run_block(with_block(options.generator, block), folder, command, options, kinds, streams));
+        several ? fmt::format("{}/block{}", *options.out, block) : *options.out;
+    if (several) streams.out << fmt::format("\nBlock {}\n\n", block);
+    outcomes.push_back(run_block(request, folder, command, options, kinds, streams));
   }
   bool all_ran = true;
   for (const BlockOutcome& outcome : outcomes) {
     for (const MachineTotals& machine : outcome.machines) all_ran = all_ran && machine.whole;
   }
-  if (blocks.size() > 1 && !options.machines.empty()) {
-    const ScheduleRequest request =
-        read_schedule(options.subjects.front(), with_block(options.generator, blocks.front()), 1);
+  if (several && !options.machines.empty()) {
+    const ScheduleRequest& request = requests.front();
     add_published_losses(request.model->name, request.options.density.value(), outcomes);
     streams.out << blocks_table(outcomes);
     draw_figures({blocks_figure(outcomes)}, *options.out + "/figures");

@@ -36,6 +36,27 @@ Decimal fraction(const Settings& settings, const std::string& key, Decimal other
   return text == nullptr ? otherwise : parse_density(*text, "--" + key);
 }
 
+/// Refuses settings that other kinds of schedule alone have a use for.
+void check_kind(const Settings& settings, ScheduleKind kind) {
+  using Kind = ScheduleKind;
+  static const std::vector<std::pair<const char*, std::vector<Kind>>> own = {
+      {"first-density", {Kind::gradual}},
+      {"ratio", {Kind::dynamic_bert}},
+      {"fine-tuning", {Kind::spdf}},
+      {"global", {Kind::gradual, Kind::iterative}}};
+  for (const auto& [key, kinds] : own) {
+    if (settings.text(key) == nullptr) continue;
+    if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) continue;
+    std::vector<std::string> names;
+    for (const ScheduleKindRow& row : schedule_kinds()) {
+      if (std::find(kinds.begin(), kinds.end(), row.kind) != kinds.end()) {
+        names.emplace_back(row.name);
+      }
+    }
+    throw RequestError(fmt::format("--{}: goes with {} alone", key, fmt::join(names, " and ")));
+  }
+}
+
 // The prunable weights of the layers of the request.
 std::vector<ScheduleMatrix> matrices_of(const ScheduleRequest& request) {
   const ModelShape& model = *request.model;
@@ -147,6 +168,7 @@ ScheduleRequest read_schedule(const std::string& kind, const Pairs& pairs, std::
   const Settings settings(pairs);
   ScheduleRequest request;
   request.options.kind = find_kind(kind);
+  check_kind(settings, request.options.kind);
   const std::string* model = settings.text("model");
   request.model = &find_model_shape(model == nullptr ? "bert-base" : *model);
   if (request.model->family == ModelFamily::group_bert) {
@@ -154,6 +176,12 @@ ScheduleRequest read_schedule(const std::string& kind, const Pairs& pairs, std::
   }
   request.options.density = fraction(settings, "density", {1, 1});
   request.options.first_density = fraction(settings, "first-density", {3, 1});
+  if (request.options.kind == ScheduleKind::gradual &&
+      request.options.first_density.value() < request.options.density.value()) {
+    throw RequestError(fmt::format("--first-density: found {}; allowed: at least the density, {}",
+                                   request.options.first_density.text(),
+                                   request.options.density.text()));
+  }
   request.options.ratio = fraction(settings, "ratio", {5, 1});
   request.options.fine_tuning = fraction(settings, "fine-tuning", {5, 2});
   settings.flag("global", request.options.global);

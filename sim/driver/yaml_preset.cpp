@@ -69,7 +69,7 @@ class Reader {
       const YAML::Node& key = item.first;
       const YAML::Node& value = item.second;
       if (!key.IsScalar()) refuse(file_, key.Mark(), "a key is not a word");
-      const std::string path = prefix + key.Scalar();
+      const std::string path = prefix + one_line(key);
       // yaml-cpp takes a key given twice; we do not
       const auto [first, is_new] = seen_.emplace(path, key.Mark().line + 1);
       if (!is_new) {
@@ -79,13 +79,21 @@ class Reader {
       if (value.IsMap()) {
         descend(value, path + ".");
       } else if (value.IsScalar()) {
-        settings_.push_back({path, value.Scalar(), place(file_, key.Mark())});
+        settings_.push_back({path, one_line(value), place(file_, key.Mark())});
       } else {
         refuse(file_, key.Mark(),
                fmt::format("'{}' {}; a parameter takes one value", path,
                            value.IsSequence() ? "is a list" : "has no value"));
       }
     }
+  }
+
+  /// The text of a word or number, none of which has more than a line.
+  const std::string& one_line(const YAML::Node& scalar) const {
+    if (scalar.Scalar().find('\n') != std::string::npos) {
+      refuse(file_, scalar.Mark(), "goes on over several lines; is a quote left open?");
+    }
+    return scalar.Scalar();
   }
 
   std::string file_;

@@ -59,6 +59,14 @@ class Reader {
     throw RequestError(fmt::format("{}: {}", place(mark), why));
   }
 
+  /// The text of a word or number, none of which has more than a line.
+  const std::string& one_line(const YAML::Node& scalar) const {
+    if (scalar.Scalar().find('\n') != std::string::npos) {
+      refuse(scalar.Mark(), "goes on over several lines; is a quote left open?");
+    }
+    return scalar.Scalar();
+  }
+
   void check_new(const YAML::Node& key, const std::string& name) {
     // yaml-cpp takes a key given twice; we do not
     const auto [first, is_new] = seen_.emplace(name, key.Mark().line + 1);
@@ -70,7 +78,7 @@ class Reader {
     if (!map.IsMap()) refuse(map.Mark(), "a map of 'name: values' is needed here");
     for (const auto& item : map) {
       if (!item.first.IsScalar()) refuse(item.first.Mark(), "a key is not a word");
-      const std::string name = prefix + item.first.Scalar();
+      const std::string name = prefix + one_line(item.first);
       if (keys == Keys::top) {
         read_top(name, item.first, item.second);
       } else if (item.second.IsMap() && (keys == Keys::set || !is_range(item.second))) {
@@ -111,7 +119,7 @@ class Reader {
     SweepAxis axis;
     for (const auto& item : map) {
       if (!item.first.IsScalar()) refuse(item.first.Mark(), "a key is not a word");
-      const std::string name = item.first.Scalar();
+      const std::string name = one_line(item.first);
       check_new(item.first, name);
       std::vector<std::string> values = values_of(name, item.first, item.second, true);
       if (axis.steps.empty()) axis.steps.resize(values.size());
@@ -139,7 +147,7 @@ class Reader {
 
   std::vector<std::string> values_of(const std::string& name, const YAML::Node& key,
                                      const YAML::Node& value, bool may_repeat) const {
-    if (value.IsScalar()) return {value.Scalar()};
+    if (value.IsScalar()) return {one_line(value)};
     if (value.IsMap()) return range_of(value);
     if (!value.IsSequence() || value.size() == 0) {
       refuse(key.Mark(), fmt::format("'{}' has no value", name));
@@ -147,10 +155,11 @@ class Reader {
     std::vector<std::string> values;
     for (const YAML::Node& each : value) {
       if (!each.IsScalar()) refuse(each.Mark(), fmt::format("a value of '{}' is no word", name));
-      if (std::find(values.begin(), values.end(), each.Scalar()) != values.end() && !may_repeat) {
-        refuse(each.Mark(), fmt::format("'{}' has '{}' twice", name, each.Scalar()));
+      const std::string& word = one_line(each);
+      if (std::find(values.begin(), values.end(), word) != values.end() && !may_repeat) {
+        refuse(each.Mark(), fmt::format("'{}' has '{}' twice", name, word));
       }
-      values.push_back(each.Scalar());
+      values.push_back(word);
     }
     return values;
   }

@@ -31,6 +31,7 @@ WorkloadTrace make_gemm(const Settings& settings) {
 PatternSpec attention_of(const Settings& settings) {
   const std::string* text = settings.text("attention");
   if (text == nullptr || *text == "full") return {};
+  parse_pattern(*text, "--attention");  // a refusal names this option
   PatternOptions options;
   options.pattern = *text;
   return make_pattern(options).value_or(PatternSpec{});

@@ -205,7 +205,7 @@ PatternSpec parse_pattern(const std::string& text, const std::string& option) {
 std::optional<PatternSpec> make_pattern(const PatternOptions& options) {
   if (!options.pattern && !options.density && !options.block && !options.nm) return std::nullopt;
   PatternSpec spec;
-  std::string where = "--density";
+  std::string where = options.nm ? "--nm" : "--density";
   if (options.pattern) {
     where = fmt::format("--pattern {}", quotable(*options.pattern));
     spec = parse_pattern(*options.pattern);

@@ -158,6 +158,7 @@ TEST(Sweep, RefusesMistakesOfTheFileWithLineAndColumn) {
   EXPECT_THAT(refusal(head + "zip: {seed: [1, 2], unit.macs: [1, 2, 4]}\n"),
               HasSubstr("zip: 'unit.macs' has 3 values, 'seed' has 2"));
   EXPECT_THAT(refusal(head + "seed: 1\nseed: 2\n"), HasSubstr("'seed' is given twice"));
+  EXPECT_THAT(refusal(head + "seed: '1\n\n2'\n"), HasSubstr("goes on over several lines"));
   EXPECT_THAT(refusal(head + "where: seed > 2\nseed: 1\n"),
               HasSubstr("no combination meets the conditions"));
   EXPECT_THAT(refusal(head + "pattern: unstructured\ngrid: {density: [0.5, 1.5]}\n"),

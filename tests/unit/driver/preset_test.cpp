@@ -75,6 +75,11 @@ TEST_F(PresetFile, KeyGivenTwiceIsRefusedHoweverItIsWritten) {
               HasSubstr("'unit.count' is given twice"));
 }
 
+TEST_F(PresetFile, WordOfSeveralLinesIsRefusedInOne) {
+  EXPECT_THAT(refused("base: fake\nclock: \"1\n\nunit: {count: 1}\n\"\n"),
+              HasSubstr("mine.yaml:2:8: goes on over several lines; is a quote left open?"));
+}
+
 TEST_F(PresetFile, BaseOfAnotherMachineIsRefused) {
   EXPECT_THAT(refused("base: fake\nmachine: wse\n"),
               AllOf(HasSubstr("mine.yaml:2:1"), HasSubstr("machine = 'wse'"), HasSubstr("'ipu'")));
