@@ -99,11 +99,11 @@ Plan plan_of(const OpResult& result) {
 
 // Every element of queries and keys goes along its row of cores to its column, then along that to
 // its row, once: the links are the distances. On 8 x 6 cores, 2 heads of 2 sequences have a slot of
-// 4 x 3 cores each.
-TEST(LayerMoves, HeadsTakeAsManyLinksAsTheirCoresAreApart) {
+// 4 x 3 cores each. Keys are transposed, unless W is masked and stays where it is.
+void expect_distances_of_heads(const Mask* mask) {
   const Heads h{2, 9, 2, 6, 8, 6};
   const LayerOp op = scores_of(h);
-  const OpResult result = machine(h.columns, h.rows)->run(op, nullptr, 1, {});
+  const OpResult result = machine(h.columns, h.rows)->run(op, mask, 1, {});
   const Plan plan = plan_of(result);
   ASSERT_EQ(plan.slots, 4U);
   std::uint64_t queries = 0;
@@ -119,12 +119,54 @@ TEST(LayerMoves, HeadsTakeAsManyLinksAsTheirCoresAreApart) {
       const std::uint32_t in_width = piece(f % h.width, h.width, plan.side);
       queries +=
           apart(from_row, row + in_tokens) + apart(piece(f, 3 * all, h.columns), column + in_width);
-      keys += apart(from_row, row + in_width) +
-              apart(piece(all + f, 3 * all, h.columns), column + in_tokens);
+      keys += apart(from_row, row + (mask == nullptr ? in_width : in_tokens)) +
+              apart(piece(all + f, 3 * all, h.columns),
+                    column + (mask == nullptr ? in_tokens : in_width));
     }
   }
   EXPECT_EQ(hops(result, "move W"), queries);
   EXPECT_EQ(hops(result, "move X"), keys);
+}
+
+TEST(LayerMoves, HeadsTakeAsManyLinksAsTheirCoresAreApart) { expect_distances_of_heads(nullptr); }
+
+TEST(LayerMoves, KeysOfMaskedQueriesStayAsTheyLie) {
+  Mask all{9, 6, 1, 1, {0}, {}};
+  for (std::uint32_t i = 0; i < 9; ++i) {
+    for (std::uint32_t j = 0; j < 6; ++j) all.columns.push_back(j);
+    all.offsets.push_back(all.columns.size());
+  }
+  expect_distances_of_heads(&all);
+}
+
+TEST(LayerMoves, GoAlongTheRowFirstAndThenAlongTheColumnWhereTheyBelong) {
+  const wse::LayerSetup setup;
+  wse::CoreMover mover(setup, wse::Element::fp16);
+  mover.add({1, 0}, {4, 3}, 0, 0, 5);
+  const std::vector<wse::LayerStage> stages = mover.stages("move");
+  ASSERT_EQ(stages.size(), 2U);
+  ASSERT_EQ(stages[0].places.size(), 1U);
+  EXPECT_EQ(stages[0].places[0].row, 1U);
+  EXPECT_EQ(stages[0].parts[0].columns, 4U);
+  ASSERT_EQ(stages[1].places.size(), 1U);
+  EXPECT_EQ(stages[1].places[0].column, 3U);
+  EXPECT_EQ(stages[1].parts[0].rows, 5U);
+}
+
+// Tokens 0 to 4 and 5 to 8 of a feature go the same way and are one vector; those of another not.
+TEST(LayerMoves, WhatGoesTheSameWayIsOneVector) {
+  const wse::LayerSetup setup;
+  wse::CoreMover mover(setup, wse::Element::fp16);
+  mover.add({0, 0}, {0, 1}, 7, 0, 5);
+  mover.add({0, 0}, {0, 1}, 8, 0, 5);
+  mover.add({0, 0}, {0, 1}, 7, 5, 4);
+  const std::vector<wse::LayerStage> stages = mover.stages("move");
+  ASSERT_EQ(stages.size(), 1U);
+  // A start and a vector each, for nine and for five elements.
+  const wse::Task& task = stages[0].parts[0].cores[0].tasks[0];
+  ASSERT_EQ(task.steps.size(), 4U);
+  EXPECT_EQ(task.steps[1].vector.length, 9U);
+  EXPECT_EQ(task.steps[3].vector.length, 5U);
 }
 
 TEST(LayerMoves, ResultsOfHeadsGoBackToActivations) {

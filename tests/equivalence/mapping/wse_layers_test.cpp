@@ -254,6 +254,27 @@ std::string facts_of(const OpResult& result) {
 }
 
 /// A layer norm of one feature a core waits for the sums that run along its row.
+// 40 elements without tokens on 4 x 5 cores: two in each. Activations of one token take a row.
+TEST(WseLayer, GradientsAreDealtToAllCoresAndActivationsToColumns) {
+  const auto machine = make_wse_machine("wse");
+  machine->set("wafer.columns", "4", "test");
+  machine->set("wafer.rows", "5", "test");
+  LayerOp op;
+  op.op = "eltwise";
+  op.fn = "cast";
+  op.m = 40;
+  op.n = 1;
+  const auto used = [&](Phase phase) {
+    op.phase = phase;
+    for (const auto& [key, text] : machine->run(op, nullptr, 1, {}).notes) {
+      if (key == "cores used") return text;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(used(Phase::upd), "20");
+  EXPECT_EQ(used(Phase::fwd), "4");
+}
+
 TEST(WseLayerExplanation, NamesTheLimitingCoreAndWhatItWaitedFor) {
   Scenario s;
   s.op.id = "row";
