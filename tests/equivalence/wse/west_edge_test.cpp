@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "sim/base/error.hpp"
@@ -80,6 +81,28 @@ TEST(WestEdge, ColumnsOfARowNeedAColorEach) {
   EXPECT_EQ(wse::rows_at_edge(ws, io, 20), 2U);
   io.dist_rows = 39;
   EXPECT_THROW((void)wse::rows_at_edge(ws, io, 750), UnsupportedError);
+}
+
+// A router has one way for a color, so no two columns of a color may meet in one.
+TEST(WestEdge, ColumnsOfAColorNeverCross) {
+  for (const std::uint32_t columns : {2U, 7U, 19U, 20U, 41U}) {
+    for (const std::uint32_t rows : {3U, 5U, 8U}) {
+      wse::StreamingSetup setup;
+      setup.wafer.columns = columns;
+      setup.wafer.rows = rows + 2;
+      setup.ws.inject = wse::Inject::west_edge;
+      setup.io.dist_rows = rows;
+      wse::StreamingJob job;
+      job.gemm.m = job.gemm.k = job.gemm.n = 8;
+      for (const wse::RouterProgram& router : plan_streaming(job, setup).program.routers) {
+        std::set<unsigned> colors;
+        for (const wse::Route& route : router.routes) {
+          EXPECT_TRUE(colors.insert(static_cast<unsigned>(route.color)).second)
+              << columns << " columns, " << rows << " rows";
+        }
+      }
+    }
+  }
 }
 
 TEST(WestEdge, NeedsARowForTokens) {
