@@ -110,7 +110,11 @@ class TaskOperation {
   void require_rectangle(std::uint64_t columns, std::uint64_t rows) const;
   /// Before a plan is made, whose addresses hold only what fits.
   void require_memory(const std::string& what, std::uint64_t bytes) const;
-  void fill_events(const TaskKernel& kernel, const TaskOutcome& run, OpResult& result) const;
+  OpResult result_of(const TaskKernel& kernel, const TaskOutcome& run) const;
+  void fill_products(const TaskKernel& kernel, wse::TaskStats& stats, KernelStats& spans,
+                     OpResult& result) const;
+  void fill_peaks(OpResult& result) const;
+  static void fill_events(const TaskKernel& kernel, const TaskOutcome& run, OpResult& result);
 
   const WseParams& params_;
   const LayerOp& op_;
@@ -330,7 +334,7 @@ Prepared TaskOperation::prepare() const {
 }
 
 void TaskOperation::fill_events(const TaskKernel& kernel, const TaskOutcome& run,
-                                OpResult& result) const {
+                                OpResult& result) {
   result.events = run.events;
   for (std::uint32_t r = 0; r < kernel.program.rows; ++r) {
     for (std::uint32_t c = 0; c < kernel.program.columns; ++c) {
@@ -339,6 +343,64 @@ void TaskOperation::fill_events(const TaskKernel& kernel, const TaskOutcome& run
     }
   }
   result.event_kinds = wse::event_kind_names();
+}
+
+/// What was useful of the products formed, and what the others were for.
+void TaskOperation::fill_products(const TaskKernel& kernel, wse::TaskStats& stats,
+                                  KernelStats& spans, OpResult& result) const {
+  const std::uint64_t formed =
+      stats.core.mac16.value() + stats.core.mac32.value() + stats.core.mac_fp32.value();
+  const std::uint64_t zeros = kernel.zeros * kernel.copies;
+  result.mac_useful = formed - kernel.edge - zeros;
+  const bool product = op_.op == "gemm" || op_.op == "spmm";
+  result.mac_algorithmic = product ? std::uint64_t{op_.m} * op_.k * op_.n : result.mac_useful;
+  stats.core.mac_edge += kernel.edge;
+  spans.mac_zero += zeros;
+  stats.core.mac_skipped += result.mac_algorithmic - result.mac_useful - zeros;
+}
+
+void TaskOperation::fill_peaks(OpResult& result) const {
+  const auto units = static_cast<double>(result.units);
+  result.peaks.flop_per_cycle =
+      2.0 * (op_.dtype == DType::fp32 ? params_.simd.fma32 : params_.simd.fma16) * units;
+  result.peaks.sram_bytes_per_cycle =
+      (params_.mem.read_bits + params_.mem.write_bits) / 8.0 * units;
+  if (params_.mem.model == wse::MemoryModel::none) result.peaks.sram_bytes_per_cycle *= 64;
+  result.peaks.fabric_bytes_per_cycle = 4 * 4.0 * units;
+}
+
+OpResult TaskOperation::result_of(const TaskKernel& kernel, const TaskOutcome& run) const {
+  wse::TaskStats stats;
+  stats.add(run, kernel.copies, run.cycles);
+  stats.add_limits({&run}, 1);
+  stats.add_mean(run.cores.size() * kernel.copies);
+  KernelStats spans("wafer.kernel");
+  spans.add(run);
+  const std::uint64_t repeats = op_.op == "gemv" ? params_.kernel.gemv_repeats.value() : 1;
+  spans.each += (run.cycles + repeats / 2) / repeats;
+  OpResult result;
+  result.cycles = run.cycles;
+  result.clock_ghz = params_.clock;
+  result.units = run.cores.size() * kernel.copies;
+  fill_products(kernel, stats, spans, result);
+  result.sram_read_bytes = stats.sram_read_bytes;
+  result.sram_write_bytes = stats.sram_write_bytes;
+  result.fabric_bytes = stats.router.hops.value() * 4;
+  fill_peaks(result);
+  for (const StatGroup* group :
+       {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
+        static_cast<const StatGroup*>(&spans), static_cast<const StatGroup*>(&stats.limits)}) {
+    group->add_to(result.statistics);
+    group->add_to(result.stack);
+  }
+  result.notes.emplace_back("rectangle", fmt::format("{} columns x {} rows of cores, {} simulated",
+                                                     kernel.program.columns * kernel.copies,
+                                                     kernel.program.rows, run.cores.size()));
+  result.notes.emplace_back("memory per core",
+                            fmt::format("{} of {} bytes", kernel.bytes, memory_bytes()));
+  for (const auto& note : kernel.notes) result.notes.push_back(note);
+  result.phases = {whole_phase(op_.op, result)};
+  return result;
 }
 
 OpResult TaskOperation::run() const {
@@ -366,50 +428,7 @@ OpResult TaskOperation::run() const {
     };
   }
   const TaskOutcome run = wse::simulate(hardware, kernel.program, options);
-  wse::TaskStats stats;
-  stats.add(run, kernel.copies, run.cycles);
-  stats.add_limits({&run}, 1);
-  stats.add_mean(run.cores.size() * kernel.copies);
-  KernelStats spans("wafer.kernel");
-  spans.add(run);
-  const std::uint64_t repeats = op_.op == "gemv" ? params_.kernel.gemv_repeats.value() : 1;
-  spans.each += (run.cycles + repeats / 2) / repeats;
-  OpResult result;
-  result.cycles = run.cycles;
-  result.clock_ghz = params_.clock;
-  result.units = run.cores.size() * kernel.copies;
-  const std::uint64_t formed =
-      stats.core.mac16.value() + stats.core.mac32.value() + stats.core.mac_fp32.value();
-  const std::uint64_t zeros = kernel.zeros * kernel.copies;
-  result.mac_useful = formed - kernel.edge - zeros;
-  const bool product = op_.op == "gemm" || op_.op == "spmm";
-  result.mac_algorithmic = product ? std::uint64_t{op_.m} * op_.k * op_.n : result.mac_useful;
-  stats.core.mac_edge += kernel.edge;
-  spans.mac_zero += zeros;
-  stats.core.mac_skipped += result.mac_algorithmic - result.mac_useful - zeros;
-  result.sram_read_bytes = stats.sram_read_bytes;
-  result.sram_write_bytes = stats.sram_write_bytes;
-  result.fabric_bytes = stats.router.hops.value() * 4;
-  const auto units = static_cast<double>(result.units);
-  result.peaks.flop_per_cycle =
-      2.0 * (op_.dtype == DType::fp32 ? params_.simd.fma32 : params_.simd.fma16) * units;
-  result.peaks.sram_bytes_per_cycle =
-      (params_.mem.read_bits + params_.mem.write_bits) / 8.0 * units;
-  if (params_.mem.model == wse::MemoryModel::none) result.peaks.sram_bytes_per_cycle *= 64;
-  result.peaks.fabric_bytes_per_cycle = 4 * 4.0 * units;
-  for (const StatGroup* group :
-       {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
-        static_cast<const StatGroup*>(&spans), static_cast<const StatGroup*>(&stats.limits)}) {
-    group->add_to(result.statistics);
-    group->add_to(result.stack);
-  }
-  result.notes.emplace_back("rectangle", fmt::format("{} columns x {} rows of cores, {} simulated",
-                                                     kernel.program.columns * kernel.copies,
-                                                     kernel.program.rows, run.cores.size()));
-  result.notes.emplace_back("memory per core",
-                            fmt::format("{} of {} bytes", kernel.bytes, memory_bytes()));
-  for (const auto& note : kernel.notes) result.notes.push_back(note);
-  result.phases = {whole_phase(op_.op, result)};
+  OpResult result = result_of(kernel, run);
   while (!borders.empty() && borders.back().first >= run.cycles) borders.pop_back();
   if (execution_.interval != 0) result.intervals = intervals_of(borders, result);
   if (execution_.event_log) fill_events(kernel, run, result);

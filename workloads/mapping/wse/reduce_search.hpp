@@ -15,7 +15,7 @@ class ReduceSearch {
  public:
   ReduceSearch(std::uint32_t cores, std::uint32_t words, unsigned ramp)
       : cores_(cores), words_(words), step_(2 * ramp + 1) {
-    energy_.push_back(std::vector<std::uint64_t>(cores + 1, kNone));
+    energy_.emplace_back(cores + 1, kNone);
     energy_[0][0] = energy_[0][1] = 0;
     split_.emplace_back(cores + 1, 0);
     double least = cores == 1 ? 0 : std::numeric_limits<double>::infinity();
