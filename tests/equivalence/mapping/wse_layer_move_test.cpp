@@ -153,19 +153,21 @@ TEST(LayerMoves, GoAlongTheRowFirstAndThenAlongTheColumnWhereTheyBelong) {
   EXPECT_EQ(stages[1].parts[0].rows, 5U);
 }
 
-// Tokens 0 to 4 and 5 to 8 of a feature go the same way and are one vector; those of another not.
+// Tokens 0 to 4 and 5 to 8 of feature 7 go the same way and are one vector, with the nine tokens of
+// feature 9; the five of feature 8 are another.
 TEST(LayerMoves, WhatGoesTheSameWayIsOneVector) {
   const wse::LayerSetup setup;
   wse::CoreMover mover(setup, wse::Element::fp16);
   mover.add({0, 0}, {0, 1}, 7, 0, 5);
   mover.add({0, 0}, {0, 1}, 8, 0, 5);
+  mover.add({0, 0}, {0, 1}, 9, 0, 9);
   mover.add({0, 0}, {0, 1}, 7, 5, 4);
   const std::vector<wse::LayerStage> stages = mover.stages("move");
   ASSERT_EQ(stages.size(), 1U);
-  // A start and a vector each, for nine and for five elements.
+  // A start and a vector each.
   const wse::Task& task = stages[0].parts[0].cores[0].tasks[0];
   ASSERT_EQ(task.steps.size(), 4U);
-  EXPECT_EQ(task.steps[1].vector.length, 9U);
+  EXPECT_EQ(task.steps[1].vector.length, 18U);
   EXPECT_EQ(task.steps[3].vector.length, 5U);
 }
 

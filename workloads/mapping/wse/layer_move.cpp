@@ -2,6 +2,7 @@
 #include "workloads/mapping/wse/layer_move.hpp"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <utility>
 
@@ -81,18 +82,29 @@ void CoreMover::add_columns(const std::vector<std::uint32_t>& at,
 std::vector<LineVector> CoreMover::joined(std::vector<Part> parts) {
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& a, const Part& b) { return a.row < b.row; });
-  std::vector<LineVector> vectors;
-  const Part* last = nullptr;
+  std::vector<Part> runs;
   for (const Part& part : parts) {
-    const bool follows = last != nullptr && last->row == part.row &&
-                         last->token + last->vector.length == part.token &&
-                         last->vector.from == part.vector.from && last->vector.to == part.vector.to;
-    if (follows) {
-      vectors.back().length += part.vector.length;
+    Part* const last = runs.empty() ? nullptr : &runs.back();
+    if (last != nullptr && last->row == part.row &&
+        last->token + last->vector.length == part.token && last->vector.from == part.vector.from &&
+        last->vector.to == part.vector.to) {
+      last->vector.length += part.vector.length;
     } else {
-      vectors.push_back(part.vector);
+      runs.push_back(part);
     }
-    last = &part;
+  }
+  // The same tokens of several features: a second dimension of the instruction's operand.
+  std::vector<LineVector> vectors;
+  std::map<std::array<std::uint32_t, 4>, std::size_t> known;
+  for (const Part& run : runs) {
+    const LineVector& v = run.vector;
+    const auto [found, is_new] =
+        known.try_emplace({v.from, v.to, run.token, v.length}, vectors.size());
+    if (is_new) {
+      vectors.push_back(v);
+    } else {
+      vectors[found->second].length += v.length;
+    }
   }
   return vectors;
 }

@@ -26,7 +26,7 @@ class CoreMover {
   CoreMover(const LayerSetup& setup, Element element) : setup_(setup), element_(element) {}
 
   /// `length` tokens of `row`, a feature (of one matrix), from `token` on. What follows in the same
-  /// row and goes the same way is one vector with it.
+  /// row and goes the same way is one vector with it, and so are the same tokens of other features.
   void add(const CorePlace& from, const CorePlace& to, std::uint64_t row, std::uint32_t token,
            std::uint32_t length);
 
