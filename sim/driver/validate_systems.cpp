@@ -55,7 +55,8 @@ std::optional<Pod> pod_of(const std::string& system) {
     const std::string digits =
         system.substr(begin.size(), system.size() - begin.size() - end.size());
     const bool number = digits.find_first_not_of("0123456789") == std::string::npos;
-    if (!number || digits.size() > 5 || begin + digits + end != system) continue;
+    if (!number || digits.size() > 5) continue;
+    if (system.compare(system.size() - end.size(), end.size(), end) != 0) continue;
     return Pod{preset, static_cast<unsigned>(std::stoul(digits))};
   }
   return std::nullopt;
