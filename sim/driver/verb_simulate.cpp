@@ -287,6 +287,27 @@ void add_to_output(const std::vector<WaferScalingRow>& systems, Output& output) 
   output.add_figure(wafer_scaling_figure(systems));
 }
 
+/// The tables of `lacuna run`, or the summary as JSON.
+void print_run(const std::vector<RunRecord>& records, const std::optional<WaferSystemRun>& wafers,
+               const Options& options, std::ostream& out) {
+  if (options.json) {
+    out << summary_json(records, options.explain,
+                        wafers ? wafer_system_tables(*wafers) : std::vector<NamedTable>{});
+  } else {
+    out << run_table(records[0]) << repeated_note(records[0]) << '\n' << stack_table(records[0]);
+    const std::string bounds = bounds_table(records[0], what_ifs(records[0].kind));
+    if (!bounds.empty()) {
+      out << "\nWithout a part of its costs, by its own cycle stack\n\n" << bounds;
+    }
+    out << power_text({records[0]});
+    if (has_several_seeds(records)) {
+      out << "\nMeans over the seeds\n\n" << seeds_table(records);
+    }
+    if (options.explain) out << '\n' << explain_text(records[0]);
+    if (wafers) out << '\n' << wafer_system_text(*wafers);
+  }
+}
+
 }  // namespace
 
 int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
@@ -322,23 +343,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
     for (const auto& [name, text] : wafer_system_files(*wafers)) output->add_file(name, text);
   }
   if (output) output->write(workload, records, streams);
-  if (options.json) {
-    streams.out << summary_json(records, options.explain,
-                                wafers ? wafer_system_tables(*wafers) : std::vector<NamedTable>{});
-  } else {
-    streams.out << run_table(records[0]) << repeated_note(records[0]) << '\n'
-                << stack_table(records[0]);
-    const std::string bounds = bounds_table(records[0], what_ifs(records[0].kind));
-    if (!bounds.empty()) {
-      streams.out << "\nWithout a part of its costs, by its own cycle stack\n\n" << bounds;
-    }
-    streams.out << power_text({records[0]});
-    if (has_several_seeds(records)) {
-      streams.out << "\nMeans over the seeds\n\n" << seeds_table(records);
-    }
-    if (options.explain) streams.out << '\n' << explain_text(records[0]);
-    if (wafers) streams.out << '\n' << wafer_system_text(*wafers);
-  }
+  print_run(records, wafers, options, streams.out);
   const int values = check_values(records, options, streams);
   const int status = status_of(records, true);
   return status != kDone ? status : values;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/common/fp16.hpp"
+#include "models/wse/event_units.hpp"
 #include "models/wse/gradient_sweep.hpp"
 #include "models/wse/wafer.hpp"
 #include "models/wse/wafer_stats.hpp"
@@ -176,15 +177,7 @@ class GradientRun {
 
   /// Names of the units of the event log.
   void name_units(const wse::Program& program) {
-    for (std::uint32_t r = 0; r < program.rows; ++r) {
-      for (std::uint32_t c = 0; c < program.columns; ++c) {
-        result_.event_units.push_back(fmt::format("wafer.r{}.c{}.router", r, c));
-        result_.event_units.push_back(fmt::format("wafer.r{}.c{}.core", r, c));
-      }
-    }
-    for (std::uint32_t c = 0; c < program.columns; ++c) {
-      result_.event_units.push_back(fmt::format("wafer.injector.c{}", c));
-    }
+    result_.event_units = wse::event_unit_names(program.rows, program.columns, program.columns);
     result_.event_kinds = wse::event_kind_names();
   }
 

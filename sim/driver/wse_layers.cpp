@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/event_units.hpp"
 #include "models/wse/task_stats.hpp"
 #include "models/wse/task_wafer.hpp"
 #include "sim/base/error.hpp"
@@ -292,12 +293,7 @@ OpResult LayerRun::finish(bool folded) {
   if (execution_.event_log) {
     result.events = std::move(events_);
     wse::sort_events(result.events);
-    for (std::uint32_t r = 0; r < params_.wafer.rows; ++r) {
-      for (std::uint32_t c = 0; c < params_.wafer.columns; ++c) {
-        result.event_units.push_back(fmt::format("wafer.r{}.c{}.router", r, c));
-        result.event_units.push_back(fmt::format("wafer.r{}.c{}.core", r, c));
-      }
-    }
+    result.event_units = wse::event_unit_names(params_.wafer.rows, params_.wafer.columns, 0);
     result.event_kinds = wse::event_kind_names();
   }
   if (execution_.values) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "models/wse/event_units.hpp"
 #include "models/wse/fold.hpp"
 #include "models/wse/row_by_row.hpp"
 #include "models/wse/streaming_sweep.hpp"
@@ -286,15 +287,7 @@ void StreamedOperation::fill_events(const Simulated& run, OpResult& result) cons
   if (run.fold.folds()) {
     result.events = wse::unfold(run.outcome, run.fold, program, params_.router).events;
   }
-  for (std::uint32_t r = 0; r < program.rows; ++r) {
-    for (std::uint32_t c = 0; c < program.columns; ++c) {
-      result.event_units.push_back(fmt::format("wafer.r{}.c{}.router", r, c));
-      result.event_units.push_back(fmt::format("wafer.r{}.c{}.core", r, c));
-    }
-  }
-  for (std::uint32_t c = 0; c < program.columns; ++c) {
-    result.event_units.push_back(fmt::format("wafer.injector.c{}", c));
-  }
+  result.event_units = wse::event_unit_names(program.rows, program.columns, program.columns);
   result.event_kinds = wse::event_kind_names();
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/event_units.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/statistics.hpp"
@@ -336,12 +337,7 @@ Prepared TaskOperation::prepare() const {
 void TaskOperation::fill_events(const TaskKernel& kernel, const TaskOutcome& run,
                                 OpResult& result) {
   result.events = run.events;
-  for (std::uint32_t r = 0; r < kernel.program.rows; ++r) {
-    for (std::uint32_t c = 0; c < kernel.program.columns; ++c) {
-      result.event_units.push_back(fmt::format("wafer.r{}.c{}.router", r, c));
-      result.event_units.push_back(fmt::format("wafer.r{}.c{}.core", r, c));
-    }
-  }
+  result.event_units = wse::event_unit_names(kernel.program.rows, kernel.program.columns, 0);
   result.event_kinds = wse::event_kind_names();
 }
 
