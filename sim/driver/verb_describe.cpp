@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -62,6 +63,38 @@ double bytes_per_cycle(const ParameterSet& parameters) {
          (number_of(parameters, "mem.read_bits") + number_of(parameters, "mem.write_bits")) / 8;
 }
 
+/// What stands behind a machine's memory: its bandwidth, the chip's beside it, and the source.
+std::vector<std::string> beyond_cells(const std::string& name, const ParameterSet& parameters,
+                                      const std::vector<OffChip>& off_chip, double chip_tbps) {
+  const auto cells = [&](double gbps, std::string what) -> std::vector<std::string> {
+    return {four_digits(gbps), four_digits(chip_tbps * 1e3 / gbps), std::move(what)};
+  };
+  const ParamBase* const store = parameters.find("sys.memoryx.on");
+  if (store != nullptr && store->value_text() == "true") {
+    return cells(number_of(parameters, "sys.swarmx.link_gbps"),
+                 "no DRAM; MemoryX over a link of SwarmX; each wafer, as wse2");
+  }
+  const auto beyond = std::find_if(off_chip.begin(), off_chip.end(),
+                                   [&](const OffChip& each) { return name == each.name; });
+  if (beyond == off_chip.end()) return {"", "", "none is modelled"};
+  std::vector<std::string> row = cells(beyond->gbps, beyond->what + "; " + beyond->source);
+  row.front() = fmt::format("{}", beyond->gbps);
+  return row;
+}
+
+/// What each level of BLAS needs for an operation, and what a machine of others gives.
+std::string blas_text(const std::vector<OffChip>& off_chip, const Options& options) {
+  std::string text = heading("Bytes that each level of BLAS needs per FLOP, in fp16", options) +
+                     "GEMM n x n x n: 3/n. GEMV: 1. DOT: 2. AXPY, and a sparse product of single "
+                     "weights: 3.\n";
+  for (const OffChip& row : off_chip) {
+    if (row.kind != "reference" || !row.fp16_tflops) continue;
+    text += fmt::format("{} ({} GB/s, {} TFLOP/s fp16; {}) gives {:.3g}.\n", row.what, row.gbps,
+                        *row.fp16_tflops, row.source, row.gbps / (*row.fp16_tflops * 1e3));
+  }
+  return text;
+}
+
 /// Bandwidth of the memory on the chip beside that beyond it, and bytes per fp16 FLOP at peak.
 std::string bandwidth_text(const MachineTable& table, const Options& options) {
   TextTable list;
@@ -89,32 +122,12 @@ std::string bandwidth_text(const MachineTable& table, const Options& options) {
                                       fmt::format("{:.0f}", units),
                                       four_digits(chip_tbps),
                                       flop > 0 ? four_digits(bytes / flop) : ""};
-    const auto beyond = std::find_if(off_chip.begin(), off_chip.end(),
-                                     [&](const OffChip& each) { return name == each.name; });
-    const ParamBase* const store = parameters.find("sys.memoryx.on");
-    if (store != nullptr && store->value_text() == "true") {
-      const double gbps = number_of(parameters, "sys.swarmx.link_gbps");
-      cells.insert(cells.end(), {four_digits(gbps), four_digits(chip_tbps * 1e3 / gbps),
-                                 "no DRAM; MemoryX over a link of SwarmX; each wafer, as wse2"});
-    } else if (beyond == off_chip.end()) {
-      cells.insert(cells.end(), {"", "", "none is modelled"});
-    } else {
-      cells.insert(cells.end(),
-                   {fmt::format("{}", beyond->gbps), four_digits(chip_tbps * 1e3 / beyond->gbps),
-                    beyond->what + "; " + beyond->source});
-    }
+    std::vector<std::string> beyond = beyond_cells(name, parameters, off_chip, chip_tbps);
+    cells.insert(cells.end(), std::make_move_iterator(beyond.begin()),
+                 std::make_move_iterator(beyond.end()));
     list.row(std::move(cells));
   }
-  std::string text = heading("Memory bandwidth", options) + shown(list, options) +
-                     heading("Bytes that each level of BLAS needs per FLOP, in fp16", options) +
-                     "GEMM n x n x n: 3/n. GEMV: 1. DOT: 2. AXPY, and a sparse product of single "
-                     "weights: 3.\n";
-  for (const OffChip& row : off_chip) {
-    if (row.kind != "reference" || !row.fp16_tflops) continue;
-    text += fmt::format("{} ({} GB/s, {} TFLOP/s fp16; {}) gives {:.3g}.\n", row.what, row.gbps,
-                        *row.fp16_tflops, row.source, row.gbps / (*row.fp16_tflops * 1e3));
-  }
-  return text;
+  return heading("Memory bandwidth", options) + shown(list, options) + blas_text(off_chip, options);
 }
 
 std::string systems_text(const Options& options) {

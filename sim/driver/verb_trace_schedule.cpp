@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/point_runner.hpp"
 #include "sim/driver/schedule_blocks.hpp"
+#include "sim/driver/schedule_folder.hpp"
 #include "sim/driver/schedule_results.hpp"
 #include "sim/driver/trace_file.hpp"
 #include "sim/driver/verbs.hpp"
@@ -234,13 +235,41 @@ std::vector<ScheduleRequest> requests_of(const Options& options) {
   return requests;
 }
 
-/// One size of block: writes the folder, simulates and prints.
-BlockOutcome run_block(const ScheduleRequest& request, const std::string& folder,
+/// Where the files of a size of block stand in the folder: at its top unless there are several.
+struct Place {
+  ScheduleFolder& folder;
+  std::string part;
+
+  std::string path() const { return (folder.target() / part).string(); }
+  void keep(const std::string& stem) const { folder.keep(part + stem); }
+
+  /// Writes figures, and notes that they are of this schedule.
+  void draw(const std::vector<Figure>& figures) const {
+    draw_figures(figures, (folder.target() / part / "figures").string());
+    for (const Figure& figure : figures) keep("figures/" + figure.name);
+  }
+};
+
+void keep_traces(const std::vector<SchedulePoint>& phases, const Place& place) {
+  place.keep("dense");
+  for (const SchedulePoint& point : phases) {
+    if (point.path.empty()) continue;
+    const std::string stem = std::filesystem::path(point.path).stem().string();
+    place.keep(stem);
+    place.keep("masks/" + stem);
+  }
+}
+
+/// One size of block: writes its files, simulates and prints.
+BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
                        const std::string& command, const Options& options,
                        const MachineTable& kinds, const Streams& streams) {
+  const std::string folder = place.path();
   const std::vector<SchedulePoint> phases = write_schedule(request, folder, command);
+  keep_traces(phases, place);
   write_whole_file(folder + "/schedule.csv", phases_csv(phases));
-  draw_figures({evolution_figure(phases)}, folder + "/figures");
+  place.keep("schedule");
+  place.draw({evolution_figure(phases)});
   BlockOutcome outcome;
   outcome.block = request.options.block;
   double flop = 0;
@@ -257,7 +286,8 @@ BlockOutcome run_block(const ScheduleRequest& request, const std::string& folder
   if (!options.machines.empty()) {
     const Simulated simulated = simulate(request, phases, options, kinds, streams);
     write_whole_file(folder + "/results.csv", results_csv(simulated.rows));
-    draw_figures(figures_of(request, phases, simulated), folder + "/figures");
+    place.keep("results");
+    place.draw(figures_of(request, phases, simulated));
     streams.out << results_table(simulated.rows);
     outcome.machines = simulated.totals;
   } else {
@@ -278,14 +308,15 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
   const std::string command = "lacuna " + shell_line(arguments);
   const std::vector<ScheduleRequest> requests = requests_of(options);
   make_machines(kinds, options.machines, options.settings);  // what is wrong is said before masks
+  ScheduleFolder folder(*options.out);
+  folder.begin();
   std::vector<BlockOutcome> outcomes;
   const bool several = requests.size() > 1;
   for (const ScheduleRequest& request : requests) {
     const std::uint32_t block = request.options.block;
-    const std::string folder =
-        several ? fmt::format("{}/block{}", *options.out, block) : *options.out;
+    const Place place{folder, several ? fmt::format("block{}/", block) : ""};
     if (several) streams.out << fmt::format("\nBlock {}\n\n", block);
-    outcomes.push_back(run_block(request, folder, command, options, kinds, streams));
+    outcomes.push_back(run_block(request, place, command, options, kinds, streams));
   }
   bool all_ran = true;
   for (const BlockOutcome& outcome : outcomes) {
@@ -295,8 +326,9 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
     const ScheduleRequest& request = requests.front();
     add_published_losses(request.model->name, request.options.density.value(), outcomes);
     streams.out << blocks_table(outcomes);
-    draw_figures({blocks_figure(outcomes)}, *options.out + "/figures");
+    Place{folder, ""}.draw({blocks_figure(outcomes)});
   }
+  folder.finish();
   return all_ran ? kDone : kNotCompleted;
 }
 
