@@ -214,6 +214,13 @@ TEST(IpuOperations, TheGradientOfDenseWeightsTransposesBothOperandsFirst) {
   EXPECT_EQ(heads.cycles, machine->run(product, nullptr, 1, {}).cycles);
 }
 
+/// What the note of the phases says.
+std::string phases_of(const OpResult& result) {
+  const auto phases = std::find_if(result.notes.begin(), result.notes.end(),
+                                   [](const auto& note) { return note.first == "phases"; });
+  return phases == result.notes.end() ? "" : phases->second;
+}
+
 // Six workers of two tiles have a pair of a row and a column each, of 8 halves: two vectors. A pair
 // takes 9 bundles and 3 for each two vectors: 11 + 12 + 6 (37 + 9 + 3) = 317 clocks. The rows go
 // to both tiles, each of which has half of them at home: 4 of 8 words.
@@ -222,10 +229,7 @@ TEST(IpuOperations, DistancesTakeThreeBundlesForEachTwoVectorsOfAPair) {
   machine->set("ipu.tiles", "2", "");
   for (const char* const fn : {"l1", "l2"}) {
     const OpResult result = machine->run(row("bmm", fn, 2, 8, 6), nullptr, 1, {});
-    const auto phases = std::find_if(result.notes.begin(), result.notes.end(),
-                                     [](const auto& note) { return note.first == "phases"; });
-    ASSERT_NE(phases, result.notes.end());
-    EXPECT_NE(phases->second.find("distances 317"), std::string::npos) << phases->second;
+    EXPECT_NE(phases_of(result).find("distances 317"), std::string::npos) << phases_of(result);
     EXPECT_EQ(statistic(result, "exch_sent"), 8U);
     EXPECT_EQ(statistic(result, "sram_reads_weight"), 24U);  // two for each of 12 pairs
     const bool squares = std::string(fn) == "l2";
@@ -253,11 +257,8 @@ TEST(IpuOperations, GradientsOfDistancesTakeFiveOrElevenBundlesForEachVector) {
   for (const bool squares : {false, true}) {
     const OpResult result =
         machine->run(gradient_row(squares ? "l2" : "l1", 2, 10, 24), nullptr, 1, {});
-    const auto phases = std::find_if(result.notes.begin(), result.notes.end(),
-                                     [](const auto& note) { return note.first == "phases"; });
-    ASSERT_NE(phases, result.notes.end());
     const char* const text = squares ? "gradient of distances 665" : "gradient of distances 1025";
-    EXPECT_NE(phases->second.find(text), std::string::npos) << phases->second;
+    EXPECT_NE(phases_of(result).find(text), std::string::npos) << phases_of(result);
     EXPECT_EQ(statistic(result, "exch_sent"), 16U);
     // Of 6 groups and 10 vectors: 16 differences and sums, or 16 comparisons twice, 8 differences
     // of masks and 8 sums; 8 products, and 8 more for each group where the sums are doubled.
@@ -267,13 +268,46 @@ TEST(IpuOperations, GradientsOfDistancesTakeFiveOrElevenBundlesForEachVector) {
   }
 }
 
-TEST(IpuOperations, GradientsOfDistancesAreRightInBothEngines) {
+// One pair of 4096 halves on two tiles: each has half of both vectors, 256 times two 64-bit
+// vectors: 11 + 12 + 6 (37 + 9 + 3 x 256) = 4907 clocks. The second sends its sum to the first,
+// which adds the two: 11 + 6 (32 + 2 x 2 + 13) = 305.
+TEST(IpuOperations, DistancesOfOnePairCutTheContraction) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", "2", "");
+  const OpResult result = machine->run(row("bmm", "l1", 1, 4096, 1), nullptr, 1, {});
+  EXPECT_NE(phases_of(result).find("distances 4907"), std::string::npos) << phases_of(result);
+  EXPECT_NE(phases_of(result).find("reduce 305"), std::string::npos) << phases_of(result);
+  EXPECT_EQ(statistic(result, "exch_sent"), 1U);
+  EXPECT_EQ(statistic(result, "sram_writes_partial"), 2U);
+  EXPECT_EQ(statistic(result, "sram_reads_weight"), 1024U);
+}
+
+// One row and group of 8 columns, 1000 vectors (l2) in two parts of 504 and 496: 11 + 12 + 6 (33 +
+// 12 + 12 + 2 more stores for sums in FP32 + 5 x 504) = 15497 clocks. The own vectors, 4 words, are
+// at home half on each tile; each sends the 4 sums that are the other's: 4 + 8 words. Sums of 4
+// outputs and 2 parts: 11 + 6 (32 + 3 x 2 + 6) = 275.
+TEST(IpuOperations, GradientsOfDistancesOfFewRowsCutTheContraction) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", "2", "");
+  const OpResult result = machine->run(gradient_row("l2", 1, 1000, 8), nullptr, 1, {});
+  EXPECT_NE(phases_of(result).find("gradient of distances 15497"), std::string::npos)
+      << phases_of(result);
+  EXPECT_NE(phases_of(result).find("reduce 275"), std::string::npos) << phases_of(result);
+  EXPECT_EQ(statistic(result, "exch_sent"), 12U);
+  EXPECT_EQ(statistic(result, "sram_writes_partial"), 8U);
+}
+
+TEST(IpuOperations, DistancesAndTheirGradientsAreRightInBothEngines) {
+  unsigned cut_products = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);
     const char* const fn = random.bounded(2) == 0 ? "l1" : "l2";
-    const std::uint32_t m = upto(random, 40);
-    const std::uint32_t k = upto(random, 30);
-    LayerOp op = gradient_row(fn, m, k, upto(random, 50));
+    // Every third is of few results, so that its contraction is cut.
+    const bool cut = seed % 3 == 0;
+    const std::uint32_t m = upto(random, cut ? 2 : 40);
+    const std::uint32_t k = cut ? 300 + upto(random, 600) : upto(random, 30);
+    LayerOp op = gradient_row(fn, m, k, upto(random, cut ? 9 : 50));
+    if (random.bounded(3) == 0) op.phase = Phase::fwd;
     op.batch = upto(random, 3);
     op.dtype = random.bounded(2) == 0 ? DType::fp16 : DType::fp32;
     const std::unique_ptr<Machine> machine = make_ipu_machine("test");
@@ -293,7 +327,9 @@ TEST(IpuOperations, GradientsOfDistancesAreRightInBothEngines) {
     EXPECT_EQ(event.values->compared, std::uint64_t{op.m} * op.n * op.batch);
     EXPECT_EQ(event.values->wrong, 0U);
     EXPECT_EQ(clocked.values->wrong, 0U);
+    if (phases_of(event).find("reduce") != std::string::npos) ++cut_products;
   }
+  EXPECT_GT(cut_products, 5U);
 }
 
 // 96 halves become bytes on two tiles, 48 each, 8 in a vector: one for each worker. A vector takes

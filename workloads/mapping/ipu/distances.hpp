@@ -12,9 +12,8 @@ namespace lacuna::ipu {
 enum class Distance { l1, l2 };
 
 /// Plans and lowers Y[m x n], the sums over k of the distances of the elements of row i of W and
-/// column j of X, both dense, on the vector unit. Rows and columns are cut into a grid of tiles,
-/// each of which has its rows and columns whole; the tiles of a row or column of the grid are home
-/// of equal shares of it. UnsupportedError, OutOfMemoryError.
+/// column j of X, both dense, on the vector unit, over a grid of tiles as plan_pairs() cuts it.
+/// UnsupportedError, OutOfMemoryError.
 PlannedOperation plan_distances(const ChipParams& chip, const PlannerParams& planner,
                                 const GemmProblem& problem, Distance distance);
 
