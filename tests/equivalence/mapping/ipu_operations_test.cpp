@@ -282,6 +282,22 @@ TEST(IpuOperations, DistancesOfOnePairCutTheContraction) {
   EXPECT_EQ(statistic(result, "sram_reads_weight"), 1024U);
 }
 
+// One row and two columns of 256 halves on two tiles. Whole, a tile takes 11 + 12 + 6 (37 + 9 + 3 x
+// 32) = 875 clocks and holds two vectors, 1024 bytes, and a result; in halves 11 + 12 + 6 (37 + 9 +
+// 48) = 587, but then a barrier and a sum of 305 follow, and it holds three halves, 768 bytes. In a
+// memory of one element the two loads of a difference lose a slot: 6 x 32 clocks more, 779.
+TEST(IpuOperations, DistancesCutTheContractionWhereItIsSoonerOverOrMemoryIsShort) {
+  const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+  machine->set("ipu.tiles", "2", "");
+  const LayerOp op = row("bmm", "l2", 1, 256, 2);
+  const std::string whole = phases_of(machine->run(op, nullptr, 1, {}));
+  EXPECT_NE(whole.find("distances 875"), std::string::npos) << whole;
+  machine->set("tile.memory.kib", "1", "");
+  const std::string halves = phases_of(machine->run(op, nullptr, 1, {}));
+  EXPECT_NE(halves.find("distances 779"), std::string::npos) << halves;
+  EXPECT_THROW(machine->run(row("bmm", "l2", 1, 600, 2), nullptr, 1, {}), OutOfMemoryError);
+}
+
 // One row and group of 8 columns, 1000 vectors (l2) in two parts of 504 and 496: 11 + 12 + 6 (33 +
 // 12 + 12 + 2 more stores for sums in FP32 + 5 x 504) = 15497 clocks. The own vectors, 4 words, are
 // at home half on each tile; each sends the 4 sums that are the other's: 4 + 8 words. Sums of 4
