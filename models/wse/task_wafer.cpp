@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "models/wse/relay_sweep.hpp"
 #include "models/wse/shift_sweep.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
@@ -213,6 +214,7 @@ TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
   if (options.engine == Engine::event && !options.event_log && options.jitter == 0 &&
       options.shuffle == 0 && !options.look_at_tasks) {
     if (std::optional<TaskOutcome> swept = sweep_shifts(params, program)) return std::move(*swept);
+    if (std::optional<TaskOutcome> swept = sweep_relays(params, program)) return std::move(*swept);
   }
   TaskOutcome outcome;
   const SimContext context;

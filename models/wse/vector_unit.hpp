@@ -69,9 +69,13 @@ class BeatCost {
   std::uint32_t special_ = 0;
 };
 
-/// What a core counts of a beat with so many elements.
+/// What a core counts of a beat with so many elements, or of `beats` like it.
 void count_elements(const Instruction& instruction, const BeatCost& cost, std::uint32_t elements,
-                    TaskCounters& counters);
+                    std::uint64_t beats, TaskCounters& counters);
+inline void count_elements(const Instruction& instruction, const BeatCost& cost,
+                           std::uint32_t elements, TaskCounters& counters) {
+  count_elements(instruction, cost, elements, 1, counters);
+}
 
 /// The address of element `i` of an operand in memory, in a task that `word` started.
 std::uint32_t address_of(const Operand& operand, unsigned bytes, std::uint32_t i,

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Relays word by word against the same relays unit by unit.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "models/wse/relay_sweep.hpp"
+#include "sim/base/random.hpp"
+#include "workloads/mapping/wse/line_move.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+unsigned in(Random& random, unsigned least, unsigned most) {
+  return least + static_cast<unsigned>(random.bounded(most - least + 1));
+}
+
+TaskParams random_hardware(Random& random) {
+  TaskParams hardware;
+  hardware.router.ramp = in(random, 1, 9);
+  hardware.router.hop = in(random, 1, 9);
+  hardware.router.entries = in(random, 1, 5);
+  const Arbiter arbiters[] = {Arbiter::round_robin, Arbiter::fixed, Arbiter::oldest};
+  hardware.router.arbiter = arbiters[in(random, 0, 2)];
+  if (in(random, 0, 1) == 0) hardware.router.multicast = Multicast::lockstep;
+  const Sched orders[] = {Sched::main_first, Sched::ut_first, Sched::round_robin};
+  hardware.core.sched = orders[in(random, 0, 2)];
+  hardware.queue.in = fmt::format("{},6", in(random, 1, 9));
+  hardware.queue.out = fmt::format("2,2,{}", in(random, 1, 9));
+  if (in(random, 0, 3) == 0) hardware.mem.model = MemoryModel::none;
+  hardware.mem.write_bits = 16U << in(random, 0, 2);  // down to half a word in a cycle
+  hardware.mem.read_bits = 16U << in(random, 0, 2);
+  return hardware;
+}
+
+LineMove random_move(Random& random) {
+  const std::uint32_t cores = in(random, 2, 12);
+  std::vector<LineVector> vectors(in(random, 1, 30));
+  for (LineVector& vector : vectors) {
+    vector.from = in(random, 0, cores - 1);
+    vector.to = in(random, 0, cores - 1);
+    vector.length = in(random, 1, in(random, 0, 3) == 0 ? 60 : 9);
+    vector.from_at = vector.to_at = 64 * in(random, 0, 20);
+  }
+  const auto direction =
+      in(random, 0, 1) == 0 ? CoreLine::Direction::rows : CoreLine::Direction::columns;
+  return move_along(vectors, cores, direction,
+                    in(random, 0, 2) == 0 ? Element::fp32 : Element::fp16, in(random, 0, 9));
+}
+
+std::string difference(const TaskOutcome& a, const TaskOutcome& b) {
+  if (a.cycles != b.cycles) return fmt::format("{} and {} cycles", a.cycles, b.cycles);
+  for (std::size_t i = 0; i < a.cores.size(); ++i) {
+    const TaskCounters& x = a.cores[i];
+    const TaskCounters& y = b.cores[i];
+    if (!(x == y)) {
+      std::string text =
+          fmt::format("core {}: {}..{} and {}..{}", i, x.begin, x.end, y.begin, y.end);
+      for (unsigned k = 0; k < kTaskCycles; ++k) {
+        text += fmt::format(", {}/{}", x.cycles.at(k), y.cycles.at(k));
+      }
+      return text;
+    }
+    if (!(a.routers[i] == b.routers[i])) return fmt::format("router {}", i);
+  }
+  return "";
+}
+
+/// Compares both ways of a random line.
+void compare_one(std::uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  Random random(stream_seed(seed, "relays"));
+  const TaskParams hardware = random_hardware(random);
+  const LineMove move = random_move(random);
+  for (const auto* part : {&move.ahead, &move.back}) {
+    if (!*part) continue;
+    const auto swept = sweep_relays(hardware, **part);
+    ASSERT_TRUE(swept);
+    for (const Engine engine : {Engine::clocked, Engine::event}) {
+      RunOptions options;
+      options.engine = engine;
+      options.shuffle = seed;  // unit by unit, in any order
+      EXPECT_EQ(difference(*swept, simulate(hardware, **part, options)), "");
+    }
+  }
+}
+
+TEST(RelaySweep, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
+  const char* const more = std::getenv("LACUNA_LONG");  // NOLINT(concurrency-mt-unsafe)
+  const std::uint64_t seeds = more == nullptr ? 150 : 10000;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) compare_one(seed);
+}
+
+/// A line of three on which core 0 sends `words` numbers to core 2.
+TaskProgram two_links(std::uint32_t words) {
+  return *move_along({{0, 2, words, 0, 0}}, 3, CoreLine::Direction::columns, Element::fp32, 6)
+              .ahead;
+}
+
+// Issued in cycle 6, in the output queue in 7, at the router in 9, at the next in 10, in the queue
+// in 12, where core 1 is ready since 6; it sends it on in 12 and core 2 takes it in 18. The second
+// word follows in each next cycle.
+TEST(RelaySweep, AWordIsPassedOnSixCyclesAfterItIsSent) {
+  const auto outcome = sweep_relays(TaskParams(), two_links(2));
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->cycles, 20U);
+  EXPECT_EQ(outcome->cores[0].end, 8U);
+  EXPECT_EQ(outcome->cores[1].end, 14U);
+  const auto wait_in = static_cast<std::size_t>(TaskCycle::wait_in);
+  EXPECT_EQ(outcome->cores[1].cycles[wait_in], 6U);
+  EXPECT_EQ(outcome->cores[2].cycles[wait_in], 12U);
+  EXPECT_EQ(outcome->routers[1].sent[kEast], 2U);
+  EXPECT_EQ(outcome->routers[1].sent[kRamp], 2U);
+}
+
+// Core 1 sends 40 words of its own first, from cycle 6 to 45, and then, having started the next
+// instruction, passes on those of core 0, which has sent words until nothing had room: six in the
+// queue to the router, three on the ramp, two at the next router and seven at core 1, 18 in all.
+TEST(RelaySweep, AWordWithoutRoomWaitsInTheCoreThatSendsIt) {
+  const LineMove move = move_along({{0, 2, 30, 0, 0}, {1, 2, 40, 0, 30}}, 3,
+                                   CoreLine::Direction::columns, Element::fp32, 6);
+  const auto outcome = sweep_relays(TaskParams(), *move.ahead);
+  ASSERT_TRUE(outcome);
+  // The first word of core 0 leaves core 1 in cycle 52. There is room in its queue in 53, where
+  // the word at the router takes it; at that router in 54, at the first in 55, in the output queue
+  // in 56: core 0 sends word 18, for which it has waited since cycle 24, in 56.
+  EXPECT_EQ(outcome->cores[0].cycles[static_cast<std::size_t>(TaskCycle::wait_out)], 56U - 24);
+  EXPECT_EQ(outcome->cores[0].end, 56U + 12);
+}
+
+TEST(RelaySweep, WordsThatNobodyTakesAreLeftToTheUnits) {
+  TaskProgram program = two_links(3);
+  program.cores[2].tasks[0].steps.back().vector.length = 2;
+  EXPECT_FALSE(sweep_relays(TaskParams(), program));
+}
+
+TEST(RelaySweep, CoresThatWaitForEachOtherAreLeftToTheUnits) {
+  TaskProgram program = two_links(3);
+  program.cores[2].tasks[0].steps.back().vector.length = 4;
+  EXPECT_FALSE(sweep_relays(TaskParams(), program));
+}
+
+TEST(RelaySweep, WhatIsNoRelayIsLeftToTheUnits) {
+  TaskParams wide;
+  wide.core.fabric_words_per_issue = 2;
+  TaskProgram halves =
+      *move_along({{0, 2, 8, 0, 0}}, 3, CoreLine::Direction::columns, Element::fp16, 6).ahead;
+  EXPECT_FALSE(sweep_relays(wide, halves));
+  TaskProgram beside = two_links(3);
+  beside.cores[0].tasks[0].steps.back().vector.thread = 1;
+  EXPECT_FALSE(sweep_relays(TaskParams(), beside));
+  TaskProgram copied = two_links(3);
+  copied.routers[1].routes[1].to = bit(kRamp) | bit(kEast);
+  EXPECT_FALSE(sweep_relays(TaskParams(), copied));
+  TaskProgram remembers = two_links(3);
+  remembers.memory.assign(3, std::vector<std::uint8_t>(16, 0));
+  EXPECT_FALSE(sweep_relays(TaskParams(), remembers));
+}
+
+}  // namespace
+}  // namespace lacuna::wse
