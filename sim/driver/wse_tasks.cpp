@@ -256,6 +256,7 @@ Prepared TaskOperation::gemv() const {
   job.cores = cores;
   job.reduce = params_.kernel.gemv_reduce;
   job.repeats = params_.kernel.gemv_repeats;
+  job.walk = params_.kernel.gemv_walk;
   job.align = params_.map.align;
   job.ramp = params_.router.ramp;
   job.values = execution_.values;

@@ -43,7 +43,7 @@ class Gemv {
     TaskKernel kernel;
     kernel.program = std::move(builder_).finish();
     kernel.copies = cores_;
-    kernel.useful = std::uint64_t{cores_} * inputs_ * outputs_ * job_.repeats;
+    kernel.useful = std::uint64_t{cores_} * inputs_ * column() * job_.repeats;
     kernel.edge = kernel.copies * kernel.useful - std::uint64_t{job_.m} * job_.k * job_.repeats;
     kernel.bytes = bytes();
     if (job_.values) fill_memory(kernel.program);
@@ -68,6 +68,9 @@ class Gemv {
 
  private:
   std::uint32_t pitch() const { return aligned(2 * outputs_); }  // of a column of W
+  /// Elements of a column that an instruction multiplies: padding too, if its end is to be where the
+  /// next column begins.
+  std::uint32_t column() const { return job_.walk == GemvWalk::saved ? pitch() / 2 : outputs_; }
   std::uint32_t x_at() const { return sums_at() + aligned(2 * outputs_); }
   std::uint32_t bytes() const { return x_at() + 2 * inputs_; }
 
@@ -85,8 +88,10 @@ class Gemv {
 
   /// psum += W[:, j] x[j], a loop over the inputs.
   void multiply(Script& script) const {
+    const bool saved = job_.walk == GemvWalk::saved;
     for (std::uint32_t j = 0; j < inputs_; ++j) {
-      script.then(work(scalar_.loop + scalar_.load + scalar_.dsr_write + scalar_.vec_issue));
+      const std::uint32_t address = saved && j != 0 ? 0 : scalar_.dsr_write;
+      script.then(work(scalar_.loop + scalar_.load + address + scalar_.vec_issue));
       Instruction axpy;
       axpy.op = j == 0 ? VectorOp::mul : VectorOp::fma;
       axpy.starts_sum = j == 0;
@@ -94,7 +99,7 @@ class Gemv {
       axpy.to = in_memory(sums_at());
       axpy.a = in_memory(j * pitch());
       axpy.b = cell(x_at() + 2 * j);
-      axpy.length = outputs_;
+      axpy.length = column();
       script.then(axpy);
     }
   }

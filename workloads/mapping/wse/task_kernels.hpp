@@ -15,6 +15,7 @@ namespace lacuna::wse {
 enum class SpmmFormat { csc, csr, coo, ellpack };
 enum class SpmmPhases { local, all };
 enum class GemvReduce { mesh, chain };
+enum class GemvWalk { saved, written };
 enum class DenseMesh { streamed, mesh, summa, cannon };
 enum class StencilShape { seven_points, five_points, twenty_five_points };
 
@@ -55,6 +56,11 @@ struct KernelParams : ParameterSet {
       param(this, "gemv_reduce", GemvReduce::mesh,
             Choices<GemvReduce>{{"mesh", GemvReduce::mesh}, {"chain", GemvReduce::chain}},
             "Sums of a matrix-vector product: two levels around the middle, or a chain.");
+  Param<GemvWalk> gemv_walk =
+      param(this, "gemv_walk", GemvWalk::saved,
+            Choices<GemvWalk>{{"saved", GemvWalk::saved}, {"written", GemvWalk::written}},
+            "From one column of W to the next: the address register keeps where the last "
+            "instruction ended, or is written (scalar.dsr_write).");
   Param<unsigned> gemv_repeats = param(
       this, "gemv_repeats", 1U, range(1U, 1000U), "",
       "Matrix-vector products of a run, one after the other in each core, without a barrier.");
@@ -99,6 +105,8 @@ float small_value(std::uint64_t seed, std::uint64_t row, std::uint64_t column);
 /// y = W x with W[m x k] in tiles of FP16 over P x P cores, m along x and k along y; sums go along
 /// y to a core and back to all: with `mesh` in groups, each towards its middle, then from group to
 /// group towards the middle one. Columns repeat each other, so one is planned.
+/// With `saved` the address register of W goes on where the last instruction ended (CSL language
+/// reference: save_address), so the columns of W are as long as they lie apart, whole 8 bytes.
 struct GemvJob {
   std::uint32_t m = 0;
   std::uint32_t k = 0;
@@ -109,6 +117,7 @@ struct GemvJob {
   unsigned ramp = 2;
   bool values = false;
   std::uint64_t seed = 1;
+  GemvWalk walk = GemvWalk::saved;
 };
 TaskKernel plan_gemv(const GemvJob& job, const ScalarParams& scalar);
 
