@@ -68,8 +68,8 @@ class Gemv {
 
  private:
   std::uint32_t pitch() const { return aligned(2 * outputs_); }  // of a column of W
-  /// Elements of a column that an instruction multiplies: padding too, if its end is to be where the
-  /// next column begins.
+  /// Elements of a column that an instruction multiplies: padding too, if its end is to be where
+  /// the next column begins.
   std::uint32_t column() const { return job_.walk == GemvWalk::saved ? pitch() / 2 : outputs_; }
   std::uint32_t x_at() const { return sums_at() + aligned(2 * outputs_); }
   std::uint32_t bytes() const { return x_at() + 2 * inputs_; }
