@@ -216,5 +216,30 @@ TEST(StaticSums, WhatIsMovedNeedsRoomBesideItsPlace) {
   EXPECT_EQ(copied - bytes(), 2U * (1024 - 256));
 }
 
+// Each of two tiles has a row of four blocks of 16 times 64 columns: 4096 halves of the dense
+// operand arrive and are copied before there are the 1024 of partials.
+TEST(StaticSums, RowsThatAreCopiedNeedRoomTwice) {
+  ChipParams chip;
+  chip.ipu.tiles = 2;
+  chip.ipu.rows = 1;
+  PlannerParams planner;
+  planner.static_parts = 1;
+  planner.static_bands = 1;
+  const Mask mask{32, 64, 16, 16, {0, 4, 8}, {0, 1, 2, 3, 0, 1, 2, 3}};
+  GemmProblem problem;
+  problem.m = 32;
+  problem.k = 64;
+  problem.n = 64;
+  problem.mask = &mask;
+  const auto bytes = [&] {
+    const Target target = make_target(chip, planner);
+    const StaticPlan plan = plan_static(target, kHalf, mask, problem.n);
+    return lower_static(chip, target, kHalf, problem, plan).tile_bytes;
+  };
+  const std::uint64_t copied = bytes();
+  planner.copy_gathered = false;
+  EXPECT_EQ(copied - bytes(), 2U * (4096 - 1024));
+}
+
 }  // namespace
 }  // namespace lacuna::ipu

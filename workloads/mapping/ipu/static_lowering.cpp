@@ -188,9 +188,11 @@ void StaticLowering::lay_out() {
   regions_.received = take(sums_->received());
   regions_.output = take(output_map_.share());
   regions_.end = static_cast<std::uint32_t>(next);
-  // The rows needed are dead when partials arrive; what is live in each half is the peak.
+  // Rows that are copied are live twice before there are partials, and all rows are dead when
+  // those of other tiles arrive; the largest of the three is the peak.
   const std::uint64_t home = regions_.dense * std::uint64_t{4};
-  const std::uint64_t first = (dense + nonzeros + partials) * size_;
+  const std::uint64_t copied = block_ > 1 && target_.copy_gathered ? dense : 0;
+  const std::uint64_t first = (dense + nonzeros + std::max(partials, copied)) * size_;
   const std::uint64_t second = (partials + sums_->received() + output_map_.share()) * size_;
   result_.tile_bytes = home + std::max(first, second);
   builder_.operands(
