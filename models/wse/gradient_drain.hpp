@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "models/wse/gradient_row.hpp"
-#include "models/wse/lane_injectors.hpp"
 #include "models/wse/lane_limits.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -131,7 +130,7 @@ bool GradientDrain<Number>::leave(Cycle now, const Pay& pay) {
   const std::uint64_t before = inside_;
   std::size_t column = now % columns_;
   for (std::size_t i = 0; i < columns_; ++i) {
-    const std::size_t lane = LaneInjectors<Number>::lane_of(column, columns_);
+    const std::size_t lane = GradientLanes::lane_of(column, columns_);
     if (++column == columns_) column = 0;
     Block& entry = edge_.blocks[lane / kWidth];
     const std::size_t at = lane % kWidth;

@@ -38,6 +38,11 @@ struct GradientLaneCounts {
 struct GradientLanes {
   GradientLanes(const HardwareParams& params, const Program& program);
 
+  /// The lane of a column: even columns go east, odd ones come back.
+  static std::size_t lane_of(std::size_t column, std::size_t columns) {
+    return column % 2 == 0 ? column / 2 : columns - 1 - column / 2;
+  }
+
   HardwareParams params;
   const Program& program;
   std::vector<std::uint32_t> final_lane;  // by step: the lane that owns dY

@@ -22,7 +22,7 @@ class Sweep final : public GradientSweep {
       : params_(params),
         program_(program),
         shared_(params, program),
-        injectors_(program, lanes(program)),
+        injectors_(program, program.kernel.ring, lanes(program)),
         exit_cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per),
         edge_(lanes(program) / kWidth),
         outcome_(params, program),
@@ -93,7 +93,7 @@ bool Sweep<Number>::take_exits(Cycle now) {
   for (const GradientEntry<Number>& entry : edge_) any_there = any_there || any(entry.chain_seen);
   if (!any_there) return false;
   for (std::size_t i = 0; i < columns; ++i) {
-    const std::size_t lane = LaneInjectors<Number>::lane_of((now + i) % columns, columns);
+    const std::size_t lane = GradientLanes::lane_of((now + i) % columns, columns);
     GradientEntry<Number>& entry = edge_[lane / kWidth];
     const std::size_t at = lane % kWidth;
     if (entry.chain_seen[at] == 0) continue;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/lane_injectors.hpp"
 
+#include <utility>
+
 namespace lacuna::wse {
 
 template <class Number>
-LaneInjectors<Number>::LaneInjectors(const Program& program, std::size_t lanes)
+LaneInjectors<Number>::LaneInjectors(const Program& program, std::vector<std::uint32_t> column_of,
+                                     std::size_t lanes)
     : program_(program),
+      column_of_(std::move(column_of)),
+      lane_of_(column_of_.size()),
       cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per),
       stream_(program),
       stored_(lanes, 0),
@@ -22,8 +27,9 @@ LaneInjectors<Number>::LaneInjectors(const Program& program, std::size_t lanes)
   for (std::size_t s = 0; s < kernel.steps; ++s) {
     for (std::size_t c = 0; c < program.columns; ++c) words[c] += kernel.words(s, c);
   }
-  for (std::size_t lane = 0; lane < program.columns; ++lane) {
-    rest_[lane] = counters_[lane].words = words[kernel.ring[lane]];
+  for (std::uint32_t lane = 0; lane < program.columns; ++lane) {
+    lane_of_[column_of_[lane]] = lane;
+    rest_[lane] = counters_[lane].words = words[column_of_[lane]];
     take_up(lane, 0);
   }
 }
@@ -55,8 +61,7 @@ const std::vector<Number>& LaneInjectors<Number>::send_stored(Cycle now,
     store(&closed_[i], load(&closed_[i]) - (there & ~room));
     store(&no_token_[i], load(&no_token_[i]) - (has & ~there));
   }
-  const std::size_t columns = rest_.size();
-  const auto fifo = [&](std::uint32_t c) -> Number& { return stored_[lane_of(c, columns)]; };
+  const auto fifo = [&](std::uint32_t c) -> Number& { return stored_[lane_of_[c]]; };
   const std::uint64_t put = stream_.advance(
       tokens_,
       [&](std::uint32_t c) { return static_cast<std::uint32_t>(fifo(c)) < program_.column_fifo; },
@@ -96,7 +101,7 @@ void LaneInjectors<Number>::choose(Cycle now) {
   const std::size_t columns = rest_.size();
   std::size_t column = now % columns;
   for (std::size_t visited = 0; visited < columns && tokens_ >= program_.rate.per; ++visited) {
-    const std::size_t lane = lane_of(column, columns);
+    const std::size_t lane = lane_of_[column];
     if (candidates_[lane] != 0) {
       tokens_ -= program_.rate.per;
       chosen_[lane] = -1;
@@ -150,7 +155,7 @@ std::vector<InjectorCounters> LaneInjectors<Number>::counters(Cycle end) {
   flush();
   std::vector<InjectorCounters> by_column(counters_.size());
   for (std::size_t lane = 0; lane < counters_.size(); ++lane) {
-    InjectorCounters& mine = by_column[program_.kernel.ring[lane]];
+    InjectorCounters& mine = by_column[column_of_[lane]];
     mine = counters_[lane];
     mine.done = end - 1 - last_[lane];
   }

@@ -15,13 +15,14 @@
 
 namespace lacuna::wse {
 
-/// The injectors of a StreamingRow: what InjectorBank does, for all columns at once. Lanes are
-/// in the order of the ring; the token bucket is visited in the order of columns.
+/// The injectors of a StreamingRow: what InjectorBank does, for all columns at once. The token
+/// bucket is visited in the order of columns.
 template <class Number>
 class LaneInjectors {
  public:
-  /// `lanes` is the number of columns, rounded up to whole blocks.
-  LaneInjectors(const Program& program, std::size_t lanes);
+  /// `column_of` says which column each lane is; `lanes` is their number, rounded up to whole
+  /// blocks.
+  LaneInjectors(const Program& program, std::vector<std::uint32_t> column_of, std::size_t lanes);
 
   /// Performs a cycle in which the lanes of `open` (-1) have room; returns those that got a word.
   const std::vector<Number>& step(Cycle now, const std::vector<Number>& open) {
@@ -47,10 +48,8 @@ class LaneInjectors {
   /// True if a word was sent or stored in the cycle just performed.
   bool moved() const { return moved_; }
 
-  /// The lane of a column: even columns go east, odd ones come back.
-  static std::size_t lane_of(std::size_t column, std::size_t columns) {
-    return column % 2 == 0 ? column / 2 : columns - 1 - column / 2;
-  }
+  /// The lane of a column.
+  std::size_t lane_of(std::size_t column) const { return lane_of_[column]; }
 
   /// By column, of a run that ended at `end`.
   std::vector<InjectorCounters> counters(Cycle end);
@@ -68,6 +67,7 @@ class LaneInjectors {
   void flush();
 
   const Program& program_;
+  std::vector<std::uint32_t> column_of_, lane_of_;
   std::uint64_t cap_;
   RowStream stream_;
   std::vector<Number> stored_;  // in the FIFOs of a row-ordered stream

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "models/wse/counters.hpp"
 #include "models/wse/lane_limits.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -24,42 +25,50 @@ struct LaneCounts {
   std::uint64_t blocked = 0;
   std::uint64_t in_use = 0;
   std::uint64_t stall_weights = 0;  // of the router at the ramp, by the head of its buffer
-  std::uint64_t closures = 0;       // of them, those that found the link to the south closed
-  std::uint64_t stall_in = 0;
-  std::uint64_t stall_pass = 0;  // of the router in between on the way here
-  std::uint64_t stall_out = 0;   // of the router the words to this core come from
+  std::uint64_t closures = 0;       // of them, those that found the link to another row closed
   Cycle end = 0;
 };
 
-/// One row of a weight-streaming product, all columns at once: the state of StreamingCores and
-/// RouterArray as small integers in lanes, in the order of the ring. It does in one pass what
-/// those do unit by unit, in the same cycles. `Number` holds every count and every latency of the
-/// program.
+/// The rows next to one, as it finds them in a cycle: the lanes (-1) in which each can take a copy.
 template <class Number>
+struct NextRows {
+  const std::vector<Number>* onward = nullptr;  // away from where words enter
+  const std::vector<Number>* back = nullptr;    // of the row where they enter: on its other side
+};
+
+/// One row of a weight-streaming product, all columns at once: the state of StreamingCores and
+/// RouterArray as small integers in lanes. It does in one pass what those do unit by unit, in the
+/// same cycles. `Number` holds every count and every latency of the program; `Sums`, RingSums or
+/// RoutedSums, has the way of the partial sums and says which lane each column has.
+template <class Number, class Sums>
 class StreamingRow {
  public:
-  StreamingRow(const HardwareParams& params, const StreamingKernel& kernel, std::uint32_t tokens);
+  using Shared = typename Sums::Shared;
 
-  /// Performs a cycle, of the words that arrive() put there before. The row is alone: below it, if
-  /// anything, are rows that take every copy at once.
-  void step(Cycle now) { step(now, nullptr); }
+  /// `shared` has to outlive the row.
+  StreamingRow(const HardwareParams& params, const StreamingKernel& kernel, const Shared& shared,
+               std::uint32_t tokens);
 
-  /// Performs a cycle of a row with neighbours, of which that below can take copies in the lanes
-  /// of `south_open` (-1).
-  void step(Cycle now, const std::vector<Number>& south_open) { step(now, &south_open); }
+  /// Performs a cycle, of the words that arrive() put there before. The row is alone: next to it,
+  /// if anything, are rows that take every copy at once.
+  void step(Cycle now) { step(now, NextRows<Number>{}); }
+
+  /// Performs a cycle of a row with neighbours.
+  void step(Cycle now, const NextRows<Number>& next);
 
   /// True if a copy would meet a closed link in the cycle to be performed next.
-  bool meets_closed(const std::vector<Number>& south_open) const;
+  bool meets_closed(const std::vector<Number>& onward) const;
 
-  /// The last of the rows below that have repeated this one so far, a hop later each.
+  /// The last of the rows behind that have repeated this one so far, a hop later each.
   StreamingRow follower() const;
 
   /// The lanes that could take a word from the injector in the cycle just performed: -1 or 0.
   const std::vector<Number>& open() const { return open_; }
-  /// The lanes from which a copy went to the south in this cycle.
+  /// The lanes from which a copy went onward in this cycle, and back.
   const std::vector<Number>& copied() const { return copied_; }
-  /// The lanes in which the row above can send a copy in its next cycle.
-  const std::vector<Number>& north_open() const { return north_open_; }
+  const std::vector<Number>& copied_back() const { return copied_back_; }
+  /// The lanes in which the row before can send a copy in its next cycle.
+  const std::vector<Number>& takes() const { return takes_; }
 
   /// Adds a word to the buffers of the lanes that are -1 in `lanes`.
   void arrive(const std::vector<Number>& lanes);
@@ -71,6 +80,10 @@ class StreamingRow {
 
   bool finished() const { return finished_ == columns_; }
   const std::vector<LaneCounts>& counts();
+  /// Adds to the routers of a row, by column, how long partial sums stood there.
+  void add_stalls(const Program& program, RouterCounters* routers) {
+    sums_.add_stalls(program, routers);
+  }
 
   static constexpr unsigned kWidth = LanesOf<Number>::kCount;
   static constexpr Number kMost = std::numeric_limits<Number>::max();
@@ -80,47 +93,41 @@ class StreamingRow {
 
   /// The state of kWidth neighbouring columns. Flags are -1 or 0.
   struct Block {
-    Vector edge, copied, ramped, last_weight;
+    Vector edge, copied, copied_back, ramped;
     Vector leaving;  // a bit for each of the last cycles: its word left; bit 0 is the oldest
     Vector w_count, w_seen, w_flight;
-    Vector r_count, r_seen, r_flight;
     Vector full, command, last_beats, ready, pop_left, holding, open, buffers, releasing, waits;
-    Vector vector, words, need_in, need_out, pending, favour;
-    Vector u_count, u_seen, u_flight;
-    Vector x_count, x_seen, x_flight;
-    Vector y_count, y_seen, y_flight;
-    Vector one_hop, granted;
+    Vector vector, words, pending, favour;
     Vector dispatch, weights, ring_in, ring_out, buffer, blocked, in_use;
-    Vector stall_weights, closures, stall_in, stall_pass, stall_out;
+    Vector stall_weights, closures;
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
   void place_columns();
   Number rest(std::uint32_t count) const;
-  void step(Cycle now, const std::vector<Number>* south_open);
-  void step_block(Block& block, std::size_t first, Cycle now, const Number* south_open);
-  void ramp(Block& b, std::size_t first, const Number* south_open);
-  Vector leave(Block& b, std::size_t first, const Vector& weight, const Vector& south_open);
-  void show_north(const Block& b, std::size_t first, const Vector& edge);
+  void step_block(std::size_t i, Cycle now, const NextRows<Number>& next);
+  void ramp(std::size_t i, const NextRows<Number>& next);
+  Vector leave(Block& b, std::size_t first, const Vector& weight, const NextRows<Number>& next);
+  void show_before(const Block& b, std::size_t first, const Vector& edge);
   void main_thread(Block& b, std::size_t first);
-  void issue(Block& b, std::size_t first, Cycle now);
-  void book(Block& b, const Vector& no_beat, const Vector& need);
+  void issue(std::size_t i, Cycle now);
+  void book(Block& b, const Vector& no_beat, const Vector& fed);
   void special(Block& b, std::size_t first, const Vector& load_mask, const Vector& command_mask);
   void end_lanes(const Vector& ended, std::size_t first, Cycle now);
-  void transit(Block& b, std::size_t first);
   void flush();
   void flush_in_use();
 
   const HardwareParams params_;
   const StreamingKernel& kernel_;
+  const Shared& shared_;
   std::size_t columns_;
+  Sums sums_;
   Number vector_beats_;  // of an instruction
   Number word_beats_;    // of the instructions that a word starts
   Number reduce_words_;
   Number words_per_beat_;
   LaneLimits<Number> limits_;
   Vector left_bit_, entries_, lookahead_;
-  bool fixed_ = false;
   bool packed_ = false;
   unsigned unflushed_ = 0;  // cycles since flush(), and since flush_in_use()
   unsigned unflushed_in_use_ = 0;
@@ -128,12 +135,9 @@ class StreamingRow {
   bool moved_ = false;
   std::size_t finished_ = 0;
   std::vector<Block> blocks_;
-  std::vector<Number> out_queue_;  // by receiving lane, and one more that repeats the first
-  std::vector<Number> pushed_;     // likewise
-  std::vector<Number> open_, copied_, north_open_;
+  std::vector<Number> open_, copied_, copied_back_, takes_;
   std::vector<std::uint32_t> main_step_;    // by lane
   std::vector<std::uint32_t> reduce_step_;  // by lane
-  std::vector<std::uint32_t> final_lane_;   // by step
   std::vector<LaneCounts> counts_;
   std::vector<std::uint64_t> in_use_;  // by lane
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/wse/streaming_sweep.hpp"
+#include "sim/base/random.hpp"
 #include "tests/support/wse/cases.hpp"
 #include "tests/support/wse/random_streaming.hpp"
 
@@ -14,15 +15,33 @@ struct Batch {
   Rows rows;
   std::uint64_t first_seed;
   bool wide;                 // numbers that need 16 bits
-  bool upside_down = false;  // slower rows below faster ones
+  bool upside_down = false;  // slower rows behind faster ones
+  bool routes = false;       // any reduction, and words that enter in any row
 };
 
 constexpr std::uint64_t kCases = 40;
 
 class RandomSweep : public ::testing::TestWithParam<Batch> {
  protected:
+  /// More columns than a block of lanes has, and more groups and rounds.
+  static void widen(StreamingScenario& scenario, std::uint64_t seed) {
+    Random random(seed);
+    scenario.columns = 10 + static_cast<std::uint32_t>(random.bounded(31));
+    scenario.tokens.resize(std::max<std::size_t>(scenario.entry + 2, 4), scenario.tokens.back());
+    const std::size_t steps = scenario.final_column.size();
+    for (auto& column : scenario.final_column) {
+      column = static_cast<std::uint32_t>(random.bounded(scenario.columns));
+    }
+    scenario.counts.clear();
+    for (std::size_t i = 0; i < steps * scenario.columns; ++i) {
+      scenario.counts.push_back(static_cast<std::uint32_t>(random.bounded(5)));
+    }
+  }
   static StreamingScenario scenario(std::uint64_t seed) {
-    StreamingScenario scenario = random_scenario(seed, GetParam().rows);
+    StreamingScenario scenario = GetParam().routes ? random_reduction(seed, GetParam().rows)
+                                                   : random_scenario(seed, GetParam().rows);
+    scenario.gather_cycles = 1;
+    if (GetParam().routes && seed % 4 == 0) widen(scenario, seed);
     scenario.params.router.multicast = Multicast::independent;
     scenario.params.router.entries = std::max(2U, scenario.params.router.entries.value());
     scenario.columns = std::max(2U, scenario.columns);
@@ -74,7 +93,15 @@ INSTANTIATE_TEST_SUITE_P(
                       Batch{Rows::remainder, 21000, true}, Batch{Rows::unequal, 30000, false},
                       Batch{Rows::unequal, 31000, false, true},
                       Batch{Rows::unequal, 32000, true, true},
-                      Batch{Rows::random_blocks, 40000, false}));
+                      Batch{Rows::random_blocks, 40000, false},
+                      Batch{Rows::one_class, 50000, false, false, true},
+                      Batch{Rows::one_class, 51000, true, false, true},
+                      Batch{Rows::remainder, 52000, false, false, true},
+                      Batch{Rows::remainder, 53000, true, false, true},
+                      Batch{Rows::unequal, 54000, false, false, true},
+                      Batch{Rows::unequal, 55000, true, true, true},
+                      Batch{Rows::random_blocks, 56000, false, false, true},
+                      Batch{Rows::random_blocks, 57000, false, false, true}));
 
 }  // namespace
 }  // namespace lacuna::wse
