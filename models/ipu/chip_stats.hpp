@@ -142,6 +142,9 @@ struct TileWorkStats : StatGroup {
   Counter exch_word_distance{this, "exch_word_distance", "words",
                              "Words carried across the exchange; a multicast once.", "exch_wire"};
   Counter exch_fragments{this, "exch_fragments", "fragments", "Fragments received."};
+  Counter exch_conflicts{this, "exch_conflicts", "cycles",
+                         "Cycles of tiles that send a word from the element of plain memory they "
+                         "write a received one into."};
   Counter port_sent{this, "port_sent", "words", "Words pushed into tile ports."};
   Counter port_received{this, "port_received", "words", "Words popped from tile ports."};
   Counter syncs{this, "syncs", "passes", "Tiles times barriers.", "sync_tile"};

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "models/ipu/exchange_conflicts.hpp"
 #include "models/ipu/tile.hpp"
 #include "models/ipu/vertex_walk.hpp"
 #include "sim/base/error.hpp"
@@ -22,7 +23,8 @@ class ClockedTile final : public Tile {
       : Tile(name, id, chip),
         walk_(chip.program.set_size),
         issues_(used() ? chip.program.bundles.size() : 0, 0),
-        border_(chip.book.enabled() ? chip.book.length() : kNever) {}
+        border_(chip.book.enabled() ? chip.book.length() : kNever),
+        elements_(chip.params.tile.memory, 0) {}
 
   Cycle step(Cycle now) override {
     if (now == border_) turn_page();
@@ -70,6 +72,7 @@ class ClockedTile final : public Tile {
     page.moved.sent += moved_.sent - booked_moved_.sent;
     page.moved.received += moved_.received - booked_moved_.received;
     page.moved.fragments += moved_.fragments - booked_moved_.fragments;
+    page.moved.conflicts += moved_.conflicts - booked_moved_.conflicts;
     booked_issues_ = issues_;
     booked_ = account_;
     booked_moved_ = moved_;
@@ -152,6 +155,8 @@ class ClockedTile final : public Tile {
     receive_ = plan().receives.data() + plan().receive_first[id_];
     receive_end_ = plan().receives.data() + plan().receive_first[id_ + 1];
     length_ = plan().length;
+    elements_ = PlainElements(chip_.params.tile.memory, plan().memory_begin);
+    element_ = plan().memory_begin;
   }
 
   void exchange_cycle(Cycle now) {
@@ -160,11 +165,23 @@ class ClockedTile final : public Tile {
     const bool over = send_ == send_end_ && receive_ == receive_end_;
     const bool sends = send_ != send_end_ && t >= send_->start;
     const bool receives = receive_ != receive_end_ && t >= receive_->start;
+    if (sends && receives) count_conflict();
     if (sends) send_words(now, t);
     if (receives) receive_words(now, t);
     const Spend waiting = over ? Spend::exchange_tail : Spend::exchange_gap;
     account_[sends || receives ? Spend::exchange : waiting] += 1;
     if (t + 1 == length_) finish_exchange(now + 1);
+  }
+
+  /// The word to be read and the one to be written may be in one element. Sends seldom leave
+  /// theirs.
+  void count_conflict() {
+    const std::uint32_t from = send_->address + words_out_;
+    const std::uint32_t to = receive_->address + words_in_;
+    if (from - element_ >= elements_.size()) element_ = elements_.begin(from);
+    if (to - element_ < elements_.size() && elements_.contains(from) && elements_.contains(to)) {
+      ++moved_.conflicts;
+    }
   }
 
   void finish_exchange(Cycle at) {
@@ -241,6 +258,8 @@ class ClockedTile final : public Tile {
   const Receive* receive_end_ = nullptr;
   std::uint32_t words_out_ = 0;  // of the present send
   std::uint32_t words_in_ = 0;
+  PlainElements elements_;
+  std::uint32_t element_ = 0;  // the first word of that of the last word sent
 };
 
 }  // namespace

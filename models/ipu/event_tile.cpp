@@ -127,6 +127,7 @@ class EventTile final : public Tile {
     moved_.sent += mine.sent;
     moved_.received += mine.received;
     moved_.fragments += mine.fragments;
+    moved_.conflicts += mine.conflicts;
     if (chip_.book.enabled()) chip_.book.exchange(plan(), id_, now);
     if (values()) carry_words();
     if (chip_.log.enabled()) record_exchange(now);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/ipu/exchange_conflicts.hpp"
 #include "models/ipu/exchange_schedule.hpp"
 #include "models/ipu/exchange_streams.hpp"
 #include "models/ipu/floor_plan.hpp"
@@ -122,7 +123,7 @@ std::uint64_t covered(const Send* send, const Send* send_end, const Receive* rec
   return cycles;
 }
 
-void sum_traffic(ExchangePlan& plan) {
+void sum_traffic(const PlainElements& elements, ExchangePlan& plan) {
   for (std::size_t tile = 0; tile < plan.traffic.size(); ++tile) {
     TileTraffic& traffic = plan.traffic[tile];
     const Send* const send = plan.sends.data() + plan.send_first[tile];
@@ -138,6 +139,8 @@ void sum_traffic(ExchangePlan& plan) {
       traffic.end = std::max<std::uint64_t>(traffic.end, r->start + r->cycles());
     }
     traffic.fragments = static_cast<std::uint64_t>(receive_end - receive);
+    for_each_conflict(elements, send, send_end, receive, receive_end,
+                      [&](Cycle from, Cycle to) { traffic.conflicts += to - from; });
     traffic.busy = covered(send, send_end, receive, receive_end);
     plan.length = std::max<Cycle>(plan.length, traffic.end);
   }
@@ -170,7 +173,8 @@ ExchangePlan plan_exchange(const ChipParams& params, const TransferList& list) {
   plan.bound = params.exchange.entry + bound;
   const Schedule schedule = schedule_trains(params, latencies, streams, bound);
   ProgramWriter(params, latencies, streams, schedule, plan).write();
-  sum_traffic(plan);
+  plan.memory_begin = list.memory_begin;
+  sum_traffic(PlainElements(params.tile.memory, list.memory_begin), plan);
   return plan;
 }
 

@@ -37,6 +37,9 @@ struct TransferList {
   /// Where each tile may store words that only its partner needs, for the two to receive them as a
   /// pair; as long as the longest transfer. Without it, only tiles that need a word receive it.
   std::optional<std::uint32_t> scratch;
+  /// The address of the first word of each tile's memory; a program with values has its rounds one
+  /// after another.
+  std::uint32_t memory_begin = 0;
 
   /// Adds a multicast. No two destinations are on one tile and none is on the source's: copies
   /// within a tile are vertices. Nothing is added without words or without destinations.
@@ -77,6 +80,7 @@ struct TileTraffic {
   std::uint64_t sent = 0;       // words put on the fabric; a multicast once
   std::uint64_t received = 0;   // words written
   std::uint64_t fragments = 0;  // received
+  std::uint64_t conflicts = 0;  // cycles in which it sends from the plain element it receives into
   std::uint64_t busy = 0;       // cycles in which it sends or receives
   std::uint64_t end = 0;        // cycles until its last word has left or landed
 };
@@ -89,8 +93,9 @@ struct ExchangePlan {
   std::vector<std::uint32_t> receive_first;
   std::vector<Receive> receives;  // by tile, then by start
   std::vector<TileTraffic> traffic;
-  Cycle length = 0;  // from the release of the barrier until the last word has landed
-  Cycle bound = 0;   // no plan could be shorter: busiest port or receive control, and the latency
+  std::uint32_t memory_begin = 0;  // as in TransferList
+  Cycle length = 0;                // from the release of the barrier until the last word has landed
+  Cycle bound = 0;  // no plan could be shorter: busiest port or receive control, and the latency
 };
 
 /// The time of a word from `sender`'s send instruction to `receiver`'s memory.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/ipu/exchange_conflicts.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::ipu {
@@ -14,8 +15,8 @@ constexpr std::size_t kMostPages = 100000;
 
 }  // namespace
 
-IntervalBook::IntervalBook(const Program& program, Cycle length)
-    : program_(program), length_(length), walk_(program.set_size) {}
+IntervalBook::IntervalBook(const ChipParams& params, const Program& program, Cycle length)
+    : memory_(params.tile.memory), program_(program), length_(length), walk_(program.set_size) {}
 
 IntervalBook::Page& IntervalBook::page(Cycle at) {
   const std::size_t index = at / length_;
@@ -82,6 +83,14 @@ void IntervalBook::move(const Instruction& instruction, Cycle begin,
   }
 }
 
+void IntervalBook::conflict(Cycle from, Cycle to) {
+  while (from < to) {
+    const Cycle end = std::min(to, (from / length_ + 1) * length_);
+    page(from).moved.conflicts += end - from;
+    from = end;
+  }
+}
+
 void IntervalBook::exchange(const ExchangePlan& plan, TileId tile, Cycle begin) {
   std::uint32_t send = plan.send_first[tile];
   std::uint32_t receive = plan.receive_first[tile];
@@ -109,6 +118,11 @@ void IntervalBook::exchange(const ExchangePlan& plan, TileId tile, Cycle begin) 
     }
   }
   spend(Spend::exchange_tail, until, begin + plan.length);
+  for_each_conflict(PlainElements(memory_, plan.memory_begin),
+                    plan.sends.data() + plan.send_first[tile], plan.sends.data() + sends_end,
+                    plan.receives.data() + plan.receive_first[tile],
+                    plan.receives.data() + receives_end,
+                    [&](Cycle from, Cycle to) { conflict(begin + from, begin + to); });
 }
 
 }  // namespace lacuna::ipu

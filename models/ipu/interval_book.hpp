@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/ipu/chip_params.hpp"
 #include "models/ipu/chip_stats.hpp"
 #include "models/ipu/exchange_plan.hpp"
 #include "models/ipu/program.hpp"
@@ -20,7 +21,7 @@ class IntervalBook {
   struct Page {
     CycleAccount spent;
     std::vector<std::uint64_t> issues;  // by bundle
-    TileTraffic moved;                  // words and fragments
+    TileTraffic moved;                  // words, fragments, conflicts
     std::uint64_t port_sent = 0;
     std::uint64_t port_received = 0;
     std::uint64_t mac_edge = 0;
@@ -28,7 +29,7 @@ class IntervalBook {
   };
 
   /// Intervals of `length` cycles; 0 books nothing.
-  IntervalBook(const Program& program, Cycle length);
+  IntervalBook(const ChipParams& params, const Program& program, Cycle length);
 
   bool enabled() const { return length_ != 0; }
   Cycle length() const { return length_; }
@@ -51,8 +52,10 @@ class IntervalBook {
  private:
   template <class Instruction>
   void move(const Instruction& instruction, Cycle begin, std::uint64_t TileTraffic::*words);
+  void conflict(Cycle from, Cycle to);
   void walk(std::uint32_t vertex, Cycle begin);
 
+  const MemoryParams memory_;
   const Program& program_;
   Cycle length_;
   std::vector<Page> pages_;

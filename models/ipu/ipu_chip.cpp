@@ -76,7 +76,7 @@ IpuChip::IpuChip(const sc_core::sc_module_name& name, ClockDomain& clock, const 
       sync_(clock, params.sync.cycles, program.supersteps.size()),
       fabric_(engine == Engine::clocked ? params.ipu.tiles : 0U, longest_latency(program)),
       costs_(program),
-      book_(program, interval),
+      book_(params, program, interval),
       context_{params_, program, clock, sync_, fabric_, log_, memories_, costs_,
                book_,   {},      0,     0,     0,       0,    0},
       issues_(program.bundles.size(), 0) {
@@ -158,6 +158,7 @@ void IpuChip::for_each_border(
     all.moved.sent += page.moved.sent;
     all.moved.received += page.moved.received;
     all.moved.fragments += page.moved.fragments;
+    all.moved.conflicts += page.moved.conflicts;
     all.port_sent += page.port_sent;
     all.port_received += page.port_received;
     all.mac_edge += page.mac_edge;
@@ -174,6 +175,7 @@ void IpuChip::for_each_border(
     work.exch_sent += all.moved.sent;
     work.exch_received += all.moved.received;
     work.exch_fragments += all.moved.fragments;
+    work.exch_conflicts += all.moved.conflicts;
     work.port_sent += all.port_sent;
     work.port_received += all.port_received;
     for (const SuperstepTimes& times : context_.times) {
@@ -204,6 +206,7 @@ void IpuChip::count_exchange() {
     work_.exch_sent += tile->moved().sent;
     work_.exch_received += tile->moved().received;
     work_.exch_fragments += tile->moved().fragments;
+    work_.exch_conflicts += tile->moved().conflicts;
   }
 }
 

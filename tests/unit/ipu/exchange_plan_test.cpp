@@ -110,6 +110,24 @@ TEST(ExchangePlan, ManySmallFragmentsTakeThreeCyclesEachToReceive) {
   EXPECT_TRUE(test::carries(flat(4), list, plan));
 }
 
+// Elements of 256 words. Tile 0 sends words 7 to 86 in cycles 0 to 79, and receives words 240 to
+// 339 in 10 to 109, of which those up to 255 in 10 to 25 are in the same element. Tile 2 sends
+// words 200 to 299, from 256 on in cycles 56 to 99, and receives 300 to 379 in 10 to 89.
+TEST(ExchangePlan, CountsCyclesThatSendFromTheElementTheyReceiveInto) {
+  ChipParams params = flat(4);
+  params.tile.memory.element.kib = 1U;
+  TransferList list;
+  list.add({0, 7}, 80, {{2, 300}});
+  list.add({2, 200}, 100, {{0, 240}});
+  const ExchangePlan plan = plan_exchange(params, list);
+  EXPECT_EQ(plan.traffic[0].conflicts, 16U);
+  EXPECT_EQ(plan.traffic[2].conflicts, 34U);
+  params.tile.memory.element.plain_kib = 1U;  // the rest is interleaved: two ports
+  const ExchangePlan interleaved = plan_exchange(params, list);
+  EXPECT_EQ(interleaved.traffic[0].conflicts, 16U);
+  EXPECT_EQ(interleaved.traffic[2].conflicts, 0U);
+}
+
 TEST(ExchangePlan, AllToAllKeepsEveryPortBusy) {
   TransferList list;
   for (TileId s = 0; s < 16; ++s) {

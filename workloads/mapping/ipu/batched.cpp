@@ -106,6 +106,7 @@ class Repeater {
   std::uint32_t exchange(std::uint32_t index, std::uint32_t groups, std::uint32_t round) {
     const ExchangePhase& from = one_.exchanges[index];
     TransferList list;
+    list.memory_begin = window(round);
     if (from.transfers.scratch) list.scratch = *from.transfers.scratch + window(round);
     std::vector<Place> places;
     for (std::uint32_t group = 0; group < groups; ++group) {
