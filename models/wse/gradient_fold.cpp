@@ -36,15 +36,13 @@ class Fold {
   }
 
   std::optional<SweptGradient> run() {
-    if (!Drain::flows(params_)) return {};
+    if (!GradientDrain::flows(params_)) return {};
     const std::optional<Cycle> left = to_the_end();
     if (!left || !rows_are_ready()) return {};
     return result(*left);
   }
 
  private:
-  using Drain = GradientDrain<Number>;
-
   /// Rows that do the same, a hop later each, from north to south.
   struct RowGroup {
     std::uint32_t first = 0;
@@ -72,7 +70,7 @@ class Fold {
   LaneInjectors<Number> injectors_;
   std::uint64_t exit_tokens_ = 0;
   GradientOutcome outcome_;
-  Drain drain_;
+  GradientDrain drain_;
 };
 
 template <class Number>
@@ -100,7 +98,6 @@ std::optional<Cycle> Fold<Number>::to_the_end() {
     }
     GradientRow<Number>& top = *groups_.front().row;
     for (; begun != top.ready().size(); ++begun) drain_.begin(top.ready()[begun], now);
-    drain_.step(now);
     injectors_.refill();
     exit_tokens_ = std::min(injectors_.cap(), exit_tokens_ + program_.rate.words);
     if (take_exits(now)) {
@@ -164,7 +161,7 @@ bool Fold<Number>::rows_are_ready() const {
   for (const RowGroup& group : groups_) {
     if (!group.row->copied_in_time()) return false;
     const std::vector<GradientLaneCounts>& counts = group.row->counts();
-    const Cycle later = group.first * (Drain::latency(params_) - params_.router.hop);
+    const Cycle later = group.first * (GradientDrain::latency(params_) - params_.router.hop);
     for (std::size_t lane = 0; lane < counts.size(); ++lane) {
       const bool chains = outcome_.positions(lane) != 0;
       if (chains && counts[lane].streamed > top[lane].streamed + later) return false;
@@ -206,7 +203,6 @@ SweptGradient Fold<Number>::result(Cycle left) {
   each_row([&](std::uint32_t row, const auto& counts) { outcome_.add_row(row, counts, cycles); });
   SweptGradient swept;
   swept.streamed = static_cast<std::uint32_t>(groups_.size());
-  swept.chained = static_cast<std::uint32_t>(drain_.apart()) + 1;
   swept.outcome = outcome_.finish(injectors_.counters(cycles), cycles);
   return swept;
 }

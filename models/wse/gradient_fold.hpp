@@ -10,18 +10,17 @@
 
 namespace lacuna::wse {
 
-/// What a run of a weight gradient gave, and how many rows stood for all.
+/// What a run of a weight gradient gave.
 struct SweptGradient {
   WaferOutcome outcome;
-  std::uint32_t streamed = 0;  // rows whose stream and ring were simulated; 0: all rows, in all
-  std::uint32_t chained = 0;   // rows whose chain was
+  std::uint32_t streamed = 0;  // rows whose stream and ring stood for all; 0: none did
 };
 
 /// Runs a weight gradient whose dot products are kept, one row for all that do the same: while the
 /// stream runs, rows of equal tokens repeat each other, a hop later each, as in weight streaming;
-/// in the chain all rows do. `Number` holds every count. Nothing if rows part in another way than
-/// can be followed, or if nothing moves any more; then all rows have to be simulated. The program
-/// is one that GradientSweep runs.
+/// when words of the chain pass a row follows from when they leave the wafer. `Number` holds every
+/// count. Nothing if rows part in another way than can be followed, or if nothing moves any more;
+/// then all rows have to be simulated. The program is one that GradientSweep runs.
 template <class Number>
 std::optional<SweptGradient> fold_gradient_as(const HardwareParams& params, const Program& program);
 

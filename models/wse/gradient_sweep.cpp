@@ -183,7 +183,7 @@ std::optional<SweptGradient> sweep_gradient(const HardwareParams& params, const 
   if (sweep == nullptr) return {};
   std::optional<WaferOutcome> outcome = sweep->run();
   if (!outcome) return {};
-  return SweptGradient{std::move(*outcome), 0, 0};
+  return SweptGradient{std::move(*outcome), 0};
 }
 
 }  // namespace lacuna::wse

@@ -152,9 +152,9 @@ class GradientRun {
       if (auto swept = wse::sweep_gradient(hardware_, plan.program, options)) {
         if (swept->streamed != 0 && parts_ == 0) {
           fold_ = fmt::format(
-              "{} of {} rows simulated while the stream runs, {} in the chain; the "
-              "others do the same, later",
-              swept->streamed, plan.program.rows, swept->chained);
+              "{} of {} rows simulated while the stream runs, the others do the same, later; "
+              "in the chain what leaves the wafer says what all rows do",
+              swept->streamed, plan.program.rows);
         }
         return std::move(swept->outcome);
       }
