@@ -44,7 +44,7 @@ class RandomProgram {
     params.sync.cycles = 2 + draw(60);
     params.exchange.control_events = draw(5);
     params.exchange.paired_words = 2 + draw(20);
-    params.tile.memory.element.kib = 1U;  // so that there are several
+    params.tile.memory.element.kib = 1U << draw(3);  // so that there are several
     params.tile.memory.element.plain_kib = draw(6);
     if (draw(3) == 0) {
       params.exchange.latency = LatencyModel::constant;
