@@ -65,6 +65,41 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{kSingle, 4096, 64, 1, 64, 23, 71472, 5796, 0, 4096, 3738, 85102},
                       Row{kSingle, 4096, 256, 1, 64, 23, 218928, 23184, 0, 16384, 13770, 272266}));
 
+// 22 partials of 64 columns x 16 rows are summed five by five by five: 512 clocks for the partials
+// and, for ceil(1024 / 5) = 205 sums of 2 B, 103. ReduceAdd of 205 outputs, depth 5: 25 vectors and
+// 2 pieces left over, 4 for each of six workers: 6 (32 + 2 x 5 + 11 + 4 (3 x 5 + 8)) = 870. Of
+// ceil(205 / 5) = 41: 5 vectors and a piece: 6 (32 + 3 x 5 + 8) = 330.
+TEST(DensePlanner, EstimateWithStagesHasThePartialsAndSumsOfEach) {
+  const DensePlan plan = plan_dense(Target{}, kHalf, 1024, 1024, 64);
+  ASSERT_EQ(plan.in_split, 22U);
+  EXPECT_EQ(plan.staged.partials, 512U + 103U);
+  EXPECT_EQ(plan.staged.reduce, 870U + 330U);
+  EXPECT_EQ(plan.staged.compute, plan.estimate.compute);
+}
+
+// 17 are five by four: 32 clocks for 64 partials, 7 for ceil(64 / 5) = 13 sums. 13 outputs are a
+// vector and two pieces: 6 (32 + 2 x 5 + 11) = 318; ceil(13 / 4) = 4 are a piece: 6 (32 + 2 x 4 +
+// 11) = 306.
+TEST(DensePlanner, StagesOfUnequalDepthsTakeEachTheirOwn) {
+  Target target;
+  target.tiles = 17;
+  const DensePlan plan = plan_dense(target, kHalf, 16, 16 * 17 * 8, 4);
+  ASSERT_EQ(plan.in_split, 17U);
+  EXPECT_EQ(plan.staged.partials, 32U + 7U);
+  EXPECT_EQ(plan.staged.reduce, 318U + 306U);
+}
+
+// Summed at once, 22 partials are dearer than 16; in five by five they are cheaper than in four by
+// four, as more tiles take part.
+TEST(DensePlanner, PlansAreChosenByStagesIfAskedTo) {
+  Target target;
+  EXPECT_EQ(plan_dense(target, kHalf, 4096, 4096, 16).in_split, 16U);
+  target.staged_estimate = true;
+  const DensePlan staged = plan_dense(target, kHalf, 4096, 4096, 16);
+  EXPECT_EQ(staged.in_split, 22U);
+  EXPECT_LT(staged.staged.total(), plan_dense(Target{}, kHalf, 4096, 4096, 16).staged.total());
+}
+
 // Field 342 is 57 elements for each worker. First input group: 6 (37 + 4 * 54 - 7) = 1476, but at
 // least 1476 + 14; others 6 (38 + 216 - 7) + 14 = 1496. Weights 64 clocks.
 // 50 + 6 (7 + 3 * 17) + 13 + 17 (15 + 8 (19 + 70 + 1496)) + 11 + 8 (18 + 71 + 1490) = 228,869.

@@ -19,6 +19,28 @@ TEST(ReduceStages, UpToTheLimitThereIsOneStage) {
   EXPECT_EQ(stages.slice_of(1, 3), 3U);
 }
 
+// By hand: 22 in five groups of 5 at most, which are five; 125 in five groups of five of five; 130,
+// of which the cube root is above 5, in four of at most 33, each in six of at most 6.
+TEST(ReduceStages, DepthsAreThoseOfTheLargestGroups) {
+  using Depths = std::vector<std::uint64_t>;
+  EXPECT_EQ(stage_depths(15, {}), (Depths{15}));
+  EXPECT_EQ(stage_depths(22, {}), (Depths{5, 5}));
+  EXPECT_EQ(stage_depths(125, {}), (Depths{5, 5, 5}));
+  EXPECT_EQ(stage_depths(130, {}), (Depths{6, 6, 4}));
+  for (std::uint64_t depth = 1; depth < 400; ++depth) {
+    const ReduceStages stages(depth, {});
+    Depths largest;
+    for (unsigned level = 1; level <= stages.stages(); ++level) {
+      std::uint64_t most = 0;
+      for (std::uint64_t g = 0; g < stages.groups(level); ++g) {
+        most = std::max(most, stages.parts(level, g));
+      }
+      largest.push_back(most);
+    }
+    EXPECT_EQ(stage_depths(depth, {}), largest) << depth;
+  }
+}
+
 TEST(ReduceStages, ASinglePartialHasAStageToo) {
   const ReduceStages stages(1, {});
   EXPECT_EQ(stages.stages(), 1U);

@@ -11,6 +11,7 @@
 #include "workloads/mapping/ceil_div.hpp"
 #include "workloads/mapping/ipu/conv_cost.hpp"
 #include "workloads/mapping/ipu/reduce_cost.hpp"
+#include "workloads/mapping/ipu/reduce_stages.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -56,6 +57,10 @@ class Search {
         }
       }
     }
+    if (best_) {
+      const DensePlan& plan = *best_;
+      best_->staged = in_stages(plan.estimate, plan.field * plan.out_channels, plan.in_split);
+    }
     return best_;
   }
 
@@ -71,7 +76,9 @@ class Search {
     least_bytes_ = std::min(least_bytes_, bytes);
     if (bytes > target_.planning_bytes) return;
     const DenseEstimate estimate = estimate_of(c, field, out, in);
-    if (best_ && estimate.total() >= best_->estimate.total()) return;
+    const DenseEstimate staged =
+        target_.staged_estimate ? in_stages(estimate, field * out, c.in.parts) : estimate;
+    if (best_ && staged.total() >= best_->staged.total()) return;
     DensePlan plan;
     plan.field_split = c.field.parts;
     plan.out_split = c.out.parts;
@@ -81,7 +88,25 @@ class Search {
     plan.in_channels = in;
     plan.tile_bytes = bytes;
     plan.estimate = estimate;
+    plan.staged = staged;
     best_ = plan;
+  }
+
+  /// The estimate, if the sums of `all` elements over `depth` tiles are made in stages: each but
+  /// the first begins by sending what the one before has left.
+  DenseEstimate in_stages(DenseEstimate estimate, std::uint64_t all, std::uint64_t depth) const {
+    if (depth <= target_.one_stage_depth) return estimate;
+    const StageDepths most{target_.one_stage_depth, target_.two_stage_depth};
+    estimate.partials = estimate.reduce = 0;
+    std::uint64_t left = all;
+    const std::vector<std::uint64_t> depths = stage_depths(depth, most);
+    for (std::size_t s = 0; s < depths.size(); ++s) {
+      estimate.partials += ceil_div(left * types_.partial_bytes(), target_.exchange_bytes);
+      left = ceil_div(left, depths[s]);
+      const DType to = s + 1 < depths.size() ? types_.partials : result_type();
+      estimate.reduce += reduce_clocks(target_, left, depths[s], types_.partials, to);
+    }
+    return estimate;
   }
 
   DenseEstimate estimate_of(const Candidate& c, std::uint64_t field, std::uint64_t out,
@@ -111,6 +136,11 @@ class Search {
   std::uint64_t least_bytes_ = std::numeric_limits<std::uint64_t>::max();
 };
 
+/// By which a step's plans are compared.
+Cycle cost_of(const Target& target, const DensePlan& plan) {
+  return (target.staged_estimate ? plan.staged : plan.estimate).total();
+}
+
 /// The cheapest plan with exactly `steps` serial steps along rows and columns.
 std::optional<DensePlan> plan_steps(const Target& target, const Types& types, std::uint64_t m,
                                     std::uint64_t k, std::uint64_t n, std::uint64_t steps) {
@@ -126,7 +156,7 @@ std::optional<DensePlan> plan_steps(const Target& target, const Types& types, st
     plan->serial_n = of_n;
     plan->step_m = step_m;
     plan->step_n = step_n;
-    if (!best || plan->estimate.total() < best->estimate.total()) best = plan;
+    if (!best || cost_of(target, *plan) < cost_of(target, *best)) best = plan;
   }
   return best;
 }
@@ -136,7 +166,7 @@ std::optional<DensePlan> plan_within(const Target& target, const Types& types, s
                                      std::uint64_t k, std::uint64_t n, std::uint64_t limit) {
   constexpr std::uint64_t kMostSteps = 64;
   std::optional<DensePlan> best;
-  const auto cost = [](const DensePlan& plan) { return plan.steps() * plan.estimate.total(); };
+  const auto cost = [&](const DensePlan& plan) { return plan.steps() * cost_of(target, plan); };
   for (std::uint64_t steps = 1; steps <= kMostSteps; ++steps) {
     const std::optional<DensePlan> plan = plan_steps(target, types, m, k, n, steps);
     if (plan && dense_tile_bytes(types, *plan) <= limit) {

@@ -31,6 +31,7 @@ struct DensePlan {
   std::uint64_t in_channels = 0;   // of a part, a multiple of the group of the type
   std::uint64_t tile_bytes = 0;    // that the largest part needs
   DenseEstimate estimate;          // of one serial step
+  DenseEstimate staged;            // the same with partials summed in stages, as they are
 
   std::uint64_t serial_m = 1;  // steps one after another over rows and over columns
   std::uint64_t serial_n = 1;

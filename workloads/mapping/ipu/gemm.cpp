@@ -58,8 +58,8 @@ Types static_types(const GemmProblem& problem) {
   return types;
 }
 
-void add_estimates(PlannedOperation& result, const DensePlan& plan) {
-  const DenseEstimate& e = plan.estimate;
+void add_estimates(PlannedOperation& result, const DensePlan& plan, bool staged) {
+  const DenseEstimate& e = staged ? plan.staged : plan.estimate;
   const Cycle steps = plan.steps();
   result.estimates = {{"inputs", steps * e.inputs},   {"weights", steps * e.weights},
                       {"compute", steps * e.compute}, {"partials", steps * e.partials},
@@ -119,7 +119,14 @@ PlannedOperation plan_dense_gemm(const ChipParams& chip, const PlannerParams& pl
     result.notes.emplace_back("serial steps",
                               fmt::format("rows {} x columns {}", plan.serial_m, plan.serial_n));
   }
-  add_estimates(result, plan);
+  add_estimates(result, plan, target.staged_estimate);
+  if (!target.staged_estimate && plan.staged.total() != plan.estimate.total()) {
+    const DenseEstimate& e = plan.staged;
+    result.notes.emplace_back(
+        "estimate with sums in stages",
+        fmt::format("partials {}, reduce {}, total {} cycles", plan.steps() * e.partials,
+                    plan.steps() * e.reduce, plan.steps() * e.total()));
+  }
   return result;
 }
 

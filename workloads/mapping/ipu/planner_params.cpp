@@ -22,6 +22,7 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   target.store_bytes = chip.tile.memory.store_bytes;
   target.one_stage_depth = planner.one_stage_depth;
   target.two_stage_depth = planner.two_stage_depth;
+  target.staged_estimate = planner.staged_estimate;
   target.long_single_passes = planner.long_fp32_passes;
   target.lone_pairs = planner.lone_pairs;
   target.wide_sums = planner.wide_sums;

@@ -29,6 +29,10 @@ struct PlannerParams : ParameterSet {
   Param<unsigned> two_stage_depth =
       param(this, "two_stage_depth", 124U, range(1U, 65536U), "partials",
             "Partials that a dense product sums in two stages; more take three, as in poplin.");
+  Param<bool> staged_estimate =
+      flag(this, "staged_estimate", false,
+           "Choose dense plans by an estimate that sums partials in stages; the regression values "
+           "of the vendor's planner have one.");
   Param<bool> long_fp32_passes = flag(
       this, "long_fp32_passes", true,
       "Passes of dense FP32 products take the bundles of PopSparse's estimator, not poplin's.");

@@ -36,6 +36,23 @@ Firsts cut(const Firsts& runs, std::uint64_t most) {
 
 }  // namespace
 
+std::vector<std::uint64_t> stage_depths(std::uint64_t depth, const StageDepths& most) {
+  if (depth <= most.one) return {depth};
+  const unsigned stages = depth > most.two ? 3 : 2;
+  const std::uint64_t root = root_of(depth, stages);
+  std::vector<std::uint64_t> depths;  // from the last stage on
+  std::uint64_t size = depth;
+  for (std::uint64_t largest = stages == 3 ? root * root : root;; largest = root) {
+    const std::uint64_t parts = ceil_div(size, largest);
+    if (parts > 1) depths.push_back(parts);
+    size = ceil_div(size, parts);
+    if (largest == root) break;
+  }
+  if (size > 1 || depths.empty()) depths.push_back(size);
+  std::reverse(depths.begin(), depths.end());
+  return depths;
+}
+
 ReduceStages::ReduceStages(std::uint64_t depth, const StageDepths& most) {
   const Firsts all{0, depth};
   std::vector<Firsts> levels{all};

@@ -12,6 +12,9 @@ struct StageDepths {
   std::uint64_t two = 124;
 };
 
+/// How many contributions the tile with the most of them sums in each stage.
+std::vector<std::uint64_t> stage_depths(std::uint64_t depth, const StageDepths& most);
+
 /// How the partials of `depth` tiles are summed: in one stage, each tile a slice of the output; in
 /// two, first in groups of about the square root of them, neighbours, each tile a slice, then each
 /// tile its final slice over the groups; in three, in groups of about the cube root, in groups of

@@ -25,6 +25,7 @@ struct Target {
   unsigned store_bytes = 8;        // of a worker's bundle
   unsigned one_stage_depth = 15;   // partials that dense products sum in one stage
   unsigned two_stage_depth = 124;  // and in two
+  bool staged_estimate = false;    // chooses dense plans
   bool long_single_passes = true;  // of dense FP32 products, at run time; see PlannerParams
 
   // What the lowering of static products may leave out; see PlannerParams.
