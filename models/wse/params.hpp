@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -115,7 +116,26 @@ struct RouterParams : ParameterSet {
                                    "For which a color lets nothing through after its teardown.");
 };
 
+/// The ports of a core's memory, which a beat needs for as many cycles as its bits take.
+struct MemoryPorts {
+  MemoryModel model = MemoryModel::none;
+  std::uint32_t read_bits = 1;
+  std::uint32_t write_bits = 1;
+  std::uint32_t port_cycles = 1;  // in which they move so many bits once
+
+  /// Of a beat that reads and writes so many bits, 1 at least.
+  std::uint32_t cycles(std::uint64_t read, std::uint64_t write) const {
+    if (model == MemoryModel::none) return 1;
+    const auto need = [this](std::uint64_t bits, std::uint32_t port) {
+      return static_cast<std::uint32_t>((bits * port_cycles + port - 1) / port);
+    };
+    return std::max({1U, need(read, read_bits), need(write, write_bits)});
+  }
+};
+
 struct MemoryParams : ParameterSet {
+  MemoryPorts ports() const { return {model, read_bits, write_bits, port_cycles}; }
+
   Param<unsigned> kib = param(this, "kib", 48U, range(1U, 65536U), "KiB", "SRAM of a core.");
   Param<unsigned> read_bits =
       param(this, "read_bits", 128U, range(16U, 1024U), "bit", "Read from SRAM in one cycle.");

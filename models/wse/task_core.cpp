@@ -83,7 +83,8 @@ TaskCores::TaskCores(const TaskParams& params, const TaskProgram& program, Engin
 void TaskCores::add(const TaskPorts& ports) {
   Core core;
   core.ports = ports;
-  core.program = &program_.cores[program_.core_of[cores_.size()]];
+  const std::size_t place = std::size_t{ports.row} * program_.columns + ports.column;
+  core.program = &program_.cores[program_.core_of[place]];
   for (const TaskPorts::Out& port : ports.out) {
     if (std::find(core.out_queues.begin(), core.out_queues.end(), port.queue) ==
         core.out_queues.end()) {
@@ -98,7 +99,7 @@ void TaskCores::add(const TaskPorts& ports) {
       core.active.back() = false;
     }
   }
-  if (!program_.memory.empty()) core.memory = program_.memory[cores_.size()];
+  if (!program_.memory.empty()) core.memory = program_.memory[place];
   for (const SoftwareFifo& fifo : core.program->fifos) {
     core.fifos.emplace_back();
     core.fifos.back().words.resize(fifo.capacity);

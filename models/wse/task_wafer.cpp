@@ -10,6 +10,7 @@
 
 #include "models/wse/relay_sweep.hpp"
 #include "models/wse/shift_sweep.hpp"
+#include "models/wse/task_modules.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
 #include "sim/kernel/sim_context.hpp"
@@ -211,6 +212,7 @@ Cycle TaskOutcome::span() const {
 
 TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
                      const RunOptions& options) {
+  if (options.modules) return simulate_task_modules(params, program, options);
   if (options.engine == Engine::event && !options.event_log && options.jitter == 0 &&
       options.shuffle == 0 && !options.look_at_tasks) {
     if (std::optional<TaskOutcome> swept = sweep_shifts(params, program)) return std::move(*swept);

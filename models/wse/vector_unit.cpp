@@ -83,11 +83,7 @@ std::uint32_t elements_per_beat(const Instruction& instruction, const SimdParams
 
 BeatCost::BeatCost(const Instruction& instruction, const SimdParams& simd, const MemoryParams& mem,
                    unsigned fabric_words, std::uint32_t word)
-    : model_(mem.model),
-      width_(elements_per_beat(instruction, simd, fabric_words)),
-      word_(word),
-      port_read_(mem.read_bits / 8),
-      port_write_(mem.write_bits / 8) {
+    : ports_(mem.ports()), width_(elements_per_beat(instruction, simd, fabric_words)), word_(word) {
   const unsigned source = source_bytes(instruction.element);
   const unsigned result = result_bytes(instruction.element);
   const auto read = [this](const Operand& operand, unsigned bytes) {
@@ -116,7 +112,7 @@ bool BeatCost::constant() const {
 }
 
 std::uint32_t BeatCost::bank_stalls(std::uint32_t first, std::uint32_t count) const {
-  if (model_ == MemoryModel::none || (sources_ == 0 && !writes_)) return 0;
+  if (ports_.model == MemoryModel::none || (sources_ == 0 && !writes_)) return 0;
   std::uint32_t cycles = 1;
   if (sources_ == 2) {
     const std::uint32_t a = address_of(first_, first_bytes_, first, word_);
@@ -124,10 +120,9 @@ std::uint32_t BeatCost::bank_stalls(std::uint32_t first, std::uint32_t count) co
     if ((a - b) % 8 != 4) cycles = 2;
   }
   if (sources_ > 2) cycles = 2;  // three reads, two ports
-  const auto need = [](std::uint32_t bytes, unsigned port) { return (bytes + port - 1) / port; };
-  cycles = std::max(cycles, need(read_bytes_ * count, port_read_));
-  cycles = std::max(cycles, need(write_bytes_ * count, port_write_));
-  return cycles - 1;
+  const std::uint64_t elements = count;
+  return std::max(cycles, ports_.cycles(8 * read_bytes_ * elements, 8 * write_bytes_ * elements)) -
+         1;
 }
 
 /// Points at which an instruction in place stalls among its first `elements` elements: with 3 in
@@ -143,7 +138,7 @@ BeatStalls BeatCost::stalls(std::uint32_t first, std::uint32_t count) const {
   stalls.bank = bank_stalls(first, count);
   stalls.special = special_ * count;
   // A conflict leaves time for the write that would have met a read.
-  if (stalls.bank == 0 && model_ == MemoryModel::rule) {
+  if (stalls.bank == 0 && ports_.model == MemoryModel::rule) {
     stalls.residual = residual_points(first + count) - residual_points(first);
   }
   return stalls;
@@ -157,7 +152,7 @@ BeatStalls BeatCost::stalls_from(std::uint32_t first, std::uint32_t length) cons
     sum.bank = one.bank * beats;
     sum.special = one.special * beats;
     const std::uint32_t end = first + beats * width_;
-    if (one.bank == 0 && model_ == MemoryModel::rule) {
+    if (one.bank == 0 && ports_.model == MemoryModel::rule) {
       sum.residual = residual_points(end) - residual_points(first);
     }
     first = end;

@@ -52,7 +52,7 @@ class BeatCost {
   std::uint32_t residual_points(std::uint32_t elements) const;
   bool constant() const;
 
-  MemoryModel model_ = MemoryModel::none;
+  MemoryPorts ports_;
   std::uint32_t width_ = 1;
   std::uint32_t word_ = 0;  // that started the task
   unsigned sources_ = 0;    // that are read from memory in every beat
@@ -63,8 +63,6 @@ class BeatCost {
   unsigned second_bytes_ = 0;
   unsigned read_bytes_ = 0;  // of one element, all sources
   unsigned write_bytes_ = 0;
-  unsigned port_read_ = 0;  // bytes in a cycle
-  unsigned port_write_ = 0;
   std::uint32_t residual_ = 0;  // stalls in 16 elements
   std::uint32_t special_ = 0;
 };

@@ -97,7 +97,8 @@ class Recipes {
     const std::string& format = text("format");
     const std::uint32_t rows = number("tile_rows");
     const std::uint32_t columns = number("tile_cols");
-    const bool padded = format == "coo" || format == "ellpack" || format == "ell";
+    const bool dense = format == "dense" || format == "gemm";
+    const bool padded = dense || format == "coo" || format == "ellpack" || format == "ell";
     const bool one = padded || metric == "max_cycles_per_pe";
     if (metric == "min_cycles_per_pe" && !padded) {
       throw Unsupported{"the masks are random and not published: the least core is not determined"};
@@ -113,9 +114,9 @@ class Recipes {
     op.n = number("M");
     if (format == "ell" || format == "ellpack") {
       op.k = (number("nnz_per_pe_padded") + rows - 1) / rows;  // slots, all of them used
-    } else if (one) {
+    } else if (one && !dense) {
       keep(op, number("nnz_per_pe_padded"));
-    } else {
+    } else if (!one) {
       Decimal density;
       if (parse_fraction(text("density"), density) != DecimalError::none) {
         throw Unsupported{fmt::format("density '{}'", text("density"))};
@@ -129,7 +130,9 @@ class Recipes {
     const bool four = number("grid_x") * number("grid_y") <= 4;
     const bool conflict = has("alignment") && text("alignment") == "conflicting";
     run.settings.emplace_back("kernel.spmm_phases=local");
-    run.settings.push_back("kernel.spmm_format=" + (format == "ell" ? "ellpack" : format));
+    run.settings.push_back("kernel.spmm_format=" + (dense             ? "dense"
+                                                    : format == "ell" ? "ellpack"
+                                                                      : format));
     run.settings.push_back(std::string("kernel.protocol_cycles=") +
                            (four ? kProtocolOfFour : kProtocolOfGrids));
     run.settings.push_back(std::string("map.align=") + (conflict ? "bad" : "good"));

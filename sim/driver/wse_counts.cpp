@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/wse_counts.hpp"
 
+#include <algorithm>
 #include <initializer_list>
+
+#include "sim/driver/wse_params.hpp"
 
 namespace lacuna {
 namespace {
@@ -35,6 +38,22 @@ CountsSoFar wafer_counts(const wse::WaferStats& stats) {
 PhaseTraffic whole_phase(const std::string& name, const OpResult& result) {
   return {name, result.cycles, result.sram_read_bytes + result.sram_write_bytes,
           result.fabric_bytes, result.io_bytes};
+}
+
+Peaks core_peaks(const WseParams& params, unsigned simd, std::uint64_t units) {
+  const auto cores = static_cast<double>(units);
+  const wse::SimdParams& width = params.simd;
+  const unsigned widest = std::max(
+      {4U, width.fma16.value(), width.fma16_32.value(), width.fma32.value(), width.int8.value(),
+       width.add32.value(), width.max16.value(), width.max32.value(), width.convert.value()});
+  const wse::MemoryPorts ports = params.mem.ports();
+  Peaks peaks;
+  peaks.flop_per_cycle = 2.0 * simd * cores;
+  peaks.sram_bytes_per_cycle =
+      cores * (ports.read_bits + ports.write_bits) / 8.0 / static_cast<double>(ports.port_cycles);
+  if (ports.model == wse::MemoryModel::none) peaks.sram_bytes_per_cycle = 16.0 * widest * cores;
+  peaks.fabric_bytes_per_cycle = 4 * 4.0 * cores;
+  return peaks;
 }
 
 }  // namespace lacuna

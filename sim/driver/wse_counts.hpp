@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "models/wse/task_stats.hpp"
@@ -8,6 +9,8 @@
 #include "sim/report/interval_series.hpp"
 
 namespace lacuna {
+
+struct WseParams;
 
 /// What cores that run tasks have counted.
 CountsSoFar task_counts(const wse::TaskStats& stats);
@@ -17,5 +20,9 @@ CountsSoFar wafer_counts(const wse::WaferStats& stats);
 
 /// An operation without parts that follow each other is one phase.
 PhaseTraffic whole_phase(const std::string& name, const OpResult& result);
+
+/// What `units` cores can do in a cycle whose datapaths do `simd` multiply-accumulates each. Memory
+/// without limits (mem.model = none) gives the widest beat three reads and a write of 32 bits.
+Peaks core_peaks(const WseParams& params, unsigned simd, std::uint64_t units);
 
 }  // namespace lacuna

@@ -47,15 +47,8 @@ ValueCheck check_values(const GradientJob& job, const GradientPlan& plan,
 }
 
 void fill_peaks(const WseParams& params, const GradientPlan& plan, OpResult& result) {
-  const auto units = static_cast<double>(result.units);
   const wse::Rate& rate = plan.program.rate;
-  result.peaks.flop_per_cycle = 2.0 * plan.program.kernel.simd * units;
-  result.peaks.sram_bytes_per_cycle =
-      (params.mem.read_bits + params.mem.write_bits) / 8.0 / params.mem.port_cycles * units;
-  if (params.mem.model == wse::MemoryModel::none) {
-    result.peaks.sram_bytes_per_cycle = 64.0 * plan.program.kernel.simd * units;
-  }
-  result.peaks.fabric_bytes_per_cycle = 4 * 4.0 * units;
+  result.peaks = core_peaks(params, plan.program.kernel.simd, result.units);
   result.peaks.io_bytes_per_cycle = (plan.program.full_duplex ? 8.0 : 4.0) *
                                     static_cast<double>(rate.words) / static_cast<double>(rate.per);
 }

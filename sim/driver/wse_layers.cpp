@@ -60,8 +60,13 @@ class LayerRun {
     return {params_.core, params_.queue, params_.router, params_.mem, params_.simd};
   }
   wse::RunOptions options() const {
-    return {execution_.engine, execution_.shuffle, execution_.jitter, execution_.jitter_seed,
-            execution_.event_log};
+    return {execution_.engine,
+            execution_.shuffle,
+            execution_.jitter,
+            execution_.jitter_seed,
+            execution_.event_log,
+            false,
+            params_.wafer.modules == wse::Modules::per_core};
   }
 
   Cycle run_parts(const LayerStage& stage);
@@ -257,14 +262,7 @@ void LayerRun::fill_work(OpResult& result) {
     group->add_to(result.statistics);
     group->add_to(result.stack);
   }
-  const auto cores = static_cast<double>(units());
-  result.peaks.flop_per_cycle = 2.0 * params_.simd.fma16 * cores;
-  result.peaks.sram_bytes_per_cycle =
-      (params_.mem.read_bits + params_.mem.write_bits) / 8.0 * cores;
-  if (params_.mem.model == wse::MemoryModel::none) {
-    result.peaks.sram_bytes_per_cycle = 64.0 * params_.simd.fma16 * cores;
-  }
-  result.peaks.fabric_bytes_per_cycle = 4 * 4.0 * cores;
+  result.peaks = core_peaks(params_, params_.simd.fma16, units());
   result.peaks.io_bytes_per_cycle = params_.io.gbit / 8.0 / params_.clock;
 }
 

@@ -227,15 +227,8 @@ void StreamedOperation::fill_work(const Simulated& run, OpResult& result) const 
 }
 
 void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) const {
-  const auto units = static_cast<double>(result.units);
   const wse::Rate& rate = plan.program.rate;
-  result.peaks.flop_per_cycle = 2.0 * plan.program.kernel.simd * units;
-  result.peaks.sram_bytes_per_cycle =
-      (params_.mem.read_bits + params_.mem.write_bits) / 8.0 / params_.mem.port_cycles * units;
-  if (params_.mem.model == wse::MemoryModel::none) {
-    result.peaks.sram_bytes_per_cycle = 64.0 * plan.program.kernel.simd * units;
-  }
-  result.peaks.fabric_bytes_per_cycle = 4 * 4.0 * units;
+  result.peaks = core_peaks(params_, plan.program.kernel.simd, result.units);
   result.peaks.io_bytes_per_cycle =
       4.0 * static_cast<double>(rate.words) / static_cast<double>(rate.per);
 }

@@ -114,7 +114,6 @@ class TaskOperation {
   OpResult result_of(const TaskKernel& kernel, const TaskOutcome& run) const;
   void fill_products(const TaskKernel& kernel, wse::TaskStats& stats, KernelStats& spans,
                      OpResult& result) const;
-  void fill_peaks(OpResult& result) const;
   static void fill_events(const TaskKernel& kernel, const TaskOutcome& run, OpResult& result);
 
   const WseParams& params_;
@@ -356,16 +355,6 @@ void TaskOperation::fill_products(const TaskKernel& kernel, wse::TaskStats& stat
   stats.core.mac_skipped += result.mac_algorithmic - result.mac_useful - zeros;
 }
 
-void TaskOperation::fill_peaks(OpResult& result) const {
-  const auto units = static_cast<double>(result.units);
-  result.peaks.flop_per_cycle =
-      2.0 * (op_.dtype == DType::fp32 ? params_.simd.fma32 : params_.simd.fma16) * units;
-  result.peaks.sram_bytes_per_cycle =
-      (params_.mem.read_bits + params_.mem.write_bits) / 8.0 * units;
-  if (params_.mem.model == wse::MemoryModel::none) result.peaks.sram_bytes_per_cycle *= 64;
-  result.peaks.fabric_bytes_per_cycle = 4 * 4.0 * units;
-}
-
 OpResult TaskOperation::result_of(const TaskKernel& kernel, const TaskOutcome& run) const {
   wse::TaskStats stats;
   stats.add(run, kernel.copies, run.cycles);
@@ -383,7 +372,8 @@ OpResult TaskOperation::result_of(const TaskKernel& kernel, const TaskOutcome& r
   result.sram_read_bytes = stats.sram_read_bytes;
   result.sram_write_bytes = stats.sram_write_bytes;
   result.fabric_bytes = stats.router.hops.value() * 4;
-  fill_peaks(result);
+  const bool wide = op_.dtype == DType::fp32;
+  result.peaks = core_peaks(params_, wide ? params_.simd.fma32 : params_.simd.fma16, result.units);
   for (const StatGroup* group :
        {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
         static_cast<const StatGroup*>(&spans), static_cast<const StatGroup*>(&stats.limits)}) {
@@ -414,6 +404,7 @@ OpResult TaskOperation::run() const {
   options.jitter = execution_.jitter;
   options.jitter_seed = execution_.jitter_seed;
   options.event_log = execution_.event_log;
+  options.modules = params_.wafer.modules == wse::Modules::per_core;
   std::vector<std::pair<Cycle, CountsSoFar>> borders;
   if (execution_.interval != 0) {
     options.first_look = execution_.interval;

@@ -61,6 +61,7 @@ Case random_case(std::uint64_t seed) {
   c.settings["io.share"] = pick(random, {"0", "0.3", "1"});
   c.settings["map.align"] = pick(random, {"good", "good", "bad"});
   c.settings["mem.read_bits"] = pick(random, {"128", "128", "64", "32"});
+  c.settings["mem.port_cycles"] = pick(random, {"1", "1", "1", "3"});
   c.settings["router.multicast"] = pick(random, {"independent", "independent", "lockstep"});
   c.settings["ws.zero_filter"] = pick(random, {"true", "true", "false"});
   c.settings["ws.index_bits"] = pick(random, {"auto", "0", "16"});

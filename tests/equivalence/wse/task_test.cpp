@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "models/wse/task_modules.hpp"
 #include "sim/base/mix.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/collective.hpp"
@@ -99,6 +100,38 @@ TEST(TaskEngines, AgreeOnRandomCollectivesWhateverTheOrderOfStepsAndTheDelays) {
   }
 }
 
+TEST(TaskModules, GiveTheSameOutcomeAsRowsByEitherEngineInAnyOrder) {
+  const char* more = std::getenv("LACUNA_LONG");
+  const std::uint64_t cases = more == nullptr ? 60 : 2000;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    const Case made = random_case(seed);
+    const TaskProgram program = plan_collective(made.what, 40960);
+    const Cycle jitter = seed % 2 == 0 ? 0 : 5;
+    const TaskOutcome rows = run_tasks(program, Engine::clocked, 0, jitter, made.params);
+    RunOptions options;
+    options.modules = true;
+    options.event_log = true;
+    options.shuffle = seed;
+    options.jitter = jitter;
+    for (const Engine engine : {Engine::clocked, Engine::event}) {
+      options.engine = engine;
+      ASSERT_EQ(difference(rows, simulate(made.params, program, options)), "") << "seed " << seed;
+    }
+  }
+}
+
+TEST(TaskModules, HaveTheNameOfTheirPlace) {
+  Collective what;
+  what.columns = 3;
+  what.rows = 2;
+  const std::vector<std::string> names =
+      task_module_names(TaskParams(), plan_collective(what, 40960));
+  EXPECT_EQ(names.size(), 1U + 2U + 3U * 2U * 3U);  // wafer, rows, places with two each
+  EXPECT_EQ(names[2], "wafer.r0.c0");
+  EXPECT_EQ(names[3], "wafer.r0.c0.router");
+  EXPECT_EQ(names.back(), "wafer.r1.c2.core");
+}
+
 /// Instructions on memory of any width and cost, and scalar code.
 Routine random_routine(std::uint64_t seed) {
   constexpr VectorOp kOps[] = {VectorOp::work, VectorOp::fma, VectorOp::mul, VectorOp::exp};
@@ -176,6 +209,8 @@ TEST(TaskEngines, AgreeOnSharedCodeThatWordsOfOthersInterrupt) {
       const TaskOutcome clocked = run_tasks(program, Engine::clocked, 0, jitter, params);
       const TaskOutcome event = run_tasks(program, Engine::event, seed, jitter, params);
       ASSERT_EQ(difference(clocked, event), "") << "seed " << seed << " jitter " << jitter;
+      RunOptions modules{Engine::event, seed, jitter, 1, true, false, true};
+      ASSERT_EQ(difference(clocked, simulate(params, program, modules)), "") << "seed " << seed;
     }
   }
 }

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/wse_layers.hpp"
+#include "sim/driver/wse_streaming.hpp"
 #include "workloads/mapping/wse/dense_mesh.hpp"
 
 namespace lacuna {
@@ -97,6 +99,46 @@ TEST(WaferTasks, TheMemoryThatIsAskedForIsThatOfThePlan) {
       job.height = shape == wse::StencilShape::five_points ? 9 : 1;
       EXPECT_EQ(wse::stencil_bytes(job), wse::plan_stencil(job, wse::ScalarParams()).bytes) << size;
     }
+  }
+}
+
+OpResult on_eight_by_eight(const LayerOp& op, const char* path, const char* value) {
+  WseParams params;
+  for (const char* const side : {"wafer.columns", "wafer.rows"}) params.set(side, "8", "test");
+  params.set(path, value, "test");
+  if (op.op == "softmax") return run_layer_operation(params, op, nullptr, 1, Execution());
+  if (op.mode == Mode::streamed) return run_streamed(params, op, nullptr, 1, Execution());
+  return run_tasks(params, op, nullptr, 1, Execution());
+}
+
+TEST(WaferTasks, ASlowerMemoryTakesAsManyCyclesForABeatAsItsPortsNeed) {
+  // 100 beats in each of 64 cores: 16 bytes read and 8 written, all the ports move at a time
+  const LayerOp axpy = operation("axpy", 64, 0, 400);
+  const auto cycles = [&](const char* port) {
+    return on_eight_by_eight(axpy, "mem.port_cycles", port).cycles;
+  };
+  EXPECT_EQ(cycles("1"), 6U + 100);
+  EXPECT_EQ(cycles("2"), 6U + 200);
+  EXPECT_EQ(cycles("7"), 6U + 700);
+  // whole bits, not bytes: 120 of 128 bits a cycle are too few
+  EXPECT_EQ(on_eight_by_eight(axpy, "mem.read_bits", "120").cycles, 6U + 200);
+  const LayerOp softmax = operation("softmax", 64, 0, 64);
+  EXPECT_GT(on_eight_by_eight(softmax, "mem.port_cycles", "8").cycles,
+            on_eight_by_eight(softmax, "mem.port_cycles", "1").cycles);
+}
+
+TEST(WaferTasks, PeaksOfTheMemoryAreTheSameForTasksLayersAndStreams) {
+  LayerOp streamed = operation("gemm", 16, 16, 8);
+  streamed.mode = Mode::streamed;
+  for (const LayerOp& op :
+       {operation("axpy", 64, 0, 400), operation("softmax", 64, 0, 64), streamed}) {
+    // 24 bytes in each of 64 cores; at a third of the rate; 16 bytes for each of four elements
+    EXPECT_EQ(on_eight_by_eight(op, "mem.port_cycles", "1").peaks.sram_bytes_per_cycle, 64.0 * 24)
+        << op.op;
+    EXPECT_EQ(on_eight_by_eight(op, "mem.port_cycles", "3").peaks.sram_bytes_per_cycle, 64.0 * 8)
+        << op.op;
+    EXPECT_EQ(on_eight_by_eight(op, "mem.model", "none").peaks.sram_bytes_per_cycle, 64.0 * 64)
+        << op.op;
   }
 }
 

@@ -214,16 +214,21 @@ TEST(TaskCore, CoresThatWaitForEachOtherAreReportedAsACircle) {
     builder.core(place, builder.add(core));
   }
   const TaskProgram program = std::move(builder).finish();
-  std::string report[2];
-  for (const Engine engine : {Engine::clocked, Engine::event}) {
-    try {
-      run_tasks(program, engine);
-      FAIL() << "nothing was noticed";
-    } catch (const DeadlockError& error) {
-      report[engine == Engine::event ? 1 : 0] = error.what();
+  std::vector<std::string> report;
+  for (const bool modules : {false, true}) {
+    for (const Engine engine : {Engine::clocked, Engine::event}) {
+      RunOptions options;
+      options.engine = engine;
+      options.modules = modules;
+      try {
+        simulate(TaskParams(), program, options);
+        FAIL() << "nothing was noticed";
+      } catch (const DeadlockError& error) {
+        report.emplace_back(error.what());
+      }
     }
   }
-  EXPECT_EQ(report[0], report[1]);
+  for (const std::string& other : report) EXPECT_EQ(other, report[0]);
   for (const char* part :
        {"these wait for each other: ", "color 0 at router (1, 0) from west",
         "the queue of color 0 at core (1, 0)", "the output queue of color 1 at core (1, 0)",

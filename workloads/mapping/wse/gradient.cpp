@@ -15,10 +15,6 @@
 namespace lacuna::wse {
 namespace {
 
-std::uint32_t ceil_u32(std::uint64_t a, std::uint64_t b) {
-  return static_cast<std::uint32_t>(ceil_div(a, b));
-}
-
 /// dY and X of a job: small integers, as of any product.
 std::int32_t gradient_value(const GradientJob& job, std::uint32_t i, std::uint32_t t) {
   return operand_value(job.seed, std::uint64_t{i} * job.tokens + t, false);
@@ -79,19 +75,14 @@ class Planner {
     gradient_.kept = setup_.ws.gradient == GradientSums::kept;
     gradient_.results = setup_.ws.results;
     const std::uint32_t element = fp32_ ? 32 : 16;
-    const auto cycles = [this](std::uint64_t read, std::uint64_t write) {
-      if (setup_.mem.model == MemoryModel::none) return 1U;
-      const std::uint64_t times = setup_.mem.port_cycles;
-      return std::max({1U, ceil_u32(read * times, setup_.mem.read_bits),
-                       ceil_u32(write * times, setup_.mem.write_bits)});
-    };
+    const MemoryPorts ports = setup_.mem.ports();
     const bool conflict =
         setup_.mem.model == MemoryModel::rule && setup_.map.align == Alignment::bad;
     gradient_.dot_cycles =
-        std::max(cycles(std::uint64_t{k.simd} * 2 * element, 0), conflict ? 2U : 1U);
+        std::max(ports.cycles(std::uint64_t{k.simd} * 2 * element, 0), conflict ? 2U : 1U);
     const std::uint64_t moved =
         std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue * element;
-    gradient_.move_cycles = cycles(moved, moved);
+    gradient_.move_cycles = ports.cycles(moved, moved);
   }
 
   void share() {

@@ -35,7 +35,7 @@ class Planner {
         scalar_(scalar),
         tile_rows_((job.m + job.rows - 1) / job.rows),
         tile_columns_((job.k + job.columns - 1) / job.columns),
-        padded_((job.n + 4) / 4 * 4),
+        pitch_(kernel.spmm_format == SpmmFormat::dense ? job.n : (job.n + 4) / 4 * 4),
         tiles_(std::size_t{job.rows} * job.columns),
         builder_(job.columns, job.rows) {}
 
@@ -55,10 +55,13 @@ class Planner {
     return std::move(result_);
   }
 
+  bool dense() const { return kernel_.spmm_format == SpmmFormat::dense; }
+
   std::uint32_t sums_at() const {
-    return tile_columns_ * padded_ * 4 + (job_.align == Alignment::good ? 4 : 0);
+    const bool beside = job_.align == Alignment::good && !dense();
+    return (tile_columns_ * pitch_ * 4 + 7) / 8 * 8 + (beside ? 4 : 0);
   }
-  std::uint32_t padded() const { return padded_; }
+  std::uint32_t pitch() const { return pitch_; }
   std::uint32_t tile_rows() const { return tile_rows_; }
   std::uint32_t tile_columns() const { return tile_columns_; }
   const std::vector<NonZero>& tile(std::size_t place) const { return tiles_[place]; }
@@ -89,6 +92,8 @@ class Planner {
   }
 
  private:
+  /// Where a dense tile of A lies, row after row.
+  std::uint32_t weights_at() const { return (sums_at() + tile_rows_ * pitch_ * 4 + 7) / 8 * 8; }
   bool all() const { return kernel_.spmm_phases == SpmmPhases::all; }
 
   std::size_t most() const {
@@ -109,19 +114,23 @@ class Planner {
   }
 
   void check_memory() {
-    const std::uint64_t stored =
-        kernel_.spmm_format == SpmmFormat::ellpack ? std::uint64_t{slots()} * tile_rows_ : most();
-    const std::uint64_t index = kernel_.spmm_format == SpmmFormat::coo ? 4U * stored : 2U * stored;
-    const std::uint64_t bytes = std::uint64_t{tile_columns_} * padded_ * 4 +
-                                std::uint64_t{tile_rows_} * padded_ * 4 + 4 + 4 * stored + index +
-                                2UL * (std::max(tile_rows_, tile_columns_) + 1);
+    const SpmmFormat format = kernel_.spmm_format;
+    const std::uint64_t stored = format == SpmmFormat::ellpack ? std::uint64_t{slots()} * tile_rows_
+                                 : dense() ? std::uint64_t{tile_rows_} * tile_columns_
+                                           : most();
+    const std::uint64_t index = format == SpmmFormat::coo ? 4U * stored : 2U * stored;
+    const std::uint64_t inputs = std::uint64_t{tile_columns_} * pitch_ * 4;
+    const std::uint64_t sums = std::uint64_t{tile_rows_} * pitch_ * 4;
+    const std::uint64_t bytes = dense() ? (inputs + 7) / 8 * 8 + (sums + 7) / 8 * 8 + 4 * stored
+                                        : inputs + sums + 4 + 4 * stored + index +
+                                              2UL * (std::max(tile_rows_, tile_columns_) + 1);
     if (bytes > job_.memory_bytes) {
       throw OutOfMemoryError(
           fmt::format("a core needs {} bytes for its tiles of {} x {} (A, {} elements), {} x {} "
                       "(B) and {} x {} "
                       "(C), and has {}",
-                      bytes, tile_rows_, tile_columns_, stored, tile_columns_, padded_, tile_rows_,
-                      padded_, job_.memory_bytes));
+                      bytes, tile_rows_, tile_columns_, stored, tile_columns_, pitch_, tile_rows_,
+                      pitch_, job_.memory_bytes));
     }
     result_.bytes = static_cast<std::uint32_t>(bytes);
   }
@@ -137,12 +146,12 @@ class Planner {
   Instruction axpy(std::size_t place, const NonZero& e, bool zero) const {
     Instruction instruction;
     instruction.op = VectorOp::fma;
-    instruction.to = in_memory(sums_at() + e.row * padded_ * 4);
-    instruction.a = in_memory(e.column * padded_ * 4);
+    instruction.to = in_memory(sums_at() + e.row * pitch_ * 4);
+    instruction.a = in_memory(e.column * pitch_ * 4);
     const std::uint64_t row = place / job_.columns * tile_rows_ + e.row;
     const std::uint64_t column = place % job_.columns * tile_columns_ + e.column;
     instruction.b = number(zero ? 0.0F : a_value(job_.seed, row, column));
-    instruction.length = padded_;
+    instruction.length = pitch_;
     return instruction;
   }
 
@@ -150,7 +159,7 @@ class Planner {
     scripts_[place].then(element_code());
     scripts_[place].then(axpy(place, e, zero));
     (zero ? result_.zeros : result_.useful) += job_.n;
-    result_.edge += padded_ - job_.n;
+    result_.edge += pitch_ - job_.n;
   }
 
   void add_core(std::size_t place) {
@@ -172,7 +181,42 @@ class Planner {
       case SpmmFormat::ellpack:
         add_ellpack(place);
         break;
+      case SpmmFormat::dense:
+        add_dense(place);
+        break;
     }
+  }
+
+  /// For each column of A, for each column of B: C's column += A's column times one element of B.
+  /// Both columns have a stride, and lie in different banks for every other pair of them.
+  void add_dense(std::size_t place) {
+    Script& script = scripts_[place];
+    Instruction fma;
+    fma.op = VectorOp::fma;
+    fma.length = tile_rows_;
+    for (std::uint32_t j = 0; j < tile_columns_; ++j) {
+      script.then(work(scalar_.outer + scalar_.dsr_write));
+      fma.a = in_memory(weights_at() + j * 4, static_cast<std::int32_t>(tile_columns_));
+      for (std::uint32_t t = 0; t < job_.n; ++t) {
+        script.then(work(scalar_.loop + scalar_.load + scalar_.dsr_write + scalar_.vec_issue));
+        fma.to = in_memory(sums_at() + t * 4, static_cast<std::int32_t>(pitch_));
+        fma.b = cell((j * pitch_ + t) * 4);
+        script.then(fma);
+      }
+    }
+    const std::uint64_t size = std::uint64_t{tile_rows_} * tile_columns_;
+    const std::size_t row = place / job_.columns;
+    const std::size_t column = place % job_.columns;
+    const std::uint64_t within =
+        inside(row, tile_rows_, job_.m) * inside(column, tile_columns_, job_.k);
+    result_.useful += tiles_[place].size() * job_.n;
+    result_.zeros += (within - tiles_[place].size()) * job_.n;
+    result_.edge += (size - within) * job_.n;
+  }
+
+  /// Of `size` rows or columns, those of a tile.
+  static std::uint64_t inside(std::uint64_t tile, std::uint64_t width, std::uint64_t size) {
+    return std::min(std::max(tile * width, size) - tile * width, width);
   }
 
   template <class Key>
@@ -208,7 +252,7 @@ class Planner {
         const std::size_t place = builder_.place(r, c);
         Script& script = scripts_[place];
         Instruction move;
-        move.length = tile_columns_ * padded_;
+        move.length = tile_columns_ * pitch_;
         if (r != 0) {
           move.to = in_memory(0);
           move.a = on_fabric(in);
@@ -236,19 +280,26 @@ class Planner {
         scripts.push_back(&scripts_[line.back()]);
       }
       add_tree(builder_, line, scripts, chain_tree(job_.columns), TreeStyle(),
-               static_cast<unsigned>(kSums), {sums_at(), tile_rows_ * padded_, Element::fp32});
+               static_cast<unsigned>(kSums), {sums_at(), tile_rows_ * pitch_, Element::fp32});
     }
   }
 
   void fill_memory() {
     for (std::size_t place = 0; place < tiles_.size(); ++place) {
-      MemoryImage image(sums_at() + tile_rows_ * padded_ * 4);
+      const std::uint32_t sums_end = sums_at() + tile_rows_ * pitch_ * 4;
+      MemoryImage image(dense() ? weights_at() + tile_rows_ * tile_columns_ * 4 : sums_end);
       const bool holds = !all() || place < job_.columns;
       for (std::uint32_t j = 0; holds && j < tile_columns_; ++j) {
         const std::uint64_t row = place % job_.columns * tile_columns_ + j;
         for (std::uint32_t t = 0; t < job_.n; ++t) {
-          image.put((j * padded_ + t) * 4, Element::fp32, b_value(job_.seed, row, t));
+          image.put((j * pitch_ + t) * 4, Element::fp32, b_value(job_.seed, row, t));
         }
+      }
+      for (std::size_t i = 0; dense() && i < tiles_[place].size(); ++i) {
+        const NonZero& e = tiles_[place][i];
+        image.put(weights_at() + (e.row * tile_columns_ + e.column) * 4, Element::fp32,
+                  a_value(job_.seed, place / job_.columns * tile_rows_ + e.row,
+                          place % job_.columns * tile_columns_ + e.column));
       }
       result_.program.memory.push_back(std::move(image).take());
     }
@@ -258,7 +309,7 @@ class Planner {
     std::size_t least = tiles_.empty() ? 0 : tiles_[0].size();
     for (const auto& tile : tiles_) least = std::min(least, tile.size());
     result_.notes.emplace_back("tiles", fmt::format("{} x {} of A, vectors of {} padded to {}",
-                                                    tile_rows_, tile_columns_, job_.n, padded_));
+                                                    tile_rows_, tile_columns_, job_.n, pitch_));
     result_.notes.emplace_back("non-zeros per core", fmt::format("{} to {}", least, most()));
   }
 
@@ -267,7 +318,7 @@ class Planner {
   const ScalarParams& scalar_;
   const std::uint32_t tile_rows_;
   const std::uint32_t tile_columns_;
-  const std::uint32_t padded_;
+  const std::uint32_t pitch_;                // elements from one row of B or C to the next
   std::vector<std::vector<NonZero>> tiles_;  // by core, in the order of the format
   TaskBuilder builder_;
   std::vector<Script> scripts_;
@@ -302,8 +353,8 @@ std::uint64_t wrong_products(const SpmmJob& job, const KernelParams& kernel,
     if (all && (place + 1) % job.columns != 0) continue;
     for (std::uint32_t i = 0; i < tiles.tile_rows(); ++i) {
       for (std::uint32_t t = 0; t < job.n; ++t, ++compared) {
-        const float found = load_element(
-            memory[place], tiles.sums_at() + (i * tiles.padded() + t) * 4, true, false);
+        const float found =
+            load_element(memory[place], tiles.sums_at() + (i * tiles.pitch() + t) * 4, true, false);
         wrong += found == sums[std::size_t{i} * job.n + t] ? 0 : 1;
       }
     }

@@ -97,20 +97,15 @@ class Planner {
     const auto output = static_cast<std::uint32_t>(8 * output_bytes());
     k.psum_cached = setup_.core.psum_cache && tokens() * sum_bytes() <= setup_.core.cache_bytes;
     const std::uint32_t in_sram = k.psum_cached ? 0 : psum;
-    const auto cycles = [this](std::uint32_t read, std::uint32_t write) {
-      if (setup_.mem.model == MemoryModel::none) return 1U;
-      const std::uint64_t times = setup_.mem.port_cycles;
-      return std::max({1U, ceil_u32(read * times, setup_.mem.read_bits),
-                       ceil_u32(write * times, setup_.mem.write_bits)});
-    };
+    const MemoryPorts ports = setup_.mem.ports();
     const bool conflict =
         setup_.mem.model == MemoryModel::rule && in_sram != 0 && setup_.map.align == Alignment::bad;
     const std::uint32_t e = k.ring_elements * setup_.core.fabric_words_per_issue;
-    k.first_cycles = cycles(k.simd * element, k.simd * in_sram);
+    k.first_cycles = ports.cycles(k.simd * element, k.simd * in_sram);
     k.beat_cycles =
-        std::max(cycles(k.simd * (element + in_sram), k.simd * in_sram), conflict ? 2U : 1U);
-    k.reduce_cycles = cycles(e * in_sram, e * output);
-    k.gather_cycles = cycles(e * in_sram, e * in_sram);
+        std::max(ports.cycles(k.simd * (element + in_sram), k.simd * in_sram), conflict ? 2U : 1U);
+    k.reduce_cycles = ports.cycles(e * in_sram, e * output);
+    k.gather_cycles = ports.cycles(e * in_sram, e * in_sram);
     if (!scattered()) return;
     k.beat_cycles = setup_.resident.nonzero_cycles;
     k.stalls = 0;

@@ -12,7 +12,7 @@
 
 namespace lacuna::wse {
 
-enum class SpmmFormat { csc, csr, coo, ellpack };
+enum class SpmmFormat { csc, csr, coo, ellpack, dense };
 enum class SpmmPhases { local, all };
 enum class GemvReduce { mesh, chain };
 enum class GemvWalk { saved, written };
@@ -25,8 +25,10 @@ struct KernelParams : ParameterSet {
                                         Choices<SpmmFormat>{{"csc", SpmmFormat::csc},
                                                             {"csr", SpmmFormat::csr},
                                                             {"coo", SpmmFormat::coo},
-                                                            {"ellpack", SpmmFormat::ellpack}},
-                                        "How a core holds its non-zeros (mode dynamic).");
+                                                            {"ellpack", SpmmFormat::ellpack},
+                                                            {"dense", SpmmFormat::dense}},
+                                        "How a core holds its non-zeros (mode dynamic), or all "
+                                        "elements: a loop over columns of A and B.");
   Param<SpmmPhases> spmm_phases =
       param(this, "spmm_phases", SpmmPhases::all,
             Choices<SpmmPhases>{{"local", SpmmPhases::local}, {"all", SpmmPhases::all}},
@@ -78,7 +80,8 @@ struct TaskKernel {
 };
 
 /// One AXPY for each non-zero: C[m x n] += A[m x k] B[k x n], FP32. A lies in tiles over the
-/// rectangle, k along x and m along y.
+/// rectangle, k along x and m along y. `dense`: one for each pair of a column of A's tile and one
+/// of B, as long as A's tile is high.
 struct SpmmJob {
   std::uint32_t m = 0;
   std::uint32_t k = 0;
