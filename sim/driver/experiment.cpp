@@ -110,9 +110,9 @@ std::string digest(const Mask& mask) {
 }
 
 std::string text_of(const OperandSource& source) {
-  return fmt::format("{}:{}x{}+{}+{}/{}{};", static_cast<int>(source.kind), source.features,
-                     source.tokens, source.first, source.place, source.unit,
-                     source.of_product ? 'p' : 'f');
+  return fmt::format("{}:{}x{}+{}+{}/{}/{}{}{};", static_cast<int>(source.kind), source.features,
+                     source.tokens, source.first, source.place, source.unit, source.shared,
+                     source.of_product ? 'p' : 'f', source.transposed ? 't' : 'n');
 }
 
 /// All that the result of an operation depends on, beside the machine: two operations of the same

@@ -307,7 +307,12 @@ wse::LayerSetup layer_setup(const WseParams& params) {
           params.scalar};
 }
 
-void add_moves(wse::LayerMoves moves, LayerPlan& plan) {
+void add_moves(const wse::LayerRequest& request, wse::LayerMoves moves, LayerPlan& plan) {
+  check_move_bytes(request, moves);
+  if (moves.bytes != 0) {
+    plan.notes.emplace_back("memory of moves",
+                            fmt::format("{} bytes of the fullest core", moves.bytes));
+  }
   std::vector<LayerStage> all = std::move(moves.before);
   for (auto* stages : {&plan.stages, &moves.after}) {
     for (LayerStage& stage : *stages) all.push_back(std::move(stage));
@@ -323,8 +328,10 @@ OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const M
   const wse::LayerRequest request{setup, op, mask, seed, execution.values};
   // The plan refers to the request.
   LayerPlan plan = wse::plan_layer(request);
-  add_moves(plan.blocks ? wse::attention_moves(request, *plan.blocks)
-                        : wse::function_moves(request, {params.ws, params.io}),
+  const wse::StreamSettings stream{params.ws, params.io};
+  add_moves(request,
+            plan.blocks ? wse::attention_moves(request, *plan.blocks, stream)
+                        : wse::function_moves(request, stream),
             plan);
   return LayerRun(params, std::move(plan), execution).run();
 }
@@ -334,7 +341,7 @@ OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mas
   const wse::LayerSetup setup = layer_setup(params);
   const wse::LayerRequest request{setup, op, mask, 0, false};
   LayerPlan plan;
-  add_moves(wse::product_moves(request, {params.ws, params.io}), plan);
+  add_moves(request, wse::product_moves(request, {params.ws, params.io}), plan);
   Execution without = execution;
   without.values = false;
   return LayerRun(params, std::move(plan), without).run();

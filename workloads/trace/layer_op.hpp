@@ -26,6 +26,8 @@ struct OperandSource {
     unknown,      // or nowhere in particular: it lies where it is taken
     activations,  // a matrix of features and tokens, or some features of one
     scores,       // of attention, a matrix for each head and sequence
+    cache,        // keys or values of earlier tokens, which lie where they are taken; the
+                  // activations have the last token of each sequence
   };
   Kind kind = Kind::unknown;
   std::uint32_t features = 0;  // of the activations
@@ -33,8 +35,10 @@ struct OperandSource {
   std::uint32_t first = 0;  // the operand's first feature among them
   std::uint32_t place =
       0;  // of activations that are a part of the operand: their first feature in it
-  std::uint32_t unit = 1;   // features that stay together in a core: pairs of a rotation
-  bool of_product = false;  // made by a product with weights
+  std::uint32_t unit = 1;    // features that stay together in a core: pairs of a rotation
+  std::uint32_t shared = 1;  // heads of the activations whose tokens follow each other in a matrix
+  bool of_product = false;   // made by a product with weights
+  bool transposed = false;   // scores that are taken so
 };
 
 /// One row of a trace: an operation on matrices Y[m x n] = W[m x k] X[k x n], of which W may be

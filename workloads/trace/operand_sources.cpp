@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace lacuna {
 namespace {
@@ -20,7 +22,13 @@ bool gives_activations(const LayerOp& op) {
   return op.batch == 1 && op.n != 0 && op.phase != Phase::upd && kOps.count(op.op) != 0;
 }
 
-bool is_attention(const LayerOp& op) { return op.op == "bmm" && op.batch > 1; }
+bool gives_scores(const LayerOp& op) {
+  return op.batch > 1 && (op.op == "eltwise" || op.op == "softmax");
+}
+
+bool is_attention(const LayerOp& op) {
+  return (op.op == "bmm" || op.op == "sddmm") && op.batch > 1 && op.phase != Phase::upd;
+}
 
 OperandSource activations(const LayerOp& op) {
   OperandSource source;
@@ -32,15 +40,30 @@ OperandSource activations(const LayerOp& op) {
   return source;
 }
 
+OperandSource scores(bool transposed = false) {
+  OperandSource source;
+  source.kind = Kind::scores;
+  source.transposed = transposed;
+  return source;
+}
+
+/// Where the gradient of an operand has to be: as it was, but for what only weights do.
+OperandSource gradient_of(OperandSource source) {
+  source.of_product = false;
+  return source;
+}
+
+bool has_sides(const LayerOp& op, std::uint32_t m, std::uint32_t k, std::uint32_t n) {
+  return op.m == m && op.k == k && op.n == n;
+}
+
 class Finder {
  public:
   explicit Finder(WorkloadTrace& trace) : trace_(trace) {
     for (const LayerOp& op : trace.ops) {
       rows_.emplace(op.id, &op);
-      if (op.batch > 1 && (op.op == "eltwise" || op.op == "softmax")) {
-        scores_.emplace(op.batch, op.m, op.n);
-      }
-      if (is_attention(op) && op.phase == Phase::fwd) forward_.emplace(op.layer, &op);
+      if (gives_scores(op)) scores_.emplace(op.batch, op.m, op.n);
+      if (op.phase == Phase::fwd) forward_.emplace(op.layer, &op);
     }
   }
 
@@ -48,7 +71,7 @@ class Finder {
     for (LayerOp& op : trace_.ops) {
       op.sources.clear();
       if (is_attention(op)) {
-        fill_attention(op);
+        if (!fill_gradient(op)) fill_attention(op);
       } else if (gives_activations(op) && op.op != "embed") {
         fill_plain(op);
       }
@@ -56,60 +79,127 @@ class Finder {
   }
 
  private:
-  std::vector<const LayerOp*> makers_of(const LayerOp& op) const {
+  /// The rows that `op` depends on and that give what `gives` says.
+  template <class Gives>
+  std::vector<const LayerOp*> makers_of(const LayerOp& op, const Gives& gives) const {
     std::vector<const LayerOp*> makers;
     for (const std::string& id : op.depends_on) {
       const auto found = rows_.find(id);
-      if (found != rows_.end() && gives_activations(*found->second)) {
-        makers.push_back(found->second);
-      }
+      if (found != rows_.end() && gives(*found->second)) makers.push_back(found->second);
     }
     return makers;
   }
+  const LayerOp* forward_of(const LayerOp& op) const {
+    const auto found = forward_.find(op.layer);
+    return found == forward_.end() ? nullptr : found->second;
+  }
+
+  std::vector<OperandSource> results_for(const LayerOp& op) const;
 
   void fill_plain(LayerOp& op) const;
+  bool fill_part(LayerOp& op) const;
   void fill_attention(LayerOp& op) const;
+  bool fill_gradient(LayerOp& op);
 
   WorkloadTrace& trace_;
   std::map<std::string, const LayerOp*> rows_;
-  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> scores_;
-  std::map<std::string, const LayerOp*> forward_;
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> scores_;  // sizes
+  std::map<std::string, const LayerOp*> forward_;                             // by layer
+  std::map<std::string, const LayerOp*> gradients_;  // the first of a product of attention
 };
+
+/// The activations that the rows before `op` leave, heads put together among them.
+std::vector<OperandSource> Finder::results_for(const LayerOp& op) const {
+  std::vector<OperandSource> results;
+  for (const LayerOp* maker : makers_of(op, [](const LayerOp& /*any*/) { return true; })) {
+    if (gives_activations(*maker)) results.push_back(activations(*maker));
+    if (!is_attention(*maker) || maker->sources.size() != 3) continue;
+    if (maker->sources[2].kind != Kind::activations) continue;
+    results.push_back(maker->sources[2]);
+    results.back().first = 0;
+    results.back().shared = 1;
+  }
+  return results;
+}
 
 /// Operands as wide as the row's, or parts of one.
 void Finder::fill_plain(LayerOp& op) const {
   const std::uint32_t width = is_product(op) ? op.k : op.m;
   std::uint64_t together = 0;
   bool whole = true;
-  const std::vector<const LayerOp*> makers = makers_of(op);
-  for (const LayerOp* maker : makers) {
-    if (maker->n != op.n) return;
-    whole = whole && maker->m == width;
-    together += maker->m;
+  std::vector<OperandSource> results = results_for(op);
+  for (const OperandSource& result : results) {
+    if (result.tokens != op.n) return;
+    whole = whole && result.features == width;
+    together += result.features;
   }
+  if (results.size() == 1 && !whole && fill_part(op)) return;
   if (!whole && together != width) return;
   std::uint32_t place = 0;
-  for (const LayerOp* maker : makers) {
-    op.sources.push_back(activations(*maker));
-    op.sources.back().place = place;
-    if (!whole) place += maker->m;
+  for (OperandSource& result : results) {
+    result.place = place;
+    if (!whole) place += result.features;
   }
+  op.sources = std::move(results);
+}
+
+/// Of one wider row: halves of a gated unit, or the gradient of the part that `op`'s forward row
+/// made. Of one half as wide, the two gradients of a gated unit.
+bool Finder::fill_part(LayerOp& op) const {
+  const std::vector<const LayerOp*> makers = makers_of(op, gives_activations);
+  if (makers.empty()) return false;
+  const LayerOp& maker = *makers[0];
+  const std::uint32_t width = is_product(op) ? op.k : op.m;
+  OperandSource source = activations(maker);
+  if (op.fn == "glu" && maker.m == 2 * std::uint64_t{width} && op.phase == Phase::fwd) {
+    op.sources = {source, source};
+    op.sources[1].first = width;
+    return true;
+  }
+  if (maker.fn == "glu" && maker.phase == Phase::bwd && width == 2 * std::uint64_t{maker.m}) {
+    op.sources = {source, source};
+    op.sources[1].place = maker.m;
+    return true;
+  }
+  const LayerOp* const made = forward_of(op);
+  const LayerOp* const joined = forward_of(maker);
+  if (op.phase != Phase::bwd || made == nullptr || joined == nullptr || maker.m <= width) {
+    return false;
+  }
+  for (const LayerOp* part : makers_of(*joined, gives_activations)) {
+    if (part == made && part->m == width && source.first + width <= maker.m) {
+      op.sources = {source};
+      return true;
+    }
+    source.first += part->m;
+  }
+  return false;
 }
 
 void Finder::fill_attention(LayerOp& op) const {
-  std::vector<const LayerOp*> makers = makers_of(op);
-  if (makers.empty()) {
-    const auto forward = forward_.find(op.layer);
-    if (forward != forward_.end()) makers = makers_of(*forward->second);
+  const std::vector<const LayerOp*> makers = makers_of(op, gives_activations);
+  if (makers.empty() || op.phase == Phase::bwd) return;
+  // queries that share keys are rows of one matrix, and matrices of their own in a softmax
+  bool takes_scores =
+      scores_.count({op.batch, op.m, op.k}) != 0 && scores_.count({op.batch, op.m, op.n}) == 0;
+  bool as_they_lie = true;
+  for (const LayerOp* maker : makers_of(op, gives_scores)) {
+    if (maker->n != op.k ||
+        std::uint64_t{maker->batch} * maker->m != std::uint64_t{op.batch} * op.m)
+      return;
+    takes_scores = true;
+    as_they_lie = maker->batch == op.batch;
   }
-  if (makers.empty()) return;
-  const bool of_scores = scores_.count({op.batch, op.m, op.k}) != 0;
-  const std::uint32_t length = of_scores ? op.k : op.n;  // tokens of a sequence
-  const std::uint32_t width = of_scores ? op.n : op.k;   // of a head
+  const std::uint32_t keys = takes_scores ? op.k : op.n;   // of a sequence
+  const std::uint32_t width = takes_scores ? op.n : op.k;  // of a head
   const std::uint32_t tokens = makers.back()->n;
-  if (tokens % length != 0 || op.m % length != 0 || op.batch % (tokens / length) != 0) return;
+  // Without a whole sequence there is a token of each.
+  const bool cached = tokens % keys != 0;
+  const std::uint32_t length = cached ? 1 : keys;
+  if (op.m % length != 0 || op.batch % (tokens / length) != 0) return;
+  const std::uint32_t shared = op.m / length;
   const std::uint64_t kept = std::uint64_t{op.batch} / (tokens / length) * width;
-  const std::uint64_t asked = kept * (op.m / length);  // queries may share keys and values
+  const std::uint64_t asked = kept * shared;
   // Of the activations that are as wide, or of queries, keys and values in one.
   const auto part = [&](std::uint64_t features, std::uint64_t before) {
     OperandSource source;
@@ -121,16 +211,54 @@ void Finder::fill_attention(LayerOp& op) const {
     }
     return source;
   };
-  OperandSource scores;
-  scores.kind = Kind::scores;
-  OperandSource result = scores;
-  if (of_scores) {
-    result.kind = Kind::activations;
-    result.features = static_cast<std::uint32_t>(asked);
-    result.tokens = tokens;
+  OperandSource queries = takes_scores ? OperandSource() : part(asked, 0);
+  queries.shared = shared;
+  OperandSource taken = part(kept, takes_scores ? asked + kept : asked);
+  if (cached && taken.kind == Kind::activations) taken.kind = Kind::cache;
+  const OperandSource lying = as_they_lie && shared == 1 ? scores() : OperandSource();
+  if (!takes_scores) {
+    op.sources = {queries, taken, lying};
+    return;
   }
-  op.sources = {of_scores ? scores : part(asked, 0), part(kept, of_scores ? asked + kept : asked),
-                result};
+  OperandSource result;
+  result.kind = Kind::activations;
+  result.features = static_cast<std::uint32_t>(asked);
+  result.tokens = tokens;
+  result.shared = shared;
+  op.sources = {lying, taken, result};
+}
+
+/// S = Q K^T: dQ = dS K and dK = dS^T Q. C = P V: dP = dC V^T and dV = P^T dC. Scores and their
+/// gradients lie alike, and so do operands and theirs. Returns whether `op` is such a row.
+bool Finder::fill_gradient(LayerOp& op) {
+  const LayerOp* const forward = forward_of(op);
+  if (op.phase != Phase::bwd || forward == nullptr || !is_attention(*forward)) return false;
+  const auto [known, is_first] = gradients_.emplace(op.layer, &op);
+  const LayerOp& of = *forward;
+  if (of.sources.size() != 3) return true;
+  const bool of_scores = of.sources[2].kind != Kind::activations;  // else it takes them
+  if (is_first ? !has_sides(op, of.m, of.n, of.k)
+               : !has_sides(op, of_scores ? of.n : of.k, of.m, of_scores ? of.k : of.n)) {
+    return true;
+  }
+  const bool known_scores = of.sources[of_scores ? 2 : 0].kind == Kind::scores;
+  const OperandSource gradients = known_scores ? scores(!is_first) : OperandSource();
+  if (of_scores) {
+    op.sources = {gradients, of.sources[is_first ? 1 : 0],
+                  gradient_of(of.sources[is_first ? 0 : 1])};
+    return true;
+  }
+  // what comes back lies as it went, and is whole: that of the row it comes from
+  OperandSource back = of.sources[2];
+  for (const LayerOp* maker : makers_of(op, gives_activations)) {
+    if (maker->m == back.features && maker->n == back.tokens) back.of_product = is_product(*maker);
+  }
+  if (is_first) {
+    op.sources = {back, of.sources[1], gradients};
+  } else {
+    op.sources = {gradients, back, gradient_of(of.sources[1])};
+  }
+  return true;
 }
 
 }  // namespace

@@ -8,12 +8,16 @@ namespace lacuna {
 /// Fills `sources` of every row of `trace` from its dependencies.
 ///
 /// Rows of one matrix (batch 1) take activations of the rows they depend on: each a whole operand,
-/// or all together one, side by side. Of products of attention (bmm, batch > 1) the heads of
-/// queries, keys and values are told by their sizes: W or X is a matrix of scores if a row of an
-/// element-wise function or softmax has its shape and batch; the product of two activations is
-/// scores, that of scores and activations is activations. Activations of three parts are queries,
-/// keys and values in this order. A backward row that names no activations takes those of the
-/// forward row of its layer. What does not fit stays unknown.
+/// or all together one, side by side, or, if the row's forward row made a part of such an operand,
+/// the same part of its gradient. A gated linear unit (`glu`) takes the halves of one.
+///
+/// Products of attention (bmm and sddmm, batch > 1) make scores, or take them if they depend on an
+/// element-wise function or a softmax of as many, or if only such a one has their size. The heads
+/// of queries, keys and values are told by their sizes: activations of three parts have them in
+/// this order; tokens that are fewer than those of a sequence are the last of each, and the others
+/// are in a cache. The two backward rows of a forward row, of the same layer and in the order of
+/// its operands, take what it took, and put gradients where their operands were. What does not fit
+/// stays unknown.
 void find_sources(WorkloadTrace& trace);
 
 }  // namespace lacuna

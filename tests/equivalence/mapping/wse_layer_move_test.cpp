@@ -293,6 +293,15 @@ TEST(LayerMoves, ABalancedProductTakesItsOperandFromBlocks) {
   EXPECT_EQ(result.phases.size(), 2U);
 }
 
+// Features 4 to 7 of eight lie in column 1; of four, each column has two: the first two of them go
+// to column 0.
+TEST(LayerMoves, APartOfAWiderMatrixMovesByItself) {
+  OperandSource part = activations(8, 7);
+  part.first = 4;
+  const OpResult result = machine(2, 3)->run(product_of(5, 4, 7, part), nullptr, 1, {});
+  EXPECT_EQ(hops(result, "move operand"), 2U * 7);
+}
+
 /// Every move of random rows: engines, orders and folding give one result.
 TEST(LayerMoves, NeitherEngineNorOrderNorFoldingChangesMoves) {
   Random random(5);

@@ -83,5 +83,25 @@ INSTANTIATE_TEST_SUITE_P(Of, RepeatedLayers,
                                            "wafer.rows=8"),
                          name_of);
 
+// dQ takes the gradients of scores as they lie, dK transposed.
+TEST(RepeatedRows, OfTransposedScoresAreNotThoseOfScores) {
+  const ProgramBench bench;
+  const std::string trace = bench.file("t.csv",
+                                       "# lacuna-trace v1\n"
+                                       "id,op,layer,phase,m,k,n,batch,dtype,fn,depends_on\n"
+                                       "bias,eltwise,b,fwd,36,,16,,fp16,bias,\n"
+                                       "s,bmm,s,fwd,8,3,8,8,fp16,dot,bias\n"
+                                       "p,softmax,p,fwd,8,,8,8,fp16,,s\n"
+                                       "dp,softmax,p,bwd,8,,8,8,fp16,,p\n"
+                                       "dq,bmm,s,bwd,8,8,3,8,fp16,dot,dp\n"
+                                       "dk,bmm,s,bwd,8,8,3,8,fp16,dot,dp\n");
+  const Ran ran = run_real(
+      "run --machine wse2 --set wafer.columns=8 --set wafer.rows=6 --quiet "
+      "--trace " +
+      trace);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, Not(HasSubstr("simulated once")));
+}
+
 }  // namespace
 }  // namespace lacuna::test

@@ -227,6 +227,30 @@ TEST(WaferSystemRun, SaysPassesEnergyAndTheStoreInJson) {
   }
 }
 
+// Queries and keys of eight heads are brought to their products on every wafer of a system.
+TEST(WaferSystemRun, OperandsMoveBetweenLayoutsAsOnOneWafer) {
+  const TrainingFile file;  // for its folder
+  const std::string trace = file.path() + ".csv";
+  std::ofstream(trace) << "# lacuna-trace v1\n"
+                          "id,op,m,k,n,batch,dtype,fn,depends_on\n"
+                          "bias,eltwise,36,,16,,fp16,bias,\n"
+                          "scores,bmm,8,3,8,8,fp16,dot,bias\n";
+  std::vector<std::string> phases;
+  for (const std::string machine : {"wse2", "cs2x2"}) {
+    const std::string folder = file.out() + machine;
+    const Ran ran =
+        run_real("run --quiet --machine " + machine +
+                 " --set wafer.columns=8 --set wafer.rows=6 --trace " + trace + " --out " + folder);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    const std::string result = file_text(folder + "/result.json");
+    const std::size_t at = result.find("align rows");
+    const std::size_t begin = result.rfind("\"stages\"", at);
+    phases.push_back(result.substr(begin, result.find('\n', begin) - begin));
+    EXPECT_THAT(phases.back(), HasSubstr("move W"));
+  }
+  EXPECT_EQ(phases[0], phases[1]);
+}
+
 // 128 of 256 weights are kept, each 4 bytes in the stream, of its gradient, and 8 of its state; 16
 // numbers of a bias likewise. The store updates both: the wafer has no pass for the weights'
 // update.

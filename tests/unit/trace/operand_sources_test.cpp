@@ -10,6 +10,7 @@ namespace {
 
 using Kind = OperandSource::Kind;
 
+/// A row of its own layer.
 LayerOp row(std::string id, std::string op, std::uint32_t m, std::uint32_t k, std::uint32_t n,
             std::uint32_t batch, std::vector<std::string> after) {
   LayerOp made;
@@ -97,6 +98,148 @@ TEST(OperandSources, WhatDoesNotFitStaysUnknown) {
   for (const std::size_t i : {1U, 2U, 3U}) EXPECT_TRUE(trace.ops[i].sources.empty()) << i;
   ASSERT_EQ(trace.ops[4].sources.size(), 3U);
   EXPECT_EQ(trace.ops[4].sources[0].kind, Kind::unknown);
+}
+
+/// The backward row `suffix` of the row `of`.
+LayerOp back(const LayerOp& of, const std::string& suffix, std::string op, std::uint32_t m,
+             std::uint32_t k, std::uint32_t n, std::vector<std::string> after) {
+  LayerOp made = row("d" + of.id + suffix, std::move(op), m, k, n, of.batch, std::move(after));
+  made.layer = of.layer;
+  made.phase = Phase::bwd;
+  return made;
+}
+
+/// The same attention and its backward pass: dO, dP and dV, dQ and dK, the joint bias and what q,
+/// k and v gave.
+WorkloadTrace attention_and_back() {
+  WorkloadTrace trace = attention();
+  const auto of = [&](std::size_t i) { return trace.ops[i]; };
+  for (const LayerOp& made :
+       {back(of(7), "x", "gemm", 12, 12, 16, {}), back(of(6), "p", "bmm", 8, 3, 8, {"dox"}),
+        back(of(6), "v", "bmm", 8, 8, 3, {"dox"}), back(of(5), "", "softmax", 8, 0, 8, {"dctxp"}),
+        back(of(4), "q", "bmm", 8, 8, 3, {"dsoftmax"}),
+        back(of(4), "k", "bmm", 8, 8, 3, {"dsoftmax"}),
+        back(of(3), "", "eltwise", 36, 0, 16, {"dscoresk"}),
+        back(of(2), "x", "gemm", 12, 12, 16, {"dbias"}),
+        back(of(1), "x", "gemm", 12, 12, 16, {"dbias"})}) {
+    trace.ops.push_back(made);
+  }
+  find_sources(trace);
+  return trace;
+}
+
+// dP = dC V^T: V is the last third of the joint operand, dC what the product before it left.
+TEST(OperandSources, GradientsOfProbabilitiesTakeValuesWhereTheyWere) {
+  const auto sources = attention_and_back().ops[11].sources;
+  ASSERT_EQ(sources.size(), 3U);
+  EXPECT_EQ(sources[0].features, 12U);
+  EXPECT_TRUE(sources[0].of_product);
+  EXPECT_EQ(sources[1].features, 36U);
+  EXPECT_EQ(sources[1].first, 24U);
+  EXPECT_EQ(sources[2].kind, Kind::scores);
+  EXPECT_FALSE(sources[2].transposed);
+}
+
+// dV = P^T dC goes to where V was.
+TEST(OperandSources, GradientsOfValuesTakeTransposedScores) {
+  const auto sources = attention_and_back().ops[12].sources;
+  ASSERT_EQ(sources.size(), 3U);
+  EXPECT_EQ(sources[0].kind, Kind::scores);
+  EXPECT_TRUE(sources[0].transposed);
+  EXPECT_EQ(sources[1].features, 12U);
+  EXPECT_EQ(sources[2].features, 36U);
+  EXPECT_EQ(sources[2].first, 24U);
+}
+
+// dQ = dS K and dK = dS^T Q: each takes what the other belongs to.
+TEST(OperandSources, GradientsOfQueriesAndKeysTakeTheOther) {
+  const WorkloadTrace trace = attention_and_back();
+  const auto queries = trace.ops[14].sources;
+  const auto keys = trace.ops[15].sources;
+  ASSERT_EQ(queries.size(), 3U);
+  ASSERT_EQ(keys.size(), 3U);
+  EXPECT_FALSE(queries[0].transposed);
+  EXPECT_EQ(queries[1].first, 12U);
+  EXPECT_EQ(queries[2].first, 0U);
+  EXPECT_TRUE(keys[0].transposed);
+  EXPECT_EQ(keys[1].first, 0U);
+  EXPECT_EQ(keys[2].first, 12U);
+}
+
+TEST(OperandSources, BackwardRowsTakeThePartThatTheirForwardRowsMade) {
+  const WorkloadTrace trace = attention_and_back();
+  for (const auto& [at, first] : {std::pair(17U, 24U), std::pair(18U, 12U)}) {
+    const auto sources = trace.ops[at].sources;
+    ASSERT_EQ(sources.size(), 1U);
+    EXPECT_EQ(sources[0].features, 36U);
+    EXPECT_EQ(sources[0].first, first);
+    EXPECT_EQ(sources[0].place, 0U);
+  }
+}
+
+TEST(OperandSources, WhatHeadsGiveIsActivationsToTheRowAfter) {
+  const auto sources = attention().ops[7].sources;
+  ASSERT_EQ(sources.size(), 1U);
+  EXPECT_EQ(sources[0].features, 12U);
+  EXPECT_FALSE(sources[0].of_product);
+}
+
+TEST(OperandSources, AGatedUnitTakesHalvesAndGivesThemBack) {
+  WorkloadTrace trace;
+  trace.ops = {row("x", "gemm", 12, 5, 16, 1, {}), row("gate", "eltwise", 6, 0, 16, 1, {"x"})};
+  trace.ops[1].fn = "glu";
+  trace.ops.push_back(back(trace.ops[1], "", "eltwise", 6, 0, 16, {}));
+  trace.ops[2].fn = "glu";
+  trace.ops.push_back(back(trace.ops[0], "", "gemm", 5, 12, 16, {"dgate"}));
+  find_sources(trace);
+  ASSERT_EQ(trace.ops[1].sources.size(), 2U);
+  EXPECT_EQ(trace.ops[1].sources[0].first, 0U);
+  EXPECT_EQ(trace.ops[1].sources[1].first, 6U);
+  ASSERT_EQ(trace.ops[3].sources.size(), 2U);
+  EXPECT_EQ(trace.ops[3].sources[0].place, 0U);
+  EXPECT_EQ(trace.ops[3].sources[1].place, 6U);
+  EXPECT_EQ(trace.ops[3].sources[1].first, 0U);
+}
+
+// Two sequences, four heads of three features, a token of each after eleven.
+TEST(OperandSources, FewerTokensThanKeysAreTheLastOfACache) {
+  WorkloadTrace trace;
+  trace.ops = {row("q", "eltwise", 12, 0, 2, 1, {}),
+               row("k", "eltwise", 12, 0, 2, 1, {}),
+               row("v", "gemm", 12, 5, 2, 1, {}),
+               row("scores", "bmm", 1, 3, 12, 8, {"q", "k"}),
+               row("softmax", "softmax", 1, 0, 12, 8, {"scores"}),
+               row("ctx", "bmm", 1, 12, 3, 8, {"softmax", "v"})};
+  find_sources(trace);
+  const auto scores = trace.ops[3].sources;
+  ASSERT_EQ(scores.size(), 3U);
+  EXPECT_EQ(scores[0].kind, Kind::activations);
+  EXPECT_EQ(scores[1].kind, Kind::cache);
+  EXPECT_EQ(scores[1].tokens, 2U);
+  EXPECT_EQ(scores[2].kind, Kind::scores);
+  const auto context = trace.ops[5].sources;
+  ASSERT_EQ(context.size(), 3U);
+  EXPECT_EQ(context[0].kind, Kind::scores);
+  EXPECT_EQ(context[1].kind, Kind::cache);
+  EXPECT_TRUE(context[1].of_product);
+  EXPECT_EQ(context[2].features, 12U);
+}
+
+// Of queries that share keys each has a softmax of its own, so their scores lie elsewhere.
+TEST(OperandSources, ScoresOfSharedKeysStayUnknown) {
+  WorkloadTrace trace;
+  trace.ops = {row("q", "eltwise", 12, 0, 8, 1, {}), row("k", "eltwise", 6, 0, 8, 1, {}),
+               row("scores", "bmm", 16, 3, 8, 2, {"q", "k"}),
+               row("softmax", "softmax", 8, 0, 8, 4, {"scores"}),
+               row("ctx", "bmm", 16, 8, 3, 2, {"softmax", "k"})};
+  find_sources(trace);
+  ASSERT_EQ(trace.ops[2].sources.size(), 3U);
+  EXPECT_EQ(trace.ops[2].sources[0].shared, 2U);
+  ASSERT_EQ(trace.ops[4].sources.size(), 3U);
+  EXPECT_EQ(trace.ops[4].sources[0].kind, Kind::unknown);
+  EXPECT_EQ(trace.ops[4].sources[1].features, 6U);
+  EXPECT_EQ(trace.ops[4].sources[2].features, 12U);
+  EXPECT_EQ(trace.ops[4].sources[2].shared, 2U);
 }
 
 }  // namespace

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/layer_move.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <tuple>
 #include <utility>
 
+#include "models/wse/vector_unit.hpp"
+#include "sim/base/error.hpp"
 #include "workloads/mapping/wse/layer_layout.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
@@ -53,8 +57,36 @@ class StageMaker {
 
 }  // namespace
 
+void CoreMover::hold(const CorePlace& at, std::uint64_t bytes, std::uint64_t stay) {
+  const WaferParams& wafer = setup_.wafer;
+  if (held_.empty()) held_.resize(std::size_t{wafer.columns} * wafer.rows);
+  Held& held = held_[std::size_t{at.row} * wafer.columns + at.column];
+  held.bytes += bytes;
+  held.stay += stay;
+}
+
+std::uint64_t CoreMover::most_bytes(std::vector<std::uint64_t>& before,
+                                    const std::vector<CorePlace>& origins) const {
+  before.resize(std::max(before.size(), held_.size()));
+  std::size_t end = held_.size();
+  while (end != 0 && held_[end - 1].bytes == 0) --end;
+  std::uint64_t most = 0;
+  for (const CorePlace& origin : origins) {
+    const std::size_t first = std::size_t{origin.row} * setup_.wafer.columns + origin.column;
+    for (std::size_t core = 0; core < end; ++core) {
+      most = std::max(most, before[first + core] + held_[core].bytes);
+      before[first + core] += held_[core].stay;
+    }
+  }
+  return most;
+}
+
 void CoreMover::add(const CorePlace& from, const CorePlace& to, std::uint64_t row,
                     std::uint32_t token, std::uint32_t length) {
+  const std::uint64_t bytes = std::uint64_t{length} * source_bytes(element_);
+  if (from.row != to.row || from.column != to.column) hold(from, bytes, 0);
+  if (from.row != to.row && from.column != to.column) hold({from.row, to.column}, bytes, 0);
+  hold(to, bytes, bytes);
   if (from.column != to.column) {
     rows_[from.row].push_back({row, token, {from.column, to.column, length, 0, 0}});
   }
@@ -172,19 +204,26 @@ FeatureLayout product_layout(const WaferParams& wafer, const StreamSettings& str
 
 namespace {
 
-/// Moves features of `from`, beginning with `first`, to `to`, where they begin with `place`.
+/// Moves `count` features of `from`, beginning with `first`, to `to`, where they begin with
+/// `place`.
 class LayoutMove {
  public:
   LayoutMove(const FeatureLayout& from, std::uint32_t first, const FeatureLayout& to,
-             std::uint32_t place, std::uint32_t features)
-      : from_(from), to_(to), first_(first), place_(place), features_(features) {}
+             std::uint32_t place, std::uint32_t count)
+      : from_(from), to_(to), first_(first), place_(place), count_(count) {
+    move_tokens();
+  }
 
-  void add_to(CoreMover& mover) const {
+  void add_to(CoreMover& mover, unsigned bytes) const {
     add_rows(mover);
     add_columns(mover);
+    hold(mover, bytes);
   }
 
  private:
+  std::uint32_t source(std::uint32_t feature) const { return from_.column[first_ + feature]; }
+  std::uint32_t target(std::uint32_t feature) const { return to_.column[place_ + feature]; }
+
   /// Rows of as many tokens do the same.
   void add_rows(CoreMover& mover) const {
     std::map<std::uint32_t, std::vector<std::uint32_t>> rows;
@@ -193,10 +232,8 @@ class LayoutMove {
     }
     for (const auto& [tokens, at] : rows) {
       std::vector<LineVector> vectors;
-      for (std::uint32_t f = 0; f < features_; ++f) {
-        const std::uint32_t source = from_.column[first_ + f];
-        const std::uint32_t target = to_.column[place_ + f];
-        if (source != target) vectors.push_back({source, target, tokens, 0, 0});
+      for (std::uint32_t f = 0; f < count_; ++f) {
+        if (source(f) != target(f)) vectors.push_back({source(f), target(f), tokens, 0, 0});
       }
       mover.add_rows(at, vectors);
     }
@@ -204,43 +241,74 @@ class LayoutMove {
 
   /// Columns of as many features do the same.
   void add_columns(CoreMover& mover) const {
-    const std::vector<LineVector> each = tokens_to_move();
-    if (each.empty()) return;
+    if (moved_.empty()) return;
     std::map<std::uint32_t, std::uint32_t> owned;  // features by column
-    for (std::uint32_t f = 0; f < features_; ++f) ++owned[to_.column[place_ + f]];
+    for (std::uint32_t f = 0; f < count_; ++f) ++owned[target(f)];
     std::map<std::uint32_t, std::vector<std::uint32_t>> columns;
     for (const auto& [column, count] : owned) columns[count].push_back(column);
     for (const auto& [count, at] : columns) {
       std::vector<LineVector> vectors;
       for (std::uint32_t i = 0; i < count; ++i) {
-        vectors.insert(vectors.end(), each.begin(), each.end());
+        vectors.insert(vectors.end(), moved_.begin(), moved_.end());
       }
       mover.add_columns(at, vectors);
     }
   }
 
-  /// Of one feature.
-  std::vector<LineVector> tokens_to_move() const {
-    std::vector<LineVector> moved;
+  /// The tokens of each feature that change their row.
+  void move_tokens() {
     std::uint32_t to = 0;
     std::uint32_t room = to_.tokens.empty() ? 0 : to_.tokens[0];
     for (std::uint32_t from = 0; from < from_.tokens.size(); ++from) {
       for (std::uint32_t left = from_.tokens[from]; left != 0;) {
         while (room == 0) room = to_.tokens[++to];
         const std::uint32_t length = std::min(left, room);
-        if (from != to) moved.push_back({from, to, length, 0, 0});
+        if (from != to) moved_.push_back({from, to, length, 0, 0});
         left -= length;
         room -= length;
       }
     }
-    return moved;
   }
+
+  /// What is in each core: features that leave along its row, with all tokens; those that come,
+  /// likewise; and of these and the ones that stay the tokens that leave or come along its column.
+  void hold(CoreMover& mover, unsigned bytes) const {
+    std::map<std::uint32_t, Features> columns;
+    for (std::uint32_t f = 0; f < count_; ++f) {
+      if (source(f) != target(f)) ++columns[source(f)].leave;
+      ++(source(f) == target(f) ? columns[target(f)].stay : columns[target(f)].come);
+    }
+    const std::size_t rows = std::max(from_.tokens.size(), to_.tokens.size());
+    std::vector<std::uint64_t> here(from_.tokens.begin(), from_.tokens.end());
+    std::vector<std::uint64_t> leave(rows, 0);
+    std::vector<std::uint64_t> come(rows, 0);
+    here.resize(rows, 0);
+    for (const LineVector& tokens : moved_) {
+      leave[tokens.from] += tokens.length;
+      come[tokens.to] += tokens.length;
+    }
+    for (const auto& [column, features] : columns) {
+      for (std::uint32_t r = 0; r < rows; ++r) {
+        const std::uint64_t all = features.come + features.stay;
+        const std::uint64_t stay = all * (here[r] - leave[r] + come[r]);
+        mover.hold({r, column}, bytes * (features.leave * here[r] + all * (here[r] + come[r])),
+                   bytes * stay);
+      }
+    }
+  }
+
+  struct Features {
+    std::uint64_t leave = 0;
+    std::uint64_t come = 0;
+    std::uint64_t stay = 0;
+  };
 
   const FeatureLayout& from_;
   const FeatureLayout& to_;
   std::uint32_t first_;
   std::uint32_t place_;
-  std::uint32_t features_;
+  std::uint32_t count_;
+  std::vector<LineVector> moved_;  // along columns, of one feature
 };
 
 Element element_of(const LayerOp& op) {
@@ -248,33 +316,56 @@ Element element_of(const LayerOp& op) {
 }
 
 /// Stages that bring each known operand from where its maker left it to `to`.
-std::vector<LayerStage> bring(const LayerRequest& request, const StreamSettings& stream,
-                              const FeatureLayout& to) {
+LayerMoves bring(const LayerRequest& request, const StreamSettings& stream,
+                 const FeatureLayout& to) {
   const WaferParams& wafer = request.setup.wafer;
-  std::vector<LayerStage> stages;
-  CoreMover parts(request.setup, element_of(request.op));  // all that lie side by side in one
+  LayerMoves moves;
+  std::vector<std::uint64_t> taken;  // bytes of each core
+  const Element element = element_of(request.op);
+  const auto finish = [&](const CoreMover& mover) {
+    std::vector<LayerStage> stages = mover.stages("move operand");
+    const std::uint64_t bytes = mover.most_bytes(taken);
+    if (stages.empty()) return;
+    moves.bytes = std::max(moves.bytes, bytes);
+    for (LayerStage& stage : stages) moves.before.push_back(std::move(stage));
+  };
+  CoreMover parts(request.setup, element);  // all that lie side by side in one
   for (const OperandSource& source : request.op.sources) {
     if (source.kind != OperandSource::Kind::activations) continue;
     const FeatureLayout from =
         source.of_product ? product_layout(wafer, stream, source.features, source.tokens, nullptr)
                           : block_layout(wafer, source.features, source.tokens, source.unit);
-    const bool whole = source.features == to.column.size();
-    CoreMover own(request.setup, element_of(request.op));
-    LayoutMove(from, 0, to, source.place, source.features).add_to(whole ? own : parts);
-    if (!whole) continue;
-    for (LayerStage& stage : own.stages("move operand")) stages.push_back(std::move(stage));
+    const std::uint32_t count =
+        std::min(source.features - source.first,
+                 static_cast<std::uint32_t>(to.column.size()) - source.place);
+    const bool whole = count == to.column.size();
+    CoreMover own(request.setup, element);
+    LayoutMove(from, source.first, to, source.place, count)
+        .add_to(whole ? own : parts, source_bytes(element));
+    if (whole) finish(own);
   }
-  for (LayerStage& stage : parts.stages("move operand")) stages.push_back(std::move(stage));
-  return stages;
+  finish(parts);
+  return moves;
 }
 
 }  // namespace
+
+void check_move_bytes(const LayerRequest& request, const LayerMoves& moves) {
+  const CoreOverhead overhead = core_overhead(request.setup);
+  const std::uint64_t bytes = moves.bytes + overhead.queues + overhead.code;
+  const std::uint64_t limit = std::uint64_t{request.setup.hardware.mem.kib} * 1024;
+  if (moves.bytes == 0 || bytes <= limit) return;
+  throw OutOfMemoryError(fmt::format(
+      "{} '{}': a core needs {} bytes of {} while its operands move between layouts: "
+      "operands {} B + queues {} B + code {} B",
+      request.op.op, request.op.id, bytes, limit, moves.bytes, overhead.queues, overhead.code));
+}
 
 LayerMoves function_moves(const LayerRequest& request, const StreamSettings& stream) {
   const LayerOp& op = request.op;
   if (op.sources.empty() || op.batch != 1) return {};
   const std::uint32_t unit = op.fn == "rope" ? 2 : 1;
-  return {bring(request, stream, block_layout(request.setup.wafer, op.m, op.n, unit)), {}};
+  return bring(request, stream, block_layout(request.setup.wafer, op.m, op.n, unit));
 }
 
 LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stream) {
@@ -285,8 +376,7 @@ LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stre
     for_each_kept(request.mask, op.m, op.k,
                   [&](std::uint32_t /*i*/, std::uint32_t j) { ++load[j]; });
   }
-  return {bring(request, stream, product_layout(request.setup.wafer, stream, op.k, op.n, &load)),
-          {}};
+  return bring(request, stream, product_layout(request.setup.wafer, stream, op.k, op.n, &load));
 }
 
 }  // namespace lacuna::wse

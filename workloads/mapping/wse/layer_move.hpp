@@ -30,6 +30,15 @@ class CoreMover {
   void add(const CorePlace& from, const CorePlace& to, std::uint64_t row, std::uint32_t token,
            std::uint32_t length);
 
+  /// The memory of a core: `bytes` leave it, come to it or wait in it on their way, of which
+  /// `stay` are there in the end. add() says so itself.
+  void hold(const CorePlace& at, std::uint64_t bytes, std::uint64_t stay);
+
+  /// What the fullest core needs while all goes its way, if `before` bytes of each core, by core of
+  /// the rectangle, are taken. Adds to these what stays.
+  std::uint64_t most_bytes(std::vector<std::uint64_t>& before,
+                           const std::vector<CorePlace>& origins = {{}}) const;
+
   /// The same vectors along all rows (columns) `at`.
   void add_rows(const std::vector<std::uint32_t>& at, const std::vector<LineVector>& vectors);
   void add_columns(const std::vector<std::uint32_t>& at, const std::vector<LineVector>& vectors);
@@ -51,10 +60,16 @@ class CoreMover {
   void add_stages(const Lines& lines, CoreLine::Direction direction, const std::string& name,
                   const std::vector<CorePlace>& origins, std::vector<LayerStage>& stages) const;
 
+  struct Held {
+    std::uint64_t bytes = 0;
+    std::uint64_t stay = 0;
+  };
+
   const LayerSetup& setup_;
   Element element_;
   Lines rows_;
   Lines columns_;
+  std::vector<Held> held_;  // by core of the rectangle, row-major; empty: none
 };
 
 /// How a matrix of features and tokens lies if columns own features and rows of cores own tokens.
@@ -85,7 +100,11 @@ FeatureLayout product_layout(const WaferParams& wafer, const StreamSettings& str
 struct LayerMoves {
   std::vector<LayerStage> before;
   std::vector<LayerStage> after;
+  std::uint64_t bytes = 0;  // of operands and what is on its way, in the fullest core
 };
+
+/// OutOfMemoryError if a core had not enough memory for what moves.
+void check_move_bytes(const LayerRequest& request, const LayerMoves& moves);
 
 /// Of a row that works on features in blocks.
 LayerMoves function_moves(const LayerRequest& request, const StreamSettings& stream);
@@ -93,7 +112,9 @@ LayerMoves function_moves(const LayerRequest& request, const StreamSettings& str
 /// Of a product with streamed weights.
 LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stream);
 
-/// Of a product of activations or scores that runs in blocks of `shape`.
-LayerMoves attention_moves(const LayerRequest& request, const ProductShape& shape);
+/// Of a product of activations or scores that runs in blocks of `shape`. Of scores with a mask what
+/// a core has in one block goes there if any of it is kept.
+LayerMoves attention_moves(const LayerRequest& request, const ProductShape& shape,
+                           const StreamSettings& stream);
 
 }  // namespace lacuna::wse

@@ -103,19 +103,22 @@ TaskProgram whole_program(const LayerStage& stage, const LayerSetup& setup) {
   return whole;
 }
 
-void check_core_bytes(const LayerRequest& request, std::uint64_t bytes, LayerPlan& plan) {
-  const MemoryParams& mem = request.setup.hardware.mem;
+CoreOverhead core_overhead(const LayerSetup& setup) {
   std::uint64_t words = 0;
-  for (const unsigned depth : request.setup.hardware.queue.in_depths()) words += depth;
-  for (const unsigned depth : request.setup.hardware.queue.out_depths()) words += depth;
-  const std::uint64_t code = std::uint64_t{mem.code_kib} * 1024;
-  plan.bytes = bytes + words * 4 + code;
-  plan.limit = std::uint64_t{mem.kib} * 1024;
+  for (const unsigned depth : setup.hardware.queue.in_depths()) words += depth;
+  for (const unsigned depth : setup.hardware.queue.out_depths()) words += depth;
+  return {words * 4, std::uint64_t{setup.hardware.mem.code_kib} * 1024};
+}
+
+void check_core_bytes(const LayerRequest& request, std::uint64_t bytes, LayerPlan& plan) {
+  const CoreOverhead overhead = core_overhead(request.setup);
+  plan.bytes = bytes + overhead.queues + overhead.code;
+  plan.limit = std::uint64_t{request.setup.hardware.mem.kib} * 1024;
   if (plan.bytes <= plan.limit) return;
-  throw OutOfMemoryError(
-      fmt::format("{} '{}': a core needs {} bytes of {}: operands and results {} B + queues {} B + "
-                  "code {} B",
-                  request.op.op, request.op.id, plan.bytes, plan.limit, bytes, words * 4, code));
+  throw OutOfMemoryError(fmt::format(
+      "{} '{}': a core needs {} bytes of {}: operands and results {} B + queues {} B + "
+      "code {} B",
+      request.op.op, request.op.id, plan.bytes, plan.limit, bytes, overhead.queues, overhead.code));
 }
 
 void compare_element(LayerComparison& comparison, double found, double exact, DType type,

@@ -126,6 +126,13 @@ LayerPlan plan_layer_product(const LayerRequest& request);
 /// `embed`: rows of a table that lies spread over the columns' cores, found by filters.
 LayerPlan plan_layer_embedding(const LayerRequest& request);
 
+/// What a core's memory holds beside data, in bytes.
+struct CoreOverhead {
+  std::uint64_t queues = 0;
+  std::uint64_t code = 0;
+};
+CoreOverhead core_overhead(const LayerSetup& setup);
+
 /// OutOfMemoryError if a core would need more than it has, else the plan's note of it.
 void check_core_bytes(const LayerRequest& request, std::uint64_t bytes, LayerPlan& plan);
 
