@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "models/wse/mesh_builder.hpp"
+#include "models/wse/vector_unit.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::wse {
@@ -184,6 +185,61 @@ class Builder {
 TaskMeshPlan build_task_mesh(const TaskParams& params, const TaskProgram& program,
                              LinkArray& links) {
   return Builder(params, program, links).build();
+}
+
+namespace {
+
+/// One core program's queues against what its instructions ask of them.
+class QueueCheck {
+ public:
+  explicit QueueCheck(const TaskParams& params)
+      : params_(params), in_(params.queue.in_depths()), out_(params.queue.out_depths()) {}
+
+  void check(const CoreProgram& core, const Instruction& what) const {
+    const bool pairs = what.simd64 && params_.core.fabric_simd64;
+    const unsigned words = pairs ? 2U : params_.core.fabric_words_per_issue.value();
+    if (words == 1) return;
+    const std::uint32_t elements =
+        std::min(elements_per_beat(what, params_.simd, words), what.length);
+    for (const Operand* operand : {&what.a, &what.b}) {
+      // a word on its way down the ramp counts too
+      check(*operand, "input", in_, core.in, 0, words_of(source_bytes(what.element), elements),
+            params_.router.ramp - 1);
+    }
+    check(what.to, "output", out_, core.out, 2, words_of(result_bytes(what.element), elements), 0);
+  }
+
+ private:
+  static void check(const Operand& operand, const char* kind, const std::vector<unsigned>& depths,
+                    const std::vector<QueueUse>& uses, unsigned queue, std::uint32_t words,
+                    unsigned under_way) {
+    if (operand.kind != Operand::Kind::fabric) return;
+    for (const QueueUse& use : uses) {
+      if (use.color == operand.color) queue = use.queue;
+    }
+    if (queue >= depths.size() || depths[queue] + under_way >= words) return;
+    throw ParameterError(fmt::format(
+        "queue.{}: {} queue {} of {} words can never hold the {} words that an instruction of this "
+        "program handles in an issue slot (core.fabric_simd64, core.fabric_words_per_issue)",
+        kind[0] == 'i' ? "in" : "out", kind, queue, depths[queue], words));
+  }
+
+  const TaskParams& params_;
+  const std::vector<unsigned> in_;
+  const std::vector<unsigned> out_;
+};
+
+}  // namespace
+
+void require_queues(const TaskParams& params, const TaskProgram& program) {
+  const QueueCheck queues(params);
+  for (const CoreProgram& core : program.cores) {
+    for (const Task& task : core.tasks) {
+      for (const Step& step : task.steps) {
+        if (step.kind == Step::Kind::vector) queues.check(core, step.vector);
+      }
+    }
+  }
 }
 
 }  // namespace lacuna::wse

@@ -22,4 +22,8 @@ struct TaskMeshPlan {
 TaskMeshPlan build_task_mesh(const TaskParams& params, const TaskProgram& program,
                              LinkArray& links);
 
+/// ParameterError if an instruction takes or sends more words in an issue slot than the queue that
+/// its core uses for them can hold.
+void require_queues(const TaskParams& params, const TaskProgram& program);
+
 }  // namespace lacuna::wse

@@ -212,6 +212,7 @@ Cycle TaskOutcome::span() const {
 
 TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
                      const RunOptions& options) {
+  require_queues(params, program);
   if (options.modules) return simulate_task_modules(params, program, options);
   if (options.engine == Engine::event && !options.event_log && options.jitter == 0 &&
       options.shuffle == 0 && !options.look_at_tasks) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/wse/task_core.hpp"
 
 // What cores wait for, for reports of runs in which nothing moves.
@@ -31,9 +33,12 @@ std::string TaskCores::blocked(std::size_t index) const {
       }
       if (is_fifo(operand)) text += fmt::format(" {} FIFO {}", of, operand.fifo);
     };
-    if (!words_in(core, what.a, thread.a, 1, now)) say(what.a, "words of");
-    if (!words_in(core, what.b, thread.b, 1, now)) say(what.b, "words of");
-    if (thread.to == kNoLink || !links_.can_push(thread.to, now)) say(what.to, "room for");
+    const std::uint32_t elements = std::min(thread.cost.width(), what.length - thread.done);
+    const std::uint32_t in = words_of(source_bytes(what.element), elements);
+    const std::uint32_t out = words_of(result_bytes(what.element), elements);
+    if (!words_in(core, what.a, thread.a, in, now)) say(what.a, "words of");
+    if (!words_in(core, what.b, thread.b, in, now)) say(what.b, "words of");
+    if (thread.to == kNoLink || !links_.can_push(thread.to, now, out)) say(what.to, "room for");
   }
   return text;
 }

@@ -238,5 +238,44 @@ TEST(TaskCore, CoresThatWaitForEachOtherAreReportedAsACircle) {
   }
 }
 
+TEST(TaskWafer, AQueueThatCanNeverHoldTheWordsOfASlotIsRefusedWithItsNumber) {
+  TaskBuilder builder(2, 1);
+  builder.path({0, 1}, Color{3});
+  Instruction send;
+  send.to = on_fabric(Color{3});
+  send.a = in_memory(0);
+  send.length = 6;
+  CoreProgram sender;
+  sender.tasks = {first_task({run(send)})};
+  Instruction take = send;
+  take.to = in_memory(0);
+  take.a = on_fabric(Color{3});
+  CoreProgram taker;
+  taker.tasks = {first_task({run(take)})};
+  taker.in = {{Color{3}, 1}};
+  builder.core(0, builder.add(sender));
+  builder.core(1, builder.add(taker));
+  const TaskProgram program = std::move(builder).finish();
+  const auto refusal = [&](const char* in, const char* out, const char* words) -> std::string {
+    TaskParams params;
+    params.queue.set("in", in, "");
+    params.queue.set("out", out, "");
+    params.core.set("fabric_words_per_issue", words, "");
+    params.router.set("ramp", "1", "");
+    try {
+      simulate(params, program, RunOptions());
+    } catch (const ParameterError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal("6,1", "2,2,1", "1"), "");
+  EXPECT_EQ(refusal("6,2", "2,2,2", "2"), "");
+  EXPECT_NE(refusal("6,1", "2,2,6", "2").find("queue.in: input queue 1 of 1 words"),
+            std::string::npos);
+  EXPECT_NE(refusal("6,6", "2,2,1", "2").find("queue.out: output queue 2 of 1 words"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace lacuna::wse
