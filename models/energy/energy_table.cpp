@@ -34,9 +34,15 @@ const EnergyRow* EnergyTable::find(const std::string& event) const {
 EnergyTable EnergyTable::read_over(const std::string& path, const EnergyTable& shipped) {
   const EnergyTable user = read(path);
   for (const EnergyRow& row : user.rows_) {
-    if (shipped.find(row.event) != nullptr) continue;
-    throw RequestError(fmt::format("{}: there is no energy event '{}'; did you mean '{}'?", path,
-                                   row.event, nearest(row.event, events_of(shipped.rows_))));
+    const EnergyRow* const known = shipped.find(row.event);
+    if (known == nullptr) {
+      throw RequestError(fmt::format("{}: there is no energy event '{}'; did you mean '{}'?", path,
+                                     row.event, nearest(row.event, events_of(shipped.rows_))));
+    }
+    if (row.unit != known->unit) {
+      throw RequestError(fmt::format("{}: event '{}': found the unit '{}'; allowed: {}", path,
+                                     row.event, row.unit, known->unit));
+    }
   }
   // the order of the shipped table is kept, because sums are made in table order
   EnergyTable merged(user.name_, shipped.rows_);

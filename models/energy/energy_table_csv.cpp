@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <vector>
 
 // a sweep forks, so the reader may not start a thread
@@ -28,6 +31,17 @@ namespace {
 
 template <unsigned columns>
 using Reader = io::CSVReader<columns, io::trim_chars<' ', '\t'>, io::double_quote_escape<',', '"'>>;
+
+constexpr std::array<const char*, 14> kPriceColumns = {
+    "event",      "unit",    "class",  "n16_low",    "n16_nominal", "n16_high", "n7_low",
+    "n7_nominal", "n7_high", "n5_low", "n5_nominal", "n5_high",     "mark",     "source"};
+constexpr std::array<const char*, 6> kActionColumns = {"machine", "action", "component",
+                                                       "counts",  "event",  "multiplicity"};
+
+template <class AnyReader, std::size_t columns>
+void read_header(AnyReader& reader, const std::array<const char*, columns>& names) {
+  std::apply([&](auto... each) { reader.read_header(io::ignore_no_column, each...); }, names);
+}
 
 /// Where a cell stands, for messages.
 struct Cell {
@@ -96,9 +110,7 @@ void multiplicity(const Cell& cell, const std::string& text, ActionRow& row) {
 
 std::vector<EnergyRow> read_prices(const std::string& path) {
   Reader<14> reader(path);
-  reader.read_header(io::ignore_no_column, "event", "unit", "class", "n16_low", "n16_nominal",
-                     "n16_high", "n7_low", "n7_nominal", "n7_high", "n5_low", "n5_nominal",
-                     "n5_high", "mark", "source");
+  read_header(reader, kPriceColumns);
   std::vector<EnergyRow> rows;
   std::set<std::string> seen;
   EnergyRow row;
@@ -121,8 +133,7 @@ std::vector<EnergyRow> read_prices(const std::string& path) {
 
 std::vector<ActionRow> read_actions(const std::string& path) {
   Reader<6> reader(path);
-  reader.read_header(io::ignore_no_column, "machine", "action", "component", "counts", "event",
-                     "multiplicity");
+  read_header(reader, kActionColumns);
   std::vector<ActionRow> rows;
   ActionRow row{};
   std::string part;
@@ -137,24 +148,65 @@ std::vector<ActionRow> read_actions(const std::string& path) {
   return rows;
 }
 
-/// The reader's own complaints (missing column, too few cells, no such file) as ours.
-template <class Read>
-auto checked(Read read, const std::string& path) {
+template <class Kind>
+const Kind* as(const io::error::base& error) {
+  return dynamic_cast<const Kind*>(&error);
+}
+
+/// What is wrong with a header, or with a line as a whole.
+std::string complaint(const io::error::base& error, const std::vector<std::string>& columns) {
+  using namespace io::error;
+  const std::string allowed = fmt::format("; allowed: {}", fmt::join(columns, ","));
+  const auto* const column = as<with_column_name>(error);
+  const std::string name = column == nullptr ? "" : column->column_name;
+  if (as<header_missing>(error) != nullptr) return "found no header" + allowed;
+  if (as<missing_column_in_header>(error) != nullptr) {
+    return fmt::format("there is no column '{}'{}", name, allowed);
+  }
+  if (as<extra_column_in_header>(error) != nullptr) {
+    return fmt::format("found a column '{}'; did you mean '{}'?", name, nearest(name, columns));
+  }
+  if (as<duplicated_column_in_header>(error) != nullptr) {
+    return fmt::format("the column '{}' is given twice", name);
+  }
+  const bool few = as<too_few_columns>(error) != nullptr;
+  if (few || as<too_many_columns>(error) != nullptr) {
+    return fmt::format("found {} cells than columns; allowed: {}", few ? "fewer" : "more",
+                       columns.size());
+  }
+  if (as<escaped_string_not_closed>(error) != nullptr) return "a quote is not closed";
+  return "found a line that is too long; allowed: less than 2^24 bytes";
+}
+
+/// The rows of a file, or RequestError with its place for what is no table at all.
+template <class Read, std::size_t columns>
+auto checked(Read read, const std::string& path, const std::array<const char*, columns>& names) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    throw RequestError(fmt::format("{}: there is no such file", path));
+  }
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw RequestError(fmt::format("{}: is a folder, not a file", path));
+  }
   try {
     return read(path);
+  } catch (const io::error::can_not_open_file&) {
+    throw RequestError(fmt::format("{}: cannot be read", path));
   } catch (const io::error::base& error) {
-    throw RequestError(fmt::format("{}: {}", path, error.what()));
+    const auto* const place = as<io::error::with_file_line>(error);
+    throw RequestError(fmt::format("{}:{}: {}", path, place == nullptr ? 1 : place->file_line,
+                                   complaint(error, {names.begin(), names.end()})));
   }
 }
 
 }  // namespace
 
 EnergyTable EnergyTable::read(const std::string& path) {
-  return EnergyTable(path, checked(read_prices, path));
+  return EnergyTable(path, checked(read_prices, path, kPriceColumns));
 }
 
 ActionTable ActionTable::read(const std::string& path) {
-  return ActionTable(path, checked(read_actions, path));
+  return ActionTable(path, checked(read_actions, path, kActionColumns));
 }
 
 }  // namespace lacuna

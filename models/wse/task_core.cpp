@@ -304,6 +304,12 @@ bool TaskCores::main_thread(Core& core, Cycle now) {
   return pick(core, now) || acted;
 }
 
+/// Whether a thread can take an instruction; two of one microthread never overlap.
+bool TaskCores::is_free(const Thread& thread, const Instruction& instruction) {
+  const bool busy = instruction.thread != kMainThread && thread.instruction != nullptr;
+  return thread.next == nullptr && !busy;
+}
+
 /// The steps of the task, up to the first that takes time.
 bool TaskCores::take_steps(Core& core, Cycle now) {
   if (core.task == kNoTask) return false;
@@ -312,11 +318,7 @@ bool TaskCores::take_steps(Core& core, Cycle now) {
   while (core.next_step != steps.size() && core.threads[0].instruction == nullptr) {
     const Step& step = steps[core.next_step];
     Thread& thread = core.threads.at(step.vector.thread);
-    if (step.kind == Step::Kind::vector && thread.next != nullptr) break;
-    if (step.kind == Step::Kind::vector && step.vector.thread != kMainThread &&
-        thread.instruction != nullptr) {
-      break;  // two instructions of one microthread never overlap
-    }
+    if (step.kind == Step::Kind::vector && !is_free(thread, step.vector)) break;
     acted = true;
     if (step.kind == Step::Kind::call) {
       const Routine& routine = program_.routines[step.routine];

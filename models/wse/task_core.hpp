@@ -155,6 +155,7 @@ class TaskCores {
   }
   bool load_microthreads(Core& core, Cycle now);
   bool main_thread(Core& core, Cycle now);
+  static bool is_free(const Thread& thread, const Instruction& instruction);
   bool take_steps(Core& core, Cycle now);
   bool pick(Core& core, Cycle now);
   bool is_ready(const Core& core, std::size_t task, Cycle now, LinkId& queue) const;

@@ -176,33 +176,35 @@ std::uint32_t BeatCost::reads(std::uint32_t count) const {
 
 std::uint32_t BeatCost::writes(std::uint32_t count) const { return (write_bytes_ * count + 7) / 8; }
 
-void count_elements(const Instruction& what, const BeatCost& cost, std::uint32_t elements,
-                    std::uint64_t beats, TaskCounters& c) {
+void count_elements(const Instruction& instruction, const BeatCost& cost, std::uint32_t elements,
+                    std::uint64_t beats, TaskCounters& counters) {
   const std::uint64_t all = elements * beats;
-  const bool half = what.element == Element::fp16;
-  switch (what.starts_sum ? VectorOp::fma : what.op) {
+  const bool half = instruction.element == Element::fp16;
+  switch (instruction.starts_sum ? VectorOp::fma : instruction.op) {
     case VectorOp::fma:
-      (half ? c.mac16 : what.element == Element::fp16_32 ? c.mac16_32 : c.mac32) += all;
+      (half                                      ? counters.mac16
+       : instruction.element == Element::fp16_32 ? counters.mac16_32
+                                                 : counters.mac32) += all;
       break;
     case VectorOp::add:
     case VectorOp::sub:
     case VectorOp::max:
-      (half ? c.add16 : c.add32) += all;
+      (half ? counters.add16 : counters.add32) += all;
       break;
     case VectorOp::mul:
-      (half ? c.mul16 : c.mul32) += all;
+      (half ? counters.mul16 : counters.mul32) += all;
       break;
     case VectorOp::move:
     case VectorOp::abs:
     case VectorOp::work:
       break;
     default:
-      (half ? c.special16 : c.special32) += all;
+      (half ? counters.special16 : counters.special32) += all;
   }
-  c.reads += cost.reads(elements) * beats;
-  c.writes += cost.writes(elements) * beats;
-  c.read_bytes += cost.read_bytes() * all;
-  c.write_bytes += cost.write_bytes() * all;
+  counters.reads += cost.reads(elements) * beats;
+  counters.writes += cost.writes(elements) * beats;
+  counters.read_bytes += cost.read_bytes() * all;
+  counters.write_bytes += cost.write_bytes() * all;
 }
 
 std::uint32_t address_of(const Operand& operand, unsigned bytes, std::uint32_t i,

@@ -434,7 +434,11 @@ auto read_json(const std::string& text, const std::string& path, const Take& tak
     }
     return take_from(json);
   } catch (const nlohmann::json::exception& error) {
-    throw RequestError(fmt::format("{}: is not a result of Lacuna: {}", path, error.what()));
+    // after "[json.exception.parse_error.101] "
+    const std::string said = error.what();
+    const std::size_t end = said.find("] ");
+    throw RequestError(fmt::format("{}: is not a result of Lacuna: {}", path,
+                                   end == std::string::npos ? said : said.substr(end + 2)));
   }
 }
 

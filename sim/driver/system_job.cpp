@@ -277,6 +277,25 @@ std::vector<std::string> split_words(const std::string& text) {
   return words;
 }
 
+std::string no_system(const std::string& name) {
+  const std::vector<std::string> names = system_names();
+  return fmt::format("'{}' is no system of chips; did you mean '{}'? Systems are {}, or a file",
+                     name, nearest(name, names), fmt::join(names, ", "));
+}
+
+/// A name in the description of a training step is known, or RequestError says where it stands.
+void check_name(const Setting& setting) {
+  if (setting.path == "model") {
+    try {
+      find_model_shape(setting.value);
+    } catch (const RequestError& error) {
+      throw RequestError(fmt::format("{} ({})", error.what(), setting.origin));
+    }
+  } else if (setting.path == "system" && !is_system(setting.value)) {
+    throw RequestError(fmt::format("system: {} ({})", no_system(setting.value), setting.origin));
+  }
+}
+
 void check_chips(const TrainingJob& job) {
   const std::uint64_t needed = job.training.chips();
   if (needed <= job.system.params.chips()) return;
@@ -316,11 +335,7 @@ SystemMachine make_system(const std::string& name, const std::vector<std::string
   SystemMachine made;
   const std::vector<std::string> names = system_names();
   const bool preset = std::find(names.begin(), names.end(), name) != names.end();
-  if (!preset && !is_system(name)) {
-    throw RequestError(fmt::format(
-        "--machine: '{}' is no system of chips; did you mean '{}'? Systems are {}, or a file", name,
-        nearest(name, names), fmt::join(names, ", ")));
-  }
+  if (!preset && !is_system(name)) throw RequestError("--machine: " + no_system(name));
   const Preset loaded =
       load_preset(preset ? (config_folder() / "systems" / (name + ".yaml")).string() : name);
   made.name = loaded.name;
@@ -344,6 +359,7 @@ TrainingParams read_training(const std::string& file, const std::vector<std::str
   TrainingParams training;
   for (const Setting& setting : load_leaves(file)) {
     training.set(setting.path, setting.value, setting.origin);
+    check_name(setting);
   }
   set_training(training, settings);
   return training;

@@ -141,6 +141,19 @@ TEST(SystemRun, RefusesMoreChipsThanThereAreAndWordsThatAreNone) {
   EXPECT_EQ(run_real("run --machine pod4").status, 2);
 }
 
+TEST(SystemRun, SaysWhereAnUnknownSystemOrModelStands) {
+  const std::string config = "run --system-config ";
+  const TrainingFile file;
+  const auto refused = [&](const std::string& text, const std::string& words) {
+    std::ofstream(file.path()) << text;
+    const Ran ran = run_real(config + file.path());
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_THAT(ran.err, HasSubstr(words));
+  };
+  refused("model: bert-tiny\nsystem: pod5\n", "or a file (" + file.path() + ":2:1)");
+  refused("model: bert-tny\n", "did you mean 'bert-tiny'? (" + file.path() + ":1:1)");
+}
+
 TEST(SystemRun, NamesWhatIsMeantWhereANameIsWrongOrAnOptionHasNoPlace) {
   const TrainingFile file;
   const auto refused = [](const std::string& line, const std::vector<std::string>& words) {

@@ -97,16 +97,34 @@ TEST(EnergyTable, NamesFileLineAndColumnOfWhatItCannotRead) {
   refusal(good + good, ".csv:3: column 'event': 'wire' is given twice");
   refusal("wire,pJ/bit,logik,1,2,3,1,2,3,1,2,3,A,mine\n",
           "'logik' is none of logic, sram, wire, leak, none; did you mean 'logic'?");
-  refusal("wire,pJ/bit,wire,1,2,3\n", ".csv");
+  refusal("wire,pJ/bit,wire,1,2,3\n", ".csv:2: found fewer cells than columns; allowed: 14");
+  refusal(good + "pcie,pJ/bit,none,1,2,3,1,2,3,1,2,3,A,mine,more\n",
+          ".csv:3: found more cells than columns; allowed: 14");
+  refusal("wire,pJ/bit,wire,1,2,3,1,2,3,1,2,3,A,\"mine\n", ".csv:2: a quote is not closed");
   refusal("wire,pJ/bit,wire,1,2,nan,1,2,3,1,2,3,A,mine\n", "'nan' is not a number");
 }
 
 TEST(EnergyTable, SaysWhichFileOrColumnIsMissing) {
-  EXPECT_THAT([] { EnergyTable::read("/nowhere/table.csv"); },
-              ThrowsMessage<RequestError>(HasSubstr("/nowhere/table.csv")));
-  const std::string path = written("event,unit,class\nwire,pJ/bit,wire\n");
-  EXPECT_THAT([&] { EnergyTable::read(path); },
-              ThrowsMessage<RequestError>(AllOf(HasSubstr(path), HasSubstr("n16_low"))));
+  const auto refusal = [](const std::string& path, const std::string& text) {
+    EXPECT_THAT([&] { EnergyTable::read(path); }, ThrowsMessage<RequestError>(path + text));
+  };
+  const std::string columns =
+      "; allowed: event,unit,class,n16_low,n16_nominal,n16_high,n7_low,n7_nominal,n7_high,n5_low,"
+      "n5_nominal,n5_high,mark,source";
+  refusal("/nowhere/table.csv", ": there is no such file");
+  refusal("/usr", ": is a folder, not a file");
+  refusal(written(""), ":1: found no header" + columns);
+  refusal(written("event,unit,class\n"), ":1: there is no column 'n16_low'" + columns);
+  refusal(written("event,unit,class,class\n"), ":1: the column 'class' is given twice");
+  refusal(written("event,units\n"), ":1: found a column 'units'; did you mean 'unit'?");
+}
+
+TEST(EnergyTable, RefusesAPriceInAnotherUnit) {
+  const std::string path =
+      written(std::string(kHeader) + "wire,nJ/bit,wire,1,2,3,1,2,3,1,2,3,A,mine\n");
+  EXPECT_THAT([&] { EnergyTable::read_over(path, test::shipped_prices()); },
+              ThrowsMessage<RequestError>(
+                  HasSubstr("event 'wire': found the unit 'nJ/bit'; allowed: pJ/bit")));
 }
 
 TEST(ActionTable, AnActionMayConsistOfSeveralEvents) {
