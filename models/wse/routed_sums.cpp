@@ -11,6 +11,8 @@ RoutedSums<Number>::RoutedSums(const HardwareParams& params, const Shared& share
       limits_(params),
       blocks_((columns_ + kWidth - 1) / kWidth, Block{}),
       parts_(blocks_.size() * shared.streams.size(), Part{}),
+      busy_(blocks_.size() + 2, 0),
+      eastern_((1U << shared.eastern) - 1),
       borders_(shared.streams.size()),
       next_input_(columns_, 0),
       inputs_left_(columns_, 0),

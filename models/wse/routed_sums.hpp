@@ -82,12 +82,17 @@ class RoutedSums {
   }
   static constexpr std::uint64_t kNobody = 64;
 
+  /// Calls `visit` with the number of each stream in `set`, a bit each.
+  template <class Visit>
+  static void for_each(std::uint32_t set, const Visit& visit) {
+    for (; set != 0; set &= set - 1) visit(static_cast<unsigned>(__builtin_ctz(set)));
+  }
   Part* parts_of(std::size_t i) { return &parts_[i * shared_->streams.size()]; }
   const Part* parts_of(std::size_t i) const { return &parts_[i * shared_->streams.size()]; }
   void begin_instruction(std::size_t lane);
-  void transit(std::size_t i);
   void send_output(std::size_t i);
-  void pass(std::size_t i, std::size_t first, std::size_t last, Vector& next);
+  void pass(std::size_t i, std::uint32_t streams, std::size_t to, Vector& next);
+  void arrive(std::size_t i);
 
   const Shared* shared_;
   std::size_t columns_;
@@ -95,6 +100,10 @@ class RoutedSums {
   LaneLimits<Number> limits_;
   std::vector<Block> blocks_;
   std::vector<Part> parts_;  // by block and stream
+  /// By block, the streams in which there is something; nothing can happen in the others. The
+  /// first and the last are not there.
+  std::vector<std::uint32_t> busy_;
+  std::uint32_t eastern_;  // of the streams
   std::vector<Border> borders_;
   std::vector<std::uint32_t> next_input_;  // by lane
   std::vector<std::uint8_t> inputs_left_;
@@ -107,11 +116,11 @@ template <class Number>
 inline Lanes<Number> RoutedSums<Number>::ramp(std::size_t i, const Vector& weight_may) {
   Block& b = blocks_[i];
   Part* const parts = parts_of(i);
-  const std::size_t count = shared_->streams.size();
+  const std::uint32_t busy = busy_[i + 1];
   const Vector weights = all(static_cast<std::uint64_t>(shared_->weights));
   const Vector weight_key = turn(weight_may, weights, b.next_ramp);
   Vector best = weight_key;
-  for (std::size_t s = 0; s < count; ++s) {
+  for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
     arrivals(p.in_seen, p.in_flight);
     arrivals(p.r_seen, p.r_flight);
@@ -119,11 +128,11 @@ inline Lanes<Number> RoutedSums<Number>::ramp(std::size_t i, const Vector& weigh
     p.stall_in -= head;
     p.key_in = turn(head & (p.r_count < limits_.r_capacity), p.in_color, b.next_ramp);
     best = least(best, p.key_in);
-  }
+  });
   const Vector granted = best < all(kNobody);
   const Vector weight = granted & (weight_key == best);
   Vector next = select(weight, weights + 1, b.next_ramp);
-  for (std::size_t s = 0; s < count; ++s) {
+  for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
     const Vector grant = granted & (p.key_in == best);
     p.stall_in += grant;
@@ -132,7 +141,7 @@ inline Lanes<Number> RoutedSums<Number>::ramp(std::size_t i, const Vector& weigh
     p.r_count -= grant;
     p.r_flight |= grant & limits_.ramp_bit;
     next = select(grant, p.in_color + 1, next);
-  }
+  });
   if (!fixed_) b.next_ramp = next;
   return weight;
 }
@@ -141,9 +150,7 @@ template <class Number>
 inline Lanes<Number> RoutedSums<Number>::fed(std::size_t i, const Vector& need) const {
   const Part* const parts = parts_of(i);
   Vector fed = ~blocks_[i].need_in;
-  for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
-    fed |= parts[s].source & (parts[s].r_seen >= need);
-  }
+  for_each(busy_[i + 1], [&](unsigned s) { fed |= parts[s].source & (parts[s].r_seen >= need); });
   return fed;
 }
 
@@ -159,12 +166,14 @@ inline Lanes<Number> RoutedSums<Number>::room(std::size_t i, const Vector& need)
 
 template <class Number>
 inline void RoutedSums<Number>::take(std::size_t i, const Vector& words) {
+  if (!any(words)) return;
   Part* const parts = parts_of(i);
   for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
     Part& p = parts[s];
     p.r_seen -= words & p.source;
     p.r_count -= words & p.source;
     p.pushed = words & p.target;
+    if (any(p.pushed)) busy_[i + 1] |= 1U << s;
   }
 }
 
@@ -181,20 +190,19 @@ inline Lanes<Number> RoutedSums<Number>::finish(std::size_t i, const Vector& end
 template <class Number>
 inline void RoutedSums<Number>::end_cycle() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const std::uint32_t busy = busy_[i + 1];
+    if (busy == 0) continue;
     send_output(i);
-    transit(i);
+    pass(i, busy & eastern_, 2, blocks_[i].next_east);
+    pass(i, busy & ~eastern_, 0, blocks_[i].next_west);
   }
-  const std::size_t count = borders_.size();
-  for (std::size_t s = 0; s < count; ++s) {
-    Border& border = borders_[s];
-    const std::size_t from = s < shared_->eastern ? 0 : 2;  // the neighbour's place
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      Part& p = parts_[i * count + s];
-      const Vector arrived = wse::load<Number>(&border.sent[i * kWidth + from]);
-      p.in_flight |= arrived & limits_.hop_bit;
-      p.in_count -= arrived;
-      store(&border.room[i * kWidth + 1], p.in_count < limits_.hop_capacity);
-    }
+  std::uint32_t west = 0;  // what the block there had before words arrived
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const std::uint32_t mine = busy_[i + 1];
+    const std::uint32_t may = mine | (west & eastern_) | (busy_[i + 2] & ~eastern_);
+    west = mine;
+    busy_[i + 1] = may;
+    if (may != 0) arrive(i);
   }
 }
 
@@ -203,42 +211,35 @@ template <class Number>
 inline void RoutedSums<Number>::send_output(std::size_t i) {
   Block& b = blocks_[i];
   Part* const parts = parts_of(i);
-  const std::size_t count = shared_->streams.size();
+  const std::uint32_t busy = busy_[i + 1];
   Vector best = all(kNobody);
-  for (std::size_t s = 0; s < count; ++s) {
+  for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
     arrivals(p.u_seen, p.u_flight);
     p.key_out = turn((p.queue > 0) & (p.u_count < limits_.u_capacity), p.number, b.next_queue);
     best = least(best, p.key_out);
-  }
+  });
   const Vector granted = best < all(kNobody);
   Vector next = b.next_queue;
-  for (std::size_t s = 0; s < count; ++s) {
+  for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
     const Vector up = granted & (p.key_out == best);
     p.queue += p.pushed + up;
+    p.pushed = Vector{};
     p.u_count -= up;
     p.u_flight |= up & limits_.ramp_bit;
     next = select(up, p.number + 1, next);
-  }
+  });
   b.next_queue = next;
 }
 
+/// The port to a neighbour, `to` places on, for which `streams` compete.
 template <class Number>
-inline void RoutedSums<Number>::transit(std::size_t i) {
-  Block& b = blocks_[i];
-  pass(i, 0, shared_->eastern, b.next_east);
-  pass(i, shared_->eastern, shared_->streams.size(), b.next_west);
-}
-
-/// The port to a neighbour, for which the streams from `first` to before `last` compete.
-template <class Number>
-inline void RoutedSums<Number>::pass(std::size_t i, std::size_t first, std::size_t last,
+inline void RoutedSums<Number>::pass(std::size_t i, std::uint32_t streams, std::size_t to,
                                      Vector& next) {
   Part* const parts = parts_of(i);
-  const std::size_t to = first == 0 ? 2 : 0;  // the neighbour's place
   Vector best = all(kNobody);
-  for (std::size_t s = first; s < last; ++s) {
+  for_each(streams, [&](unsigned s) {
     Part& p = parts[s];
     const Vector room = wse::load<Number>(&borders_[s].room[i * kWidth + to]);
     const Vector through = (p.in_seen > 0) & ~p.to_core;
@@ -248,10 +249,10 @@ inline void RoutedSums<Number>::pass(std::size_t i, std::size_t first, std::size
     p.key_in = turn(through & room, p.in_color, next);
     p.key_out = turn(mine & room, p.out_color, next);
     best = least(best, least(p.key_in, p.key_out));
-  }
+  });
   const Vector granted = best < all(kNobody);
   Vector after = next;
-  for (std::size_t s = first; s < last; ++s) {
+  for_each(streams, [&](unsigned s) {
     Part& p = parts[s];
     const Vector in = granted & (p.key_in == best);
     const Vector out = granted & (p.key_out == best) & ~in;
@@ -263,8 +264,25 @@ inline void RoutedSums<Number>::pass(std::size_t i, std::size_t first, std::size
     p.u_count += out;
     store(&borders_[s].sent[i * kWidth + 1], in | out);
     after = select(in, p.in_color + 1, select(out, p.out_color + 1, after));
-  }
+  });
   if (!fixed_) next = after;
+}
+
+/// Words from the neighbours, a lane away. A stream without words that sent none is not busy.
+template <class Number>
+inline void RoutedSums<Number>::arrive(std::size_t i) {
+  Part* const parts = parts_of(i);
+  for_each(busy_[i + 1], [&](unsigned s) {
+    Part& p = parts[s];
+    Border& border = borders_[s];
+    const std::size_t from = (eastern_ >> s & 1U) != 0 ? 0 : 2;
+    const Vector arrived = wse::load<Number>(&border.sent[i * kWidth + from]);
+    p.in_flight |= arrived & limits_.hop_bit;
+    p.in_count -= arrived;
+    store(&border.room[i * kWidth + 1], p.in_count < limits_.hop_capacity);
+    const Vector sent = wse::load<Number>(&border.sent[i * kWidth + 1]);
+    if (!any(p.in_count | p.r_count | p.u_count | p.queue | sent)) busy_[i + 1] &= ~(1U << s);
+  });
 }
 
 }  // namespace lacuna::wse

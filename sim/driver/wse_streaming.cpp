@@ -258,6 +258,12 @@ void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const
   note("lookahead", fmt::format("{}", params_.ws.lookahead.value()));
   note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
                                plan.program.rate.words, plan.program.rate.per));
+  if (plan.tree_block != 0) {
+    note("reduction",
+         fmt::format("trees of {} columns, as a core has input queues for, and a chain "
+                     "of them",
+                     plan.tree_block));
+  }
   const auto heaviest = std::max_element(plan.column_weights.begin(), plan.column_weights.end());
   note("heaviest column",
        fmt::format(

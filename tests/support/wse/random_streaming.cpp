@@ -95,6 +95,7 @@ StreamingScenario random_reduction(std::uint64_t seed, Rows rows) {
   Draw draw(stream_seed(seed, "reduction"));
   scenario.reduce = static_cast<Reduce>(draw.in(0, 3));
   scenario.gather_cycles = draw.one_in(3) ? 2 : 1;
+  scenario.input_queues = draw.in(4, 8);
   const auto count = static_cast<std::uint32_t>(scenario.tokens.size());
   if (draw.one_in(2)) return scenario;
   // Words enter in a row, from which those with more tokens are not farther.
@@ -118,14 +119,15 @@ StreamingScenario random_reduction(std::uint64_t seed, Rows rows) {
 std::string describe(const StreamingScenario& s) {
   const HardwareParams& p = s.params;
   return fmt::format(
-      "reduce {} gather {} entry {} int8 {} columns {} tokens {} steps {} lookahead {} simd {} "
+      "reduce {} queues {} gather {} entry {} int8 {} columns {} tokens {} steps {} lookahead {} "
+      "simd {} "
       "beat {} "
       "form {} "
       "stalls {} held {} rate "
       "{}/{} dispatch {} cmd {} "
       "overlap {} sched {} words {} queues {} {} {} entries {} hop {} ramp {} multicast {} arbiter "
       "{} finals {} counts {}",
-      static_cast<int>(s.reduce), s.gather_cycles, s.entry, s.int8, s.columns,
+      static_cast<int>(s.reduce), s.input_queues, s.gather_cycles, s.entry, s.int8, s.columns,
       fmt::join(s.tokens, ","), s.final_column.size(), s.lookahead, s.simd, s.beat_cycles,
       static_cast<int>(s.form), s.stalls, s.held, s.rate.words, s.rate.per, p.core.dispatch.value(),
       p.core.cmd_cycles.value(), p.core.dispatch_overlap.value(), p.core.sched.value_text(),

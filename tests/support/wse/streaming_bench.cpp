@@ -52,7 +52,8 @@ Program make_program(const StreamingScenario& scenario) {
   program.entry = scenario.entry;
   const bool ring = scenario.reduce == Reduce::ring || scenario.columns == 1;
   route_streaming(program, scenario.columns,
-                  ring ? Reduction{} : plan_reduction(scenario.reduce, scenario.columns));
+                  ring ? Reduction{}
+                       : plan_reduction(scenario.reduce, scenario.columns, scenario.input_queues));
   if (scenario.held != 0) hold(scenario, kernel);
   return program;
 }

@@ -28,6 +28,7 @@ struct StreamingScenario {
   std::uint32_t entry = 0;
   bool int8 = false;  // four values in a packed word, not two
   std::uint32_t gather_cycles = 1;
+  unsigned input_queues = 8;  // of a core: how many columns a tree may have
 };
 
 Program make_program(const StreamingScenario& scenario);

@@ -140,11 +140,43 @@ TEST(Reductions, PassFewerSumsOneAfterTheOther) {
 }
 
 // A column takes as many colors as its block has rounds, and one from its neighbour.
-TEST(Reductions, ATreeOf128ColumnsNeedsSevenInputQueuesAndOneOf256MoreThanACoreHas) {
+TEST(Reductions, ATreeOf128ColumnsNeedsSevenInputQueuesBesideThatOfTheWeights) {
   EXPECT_EQ(plan_reduction(Reduce::tree, 128).inputs, 7U);
-  EXPECT_EQ(plan_reduction(Reduce::tree, 256).inputs, 8U);
+  EXPECT_EQ(plan_reduction(Reduce::tree, 128).block, 0U);
+  EXPECT_EQ(plan_reduction(Reduce::tree, 256, 16).inputs, 8U);
   EXPECT_LE(plan_reduction(Reduce::two_phase, 750).inputs, 4U);
   EXPECT_LE(plan_reduction(Reduce::two_phase, 750).outputs, 4U);
+}
+
+// Of more columns five rounds make trees of 32, which take in the trees before and a neighbour
+// too: 5 + 2 inputs. Colors: 5 rounds, two of the chain of trees and one to the neighbour, both
+// ways. To column 749 there are 23 trees (0 to 735) in a chain and one of 16 - 2 columns: 736 takes
+// what column 735 hands on.
+TEST(Reductions, ATreeOfMoreColumnsIsAChainOfTreesOf32) {
+  const Reduction tree = plan_reduction(Reduce::tree, 750);
+  EXPECT_EQ(tree.block, 32U);
+  EXPECT_EQ(tree.inputs, 7U);
+  EXPECT_LE(tree.outputs, 6U);
+  EXPECT_EQ(tree.colors, 16U);
+  EXPECT_THAT(inputs_of(tree, 750, 749, 63), ElementsAre(62, 61, 59, 55, 47, 31));
+  EXPECT_THAT(inputs_of(tree, 750, 749, 736), ElementsAre(735));
+  EXPECT_THAT(inputs_of(tree, 750, 0, 32), ElementsAre(33, 34, 36, 40, 48, 64));
+  EXPECT_THAT(inputs_of(tree, 750, 40, 32), ElementsAre(31));
+  EXPECT_THAT(inputs_of(tree, 750, 40, 64), ElementsAre(65, 66, 68, 72, 80, 96));
+}
+
+TEST(Reductions, FewerQueuesMakeSmallerTrees) {
+  for (const unsigned queues : {4U, 5U, 6U, 7U}) {
+    for (const std::uint32_t columns : {17U, 33U, 70U, 129U}) {
+      const Reduction tree = plan_reduction(Reduce::tree, columns, queues);
+      EXPECT_LT(tree.inputs, queues) << columns;
+      for (const std::uint32_t keeper : {0U, 1U, columns / 2, columns - 2, columns - 1}) {
+        const Subtree all = subtree(tree, columns, keeper, keeper);
+        ASSERT_EQ(all.columns.size(), columns) << queues << " " << keeper;
+        for (std::uint32_t c = 0; c < columns; ++c) ASSERT_EQ(all.columns.count(c), 1U);
+      }
+    }
+  }
 }
 
 }  // namespace

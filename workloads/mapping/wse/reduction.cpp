@@ -18,7 +18,7 @@ struct Link {
 };
 
 constexpr std::uint32_t kNeighbours = 0;  // families of a chain: even and odd columns
-constexpr std::uint32_t kGroups = 2;      // of the chain of groups
+constexpr std::uint32_t kGroups = 2;      // of the chain of groups, or of blocks
 constexpr std::uint32_t kRounds = 4;      // of the tree, one for each round
 
 bool is_east(std::uint32_t column, std::uint32_t keeper) { return keeper > column; }
@@ -28,14 +28,15 @@ Link next_in_chain(std::uint32_t column, std::uint32_t keeper) {
 }
 
 /// Round q takes blocks of 2^q columns, of which the one nearest to the keeper has the block's
-/// sum: its number ends in q ones west of the keeper, in q zeros east of it.
-Link next_in_tree(std::uint32_t column, std::uint32_t keeper) {
+/// sum: its number ends in q ones west of the keeper, in q zeros east of it. Blocks end at 2^most.
+Link next_in_tree(std::uint32_t column, std::uint32_t keeper, std::uint32_t most) {
   const bool east = is_east(column, keeper);
   std::uint32_t round = 0;
-  while ((column >> round & 1U) == (east ? 1U : 0U)) ++round;
+  while (round < most && (column >> round & 1U) == (east ? 1U : 0U)) ++round;
   const std::uint32_t hops = 1U << round;
   const bool whole = east ? column + hops <= keeper : column - hops >= keeper;
   if (!whole && round != 0) return {next_in_chain(column, keeper).to, kNeighbours};
+  if (round == most) return {east ? column + hops : column - hops, kGroups + (column >> most) % 2};
   return {east ? column + hops : column - hops, kRounds + round};
 }
 
@@ -53,7 +54,8 @@ Link next_in_two_phase(std::uint32_t column, std::uint32_t keeper, std::uint32_t
 
 class Planner {
  public:
-  Planner(Reduce kind, std::uint32_t columns) : kind_(kind), columns_(columns) {
+  Planner(Reduce kind, std::uint32_t columns, std::uint32_t rounds)
+      : kind_(kind), columns_(columns), rounds_(rounds) {
     // The next integer of the square root.
     while (std::uint64_t{group_} * group_ < columns) ++group_;
   }
@@ -73,7 +75,7 @@ class Planner {
  private:
   Link onward(std::uint32_t column, std::uint32_t keeper) const {
     if (kind_ == Reduce::chain) return next_in_chain(column, keeper);
-    if (kind_ == Reduce::tree) return next_in_tree(column, keeper);
+    if (kind_ == Reduce::tree) return next_in_tree(column, keeper, rounds_);
     return next_in_two_phase(column, keeper, group_);
   }
 
@@ -130,6 +132,7 @@ class Planner {
 
   Reduce kind_;
   std::uint32_t columns_;
+  std::uint32_t rounds_;  // of a tree, at most
   std::uint32_t group_ = 1;
   std::map<std::pair<bool, std::uint32_t>, Color> colors_;
   std::set<std::tuple<std::uint32_t, std::uint32_t, Color>> links_;
@@ -139,8 +142,14 @@ class Planner {
 
 }  // namespace
 
-Reduction plan_reduction(Reduce kind, std::uint32_t columns) {
-  return Planner(kind, columns).plan();
+Reduction plan_reduction(Reduce kind, std::uint32_t columns, unsigned queues) {
+  constexpr std::uint32_t kMostRounds = 31;  // as many as there may be
+  Reduction whole = Planner(kind, columns, kMostRounds).plan();
+  // Beside its rounds the end of a block takes in the blocks before, a neighbour and the weights.
+  if (kind != Reduce::tree || whole.inputs < queues || queues < 4) return whole;
+  Reduction blocks = Planner(kind, columns, queues - 3).plan();
+  blocks.block = 1U << (queues - 3);
+  return blocks;
 }
 
 }  // namespace lacuna::wse

@@ -49,7 +49,9 @@ class Planner {
         setup_.io.share > 0
             ? setup_.io.share.value()
             : std::min(1.0, static_cast<double>(columns_) / setup_.wafer.program_columns);
-    route_streaming(plan_.program, columns_, reduction());
+    Reduction way = reduction();
+    plan_.tree_block = way.block;
+    route_streaming(plan_.program, columns_, std::move(way));
     if (job_.gemm.values || !kernel().held.empty()) fill_stream();
     if (job_.gemm.values) fill_held();
     return std::move(plan_);
@@ -115,7 +117,10 @@ class Planner {
   Reduction reduction() const {
     const Reduce kind = setup_.ws.reduce;
     if (kind == Reduce::ring || columns_ == 1) return {};
-    Reduction reduction = plan_reduction(kind, columns_);
+    auto queues = static_cast<unsigned>(setup_.queue.in_depths().size());
+    // How many rows bring words from the west edge follows from the colors of a core as it is.
+    if (setup_.ws.inject == Inject::west_edge) queues = std::min(queues, kInputQueues);
+    Reduction reduction = plan_reduction(kind, columns_, queues);
     const auto need = [&](unsigned needed, unsigned there, const char* what) {
       if (needed <= there) return;
       throw UnsupportedError(

@@ -50,6 +50,7 @@ struct StreamingPlan {
   std::vector<std::uint64_t> column_weights;
   std::vector<std::uint32_t> row_of_step;  // output feature of each step
   double io_share = 0;
+  std::uint32_t tree_block = 0;  // columns of each tree of the reduction, if there are several
 };
 
 /// Which column owns each of `features` features on `columns` columns; `load` (their non-zeros)
