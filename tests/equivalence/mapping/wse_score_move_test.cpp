@@ -127,29 +127,30 @@ TEST(ScoreMoves, OfScoresWithAMaskOnlyRunsWithAKeptOneMove) {
   }
 }
 
-// Two heads of two sequences, keys of 9 tokens, of which the last has just been made: on 8 x 6
-// cores its 12 features lie two in a column, those of a sequence in a row, and go to where token 8
+// Two heads of two sequences, keys of 64 tokens, of which the last has just been made: on 8 x 6
+// cores its 16 features lie two in a column, those of a sequence in a row, and go to where token 63
 // of their cache lies, with features along rows.
 TEST(ScoreMoves, ANewTokenGoesToTheEndOfItsCache) {
   LayerOp op;
   op.op = "bmm";
   op.m = 1;
-  op.k = 6;
-  op.n = 9;
+  op.k = 8;
+  op.n = 64;
   op.batch = 4;
   op.dtype = DType::fp32;
-  op.sources = {activations(12, 2), activations(12, 2), {}};
+  op.sources = {activations(16, 2), activations(16, 2), {}};
   op.sources[1].kind = Kind::cache;
   const OpResult result = machine(8, 6)->run(op, nullptr, 1, {});
   const std::uint32_t side = side_of(result);
+  ASSERT_GT(side, 1U);
   std::uint64_t queries = 0;
   std::uint64_t keys = 0;
-  for (std::uint32_t f = 0; f < 12; ++f) {
+  for (std::uint32_t f = 0; f < 16; ++f) {
     for (std::uint32_t t = 0; t < 2; ++t) {
-      const std::uint32_t slot = t * 2 + f / 6;
-      const std::uint32_t in_head = piece(f % 6, 6, side);
+      const std::uint32_t slot = t * 2 + f / 8;
+      const std::uint32_t in_head = piece(f % 8, 8, side);
       queries += apart(t, slot / 2 * 3) + apart(f / 2, slot % 2 * 4 + in_head);
-      keys += apart(t, slot / 2 * 3 + in_head) + apart(f / 2, slot % 2 * 4 + piece(8, 9, side));
+      keys += apart(t, slot / 2 * 3 + in_head) + apart(f / 2, slot % 2 * 4 + piece(63, 64, side));
     }
   }
   EXPECT_EQ(hops(result, "move W"), queries);

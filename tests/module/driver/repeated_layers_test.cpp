@@ -89,8 +89,9 @@ TEST(RepeatedRows, OfTransposedScoresAreNotThoseOfScores) {
   const std::string trace = bench.file("t.csv",
                                        "# lacuna-trace v1\n"
                                        "id,op,layer,phase,m,k,n,batch,dtype,fn,depends_on\n"
-                                       "bias,eltwise,b,fwd,36,,16,,fp16,bias,\n"
-                                       "s,bmm,s,fwd,8,3,8,8,fp16,dot,bias\n"
+                                       "q,eltwise,q,fwd,12,,16,,fp16,bias,\n"
+                                       "k,eltwise,k,fwd,12,,16,,fp16,scale,-\n"
+                                       "s,bmm,s,fwd,8,3,8,8,fp16,dot,q;k\n"
                                        "p,softmax,p,fwd,8,,8,8,fp16,,s\n"
                                        "dp,softmax,p,bwd,8,,8,8,fp16,,p\n"
                                        "dq,bmm,s,bwd,8,8,3,8,fp16,dot,dp\n"
