@@ -61,6 +61,10 @@ class Machine {
   /// cores".
   virtual std::string extent() const = 0;
 
+  /// What the unit of this name is, as event logs and waves call it; empty if the machine has no
+  /// names of that form; RequestError if it has, but not this one.
+  virtual std::string describe_unit(const std::string& /*name*/) const { return ""; }
+
   /// Why `op` cannot be held whatever elements its mask keeps, from counts alone and so before the
   /// mask is made; empty if it may fit.
   virtual std::string no_room(const LayerOp& op) const;

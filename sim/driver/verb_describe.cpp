@@ -336,7 +336,20 @@ void add_parameters(Names& names, const MachineTable& table, const Options& opti
   }
 }
 
+/// A unit such as a core, of each machine that is named, else of one machine of each kind.
+std::string unit_text(const MachineTable& table, const Options& options) {
+  std::vector<std::unique_ptr<Machine>> machines;
+  for (const std::string& name : options.machines) machines.push_back(make_machine(table, name));
+  if (machines.empty()) machines = bare_machines(table);
+  std::string text;
+  for (const std::unique_ptr<Machine>& machine : machines) {
+    text += machine->describe_unit(options.subjects.front());
+  }
+  return text;
+}
+
 std::string name_text(const MachineTable& table, const Options& options) {
+  if (std::string unit = unit_text(table, options); !unit.empty()) return unit;
   Names names;
   for (const char* const subject :
        {"machines", "parameters", "statistics", "patterns", "formats", "fit"}) {

@@ -14,6 +14,7 @@
 #include "sim/driver/wse_params.hpp"
 #include "sim/driver/wse_streaming.hpp"
 #include "sim/driver/wse_tasks.hpp"
+#include "sim/driver/wse_units.hpp"
 #include "workloads/mapping/wse/layer_plan.hpp"
 #include "workloads/trace/operand_sources.hpp"
 
@@ -71,6 +72,10 @@ class WseMachine final : public Machine {
   }
 
   void relate(WorkloadTrace& workload) const override;
+
+  std::string describe_unit(const std::string& name) const override {
+    return describe_wafer_unit(params_, name_, name);
+  }
 
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
