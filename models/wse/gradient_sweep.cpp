@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/gradient_drain.hpp"
 #include "models/wse/gradient_fold.hpp"
 #include "models/wse/gradient_outcome.hpp"
 #include "models/wse/gradient_row.hpp"
@@ -141,14 +142,27 @@ std::uint64_t longest_latency(const HardwareParams& params) {
   return std::max<std::uint64_t>(params.router.ramp, params.router.hop);
 }
 
-bool can_sweep(const HardwareParams& params, const Program& program) {
+/// Why a row of cores cannot be stepped as a whole.
+std::string reason_not_to_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
-  return program.gradient && program.gradient->dot_cycles == 1 &&
-         program.gradient->move_cycles == 1 && program.gradient->gradients.empty() &&
-         kernel.steps != 0 && program.columns > 1 && program.rows != 0 && program.collects &&
-         program.background.empty() && program.inlets.empty() &&
-         params.router.multicast == Multicast::independent &&
-         params.router.arbiter != Arbiter::oldest && params.core.init_cycles == 0;
+  if (!program.gradient->gradients.empty()) return "each row carries values of its own";
+  if (program.gradient->dot_cycles != 1 || program.gradient->move_cycles != 1) {
+    return "a beat takes several cycles of the memory";
+  }
+  if (params.router.multicast != Multicast::independent) {
+    return "a word goes south and to the core at once (router.multicast = lockstep)";
+  }
+  if (params.router.arbiter == Arbiter::oldest) return "routers choose by the age of words";
+  if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
+  const bool plain = program.collects && program.background.empty() && program.inlets.empty();
+  if (!plain || kernel.steps == 0 || program.columns < 2 || program.rows == 0) {
+    return "there is no ring, or other words run down the columns";
+  }
+  return "";
+}
+
+bool can_sweep(const HardwareParams& params, const Program& program) {
+  return program.gradient && reason_not_to_sweep(params, program).empty();
 }
 
 }  // namespace
@@ -165,13 +179,33 @@ std::unique_ptr<GradientSweep> make_gradient_sweep(const HardwareParams& params,
 }
 
 std::optional<SweptGradient> fold_gradient(const HardwareParams& params, const Program& program) {
-  if (!can_sweep(params, program) || params.router.entries < 2) return {};
-  if (!program.gradient->kept || !program.gradient->begins_with_stream) return {};
+  if (!program.gradient || !reason_not_to_fold_gradient(params, program, {Engine::event}).empty()) {
+    return {};
+  }
   const std::uint64_t most = largest(params, program);
   const std::uint64_t latency = longest_latency(params);
   if (most <= 127 && latency <= 6) return fold_gradient_as<std::int8_t>(params, program);
   if (most <= 32767 && latency <= 14) return fold_gradient_as<std::int16_t>(params, program);
   return {};
+}
+
+std::string reason_not_to_fold_gradient(const HardwareParams& params, const Program& program,
+                                        const RunOptions& options) {
+  if (options.modules) return "each core is a module";
+  if (options.engine != Engine::event) return "the clocked engine is the definition";
+  if (options.event_log) return "the event log names every unit";
+  if (options.jitter != 0) return "delays of single words differ from row to row";
+  std::string reason = reason_not_to_sweep(params, program);
+  if (!reason.empty()) return reason;
+  if (!program.gradient->kept) {
+    return "the chain comes to each row at another time of its stream (ws.gradient = chained)";
+  }
+  if (!program.gradient->begins_with_stream) {
+    return "cores begin in cycle 0, not with their first word (io.stream = row_ordered)";
+  }
+  if (params.router.entries < 2) return "words stop in every router (router.entries = 1)";
+  if (!GradientDrain::flows(params)) return "words stop at every core (queue.ring_in = 1)";
+  return "";
 }
 
 std::optional<SweptGradient> sweep_gradient(const HardwareParams& params, const Program& program,

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "models/wse/gradient_fold.hpp"
 #include "models/wse/params.hpp"
@@ -31,6 +32,11 @@ std::unique_ptr<GradientSweep> make_gradient_sweep(const HardwareParams& params,
 
 /// Runs a program with one row for all that do the same; nothing if that cannot be done.
 std::optional<SweptGradient> fold_gradient(const HardwareParams& params, const Program& program);
+
+/// Why rows of a weight gradient are simulated one by one, seen from the program, the hardware and
+/// the options; empty if rows may stand for others.
+std::string reason_not_to_fold_gradient(const HardwareParams& params, const Program& program,
+                                        const RunOptions& options);
 
 /// Runs a program folded, or else as a sweep of all rows; nothing if that cannot be done either.
 std::optional<SweptGradient> sweep_gradient(const HardwareParams& params, const Program& program,

@@ -142,6 +142,10 @@ class GradientRun {
         return at + execution_.interval;
       };
     } else if (execution_.fold && !execution_.values) {
+      if (parts_ == 0) {
+        not_folded_ = wse::reason_not_to_fold_gradient(hardware_, plan.program, options);
+        if (not_folded_.empty()) not_folded_ = "a row was not ready for the chain when it came";
+      }
       if (auto swept = wse::sweep_gradient(hardware_, plan.program, options)) {
         if (swept->streamed != 0 && parts_ == 0) {
           fold_ = fmt::format(
@@ -152,6 +156,9 @@ class GradientRun {
         return std::move(swept->outcome);
       }
     }
+    if (!execution_.fold) not_folded_ = "switched off";
+    if (execution_.values) not_folded_ = "each row carries values of its own";
+    if (execution_.interval != 0) not_folded_ = "counts of intervals need every unit";
     return wse::simulate(hardware_, plan.program, options);
   }
 
@@ -165,7 +172,7 @@ class GradientRun {
     note("memory per core", fmt::format("{} of {} bytes", plan.bytes, plan.limit));
     note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
                                  plan.program.rate.words, plan.program.rate.per));
-    note("fold", fold_.empty() ? "every row is simulated" : fold_);
+    note("fold", fold_.empty() ? "every row is simulated: " + not_folded_ : fold_);
   }
 
   /// Names of the units of the event log.
@@ -198,6 +205,7 @@ class GradientRun {
   std::vector<StatEntry> limits_;
   std::vector<std::pair<Cycle, CountsSoFar>> borders_;
   std::string fold_;
+  std::string not_folded_;  // if it is empty
   std::uint32_t parts_ = 0;
 };
 

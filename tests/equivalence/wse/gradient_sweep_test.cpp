@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/gradient_sweep.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -137,6 +138,32 @@ TEST_P(RandomGradientSweep, FoldedCountsTheSame) {
   }
   EXPECT_GE(10 * folded, 8 * cases);  // elsewhere rows of fewer tokens come later to the chain
   EXPECT_GT(held, 0U);
+}
+
+/// What a result says when all rows are simulated.
+TEST(FoldedGradient, TheReasonNotToFoldIsTheFirstThatHolds) {
+  const auto reason = [](const auto& change) {
+    Case c = random_fold(3);
+    c.job.mask = &c.mask;
+    c.params = HardwareParams{};
+    RunOptions options{Engine::event};
+    change(c, options);
+    const GradientPlan plan = plan_gradient(c.job, c.setup);
+    return reason_not_to_fold_gradient(c.params, plan.program, options);
+  };
+  const auto has = [](const char* text) { return ::testing::HasSubstr(text); };
+  EXPECT_EQ(reason([](Case&, RunOptions&) {}), "");
+  EXPECT_THAT(reason([](Case& c, auto&) { c.setup.ws.gradient = GradientSums::chained; }),
+              has("ws.gradient = chained"));
+  EXPECT_THAT(reason([](Case& c, auto&) { c.setup.io.stream = IoStream::row_ordered; }),
+              has("io.stream = row_ordered"));
+  EXPECT_THAT(reason([](Case& c, auto&) { c.params.router.entries = 1; }),
+              has("router.entries = 1"));
+  EXPECT_THAT(reason([](Case& c, auto&) { c.params.queue.ring_in = 1; }), has("queue.ring_in = 1"));
+  EXPECT_THAT(reason([](Case& c, auto&) { c.params.router.arbiter = Arbiter::oldest; }),
+              has("age of words"));
+  EXPECT_THAT(reason([](Case&, RunOptions& o) { o.engine = Engine::clocked; }), has("clocked"));
+  EXPECT_THAT(reason([](Case&, RunOptions& o) { o.event_log = true; }), has("event log"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGradientSweep,
