@@ -77,16 +77,16 @@ TEST(DensePlanner, EstimateWithStagesHasThePartialsAndSumsOfEach) {
   EXPECT_EQ(plan.staged.compute, plan.estimate.compute);
 }
 
-// 17 are five by four: 32 clocks for 64 partials, 7 for ceil(64 / 5) = 13 sums. 13 outputs are a
-// vector and two pieces: 6 (32 + 2 x 5 + 11) = 318; ceil(13 / 4) = 4 are a piece: 6 (32 + 2 x 4 +
-// 11) = 306.
+// 17 are five by four. 1024 partials and their sums of five take 512 + 103 clocks and 870 as above;
+// ceil(205 / 4) = 52 outputs are 6 vectors and a piece left over, one for each of six workers: 6
+// (32 + 2 x 4 + 11 + 3 x 4 + 8) = 426.
 TEST(DensePlanner, StagesOfUnequalDepthsTakeEachTheirOwn) {
   Target target;
   target.tiles = 17;
-  const DensePlan plan = plan_dense(target, kHalf, 16, 16 * 17 * 8, 4);
+  const DensePlan plan = plan_dense(target, kHalf, 16, 16 * 17 * 8, 64);
   ASSERT_EQ(plan.in_split, 17U);
-  EXPECT_EQ(plan.staged.partials, 32U + 7U);
-  EXPECT_EQ(plan.staged.reduce, 318U + 306U);
+  EXPECT_EQ(plan.staged.partials, 512U + 103U);
+  EXPECT_EQ(plan.staged.reduce, 870U + 426U);
 }
 
 // Summed at once, 22 partials are dearer than 16; in five by five they are cheaper than in four by
