@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "sim/base/bits.hpp"
 #include "sim/base/bulk_random.hpp"
 
 namespace lacuna {
@@ -83,19 +84,6 @@ bool any_between(const std::uint8_t* flags) {
     any |= (eight >> 1U) & ~eight;
   }
   return (any & 0x0101010101010101U) != 0;
-}
-
-unsigned bit_count(std::uint64_t x) {
-  x -= (x >> 1U) & 0x5555555555555555U;
-  x = (x & 0x3333333333333333U) + ((x >> 2U) & 0x3333333333333333U);
-  x = (x + (x >> 4U)) & 0x0f0f0f0f0f0f0f0fU;
-  return static_cast<unsigned>((x * 0x0101010101010101U) >> 56U);
-}
-
-unsigned bit_width(std::uint64_t x) {
-  unsigned width = 0;
-  for (; x != 0; x >>= 1U) ++width;
-  return width;
 }
 
 /// Writes kept positions, ascending and counted over all rows, into a mask.

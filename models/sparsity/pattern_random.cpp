@@ -8,6 +8,7 @@
 #include "models/sparsity/bulk_chooser.hpp"
 #include "models/sparsity/chooser.hpp"
 #include "models/sparsity/pattern_builder.hpp"
+#include "models/sparsity/row_chooser.hpp"
 
 namespace lacuna {
 namespace {
@@ -116,9 +117,18 @@ Mask fill_rows(std::uint64_t kept, double alpha, Mask mask, std::uint64_t seed) 
   mask.columns.resize(kept + 1);
   std::uint32_t* const begin = mask.columns.data();
   std::uint32_t* out = begin;
-  for (std::uint32_t r = 0; r < mask.rows; ++r) {
-    out = Chooser(mask.cols, budgets[ranks[r]]).walk(random, mask.cols, out);
-    mask.offsets.push_back(static_cast<std::uint64_t>(out - begin));
+  const auto fill = [&](const auto& walk) {
+    for (std::uint32_t r = 0; r < mask.rows; ++r) {
+      out = walk(budgets[ranks[r]]);
+      mask.offsets.push_back(static_cast<std::uint64_t>(out - begin));
+    }
+  };
+  constexpr std::uint32_t kLongRow = 4096;
+  if (mask.cols >= kLongRow && std::uint64_t{mask.rows} * mask.cols >= kBulkPositions) {
+    RowChooser chooser(random);
+    fill([&](std::uint64_t keep) { return chooser.walk(mask.cols, keep, out); });
+  } else {
+    fill([&](std::uint64_t keep) { return Chooser(mask.cols, keep).walk(random, mask.cols, out); });
   }
   mask.columns.resize(kept);
   return mask;

@@ -4,16 +4,9 @@
 #include <cassert>
 #include <cmath>
 
+#include "sim/base/bits.hpp"
+
 namespace lacuna {
-namespace {
-
-unsigned bit_width(std::uint64_t x) {
-  unsigned width = 0;
-  for (; x != 0; x >>= 1U) ++width;
-  return width;
-}
-
-}  // namespace
 
 Random::Random(std::uint64_t seed) : state_{} {
   constexpr std::uint64_t kIncrement = 0x9e3779b97f4a7c15U;

@@ -246,10 +246,10 @@ void IpuRun::compare_values(const ipu::IpuChip& chip) {
   check.compared = found.compared;
   check.wrong = found.wrong;
   check.largest_error = found.largest_error;
-  check.rms_error =
-      std::sqrt(found.squares / static_cast<double>(std::max<std::uint64_t>(found.compared, 1)));
   check.sigma = problem_.sigma;
   check.not_finite = found.not_finite;
+  check.rms_error =
+      std::sqrt(found.squares / static_cast<double>(std::max<std::uint64_t>(check.finite(), 1)));
   result_.values = check;
   count_roundings(chip);
 }

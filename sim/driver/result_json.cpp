@@ -276,8 +276,8 @@ std::vector<PhaseTraffic> parse_phases(const Json& json) {
 Json values_json(const ValueCheck& values) {
   return {{"compared", values.compared},
           {"wrong", values.wrong},
-          {"largest_error", values.largest_error},
-          {"rms_error", values.rms_error},
+          {"largest_error", values.finite() > 0 ? Json(values.largest_error) : Json()},
+          {"rms_error", values.finite() > 0 ? Json(values.rms_error) : Json()},
           {"sigma", values.sigma},
           {"overflows", values.overflows},
           {"underflows", values.underflows},
@@ -314,8 +314,10 @@ ValueCheck parse_values(const Json& json) {
   ValueCheck values;
   take(json, "compared", values.compared);
   take(json, "wrong", values.wrong);
-  take(json, "largest_error", values.largest_error);
-  take(json, "rms_error", values.rms_error);
+  if (!json.at("largest_error").is_null()) {
+    take(json, "largest_error", values.largest_error);
+    take(json, "rms_error", values.rms_error);
+  }
   take(json, "sigma", values.sigma);
   take(json, "overflows", values.overflows);
   take(json, "underflows", values.underflows);

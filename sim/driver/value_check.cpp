@@ -76,11 +76,12 @@ ValueCheck check_reals(const GemmProblem& problem, const FoundElement& found,
 
 std::string describe_values(const ValueCheck& check) {
   if (check.sigma == 0) return fmt::format("{} values equal the reference product", check.compared);
+  const std::string error = check.finite() == 0 ? "none is finite, so none has an error"
+                                                : fmt::format("error at most {:.4g}, RMS {:.4g}",
+                                                              check.largest_error, check.rms_error);
   return fmt::format(
-      "{} values of normal:{} against FP64: error at most {:.4g}, RMS {:.4g}; {} overflows, {} "
-      "underflows, {} not finite",
-      check.compared, check.sigma, check.largest_error, check.rms_error, check.overflows,
-      check.underflows, check.not_finite);
+      "{} values of normal:{} against FP64: {}; {} overflows, {} underflows, {} not finite",
+      check.compared, check.sigma, error, check.overflows, check.underflows, check.not_finite);
 }
 
 }  // namespace lacuna

@@ -121,7 +121,8 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
 int check_values(const std::vector<RunRecord>& records, const Options& options,
                  const Streams& streams) {
   if (!options.values) return kDone;
-  std::uint64_t compared = 0;
+  std::uint64_t near = 0;
+  std::uint64_t lost = 0;
   int status = kDone;
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
@@ -129,7 +130,8 @@ int check_values(const std::vector<RunRecord>& records, const Options& options,
       const std::string who = fmt::format("{}, {}", record.machine, op.row.op_id);
       if (!op.result.values) throw InternalError(who + ": --values, but no product was compared");
       const ValueCheck& values = *op.result.values;
-      compared += values.compared;
+      near += values.finite();
+      lost += values.not_finite;
       if (values.sigma > 0 && !options.json) {
         streams.out << fmt::format("\n{}: {}\n", who, describe_values(values));
       }
@@ -142,8 +144,10 @@ int check_values(const std::vector<RunRecord>& records, const Options& options,
     }
   }
   if (status == kDone) {
-    streams.err << fmt::format("lacuna: {} values {} the reference product\n", compared,
-                               run_settings(options).execution.sigma > 0 ? "are near" : "equal");
+    const std::string others = lost == 0 ? "" : fmt::format(", {} are not finite", lost);
+    streams.err << fmt::format("lacuna: {} values {} the reference product{}\n", near,
+                               run_settings(options).execution.sigma > 0 ? "are near" : "equal",
+                               others);
   }
   return status;
 }

@@ -35,6 +35,9 @@ struct ValueCheck {
   std::uint64_t overflows = 0;   // finite results that became infinite
   std::uint64_t underflows = 0;  // results below the least normal number that lost bits
   std::uint64_t not_finite = 0;  // elements of the product that are infinite or NaN
+
+  /// Elements that have an error.
+  std::uint64_t finite() const { return compared - not_finite; }
 };
 
 /// What happened in one interval of an operation.

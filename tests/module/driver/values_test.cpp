@@ -26,6 +26,17 @@ TEST(Values, AreInTheSummaryAsJson) {
   EXPECT_THAT(run_real(std::string(kRun) + "--json").out, Not(HasSubstr("values")));
 }
 
+// Products of numbers near 10,000 pass the largest half.
+TEST(Values, ThatAreNotFiniteHaveNoError) {
+  const std::string run = std::string(kRun) + "--values normal:10000";
+  const Ran ran = run_real(run);
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.out, HasSubstr("against FP64: none is finite, so none has an error;"));
+  EXPECT_THAT(ran.err, HasSubstr("0 values are near the reference product, 512 are not finite"));
+  const Ran json = run_real(run + " --json");
+  EXPECT_THAT(json.out, HasSubstr("\"largest_error\": null,\n   \"rms_error\": null"));
+}
+
 TEST(Values, AreIntegersIfNothingElseIsSaid) {
   for (const char* const values : {"--values", "--values integer", "--values --quiet"}) {
     const Ran ran = run_real(std::string(kRun) + values);

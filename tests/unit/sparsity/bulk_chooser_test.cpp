@@ -10,6 +10,7 @@
 
 #include "models/sparsity/activation_mask.hpp"
 #include "models/sparsity/chooser.hpp"
+#include "models/sparsity/row_chooser.hpp"
 #include "sim/base/bulk_random.hpp"
 
 namespace lacuna {
@@ -42,6 +43,26 @@ TEST(BulkRandom, DrawsWhatARandomDraws) {
     const std::uint64_t* const numbers = bulk.draw();
     for (unsigned i = 0; i < BulkRandom::kBlock; ++i) {
       ASSERT_EQ(numbers[BulkRandom::place(i)], random.next()) << block << ", " << i;
+    }
+  }
+}
+
+// Rows that end within a chunk of numbers, at the end of a block and before it; widths with powers
+// of two on the way; budgets of none, one, few, many and all.
+TEST(RowChooser, ChoosesWhatIsChosenOneByOne) {
+  for (const std::uint32_t width : {1U, 2U, 1000U, 4096U, 4097U, 70000U}) {
+    Random random(width);
+    RowChooser chooser(random);
+    std::vector<std::uint32_t> expected(width + std::size_t{1});
+    std::vector<std::uint32_t> found(width + std::size_t{1});
+    for (const std::uint32_t keep : {width, 0U, 1U, width / 2, 1U, width / 300, width / 9 * 8}) {
+      const auto* const end = Chooser(width, keep).walk(random, width, expected.data());
+      const auto* const found_end = chooser.walk(width, keep, found.data());
+      ASSERT_EQ(end - expected.data(), keep) << width;
+      ASSERT_EQ(found_end - found.data(), keep) << width;
+      for (std::uint32_t i = 0; i < keep; ++i) {
+        ASSERT_EQ(found[i], expected[i]) << width << ", " << keep << ", " << i;
+      }
     }
   }
 }

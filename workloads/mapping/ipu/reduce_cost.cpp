@@ -3,16 +3,11 @@
 
 #include <algorithm>
 
+#include "sim/base/bits.hpp"
 #include "workloads/mapping/ceil_div.hpp"
 
 namespace lacuna::ipu {
 namespace {
-
-unsigned bit_count(std::uint64_t x) {
-  unsigned bits = 0;
-  for (; x != 0; x &= x - 1) ++bits;
-  return bits;
-}
 
 /// Elements of one 64-bit access.
 unsigned vector_width(DType type) { return 8 / bytes_of(type); }
