@@ -209,8 +209,7 @@ const Mask* MaskStore::mask(const LayerOp& op, const WorkloadTrace& workload, st
   return &*mask;
 }
 
-RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& masks,
-                    const Pricing& pricing, const OpDone& done) {
+RunRecord new_record(const Point& point, const RunSettings& common) {
   const RunSettings& settings = point.settings_or(common);
   RunRecord record;
   record.run = point.run;
@@ -221,6 +220,13 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
   record.seed = settings.seed;
   record.workload = point.workload.name;
   record.pattern = point.pattern;
+  return record;
+}
+
+RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& masks,
+                    const Pricing& pricing, const OpDone& done) {
+  const RunSettings& settings = point.settings_or(common);
+  RunRecord record = new_record(point, common);
   record.parameters = values_of(point.machine->parameters());
   std::map<std::string, std::size_t> simulated;  // where each content was first
   WorkloadTrace workload = point.workload;

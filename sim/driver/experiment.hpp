@@ -64,6 +64,9 @@ class MaskStore {
 
 using OpDone = std::function<void(const LayerOp& op)>;
 
+/// What a point says of itself before it has run.
+RunRecord new_record(const Point& point, const RunSettings& common);
+
 /// Runs `point`, with its own settings if it has any: masks, simulation, checks, prices. An
 /// operation that does not fit or is not supported, or a simulation that cannot be completed, is a
 /// record without values; RequestError and InternalError are thrown.

@@ -88,15 +88,7 @@ SummaryRow describe(const LayerOp& op, const Point& point, MaskStore& masks) {
 RunRecord failed_record(const Point& point, const RunSettings& common, const std::string& reason) {
   const RunSettings& settings = point.settings_or(common);
   MaskStore masks(settings.seed);
-  RunRecord record;
-  record.run = point.run;
-  record.machine = point.machine->name();
-  record.kind = point.machine->kind();
-  record.extent = point.machine->extent();
-  record.engine = engine_name(settings.execution.engine);
-  record.seed = settings.seed;
-  record.workload = point.workload.name;
-  record.pattern = point.pattern;
+  RunRecord record = new_record(point, common);
   for (const LayerOp& op : point.workload.ops) {
     OpRecord failed;
     failed.row = describe(op, point, masks);

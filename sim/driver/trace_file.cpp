@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -43,8 +44,9 @@ void write_whole_file(const std::string& path, const std::string& text) {
     file << text;
     file.close();
     if (!file) {
+      const std::string reason = std::generic_category().message(errno);
       fs::remove(neighbour, error);
-      throw RequestError(fmt::format("--out {}: cannot be written", path));
+      throw RequestError(fmt::format("--out {}: cannot be written: {}", path, reason));
     }
   }
   fs::rename(neighbour, path, error);

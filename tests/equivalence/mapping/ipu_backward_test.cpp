@@ -8,9 +8,13 @@
 
 #include "sim/base/random.hpp"
 #include "sim/driver/machine.hpp"
+#include "tests/support/driver/random_operation.hpp"
 
 namespace lacuna {
 namespace {
+
+using test::expect_equal;
+using test::pick;
 
 /// The backward of a sparse layer on a small chip: W^T dY, or the kept elements of dY X^T.
 struct Scenario {
@@ -19,11 +23,6 @@ struct Scenario {
   unsigned tiles = 0;
   std::string text;
 };
-
-template <class T>
-T pick(Random& random, const std::vector<T>& choices) {
-  return choices[random.bounded(choices.size())];
-}
 
 Mask random_mask(Random& random, std::uint32_t rows, std::uint32_t cols, std::uint32_t block,
                  std::uint64_t percent) {
@@ -87,12 +86,7 @@ void check_engines(const Scenario& scenario, std::uint64_t seed) {
   clocked.values = true;
   clocked.shuffle = seed + 1;
   const OpResult reference = run(scenario, clocked);
-  EXPECT_EQ(event.cycles, reference.cycles);
-  EXPECT_EQ(event.stack, reference.stack);
-  EXPECT_TRUE(event.events == reference.events);
-  for (std::size_t i = 0; i < event.statistics.size(); ++i) {
-    EXPECT_EQ(event.statistics[i].value, reference.statistics[i].value) << event.statistics[i].name;
-  }
+  expect_equal(event, reference);
   ASSERT_TRUE(reference.values);
   EXPECT_EQ(reference.values->wrong, 0U);
   const LayerOp& op = scenario.op;

@@ -9,10 +9,14 @@
 #include "models/ipu/chip_params.hpp"
 #include "sim/base/random.hpp"
 #include "sim/driver/machine.hpp"
+#include "tests/support/driver/random_operation.hpp"
 #include "workloads/mapping/ipu/batched.hpp"
 
 namespace lacuna {
 namespace {
+
+using test::expect_equal;
+using test::pick;
 
 struct Scenario {
   LayerOp op;
@@ -20,11 +24,6 @@ struct Scenario {
   unsigned tiles = 0;
   std::string text;
 };
-
-template <class T>
-T pick(Random& random, const std::vector<T>& choices) {
-  return choices[random.bounded(choices.size())];
-}
 
 Scenario make_scenario(std::uint64_t seed) {
   Random random(seed);
@@ -76,12 +75,7 @@ TEST_P(IpuBatch, AllInstancesAreRightAndNeitherEngineNorOrderNorValuesChangeTheC
   clocked.values = true;
   clocked.shuffle = GetParam() + 1;
   const OpResult reference = run(scenario, clocked);
-  EXPECT_EQ(event.cycles, reference.cycles);
-  EXPECT_EQ(event.stack, reference.stack);
-  EXPECT_TRUE(event.events == reference.events);
-  for (std::size_t i = 0; i < event.statistics.size(); ++i) {
-    EXPECT_EQ(event.statistics[i].value, reference.statistics[i].value) << event.statistics[i].name;
-  }
+  expect_equal(event, reference);
   const LayerOp& op = scenario.op;
   const std::uint64_t kept = scenario.mask ? scenario.mask->nnz() : std::uint64_t{op.m} * op.k;
   EXPECT_EQ(event.mac_useful, kept * op.n * op.batch);

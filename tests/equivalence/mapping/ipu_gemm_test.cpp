@@ -9,9 +9,13 @@
 
 #include "sim/base/random.hpp"
 #include "sim/driver/machine.hpp"
+#include "tests/support/driver/random_operation.hpp"
 
 namespace lacuna {
 namespace {
+
+using test::expect_equal;
+using test::pick;
 
 /// A product on a small chip.
 struct Scenario {
@@ -41,11 +45,6 @@ Mask random_mask(Random& random, std::uint32_t rows, std::uint32_t cols, std::ui
     mask.offsets.push_back(mask.columns.size());
   }
   return mask;
-}
-
-template <class T>
-T pick(Random& random, const std::vector<T>& choices) {
-  return choices[random.bounded(choices.size())];
 }
 
 Scenario make_scenario(std::uint64_t seed) {
@@ -87,15 +86,6 @@ std::uint64_t statistic(const OpResult& result, const std::string& name) {
   return found == result.statistics.end() ? 0 : found->value;
 }
 
-void expect_equal(const OpResult& a, const OpResult& b) {
-  EXPECT_EQ(a.cycles, b.cycles);
-  EXPECT_EQ(a.stack, b.stack);
-  ASSERT_EQ(a.statistics.size(), b.statistics.size());
-  for (std::size_t i = 0; i < a.statistics.size(); ++i) {
-    EXPECT_EQ(a.statistics[i].value, b.statistics[i].value) << a.statistics[i].name;
-  }
-}
-
 class IpuGemm : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(IpuGemm, NeitherEngineNorOrderNorValuesChangeTheResultAndTheProductIsRight) {
@@ -110,7 +100,6 @@ TEST_P(IpuGemm, NeitherEngineNorOrderNorValuesChangeTheResultAndTheProductIsRigh
   clocked.shuffle = GetParam() + 1;
   const OpResult reference = run(scenario, clocked);
   expect_equal(event, reference);
-  EXPECT_TRUE(event.events == reference.events);
   ASSERT_TRUE(reference.values);
   EXPECT_EQ(reference.values->compared, std::uint64_t{scenario.op.m} * scenario.op.n);
   EXPECT_EQ(reference.values->wrong, 0U);

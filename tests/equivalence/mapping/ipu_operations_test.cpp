@@ -9,10 +9,16 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/driver/machine.hpp"
+#include "tests/support/driver/random_operation.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 namespace {
+
+using test::expect_equal;
+using test::pick;
+using test::ragged_mask;
+using test::upto;
 
 /// An operation that is no product, on a small chip.
 struct Scenario {
@@ -22,28 +28,6 @@ struct Scenario {
   std::uint64_t seed = 0;
   std::string text;
 };
-
-template <class T>
-T pick(Random& random, const std::vector<T>& choices) {
-  return choices[random.bounded(choices.size())];
-}
-
-std::uint32_t upto(Random& random, std::uint32_t most) {
-  return static_cast<std::uint32_t>(1 + random.bounded(most));
-}
-
-/// Keeps each element of a row with a chance of its own; a row may be empty.
-Mask ragged_mask(Random& random, std::uint32_t rows, std::uint32_t cols) {
-  Mask mask{rows, cols, 1, 1, {0}, {}};
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    const std::uint64_t percent = random.bounded(101);
-    for (std::uint32_t column = 0; column < cols; ++column) {
-      if (random.bounded(100) < percent) mask.columns.push_back(column);
-    }
-    mask.offsets.push_back(mask.columns.size());
-  }
-  return mask;
-}
 
 void shape(Random& random, Scenario& s) {
   LayerOp& op = s.op;
@@ -91,16 +75,6 @@ std::uint64_t statistic(const OpResult& result, const std::string& name) {
   }
   ADD_FAILURE() << "no statistic " << name;
   return 0;
-}
-
-void expect_equal(const OpResult& a, const OpResult& b) {
-  EXPECT_EQ(a.cycles, b.cycles);
-  EXPECT_EQ(a.stack, b.stack);
-  ASSERT_EQ(a.statistics.size(), b.statistics.size());
-  for (std::size_t i = 0; i < a.statistics.size(); ++i) {
-    EXPECT_EQ(a.statistics[i].value, b.statistics[i].value) << a.statistics[i].name;
-  }
-  EXPECT_TRUE(a.events == b.events);
 }
 
 class IpuOperation : public ::testing::TestWithParam<std::uint64_t> {};

@@ -11,10 +11,15 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/driver/machine.hpp"
+#include "tests/support/driver/random_operation.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 namespace {
+
+using test::pick;
+using test::ragged_mask;
+using test::upto;
 
 /// A row of a trace other than a product with streamed weights, on a small wafer.
 struct Scenario {
@@ -24,28 +29,6 @@ struct Scenario {
   std::uint64_t seed = 0;
   std::string text;
 };
-
-template <class T>
-T pick(Random& random, const std::vector<T>& choices) {
-  return choices[random.bounded(choices.size())];
-}
-
-std::uint32_t upto(Random& random, std::uint32_t most) {
-  return static_cast<std::uint32_t>(1 + random.bounded(most));
-}
-
-/// Keeps each element of a row with a chance of its own; a row may be empty.
-Mask ragged_mask(Random& random, std::uint32_t rows, std::uint32_t cols) {
-  Mask mask{rows, cols, 1, 1, {0}, {}};
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    const std::uint64_t percent = random.bounded(101);
-    for (std::uint32_t column = 0; column < cols; ++column) {
-      if (random.bounded(100) < percent) mask.columns.push_back(column);
-    }
-    mask.offsets.push_back(mask.columns.size());
-  }
-  return mask;
-}
 
 void shape(Random& random, Scenario& s) {
   LayerOp& op = s.op;

@@ -10,10 +10,13 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/driver/machine.hpp"
+#include "tests/support/driver/random_operation.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna {
 namespace {
+
+using test::expect_equal;
 
 using Settings = std::map<std::string, std::string>;
 
@@ -155,19 +158,9 @@ Scenario random_scenario(std::uint64_t seed) {
   return s;
 }
 
-void expect_same(const OpResult& actual, const OpResult& expected, std::uint64_t seed) {
-  EXPECT_EQ(actual.cycles, expected.cycles) << "seed " << seed;
-  EXPECT_EQ(actual.stack, expected.stack) << "seed " << seed;
-  EXPECT_EQ(actual.events, expected.events) << "seed " << seed;
-  ASSERT_EQ(actual.statistics.size(), expected.statistics.size());
-  for (std::size_t i = 0; i < actual.statistics.size(); ++i) {
-    EXPECT_EQ(actual.statistics[i].value, expected.statistics[i].value)
-        << "seed " << seed << ' ' << actual.statistics[i].name;
-  }
-}
-
 TEST(WestEdge, NeitherEngineNorOrderNorFoldingChangesTheOutcome) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
     const Scenario s = random_scenario(seed);
     const auto made = machine(s.settings);
     Execution execution;
@@ -177,10 +170,10 @@ TEST(WestEdge, NeitherEngineNorOrderNorFoldingChangesTheOutcome) {
     const OpResult expected = made->run(s.op, &s.mask, 1, execution);
     execution.engine = Engine::event;
     execution.shuffle = seed;
-    expect_same(made->run(s.op, &s.mask, 1, execution), expected, seed);
+    expect_equal(made->run(s.op, &s.mask, 1, execution), expected);
     execution.fold = true;
     const OpResult folded = made->run(s.op, &s.mask, 1, execution);
-    if (folded.exact) expect_same(folded, expected, seed);
+    if (folded.exact) expect_equal(folded, expected);
   }
 }
 

@@ -8,17 +8,14 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/driver/machine.hpp"
+#include "tests/support/driver/random_operation.hpp"
 
 namespace lacuna {
 namespace {
 
+using test::pick;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-template <class T>
-T pick(Random& random, const std::vector<T>& choices) {
-  return choices[random.bounded(choices.size())];
-}
 
 /// Blocks on diagonals, as many as there are in a block row of three.
 Mask diagonals(std::uint32_t rows, std::uint32_t cols, std::uint32_t block) {
