@@ -77,6 +77,8 @@ class RelaySweep {
   void advance(std::uint32_t core);
   std::uint32_t ready_words(const State& state, const RelayOp& op) const;
   void move_words(State& state, const RelayOp& op, std::uint32_t words);
+  template <bool kTakes, bool kSends>
+  void move_words(State& state, std::uint32_t words, Cycle beat);
   void settle(Stream& stream);
 
   const RelayProgram& relays_;
@@ -132,18 +134,24 @@ void RelaySweep::settle(Stream& stream) {
   Times over = times(stream, kOver);
   Times taken = times(stream, kTaken);
   const std::uint32_t end = std::min(stream.issued, stream.taken + stream.in_capacity);
+  Cycle queue_free = stream.queue_free;
+  Cycle up_free = stream.up_free;
+  Cycle over_free = stream.over_free;
   for (std::uint32_t n = stream.known; n < end; ++n) {
-    const Cycle left = std::max({issued[n], stream.queue_free, up[n - up_capacity_]});
-    stream.queue_free = queue[n] = left + 1;
-    const Cycle first = std::max(left + ramp_, stream.up_free);
+    const Cycle left = std::max({issued[n], queue_free, up[n - up_capacity_]});
+    queue_free = queue[n] = left + 1;
+    const Cycle first = std::max(left + ramp_, up_free);
     const Cycle onward = std::max(first, over[n - over_capacity_]);
     stream.stalls_up += onward - first;
-    stream.up_free = up[n] = onward + 1;
-    const Cycle there = std::max(onward + hop_, stream.over_free);
+    up_free = up[n] = onward + 1;
+    const Cycle there = std::max(onward + hop_, over_free);
     const Cycle down = std::max(there, taken[n - stream.in_capacity]);
     stream.stalls_over += down - there;
-    stream.over_free = over[n] = down + 1;
+    over_free = over[n] = down + 1;
   }
+  stream.queue_free = queue_free;
+  stream.up_free = up_free;
+  stream.over_free = over_free;
   stream.known = end;
 }
 
@@ -157,31 +165,47 @@ std::uint32_t RelaySweep::ready_words(const State& state, const RelayOp& op) con
   return words;
 }
 
-void RelaySweep::move_words(State& state, const RelayOp& op, std::uint32_t words) {
+/// Beats of an instruction, each as long as all but its last.
+template <bool kTakes, bool kSends>
+void RelaySweep::move_words(State& state, std::uint32_t words, Cycle beat) {
+  Stream& in = kTakes ? *state.in : *state.out;
+  Stream& out = kSends ? *state.out : *state.in;
+  Times over = times(in, kOver);
+  Times taken = times(in, kTaken);
+  Times queue = times(out, kQueue);
+  Times issued = times(out, kIssued);
+  Cycle free = state.free;
   for (std::uint32_t i = 0; i < words; ++i) {
-    Cycle at = state.free;
-    if (op.takes) {
-      // one cycle after it left the router's buffer is `over`; it takes the ramp to come
-      const Cycle there = times(*state.in, kOver)[state.in->taken] - 1 + ramp_;
-      if (there > at) {
-        state.wait_in += there - at;
-        at = there;
-      }
+    Cycle at = free;
+    if (kTakes) {
+      // `over` is the cycle after it left the router's buffer; it takes the ramp to come
+      at = std::max(at, over[in.taken] - 1 + ramp_);
+      state.wait_in += at - free;
     }
-    if (op.sends) {
-      Stream& out = *state.out;
-      const Cycle room = times(out, kQueue)[out.issued - out.out_capacity];
-      if (room > at) {
-        state.wait_out += room - at;
-        at = room;
-      }
-      times(out, kIssued)[out.issued++] = at + 1;
+    if (kSends) {
+      const Cycle room = std::max(at, queue[out.issued - out.out_capacity]);
+      state.wait_out += room - at;
+      at = room;
+      issued[out.issued++] = at + 1;
     }
-    if (op.takes) times(*state.in, kTaken)[state.in->taken++] = at + 1;
-    state.begin = std::min(state.begin, at);
-    ++state.done;
-    state.free = at + 1 + (state.done == op.beats ? op.extra_last : op.extra);
+    if (kTakes) taken[in.taken++] = at + 1;
+    if (state.begin == kNever) state.begin = at;
+    free = at + beat;
   }
+  state.free = free;
+}
+
+void RelaySweep::move_words(State& state, const RelayOp& op, std::uint32_t words) {
+  const Cycle beat = Cycle{1} + op.extra;
+  if (op.takes && op.sends) {
+    move_words<true, true>(state, words, beat);
+  } else if (op.takes) {
+    move_words<true, false>(state, words, beat);
+  } else {
+    move_words<false, true>(state, words, beat);
+  }
+  state.done += words;
+  if (state.done == op.beats) state.free += Cycle{op.extra_last} - Cycle{op.extra};
 }
 
 /// Runs a core as far as it is known what it finds.

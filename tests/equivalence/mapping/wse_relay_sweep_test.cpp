@@ -33,6 +33,7 @@ TaskParams random_hardware(Random& random) {
   if (in(random, 0, 3) == 0) hardware.mem.model = MemoryModel::none;
   hardware.mem.write_bits = 16U << in(random, 0, 2);  // down to half a word in a cycle
   hardware.mem.read_bits = 16U << in(random, 0, 2);
+  hardware.mem.port_cycles = in(random, 0, 2) == 0 ? in(random, 2, 5) : 1;
   return hardware;
 }
 
