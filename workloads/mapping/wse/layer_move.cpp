@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -88,17 +88,17 @@ void CoreMover::add(const CorePlace& from, const CorePlace& to, std::uint64_t ro
   if (from.row != to.row && from.column != to.column) hold({from.row, to.column}, bytes, 0);
   hold(to, bytes, bytes);
   if (from.column != to.column) {
-    rows_[from.row].push_back({row, token, {from.column, to.column, length, 0, 0}});
+    line(rows_, from.row).push_back({row, token, {from.column, to.column, length, 0, 0}});
   }
   if (from.row != to.row) {
-    columns_[to.column].push_back({row, token, {from.row, to.row, length, 0, 0}});
+    line(columns_, to.column).push_back({row, token, {from.row, to.row, length, 0, 0}});
   }
 }
 
 void CoreMover::add_rows(const std::vector<std::uint32_t>& at,
                          const std::vector<LineVector>& vectors) {
   for (const std::uint32_t row : at) {
-    for (std::size_t i = 0; i < vectors.size(); ++i) rows_[row].push_back({i, 0, vectors[i]});
+    for (std::size_t i = 0; i < vectors.size(); ++i) line(rows_, row).push_back({i, 0, vectors[i]});
   }
 }
 
@@ -106,7 +106,7 @@ void CoreMover::add_columns(const std::vector<std::uint32_t>& at,
                             const std::vector<LineVector>& vectors) {
   for (const std::uint32_t column : at) {
     for (std::size_t i = 0; i < vectors.size(); ++i) {
-      columns_[column].push_back({i, 0, vectors[i]});
+      line(columns_, column).push_back({i, 0, vectors[i]});
     }
   }
 }
@@ -126,17 +126,31 @@ std::vector<LineVector> CoreMover::joined(std::vector<Part> parts) {
     }
   }
   // The same tokens of several features: a second dimension of the instruction's operand.
-  std::vector<LineVector> vectors;
-  std::map<std::array<std::uint32_t, 4>, std::size_t> known;
-  for (const Part& run : runs) {
-    const LineVector& v = run.vector;
-    const auto [found, is_new] =
-        known.try_emplace({v.from, v.to, run.token, v.length}, vectors.size());
-    if (is_new) {
-      vectors.push_back(v);
-    } else {
-      vectors[found->second].length += v.length;
+  using Way = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::size_t>;
+  std::vector<Way> ways;
+  ways.reserve(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const LineVector& v = runs[i].vector;
+    ways.emplace_back(v.from, v.to, runs[i].token, v.length, i);
+  }
+  std::sort(ways.begin(), ways.end());
+  std::size_t first = 0;  // of the same way
+  for (std::size_t i = 1; i < ways.size(); ++i) {
+    const auto way = [&](std::size_t at) {
+      const auto& [from, to, token, length, run] = ways[at];
+      return std::tie(from, to, token, length);
+    };
+    if (way(i) != way(first)) {
+      first = i;
+      continue;
     }
+    LineVector& one = runs[std::get<4>(ways[i])].vector;
+    runs[std::get<4>(ways[first])].vector.length += one.length;
+    one.length = 0;
+  }
+  std::vector<LineVector> vectors;
+  for (const Part& run : runs) {
+    if (run.vector.length != 0) vectors.push_back(run.vector);
   }
   return vectors;
 }
@@ -152,19 +166,29 @@ std::vector<LayerStage> CoreMover::stages(const std::string& name,
 void CoreMover::add_stages(const Lines& lines, Direction direction, const std::string& name,
                            const std::vector<CorePlace>& origins,
                            std::vector<LayerStage>& stages) const {
-  std::map<LineKey, std::vector<std::uint32_t>> kinds;
-  for (const auto& [line, parts] : lines) kinds[key_of(joined(parts))].push_back(line);
+  struct Kind {
+    std::vector<LineVector> vectors;
+    std::vector<std::uint32_t> lines;
+  };
+  std::map<LineKey, Kind> kinds;
+  for (std::uint32_t line = 0; line < lines.size(); ++line) {
+    if (lines[line].empty()) continue;
+    std::vector<LineVector> vectors = joined(lines[line]);
+    Kind& kind = kinds[key_of(vectors)];
+    if (kind.lines.empty()) kind.vectors = std::move(vectors);
+    kind.lines.push_back(line);
+  }
   StageMaker ahead(name);
   StageMaker back(name);
-  for (const auto& [key, all] : kinds) {
-    const std::vector<LineVector> vectors = joined(lines.at(all.front()));
+  for (const auto& [key, kind] : kinds) {
+    const std::vector<LineVector>& vectors = kind.vectors;
     std::uint32_t cores = 0;
     for (const LineVector& v : vectors) cores = std::max({cores, v.from + 1, v.to + 1});
     LineMove move = move_along(vectors, cores, direction, element_, setup_.scalar.vec_issue);
     ahead.add(std::move(move.ahead));
     back.add(std::move(move.back));
     for (const CorePlace& origin : origins) {
-      for (const std::uint32_t line : all) {
+      for (const std::uint32_t line : kind.lines) {
         const CorePlace at = direction == Direction::columns
                                  ? CorePlace{origin.row + line, origin.column}
                                  : CorePlace{origin.row, origin.column + line};

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -53,7 +52,12 @@ class CoreMover {
     std::uint32_t token = 0;
     LineVector vector;
   };
-  using Lines = std::map<std::uint32_t, std::vector<Part>>;
+  using Lines = std::vector<std::vector<Part>>;  // by line
+
+  static std::vector<Part>& line(Lines& lines, std::uint32_t at) {
+    if (lines.size() <= at) lines.resize(at + std::size_t{1});
+    return lines[at];
+  }
 
   static std::vector<LineVector> joined(std::vector<Part> parts);
 
