@@ -197,13 +197,9 @@ void check_size(const PatternKind& kind, PatternRequest& request) {
   const std::uint64_t positions =
       ((std::uint64_t{request.rows} + spec.block_rows - 1) / spec.block_rows) *
       ((std::uint64_t{request.cols} + spec.block_cols - 1) / spec.block_cols);
-  const bool walked = kind.density == Density::required || kind.name == "nm";
-  const std::uint64_t kept = spec.density ? count_of(*spec.density, positions) : positions;
-  if ((walked && kept > kMostKept) || positions > kMostPositions) {
-    request.fail(
-        "E214", "pattern", fmt::format("{} x {}", request.rows, request.cols),
-        fmt::format("masks of at most {} positions, {} of them kept", kMostPositions, kMostKept));
-  }
+  // Kept ones of the others are counted where they are made.
+  const bool counted = kind.density == Density::required && spec.density;
+  request.check_size(positions, counted ? count_of(*spec.density, positions) : 0);
 }
 
 // Reads and checks the whole request; the builder is to be used only if there is no problem.

@@ -43,6 +43,9 @@ class PatternRequest {
   /// Demands whole blocks, unless `padded`.
   void check_blocks(std::uint64_t block_rows, std::uint64_t block_cols, bool padded);
 
+  /// Demands a mask that can be held: of so many positions, of which so many are written down.
+  void check_size(std::uint64_t positions, std::uint64_t written);
+
   void fail(std::string code, std::string cell, std::string found, std::string allowed,
             std::string hint = "");
 

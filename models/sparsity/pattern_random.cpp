@@ -220,6 +220,11 @@ MaskBuilder prepare_n_of_m(PatternRequest& request) {
     request.check_blocks(1, groups.of, padded);
   }
   if (!request.problems.empty()) return {};
+  const std::uint64_t length = along_m ? request.rows : request.cols;
+  const std::uint64_t lines = along_m ? request.cols : request.rows;
+  const std::uint64_t in_line = (length + groups.of - 1) / groups.of * groups.keep;
+  request.check_size(lines * length, lines * std::min(in_line, length));
+  if (!request.problems.empty()) return {};
   return [groups, along_m, mask = request.empty_mask(1, 1)](std::uint64_t seed) {
     if (along_m) return fill_groups(groups, turned(mask), seed).transposed();
     return fill_groups(groups, mask, seed);

@@ -84,6 +84,12 @@ std::uint64_t PatternRequest::kept(std::uint64_t positions) {
   return spec.density ? count_of(*spec.density, positions, how) : 0;
 }
 
+void PatternRequest::check_size(std::uint64_t positions, std::uint64_t written) {
+  if (written <= kMostKept && positions <= kMostPositions) return;
+  fail("E214", "pattern", fmt::format("{} x {}", rows, cols),
+       fmt::format("masks of at most {} positions, {} of them kept", kMostPositions, kMostKept));
+}
+
 void PatternRequest::check_blocks(std::uint64_t block_rows, std::uint64_t block_cols, bool padded) {
   if (padded) return;
   if (rows % block_rows != 0) {

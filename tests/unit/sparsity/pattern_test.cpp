@@ -235,6 +235,11 @@ TEST(Pattern, RefusesMasksThatCouldNotBeHeld) {
   constexpr std::uint32_t kMost = 0x7fffffff;
   EXPECT_THAT(problems(spec("unstructured", "0.000000001"), kMost, kMost),
               ElementsAre("E214 pattern 2147483647 x 2147483647"));
+  // A 32nd of 40,000 squared is 50 million, half of it 800 million.
+  EXPECT_THAT(problems(spec("nm", nullptr, {{"keep", "1"}, {"of", "32"}}), 40000, 40000),
+              ElementsAre());
+  EXPECT_THAT(problems(spec("nm", nullptr, {{"keep", "2"}, {"of", "4"}}), 40000, 40000),
+              ElementsAre("E214 pattern 40000 x 40000"));
   EXPECT_THAT([] { generate_mask(spec("dense"), 100000, 100000, 1); },
               ThrowsMessage<RequestError>(HasSubstr("E214")));
   EXPECT_THAT([] { generate_mask(spec("causal"), 65536, 65536, 1); },
