@@ -129,5 +129,36 @@ TEST(StaticPlanner, PatternThatDoesNotFitNamesTheBytes) {
   }
 }
 
+/// What planning says instead of a plan.
+template <class Error>
+std::string refusal(const Target& target, const Mask& mask, std::uint64_t n) {
+  try {
+    plan_static(target, kHalf, mask, n);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "it was planned";
+}
+
+// 64 columns are 16 grains of 4.
+TEST(StaticPlanner, PartsThatThereAreNotAreRefusedWithHowManyThereAre) {
+  Target target;
+  target.static_parts = 32;
+  const Mask mask = random_mask(64, 1, 1024, 1);
+  EXPECT_NE(refusal<UnsupportedError>(target, mask, 64).find("at most 16 parts, 64 bands"),
+            std::string::npos);
+}
+
+// All columns of 1,024 x 2 B on one tile: 64 rows of the dense operand begin up to 129,024 bytes
+// apart.
+TEST(StaticPlanner, OffsetsBeyondSixteenBitsAreTheReasonIfMemoryIsNot) {
+  Target target;
+  target.static_parts = 1;
+  target.static_bands = 1;
+  const Mask mask = random_mask(64, 1, 1024, 1);
+  const std::string reason = refusal<OutOfMemoryError>(target, mask, 1024);
+  EXPECT_NE(reason.find("offsets beyond 16 bits"), std::string::npos) << reason;
+}
+
 }  // namespace
 }  // namespace lacuna::ipu

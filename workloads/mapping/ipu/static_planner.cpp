@@ -85,10 +85,8 @@ class Search {
   }
 
   StaticPlan run() {
-    const unsigned grain = static_grain(types_);
     const std::uint64_t pairs = target_.tiles / 2;
-    const std::uint64_t n_splits = std::min<std::uint64_t>(kMostNSplits, plan_.padded_n / grain);
-    for (unsigned sn = 1; sn <= n_splits; ++sn) {
+    for (unsigned sn = 1; sn <= most_parts(); ++sn) {
       if (target_.static_parts != 0 && sn != target_.static_parts) continue;
       const std::vector<ColumnPart> parts = make_parts(sn);
       if (parts.empty()) continue;
@@ -103,6 +101,11 @@ class Search {
   }
 
  private:
+  /// Of the columns.
+  std::uint64_t most_parts() const {
+    return std::min<std::uint64_t>(kMostNSplits, plan_.padded_n / static_grain(types_));
+  }
+
   void count_rows_and_columns() {
     std::vector<std::uint64_t> columns(mask_.grid_cols(), 0);
     for (const std::uint32_t column : mask_.columns) ++columns[column];
@@ -216,11 +219,26 @@ class Search {
                            std::uint64_t possible_columns) const;
 
   [[noreturn]] void fail() const {
-    throw OutOfMemoryError(fmt::format(
-        "static sparse {} x {} x {}, {} blocks of {} x {}: the smallest partition needs {} bytes "
-        "on a tile, of which a plan may use {}",
-        mask_.rows, mask_.cols, n_, nonzeros_, plan_.block, plan_.block, least_bytes_,
-        target_.planning_bytes));
+    const std::string product =
+        fmt::format("static sparse {} x {} x {}, {} blocks of {} x {}", mask_.rows, mask_.cols, n_,
+                    nonzeros_, plan_.block, plan_.block);
+    if (least_bytes_ == std::numeric_limits<std::uint64_t>::max()) {
+      throw UnsupportedError(
+          fmt::format("{}: planner.static_parts is {}, planner.static_bands {}; of {} tiles there "
+                      "are at most {} parts, {} bands, and parts x bands is at most {}",
+                      product, target_.static_parts, target_.static_bands, target_.tiles,
+                      most_parts(), bands_.size(), target_.tiles / 2));
+    }
+    if (out_of_range_) {
+      throw OutOfMemoryError(
+          fmt::format("{}: partitions that fit a tile's memory have worklists or offsets beyond 16 "
+                      "bits",
+                      product));
+    }
+    throw OutOfMemoryError(
+        fmt::format("{}: the smallest partition needs {} bytes on a tile, of which a plan may use "
+                    "{}",
+                    product, least_bytes_, target_.planning_bytes));
   }
 
   const Target target_;
@@ -237,6 +255,7 @@ class Search {
   StaticPlan best_;
   Cycle best_total_ = kNever;
   std::uint64_t least_bytes_ = std::numeric_limits<std::uint64_t>::max();
+  bool out_of_range_ = false;  // a partition that fits has too long worklists or offsets
 };
 
 bool Search::evaluate(const Load& load, StaticEstimate& worst, std::uint64_t& bytes) {
@@ -266,8 +285,11 @@ bool Search::evaluate(const Load& load, StaticEstimate& worst, std::uint64_t& by
   const std::uint64_t header = b == 1 ? 36 + rows + 1 : 12 + 2 * rows + 1;
   const std::uint64_t reach = kMetaLimit * (b == 1 ? 1 : 8 * b);
   least_bytes_ = std::min(least_bytes_, need);
-  if (need > target_.planning_bytes || header > kMetaLimit) return false;
-  if (load.widest * b * load.columns * size > reach) return false;
+  if (need > target_.planning_bytes) return false;
+  if (header > kMetaLimit || load.widest * b * load.columns * size > reach) {
+    out_of_range_ = true;
+    return false;
+  }
 
   const StaticEstimate e = clocks_of(load, nz, rows, columns, reduce_factor, k_tile);
   if (bytes == 0 || e.total() > worst.total()) worst = e;
