@@ -28,20 +28,21 @@ GradientDrain::GradientDrain(const HardwareParams& params, const Program& progra
 void GradientDrain::begin(std::uint32_t lane, Cycle at) {
   Column& column = columns_[lane];
   column.begin = at;
-  if (column.words != 0) column.next = at + (rows_ - 1) * latency_ + 1 + ramp_ + hop_;
+  if (column.words != 0) column.next = arrival(column, 0);
 }
 
-/// The next word comes a cycle after this one, or when there was room for it in the last link.
+/// The next word comes a cycle after this one. If there was no room for it in the last link until a
+/// word before it left, it is there a cycle after this one has left at the latest.
 void GradientDrain::let_go(Column& column, Cycle now) {
   column.left.push_back(now);
   --inside_;
   const std::uint64_t word = column.left.size();
-  if (word == column.words) {
-    column.next = kNever;
-    return;
-  }
-  column.next = column.begin + (rows_ - 1) * latency_ + 1 + ramp_ + hop_ + word;
-  if (word >= link_) column.next = std::max(column.next, column.left[word - link_] + 1 + hop_);
+  column.next = word == column.words ? kNever : arrival(column, word);
+}
+
+/// When a word is at the edge if nothing is full.
+Cycle GradientDrain::arrival(const Column& column, std::uint64_t word) const {
+  return column.begin + (rows_ - 1) * latency_ + 1 + ramp_ + hop_ + word;
 }
 
 /// How much later the last word passes a place than if nothing were full. So many cycles in all a

@@ -62,6 +62,7 @@ class GradientDrain {
   };
 
   void let_go(Column& column, Cycle now);
+  Cycle arrival(const Column& column, std::uint64_t word) const;
   Cycle delay(const Column& column, const Place& place) const;
 
   std::uint32_t rows_;

@@ -50,6 +50,9 @@ class RingSums {
     return ~blocks_[i].need_out | (queue + need <= limits_.out_depth);
   }
 
+  /// Lanes whose instruction writes sums back.
+  static Vector gathers(std::size_t /*i*/) { return Vector{}; }
+
   /// Lanes take in and send on so many words.
   void take(std::size_t i, const Vector& words) {
     Block& b = blocks_[i];

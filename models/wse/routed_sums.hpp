@@ -34,6 +34,7 @@ class RoutedSums {
   void load(std::size_t lane, std::uint32_t keeper);
   Vector fed(std::size_t i, const Vector& need) const;
   Vector room(std::size_t i, const Vector& need) const;
+  Vector gathers(std::size_t i) const { return blocks_[i].more; }
   void take(std::size_t i, const Vector& words);
   void end_cycle();
   void flush();

@@ -33,6 +33,9 @@ StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params,
       entries_(all(params.router.entries)),
       lookahead_(all(kernel.lookahead)),
       packed_(kernel.form == StreamForm::packed),
+      wide_(kernel.form == StreamForm::wide),
+      slow_(std::max({kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles,
+                      kernel.gather_cycles, kernel.stalls + 1}) != 1),
       in_use_cycles_(static_cast<unsigned>(kMost) / std::max(1U, kernel.lookahead)),
       blocks_((columns_ + kWidth - 1) / kWidth),
       open_(blocks_.size() * kWidth, 0),
@@ -57,7 +60,7 @@ void StreamingRow<Number, Sums>::place_columns() {
     const std::size_t i = lane % kWidth;
     const std::uint32_t column = shared_.column_of[lane];
     block.open[i] = -1;
-    block.holding[i] = -1;
+    block.holding[i] = block.fresh[i] = -1;
     block.buffers[i] = static_cast<Number>(block.buffers[i] - 1);
     block.pop_left[i] = static_cast<Number>(kernel_.words(0, column));
     block.last_beats[i] = rest(kernel_.count(0, column));
@@ -170,16 +173,23 @@ StreamingRow<Number, Sums> StreamingRow<Number, Sums>::follower() const {
   return row;
 }
 
+/// Whether an instruction of the main thread has beats left or holds the slot.
+template <class Number, class Sums>
+inline Lanes<Number> StreamingRow<Number, Sums>::active(const Block& b) const {
+  const Vector left = b.vector > 0;
+  return slow_ ? left | (b.main_holds & (b.hold > 0)) : left;
+}
+
 /// Steps 3 to 5 of a core's cycle: buffers, reductions, handlers, wavelets.
 template <class Number, class Sums>
 inline void StreamingRow<Number, Sums>::main_thread(Block& b, std::size_t first) {
   const Vector zero{};
   b.buffers -= b.releasing;
   const Vector load_mask = (b.words == zero) & (b.pending > zero);
-  Vector active = b.vector > zero;
   b.ready += b.ready > zero;
-  const Vector due = b.full & (b.ready == zero) & ~active;
-  const Vector effect = due & b.holding;
+  const Vector due = b.full & (b.ready == zero) & ~active(b);
+  Vector effect = due & b.holding;
+  if (wide_) effect &= b.command | (b.w_seen > zero);  // once the second word is there
   const Vector opening = b.open & ~b.holding;
   const Vector waits = due & ~b.holding;
   b.blocked -= waits;
@@ -191,16 +201,27 @@ inline void StreamingRow<Number, Sums>::main_thread(Block& b, std::size_t first)
     const Vector last = start & (b.last_beats > zero) & (b.pop_left == zero);
     b.vector = select(last, b.last_beats, b.vector);
   }
+  if (slow_) {
+    b.adds = (b.adds & ~start) | (start & ~b.fresh);
+    b.fresh &= ~start;
+    b.beats_left = select(start, all(static_cast<std::uint64_t>(vector_beats_)), b.beats_left);
+    b.element &= ~start;
+  }
+  if (wide_) {
+    b.w_seen += start;
+    b.w_count += start;
+    b.pop_left += start;
+  }
   b.full &= ~effect;
   b.pending -= close;
   if (any(load_mask | close)) special(b, first, load_mask, close);
   const Vector next = close & b.open & (b.buffers > zero);
   b.holding = (b.holding & ~close) | next;
   b.buffers += next;
+  b.fresh |= next;
 
-  active = b.vector > zero;
   Vector pop = ~b.full & (b.w_seen > zero);
-  if (!params_.core.dispatch_overlap) pop &= ~active;
+  if (!params_.core.dispatch_overlap) pop &= ~active(b);
   const Vector command = pop & (b.pop_left == zero);
   b.pop_left += pop & ~command;
   b.command = (b.command & ~pop) | command;
@@ -211,6 +232,7 @@ inline void StreamingRow<Number, Sums>::main_thread(Block& b, std::size_t first)
   b.w_count += pop;
   const Vector take = opening & (b.buffers > zero);
   b.holding |= take;
+  b.fresh |= take;
   b.buffers += take;
   b.waits = waits;
 }
@@ -223,8 +245,12 @@ inline void StreamingRow<Number, Sums>::issue(std::size_t i, Cycle now) {
   const Vector most = all(static_cast<std::uint64_t>(words_per_beat_));
   const Vector need = select(b.words < most, b.words, most);
   const Vector fed = sums_.fed(i, need);
-  const Vector reduce_may = (b.words > zero) & fed & sums_.room(i, need);
-  const Vector main_may = b.vector > zero;
+  Vector reduce_may = (b.words > zero) & fed & sums_.room(i, need);
+  Vector main_may = b.vector > zero;
+  if (slow_) {
+    reduce_may &= b.hold == zero;
+    main_may &= b.hold == zero;
+  }
   Vector reduce = reduce_may;
   if (params_.core.sched == Sched::main_first) reduce &= ~main_may;
   if (params_.core.sched == Sched::round_robin) {
@@ -236,6 +262,7 @@ inline void StreamingRow<Number, Sums>::issue(std::size_t i, Cycle now) {
   const Vector beat = main | reduce;
   moved_ = moved_ || any(beat);
   book(b, ~beat, fed);
+  if (slow_) b.hold = hold_slot(b, main, reduce, sums_.gathers(i));
   b.vector += main;
   const Vector taken = need & reduce;
   b.words -= taken;
@@ -253,18 +280,66 @@ inline void StreamingRow<Number, Sums>::issue(std::size_t i, Cycle now) {
   if (any(all_done)) end_lanes(all_done, i * kWidth, now);
 }
 
+/// For how many cycles after this one the slot is taken, if `main` or `reduce` issue in it; see
+/// StreamingCores::main_beat and residual_stalls.
+template <class Number, class Sums>
+inline Lanes<Number> StreamingRow<Number, Sums>::hold_slot(Block& b, const Vector& main,
+                                                           const Vector& reduce,
+                                                           const Vector& gathers) {
+  const Vector zero{};
+  const Vector adding = main & b.adds;
+  const Vector rest_of_beat = all(kernel_.simd % 16);
+  Vector extra = adding & all(std::uint64_t{kernel_.stalls} * (kernel_.simd / 16));
+  for (std::uint32_t s = 1; s <= kernel_.stalls; ++s) {
+    const Vector at = all(15 * s / kernel_.stalls);
+    const Vector end = b.element + rest_of_beat;
+    extra -= adding & (((b.element < at) & (at <= end)) | (at + 16 <= end));
+  }
+  if (kernel_.stalls != 0) {
+    b.element = (b.element + (adding & rest_of_beat)) & all(15);
+  }
+  const Vector beat = select(b.adds, all(kernel_.beat_cycles), all(kernel_.first_cycles));
+  const Vector sums = select(gathers, all(kernel_.gather_cycles), all(kernel_.reduce_cycles));
+  const Vector cycles = select(main, beat + extra, sums);
+  b.beats_left += main;
+  const Vector ended = main & (b.beats_left == zero);  // the next instruction of a packed word
+  b.adds |= ended;
+  b.element &= ~ended;
+  b.beats_left |= ended & all(static_cast<std::uint64_t>(vector_beats_));
+  const Vector issued = main | reduce;
+  b.main_holds = (b.main_holds & ~issued) | main;
+  b.extra = select(issued, extra, b.extra);
+  return select(issued, cycles - 1, b.hold + (b.hold > zero));
+}
+
 /// Why the lanes without a beat had none; see StreamingCores::cause.
 template <class Number, class Sums>
-inline void StreamingRow<Number, Sums>::book(Block& b, const Vector& no_beat, const Vector& fed) {
+inline void StreamingRow<Number, Sums>::book(Block& b, const Vector& idle, const Vector& fed) {
   const Vector zero{};
+  Vector no_beat = idle;
+  if (slow_) {
+    const Vector taken = idle & (b.hold > zero);
+    const Vector stays = taken & (b.open | (b.pending > zero));  // not all is done
+    const Vector stall = stays & (b.hold <= b.extra);
+    b.residual -= stall;
+    b.conflict -= stays & ~stall;
+    no_beat &= ~taken;
+  }
   const Vector waits = b.waits;
   const Vector loading = (b.words == zero) & (b.pending > zero);
   const Vector rest = no_beat & ~b.full & ~b.open;
   const Vector reducing = rest & (b.words > zero);
   const Vector starved = reducing & ~fed;
-  b.dispatch -= (no_beat & b.full & ~waits) | (rest & loading);
+  Vector full = no_beat & b.full & ~waits;
+  Vector unfed = no_beat & ~b.full & b.open;
+  if (wide_) {
+    const Vector half = full & (b.ready == zero) & ~b.command & (b.w_seen == zero);
+    full &= ~half;
+    unfed |= half;
+  }
+  b.dispatch -= full | (rest & loading);
   b.buffer -= no_beat & b.full & waits;
-  b.weights -= no_beat & ~b.full & b.open;
+  b.weights -= unfed;
   b.ring_in -= starved;
   b.ring_out -= reducing & ~starved;
 }
@@ -325,10 +400,12 @@ void StreamingRow<Number, Sums>::flush() {
     add(sum.blocked, b.blocked);
     add(sum.stall_weights, b.stall_weights);
     add(sum.closures, b.closures);
+    add(sum.conflict, b.conflict);
+    add(sum.residual, b.residual);
   }
   for (Block& b : blocks_) {
     b.dispatch = b.weights = b.ring_in = b.ring_out = b.buffer = b.blocked = Vector{};
-    b.closures = b.stall_weights = Vector{};
+    b.closures = b.stall_weights = b.conflict = b.residual = Vector{};
   }
 }
 

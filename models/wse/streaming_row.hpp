@@ -24,6 +24,8 @@ struct LaneCounts {
   std::uint64_t buffer = 0;
   std::uint64_t blocked = 0;
   std::uint64_t in_use = 0;
+  std::uint64_t conflict = 0;
+  std::uint64_t residual = 0;
   std::uint64_t stall_weights = 0;  // of the router at the ramp, by the head of its buffer
   std::uint64_t closures = 0;       // of them, those that found the link to another row closed
   Cycle end = 0;
@@ -98,6 +100,9 @@ class StreamingRow {
     Vector w_count, w_seen, w_flight;
     Vector full, command, last_beats, ready, pop_left, holding, open, buffers, releasing, waits;
     Vector vector, words, pending, favour;
+    Vector hold, main_holds, extra;  // cycles for which the beat keeps the slot; stalls among them
+    Vector fresh, adds, beats_left, element;  // of the row of sums, of the instruction
+    Vector conflict, residual;
     Vector dispatch, weights, ring_in, ring_out, buffer, blocked, in_use;
     Vector stall_weights, closures;
   };
@@ -111,7 +116,9 @@ class StreamingRow {
   void show_before(const Block& b, std::size_t first, const Vector& edge);
   void main_thread(Block& b, std::size_t first);
   void issue(std::size_t i, Cycle now);
-  void book(Block& b, const Vector& no_beat, const Vector& fed);
+  void book(Block& b, const Vector& idle, const Vector& fed);
+  Vector hold_slot(Block& b, const Vector& main, const Vector& reduce, const Vector& gathers);
+  Vector active(const Block& b) const;
   void special(Block& b, std::size_t first, const Vector& load_mask, const Vector& command_mask);
   void end_lanes(const Vector& ended, std::size_t first, Cycle now);
   void flush();
@@ -129,6 +136,8 @@ class StreamingRow {
   LaneLimits<Number> limits_;
   Vector left_bit_, entries_, lookahead_;
   bool packed_ = false;
+  bool wide_ = false;
+  bool slow_ = false;       // some beats take several cycles
   unsigned unflushed_ = 0;  // cycles since flush(), and since flush_in_use()
   unsigned unflushed_in_use_ = 0;
   unsigned in_use_cycles_ = 1;  // after so many cycles a lane's buffers in use could overflow

@@ -215,7 +215,9 @@ CoreCounters Sweep<Number, Sums>::core(std::uint32_t column, const LaneCounts& c
   core.cycles[kWaitRingIn] = counts.ring_in;
   core.cycles[kWaitRingOut] = counts.ring_out;
   core.cycles[kWaitBuffer] = counts.buffer;
-  core.words = words_[column];
+  core.cycles[kConflict] = counts.conflict;
+  core.cycles[kResidual] = counts.residual;
+  core.words = words_[column] / kernel.words_per_weight();
   core.weights = weights_[column];
   core.products = weights_[column] * tokens;
   core.first_weights = sums.filled;
@@ -345,18 +347,18 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
       {count, (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
        tokens / kernel.ring_elements + 1, kernel.lookahead, params.core.dispatch,
        params.core.cmd_cycles, params.queue.weights + ramp, params.queue.ring_in + ramp,
-       params.queue.ring_out + 2U, program.column_fifo, entries + ramp,
+       params.queue.ring_out + 2U, program.column_fifo, entries + ramp, kernel.simd + 16U,
+       std::max(
+           {kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles, kernel.gather_cycles}) +
+           std::uint64_t{kernel.stalls},
        entries + params.router.hop});
 }
 
 bool can_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
-  const bool plain_beats =
-      kernel.first_cycles == 1 && kernel.beat_cycles == 1 && kernel.reduce_cycles == 1 &&
-      kernel.stalls == 0 && (kernel.reduce.is_ring() || kernel.gather_cycles == 1) &&
-      program.spread_rows == 0 && kernel.held.empty() && kernel.form != StreamForm::wide;
-  return plain_beats && kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
-         kernel.activations.empty() && !program.gradient && params.router.entries >= 2 &&
+  return program.spread_rows == 0 && kernel.held.empty() && kernel.steps != 0 &&
+         program.columns > 1 && program.rows != 0 && kernel.activations.empty() &&
+         !program.gradient && params.router.entries >= 2 &&
          params.router.multicast == Multicast::independent &&
          plan_fold(program, params, {}).refused.empty();
 }

@@ -37,17 +37,24 @@ class RandomSweep : public ::testing::TestWithParam<Batch> {
       scenario.counts.push_back(static_cast<std::uint32_t>(random.bounded(5)));
     }
   }
+  /// Beats of several cycles, as of a memory with a narrow port.
+  static void slow_down(StreamingScenario& scenario, std::uint64_t seed) {
+    Random random(stream_seed(seed, "slow"));
+    for (std::uint32_t* cycles : {&scenario.first_cycles, &scenario.beat_cycles,
+                                  &scenario.reduce_cycles, &scenario.gather_cycles}) {
+      *cycles = 1 + static_cast<std::uint32_t>(random.bounded(3));
+    }
+  }
   static StreamingScenario scenario(std::uint64_t seed) {
     StreamingScenario scenario = GetParam().routes ? random_reduction(seed, GetParam().rows)
                                                    : random_scenario(seed, GetParam().rows);
-    scenario.gather_cycles = 1;
     if (GetParam().routes && seed % 4 == 0) widen(scenario, seed);
     scenario.params.router.multicast = Multicast::independent;
     scenario.params.router.entries = std::max(2U, scenario.params.router.entries.value());
     scenario.columns = std::max(2U, scenario.columns);
-    scenario.beat_cycles = 1;
-    scenario.stalls = scenario.held = 0;
-    if (scenario.form == StreamForm::wide) scenario.form = StreamForm::packed;
+    scenario.held = 0;
+    scenario.beat_cycles = scenario.first_cycles = scenario.reduce_cycles = 1;
+    if (seed % 2 == 0) slow_down(scenario, seed);
     if (scenario.columns * scenario.final_column.size() != scenario.counts.size()) {
       scenario.counts.resize(scenario.columns * scenario.final_column.size(), 3);
     }

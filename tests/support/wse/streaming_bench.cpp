@@ -41,6 +41,8 @@ Program make_program(const StreamingScenario& scenario) {
   kernel.lookahead = scenario.lookahead;
   kernel.simd = scenario.simd;
   kernel.beat_cycles = scenario.beat_cycles;
+  kernel.first_cycles = scenario.first_cycles;
+  kernel.reduce_cycles = scenario.reduce_cycles;
   kernel.gather_cycles = scenario.gather_cycles;
   kernel.form = scenario.form;
   kernel.int8 = scenario.int8;

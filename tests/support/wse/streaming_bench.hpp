@@ -27,6 +27,8 @@ struct StreamingScenario {
   Reduce reduce = Reduce::ring;
   std::uint32_t entry = 0;
   bool int8 = false;  // four values in a packed word, not two
+  std::uint32_t first_cycles = 1;
+  std::uint32_t reduce_cycles = 1;
   std::uint32_t gather_cycles = 1;
   unsigned input_queues = 8;  // of a core: how many columns a tree may have
 };
