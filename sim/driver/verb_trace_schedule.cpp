@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 #include "sim/driver/point_runner.hpp"
 #include "sim/driver/schedule_blocks.hpp"
 #include "sim/driver/schedule_folder.hpp"
@@ -193,22 +194,10 @@ std::vector<Figure> figures_of(const ScheduleRequest& request,
   return figures;
 }
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> words(1);
-  for (const char c : list) {
-    if (c == ',') {
-      words.emplace_back();
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
-}
-
 /// The sizes of --block, which may be several.
 std::vector<std::string> blocks_of(const Pairs& settings) {
   for (const auto& [key, value] : settings) {
-    if (key == "block") return split(value);
+    if (key == "block") return split(value, ',');
   }
   return {"1"};
 }

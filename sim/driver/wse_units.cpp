@@ -11,21 +11,10 @@
 #include "models/wse/router.hpp"
 #include "models/wse/task_program.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 
 namespace lacuna {
 namespace {
-
-std::vector<std::string> parts_of(const std::string& name) {
-  std::vector<std::string> parts(1);
-  for (const char c : name) {
-    if (c == '.') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
 
 /// The number of "r3" or "c7"; none if it is something else.
 std::optional<std::uint32_t> number_of(const std::string& part, char letter) {
@@ -40,7 +29,7 @@ std::optional<std::uint32_t> number_of(const std::string& part, char letter) {
 class Unit {
  public:
   Unit(const WseParams& params, const std::string& machine, const std::string& name)
-      : params_(params), machine_(machine), name_(name), parts_(parts_of(name)) {}
+      : params_(params), machine_(machine), name_(name), parts_(split(name, '.')) {}
 
   std::string text() {
     if (parts_[0] != "wafer" || parts_.size() < 2 || parts_.size() > 4) return "";

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -39,14 +40,7 @@ std::string_view first_line(std::string_view text) {
 }
 
 std::vector<std::string> cells_of(std::string_view line) {
-  std::vector<std::string> cells(1);
-  for (const char c : line) {
-    if (c == ',') {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
+  std::vector<std::string> cells = split(std::string(line), ',');
   for (std::string& cell : cells) cell = std::string(trimmed(cell));
   while (cells.size() > 1 && cells.back().empty()) cells.pop_back();
   return cells;

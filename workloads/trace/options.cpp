@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/split.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/pattern_file.hpp"
 #include "workloads/trace/problem.hpp"
@@ -24,18 +25,6 @@ constexpr std::uint64_t kMostProduct = 0x7fffffffffffffff;
 [[noreturn]] void fail(const std::string& option, const std::string& code, const std::string& found,
                        const std::string& allowed, const std::string& hint = "") {
   throw RequestError(format_problem({option, code, "", found, allowed, hint}));
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
 }
 
 template <class Enum, std::size_t kCount>

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lacuna {
+
+/// What stands between the separators of `text`, one more than there are of them; a part may be
+/// empty.
+std::vector<std::string> split(const std::string& text, char separator);
+
+}  // namespace lacuna
