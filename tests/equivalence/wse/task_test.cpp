@@ -62,6 +62,7 @@ Case random_case(std::uint64_t seed) {
   };
   made.params.queue.in = depths(8);
   made.params.queue.out = depths(6);
+  made.params.mem.port_cycles = pick(1, 3);
   return made;
 }
 
