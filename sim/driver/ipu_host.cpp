@@ -24,7 +24,19 @@ void add(OpResult& result, const char* name, const char* unit, std::uint64_t val
   result.statistics.push_back(std::move(entry));
 }
 
+/// Values of all kept blocks, in the device's order.
+std::uint64_t value_bytes(const Mask& mask, DType type) {
+  return mask.blocks() * std::uint64_t{mask.block_rows} * mask.block_cols * bytes_of(type);
+}
+
 }  // namespace
+
+void add_sparse_result(const IpuHostParams& host, const Mask& mask, DType type, OpResult& result) {
+  add(result, "result_device_bytes", "B", value_bytes(mask, type),
+      "Values of a sparse result, as the device has them.");
+  add(result, "result_user_bytes", "B", ipu::user_bytes(host.format, mask, type).total(),
+      "The sparse result in the user's format.");
+}
 
 void add_host_side(const IpuHostParams& host, const Mask& mask, DType type,
                    const ipu::PlannedOperation& planned, OpResult& result) {
@@ -33,9 +45,8 @@ void add_host_side(const IpuHostParams& host, const Mask& mask, DType type,
   add(result, "user_bytes", "B", bytes.total(), "The sparse operand in the user's format.");
   if (planned.bucket_bytes == 0) {
     // The pattern is compiled in; what the host may still send is values in the device's order.
-    const std::uint64_t values =
-        mask.blocks() * std::uint64_t{mask.block_rows} * mask.block_cols * bytes_of(type);
-    add(result, "device_bytes", "B", values, "What a host sends of it to the device.");
+    add(result, "device_bytes", "B", value_bytes(mask, type),
+        "What a host sends of it to the device.");
     return;
   }
   add(result, "device_bytes", "B", planned.bucket_bytes, "What a host sends of it to the device.");

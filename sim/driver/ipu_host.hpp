@@ -40,4 +40,8 @@ struct IpuHostParams : ParameterSet {
 void add_host_side(const IpuHostParams& host, const Mask& mask, DType type,
                    const ipu::PlannedOperation& planned, OpResult& result);
 
+/// Adds the bytes of a finished product's sparse result, whose pattern the user has: in the
+/// device's order and in the user's format.
+void add_sparse_result(const IpuHostParams& host, const Mask& mask, DType type, OpResult& result);
+
 }  // namespace lacuna

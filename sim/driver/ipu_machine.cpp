@@ -310,6 +310,8 @@ OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
   OpResult result = IpuRun(params_, problem, planned, execution).run();
   if (product && mask != nullptr) {
     add_host_side(params_.host, *mask, op.dtype, planned, result);
+  } else if (op.op == "sddmm" && mask != nullptr) {
+    add_sparse_result(params_.host, *mask, op.dtype, result);
   }
   return result;
 }

@@ -67,6 +67,10 @@ std::vector<ListedStatistic> list_statistics(Machine& machine) {
       run(&mask);
     }
   }
+  op.op = "sddmm";
+  op.mode = Mode::automatic;
+  const Mask mask = generate_mask(op.pattern, op.m, op.n, 1);
+  run(&mask);
   return list;
 }
 

@@ -66,5 +66,21 @@ TEST(IpuHost, SendsOnlyValuesWhereThePatternIsCompiledIn) {
   EXPECT_EQ(values.count("convert_ns"), 0U);
 }
 
+// 4 blocks of 16 halves are 128 B on the device. As BSR they have 4 columns of 2 B and 3 offsets of
+// 4 B too; as COO 64 times two indices.
+TEST(IpuHost, CountsTheBytesOfASparseResultInBothFormats) {
+  const Mask mask = dense_mask(8, 8).blocked(4, 4);
+  for (const auto& [format, bytes] :
+       std::map<std::string, std::uint64_t>{{"bsr", 128 + 8 + 12}, {"coo", 128 + 64 * 2 * 2}}) {
+    IpuHostParams host;
+    host.set("format", format);
+    OpResult result;
+    add_sparse_result(host, mask, DType::fp16, result);
+    ASSERT_EQ(result.statistics.size(), 2U);
+    EXPECT_EQ(result.statistics[0].value, 128U) << format;
+    EXPECT_EQ(result.statistics[1].value, bytes) << format;
+  }
+}
+
 }  // namespace
 }  // namespace lacuna::test
