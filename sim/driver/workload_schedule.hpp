@@ -23,7 +23,7 @@ struct ScheduleRequest {
 };
 
 /// Reads the settings of `lacuna trace schedule KIND`. RequestError names what is wrong.
-ScheduleRequest read_schedule(const std::string& kind, const Pairs& settings, std::uint64_t seed);
+ScheduleRequest read_schedule(const std::string& kind, const Pairs& pairs, std::uint64_t seed);
 
 /// A phase, and the trace of one of its steps if it is a sample.
 struct SchedulePoint {
