@@ -44,6 +44,7 @@ class RandomSweep : public ::testing::TestWithParam<Batch> {
                                   &scenario.reduce_cycles, &scenario.gather_cycles}) {
       *cycles = 1 + static_cast<std::uint32_t>(random.bounded(3));
     }
+    scenario.simd = 2 + static_cast<std::uint32_t>(random.bounded(7));  // need not divide 16
   }
   static StreamingScenario scenario(std::uint64_t seed) {
     StreamingScenario scenario = GetParam().routes ? random_reduction(seed, GetParam().rows)
