@@ -158,7 +158,7 @@ std::string complaint(const io::error::base& error, const std::vector<std::strin
   using namespace io::error;
   const std::string allowed = fmt::format("; allowed: {}", fmt::join(columns, ","));
   const auto* const column = as<with_column_name>(error);
-  const std::string name = column == nullptr ? "" : column->column_name;
+  const std::string name = column == nullptr ? "" : static_cast<const char*>(column->column_name);
   if (as<header_missing>(error) != nullptr) return "found no header" + allowed;
   if (as<missing_column_in_header>(error) != nullptr) {
     return fmt::format("there is no column '{}'{}", name, allowed);
