@@ -72,7 +72,8 @@ std::uint32_t* RowChooser::walk(std::uint32_t width, std::uint64_t keep, std::ui
     if (next_ == BulkRandom::kBlock) refill();
     // Numbers of a chunk have one width, and few are neither clearly hits nor clearly none.
     const unsigned bits = bit_width(left_ - 1);
-    const bool steady = left_ > 16 * kChunk && next_ + kChunk <= BulkRandom::kBlock &&
+    const bool steady = left_ > std::uint64_t{16} * kChunk &&
+                        next_ + kChunk <= BulkRandom::kBlock &&
                         left_ - kChunk > std::uint64_t{1} << (bits - 1);
     if (steady) {
       walk_chunk(width, 64 - bits, out);

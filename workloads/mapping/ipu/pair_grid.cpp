@@ -133,7 +133,7 @@ class PairLowering {
   SharedRegion own_region(const Cell& c) const {
     return {own_, results(part_of(c)) * size_ / 4, grid_.z};
   }
-  std::uint64_t elements(std::uint32_t region, DType type) const {
+  static std::uint64_t elements(std::uint32_t region, DType type) {
     return region * std::uint64_t{4} / bytes_of(type);
   }
 
