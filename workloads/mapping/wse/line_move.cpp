@@ -53,9 +53,9 @@ class Way {
   void gather(const std::vector<LineVector>& vectors);
   void add_core(std::uint32_t place);
   bool send(std::uint32_t place, LayerCode& code);
-  void pass(std::uint32_t place, std::uint32_t& run, LayerCode& code) const;
+  static void pass(std::uint32_t place, std::uint32_t& run, LayerCode& code);
   void take(std::uint32_t place, LayerCode& code) const;
-  void route(Color color, Port from, Port to, SwitchedRouter& router) const;
+  static void route(Color color, Port from, Port to, SwitchedRouter& router);
 
   std::uint32_t cores_;
   bool ahead_;
@@ -100,7 +100,7 @@ void Way::gather(const std::vector<LineVector>& vectors) {
   }
 }
 
-void Way::route(Color color, Port from, Port to, SwitchedRouter& router) const {
+void Way::route(Color color, Port from, Port to, SwitchedRouter& router) {
   SwitchedRoute made;
   made.color = color;
   made.from = from;
@@ -151,7 +151,7 @@ bool Way::send(std::uint32_t place, LayerCode& code) {
   return sends;
 }
 
-void Way::pass(std::uint32_t place, std::uint32_t& run, LayerCode& code) const {
+void Way::pass(std::uint32_t place, std::uint32_t& run, LayerCode& code) {
   code.move(Element::fp32, on_fabric(color_of(place)), on_fabric(color_of(place + 1)), run);
   run = 0;
 }
