@@ -75,7 +75,7 @@ class RelaySweep {
     next_.push_back(core);
   }
   void advance(std::uint32_t core);
-  std::uint32_t ready_words(const State& state, const RelayOp& op) const;
+  static std::uint32_t ready_words(const State& state, const RelayOp& op);
   void move_words(State& state, const RelayOp& op, std::uint32_t words);
   template <bool kTakes, bool kSends>
   void move_words(State& state, std::uint32_t words, Cycle beat);
@@ -156,7 +156,7 @@ void RelaySweep::settle(Stream& stream) {
 }
 
 /// How many of the words of an instruction are there and have room.
-std::uint32_t RelaySweep::ready_words(const State& state, const RelayOp& op) const {
+std::uint32_t RelaySweep::ready_words(const State& state, const RelayOp& op) {
   std::uint32_t words = op.beats - state.done;
   if (op.takes) words = std::min(words, state.in->known - state.in->taken);
   if (op.sends) {

@@ -96,6 +96,15 @@ class Finder {
 
   std::vector<OperandSource> results_for(const LayerOp& op) const;
 
+  struct Scores {
+    bool taken = false;
+    bool fit = true;        // they are as many as the product takes,
+    bool lie_alike = true;  // and in as many matrices
+  };
+  Scores scores_of(const LayerOp& op) const;
+  static OperandSource part_of(const std::vector<const LayerOp*>& makers, std::uint64_t features,
+                               std::uint64_t before, std::uint64_t all);
+
   void fill_plain(LayerOp& op) const;
   bool fill_part(LayerOp& op) const;
   void fill_attention(LayerOp& op) const;
@@ -176,20 +185,41 @@ bool Finder::fill_part(LayerOp& op) const {
   return false;
 }
 
+/// What is known of the scores that a forward product takes, if it does. Queries that share keys
+/// are rows of one matrix, and matrices of their own in a softmax.
+Finder::Scores Finder::scores_of(const LayerOp& op) const {
+  Scores scores;
+  scores.taken =
+      scores_.count({op.batch, op.m, op.k}) != 0 && scores_.count({op.batch, op.m, op.n}) == 0;
+  for (const LayerOp* maker : makers_of(op, gives_scores)) {
+    scores.taken = true;
+    scores.lie_alike = scores.lie_alike && maker->batch == op.batch;
+    const std::uint64_t rows = std::uint64_t{maker->batch} * maker->m;
+    scores.fit = scores.fit && maker->n == op.k && rows == std::uint64_t{op.batch} * op.m;
+  }
+  return scores;
+}
+
+/// Activations of so many features: all of a row, or of the `all` of queries, keys and values in
+/// one those after `before`.
+OperandSource Finder::part_of(const std::vector<const LayerOp*>& makers, std::uint64_t features,
+                              std::uint64_t before, std::uint64_t all) {
+  OperandSource source;
+  for (const LayerOp* maker : makers) {
+    const bool alone = maker->m == features;
+    if (maker->n != makers.back()->n || (!alone && maker->m != all)) continue;
+    source = activations(*maker);
+    source.first = alone ? 0 : static_cast<std::uint32_t>(before);
+  }
+  return source;
+}
+
 void Finder::fill_attention(LayerOp& op) const {
   const std::vector<const LayerOp*> makers = makers_of(op, gives_activations);
   if (makers.empty() || op.phase == Phase::bwd) return;
-  // queries that share keys are rows of one matrix, and matrices of their own in a softmax
-  bool takes_scores =
-      scores_.count({op.batch, op.m, op.k}) != 0 && scores_.count({op.batch, op.m, op.n}) == 0;
-  bool as_they_lie = true;
-  for (const LayerOp* maker : makers_of(op, gives_scores)) {
-    if (maker->n != op.k ||
-        std::uint64_t{maker->batch} * maker->m != std::uint64_t{op.batch} * op.m)
-      return;
-    takes_scores = true;
-    as_they_lie = maker->batch == op.batch;
-  }
+  const Scores taken_scores = scores_of(op);
+  if (!taken_scores.fit) return;
+  const bool takes_scores = taken_scores.taken;
   const std::uint32_t keys = takes_scores ? op.k : op.n;   // of a sequence
   const std::uint32_t width = takes_scores ? op.n : op.k;  // of a head
   const std::uint32_t tokens = makers.back()->n;
@@ -200,22 +230,12 @@ void Finder::fill_attention(LayerOp& op) const {
   const std::uint32_t shared = op.m / length;
   const std::uint64_t kept = std::uint64_t{op.batch} / (tokens / length) * width;
   const std::uint64_t asked = kept * shared;
-  // Of the activations that are as wide, or of queries, keys and values in one.
-  const auto part = [&](std::uint64_t features, std::uint64_t before) {
-    OperandSource source;
-    for (const LayerOp* maker : makers) {
-      const bool alone = maker->m == features;
-      if (maker->n != tokens || (!alone && maker->m != asked + 2 * kept)) continue;
-      source = activations(*maker);
-      source.first = alone ? 0 : static_cast<std::uint32_t>(before);
-    }
-    return source;
-  };
-  OperandSource queries = takes_scores ? OperandSource() : part(asked, 0);
+  const std::uint64_t all = asked + 2 * kept;
+  OperandSource queries = takes_scores ? OperandSource() : part_of(makers, asked, 0, all);
   queries.shared = shared;
-  OperandSource taken = part(kept, takes_scores ? asked + kept : asked);
+  OperandSource taken = part_of(makers, kept, takes_scores ? asked + kept : asked, all);
   if (cached && taken.kind == Kind::activations) taken.kind = Kind::cache;
-  const OperandSource lying = as_they_lie && shared == 1 ? scores() : OperandSource();
+  const OperandSource lying = taken_scores.lie_alike && shared == 1 ? scores() : OperandSource();
   if (!takes_scores) {
     op.sources = {queries, taken, lying};
     return;
