@@ -81,6 +81,21 @@ class HeadMoves {
     std::uint32_t first;
     std::uint32_t end;
   };
+  struct ScoreShape {
+    std::uint32_t height;
+    std::uint32_t width;
+    std::uint32_t block_height;
+    std::uint32_t block_width;
+  };
+  struct ScoreRun {
+    Span rows;
+    std::uint32_t column;
+    CorePlace spread;  // for a softmax
+    std::uint32_t matrices;
+  };
+  ScoreShape score_shape(Role role, bool transposed) const;
+  void add_run(Role role, bool transposed, const ScoreShape& scores, const ScoreRun& run,
+               CoreMover& mover) const;
   bool keeps(Span rows, Span columns) const;
 
   const LayerRequest& request_;
@@ -195,21 +210,40 @@ bool HeadMoves::keeps(Span rows, Span columns) const {
   return false;
 }
 
+/// As its softmax has a matrix of scores, and the blocks of the product.
+HeadMoves::ScoreShape HeadMoves::score_shape(Role role, bool transposed) const {
+  const bool result = role == Role::y;
+  ScoreShape scores{op_.m, result ? op_.n : op_.k, shape_.rows,
+                    result ? shape_.columns : shape_.inner};
+  if (transposed) {
+    std::swap(scores.height, scores.width);
+    std::swap(scores.block_height, scores.block_width);
+  }
+  return scores;
+}
+
+/// A run of rows of one column, all in one core and block, of each matrix of a slot.
+void HeadMoves::add_run(Role role, bool transposed, const ScoreShape& scores, const ScoreRun& run,
+                        CoreMover& mover) const {
+  const bool result = role == Role::y;
+  const Span one{run.column, run.column + 1};
+  const bool masked = request_.mask != nullptr && (op_.op == "sddmm") == result;
+  if (masked && !keeps(transposed ? one : run.rows, transposed ? run.rows : one)) return;
+  CorePlace in_block{run.rows.first / scores.block_height, run.column / scores.block_width};
+  if (transposed) std::swap(in_block.row, in_block.column);
+  for (std::uint32_t matrix = 0; matrix < run.matrices; ++matrix) {
+    mover.add(result ? in_block : run.spread, result ? run.spread : in_block,
+              std::uint64_t{matrix} * scores.width + run.column, run.rows.first,
+              run.rows.end - run.rows.first);
+  }
+}
+
 /// Scores lie as softmax takes them, spread over the whole of their slot, or in the blocks of a
 /// product. Slots with as many matrices do the same.
 void HeadMoves::add_scores(Role role, bool transposed, const char* name,
                            std::vector<LayerStage>& stages) {
-  const bool result = role == Role::y;
-  const bool masked = request_.mask != nullptr && (op_.op == "sddmm") == result;
-  std::uint32_t height = op_.m;  // of a matrix of scores, and of the product's blocks,
-  std::uint32_t width = result ? op_.n : op_.k;
-  std::uint32_t block_height = shape_.rows;
-  std::uint32_t block_width = result ? shape_.columns : shape_.inner;
-  if (transposed) {  // as its softmax has it
-    std::swap(height, width);
-    std::swap(block_height, block_width);
-  }
-  const LayerLayout even(request_.setup.wafer, width, height, op_.batch);
+  const ScoreShape scores = score_shape(role, transposed);
+  const LayerLayout even(request_.setup.wafer, scores.width, scores.height, op_.batch);
   for (std::uint32_t slot = 0; slot < even.slots();) {
     std::vector<CorePlace> origins;
     const std::uint32_t instances = even.instances(slot);
@@ -218,21 +252,13 @@ void HeadMoves::add_scores(Role role, bool transposed, const char* name,
     }
     CoreMover mover(request_.setup, element_);
     std::uint32_t row = 0;
-    for (std::uint32_t i = 0; i < height;) {  // rows of the matrix, a run of one core and block
+    for (std::uint32_t i = 0; i < scores.height;) {
       while (i >= even.first_token(row) + even.tokens(row)) ++row;
-      const std::uint32_t end =
-          std::min((i / block_height + 1) * block_height, even.first_token(row) + even.tokens(row));
-      for (std::uint32_t j = 0; j < width; ++j) {
-        const Span one{j, j + 1};
-        const Span run{i, end};
-        if (masked && !keeps(transposed ? one : run, transposed ? run : one)) continue;
-        const CorePlace spread{row, j / even.features(0)};
-        CorePlace in_block{i / block_height, j / block_width};
-        if (transposed) std::swap(in_block.row, in_block.column);
-        for (std::uint32_t matrix = 0; matrix < instances; ++matrix) {
-          mover.add(result ? in_block : spread, result ? spread : in_block,
-                    std::uint64_t{matrix} * width + j, i, end - i);
-        }
+      const std::uint32_t end = std::min((i / scores.block_height + 1) * scores.block_height,
+                                         even.first_token(row) + even.tokens(row));
+      for (std::uint32_t j = 0; j < scores.width; ++j) {
+        add_run(role, transposed, scores, {{i, end}, j, {row, j / even.features(0)}, instances},
+                mover);
       }
       i = end;
     }
