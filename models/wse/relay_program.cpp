@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/relay_program.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -118,10 +118,9 @@ class Finder {
     if (what.tasks.empty()) return true;
     const Task& task = what.tasks.front();
     if (task.kind != Task::Kind::local || !task.active || task.blocked) return false;
-    for (const Step& step : task.steps) {
-      if (step.kind != Step::Kind::vector || !add(core, step.vector)) return false;
-    }
-    return true;
+    return std::all_of(task.steps.begin(), task.steps.end(), [&](const Step& step) {
+      return step.kind == Step::Kind::vector && add(core, step.vector);
+    });
   }
 
   bool add(std::size_t core, const Instruction& what) {

@@ -78,20 +78,20 @@ class HeadMoves {
     return of_scores_ ? op_.k : op_.n;
   }
   struct Span {
-    std::uint32_t first;
-    std::uint32_t end;
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
   };
   struct ScoreShape {
-    std::uint32_t height;
-    std::uint32_t width;
-    std::uint32_t block_height;
-    std::uint32_t block_width;
+    std::uint32_t height = 0;
+    std::uint32_t width = 0;
+    std::uint32_t block_height = 1;
+    std::uint32_t block_width = 1;
   };
   struct ScoreRun {
     Span rows;
-    std::uint32_t column;
+    std::uint32_t column = 0;
     CorePlace spread;  // for a softmax
-    std::uint32_t matrices;
+    std::uint32_t matrices = 1;
   };
   ScoreShape score_shape(Role role, bool transposed) const;
   void add_run(Role role, bool transposed, const ScoreShape& scores, const ScoreRun& run,
