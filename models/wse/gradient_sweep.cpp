@@ -58,7 +58,7 @@ class Sweep final : public GradientSweep {
   static constexpr unsigned kWidth = GradientRow<Number>::kWidth;
 
   static std::size_t lanes(const Program& program) {
-    return (program.columns + kWidth - 1) / kWidth * kWidth;
+    return std::size_t{(program.columns + kWidth - 1) / kWidth} * kWidth;
   }
   void arrive_at_edge();
   bool take_exits(Cycle now);
