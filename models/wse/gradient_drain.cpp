@@ -47,7 +47,7 @@ Cycle GradientDrain::arrival(const Column& column, std::uint64_t word) const {
 
 /// How much later the last word passes a place than if nothing were full. So many cycles in all a
 /// word stood there.
-Cycle GradientDrain::delay(const Column& column, const Place& place) const {
+Cycle GradientDrain::delay(const Column& column, const Place& place) {
   if (column.words <= place.behind) return 0;
   const Cycle free = column.begin + place.flow + column.words - 1;
   const Cycle room = column.left[column.words - 1 - place.behind] + place.before;

@@ -63,7 +63,7 @@ class GradientDrain {
 
   void let_go(Column& column, Cycle now);
   Cycle arrival(const Column& column, std::uint64_t word) const;
-  Cycle delay(const Column& column, const Place& place) const;
+  static Cycle delay(const Column& column, const Place& place);
 
   std::uint32_t rows_;
   Cycle ramp_, hop_, latency_;
