@@ -18,7 +18,7 @@ namespace {
 struct Blueprint {
   const TaskParams& params;
   const TaskProgram& program;
-  Engine engine;  // of the cores
+  Engine engine = Engine::event;  // of the cores
   TaskMeshPlan plan;
   ModuleRun& run;
   EventLog& log;
