@@ -180,6 +180,22 @@ inline Lanes<Number> StreamingRow<Number, Sums>::active(const Block& b) const {
   return slow_ ? left | (b.main_holds & (b.hold > 0)) : left;
 }
 
+/// What slow beats and weights of two words need to know of an instruction that starts.
+template <class Number, class Sums>
+inline void StreamingRow<Number, Sums>::begin_instruction(Block& b, const Vector& start) {
+  if (slow_) {
+    b.adds = (b.adds & ~start) | (start & ~b.fresh);
+    b.fresh &= ~start;
+    b.beats_left = select(start, all(static_cast<std::uint64_t>(vector_beats_)), b.beats_left);
+    b.element &= ~start;
+  }
+  if (wide_) {
+    b.w_seen += start;
+    b.w_count += start;
+    b.pop_left += start;
+  }
+}
+
 /// Steps 3 to 5 of a core's cycle: buffers, reductions, handlers, wavelets.
 template <class Number, class Sums>
 inline void StreamingRow<Number, Sums>::main_thread(Block& b, std::size_t first) {
@@ -201,17 +217,7 @@ inline void StreamingRow<Number, Sums>::main_thread(Block& b, std::size_t first)
     const Vector last = start & (b.last_beats > zero) & (b.pop_left == zero);
     b.vector = select(last, b.last_beats, b.vector);
   }
-  if (slow_) {
-    b.adds = (b.adds & ~start) | (start & ~b.fresh);
-    b.fresh &= ~start;
-    b.beats_left = select(start, all(static_cast<std::uint64_t>(vector_beats_)), b.beats_left);
-    b.element &= ~start;
-  }
-  if (wide_) {
-    b.w_seen += start;
-    b.w_count += start;
-    b.pop_left += start;
-  }
+  begin_instruction(b, start);
   b.full &= ~effect;
   b.pending -= close;
   if (any(load_mask | close)) special(b, first, load_mask, close);

@@ -114,6 +114,7 @@ class StreamingRow {
   void ramp(std::size_t i, const NextRows<Number>& next);
   Vector leave(Block& b, std::size_t first, const Vector& weight, const NextRows<Number>& next);
   void show_before(const Block& b, std::size_t first, const Vector& edge);
+  void begin_instruction(Block& b, const Vector& start);
   void main_thread(Block& b, std::size_t first);
   void issue(std::size_t i, Cycle now);
   void book(Block& b, const Vector& idle, const Vector& fed);
