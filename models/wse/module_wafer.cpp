@@ -12,6 +12,7 @@
 #include "models/wse/injector.hpp"
 #include "models/wse/linked_module.hpp"
 #include "models/wse/mesh_builder.hpp"
+#include "models/wse/place_row.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/sim_context.hpp"
 
@@ -109,19 +110,6 @@ class PlaceModule final : public sc_core::sc_module {
   CoreModule core;
 };
 
-class RowModule final : public sc_core::sc_module {
- public:
-  RowModule(const sc_core::sc_module_name& name, const Blueprint& b, std::size_t row)
-      : sc_module(name) {
-    for (std::size_t c = 0; c < b.program.columns; ++c) {
-      places.push_back(std::make_unique<PlaceModule>(fmt::format("c{}", c).c_str(), b,
-                                                     row * b.program.columns + c));
-    }
-  }
-
-  std::vector<std::unique_ptr<PlaceModule>> places;
-};
-
 class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
  public:
   ModuleWafer(const sc_core::sc_module_name& name, const HardwareParams& params,
@@ -133,21 +121,8 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
     Agendas none;
     LinkArray wires(none);  // tells capacities and latencies; no word passes it
     const Blueprint blueprint{params, program, build_mesh(params, program, wires), run_, log_};
-    for (LinkId id = 0; id < wires.size(); ++id) {
-      channels_.push_back(
-          std::make_unique<WordChannel>(run_, id, wires.capacity(id), wires.latency(id)));
-      channels_.back()->jitter(options.jitter, options.jitter_seed);
-    }
-    for (std::size_t r = 0; r < program.rows; ++r) {
-      rows_.push_back(std::make_unique<RowModule>(fmt::format("r{}", r).c_str(), blueprint, r));
-      for (const auto& place : rows_.back()->places) {
-        for (LinkedModule* module : {static_cast<LinkedModule*>(&place->router),
-                                     static_cast<LinkedModule*>(&place->core)}) {
-          module->bind(channels_);
-          clock.add(*module, module->name());
-        }
-      }
-    }
+    channels_ = make_channels(run_, wires, options);
+    rows_ = make_rows<PlaceModule>(blueprint, channels_, clock);
     injectors_ = std::make_unique<InjectorModule>("injectors", run_, program, blueprint.plan, log_);
     injectors_->bind(channels_);
     clock.add(*injectors_, injectors_->name());
@@ -228,7 +203,7 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
   EventLog log_;
   ModuleRun run_;
   std::vector<std::unique_ptr<WordChannel>> channels_;
-  std::vector<std::unique_ptr<RowModule>> rows_;
+  std::vector<std::unique_ptr<PlaceRow<PlaceModule>>> rows_;
   std::unique_ptr<InjectorModule> injectors_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/wse/linked_module.hpp"
+#include "models/wse/place_row.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/sim_context.hpp"
 
@@ -70,19 +71,6 @@ class PlaceModule final : public sc_core::sc_module {
   TaskCoreModule core;
 };
 
-class RowModule final : public sc_core::sc_module {
- public:
-  RowModule(const sc_core::sc_module_name& name, const Blueprint& b, std::size_t row)
-      : sc_module(name) {
-    for (std::size_t c = 0; c < b.program.columns; ++c) {
-      places.push_back(std::make_unique<PlaceModule>(fmt::format("c{}", c).c_str(), b,
-                                                     row * b.program.columns + c));
-    }
-  }
-
-  std::vector<std::unique_ptr<PlaceModule>> places;
-};
-
 class TaskModules final : public sc_core::sc_module {
  public:
   TaskModules(const sc_core::sc_module_name& name, const TaskParams& params,
@@ -97,21 +85,8 @@ class TaskModules final : public sc_core::sc_module {
     const Engine engine = options.look_at_tasks ? Engine::clocked : options.engine;
     const Blueprint blueprint{params, program, engine, build_task_mesh(params, program, wires),
                               run_,   log_};
-    for (LinkId id = 0; id < wires.size(); ++id) {
-      channels_.push_back(
-          std::make_unique<WordChannel>(run_, id, wires.capacity(id), wires.latency(id)));
-      channels_.back()->jitter(options.jitter, options.jitter_seed);
-    }
-    for (std::size_t r = 0; r < program.rows; ++r) {
-      rows_.push_back(std::make_unique<RowModule>(fmt::format("r{}", r).c_str(), blueprint, r));
-      for (const auto& place : rows_.back()->places) {
-        for (LinkedModule* module : {static_cast<LinkedModule*>(&place->router),
-                                     static_cast<LinkedModule*>(&place->core)}) {
-          module->bind(channels_);
-          clock.add(*module, module->name());
-        }
-      }
-    }
+    channels_ = make_channels(run_, wires, options);
+    rows_ = make_rows<PlaceModule>(blueprint, channels_, clock);
   }
 
   bool done() const { return run_.finished == run_.cores && run_.words == 0; }
@@ -157,7 +132,7 @@ class TaskModules final : public sc_core::sc_module {
   EventLog log_;
   ModuleRun run_;
   std::vector<std::unique_ptr<WordChannel>> channels_;
-  std::vector<std::unique_ptr<RowModule>> rows_;
+  std::vector<std::unique_ptr<PlaceRow<PlaceModule>>> rows_;
 };
 
 TaskOutcome run_modules(const TaskParams& params, const TaskProgram& program,
