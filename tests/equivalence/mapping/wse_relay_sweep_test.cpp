@@ -9,6 +9,7 @@
 
 #include "models/wse/relay_sweep.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/line_move.hpp"
 
 namespace lacuna::wse {
@@ -50,24 +51,6 @@ LineMove random_move(Random& random) {
       in(random, 0, 1) == 0 ? CoreLine::Direction::rows : CoreLine::Direction::columns;
   return move_along(vectors, cores, direction,
                     in(random, 0, 2) == 0 ? Element::fp32 : Element::fp16, in(random, 0, 9));
-}
-
-std::string difference(const TaskOutcome& a, const TaskOutcome& b) {
-  if (a.cycles != b.cycles) return fmt::format("{} and {} cycles", a.cycles, b.cycles);
-  for (std::size_t i = 0; i < a.cores.size(); ++i) {
-    const TaskCounters& x = a.cores[i];
-    const TaskCounters& y = b.cores[i];
-    if (!(x == y)) {
-      std::string text =
-          fmt::format("core {}: {}..{} and {}..{}", i, x.begin, x.end, y.begin, y.end);
-      for (unsigned k = 0; k < kTaskCycles; ++k) {
-        text += fmt::format(", {}/{}", x.cycles.at(k), y.cycles.at(k));
-      }
-      return text;
-    }
-    if (!(a.routers[i] == b.routers[i])) return fmt::format("router {}", i);
-  }
-  return "";
 }
 
 /// Compares both ways of a random line.

@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/driver/machine.hpp"
+#include "tests/support/wse/moves.hpp"
 #include "workloads/mapping/wse/layer_layout.hpp"
 #include "workloads/mapping/wse/layer_move.hpp"
 
@@ -17,23 +18,6 @@ namespace lacuna {
 namespace {
 
 using Kind = OperandSource::Kind;
-
-std::uint64_t apart(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; }
-
-std::unique_ptr<Machine> machine(std::uint32_t columns, std::uint32_t rows) {
-  auto made = make_wse_machine("wse");
-  made->set("wafer.columns", std::to_string(columns), "test");
-  made->set("wafer.rows", std::to_string(rows), "test");
-  return made;
-}
-
-/// Links that words of a phase took.
-std::uint64_t hops(const OpResult& result, const std::string& phase) {
-  for (const PhaseTraffic& each : result.phases) {
-    if (each.name == phase) return each.fabric_bytes / 4;
-  }
-  return 0;
-}
 
 /// The side of the square of cores of each product.
 std::uint32_t side_of(const OpResult& result) {
@@ -43,30 +27,6 @@ std::uint32_t side_of(const OpResult& result) {
         std::strtoul(text.c_str() + text.find(" on ") + 4, nullptr, 10));
   }
   return 0;
-}
-
-/// Where an even share of `count` over `cores` puts element `i`.
-std::uint32_t even(std::uint32_t i, std::uint32_t count, std::uint32_t cores) {
-  const std::uint32_t used = std::min(count, cores);
-  std::uint32_t core = 0;
-  for (std::uint32_t end = 0; core < used; ++core) {
-    end += count / used + (core < count % used ? 1 : 0);
-    if (i < end) break;
-  }
-  return core;
-}
-
-/// In how many pieces of ceil(count / pieces) element `i` is.
-std::uint32_t piece(std::uint32_t i, std::uint32_t count, std::uint32_t pieces) {
-  return i / ((count + pieces - 1) / pieces);
-}
-
-OperandSource activations(std::uint32_t features, std::uint32_t tokens) {
-  OperandSource source;
-  source.kind = Kind::activations;
-  source.features = features;
-  source.tokens = tokens;
-  return source;
 }
 
 /// Scores times values of one head: 9 x 7 scores, values of 5 features; an FP32 element is a word.

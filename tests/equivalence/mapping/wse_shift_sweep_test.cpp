@@ -10,6 +10,7 @@
 #include "models/wse/shift_program.hpp"
 #include "models/wse/shift_sweep.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/layer_plan.hpp"
 
 namespace lacuna::wse {
@@ -65,24 +66,6 @@ Product random_product(Random& random) {
   product.masked = op.op == "sddmm" || in(random, 0, 1) == 0;
   if (product.masked) product.mask = random_mask(random, op.m, op.op == "sddmm" ? op.n : op.k);
   return product;
-}
-
-std::string difference(const TaskOutcome& a, const TaskOutcome& b) {
-  if (a.cycles != b.cycles) return fmt::format("{} and {} cycles", a.cycles, b.cycles);
-  for (std::size_t i = 0; i < a.cores.size(); ++i) {
-    const TaskCounters& x = a.cores[i];
-    const TaskCounters& y = b.cores[i];
-    if (!(x == y)) {
-      std::string text =
-          fmt::format("core {}: {}..{} and {}..{}", i, x.begin, x.end, y.begin, y.end);
-      for (unsigned k = 0; k < kTaskCycles; ++k) {
-        text += fmt::format(", {}/{}", x.cycles.at(k), y.cycles.at(k));
-      }
-      return text;
-    }
-    if (!(a.routers[i] == b.routers[i])) return fmt::format("router {}", i);
-  }
-  return "";
 }
 
 /// Compares all stages of one random product; returns how many of them could be swept.

@@ -66,16 +66,6 @@ Case random_case(std::uint64_t seed) {
   return made;
 }
 
-std::string difference(const TaskOutcome& a, const TaskOutcome& b) {
-  if (a.cycles != b.cycles) {
-    return "cycles " + std::to_string(a.cycles) + " and " + std::to_string(b.cycles);
-  }
-  if (!(a.cores == b.cores)) return "counters of cores";
-  if (!(a.routers == b.routers)) return "counters of routers";
-  if (a.events != b.events) return "events";
-  return a.memory == b.memory ? "" : "values";
-}
-
 TEST(TaskEngines, AgreeOnRandomCollectivesWhateverTheOrderOfStepsAndTheDelays) {
   const char* more = std::getenv("LACUNA_LONG");
   const std::uint64_t cases = more == nullptr ? 150 : 5000;

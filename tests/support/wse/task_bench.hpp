@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -38,6 +40,26 @@ inline TaskOutcome run_tasks(const TaskProgram& program, Engine engine = Engine:
   options.jitter = jitter;
   options.event_log = true;
   return simulate(params, program, options);
+}
+
+/// Where two outcomes of a program differ first; empty if nowhere.
+inline std::string difference(const TaskOutcome& a, const TaskOutcome& b) {
+  if (a.cycles != b.cycles) return fmt::format("{} and {} cycles", a.cycles, b.cycles);
+  for (std::size_t i = 0; i < a.cores.size(); ++i) {
+    const TaskCounters& x = a.cores[i];
+    const TaskCounters& y = b.cores[i];
+    if (!(x == y)) {
+      std::string text =
+          fmt::format("core {}: {}..{} and {}..{}", i, x.begin, x.end, y.begin, y.end);
+      for (unsigned k = 0; k < kTaskCycles; ++k) {
+        text += fmt::format(", {}/{}", x.cycles.at(k), y.cycles.at(k));
+      }
+      return text;
+    }
+    if (!(a.routers[i] == b.routers[i])) return fmt::format("router {}", i);
+  }
+  if (a.events != b.events) return "events";
+  return a.memory == b.memory ? "" : "values";
 }
 
 }  // namespace lacuna::wse

@@ -191,54 +191,43 @@ TEST(StaticSums, LargerResultsAreSummedInPlaceThenMovedAndCopied) {
   EXPECT_EQ(vertices_of(four_blocks(planner), "rearrange output", 2), std::vector<Cycle>{138});
 }
 
+/// Of the fullest of `tiles`, for `mask` times 64 columns.
+std::uint64_t bytes_of(const Mask& mask, unsigned tiles, const PlannerParams& planner) {
+  ChipParams chip;
+  chip.ipu.tiles = tiles;
+  chip.ipu.rows = tiles / 2;
+  GemmProblem problem;
+  problem.m = mask.rows;
+  problem.k = mask.cols;
+  problem.n = 64;
+  problem.mask = &mask;
+  const Target target = make_target(chip, planner);
+  const StaticPlan plan = plan_static(target, kHalf, mask, problem.n);
+  return lower_static(chip, target, kHalf, problem, plan).tile_bytes;
+}
+
 // Each of four tiles has a block of 16 of its own row times 64 columns: 1024 halves of the dense
 // operand and of partials and 256 of the block; then 1024 of partials, of results, and, where what
 // is moved is copied to its place, of what is received.
 TEST(StaticSums, WhatIsMovedNeedsRoomBesideItsPlace) {
-  ChipParams chip;
-  chip.ipu.tiles = 4;
-  chip.ipu.rows = 2;
+  const Mask mask{64, 16, 16, 16, {0, 1, 2, 3, 4}, {0, 0, 0, 0}};
   PlannerParams planner;
   planner.static_parts = 1;
-  const Mask mask{64, 16, 16, 16, {0, 1, 2, 3, 4}, {0, 0, 0, 0}};
-  GemmProblem problem;
-  problem.m = 64;
-  problem.k = 16;
-  problem.n = 64;
-  problem.mask = &mask;
-  const auto bytes = [&] {
-    const Target target = make_target(chip, planner);
-    const StaticPlan plan = plan_static(target, kHalf, mask, problem.n);
-    return lower_static(chip, target, kHalf, problem, plan).tile_bytes;
-  };
-  const std::uint64_t copied = bytes();
+  const std::uint64_t copied = bytes_of(mask, 4, planner);
   planner.copy_results = false;
-  EXPECT_EQ(copied - bytes(), 2U * (1024 - 256));
+  EXPECT_EQ(copied - bytes_of(mask, 4, planner), 2U * (1024 - 256));
 }
 
 // Each of two tiles has a row of four blocks of 16 times 64 columns: 4096 halves of the dense
 // operand arrive and are copied before there are the 1024 of partials.
 TEST(StaticSums, RowsThatAreCopiedNeedRoomTwice) {
-  ChipParams chip;
-  chip.ipu.tiles = 2;
-  chip.ipu.rows = 1;
+  const Mask mask{32, 64, 16, 16, {0, 4, 8}, {0, 1, 2, 3, 0, 1, 2, 3}};
   PlannerParams planner;
   planner.static_parts = 1;
   planner.static_bands = 1;
-  const Mask mask{32, 64, 16, 16, {0, 4, 8}, {0, 1, 2, 3, 0, 1, 2, 3}};
-  GemmProblem problem;
-  problem.m = 32;
-  problem.k = 64;
-  problem.n = 64;
-  problem.mask = &mask;
-  const auto bytes = [&] {
-    const Target target = make_target(chip, planner);
-    const StaticPlan plan = plan_static(target, kHalf, mask, problem.n);
-    return lower_static(chip, target, kHalf, problem, plan).tile_bytes;
-  };
-  const std::uint64_t copied = bytes();
+  const std::uint64_t copied = bytes_of(mask, 2, planner);
   planner.copy_gathered = false;
-  EXPECT_EQ(copied - bytes(), 2U * (4096 - 1024));
+  EXPECT_EQ(copied - bytes_of(mask, 2, planner), 2U * (4096 - 1024));
 }
 
 }  // namespace
