@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/pe/issue.hpp"
 #include "sim/base/parameter.hpp"
 
 namespace lacuna::wse {
 
-enum class Sched { main_first, ut_first, round_robin };
-enum class Arbiter { round_robin, fixed, oldest };
 enum class Multicast { independent, lockstep };
 enum class RowOrder { ring, rotate, natural };
 enum class Reduce { ring, chain, tree, two_phase };
@@ -56,10 +56,7 @@ struct CoreParams : ParameterSet {
   Param<unsigned> init_cycles =
       param(this, "init_cycles", 0U, range(0U, 1000000U), "cycles",
             "From the start of the run; before, a core takes nothing out of its queue of weights.");
-  Param<Sched> sched = param(this, "sched", Sched::ut_first,
-                             Choices<Sched>{{"main_first", Sched::main_first},
-                                            {"ut_first", Sched::ut_first},
-                                            {"round_robin", Sched::round_robin}},
+  Param<Sched> sched = param(this, "sched", Sched::ut_first, sched_choices(),
                              "Which context issues when main thread and microthread both could.");
   Param<bool> psum_cache =
       flag(this, "psum_cache", false,
@@ -107,10 +104,7 @@ struct RouterParams : ParameterSet {
                                                         {"lockstep", Multicast::lockstep}},
                                      "Whether a word may win its outputs in different cycles.");
   Param<Arbiter> arbiter =
-      param(this, "arbiter", Arbiter::round_robin,
-            Choices<Arbiter>{{"round_robin", Arbiter::round_robin},
-                             {"fixed", Arbiter::fixed},
-                             {"oldest", Arbiter::oldest}},
+      param(this, "arbiter", Arbiter::round_robin, arbiter_choices(),
             "Which color wins an output port; oldest: the word that arrived first.");
   Param<unsigned> reconfig = param(this, "reconfig", 64U, range(0U, 65536U), "cycles",
                                    "For which a color lets nothing through after its teardown.");
