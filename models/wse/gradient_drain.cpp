@@ -13,8 +13,8 @@ GradientDrain::GradientDrain(const HardwareParams& params, const Program& progra
       latency_(latency(params)),
       link_(QueueShapes(params.router).link().capacity),
       up_(QueueShapes(params.router).ramp_up().capacity),
-      queue_(QueueShapes::output(params.queue.ring_out).capacity),
-      down_(QueueShapes(params.router).ramp_down(params.queue.ring_in).capacity),
+      queue_(QueueShapes::output(params.queue.sums_out()).capacity),
+      down_(QueueShapes(params.router).ramp_down(params.queue.sums_in()).capacity),
       columns_(program.columns),
       lane_of_(program.columns) {
   for (std::uint32_t lane = 0; lane < program.columns; ++lane) {

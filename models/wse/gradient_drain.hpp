@@ -22,8 +22,8 @@ class GradientDrain {
  public:
   /// Whether words pass routers and queues without a stall unless something is full.
   static bool flows(const HardwareParams& params) {
-    return QueueShapes(params.router).flows() && params.queue.ring_in >= 2 &&
-           params.queue.ring_out >= 2;
+    return QueueShapes(params.router).flows() && params.queue.sums_in() >= 2 &&
+           params.queue.sums_out() >= 2;
   }
   /// From a beat of the chain to that of the row below which takes its word.
   static Cycle latency(const HardwareParams& params) {

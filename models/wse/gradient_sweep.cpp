@@ -130,9 +130,9 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
   return std::max<std::uint64_t>(
       {count, tokens / kernel.simd + 1U, tokens / kernel.ring_elements + 2U,
        kernel.lookahead + *std::max_element(owned.begin(), owned.end()) + 2, params.core.dispatch,
-       params.core.cmd_cycles, shapes.ramp_down(queue.weights).capacity + 1U,
-       shapes.ramp_down(queue.ring_in).capacity + 1U,
-       QueueShapes::output(queue.ring_out).capacity + 2U, program.column_fifo,
+       params.core.cmd_cycles, shapes.ramp_down(queue.stream()).capacity + 1U,
+       shapes.ramp_down(queue.sums_in()).capacity + 1U,
+       QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
        shapes.ramp_up().capacity + 1U, shapes.link().capacity + 1U});
 }
 
@@ -198,7 +198,8 @@ std::string reason_not_to_fold_gradient(const HardwareParams& params, const Prog
     return "cores begin in cycle 0, not with their first word (io.stream = row_ordered)";
   }
   if (!QueueShapes(params.router).flows()) return "words stop in every router (router.entries = 1)";
-  if (!GradientDrain::flows(params)) return "words stop at every core (queue.ring_in = 1)";
+  if (!GradientDrain::flows(params))
+    return "words stop at every core (queue.in: number 3 holds one)";
   return "";
 }
 

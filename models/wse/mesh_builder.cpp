@@ -14,7 +14,12 @@ namespace {
 class Builder {
  public:
   Builder(const HardwareParams& params, const Program& program, LinkArray& links)
-      : params_(params), shapes_(params.router), program_(program), links_(links) {}
+      : shapes_(params.router),
+        stream_(params.queue.stream()),
+        sums_in_(params.queue.sums_in()),
+        sums_out_(params.queue.sums_out()),
+        program_(program),
+        links_(links) {}
 
   MeshPlan build() {
     plan_.inputs.resize(std::size_t{program_.rows} * program_.columns);
@@ -72,8 +77,7 @@ class Builder {
       inputs.push_back(input);
       if (route.from == kRamp) {
         ports.ramp_up = input.link;
-        ports.ring_out =
-            links_.add(QueueShapes::output(params_.queue.ring_out), ports.unit, ports.unit);
+        ports.ring_out = links_.add(QueueShapes::output(sums_out_), ports.unit, ports.unit);
         ports.out.push_back({route.color, ports.ring_out, ports.ramp_up});
       }
     }
@@ -120,7 +124,7 @@ class Builder {
       if (port.color == input.color) return port.queue;
     }
     const bool weights = is_stream(input.color, c);
-    const unsigned depth = weights ? params_.queue.weights : params_.queue.ring_in;
+    const unsigned depth = weights ? stream_ : sums_in_;
     const LinkId link = links_.add(shapes_.ramp_down(depth), router(r, c), ports.unit);
     (weights ? ports.weights : ports.ring_in) = link;
     ports.in.push_back({input.color, link, kNoLink});
@@ -146,8 +150,10 @@ class Builder {
                                     r, static_cast<unsigned>(input.color), port_name(port)));
   }
 
-  const HardwareParams& params_;
   const QueueShapes shapes_;
+  const unsigned stream_;  // depths of queues
+  const unsigned sums_in_;
+  const unsigned sums_out_;
   const Program& program_;
   LinkArray& links_;
   MeshPlan plan_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "models/wse/fabric/ramp.hpp"
+#include "models/wse/pe/datapath.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -317,17 +318,12 @@ void StreamingCores::main_beat(Core& core, Cycle now) {
   core.element = 0;
 }
 
-/// The stalls after the elements of this beat: `stalls` in every 16, as evenly as 5, 10 and 15 are.
+/// The stalls after the elements of this beat.
 std::uint32_t StreamingCores::residual_stalls(Core& core) const {
   if (kernel_.stalls == 0 || !core.adds) return 0;
-  std::uint32_t stalls = 0;
-  for (std::uint32_t i = 0; i < kernel_.simd; ++i) {
-    const std::uint32_t done = ++core.element % 16;
-    for (std::uint32_t s = 1; s <= kernel_.stalls; ++s) {
-      if (done == 15 * s / kernel_.stalls) ++stalls;
-    }
-  }
-  return stalls;
+  const std::uint32_t before = wse::residual_stalls(core.element, kernel_.stalls);
+  core.element += kernel_.simd;
+  return wse::residual_stalls(core.element, kernel_.stalls) - before;
 }
 
 /// One word of a reduction: what came in, plus the sums here.

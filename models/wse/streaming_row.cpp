@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "models/wse/pe/datapath.hpp"
 #include "models/wse/ring_sums.hpp"
 #include "models/wse/routed_sums.hpp"
 
@@ -286,7 +287,7 @@ inline Lanes<Number> StreamingRow<Number, Sums>::hold_slot(Block& b, const Vecto
   const Vector rest_of_beat = all(kernel_.simd % 16);
   Vector extra = adding & all(std::uint64_t{kernel_.stalls} * (kernel_.simd / 16));
   for (std::uint32_t s = 1; s <= kernel_.stalls; ++s) {
-    const Vector at = all(15 * s / kernel_.stalls);
+    const Vector at = all(residual_place(s, kernel_.stalls));
     const Vector end = b.element + rest_of_beat;
     extra -= adding & (((b.element < at) & (at <= end)) | (at + 16 <= end));
   }

@@ -144,11 +144,11 @@ struct LaneShapes {
 
  private:
   LaneShapes(const QueueShapes& shapes, const QueueParams& queue)
-      : weights(shapes.ramp_down(queue.weights)),
-        sums(shapes.ramp_down(queue.ring_in)),
+      : weights(shapes.ramp_down(queue.stream())),
+        sums(shapes.ramp_down(queue.sums_in())),
         up(shapes.ramp_up()),
         link(shapes.link()),
-        out_depth(all_lanes<Number>(QueueShapes::output(queue.ring_out).capacity)) {}
+        out_depth(all_lanes<Number>(QueueShapes::output(queue.sums_out()).capacity)) {}
 };
 
 }  // namespace lacuna::wse
