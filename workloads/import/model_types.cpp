@@ -300,6 +300,9 @@ ModelShape read_qwen2_moe(ModelConfig& config) {
 
 ModelShape read_qwen3_moe(ModelConfig& config) {
   ModelShape shape = read_qwen3(config);
+  config.neutral("shared_expert_intermediate_size", "0");
+  config.neutral("use_qk_norm", "true");
+  config.neutral("qkv_bias", "false");
   read_experts(config, shape, {"num_experts"}, {"moe_intermediate_size"});
   read_dense_layers(config, shape);
   config.read({"norm_topk_prob"});
@@ -363,7 +366,11 @@ ModelShape read_phi3(ModelConfig& config) {
   set_window(shape, config.integer({"sliding_window"}));
   shape.dropout.embedding = drops(config, "embd_pdrop", 0);
   shape.dropout.hidden = drops(config, "resid_pdrop", 0);
-  config.neutral("attention_bias", "false");
+  for (const char* bias : {"attention_bias", "mlp_bias", "lm_head_bias"}) {
+    config.neutral(bias, "false");
+  }
+  config.neutral("full_attn_mod", "1");
+  config.neutral("interpolate_factor", "1");
   return shape;
 }
 

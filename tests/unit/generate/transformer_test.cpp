@@ -140,8 +140,8 @@ const std::vector<Flop>& published_flop() {
       // + 8 * 4096); who takes which changes nothing
       {"mixtral-8x7b", 128, 3230083842048, 8589934592},
       {"mixtral-8x22b", 128, 9922079096832, 22548578304},
-      // 2 * 128 * 28 * (2 * 1024 * 2048 + 2 * 1024 * 1024 + 3 * 1024 * 3072), 4 * 128^2 * 2048 * 28:
-      // heads are as wide together as their number says, whatever the width of the model
+      // 2 * 128 * 28 * (2 * 1024 * 2048 + 2 * 1024 * 1024 + 3 * 1024 * 3072), 4 * 128^2 * 2048 *
+      // 28: heads are as wide together as their number says, whatever the width of the model
       {"qwen3-0.6b", 128, 112742891520, 3758096384},
       {"qwen3-4b", 128, 930128855040, 9663676416},
       {"qwen3-8b", 128, 1778116460544, 9663676416},
