@@ -111,20 +111,21 @@ std::vector<std::uint32_t> drawn(const Routing& routing, std::uint32_t layer, st
   Random draw(stream_seed(routing.seed, fmt::format("routing.l{}", layer)));
   const std::vector<std::uint64_t> weights = popularity(routing, experts, draw);
   const std::uint64_t all = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+  if (chosen == experts) return std::vector<std::uint32_t>(experts, tokens);
   std::vector<std::uint32_t> counts(experts, 0);
-  std::vector<std::uint32_t> taken;
+  std::vector<bool> taken;
   for (std::uint32_t token = 0; token < tokens; ++token) {
-    taken.clear();
+    taken.assign(experts, false);
     std::uint64_t left = all;
     for (std::uint32_t c = 0; c < chosen; ++c) {
       std::uint64_t place = draw.bounded(left);
       for (std::uint32_t e = 0; e < experts; ++e) {
-        if (std::find(taken.begin(), taken.end(), e) != taken.end()) continue;
+        if (taken[e]) continue;
         if (place >= weights[e]) {
           place -= weights[e];
           continue;
         }
-        taken.push_back(e);
+        taken[e] = true;
         left -= weights[e];
         ++counts[e];
         break;

@@ -129,14 +129,20 @@ void refuse_markers(const ModelConfig& config) {
 }
 
 /// `key` says `name`, which is no type that is read.
-[[noreturn]] void refuse_type(const ModelConfig& config, const char* key, const std::string& name) {
+[[noreturn]] void refuse_type(ModelConfig& config, const char* key, const std::string& name) {
   for (const RefusedType& refused : kRefused) {
     if (name == refused.name) config.refuse(key, refused.reason, known_types());
   }
   refuse_markers(config);
-  config.refuse(key,
-                fmt::format("not known; keys not understood: {}", fmt::join(config.unread(), ", ")),
-                known_types());
+  // what every model has is no help
+  config.read({"hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
+               "intermediate_size", "vocab_size", "max_position_embeddings", "hidden_act",
+               "attention_dropout", "tie_word_embeddings", "torch_dtype", "dtype"});
+  const std::vector<std::string> keys = config.unread();
+  config.refuse(key, "not known",
+                fmt::format("{}{}{}", known_types(),
+                            keys.empty() ? "" : "; keys of this one that were not understood: ",
+                            fmt::join(keys, ", ")));
 }
 
 const ModelType* type_of_tool(ModelConfig& config) {

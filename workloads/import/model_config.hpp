@@ -15,8 +15,9 @@ namespace lacuna {
 /// that are not known to change no shape, count or arithmetic. null counts as absent.
 class ModelConfig {
  public:
-  /// A larger number of layers, or of experts, is no model.
+  /// What has more layers, or experts, is no model.
   static constexpr std::uint64_t kMostLayers = 65536;
+  static constexpr std::uint64_t kMostExperts = 4096;
   static constexpr std::uint64_t kMostSide = 0x7fffffff;
 
   using Keys = std::initializer_list<const char*>;

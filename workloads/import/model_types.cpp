@@ -247,7 +247,7 @@ ModelShape read_qwen3(ModelConfig& config) {
 void read_experts(ModelConfig& config, ModelShape& shape, ModelConfig::Keys count,
                   ModelConfig::Keys width) {
   ExpertShape& experts = shape.experts;
-  experts.count = config.required("experts", count, ModelConfig::kMostLayers);
+  experts.count = config.required("experts", count, ModelConfig::kMostExperts);
   experts.chosen = config.required("experts of a token", {"num_experts_per_tok"});
   experts.ffn = config.required("inner width of an expert", width);
   if (experts.chosen > experts.count) {

@@ -11,6 +11,7 @@
 namespace lacuna::test {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 // A shipped configuration with every size made smaller; what it computes is the same.
@@ -101,8 +102,8 @@ TEST(ExpertLayers, TakePatternsByName) {
   const Ran made = run_real("trace import " + config +
                             " --dtype fp16 --tokens 12 --sparse *.e*.ffn2=block16:0.25");
   ASSERT_EQ(made.status, 0) << made.err;
-  EXPECT_THAT(made.out, HasSubstr("fwd.l0.e0.ffn2,gemm,mixtral-8x7b,l0.e0.ffn2,fwd,64,48,"));
-  EXPECT_THAT(made.out, HasSubstr("block16"));
+  EXPECT_THAT(made.out, ContainsRegex("l0.e0.ffn2,fwd,64,48,[0-9]+,,fp16,block,0.25,16,"));
+  EXPECT_THAT(made.out, ContainsRegex("l0.e0.up,fwd,48,64,[0-9]+,,fp16,,,,"));
 }
 
 }  // namespace

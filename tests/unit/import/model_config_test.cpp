@@ -265,7 +265,7 @@ TEST(ModelConfig, RefusesModelsThatNoRowStandsFor) {
   refuses(typed("gpt_oss"), "attention sinks");
   refuses(typed("llama4_text"), "attention in chunks");
   // a type nobody heard of: what was not understood, and what is
-  refuses(with(typed("novel"), "spin", "3"), "keys not understood: ");
+  refuses(with(typed("novel"), "spin", "3"), "keys of this one that were not understood: ");
   refuses(with(typed("novel"), "spin", "3"), "spin");
   refuses(typed("novel"), "allowed: model_type bert, roberta, gpt2");
   // whatever it is called
