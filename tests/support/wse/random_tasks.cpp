@@ -471,16 +471,17 @@ class Maker {
     data.color = color;
     data.blocked = draw_.chance(25);
     CoreProgram& core = made_.program.cores[place];
-    const std::uint32_t way = draw_.pick(0, 3);
+    const std::uint32_t way = draw_.pick(0, 4);
     if (way == 0) data.steps.push_back(random_step(draw_, routines()));
     if (way == 1 || way == 2) data.steps.push_back(run(indexed()));
     if (way == 2 && draw_.chance(50)) data.steps.push_back(work(draw_.pick(0, 6)));
     if (way == 3 && words != 0 && core.fifos.size() < 3) through_fifo(place, data, words);
+    if (way == 4 && words % 2 == 0 && words != 0) data.steps.push_back(run(second_word(color)));
     Task control = data;
     control.kind = Task::Kind::control;
     control.id = id_;
     control.blocked = false;
-    if (way != 3 && draw_.chance(50)) control.steps = {random_step(draw_, routines())};
+    if (way < 3 && draw_.chance(50)) control.steps = {random_step(draw_, routines())};
     const bool blocked = data.blocked;
     const TaskIndex task = add(place, std::move(data));
     add(place, std::move(control));
@@ -492,6 +493,17 @@ class Maker {
       what.unblocks = task;
       then(place, what);
     }
+  }
+
+  /// Takes the word after the one that started the task.
+  Instruction second_word(Color color) {
+    Instruction what;
+    what.element = Element::int32;
+    what.length = 1;
+    what.to = in_memory(3072);
+    what.a = on_fabric(color);
+    if (draw_.chance(50)) what.thread = static_cast<std::uint8_t>(draw_.pick(1, 8));
+    return what;
   }
 
   /// Adds to what the word that started the task points to.
