@@ -40,11 +40,11 @@ TaskCase empty_case(Draw& draw, std::uint32_t columns, std::uint32_t rows) {
 }
 
 /// A move of words; `to` and `from` that are not given are in memory.
-Instruction random_move(Draw& draw, std::uint32_t length) {
+Instruction random_move(Draw& draw, std::uint32_t length, bool pairs) {
   Instruction what;
   what.element = draw.chance(50) ? Element::fp16 : Element::fp32;
   what.length = length;
-  what.simd64 = draw.chance(10);
+  what.simd64 = pairs && draw.chance(30);
   what.a = in_memory(4 * draw.pick(0, 20), draw.chance(80) ? 1 : static_cast<int>(draw.pick(2, 9)));
   what.to = in_memory(4 * draw.pick(0, 20));
   return what;
@@ -58,9 +58,10 @@ bool take_exactly(Instruction& what, std::uint32_t words, const TaskParams& para
   return false;
 }
 
-Instruction taking(Draw& draw, Color color, std::uint32_t words, const TaskParams& params) {
+Instruction taking(Draw& draw, Color color, std::uint32_t words, const TaskParams& params,
+                   bool pairs) {
   for (;;) {
-    Instruction what = random_move(draw, words);
+    Instruction what = random_move(draw, words, pairs);
     what.a = on_fabric(color);
     if (take_exactly(what, words, params)) return what;
   }
@@ -113,11 +114,11 @@ class Relays {
       const bool takes = left != 0 && draw_.chance(60);
       const bool sends = !last && draw_.chance(60);
       if (draw_.chance(20)) add(i, work(draw_.pick(1, 9)).vector);
-      Instruction what = random_move(draw_, draw_.pick(1, 12));
+      Instruction what = random_move(draw_, draw_.pick(1, 12), pairs_);
       if (takes) {
         const std::uint32_t words = draw_.chance(30) ? left : draw_.pick(1, left);
         do {
-          what = taking(draw_, color(i - 1), words, made_.params);
+          what = taking(draw_, color(i - 1), words, made_.params, pairs_);
           if (sends) what.to = on_fabric(color(i));
         } while (words_taken(what, made_.params) != words);
         left -= words;
@@ -135,7 +136,8 @@ class Relays {
 
   Draw draw_;
   TaskCase made_;
-  std::uint32_t coming_ = 0;  // words to the next core of the snake
+  const bool pairs_ = draw_.chance(15);  // some instructions ask for the 64-bit mode
+  std::uint32_t coming_ = 0;             // words to the next core of the snake
 };
 
 class Shifts {
@@ -146,6 +148,7 @@ class Shifts {
     if (draw_.chance(15)) return;
     made_.params.core.fabric_words_per_issue = 1;
     made_.params.core.sched = Sched::ut_first;
+    if (draw_.chance(70)) made_.params.mem = MemoryParams();
     made_.params.router.multicast = Multicast::independent;
     if (draw_.chance(50)) made_.params.router.arbiter = Arbiter::fixed;
   }
@@ -215,7 +218,7 @@ class Shifts {
     const std::size_t places = made_.program.cores.size();
     std::vector<std::uint32_t> words(places);
     for (std::size_t place = 0; place < places; ++place) {
-      Instruction what = random_move(draw_, draw_.pick(1, 12));
+      Instruction what = random_move(draw_, draw_.pick(1, 12), pairs_);
       what.to = on_fabric(color(place, stream));
       what.thread = static_cast<std::uint8_t>(1 + 2 * stream);
       words[next(place, stream)] = words_sent(what, made_.params);
@@ -224,7 +227,7 @@ class Shifts {
     for (std::size_t place = 0; place < places; ++place) {
       std::size_t from = 0;
       while (next(from, stream) != place) ++from;
-      Instruction what = taking(draw_, color(from, stream), words[place], made_.params);
+      Instruction what = taking(draw_, color(from, stream), words[place], made_.params, pairs_);
       what.thread = static_cast<std::uint8_t>(2 + 2 * stream);
       add(place, what);
     }
@@ -249,6 +252,7 @@ class Shifts {
 
   Draw draw_;
   TaskCase made_;
+  const bool pairs_ = draw_.chance(15);
   unsigned streams_ = 1;
 };
 

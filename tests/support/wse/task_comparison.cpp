@@ -18,8 +18,6 @@ namespace {
 
 constexpr Cycle kPatience = 30000;
 
-bool differs(const std::string& result) { return !result.empty() && result != "waits"; }
-
 /// Where `run` is not what the oracle says. `logged` tells whether it has events.
 std::string against(const char* name, TaskOutcome expected, const TaskOutcome& run, bool logged) {
   if (!logged) expected.events.clear();

@@ -11,6 +11,8 @@ namespace lacuna::wse {
 /// ends within the oracle's patience, else who differs from the oracle and where.
 std::string compare_tasks(const TaskCase& made, std::uint64_t seed);
 
+inline bool differs(const std::string& result) { return !result.empty() && result != "waits"; }
+
 /// The smallest case that can be reached from `made` by leaving out steps, parameters and values
 /// and still differs, with the difference, as text.
 std::string reduce_tasks(TaskCase made, std::uint64_t seed);
