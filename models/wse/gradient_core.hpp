@@ -11,6 +11,8 @@
 #include "models/wse/event_kinds.hpp"
 #include "models/wse/link.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/issue.hpp"
 #include "models/wse/program.hpp"
 #include "sim/base/event_log.hpp"
 
@@ -39,8 +41,11 @@ class GradientCores final : public CoreArray {
   std::vector<float> result(std::size_t /*core*/) const override { return {}; }
 
  private:
-  enum Context : std::uint8_t { kMain, kChain, kTake, kSend, kNobody };
-  static constexpr unsigned kContexts = 4;
+  using Context = unsigned;
+  static constexpr Context kMain = 0;
+  static constexpr Context kChain = 1;
+  static constexpr Context kTake = 2;
+  static constexpr Context kSend = 3;
 
   struct Core {
     CorePorts ports;
@@ -49,7 +54,7 @@ class GradientCores final : public CoreArray {
     const CorePort* to_ring = nullptr;
     const CorePort* to_south = nullptr;
     std::uint32_t next_column = 0;  // on the ring
-    unsigned next_queue = 0;        // of the output queues, the first to be looked at
+    std::size_t next_queue = 0;     // of the output queues, the first to be looked at
     Cycle accounted = 0;
     Cycle task_ready = 0;
     Cycle slot_free = 0;
@@ -116,6 +121,8 @@ class GradientCores final : public CoreArray {
   std::uint32_t tokens(const Core& core) const { return stream_.tokens[core.ports.row]; }
 
   const CoreParams params_;
+  const Dispatch dispatch_;
+  const IssueRule issue_;
   const StreamingKernel& stream_;
   const GradientKernel& kernel_;
   LinkArray& links_;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/queue.hpp"
+
 namespace lacuna::wse {
 namespace {
 
@@ -96,10 +98,10 @@ class RelaySweep {
 
 RelaySweep::RelaySweep(const TaskParams& params, const RelayProgram& relays)
     : relays_(relays),
-      ramp_(params.router.ramp),
-      hop_(params.router.hop),
-      up_capacity_(params.router.entries + params.router.ramp - 1),
-      over_capacity_(params.router.entries + params.router.hop - 1),
+      ramp_(QueueShapes(params.router).ramp_up().latency),
+      hop_(QueueShapes(params.router).link().latency),
+      up_capacity_(QueueShapes(params.router).ramp_up().capacity),
+      over_capacity_(QueueShapes(params.router).link().capacity),
       state_(relays.cores.size()) {
   unsigned most = std::max(up_capacity_, over_capacity_);
   for (std::uint32_t i = 0; i < relays.cores.size(); ++i) {
@@ -109,7 +111,7 @@ RelaySweep::RelaySweep(const TaskParams& params, const RelayProgram& relays)
     stream.from = i;
     stream.to = core.to;
     stream.out_capacity = core.out_depth;
-    stream.in_capacity = core.in_depth + params.router.ramp - 1;
+    stream.in_capacity = QueueShapes(params.router).ramp_down(core.in_depth).capacity;
     most = std::max({most, stream.out_capacity, stream.in_capacity});
     streams_.push_back(stream);
   }

@@ -101,30 +101,21 @@ bool RouterArray::finds_closed(const RouterInput& input, Cycle now) const {
   return closed(kSouth) || closed(kNorth);
 }
 
-/// Of the candidates, the first whose color is `next` or later, else the first.
+/// Of the candidates, the one with the least key.
 std::uint32_t RouterArray::pick(const Router& router, std::uint32_t candidates,
                                 std::uint8_t next) const {
-  if (params_.arbiter == Arbiter::oldest) return oldest(router, candidates);
-  std::uint32_t first = 32;
-  for (std::uint32_t i = 0; i < router.count; ++i) {
-    if ((candidates >> i & 1U) == 0) continue;
-    if (static_cast<std::uint8_t>(inputs_[router.first + i].color) >= next) return i;
-    if (first == 32) first = i;
+  auto best = static_cast<std::uint32_t>(__builtin_ctz(candidates));
+  if ((candidates & (candidates - 1)) == 0) return best;
+  Cycle least = kNever;
+  for (std::uint32_t left = candidates; left != 0; left &= left - 1) {
+    const auto i = static_cast<std::uint32_t>(__builtin_ctz(left));
+    const RouterInput& input = inputs_[router.first + i];
+    const Cycle key = rule_.key(input.color, next, links_.front_ready(input.link));
+    if (key >= least) continue;
+    best = i;
+    least = key;
   }
-  return first;
-}
-
-/// The candidate whose word arrived first, of several the lowest color.
-std::uint32_t RouterArray::oldest(const Router& router, std::uint32_t candidates) const {
-  std::uint32_t first = 32;
-  Cycle arrival = kNever;
-  for (std::uint32_t i = 0; i < router.count; ++i) {
-    const Cycle ready = links_.front_ready(inputs_[router.first + i].link);
-    if ((candidates >> i & 1U) == 0 || ready >= arrival) continue;
-    first = i;
-    arrival = ready;
-  }
-  return first;
+  return best;
 }
 
 /// Independent copies: each output port chooses by itself.
@@ -142,9 +133,7 @@ bool RouterArray::grant_ports(Router& router, std::uint32_t heads, Cycle now) {
     if (candidates == 0) continue;
     RouterInput& winner = inputs_[router.first + pick(router, candidates, router.next[port])];
     send(router, winner, port, now);
-    if (params_.arbiter == Arbiter::round_robin) {
-      router.next[port] = static_cast<std::uint8_t>(static_cast<unsigned>(winner.color) + 1U);
-    }
+    router.next[port] = rule_.next(winner.color, router.next[port]);
     granted = true;
   }
   return granted;
@@ -157,7 +146,6 @@ bool RouterArray::grant_heads(Router& router, std::uint32_t heads, Cycle now) {
   bool granted = false;
   for (std::uint32_t left = heads; left != 0;) {
     const std::uint32_t i = pick(router, left, next);
-    assert(i < 32);
     RouterInput& input = inputs_[router.first + i];
     // In turn from `next`, wrapping round: those at or after it go first, then those before it.
     left &= ~(1U << i);
@@ -170,9 +158,7 @@ bool RouterArray::grant_heads(Router& router, std::uint32_t heads, Cycle now) {
     for (unsigned port = 0; port < kPorts; ++port) {
       if (needs(input, port)) send(router, input, port, now);
     }
-    if (!granted && params_.arbiter == Arbiter::round_robin) {
-      router.next_head = static_cast<std::uint8_t>(static_cast<unsigned>(input.color) + 1U);
-    }
+    if (!granted) router.next_head = rule_.next(input.color, router.next_head);
     granted = true;
   }
   return granted;

@@ -54,7 +54,7 @@ struct RouterInput {
 class RouterArray {
  public:
   RouterArray(const RouterParams& params, LinkArray& links, EventLog& log)
-      : params_(params), links_(links), log_(log) {}
+      : params_(params), rule_(params.arbiter), links_(links), log_(log) {}
 
   /// Adds a router, which is unit `unit`, with its buffers in the order of color and port.
   void add(UnitId unit, const std::vector<RouterInput>& inputs);
@@ -104,12 +104,12 @@ class RouterArray {
   WaveletFilter& filter_of(const Router& router, Color color);
   void obey(Router& router, const RouterInput& from, const Wavelet& word, Cycle now);
   bool finish(Router& router, std::uint32_t heads, Cycle now);
-  std::uint32_t oldest(const Router& router, std::uint32_t candidates) const;
   std::uint32_t pick(const Router& router, std::uint32_t candidates, std::uint8_t next) const;
 
   bool finds_closed(const RouterInput& input, Cycle now) const;
 
   const RouterParams params_;
+  const ArbiterRule rule_;
   LinkArray& links_;
   EventLog& log_;
   PortSet ways_ = bit(kSouth);  // of copies to other rows

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/injector.hpp"
 #include "models/wse/mesh_builder.hpp"
 #include "models/wse/streaming_core.hpp"
@@ -155,7 +156,7 @@ void OneRow::give_to_south(Cycle now) {
   const auto give = [&](std::size_t c) {
     if (!links_.can_pop(south_[c], now)) return;
     links_.pop(south_[c], now);
-    sent_south_[c].push_back(now - params_.router.hop);
+    sent_south_[c].push_back(now - QueueShapes(params_.router).link().latency);
   };
   if (injectors_) {  // who have taken their part of the agenda
     for (std::size_t c = 0; c < south_.size(); ++c) give(c);
@@ -227,7 +228,7 @@ bool can_run(const HardwareParams& params, const Program& program, const RunOpti
   return plain && !program.gradient && program.background.empty() && program.inlets.empty() &&
          program.outlets.empty() && program.kernel.activations.empty() &&
          program.kernel.steps != 0 && program.rows > 1 && program.entry == 0 &&
-         params.router.entries >= 2;
+         QueueShapes(params.router).flows();
 }
 
 }  // namespace

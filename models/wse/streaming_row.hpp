@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
-#include "models/wse/lane_limits.hpp"
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/issue.hpp"
 #include "models/wse/program.hpp"
 #include "sim/base/cycle.hpp"
 
@@ -97,9 +99,11 @@ class StreamingRow {
   struct Block {
     Vector edge, copied, copied_back, ramped;
     Vector leaving;  // a bit for each of the last cycles: its word left; bit 0 is the oldest
-    Vector w_count, w_seen, w_flight;
-    Vector full, command, last_beats, ready, pop_left, holding, open, buffers, releasing, waits;
-    Vector vector, words, pending, favour;
+    LaneQueue<Number> queue;  // of weights and commands
+    LaneRegister<Number> task;
+    LaneIssue<Number, 2> slot;  // of main thread and microthread
+    Vector last_beats, pop_left, holding, open, buffers, releasing, waits;
+    Vector vector, words, pending;
     Vector hold, main_holds, extra;  // cycles for which the beat keeps the slot; stalls among them
     Vector fresh, adds, beats_left, element;  // of the row of sums, of the instruction
     Vector conflict, residual;
@@ -134,7 +138,10 @@ class StreamingRow {
   Number word_beats_;    // of the instructions that a word starts
   Number reduce_words_;
   Number words_per_beat_;
-  LaneLimits<Number> limits_;
+  LaneShapes<Number> shapes_;
+  const Dispatch dispatch_;
+  const IssueRule issue_;
+  unsigned hop_;  // cycles
   Vector left_bit_, entries_, lookahead_;
   bool packed_ = false;
   bool wide_ = false;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/fold.hpp"
 #include "models/wse/lane_injectors.hpp"
 #include "models/wse/ring_sums.hpp"
@@ -319,8 +320,8 @@ SweepOutcome Sweep<Number, Sums>::outcome() {
     const std::size_t south = ways_[0].size();
     Row& from = *(group < south ? ways_[0][group] : ways_[1][group - south]).row;
     const std::uint32_t entry = swept.fold.kept_entry;
-    const Cycle behind =
-        Cycle{std::max(place, entry) - std::min(place, entry)} * params_.router.hop;
+    const Cycle behind = Cycle{std::max(place, entry) - std::min(place, entry)} *
+                         QueueShapes(params_.router).link().latency;
     const std::vector<LaneCounts>& counts = from.counts();
     for (std::size_t lane = 0; lane < columns; ++lane) {
       const std::uint32_t c = shared_.column_of[lane];
@@ -341,24 +342,26 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
   const std::uint32_t tokens = *std::max_element(kernel.tokens.begin(), kernel.tokens.end());
   const std::uint32_t count =
       kernel.counts.empty() ? 0 : *std::max_element(kernel.counts.begin(), kernel.counts.end());
-  const std::uint64_t ramp = params.router.ramp;
-  const std::uint64_t entries = params.router.entries;
+  const QueueShapes shapes(params.router);
+  const QueueParams& queue = params.queue;
   return std::max<std::uint64_t>(
       {count, (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
        tokens / kernel.ring_elements + 1, kernel.lookahead, params.core.dispatch,
-       params.core.cmd_cycles, params.queue.weights + ramp, params.queue.ring_in + ramp,
-       params.queue.ring_out + 2U, program.column_fifo, entries + ramp, kernel.simd + 16U,
+       params.core.cmd_cycles, shapes.ramp_down(queue.stream()).capacity + 1U,
+       shapes.ramp_down(queue.sums_in()).capacity + 1U,
+       QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
+       shapes.ramp_up().capacity + 1U, kernel.simd + 16U,
        std::max(
            {kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles, kernel.gather_cycles}) +
            std::uint64_t{kernel.stalls},
-       entries + params.router.hop});
+       shapes.link().capacity + 1U});
 }
 
 bool can_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
   return program.spread_rows == 0 && kernel.held.empty() && kernel.steps != 0 &&
          program.columns > 1 && program.rows != 0 && kernel.activations.empty() &&
-         !program.gradient && params.router.entries >= 2 &&
+         !program.gradient && QueueShapes(params.router).flows() &&
          params.router.multicast == Multicast::independent &&
          plan_fold(program, params, {}).refused.empty();
 }
@@ -377,7 +380,7 @@ std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& param
                                                      const Program& program) {
   if (!can_sweep(params, program)) return nullptr;
   const std::uint64_t most = largest(params, program);
-  const std::uint64_t latency = std::max<std::uint64_t>(params.router.ramp, params.router.hop);
+  const std::uint64_t latency = QueueShapes(params.router).longest();
   if (most <= 127 && latency <= 6) return make_sweep<std::int8_t>(params, program);
   if (most <= 32767 && latency <= 14) return make_sweep<std::int16_t>(params, program);
   return nullptr;

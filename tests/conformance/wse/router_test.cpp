@@ -24,7 +24,7 @@ class RouterConformance : public ::testing::Test {
     ramp_.from = kRamp;
     east_.from = kEast;
     for (RouterInput* input : {&ramp_, &east_}) {
-      input->link = links_.add(8, 1, kNoUnit, kNoUnit);
+      input->link = links_.add({8, 1}, kNoUnit, kNoUnit);
       for (unsigned port = 0; port < kPorts; ++port) input->out[port] = out_[port];
     }
   }
@@ -74,9 +74,9 @@ class RouterConformance : public ::testing::Test {
   EventLog log_;
   RouterArray routers_{params_, links_, log_};
   std::vector<LinkId> out_ = {
-      links_.add(8, 1, kNoUnit, kNoUnit), links_.add(8, 1, kNoUnit, kNoUnit),
-      links_.add(8, 1, kNoUnit, kNoUnit), links_.add(8, 1, kNoUnit, kNoUnit),
-      links_.add(8, 1, kNoUnit, kNoUnit)};
+      links_.add({8, 1}, kNoUnit, kNoUnit), links_.add({8, 1}, kNoUnit, kNoUnit),
+      links_.add({8, 1}, kNoUnit, kNoUnit), links_.add({8, 1}, kNoUnit, kNoUnit),
+      links_.add({8, 1}, kNoUnit, kNoUnit)};
   RouterInput ramp_;
   RouterInput east_;
   Cycle now_ = 0;
@@ -120,7 +120,7 @@ TEST_F(RouterConformance, TheLastPositionStaysUnlessTheSwitchIsARing) {
     input.rules = {2, ring, false};
     input.to_at = {bit(kWest), bit(kNorth), 0, 0};
     input.to = bit(kWest);
-    input.link = links_.add(8, 1, kNoUnit, kNoUnit);
+    input.link = links_.add({8, 1}, kNoUnit, kNoUnit);
     routers.add(0, {input});
     for (std::uint32_t i = 0; i < 3; ++i) {
       links_.push(input.link, now_, {i, Color{3}, true, kAdvance});

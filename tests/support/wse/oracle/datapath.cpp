@@ -101,14 +101,14 @@ std::uint32_t bytes(bool half) { return half ? 2 : 4; }
 
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-/// Stalls among the first `elements` elements of an instruction that stalls `rate` times in 16.
+/// Stalls among the first `elements` elements of an instruction that stalls `rate` times in 16: the
+/// last of them after 15, the others as evenly before it as whole elements allow.
 std::uint32_t stalls_among(std::uint32_t elements, std::uint32_t rate) {
-  if (rate == 0) return 0;
   std::uint32_t stalls = 0;
-  for (std::uint32_t done = 1; done <= elements; ++done) {
-    const std::uint32_t in_group = (done - 1) % 16 + 1;
-    const std::uint32_t every = 16 / rate;
-    if (in_group % every == 0 && in_group / every <= rate) ++stalls;
+  for (std::uint32_t group = 0; group < elements; group += 16) {
+    for (std::uint32_t s = 1; s <= rate; ++s) {
+      if (group + s * 15 / rate <= elements) ++stalls;
+    }
   }
   return stalls;
 }
@@ -198,8 +198,19 @@ Extra extra_cycles(const Instruction& what, const TaskParams& params, std::uint3
   // A conflict leaves time for the write that would have met a read.
   if (extra.conflict != 0 || what.op != VectorOp::fma || !writes) return extra;
   std::uint32_t rate = 0;
-  if (what.element == Element::fp32) rate = params.mem.fma32_stalls;
-  if (what.element == Element::fp16) rate = params.mem.fma16_stalls;
+  switch (what.element) {
+    case Element::fp16:
+    case Element::fp16_32:
+      rate = params.mem.fma16_stalls;
+      break;
+    case Element::fp32:
+      rate = params.mem.fma32_stalls;
+      break;
+    case Element::fp32_16:
+    case Element::int16:
+    case Element::int32:
+      break;
+  }
   extra.residual = stalls_among(first + count, rate) - stalls_among(first, rate);
   return extra;
 }
