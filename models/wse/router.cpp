@@ -187,12 +187,19 @@ void RouterArray::send(Router& router, RouterInput& input, unsigned port, Cycle 
   if (port != kRamp && link_rule_.on_links()) router.meters.at(port).sent(link_rule_, now);
   const auto color = static_cast<std::uint64_t>(input.color);
   log_.record(now, router.unit, kWordOut, color << 8U | port);
-  if (port == kRamp && !input.filter.passes(word)) {
+  if (port == kRamp && !filter_of(router, input.color).passes(word)) {
     ++router.counters.filtered;
     return;
   }
   const Cycle ready = links_.push(input.out[port], now, word);
   if (port == kRamp) log_.record(ready, router.unit + 1, kQueuePush, color);
+}
+
+/// The one filter that all words of a color pass, by whatever port they came in.
+WaveletFilter& RouterArray::filter_of(const Router& router, Color color) {
+  std::uint32_t i = router.first;
+  while (inputs_[i].color != color) ++i;
+  return inputs_[i].filter;
 }
 
 /// Lets the heads go that have made all their copies. Returns true if one did.

@@ -46,7 +46,7 @@ struct RouterInput {
   std::uint8_t position = 0;                // of the switch
   Cycle reopen = 0;                         // after a teardown nothing passes before
   std::array<PortSet, kPositions> to_at{};  // `to` by position, if there are several; 0: nothing
-  WaveletFilter filter;                     // between the ramp and the queue
+  WaveletFilter filter;                     // of the color; that of its first buffer counts
 };
 
 /// The routers of a wafer: in each cycle every output port passes at most one word on, chosen
@@ -103,6 +103,7 @@ class RouterArray {
   bool grant_ports(Router& router, std::uint32_t heads, Cycle now);
   bool grant_heads(Router& router, std::uint32_t heads, Cycle now);
   void send(Router& router, RouterInput& input, unsigned port, Cycle now);
+  WaveletFilter& filter_of(const Router& router, Color color);
   void obey(Router& router, const RouterInput& from, const Wavelet& word, Cycle now);
   bool finish(Router& router, std::uint32_t heads, Cycle now);
   std::uint32_t pick(const Router& router, std::uint32_t candidates, std::uint8_t next) const;

@@ -108,7 +108,9 @@ class Coder {
     if (slot == kNoThread) return false;
     if (thread_.at(slot) != kNoThread && thread_.at(slot) != what.thread) return false;
     thread_.at(slot) = what.thread;
-    const BeatCost cost(what, params_.simd, params_.mem, params_.core.fabric_words_per_issue, 0);
+    const bool pairs = what.simd64 && params_.core.fabric_simd64;
+    const unsigned in_slot = pairs ? 2U : params_.core.fabric_words_per_issue.value();
+    const BeatCost cost(what, params_.simd, params_.mem, in_slot, 0);
     const BeatStalls stalls = cost.stalls_from(0, what.length);
     const unsigned bytes = source_bytes(what.element);
     if (words_of(bytes, cost.width()) != 1) return false;
