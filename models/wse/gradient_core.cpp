@@ -33,7 +33,7 @@ GradientCores::GradientCores(const HardwareParams& params, const StreamingKernel
     : params_(params.core),
       link_rule_(params.router),
       dispatch_(params.core),
-      issue_(params.core.sched),
+      issue_(params.core),
       stream_(stream),
       kernel_(kernel),
       links_(links),

@@ -28,7 +28,7 @@ class GradientDrain {
   /// From a beat of the chain to that of the row below which takes its word.
   static Cycle latency(const HardwareParams& params) {
     const QueueShapes shapes(params.router);
-    return 1 + 2 * shapes.ramp_up().latency + shapes.link().latency;
+    return 1 + shapes.ramp_up().latency + shapes.link().latency + shapes.ramp_down(1).latency;
   }
 
   /// `words`: by lane, the dot products of a core.
@@ -69,7 +69,7 @@ class GradientDrain {
   static Cycle delay(const Column& column, const Place& place);
 
   std::uint32_t rows_;
-  Cycle ramp_, hop_, latency_;
+  Cycle ramp_, ramp_down_, hop_, latency_;
   std::uint64_t link_, up_, queue_, down_;  // words there is room for: a link, a ramp up, ...
   std::vector<Column> columns_;             // by lane
   std::vector<std::uint32_t> lane_of_;      // by column

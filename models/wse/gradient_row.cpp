@@ -30,7 +30,7 @@ GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
       columns_(kernel_.ring.size()),
       first_row_(row == 0),
       last_row_(row + 1 == shared.program.rows),
-      rule_(shared.params.router.arbiter),
+      rule_(shared.params.router),
       kept_(shared.program.gradient->kept),
       vector_beats_(all(ceil_div(kernel_.tokens[row], kernel_.simd))),
       words_(all(ceil_div(kernel_.tokens[row], kernel_.ring_elements))),
@@ -43,7 +43,7 @@ GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
       down_in_(all(static_cast<std::uint64_t>(shared.program.gradient->down[(row + 1) % 2]))),
       down_out_(all(static_cast<std::uint64_t>(shared.program.gradient->down[row % 2]))),
       dispatch_(shared.params.core),
-      issue_(shared.params.core.sched),
+      issue_(shared.params.core),
       entries_most_(all(QueueShapes(shared.params.router).entries())),
       lookahead_(all(kernel_.lookahead)),
       flush_after_(static_cast<unsigned>(kMost) / std::max(1U, kernel_.lookahead)),
@@ -146,11 +146,11 @@ template <class Number>
 inline void GradientRow<Number>::ramp_port(Block& b, Entry& entry, Vector& to_ramp) {
   using Turn = LaneTurn<Number>;
   const Vector index = entry.indices.has() & ~b.ramped & b.indices.room(shapes_.weights);
-  const Vector index_key = b.ramp.key(index, index_color_);
+  const Vector index_key = b.ramp.key(rule_, index, index_color_);
   const Vector ring_head = b.here.has();
-  const Vector ring_key = b.ramp.key(ring_head & b.ring.room(shapes_.sums), b.ring_color);
+  const Vector ring_key = b.ramp.key(rule_, ring_head & b.ring.room(shapes_.sums), b.ring_color);
   const Vector chain_head = entry.chain.has();
-  const Vector chain_key = b.ramp.key(chain_head & b.chain.room(shapes_.sums), down_in_);
+  const Vector chain_key = b.ramp.key(rule_, chain_head & b.chain.room(shapes_.sums), down_in_);
   const Vector best = Turn::least(index_key, Turn::least(ring_key, chain_key));
   const Vector granted = best < Turn::nobody();
   to_ramp = granted & (index_key == best);
@@ -179,7 +179,7 @@ inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below
   const bool metered = link_rule_.on_links();
   const Vector link = metered ? b.south_link.open() : ~Vector{};
   const Vector chain_room = (below.chain.count + below.chain_freed < shapes_.link.capacity) & link;
-  const Vector chain_key = b.south.key(chain_head & chain_room, down_out_);
+  const Vector chain_key = b.south.key(rule_, chain_head & chain_room, down_out_);
   Vector copy{};
   Vector left = to_ramp;
   store(&open_[first], entry.indices.count < entries_most_);
@@ -187,7 +187,7 @@ inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below
     const Vector wants = head & ~b.copied;
     const Vector open = (below.indices.count + below.freed < shapes_.link.capacity) & link;
     b.closures -= wants & ~open;
-    const Vector copy_key = b.south.key(wants & open, index_color_);
+    const Vector copy_key = b.south.key(rule_, wants & open, index_color_);
     copy = wants & open & (copy_key < chain_key);
     b.south.sent(rule_, copy, index_color_);
     b.copied |= copy;

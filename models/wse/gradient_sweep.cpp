@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/gradient_drain.hpp"
 #include "models/wse/gradient_fold.hpp"
@@ -143,13 +144,8 @@ std::string reason_not_to_sweep(const HardwareParams& params, const Program& pro
   if (program.gradient->dot_cycles != 1 || program.gradient->move_cycles != 1) {
     return "a beat takes several cycles of the memory";
   }
-  if (params.router.multicast != Multicast::independent) {
-    return "a word goes south and to the core at once (router.multicast = lockstep)";
-  }
-  if (!ArbiterRule(params.router.arbiter).lanes_can()) return "routers choose by the age of words";
-  if (!LinkRule(params.router).lanes_can()) {
-    return "ramps are shut after so many words (router.link_limit)";
-  }
+  std::string routers = reason_against_lanes(params.router);
+  if (!routers.empty()) return routers;
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
   const bool plain = program.collects && program.background.empty() && program.inlets.empty();
   if (!plain || kernel.steps == 0 || program.columns < 2 || program.rows == 0) {

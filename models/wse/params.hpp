@@ -128,6 +128,9 @@ struct RouterParams : ParameterSet {
                                    "For which a color lets nothing through after its teardown.");
 };
 
+inline IssueRule::IssueRule(const CoreParams& params) : IssueRule(params.sched.value()) {}
+inline ArbiterRule::ArbiterRule(const RouterParams& params) : ArbiterRule(params.arbiter.value()) {}
+
 /// The ports of a core's memory, which a beat needs for as many cycles as its bits take.
 struct MemoryPorts {
   MemoryModel model = MemoryModel::none;

@@ -40,7 +40,7 @@ struct Stream {
   Cycle queue_free = 0;         // when the next word can leave the output queue,
   Cycle up_free = 0;            // the router of the sender,
   Cycle over_free = 0;          // and that of the receiver
-  Cycle link_free = 0;          // the link between them
+  LinkMeter link;               // between them
   std::uint64_t stalls_up = 0;  // cycles in which a word at the head of a router's buffer stayed
   std::uint64_t stalls_over = 0;
 };
@@ -87,7 +87,8 @@ class RelaySweep {
 
   const RelayProgram& relays_;
   const LinkRule rule_;
-  const Cycle ramp_;
+  const Cycle ramp_up_;
+  const Cycle ramp_down_;
   const Cycle hop_;
   const unsigned up_capacity_;
   const unsigned over_capacity_;
@@ -102,7 +103,8 @@ class RelaySweep {
 RelaySweep::RelaySweep(const TaskParams& params, const RelayProgram& relays)
     : relays_(relays),
       rule_(params.router),
-      ramp_(QueueShapes(params.router).ramp_up().latency),
+      ramp_up_(QueueShapes(params.router).ramp_up().latency),
+      ramp_down_(QueueShapes(params.router).ramp_down(1).latency),
       hop_(QueueShapes(params.router).link().latency),
       up_capacity_(QueueShapes(params.router).ramp_up().capacity),
       over_capacity_(QueueShapes(params.router).link().capacity),
@@ -143,15 +145,14 @@ void RelaySweep::settle(Stream& stream) {
   Cycle queue_free = stream.queue_free;
   Cycle up_free = stream.up_free;
   Cycle over_free = stream.over_free;
-  Cycle link_free = stream.link_free;
   for (std::uint32_t n = stream.known; n < end; ++n) {
     const Cycle left = std::max({issued[n], queue_free, up[n - up_capacity_]});
     queue_free = queue[n] = left + 1;
-    const Cycle first = std::max(left + ramp_, up_free);
-    const Cycle onward = std::max({first, over[n - over_capacity_], link_free});
+    const Cycle first = std::max(left + ramp_up_, up_free);
+    const Cycle onward = std::max({first, over[n - over_capacity_], stream.link.opens()});
     stream.stalls_up += onward - first;
     up_free = up[n] = onward + 1;
-    if (rule_.on_links() && (n + 1) % rule_.words == 0) link_free = up_free + rule_.pause;
+    if (rule_.on_links()) stream.link.sent(rule_, onward);
     const Cycle there = std::max(onward + hop_, over_free);
     const Cycle down = std::max(there, taken[n - stream.in_capacity]);
     stream.stalls_over += down - there;
@@ -160,7 +161,6 @@ void RelaySweep::settle(Stream& stream) {
   stream.queue_free = queue_free;
   stream.up_free = up_free;
   stream.over_free = over_free;
-  stream.link_free = link_free;
   stream.known = end;
 }
 
@@ -188,7 +188,7 @@ void RelaySweep::move_words(State& state, std::uint32_t words, Cycle beat) {
     Cycle at = free;
     if (kTakes) {
       // `over` is the cycle after it left the router's buffer; it takes the ramp to come
-      at = std::max(at, over[in.taken] - 1 + ramp_);
+      at = std::max(at, over[in.taken] - 1 + ramp_down_);
       state.wait_in += at - free;
     }
     if (kSends) {

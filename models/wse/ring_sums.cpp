@@ -20,7 +20,7 @@ template <class Number>
 RingSums<Number>::RingSums(const HardwareParams& params, const Shared& shared)
     : shared_(&shared),
       columns_(shared.column_of.size()),
-      rule_(params.router.arbiter),
+      rule_(params.router),
       weights_(all_lanes<Number>(static_cast<std::uint64_t>(shared.weights))),
       shapes_(params.router, params.queue),
       link_rule_(params.router),

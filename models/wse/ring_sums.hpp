@@ -117,8 +117,8 @@ inline Lanes<Number> RingSums<Number>::ramp(std::size_t i, const Vector& weight_
   b.here.begin_cycle();
   b.room_here = b.here.room(shapes_.link);
   const Vector head = b.here.has();
-  const Vector weight_key = b.ramp.key(weight_may, weights_);
-  const Vector sum_key = b.ramp.key(head & b.in.room(shapes_.sums), b.color);
+  const Vector weight_key = b.ramp.key(rule_, weight_may, weights_);
+  const Vector sum_key = b.ramp.key(rule_, head & b.in.room(shapes_.sums), b.color);
   const Vector weight = weight_may & (weight_key < sum_key);
   const Vector sum = sum_key < weight_key;
   b.ramp.sent(rule_, weight, weights_);

@@ -7,7 +7,7 @@ template <class Number>
 RoutedSums<Number>::RoutedSums(const HardwareParams& params, const Shared& shared)
     : shared_(&shared),
       columns_(shared.column_of.size()),
-      rule_(params.router.arbiter),
+      rule_(params.router),
       shapes_(params.router, params.queue),
       link_rule_(params.router),
       blocks_((columns_ + kWidth - 1) / kWidth, Block{}),

@@ -115,7 +115,7 @@ inline Lanes<Number> RoutedSums<Number>::ramp(std::size_t i, const Vector& weigh
   Part* const parts = parts_of(i);
   const std::uint32_t busy = busy_[i + 1];
   const Vector weights = all(static_cast<std::uint64_t>(shared_->weights));
-  const Vector weight_key = b.ramp.key(weight_may, weights);
+  const Vector weight_key = b.ramp.key(rule_, weight_may, weights);
   Vector best = weight_key;
   for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
@@ -123,7 +123,7 @@ inline Lanes<Number> RoutedSums<Number>::ramp(std::size_t i, const Vector& weigh
     p.sums.begin_cycle();
     const Vector head = p.in.has() & p.to_core;
     p.stall_in -= head;
-    p.key_in = b.ramp.key(head & p.sums.room(shapes_.sums), p.in_color);
+    p.key_in = b.ramp.key(rule_, head & p.sums.room(shapes_.sums), p.in_color);
     best = Turn::least(best, p.key_in);
   });
   const Vector granted = best < Turn::nobody();
@@ -245,8 +245,8 @@ inline void RoutedSums<Number>::pass(std::size_t i, std::uint32_t streams, std::
     const Vector mine = p.up.has();
     p.stall_in -= through;
     p.stall_out -= mine;
-    p.key_in = port.key(through & room, p.in_color);
-    p.key_out = port.key(mine & room, p.out_color);
+    p.key_in = port.key(rule_, through & room, p.in_color);
+    p.key_out = port.key(rule_, mine & room, p.out_color);
     best = Turn::least(best, Turn::least(p.key_in, p.key_out));
   });
   const Vector granted = best < Turn::nobody();

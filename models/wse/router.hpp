@@ -55,7 +55,7 @@ struct RouterInput {
 class RouterArray {
  public:
   RouterArray(const RouterParams& params, LinkArray& links, EventLog& log)
-      : params_(params), rule_(params.arbiter), link_rule_(params), links_(links), log_(log) {}
+      : params_(params), rule_(params), link_rule_(params), links_(links), log_(log) {}
 
   /// Adds a router, which is unit `unit`, with its buffers in the order of color and port.
   void add(UnitId unit, const std::vector<RouterInput>& inputs);

@@ -148,7 +148,7 @@ ShiftSweep<kStreams>::ShiftSweep(const TaskParams& params, const ShiftProgram& s
     : shifts_(shifts),
       stride_(shifts.circle + 1),
       lanes_(stride_ * shifts.circles),
-      rule_(params.router.arbiter),
+      rule_(params.router),
       link_rule_(params.router),
       up_(QueueShapes(params.router).ramp_up()),
       link_(QueueShapes(params.router).link()),
@@ -280,8 +280,8 @@ void ShiftSweep<kStreams>::choose_words(Block<kStreams>& block, std::size_t inde
     moves.up[1] = second < first;
     block.queues.had(moves.up[0], all(0));
     block.queues.had(moves.up[1], all(1));
-    const Vector left = block.ramp.key(moves.down[0], block.streams[0].color);
-    const Vector right = block.ramp.key(moves.down[1], block.streams[1].color);
+    const Vector left = block.ramp.key(rule_, moves.down[0], block.streams[0].color);
+    const Vector right = block.ramp.key(rule_, moves.down[1], block.streams[1].color);
     moves.down[0] = left < right;
     moves.down[1] = right < left;
     for (unsigned s = 0; s < 2; ++s) block.ramp.sent(rule_, moves.down[s], block.streams[s].color);

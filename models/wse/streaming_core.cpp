@@ -20,7 +20,7 @@ StreamingCores::StreamingCores(const HardwareParams& params, const StreamingKern
     : params_(params.core),
       link_rule_(params.router),
       dispatch_(params.core),
-      issue_(params.core.sched),
+      issue_(params.core),
       kernel_(kernel),
       links_(links),
       log_(log),

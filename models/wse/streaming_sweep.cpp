@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/fold.hpp"
 #include "models/wse/lane_injectors.hpp"
@@ -388,10 +389,9 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
 
 bool can_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
-  return LinkRule(params.router).lanes_can() && program.spread_rows == 0 && kernel.held.empty() &&
-         kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
+  return reason_against_lanes(params.router).empty() && program.spread_rows == 0 &&
+         kernel.held.empty() && kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
          kernel.activations.empty() && !program.gradient && QueueShapes(params.router).flows() &&
-         params.router.multicast == Multicast::independent &&
          plan_fold(program, params, {}).refused.empty();
 }
 

@@ -70,7 +70,7 @@ TaskCores::TaskCores(const TaskParams& params, const TaskProgram& program, Engin
     : params_(params),
       link_rule_(params.router),
       dispatch_(params.core),
-      issue_(params.core.sched),
+      issue_(params.core),
       program_(program),
       engine_(engine),
       links_(links),

@@ -165,7 +165,8 @@ Cycle full_cycles(const WaferOutcome& run, const FoldPlan& plan, const Program& 
     for (std::size_t c = 0; c < program.columns; ++c) {
       const CoreCounters& core =
           run.cores[std::size_t{plan.representative[row]} * program.columns + c];
-      end = std::max(end, core.end + Cycle{plan.hops_behind(row)} * params.hop);
+      end = std::max(end,
+                     core.end + Cycle{plan.hops_behind(row)} * QueueShapes(params).link().latency);
     }
   }
   return end;

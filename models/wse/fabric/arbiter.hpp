@@ -14,6 +14,8 @@
 
 namespace lacuna::wse {
 
+struct RouterParams;
+
 enum class Arbiter { round_robin, fixed, oldest };
 
 inline Choices<Arbiter> arbiter_choices() {
@@ -46,15 +48,24 @@ struct ArbiterRule {
     }
   }
 
+  /// Of the routers with these parameters.
+  explicit ArbiterRule(const RouterParams& params);
+
+  /// Where a port has a color, or the colors of lanes, in its order; below kTurns.
+  template <class Value>
+  constexpr Value place(const Value& color) const {
+    return color;
+  }
+
   /// The key of a head of `color` that can be sent since `arrival`, at a port that asks `next`
   /// first. Of equal keys the lowest color wins, then the first port.
   constexpr Cycle key(Color color, unsigned next, Cycle arrival) const {
-    return by_age ? arrival : turn_of(static_cast<unsigned>(color), next);
+    return by_age ? arrival : turn_of(place(static_cast<unsigned>(color)), next);
   }
 
-  /// Whom a port asks first after a head of `color` has won.
+  /// The place that a port asks first after a head of `color` has won.
   constexpr std::uint8_t next(Color color, std::uint8_t before) const {
-    return in_turn ? static_cast<std::uint8_t>(static_cast<unsigned>(color) + 1U) : before;
+    return in_turn ? static_cast<std::uint8_t>(place(static_cast<unsigned>(color)) + 1U) : before;
   }
 
   /// Lanes count words and do not know when each came.
@@ -85,14 +96,22 @@ class LaneTurn {
 
 /// An output port in every lane.
 template <class Number>
-class LanePort : public LaneTurn<Number> {
+class LanePort {
  public:
   using Vector = Lanes<Number>;
 
+  /// The keys of the lanes that ask for it with a word of `color`.
+  Vector key(const ArbiterRule& rule, const Vector& asks, const Vector& color) const {
+    return turn_.key(asks, rule.place(color));
+  }
+
   /// The lanes of `won` have sent a word of `color`.
   void sent(const ArbiterRule& rule, const Vector& won, const Vector& color) {
-    if (rule.in_turn) this->had(won, color);
+    if (rule.in_turn) turn_.had(won, rule.place(color));
   }
+
+ private:
+  LaneTurn<Number> turn_;
 };
 
 }  // namespace lacuna::wse

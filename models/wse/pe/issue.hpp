@@ -14,6 +14,8 @@
 
 namespace lacuna::wse {
 
+struct CoreParams;
+
 enum class Sched { main_first, ut_first, round_robin };
 
 inline Choices<Sched> sched_choices() {
@@ -39,8 +41,11 @@ struct IssueRule {
     }
   }
 
-  /// True if a microthread that could issue never waits for the main thread.
-  constexpr bool microthreads_first() const { return first != 0 && !in_turn; }
+  /// Of the cores with these parameters.
+  explicit IssueRule(const CoreParams& params);
+
+  /// True if microthreads are asked in their order, and the main thread last.
+  constexpr bool microthreads_first() const { return first == 1 && !in_turn; }
 };
 
 /// Who issues, of the contexts that are bits of `contexts` and for which `can(context)` is true;

@@ -72,6 +72,7 @@ class Relays {
   explicit Relays(std::uint64_t seed) : draw_(seed ^ 0x9000) {
     made_ = empty_case(draw_, draw_.pick(2, 6), draw_.pick(1, 3));
     if (draw_.chance(70)) made_.params.core.fabric_words_per_issue = 1;
+    if (draw_.chance(80)) made_.params.router.link_limit = LinkLimit::link;
   }
 
   TaskCase make() {
@@ -151,6 +152,7 @@ class Shifts {
     if (draw_.chance(70)) made_.params.mem = MemoryParams();
     made_.params.router.multicast = Multicast::independent;
     if (draw_.chance(50)) made_.params.router.arbiter = Arbiter::fixed;
+    if (draw_.chance(80)) made_.params.router.link_limit = LinkLimit::link;
   }
 
   TaskCase make() {

@@ -81,6 +81,9 @@ TaskParams random_task_hardware(Draw& draw) {
            &params.core, &params.queue, &params.router, &params.mem, &params.simd}) {
     draw_parameters(*set, draw);
   }
+  // A link passes a word a cycle at most.
+  params.router.link_cycles =
+      std::max(params.router.link_cycles.value(), params.router.link_words.value());
   params.queue.in = draw_depths(8, draw);
   params.queue.out = draw_depths(6, draw);
   return params;

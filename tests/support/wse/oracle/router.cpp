@@ -55,7 +55,7 @@ std::vector<Buffer*> Router::find_heads(Cycle now, std::vector<Event>& log) {
       continue;
     }
     const auto no_room = [&](unsigned port) {
-      return has(buffer.left, port) && !buffer.out.at(port)->has_room();
+      return has(buffer.left, port) && !can_go(buffer, port, now);
     };
     const bool closed = is_several(way) && (no_room(kSouth) || (counts_north && no_room(kNorth)));
     if (closed) ++counters.closures;
@@ -71,7 +71,7 @@ void Router::grant_ports(const std::vector<Buffer*>& heads, Cycle now, std::vect
   for (unsigned port = 0; port < kPorts; ++port) {
     std::vector<Buffer*> candidates;
     for (Buffer* const head : heads) {
-      if (has(head->left, port) && head->out.at(port)->has_room()) candidates.push_back(head);
+      if (has(head->left, port) && can_go(*head, port, now)) candidates.push_back(head);
     }
     if (candidates.empty()) continue;
     Buffer& winner = *candidates[choose(candidates, turn_.at(port))];
@@ -92,7 +92,7 @@ void Router::grant_heads(std::vector<Buffer*> heads, Cycle now, std::vector<Even
     heads.erase(heads.begin() + static_cast<std::ptrdiff_t>(chosen));
     bool open = (used & head.left) == 0;
     for (unsigned port = 0; port < kPorts; ++port) {
-      if (has(head.left, port) && !head.out.at(port)->has_room()) open = false;
+      if (has(head.left, port) && !can_go(head, port, now)) open = false;
     }
     if (!open) continue;
     used = static_cast<PortSet>(used | head.left);
@@ -102,6 +102,10 @@ void Router::grant_heads(std::vector<Buffer*> heads, Cycle now, std::vector<Even
     if (first && moves_turn()) turn_of_heads_ = number(head.color) + 1;
     first = false;
   }
+}
+
+bool Router::can_go(const Buffer& head, unsigned port, Cycle now) const {
+  return head.out.at(port)->has_room() && traffic_.at(port).is_open(now);
 }
 
 /// Which of the candidates, given in the order of color and port, goes first.
@@ -144,6 +148,7 @@ void Router::send(Buffer& head, unsigned port, Cycle now, std::vector<Event>& lo
   if (color.pop) word.switches = without_first(word.switches);
   head.left = static_cast<PortSet>(head.left & ~bit(port));
   ++counters.sent.at(port);
+  if (port != kRamp && limits_links(params_)) traffic_.at(port).pass(params_, now);
   log.push_back({now, unit_, kWordOut, number(head.color) << 8U | port});
   if (port == kRamp && !passes(color, word)) {
     ++counters.filtered;

@@ -12,6 +12,7 @@
 #include "models/wse/wavelet_filter.hpp"
 #include "sim/base/event_log.hpp"
 #include "tests/support/wse/oracle/queue.hpp"
+#include "tests/support/wse/oracle/traffic.hpp"
 
 namespace lacuna::wse::oracle {
 
@@ -69,11 +70,13 @@ class Router {
   void send(Buffer& head, unsigned port, Cycle now, std::vector<Event>& log);
   static bool passes(ColorState& color, const Wavelet& word);
   void obey(const Command& command, Cycle now);
+  bool can_go(const Buffer& head, unsigned port, Cycle now) const;
 
   const RouterParams& params_;
   std::uint32_t unit_;
   std::array<unsigned, kPorts> turn_{};  // the color that goes first at a port
   unsigned turn_of_heads_ = 0;           // lockstep
+  std::array<Traffic, kPorts> traffic_{};
 };
 
 }  // namespace lacuna::wse::oracle

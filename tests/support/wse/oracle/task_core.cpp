@@ -67,6 +67,7 @@ bool TaskCore::is_quiet() const {
 
 /// One word that was in an output queue before this cycle goes up the ramp.
 void TaskCore::send_word(Cycle now) {
+  if (!on_ramp_.is_open(now)) return;
   for (std::size_t i = 0; i < served.size(); ++i) {
     const std::size_t chosen = (next_queue_ + i) % served.size();
     Queue& queue = *served[chosen];
@@ -74,6 +75,7 @@ void TaskCore::send_word(Cycle now) {
     Queue& up = *ramp.at(queue.head().color);
     if (!up.has_room()) continue;
     up.put(now, queue.take());
+    if (limits_ramps(params_.router)) on_ramp_.pass(params_.router, now);
     ++counters.sent;
     next_queue_ = chosen + 1;
     return;

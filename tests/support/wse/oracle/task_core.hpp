@@ -12,6 +12,7 @@
 #include "models/wse/task_program.hpp"
 #include "sim/base/event_log.hpp"
 #include "tests/support/wse/oracle/queue.hpp"
+#include "tests/support/wse/oracle/traffic.hpp"
 
 namespace lacuna::wse::oracle {
 
@@ -97,7 +98,8 @@ class TaskCore {
   std::size_t step_ = 0;
   std::size_t in_routine_ = 0;
   Register taken_;
-  std::size_t next_task_ = 0;    // looked at first,
+  std::size_t next_task_ = 0;  // looked at first,
+  Traffic on_ramp_;
   std::size_t next_queue_ = 0;   // served first,
   std::size_t next_thread_ = 0;  // issues first
   Cycle slot_free_ = 0;
