@@ -27,6 +27,7 @@ struct Options {
   std::optional<std::string> block;
   std::optional<std::string> nm;
   std::optional<std::string> mode;
+  std::optional<std::string> residency;
   std::optional<std::string> dtype;
   std::optional<std::string> partials;
   std::optional<std::string> seed;

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/base/error.hpp"
 #include "workloads/trace/op_cost.hpp"
+#include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/trace_reader.hpp"
 
@@ -79,17 +81,20 @@ WorkloadTrace settle(const WorkloadTrace& workload, const PatternChoice& choice,
     if (options.dtype) op.dtype = parse_dtype(*options.dtype);
     if (options.partials) op.partials = parse_partials(*options.partials);
     if (options.mode && op.pattern.name != "dense") op.mode = parse_mode(*options.mode);
+    if (options.residency && has_weights(op)) op.residency = parse_residency(*options.residency);
   }
   return settled;
 }
 
-void check_mode(const std::vector<WorkloadTrace>& workloads, const Options& options) {
+void settle_mode(std::vector<WorkloadTrace>& workloads, const Options& options) {
   if (!options.mode) return;
-  parse_mode(*options.mode);
-  for (const WorkloadTrace& workload : workloads) {
-    if (has_sparse_row(workload)) return;
+  const Mode mode = parse_mode(*options.mode);
+  if (std::any_of(workloads.begin(), workloads.end(), has_sparse_row)) return;
+  for (WorkloadTrace& workload : workloads) {
+    for (LayerOp& op : workload.ops) {
+      if (has_weights(op)) op.mode = mode;
+    }
   }
-  throw RequestError("--mode: all weights are dense; a mode is for sparse ones (see --pattern)");
 }
 
 }  // namespace lacuna
