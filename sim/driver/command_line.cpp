@@ -54,6 +54,10 @@ void add_pattern_options(CLI::App& verb, Options& o, bool several) {
                   "where weights live: auto (what is faster, if all fit), streamed or resident")
       ->type_name("PLACE")
       ->group(group);
+  verb.add_option("--x-pattern", o.x_pattern,
+                  "zeros of activations: bernoulli:DENSITY, channel:DENSITY, file:PATH or dense")
+      ->type_name("PATTERN")
+      ->group(group);
   verb.add_option("--dtype", o.dtype, "fp16, fp32, bf16, fp8 or int8")
       ->type_name("TYPE")
       ->group(group);

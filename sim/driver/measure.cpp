@@ -155,8 +155,8 @@ void add_result(SummaryRow& row, const OpResult& result) {
   row.status = result.status;
   row.reason = result.reason;
   if (result.status != Status::ok) return;
-  row.mode = result.mode;
-  row.residency = result.residency;
+  if (!result.mode.empty()) row.mode = result.mode;
+  if (!result.residency.empty()) row.residency = result.residency;
   row.x_density = result.x_density;
   row.cycles = result.cycles;
   row.time_s = static_cast<double>(result.cycles) / (result.clock_ghz * 1e9);

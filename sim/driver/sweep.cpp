@@ -55,6 +55,8 @@ std::optional<std::string> Options::*option_of(const std::string& key) {
       {"nm", &Options::nm},
       {"mode", &Options::mode},
       {"residency", &Options::residency},
+      {"x_pattern", &Options::x_pattern},
+      {"x_density", &Options::x_density},
       {"dtype", &Options::dtype},
       {"partials", &Options::partials},
       {"seed", &Options::seed},
