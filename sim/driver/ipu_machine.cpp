@@ -13,7 +13,6 @@
 #include "sim/driver/ipu_host.hpp"
 #include "sim/driver/ipu_phases.hpp"
 #include "sim/driver/machine.hpp"
-#include "sim/driver/result_sequence.hpp"
 #include "sim/driver/value_check.hpp"
 #include "sim/kernel/sim_context.hpp"
 #include "sim/report/interval_series.hpp"
@@ -342,27 +341,12 @@ void IpuMachine::require_encodable(const LayerOp& op, const Mask* mask) const {
   }
 }
 
-/// The time in which the host makes buckets of activations that the chip has just made: all of X
-/// goes to it and is read there, the buckets come back, and the chip waits.
-OpResult encode_on_host(const IpuHostParams& host, const PlannedOperation& planned,
-                        std::uint64_t x_bytes, double clock_ghz, unsigned tiles) {
-  const std::uint64_t values =
-      planned.blocks * std::uint64_t{planned.block} * planned.block * planned.types.bytes();
-  const double link = static_cast<double>(x_bytes + planned.bucket_bytes) / host.link_gbs;
-  const double work = static_cast<double>(planned.blocks) * host.block_ns +
-                      static_cast<double>(x_bytes + values) * host.byte_ns;
-  OpResult result;
-  result.cycles = static_cast<Cycle>(std::ceil((link + work) * clock_ghz));
-  result.clock_ghz = clock_ghz;
-  result.io_bytes = x_bytes + planned.bucket_bytes;
-  result.stack = {{Layer::stall, "host", result.cycles * tiles}};
-  result.phases = {{"encode on the host", result.cycles, 0, 0, result.io_bytes}};
-  return result;
-}
-
 /// Y^T = X^T W^T: the sparse operand of a dynamic product is the left one.
 OpResult IpuMachine::run_sparse_x(const LayerOp& op, std::uint64_t seed,
                                   const Execution& execution) const {
+  if (execution.interval != 0 && params_.activations.encode == ipu::Encoder::host) {
+    throw UnsupportedError("--interval with activations.encode = host: the chip waits for the host");
+  }
   LayerOp seeded = op;
   seeded.seed = seed;
   const Mask x = make_x_mask(seeded, seed)->transposed().elements();
@@ -424,9 +408,7 @@ OpResult IpuMachine::run_planned(const LayerOp& op, const Mask* mask, std::uint6
   if (encode) {
     if (on_device) return result;
     const std::uint64_t x_bytes = std::uint64_t{op.m} * op.k * bytes_of(op.dtype);
-    put_before(
-        encode_on_host(params_.host, planned, x_bytes, params_.clock, params_.ipu.tiles.value()),
-        result);
+    add_host_encoding(params_.host, planned, x_bytes, result);
   } else if (product && mask != nullptr) {
     add_host_side(params_.host, *mask, op.dtype, planned, result);
   } else if (op.op == "sddmm" && mask != nullptr) {

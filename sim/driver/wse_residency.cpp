@@ -240,7 +240,8 @@ OpResult WeightsRun::faster() const {
   if (best == nullptr) return in(Residency::streamed);  // says what it lacks
   const Place& other = best == &places[0] ? places[1] : places[0];
   const std::string against =
-      !other.refused.empty() ? "it is not possible otherwise: " + other.refused
+      op_.x_pattern != "dense" ? "where streamed ones would leave no zero of X out"
+      : !other.refused.empty() ? "it is not possible otherwise: " + other.refused
       : other.result
           ? fmt::format("{} cycles if they {}", other.result->cycles, phrase(other.residency))
           : fmt::format("at least {} cycles if they {}", other.least, phrase(other.residency));

@@ -132,9 +132,9 @@ TEST(Compare, RunsMachinesAndPatternsInTheOrderGivenWhateverTheJobs) {
   }
   const std::string summary = lacuna.read("one/summary.csv");
   EXPECT_THAT(line_of(summary, 1), StartsWith("0,slow,event,true,32x32x32,gemm,gemm,32,32,32,fp16,"
-                                              "unstructured,0.5,,static,7,522,5.22e-07,"));
+                                              "unstructured,0.5,,static,,,7,522,5.22e-07,"));
   EXPECT_THAT(line_of(summary, 7), StartsWith("3,fake,event,true,32x32x32,gemm,gemm,32,32,32,fp16,"
-                                              "dense,1,,,7,1034,5.17e-07,"));
+                                              "dense,1,,dense,,,7,1034,5.17e-07,"));
 }
 
 TEST(Compare, APointWhoseProcessDiesFailsAloneAndExits1) {

@@ -124,11 +124,13 @@ class Encoding {
     const std::uint32_t entry = builder_.bundle(Bundle("encode overhead"));
     const std::uint32_t load =
         builder_.bundle(Bundle("encode compare").add(Tally::read_input, 1).add(Tally::vec_int, 1));
-    const std::uint32_t keep = builder_.bundle(
-        Bundle("encode keep").add(Tally::write_input, 1).add(Tally::write_metadata, 1));
+    const std::uint32_t keep =
+        builder_.bundle(Bundle("encode keep value").add(Tally::write_input, 1));
+    const std::uint32_t mark =
+        builder_.bundle(Bundle("encode keep place").add(Tally::write_metadata, 1));
     const std::uint32_t code =
         builder_.codelet({issue(entry, count(kVectorEntry)), issue(load, 0, 0), issue(entry, 0, 1),
-                          issue(keep, 0, 2)});
+                          issue(keep, 0, 2), issue(mark, 0, 2)});
     const std::uint32_t supervisor =
         builder_.codelet({issue(entry, count(kVectorSupervisor)), run(0)});
     for (TileId tile = 0; tile < target_.tiles; ++tile) {
@@ -140,7 +142,7 @@ class Encoding {
         const std::uint64_t part = std::min(part_, mine - std::min(mine, worker * part_));
         const std::uint64_t nonzeros = found_[tile * std::size_t{target_.workers} + worker];
         const std::uint64_t vectors = ceil_div(part * bytes_, 8);
-        const std::uint64_t others = part * encode_.test + nonzeros * (encode_.keep - 1ULL);
+        const std::uint64_t others = part * encode_.test + nonzeros * (encode_.keep - 2ULL);
         set.push_back(builder_.worker({{code, {arg(vectors), arg(others), arg(nonzeros)}}}));
       }
       builder_.work(tile, builder_.vertex({{supervisor, {}}}, set));
@@ -151,12 +153,13 @@ class Encoding {
 
   void fill() {
     const std::uint32_t entry = builder_.bundle(Bundle("encode overhead"));
-    const std::uint32_t put = builder_.bundle(Bundle("encode place")
-                                                  .add(Tally::read_metadata, 1)
-                                                  .add(Tally::write_weight, 1)
-                                                  .add(Tally::write_metadata, 1));
+    const std::uint32_t put = builder_.bundle(
+        Bundle("encode place value").add(Tally::read_input, 1).add(Tally::write_weight, 1));
+    const std::uint32_t mark = builder_.bundle(
+        Bundle("encode place in row").add(Tally::read_metadata, 1).add(Tally::write_metadata, 1));
     const std::uint32_t code =
-        builder_.codelet({issue(entry, count(kVectorEntry)), issue(entry, 0, 0), issue(put, 0, 1)});
+        builder_.codelet({issue(entry, count(kVectorEntry)), issue(entry, 0, 0), issue(put, 0, 1),
+                          issue(mark, 0, 1)});
     const std::uint32_t supervisor =
         builder_.codelet({issue(entry, count(kVectorSupervisor)), run(0)});
     for (TileId tile = 0; tile < target_.tiles; ++tile) {
@@ -167,7 +170,7 @@ class Encoding {
         const std::uint64_t mine =
             std::min(part, received_[tile] - std::min(received_[tile], worker * part));
         set.push_back(
-            builder_.worker({{code, {arg(mine * (encode_.place - 1ULL)), arg(mine), 0}}}));
+            builder_.worker({{code, {arg(mine * (encode_.place - 2ULL)), arg(mine), 0}}}));
       }
       builder_.work(tile, builder_.vertex({{supervisor, {}}}, set));
     }

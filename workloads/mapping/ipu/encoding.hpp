@@ -22,10 +22,10 @@ struct EncodeParams : ParameterSet {
                                "Encoding on the device: of a worker for each element, to take its "
                                "bit of a comparison and branch; inferred.");
   Param<unsigned> keep =
-      param(this, "keep", 4U, range(1U, 256U), "bundles",
+      param(this, "keep", 4U, range(2U, 256U), "bundles",
             "Encoding on the device: for each non-zero found, to write value and "
             "place and move on; inferred.");
-  Param<unsigned> place = param(this, "place", 8U, range(1U, 256U), "bundles",
+  Param<unsigned> place = param(this, "place", 8U, range(2U, 256U), "bundles",
                                 "Encoding on the device: for each non-zero that comes to its "
                                 "bucket, to count it in its row and write it there; inferred.");
 };
