@@ -135,6 +135,12 @@ std::string content_of(const LayerOp& op, const Mask* mask, const RunSettings& s
       drawn ? row_seed(op, settings.seed) : 0, mask == nullptr ? op.pattern.name : digest(*mask));
 }
 
+/// The zeros of X as they were asked for.
+std::string x_label(const LayerOp& op) {
+  if (op.x_density) return op.x_pattern + ":" + op.x_density->text();
+  return op.x_file.empty() ? op.x_pattern : op.x_pattern + ":" + op.x_file;
+}
+
 /// What is known of an operation before it is run; without a mask if it is dense, or refused.
 OpRecord start_record(const Point& point, const LayerOp& op, const Mask* mask,
                       const RunSettings& settings) {
@@ -150,6 +156,7 @@ OpRecord start_record(const Point& point, const LayerOp& op, const Mask* mask,
   record.request = {{"pattern", pattern_label(op.pattern)},
                     {"mode", word(op.mode)},
                     {"residency", word(op.residency)},
+                    {"x_pattern", x_label(op)},
                     {"partials", word(op.partials)},
                     {"batch", fmt::format("{}", op.batch)},
                     {"row_seed", fmt::format("{}", row_seed(op, settings.seed))}};

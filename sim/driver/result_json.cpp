@@ -67,7 +67,7 @@ void for_each_cell(Row& row, const Visit& visit) {
   visit("block", row.block);
   visit("mode", row.mode);
   visit("residency", row.residency);
-  visit("x_density", row.x_density);
+  visit("x_kept", row.x_density);
   visit("seed", row.seed);
   visit("cycles", row.cycles);
   visit("time_s", row.time_s);

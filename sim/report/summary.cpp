@@ -50,7 +50,7 @@ const std::vector<std::string>& summary_columns() {
                                                    "block",
                                                    "mode",
                                                    "residency",
-                                                   "x_density",
+                                                   "x_kept",
                                                    "seed",
                                                    "cycles",
                                                    "time_s",

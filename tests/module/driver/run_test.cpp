@@ -41,6 +41,7 @@ TEST(Run, SummaryHasTheColumnsInOrderAndARowTotal) {
   const std::string summary = lacuna.read("out/summary.csv");
   EXPECT_EQ(line_of(summary, 0),
             "run,machine,engine,exact,workload,op_id,op,m,k,n,dtype,pattern,density,block,mode,"
+            "residency,x_kept,"
             "seed,cycles,time_s,useful_flop,useful_tflops,dense_tflops,speedup_vs_dense,"
             "utilisation,sram_read_bytes,sram_write_bytes,fabric_bytes,io_bytes,sram_gbps,"
             "fabric_gbps,io_gbps,energy_j,energy_low_j,energy_high_j,power_w,pj_per_useful_flop,"
