@@ -43,7 +43,7 @@ void collect_dense(const std::vector<RunRecord>& records, DenseRows& dense) {
   for (const RunRecord& run : records) {
     const std::string machine = machine_key(run);
     for (const OpRecord& op : run.ops) {
-      if (op.row.pattern == "dense" && op.row.cycles) {
+      if (op.row.pattern == "dense" && !op.row.x_density && op.row.cycles) {
         dense.emplace(shape_key(machine, op), op.row);
       }
     }
@@ -307,7 +307,7 @@ std::vector<Point> missing_dense_points(const std::vector<Point>& points) {
   std::set<std::string> known;
   for (const Point& point : points) {
     for (const LayerOp& op : point.workload.ops) {
-      if (op.pattern.name == "dense") known.insert(key(point, op));
+      if (op.pattern.name == "dense" && op.x_pattern == "dense") known.insert(key(point, op));
     }
   }
   std::vector<Point> missing;

@@ -47,9 +47,10 @@ TEST(Run, SummaryHasTheColumnsInOrderAndARowTotal) {
             "fabric_gbps,io_gbps,energy_j,energy_low_j,energy_high_j,power_w,pj_per_useful_flop,"
             "status,reason");
   // 8 blocks of 256, x 64 columns, over 32 MAC per cycle: 4096 cycles, and 10; at 2 GHz
-  EXPECT_THAT(line_of(summary, 1),
-              StartsWith("0,fake,event,true,64x64x64,gemm,gemm,64,64,64,fp16,block,0.5,16,static,1,"
-                         "4106,2.053e-06,262144,"));
+  EXPECT_THAT(
+      line_of(summary, 1),
+      StartsWith("0,fake,event,true,64x64x64,gemm,gemm,64,64,64,fp16,block,0.5,16,static,,,1,"
+                 "4106,2.053e-06,262144,"));
   EXPECT_THAT(line_of(summary, 2), StartsWith("0,fake,event,true,64x64x64,TOTAL,,,,,fp16,block,"));
   EXPECT_EQ(line_of(summary, 3), "");
 }

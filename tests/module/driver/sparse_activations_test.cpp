@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 
 #include "tests/support/driver/real_program.hpp"
 
@@ -50,6 +51,21 @@ TEST(SparseActivations, AreRefusedWhereTheyAreAtRest) {
       run_trace(kWafer, trace(bench, "t.csv", "gemm,64,128,32,streamed,bernoulli,0.1,"));
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.out, HasSubstr("covers all tokens of a core, whose activations are at rest"));
+}
+
+TEST(SparseActivations, HaveASpeedUpOverTheProductWithAllOfX) {
+  const ProgramBench bench;
+  const std::string file = trace(bench, "t.csv", "gemm,64,128,32,resident,bernoulli,0.1,");
+  const Ran ran = run_real("run" + std::string(kWafer) + "--with-dense --trace " + file +
+                           " --out " + bench.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const double with = static_cast<double>(number_after(ran.out, "sender: "));
+  const double without = static_cast<double>(number_after(ran.out, "all of X ("));
+  const std::string json = bench.read("out/result.json");
+  const std::string key = "\"speedup_vs_dense\": ";
+  const std::size_t at = json.find(key);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_NEAR(std::strtod(json.c_str() + at + key.size(), nullptr), without / with, 1e-12);
 }
 
 TEST(SparseActivations, MakeAutoKeepTheWeightsOnTheWafer) {
