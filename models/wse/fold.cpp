@@ -56,7 +56,7 @@ bool same_work(const Program& program, std::size_t a, std::size_t b) {
 
 std::string reason_not_to_fold(const Program& program, const HardwareParams& params,
                                const RunOptions& options) {
-  if (params.router.arbiter == Arbiter::oldest) return "routers choose by the age of words";
+  if (ArbiterRule(params.router.arbiter).by_age) return "routers choose by the age of words";
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
   if (!program.background.empty()) return "other words run down the columns";
   if (options.jitter != 0) return "delays of single words differ from row to row";

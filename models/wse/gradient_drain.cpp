@@ -8,13 +8,13 @@ namespace lacuna::wse {
 GradientDrain::GradientDrain(const HardwareParams& params, const Program& program,
                              const std::vector<std::uint64_t>& words)
     : rows_(program.rows),
-      ramp_(params.router.ramp),
-      hop_(params.router.hop),
+      ramp_(QueueShapes(params.router).ramp_up().latency),
+      hop_(QueueShapes(params.router).link().latency),
       latency_(latency(params)),
-      link_(params.router.entries + hop_ - 1),
-      up_(params.router.entries + ramp_ - 1),
-      queue_(params.queue.ring_out),
-      down_(params.queue.ring_in + ramp_ - 1),
+      link_(QueueShapes(params.router).link().capacity),
+      up_(QueueShapes(params.router).ramp_up().capacity),
+      queue_(QueueShapes::output(params.queue.sums_out()).capacity),
+      down_(QueueShapes(params.router).ramp_down(params.queue.sums_in()).capacity),
       columns_(program.columns),
       lane_of_(program.columns) {
   for (std::uint32_t lane = 0; lane < program.columns; ++lane) {

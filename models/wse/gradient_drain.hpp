@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/gradient_row.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
@@ -21,11 +22,13 @@ class GradientDrain {
  public:
   /// Whether words pass routers and queues without a stall unless something is full.
   static bool flows(const HardwareParams& params) {
-    return params.router.entries >= 2 && params.queue.ring_in >= 2 && params.queue.ring_out >= 2;
+    return QueueShapes(params.router).flows() && params.queue.sums_in() >= 2 &&
+           params.queue.sums_out() >= 2;
   }
   /// From a beat of the chain to that of the row below which takes its word.
   static Cycle latency(const HardwareParams& params) {
-    return 1 + 2 * Cycle{params.router.ramp} + params.router.hop;
+    const QueueShapes shapes(params.router);
+    return 1 + 2 * shapes.ramp_up().latency + shapes.link().latency;
   }
 
   /// `words`: by lane, the dot products of a core.

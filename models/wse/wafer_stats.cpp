@@ -228,7 +228,7 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
   CoreCounters counted = counts.core;
   if (kernel.steps != 0) {
     // Its words came later than its representative's, and it had a buffer open meanwhile.
-    const Cycle hop = params.router.hop;
+    const Cycle hop = QueueShapes(params.router).link().latency;
     const Cycle behind = std::min(Cycle{plan.hops_behind(row)} * hop, at);
     counted.cycles[kWaitWeights] += behind * program.columns;
     counted.buffers_in_use += behind * program.columns;
