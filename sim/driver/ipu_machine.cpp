@@ -345,7 +345,8 @@ void IpuMachine::require_encodable(const LayerOp& op, const Mask* mask) const {
 OpResult IpuMachine::run_sparse_x(const LayerOp& op, std::uint64_t seed,
                                   const Execution& execution) const {
   if (execution.interval != 0 && params_.activations.encode == ipu::Encoder::host) {
-    throw UnsupportedError("--interval with activations.encode = host: the chip waits for the host");
+    throw UnsupportedError(
+        "--interval with activations.encode = host: the chip waits for the host");
   }
   LayerOp seeded = op;
   seeded.seed = seed;
