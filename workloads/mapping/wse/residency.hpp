@@ -5,7 +5,8 @@
 
 namespace lacuna::wse {
 
-/// Where a product with weights asks for them to live: automatic if that is left to what is faster.
+/// Where a product with weights asks for them to live: automatic if that is left to what is faster,
+/// as it is of dense ones; sparse ones that ask for nothing are streamed.
 /// A mode that has its weights in the cores, or outside, says so too. UnsupportedError if mode and
 /// residency contradict each other.
 Residency residency_of(const LayerOp& op);
