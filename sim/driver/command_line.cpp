@@ -45,8 +45,18 @@ void add_pattern_options(CLI::App& verb, Options& o, bool several) {
       ->group(group);
   verb.add_option("--block", o.block, "side of the blocks")->type_name("B")->group(group);
   verb.add_option("--nm", o.nm, "N of every M weights are kept")->type_name("N:M")->group(group);
-  verb.add_option("--mode", o.mode, "auto, static, dynamic or streamed")
+  verb.add_option("--mode", o.mode,
+                  "kernel of sparse weights, or of dense ones if none are sparse: auto, static, "
+                  "dynamic or streamed")
       ->type_name("MODE")
+      ->group(group);
+  verb.add_option("--residency", o.residency,
+                  "where weights live: auto (what is faster, if all fit), streamed or resident")
+      ->type_name("PLACE")
+      ->group(group);
+  verb.add_option("--x-pattern", o.x_pattern,
+                  "zeros of activations: bernoulli:DENSITY, channel:DENSITY, file:PATH or dense")
+      ->type_name("PATTERN")
       ->group(group);
   verb.add_option("--dtype", o.dtype, "fp16, fp32, bf16, fp8 or int8")
       ->type_name("TYPE")

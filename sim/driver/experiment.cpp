@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
@@ -42,7 +43,7 @@ void collect_dense(const std::vector<RunRecord>& records, DenseRows& dense) {
   for (const RunRecord& run : records) {
     const std::string machine = machine_key(run);
     for (const OpRecord& op : run.ops) {
-      if (op.row.pattern == "dense" && op.row.cycles) {
+      if (op.row.pattern == "dense" && !op.row.x_density && op.row.cycles) {
         dense.emplace(shape_key(machine, op), op.row);
       }
     }
@@ -124,11 +125,20 @@ std::string content_of(const LayerOp& op, const Mask* mask, const RunSettings& s
   std::string args;
   for (const auto& [key, value] : op.args) args += fmt::format("{}={};", key, value);
   for (const OperandSource& source : op.sources) args += text_of(source);
+  const ChipShare& share = op.share;
+  args += fmt::format(" {} {}{}{} {}", word(op.residency), share.beside, share.may_stay ? 's' : ' ',
+                      share.result_taken ? 't' : ' ', share.reason);
   return fmt::format(
       "{} {} {} {}x{}x{} {} {} {} {} {} {} {} {} {} {}", own ? op.id : "", op.op, word(op.phase),
       op.m, op.k, op.n, op.batch, word(op.dtype), word(op.partials), word(op.mode), op.fn, args,
-      op.x_pattern, op.x_density ? op.x_density->text() : "",
+      op.x_pattern + op.x_file, op.x_density ? op.x_density->text() : "",
       drawn ? row_seed(op, settings.seed) : 0, mask == nullptr ? op.pattern.name : digest(*mask));
+}
+
+/// The zeros of X as they were asked for.
+std::string x_label(const LayerOp& op) {
+  if (op.x_density) return op.x_pattern + ":" + op.x_density->text();
+  return op.x_file.empty() ? op.x_pattern : op.x_pattern + ":" + op.x_file;
 }
 
 /// What is known of an operation before it is run; without a mask if it is dense, or refused.
@@ -145,6 +155,8 @@ OpRecord start_record(const Point& point, const LayerOp& op, const Mask* mask,
   record.row.seed = settings.seed;
   record.request = {{"pattern", pattern_label(op.pattern)},
                     {"mode", word(op.mode)},
+                    {"residency", word(op.residency)},
+                    {"x_pattern", x_label(op)},
                     {"partials", word(op.partials)},
                     {"batch", fmt::format("{}", op.batch)},
                     {"row_seed", fmt::format("{}", row_seed(op, settings.seed))}};
@@ -230,7 +242,8 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
   record.parameters = values_of(point.machine->parameters());
   std::map<std::string, std::size_t> simulated;  // where each content was first
   WorkloadTrace workload = point.workload;
-  point.machine->relate(workload);
+  point.machine->relate(
+      workload, [&](const LayerOp& op) { return masks.mask(op, point.workload, settings.seed); });
   for (const LayerOp& op : workload.ops) {
     const std::string no_room = point.machine->no_room(op);
     if (!no_room.empty()) {
@@ -272,6 +285,9 @@ LayerOp dense_form(const LayerOp& op) {
   LayerOp dense = op;
   dense.pattern = PatternSpec{};
   dense.mode = Mode::automatic;
+  dense.x_pattern = "dense";
+  dense.x_density.reset();
+  dense.x_file.clear();
   if (dense.op == "spmm") dense.op = "gemm";
   return dense;
 }
@@ -291,15 +307,16 @@ std::vector<Point> missing_dense_points(const std::vector<Point>& points) {
   std::set<std::string> known;
   for (const Point& point : points) {
     for (const LayerOp& op : point.workload.ops) {
-      if (op.pattern.name == "dense") known.insert(key(point, op));
+      if (op.pattern.name == "dense" && op.x_pattern == "dense") known.insert(key(point, op));
     }
   }
   std::vector<Point> missing;
   for (const Point& point : points) {
+    bool begun = false;  // rows of one workload share a chip, those of others do not
     for (const LayerOp& op : point.workload.ops) {
       if (op.op != "gemm" && op.op != "spmm") continue;
       if (!known.insert(key(point, op)).second) continue;
-      if (missing.empty() || missing.back().machine != point.machine) {
+      if (!std::exchange(begun, true)) {
         missing.push_back({points.size() + missing.size(), point.machine, "dense", {}});
         missing.back().workload.name = point.workload.name;
         missing.back().settings = point.settings;

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "sim/driver/result_sequence.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -36,6 +38,27 @@ void add_sparse_result(const IpuHostParams& host, const Mask& mask, DType type, 
       "Values of a sparse result, as the device has them.");
   add(result, "result_user_bytes", "B", ipu::user_bytes(host.format, mask, type).total(),
       "The sparse result in the user's format.");
+}
+
+void add_host_encoding(const IpuHostParams& host, const ipu::PlannedOperation& planned,
+                       std::uint64_t x_bytes, OpResult& result) {
+  const std::uint64_t values =
+      planned.blocks * std::uint64_t{planned.block} * planned.block * planned.types.bytes();
+  const double link = static_cast<double>(x_bytes + planned.bucket_bytes) / host.link_gbs;
+  const double work = static_cast<double>(planned.blocks) * host.block_ns +
+                      static_cast<double>(x_bytes + values) * host.byte_ns;
+  OpResult before;
+  before.cycles = static_cast<Cycle>(std::ceil((link + work) * result.clock_ghz));
+  before.stack = {{Layer::stall, "host", before.cycles * result.units}};
+  before.phases = {{"encode on the host", before.cycles, 0, 0, 0}};
+  for (StatEntry& entry : result.statistics) {
+    if (entry.name == "idle_cycles") entry.value += before.cycles * result.units;
+  }
+  add(result, "x_bytes", "B", x_bytes, "Activations that go to the host to be encoded.");
+  add(result, "device_bytes", "B", planned.bucket_bytes, "What a host sends of it to the device.");
+  add(result, "encode_ns", "ns", whole_ns(work), "Host time to make buckets of activations.");
+  add(result, "link_ns", "ns", whole_ns(link), "Time of activations and buckets on the link.");
+  put_before(std::move(before), result);
 }
 
 void add_host_side(const IpuHostParams& host, const Mask& mask, DType type,

@@ -40,6 +40,12 @@ struct IpuHostParams : ParameterSet {
 void add_host_side(const IpuHostParams& host, const Mask& mask, DType type,
                    const ipu::PlannedOperation& planned, OpResult& result);
 
+/// Puts before a product the time in which the host makes the buckets of activations that the chip
+/// has just made, `x_bytes` of them: all go to it and are read there, the buckets come back, and
+/// the tiles wait.
+void add_host_encoding(const IpuHostParams& host, const ipu::PlannedOperation& planned,
+                       std::uint64_t x_bytes, OpResult& result);
+
 /// Adds the bytes of a finished product's sparse result, whose pattern the user has: in the
 /// device's order and in the user's format.
 void add_sparse_result(const IpuHostParams& host, const Mask& mask, DType type, OpResult& result);

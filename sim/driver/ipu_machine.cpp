@@ -16,8 +16,11 @@
 #include "sim/driver/value_check.hpp"
 #include "sim/kernel/sim_context.hpp"
 #include "sim/report/interval_series.hpp"
+#include "workloads/mapping/ipu/encoding.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/values.hpp"
+#include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 namespace {
@@ -36,6 +39,8 @@ struct IpuParams : ParameterSet {
   Group<ipu::ExchangeParams> exchange = group(this, "exchange", "The fabric between tiles.");
   Group<ipu::SyncParams> sync = group(this, "sync", "The barrier of all tiles.");
   Group<ipu::PlannerParams> planner = group(this, "planner", "How products are cut over tiles.");
+  Group<ipu::EncodeParams> activations =
+      group(this, "activations", "Sparse operands that are made of activations.");
   Group<IpuHostParams> host = group(this, "host", "The host, for patterns that change.");
   Group<EnergyParams> energy = group(this, "energy", "What pricing needs to know of the chip.");
 
@@ -254,6 +259,32 @@ void IpuRun::compare_values(const ipu::IpuChip& chip) {
   count_roundings(chip);
 }
 
+/// What of its mode and residency a row cannot have on an IPU.
+void check_kernel(const LayerOp& op, const Mask* mask) {
+  const bool of_x = op.mode == Mode::dynamic && op.x_pattern != "dense";
+  const bool sparse_kernel = op.mode == Mode::static_ || (op.mode == Mode::dynamic && !of_x);
+  if (sparse_kernel && mask == nullptr) {
+    throw UnsupportedError(
+        fmt::format("mode '{}' of a dense row: it names a kernel for sparse operands; auto has the "
+                    "dense one, and pattern unstructured with density 1 the sparse one; "
+                    "weights stay on the tiles of an IPU in any case (residency resident)",
+                    word(op.mode)));
+  }
+  if (op.residency == Residency::streamed && has_weights(op)) {
+    throw UnsupportedError(
+        "residency 'streamed': weights of a product lie in the memory of an IPU's tiles before it "
+        "begins; a system streams those of a layer in from outside (--system-config)");
+  }
+}
+
+/// The word that a plan notes under `mode`.
+std::string planned_mode(const PlannedOperation& planned) {
+  for (const auto& [name, text] : planned.notes) {
+    if (name == "mode") return text;
+  }
+  return {};
+}
+
 class IpuMachine final : public Machine {
  public:
   explicit IpuMachine(std::string name) : name_(std::move(name)) {}
@@ -287,12 +318,75 @@ class IpuMachine final : public Machine {
                const Execution& execution) const override;
 
  private:
+  void require_encodable(const LayerOp& op, const Mask* mask) const;
+  OpResult run_sparse_x(const LayerOp& op, std::uint64_t seed, const Execution& execution) const;
+  OpResult run_planned(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                       const Execution& execution, bool encode) const;
+
   std::string name_;
   IpuParams params_;
 };
 
+void IpuMachine::require_encodable(const LayerOp& op, const Mask* mask) const {
+  const auto refuse = [&](const std::string& reason) {
+    throw UnsupportedError(fmt::format("x_pattern '{}': {}", op.x_pattern, reason));
+  };
+  if (mask != nullptr) refuse("an IPU has no product of two sparse operands, and W is sparse too");
+  if (op.batch != 1) refuse("a batch of products with sparse X is not planned on an IPU");
+  if (op.fn == "l1" || op.fn == "l2") refuse("distances have dense operands on an IPU");
+  if (params_.activations.encode == ipu::Encoder::none) {
+    refuse(
+        "an IPU multiplies all of X unless its zeros are found first: activations.encode=device or "
+        "host makes a dynamic sparse operand of it; x_pattern dense runs it as it is");
+  }
+}
+
+/// Y^T = X^T W^T: the sparse operand of a dynamic product is the left one.
+OpResult IpuMachine::run_sparse_x(const LayerOp& op, std::uint64_t seed,
+                                  const Execution& execution) const {
+  if (execution.interval != 0 && params_.activations.encode == ipu::Encoder::host) {
+    throw UnsupportedError(
+        "--interval with activations.encode = host: the chip waits for the host");
+  }
+  LayerOp seeded = op;
+  seeded.seed = seed;
+  const Mask x = make_x_mask(seeded, seed)->transposed().elements();
+  LayerOp turned = op;
+  turned.m = op.n;
+  turned.n = op.m;
+  turned.mode = Mode::dynamic;
+  turned.phase = Phase::fwd;
+  turned.x_pattern = "dense";
+  turned.pattern.name = "unstructured";
+  OpResult result = run_planned(turned, &x, seed, execution, true);
+  result.x_density = x.density();
+  if (has_weights(op)) result.residency = word(Residency::resident);
+  Execution plain;
+  plain.engine = execution.engine;
+  LayerOp whole = op;
+  whole.x_pattern = "dense";
+  whole.mode = Mode::automatic;
+  const OpResult dense = run_planned(whole, nullptr, seed, plain, false);
+  result.remarks.push_back(fmt::format(
+      "{:.4g} % of X is zero, found by the {}: {} cycles, {:.4g} times as fast as a dense product "
+      "with all of X ({} cycles)",
+      100 * (1 - x.density()),
+      params_.activations.encode == ipu::Encoder::device ? "tiles (inferred cost)" : "host",
+      result.cycles, static_cast<double>(dense.cycles) / static_cast<double>(result.cycles),
+      dense.cycles));
+  return result;
+}
+
 OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
+  check_kernel(op, mask);
+  if (op.x_pattern == "dense") return run_planned(op, mask, seed, execution, false);
+  require_encodable(op, mask);
+  return run_sparse_x(op, seed, execution);
+}
+
+OpResult IpuMachine::run_planned(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                                 const Execution& execution, bool encode) const {
   const ipu::ChipParams chip = params_.chip();
   PlannedOperation planned = ipu::plan_operation(
       {chip, params_.planner, op, mask, seed, execution.values, execution.sigma});
@@ -305,10 +399,18 @@ OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
   const bool product = op.op == "gemm" || op.op == "spmm" || op.op == "bmm";
   problem.sigma = execution.sigma;
   problem.seed = seed;
+  const bool on_device = encode && params_.activations.encode == ipu::Encoder::device;
+  if (on_device) encode_first(chip, params_.planner, params_.activations, problem, planned);
   planned.lowered.program.round = planned.round.value_or(params_.round);
   planned.lowered.program.round_seed = stream_seed(seed, "rounding");
   OpResult result = IpuRun(params_, problem, planned, execution).run();
-  if (product && mask != nullptr) {
+  result.mode = planned_mode(planned);
+  if (has_weights(op)) result.residency = word(Residency::resident);
+  if (encode) {
+    if (on_device) return result;
+    const std::uint64_t x_bytes = std::uint64_t{op.m} * op.k * bytes_of(op.dtype);
+    add_host_encoding(params_.host, planned, x_bytes, result);
+  } else if (product && mask != nullptr) {
     add_host_side(params_.host, *mask, op.dtype, planned, result);
   } else if (op.op == "sddmm" && mask != nullptr) {
     add_sparse_result(params_.host, *mask, op.dtype, result);

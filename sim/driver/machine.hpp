@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct Execution {
   Cycle jitter = 0;           // delay tokens by up to this many cycles (a test of robustness)
   std::uint64_t jitter_seed = 1;
 };
+
+using MaskOf = std::function<const Mask*(const LayerOp&)>;
 
 /// What IPU chips and wafers have in common: parameters, and the ability to run one operation.
 /// Each run elaborates its own hardware in its own SimContext.
@@ -70,7 +73,8 @@ class Machine {
   virtual std::string no_room(const LayerOp& op) const;
 
   /// Fills in what the rows of a workload tell of each other that changes how they run here.
-  virtual void relate(WorkloadTrace& /*workload*/) const {}
+  /// `mask_of` gives the mask of a row (null: dense), good until the next is asked for.
+  virtual void relate(WorkloadTrace& /*workload*/, const MaskOf& /*mask_of*/) const {}
 
   /// Runs `op`, whose weights keep the elements of `mask` (null: dense). Throws
   /// OutOfMemoryError, UnsupportedError, DeadlockError, InternalError.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "workloads/trace/op_kind.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -135,7 +137,9 @@ SummaryRow describe_op(const LayerOp& op, const Mask* mask, Mode default_mode) {
   row.dtype = word(op.dtype);
   row.pattern = op.pattern.name;
   row.density = mask == nullptr ? 1.0 : mask->density();
-  if (mask == nullptr) return row;  // dense: neither blocks nor a mode
+  if (op.residency != Residency::automatic) row.residency = word(op.residency);
+  if (has_weights(op)) row.mode = word(op.mode == Mode::automatic ? Mode::dense : op.mode);
+  if (mask == nullptr) return row;  // dense: no blocks
   const PatternSpec& pattern = op.pattern;
   if (pattern.block_rows != pattern.block_cols) {
     row.block = fmt::format("{}x{}", pattern.block_rows, pattern.block_cols);
@@ -151,6 +155,9 @@ void add_result(SummaryRow& row, const OpResult& result) {
   row.status = result.status;
   row.reason = result.reason;
   if (result.status != Status::ok) return;
+  if (!result.mode.empty()) row.mode = result.mode;
+  if (!result.residency.empty()) row.residency = result.residency;
+  row.x_density = result.x_density;
   row.cycles = result.cycles;
   row.time_s = static_cast<double>(result.cycles) / (result.clock_ghz * 1e9);
   // Operations that are no products have none, rather than zero of them.
@@ -190,6 +197,7 @@ SummaryRow total_of(const std::vector<OpRecord>& ops) {
   total.pattern = common(weights, &SummaryRow::pattern);
   total.block = common(weights, &SummaryRow::block);
   total.mode = common(weights, &SummaryRow::mode);
+  total.residency = common(weights, &SummaryRow::residency);
   total.density = common_density(weights);
   for (const OpRecord& op : ops) {
     total.exact = total.exact && op.row.exact;

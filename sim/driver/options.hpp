@@ -27,6 +27,9 @@ struct Options {
   std::optional<std::string> block;
   std::optional<std::string> nm;
   std::optional<std::string> mode;
+  std::optional<std::string> residency;
+  std::optional<std::string> x_pattern;
+  std::optional<std::string> x_density;
   std::optional<std::string> dtype;
   std::optional<std::string> partials;
   std::optional<std::string> seed;

@@ -61,12 +61,23 @@ Output::Output(const std::string& folder, const Options& options)
   if (options.energy_table) add_input(*options.energy_table);
 }
 
+namespace {
+
+/// Where the name of a file ends: before the member of an .npz.
+std::size_t end_of_name(const std::string& path) {
+  const std::size_t archive = path.rfind(".npz:");
+  return archive == std::string::npos ? path.size() : archive + std::string(".npz").size();
+}
+
+}  // namespace
+
 std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads) {
   std::set<std::string> paths;
   for (const WorkloadTrace& workload : workloads) {
     if (!workload.path.empty()) paths.insert(workload.path);
     for (const LayerOp& op : workload.ops) {
       if (!op.pattern.file.empty()) paths.insert(op.pattern.file);
+      if (!op.x_file.empty()) paths.insert(op.x_file.substr(0, end_of_name(op.x_file)));
     }
   }
   return paths;

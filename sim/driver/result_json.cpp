@@ -66,6 +66,8 @@ void for_each_cell(Row& row, const Visit& visit) {
   visit("density", row.density);
   visit("block", row.block);
   visit("mode", row.mode);
+  visit("residency", row.residency);
+  visit("x_kept", row.x_density);
   visit("seed", row.seed);
   visit("cycles", row.cycles);
   visit("time_s", row.time_s);
@@ -300,6 +302,7 @@ Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
   json["peak_fabric_bytes_per_cycle"] = result.peaks.fabric_bytes_per_cycle;
   json["peak_io_bytes_per_cycle"] = result.peaks.io_bytes_per_cycle;
   json["notes"] = facts_json(result.notes);
+  json["remarks"] = result.remarks;
   json["energy"] = energy_json(op);
   json["cycle_stack"] = stack_json(result.stack);
   json["statistics"] = statistics_json(result.statistics);
@@ -349,6 +352,10 @@ OpRecord parse_op(const Json& json, const std::vector<std::string>& varying) {
   take(json, "peak_fabric_bytes_per_cycle", result.peaks.fabric_bytes_per_cycle);
   take(json, "peak_io_bytes_per_cycle", result.peaks.io_bytes_per_cycle);
   result.notes = parse_facts(json.at("notes"));
+  take(json, "remarks", result.remarks);
+  result.mode = op.row.mode;
+  result.residency = op.row.residency;
+  result.x_density = op.row.x_density;
   parse_energy(json.at("energy"), op);
   result.stack = parse_stack(json.at("cycle_stack"));
   result.statistics = parse_statistics(json.at("statistics"));

@@ -69,21 +69,41 @@ void join_intervals(Intervals before, Cycle cycles, Intervals& after) {
 
 }  // namespace
 
+namespace {
+
+/// What does not depend on which was first.
+void add_counts(OpResult& other, OpResult& result) {
+  result.cycles += other.cycles;
+  result.sram_read_bytes += other.sram_read_bytes;
+  result.sram_write_bytes += other.sram_write_bytes;
+  result.fabric_bytes += other.fabric_bytes;
+  result.io_bytes += other.io_bytes;
+  for (StatEntry& entry : other.statistics) merge(result.statistics, std::move(entry));
+  for (const StackPart& part : other.stack) {
+    result.stack[place_of(part, result.stack)].cycles += part.cycles;
+  }
+}
+
+}  // namespace
+
+void put_after(OpResult after, OpResult& result) {
+  for (Event& event : after.events) event.cycle += result.cycles;
+  result.events.insert(result.events.end(), after.events.begin(), after.events.end());
+  if (!result.intervals.each.empty()) {
+    join_intervals(std::move(result.intervals), result.cycles, after.intervals);
+    result.intervals = std::move(after.intervals);
+  }
+  add_counts(after, result);
+  result.phases.insert(result.phases.end(), after.phases.begin(), after.phases.end());
+}
+
 void put_before(OpResult before, OpResult& result) {
   for (Event& event : result.events) event.cycle += before.cycles;
   result.events.insert(result.events.begin(), before.events.begin(), before.events.end());
   if (!result.intervals.each.empty()) {
     join_intervals(std::move(before.intervals), before.cycles, result.intervals);
   }
-  result.cycles += before.cycles;
-  result.sram_read_bytes += before.sram_read_bytes;
-  result.sram_write_bytes += before.sram_write_bytes;
-  result.fabric_bytes += before.fabric_bytes;
-  result.io_bytes += before.io_bytes;
-  for (StatEntry& entry : before.statistics) merge(result.statistics, std::move(entry));
-  for (const StackPart& part : before.stack) {
-    result.stack[place_of(part, result.stack)].cycles += part.cycles;
-  }
+  add_counts(before, result);
   result.phases.insert(result.phases.begin(), before.phases.begin(), before.phases.end());
 }
 

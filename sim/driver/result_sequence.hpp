@@ -10,4 +10,7 @@ namespace lacuna {
 /// and the explanation stay those of `result`.
 void put_before(OpResult before, OpResult& result);
 
+/// Puts what the same units did after an operation behind its result, likewise.
+void put_after(OpResult after, OpResult& result);
+
 }  // namespace lacuna

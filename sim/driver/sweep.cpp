@@ -46,12 +46,21 @@ bool is_word(const std::string& key) {
 /// The member of the options that a word of an experiment sets; null if it sets none of them.
 std::optional<std::string> Options::*option_of(const std::string& key) {
   const std::map<std::string, std::optional<std::string> Options::*> members = {
-      {"trace", &Options::trace},     {"gemm", &Options::gemm},
-      {"matrix", &Options::matrix},   {"n", &Options::n},
-      {"density", &Options::density}, {"block", &Options::block},
-      {"nm", &Options::nm},           {"mode", &Options::mode},
-      {"dtype", &Options::dtype},     {"partials", &Options::partials},
-      {"seed", &Options::seed},       {"engine", &Options::engine},
+      {"trace", &Options::trace},
+      {"gemm", &Options::gemm},
+      {"matrix", &Options::matrix},
+      {"n", &Options::n},
+      {"density", &Options::density},
+      {"block", &Options::block},
+      {"nm", &Options::nm},
+      {"mode", &Options::mode},
+      {"residency", &Options::residency},
+      {"x_pattern", &Options::x_pattern},
+      {"x_density", &Options::x_density},
+      {"dtype", &Options::dtype},
+      {"partials", &Options::partials},
+      {"seed", &Options::seed},
+      {"engine", &Options::engine},
       {"fold", &Options::fold}};
   const auto found = members.find(key);
   return found == members.end() ? nullptr : found->second;
@@ -206,12 +215,11 @@ class Planner {
       if (options.matrix) options.matrix = located(*options.matrix, file_.path);
       const std::vector<PatternChoice> choices = pattern_choices(options);
       Point point;
-      point.workload = settle(workload_of(options), choices[0], options);
+      std::vector<WorkloadTrace> settled{settle(workload_of(options), choices[0], options)};
       point.pattern = choices[0].label;
-      const bool dense = std::all_of(point.workload.ops.begin(), point.workload.ops.end(),
-                                     [](const LayerOp& op) { return op.pattern.name == "dense"; });
       // where the mode goes through all points, a dense one among them has none
-      if (!dense || find(assigned, "pattern") == nullptr) check_mode({point.workload}, options);
+      if (find(assigned, "pattern") == nullptr) settle_mode(settled, options);
+      point.workload = std::move(settled[0]);
       point.settings = run_settings(options);
       return point;
     } catch (const RequestError& error) {

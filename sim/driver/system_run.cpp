@@ -62,6 +62,8 @@ void check_options(const Options& options) {
       {"--block", options.block.has_value()},
       {"--nm", options.nm.has_value()},
       {"--mode", options.mode.has_value()},
+      {"--residency", options.residency.has_value()},
+      {"--x-pattern", options.x_pattern.has_value()},
       {"--dtype", options.dtype.has_value()},
       {"--partials", options.partials.has_value()},
       {"--values", options.values.has_value()},

@@ -26,7 +26,9 @@ std::string content(const LayerOp& op, const WorkloadTrace& trace) {
   std::string text = fmt::format("{} {} {}x{}x{} batch {} {} {} {}", op.op, op.fn, op.m, op.k, op.n,
                                  op.batch, word(op.dtype), word(op.partials), word(op.phase));
   for (const auto& [key, value] : op.args) text += fmt::format(" {}={}", key, value);
-  if (op.pattern.name == "dense") return text;
+  text += fmt::format(" {} {} {}{}", word(op.residency), op.x_pattern,
+                      op.x_density ? op.x_density->text() : "", op.x_file);
+  if (op.pattern.name == "dense") return text + " " + word(op.mode);
   // a mask depends on the row that it belongs to, and on what that row refers to
   text += fmt::format(" {} {} {}", word(op.mode), op.id, op.pattern.name);
   for (const LayerOp& row : trace.ops) {

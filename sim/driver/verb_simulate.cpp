@@ -44,7 +44,7 @@ std::vector<Point> make_points(const Machines& machines, const WorkloadTrace& wo
   std::vector<WorkloadTrace> settled;
   settled.reserve(choices.size());
   for (const PatternChoice& choice : choices) settled.push_back(settle(workload, choice, options));
-  check_mode(settled, options);
+  settle_mode(settled, options);
   const RunSettings settings = run_settings(options);
   const std::uint64_t seeds = seed_count(options);
   std::vector<Point> points;
@@ -231,7 +231,8 @@ std::uint64_t seed_count(const Options& options) {
 
 bool depends_on_seed(const WorkloadTrace& workload) {
   return std::any_of(workload.ops.begin(), workload.ops.end(), [](const LayerOp& op) {
-    return op.pattern.name != "dense" && op.pattern.name != "file";
+    const bool drawn = op.pattern.name != "dense" && op.pattern.name != "file";
+    return drawn || (op.x_pattern != "dense" && op.x_pattern != "file");
   });
 }
 

@@ -74,8 +74,8 @@ std::uint64_t left_to_update(const LayerOp& op, const Sent& sent) {
 }
 
 bool streams_weights(const LayerOp& op) {
-  return (op.op == "gemm" || op.op == "spmm") &&
-         (op.mode == Mode::streamed || op.mode == Mode::automatic);
+  return (op.op == "gemm" || op.op == "spmm") && op.residency != Residency::resident &&
+         op.mode != Mode::static_ && op.mode != Mode::dynamic;
 }
 
 /// What the store has to hold for one step's rows: every weight once, however often it is streamed.

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/base/error.hpp"
 #include "workloads/trace/op_cost.hpp"
+#include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/trace_reader.hpp"
 
@@ -28,6 +30,29 @@ void check_number_of_workloads(const Options& options) {
   if (options.n && !options.matrix) {
     throw RequestError("--n: goes with --matrix alone; --gemm and --trace have their own");
   }
+}
+
+/// The zeros of activations that --x-pattern NAME[:DENSITY] or file:PATH asks for; of an experiment
+/// the density may stand in x_density.
+void set_x_pattern(const Options& options, LayerOp& op) {
+  const std::string text = options.x_pattern.value_or("bernoulli");
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
+  op.x_pattern = check_word("--x-pattern", name, {"dense", "bernoulli", "channel", "file"});
+  op.x_density.reset();
+  op.x_file.clear();
+  if (name == "dense") return;
+  if (name == "file") {
+    if (rest.empty()) throw RequestError("--x-pattern: file needs a PATH, as in file:X.npy");
+    op.x_file = rest;
+    return;
+  }
+  const std::string density = rest.empty() ? options.x_density.value_or("") : rest;
+  if (density.empty()) {
+    throw RequestError(fmt::format("--x-pattern: {} needs a density, as in {}:0.1", name, name));
+  }
+  op.x_density = parse_density(density, "--x-pattern");
 }
 
 bool has_sparse_row(const WorkloadTrace& workload) {
@@ -79,17 +104,21 @@ WorkloadTrace settle(const WorkloadTrace& workload, const PatternChoice& choice,
     if (options.dtype) op.dtype = parse_dtype(*options.dtype);
     if (options.partials) op.partials = parse_partials(*options.partials);
     if (options.mode && op.pattern.name != "dense") op.mode = parse_mode(*options.mode);
+    if ((options.x_pattern || options.x_density) && has_weights(op)) set_x_pattern(options, op);
+    if (options.residency && has_weights(op)) op.residency = parse_residency(*options.residency);
   }
   return settled;
 }
 
-void check_mode(const std::vector<WorkloadTrace>& workloads, const Options& options) {
+void settle_mode(std::vector<WorkloadTrace>& workloads, const Options& options) {
   if (!options.mode) return;
-  parse_mode(*options.mode);
-  for (const WorkloadTrace& workload : workloads) {
-    if (has_sparse_row(workload)) return;
+  const Mode mode = parse_mode(*options.mode);
+  if (std::any_of(workloads.begin(), workloads.end(), has_sparse_row)) return;
+  for (WorkloadTrace& workload : workloads) {
+    for (LayerOp& op : workload.ops) {
+      if (has_weights(op)) op.mode = mode;
+    }
   }
-  throw RequestError("--mode: all weights are dense; a mode is for sparse ones (see --pattern)");
 }
 
 }  // namespace lacuna

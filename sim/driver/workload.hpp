@@ -22,12 +22,13 @@ struct PatternChoice {
 /// The patterns of --pattern, or of --density, --block and --nm; at least one.
 std::vector<PatternChoice> pattern_choices(const Options& options);
 
-/// `workload` with the pattern in all its gemm rows, and --mode, --dtype and --partials. Every
-/// problem of a row with the pattern is a RequestError.
+/// `workload` with the pattern in all its gemm rows, --mode in those that are sparse then, and
+/// --residency, --dtype and --partials. Every problem of a row with the pattern is a RequestError.
 WorkloadTrace settle(const WorkloadTrace& workload, const PatternChoice& choice,
                      const Options& options);
 
-/// RequestError if --mode is no mode, or is given where nothing is sparse.
-void check_mode(const std::vector<WorkloadTrace>& workloads, const Options& options);
+/// Where nothing in any of the settled workloads is sparse, --mode is meant for their dense
+/// products with weights: gives it to them. RequestError if it is no mode.
+void settle_mode(std::vector<WorkloadTrace>& workloads, const Options& options);
 
 }  // namespace lacuna

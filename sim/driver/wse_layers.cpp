@@ -336,15 +336,48 @@ OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const M
   return LayerRun(params, std::move(plan), execution).run();
 }
 
+namespace {
+
+/// Runs moves by themselves; they carry no numbers.
+OpResult run_moves(const WseParams& params, const wse::LayerRequest& request, wse::LayerMoves moves,
+                   const Execution& execution) {
+  LayerPlan plan;
+  add_moves(request, std::move(moves), plan);
+  Execution without = execution;
+  without.values = false;
+  return LayerRun(params, std::move(plan), without).run();
+}
+
+}  // namespace
+
 OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
                            const Execution& execution) {
   const wse::LayerSetup setup = layer_setup(params);
   const wse::LayerRequest request{setup, op, mask, 0, false};
-  LayerPlan plan;
-  add_moves(request, wse::product_moves(request, {params.ws, params.io}), plan);
-  Execution without = execution;
-  without.values = false;
-  return LayerRun(params, std::move(plan), without).run();
+  return run_moves(params, request, wse::product_moves(request, {params.ws, params.io}), execution);
+}
+
+OpResult run_resident_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
+                            const Execution& execution, MoveSide side) {
+  const wse::LayerSetup setup = layer_setup(params);
+  const wse::LayerRequest request{setup, op, mask, 0, false};
+  const wse::StreamSettings stream{params.ws, params.io};
+  return run_moves(params, request,
+                   side == MoveSide::before ? wse::resident_operand_moves(request, stream)
+                                            : wse::resident_result_moves(request, stream),
+                   execution);
+}
+
+std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask* mask) {
+  if (!wse::is_layer_operation(op)) return 0;
+  try {
+    const wse::LayerSetup setup = layer_setup(params);
+    return wse::plan_layer({setup, op, mask, 0, false}).bytes;
+  } catch (const UnsupportedError&) {
+    return 0;
+  } catch (const OutOfMemoryError&) {
+    return 0;
+  }
 }
 
 }  // namespace lacuna

@@ -8,14 +8,16 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/machine.hpp"
-#include "sim/driver/result_sequence.hpp"
 #include "sim/driver/wse_gradient.hpp"
 #include "sim/driver/wse_layers.hpp"
 #include "sim/driver/wse_params.hpp"
+#include "sim/driver/wse_residency.hpp"
 #include "sim/driver/wse_streaming.hpp"
 #include "sim/driver/wse_tasks.hpp"
 #include "sim/driver/wse_units.hpp"
 #include "workloads/mapping/wse/layer_plan.hpp"
+#include "workloads/mapping/wse/residency.hpp"
+#include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/operand_sources.hpp"
 
 namespace lacuna {
@@ -29,6 +31,10 @@ bool is_gradient(const LayerOp& op) { return op.op == "sddmm" && op.batch == 1; 
 bool is_dense_gradient(const LayerOp& op) {
   return op.op == "bmm" && op.batch == 1 && op.phase != Phase::fwd &&
          (op.fn.empty() || op.fn == "dot");
+}
+
+bool may_be_resident(const LayerOp& op) {
+  return op.share.may_stay || op.residency == Residency::resident || op.mode == Mode::static_;
 }
 
 class WseMachine final : public Machine {
@@ -54,9 +60,10 @@ class WseMachine final : public Machine {
           sums, params_.router.ramp.value(), words));
     }
     if (params_.router.link_cycles < params_.router.link_words) {
-      throw ParameterError(fmt::format(
-          "router.link_cycles = {} is less than router.link_words = {}: a link passes a word a cycle",
-          params_.router.link_cycles.value(), params_.router.link_words.value()));
+      throw ParameterError(
+          fmt::format("router.link_cycles = {} is less than router.link_words = {}: a link passes "
+                      "a word a cycle",
+                      params_.router.link_cycles.value(), params_.router.link_words.value()));
     }
     if (params_.queue.sums_out() < 2) {
       throw ParameterError("queue.out: number 2, of partial sums, needs 2 words at least");
@@ -80,7 +87,7 @@ class WseMachine final : public Machine {
                        params_.wafer.rows.value(), params_.wafer.cores.value());
   }
 
-  void relate(WorkloadTrace& workload) const override;
+  void relate(WorkloadTrace& workload, const MaskOf& mask_of) const override;
 
   std::string describe_unit(const std::string& name) const override {
     return describe_wafer_unit(params_, name_, name);
@@ -90,6 +97,8 @@ class WseMachine final : public Machine {
                const Execution& execution) const override;
 
  private:
+  OpResult run_on_wafer(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                        const Execution& execution) const;
   void require_supported(const LayerOp& op) const;
   void require_int8(const LayerOp& op) const;
 
@@ -98,13 +107,14 @@ class WseMachine final : public Machine {
 };
 
 /// Whole operands that lie in blocks wherever they come from make no difference.
-void WseMachine::relate(WorkloadTrace& workload) const {
+void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {
   find_sources(workload);
+  share_wafer(params_, workload, mask_of);
   if (params_.ws.k_partition != wse::KPartition::block) return;
   if (params_.ws.inject != wse::Inject::column_top) return;
   for (LayerOp& op : workload.ops) {
-    if (op.batch != 1) continue;
-    const bool product = op.op == "gemm" || op.op == "spmm";
+    const bool product = has_weights(op);
+    if (op.batch != 1 || (product && may_be_resident(op))) continue;
     const std::uint32_t width = product ? op.k : op.m;
     const std::uint32_t unit = op.fn == "rope" ? 2 : 1;
     const auto lies_there = [&](const OperandSource& source) {
@@ -154,17 +164,36 @@ void WseMachine::require_supported(const LayerOp& op) const {
   }
 }
 
+/// By a program of tasks, which has all its operands in the cores.
+OpResult WseMachine::run_on_wafer(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                                  const Execution& execution) const {
+  if (has_weights(op) && wse::residency_of(op) == Residency::streamed) {
+    throw UnsupportedError(
+        fmt::format("{}: residency streamed with kernel.gemm = {}: this kernel has both operands "
+                    "in the cores",
+                    name_, params_.kernel.gemm.value_text()));
+  }
+  OpResult result = run_tasks(params_, op, mask, seed, execution);
+  if (!has_weights(op)) return result;
+  result.mode = word(op.mode == Mode::dynamic ? Mode::dynamic : Mode::dense);
+  result.residency = word(Residency::resident);
+  return result;
+}
+
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
   if (execution.sigma > 0) {
     throw UnsupportedError(
         fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
   }
-  if (runs_as_tasks(params_, op)) return run_tasks(params_, op, mask, seed, execution);
+  if (runs_as_tasks(params_, op)) return run_on_wafer(op, mask, seed, execution);
   const bool gradient = is_gradient(op);
-  const bool dense_gradient = is_dense_gradient(op);
-  if (!gradient && !dense_gradient && wse::is_layer_operation(op)) {
-    return run_layer_operation(params_, op, mask, seed, execution);
+  if (!gradient && !is_dense_gradient(op) && wse::is_layer_operation(op)) {
+    OpResult result = run_layer_operation(params_, op, mask, seed, execution);
+    const bool product = op.op == "bmm" || op.op == "sddmm";
+    // the programs of the cores hold the pattern
+    if (product || mask != nullptr) result.mode = word(mask ? Mode::static_ : Mode::dense);
+    return result;
   }
   require_supported(op);
   if (gradient && params_.ws.inject != wse::Inject::column_top) {
@@ -173,17 +202,29 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
                     "enters at the top, not where ws.inject = {} has it",
                     name_, params_.ws.inject.value_text()));
   }
-  if (gradient) return run_gradient(params_, op, mask, seed, execution);
-  OpResult result = run_streamed(params_, op, mask, seed, execution);
-  if (!op.sources.empty() && op.mode != Mode::static_) {
-    OpResult moved = run_operand_moves(params_, op, mask, execution);
-    if (moved.cycles != 0) put_before(std::move(moved), result);
+  if (gradient) {
+    OpResult result = run_gradient(params_, op, mask, seed, execution);
+    result.mode = word(wse::kernel_of(mask != nullptr, Residency::streamed));
+    return result;
   }
-  if (dense_gradient) {
+  if (has_weights(op)) return run_weights(params_, op, mask, seed, execution);
+  // Of its two operands the one with zeros is streamed.
+  const bool stream_x = op.x_pattern != "dense";
+  OpResult result = run_streamed(params_, op, mask, seed, execution, stream_x);
+  result.mode = word(Mode::dense);
+  if (stream_x) {
+    LayerOp whole = op;
+    whole.x_pattern = "dense";
+    add_filter_remark(run_streamed(params_, whole, mask, seed, without_record(execution), true),
+                      result);
     result.notes.emplace_back("operands",
-                              "W, made on the wafer, has left it before and is streamed in as "
-                              "weights are; X lies with its k along columns");
+                              "X, made on the wafer, has left it before and is streamed in; W lies "
+                              "with its k along columns");
+    return result;
   }
+  result.notes.emplace_back("operands",
+                            "W, made on the wafer, has left it before and is streamed in as "
+                            "weights are; X lies with its k along columns");
   return result;
 }
 

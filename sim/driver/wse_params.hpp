@@ -23,7 +23,7 @@ struct WseParams : ParameterSet {
   Group<wse::KernelParams> kernel = group(this, "kernel", "Software-driven kernels.");
   Group<wse::StreamingParams> ws = group(this, "ws", "Weight streaming.");
   Group<wse::ResidentParams> resident =
-      group(this, "resident", "Weights that stay in the cores (mode static).");
+      group(this, "resident", "Weights that stay in the cores (residency resident).");
   Group<wse::IoParams> io = group(this, "io", "The edge of the wafer.");
   Group<wse::MapParams> map = group(this, "map", "Placement of operands in memory.");
   Group<system::WaferSystemParams> sys =

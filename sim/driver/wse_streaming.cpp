@@ -82,10 +82,7 @@ class StreamedOperation {
   OpResult run();
 
  private:
-  wse::StreamingSetup setup() const {
-    return {params_.wafer, params_.core, params_.queue, params_.mem,   params_.simd,
-            params_.ws,    params_.io,   params_.map,   params_.clock, params_.resident};
-  }
+  wse::StreamingSetup setup() const { return streaming_setup(params_); }
   wse::HardwareParams hardware() const { return {params_.core, params_.queue, params_.router}; }
 
   Simulated simulate_best(OpResult& result) const;
@@ -317,8 +314,13 @@ OpResult StreamedOperation::run() {
 
 }  // namespace
 
-OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* mask,
-                      std::uint64_t seed, const Execution& execution) {
+wse::StreamingSetup streaming_setup(const WseParams& params) {
+  return {params.wafer, params.core, params.queue, params.mem,   params.simd,
+          params.ws,    params.io,   params.map,   params.clock, params.resident};
+}
+
+wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool resident,
+                                std::uint64_t beside) {
   StreamingJob job;
   job.gemm.m = op.m;
   job.gemm.k = op.k;
@@ -326,15 +328,24 @@ OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* ma
   job.gemm.dtype = op.dtype;
   job.gemm.partials = op.partials;
   job.gemm.mask = mask;
+  job.batch = op.batch;
+  job.resident = resident;
+  job.beside = beside;
+  return job;
+}
+
+OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* mask,
+                      std::uint64_t seed, const Execution& execution, bool resident) {
+  StreamingJob job = streaming_job(op, mask, resident, op.share.beside);
   job.gemm.values = execution.values;
   job.gemm.seed = seed;
-  job.batch = op.batch;
-  job.resident = op.mode == Mode::static_;
   LayerOp seeded = op;
   seeded.seed = seed;
   const std::optional<Mask> x_mask = job.resident ? make_x_mask(seeded, seed) : std::nullopt;
   if (x_mask) job.x_mask = &*x_mask;
-  return StreamedOperation(params, op, job, execution).run();
+  OpResult result = StreamedOperation(params, op, job, execution).run();
+  if (x_mask) result.x_density = x_mask->density();
+  return result;
 }
 
 }  // namespace lacuna

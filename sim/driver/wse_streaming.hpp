@@ -5,12 +5,19 @@
 
 #include "sim/driver/machine.hpp"
 #include "sim/driver/wse_params.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna {
 
-/// Runs a product on a wafer: its weights streamed, or with mode `static` resident in the cores
-/// while activations are streamed. `op` is of a kind, mode and type that streaming can do.
+/// What the planner of streamed products needs of the machine, and of a row: without values, and
+/// with all of X. `beside`: StreamingJob::beside.
+wse::StreamingSetup streaming_setup(const WseParams& params);
+wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool resident,
+                                std::uint64_t beside = 0);
+
+/// Runs a product on a wafer: its weights streamed, or `resident` in the cores while activations
+/// are streamed. `op` is of a kind, mode and type that streaming can do.
 OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* mask,
-                      std::uint64_t seed, const Execution& execution);
+                      std::uint64_t seed, const Execution& execution, bool resident);
 
 }  // namespace lacuna

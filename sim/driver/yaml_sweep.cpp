@@ -231,8 +231,9 @@ class Reader {
 
 const std::vector<std::string>& sweep_words() {
   static const std::vector<std::string> words = {
-      "machine", "trace", "gemm",  "matrix",   "n",    "pattern", "density", "block",
-      "nm",      "mode",  "dtype", "partials", "seed", "engine",  "fold",    "with_dense"};
+      "machine",  "trace", "gemm",   "matrix",    "n",         "pattern",   "density",
+      "block",    "nm",    "mode",   "residency", "x_pattern", "x_density", "dtype",
+      "partials", "seed",  "engine", "fold",      "with_dense"};
   return words;
 }
 

@@ -45,8 +45,9 @@ struct Measure {
   std::optional<double> (*value)(const SummaryRow& row);
 };
 
-const std::array<Measure, 2> kMeasures = {{
+const std::array<Measure, 3> kMeasures = {{
     {"throughput", "Useful TFLOP/s", [](const SummaryRow& row) { return row.useful_tflops; }},
+    {"speedup", "Speed-up over dense", [](const SummaryRow& row) { return row.speedup_vs_dense; }},
     {"energy", "Energy per useful FLOP (pJ)",
      [](const SummaryRow& row) { return row.pj_per_useful_flop; }},
 }};

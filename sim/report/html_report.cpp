@@ -202,7 +202,8 @@ void append(std::vector<Cell>& cells, const std::vector<Cell>& more) {
 }
 
 std::string runs_table(const std::vector<RunRecord>& records) {
-  std::vector<std::string> first{"run", "machine", "simulated", "workload", "pattern", "mode"};
+  std::vector<std::string> first{"run",     "machine", "simulated", "workload",
+                                 "pattern", "mode",    "weights"};
   const std::size_t texts = first.size();
   if (!records.empty()) {
     first.insert(first.end(), records[0].varying.begin(), records[0].varying.end());
@@ -214,7 +215,8 @@ std::string runs_table(const std::vector<RunRecord>& records) {
                             word(record.extent),
                             word(record.workload),
                             word(record.pattern),
-                            word(record.total.mode)};
+                            word(record.total.mode),
+                            word(record.total.residency)};
     for (const std::string& value : record.total.varying) cells.push_back(word(value));
     append(cells, measures(record.total));
     table.row(cells);
@@ -223,14 +225,20 @@ std::string runs_table(const std::vector<RunRecord>& records) {
 }
 
 std::string ops_table(const std::vector<RunRecord>& records) {
-  HtmlTable table(heads({"run", "machine", "pattern", "operation", "m x k x n"}), 5);
+  HtmlTable table(heads({"run", "machine", "pattern", "operation", "m x k x n", "mode", "weights"}),
+                  7);
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
       const std::string shape = op.row.m && op.row.k && op.row.n
                                     ? fmt::format("{} x {} x {}", *op.row.m, *op.row.k, *op.row.n)
                                     : "";
-      std::vector<Cell> cells{word(fmt::format("{}", record.run)), word(record.machine),
-                              word(record.pattern), word(op.row.op_id), word(shape)};
+      std::vector<Cell> cells{word(fmt::format("{}", record.run)),
+                              word(record.machine),
+                              word(record.pattern),
+                              word(op.row.op_id),
+                              word(shape),
+                              word(op.row.mode),
+                              word(op.row.residency)};
       append(cells, measures(op.row));
       table.row(cells);
     }

@@ -39,7 +39,8 @@ const std::array<Averaged, 5> kAveraged = {{
 std::string group_key(const RunRecord& run) {
   std::string key = run.machine + '|' + run.workload + '|' + run.pattern + '|' + run.engine;
   for (const OpRecord& op : run.ops) {
-    key += fmt::format("|{} {} {} {}", op.row.op_id, op.row.mode, op.row.dtype, op.row.pattern);
+    // the modes that were asked for: which was faster may differ from seed to seed
+    key += fmt::format("|{} {} {}", op.row.op_id, op.row.dtype, op.row.pattern);
     for (const auto& [name, text] : op.request) {
       if (name != "row_seed") key += ' ' + text;
     }
@@ -122,6 +123,7 @@ std::string seeds_table(const std::vector<RunRecord>& records) {
   table.column("machine", "", TextTable::Align::left);
   table.column("workload", "", TextTable::Align::left);
   table.column("pattern", "", TextTable::Align::left);
+  table.column("mode, weights", "", TextTable::Align::left);
   if (!records.empty()) {
     for (const std::string& name : records[0].varying) table.column(name, "");
   }
@@ -133,7 +135,8 @@ std::string seeds_table(const std::vector<RunRecord>& records) {
   for (const SeedGroup& group : seed_groups(records)) {
     const RunRecord& run = *group.front();
     std::vector<std::string> cells = {run.machine, run.workload,
-                                      run.pattern.empty() ? run.total.pattern : run.pattern};
+                                      run.pattern.empty() ? run.total.pattern : run.pattern,
+                                      kernel_text(run.total)};
     cells.insert(cells.end(), run.total.varying.begin(), run.total.varying.end());
     cells.push_back(fmt::format("{}", group.size()));
     for (const Averaged& quantity : kAveraged) {

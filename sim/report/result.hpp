@@ -74,6 +74,11 @@ struct OpResult {
   Status status = Status::ok;
   std::string reason;  // if the status is not ok
 
+  std::string mode;                  // the kernel that multiplied; empty: no product
+  std::string residency;             // where the weights lived; empty: there are none
+  std::optional<double> x_density;   // kept elements of X over all; empty: X is dense
+  std::vector<std::string> remarks;  // a sentence each, for below the table
+
   Cycle cycles = 0;         // from the start to the last result
   double clock_ghz = 0;     // to turn cycles into seconds
   std::uint64_t units = 0;  // tiles or cores simulated: the cycle stack sums to units * cycles

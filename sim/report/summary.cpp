@@ -49,6 +49,8 @@ const std::vector<std::string>& summary_columns() {
                                                    "density",
                                                    "block",
                                                    "mode",
+                                                   "residency",
+                                                   "x_kept",
                                                    "seed",
                                                    "cycles",
                                                    "time_s",
@@ -93,6 +95,8 @@ std::vector<std::string> summary_cells(const SummaryRow& row) {
                                     cell(row.density),
                                     row.block,
                                     row.mode,
+                                    row.residency,
+                                    cell(row.x_density),
                                     cell(row.seed),
                                     cell(row.cycles),
                                     cell(row.time_s),
@@ -117,6 +121,11 @@ std::vector<std::string> summary_cells(const SummaryRow& row) {
                                     row.reason};
   cells.insert(cells.end(), row.varying.begin(), row.varying.end());
   return cells;
+}
+
+std::string kernel_text(const SummaryRow& row) {
+  const bool both = !row.mode.empty() && !row.residency.empty();
+  return row.mode + (both ? ", " : "") + row.residency;
 }
 
 std::vector<StackPart> RunRecord::stack() const {

@@ -30,9 +30,11 @@ struct SummaryRow {
   std::optional<std::uint64_t> n;
   std::string dtype;
   std::string pattern;
-  std::optional<double> density;  // of the mask that was used, never the one asked for
-  std::string block;              // "16" or "4x8"
-  std::string mode;
+  std::optional<double> density;    // of the mask that was used, never the one asked for
+  std::string block;                // "16" or "4x8"
+  std::optional<double> x_density;  // of the mask of X that was used; empty: X is dense
+  std::string mode;                 // the kernel that multiplied
+  std::string residency;            // where the weights lived: streamed, resident
   std::optional<std::uint64_t> seed;
   std::optional<std::uint64_t> cycles;
   std::optional<double> time_s;
@@ -71,6 +73,10 @@ const std::vector<std::string>& summary_columns();
 /// The cells of `row` under summary_columns(), then its varying ones; empty where empty. Numbers
 /// are the shortest that read back as the same.
 std::vector<std::string> summary_cells(const SummaryRow& row);
+
+/// "static, resident": the kernel that multiplied and where its weights lived, as far as they are
+/// the same for the whole row.
+std::string kernel_text(const SummaryRow& row);
 
 /// A parameter as a result keeps it.
 struct ParameterValue {

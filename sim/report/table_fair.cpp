@@ -111,6 +111,7 @@ std::string fair_table(const std::vector<RunRecord>& records) {
   table.column("run", "");
   table.column("machine", "", TextTable::Align::left);
   table.column("pattern", "", TextTable::Align::left);
+  table.column("mode, weights", "", TextTable::Align::left);
   table.column("silicon", "mm2");
   table.column("per area", "GFLOP/s/mm2");
   table.column("per watt", "GFLOP/s/W");
@@ -136,7 +137,7 @@ std::string fair_table(const std::vector<RunRecord>& records) {
       return each.total.utilisation ? std::optional<double>(100 * *each.total.utilisation)
                                     : std::nullopt;
     };
-    table.row({fmt::format("{}", run.run), run.machine, pattern_of(run),
+    table.row({fmt::format("{}", run.run), run.machine, pattern_of(run), kernel_text(run.total),
                area ? four_digits(*area) : "", mean_text(group, "", per_area),
                mean_text(group, "", per_watt),
                energy ? fmt::format("{} to {}", four_digits(1e3 / energy->high),

@@ -74,6 +74,25 @@ std::string reason(const std::string& who, const SummaryRow& row) {
   return fmt::format("{}: {}: {}\n", who, status_name(row.status), row.reason);
 }
 
+/// What is to be said of operations beside their numbers; of those of which it is the same, once.
+std::string remarks_of(const RunRecord& record, const std::string& before = "") {
+  std::vector<std::pair<std::string, std::vector<std::string>>> all;  // and the ids
+  for (const OpRecord& op : record.ops) {
+    for (const std::string& remark : op.result.remarks) {
+      auto known = std::find_if(all.begin(), all.end(),
+                                [&](const auto& each) { return each.first == remark; });
+      if (known == all.end()) known = all.insert(all.end(), {remark, {}});
+      known->second.push_back(op.row.op_id);
+    }
+  }
+  std::string text;
+  for (const auto& [remark, ids] : all) {
+    const std::string more = ids.size() == 1 ? "" : fmt::format(" and {} more", ids.size() - 1);
+    text += fmt::format("{}{}{}: {}\n", before, ids[0], more, remark);
+  }
+  return text;
+}
+
 std::uint64_t layer_cycles(const std::vector<StackPart>& stack, Layer layer) {
   std::uint64_t sum = 0;
   for (const StackPart& part : stack) sum += part.layer == layer ? part.cycles : 0;
@@ -111,9 +130,11 @@ std::string run_table(const RunRecord& record) {
   table.column("type", "", Align::left);
   table.column("pattern", "", Align::left);
   table.column("mode", "", Align::left);
+  table.column("weights", "", Align::left);
   add_number_columns(table);
   const auto add = [&](const SummaryRow& row) {
-    std::vector<std::string> cells = {row.op_id, shape(row), row.dtype, pattern(row), row.mode};
+    std::vector<std::string> cells = {row.op_id,    shape(row), row.dtype,
+                                      pattern(row), row.mode,   row.residency};
     append_numbers(cells, row, record.units());
     table.row(std::move(cells));
   };
@@ -126,6 +147,7 @@ std::string run_table(const RunRecord& record) {
     table.rule();
     add(record.total);
   }
+  reasons += remarks_of(record);
   if (!reasons.empty()) reasons.insert(0, "\n");
   return what_was_run(record) + "\n\n" + table.text() + reasons;
 }
@@ -137,20 +159,25 @@ std::string compare_table(const std::vector<RunRecord>& records) {
   table.column("simulated", "", Align::left);
   table.column("pattern", "", Align::left);
   table.column("mode", "", Align::left);
+  table.column("weights", "", Align::left);
   add_number_columns(table);
   std::string reasons;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const RunRecord& record = records[i];
     const SummaryRow& row = record.ops.size() == 1 ? record.ops[0].row : record.total;
     if (i > 0 && records[i - 1].machine != record.machine) table.rule();
-    std::vector<std::string> cells = {fmt::format("{}", record.run), record.machine, record.extent,
+    std::vector<std::string> cells = {fmt::format("{}", record.run),
+                                      record.machine,
+                                      record.extent,
                                       record.pattern.empty() ? pattern(row) : record.pattern,
-                                      row.mode};
+                                      row.mode,
+                                      row.residency};
     append_numbers(cells, row, record.units());
     table.row(std::move(cells));
     for (const OpRecord& op : record.ops) {
       reasons += reason(fmt::format("run {}, {}", record.run, op.row.op_id), op.row);
     }
+    reasons += remarks_of(record, fmt::format("run {}, ", record.run));
   }
   if (!reasons.empty()) reasons.insert(0, "\n");
   return table.text() + reasons;
@@ -188,6 +215,7 @@ std::string compare_stacks(const std::vector<RunRecord>& records) {
   table.column("run", "");
   table.column("machine", "", Align::left);
   table.column("pattern", "", Align::left);
+  table.column("mode, weights", "", Align::left);
   for (const Layer layer : kLayers) table.column(layer_name(layer), "%");
   table.column("most cycles lost to", "", Align::left);
   for (const RunRecord& record : records) {
@@ -196,7 +224,8 @@ std::string compare_stacks(const std::vector<RunRecord>& records) {
     if (total == 0) continue;
     const SummaryRow& row = record.ops.size() == 1 ? record.ops[0].row : record.total;
     std::vector<std::string> cells = {fmt::format("{}", record.run), record.machine,
-                                      record.pattern.empty() ? pattern(row) : record.pattern};
+                                      record.pattern.empty() ? pattern(row) : record.pattern,
+                                      kernel_text(row)};
     Layer largest = Layer::exchange;
     for (const Layer layer : kLayers) {
       const std::uint64_t cycles = layer_cycles(stack, layer);

@@ -16,6 +16,7 @@ std::string number(const std::optional<double>& value, double factor = 1) {
 }
 
 void append_values(std::vector<std::string>& cells, const SummaryRow& row) {
+  cells.push_back(kernel_text(row));
   cells.push_back(row.cycles ? fmt::format("{}", *row.cycles) : "");
   cells.push_back(number(row.time_s, 1e6));
   cells.push_back(number(row.useful_tflops));
@@ -33,6 +34,7 @@ std::string sweep_table(const std::vector<RunRecord>& records, const std::vector
   TextTable table;
   table.column("run", "");
   for (const std::string& axis : axes) table.column(axis, "");
+  table.column("mode, weights", "", TextTable::Align::left);
   table.column("cycles", "");
   table.column("time", "us");
   table.column("useful", "TFLOP/s");

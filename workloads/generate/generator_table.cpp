@@ -127,7 +127,7 @@ std::vector<std::string> keys_of_models(bool family) {
 }
 
 std::vector<std::string> with_pattern_keys(std::vector<std::string> keys) {
-  for (const char* key : {"dtype", "mode", "pattern", "density", "block", "nm"}) {
+  for (const char* key : {"dtype", "mode", "residency", "pattern", "density", "block", "nm"}) {
     keys.emplace_back(key);
   }
   return keys;
@@ -190,7 +190,9 @@ const std::vector<GeneratorKey>& generator_keys() {
        "training: types of numbers; default plain", true},
       {"loss-scaling", "0, 1", "training: rows that scale, unscale and check", true, true},
       {"dtype", "fp32, fp16, bf16, fp8, int8", "of operands; default fp16", true},
-      {"mode", "auto, static, dynamic, streamed", "of sparse rows; default auto", true},
+      {"mode", "auto, static, dynamic, streamed",
+       "of sparse rows, or of dense ones if none is sparse; default auto", true},
+      {"residency", "auto, streamed, resident", "where weights live; default auto", true},
       {"pattern", "as in a trace", "of every prunable weight; default dense", true},
       {"density", "decimal in [0, 1]", "of the pattern", true},
       {"block", "b or RxC", "of the pattern", true},
@@ -227,7 +229,7 @@ const std::vector<Generator>& generators() {
         {"gemm", "one product", with_pattern_keys({"shape"})},
         {"popsparse",
          "sparse products of the grid of the PopSparse benchmark",
-         {"n", "dtype", "mode"}},
+         {"n", "dtype", "mode", "residency"}},
         {"blas", "AXPY, DOT, GEMV, GEMM, and SpMM at five densities", {"dtype"}},
         {"kge",
          "a training step of knowledge-graph embeddings, sharded over chips",
@@ -253,16 +255,21 @@ WorkloadTrace generate_workload(const std::string& name, const Pairs& settings) 
   const Generator& generator = find_generator(name);
   check_settings(generator, settings);
   const Settings read(settings);
-  if (name == "gemm") return make_gemm(read);
-  if (name == "popsparse") return make_popsparse(read);
-  if (name == "blas") return make_blas(read);
-  if (name == "kge") return make_kge(read);
-  return make_model(*shape_of(name, read), read);
+  WorkloadTrace trace = name == "gemm"        ? make_gemm(read)
+                        : name == "popsparse" ? make_popsparse(read)
+                        : name == "blas"      ? make_blas(read)
+                        : name == "kge"       ? make_kge(read)
+                                              : make_model(*shape_of(name, read), read);
+  read.settle_weights(trace);
+  return trace;
 }
 
 WorkloadTrace generate_model(const ModelShape& shape, const Pairs& settings) {
   check_settings({shape.name, "", keys_of_models(false)}, settings);
-  return make_model(shape, Settings(settings));
+  const Settings read(settings);
+  WorkloadTrace trace = make_model(shape, read);
+  read.settle_weights(trace);
+  return trace;
 }
 
 }  // namespace lacuna

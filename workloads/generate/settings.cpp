@@ -78,6 +78,18 @@ void Settings::types(DType& dtype, Mode& mode) const {
   if (const std::string* given = text("mode")) mode = parse_mode(*given, "--mode");
 }
 
+void Settings::settle_weights(WorkloadTrace& trace) const {
+  const bool dense = std::all_of(trace.ops.begin(), trace.ops.end(),
+                                 [](const LayerOp& op) { return op.pattern.name == "dense"; });
+  const std::string* const mode = text("mode");
+  const std::string* const residency = text("residency");
+  for (LayerOp& op : trace.ops) {
+    if (!has_weights(op)) continue;
+    if (mode != nullptr && dense) op.mode = parse_mode(*mode, "--mode");
+    if (residency != nullptr) op.residency = parse_residency(*residency, "--residency");
+  }
+}
+
 PatternSpec Settings::pattern() const {
   PatternOptions options;
   if (const std::string* given = text("pattern")) options.pattern = *given;

@@ -39,6 +39,10 @@ class Settings {
   /// dtype and mode.
   void types(DType& dtype, Mode& mode) const;
 
+  /// Gives the products with weights of a whole trace what the request says of them: `residency`,
+  /// and, where none of them is sparse and so has it, `mode`.
+  void settle_weights(WorkloadTrace& trace) const;
+
   /// The pattern of pattern, density, block and nm; dense if none is there.
   PatternSpec pattern() const;
 

@@ -38,7 +38,7 @@ LayerOp& ImportContext::add(std::string_view name, const std::string& op) {
   row.op = op;
   row.fn = find_op_kind(op)->default_function;
   row.dtype = dtype_;
-  row.mode = mode_;
+  if (has_weights(row)) row.mode = mode_;
   if (!result.trace.ops.empty()) row.depends_on = {result.trace.ops.back().id};
   result.trace.ops.push_back(std::move(row));
   return result.trace.ops.back();

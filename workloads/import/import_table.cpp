@@ -21,7 +21,8 @@ namespace {
 std::vector<std::string> model_keys() {
   std::vector<std::string> keys;
   for (const GeneratorKey& key : generator_keys()) {
-    const bool own = key.name == "size" || key.name == "dtype" || key.name == "mode";
+    const bool own =
+        key.name == "size" || key.name == "dtype" || key.name == "mode" || key.name == "residency";
     if (key.of_models && !own) keys.push_back(key.name);
   }
   return keys;
@@ -49,7 +50,7 @@ Pairs model_settings(const Pairs& settings) {
 
 void check_keys(const ImportFormat& format, const Pairs& settings) {
   std::vector<std::string> keys = format.keys;
-  for (const char* common : {"format", "dtype", "mode"}) keys.emplace_back(common);
+  for (const char* common : {"format", "dtype", "mode", "residency"}) keys.emplace_back(common);
   for (const auto& [key, value] : settings) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       const std::string hint = nearest(key, keys, 2);
@@ -158,6 +159,7 @@ Imported import_files(const std::vector<ImportFile>& files, const Pairs& setting
     }
   }
   if (const std::string* densities = read.text("densities")) apply_densities(*densities, context);
+  read.settle_weights(context.result.trace);
   context.result.trace.name = files.front().stem();
   return std::move(context.result);
 }

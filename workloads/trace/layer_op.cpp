@@ -63,6 +63,18 @@ const char* word(Mode mode) {
   return "?";
 }
 
+const char* word(Residency residency) {
+  switch (residency) {
+    case Residency::automatic:
+      return "auto";
+    case Residency::streamed:
+      return "streamed";
+    case Residency::resident:
+      return "resident";
+  }
+  return "?";
+}
+
 const char* word(Phase phase) {
   switch (phase) {
     case Phase::fwd:

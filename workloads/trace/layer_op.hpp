@@ -13,7 +13,10 @@ namespace lacuna {
 
 enum class DType { fp32, fp16, bf16, fp8, int8 };
 enum class Partials { automatic, fp16, fp32, int32 };
+/// Which kernel multiplies.
 enum class Mode { automatic, dense, static_, dynamic, streamed };
+/// Where the weights of a product live: outside, from where they are streamed in, or on the chip.
+enum class Residency { automatic, streamed, resident };
 enum class Phase { fwd, bwd, upd };
 
 /// Bytes of one element.
@@ -41,6 +44,15 @@ struct OperandSource {
   bool transposed = false;   // scores that are taken so
 };
 
+/// What the rows of a workload that share a chip tell a product with weights. Filled by
+/// Machine::relate(); a row that was not related to others has the chip to itself.
+struct ChipShare {
+  std::uint64_t beside = 0;  // bytes of the fullest core or tile: weights of other rows, which stay
+  bool may_stay = false;     // automatic residency may keep its weights on the chip
+  bool result_taken = false;  // a later row works on the result, where it lies
+  std::string reason;         // why automatic residency has no choice; may be empty
+};
+
 /// One row of a trace: an operation on matrices Y[m x n] = W[m x k] X[k x n], of which W may be
 /// sparse. Dimensions that the operation does not have are 0. Elements, not bytes.
 struct LayerOp {
@@ -57,10 +69,12 @@ struct LayerOp {
   DType dtype = DType::fp16;
   Partials partials = Partials::automatic;
   Mode mode = Mode::automatic;
+  Residency residency = Residency::automatic;
   PatternSpec pattern;
   std::optional<std::uint64_t> seed;
   std::string x_pattern = "dense";
   std::optional<Decimal> x_density;
+  std::string x_file;  // of x_pattern `file`: the non-zeros of X, k x n
   std::string fn;
   Pairs args;
   std::uint32_t stage = 0;
@@ -68,6 +82,7 @@ struct LayerOp {
   std::size_t line = 0;  // in its file; 0 if it came from options
   /// Filled by find_sources(). Of a product of activations W, X and Y; of others their operands.
   std::vector<OperandSource> sources;
+  ChipShare share;
 };
 
 /// A workload: rows in the order of the file; every dependency is an earlier row.
@@ -80,6 +95,7 @@ struct WorkloadTrace {
 const char* word(DType dtype);
 const char* word(Partials partials);
 const char* word(Mode mode);
+const char* word(Residency residency);
 const char* word(Phase phase);
 
 }  // namespace lacuna

@@ -43,6 +43,9 @@ const OpKind* find_op_kind(const std::string& name);
 /// The kind of an operation that was checked.
 const OpKind& kind_of(const LayerOp& op);
 
+/// Whether W is weights, which live somewhere between two executions.
+inline bool has_weights(const LayerOp& op) { return op.op == "gemm" || op.op == "spmm"; }
+
 /// The shape of the mask of `op`; 0 x 0 if it takes none.
 struct MaskShape {
   std::uint32_t rows = 0;

@@ -156,6 +156,12 @@ Mode parse_mode(const std::string& text, const std::string& option) {
   return parse_word(text, option, kValues);
 }
 
+Residency parse_residency(const std::string& text, const std::string& option) {
+  constexpr std::array<Residency, 3> kValues = {Residency::automatic, Residency::streamed,
+                                                Residency::resident};
+  return parse_word(text, option, kValues);
+}
+
 PatternSpec parse_pattern(const std::string& text, const std::string& option) {
   const std::string where = fmt::format("{} {}", option, quotable(text));
   const std::vector<std::string> parts = split(text, ':');

@@ -176,8 +176,32 @@ std::string mask_key(const LayerOp& op, const WorkloadTrace& trace, std::uint64_
   return key;
 }
 
+Mask read_x_file(const std::string& path) {
+  const bool array =
+      path.find(".npy") != std::string::npos || path.find(".npz") != std::string::npos;
+  if (!array) return read_pattern_file(path).mask.elements();
+  const NpyMatrix matrix = read_npy(path);
+  Mask mask;
+  mask.rows = matrix.rows;
+  mask.cols = matrix.cols;
+  mask.offsets.push_back(0);
+  for (std::uint64_t row = 0; row < matrix.rows; ++row) {
+    for (std::uint32_t column = 0; column < matrix.cols; ++column) {
+      if (matrix.magnitudes[row * matrix.cols + column] != 0) mask.columns.push_back(column);
+    }
+    mask.offsets.push_back(mask.columns.size());
+  }
+  return mask;
+}
+
 std::optional<Mask> make_x_mask(const LayerOp& op, std::uint64_t run_seed) {
   if (op.x_pattern == "dense") return std::nullopt;
+  if (op.x_pattern == "file") {
+    Mask mask = read_x_file(op.x_file);
+    if (mask.rows == op.k && mask.cols == op.n) return mask;
+    throw TraceError(fmt::format("{}: error E211: found activations of {} x {}; allowed: {} x {}",
+                                 op.x_file, mask.rows, mask.cols, op.k, op.n));
+  }
   const Decimal density = op.x_density.value_or(Decimal{1, 0});
   const std::uint64_t seed = stream_seed(row_seed(op, run_seed), "x");
   if (op.x_pattern == "channel") return channel_mask(op.k, op.n, density, seed);

@@ -24,6 +24,10 @@ std::optional<Mask> make_mask(const LayerOp& op, const WorkloadTrace& trace,
 /// changes, and so are equal; it says nothing of masks that are equal by chance.
 std::string mask_key(const LayerOp& op, const WorkloadTrace& trace, std::uint64_t run_seed);
 
+/// The non-zeros of real activations: of a .npy file (or "PATH.npz:MEMBER") those elements that are
+/// not zero, of .smtx and .mtx the stored ones. TraceError if there is no such matrix.
+Mask read_x_file(const std::string& path);
+
 /// The non-zeros of X (k x n) of the row `op`; empty where X is dense.
 std::optional<Mask> make_x_mask(const LayerOp& op, std::uint64_t run_seed);
 

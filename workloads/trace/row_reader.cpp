@@ -79,6 +79,8 @@ class RowReader {
                                             Mode::streamed};
     const auto mode = cells_.word(Column::mode, {"auto", "static", "dynamic", "streamed"});
     op_.mode = kModes.at(mode.value_or(0));
+    const auto residency = cells_.word(Column::residency, {"auto", "streamed", "resident"});
+    op_.residency = static_cast<Residency>(residency.value_or(0));
   }
 
   std::uint32_t side(Column column, std::uint32_t otherwise, std::uint64_t least = 1) {
@@ -226,10 +228,12 @@ class RowReader {
   }
 
   void read_x_pattern() {
-    const auto word = cells_.word(Column::x_pattern, {"dense", "bernoulli", "channel"});
-    constexpr std::array<const char*, 3> kNames = {"dense", "bernoulli", "channel"};
+    const auto word = cells_.word(Column::x_pattern, {"dense", "bernoulli", "channel", "file"});
+    constexpr std::array<const char*, 4> kNames = {"dense", "bernoulli", "channel", "file"};
     op_.x_pattern = kNames.at(word.value_or(0));
     op_.x_density = cells_.fraction(Column::x_density);
+    op_.x_file = cells_.text(Column::x_pattern_file);
+    check_x_file();
     const bool thin = op_.x_density && !(*op_.x_density == Decimal{1, 0});
     if (kind_ != nullptr && !kind_->sparse_x && (op_.x_pattern != "dense" || thin)) {
       const Column column = op_.x_pattern != "dense" ? Column::x_pattern : Column::x_density;
@@ -239,6 +243,19 @@ class RowReader {
       cells_.fail(Column::x_density, "E208", cells_.text(Column::x_density),
                   "empty or 1 with x_pattern dense");
     }
+  }
+
+  void check_x_file() {
+    const bool is_file = op_.x_pattern == "file";
+    if (is_file && op_.x_file.empty()) {
+      cells_.fail_empty(Column::x_pattern_file, "a .npy, .npz, .smtx or .mtx file of k x n");
+    } else if (!is_file && !op_.x_file.empty() && !cells_.failed(Column::x_pattern)) {
+      cells_.fail(Column::x_pattern_file, "E208", op_.x_file,
+                  fmt::format("empty with x_pattern {}", op_.x_pattern));
+    }
+    if (!is_file || !op_.x_density) return;
+    cells_.fail(Column::x_density, "E214", cells_.text(Column::x_density),
+                "empty, as x_pattern file implies it");
   }
 
   RowCells& cells_;

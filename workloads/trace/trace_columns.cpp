@@ -10,11 +10,34 @@
 namespace lacuna {
 
 const std::array<const char*, kColumns>& column_names() {
-  static const std::array<const char*, kColumns> kNames = {
-      "id",      "op",    "model",        "layer",      "phase",        "m",         "k",
-      "n",       "batch", "repeat",       "dtype",      "partials",     "mode",      "pattern",
-      "density", "block", "pattern_file", "seed",       "pattern_args", "x_pattern", "x_density",
-      "fn",      "args",  "stage",        "depends_on", "note"};
+  static const std::array<const char*, kColumns> kNames = {"id",
+                                                           "op",
+                                                           "model",
+                                                           "layer",
+                                                           "phase",
+                                                           "m",
+                                                           "k",
+                                                           "n",
+                                                           "batch",
+                                                           "repeat",
+                                                           "dtype",
+                                                           "partials",
+                                                           "mode",
+                                                           "residency",
+                                                           "pattern",
+                                                           "density",
+                                                           "block",
+                                                           "pattern_file",
+                                                           "seed",
+                                                           "pattern_args",
+                                                           "x_pattern",
+                                                           "x_density",
+                                                           "x_pattern_file",
+                                                           "fn",
+                                                           "args",
+                                                           "stage",
+                                                           "depends_on",
+                                                           "note"};
   return kNames;
 }
 

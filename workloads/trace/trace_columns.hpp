@@ -26,6 +26,7 @@ enum class Column {
   dtype,
   partials,
   mode,
+  residency,
   pattern,
   density,
   block,
@@ -34,13 +35,14 @@ enum class Column {
   pattern_args,
   x_pattern,
   x_density,
+  x_pattern_file,
   fn,
   args,
   stage,
   depends_on,
   note
 };
-constexpr std::size_t kColumns = 26;
+constexpr std::size_t kColumns = 28;
 
 const std::array<const char*, kColumns>& column_names();
 const char* name_of(Column column);

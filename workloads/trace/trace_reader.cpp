@@ -14,6 +14,7 @@
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/pattern_file.hpp"
 #include "workloads/trace/problem.hpp"
+#include "workloads/trace/row_mask.hpp"
 #include "workloads/trace/row_reader.hpp"
 #include "workloads/trace/text_file.hpp"
 
@@ -116,6 +117,7 @@ class TraceReader {
     if (op.pattern.name == "ref" && !cells.failed(Column::pattern_args)) resolve_ref(cells, op);
     if (op.pattern.name == "file" && !op.pattern.file.empty()) resolve_file(cells, op);
     if (!weights_file(op.pattern).empty()) resolve_weights(cells, op);
+    if (!op.x_file.empty()) resolve_x_file(cells, op);
     if (const std::string* of = find_value(op.args, "of")) {
       const Known* known = find(cells, Column::args, *of);
       if (known != nullptr) check_shape(cells, Column::args, *known, {op.m, op.k}, *of);
@@ -197,6 +199,22 @@ class TraceReader {
       cells.fail_verbatim(Column::pattern_args,
                           fmt::format("{} (field of row '{}', {}:{})", error.what(),
                                       quotable(op.id), path_, op.line));
+    }
+  }
+
+  /// The mask of X, if files are to be read; its shape is a problem of the row if it does not fit.
+  void resolve_x_file(RowCells& cells, LayerOp& op) {
+    op.x_file = (std::filesystem::path(path_).parent_path() / op.x_file).string();
+    if (!check_files_) return;
+    try {
+      const Mask mask = read_x_file(op.x_file);
+      if (mask.rows == op.k && mask.cols == op.n) return;
+      cells.fail(Column::x_pattern_file, "E211",
+                 fmt::format("activations of {} x {}", mask.rows, mask.cols),
+                 fmt::format("{} x {}, k x n", op.k, op.n));
+    } catch (const TraceError& error) {
+      cells.fail_verbatim(Column::x_pattern_file,
+                          fmt::format("{} (x_pattern_file of row '{}')", error.what(), op.id));
     }
   }
 

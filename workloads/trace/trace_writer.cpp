@@ -49,6 +49,7 @@ class Row {
     set(Column::dtype, word(op.dtype));
     if (op.partials != Partials::automatic) set(Column::partials, word(op.partials));
     if (op.mode != Mode::automatic) set(Column::mode, word(op.mode));
+    if (op.residency != Residency::automatic) set(Column::residency, word(op.residency));
     set_pattern(op, folder);
     // The default of embed depends on the phase.
     if (op.op == "embed" || op.fn != kind_of(op).default_function) set(Column::fn, op.fn);
@@ -87,6 +88,11 @@ class Row {
     set(Column::pattern_args, joined(named.args));
     if (op.x_pattern != "dense") set(Column::x_pattern, op.x_pattern);
     if (op.x_density) set(Column::x_density, op.x_density->text());
+    if (!op.x_file.empty()) {
+      const std::filesystem::path file = op.x_file;
+      set(Column::x_pattern_file,
+          folder.empty() ? file.string() : file.lexically_relative(folder).string());
+    }
   }
 
   Cells cells_;

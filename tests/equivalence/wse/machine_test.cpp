@@ -9,6 +9,7 @@
 
 #include "models/sparsity/mask.hpp"
 #include "sim/base/random.hpp"
+#include "sim/driver/wse_streaming.hpp"
 
 namespace lacuna {
 namespace {
@@ -47,7 +48,7 @@ Case random_case(std::uint64_t seed) {
   c.op.dtype = random.bounded(4) == 0 ? DType::fp32 : DType::fp16;
   c.op.mode = random.bounded(3) == 0 ? Mode::static_ : Mode::automatic;
   c.op.batch = random.bounded(4) == 0 ? 2 : 1;
-  if (random.bounded(2) == 0) {
+  if (random.bounded(2) == 0 && c.op.mode == Mode::static_) {
     c.op.x_pattern = "bernoulli";
     c.op.x_density = Decimal{random.bounded(11), 1};
   }
@@ -154,6 +155,40 @@ TEST_P(WseMachineEquivalence, TheProductIsTheReferenceInTheSameOrderOfAdditions)
       // Integers up to 4 * 4 * 40 are exact in FP16.
       EXPECT_EQ(result.values->largest_error, 0.0) << "seed " << seed;
     }
+  }
+}
+
+TEST_P(WseMachineEquivalence, NoRunIsShorterThanItsLowerBound) {
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 20; ++seed) {
+    Case c = random_case(seed);
+    const bool dense = seed % 3 == 0;
+    WseParams params;
+    for (const auto& [path, text] : c.settings) params.set(path, text, "");
+    c.op.x_pattern = "dense";
+    for (const Mode mode : {Mode::static_, Mode::streamed}) {
+      c.op.mode = mode;
+      const Cycle least =
+          wse::least_cycles(streaming_job(c.op, dense ? nullptr : &c.mask, mode == Mode::static_),
+                            streaming_setup(params));
+      EXPECT_LE(least, run(c, {}, dense).cycles) << "seed " << seed << ' ' << word(mode);
+    }
+  }
+}
+
+TEST_P(WseMachineEquivalence, AutoResidencyIsTheFasterOfBoth) {
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
+    Case c = random_case(seed);
+    const bool dense = seed % 2 == 0;
+    c.op.x_pattern = "dense";
+    c.op.mode = Mode::automatic;
+    Cycle best = kNever;
+    for (const Residency residency : {Residency::resident, Residency::streamed}) {
+      c.op.residency = residency;
+      best = std::min(best, run(c, {}, dense).cycles);
+    }
+    c.op.residency = Residency::automatic;
+    c.op.share.may_stay = true;
+    EXPECT_EQ(run(c, {}, dense).cycles, best) << "seed " << seed;
   }
 }
 

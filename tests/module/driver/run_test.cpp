@@ -41,14 +41,16 @@ TEST(Run, SummaryHasTheColumnsInOrderAndARowTotal) {
   const std::string summary = lacuna.read("out/summary.csv");
   EXPECT_EQ(line_of(summary, 0),
             "run,machine,engine,exact,workload,op_id,op,m,k,n,dtype,pattern,density,block,mode,"
+            "residency,x_kept,"
             "seed,cycles,time_s,useful_flop,useful_tflops,dense_tflops,speedup_vs_dense,"
             "utilisation,sram_read_bytes,sram_write_bytes,fabric_bytes,io_bytes,sram_gbps,"
             "fabric_gbps,io_gbps,energy_j,energy_low_j,energy_high_j,power_w,pj_per_useful_flop,"
             "status,reason");
   // 8 blocks of 256, x 64 columns, over 32 MAC per cycle: 4096 cycles, and 10; at 2 GHz
-  EXPECT_THAT(line_of(summary, 1),
-              StartsWith("0,fake,event,true,64x64x64,gemm,gemm,64,64,64,fp16,block,0.5,16,static,1,"
-                         "4106,2.053e-06,262144,"));
+  EXPECT_THAT(
+      line_of(summary, 1),
+      StartsWith("0,fake,event,true,64x64x64,gemm,gemm,64,64,64,fp16,block,0.5,16,static,,,1,"
+                 "4106,2.053e-06,262144,"));
   EXPECT_THAT(line_of(summary, 2), StartsWith("0,fake,event,true,64x64x64,TOTAL,,,,,fp16,block,"));
   EXPECT_EQ(line_of(summary, 3), "");
 }
@@ -132,9 +134,9 @@ TEST(Compare, RunsMachinesAndPatternsInTheOrderGivenWhateverTheJobs) {
   }
   const std::string summary = lacuna.read("one/summary.csv");
   EXPECT_THAT(line_of(summary, 1), StartsWith("0,slow,event,true,32x32x32,gemm,gemm,32,32,32,fp16,"
-                                              "unstructured,0.5,,static,7,522,5.22e-07,"));
+                                              "unstructured,0.5,,static,,,7,522,5.22e-07,"));
   EXPECT_THAT(line_of(summary, 7), StartsWith("3,fake,event,true,32x32x32,gemm,gemm,32,32,32,fp16,"
-                                              "dense,1,,,7,1034,5.17e-07,"));
+                                              "dense,1,,dense,,,7,1034,5.17e-07,"));
 }
 
 TEST(Compare, APointWhoseProcessDiesFailsAloneAndExits1) {

@@ -87,11 +87,20 @@ TEST(TraceRequest, AMatrixNeedsItsColumnsAndOnlyAMatrixTakesThem) {
   EXPECT_THAT(ran.out, HasSubstr("0.1"));
 }
 
-TEST(TraceRequest, AModeWithoutSparseWeightsIsRefused) {
+TEST(TraceRequest, AModeWithoutSparseWeightsIsForTheDenseOnes) {
   const ProgramBench lacuna;
   const Ran ran = lacuna("run --machine fake --gemm 8x8x8 --mode static");
-  EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--mode: all weights are dense"));
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr(" static "));
+  // beside sparse ones it is for those alone
+  const Ran both = lacuna(
+      "compare --machine fake --gemm 8x8x8 --mode static --pattern dense "
+      "--pattern unstructured:0.5 --out " +
+      lacuna.path("out"));
+  EXPECT_EQ(both.status, 0) << both.err;
+  const std::string summary = lacuna.read("out/summary.csv");
+  EXPECT_THAT(summary, HasSubstr(",dense,1,,dense,"));
+  EXPECT_THAT(summary, HasSubstr(",unstructured,0.5,,static,"));
 }
 
 TEST(TraceRequest, RunsARealLayerWithItsOwnPatternsAndItsDensePartners) {

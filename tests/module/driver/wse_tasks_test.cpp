@@ -107,7 +107,7 @@ OpResult on_eight_by_eight(const LayerOp& op, const char* path, const char* valu
   for (const char* const side : {"wafer.columns", "wafer.rows"}) params.set(side, "8", "test");
   params.set(path, value, "test");
   if (op.op == "softmax") return run_layer_operation(params, op, nullptr, 1, Execution());
-  if (op.mode == Mode::streamed) return run_streamed(params, op, nullptr, 1, Execution());
+  if (op.mode == Mode::streamed) return run_streamed(params, op, nullptr, 1, Execution(), false);
   return run_tasks(params, op, nullptr, 1, Execution());
 }
 

@@ -61,13 +61,30 @@ TEST(Measure, EnergyGivesPowerAndPicojoulesPerUsefulFlop) {
   EXPECT_DOUBLE_EQ(*row.pj_per_useful_flop, 0.5);  // 4000 pJ over 8000
 }
 
-TEST(Measure, ADenseRowHasNeitherBlockNorMode) {
+TEST(Measure, ADenseRowHasNoBlockAndTheDenseKernelUnlessItAsksForAnother) {
   LayerOp op;
-  op.mode = Mode::static_;
   const SummaryRow row = describe_op(op, nullptr, Mode::static_);
-  EXPECT_EQ(row.mode, "");
+  EXPECT_EQ(row.mode, "dense");
+  EXPECT_EQ(row.residency, "");
+  op.residency = Residency::resident;
+  EXPECT_EQ(describe_op(op, nullptr, Mode::static_).residency, "resident");
   EXPECT_EQ(row.block, "");
   EXPECT_EQ(*row.density, 1.0);
+}
+
+TEST(Measure, WhatWasRunStandsInPlaceOfWhatWasAsked) {
+  LayerOp op;
+  op.mode = Mode::static_;
+  SummaryRow row = describe_op(op, nullptr, Mode::streamed);
+  EXPECT_EQ(row.mode, "static");
+  OpResult result = a_result();
+  result.mode = "dense";
+  result.residency = "resident";
+  result.x_density = 0.25;
+  add_result(row, result);
+  EXPECT_EQ(row.mode, "dense");
+  EXPECT_EQ(row.residency, "resident");
+  EXPECT_EQ(*row.x_density, 0.25);
 }
 
 TEST(Measure, DensityIsThatOfTheMaskAndNotTheOneAskedFor) {

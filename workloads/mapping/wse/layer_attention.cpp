@@ -288,7 +288,10 @@ LayerPlan plan_layer_product(const LayerRequest& request) {
         fmt::format("a wafer does not run bmm {} of a masked operand", request.op.fn));
   }
   if (request.op.x_density || request.op.x_pattern != "dense") {
-    throw UnsupportedError("a wafer runs bmm with all elements of X");
+    throw UnsupportedError(
+        "x_pattern in a bmm of a wafer: blocks of X of one size go around rings of cores, whatever "
+        "is "
+        "zero in them; a filter at their senders is not modelled");
   }
   return Attention(request).plan();
 }

@@ -376,13 +376,15 @@ LayerMoves bring(const LayerRequest& request, const StreamSettings& stream,
 
 void check_move_bytes(const LayerRequest& request, const LayerMoves& moves) {
   const CoreOverhead overhead = core_overhead(request.setup);
-  const std::uint64_t bytes = moves.bytes + overhead.queues + overhead.code;
+  const std::uint64_t beside = request.op.share.beside;
+  const std::uint64_t bytes = moves.bytes + overhead.queues + overhead.code + beside;
   const std::uint64_t limit = std::uint64_t{request.setup.hardware.mem.kib} * 1024;
   if (moves.bytes == 0 || bytes <= limit) return;
-  throw OutOfMemoryError(fmt::format(
-      "{} '{}': a core needs {} bytes of {} while its operands move between layouts: "
-      "operands {} B + queues {} B + code {} B",
-      request.op.op, request.op.id, bytes, limit, moves.bytes, overhead.queues, overhead.code));
+  throw OutOfMemoryError(
+      fmt::format("{} '{}': a core needs {} bytes of {} while its operands move between layouts: "
+                  "operands {} B + queues {} B + code {} B{}",
+                  request.op.op, request.op.id, bytes, limit, moves.bytes, overhead.queues,
+                  overhead.code, beside_text(beside)));
 }
 
 LayerMoves function_moves(const LayerRequest& request, const StreamSettings& stream) {
@@ -401,6 +403,80 @@ LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stre
                   [&](std::uint32_t /*i*/, std::uint32_t j) { ++load[j]; });
   }
   return bring(request, stream, product_layout(request.setup.wafer, stream, op.k, op.n, &load));
+}
+
+LayerMoves resident_operand_moves(const LayerRequest& request, const StreamSettings& stream) {
+  const LayerOp& op = request.op;
+  const WaferParams& wafer = request.setup.wafer;
+  if (op.sources.empty() || op.batch != 1) return {};
+  const std::vector<std::uint64_t> load(op.k, op.n);
+  FeatureLayout to = product_layout(wafer, stream, op.k, op.m, &load);
+  const auto spread = static_cast<std::uint32_t>(
+      std::find_if(to.tokens.begin(), to.tokens.end(), [](std::uint32_t n) { return n != 0; }) -
+      to.tokens.begin());
+  const auto active = static_cast<std::uint32_t>(to.tokens.size()) - spread;
+  to.tokens.assign(spread + entry_row(stream.ws.inject, active) + std::size_t{1}, 0);
+  to.tokens.back() = op.n;
+  return bring(request, stream, to);
+}
+
+namespace {
+
+/// Tokens that follow each other and go from one column of cores to one row of them.
+struct TokenRun {
+  std::uint32_t first = 0;
+  std::uint32_t length = 0;
+  std::uint32_t column = 0;
+  std::uint32_t row = 0;
+};
+
+std::vector<TokenRun> token_runs(const std::vector<std::uint32_t>& columns,
+                                 const std::vector<std::uint32_t>& tokens_of_row) {
+  std::vector<TokenRun> runs;
+  std::uint32_t token = 0;
+  for (std::uint32_t row = 0; row < tokens_of_row.size(); ++row) {
+    for (std::uint32_t i = 0; i < tokens_of_row[row]; ++i, ++token) {
+      const bool goes_on =
+          !runs.empty() && runs.back().row == row && runs.back().column == columns[token];
+      if (!goes_on) runs.push_back({token, 0, columns[token], row});
+      ++runs.back().length;
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+LayerMoves resident_result_moves(const LayerRequest& request, const StreamSettings& stream) {
+  constexpr std::uint64_t kMostVectors = std::uint64_t{1} << 21U;
+  const LayerOp& op = request.op;
+  const WaferParams& wafer = request.setup.wafer;
+  if (op.batch != 1) return {};
+  const FeatureLayout lies = product_layout(wafer, stream, op.n, op.m, nullptr);
+  const FeatureLayout to = product_layout(wafer, stream, op.m, op.n, nullptr);
+  const std::vector<TokenRun> runs = token_runs(lies.column, to.tokens);
+  if (runs.size() * std::uint64_t{op.m} > kMostVectors) {
+    throw UnsupportedError(
+        fmt::format("resident weights of '{}': its result of {} x {} would go to the next row as "
+                    "{} vectors, and at most {} are simulated; residency streamed leaves it there",
+                    op.id, op.m, op.n, runs.size() * std::uint64_t{op.m}, kMostVectors));
+  }
+  const Element element = element_of(op);
+  CoreMover mover(request.setup, element);
+  std::uint32_t feature = 0;
+  for (std::uint32_t row = 0; row < lies.tokens.size(); ++row) {
+    for (std::uint32_t i = 0; i < lies.tokens[row]; ++i, ++feature) {
+      for (const TokenRun& run : runs) {
+        mover.add({row, run.column}, {run.row, to.column[feature]}, feature, run.first, run.length);
+      }
+    }
+  }
+  LayerMoves moves;
+  std::vector<std::uint64_t> taken;
+  moves.bytes = mover.most_bytes(taken);
+  moves.after = mover.stages("move result");
+  if (moves.after.empty()) moves.bytes = 0;
+  return moves;
 }
 
 }  // namespace lacuna::wse

@@ -116,6 +116,13 @@ LayerMoves function_moves(const LayerRequest& request, const StreamSettings& str
 /// Of a product with streamed weights.
 LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stream);
 
+/// Of a product with resident weights: its operand to the row of cores where it enters the columns,
+LayerMoves resident_operand_moves(const LayerRequest& request, const StreamSettings& stream);
+
+/// and its result, of which rows of cores have output features and columns have tokens, to where
+/// one with streamed weights leaves it. UnsupportedError if that is more vectors than are planned.
+LayerMoves resident_result_moves(const LayerRequest& request, const StreamSettings& stream);
+
 /// Of a product of activations or scores that runs in blocks of `shape`. Of scores with a mask what
 /// a core has in one block goes there if any of it is kept.
 LayerMoves attention_moves(const LayerRequest& request, const ProductShape& shape,

@@ -111,15 +111,23 @@ CoreOverhead core_overhead(const LayerSetup& setup) {
   return {words * 4, std::uint64_t{setup.hardware.mem.code_kib} * 1024};
 }
 
+std::string beside_text(std::uint64_t bytes) {
+  if (bytes == 0) return "";
+  return fmt::format(" + {} B of weights that stay (residency streamed leaves them outside)",
+                     bytes);
+}
+
 void check_core_bytes(const LayerRequest& request, std::uint64_t bytes, LayerPlan& plan) {
   const CoreOverhead overhead = core_overhead(request.setup);
-  plan.bytes = bytes + overhead.queues + overhead.code;
+  const std::uint64_t beside = request.op.share.beside;
+  plan.bytes = bytes + overhead.queues + overhead.code + beside;
   plan.limit = std::uint64_t{request.setup.hardware.mem.kib} * 1024;
   if (plan.bytes <= plan.limit) return;
-  throw OutOfMemoryError(fmt::format(
-      "{} '{}': a core needs {} bytes of {}: operands and results {} B + queues {} B + "
-      "code {} B",
-      request.op.op, request.op.id, plan.bytes, plan.limit, bytes, overhead.queues, overhead.code));
+  throw OutOfMemoryError(
+      fmt::format("{} '{}': a core needs {} bytes of {}: operands and results {} B + queues {} B + "
+                  "code {} B{}",
+                  request.op.op, request.op.id, plan.bytes, plan.limit, bytes, overhead.queues,
+                  overhead.code, beside_text(beside)));
 }
 
 void compare_element(LayerComparison& comparison, double found, double exact, DType type,

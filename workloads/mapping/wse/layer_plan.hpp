@@ -133,6 +133,9 @@ struct CoreOverhead {
 };
 CoreOverhead core_overhead(const LayerSetup& setup);
 
+/// The part of a message on memory about weights of other products that stay; empty if none do.
+std::string beside_text(std::uint64_t bytes);
+
 /// OutOfMemoryError if a core would need more than it has, else the plan's note of it.
 void check_core_bytes(const LayerRequest& request, std::uint64_t bytes, LayerPlan& plan);
 

@@ -12,6 +12,7 @@
 #include "models/common/fp16.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ceil_div.hpp"
+#include "workloads/mapping/wse/layer_plan.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
@@ -33,14 +34,49 @@ class Planner {
         fp32_(job.gemm.dtype == DType::fp32),
         int8_(job.gemm.dtype == DType::int8) {}
 
-  StreamingPlan plan() {
+  StreamingNeed need() {
     set_formats();
     share_elements();
     set_beats();
-    check_size();
     share_features();
     hold();
-    check_memory();
+    find_fullest();
+    const auto rows = static_cast<std::uint32_t>(kernel().tokens.size());
+    StreamingNeed found{0, plan_.bytes, limit()};
+    for (std::uint32_t r = 0; job_.resident && r < rows; ++r) {
+      for (std::uint32_t c = 0; c < columns_; ++c) {
+        found.weights = std::max(found.weights, held_bytes(held_by(r, c), inputs_[c]));
+      }
+    }
+    return found;
+  }
+
+  Cycle least_cycles() {
+    prepare();
+    const StreamingKernel& k = kernel();
+    const std::vector<std::uint64_t> sent = column_loads();
+    const std::uint64_t all = std::accumulate(sent.begin(), sent.end(), std::uint64_t{0});
+    const bool whole = !filters() && !scattered() && !fp32_;
+    const Rate rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
+    const Cycle enter =
+        ceil_div(ceil_div(all, whole ? (int8_ ? 4U : 2U) : 1U) * rate.per, rate.words);
+    if (k.tokens.empty()) return enter;
+    const std::uint64_t cores = std::uint64_t{plan_.program.rows} * columns_;
+    const std::uint64_t busiest = *std::max_element(sent.begin(), sent.end());
+    // Of scattered weights the mean core, as the busiest is not known.
+    Cycle slots = scattered() ? operands_.useful_products() * job_.batch *
+                                    setup_.resident.nonzero_cycles / cores
+                              : busiest * ceil_div(tokens(), k.simd);
+    if (setup_.ws.reduce == Reduce::ring && columns_ > 1) {
+      const std::uint64_t each =
+          std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue;
+      slots += k.steps * ceil_div(scattered() ? k.tokens.back() : tokens(), each);
+    }
+    return std::max(enter, slots);
+  }
+
+  StreamingPlan plan() {
+    prepare();
     order();
     count_stream();
     plan_.program.rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
@@ -58,6 +94,29 @@ class Planner {
   }
 
  private:
+  /// Where everything lies.
+  void prepare() {
+    set_formats();
+    share_elements();
+    set_beats();
+    check_size();
+    share_features();
+    hold();
+    check_memory();
+  }
+
+  /// Elements that are sent down each column.
+  std::vector<std::uint64_t> column_loads() const {
+    std::vector<std::uint64_t> loads(columns_, 0);
+    const std::vector<std::uint64_t> kept =
+        filters() ? operands_.feature_loads() : std::vector<std::uint64_t>{};
+    for (std::uint32_t j = 0; j < owner_of_input_.size(); ++j) {
+      loads[owner_of_input_[j]] +=
+          (filters() ? kept[j] : operands_.rows()) * std::uint64_t{job_.batch};
+    }
+    return loads;
+  }
+
   StreamingKernel& kernel() { return plan_.program.kernel; }
   bool filters() const { return setup_.ws.zero_filter && operands_.streamed_mask() != nullptr; }
 
@@ -212,10 +271,14 @@ class Planner {
   /// Of a core with `rows` elements of each feature, of which it holds `held` in all.
   std::uint64_t core_bytes(std::uint64_t held, std::uint64_t rows, std::uint32_t inputs,
                            std::uint32_t outputs) const {
-    const std::uint64_t places = scattered() ? 2 * (held + inputs + 1) : 0;
-    return (held * element_bytes() + places + rows * outputs * output_bytes()) * job_.batch +
+    return held_bytes(held, inputs) + rows * outputs * output_bytes() * job_.batch +
            plan_.program.kernel.lookahead * rows * sum_bytes() + queue_bytes() +
-           std::uint64_t{setup_.mem.code_kib} * 1024;
+           std::uint64_t{setup_.mem.code_kib} * 1024 + job_.beside;
+  }
+
+  std::uint64_t held_bytes(std::uint64_t held, std::uint32_t inputs) const {
+    const std::uint64_t places = scattered() ? 2 * (held + inputs + 1) : 0;
+    return (held * element_bytes() + places) * job_.batch;
   }
 
   [[noreturn]] void refuse_memory(std::uint32_t row, std::uint32_t column, std::uint64_t held,
@@ -232,11 +295,11 @@ class Planner {
                               outputs, element_bytes());
     throw OutOfMemoryError(fmt::format(
         "a core of column {} needs {} bytes of {}: {}{} + {} partial-sum vectors x {} {} x {} B + "
-        "queues {} B + code {} B",
+        "queues {} B + code {} B{}",
         column, bytes, limit(), what,
         job_.batch == 1 ? "" : fmt::format(" of each of {} products", job_.batch),
         plan_.program.kernel.lookahead, rows, job_.resident ? "outputs" : "tokens", sum_bytes(),
-        queue_bytes(), std::uint64_t{setup_.mem.code_kib} * 1024));
+        queue_bytes(), std::uint64_t{setup_.mem.code_kib} * 1024, beside_text(job_.beside)));
   }
 
   /// What each core keeps of sparse resident weights, if it keeps no zeros.
@@ -267,8 +330,8 @@ class Planner {
     return std::accumulate(mine.begin(), mine.begin() + inputs_[column], std::uint64_t{0});
   }
 
-  void check_memory() {
-    plan_.limit = limit();
+  /// The row of cores with the fullest.
+  std::uint32_t find_fullest() {
     const auto rows = static_cast<std::uint32_t>(kernel().tokens.size());
     // Without zeros left out the row where words enter is the fullest.
     const std::uint32_t first = scattered() ? 0 : plan_.program.entry;
@@ -284,6 +347,12 @@ class Planner {
         fullest_row = r;
       }
     }
+    return fullest_row;
+  }
+
+  void check_memory() {
+    plan_.limit = limit();
+    const std::uint32_t fullest_row = find_fullest();
     const std::uint32_t fullest = plan_.fullest_column;
     if (plan_.bytes > plan_.limit) {
       refuse_memory(fullest_row, fullest, held_by(fullest_row, fullest), inputs_[fullest],
@@ -430,6 +499,14 @@ class Planner {
 };
 
 }  // namespace
+
+StreamingNeed streaming_need(const StreamingJob& job, const StreamingSetup& setup) {
+  return Planner(job, setup).need();
+}
+
+Cycle least_cycles(const StreamingJob& job, const StreamingSetup& setup) {
+  return Planner(job, setup).least_cycles();
+}
 
 StreamingPlan plan_streaming(const StreamingJob& job, const StreamingSetup& setup) {
   return Planner(job, setup).plan();

@@ -7,6 +7,7 @@
 
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
+#include "sim/base/cycle.hpp"
 #include "workloads/mapping/gemm_problem.hpp"
 
 namespace lacuna::wse {
@@ -32,6 +33,7 @@ struct StreamingJob {
   bool packed = false;           // without zeros left out: no indices, FP16 values in pairs
   bool resident = false;         // the cores hold W, the non-zeros of X are streamed
   const Mask* x_mask = nullptr;  // of X; null: dense
+  std::uint64_t beside = 0;      // bytes of each core that weights of other products take
 };
 
 /// A weight-streaming product on a wafer, and how it was distributed.
@@ -86,6 +88,18 @@ Rate io_rate(const IoParams& io, const WaferParams& wafer, double clock_ghz);
 inline std::uint32_t column_fifo(const IoParams& io) {
   return io.stream == IoStream::row_ordered ? io.column_fifo.value() : 0;
 }
+
+/// What a job needs of the fullest core's memory, whether it has as much or not.
+struct StreamingNeed {
+  std::uint64_t weights = 0;  // bytes of resident weights; 0 if they are streamed
+  std::uint64_t all = 0;      // bytes, these and StreamingJob::beside included
+  std::uint64_t limit = 0;
+};
+StreamingNeed streaming_need(const StreamingJob& job, const StreamingSetup& setup);
+
+/// Cycles that no run of the job can be below, in whichever form it is streamed: the words that
+/// have to enter at the I/O rate, and the issue slots of the busiest core as far as they are known.
+Cycle least_cycles(const StreamingJob& job, const StreamingSetup& setup);
 
 /// Lowers Y = W X to a program: columns hold features, rows hold tokens, non-zero weights are
 /// streamed down the columns. With `resident`, columns hold input features and rows output

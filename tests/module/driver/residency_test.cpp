@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// 8 x 8 cores. Weights of 64 x 64 are 8 x 8 elements of 2 B on each of them: 128 B.
+constexpr const char* kWafer = " --quiet --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
+constexpr const char* kChip = " --quiet --machine bow --set ipu.tiles=16 ";
+
+/// The cell `column` of the last row of a result folder's summary.
+std::string last_cell(const ProgramBench& bench, const std::string& column) {
+  const std::string text = bench.read("out/summary.csv");
+  const auto cells_of = [](const std::string& line) {
+    std::vector<std::string> cells{""};
+    bool quoted = false;
+    for (const char c : line) {
+      if (c == '"') quoted = !quoted;
+      if (c == ',' && !quoted) {
+        cells.emplace_back();
+      } else if (c != '"') {
+        cells.back() += c;
+      }
+    }
+    return cells;
+  };
+  std::vector<std::vector<std::string>> rows{{}};
+  std::string line;
+  rows.clear();
+  for (const char c : text) {
+    if (c != '\n') {
+      line += c;
+      continue;
+    }
+    rows.push_back(cells_of(line));
+    line.clear();
+  }
+  for (std::size_t i = 0; i < rows.front().size(); ++i) {
+    if (rows.front()[i] == column) return rows.back().at(i);
+  }
+  return "no such column";
+}
+
+struct Measured {
+  std::uint64_t cycles = 0;
+  std::string mode;
+  std::string residency;
+  Ran ran;
+};
+
+Measured measured(const std::string& line) {
+  const ProgramBench bench;
+  Measured result;
+  result.ran = run_real("run" + line + " --out " + bench.path("out"));
+  EXPECT_EQ(result.ran.status, 0) << result.ran.err;
+  if (result.ran.status != 0) return result;
+  result.cycles = std::strtoull(last_cell(bench, "cycles").c_str(), nullptr, 10);
+  result.mode = last_cell(bench, "mode");
+  result.residency = last_cell(bench, "residency");
+  return result;
+}
+
+TEST(Residency, OfADenseProductOnAWaferIsWhatIsAskedAndAutoIsTheFaster) {
+  // 4 tokens: resident weights send 4 x 64 activations, streamed ones 64 x 64 weights.
+  for (const char* const shape : {"64x64x4", "16x64x512"}) {
+    const std::string gemm = std::string(kWafer) + "--gemm " + shape + " --values";
+    const Measured streamed = measured(gemm + " --residency streamed");
+    const Measured resident = measured(gemm + " --residency resident");
+    const Measured best = measured(gemm);
+    EXPECT_EQ(streamed.residency, "streamed");
+    EXPECT_EQ(resident.residency, "resident");
+    EXPECT_EQ(resident.mode, "dense");
+    EXPECT_EQ(best.cycles, std::min(streamed.cycles, resident.cycles)) << shape;
+    const bool few = std::string(shape) == "64x64x4";
+    EXPECT_EQ(best.residency, few ? "resident" : "streamed");
+    EXPECT_THAT(best.ran.out, HasSubstr(few ? "weights stay in the cores (residency auto)"
+                                            : "weights are streamed (residency auto)"));
+    EXPECT_THAT(best.ran.out, HasSubstr(few ? "; 128 B of the fullest core" : "; 32 B of the"));
+  }
+}
+
+TEST(Residency, ModeStaticOfDenseWeightsIsResidentOnAWaferWithARemark) {
+  const std::string gemm = std::string(kWafer) + "--gemm 16x64x512 ";
+  const Measured asked = measured(gemm + "--mode static");
+  EXPECT_EQ(asked.cycles, measured(gemm + "--residency resident").cycles);
+  EXPECT_EQ(asked.residency, "resident");
+  EXPECT_EQ(asked.mode, "dense");
+  EXPECT_THAT(asked.ran.out, HasSubstr("mode static of dense weights means residency resident"));
+}
+
+TEST(Residency, ModeStaticOfDenseWeightsIsRefusedOnAnIpu) {
+  for (const char* const mode : {"static", "dynamic"}) {
+    const Ran ran = run_real(std::string("run") + kChip + "--gemm 64x64x64 --mode " + mode);
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.out, HasSubstr(std::string("mode '") + mode + "' of a dense row"));
+  }
+  const Measured dense = measured(std::string(kChip) + "--gemm 64x64x64 --residency resident");
+  EXPECT_EQ(dense.mode, "dense");
+  EXPECT_EQ(dense.residency, "resident");
+  EXPECT_EQ(dense.cycles, measured(std::string(kChip) + "--gemm 64x64x64").cycles);
+  const Ran streamed =
+      run_real(std::string("run") + kChip + "--gemm 64x64x64 --residency streamed");
+  EXPECT_EQ(streamed.status, 1);
+  EXPECT_THAT(streamed.out, HasSubstr("residency 'streamed'"));
+}
+
+TEST(Residency, SparseWeightsThatStayHaveTheStaticKernel) {
+  const std::string gemm =
+      std::string(kWafer) + "--gemm 64x64x8 --pattern unstructured:0.25 --values ";
+  const Measured resident = measured(gemm + "--residency resident");
+  EXPECT_EQ(resident.mode, "static");
+  EXPECT_EQ(resident.cycles, measured(gemm + "--mode static").cycles);
+  const Measured streamed = measured(gemm + "--residency streamed");
+  EXPECT_EQ(streamed.mode, "streamed");
+  EXPECT_EQ(streamed.cycles, measured(gemm + "--mode streamed").cycles);
+}
+
+TEST(Residency, ThatContradictsTheModeIsRefused) {
+  for (const char* const both :
+       {"--mode static --residency streamed", "--mode streamed --residency resident"}) {
+    const Ran ran = run_real(std::string("run") + kWafer +
+                             "--gemm 64x64x8 --pattern unstructured:0.25 " + both);
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.out, HasSubstr("on a wafer this kernel has its weights"));
+  }
+  const Ran word = run_real(std::string("run") + kWafer + "--gemm 64x64x8 --residency residant");
+  EXPECT_EQ(word.status, 2);
+  EXPECT_THAT(word.err, HasSubstr("did you mean 'resident'?"));
+}
+
+/// 256 x 256 weights are 32 x 32 x 2 B = 2,048 B of a core. Of its 40,960 B beside code 16 such
+/// layers and what they work on fit, 32 do not.
+std::string layers(unsigned count, const char* residency) {
+  std::string text = "id,op,m,k,n,residency\n";
+  for (unsigned i = 0; i < count; ++i) {
+    text += "l" + std::to_string(i) + ",gemm,256,256,4," + residency + "\n";
+  }
+  return text;
+}
+
+TEST(Residency, AutoKeepsWeightsOnlyIfThoseOfAllRowsFit) {
+  const ProgramBench bench;
+  const std::string few = bench.file("few.csv", layers(8, "auto"));
+  const std::string many = bench.file("many.csv", layers(32, "auto"));
+  const Measured fit = measured(kWafer + ("--trace " + few));
+  EXPECT_EQ(fit.residency, "resident");
+  EXPECT_THAT(fit.ran.out, HasSubstr("would hold 16384 B with those of all rows"));
+  const Measured not_fit = measured(kWafer + ("--trace " + many));
+  EXPECT_EQ(not_fit.residency, "streamed");
+  EXPECT_THAT(not_fit.ran.out, HasSubstr("those of 32 rows would take 65536 B"));
+  const std::string asked = bench.file("asked.csv", layers(32, "resident"));
+  const Ran refused = run_real(std::string("run") + kWafer + "--trace " + asked);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.out, HasSubstr("63488 B of weights that stay"));
+}
+
+TEST(Residency, TheWayToTheNextRowIsPartOfTheTime) {
+  const ProgramBench bench;
+  const std::string alone = bench.file("alone.csv", "id,op,m,k,n\na,gemm,64,64,4\n");
+  const std::string taken =
+      bench.file("taken.csv", "id,op,m,k,n,fn\na,gemm,64,64,4,\nb,eltwise,64,,4,relu\n");
+  const auto cycles = [&](const std::string& trace) {
+    const ProgramBench out;
+    EXPECT_EQ(run_real(std::string("run") + kWafer + "--residency resident --trace " + trace +
+                       " --out " + out.path("out"))
+                  .status,
+              0);
+    const std::string json = out.read("out/result.json");
+    return json.find("move result") != std::string::npos;
+  };
+  EXPECT_FALSE(cycles(alone));
+  EXPECT_TRUE(cycles(taken));
+}
+
+TEST(Residency, TraceMakeKeepsModeAndResidency) {
+  const Ran ran = run_real("trace make bert-tiny --layers 1 --mode static --residency resident");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr(",fp16,static,resident,"));
+  const Ran sparse =
+      run_real("trace make bert-tiny --layers 1 --heads --mode static --pattern block16:0.25");
+  EXPECT_THAT(sparse.out, HasSubstr(",fp16,static,block,"));
+  EXPECT_THAT(sparse.out, Not(HasSubstr(",fp16,static,,")));
+}
+
+}  // namespace
+}  // namespace lacuna::test

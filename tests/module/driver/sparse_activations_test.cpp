@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kWafer = " --quiet --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
+constexpr const char* kChip = " --quiet --machine bow --set ipu.tiles=16 ";
+
+std::string trace(const ProgramBench& bench, const std::string& name, const std::string& cells) {
+  return bench.file(
+      name, "id,op,m,k,n,residency,x_pattern,x_density,x_pattern_file\ndown," + cells + "\n");
+}
+
+/// What `run` says, with its values checked.
+Ran run_trace(const std::string& machine, const std::string& file) {
+  return run_real("run" + machine + "--values --trace " + file);
+}
+
+/// The number after `before` in a text; 0 if it is not there.
+std::uint64_t number_after(const std::string& text, const std::string& before) {
+  const std::size_t at = text.find(before);
+  if (at == std::string::npos) return 0;
+  return std::strtoull(text.c_str() + at + before.size(), nullptr, 10);
+}
+
+TEST(SparseActivations, AreFilteredAtTheSenderOfAWaferWithResidentWeights) {
+  const ProgramBench bench;
+  const Ran ran =
+      run_trace(kWafer, trace(bench, "t.csv", "gemm,64,128,32,resident,bernoulli,0.1,"));
+  EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("of X is zero and never leaves the sender"));
+  EXPECT_THAT(ran.err, HasSubstr("equal the reference product"));
+  const std::uint64_t with = number_after(ran.out, "sender: ");
+  const std::uint64_t without = number_after(ran.out, "all of X (");
+  EXPECT_GT(with, 0U);
+  EXPECT_GT(without, with * 3 / 2) << "nine of ten activations are not sent";
+}
+
+TEST(SparseActivations, AreRefusedWhereTheyAreAtRest) {
+  const ProgramBench bench;
+  const Ran ran =
+      run_trace(kWafer, trace(bench, "t.csv", "gemm,64,128,32,streamed,bernoulli,0.1,"));
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.out, HasSubstr("covers all tokens of a core, whose activations are at rest"));
+}
+
+TEST(SparseActivations, HaveASpeedUpOverTheProductWithAllOfX) {
+  const ProgramBench bench;
+  const std::string file = trace(bench, "t.csv", "gemm,64,128,32,resident,bernoulli,0.1,");
+  const Ran ran = run_real("run" + std::string(kWafer) + "--with-dense --trace " + file +
+                           " --out " + bench.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const double with = static_cast<double>(number_after(ran.out, "sender: "));
+  const double without = static_cast<double>(number_after(ran.out, "all of X ("));
+  const std::string json = bench.read("out/result.json");
+  const std::string key = "\"speedup_vs_dense\": ";
+  const std::size_t at = json.find(key);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_NEAR(std::strtod(json.c_str() + at + key.size(), nullptr), without / with, 1e-12);
+}
+
+TEST(SparseActivations, MakeAutoKeepTheWeightsOnTheWafer) {
+  const ProgramBench bench;
+  const Ran ran = run_trace(kWafer, trace(bench, "t.csv", "gemm,64,128,32,auto,bernoulli,0.1,"));
+  EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("weights stay in the cores (residency auto)"));
+}
+
+TEST(SparseActivations, OfAGradientAreWhatIsStreamed) {
+  const ProgramBench bench;
+  const std::string file = bench.file(
+      "t.csv", "id,op,phase,m,k,n,x_pattern,x_density\ndw,bmm,upd,64,128,32,bernoulli,0.1\n");
+  const Ran ran = run_trace(kWafer, file);
+  EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("of X is zero and never leaves the sender"));
+}
+
+TEST(SparseActivations, AreRefusedOnAnIpuUnlessSomebodyFindsTheirZeros) {
+  const ProgramBench bench;
+  const std::string file = trace(bench, "t.csv", "gemm,64,128,32,,bernoulli,0.1,");
+  const Ran refused = run_trace(kChip, file);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.out, HasSubstr("activations.encode=device or host"));
+  for (const char* const who : {"device", "host"}) {
+    const Ran ran = run_trace(std::string(kChip) + "--set activations.encode=" + who + " ", file);
+    EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
+    EXPECT_THAT(ran.out, HasSubstr("of X is zero, found by the"));
+    EXPECT_THAT(ran.out, HasSubstr(" dynamic "));
+    EXPECT_THAT(ran.err, HasSubstr("equal the reference product"));
+  }
+}
+
+TEST(SparseActivations, FindingZerosCostsWhatTheParametersSay) {
+  const ProgramBench bench;
+  const std::string file = trace(bench, "t.csv", "gemm,64,128,32,,bernoulli,0.1,");
+  const auto cycles = [&](const std::string& more) {
+    const Ran ran = run_real("run" + std::string(kChip) + "--set activations.encode=device " +
+                             more + " --trace " + file);
+    return number_after(ran.out, "(inferred cost): ");
+  };
+  // 128 x 32 elements on 16 tiles are 256 each, on six workers 43 for the busiest: one more bundle
+  // for each is 6 x 43 clocks.
+  EXPECT_EQ(cycles("--set activations.test=3") - cycles("--set activations.test=2"), 6 * 43U);
+}
+
+TEST(SparseActivations, OfAMaskFileAreThoseOfTheFile) {
+  const ProgramBench bench;
+  // 4 x 2: elements (0, 0), (2, 1) and (3, 0).
+  const std::string smtx = bench.file("x.smtx", "4, 2, 3\n0 1 1 2 3\n0 1 0\n");
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2), }";
+  header.resize(118 - 1, ' ');
+  header += '\n';
+  std::string npy("\x93NUMPY\x01\x00", 8);
+  npy += static_cast<char>(header.size());
+  npy += '\0';
+  npy += header;
+  const float x[8] = {1.5F, 0, 0, 0, 0, -2, 0.25F, 0};
+  npy.append(reinterpret_cast<const char*>(x), sizeof x);
+  bench.file("x.npy", npy);
+  std::string found[2];
+  int at = 0;
+  for (const char* const name : {"x.smtx", "x.npy"}) {
+    const std::string file =
+        trace(bench, "t.csv", std::string("gemm,8,4,2,resident,file,,") + name);
+    const Ran ran = run_trace(kWafer, file);
+    EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
+    EXPECT_THAT(ran.out, HasSubstr("62.5 % of X is zero"));
+    found[at++] = ran.out;
+  }
+  EXPECT_EQ(found[0], found[1]);
+  const Ran shape = run_trace(kWafer, trace(bench, "s.csv", "gemm,8,4,3,resident,file,,x.npy"));
+  EXPECT_EQ(shape.status, 2);
+  EXPECT_THAT(shape.err, HasSubstr("activations of 4 x 2"));
+  const Ran none = run_trace(kWafer, trace(bench, "n.csv", "gemm,8,4,2,resident,file,,"));
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("E201"));
+}
+
+}  // namespace
+}  // namespace lacuna::test

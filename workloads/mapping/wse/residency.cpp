@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/residency.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+Residency meant_by(Mode mode) {
+  switch (mode) {
+    case Mode::static_:
+    case Mode::dynamic:
+      return Residency::resident;
+    case Mode::streamed:
+      return Residency::streamed;
+    case Mode::automatic:
+    case Mode::dense:
+      break;
+  }
+  return Residency::automatic;
+}
+
+}  // namespace
+
+Residency residency_of(const LayerOp& op) {
+  const Residency meant = meant_by(op.mode);
+  if (meant == Residency::automatic || op.residency == Residency::automatic ||
+      op.residency == meant) {
+    const Residency asked = meant == Residency::automatic ? op.residency : meant;
+    // What mode auto means for sparse weights on a wafer is the streamed kernel.
+    const bool streams = asked == Residency::automatic && op.pattern.name != "dense";
+    return streams ? Residency::streamed : asked;
+  }
+  throw UnsupportedError(
+      fmt::format("mode '{}' with residency '{}': on a wafer this kernel has its weights {}",
+                  word(op.mode), word(op.residency),
+                  meant == Residency::resident ? "in the cores" : "streamed in from outside"));
+}
+
+Mode kernel_of(bool sparse, Residency residency) {
+  if (!sparse) return Mode::dense;
+  return residency == Residency::resident ? Mode::static_ : Mode::streamed;
+}
+
+}  // namespace lacuna::wse
