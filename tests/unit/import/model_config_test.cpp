@@ -494,8 +494,11 @@ TEST(ModelConfig, EveryExpertMultipliesItsTokens) {
     const Imported imported = read(shipped("qwen3-30b-a3b.json"),
                                    {{"tokens", "64"}, {"layers", "1"}, {"routing", routing}});
     const auto rows = rows_of(imported);
-    EXPECT_THAT(sizes(rows.at("fwd.l0.dispatch")), ElementsAre(2048, 64, 512, 1));
-    EXPECT_THAT(sizes(rows.at("fwd.l0.combine")), ElementsAre(2048, 64, 512, 1));
+    for (const char* id : {"fwd.l0.dispatch", "fwd.l0.combine"}) {
+      EXPECT_THAT(sizes(rows.at(id)), ElementsAre(2048, 64, 64, 1));  // once for each choice
+      EXPECT_EQ(rows.at(id).repeat, 8U);
+    }
+    EXPECT_THAT(sizes(rows.at("fwd.l0.weigh")), ElementsAre(2048, 0, 512, 1));
     EXPECT_EQ(rows.at("fwd.l0.combine").fn, "scatter_add");
     std::uint64_t tokens = 0;
     std::uint32_t most = 0;
