@@ -9,10 +9,10 @@ namespace lacuna::test {
 /// The JSON object `text` with `value`, JSON too, as its member `key`, in place of what it had. The
 /// key may stand nowhere else in the text.
 inline std::string with_member(std::string text, const std::string& key, const std::string& value) {
-  const std::string name = '"' + key + "\":";
+  const std::string name = '"' + key + '"';
   const std::size_t at = text.find(name);
-  if (at == std::string::npos) return text.insert(text.find('{') + 1, name + ' ' + value + ", ");
-  const std::size_t start = at + name.size();
+  if (at == std::string::npos) return text.insert(text.find('{') + 1, name + ": " + value + ", ");
+  const std::size_t start = text.find(':', at) + 1;
   std::size_t end = start;
   bool quoted = false;
   for (int depth = 0; quoted || depth > 0 || (text[end] != ',' && text[end] != '}'); ++end) {
