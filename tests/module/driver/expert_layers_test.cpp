@@ -110,8 +110,8 @@ TEST(ExpertLayers, TakePatternsByName) {
   const Ran made = run_real("trace import " + config +
                             " --dtype fp16 --tokens 12 --sparse *.e*.ffn2=block16:0.25");
   ASSERT_EQ(made.status, 0) << made.err;
-  EXPECT_THAT(made.out, ContainsRegex("l0.e0.ffn2,fwd,64,48,[0-9]+,,fp16,block,0.25,16,"));
-  EXPECT_THAT(made.out, ContainsRegex("l0.e0.up,fwd,48,64,[0-9]+,,fp16,,,,"));
+  EXPECT_THAT(made.out, ContainsRegex("l0.e0.ffn2,fwd,64,48,[0-9]+,,,fp16,block,0.25,16,"));
+  EXPECT_THAT(made.out, ContainsRegex("l0.e0.up,fwd,48,64,[0-9]+,,,fp16,,,,"));
 }
 
 }  // namespace
