@@ -354,9 +354,8 @@ class TransformerMaker {
   std::string experts(const std::string& x) {
     const std::string chosen = router(x);
     const bool moves = columns_ > 1;
-    const std::uint32_t copies = columns_ * shape_.experts.chosen;
     std::vector<std::string> taken = {x, chosen};
-    if (moves) taken = {rows_.add("embed", "dispatch", {d(), columns_, copies}, taken, "gather")};
+    if (moves) taken = {moved("dispatch", "gather", taken)};
     std::vector<std::string> results;
     for (const auto& [expert, tokens] : routed()) {
       tokens_of_block_ = tokens;
@@ -390,7 +389,14 @@ class TransformerMaker {
     const std::uint32_t copies = columns_ * shape_.experts.chosen;
     results.push_back(chosen);
     const std::string y = eltwise("weigh", "scale", d(), copies, std::move(results));
-    return rows_.add("embed", "combine", {d(), columns_, copies}, {y}, "scatter_add");
+    return moved("combine", "scatter_add", {y});
+  }
+
+  // Tokens to experts or back, in a round for each choice of a token.
+  std::string moved(const char* name, const char* fn, std::vector<std::string> from) {
+    std::string id = rows_.add("embed", name, {d(), columns_, columns_}, std::move(from), fn);
+    rows_.last().repeat = shape_.experts.chosen;
+    return id;
   }
 
   std::string added(const std::vector<std::string>& results) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "workloads/generate/model_shape.hpp"
-#include "workloads/import/model_config.hpp"
+#include "workloads/import/json_config.hpp"
 
 namespace lacuna {
 

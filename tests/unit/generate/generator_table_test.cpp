@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "sim/base/error.hpp"
 #include "workloads/trace/op_kind.hpp"
@@ -31,7 +34,9 @@ TEST(Generators, MakeEveryNameTheyList) {
     if (other != others.end()) settings = other->second;
     for (const ModelShape& shape : model_shapes()) {
       const bool is_first = find_value(settings, "size") == nullptr;
-      const bool of_series = shape.name.rfind(generator.name + "-", 0) == 0;
+      const std::vector<std::string> series = model_series();
+      const bool of_series = shape.name.rfind(generator.name + "-", 0) == 0 &&
+                             std::count(series.begin(), series.end(), generator.name) != 0;
       if ((generator.name == family_name(shape.family) || of_series) && is_first) {
         settings.emplace_back("size", shape.name);
       }

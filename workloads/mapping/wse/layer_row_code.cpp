@@ -118,9 +118,9 @@ void softmax(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerC
   w.all(Op::mul, s.y, s.y, w.of_token(w.stat(0)));
 }
 
-/// y = x where x is less than the maximum m, else 0: max(-1, large (x - m)) is 0 there and otherwise
-/// -1, if it is done twice: neighbours of FP16 differ by 2^-24 at least, and of FP32 those that are
-/// nearer than 2^-30 stay in part.
+/// y = x where x is less than the maximum m, else 0: max(-1, large (x - m)) is 0 there and
+/// otherwise -1, if it is done twice: neighbours of FP16 differ by 2^-24 at least, and of FP32
+/// those that are nearer than 2^-30 stay in part.
 void take_max(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
   constexpr float kLarge = 32768;
   Writer w(s, line, core, code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/import/model_config.hpp"
+#include "workloads/import/json_config.hpp"
 
 #include <fmt/format.h>
 
