@@ -68,8 +68,9 @@ class StreamMaker {
     ++mark_;
     for (const Place* to = begin(transfer); to != end(transfer); ++to) marks_[to->tile] = mark_;
     const auto paired = [&](const Place& to) { return complete(to) || lends(transfer, to); };
-    const bool wide = params_.exchange.paired && transfer.words >= params_.exchange.paired_words &&
-                      pays(transfer, paired);
+    const std::uint32_t shortest = list_.paired_words.value_or(params_.exchange.paired_words);
+    const bool wide =
+        params_.exchange.paired && transfer.words >= shortest && pays(transfer, paired);
     if (!wide) {
       add(transfer, false, [](const Place&) { return true; });
       return;
