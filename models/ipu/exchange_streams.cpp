@@ -68,9 +68,8 @@ class StreamMaker {
     ++mark_;
     for (const Place* to = begin(transfer); to != end(transfer); ++to) marks_[to->tile] = mark_;
     const auto paired = [&](const Place& to) { return complete(to) || lends(transfer, to); };
-    const std::uint32_t shortest = list_.paired_words.value_or(params_.exchange.paired_words);
-    const bool wide =
-        params_.exchange.paired && transfer.words >= shortest && pays(transfer, paired);
+    const bool wide = params_.exchange.paired && transfer.words >= params_.exchange.paired_words &&
+                      pays(transfer, paired);
     if (!wide) {
       add(transfer, false, [](const Place&) { return true; });
       return;
@@ -213,6 +212,14 @@ class StreamMaker {
 };
 
 }  // namespace
+
+ChipParams exchange_params(const ChipParams& params, const TransferList& list) {
+  ChipParams result = params;
+  if (!list.paired_words) return result;
+  result.exchange.paired_words = *list.paired_words;
+  result.exchange.control_events = std::min(1U, params.exchange.control_events.value());
+  return result;
+}
 
 StreamList make_streams(const ChipParams& params, const TransferList& list) {
   return StreamMaker(params, list).make();

@@ -35,7 +35,7 @@ LoweredGemm lower(unsigned tiles, const std::vector<std::uint32_t>& blocks_of_ro
   GemmProblem problem;
   problem.m = mask.rows;
   problem.k = mask.cols;
-  problem.n = n;
+  problem.n = static_cast<std::uint32_t>(n);
   problem.mask = &mask;
   const Target target = make_target(chip, planner);
   const StaticPlan plan = plan_static(target, kHalf, mask, n);

@@ -69,12 +69,8 @@ std::vector<unsigned> deal_pieces(const std::vector<std::uint64_t>& elements, st
   });
   std::vector<unsigned> result(count);
   if (alike) {
-    const std::uint64_t used = std::min<std::uint64_t>(workers, count);
-    for (std::uint64_t w = 0; w < used; ++w) {
-      for (std::uint64_t i = w * count / used; i < (w + 1) * count / used; ++i) {
-        result[i] = static_cast<unsigned>(w);
-      }
-    }
+    const std::uint64_t each = ceil_div(count, workers);
+    for (std::uint64_t i = 0; i < count; ++i) result[i] = static_cast<unsigned>(i / each);
     return result;
   }
   std::vector<std::size_t> order(count);
@@ -271,7 +267,7 @@ void SumPlan::cut_regions(std::uint32_t index, TileSums& tile, std::size_t first
   std::vector<SumVertex> vertices;
   for (std::size_t r = 0; r < sizes.size(); ++r) {
     const std::uint32_t segments = begins[r + 1] - begins[r];
-    if (r > 0 && whole && adjacent[r] && workers[r] == workers[r - 1]) {
+    if (r > 0 && whole && workers[r] == workers[r - 1]) {
       vertices.back().segments += segments;
       vertices.back().elements += sizes[r];
       continue;
