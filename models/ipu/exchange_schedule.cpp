@@ -344,7 +344,8 @@ constexpr std::array<Policy, 2> kPolicies{{{Order::staggered, 1}, {Order::spread
 
 /// Large exchanges, which are gathers, are looked around in first; less near a bound is enough.
 constexpr std::size_t kLarge = 200'000;
-constexpr std::array<Policy, 2> kLargePolicies{{{Order::spread, kMostChoices}, {Order::staggered, 1}}};
+constexpr std::array<Policy, 2> kLargePolicies{
+    {{Order::spread, kMostChoices}, {Order::staggered, 1}}};
 
 // A schedule this near to the bound is good enough.
 constexpr Cycle kNear = 32;  // one part in 32 above it

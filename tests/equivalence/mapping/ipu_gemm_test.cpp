@@ -193,10 +193,10 @@ TEST(DynamicGemm, BucketsTravelToWhereTheirPiecesAreNeededAndTheProductIsRight) 
   }
 }
 
-// A block of 16 or 256 elements on one tile, times 4 columns: 64 results. Dynamic ones are summed in
-// blocks column by column, and are put into rows as 32 words, six for the busiest worker, with two
-// loads and a store each: 11 + 6 (14 + 18) = 203 clocks. Elements have rows already: 16 vectors are
-// copied, three for a worker: 11 + 193 + 6 (14 + 3) = 306 clocks. Static ones stay as they are.
+// A block of 16 or 256 elements on one tile, times 4 columns: 64 results. Dynamic ones are summed
+// in blocks column by column, and are put into rows as 32 words, six for the busiest worker, with
+// two loads and a store each: 11 + 6 (14 + 18) = 203 clocks. Elements have rows already: 16 vectors
+// are copied, three for a worker: 11 + 193 + 6 (14 + 3) = 306 clocks. Static ones stay as they are.
 TEST(SparseOutput, IsPutIntoRowsIfItIsOfBlocks) {
   const auto rearranged = [](Mode mode, std::uint32_t block) {
     Scenario s;

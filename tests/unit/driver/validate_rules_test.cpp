@@ -75,8 +75,8 @@ TEST(ValidationRules, TakesTheBestOfEachMethodSeparately) {
   EXPECT_EQ(cell(outcomes[0], "best_n"), "4");
 }
 
-// Sparse products have the powers of four, dense ones all: n = 2048 is best in 1000 cycles, n = 1024
-// next in 1000. What the other series would say has a column of its own.
+// Sparse products have the powers of four, dense ones all: n = 2048 is best in 1000 cycles, n =
+// 1024 next in 1000. What the other series would say has a column of its own.
 TEST(ValidationRules, LooksForTheBestInTheSeriesOfTheMethod) {
   const char* const point = "P,Bow,gemm,64,64,best,1,,FP16,{},throughput,1,TFLOP/s,s,H\n";
   const auto best = [&](const std::string& mode) {

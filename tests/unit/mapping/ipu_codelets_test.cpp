@@ -170,8 +170,8 @@ TEST_F(CodeletTest, ElementsArePutIntoAnotherOrderThreeBundlesForTwoHalves) {
   EXPECT_EQ(cycles(singles.reorder_vertex(1000)), 6U * (14 + 167 * 2));
 }
 
-// Of 9 partials, a vector of 64 bits takes 13 + 9 bundles. One worker has 2 vectors, the other 4 and,
-// as another reduction, one more: 16 + 4 * 22 + 16 + 22 = 142 bundles.
+// Of 9 partials, a vector of 64 bits takes 13 + 9 bundles. One worker has 2 vectors, the other 4
+// and, as another reduction, one more: 16 + 4 * 22 + 16 + 22 = 142 bundles.
 TEST_F(CodeletTest, StridedReductionsOfAWorkerFollowEachOther) {
   ReduceCodelets reduce(builder_, target_, kHalf, DType::fp16);
   EXPECT_EQ(cycles(reduce.strided_vertex({{{8, 9}}, {{16, 9}, {4, 9}}})), 6U * 142);

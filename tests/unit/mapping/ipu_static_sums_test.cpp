@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/ipu/static_sums.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"
 #include "workloads/mapping/ipu/static_classes.hpp"
+#include "workloads/mapping/ipu/static_sums.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -17,8 +16,8 @@ namespace {
 constexpr Types kHalf{DType::fp16, DType::fp16};
 constexpr Types kSingle{DType::fp32, DType::fp32};
 
-/// A product with blocks of 4 in one part and one band: with as many blocks for each tile, a tile has
-/// the next ones of the list, row by row.
+/// A product with blocks of 4 in one part and one band: with as many blocks for each tile, a tile
+/// has the next ones of the list, row by row.
 LoweredGemm lower(unsigned tiles, const std::vector<std::uint32_t>& blocks_of_rows, std::uint64_t n,
                   PlannerParams planner) {
   planner.static_parts = 1;
@@ -71,8 +70,8 @@ Cycle clocks(const Program& program, const std::string& name, TileId tile) {
   return 0;
 }
 
-// Four rows of a block for each of four tiles, times 4 columns: 16 sums of one partial, at home where
-// they are made. Copying 32 bytes takes a worker one access of 64 bits: 193 + 6 (14 + 1).
+// Four rows of a block for each of four tiles, times 4 columns: 16 sums of one partial, at home
+// where they are made. Copying 32 bytes takes a worker one access of 64 bits: 193 + 6 (14 + 1).
 TEST(StaticSums, SumsOfOnePartialAreCopies) {
   const Program program = lower(4, {1, 1, 1, 1}, 4, {}).program;
   EXPECT_EQ(received(program, "single partials"), 0U);
@@ -80,9 +79,9 @@ TEST(StaticSums, SumsOfOnePartialAreCopies) {
   EXPECT_EQ(clocks(program, "reduce", 2), 0U);
 }
 
-// Eight rows of a block, two for each tile, and four without: a tile is home of three rows. So row 2
-// goes from tile 1 to tile 0, rows 4 and 5 from 2 to 1, and rows 6 and 7 from 3 to 2; rows 0, 1 and 3
-// are made where they belong. A row has 16 sums, 8 words.
+// Eight rows of a block, two for each tile, and four without: a tile is home of three rows. So row
+// 2 goes from tile 1 to tile 0, rows 4 and 5 from 2 to 1, and rows 6 and 7 from 3 to 2; rows 0, 1
+// and 3 are made where they belong. A row has 16 sums, 8 words.
 TEST(StaticSums, SumsOfOnePartialGoHomeInAStepOfTheirOwn) {
   const Program program = lower(4, {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, 4, {}).program;
   EXPECT_EQ(received(program, "single partials", 0), 8U);
@@ -100,10 +99,11 @@ TEST(StaticSums, SumsOfOnePartialGoHomeInAStepOfTheirOwn) {
   EXPECT_EQ(received(other, "partials"), 5U * 8);
 }
 
-// Two rows of two blocks, one for each tile, times 8 columns: 32 sums a row, 16 at home on each tile
-// with one class of two partials. At home 8 + 2 * 4 + 126 is cheaper than spreading, which has
+// Two rows of two blocks, one for each tile, times 8 columns: 32 sums a row, 16 at home on each
+// tile with one class of two partials. At home 8 + 2 * 4 + 126 is cheaper than spreading, which has
 // another exchange. Tile 2 makes a partial of row 1, [0, 16) of which is at home there: it copies 8
-// words and receives the other tile's 8. Two vertices of 8 sums on two workers: 6 (16 + 2 (13 + 2)).
+// words and receives the other tile's 8. Two vertices of 8 sums on two workers: 6 (16 + 2 (13 +
+// 2)).
 TEST(StaticSums, SmallClassesAreSummedWhereTheyBelong) {
   const Program program = lower(4, {2, 2}, 8, {}).program;
   for (TileId tile = 0; tile < 4; ++tile) {
@@ -152,8 +152,8 @@ TEST(StaticSums, AllClassesGoWhereTheyAreTold) {
   EXPECT_EQ(received(lower(16, one_deep_row(2), 64, planner).program, "sums"), 15U * 8);
 }
 
-// Of 14 reductions, 13 of one partial, one is of the deep class: ceil(6 / 14) = 1 worker of a tile, which sums 16 in one
-// vertex, 6 (16 + 4 (13 + 3)). With all six, two sum 8 each.
+// Of 14 reductions, 13 of one partial, one is of the deep class: ceil(6 / 14) = 1 worker of a tile,
+// which sums 16 in one vertex, 6 (16 + 4 (13 + 3)). With all six, two sum 8 each.
 TEST(StaticSums, AClassOfFewHasFewWorkers) {
   EXPECT_EQ(clocks(lower(16, one_deep_row(3), 64, {}).program, "reduce", 5), 480U);
   PlannerParams planner;
@@ -164,8 +164,8 @@ TEST(StaticSums, AClassOfFewHasFewWorkers) {
 }
 
 // At home, tile 0 has its own 256 partials, 3 * 256 that it sums, and 256 results. Spread, no tile
-// sums more than 16, and the peak is before: two rows of 4 of the dense operand, two blocks, and 256
-// partials.
+// sums more than 16, and the peak is before: two rows of 4 of the dense operand, two blocks, and
+// 256 partials.
 TEST(StaticSums, WhatIsReceivedNeedsRoomBesideThePartials) {
   PlannerParams planner;
   planner.sums = SumsAt::home;
@@ -179,7 +179,7 @@ TEST(SumPieces, AreEvenAndNotTooShort) {
   using Ends = std::vector<std::uint64_t>;
   EXPECT_EQ(even_cuts(64, 8, 6, 0), (Ends{16, 32, 48, 64}));  // 8 grains, 2 at most each
   EXPECT_EQ(even_cuts(40, 8, 6, 0), (Ends{8, 16, 24, 32, 40}));
-  EXPECT_EQ(even_cuts(20, 8, 2, 0), (Ends{8, 20}));     // 3 grains in halves, the last not full
+  EXPECT_EQ(even_cuts(20, 8, 2, 0), (Ends{8, 20}));      // 3 grains in halves, the last not full
   EXPECT_EQ(even_cuts(36, 4, 100, 16), (Ends{16, 36}));  // 9 grains, 4 at least
   EXPECT_EQ(even_cuts(12, 4, 100, 16), (Ends{12}));
 }

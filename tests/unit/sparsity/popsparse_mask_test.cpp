@@ -96,7 +96,8 @@ TEST(PopsparseMask, IsAKeyOfPatternsThatHaveACount) {
 
 TEST(PopsparseMask, RefusesWhatTheRuleDoesNotKnow) {
   const auto found = [](Pairs args) {
-    const std::vector<PatternProblem> problems = check_pattern(spec("0.5", 1, std::move(args)), 8, 8);
+    const std::vector<PatternProblem> problems =
+        check_pattern(spec("0.5", 1, std::move(args)), 8, 8);
     return problems.empty() ? std::string() : problems.front().allowed;
   };
   EXPECT_EQ(found({{"mask_rule", "popsparse"}, {"round", "ceil"}}), "");
