@@ -188,7 +188,7 @@ TEST(SumPieces, AreEvenAndNotTooShort) {
 // more than 8 from their mean, so in order. 80 and 8 cost 100 and 10, so by what they take.
 TEST(SumPieces, GoToWorkersInOrderOrByTheirLength) {
   using Workers = std::vector<unsigned>;
-  EXPECT_EQ(deal_pieces({16, 8, 8, 16, 8}, 10, 2, kHalf), (Workers{0, 0, 1, 1, 1}));
+  EXPECT_EQ(deal_pieces({16, 8, 8, 16, 8}, 10, 2, kHalf), (Workers{0, 0, 0, 1, 1}));
   EXPECT_EQ(deal_pieces({80, 8, 8, 80, 8}, 10, 2, kHalf), (Workers{1, 0, 1, 0, 0}));
   // 12 is divided by 4: 30 vectors for 10, as 24 are
   EXPECT_EQ(deal_pieces({12, 24}, 10, 2, kHalf), (Workers{0, 1}));
