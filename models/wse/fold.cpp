@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "models/wse/fabric/queue.hpp"
+
 namespace lacuna::wse {
 namespace {
 
@@ -56,7 +58,7 @@ bool same_work(const Program& program, std::size_t a, std::size_t b) {
 
 std::string reason_not_to_fold(const Program& program, const HardwareParams& params,
                                const RunOptions& options) {
-  if (params.router.arbiter == Arbiter::oldest) return "routers choose by the age of words";
+  if (ArbiterRule(params.router).by_age) return "routers choose by the age of words";
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
   if (!program.background.empty()) return "other words run down the columns";
   if (options.jitter != 0) return "delays of single words differ from row to row";
@@ -201,17 +203,17 @@ WaferOutcome unfold(const WaferOutcome& folded, const FoldPlan& plan, const Prog
                     const RouterParams& params) {
   if (!plan.folds()) return folded;
   WaferOutcome full;
+  const Cycle hop = QueueShapes(params).link().latency;
   const std::size_t columns = program.columns;
   for (std::size_t row = 0; row < program.rows; ++row) {
     for (std::size_t c = 0; c < columns; ++c) {
       const Cycle end = folded.cores[plan.representative[row] * columns + c].end;
       const bool works = program.kernel.steps != 0;
-      full.cycles =
-          std::max(full.cycles, works ? end + Cycle{plan.hops_behind(row)} * params.hop : 0);
+      full.cycles = std::max(full.cycles, works ? end + Cycle{plan.hops_behind(row)} * hop : 0);
     }
   }
   for (std::size_t row = 0; row < program.rows; ++row) {
-    const Cycle behind = Cycle{plan.hops_behind(row)} * params.hop;
+    const Cycle behind = Cycle{plan.hops_behind(row)} * hop;
     for (std::size_t c = 0; c < columns; ++c) {
       const std::size_t from = plan.representative[row] * columns + c;
       full.cores.push_back(
@@ -221,7 +223,7 @@ WaferOutcome unfold(const WaferOutcome& folded, const FoldPlan& plan, const Prog
   }
   full.injectors = folded.injectors;
   for (InjectorCounters& injector : full.injectors) injector.done += full.cycles - folded.cycles;
-  unfold_events(folded, plan, program, params.hop, full);
+  unfold_events(folded, plan, program, hop, full);
   return full;
 }
 

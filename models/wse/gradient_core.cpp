@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "models/common/fp16.hpp"
+#include "models/wse/fabric/ramp.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -27,9 +28,16 @@ float value_of(std::uint32_t word, bool fp32) {
 
 }  // namespace
 
-GradientCores::GradientCores(const CoreParams& params, const StreamingKernel& stream,
+GradientCores::GradientCores(const HardwareParams& params, const StreamingKernel& stream,
                              const GradientKernel& kernel, LinkArray& links, EventLog& log)
-    : params_(params), stream_(stream), kernel_(kernel), links_(links), log_(log) {}
+    : params_(params.core),
+      link_rule_(params.router),
+      dispatch_(params.core),
+      issue_(params.core),
+      stream_(stream),
+      kernel_(kernel),
+      links_(links),
+      log_(log) {}
 
 void GradientCores::add(const CorePorts& ports) {
   cores_.emplace_back();
@@ -86,7 +94,8 @@ Cycle GradientCores::step(std::size_t index, Cycle now) {
   core.counters.buffers_in_use += stream_.lookahead - core.free_vectors;
   if (acted) return now + 1;
   Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
-  if (params_.init_cycles > now) next = std::min<Cycle>(next, params_.init_cycles);
+  if (core.ramp.opens() > now) next = std::min(next, core.ramp.opens());
+  if (dispatch_.begin() > now) next = std::min(next, dispatch_.begin());
   return core.slot_free > now ? std::min(next, core.slot_free) : next;
 }
 
@@ -105,17 +114,12 @@ void GradientCores::settle(std::size_t index, Cycle now) {
 }
 
 bool GradientCores::send_output(Core& core, Cycle now) {
-  const auto count = static_cast<unsigned>(core.ports.out.size());
-  for (unsigned i = 0; i < count; ++i) {
-    const unsigned queue = (core.next_queue + i) % count;
-    const CorePort& port = core.ports.out[queue];
-    if (!links_.can_pop(port.queue, now) || !links_.can_push(port.ramp, now)) continue;
-    links_.push(port.ramp, now, links_.pop(port.queue, now));
-    ++core.counters.sent;
-    core.next_queue = (queue + 1) % count;
-    return true;
-  }
-  return false;
+  const std::vector<CorePort>& out = core.ports.out;
+  const bool sent = send_up(
+      links_, link_rule_, core.ramp, out.size(), core.next_queue, now,
+      [&](std::size_t i) { return out[i].queue; }, [&](std::size_t i) { return out[i].ramp; });
+  if (sent) ++core.counters.sent;
+  return sent;
 }
 
 std::uint32_t GradientCores::words(const Core& core) const {
@@ -187,11 +191,11 @@ bool GradientCores::main_thread(Core& core, std::size_t index, Cycle now) {
     }
   }
   const bool busy = core.vector_left != 0 || core.vector_end > now;
-  const bool may_take = (params_.dispatch_overlap || !busy) && now >= params_.init_cycles;
+  const bool may_take = (dispatch_.overlaps() || !busy) && now >= dispatch_.begin();
   if (!core.task_full && may_take && links_.can_pop(core.ports.weights, now)) {
     core.task = links_.pop(core.ports.weights, now);
     core.task_full = core.started = true;
-    core.task_ready = now + (core.task.control ? params_.cmd_cycles : params_.dispatch);
+    core.task_ready = now + dispatch_.delay(core.task.control);
     ++core.counters.received;
     log_.record(now, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(stream_.weights));
     acted = true;
@@ -233,25 +237,14 @@ bool GradientCores::can_chain(const Core& core, Cycle now) const {
   return core.from_north == kNoLink || links_.can_pop(core.from_north, now);
 }
 
-/// The order is chain, take, send, main; or main first; or in turn after the one that issued last.
 GradientCores::Context GradientCores::choose(Core& core, Cycle now) const {
   if (core.slot_free > now) return kNobody;
-  const std::array<bool, kContexts> may{core.vector_left != 0, can_chain(core, now),
-                                        can_take(core, now), can_send(core, now)};
-  if (params_.sched == Sched::round_robin) {
-    for (unsigned i = 0; i < kContexts; ++i) {
-      const unsigned context = (core.turn + i) % kContexts;
-      if (!may[context]) continue;
-      core.turn = static_cast<std::uint8_t>((context + 1) % kContexts);
-      return static_cast<Context>(context);
-    }
-    return kNobody;
-  }
-  if (params_.sched == Sched::main_first && may[kMain]) return kMain;
-  for (const Context context : {kChain, kTake, kSend, kMain}) {
-    if (may[context]) return context;
-  }
-  return kNobody;
+  constexpr std::uint32_t kAll = 1U << kMain | 1U << kChain | 1U << kTake | 1U << kSend;
+  return choose_context(issue_, kAll, core.turn, [&](Context context) {
+    if (context == kMain) return core.vector_left != 0;
+    if (context == kChain) return can_chain(core, now);
+    return context == kTake ? can_take(core, now) : can_send(core, now);
+  });
 }
 
 bool GradientCores::issue(Core& core, std::size_t index, Cycle now) {

@@ -8,13 +8,14 @@ namespace lacuna::wse {
 GradientDrain::GradientDrain(const HardwareParams& params, const Program& program,
                              const std::vector<std::uint64_t>& words)
     : rows_(program.rows),
-      ramp_(params.router.ramp),
-      hop_(params.router.hop),
+      ramp_(QueueShapes(params.router).ramp_up().latency),
+      ramp_down_(QueueShapes(params.router).ramp_down(1).latency),
+      hop_(QueueShapes(params.router).link().latency),
       latency_(latency(params)),
-      link_(params.router.entries + hop_ - 1),
-      up_(params.router.entries + ramp_ - 1),
-      queue_(params.queue.ring_out),
-      down_(params.queue.ring_in + ramp_ - 1),
+      link_(QueueShapes(params.router).link().capacity),
+      up_(QueueShapes(params.router).ramp_up().capacity),
+      queue_(QueueShapes::output(params.queue.sums_out()).capacity),
+      down_(QueueShapes(params.router).ramp_down(params.queue.sums_in()).capacity),
       columns_(program.columns),
       lane_of_(program.columns) {
   for (std::uint32_t lane = 0; lane < program.columns; ++lane) {
@@ -60,7 +61,7 @@ void GradientDrain::add_to(std::uint32_t row, std::vector<GradientLaneCounts>& c
   const std::uint64_t behind = below * (link_ + up_ + queue_ + down_);
   const Place south{4 * below + 1, behind + link_, flow + 1 + ramp_};
   const Place beat{4 * below + 3, behind + link_ + up_ + queue_, flow};
-  const Place north{4 * below + 4, behind + link_ + up_ + queue_ + down_, flow - ramp_};
+  const Place north{4 * below + 4, behind + link_ + up_ + queue_ + down_, flow - ramp_down_};
   for (std::size_t lane = 0; lane < columns_.size(); ++lane) {
     const Column& column = columns_[lane];
     if (column.words == 0) continue;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/gradient_row.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
@@ -21,11 +22,13 @@ class GradientDrain {
  public:
   /// Whether words pass routers and queues without a stall unless something is full.
   static bool flows(const HardwareParams& params) {
-    return params.router.entries >= 2 && params.queue.ring_in >= 2 && params.queue.ring_out >= 2;
+    return QueueShapes(params.router).flows() && params.queue.sums_in() >= 2 &&
+           params.queue.sums_out() >= 2;
   }
   /// From a beat of the chain to that of the row below which takes its word.
   static Cycle latency(const HardwareParams& params) {
-    return 1 + 2 * Cycle{params.router.ramp} + params.router.hop;
+    const QueueShapes shapes(params.router);
+    return 1 + shapes.ramp_up().latency + shapes.link().latency + shapes.ramp_down(1).latency;
   }
 
   /// `words`: by lane, the dot products of a core.
@@ -66,7 +69,7 @@ class GradientDrain {
   static Cycle delay(const Column& column, const Place& place);
 
   std::uint32_t rows_;
-  Cycle ramp_, hop_, latency_;
+  Cycle ramp_, ramp_down_, hop_, latency_;
   std::uint64_t link_, up_, queue_, down_;  // words there is room for: a link, a ramp up, ...
   std::vector<Column> columns_;             // by lane
   std::vector<std::uint32_t> lane_of_;      // by column

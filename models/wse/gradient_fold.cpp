@@ -22,7 +22,7 @@ class Fold {
       : params_(params),
         program_(program),
         shared_(params, program),
-        injectors_(program, program.kernel.ring, lanes(program)),
+        injectors_(params.router, program, program.kernel.ring, lanes(program)),
         outcome_(params, program),
         drain_(params, program, words()) {
     const std::vector<std::uint32_t>& tokens = program.kernel.tokens;
@@ -55,6 +55,7 @@ class Fold {
     return (program.columns + kWidth - 1) / kWidth * kWidth;
   }
   std::vector<std::uint64_t> words() const;
+  Cycle hop() const { return QueueShapes(params_.router).link().latency; }
   std::optional<Cycle> to_the_end();
   bool take_exits(Cycle now);
   void step_groups(Cycle now);
@@ -161,7 +162,7 @@ bool Fold<Number>::rows_are_ready() const {
   for (const RowGroup& group : groups_) {
     if (!group.row->copied_in_time()) return false;
     const std::vector<GradientLaneCounts>& counts = group.row->counts();
-    const Cycle later = group.first * (GradientDrain::latency(params_) - params_.router.hop);
+    const Cycle later = group.first * (GradientDrain::latency(params_) - hop());
     for (std::size_t lane = 0; lane < counts.size(); ++lane) {
       const bool chains = outcome_.positions(lane) != 0;
       if (chains && counts[lane].streamed > top[lane].streamed + later) return false;
@@ -175,7 +176,7 @@ template <class Number>
 std::vector<GradientLaneCounts> Fold<Number>::counts_of(const RowGroup& group,
                                                         std::uint32_t row) const {
   std::vector<GradientLaneCounts> counts = group.row->counts();
-  const Cycle behind = Cycle{row} * params_.router.hop;
+  const Cycle behind = Cycle{row} * hop();
   for (GradientLaneCounts& lane : counts) {
     lane.weights += behind;
     lane.streamed += behind;

@@ -2,12 +2,16 @@
 #include "models/wse/gradient_row.hpp"
 
 #include <algorithm>
-#include <array>
+#include <tuple>
 
 namespace lacuna::wse {
 namespace {
 
 std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
+
+// The output queues of a core, in the order in which they are asked first.
+constexpr unsigned kRingQueue = 0;
+constexpr unsigned kChainQueue = 1;
 
 }  // namespace
 
@@ -26,17 +30,22 @@ GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
       columns_(kernel_.ring.size()),
       first_row_(row == 0),
       last_row_(row + 1 == shared.program.rows),
-      fixed_(shared.params.router.arbiter == Arbiter::fixed),
+      rule_(shared.params.router),
       kept_(shared.program.gradient->kept),
       vector_beats_(all(ceil_div(kernel_.tokens[row], kernel_.simd))),
       words_(all(ceil_div(kernel_.tokens[row], kernel_.ring_elements))),
       each_(all(shared.params.core.fabric_words_per_issue)),
       results_most_(all(shared.program.gradient->results)),
-      limits_(shared.params),
-      entries_most_(all(shared.params.router.entries)),
+      shapes_(shared.params.router, shared.params.queue),
+      link_rule_(shared.params.router),
+      hop_(static_cast<unsigned>(QueueShapes(shared.params.router).link().latency)),
+      index_color_(all(static_cast<std::uint64_t>(kernel_.weights))),
+      down_in_(all(static_cast<std::uint64_t>(shared.program.gradient->down[(row + 1) % 2]))),
+      down_out_(all(static_cast<std::uint64_t>(shared.program.gradient->down[row % 2]))),
+      dispatch_(shared.params.core),
+      issue_(shared.params.core),
+      entries_most_(all(QueueShapes(shared.params.router).entries())),
       lookahead_(all(kernel_.lookahead)),
-      dispatch_(all(shared.params.core.dispatch)),
-      cmd_cycles_(all(shared.params.core.cmd_cycles)),
       flush_after_(static_cast<unsigned>(kMost) / std::max(1U, kernel_.lookahead)),
       blocks_((columns_ + kWidth - 1) / kWidth),
       entries_(blocks_.size()),
@@ -67,6 +76,7 @@ void GradientRow<Number>::place_columns() {
     const std::uint32_t from = kernel_.ring[lane];
     const std::uint32_t to = kernel_.ring[(lane + 1) % columns_];
     b.one_hop[i] = static_cast<Number>(std::max(to, from) - std::min(to, from) == 1 ? -1 : 0);
+    b.ring_color[i] = static_cast<Number>(kernel_.ring_in[from]);
     b.done[i] = b.streamed[i] = 0;
     b.started[i] = static_cast<Number>(shared_.program.gradient->begins_with_stream ? 0 : -1);
     b.open[i] = -1;
@@ -103,15 +113,15 @@ inline void GradientRow<Number>::step_block(std::size_t index, Cycle now, Entry&
   Entry& entry = entries_[index];
   const std::size_t first = index * kWidth;
   shift(b, entry);
-  const Vector u_room = b.u_count < limits_.u_capacity;
-  const Vector v_room = b.v_count < limits_.u_capacity;
+  const Vector ring_room = b.ring_up.room(shapes_.up);
+  const Vector chain_room = b.chain_up.room(shapes_.up);
   Vector to_ramp{};
   ramp_port(b, entry, to_ramp);
   south_port(b, entry, below, to_ramp, first);
   ring_out(b, first);
-  b.ring_room = limits_.out_depth - b.ring_queue;
-  b.chain_room = b.chain_queue < limits_.out_depth;
-  send_output(b, u_room, v_room);
+  b.ring_room = shapes_.out_depth - b.ring_queue.words;
+  b.chain_room = b.chain_queue.room(shapes_.out_depth, all(1));
+  send_output(b, ring_room, chain_room);
   b.free += b.releasing;
   b.releasing = Vector{};
   const Vector loaded = load_rows(b, first);
@@ -127,112 +137,106 @@ inline void GradientRow<Number>::step_block(std::size_t index, Cycle now, Entry&
 
 template <class Number>
 inline void GradientRow<Number>::shift(Block& b, Entry& entry) {
-  arrivals(entry.seen, entry.flight);
-  arrivals(entry.chain_seen, entry.chain_flight);
-  arrivals(b.w_seen, b.w_flight);
-  arrivals(b.r_seen, b.r_flight);
-  arrivals(b.c_seen, b.c_flight);
-  arrivals(b.x_seen, b.x_flight);
-  arrivals(b.y_seen, b.y_flight);
-  arrivals(b.u_seen, b.u_flight);
-  arrivals(b.v_seen, b.v_flight);
+  begin_cycles(entry.indices, entry.chain, b.indices, b.ring, b.chain, b.over, b.here, b.ring_up,
+               b.chain_up);
 }
 
-/// The port to the core, for which indices, dY and the chain compete, in this order of colors.
+/// The port to the core, for which indices, dY and the chain compete.
 template <class Number>
 inline void GradientRow<Number>::ramp_port(Block& b, Entry& entry, Vector& to_ramp) {
-  const Vector ring_head = b.y_seen > 0;
-  const Vector north_head = entry.chain_seen > 0;
-  const Vector w = (entry.seen > 0) & ~b.ramped & (b.w_count < limits_.w_capacity);
-  const Vector r = ring_head & (b.r_count < limits_.r_capacity);
-  const Vector n = north_head & (b.c_count < limits_.r_capacity);
-  const Vector neither = ~b.last_weight & ~b.last_ring;
-  // The first color after that of the last grant, which was of the chain if of neither other.
-  const Vector grant_w = w & (neither | (b.last_weight & ~r & ~n) | (b.last_ring & ~n));
-  const Vector grant_r = r & (b.last_weight | (~n & ~w & b.last_ring) | (neither & ~w));
-  const Vector grant_n = n & ~grant_w & ~grant_r;
-  if (!fixed_) {
-    b.last_weight = grant_w | (b.last_weight & ~grant_r & ~grant_n);
-    b.last_ring = grant_r | (b.last_ring & ~grant_w & ~grant_n);
-  }
-  to_ramp = grant_w;
-  b.w_count -= grant_w;
-  b.w_flight |= grant_w & limits_.ramp_bit;
-  b.stall_ring -= ring_head & ~grant_r;
-  b.y_seen += grant_r;
-  b.granted = grant_r;
-  b.r_count -= grant_r;
-  b.r_flight |= grant_r & limits_.ramp_bit;
-  b.stall_north -= north_head & ~grant_n;
-  entry.chain_seen += grant_n;
-  entry.chain_count += grant_n;
-  entry.chain_freed = -grant_n;
-  b.c_count -= grant_n;
-  b.c_flight |= grant_n & limits_.ramp_bit;
+  using Turn = LaneTurn<Number>;
+  const Vector index = entry.indices.has() & ~b.ramped & b.indices.room(shapes_.weights);
+  const Vector index_key = b.ramp.key(rule_, index, index_color_);
+  const Vector ring_head = b.here.has();
+  const Vector ring_key = b.ramp.key(rule_, ring_head & b.ring.room(shapes_.sums), b.ring_color);
+  const Vector chain_head = entry.chain.has();
+  const Vector chain_key = b.ramp.key(rule_, chain_head & b.chain.room(shapes_.sums), down_in_);
+  const Vector best = Turn::least(index_key, Turn::least(ring_key, chain_key));
+  const Vector granted = best < Turn::nobody();
+  to_ramp = granted & (index_key == best);
+  const Vector ring = granted & (ring_key == best);
+  const Vector chain = granted & (chain_key == best);
+  b.ramp.sent(rule_, to_ramp, index_color_);
+  b.ramp.sent(rule_, ring, b.ring_color);
+  b.ramp.sent(rule_, chain, down_in_);
+  b.indices.push(to_ramp, shapes_.weights);
+  b.stall_ring -= ring_head & ~ring;
+  b.here_room = b.here.room(shapes_.link);
+  b.here.pop(ring);
+  b.ring.push(ring, shapes_.sums);
+  b.stall_north -= chain_head & ~chain;
+  entry.chain.pop(chain);
+  entry.chain_freed = -chain;
+  b.chain.push(chain, shapes_.sums);
 }
 
 /// The port to the row below, for which copies of indices and the chain compete.
 template <class Number>
 inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below,
                                             const Vector& to_ramp, std::size_t first) {
-  const Vector head = entry.seen > 0;
-  const Vector chain_head = b.v_seen > 0;
-  const Vector chain = chain_head & (below.chain_count + below.chain_freed < limits_.hop_capacity);
+  const Vector head = entry.indices.has();
+  const Vector chain_head = b.chain_up.has();
+  const bool metered = link_rule_.on_links();
+  const Vector link = metered ? b.south_link.open() : ~Vector{};
+  const Vector chain_room = (below.chain.count + below.chain_freed < shapes_.link.capacity) & link;
+  const Vector chain_key = b.south.key(rule_, chain_head & chain_room, down_out_);
   Vector copy{};
   Vector left = to_ramp;
-  store(&open_[first], entry.count < entries_most_);
+  store(&open_[first], entry.indices.count < entries_most_);
   if (!last_row_) {
     const Vector wants = head & ~b.copied;
-    const Vector open = below.count + below.freed < limits_.hop_capacity;
+    const Vector open = (below.indices.count + below.freed < shapes_.link.capacity) & link;
     b.closures -= wants & ~open;
-    copy = wants & open & ~(b.south_weight & chain);
+    const Vector copy_key = b.south.key(rule_, wants & open, index_color_);
+    copy = wants & open & (copy_key < chain_key);
+    b.south.sent(rule_, copy, index_color_);
     b.copied |= copy;
     b.ramped |= to_ramp;
     left = b.copied & b.ramped;
     b.copied &= ~left;
     b.ramped &= ~left;
-    below.count -= copy;
-    below.flight |= copy & limits_.hop_bit;
+    below.indices.push(copy, shapes_.link);
   }
-  const Vector grant_chain = chain & ~copy;
-  if (!fixed_) b.south_weight = copy | (b.south_weight & ~grant_chain);
-  b.stall_south -= chain_head & ~grant_chain;
-  b.v_seen += grant_chain;
-  b.v_count += grant_chain;
-  below.chain_count -= grant_chain;
-  below.chain_flight |= grant_chain & limits_.hop_bit;
+  const Vector chain = chain_head & chain_room & ~copy;
+  b.south.sent(rule_, chain, down_out_);
+  if (metered) b.south_link.sent(link_rule_, copy | chain);
+  b.stall_south -= chain_head & ~chain;
+  b.chain_up.pop(chain);
+  below.chain.push(chain, shapes_.link);
   b.stall_weights -= head & ~left;
-  entry.seen += left;
-  entry.count += left;
+  entry.indices.pop(left);
   entry.freed = -left;
 }
 
 /// dY on its way to the next core of the ring: into its router, or that in between.
 template <class Number>
 inline void GradientRow<Number>::ring_out(Block& b, std::size_t first) {
-  const Vector head = b.u_seen > 0;
-  const Vector out = head & select(b.one_hop, load(&y_room_[first + 1]), load(&x_room_[first + 1]));
+  const Vector head = b.ring_up.has();
+  Vector out = head & select(b.one_hop, load(&y_room_[first + 1]), load(&x_room_[first + 1]));
+  if (link_rule_.on_links()) {
+    out &= b.ring_link.open();
+    b.ring_link.sent(link_rule_, out);
+  }
   b.stall_out -= head & ~out;
-  b.u_seen += out;
-  b.u_count += out;
+  b.ring_up.pop(out);
   store(&to_y_[first + 1], out & b.one_hop);
   store(&to_x_[first + 1], out & ~b.one_hop);
 }
 
 /// One word goes up the ramp, from the output queues in turn.
 template <class Number>
-inline void GradientRow<Number>::send_output(Block& b, const Vector& u_room, const Vector& v_room) {
-  const Vector ring_may = (b.ring_queue > 0) & u_room;
-  const Vector chain_may = (b.chain_queue > 0) & v_room;
-  const Vector ring = ring_may & ~(b.turn_chain & chain_may);
-  const Vector chain = chain_may & ~ring;
-  b.turn_chain = ring | (b.turn_chain & ~chain);
-  b.ring_queue += ring;
-  b.u_count -= ring;
-  b.u_flight |= ring & limits_.ramp_bit;
-  b.chain_queue += chain;
-  b.v_count -= chain;
-  b.v_flight |= chain & limits_.ramp_bit;
+inline void GradientRow<Number>::send_output(Block& b, const Vector& ring_room,
+                                             const Vector& chain_room) {
+  const Vector ring_key = b.queues.key(b.ring_queue.has() & ring_room, all(kRingQueue));
+  const Vector chain_key = b.queues.key(b.chain_queue.has() & chain_room, all(kChainQueue));
+  const Vector ring = ring_key < chain_key;
+  const Vector chain = chain_key < ring_key;
+  b.queues.had(ring, all(kRingQueue));
+  b.queues.had(chain, all(kChainQueue));
+  b.ring_queue.pop(ring);
+  b.ring_up.push(ring, shapes_.up);
+  b.chain_queue.pop(chain);
+  b.chain_up.push(chain, shapes_.up);
 }
 
 /// Passes over rows that are not to be taken or sent here, or begins to take the next.
@@ -253,32 +257,29 @@ inline Lanes<Number> GradientRow<Number>::load_rows(Block& b, std::size_t first)
 template <class Number>
 inline Lanes<Number> GradientRow<Number>::main_thread(Block& b, std::size_t first) {
   const Vector zero{};
-  b.ready += b.ready > zero;
-  const Vector may = (b.taken > b.closed) & (b.command | (b.results < results_most_));
-  const Vector effect = b.full & (b.ready == zero) & (b.vector == zero) & may;
-  const Vector close = effect & b.command;
+  b.task.begin_cycle();
+  const Vector may = (b.taken > b.closed) & (b.task.command | (b.results < results_most_));
+  const Vector effect = b.task.due() & (b.vector == zero) & may;
+  const Vector close = effect & b.task.command;
   b.vector = select(effect & ~close, vector_beats_, b.vector);
-  b.full &= ~effect;
+  b.task.release(effect);
   b.closed -= close;
   advance(b, first, zero, zero, close);
-  Vector pop = ~b.full & (b.w_seen > zero);
-  if (!shared_.params.core.dispatch_overlap) pop &= b.vector == zero;
+  Vector pop = ~b.task.full & b.indices.has();
+  if (!dispatch_.overlaps()) pop &= b.vector == zero;
   const Vector command = pop & (b.pop_left == zero);
   b.pop_left += pop & ~command;
-  b.command = (b.command & ~pop) | command;
-  b.ready = select(pop, select(command, cmd_cycles_, dispatch_), b.ready);
-  b.full |= pop;
+  b.task.take(dispatch_, pop, command);
   b.started |= pop;
-  b.w_seen += pop;
-  b.w_count += pop;
+  b.indices.pop(pop);
   return close;
 }
 
-/// Which context issues. The order is chain, take, send, main; or main first; or in turn.
+/// Which context issues: the main thread, then chain, take and send.
 template <class Number>
 inline typename GradientRow<Number>::Beat GradientRow<Number>::choose(Block& b) const {
   const Vector zero{};
-  const auto least = [](const Vector& x, const Vector& y) { return select(x < y, x, y); };
+  const auto least = LaneTurn<Number>::least;
   Beat beat;
   beat.take_words = least(words_ - b.words_taken, each_);
   beat.send_words = least(words_ - b.words_sent, each_);
@@ -287,32 +288,13 @@ inline typename GradientRow<Number>::Beat GradientRow<Number>::choose(Block& b) 
   beat.chain = (b.results > zero) & b.chain_room;
   if (kept_) beat.chain &= b.streamed;
   if (without_chain_) beat.chain = zero;
-  if (!first_row_) beat.chain &= b.c_seen > zero;
-  beat.take = b.taking & (b.r_seen >= beat.take_words);
+  if (!first_row_) beat.chain &= b.chain.has();
+  beat.take = b.taking & b.ring.has(beat.take_words);
   beat.send = b.started & b.send_more & b.sends & (b.words_sent + beat.send_words <= here) &
               (beat.send_words <= b.ring_room);
-  if (shared_.params.core.sched == Sched::round_robin) {
-    const std::array<Vector*, 4> context{&beat.main, &beat.chain, &beat.take, &beat.send};
-    Vector turn = b.turn;
-    std::array<Vector, 4> chosen{};
-    for (unsigned from = 0; from < 4; ++from) {
-      Vector left = b.turn == all(from);
-      for (unsigned i = from; i < from + 4; ++i) {
-        const Vector mine = left & *context.at(i % 4);
-        chosen.at(i % 4) |= mine;
-        turn = select(mine, all((i + 1) % 4), turn);
-        left &= ~mine;
-      }
-    }
-    for (unsigned i = 0; i < 4; ++i) *context.at(i) = chosen.at(i);
-    b.turn = turn;
-    return beat;
-  }
-  if (shared_.params.core.sched == Sched::main_first) beat.chain &= ~beat.main;
-  const Vector main_first = shared_.params.core.sched == Sched::main_first ? beat.main : Vector{};
-  beat.take &= ~beat.chain & ~main_first;
-  beat.send &= ~beat.chain & ~beat.take & ~main_first;
-  beat.main &= ~beat.chain & ~beat.take & ~beat.send;
+  const auto chosen = b.slot.choose(issue_, {beat.main, beat.chain, beat.take, beat.send});
+  std::tie(beat.main, beat.chain, beat.take, beat.send) =
+      std::tie(chosen[0], chosen[1], chosen[2], chosen[3]);
   return beat;
 }
 
@@ -324,23 +306,21 @@ inline Lanes<Number> GradientRow<Number>::issue(Block& b, std::size_t first, con
   if (!without_chain_) b.results -= beat.main & (b.vector == zero);
   const Vector in = beat.take & beat.take_words;
   b.words_taken += in;
-  b.r_seen -= in;
-  b.r_count -= in;
+  b.ring.pop_words(in);
   const Vector took = beat.take & (b.words_taken == words_);
   b.words_taken &= ~took;
   b.taking &= ~took;
   b.taken -= took;
   const Vector out = beat.send & beat.send_words;
   b.words_sent += out;
-  b.ring_queue += out;
+  b.ring_queue.push_words(out);
   const Vector sent = beat.send & (b.words_sent == words_);
   b.words_sent &= ~sent;
   b.sent -= sent;
-  b.chain_queue -= beat.chain;
+  b.chain_queue.push_words(beat.chain & all(1));
   b.results += beat.chain;
   if (!first_row_) {
-    b.c_seen += beat.chain;
-    b.c_count += beat.chain;
+    b.chain.pop(beat.chain);
   }
   advance(b, first, took, sent, zero);
   return took | sent | beat.chain;
@@ -350,15 +330,15 @@ inline Lanes<Number> GradientRow<Number>::issue(Block& b, std::size_t first, con
 template <class Number>
 inline void GradientRow<Number>::book(Block& b, const Vector& no_beat) {
   const Vector zero{};
-  const Vector full = no_beat & b.full;
-  const Vector early = b.ready > zero;
+  const Vector full = no_beat & b.task.full;
+  const Vector early = b.task.left > zero;
   const Vector unfed = ~early & ~(b.taken > b.closed);
-  const Vector may = b.command | (b.results < results_most_);
+  const Vector may = b.task.command | (b.results < results_most_);
   const Vector due = full & ~early & ~unfed;
   b.dispatch -= (full & early) | (due & may);
   b.buffer -= due & ~may;
-  b.weights -= no_beat & ~b.full & b.open;
-  Vector rest = no_beat & ~b.full & ~b.open & ~b.done;
+  b.weights -= no_beat & ~b.task.full & b.open;
+  Vector rest = no_beat & ~b.task.full & ~b.open & ~b.done;
   Vector holds = b.results > zero;
   if (kept_) holds &= b.streamed;
   if (without_chain_) rest &= ~b.streamed;
@@ -383,8 +363,7 @@ inline void GradientRow<Number>::finish(Block& b, std::size_t first, const Vecto
 /// Lanes whose stream and ring are done, dY out of the output queue included.
 template <class Number>
 inline void GradientRow<Number>::note_streamed(Block& b, std::size_t first, Cycle now) {
-  const Vector ready =
-      ~b.streamed & ~b.open & ~b.take_more & ~b.send_more & (b.ring_queue == Vector{});
+  const Vector ready = ~b.streamed & ~b.open & ~b.take_more & ~b.send_more & ~b.ring_queue.has();
   if (!any(ready)) return;
   b.streamed |= ready;
   for_each_lane<Number>(ready, [&](unsigned i) {
@@ -392,7 +371,7 @@ inline void GradientRow<Number>::note_streamed(Block& b, std::size_t first, Cycl
     if (!without_chain_) return;
     ++finished_;
     ready_.push_back(static_cast<std::uint32_t>(first + i));
-    copied_in_time_ = copied_in_time_ && entries_[first / kWidth].count[i] == 0;
+    copied_in_time_ = copied_in_time_ && entries_[first / kWidth].indices.count[i] == 0;
   });
 }
 
@@ -418,12 +397,12 @@ void GradientRow<Number>::step(Cycle now, const std::vector<Number>* south_open)
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     Entry below{};
     if (south_open != nullptr)
-      below.count = limits_.hop_capacity & ~load(&(*south_open)[i * kWidth]);
-    const Vector before = below.count;
+      below.indices.count = shapes_.link.capacity & ~load(&(*south_open)[i * kWidth]);
+    const Vector before = below.indices.count;
     step_block(i, now, below);
-    store(&copied_[i * kWidth], before - below.count);
+    store(&copied_[i * kWidth], before - below.indices.count);
     Vector& leaving = blocks_[i].leaving;
-    leaving = (leaving >> 1) | (entries_[i].freed << shared_.params.router.hop.value());
+    leaving = (leaving >> 1) | (entries_[i].freed << hop_);
     show_north(i, leaving);
   }
   end_cycle();
@@ -432,17 +411,16 @@ void GradientRow<Number>::step(Cycle now, const std::vector<Number>* south_open)
 /// What the row above sees: a slot is free again a link's latency and a cycle after its word left.
 template <class Number>
 inline void GradientRow<Number>::show_north(std::size_t index, const Vector& leaving) {
-  Vector held = entries_[index].count;
-  const unsigned hops = shared_.params.router.hop;
-  for (unsigned hop = 1; hop <= hops; ++hop) held += (leaving >> hop) & all(1);
-  store(&north_open_[index * kWidth], held < limits_.hop_capacity);
+  Vector held = entries_[index].indices.count;
+  for (unsigned hop = 1; hop <= hop_; ++hop) held += (leaving >> hop) & all(1);
+  store(&north_open_[index * kWidth], held < shapes_.link.capacity);
 }
 
 template <class Number>
 bool GradientRow<Number>::meets_closed(const std::vector<Number>& south_open) const {
   Vector closed{};
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    closed |= (entries_[i].seen > 0) & ~blocks_[i].copied & ~load(&south_open[i * kWidth]);
+    closed |= entries_[i].indices.has() & ~blocks_[i].copied & ~load(&south_open[i * kWidth]);
   }
   return any(closed);
 }
@@ -452,8 +430,9 @@ template <class Number>
 GradientRow<Number> GradientRow<Number>::follower() const {
   GradientRow row = *this;
   for (std::size_t i = 0; i < row.blocks_.size(); ++i) {
-    row.entries_[i].count = row.entries_[i].seen = row.blocks_[i].copied & all(1);
-    row.entries_[i].flight = row.entries_[i].freed = Vector{};
+    LaneQueue<Number>& indices = row.entries_[i].indices;
+    indices.count = indices.seen = row.blocks_[i].copied & all(1);
+    indices.flight = row.entries_[i].freed = Vector{};
     row.show_north(i, row.blocks_[i].leaving);
   }
   return row;
@@ -521,27 +500,24 @@ void GradientRow<Number>::release(Block& b, unsigned i, std::size_t lane) {
 /// dY that the routers of these lanes, and those in between, get and pass on.
 template <class Number>
 inline void GradientRow<Number>::transit(Block& b, std::size_t first) {
-  const Vector y_open = b.y_count < limits_.hop_capacity;
-  const Vector head = b.x_seen > 0;
-  const Vector pass = head & y_open;
+  const Vector head = b.over.has();
+  Vector pass = head & b.here_room;
+  if (link_rule_.on_links()) {
+    pass &= b.over_link.open();
+    b.over_link.sent(link_rule_, pass);
+  }
   b.stall_pass -= head & ~pass;
-  const Vector to_x = load(&to_x_[first]);
-  b.x_seen += pass;
-  b.x_count += pass - to_x;
-  b.x_flight |= to_x & limits_.hop_bit;
-  const Vector to_y = load(&to_y_[first]) | pass;
-  b.y_count += b.granted - to_y;
-  b.y_flight |= to_y & limits_.hop_bit;
-  store(&y_room_[first], b.y_count < limits_.hop_capacity);
-  store(&x_room_[first], b.x_count < limits_.hop_capacity);
+  b.over.pop(pass);
+  b.over.push(load(&to_x_[first]), shapes_.link);
+  b.here.push(load(&to_y_[first]) | pass, shapes_.link);
+  store(&y_room_[first], b.here.room(shapes_.link));
+  store(&x_room_[first], b.over.room(shapes_.link));
 }
 
 template <class Number>
 void GradientRow<Number>::arrive(const std::vector<Number>& lanes) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const Vector words = load(&lanes[i * kWidth]);
-    entries_[i].seen -= words;
-    entries_[i].count -= words;
+    entries_[i].indices.arrive(load(&lanes[i * kWidth]));
   }
 }
 

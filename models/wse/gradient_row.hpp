@@ -6,9 +6,13 @@
 #include <limits>
 #include <vector>
 
-#include "models/wse/lane_limits.hpp"
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/issue.hpp"
 #include "models/wse/program.hpp"
 #include "sim/base/cycle.hpp"
 
@@ -52,8 +56,8 @@ struct GradientLanes {
 template <class Number>
 struct GradientEntry {
   using Vector = Lanes<Number>;
-  Vector count, seen, flight, freed;                          // of indices and commands
-  Vector chain_count, chain_seen, chain_flight, chain_freed;  // of dot products
+  LaneQueue<Number> indices, chain;  // indices and commands; dot products
+  Vector freed, chain_freed;         // in this cycle
 };
 
 /// One row of a weight gradient, all columns at once: the state of GradientCores and RouterArray
@@ -108,18 +112,21 @@ class GradientRow {
   /// The state of kWidth neighbouring lanes. Flags are -1 or 0. Rows of dY are counted from the
   /// first that still needs its vector: those taken, closed and sent.
   struct Block {
-    Vector copied, ramped, last_weight, last_ring, south_weight;
-    Vector w_count, w_seen, w_flight;  // the core's queue of indices
-    Vector r_count, r_seen, r_flight;  // of the ring
-    Vector c_count, c_seen, c_flight;  // of the chain
-    Vector x_count, x_seen, x_flight;  // the router's buffers of the ring: between,
-    Vector y_count, y_seen, y_flight;  // and here
-    Vector u_count, u_seen, u_flight;  // from the core: dY,
-    Vector v_count, v_seen, v_flight;  // and the chain
-    Vector ring_queue, chain_queue, turn_chain, one_hop, granted;
+    Vector copied, ramped;
+    LanePort<Number> ramp, south;
+    LaneMeter<Number> south_link, ring_link, over_link;
+    LaneTurn<Number> queues;                 // on the ramp up
+    LaneQueue<Number> indices, ring, chain;  // the core's input queues
+    LaneQueue<Number> over, here;            // the router's buffers of the ring: between, and here
+    LaneQueue<Number> ring_up, chain_up;     // and from the core
+    LaneOutput<Number> ring_queue, chain_queue;
+    Vector ring_color, one_hop;
+    Vector here_room;  // in `here`, before the cycle
     Vector free, releasing, taking, words_taken, words_sent, taken, closed, sent;
     Vector own_take, take_more, own_sent, sends, send_more;
-    Vector full, command, ready, pop_left, open, vector, results, turn, done;
+    LaneRegister<Number> task;
+    LaneIssue<Number, 4> slot;
+    Vector pop_left, open, vector, results, done;
     Vector started, streamed;
     Vector leaving;  // a bit for each of the last cycles: its index left; bit 0 is the oldest
     Vector ring_room, chain_room;  // of the output queues, before the cycle
@@ -132,17 +139,13 @@ class GradientRow {
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
-  static void arrivals(Vector& seen, Vector& flight) {
-    seen += flight & all(1);
-    flight >>= 1;
-  }
   void place_columns();
   void step_block(std::size_t index, Cycle now, Entry& below);
   void shift(Block& b, Entry& entry);
   void ramp_port(Block& b, Entry& entry, Vector& to_ramp);
   void south_port(Block& b, Entry& entry, Entry& below, const Vector& to_ramp, std::size_t first);
   void ring_out(Block& b, std::size_t first);
-  void send_output(Block& b, const Vector& u_room, const Vector& v_room);
+  void send_output(Block& b, const Vector& ring_room, const Vector& chain_room);
   Vector load_rows(Block& b, std::size_t first);
   Vector main_thread(Block& b, std::size_t first);
   Beat choose(Block& b) const;
@@ -165,13 +168,18 @@ class GradientRow {
   std::size_t columns_;
   bool first_row_;
   bool last_row_;
-  bool fixed_;
+  ArbiterRule rule_;
   bool kept_;
   bool without_chain_ = false;
   bool copied_in_time_ = true;
   Vector vector_beats_, words_, each_, results_most_;
-  LaneLimits<Number> limits_;
-  Vector entries_most_, lookahead_, dispatch_, cmd_cycles_;
+  LaneShapes<Number> shapes_;
+  const LinkRule link_rule_;
+  unsigned hop_;                             // cycles
+  Vector index_color_, down_in_, down_out_;  // of the chain, from the north and to the south
+  const Dispatch dispatch_;
+  const IssueRule issue_;
+  Vector entries_most_, lookahead_;
   unsigned unflushed_ = 0;
   unsigned flush_after_ = 1;  // cycles after which a count could overflow
   bool moved_ = false;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/lanes_can.hpp"
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/gradient_drain.hpp"
 #include "models/wse/gradient_fold.hpp"
 #include "models/wse/gradient_outcome.hpp"
@@ -23,7 +25,7 @@ class Sweep final : public GradientSweep {
       : params_(params),
         program_(program),
         shared_(params, program),
-        injectors_(program, program.kernel.ring, lanes(program)),
+        injectors_(params.router, program, program.kernel.ring, lanes(program)),
         exit_cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per),
         edge_(lanes(program) / kWidth),
         outcome_(params, program),
@@ -78,10 +80,7 @@ class Sweep final : public GradientSweep {
 
 template <class Number>
 void Sweep<Number>::arrive_at_edge() {
-  for (GradientEntry<Number>& entry : edge_) {
-    entry.chain_seen += entry.chain_flight & (Lanes<Number>{} + Number{1});
-    entry.chain_flight >>= 1;
-  }
+  for (GradientEntry<Number>& entry : edge_) entry.chain.begin_cycle();
 }
 
 /// One word of each column that has one, from column (cycle mod columns) on, while there are
@@ -91,21 +90,20 @@ bool Sweep<Number>::take_exits(Cycle now) {
   bool taken = false;
   const std::size_t columns = program_.columns;
   bool any_there = false;
-  for (const GradientEntry<Number>& entry : edge_) any_there = any_there || any(entry.chain_seen);
+  for (const GradientEntry<Number>& entry : edge_) any_there = any_there || any(entry.chain.seen);
   if (!any_there) return false;
   for (std::size_t i = 0; i < columns; ++i) {
     const std::size_t lane = GradientLanes::lane_of((now + i) % columns, columns);
     GradientEntry<Number>& entry = edge_[lane / kWidth];
     const std::size_t at = lane % kWidth;
-    if (entry.chain_seen[at] == 0) continue;
+    if (entry.chain.seen[at] == 0) continue;
     if (program_.full_duplex) {
       if (exit_tokens_ < program_.rate.per) break;
       exit_tokens_ -= program_.rate.per;
     } else if (!injectors_.pay()) {
       break;
     }
-    entry.chain_seen[at] = static_cast<Number>(entry.chain_seen[at] - 1);
-    entry.chain_count[at] = static_cast<Number>(entry.chain_count[at] - 1);
+    entry.chain.pop_lane(at);
     --expected_;
     taken = true;
   }
@@ -128,18 +126,15 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
       kernel.counts.empty() ? 0 : *std::max_element(kernel.counts.begin(), kernel.counts.end());
   std::vector<std::uint64_t> owned(program.columns, 0);
   for (const std::uint32_t column : kernel.final_column) ++owned[column];
-  const std::uint64_t ramp = params.router.ramp;
-  const std::uint64_t entries = params.router.entries;
+  const QueueShapes shapes(params.router);
+  const QueueParams& queue = params.queue;
   return std::max<std::uint64_t>(
       {count, tokens / kernel.simd + 1U, tokens / kernel.ring_elements + 2U,
        kernel.lookahead + *std::max_element(owned.begin(), owned.end()) + 2, params.core.dispatch,
-       params.core.cmd_cycles, params.queue.weights + ramp, params.queue.ring_in + ramp,
-       params.queue.ring_out + 2U, program.column_fifo, entries + ramp,
-       entries + params.router.hop});
-}
-
-std::uint64_t longest_latency(const HardwareParams& params) {
-  return std::max<std::uint64_t>(params.router.ramp, params.router.hop);
+       params.core.cmd_cycles, shapes.ramp_down(queue.stream()).capacity + 1U,
+       shapes.ramp_down(queue.sums_in()).capacity + 1U,
+       QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
+       shapes.ramp_up().capacity + 1U, shapes.link().capacity + 1U});
 }
 
 /// Why a row of cores cannot be stepped as a whole.
@@ -149,10 +144,8 @@ std::string reason_not_to_sweep(const HardwareParams& params, const Program& pro
   if (program.gradient->dot_cycles != 1 || program.gradient->move_cycles != 1) {
     return "a beat takes several cycles of the memory";
   }
-  if (params.router.multicast != Multicast::independent) {
-    return "a word goes south and to the core at once (router.multicast = lockstep)";
-  }
-  if (params.router.arbiter == Arbiter::oldest) return "routers choose by the age of words";
+  std::string routers = reason_against_lanes(params.router);
+  if (!routers.empty()) return routers;
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
   const bool plain = program.collects && program.background.empty() && program.inlets.empty();
   if (!plain || kernel.steps == 0 || program.columns < 2 || program.rows == 0) {
@@ -172,7 +165,7 @@ std::unique_ptr<GradientSweep> make_gradient_sweep(const HardwareParams& params,
   if (!can_sweep(params, program)) return nullptr;
   const std::uint64_t most =
       std::max<std::uint64_t>(largest(params, program), program.gradient->results);
-  const std::uint64_t latency = longest_latency(params);
+  const std::uint64_t latency = QueueShapes(params.router).longest();
   if (most <= 127 && latency <= 7) return std::make_unique<Sweep<std::int8_t>>(params, program);
   if (most <= 32767 && latency <= 15) return std::make_unique<Sweep<std::int16_t>>(params, program);
   return nullptr;
@@ -183,7 +176,7 @@ std::optional<SweptGradient> fold_gradient(const HardwareParams& params, const P
     return {};
   }
   const std::uint64_t most = largest(params, program);
-  const std::uint64_t latency = longest_latency(params);
+  const std::uint64_t latency = QueueShapes(params.router).longest();
   if (most <= 127 && latency <= 6) return fold_gradient_as<std::int8_t>(params, program);
   if (most <= 32767 && latency <= 14) return fold_gradient_as<std::int16_t>(params, program);
   return {};
@@ -203,8 +196,11 @@ std::string reason_not_to_fold_gradient(const HardwareParams& params, const Prog
   if (!program.gradient->begins_with_stream) {
     return "cores begin in cycle 0, not with their first word (io.stream = row_ordered)";
   }
-  if (params.router.entries < 2) return "words stop in every router (router.entries = 1)";
-  if (!GradientDrain::flows(params)) return "words stop at every core (queue.ring_in = 1)";
+  if (LinkRule(params.router).acts())
+    return "links are shut after so many words (router.link_words)";
+  if (!QueueShapes(params.router).flows()) return "words stop in every router (router.entries = 1)";
+  if (!GradientDrain::flows(params))
+    return "words stop at every core (queue.in: number 3 holds one)";
   return "";
 }
 

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "models/wse/agenda.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/fabric/word_ports.hpp"
 #include "models/wse/wavelet.hpp"
-#include "models/wse/word_channel.hpp"
 #include "sim/base/cycle.hpp"
 #include "sim/base/mix.hpp"
 
@@ -18,28 +19,27 @@ namespace lacuna::wse {
 using LinkId = std::uint32_t;
 inline constexpr LinkId kNoLink = ~LinkId{0};
 
-/// The queues between the routers and cores of a wafer, as arrays. Each keeps the contract of
-/// Channel: a wavelet pushed in cycle t can be popped in t + latency; a slot freed in t can be
-/// filled in t + 1; words under way count. A link of latency L into a buffer of B entries has a
-/// capacity of B + L - 1, which lets one word pass in every cycle from B = 2.
+/// The queues between the routers and cores of a wafer, as arrays, each of a shape of its own.
 class LinkArray {
  public:
   explicit LinkArray(Agendas& agendas) : agendas_(agendas) {}
 
   /// `writer` and `reader` are the units to wake, kNoUnit for none.
-  LinkId add(unsigned capacity, Cycle latency, UnitId writer, UnitId reader) {
-    assert(latency >= 1);
-    const Link link{static_cast<std::uint32_t>(slots_.size()), capacity, 0,      0,     0,
-                    static_cast<std::uint32_t>(latency),       writer,   reader, kNever};
+  LinkId add(const QueueShape& shape, UnitId writer, UnitId reader) {
+    assert(shape.latency >= 1);
+    const Link link{static_cast<std::uint32_t>(slots_.size()), shape.capacity, 0,      0,     0,
+                    static_cast<std::uint32_t>(shape.latency), writer,         reader, kNever};
     links_.push_back(link);
-    slots_.resize(slots_.size() + capacity);
+    slots_.resize(slots_.size() + shape.capacity);
     return static_cast<LinkId>(links_.size() - 1);
   }
 
-  /// Delays each word by up to `most` further cycles, drawn from `seed`, its link and its number.
-  void jitter(Cycle most, std::uint64_t seed) {
+  /// Delays each word by up to `most` further cycles, drawn from `seed`, its link, whose numbers
+  /// here begin with `first`, and its number.
+  void jitter(Cycle most, std::uint64_t seed, LinkId first = 0) {
     jitter_ = most;
     seed_ = seed;
+    first_ = first;
     if (most != 0) history_.resize(links_.size());
   }
 
@@ -51,8 +51,7 @@ class LinkArray {
   }
 
   std::size_t size() const { return links_.size(); }
-  unsigned capacity(LinkId id) const { return links_[id].capacity; }
-  Cycle latency(LinkId id) const { return links_[id].latency; }
+  QueueShape shape(LinkId id) const { return {links_[id].capacity, links_[id].latency}; }
 
   /// Words in all links together.
   std::uint64_t words() const { return words_; }
@@ -149,7 +148,8 @@ class LinkArray {
 
   Cycle delayed(LinkId id, Cycle ready) {
     History& history = history_[id];
-    const std::uint64_t draw = mix(seed_ ^ mix((std::uint64_t{id} << 32U) + history.pushed++));
+    const std::uint64_t draw =
+        mix(seed_ ^ mix((std::uint64_t{first_ + id} << 32U) + history.pushed++));
     history.last_ready = std::max(history.last_ready, ready + draw % (jitter_ + 1));
     return history.last_ready;
   }
@@ -162,6 +162,7 @@ class LinkArray {
   std::uint64_t words_ = 0;
   Cycle jitter_ = 0;
   std::uint64_t seed_ = 0;
+  LinkId first_ = 0;
 };
 
 }  // namespace lacuna::wse

@@ -14,7 +14,12 @@ namespace {
 class Builder {
  public:
   Builder(const HardwareParams& params, const Program& program, LinkArray& links)
-      : params_(params), program_(program), links_(links) {}
+      : shapes_(params.router),
+        stream_(params.queue.stream()),
+        sums_in_(params.queue.sums_in()),
+        sums_out_(params.queue.sums_out()),
+        program_(program),
+        links_(links) {}
 
   MeshPlan build() {
     plan_.inputs.resize(std::size_t{program_.rows} * program_.columns);
@@ -72,7 +77,7 @@ class Builder {
       inputs.push_back(input);
       if (route.from == kRamp) {
         ports.ramp_up = input.link;
-        ports.ring_out = links_.add(params_.queue.ring_out, 1, ports.unit, ports.unit);
+        ports.ring_out = links_.add(QueueShapes::output(sums_out_), ports.unit, ports.unit);
         ports.out.push_back({route.color, ports.ring_out, ports.ramp_up});
       }
     }
@@ -82,24 +87,17 @@ class Builder {
   }
 
   LinkId make_buffer(const Route& route, std::size_t r, std::size_t c) {
-    const unsigned entries = params_.router.entries;
     const UnitId here = router(r, c);
-    if (route.from == kRamp) {
-      return links_.add(entries + params_.router.ramp - 1, params_.router.ramp, here + 1, here);
-    }
+    if (route.from == kRamp) return links_.add(shapes_.ramp_up(), here + 1, here);
     const UnitId there = neighbour(r, c, route.from);
     const bool enters =
         r == program_.entry && route.from == kNorth && is_stream(route.color, c) && !at_edge();
-    if (there != kNoUnit && !enters) {
-      return links_.add(entries + params_.router.hop - 1, params_.router.hop, there, here);
-    }
-    // An injector feeds it over a link of latency 1.
+    if (there != kNoUnit && !enters) return links_.add(shapes_.link(), there, here);
     const bool west = at_edge() && route.from == kWest;
     const auto injector =
         static_cast<UnitId>(router(program_.rows, 0) + (west ? column_of(r, route.color) : c));
-    const Cycle latency = program_.row_above ? params_.router.hop.value() : 1;
     const LinkId link =
-        links_.add(entries + static_cast<unsigned>(latency) - 1, latency, injector, here);
+        links_.add(program_.row_above ? shapes_.link() : shapes_.inlet(), injector, here);
     if (west) plan_.injectors[column_of(r, route.color)] = link;
     if (route.from != kNorth) return link;
     std::size_t place = c;
@@ -126,9 +124,8 @@ class Builder {
       if (port.color == input.color) return port.queue;
     }
     const bool weights = is_stream(input.color, c);
-    const unsigned depth = weights ? params_.queue.weights : params_.queue.ring_in;
-    const LinkId link =
-        links_.add(depth + params_.router.ramp - 1, params_.router.ramp, router(r, c), ports.unit);
+    const unsigned depth = weights ? stream_ : sums_in_;
+    const LinkId link = links_.add(shapes_.ramp_down(depth), router(r, c), ports.unit);
     (weights ? ports.weights : ports.ring_in) = link;
     ports.in.push_back({input.color, link, kNoLink});
     return link;
@@ -146,15 +143,17 @@ class Builder {
       if (outlet.row != r || outlet.column != c || outlet.port != port) continue;
       if (outlet.color != input.color) continue;
       const auto unit = static_cast<UnitId>(router(program_.rows, 0) + program_.columns + k);
-      plan_.outlets[k] = links_.add(params_.router.entries + params_.router.hop - 1,
-                                    params_.router.hop, router(r, c), unit);
+      plan_.outlets[k] = links_.add(shapes_.link(), router(r, c), unit);
       return plan_.outlets[k];
     }
     throw InternalError(fmt::format("router ({}, {}) sends color {} {}, where nothing takes it", c,
                                     r, static_cast<unsigned>(input.color), port_name(port)));
   }
 
-  const HardwareParams& params_;
+  const QueueShapes shapes_;
+  const unsigned stream_;  // depths of queues
+  const unsigned sums_in_;
+  const unsigned sums_out_;
   const Program& program_;
   LinkArray& links_;
   MeshPlan plan_;

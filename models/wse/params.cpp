@@ -30,4 +30,11 @@ std::vector<unsigned> QueueParams::depths(const char* path, const std::string& l
   return depths;
 }
 
+unsigned QueueParams::depth(const char* path, const std::vector<unsigned>& depths,
+                            std::size_t number) {
+  if (number < depths.size()) return depths[number];
+  throw ParameterError(fmt::format("{} has {} queues, and streams use number {}, counted from 0",
+                                   path, depths.size(), number));
+}
+
 }  // namespace lacuna::wse

@@ -2,17 +2,19 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/pe/issue.hpp"
 #include "sim/base/parameter.hpp"
 
 namespace lacuna::wse {
 
-enum class Sched { main_first, ut_first, round_robin };
-enum class Arbiter { round_robin, fixed, oldest };
 enum class Multicast { independent, lockstep };
+enum class LinkLimit { link, ramp_up, both };
 enum class RowOrder { ring, rotate, natural };
 enum class Reduce { ring, chain, tree, two_phase };
 enum class Inject { column_top, middle_row, west_edge };
@@ -56,10 +58,7 @@ struct CoreParams : ParameterSet {
   Param<unsigned> init_cycles =
       param(this, "init_cycles", 0U, range(0U, 1000000U), "cycles",
             "From the start of the run; before, a core takes nothing out of its queue of weights.");
-  Param<Sched> sched = param(this, "sched", Sched::ut_first,
-                             Choices<Sched>{{"main_first", Sched::main_first},
-                                            {"ut_first", Sched::ut_first},
-                                            {"round_robin", Sched::round_robin}},
+  Param<Sched> sched = param(this, "sched", Sched::ut_first, sched_choices(),
                              "Which context issues when main thread and microthread both could.");
   Param<bool> psum_cache =
       flag(this, "psum_cache", false,
@@ -76,21 +75,24 @@ struct CoreParams : ParameterSet {
 };
 
 struct QueueParams : ParameterSet {
-  Param<unsigned> weights =
-      param(this, "weights", 4U, range(1U, 1024U), "words", "Input queue of weights and commands.");
-  Param<unsigned> ring_in = param(this, "ring_in", 4U, range(1U, 1024U), "words",
-                                  "Input queue of partial sums from the ring.");
-  Param<unsigned> ring_out = param(this, "ring_out", 6U, range(2U, 1024U), "words",
-                                   "Output queue of partial sums to the ring.");
   Param<std::string> in = text(this, "in", "6,6,4,4,2,2,2,2",
-                               "Depths of the input queues that tasks use, by number, in words.");
+                               "Depths of a core's input queues, by number, in words. A stream of "
+                               "weights and commands uses number 2, partial sums number 3.");
   Param<std::string> out = text(this, "out", "2,2,6,6,2,2",
-                                "Depths of the output queues that tasks use, by number, in words.");
+                                "Depths of a core's output queues, by number, in words. Partial "
+                                "sums use number 2.");
 
   std::vector<unsigned> in_depths() const { return depths("queue.in", in); }
   std::vector<unsigned> out_depths() const { return depths("queue.out", out); }
 
+  /// Depths of the queues of a streamed product: weights and commands, partial sums that come in,
+  /// and those that go out. ParameterError if a list ends before.
+  unsigned stream() const { return depth("queue.in", in_depths(), 2); }
+  unsigned sums_in() const { return depth("queue.in", in_depths(), 3); }
+  unsigned sums_out() const { return depth("queue.out", out_depths(), 2); }
+
  private:
+  static unsigned depth(const char* path, const std::vector<unsigned>& depths, std::size_t number);
   /// The numbers of a list; ParameterError if one is not a depth.
   static std::vector<unsigned> depths(const char* path, const std::string& list);
 };
@@ -107,14 +109,27 @@ struct RouterParams : ParameterSet {
                                                         {"lockstep", Multicast::lockstep}},
                                      "Whether a word may win its outputs in different cycles.");
   Param<Arbiter> arbiter =
-      param(this, "arbiter", Arbiter::round_robin,
-            Choices<Arbiter>{{"round_robin", Arbiter::round_robin},
-                             {"fixed", Arbiter::fixed},
-                             {"oldest", Arbiter::oldest}},
+      param(this, "arbiter", Arbiter::round_robin, arbiter_choices(),
             "Which color wins an output port; oldest: the word that arrived first.");
+  Param<unsigned> link_words =
+      param(this, "link_words", 1U, range(1U, 64U), "words",
+            "Words after which a direction of a link, an injector's too, is shut for a while.");
+  Param<unsigned> link_cycles =
+      param(this, "link_cycles", 1U, range(1U, 64U), "cycles",
+            "Cycles in which link_words words pass: it is shut for link_cycles - link_words. Words "
+            "are counted; idleness resets nothing.");
+  Param<LinkLimit> link_limit = param(
+      this, "link_limit", LinkLimit::link,
+      Choices<LinkLimit>{
+          {"link", LinkLimit::link}, {"ramp_up", LinkLimit::ramp_up}, {"both", LinkLimit::both}},
+      "Where that holds: on links between routers, on the ramp from a core to its router, or "
+      "on both.");
   Param<unsigned> reconfig = param(this, "reconfig", 64U, range(0U, 65536U), "cycles",
                                    "For which a color lets nothing through after its teardown.");
 };
+
+inline IssueRule::IssueRule(const CoreParams& params) : IssueRule(params.sched.value()) {}
+inline ArbiterRule::ArbiterRule(const RouterParams& params) : ArbiterRule(params.arbiter.value()) {}
 
 /// The ports of a core's memory, which a beat needs for as many cycles as its bits take.
 struct MemoryPorts {

@@ -35,8 +35,7 @@ inline std::vector<std::unique_ptr<WordChannel>> make_channels(ModuleRun& run,
                                                                const RunOptions& options) {
   std::vector<std::unique_ptr<WordChannel>> channels;
   for (LinkId id = 0; id < wires.size(); ++id) {
-    channels.push_back(
-        std::make_unique<WordChannel>(run, id, wires.capacity(id), wires.latency(id)));
+    channels.push_back(std::make_unique<WordChannel>(run, id, wires.shape(id)));
     channels.back()->jitter(options.jitter, options.jitter_seed);
   }
   return channels;

@@ -148,7 +148,9 @@ class Finder {
     if (op.sends && (relay.to == kNoRelay || relay.color != what.to.color)) return false;
     if (what.a.kind == Kind::fifo || what.to.kind == Kind::fifo) return false;
     if (what.b.kind != Kind::none) return false;
-    const BeatCost cost(what, params_.simd, params_.mem, params_.core.fabric_words_per_issue, 0);
+    const bool pairs = what.simd64 && params_.core.fabric_simd64;
+    const unsigned in_slot = pairs ? 2U : params_.core.fabric_words_per_issue.value();
+    const BeatCost cost(what, params_.simd, params_.mem, in_slot, 0);
     const std::uint32_t width = cost.width();
     if ((op.takes || op.sends) && words_of(bytes, width) != 1) return false;
     op.beats = (what.length + width - 1) / width;

@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
+
 namespace lacuna::wse {
 namespace {
 
@@ -37,6 +40,7 @@ struct Stream {
   Cycle queue_free = 0;         // when the next word can leave the output queue,
   Cycle up_free = 0;            // the router of the sender,
   Cycle over_free = 0;          // and that of the receiver
+  LinkMeter link;               // between them
   std::uint64_t stalls_up = 0;  // cycles in which a word at the head of a router's buffer stayed
   std::uint64_t stalls_over = 0;
 };
@@ -82,7 +86,9 @@ class RelaySweep {
   void settle(Stream& stream);
 
   const RelayProgram& relays_;
-  const Cycle ramp_;
+  const LinkRule rule_;
+  const Cycle ramp_up_;
+  const Cycle ramp_down_;
   const Cycle hop_;
   const unsigned up_capacity_;
   const unsigned over_capacity_;
@@ -96,10 +102,12 @@ class RelaySweep {
 
 RelaySweep::RelaySweep(const TaskParams& params, const RelayProgram& relays)
     : relays_(relays),
-      ramp_(params.router.ramp),
-      hop_(params.router.hop),
-      up_capacity_(params.router.entries + params.router.ramp - 1),
-      over_capacity_(params.router.entries + params.router.hop - 1),
+      rule_(params.router),
+      ramp_up_(QueueShapes(params.router).ramp_up().latency),
+      ramp_down_(QueueShapes(params.router).ramp_down(1).latency),
+      hop_(QueueShapes(params.router).link().latency),
+      up_capacity_(QueueShapes(params.router).ramp_up().capacity),
+      over_capacity_(QueueShapes(params.router).link().capacity),
       state_(relays.cores.size()) {
   unsigned most = std::max(up_capacity_, over_capacity_);
   for (std::uint32_t i = 0; i < relays.cores.size(); ++i) {
@@ -109,7 +117,7 @@ RelaySweep::RelaySweep(const TaskParams& params, const RelayProgram& relays)
     stream.from = i;
     stream.to = core.to;
     stream.out_capacity = core.out_depth;
-    stream.in_capacity = core.in_depth + params.router.ramp - 1;
+    stream.in_capacity = QueueShapes(params.router).ramp_down(core.in_depth).capacity;
     most = std::max({most, stream.out_capacity, stream.in_capacity});
     streams_.push_back(stream);
   }
@@ -140,10 +148,11 @@ void RelaySweep::settle(Stream& stream) {
   for (std::uint32_t n = stream.known; n < end; ++n) {
     const Cycle left = std::max({issued[n], queue_free, up[n - up_capacity_]});
     queue_free = queue[n] = left + 1;
-    const Cycle first = std::max(left + ramp_, up_free);
-    const Cycle onward = std::max(first, over[n - over_capacity_]);
+    const Cycle first = std::max(left + ramp_up_, up_free);
+    const Cycle onward = std::max({first, over[n - over_capacity_], stream.link.opens()});
     stream.stalls_up += onward - first;
     up_free = up[n] = onward + 1;
+    if (rule_.on_links()) stream.link.sent(rule_, onward);
     const Cycle there = std::max(onward + hop_, over_free);
     const Cycle down = std::max(there, taken[n - stream.in_capacity]);
     stream.stalls_over += down - there;
@@ -179,7 +188,7 @@ void RelaySweep::move_words(State& state, std::uint32_t words, Cycle beat) {
     Cycle at = free;
     if (kTakes) {
       // `over` is the cycle after it left the router's buffer; it takes the ramp to come
-      at = std::max(at, over[in.taken] - 1 + ramp_);
+      at = std::max(at, over[in.taken] - 1 + ramp_down_);
       state.wait_in += at - free;
     }
     if (kSends) {
@@ -285,6 +294,7 @@ TaskOutcome RelaySweep::outcome() const {
 }  // namespace
 
 std::optional<TaskOutcome> sweep_relays(const TaskParams& params, const TaskProgram& program) {
+  if (!LinkRule(params.router).lanes_can()) return std::nullopt;
   const std::optional<RelayProgram> relays = find_relays(params, program);
   if (!relays) return std::nullopt;
   RelaySweep sweep(params, *relays);

@@ -7,16 +7,23 @@ namespace lacuna::wse {
 
 template <class Number>
 RingSums<Number>::Shared::Shared(const Program& program)
-    : column_of(program.kernel.ring), lane_of(column_of.size()) {
-  for (std::uint32_t lane = 0; lane < lane_of.size(); ++lane) lane_of[column_of[lane]] = lane;
+    : column_of(program.kernel.ring),
+      lane_of(column_of.size()),
+      weights(program.kernel.stream_color(0)) {
+  for (std::uint32_t lane = 0; lane < lane_of.size(); ++lane) {
+    lane_of[column_of[lane]] = lane;
+    color_of.push_back(program.kernel.ring_in[column_of[lane]]);
+  }
 }
 
 template <class Number>
 RingSums<Number>::RingSums(const HardwareParams& params, const Shared& shared)
     : shared_(&shared),
       columns_(shared.column_of.size()),
-      fixed_(params.router.arbiter == Arbiter::fixed),
-      limits_(params),
+      rule_(params.router),
+      weights_(all_lanes<Number>(static_cast<std::uint64_t>(shared.weights))),
+      shapes_(params.router, params.queue),
+      link_rule_(params.router),
       blocks_((columns_ + kWidth - 1) / kWidth, Block{}),
       out_queue_(blocks_.size() * kWidth + 1, 0),
       pushed_(out_queue_.size(), 0),
@@ -25,7 +32,9 @@ RingSums<Number>::RingSums(const HardwareParams& params, const Shared& shared)
     const std::uint32_t to = shared.column_of[lane];
     const std::uint32_t from = shared.column_of[(lane + columns_ - 1) % columns_];
     const bool next = std::max(to, from) - std::min(to, from) == 1;
-    blocks_[lane / kWidth].one_hop[lane % kWidth] = static_cast<Number>(next ? -1 : 0);
+    Block& b = blocks_[lane / kWidth];
+    b.one_hop[lane % kWidth] = static_cast<Number>(next ? -1 : 0);
+    b.color[lane % kWidth] = static_cast<Number>(shared.color_of[lane]);
   }
 }
 

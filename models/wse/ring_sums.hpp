@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
-#include "models/wse/lane_limits.hpp"
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
@@ -28,6 +30,8 @@ class RingSums {
 
     std::vector<std::uint32_t> column_of;  // by lane
     std::vector<std::uint32_t> lane_of;    // by column
+    std::vector<Color> color_of;           // of the sums that come to a lane
+    Color weights{};
   };
 
   RingSums(const HardwareParams& params, const Shared& shared);
@@ -43,11 +47,11 @@ class RingSums {
 
   /// Lanes that have their next `need` words, or need none, and that have room for them.
   Vector fed(std::size_t i, const Vector& need) const {
-    return ~blocks_[i].need_in | (blocks_[i].r_seen >= need);
+    return ~blocks_[i].need_in | blocks_[i].in.has(need);
   }
   Vector room(std::size_t i, const Vector& need) const {
-    const Vector queue = load_lanes(&out_queue_[i * kWidth + 1]);
-    return ~blocks_[i].need_out | (queue + need <= limits_.out_depth);
+    const LaneOutput<Number> queue{load_lanes(&out_queue_[i * kWidth + 1])};
+    return ~blocks_[i].need_out | queue.room(shapes_.out_depth, need);
   }
 
   /// Lanes whose instruction writes sums back.
@@ -56,8 +60,7 @@ class RingSums {
   /// Lanes take in and send on so many words.
   void take(std::size_t i, const Vector& words) {
     Block& b = blocks_[i];
-    b.r_seen -= words & b.need_in;
-    b.r_count -= words & b.need_in;
+    b.in.pop_words(words & b.need_in);
     store(&pushed_[i * kWidth + 1], words & b.need_out);
   }
 
@@ -75,12 +78,15 @@ class RingSums {
   static constexpr unsigned kWidth = LanesOf<Number>::kCount;
 
   struct Block {
-    Vector last_weight;
-    Vector r_count, r_seen, r_flight;  // the core's queue
-    Vector u_count, u_seen, u_flight;  // the router's buffers on the way here: from the core,
-    Vector x_count, x_seen, x_flight;  // between,
-    Vector y_count, y_seen, y_flight;  // and here
-    Vector need_in, need_out, one_hop, granted;
+    LanePort<Number> ramp;
+    LaneQueue<Number> in;                  // the core's queue
+    LaneQueue<Number> up;                  // the router's buffers on the way here: from the core,
+    LaneQueue<Number> over;                // between,
+    LaneQueue<Number> here;                // and here
+    LaneMeter<Number> up_link, over_link;  // from the sender, and from the router between
+    Vector color;                          // of the sums that come here
+    Vector room_here;                      // before the cycle
+    Vector need_in, need_out, one_hop;
     Vector stall_in, stall_pass, stall_out;
   };
   struct Stalls {
@@ -90,13 +96,14 @@ class RingSums {
   };
 
   static Vector load_lanes(const Number* from) { return wse::load<Number>(from); }
-  static Vector one() { return all_lanes<Number>(1); }
   void transit(Block& b, std::size_t first);
 
   const Shared* shared_;
   std::size_t columns_;
-  bool fixed_;
-  LaneLimits<Number> limits_;
+  ArbiterRule rule_;
+  Vector weights_;  // their color
+  LaneShapes<Number> shapes_;
+  LinkRule link_rule_;
   std::vector<Block> blocks_;
   std::vector<Number> out_queue_;  // by receiving lane, and one more that repeats the first
   std::vector<Number> pushed_;     // likewise
@@ -106,57 +113,50 @@ class RingSums {
 template <class Number>
 inline Lanes<Number> RingSums<Number>::ramp(std::size_t i, const Vector& weight_may) {
   Block& b = blocks_[i];
-  b.r_seen += b.r_flight & one();
-  b.r_flight >>= 1;
-  b.y_seen += b.y_flight & one();
-  b.y_flight >>= 1;
-  const Vector sum_head = b.y_seen > 0;
-  const Vector sum_may = sum_head & (b.r_count < limits_.r_capacity);
-  // In turn: weights, unless the last grant was theirs and a partial sum wants to go.
-  Vector weight = weight_may & ~sum_may;
-  weight = fixed_ ? weight_may : weight | (weight_may & ~b.last_weight);
-  const Vector sum = sum_may & ~weight;
-  b.last_weight = weight | (b.last_weight & ~sum);
-  b.stall_in -= sum_head & ~sum;
-  b.r_flight |= sum & limits_.ramp_bit;
-  b.r_count -= sum;
-  b.y_seen += sum;
-  b.granted = sum;
+  b.in.begin_cycle();
+  b.here.begin_cycle();
+  b.room_here = b.here.room(shapes_.link);
+  const Vector head = b.here.has();
+  const Vector weight_key = b.ramp.key(rule_, weight_may, weights_);
+  const Vector sum_key = b.ramp.key(rule_, head & b.in.room(shapes_.sums), b.color);
+  const Vector weight = weight_may & (weight_key < sum_key);
+  const Vector sum = sum_key < weight_key;
+  b.ramp.sent(rule_, weight, weights_);
+  b.ramp.sent(rule_, sum, b.color);
+  b.stall_in -= head & ~sum;
+  b.in.push(sum, shapes_.sums);
+  b.here.pop(sum);
   return weight;
 }
 
 /// The way of partial sums to these lanes: output queue, ramp, one or two links.
 template <class Number>
 inline void RingSums<Number>::transit(Block& b, std::size_t first) {
-  const Vector zero{};
-  b.u_seen += b.u_flight & one();
-  b.u_flight >>= 1;
-  b.x_seen += b.x_flight & one();
-  b.x_flight >>= 1;
+  b.up.begin_cycle();
+  b.over.begin_cycle();
+  LaneOutput<Number> queue{load_lanes(&out_queue_[first])};
+  const Vector up = queue.has() & b.up.room(shapes_.up);
+  const Vector here_open = b.room_here;
+  const Vector over_open = b.over.room(shapes_.link);
+  Vector out = b.up.has() & select(b.one_hop, here_open, over_open);
+  Vector pass = b.over.has() & here_open;
+  if (link_rule_.on_links()) {
+    out &= b.up_link.open();
+    pass &= b.over_link.open();
+    b.up_link.sent(link_rule_, out);
+    b.over_link.sent(link_rule_, pass);
+  }
+  b.stall_out -= b.up.has() & ~out;
+  b.stall_pass -= b.over.has() & ~pass;
 
-  Vector queue = load_lanes(&out_queue_[first]);
-  const Vector up = (queue > zero) & (b.u_count < limits_.u_capacity);
-  const Vector y_open = b.y_count < limits_.hop_capacity;
-  const Vector x_open = b.x_count < limits_.hop_capacity;
-  const Vector u_head = b.u_seen > zero;
-  const Vector x_head = b.x_seen > zero;
-  const Vector out = u_head & select(b.one_hop, y_open, x_open);
-  const Vector pass = x_head & y_open;
-  b.stall_out -= u_head & ~out;
-  b.stall_pass -= x_head & ~pass;
-
-  queue += load_lanes(&pushed_[first]) + up;
-  store(&out_queue_[first], queue);
-  b.u_flight |= up & limits_.ramp_bit;
-  b.u_count += out - up;
-  b.u_seen += out;
-  const Vector to_x = out & ~b.one_hop;
-  const Vector to_y = (out & b.one_hop) | pass;
-  b.x_flight |= to_x & limits_.hop_bit;
-  b.x_count += pass - to_x;
-  b.x_seen += pass;
-  b.y_flight |= to_y & limits_.hop_bit;
-  b.y_count += b.granted - to_y;
+  queue.pop(up);
+  queue.push_words(load_lanes(&pushed_[first]));
+  store(&out_queue_[first], queue.words);
+  b.up.pop(out);
+  b.up.push(up, shapes_.up);
+  b.over.pop(pass);
+  b.over.push(out & ~b.one_hop, shapes_.link);
+  b.here.push((out & b.one_hop) | pass, shapes_.link);
 }
 
 }  // namespace lacuna::wse

@@ -7,8 +7,9 @@ template <class Number>
 RoutedSums<Number>::RoutedSums(const HardwareParams& params, const Shared& shared)
     : shared_(&shared),
       columns_(shared.column_of.size()),
-      fixed_(params.router.arbiter == Arbiter::fixed),
-      limits_(params),
+      rule_(params.router),
+      shapes_(params.router, params.queue),
+      link_rule_(params.router),
       blocks_((columns_ + kWidth - 1) / kWidth, Block{}),
       parts_(blocks_.size() * shared.streams.size(), Part{}),
       busy_(blocks_.size() + 2, 0),

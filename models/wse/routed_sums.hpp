@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
-#include "models/wse/lane_limits.hpp"
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program.hpp"
@@ -44,20 +46,23 @@ class RoutedSums {
   Vector finish(std::size_t i, const Vector& ended);
 
  private:
+  using Turn = LaneTurn<Number>;
   static constexpr unsigned kWidth = LanesOf<Number>::kCount;
 
   struct Block {
     Vector need_in, need_out, more;  // of the instruction; more: others follow
-    // The color after the one that was granted last, by port, and the output queue that is next.
-    Vector next_ramp, next_east, next_west, next_queue;
+    LanePort<Number> ramp, east, west;
+    LaneMeter<Number> east_link, west_link;
+    LaneTurn<Number> queues;  // on the ramp up
   };
   /// One stream.
   struct Part {
-    Vector in_count, in_seen, in_flight;  // the router's buffer, of words from the neighbour,
-    Vector u_count, u_seen, u_flight;     // and from the core
-    Vector r_count, r_seen, r_flight;     // the core's input queue
-    Vector queue, pushed;                 // its output queue
-    Vector source, target;                // whether the instruction takes and sends here
+    LaneQueue<Number> in;    // the router's buffer, of words from the neighbour,
+    LaneQueue<Number> up;    // and from the core
+    LaneQueue<Number> sums;  // the core's input queue
+    LaneOutput<Number> queue;
+    Vector pushed;          // into it in this cycle
+    Vector source, target;  // whether the instruction takes and sends here
     Vector to_core, in_color, out_color, number;
     Vector key_in, key_out;  // of what asks for a port in this cycle, its turn
     Vector stall_in, stall_out;
@@ -72,17 +77,6 @@ class RoutedSums {
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
-  static Vector least(const Vector& a, const Vector& b) { return select(a < b, a, b); }
-  static void arrivals(Vector& seen, Vector& flight) {
-    seen += flight & all(1);
-    flight >>= 1;
-  }
-  /// When it is the turn of `color` if that of `next` is first; kNobody where nothing asks.
-  static Vector turn(const Vector& asks, const Vector& color, const Vector& next) {
-    return select(asks, (color - next) & all(31), all(kNobody));
-  }
-  static constexpr std::uint64_t kNobody = 64;
-
   /// Calls `visit` with the number of each stream in `set`, a bit each.
   template <class Visit>
   static void for_each(std::uint32_t set, const Visit& visit) {
@@ -92,13 +86,15 @@ class RoutedSums {
   const Part* parts_of(std::size_t i) const { return &parts_[i * shared_->streams.size()]; }
   void begin_instruction(std::size_t lane);
   void send_output(std::size_t i);
-  void pass(std::size_t i, std::uint32_t streams, std::size_t to, Vector& next);
+  void pass(std::size_t i, std::uint32_t streams, std::size_t to, LanePort<Number>& port,
+            LaneMeter<Number>& link, const Vector& open);
   void arrive(std::size_t i);
 
   const Shared* shared_;
   std::size_t columns_;
-  bool fixed_;
-  LaneLimits<Number> limits_;
+  ArbiterRule rule_;
+  LaneShapes<Number> shapes_;
+  LinkRule link_rule_;
   std::vector<Block> blocks_;
   std::vector<Part> parts_;  // by block and stream
   /// By block, the streams in which there is something; nothing can happen in the others. The
@@ -119,31 +115,28 @@ inline Lanes<Number> RoutedSums<Number>::ramp(std::size_t i, const Vector& weigh
   Part* const parts = parts_of(i);
   const std::uint32_t busy = busy_[i + 1];
   const Vector weights = all(static_cast<std::uint64_t>(shared_->weights));
-  const Vector weight_key = turn(weight_may, weights, b.next_ramp);
+  const Vector weight_key = b.ramp.key(rule_, weight_may, weights);
   Vector best = weight_key;
   for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
-    arrivals(p.in_seen, p.in_flight);
-    arrivals(p.r_seen, p.r_flight);
-    const Vector head = (p.in_seen > 0) & p.to_core;
+    p.in.begin_cycle();
+    p.sums.begin_cycle();
+    const Vector head = p.in.has() & p.to_core;
     p.stall_in -= head;
-    p.key_in = turn(head & (p.r_count < limits_.r_capacity), p.in_color, b.next_ramp);
-    best = least(best, p.key_in);
+    p.key_in = b.ramp.key(rule_, head & p.sums.room(shapes_.sums), p.in_color);
+    best = Turn::least(best, p.key_in);
   });
-  const Vector granted = best < all(kNobody);
+  const Vector granted = best < Turn::nobody();
   const Vector weight = granted & (weight_key == best);
-  Vector next = select(weight, weights + 1, b.next_ramp);
+  b.ramp.sent(rule_, weight, weights);
   for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
     const Vector grant = granted & (p.key_in == best);
     p.stall_in += grant;
-    p.in_seen += grant;
-    p.in_count += grant;
-    p.r_count -= grant;
-    p.r_flight |= grant & limits_.ramp_bit;
-    next = select(grant, p.in_color + 1, next);
+    p.in.pop(grant);
+    p.sums.push(grant, shapes_.sums);
+    b.ramp.sent(rule_, grant, p.in_color);
   });
-  if (!fixed_) b.next_ramp = next;
   return weight;
 }
 
@@ -151,7 +144,7 @@ template <class Number>
 inline Lanes<Number> RoutedSums<Number>::fed(std::size_t i, const Vector& need) const {
   const Part* const parts = parts_of(i);
   Vector fed = ~blocks_[i].need_in;
-  for_each(busy_[i + 1], [&](unsigned s) { fed |= parts[s].source & (parts[s].r_seen >= need); });
+  for_each(busy_[i + 1], [&](unsigned s) { fed |= parts[s].source & parts[s].sums.has(need); });
   return fed;
 }
 
@@ -160,7 +153,7 @@ inline Lanes<Number> RoutedSums<Number>::room(std::size_t i, const Vector& need)
   const Part* const parts = parts_of(i);
   Vector room = ~blocks_[i].need_out;
   for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
-    room |= parts[s].target & (parts[s].queue + need <= limits_.out_depth);
+    room |= parts[s].target & parts[s].queue.room(shapes_.out_depth, need);
   }
   return room;
 }
@@ -171,8 +164,7 @@ inline void RoutedSums<Number>::take(std::size_t i, const Vector& words) {
   Part* const parts = parts_of(i);
   for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
     Part& p = parts[s];
-    p.r_seen -= words & p.source;
-    p.r_count -= words & p.source;
+    p.sums.pop_words(words & p.source);
     p.pushed = words & p.target;
     if (any(p.pushed)) busy_[i + 1] |= 1U << s;
   }
@@ -192,10 +184,17 @@ template <class Number>
 inline void RoutedSums<Number>::end_cycle() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const std::uint32_t busy = busy_[i + 1];
+    Block& b = blocks_[i];
+    Vector east_open = ~Vector{};
+    Vector west_open = ~Vector{};
+    if (link_rule_.on_links()) {
+      east_open = b.east_link.open();
+      west_open = b.west_link.open();
+    }
     if (busy == 0) continue;
     send_output(i);
-    pass(i, busy & eastern_, 2, blocks_[i].next_east);
-    pass(i, busy & ~eastern_, 0, blocks_[i].next_west);
+    pass(i, busy & eastern_, 2, b.east, b.east_link, east_open);
+    pass(i, busy & ~eastern_, 0, b.west, b.west_link, west_open);
   }
   std::uint32_t west = 0;  // what the block there had before words arrived
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -213,60 +212,57 @@ inline void RoutedSums<Number>::send_output(std::size_t i) {
   Block& b = blocks_[i];
   Part* const parts = parts_of(i);
   const std::uint32_t busy = busy_[i + 1];
-  Vector best = all(kNobody);
+  Vector best = Turn::nobody();
   for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
-    arrivals(p.u_seen, p.u_flight);
-    p.key_out = turn((p.queue > 0) & (p.u_count < limits_.u_capacity), p.number, b.next_queue);
-    best = least(best, p.key_out);
+    p.up.begin_cycle();
+    p.key_out = b.queues.key(p.queue.has() & p.up.room(shapes_.up), p.number);
+    best = Turn::least(best, p.key_out);
   });
-  const Vector granted = best < all(kNobody);
-  Vector next = b.next_queue;
+  const Vector granted = best < Turn::nobody();
   for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
     const Vector up = granted & (p.key_out == best);
-    p.queue += p.pushed + up;
+    p.queue.pop(up);
+    p.queue.push_words(p.pushed);
     p.pushed = Vector{};
-    p.u_count -= up;
-    p.u_flight |= up & limits_.ramp_bit;
-    next = select(up, p.number + 1, next);
+    p.up.push(up, shapes_.up);
+    b.queues.had(up, p.number);
   });
-  b.next_queue = next;
 }
 
 /// The port to a neighbour, `to` places on, for which `streams` compete.
 template <class Number>
 inline void RoutedSums<Number>::pass(std::size_t i, std::uint32_t streams, std::size_t to,
-                                     Vector& next) {
+                                     LanePort<Number>& port, LaneMeter<Number>& link,
+                                     const Vector& open) {
   Part* const parts = parts_of(i);
-  Vector best = all(kNobody);
+  Vector best = Turn::nobody();
   for_each(streams, [&](unsigned s) {
     Part& p = parts[s];
-    const Vector room = wse::load<Number>(&borders_[s].room[i * kWidth + to]);
-    const Vector through = (p.in_seen > 0) & ~p.to_core;
-    const Vector mine = p.u_seen > 0;
+    const Vector room = open & wse::load<Number>(&borders_[s].room[i * kWidth + to]);
+    const Vector through = p.in.has() & ~p.to_core;
+    const Vector mine = p.up.has();
     p.stall_in -= through;
     p.stall_out -= mine;
-    p.key_in = turn(through & room, p.in_color, next);
-    p.key_out = turn(mine & room, p.out_color, next);
-    best = least(best, least(p.key_in, p.key_out));
+    p.key_in = port.key(rule_, through & room, p.in_color);
+    p.key_out = port.key(rule_, mine & room, p.out_color);
+    best = Turn::least(best, Turn::least(p.key_in, p.key_out));
   });
-  const Vector granted = best < all(kNobody);
-  Vector after = next;
+  const Vector granted = best < Turn::nobody();
+  if (link_rule_.on_links()) link.sent(link_rule_, granted);
   for_each(streams, [&](unsigned s) {
     Part& p = parts[s];
     const Vector in = granted & (p.key_in == best);
     const Vector out = granted & (p.key_out == best) & ~in;
     p.stall_in += in;
-    p.in_seen += in;
-    p.in_count += in;
+    p.in.pop(in);
     p.stall_out += out;
-    p.u_seen += out;
-    p.u_count += out;
+    p.up.pop(out);
     store(&borders_[s].sent[i * kWidth + 1], in | out);
-    after = select(in, p.in_color + 1, select(out, p.out_color + 1, after));
+    port.sent(rule_, in, p.in_color);
+    port.sent(rule_, out, p.out_color);
   });
-  if (!fixed_) next = after;
 }
 
 /// Words from the neighbours, a lane away. A stream without words that sent none is not busy.
@@ -278,11 +274,11 @@ inline void RoutedSums<Number>::arrive(std::size_t i) {
     Border& border = borders_[s];
     const std::size_t from = (eastern_ >> s & 1U) != 0 ? 0 : 2;
     const Vector arrived = wse::load<Number>(&border.sent[i * kWidth + from]);
-    p.in_flight |= arrived & limits_.hop_bit;
-    p.in_count -= arrived;
-    store(&border.room[i * kWidth + 1], p.in_count < limits_.hop_capacity);
+    p.in.push(arrived, shapes_.link);
+    store(&border.room[i * kWidth + 1], p.in.room(shapes_.link));
     const Vector sent = wse::load<Number>(&border.sent[i * kWidth + 1]);
-    if (!any(p.in_count | p.r_count | p.u_count | p.queue | sent)) busy_[i + 1] &= ~(1U << s);
+    if (!any(p.in.count | p.sums.count | p.up.count | p.queue.words | sent))
+      busy_[i + 1] &= ~(1U << s);
   });
 }
 

@@ -44,7 +44,22 @@ Cycle RouterArray::step(std::size_t index, Cycle now) {
                                                                 : grant_ports(router, heads, now);
   const bool left = finish(router, heads, now);
   if ((granted || left) && has_words(router, now + 1)) return now + 1;
-  return router.reopen > now ? router.reopen : kNever;
+  const Cycle opens = link_rule_.on_links() ? next_opening(router, heads, now) : kNever;
+  return router.reopen > now ? std::min(router.reopen, opens) : opens;
+}
+
+/// When the first of the links opens that are shut and for which a head waits.
+Cycle RouterArray::next_opening(const Router& router, std::uint32_t heads, Cycle now) const {
+  Cycle next = kNever;
+  for (std::uint32_t left = heads; left != 0; left &= left - 1) {
+    const RouterInput& input =
+        inputs_[router.first + static_cast<std::uint32_t>(__builtin_ctz(left))];
+    for (unsigned port = 0; port < kRamp; ++port) {
+      const Cycle opens = router.meters.at(port).opens();
+      if (needs(input, port) && opens > now) next = std::min(next, opens);
+    }
+  }
+  return next;
 }
 
 /// Whether a word is there in cycle `at`, of those that have been sent: others wake the router.
@@ -81,7 +96,7 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
       continue;
     }
     heads |= 1U << i;
-    const bool closed = finds_closed(input, now);
+    const bool closed = finds_closed(router, input, now);
     if (closed) {
       ++router.counters.closures;
       if (!input.closed) {
@@ -93,38 +108,29 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
   return heads;
 }
 
-bool RouterArray::finds_closed(const RouterInput& input, Cycle now) const {
+bool RouterArray::finds_closed(const Router& router, const RouterInput& input, Cycle now) const {
   if (!is_multicast(input.to)) return false;
   const auto closed = [&](unsigned port) {
-    return (ways_ & bit(port)) != 0 && needs(input, port) && !links_.can_push(input.out[port], now);
+    return (ways_ & bit(port)) != 0 && needs(input, port) && !can_send(router, input, port, now);
   };
   return closed(kSouth) || closed(kNorth);
 }
 
-/// Of the candidates, the first whose color is `next` or later, else the first.
+/// Of the candidates, the one with the least key.
 std::uint32_t RouterArray::pick(const Router& router, std::uint32_t candidates,
                                 std::uint8_t next) const {
-  if (params_.arbiter == Arbiter::oldest) return oldest(router, candidates);
-  std::uint32_t first = 32;
-  for (std::uint32_t i = 0; i < router.count; ++i) {
-    if ((candidates >> i & 1U) == 0) continue;
-    if (static_cast<std::uint8_t>(inputs_[router.first + i].color) >= next) return i;
-    if (first == 32) first = i;
+  auto best = static_cast<std::uint32_t>(__builtin_ctz(candidates));
+  if ((candidates & (candidates - 1)) == 0) return best;
+  Cycle least = kNever;
+  for (std::uint32_t left = candidates; left != 0; left &= left - 1) {
+    const auto i = static_cast<std::uint32_t>(__builtin_ctz(left));
+    const RouterInput& input = inputs_[router.first + i];
+    const Cycle key = rule_.key(input.color, next, links_.front_ready(input.link));
+    if (key >= least) continue;
+    best = i;
+    least = key;
   }
-  return first;
-}
-
-/// The candidate whose word arrived first, of several the lowest color.
-std::uint32_t RouterArray::oldest(const Router& router, std::uint32_t candidates) const {
-  std::uint32_t first = 32;
-  Cycle arrival = kNever;
-  for (std::uint32_t i = 0; i < router.count; ++i) {
-    const Cycle ready = links_.front_ready(inputs_[router.first + i].link);
-    if ((candidates >> i & 1U) == 0 || ready >= arrival) continue;
-    first = i;
-    arrival = ready;
-  }
-  return first;
+  return best;
 }
 
 /// Independent copies: each output port chooses by itself.
@@ -135,16 +141,14 @@ bool RouterArray::grant_ports(Router& router, std::uint32_t heads, Cycle now) {
     std::uint32_t candidates = 0;
     for (std::uint32_t i = 0; i < router.count; ++i) {
       const RouterInput& input = inputs_[router.first + i];
-      if ((heads >> i & 1U) != 0 && needs(input, port) && links_.can_push(input.out[port], now)) {
+      if ((heads >> i & 1U) != 0 && needs(input, port) && can_send(router, input, port, now)) {
         candidates |= 1U << i;
       }
     }
     if (candidates == 0) continue;
     RouterInput& winner = inputs_[router.first + pick(router, candidates, router.next[port])];
     send(router, winner, port, now);
-    if (params_.arbiter == Arbiter::round_robin) {
-      router.next[port] = static_cast<std::uint8_t>(static_cast<unsigned>(winner.color) + 1U);
-    }
+    router.next[port] = rule_.next(winner.color, router.next[port]);
     granted = true;
   }
   return granted;
@@ -157,22 +161,19 @@ bool RouterArray::grant_heads(Router& router, std::uint32_t heads, Cycle now) {
   bool granted = false;
   for (std::uint32_t left = heads; left != 0;) {
     const std::uint32_t i = pick(router, left, next);
-    assert(i < 32);
     RouterInput& input = inputs_[router.first + i];
     // In turn from `next`, wrapping round: those at or after it go first, then those before it.
     left &= ~(1U << i);
     bool open = (used & input.need) == 0;
     for (unsigned port = 0; open && port < kPorts; ++port) {
-      open = !needs(input, port) || links_.can_push(input.out[port], now);
+      open = !needs(input, port) || can_send(router, input, port, now);
     }
     if (!open) continue;
     used = static_cast<PortSet>(used | input.need);
     for (unsigned port = 0; port < kPorts; ++port) {
       if (needs(input, port)) send(router, input, port, now);
     }
-    if (!granted && params_.arbiter == Arbiter::round_robin) {
-      router.next_head = static_cast<std::uint8_t>(static_cast<unsigned>(input.color) + 1U);
-    }
+    if (!granted) router.next_head = rule_.next(input.color, router.next_head);
     granted = true;
   }
   return granted;
@@ -183,14 +184,22 @@ void RouterArray::send(Router& router, RouterInput& input, unsigned port, Cycle 
   if (input.rules.pop) word.switches = without_first(word.switches);
   input.need = static_cast<PortSet>(input.need & ~bit(port));
   ++router.counters.sent[port];
+  if (port != kRamp && link_rule_.on_links()) router.meters.at(port).sent(link_rule_, now);
   const auto color = static_cast<std::uint64_t>(input.color);
   log_.record(now, router.unit, kWordOut, color << 8U | port);
-  if (port == kRamp && !input.filter.passes(word)) {
+  if (port == kRamp && !filter_of(router, input.color).passes(word)) {
     ++router.counters.filtered;
     return;
   }
   const Cycle ready = links_.push(input.out[port], now, word);
   if (port == kRamp) log_.record(ready, router.unit + 1, kQueuePush, color);
+}
+
+/// The one filter that all words of a color pass, by whatever port they came in.
+WaveletFilter& RouterArray::filter_of(const Router& router, Color color) {
+  std::uint32_t i = router.first;
+  while (inputs_[i].color != color) ++i;
+  return inputs_[i].filter;
 }
 
 /// Lets the heads go that have made all their copies. Returns true if one did.

@@ -9,6 +9,7 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/event_kinds.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/link.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/wavelet.hpp"
@@ -45,7 +46,7 @@ struct RouterInput {
   std::uint8_t position = 0;                // of the switch
   Cycle reopen = 0;                         // after a teardown nothing passes before
   std::array<PortSet, kPositions> to_at{};  // `to` by position, if there are several; 0: nothing
-  WaveletFilter filter;                     // between the ramp and the queue
+  WaveletFilter filter;                     // of the color; that of its first buffer counts
 };
 
 /// The routers of a wafer: in each cycle every output port passes at most one word on, chosen
@@ -54,7 +55,7 @@ struct RouterInput {
 class RouterArray {
  public:
   RouterArray(const RouterParams& params, LinkArray& links, EventLog& log)
-      : params_(params), links_(links), log_(log) {}
+      : params_(params), rule_(params), link_rule_(params), links_(links), log_(log) {}
 
   /// Adds a router, which is unit `unit`, with its buffers in the order of color and port.
   void add(UnitId unit, const std::vector<RouterInput>& inputs);
@@ -91,6 +92,7 @@ class RouterArray {
     PortSet used = 0;                         // output ports
     std::array<std::uint8_t, kPorts> next{};  // per port: color one past the last granted
     std::uint8_t next_head = 0;               // lockstep: the same for whole heads
+    std::array<LinkMeter, 4> meters{};        // of the links, by port
     Cycle reopen = 0;                         // the last teardown is over then
     Cycle accounted = 0;
     RouterCounters counters;
@@ -101,14 +103,23 @@ class RouterArray {
   bool grant_ports(Router& router, std::uint32_t heads, Cycle now);
   bool grant_heads(Router& router, std::uint32_t heads, Cycle now);
   void send(Router& router, RouterInput& input, unsigned port, Cycle now);
+  WaveletFilter& filter_of(const Router& router, Color color);
   void obey(Router& router, const RouterInput& from, const Wavelet& word, Cycle now);
   bool finish(Router& router, std::uint32_t heads, Cycle now);
-  std::uint32_t oldest(const Router& router, std::uint32_t candidates) const;
   std::uint32_t pick(const Router& router, std::uint32_t candidates, std::uint8_t next) const;
 
-  bool finds_closed(const RouterInput& input, Cycle now) const;
+  bool finds_closed(const Router& router, const RouterInput& input, Cycle now) const;
+  bool is_open(const Router& router, unsigned port, Cycle now) const {
+    return port == kRamp || router.meters[port].open(now);
+  }
+  bool can_send(const Router& router, const RouterInput& input, unsigned port, Cycle now) const {
+    return is_open(router, port, now) && links_.can_push(input.out[port], now);
+  }
+  Cycle next_opening(const Router& router, std::uint32_t heads, Cycle now) const;
 
   const RouterParams params_;
+  const ArbiterRule rule_;
+  const LinkRule link_rule_;
   LinkArray& links_;
   EventLog& log_;
   PortSet ways_ = bit(kSouth);  // of copies to other rows

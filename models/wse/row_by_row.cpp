@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/injector.hpp"
 #include "models/wse/mesh_builder.hpp"
 #include "models/wse/streaming_core.hpp"
@@ -103,7 +104,7 @@ OneRow::OneRow(const HardwareParams& params, const Program& program, const Passa
     : params_(params),
       program_(program),
       routers_(params.router, links_, log_),
-      cores_(params.core, program.kernel, links_, log_),
+      cores_(params, program.kernel, links_, log_),
       sources_(program.columns),
       sent_south_(program.columns),
       due_(std::size_t{2} * program.columns) {
@@ -118,8 +119,8 @@ OneRow::OneRow(const HardwareParams& params, const Program& program, const Passa
   south_ = plan.outlets;
   std::iota(due_.begin(), due_.end(), 0U);
   if (!program.row_above) {
-    injectors_.emplace(program, plan.injectors, router_unit(program.columns, 1, 0), 1, agendas_,
-                       links_, log_, clock);
+    injectors_.emplace(params.router, program, plan.injectors, router_unit(program.columns, 1, 0),
+                       1, agendas_, links_, log_, clock);
     return;
   }
   for (std::uint32_t c = 0; c < from_north.size(); ++c) {
@@ -155,7 +156,7 @@ void OneRow::give_to_south(Cycle now) {
   const auto give = [&](std::size_t c) {
     if (!links_.can_pop(south_[c], now)) return;
     links_.pop(south_[c], now);
-    sent_south_[c].push_back(now - params_.router.hop);
+    sent_south_[c].push_back(now - QueueShapes(params_.router).link().latency);
   };
   if (injectors_) {  // who have taken their part of the agenda
     for (std::size_t c = 0; c < south_.size(); ++c) give(c);
@@ -227,7 +228,7 @@ bool can_run(const HardwareParams& params, const Program& program, const RunOpti
   return plain && !program.gradient && program.background.empty() && program.inlets.empty() &&
          program.outlets.empty() && program.kernel.activations.empty() &&
          program.kernel.steps != 0 && program.rows > 1 && program.entry == 0 &&
-         params.router.entries >= 2;
+         QueueShapes(params.router).flows();
 }
 
 }  // namespace

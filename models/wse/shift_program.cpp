@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "models/wse/fabric/lanes_can.hpp"
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/vector_unit.hpp"
 
 namespace lacuna::wse {
@@ -106,7 +108,9 @@ class Coder {
     if (slot == kNoThread) return false;
     if (thread_.at(slot) != kNoThread && thread_.at(slot) != what.thread) return false;
     thread_.at(slot) = what.thread;
-    const BeatCost cost(what, params_.simd, params_.mem, params_.core.fabric_words_per_issue, 0);
+    const bool pairs = what.simd64 && params_.core.fabric_simd64;
+    const unsigned in_slot = pairs ? 2U : params_.core.fabric_words_per_issue.value();
+    const BeatCost cost(what, params_.simd, params_.mem, in_slot, 0);
     const BeatStalls stalls = cost.stalls_from(0, what.length);
     const unsigned bytes = source_bytes(what.element);
     if (words_of(bytes, cost.width()) != 1) return false;
@@ -180,6 +184,7 @@ class Finder {
  public:
   Finder(const TaskParams& params, const TaskProgram& program)
       : params_(params),
+        shapes_(params.router),
         program_(program),
         cores_(program.core_of.size()),
         ends_(cores_),
@@ -194,11 +199,10 @@ class Finder {
 
  private:
   bool fits() const {
-    return params_.router.multicast == Multicast::independent &&
-           params_.router.arbiter != Arbiter::oldest && params_.core.sched == Sched::ut_first &&
-           params_.core.fabric_words_per_issue == 1U && params_.router.ramp <= kMostLatency &&
-           params_.router.hop <= kMostLatency &&
-           params_.router.entries + params_.router.hop + params_.router.ramp <= kMostDepth;
+    return reason_against_lanes(params_.router).empty() &&
+           IssueRule(params_.core).microthreads_first() &&
+           params_.core.fabric_words_per_issue == 1U && shapes_.longest() <= kMostLatency &&
+           shapes_.link().capacity + shapes_.ramp_up().latency < kMostDepth;
   }
 
   const SwitchedRouter& router(std::size_t core) const {
@@ -307,7 +311,8 @@ class Finder {
         if (result.out_depth.at(stream) != out[to] || result.in_depth.at(stream) != in[from]) {
           return false;
         }
-        if (out[to] > kMostDepth || in[from] + params_.router.ramp > kMostDepth) return false;
+        if (out[to] > kMostDepth || shapes_.ramp_down(in[from]).capacity >= kMostDepth)
+          return false;
       }
       if (result.streams == 2 && queues[0] == queues[1]) return false;
     }
@@ -369,6 +374,7 @@ class Finder {
   }
 
   const TaskParams& params_;
+  const QueueShapes shapes_;
   const TaskProgram& program_;
   std::size_t cores_;
   std::vector<Ends> ends_;

@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 
 namespace lacuna::wse {
@@ -28,36 +31,19 @@ constexpr std::uint32_t kMost = 100;
 /// Cycles without any word or beat, more than any latency.
 constexpr Cycle kPatience = 1000;
 
-/// A queue in which words are under way for some cycles before they can be taken.
-struct Fifo {
-  Vector count{};
-  Vector visible{};
-  Vector pipe{};  // bit i: a word that can be taken in i + 1 cycles
-
-  void begin() {
-    visible += pipe & all(1);
-    pipe = (pipe >> 1) & all(0x7F);
-  }
-  Vector has() const { return visible > all(0); }
-  Vector has_room(const Vector& capacity) const { return count < capacity; }
-  void push(const Vector& pushed, const Vector& bit) {
-    count -= pushed;
-    pipe |= pushed & bit;
-  }
-  void pop(const Vector& popped) {
-    count += popped;
-    visible += popped;
-  }
-};
+using Queue = LaneQueue<Small>;
 
 /// A stream at one core: what it sends, up to the last router, and what it takes.
 struct Stream {
-  Fifo out;      // the output queue
-  Fifo up;       // the ramp to the router
-  Fifo over;     // the buffer of the router between
-  Fifo arrived;  // at the router of the core that takes
-  Fifo in;       // its queue
+  Queue out;                   // the output queue
+  Queue up;                    // the ramp to the router
+  Queue over;                  // the buffer of the router between
+  Queue arrived;               // at the router of the core that takes
+  Queue in;                    // its queue
+  LaneMeter<Small> up_link;    // from the router of the sender,
+  LaneMeter<Small> over_link;  // and from that between
   Vector passes{};
+  Vector color{};                   // of what arrives
   std::array<Vector, 3> stalled{};  // cycles of heads in up, over, arrived
 };
 
@@ -71,8 +57,8 @@ struct Block {
   Vector beats{};                                 // of the main thread
   Vector extra{};                                 // cycles of each of them beyond the first
   Vector taken{};                                 // cycles for which the slot is still taken
-  Vector second_out{};                            // whose turn on the ramp up
-  Vector second_in{};                             // and down
+  LaneTurn<Small> queues;                         // on the ramp up,
+  LanePort<Small> ramp;                           // and down
   Vector ask{};                                   // the main thread takes its next step
   Vector wait_in{};
   Vector wait_out{};
@@ -137,13 +123,12 @@ class ShiftSweep {
   const ShiftProgram& shifts_;
   const std::uint32_t stride_;  // lanes from one circle to the next: a spare one ends each
   const std::uint32_t lanes_;
-  const bool fixed_;
-  const Vector up_capacity_;
-  const Vector hop_capacity_;
-  const Vector up_bit_;
-  const Vector hop_bit_;
-  std::array<Vector, kStreams> out_capacity_{};
-  std::array<Vector, kStreams> in_capacity_{};
+  const ArbiterRule rule_;
+  const LinkRule link_rule_;
+  const LaneShape<Small> up_;
+  const LaneShape<Small> link_;
+  std::vector<LaneShape<Small>> out_;  // by stream
+  std::vector<LaneShape<Small>> in_;
   std::vector<Block<kStreams>> blocks_;
   std::vector<Lane> state_;
   Bytes real_;                         // -1: a core
@@ -163,17 +148,16 @@ ShiftSweep<kStreams>::ShiftSweep(const TaskParams& params, const ShiftProgram& s
     : shifts_(shifts),
       stride_(shifts.circle + 1),
       lanes_(stride_ * shifts.circles),
-      fixed_(params.router.arbiter == Arbiter::fixed),
-      up_capacity_(all(params.router.entries + params.router.ramp - 1)),
-      hop_capacity_(all(params.router.entries + params.router.hop - 1)),
-      up_bit_(all(1U << (params.router.ramp - 1))),
-      hop_bit_(all(1U << (params.router.hop - 1))),
+      rule_(params.router),
+      link_rule_(params.router),
+      up_(QueueShapes(params.router).ramp_up()),
+      link_(QueueShapes(params.router).link()),
       blocks_((lanes_ + kWidth - 1) / kWidth),
       state_(blocks_.size() * kWidth),
       real_(blocks_.size() * kWidth, 0) {
   for (unsigned s = 0; s < kStreams; ++s) {
-    out_capacity_[s] = all(shifts.out_depth.at(s));
-    in_capacity_[s] = all(shifts.in_depth.at(s) + params.router.ramp - 1);
+    out_.emplace_back(QueueShapes::output(shifts.out_depth.at(s)));
+    in_.emplace_back(QueueShapes(params.router).ramp_down(shifts.in_depth.at(s)));
     room_[s].assign(state_.size() + stride_ + kWidth, -1);
     moved_[s].assign(state_.size() + stride_ + kWidth, 0);
   }
@@ -190,6 +174,11 @@ ShiftSweep<kStreams>::ShiftSweep(const TaskParams& params, const ShiftProgram& s
       for (unsigned s = 0; s < kStreams; ++s) {
         const bool passes = shifts.paths.at(s)[core].passes;
         at(block_of(lane).streams[s].passes, lane) = passes ? Small{-1} : Small{0};
+        const std::uint32_t from =
+            s == 0 ? j * shifts.circle + (i + shifts.circle - 1) % shifts.circle
+                   : (j + shifts.circles - 1) % shifts.circles * shifts.circle + i;
+        const Color color = shifts.paths.at(s)[shifts.core_of[from]].color;
+        at(block_of(lane).streams[s].color, lane) = static_cast<Small>(color);
       }
     }
   }
@@ -271,23 +260,31 @@ void ShiftSweep<kStreams>::choose_words(Block<kStreams>& block, std::size_t inde
                                         Moves& moves) const {
   for (unsigned s = 0; s < kStreams; ++s) {
     Stream& t = block.streams[s];
-    for (Fifo* fifo : {&t.out, &t.up, &t.over, &t.arrived, &t.in}) fifo->begin();
-    moves.up[s] = t.out.has() & t.up.has_room(up_capacity_);
-    moves.down[s] = t.arrived.has() & t.in.has_room(in_capacity_[s]);
+    begin_cycles(t.out, t.up, t.over, t.arrived, t.in);
+    moves.up[s] = t.out.has() & t.up.room(up_);
+    moves.down[s] = t.arrived.has() & t.in.room(in_[s]);
     const Vector room = load(&room_[s][index * kWidth + (s == 0 ? 1 : stride_)]);
-    moves.from_up[s] = t.up.has() & select(t.passes, t.over.has_room(hop_capacity_), room);
+    moves.from_up[s] = t.up.has() & select(t.passes, t.over.room(link_), room);
     moves.from_over[s] = t.over.has() & room;
+    if (link_rule_.on_links()) {
+      moves.from_up[s] &= t.up_link.open();
+      moves.from_over[s] &= t.over_link.open();
+      t.up_link.sent(link_rule_, moves.from_up[s]);
+      t.over_link.sent(link_rule_, moves.from_over[s]);
+    }
   }
   if constexpr (kStreams == 2) {
-    const auto one_of = [](Vector& first, Vector& second, Vector& second_next) {
-      const Vector both = first & second;
-      first &= ~(both & second_next);
-      second &= ~(both & ~second_next);
-    };
-    one_of(moves.up[0], moves.up[1], block.second_out);
-    block.second_out = (block.second_out | moves.up[0]) & ~moves.up[1];
-    one_of(moves.down[0], moves.down[1], block.second_in);
-    if (!fixed_) block.second_in = (block.second_in | moves.down[0]) & ~moves.down[1];
+    const Vector first = block.queues.key(moves.up[0], all(0));
+    const Vector second = block.queues.key(moves.up[1], all(1));
+    moves.up[0] = first < second;
+    moves.up[1] = second < first;
+    block.queues.had(moves.up[0], all(0));
+    block.queues.had(moves.up[1], all(1));
+    const Vector left = block.ramp.key(rule_, moves.down[0], block.streams[0].color);
+    const Vector right = block.ramp.key(rule_, moves.down[1], block.streams[1].color);
+    moves.down[0] = left < right;
+    moves.down[1] = right < left;
+    for (unsigned s = 0; s < 2; ++s) block.ramp.sent(rule_, moves.down[s], block.streams[s].color);
   }
 }
 
@@ -304,7 +301,7 @@ void ShiftSweep<kStreams>::choose_thread(Block<kStreams>& block, Moves& moves) c
     Stream& t = block.streams[s];
     const Vector sends = block.left[2 * s] > zero;
     const Vector takes = block.left[2 * s + 1] > zero;
-    moves.issued[2 * s] = slot & sends & t.out.has_room(out_capacity_[s]);
+    moves.issued[2 * s] = slot & sends & t.out.room(out_[s]);
     slot &= ~moves.issued[2 * s];
     moves.issued[2 * s + 1] = slot & takes & t.in.has();
     slot &= ~moves.issued[2 * s + 1];
@@ -329,14 +326,14 @@ void ShiftSweep<kStreams>::apply(Block<kStreams>& block, std::size_t index, cons
     store(&moved_[s][stride_ + index * kWidth],
           select(t.passes, moves.from_over[s], moves.from_up[s]));
     t.out.pop(moves.up[s]);
-    t.out.push(moves.issued[2 * s], all(1));
+    t.out.push(moves.issued[2 * s], out_[s]);
     t.up.pop(moves.from_up[s]);
-    t.up.push(moves.up[s], up_bit_);
+    t.up.push(moves.up[s], up_);
     t.over.pop(moves.from_over[s]);
-    t.over.push(moves.from_up[s] & t.passes, hop_bit_);
+    t.over.push(moves.from_up[s] & t.passes, link_);
     t.arrived.pop(moves.down[s]);
     t.in.pop(moves.issued[2 * s + 1]);
-    t.in.push(moves.down[s], up_bit_);
+    t.in.push(moves.down[s], in_[s]);
   }
   const auto first = static_cast<std::uint32_t>(index * kWidth);
   for (std::uint8_t thread = 0; thread < kThreads<kStreams>; ++thread) {
@@ -383,10 +380,10 @@ void ShiftSweep<kStreams>::hand_over() {
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     const Vector real = load(&real_[b * kWidth]);
     for (unsigned s = 0; s < kStreams; ++s) {
-      Fifo& fifo = blocks_[b].streams[s].arrived;
+      Queue& queue = blocks_[b].streams[s].arrived;
       const std::size_t from = b * kWidth + (s == 0 ? stride_ - 1 : 0);
-      fifo.push(load(&moved_[s][from]) & real, hop_bit_);
-      store(&room_[s][b * kWidth], fifo.has_room(hop_capacity_));
+      queue.push(load(&moved_[s][from]) & real, link_);
+      store(&room_[s][b * kWidth], queue.room(link_));
     }
   }
   for (std::uint32_t j = 0; j < shifts_.circles; ++j) {

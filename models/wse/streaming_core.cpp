@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "models/wse/fabric/ramp.hpp"
+#include "models/wse/pe/datapath.hpp"
+
 namespace lacuna::wse {
 namespace {
 
@@ -12,9 +15,16 @@ std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / 
 
 }  // namespace
 
-StreamingCores::StreamingCores(const CoreParams& params, const StreamingKernel& kernel,
+StreamingCores::StreamingCores(const HardwareParams& params, const StreamingKernel& kernel,
                                LinkArray& links, EventLog& log)
-    : params_(params), kernel_(kernel), links_(links), log_(log), successor_(kernel.ring.size()) {
+    : params_(params.core),
+      link_rule_(params.router),
+      dispatch_(params.core),
+      issue_(params.core),
+      kernel_(kernel),
+      links_(links),
+      log_(log),
+      successor_(kernel.ring.size()) {
   for (std::size_t p = 0; p < kernel.ring.size(); ++p) {
     successor_[kernel.ring[p]] = kernel.ring[(p + 1) % kernel.ring.size()];
   }
@@ -62,7 +72,8 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   if (acted) return now + 1;
   Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
   if (core.stalled_from > now) next = std::min(next, core.stalled_from);
-  if (params_.init_cycles > now) next = std::min<Cycle>(next, params_.init_cycles);
+  if (core.ramp.opens() > now) next = std::min(next, core.ramp.opens());
+  if (dispatch_.begin() > now) next = std::min(next, dispatch_.begin());
   return core.slot_free > now ? std::min(next, core.slot_free) : next;
 }
 
@@ -81,20 +92,13 @@ void StreamingCores::settle(std::size_t index, Cycle now) {
   extend_run(cores_[index], kNobody, now);
 }
 
-/// One word of the output queues, written in an earlier cycle, goes up the ramp if that is open;
-/// the queues take turns.
 bool StreamingCores::send_output(Core& core, Cycle now) {
   const std::vector<CorePort>& out = core.ports.out;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::size_t which = (core.next_out + i) % out.size();
-    const CorePort& port = out[which];
-    if (!links_.can_pop(port.queue, now) || !links_.can_push(port.ramp, now)) continue;
-    links_.push(port.ramp, now, links_.pop(port.queue, now));
-    core.next_out = static_cast<std::uint32_t>(which) + 1;
-    ++core.counters.sent;
-    return true;
-  }
-  return false;
+  const bool sent = send_up(
+      links_, link_rule_, core.ramp, out.size(), core.next_out, now,
+      [&](std::size_t i) { return out[i].queue; }, [&](std::size_t i) { return out[i].ramp; });
+  if (sent) ++core.counters.sent;
+  return sent;
 }
 
 /// Opens the next row of sums if there is a buffer for it.
@@ -166,11 +170,11 @@ bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
     }
   }
   const bool may_take =
-      (params_.dispatch_overlap || !vector_active(core, now)) && now >= params_.init_cycles;
+      (dispatch_.overlaps() || !vector_active(core, now)) && now >= dispatch_.begin();
   if (!core.task_full && may_take && links_.can_pop(core.ports.weights, now)) {
     core.task = links_.pop(core.ports.weights, now);
     core.task_full = true;
-    core.task_ready = now + (core.task.control ? params_.cmd_cycles : params_.dispatch);
+    core.task_ready = now + dispatch_.delay(core.task.control);
     ++core.counters.received;
     log_.record(now, core.ports.unit, kQueuePop, stream_color(core));
     acted = true;
@@ -278,14 +282,10 @@ bool StreamingCores::reduction_can_issue(const Core& core, Cycle now) const {
 /// Who issues in this cycle.
 StreamingCores::Context StreamingCores::choose(Core& core, Cycle now) const {
   if (core.slot_free > now) return kNobody;
-  const bool main = core.vector_left != 0;
-  const bool microthread = reduction_can_issue(core, now);
-  if (!main || !microthread) return main ? kMain : microthread ? kMicrothread : kNobody;
-  if (params_.sched == Sched::main_first) return kMain;
-  if (params_.sched == Sched::ut_first) return kMicrothread;
-  const Context winner = core.favourite;
-  core.favourite = winner == kMain ? kMicrothread : kMain;
-  return winner;
+  const std::uint32_t contexts = (core.vector_left != 0 ? 1U << kMain : 0U) | 1U << kMicrothread;
+  return choose_context(issue_, contexts, core.turn, [&](Context context) {
+    return context == kMain || reduction_can_issue(core, now);
+  });
 }
 
 bool StreamingCores::issue(Core& core, std::size_t index, Cycle now) {
@@ -320,17 +320,12 @@ void StreamingCores::main_beat(Core& core, Cycle now) {
   core.element = 0;
 }
 
-/// The stalls after the elements of this beat: `stalls` in every 16, as evenly as 5, 10 and 15 are.
+/// The stalls after the elements of this beat.
 std::uint32_t StreamingCores::residual_stalls(Core& core) const {
   if (kernel_.stalls == 0 || !core.adds) return 0;
-  std::uint32_t stalls = 0;
-  for (std::uint32_t i = 0; i < kernel_.simd; ++i) {
-    const std::uint32_t done = ++core.element % 16;
-    for (std::uint32_t s = 1; s <= kernel_.stalls; ++s) {
-      if (done == 15 * s / kernel_.stalls) ++stalls;
-    }
-  }
-  return stalls;
+  const std::uint32_t before = wse::residual_stalls(core.element, kernel_.stalls);
+  core.element += kernel_.simd;
+  return wse::residual_stalls(core.element, kernel_.stalls) - before;
 }
 
 /// One word of a reduction: what came in, plus the sums here.

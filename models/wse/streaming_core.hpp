@@ -10,8 +10,11 @@
 #include "models/wse/core_values.hpp"
 #include "models/wse/counters.hpp"
 #include "models/wse/event_kinds.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/link.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/issue.hpp"
 #include "models/wse/program.hpp"
 
 namespace lacuna::wse {
@@ -22,7 +25,7 @@ namespace lacuna::wse {
 /// into effect and takes the next wavelet; issues one beat of main thread or microthread.
 class StreamingCores final : public CoreArray {
  public:
-  StreamingCores(const CoreParams& params, const StreamingKernel& kernel, LinkArray& links,
+  StreamingCores(const HardwareParams& params, const StreamingKernel& kernel, LinkArray& links,
                  EventLog& log);
 
   void add(const CorePorts& ports) override;
@@ -39,7 +42,9 @@ class StreamingCores final : public CoreArray {
   std::vector<float> result(std::size_t core) const override { return values_[core].result(); }
 
  private:
-  enum Context : std::uint8_t { kMain, kMicrothread, kNobody };
+  using Context = unsigned;
+  static constexpr Context kMain = 0;
+  static constexpr Context kMicrothread = 1;
 
   struct Core {
     CorePorts ports;
@@ -59,8 +64,8 @@ class StreamingCores final : public CoreArray {
     bool holding = false;  // the main thread has a buffer
     bool fresh = true;     // and nothing is in it yet
     bool releasing = false;
-    bool blocked = false;  // a handler waits for a buffer
-    Context favourite = kMain;
+    bool blocked = false;   // a handler waits for a buffer
+    std::uint8_t turn = 0;  // of the issue slot
     CoreCycle waiting_for = kWaitWeights;
     std::uint32_t vector_left = 0;  // beats
     std::uint32_t free_buffers = 0;
@@ -75,7 +80,8 @@ class StreamingCores final : public CoreArray {
     std::uint32_t next_input = 0;
     std::uint32_t inputs_left = 0;
     bool keeps = false;
-    std::uint32_t next_out = 0;  // output queue that comes first
+    std::size_t next_out = 0;  // output queue that comes first
+    LinkMeter ramp;
     Cycle run_begin = 0;
     std::uint32_t run_length = 0;
     Context run_of = kNobody;
@@ -116,6 +122,9 @@ class StreamingCores final : public CoreArray {
   }
 
   const CoreParams params_;
+  const LinkRule link_rule_;
+  const Dispatch dispatch_;
+  const IssueRule issue_;
   const StreamingKernel& kernel_;
   LinkArray& links_;
   EventLog& log_;

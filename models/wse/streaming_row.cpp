@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "models/wse/pe/datapath.hpp"
 #include "models/wse/ring_sums.hpp"
 #include "models/wse/routed_sums.hpp"
 
@@ -28,9 +29,13 @@ StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params,
                                       kernel.weights_per_word())),
       reduce_words_(static_cast<Number>(ceil_div(tokens, kernel.ring_elements))),
       words_per_beat_(static_cast<Number>(params.core.fabric_words_per_issue.value())),
-      limits_(params),
-      left_bit_(all(std::uint64_t{1} << params.router.hop)),
-      entries_(all(params.router.entries)),
+      shapes_(params.router, params.queue),
+      link_rule_(params.router),
+      dispatch_(params.core),
+      issue_(params.core),
+      hop_(static_cast<unsigned>(QueueShapes(params.router).link().latency)),
+      left_bit_(all(std::uint64_t{1} << hop_)),
+      entries_(all(QueueShapes(params.router).entries())),
       lookahead_(all(kernel.lookahead)),
       packed_(kernel.form == StreamForm::packed),
       wide_(kernel.form == StreamForm::wide),
@@ -98,16 +103,14 @@ template <class Number, class Sums>
 inline void StreamingRow<Number, Sums>::ramp(std::size_t i, const NextRows<Number>& next) {
   Block& b = blocks_[i];
   const std::size_t first = i * kWidth;
-  b.w_seen += b.w_flight & all(1);
-  b.w_flight >>= 1;
+  b.queue.begin_cycle();
   const Vector head = b.edge > 0;
-  const Vector weight = sums_.ramp(i, head & ~b.ramped & (b.w_count < limits_.w_capacity));
+  const Vector weight = sums_.ramp(i, head & ~b.ramped & b.queue.room(shapes_.weights));
   store(&open_[first], b.edge < entries_);
   const Vector left = next.onward == nullptr ? weight : leave(b, first, weight, next);
   b.stall_weights -= head & ~left;
   b.edge += left;
-  b.w_flight |= weight & limits_.ramp_bit;
-  b.w_count -= weight;
+  b.queue.push(weight, shapes_.weights);
 }
 
 /// The copies that go to the rows next to this one; returns the lanes whose word leaves its
@@ -117,19 +120,20 @@ inline Lanes<Number> StreamingRow<Number, Sums>::leave(Block& b, std::size_t fir
                                                        const Vector& weight,
                                                        const NextRows<Number>& next) {
   const Vector head = b.edge > 0;
-  const Vector onward = load(&(*next.onward)[first]);
+  const bool metered = link_rule_.on_links();
   const Vector wants = head & ~b.copied;
-  Vector closed = wants & ~onward;
-  store(&copied_[first], wants & onward);
-  b.copied |= wants & onward;
+  const Vector copies = send_copies(b.onward_link, metered && !next.ends, wants,
+                                    load(&(*next.onward)[first]), copied_, first);
+  Vector closed = wants & ~copies;
+  b.copied |= copies;
   b.ramped |= weight;
   Vector left = b.copied & b.ramped;
   if (next.back != nullptr) {
-    const Vector back = load(&(*next.back)[first]);
     const Vector wants_back = head & ~b.copied_back;
+    const Vector back = send_copies(b.back_link, metered, wants_back, load(&(*next.back)[first]),
+                                    copied_back_, first);
     closed |= wants_back & ~back;
-    store(&copied_back_[first], wants_back & back);
-    b.copied_back |= wants_back & back;
+    b.copied_back |= back;
     left &= b.copied_back;
     b.copied_back &= ~left;
   }
@@ -141,14 +145,30 @@ inline Lanes<Number> StreamingRow<Number, Sums>::leave(Block& b, std::size_t fir
   return left;
 }
 
+/// The copies that go over a link in this cycle, of the lanes that want to and have `room`.
+template <class Number, class Sums>
+inline Lanes<Number> StreamingRow<Number, Sums>::send_copies(LaneMeter<Number>& link, bool metered,
+                                                             const Vector& wants,
+                                                             const Vector& room,
+                                                             std::vector<Number>& copies,
+                                                             std::size_t first) {
+  Vector go = wants & room;
+  if (metered) {
+    go &= link.open();
+    link.sent(link_rule_, go);
+  }
+  store(&copies[first], go);
+  return go;
+}
+
 /// What the row before sees: a slot is free again a link's latency and a cycle after its word left.
 template <class Number, class Sums>
 inline void StreamingRow<Number, Sums>::show_before(const Block& b, std::size_t first,
                                                     const Vector& edge) {
   Vector held = edge;
   Vector leaving = b.leaving;
-  for (unsigned hop = 0; hop < params_.router.hop; ++hop) held += (leaving >>= 1) & all(1);
-  store(&takes_[first], held < limits_.hop_capacity);
+  for (unsigned hop = 0; hop < hop_; ++hop) held += (leaving >>= 1) & all(1);
+  store(&takes_[first], held < shapes_.link.capacity);
 }
 
 template <class Number, class Sums>
@@ -159,6 +179,14 @@ bool StreamingRow<Number, Sums>::meets_closed(const std::vector<Number>& onward)
     closed |= (b.edge > 0) & ~b.copied & ~load(&onward[i * kWidth]);
   }
   return any(closed);
+}
+
+template <class Number, class Sums>
+bool StreamingRow<Number, Sums>::meets_shut() const {
+  if (!link_rule_.on_links()) return false;
+  Vector shut{};
+  for (const Block& b : blocks_) shut |= (b.edge > 0) & ~b.copied & ~b.onward_link.open_next();
+  return any(shut);
 }
 
 /// A follower holds what this row has sent onward and not let go of itself: at most one word.
@@ -190,8 +218,7 @@ inline void StreamingRow<Number, Sums>::begin_instruction(Block& b, const Vector
     b.element &= ~start;
   }
   if (wide_) {
-    b.w_seen += start;
-    b.w_count += start;
+    b.queue.pop(start);
     b.pop_left += start;
   }
 }
@@ -202,15 +229,15 @@ inline void StreamingRow<Number, Sums>::main_thread(Block& b, std::size_t first)
   const Vector zero{};
   b.buffers -= b.releasing;
   const Vector load_mask = (b.words == zero) & (b.pending > zero);
-  b.ready += b.ready > zero;
-  const Vector due = b.full & (b.ready == zero) & ~active(b);
+  b.task.begin_cycle();
+  const Vector due = b.task.due() & ~active(b);
   Vector effect = due & b.holding;
-  if (wide_) effect &= b.command | (b.w_seen > zero);  // once the second word is there
+  if (wide_) effect &= b.task.command | b.queue.has();  // once the second word is there
   const Vector opening = b.open & ~b.holding;
   const Vector waits = due & ~b.holding;
   b.blocked -= waits;
-  const Vector start = effect & ~b.command;
-  const Vector close = effect & b.command;
+  const Vector start = effect & ~b.task.command;
+  const Vector close = effect & b.task.command;
   b.vector = select(start, all(static_cast<std::uint64_t>(word_beats_)), b.vector);
   if (packed_) {
     // All words of the row have been taken, so this is its last, which may hold fewer values.
@@ -218,7 +245,7 @@ inline void StreamingRow<Number, Sums>::main_thread(Block& b, std::size_t first)
     b.vector = select(last, b.last_beats, b.vector);
   }
   begin_instruction(b, start);
-  b.full &= ~effect;
+  b.task.release(effect);
   b.pending -= close;
   if (any(load_mask | close)) special(b, first, load_mask, close);
   const Vector next = close & b.open & (b.buffers > zero);
@@ -226,16 +253,12 @@ inline void StreamingRow<Number, Sums>::main_thread(Block& b, std::size_t first)
   b.buffers += next;
   b.fresh |= next;
 
-  Vector pop = ~b.full & (b.w_seen > zero);
-  if (!params_.core.dispatch_overlap) pop &= ~active(b);
+  Vector pop = ~b.task.full & b.queue.has();
+  if (!dispatch_.overlaps()) pop &= ~active(b);
   const Vector command = pop & (b.pop_left == zero);
   b.pop_left += pop & ~command;
-  b.command = (b.command & ~pop) | command;
-  const Vector delay = select(command, all(params_.core.cmd_cycles), all(params_.core.dispatch));
-  b.ready = select(pop, delay, b.ready);
-  b.full |= pop;
-  b.w_seen += pop;
-  b.w_count += pop;
+  b.task.take(dispatch_, pop, command);
+  b.queue.pop(pop);
   const Vector take = opening & (b.buffers > zero);
   b.holding |= take;
   b.fresh |= take;
@@ -257,14 +280,7 @@ inline void StreamingRow<Number, Sums>::issue(std::size_t i, Cycle now) {
     reduce_may &= b.hold == zero;
     main_may &= b.hold == zero;
   }
-  Vector reduce = reduce_may;
-  if (params_.core.sched == Sched::main_first) reduce &= ~main_may;
-  if (params_.core.sched == Sched::round_robin) {
-    const Vector contested = reduce_may & main_may;
-    reduce &= ~main_may | b.favour;
-    b.favour ^= contested;
-  }
-  const Vector main = main_may & ~reduce;
+  const auto [main, reduce] = b.slot.choose(issue_, {main_may, reduce_may});
   const Vector beat = main | reduce;
   moved_ = moved_ || any(beat);
   book(b, ~beat, fed);
@@ -297,7 +313,7 @@ inline Lanes<Number> StreamingRow<Number, Sums>::hold_slot(Block& b, const Vecto
   const Vector rest_of_beat = all(kernel_.simd % 16);
   Vector extra = adding & all(std::uint64_t{kernel_.stalls} * (kernel_.simd / 16));
   for (std::uint32_t s = 1; s <= kernel_.stalls; ++s) {
-    const Vector at = all(15 * s / kernel_.stalls);
+    const Vector at = all(residual_place(s, kernel_.stalls));
     const Vector end = b.element + rest_of_beat;
     extra -= adding & (((b.element < at) & (at <= end)) | (at + 16 <= end));
   }
@@ -333,18 +349,18 @@ inline void StreamingRow<Number, Sums>::book(Block& b, const Vector& idle, const
   }
   const Vector waits = b.waits;
   const Vector loading = (b.words == zero) & (b.pending > zero);
-  const Vector rest = no_beat & ~b.full & ~b.open;
+  const Vector rest = no_beat & ~b.task.full & ~b.open;
   const Vector reducing = rest & (b.words > zero);
   const Vector starved = reducing & ~fed;
-  Vector full = no_beat & b.full & ~waits;
-  Vector unfed = no_beat & ~b.full & b.open;
+  Vector full = no_beat & b.task.full & ~waits;
+  Vector unfed = no_beat & ~b.task.full & b.open;
   if (wide_) {
-    const Vector half = full & (b.ready == zero) & ~b.command & (b.w_seen == zero);
+    const Vector half = full & b.task.due() & ~b.task.command & ~b.queue.has();
     full &= ~half;
     unfed |= half;
   }
   b.dispatch -= full | (rest & loading);
-  b.buffer -= no_beat & b.full & waits;
+  b.buffer -= no_beat & b.task.full & waits;
   b.weights -= unfed;
   b.ring_in -= starved;
   b.ring_out -= reducing & ~starved;

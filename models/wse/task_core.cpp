@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "models/common/fp16.hpp"
+#include "models/wse/fabric/ramp.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::wse {
@@ -66,7 +67,14 @@ LinkId out_queue(const TaskPorts& ports, Color color) {
 
 TaskCores::TaskCores(const TaskParams& params, const TaskProgram& program, Engine engine,
                      LinkArray& links, EventLog& log)
-    : params_(params), program_(program), engine_(engine), links_(links), log_(log) {
+    : params_(params),
+      link_rule_(params.router),
+      dispatch_(params.core),
+      issue_(params.core),
+      program_(program),
+      engine_(engine),
+      links_(links),
+      log_(log) {
   for (const Routine& routine : program.routines) {
     if (routine.empty()) throw InternalError("a routine without instructions");
     std::vector<Cycle> begins;
@@ -174,7 +182,7 @@ bool TaskCores::goes_on(const Core& core) const {
   for (std::uint32_t left = core.busy & ~1U; left != 0; left &= left - 1) {
     const Thread& other = core.threads[first_of(left)];
     if (other.finish != kNever) return false;  // somebody may wait for that
-    if (params_.core.sched != Sched::main_first && can_issue(core, other, core.slot_free)) {
+    if ((issue_.in_turn || issue_.first != kMainThread) && can_issue(core, other, core.slot_free)) {
       return false;
     }
   }
@@ -224,27 +232,22 @@ Cycle TaskCores::next_timer(const Core& core, Cycle now) {
   if (core.stretch == kNever) due(core.slot_free);
   if (core.stretch == kNever) due(core.next_finish);
   if (core.taken != kNoTask) due(core.taken_ready);
+  due(core.ramp.opens());
   return next;
 }
 
-/// One word that was in an output queue before `now` goes up the ramp, the queues in turn.
 bool TaskCores::send_output(Core& core, Cycle now) {
-  const std::size_t count = core.out_queues.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    std::size_t chosen = core.next_queue + i;
-    if (chosen >= count) chosen -= count;
-    const LinkId queue = core.out_queues[chosen];
-    if (!links_.can_pop(queue, now)) continue;
-    const Color color = links_.front(queue).color;
-    const auto port = std::find_if(core.ports.out.begin(), core.ports.out.end(),
-                                   [&](const TaskPorts::Out& out) { return out.color == color; });
-    if (!links_.can_push(port->ramp, now)) continue;
-    links_.push(port->ramp, now, links_.pop(queue, now));
-    ++core.counters.sent;
-    core.next_queue = chosen + 1 == count ? 0 : chosen + 1;
-    return true;
-  }
-  return false;
+  const auto ramp_of = [&](std::size_t i) {
+    const Color color = links_.front(core.out_queues[i]).color;
+    return std::find_if(core.ports.out.begin(), core.ports.out.end(),
+                        [&](const TaskPorts::Out& out) { return out.color == color; })
+        ->ramp;
+  };
+  const bool sent = send_up(
+      links_, link_rule_, core.ramp, core.out_queues.size(), core.next_queue, now,
+      [&](std::size_t i) { return core.out_queues[i]; }, ramp_of);
+  if (sent) ++core.counters.sent;
+  return sent;
 }
 
 /// Instructions whose last beat is over leave their threads; tasks that wait for them hear of it.
@@ -381,8 +384,8 @@ bool TaskCores::is_ready(const Core& core, std::size_t task, Cycle now, LinkId& 
 /// Takes the next task, in turn, into the task register.
 bool TaskCores::pick(Core& core, Cycle now) {
   if (core.taken != kNoTask) return false;
-  if (core.task != kNoTask && (!params_.core.dispatch_overlap ||
-                               core.next_step != core.program->tasks[core.task].steps.size())) {
+  if (core.task != kNoTask &&
+      (!dispatch_.overlaps() || core.next_step != core.program->tasks[core.task].steps.size())) {
     return false;
   }
   const std::size_t count = core.program->tasks.size();
@@ -400,7 +403,7 @@ bool TaskCores::pick(Core& core, Cycle now) {
     core.active[task] = false;
     core.counters.end = std::max(core.counters.end, now + 1);
     const bool control = core.program->tasks[task].kind == Task::Kind::control;
-    core.taken_ready = now + (control ? params_.core.cmd_cycles : params_.core.dispatch);
+    core.taken_ready = now + dispatch_.delay(control);
     return true;
   }
   return false;
@@ -461,23 +464,10 @@ bool TaskCores::can_issue(const Core& core, const Thread& thread, Cycle now) con
   return fifo.count + out <= fifo.words.size();
 }
 
-/// Who issues in this cycle; kNobody if nobody can.
-std::size_t TaskCores::choose(Core& core, Cycle now) const {
-  const auto can = [&](std::size_t i) { return can_issue(core, core.threads[i], now); };
-  if (params_.core.sched == Sched::main_first && can(0)) return 0;
-  if (params_.core.sched == Sched::round_robin) {
-    for (std::size_t i = 0; i < kThreads; ++i) {
-      const std::size_t thread = (core.next_thread + i) % kThreads;
-      if (!can(thread)) continue;
-      core.next_thread = thread + 1;
-      return thread;
-    }
-    return kNobody;
-  }
-  for (std::uint32_t left = core.busy & ~1U; left != 0; left &= left - 1) {
-    if (can(first_of(left))) return first_of(left);
-  }
-  return can(0) ? 0 : kNobody;
+unsigned TaskCores::choose(Core& core, Cycle now) const {
+  return choose_context(issue_, core.busy, core.next_thread, [&](unsigned thread) {
+    return can_issue(core, core.threads[thread], now);
+  });
 }
 
 /// No microthread has or gets an instruction while the main thread's one is under way.
@@ -485,7 +475,7 @@ bool TaskCores::alone(const Core& core) { return ((core.busy | core.queued) & ~1
 
 bool TaskCores::issue(Core& core, Cycle now) {
   if (core.slot_free > now) return false;
-  const std::size_t chosen = choose(core, now);
+  const unsigned chosen = choose(core, now);
   if (chosen == kNobody) return false;
   core.counters.begin = std::min(core.counters.begin, now);
   beats(core, core.threads[chosen], now, now);

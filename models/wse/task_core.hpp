@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "models/wse/event_kinds.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/link.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/issue.hpp"
 #include "models/wse/task_counters.hpp"
 #include "models/wse/task_program.hpp"
 #include "models/wse/vector_unit.hpp"
@@ -79,7 +82,6 @@ class TaskCores {
 
  private:
   static constexpr std::size_t kThreads = 1 + kMicrothreads;
-  static constexpr std::size_t kNobody = kThreads;
 
   /// An instruction in a thread.
   struct Thread {
@@ -129,9 +131,10 @@ class TaskCores {
     TaskIndex taken = kNoTask;   // in the task register
     std::uint32_t taken_word = 0;
     Cycle taken_ready = 0;
-    std::size_t next_task = 0;    // to be looked at first
-    std::size_t next_queue = 0;   // to be served first on the ramp
-    std::size_t next_thread = 0;  // and by the issue slot
+    std::size_t next_task = 0;   // to be looked at first
+    std::size_t next_queue = 0;  // to be served first on the ramp
+    LinkMeter ramp;
+    std::uint8_t next_thread = 0;  // and by the issue slot
     const CoreProgram* program = nullptr;
     std::vector<LinkId> out_queues;  // distinct ones
     std::vector<bool> active;        // local tasks
@@ -164,7 +167,7 @@ class TaskCores {
              Cycle now);
   bool issue(Core& core, Cycle now);
   bool can_issue(const Core& core, const Thread& thread, Cycle now) const;
-  std::size_t choose(Core& core, Cycle now) const;
+  unsigned choose(Core& core, Cycle now) const;
   static bool alone(const Core& core);
   void beats(Core& core, Thread& thread, Cycle now, Cycle until);
   std::uint32_t elements_until(const Core& core, const Thread& thread, Cycle now,
@@ -184,6 +187,9 @@ class TaskCores {
   std::uint32_t take_word(Core& core, const Operand& operand, LinkId link, Cycle now);
 
   const TaskParams params_;
+  const LinkRule link_rule_;
+  const Dispatch dispatch_;
+  const IssueRule issue_;
   const TaskProgram& program_;
   const Engine engine_;
   LinkArray& links_;

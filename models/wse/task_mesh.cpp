@@ -17,7 +17,7 @@ namespace {
 class Builder {
  public:
   Builder(const TaskParams& params, const TaskProgram& program, LinkArray& links)
-      : params_(params),
+      : shapes_(params.router),
         program_(program),
         links_(links),
         in_depths_(params.queue.in_depths()),
@@ -96,20 +96,19 @@ class Builder {
   }
 
   LinkId make_buffer(const SwitchedRoute& route, std::size_t place) {
-    const unsigned entries = params_.router.entries;
     const UnitId here = router(place);
     if (route.from != kRamp) {
       const std::size_t there = neighbour(place, route.from);
       if (there == kNoUnit) refuse(place, route.color, "takes", route.from);
-      return links_.add(entries + params_.router.hop - 1, params_.router.hop, router(there), here);
+      return links_.add(shapes_.link(), router(there), here);
     }
-    const LinkId ramp =
-        links_.add(entries + params_.router.ramp - 1, params_.router.ramp, here + 1, here);
+    const LinkId ramp = links_.add(shapes_.ramp_up(), here + 1, here);
     const unsigned queue = number(core(place).out, route.color, 2);
     const auto found = out_queues_.find(queue);
-    const LinkId link = found != out_queues_.end() ? found->second
-                                                   : links_.add(depth(out_depths_, queue, "output"),
-                                                                1, here + 1, here + 1);
+    const LinkId link = found != out_queues_.end()
+                            ? found->second
+                            : links_.add(QueueShapes::output(depth(out_depths_, queue, "output")),
+                                         here + 1, here + 1);
     out_queues_[queue] = link;
     plan_.ports[place].out.push_back({route.color, link, ramp});
     return ramp;
@@ -150,8 +149,8 @@ class Builder {
       if (port.color == input.color) return port.queue;
     }
     const unsigned queue = number(core(place).in, input.color, 0);
-    const LinkId link = links_.add(depth(in_depths_, queue, "input") + params_.router.ramp - 1,
-                                   params_.router.ramp, router(place), ports.unit);
+    const LinkId link =
+        links_.add(shapes_.ramp_down(depth(in_depths_, queue, "input")), router(place), ports.unit);
     ports.in.push_back({input.color, link});
     return link;
   }
@@ -171,7 +170,7 @@ class Builder {
                                     port_name(port)));
   }
 
-  const TaskParams& params_;
+  const QueueShapes shapes_;
   const TaskProgram& program_;
   LinkArray& links_;
   const std::vector<unsigned> in_depths_;
@@ -202,22 +201,23 @@ class QueueCheck {
     const std::uint32_t elements =
         std::min(elements_per_beat(what, params_.simd, words), what.length);
     for (const Operand* operand : {&what.a, &what.b}) {
-      // a word on its way down the ramp counts too
       check(*operand, "input", in_, core.in, 0, words_of(source_bytes(what.element), elements),
-            params_.router.ramp - 1);
+            [this](unsigned depth) { return QueueShapes(params_.router).ramp_down(depth); });
     }
-    check(what.to, "output", out_, core.out, 2, words_of(result_bytes(what.element), elements), 0);
+    check(what.to, "output", out_, core.out, 2, words_of(result_bytes(what.element), elements),
+          QueueShapes::output);
   }
 
  private:
+  template <class Shape>
   static void check(const Operand& operand, const char* kind, const std::vector<unsigned>& depths,
                     const std::vector<QueueUse>& uses, unsigned queue, std::uint32_t words,
-                    unsigned under_way) {
+                    const Shape& shape) {
     if (operand.kind != Operand::Kind::fabric) return;
     for (const QueueUse& use : uses) {
       if (use.color == operand.color) queue = use.queue;
     }
-    if (queue >= depths.size() || depths[queue] + under_way >= words) return;
+    if (queue >= depths.size() || shape(depths[queue]).capacity >= words) return;
     throw ParameterError(fmt::format(
         "queue.{}: {} queue {} of {} words can never hold the {} words that an instruction of this "
         "program handles in an issue slot (core.fabric_simd64, core.fabric_words_per_issue)",

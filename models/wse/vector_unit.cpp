@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "models/common/fp16.hpp"
+#include "models/wse/pe/datapath.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::wse {
@@ -100,7 +101,8 @@ BeatCost::BeatCost(const Instruction& instruction, const SimdParams& simd, const
   writes_ = streams(instruction.to);
   write_bytes_ = writes_ ? result : 0;
   if (in_place && writes_ && instruction.element == Element::fp32) residual_ = mem.fma32_stalls;
-  if (in_place && writes_ && instruction.element == Element::fp16) residual_ = mem.fma16_stalls;
+  const bool halves = source == 2 && !is_integer(instruction.element);
+  if (in_place && writes_ && halves) residual_ = mem.fma16_stalls;
   if (is_special(instruction.op)) special_ = simd.special_cycles - 1;
 }
 
@@ -125,21 +127,13 @@ std::uint32_t BeatCost::bank_stalls(std::uint32_t first, std::uint32_t count) co
          1;
 }
 
-/// Points at which an instruction in place stalls among its first `elements` elements: with 3 in
-/// 16, after elements 5, 10 and 15 of each 16.
-std::uint32_t BeatCost::residual_points(std::uint32_t elements) const {
-  if (residual_ == 0) return 0;
-  const std::uint32_t every = std::max(16U / residual_, 1U);
-  return elements / 16 * residual_ + std::min(elements % 16 / every, residual_);
-}
-
 BeatStalls BeatCost::stalls(std::uint32_t first, std::uint32_t count) const {
   BeatStalls stalls;
   stalls.bank = bank_stalls(first, count);
   stalls.special = special_ * count;
   // A conflict leaves time for the write that would have met a read.
   if (stalls.bank == 0 && ports_.model == MemoryModel::rule) {
-    stalls.residual = residual_points(first + count) - residual_points(first);
+    stalls.residual = residual_stalls(first + count, residual_) - residual_stalls(first, residual_);
   }
   return stalls;
 }
@@ -153,7 +147,7 @@ BeatStalls BeatCost::stalls_from(std::uint32_t first, std::uint32_t length) cons
     sum.special = one.special * beats;
     const std::uint32_t end = first + beats * width_;
     if (one.bank == 0 && ports_.model == MemoryModel::rule) {
-      sum.residual = residual_points(end) - residual_points(first);
+      sum.residual = residual_stalls(end, residual_) - residual_stalls(first, residual_);
     }
     first = end;
   }

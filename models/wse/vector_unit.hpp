@@ -49,7 +49,6 @@ class BeatCost {
 
  private:
   std::uint32_t bank_stalls(std::uint32_t first, std::uint32_t count) const;
-  std::uint32_t residual_points(std::uint32_t elements) const;
   bool constant() const;
 
   MemoryPorts ports_;

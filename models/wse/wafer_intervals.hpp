@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/fold.hpp"
 #include "models/wse/wafer.hpp"
 #include "models/wse/wafer_stats.hpp"
@@ -34,7 +35,7 @@ class WaferIntervals {
   Cycle look(Cycle at, CountedWafer& wafer);
   WaferStats& border(std::size_t number);
   Cycle behind(std::size_t row) const {
-    return Cycle{fold_.hops_behind(row)} * hardware_.router.hop;
+    return Cycle{fold_.hops_behind(row)} * QueueShapes(hardware_.router).link().latency;
   }
   Cycle next_look(Cycle after) const;
 

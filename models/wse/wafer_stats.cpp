@@ -165,7 +165,8 @@ Cycle full_cycles(const WaferOutcome& run, const FoldPlan& plan, const Program& 
     for (std::size_t c = 0; c < program.columns; ++c) {
       const CoreCounters& core =
           run.cores[std::size_t{plan.representative[row]} * program.columns + c];
-      end = std::max(end, core.end + Cycle{plan.hops_behind(row)} * params.hop);
+      end = std::max(end,
+                     core.end + Cycle{plan.hops_behind(row)} * QueueShapes(params).link().latency);
     }
   }
   return end;
@@ -228,7 +229,7 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
   CoreCounters counted = counts.core;
   if (kernel.steps != 0) {
     // Its words came later than its representative's, and it had a buffer open meanwhile.
-    const Cycle hop = params.router.hop;
+    const Cycle hop = QueueShapes(params.router).link().latency;
     const Cycle behind = std::min(Cycle{plan.hops_behind(row)} * hop, at);
     counted.cycles[kWaitWeights] += behind * program.columns;
     counted.buffers_in_use += behind * program.columns;

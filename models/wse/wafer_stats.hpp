@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/fold.hpp"
 #include "models/wse/limit_stats.hpp"
 #include "models/wse/params.hpp"

@@ -31,6 +31,11 @@ class WaveletFilter {
   }
 
   Kind kind() const { return kind_; }
+  std::uint32_t pass() const { return a_; }
+  std::uint32_t period() const { return b_; }
+  std::uint32_t offset() const { return offset_; }
+  std::uint32_t low() const { return a_; }
+  std::uint32_t high() const { return b_; }
 
   /// True if the core wants `word`, the next to come.
   bool passes(const Wavelet& word) {

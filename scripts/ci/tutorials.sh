@@ -44,7 +44,7 @@ done
 blocks yaml "$root/doc/tutorial_architect.md" > mine.yaml
 build/release/lacuna run --machine mine.yaml --set wafer.columns=8 --set wafer.rows=8 \
   --gemm 64x64x32 --pattern unstructured:0.1 --quiet --out out/mine > /dev/null
-grep -A1 '"queue.weights"' out/mine/result.json | grep -q 16
+grep -A1 '"queue.in"' out/mine/result.json | grep -q 16
 
 if [ "${EDIT:-0}" = 1 ]; then
   git -C "$root" archive HEAD | (mkdir "$work/tree" && tar x -C "$work/tree")

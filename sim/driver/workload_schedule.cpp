@@ -60,18 +60,19 @@ void check_kind(const Settings& settings, ScheduleKind kind) {
 // The prunable weights of the layers of the request.
 std::vector<ScheduleMatrix> matrices_of(const ScheduleRequest& request) {
   const ModelShape& model = *request.model;
-  const std::uint32_t kv = model.head_width() * model.kv_heads;
+  const std::uint32_t q = model.query_width();
+  const std::uint32_t kv = model.kv_width();
   std::vector<ScheduleMatrix> matrices;
   for (std::uint32_t l = 0; l < request.layers; ++l) {
     const auto add = [&](const char* name, std::uint32_t rows, std::uint32_t cols,
                          WeightRole role) {
       matrices.push_back({fmt::format("l{}.{}", l, name), rows, cols, role});
     };
-    add("q", model.width, model.width, WeightRole::qkv);
+    add("q", q, model.width, WeightRole::qkv);
     add("k", kv, model.width, WeightRole::qkv);
     add("v", kv, model.width, WeightRole::qkv);
-    add("o", model.width, model.width, WeightRole::out);
-    if (model.family == ModelFamily::llama) add("gate", model.ffn, model.width, WeightRole::ffn1);
+    add("o", model.width, q, WeightRole::out);
+    if (model.gated) add("gate", model.ffn, model.width, WeightRole::ffn1);
     add("ffn1", model.ffn, model.width, WeightRole::ffn1);
     add("ffn2", model.width, model.ffn, WeightRole::ffn2);
   }
@@ -173,6 +174,9 @@ ScheduleRequest read_schedule(const std::string& kind, const Pairs& pairs, std::
   request.model = &find_model_shape(model == nullptr ? "bert-base" : *model);
   if (request.model->family == ModelFamily::group_bert) {
     throw RequestError("--model: found a GroupBERT; allowed: a model of plain layers");
+  }
+  if (request.model->experts.count != 0) {
+    throw RequestError("--model: found experts; allowed: a model of dense layers");
   }
   request.options.density = fraction(settings, "density", {1, 1});
   request.options.first_density = fraction(settings, "first-density", {3, 1});

@@ -46,11 +46,20 @@ class WseMachine final : public Machine {
 
   void check() const override {
     const unsigned words = params_.core.fabric_words_per_issue;
-    if (params_.queue.ring_in + params_.router.ramp - 1 < words) {
-      throw ParameterError(
-          fmt::format("queue.ring_in = {} with router.ramp = {} can never hold the {} words that "
-                      "core.fabric_words_per_issue asks for",
-                      params_.queue.ring_in.value(), params_.router.ramp.value(), words));
+    const unsigned sums = params_.queue.sums_in();
+    if (wse::QueueShapes(params_.router).ramp_down(sums).capacity < words) {
+      throw ParameterError(fmt::format(
+          "queue.in: number 3 of {} words with router.ramp = {} can never hold the {} words that "
+          "core.fabric_words_per_issue asks for",
+          sums, params_.router.ramp.value(), words));
+    }
+    if (params_.router.link_cycles < params_.router.link_words) {
+      throw ParameterError(fmt::format(
+          "router.link_cycles = {} is less than router.link_words = {}: a link passes a word a cycle",
+          params_.router.link_cycles.value(), params_.router.link_words.value()));
+    }
+    if (params_.queue.sums_out() < 2) {
+      throw ParameterError("queue.out: number 2, of partial sums, needs 2 words at least");
     }
     if (params_.wafer.modules == wse::Modules::per_core &&
         (params_.wafer.columns > 64 || params_.wafer.rows > 64)) {

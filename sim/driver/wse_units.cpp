@@ -109,11 +109,11 @@ class Unit {
     return head(fmt::format("the core at {}", where(row, column))) +
            line("links", fmt::format("ramp wafer.r{}.c{}.router", row, column)) +
            line("has", fmt::format("{} KiB of memory; input queues of {} words and output queues "
-                                   "of {} (tasks), {} for weights; {} microthreads; {} FP16 or {} "
+                                   "of {}; {} microthreads; {} FP16 or {} "
                                    "FP32 multiply-accumulates a cycle",
                                    params_.mem.kib.value(), params_.queue.in.value(),
-                                   params_.queue.out.value(), params_.queue.weights.value(),
-                                   wse::kMicrothreads, simd.fma16.value(), simd.fma32.value())) +
+                                   params_.queue.out.value(), wse::kMicrothreads,
+                                   simd.fma16.value(), simd.fma32.value())) +
            line("events",
                 "queue_push, queue_pop, task_activate, vector_active, vector_end, "
                 "beat_run, reduction_start, reduction_end") +

@@ -8,6 +8,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/generate/kge.hpp"
+#include "workloads/generate/routing.hpp"
 #include "workloads/generate/settings.hpp"
 #include "workloads/generate/suites.hpp"
 #include "workloads/generate/transformer.hpp"
@@ -47,6 +48,14 @@ void read_training(const Settings& settings, TransformerOptions& options) {
   settings.flag("loss-scaling", options.loss_scaling);
 }
 
+void read_routing(const Settings& settings, TransformerOptions& options) {
+  std::uint32_t seed = 1;
+  settings.integer("routing-seed", 0, seed);
+  const std::string* text = settings.text("routing");
+  options.routing_given = text != nullptr || settings.text("routing-seed") != nullptr;
+  options.routing = parse_routing(text == nullptr ? "uniform" : *text, seed);
+}
+
 WorkloadTrace make_model(const ModelShape& shape, const Settings& settings) {
   TransformerOptions options;
   constexpr std::uint32_t kUsual = 512;
@@ -65,6 +74,8 @@ WorkloadTrace make_model(const ModelShape& shape, const Settings& settings) {
   settings.flag("same-mask", options.same_mask);
   read_training(settings, options);
   options.attention = attention_of(settings);
+  options.attention_given = settings.text("attention") != nullptr;
+  read_routing(settings, options);
   settings.types(options.dtype, options.mode);
   options.pattern = settings.pattern();
   options.share_density = settings.choice("layerwise", {"uniform", "er"}, 0) == 1;
@@ -72,19 +83,33 @@ WorkloadTrace make_model(const ModelShape& shape, const Settings& settings) {
   return make_transformer(shape, options);
 }
 
-// The shape that a family name and the setting `size` mean: "bert" and "base" are "bert-base".
-const ModelShape* shape_of(const std::string& name, const Settings& settings) {
+// The names of the shapes of a family, or of those that begin with the word of a series.
+std::vector<std::string> sizes_of(const std::string& family) {
+  const std::vector<std::string> series = model_series();
+  const bool is_series = std::find(series.begin(), series.end(), family) != series.end();
   std::vector<std::string> sizes;
   for (const ModelShape& shape : model_shapes()) {
-    if (shape.name == name) return &shape;
-    if (family_name(shape.family) == name) sizes.push_back(shape.name);
+    const auto starts = [&](const std::string& word) { return shape.name.rfind(word, 0) == 0; };
+    const bool own = std::any_of(series.begin(), series.end(), starts);
+    const bool fits =
+        is_series ? starts(family + "-") : !own && family_name(shape.family) == family;
+    if (fits) sizes.push_back(shape.name);
   }
+  return sizes;
+}
+
+// The shape that a family name and the setting `size` mean: "bert" and "base" are "bert-base".
+const ModelShape* shape_of(const std::string& name, const Settings& settings) {
+  for (const ModelShape& shape : model_shapes()) {
+    if (shape.name == name) return &shape;
+  }
+  const std::vector<std::string> sizes = sizes_of(name);
   if (sizes.empty()) return nullptr;
   const std::string* size = settings.text("size");
-  for (const ModelShape& shape : model_shapes()) {
-    if (size == nullptr || family_name(shape.family) != name) continue;
-    if (*size == shape.name || name + "-" + *size == shape.name || name + *size == shape.name) {
-      return &shape;
+  for (const std::string& full : sizes) {
+    if (size == nullptr) break;
+    if (*size == full || name + "-" + *size == full || name + *size == full) {
+      return &find_model_shape(full);
     }
   }
   const std::string found = size == nullptr ? "" : *size;
@@ -153,6 +178,11 @@ const std::vector<GeneratorKey>& generator_keys() {
        "scores that are computed, such as window:w=64, longformer:w=64:global=4, "
        "bigbird16:random=3, fixed:stride=64:c=16; default full",
        true},
+      {"routing", "uniform, zipf:EXPONENT, file:PATH",
+       "experts: which tokens take which, drawn, or tokens of each expert of a file; default "
+       "uniform",
+       true},
+      {"routing-seed", "integer", "experts: seed of the routing; default 1", true},
       {"recompute", "0, 1", "training: forward rows again before backward", true, true},
       {"replicas", "integer", "training: gradients are reduced over so many; default 1", true},
       {"optimizer", "sgd, sgdm, adam, adamw, lamb", "training: default adamw", true},
@@ -203,7 +233,9 @@ const std::vector<Generator>& generators() {
          "a training step of knowledge-graph embeddings, sharded over chips",
          {"score", "width", "entities", "relations", "shards", "positives", "negatives", "corrupt",
           "dtype", "optimizer"}}};
-    for (const char* family : {"bert", "gpt", "opt", "llama", "groupbert"}) {
+    std::vector<std::string> families = {"bert", "gpt", "opt", "llama", "groupbert"};
+    for (const std::string& series : model_series()) families.push_back(series);
+    for (const std::string& family : families) {
       all.push_back({family, "of the size given", keys_of_models(true)});
     }
     for (const ModelShape& shape : model_shapes()) {

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 
@@ -17,39 +20,63 @@ constexpr const char* kTrillion = "ours: layers of GPT-3 175B, as many as make 1
 constexpr const char* kZhang = "Zhang et al., OPT, 2022";
 constexpr const char* kTouvron = "Touvron et al., Llama 2, 2023";
 constexpr const char* kLlama3 = "Meta, Llama 3, 2024";
+constexpr const char* kMistral = "Jiang et al., Mistral 7B, 2023";
+constexpr const char* kMixtral = "Jiang et al., Mixtral of Experts, 2024";
+constexpr const char* kQwen3 = "Yang et al., Qwen3, 2025";
 constexpr const char* kChelombiev = "Chelombiev et al., GroupBERT, 2021";
 
-std::uint64_t bert_parameters(const ModelShape& s) {
+// A gated block has three matrices, a plain one two; biases if it has any.
+std::uint64_t block_parameters(const ModelShape& s, std::uint64_t inner) {
   const std::uint64_t d = s.width;
-  const std::uint64_t f = s.ffn;
-  const std::uint64_t layer = 4 * (d * d + d) + 2 * d * f + f + d + 4 * d;
-  constexpr std::uint64_t kTypes = 2;
-  return (s.vocabulary + std::uint64_t{s.positions} + kTypes) * d + 2 * d + s.layers * layer +
-         d * d + d;
+  const std::uint64_t ups = s.gated ? 2 : 1;
+  return (ups + 1) * d * inner + (s.ffn_bias ? ups * inner + d : 0);
 }
 
-std::uint64_t gpt_parameters(const ModelShape& s) {
+// `experts` of them are counted.
+std::uint64_t expert_parameters(const ModelShape& s, std::uint64_t experts) {
   const std::uint64_t d = s.width;
-  const std::uint64_t f = s.ffn;
-  const std::uint64_t layer = 4 * d * d + 4 * d + 2 * d * f + f + d + 4 * d;
-  // OPT keeps two rows of positions that no token uses.
-  const std::uint64_t spare = s.family == ModelFamily::opt ? 2 : 0;
-  return (s.vocabulary + s.positions + spare) * d + s.layers * layer + 2 * d;
+  const ExpertShape& e = s.experts;
+  const std::uint64_t router = d * e.count;
+  const std::uint64_t shared =
+      e.shared == 0 ? 0 : block_parameters(s, e.shared) + (e.shared_gate ? d : 0);
+  return experts * block_parameters(s, e.ffn) + router + shared;
 }
 
-std::uint64_t llama_parameters(const ModelShape& s) {
+std::uint64_t attention_parameters(const ModelShape& s) {
   const std::uint64_t d = s.width;
-  const std::uint64_t kv = std::uint64_t{s.head_width()} * s.kv_heads;
-  const std::uint64_t layer = 2 * d * d + 2 * d * kv + 3 * d * s.ffn + 2 * d;
-  return 2 * std::uint64_t{s.vocabulary} * d + s.layers * layer + d;
+  const std::uint64_t q = s.query_width();
+  const std::uint64_t kv = s.kv_width();
+  std::uint64_t sum = 2 * d * q + 2 * d * kv;
+  if (s.qkv_bias) sum += q + 2 * kv;
+  if (s.out_bias) sum += d;
+  if (s.qk_norm == QkNorm::head) sum += 2 * std::uint64_t{s.head_width()};
+  if (s.qk_norm == QkNorm::width) sum += q + kv;
+  return sum;
+}
+
+// OPT keeps two rows of positions that no token uses.
+std::uint64_t spare_positions(const ModelShape& s) { return s.family == ModelFamily::opt ? 2 : 0; }
+
+std::uint64_t transformer_parameters(const ModelShape& s, std::uint64_t experts) {
+  const std::uint64_t d = s.width;
+  const std::uint64_t norm = s.rms ? d : 2 * d;
+  std::uint64_t sum = s.vocabulary * d * (s.tied ? 1 : 2) + (s.head_bias ? s.vocabulary : 0);
+  if (s.position_table) sum += (s.positions + spare_positions(s)) * d;
+  for (std::uint32_t layer = 0; layer < s.layers; ++layer) {
+    sum += attention_parameters(s) + (s.post_norms ? 4 : 2) * norm;
+    sum += s.has_experts(layer) ? expert_parameters(s, experts) : block_parameters(s, s.ffn);
+  }
+  // After the layers a norm, or for BERT the pooler; BERT's norm follows its tables.
+  sum += norm;
+  if (s.family == ModelFamily::bert) sum += s.types * d + d * d + d;
+  return sum;
 }
 
 // Of a layer only the weights are counted, 19 d^2 + 112 d: convolution module 3 d^2 + 112 d, two
 // feed-forward blocks of 6 d^2, attention 4 d^2.
 std::uint64_t group_bert_parameters(const ModelShape& s) {
   const std::uint64_t d = s.width;
-  constexpr std::uint64_t kTypes = 2;
-  return (s.vocabulary + std::uint64_t{s.positions} + kTypes) * d + 2 * d +
+  return (s.vocabulary + std::uint64_t{s.positions} + s.types) * d + 2 * d +
          s.layers * (19 * d * d + 112 * d) + d * d + d;
 }
 
@@ -71,36 +98,120 @@ const char* family_name(ModelFamily family) {
   return "";
 }
 
-const std::vector<ModelShape>& model_shapes() {
+bool ModelShape::has_experts(std::uint32_t layer) const {
+  return experts.count != 0 && !(layer < experts.dense.size() && experts.dense[layer]);
+}
+
+ModelShape shape_of_family(ModelFamily family) {
+  ModelShape shape;
+  shape.family = family;
+  if (family == ModelFamily::opt) shape.activation = "relu";
+  if (family != ModelFamily::llama) return shape;
+  shape.rms = shape.gated = true;
+  shape.activation = "silu";
+  shape.qkv_bias = shape.out_bias = shape.ffn_bias = false;
+  shape.tied = shape.position_table = false;
+  shape.dropout.embedding = false;
+  return shape;
+}
+
+namespace {
+
+// layers, width, heads, key and value heads, inner width, vocabulary, positions
+using Sizes = std::array<std::uint32_t, 7>;
+
+ModelShape named(const char* name, ModelFamily family, const Sizes& sizes, const char* source) {
+  ModelShape shape = shape_of_family(family);
+  shape.name = name;
+  shape.source = source;
+  shape.layers = sizes[0];
+  shape.width = sizes[1];
+  shape.heads = sizes[2];
+  shape.kv_heads = sizes[3];
+  shape.ffn = sizes[4];
+  shape.vocabulary = sizes[5];
+  shape.positions = sizes[6];
+  if (family == ModelFamily::llama) shape.rotated = shape.head_width();
+  return shape;
+}
+
+// Heads of 128 features, whatever the width, and norms of queries and keys.
+ModelShape qwen3(const char* name, const Sizes& sizes, bool tied) {
+  ModelShape shape = named(name, ModelFamily::llama, sizes, kQwen3);
+  constexpr std::uint32_t kHead = 128;
+  shape.head_dim = shape.rotated = kHead;
+  shape.qk_norm = QkNorm::head;
+  shape.tied = tied;
+  return shape;
+}
+
+ModelShape with_experts(ModelShape shape, std::uint32_t count, std::uint32_t chosen,
+                        std::uint32_t ffn) {
+  shape.experts.count = count;
+  shape.experts.chosen = chosen;
+  shape.experts.ffn = ffn;
+  return shape;
+}
+
+ModelShape with_window(ModelShape shape, std::uint32_t window) {
+  shape.windows.assign(shape.layers, window);
+  return shape;
+}
+
+std::vector<ModelShape> make_shapes() {
   using F = ModelFamily;
-  static const std::vector<ModelShape> kShapes = {
-      {"bert-tiny", F::bert, 2, 128, 2, 2, 512, 30522, 512, kTurc},
-      {"bert-mini", F::bert, 4, 256, 4, 4, 1024, 30522, 512, kTurc},
-      {"bert-small", F::bert, 4, 512, 8, 8, 2048, 30522, 512, kTurc},
-      {"bert-medium", F::bert, 8, 512, 8, 8, 2048, 30522, 512, kTurc},
-      {"bert-base", F::bert, 12, 768, 12, 12, 3072, 30522, 512, kDevlin},
-      {"bert-large", F::bert, 24, 1024, 16, 16, 4096, 30522, 512, kDevlin},
-      {"gpt2", F::gpt, 12, 768, 12, 12, 3072, 50257, 1024, kRadford},
-      {"gpt2-small", F::gpt, 12, 768, 12, 12, 3072, 50257, 1024, kRadford},  // gpt2
-      {"gpt2-medium", F::gpt, 24, 1024, 16, 16, 4096, 50257, 1024, kRadford},
-      {"gpt2-large", F::gpt, 36, 1280, 20, 20, 5120, 50257, 1024, kRadford},
-      {"gpt2-xl", F::gpt, 48, 1600, 25, 25, 6400, 50257, 1024, kRadford},
-      {"gpt3-xl", F::gpt, 24, 2048, 16, 16, 8192, 50257, 2048, kBrown},
-      {"gpt3-2.7b", F::gpt, 32, 2560, 32, 32, 10240, 50257, 2048, kBrown},
-      {"gpt3-6.7b", F::gpt, 32, 4096, 32, 32, 16384, 50257, 2048, kBrown},
-      {"gpt3-13b", F::gpt, 40, 5120, 40, 40, 20480, 50257, 2048, kBrown},
-      {"gpt3-175b", F::gpt, 96, 12288, 96, 96, 49152, 50257, 2048, kBrown},
-      {"gpt-1t", F::gpt, 552, 12288, 96, 96, 49152, 50257, 2048, kTrillion},
-      {"opt-125m", F::opt, 12, 768, 12, 12, 3072, 50272, 2048, kZhang},
-      {"llama2-7b", F::llama, 32, 4096, 32, 32, 11008, 32000, 4096, kTouvron},
-      {"llama2-13b", F::llama, 40, 5120, 40, 40, 13824, 32000, 4096, kTouvron},
-      {"llama2-70b", F::llama, 80, 8192, 64, 8, 28672, 32000, 4096, kTouvron},
-      {"llama3-8b", F::llama, 32, 4096, 32, 8, 14336, 128256, 8192, kLlama3},
-      {"groupbert-base", F::group_bert, 12, 768, 12, 12, 3072, 30522, 512, kChelombiev},
-      {"groupbert-large", F::group_bert, 24, 1024, 16, 16, 4096, 30522, 512, kChelombiev},
+  return {
+      named("bert-tiny", F::bert, {2, 128, 2, 2, 512, 30522, 512}, kTurc),
+      named("bert-mini", F::bert, {4, 256, 4, 4, 1024, 30522, 512}, kTurc),
+      named("bert-small", F::bert, {4, 512, 8, 8, 2048, 30522, 512}, kTurc),
+      named("bert-medium", F::bert, {8, 512, 8, 8, 2048, 30522, 512}, kTurc),
+      named("bert-base", F::bert, {12, 768, 12, 12, 3072, 30522, 512}, kDevlin),
+      named("bert-large", F::bert, {24, 1024, 16, 16, 4096, 30522, 512}, kDevlin),
+      named("gpt2", F::gpt, {12, 768, 12, 12, 3072, 50257, 1024}, kRadford),
+      named("gpt2-small", F::gpt, {12, 768, 12, 12, 3072, 50257, 1024}, kRadford),  // gpt2
+      named("gpt2-medium", F::gpt, {24, 1024, 16, 16, 4096, 50257, 1024}, kRadford),
+      named("gpt2-large", F::gpt, {36, 1280, 20, 20, 5120, 50257, 1024}, kRadford),
+      named("gpt2-xl", F::gpt, {48, 1600, 25, 25, 6400, 50257, 1024}, kRadford),
+      named("gpt3-xl", F::gpt, {24, 2048, 16, 16, 8192, 50257, 2048}, kBrown),
+      named("gpt3-2.7b", F::gpt, {32, 2560, 32, 32, 10240, 50257, 2048}, kBrown),
+      named("gpt3-6.7b", F::gpt, {32, 4096, 32, 32, 16384, 50257, 2048}, kBrown),
+      named("gpt3-13b", F::gpt, {40, 5120, 40, 40, 20480, 50257, 2048}, kBrown),
+      named("gpt3-175b", F::gpt, {96, 12288, 96, 96, 49152, 50257, 2048}, kBrown),
+      named("gpt-1t", F::gpt, {552, 12288, 96, 96, 49152, 50257, 2048}, kTrillion),
+      named("opt-125m", F::opt, {12, 768, 12, 12, 3072, 50272, 2048}, kZhang),
+      named("llama2-7b", F::llama, {32, 4096, 32, 32, 11008, 32000, 4096}, kTouvron),
+      named("llama2-13b", F::llama, {40, 5120, 40, 40, 13824, 32000, 4096}, kTouvron),
+      named("llama2-70b", F::llama, {80, 8192, 64, 8, 28672, 32000, 4096}, kTouvron),
+      named("llama3-8b", F::llama, {32, 4096, 32, 8, 14336, 128256, 8192}, kLlama3),
+      with_window(named("mistral-7b", F::llama, {32, 4096, 32, 8, 14336, 32000, 32768}, kMistral),
+                  4096),
+      with_experts(
+          named("mixtral-8x7b", F::llama, {32, 4096, 32, 8, 14336, 32000, 32768}, kMixtral), 8, 2,
+          14336),
+      with_experts(
+          named("mixtral-8x22b", F::llama, {56, 6144, 48, 8, 16384, 32000, 65536}, kMixtral), 8, 2,
+          16384),
+      qwen3("qwen3-0.6b", {28, 1024, 16, 8, 3072, 151936, 40960}, true),
+      qwen3("qwen3-4b", {36, 2560, 32, 8, 9728, 151936, 40960}, true),
+      qwen3("qwen3-8b", {36, 4096, 32, 8, 12288, 151936, 40960}, false),
+      qwen3("qwen3-32b", {64, 5120, 64, 8, 25600, 151936, 40960}, false),
+      with_experts(qwen3("qwen3-30b-a3b", {48, 2048, 32, 4, 6144, 151936, 40960}, false), 128, 8,
+                   768),
+      with_experts(qwen3("qwen3-235b-a22b", {94, 4096, 64, 4, 12288, 151936, 40960}, false), 128, 8,
+                   1536),
+      named("groupbert-base", F::group_bert, {12, 768, 12, 12, 3072, 30522, 512}, kChelombiev),
+      named("groupbert-large", F::group_bert, {24, 1024, 16, 16, 4096, 30522, 512}, kChelombiev),
   };
+}
+
+}  // namespace
+
+const std::vector<ModelShape>& model_shapes() {
+  static const std::vector<ModelShape> kShapes = make_shapes();
   return kShapes;
 }
+
+std::vector<std::string> model_series() { return {"mistral", "mixtral", "qwen3"}; }
 
 const ModelShape& find_model_shape(const std::string& name) {
   std::vector<std::string> names;
@@ -115,18 +226,13 @@ const ModelShape& find_model_shape(const std::string& name) {
 }
 
 std::uint64_t parameter_count(const ModelShape& shape) {
-  switch (shape.family) {
-    case ModelFamily::bert:
-      return bert_parameters(shape);
-    case ModelFamily::gpt:
-    case ModelFamily::opt:
-      return gpt_parameters(shape);
-    case ModelFamily::llama:
-      return llama_parameters(shape);
-    case ModelFamily::group_bert:
-      return group_bert_parameters(shape);
-  }
-  return 0;
+  if (shape.family == ModelFamily::group_bert) return group_bert_parameters(shape);
+  return transformer_parameters(shape, shape.experts.count);
+}
+
+std::uint64_t active_parameter_count(const ModelShape& shape) {
+  if (shape.family == ModelFamily::group_bert) return group_bert_parameters(shape);
+  return transformer_parameters(shape, shape.experts.chosen);
 }
 
 }  // namespace lacuna

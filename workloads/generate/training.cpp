@@ -41,8 +41,7 @@ class Differentiator {
       return std::any_of(forward_.begin(), forward_.end(),
                          [layer](const LayerOp& op) { return op.layer == layer; });
     };
-    tied_ = shape.family != ModelFamily::llama && has("embed.tokens") &&
-            (has("head.out") || has("head.mlm_out"));
+    tied_ = shape.tied && has("embed.tokens") && (has("head.out") || has("head.mlm_out"));
   }
 
   void run() {
@@ -206,7 +205,7 @@ class Differentiator {
       const std::uint32_t spare = shape_.family == ModelFamily::opt ? 2 : 0;
       update_parameters(op, {op.m, shape_.positions + spare}, {backward_id(op.id)});
     } else if (op.layer == "embed.types") {
-      update_parameters(op, {op.m, 2}, {backward_id(op.id)});
+      update_parameters(op, {op.m, shape_.types}, {backward_id(op.id)});
     } else if (op.op == "layernorm") {
       update_parameters(op, {2 * op.m, 1}, {backward_id(op.id)});
     } else if (op.op == "rmsnorm" || op.fn.rfind("bias", 0) == 0) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "workloads/generate/routing.hpp"
 #include "workloads/generate/trace_builder.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
@@ -36,6 +37,7 @@ class TransformerMaker {
     const std::uint32_t layers = options_.layers == 0 ? shape_.layers : options_.layers;
     std::string x = options_.embedding ? embedding() : "";
     for (std::uint32_t l = 0; l < layers; ++l) {
+      layer_ = l;
       rows_.begin_layer(fmt::format("l{}", l));
       x = options_.part == Part::weights ? weights_of_layer(x) : layer(x);
     }
@@ -55,13 +57,14 @@ class TransformerMaker {
 
   bool training() const { return options_.part == Part::training; }
   bool decode() const { return options_.part == Part::decode; }
-  bool is_llama() const { return shape_.family == ModelFamily::llama; }
+  bool has_experts() const { return shape_.has_experts(layer_); }
   bool is_bert() const { return shape_.family == ModelFamily::bert || is_group_bert(); }
   bool is_group_bert() const { return shape_.family == ModelFamily::group_bert; }
   // BERT normalises after a block, all others before it.
   bool norm_first() const { return shape_.family != ModelFamily::bert; }
   std::uint32_t d() const { return shape_.width; }
-  std::uint32_t kv_width() const { return shape_.head_width() * shape_.kv_heads; }
+  std::uint32_t q_width() const { return shape_.query_width(); }
+  std::uint32_t kv_width() const { return shape_.kv_width(); }
 
   static std::vector<std::string> inputs(const std::string& x) {
     return x.empty() ? std::vector<std::string>{} : std::vector<std::string>{x};
@@ -73,12 +76,18 @@ class TransformerMaker {
   }
 
   std::string norm(const std::string& name, const std::string& x) {
-    return rows_.add(is_llama() ? "rmsnorm" : "layernorm", name, {d(), 0, columns_}, inputs(x));
+    return rows_.add(shape_.rms ? "rmsnorm" : "layernorm", name, {d(), 0, columns_}, inputs(x));
   }
 
-  std::string drop(const std::string& name, std::uint32_t m, std::uint32_t n, const std::string& x,
-                   std::uint32_t batch = 1) {
-    return training() ? eltwise(name, "dropout", m, n, inputs(x), batch) : x;
+  std::string drop(bool drops, const std::string& name, std::uint32_t m, std::uint32_t n,
+                   const std::string& x, std::uint32_t batch = 1) {
+    return training() && drops ? eltwise(name, "dropout", m, n, inputs(x), batch) : x;
+  }
+
+  // The result of a block, on its way to the residual.
+  std::string finish(const std::string& name, const std::string& y) {
+    const std::string x = shape_.post_norms ? norm(name + "_post_ln", y) : y;
+    return drop(shape_.dropout.hidden, name + "_drop", d(), columns_, x);
   }
 
   // A product with prunable weights; `role` tells generators of trained masks what it is.
@@ -89,7 +98,7 @@ class TransformerMaker {
 
   std::string prunable(const std::string& name, const char* role, std::uint32_t m, std::uint32_t k,
                        std::vector<std::string> from) {
-    std::string id = rows_.add("gemm", name, {m, k, columns_}, std::move(from));
+    std::string id = rows_.add("gemm", name, {m, k, tokens_of_block_}, std::move(from));
     PatternSpec pattern = pattern_of(rows_.last());
     const bool given = find_value(pattern.args, "role") != nullptr;
     if (pattern.name == "magnitude" && !given) pattern.args.emplace_back("role", role);
@@ -112,21 +121,35 @@ class TransformerMaker {
     return is_new ? pattern : reference(first->second);
   }
 
-  std::string residual(const std::string& name, const std::string& block, const std::string& x) {
+  // The bias of the block's last product is added here, unless something stands between.
+  std::string residual(const std::string& name, bool bias, const std::string& block,
+                       const std::string& x) {
     std::vector<std::string> from{block};
     if (!x.empty()) from.push_back(x);
-    return eltwise(name, is_llama() ? "add" : "bias_add", d(), columns_, std::move(from));
+    return eltwise(name, bias ? "bias_add" : "add", d(), columns_, std::move(from));
   }
 
   std::string weights_of_layer(const std::string& x) {
-    const std::string q = prunable("q", "qkv", d(), d(), x);
+    const std::string q = prunable("q", "qkv", q_width(), d(), x);
     const std::string k = prunable("k", "qkv", kv_width(), d(), x);
     const std::string v = prunable("v", "qkv", kv_width(), d(), x);
-    const std::string o = prunable("o", "out", d(), d(), std::vector<std::string>{q, k, v});
+    const std::string o = prunable("o", "out", d(), q_width(), std::vector<std::string>{q, k, v});
+    if (!has_experts()) return weights_of_block("", shape_.ffn, o);
+    std::vector<std::string> results;
+    for (const auto& [expert, tokens] : routed()) {
+      tokens_of_block_ = tokens;
+      results.push_back(weights_of_block(expert_name(expert), shape_.experts.ffn, o));
+    }
+    tokens_of_block_ = columns_;
+    if (shape_.experts.shared == 0) return results.back();
+    return weights_of_block("shared.", shape_.experts.shared, o);
+  }
+
+  std::string weights_of_block(const std::string& name, std::uint32_t inner, const std::string& x) {
     std::vector<std::string> up;
-    if (is_llama()) up.push_back(prunable("gate", "ffn1", shape_.ffn, d(), o));
-    up.push_back(prunable(is_llama() ? "up" : "ffn1", "ffn1", shape_.ffn, d(), o));
-    return prunable("ffn2", "ffn2", d(), shape_.ffn, std::move(up));
+    if (shape_.gated) up.push_back(prunable(name + "gate", "ffn1", inner, d(), x));
+    up.push_back(prunable(name + (shape_.gated ? "up" : "ffn1"), "ffn1", inner, d(), x));
+    return prunable(name + "ffn2", "ffn2", d(), inner, std::move(up));
   }
 
   std::string layer(const std::string& x) {
@@ -140,79 +163,255 @@ class TransformerMaker {
       return norm("ln2", feed_forward(ln1, ln1));
     }
     const std::string a = attention(norm("ln1", x), x);
-    return feed_forward(norm("ln2", a), a);
+    return feed_forward(norm("ln2", shape_.parallel ? x : a), a);
   }
 
   // Rows 1 to 12: from `x`, normalised or not, to the sum with `skip`.
   std::string attention(const std::string& x, const std::string& skip) {
-    std::string q = prunable("q", "qkv", d(), d(), x);
-    std::string k = prunable("k", "qkv", kv_width(), d(), x);
-    std::string v = prunable("v", "qkv", kv_width(), d(), x);
-    if (is_llama()) {
-      q = eltwise("q_rope", "rope", d(), columns_, {q});
-      k = eltwise("k_rope", "rope", kv_width(), columns_, {k});
-    } else {
-      q = k = v = eltwise("qkv_bias", "bias", d() + 2 * kv_width(), columns_, {q, k, v});
+    Heads heads;
+    heads.q = {prunable("q", "qkv", q_width(), d(), x)};
+    heads.k = {prunable("k", "qkv", kv_width(), d(), x)};
+    heads.v = prunable("v", "qkv", kv_width(), d(), x);
+    if (shape_.qkv_bias) add_biases(heads);
+    if (shape_.qk_norm != QkNorm::none) {
+      heads.q = {head_norm("q_norm", q_width(), heads.q)};
+      heads.k = {head_norm("k_norm", kv_width(), heads.k)};
     }
-    const bool sparse = options_.causal || options_.attention.name != "dense";
-    const std::string ctx = sparse ? sparse_core(q, k, v) : full_core(q, k, v);
-    const std::string o = prunable("o", "out", d(), d(), ctx);
-    return residual("o_add", drop("o_drop", d(), columns_, o), skip);
+    if (shape_.rotated != 0) {
+      rotate("q_rope", shape_.heads, heads.q);
+      rotate("k_rope", shape_.kv_heads, heads.k);
+    }
+    const PatternSpec kept = kept_scores();
+    const std::string ctx = kept.name != "dense" ? sparse_core(heads, kept) : full_core(heads);
+    const std::string o = prunable("o", "out", d(), q_width(), ctx);
+    return residual("o_add", shape_.out_bias, finish("o", o), skip);
+  }
+
+  // What scores and context read: of queries and keys what is rotated, and then all of them if that
+  // is a part.
+  struct Heads {
+    std::vector<std::string> q;
+    std::vector<std::string> k;
+    std::string v;
+
+    std::vector<std::string> of_scores() const {
+      std::vector<std::string> from = {q.front()};
+      if (k != q) from.push_back(k.front());
+      from.insert(from.end(), q.begin() + 1, q.end());
+      from.insert(from.end(), k.begin() + 1, k.end());
+      return from;
+    }
+  };
+
+  // One row for all three, or if they are rotated a row for each.
+  void add_biases(Heads& heads) {
+    if (shape_.rotated != 0 || shape_.qk_norm != QkNorm::none) {
+      heads.q = {eltwise("q_bias", "bias", q_width(), columns_, heads.q)};
+      heads.k = {eltwise("k_bias", "bias", kv_width(), columns_, heads.k)};
+      heads.v = eltwise("v_bias", "bias", kv_width(), columns_, {heads.v});
+      return;
+    }
+    heads.v = eltwise("qkv_bias", "bias", q_width() + 2 * kv_width(), columns_,
+                      {heads.q[0], heads.k[0], heads.v});
+    heads.q = heads.k = {heads.v};
+  }
+
+  // Every head of every token is normalised for itself, or all heads of a token together.
+  std::string head_norm(const std::string& name, std::uint32_t width,
+                        const std::vector<std::string>& x) {
+    const std::uint32_t alone = shape_.qk_norm == QkNorm::head ? shape_.head_width() : width;
+    return rows_.add(shape_.rms ? "rmsnorm" : "layernorm", name,
+                     {alone, 0, columns_ * (width / alone)}, x);
+  }
+
+  // What is not rotated is read as it was.
+  void rotate(const std::string& name, std::uint32_t heads, std::vector<std::string>& x) {
+    std::string turned = eltwise(name, "rope", heads * shape_.rotated, columns_, x);
+    if (shape_.rotated == shape_.head_width()) x.clear();
+    x.insert(x.begin(), std::move(turned));
+  }
+
+  // Which scores of this layer are computed.
+  PatternSpec kept_scores() const {
+    PatternSpec kept = options_.attention;
+    const std::uint32_t window = shape_.window(layer_);
+    const bool cuts = window != 0 && window < options_.tokens && !decode();
+    if (cuts && !options_.attention_given) {
+      kept.name = "window";
+      kept.args = {{"w", fmt::format("{}", window - 1)}, {"causal", "1"}};
+    } else if (options_.causal) {
+      kept.name = "causal";
+    }
+    return kept;
+  }
+
+  // Keys that a token meets: while sequences are made all of them.
+  std::uint32_t keys() const {
+    if (!decode()) return options_.tokens;
+    const std::uint32_t window = shape_.window(layer_);
+    return window == 0 ? options_.context : std::min(window, options_.context);
+  }
+
+  // Scores are scaled and masked, and before that pass a tanh if the model caps them.
+  std::string masked(const std::string& scores, std::uint32_t queries, std::uint32_t keys,
+                     std::uint32_t batch) {
+    std::string s = scores;
+    if (shape_.score_cap) {
+      s = eltwise("cap_scale", "scale", queries, keys, {s}, batch);
+      s = eltwise("cap", "tanh", queries, keys, {s}, batch);
+    }
+    return eltwise("scale", "scale_mask", queries, keys, {s}, batch);
   }
 
   // Query heads that share one key and value head are rows of one product.
-  std::string full_core(const std::string& q, const std::string& k, const std::string& v) {
+  std::string full_core(const Heads& heads) {
     const std::uint32_t groups = options_.sequences * shape_.kv_heads;
     const std::uint32_t queries = decode() ? 1 : options_.tokens;
-    const std::uint32_t keys = decode() ? options_.context : options_.tokens;
     const std::uint32_t rows = queries * (shape_.heads / shape_.kv_heads);
     const std::uint32_t all_heads = options_.sequences * shape_.heads;
-    std::vector<std::string> from{q};
-    if (k != q) from.push_back(k);
+    const std::uint32_t width = shape_.head_width();
     std::string s =
-        rows_.add("bmm", "scores", {rows, shape_.head_width(), keys, groups}, from, "dot");
-    s = eltwise("scale", "scale_mask", queries, keys, {s}, all_heads);
-    s = rows_.add("softmax", "softmax", {queries, 0, keys, all_heads}, {s});
-    s = drop("attn_drop", queries, keys, s, all_heads);
-    return rows_.add("bmm", "ctx", {rows, keys, shape_.head_width(), groups}, {s, v}, "dot");
+        rows_.add("bmm", "scores", {rows, width, keys(), groups}, heads.of_scores(), "dot");
+    s = masked(s, queries, keys(), all_heads);
+    s = rows_.add("softmax", "softmax", {queries, 0, keys(), all_heads}, {s});
+    s = drop(shape_.dropout.attention, "attn_drop", queries, keys(), s, all_heads);
+    return rows_.add("bmm", "ctx", {rows, keys(), width, groups}, {s, heads.v}, "dot");
   }
 
   // Only what is kept is computed, head by head.
-  std::string sparse_core(const std::string& q, const std::string& k, const std::string& v) {
+  std::string sparse_core(const Heads& heads, const PatternSpec& kept) {
     const std::uint32_t t = options_.tokens;
     const std::uint32_t batch = options_.sequences * shape_.heads;
-    std::vector<std::string> from{q};
-    if (k != q) from.push_back(k);
     const std::string scores =
-        rows_.add("sddmm", "scores", {t, shape_.head_width(), t, batch}, from);
-    PatternSpec kept = options_.attention;
-    if (options_.causal) kept.name = "causal";
-    rows_.thin_out(std::move(kept));
-    std::string s = eltwise("scale", "scale_mask", t, t, {scores}, batch);
+        rows_.add("sddmm", "scores", {t, shape_.head_width(), t, batch}, heads.of_scores());
+    rows_.thin_out(kept);
+    std::string s = masked(scores, t, t, batch);
     s = rows_.add("softmax", "softmax", {t, 0, t, batch}, {s});
     rows_.thin_out(reference(scores));
-    s = drop("attn_drop", t, t, s, batch);
-    std::string ctx = rows_.add("bmm", "ctx", {t, t, shape_.head_width(), batch}, {s, v}, "dot");
+    s = drop(shape_.dropout.attention, "attn_drop", t, t, s, batch);
+    std::string ctx =
+        rows_.add("bmm", "ctx", {t, t, shape_.head_width(), batch}, {s, heads.v}, "dot");
     rows_.thin_out(reference(scores));
     return ctx;
   }
 
   // Rows 14 to 18.
   std::string feed_forward(const std::string& x, const std::string& skip) {
-    const std::uint32_t f = shape_.ffn;
-    std::string h;
-    if (is_llama()) {
-      const std::string gate = prunable("gate", "ffn1", f, d(), x);
-      const std::string up = prunable("up", "ffn1", f, d(), x);
-      h = eltwise("act", "swiglu", f, columns_, {gate, up});
-    } else if (shape_.family == ModelFamily::opt) {
-      h = eltwise("bias", "bias", f, columns_, {prunable("ffn1", "ffn1", f, d(), x)});
-      h = eltwise("act", "relu", f, columns_, {h});
-    } else {
-      h = eltwise("act", "bias_gelu", f, columns_, {prunable("ffn1", "ffn1", f, d(), x)});
+    const bool routes = has_experts();
+    const std::string y = routes ? experts(x) : block("", shape_.ffn, inputs(x));
+    const bool bias = shape_.ffn_bias && !routes;
+    return residual("f_add", bias, finish("f", y), skip);
+  }
+
+  // A feed-forward block, without the bias of its last product.
+  std::string block(const std::string& name, std::uint32_t inner,
+                    const std::vector<std::string>& x) {
+    const std::string h = shape_.gated ? gated(name, inner, x) : plain(name, inner, x);
+    return prunable(name + "ffn2", "ffn2", d(), inner, h);
+  }
+
+  std::string gated(const std::string& name, std::uint32_t inner,
+                    const std::vector<std::string>& x) {
+    const std::uint32_t n = tokens_of_block_;
+    std::string gate = prunable(name + "gate", "ffn1", inner, d(), x);
+    std::string up = prunable(name + "up", "ffn1", inner, d(), x);
+    if (shape_.ffn_bias) {
+      gate = eltwise(name + "gate_bias", "bias", inner, n, {gate});
+      up = eltwise(name + "up_bias", "bias", inner, n, {up});
     }
-    const std::string down = prunable("ffn2", "ffn2", d(), f, h);
-    return residual("f_add", drop("f_drop", d(), columns_, down), skip);
+    if (shape_.activation == "silu") return eltwise(name + "act", "swiglu", inner, n, {gate, up});
+    gate = eltwise(name + "gate_act", shape_.activation, inner, n, {gate});
+    return eltwise(name + "act", "mul", inner, n, {gate, up});
+  }
+
+  std::string plain(const std::string& name, std::uint32_t inner,
+                    const std::vector<std::string>& x) {
+    const std::uint32_t n = tokens_of_block_;
+    std::string h = prunable(name + "ffn1", "ffn1", inner, d(), x);
+    if (shape_.ffn_bias && shape_.activation == "gelu") {
+      return eltwise(name + "act", "bias_gelu", inner, n, {h});
+    }
+    if (shape_.ffn_bias) h = eltwise(name + "bias", "bias", inner, n, {h});
+    return eltwise(name + "act", shape_.activation, inner, n, {h});
+  }
+
+  static std::string expert_name(std::uint32_t expert) { return fmt::format("e{}.", expert); }
+
+  // The experts of this layer that have tokens, with how many.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> routed() const {
+    const ExpertShape& e = shape_.experts;
+    const std::vector<std::uint32_t> tokens =
+        tokens_of_experts(options_.routing, layer_, e.count, e.chosen, columns_);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> experts;
+    for (std::uint32_t i = 0; i < e.count; ++i) {
+      if (tokens[i] != 0) experts.emplace_back(i, tokens[i]);
+    }
+    return experts;
+  }
+
+  // Each token goes to its experts, whose results come back weighted and are added up. A single
+  // token is where they all are.
+  std::string experts(const std::string& x) {
+    const std::string chosen = router(x);
+    const bool moves = columns_ > 1;
+    const std::uint32_t copies = columns_ * shape_.experts.chosen;
+    std::vector<std::string> taken = {x, chosen};
+    if (moves) taken = {rows_.add("embed", "dispatch", {d(), columns_, copies}, taken, "gather")};
+    std::vector<std::string> results;
+    for (const auto& [expert, tokens] : routed()) {
+      tokens_of_block_ = tokens;
+      std::string y = block(expert_name(expert), shape_.experts.ffn, taken);
+      if (!moves) y = eltwise(expert_name(expert) + "weigh", "scale", d(), 1, {y, chosen});
+      results.push_back(std::move(y));
+    }
+    tokens_of_block_ = columns_;
+    return with_shared(moves ? combined(results, chosen) : added(results), x);
+  }
+
+  // Scores of all experts, of which the largest are taken out one after the other.
+  std::string router(const std::string& x) {
+    const ExpertShape& e = shape_.experts;
+    std::string scores = rows_.add("gemm", "router", {e.count, d(), columns_}, inputs(x));
+    if (!e.one_by_one) {
+      scores = rows_.add("softmax", "route", {columns_, 0, e.count}, {scores});
+      scores = rows_.add("take_max", "choose", {columns_, 0, e.count}, {scores});
+      rows_.last().repeat = e.chosen;
+      return scores;
+    }
+    for (std::uint32_t i = 0; i < e.chosen; ++i) {
+      const std::string number = fmt::format("{}", i);
+      scores = rows_.add("softmax", "route" + number, {columns_, 0, e.count}, {scores});
+      scores = rows_.add("take_max", "choose" + number, {columns_, 0, e.count}, {scores});
+    }
+    return scores;
+  }
+
+  std::string combined(std::vector<std::string> results, const std::string& chosen) {
+    const std::uint32_t copies = columns_ * shape_.experts.chosen;
+    results.push_back(chosen);
+    const std::string y = eltwise("weigh", "scale", d(), copies, std::move(results));
+    return rows_.add("embed", "combine", {d(), columns_, copies}, {y}, "scatter_add");
+  }
+
+  std::string added(const std::vector<std::string>& results) {
+    std::string sum = results.front();
+    for (std::size_t i = 1; i < results.size(); ++i) {
+      sum = eltwise(fmt::format("combine{}", i), "add", d(), columns_, {sum, results[i]});
+    }
+    return sum;
+  }
+
+  // The expert that every token takes.
+  std::string with_shared(const std::string& sum, const std::string& x) {
+    const ExpertShape& e = shape_.experts;
+    if (e.shared == 0) return sum;
+    std::string y = block("shared.", e.shared, inputs(x));
+    if (e.shared_gate) {
+      const std::string score = rows_.add("gemm", "shared.router", {1, d(), columns_}, inputs(x));
+      const std::string gate = eltwise("shared.route", "sigmoid", 1, columns_, {score});
+      y = eltwise("shared.weigh", "scale", d(), columns_, {y, gate});
+    }
+    return eltwise("shared.add", "add", d(), columns_, {sum, y});
   }
 
   // The convolution module of GroupBERT: gated, grouped by 16 channels, 7 taps.
@@ -227,7 +426,7 @@ class TransformerMaker {
     h = norm("conv_ln2", h);
     h = eltwise("conv_act", "silu", d(), columns_, {h});
     h = prunable("conv_proj", "ffn2", d(), d(), h);
-    return residual("conv_add", drop("conv_drop", d(), columns_, h), x);
+    return residual("conv_add", true, finish("conv", h), x);
   }
 
   // Of GroupBERT: up, a product in four groups, and a projection.
@@ -239,18 +438,19 @@ class TransformerMaker {
     h = rows_.add("gemm", name + "_down", {d() / kGroups, shape_.ffn / kGroups, columns_, kGroups},
                   {h});
     h = prunable(name + "_proj", "ffn2", d(), d(), h);
-    return residual(name + "_add", drop(name + "_drop", d(), columns_, h), x);
+    return residual(name + "_add", true, finish(name, h), x);
   }
 
   std::string embedding() {
     rows_.begin_layer("embed");
     std::string x = rows_.add("embed", "tokens", {d(), shape_.vocabulary, columns_}, {}, "gather");
-    if (!is_llama()) x = eltwise("positions", "add", d(), columns_, {x});
+    if (shape_.scaled_embedding) x = eltwise("scale", "scale", d(), columns_, {x});
+    if (shape_.position_table) x = eltwise("positions", "add", d(), columns_, {x});
     if (is_bert()) {
-      x = eltwise("types", "add", d(), columns_, {x});
+      if (shape_.types != 0) x = eltwise("types", "add", d(), columns_, {x});
       x = norm("ln", x);
     }
-    return is_llama() ? x : drop("drop", d(), columns_, x);
+    return drop(shape_.dropout.embedding, "drop", d(), columns_, x);
   }
 
   void heads(const std::string& x) {
@@ -258,7 +458,13 @@ class TransformerMaker {
     const std::uint32_t v = shape_.vocabulary;
     if (!is_bert()) {
       const std::string ln = norm("ln", x);
-      const std::string logits = rows_.add("gemm", "out", {v, d(), columns_}, inputs(ln));
+      std::string logits = rows_.add("gemm", "out", {v, d(), columns_}, inputs(ln));
+      if (shape_.head_bias) logits = eltwise("bias", "bias", v, columns_, {logits});
+      if (shape_.logit_cap) {
+        logits = eltwise("cap_scale", "scale", v, columns_, {logits});
+        logits = eltwise("cap", "tanh", v, columns_, {logits});
+        logits = eltwise("cap_back", "scale", v, columns_, {logits});
+      }
       rows_.add("softmax", "softmax", {columns_, 0, v}, {logits});
       return;
     }
@@ -282,6 +488,8 @@ class TransformerMaker {
   std::map<std::string, std::string> first_rows_;  // that have the mask others share
   TraceBuilder rows_;
   std::uint32_t columns_;  // tokens in all
+  std::uint32_t layer_ = 0;
+  std::uint32_t tokens_of_block_ = columns_;  // of all, or of the expert at hand
 };
 
 void check(const ModelShape& shape, const TransformerOptions& options) {
@@ -320,6 +528,21 @@ void check(const ModelShape& shape, const TransformerOptions& options) {
   }
   if (options.part != Part::training && (options.recipe != Recipe::plain || options.loss_scaling)) {
     fail("a training recipe", "none without part=training");
+  }
+  const std::uint64_t heads = std::uint64_t{options.sequences} * options.tokens * shape.heads;
+  if (shape.qk_norm == QkNorm::head && heads > kMostColumns) {
+    fail("more than 2^31 - 1 heads of tokens", "fewer sequences or tokens");
+  }
+  if (shape.experts.count != 0) {
+    if (options.part == Part::training) {
+      fail("training of experts", "weights, forward or decode of a model with experts");
+    }
+    const std::uint64_t tokens = options.part == Part::decode ? 1 : options.tokens;
+    if (options.sequences * tokens * shape.experts.chosen > kMostColumns) {
+      fail("more than 2^31 - 1 tokens of experts", "fewer sequences or tokens");
+    }
+  } else if (options.routing_given) {
+    fail("a routing of tokens to experts", "none, as the model has no experts");
   }
   if (options.part == Part::weights && shape.family == ModelFamily::group_bert) {
     fail("the weights alone", "forward, training or decode for this family");

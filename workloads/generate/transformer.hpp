@@ -8,6 +8,7 @@
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/generate/pattern_rules.hpp"
 #include "workloads/generate/recipe.hpp"
+#include "workloads/generate/routing.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
@@ -38,10 +39,13 @@ struct TransformerOptions {
   PatternSpec pattern;             // of every prunable weight
   std::vector<PatternRule> rules;  // for some of them; the last that matches wins
   PatternSpec attention;           // which scores are computed; dense: all
-  bool share_density = false;      // between unlike matrices as Erdos-Renyi does
-  bool same_mask = false;          // layers after the first take its masks
-  Recipe recipe = Recipe::plain;   // training: types of numbers
-  bool loss_scaling = false;       // training: scale, unscale and check of the gradients
+  bool attention_given = false;    // then also in layers with a window of their own
+  Routing routing;                 // of tokens to experts
+  bool routing_given = false;
+  bool share_density = false;     // between unlike matrices as Erdos-Renyi does
+  bool same_mask = false;         // layers after the first take its masks
+  Recipe recipe = Recipe::plain;  // training: types of numbers
+  bool loss_scaling = false;      // training: scale, unscale and check of the gradients
 };
 
 /// The rows of a model, in order of execution: "fwd.l0.q", "fwd.l0.k", ... RequestError if the

@@ -27,6 +27,11 @@ std::vector<std::string> model_keys() {
   return keys;
 }
 
+std::vector<std::string> with_skip(std::vector<std::string> keys) {
+  keys.emplace_back("skip");
+  return keys;
+}
+
 std::vector<std::string> with_model(std::vector<std::string> keys) {
   const std::vector<std::string> model = model_keys();
   keys.insert(keys.end(), model.begin(), model.end());
@@ -102,7 +107,7 @@ const std::vector<ImportKey>& import_keys() {
       {"comm-size", "integer", "chakra: bytes of a collective without comm_size"},
       {"drop-missing", "0, 1", "chakra: leave out dependencies on nodes that are not there"},
       {"dim", "NAME=N", "onnx: the size of a dimension that has a name; repeatable"},
-      {"skip", "A,B,...", "onnx: operators to leave out"},
+      {"skip", "A,B,...", "onnx: operators to leave out; config: keys to leave out"},
       {"member", "a name", "npy: the array of an .npz"},
   };
   return kKeys;
@@ -112,7 +117,7 @@ const std::vector<ImportFormat>& import_formats() {
   static const std::vector<ImportFormat> kFormats = {
       {"smtx", "masks of the Deep Learning Matrix Collection", {"n", "batch-sizes"}},
       {"mtx", "Matrix Market", {"n", "batch-sizes"}},
-      {"config", "config.json of a transformer, as Hugging Face has it", model_keys()},
+      {"config", "config.json of a transformer, as Hugging Face has it", with_skip(model_keys())},
       {"scalesim-gemm", "SCALE-Sim GEMM topology", {"scalesim-config"}},
       {"scalesim-conv", "SCALE-Sim convolution topology", {"scalesim-config"}},
       {"onnx", "ONNX graph", {"dim", "skip"}},

@@ -8,9 +8,13 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/import/json_text.hpp"
+#include "workloads/import/model_config.hpp"
+#include "workloads/import/model_types.hpp"
+#include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/problem.hpp"
 
 namespace lacuna {
@@ -18,121 +22,79 @@ namespace {
 
 using Json = nlohmann::json;
 
-class Config {
- public:
-  Config(const Json& json, const std::string& path) : json_(json), path_(path) {}
-
-  /// The value of the first of `keys` that is there; null counts as absent.
-  std::optional<std::uint32_t> integer(const std::vector<const char*>& keys) const {
-    for (const char* key : keys) {
-      const auto found = json_.find(key);
-      if (found == json_.end() || found->is_null()) continue;
-      constexpr std::uint64_t kMost = 0x7fffffff;
-      const bool whole = found->is_number_unsigned();
-      const std::uint64_t value = whole ? found->get<std::uint64_t>() : 0;
-      if (value == 0 || value > kMost) {
-        throw_problem({path_, "E203", key, found->dump().substr(0, 40),
-                       fmt::format("a whole number in [1, {}]", kMost), ""});
-      }
-      return static_cast<std::uint32_t>(value);
-    }
-    return std::nullopt;
-  }
-
-  std::uint32_t required(const char* what, const std::vector<const char*>& keys) const {
-    const std::optional<std::uint32_t> value = integer(keys);
-    if (value) return *value;
-    throw_problem({path_, "E101", "", fmt::format("no {}", what),
-                   fmt::format("one of the keys {}", fmt::join(keys, ", ")), ""});
-  }
-
-  std::string text(const std::vector<const char*>& keys) const {
-    for (const char* key : keys) {
-      const auto found = json_.find(key);
-      if (found != json_.end() && found->is_string()) return found->get<std::string>();
-    }
-    return "";
-  }
-
-  bool has(const char* key) const { return json_.contains(key); }
-  const Json& json() const { return json_; }
-
- private:
-  const Json& json_;
-  const std::string& path_;
+/// The object that holds the shape, and the one around it that may say more of the same model.
+struct Objects {
+  const Json& inner;
+  const Json& outer;
+  bool has_other_parts = false;  // for pictures or sounds
 };
 
-std::optional<ModelFamily> family_of_name(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (name.find("groupbert") != std::string::npos) return ModelFamily::group_bert;
-  if (name.find("bert") != std::string::npos) return ModelFamily::bert;
-  if (name.find("gpt") != std::string::npos) return ModelFamily::gpt;
-  if (name.find("opt") == 0) return ModelFamily::opt;
-  if (name.find("llama") != std::string::npos || name.find("mistral") != std::string::npos) {
-    return ModelFamily::llama;
-  }
-  return std::nullopt;
+Objects objects_of(const Json& json) {
+  const auto found = json.find("bert_config");  // in the configuration of a training
+  if (found != json.end() && found->is_object()) return {*found, *found};
+  const auto text = json.find("text_config");
+  if (text == json.end() || !text->is_object()) return {json, json};
+  return {*text, json, json.contains("vision_config") || json.contains("audio_config")};
 }
 
-ModelFamily family_of(const Config& config, const std::string& activation) {
-  std::optional<ModelFamily> family = family_of_name(config.text({"model_type"}));
-  const auto architectures = config.json().find("architectures");
-  if (!family && architectures != config.json().end() && architectures->is_array() &&
-      !architectures->empty() && architectures->front().is_string()) {
-    family = family_of_name(architectures->front().get<std::string>());
+/// The type of operands that the file says, or nothing.
+std::string type_of_numbers(ModelConfig& config) {
+  std::string name = config.text({"torch_dtype", "dtype", "precision"});
+  if (name.empty()) return "";
+  const std::string torch = "torch.";
+  if (name.rfind(torch, 0) == 0) name = name.substr(torch.size());
+  if (name == "float16" || name == "half") return "fp16";
+  if (name == "bfloat16") return "bf16";
+  if (name == "float32" || name == "float") return "fp32";
+  for (const char* key : {"torch_dtype", "dtype", "precision"}) {
+    if (config.has(key)) config.refuse(key, "", "float16, bfloat16, float32");
   }
-  const bool silu = activation == "silu" || activation == "swish" || activation == "swiglu";
-  if (!family && ((config.has("num_key_value_heads") && config.has("intermediate_size") && silu) ||
-                  config.text({"ffn_type"}) == "llama")) {
-    family = ModelFamily::llama;
-  }
-  if (!family && config.has("type_vocab_size")) family = ModelFamily::bert;
-  if (!family) family = ModelFamily::gpt;
-  if (family == ModelFamily::gpt && activation == "relu") family = ModelFamily::opt;
-  return *family;
+  return "";
 }
 
-ModelShape shape_of(const Config& config, const ImportFile& file, ImportContext& context) {
-  ModelShape shape;
-  shape.name = context.new_id(file.stem());
-  shape.width = config.required("width", {"hidden_size", "n_embd", "d_model"});
-  shape.layers = config.required("layers", {"num_hidden_layers", "n_layer", "num_layers"});
-  shape.heads = config.required("heads", {"num_attention_heads", "n_head", "num_heads"});
-  shape.kv_heads = config.integer({"num_key_value_heads", "num_kv_heads"}).value_or(shape.heads);
-  shape.vocabulary = config.required("vocabulary", {"vocab_size", "n_vocab"});
-  shape.positions = config.required(
-      "positions", {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_length"});
-  shape.ffn =
-      config.integer({"intermediate_size", "ffn_dim", "n_inner", "filter_size"})
-          .value_or(ImportContext::side(4 * std::uint64_t{shape.width}, file.path, "width"));
-  shape.family =
-      family_of(config, config.text({"hidden_act", "activation_function", "nonlinearity"}));
-  const auto fail = [&](const std::string& found, const std::string& allowed) {
-    throw_problem({file.path, "E214", "", found, allowed, ""});
-  };
-  if (shape.heads > shape.width || shape.width % shape.heads != 0) {
-    fail(fmt::format("{} heads of width {}", shape.heads, shape.width),
-         "heads that divide the width");
+/// Settings of the generator, with the type that the file says unless --dtype says another.
+Pairs with_type(const Pairs& settings, const std::string& type, ImportContext& context) {
+  Pairs result;
+  for (const auto& pair : settings) {
+    if (pair.first != "skip") result.push_back(pair);
   }
-  if (shape.kv_heads > shape.heads || shape.heads % shape.kv_heads != 0) {
-    fail(fmt::format("{} key and value heads", shape.kv_heads),
-         fmt::format("a divisor of the {} heads", shape.heads));
+  const std::string* given = find_value(settings, "dtype");
+  if (type.empty()) return result;
+  if (given != nullptr) {
+    if (*given != type) {
+      context.result.notes.push_back(
+          fmt::format("operands of {} as asked for; the file says {}", *given, type));
+    }
+    return result;
   }
-  const std::optional<std::uint32_t> head = config.integer({"head_dim"});
-  if (head && *head != shape.width / shape.heads) {
-    fail(fmt::format("heads of width {}", *head),
-         fmt::format("{}, the width over the heads", shape.width / shape.heads));
+  result.emplace_back("dtype", type);
+  if (type == "bf16") {
+    context.result.warnings.push_back(
+        "operands are bf16, as the file says, which no machine here multiplies; --dtype fp16 has "
+        "as many bytes");
   }
-  return shape;
+  return result;
 }
 
-/// The object that holds the shape.
-const Json& inner(const Json& json) {
-  for (const char* key : {"bert_config", "text_config"}) {
-    const auto found = json.find(key);
-    if (found != json.end() && found->is_object()) return *found;
+void refuse_quantization(const ModelConfig& config) {
+  for (const char* key : {"quantization_config", "compression_config"}) {
+    if (!config.has(key)) continue;
+    config.refuse(key, "",
+                  fmt::format("weights of the type of the other operands; --skip {} takes them as "
+                              "if they were not quantised",
+                              key));
   }
-  return json;
+}
+
+void describe(const ModelType& type, const ModelShape& shape, ImportContext& context) {
+  std::string text = fmt::format("{}, {} layers, {} parameters in all", type.name, shape.layers,
+                                 parameter_count(shape));
+  if (shape.experts.count != 0) {
+    text += fmt::format(", {} met by a token; {} experts, {} of a token",
+                        active_parameter_count(shape), shape.experts.count, shape.experts.chosen);
+  }
+  if (shape.family == ModelFamily::bert) text += ", with pooler and without head";
+  context.result.notes.push_back(std::move(text));
 }
 
 }  // namespace
@@ -142,17 +104,33 @@ void import_model_config(const ImportFile& file, ImportContext& context, const P
   if (!json.is_object()) {
     throw_problem({place(file.path, 1, 1), "E206", "", "JSON that is no object", "an object", ""});
   }
-  const Config config(inner(json), file.path);
-  const ModelShape shape = shape_of(config, file, context);
-  const auto single = json.find("run_single_layer");
-  if (single != json.end() && single->is_boolean() && single->get<bool>()) {
+  const Objects objects = objects_of(json);
+  const std::string* skip = find_value(settings, "skip");
+  const std::vector<std::string> skipped =
+      skip == nullptr ? std::vector<std::string>{} : split(*skip, ',');
+  ModelConfig config(objects.inner, objects.outer, file.path, skipped);
+  const ModelType& type = find_model_type(config);
+  refuse_quantization(config);
+  const std::string numbers = type_of_numbers(config);
+  ModelShape shape = type.read(config);
+  shape.name = context.new_id(file.stem());
+  config.read({"text_config", "vision_config", "audio_config"});
+  config.neutral("is_encoder_decoder", "false");
+  config.neutral("use_bfloat16", "false");
+  config.neutral("cross_attention_hidden_size", "null");
+  config.neutral("pruned_heads", "{}");
+  config.finish(type.name);
+  if (config.has("run_single_layer") && config.flag("run_single_layer", false)) {
     context.result.notes.push_back(
         fmt::format("run_single_layer: {} of the layers of a deeper model", shape.layers));
   }
-  context.result.notes.push_back(fmt::format("{}, {} layers, {} parameters in all",
-                                             family_name(shape.family), shape.layers,
-                                             parameter_count(shape)));
-  WorkloadTrace trace = generate_model(shape, settings);
+  if (objects.has_other_parts) {
+    context.result.warnings.push_back(fmt::format(
+        "{}: the language model alone; its parts for pictures or sounds are no rows", file.path));
+  }
+  if (skip != nullptr) context.result.notes.push_back(fmt::format("left out: {}", *skip));
+  describe(type, shape, context);
+  WorkloadTrace trace = generate_model(shape, with_type(settings, numbers, context));
   context.result.trace.ops.insert(context.result.trace.ops.end(),
                                   std::make_move_iterator(trace.ops.begin()),
                                   std::make_move_iterator(trace.ops.end()));

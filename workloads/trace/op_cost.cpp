@@ -23,7 +23,7 @@ struct ElementCost {
   unsigned inputs;  // tensors read
 };
 
-constexpr std::array<ElementCost, 22> kElementCosts = {{
+constexpr std::array<ElementCost, 23> kElementCosts = {{
     {"softmax", 4, 1, 4, 0, 1},    {"layernorm", 5, 0, 8, 0, 1}, {"rmsnorm", 4, 0, 6, 0, 1},
     {"relu", 1, 0, 1, 0, 1},       {"gelu", 7, 1, 12, 1, 1},     {"silu", 1, 1, 3, 0, 1},
     {"tanh", 1, 1, 3, 0, 1},       {"sigmoid", 1, 1, 3, 0, 1},   {"swiglu", 2, 1, 6, 1, 2},
@@ -31,7 +31,7 @@ constexpr std::array<ElementCost, 22> kElementCosts = {{
     {"scale", 1, 0, 1, 0, 1},      {"mask", 1, 0, 1, 0, 1},      {"cast", 1, 0, 1, 0, 1},
     {"copy", 1, 0, 1, 0, 1},       {"bias_add", 2, 0, 1, 0, 2},  {"bias_gelu", 8, 1, 13, 1, 1},
     {"scale_mask", 2, 0, 1, 0, 1}, {"glu", 1, 1, 4, 0, 2},       {"rope", 3, 0, 3, 0, 1},
-    {"dropout", 4, 0, 1, 0, 1},
+    {"dropout", 4, 0, 1, 0, 1},    {"take_max", 3, 0, 0, 0, 1},
 }};
 
 // Of one stored parameter: operations, and bytes of its fp32 state, read and written.
@@ -141,8 +141,8 @@ OpCost once(const LayerOp& op, std::uint64_t kept) {
   if (op.op == "gemm" || op.op == "spmm" || op.op == "bmm" || op.op == "sddmm") {
     return product_cost(op, kept);
   }
-  if (op.op == "softmax" || op.op == "layernorm" || op.op == "rmsnorm" || op.op == "eltwise") {
-    return element_cost(op, kept);
+  for (const char* of_elements : {"softmax", "take_max", "layernorm", "rmsnorm", "eltwise"}) {
+    if (op.op == of_elements) return element_cost(op, kept);
   }
   if (op.op == "embed") return embed_cost(op);
   if (op.op == "optim") return optimizer_cost(op, kept);

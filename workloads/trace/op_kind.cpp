@@ -48,6 +48,7 @@ std::vector<OpKind> products() {
 std::vector<OpKind> make_kinds() {
   std::vector<OpKind> kinds = products();
   kinds.push_back({"softmax", "mn", false, Masked::m_by_n});
+  kinds.push_back({"take_max", "mn"});
   kinds.push_back({"layernorm", "mn"});
   kinds.push_back({"rmsnorm", "mn"});
   kinds.push_back({"eltwise", "mn", false, Masked::none, false, eltwise_functions(), ""});

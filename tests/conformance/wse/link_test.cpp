@@ -20,7 +20,7 @@ class LinkConformance : public ::testing::Test {
 Wavelet word(std::uint32_t payload) { return {payload, Color{0}, false}; }
 
 TEST_F(LinkConformance, AWordPushedInOneCycleCanBePoppedALatencyLater) {
-  const LinkId link = links_.add(2, 3, kNoUnit, kNoUnit);
+  const LinkId link = links_.add({2, 3}, kNoUnit, kNoUnit);
   EXPECT_EQ(links_.push(link, 10, word(7)), 13U);
   EXPECT_FALSE(links_.can_pop(link, 12));
   ASSERT_TRUE(links_.can_pop(link, 13));
@@ -28,7 +28,7 @@ TEST_F(LinkConformance, AWordPushedInOneCycleCanBePoppedALatencyLater) {
 }
 
 TEST_F(LinkConformance, ASlotFreedInOneCycleCanBeFilledInTheNext) {
-  const LinkId link = links_.add(1, 1, kNoUnit, kNoUnit);
+  const LinkId link = links_.add({1, 1}, kNoUnit, kNoUnit);
   links_.push(link, 0, word(7));
   links_.pop(link, 1);
   EXPECT_FALSE(links_.can_push(link, 1));
@@ -36,7 +36,7 @@ TEST_F(LinkConformance, ASlotFreedInOneCycleCanBeFilledInTheNext) {
 }
 
 TEST_F(LinkConformance, TwoSlotsFreedInOneCycleCanBothBeFilledInTheNext) {
-  const LinkId link = links_.add(2, 1, kNoUnit, kNoUnit);
+  const LinkId link = links_.add({2, 1}, kNoUnit, kNoUnit);
   links_.push(link, 0, word(1));
   links_.push(link, 0, word(2));
   links_.pop(link, 1);
@@ -48,7 +48,7 @@ TEST_F(LinkConformance, TwoSlotsFreedInOneCycleCanBothBeFilledInTheNext) {
 TEST_F(LinkConformance, TwoEntriesSustainOneWordPerCycleWhateverTheLatency) {
   for (const Cycle latency : {1U, 2U, 7U}) {
     const LinkId link =
-        links_.add(2 + static_cast<unsigned>(latency) - 1, latency, kNoUnit, kNoUnit);
+        links_.add({2 + static_cast<unsigned>(latency) - 1, latency}, kNoUnit, kNoUnit);
     for (Cycle now = 0; now < 50; ++now) {
       ASSERT_TRUE(links_.can_push(link, now)) << "cycle " << now;
       links_.push(link, now, word(1));
@@ -58,7 +58,7 @@ TEST_F(LinkConformance, TwoEntriesSustainOneWordPerCycleWhateverTheLatency) {
 }
 
 TEST_F(LinkConformance, DelaysKeepTheOrderAndLoseNothing) {
-  const LinkId link = links_.add(4, 2, kNoUnit, kNoUnit);
+  const LinkId link = links_.add({4, 2}, kNoUnit, kNoUnit);
   links_.jitter(5, 3);
   std::uint32_t sent = 0;
   std::uint32_t received = 0;

@@ -42,6 +42,9 @@ void shape(Random& random, Scenario& s) {
   }
 }
 
+// Seeds from here on are of rows that take the largest out, which have no backward.
+constexpr std::uint64_t kOfChoices = 1000;
+
 Scenario make_scenario(std::uint64_t seed) {
   Random random(seed);
   Scenario s;
@@ -52,6 +55,10 @@ Scenario make_scenario(std::uint64_t seed) {
   op.op = pick(random, std::vector<std::string>{"eltwise", "eltwise", "eltwise", "softmax",
                                                 "layernorm", "rmsnorm", "optim", "embed"});
   op.phase = pick(random, std::vector<Phase>{Phase::fwd, Phase::bwd});
+  if (seed >= kOfChoices) {
+    op.op = "take_max";
+    op.phase = Phase::fwd;
+  }
   const OpKind& kind = kind_of(op);
   if (!kind.functions.empty()) op.fn = pick(random, kind.functions);
   op.dtype = pick(random, std::vector<DType>{DType::fp16, DType::fp32});
@@ -105,6 +112,7 @@ TEST_P(IpuOperation, NeitherEngineNorOrderNorValuesChangeTheResultAndTheNumbersA
 
 INSTANTIATE_TEST_SUITE_P(Random, IpuOperation,
                          ::testing::Range(std::uint64_t{1}, std::uint64_t{201}));
+INSTANTIATE_TEST_SUITE_P(Choices, IpuOperation, ::testing::Range(kOfChoices, kOfChoices + 20));
 
 LayerOp row(const char* op, const char* fn, std::uint32_t m, std::uint32_t k, std::uint32_t n) {
   LayerOp result;

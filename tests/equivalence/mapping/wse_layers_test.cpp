@@ -55,6 +55,9 @@ void shape(Random& random, Scenario& s) {
   }
 }
 
+// Seeds from here on are of rows that take the largest out, which have no backward.
+constexpr std::uint64_t kOfChoices = 1001;
+
 Scenario make_scenario(std::uint64_t seed) {
   Random random(stream_seed(seed, "layers"));
   Scenario s;
@@ -64,6 +67,10 @@ Scenario make_scenario(std::uint64_t seed) {
   op.op = pick<std::string>(random, {"eltwise", "eltwise", "eltwise", "softmax", "layernorm",
                                      "rmsnorm", "optim", "bmm", "bmm", "sddmm", "embed", "embed"});
   op.phase = pick<Phase>(random, {Phase::fwd, Phase::bwd});
+  if (seed >= kOfChoices) {
+    op.op = "take_max";
+    op.phase = Phase::fwd;
+  }
   const OpKind& kind = kind_of(op);
   if (!kind.functions.empty()) op.fn = pick(random, kind.functions);
   op.dtype = pick<DType>(random, {DType::fp16, DType::fp32});
@@ -191,6 +198,8 @@ TEST_P(WseLayers, TheNumbersAreThoseOfTheReferenceAndCarryingThemCostsNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Random, WseLayers,
                          ::testing::Range(std::uint64_t{1}, std::uint64_t{201}, std::uint64_t{10}));
+INSTANTIATE_TEST_SUITE_P(Choices, WseLayers,
+                         ::testing::Range(kOfChoices, kOfChoices + 20, std::uint64_t{10}));
 
 LayerOp row(const char* op, const char* fn, std::uint32_t m, std::uint32_t n) {
   LayerOp result;

@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "--pattern unstructured:0.1", "--pattern rows:0.1:alpha=0.8"},
         WithoutACost{"QueuesOfLayers", "ideal exchange", kLayersOnCores.c_str(), kRoom},
         WithoutACost{"UnevenRowsOfAWafer", "perfect balance", kUnevenOnCores.c_str(),
-                     "--set ws.lookahead=64 --set queue.weights=1024"}),
+                     "--set ws.lookahead=64 --set queue.in=6,6,1024,4"}),
     name_of);
 
 TEST(Bounds, HaveNoHeadingWhereNothingRan) {

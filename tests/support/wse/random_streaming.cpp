@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "sim/base/random.hpp"
+#include "tests/support/wse/random_links.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -46,18 +47,18 @@ void draw_params(Draw& draw, HardwareParams& params) {
   params.core.dispatch_overlap = !draw.one_in(4);
   params.core.sched = static_cast<Sched>(draw.in(0, 2));
   params.core.fabric_words_per_issue = draw.in(1, 2);
-  params.queue.weights = draw.in(1, 8);
-  params.queue.ring_in = draw.in(1, 8);
-  params.queue.ring_out = draw.in(2, 8);
+  const unsigned weights = draw.in(1, 8);
+  unsigned sums_in = draw.in(1, 8);
+  const unsigned sums_out = draw.in(2, 8);
   params.router.entries = draw.in(1, 3);
   params.router.hop = draw.in(1, 2);
   params.router.ramp = draw.in(1, 7);
   params.router.multicast = static_cast<Multicast>(draw.in(0, 1));
   params.router.arbiter = static_cast<Arbiter>(draw.in(0, 1));
   // The two words of a beat must find room in queue and ramp.
-  if (params.queue.ring_in + params.router.ramp - 1 < params.core.fabric_words_per_issue) {
-    params.queue.ring_in = 2;
-  }
+  if (sums_in + params.router.ramp - 1 < params.core.fabric_words_per_issue) sums_in = 2;
+  params.queue.in = fmt::format("6,6,{},{}", weights, sums_in);
+  params.queue.out = fmt::format("2,2,{}", sums_out);
 }
 
 }  // namespace
@@ -68,6 +69,7 @@ StreamingScenario random_scenario(std::uint64_t seed, Rows rows) {
   scenario.columns = draw.one_in(12) ? 1 : draw.in(2, 9);
   scenario.tokens = draw_tokens(draw, rows);
   draw_params(draw, scenario.params);
+  draw_link_rule(seed, scenario.params.router);
   scenario.lookahead = draw.in(1, 8);
   scenario.simd = 1U << draw.in(1, 3);
   scenario.beat_cycles = draw.one_in(4) ? 2 : 1;
@@ -131,9 +133,9 @@ std::string describe(const StreamingScenario& s) {
       fmt::join(s.tokens, ","), s.final_column.size(), s.lookahead, s.simd, s.beat_cycles,
       static_cast<int>(s.form), s.stalls, s.held, s.rate.words, s.rate.per, p.core.dispatch.value(),
       p.core.cmd_cycles.value(), p.core.dispatch_overlap.value(), p.core.sched.value_text(),
-      p.core.fabric_words_per_issue.value(), p.queue.weights.value(), p.queue.ring_in.value(),
-      p.queue.ring_out.value(), p.router.entries.value(), p.router.hop.value(),
-      p.router.ramp.value(), p.router.multicast.value_text(), p.router.arbiter.value_text(),
+      p.core.fabric_words_per_issue.value(), p.queue.stream(), p.queue.sums_in(),
+      p.queue.sums_out(), p.router.entries.value(), p.router.hop.value(), p.router.ramp.value(),
+      p.router.multicast.value_text(), p.router.arbiter.value_text(),
       fmt::join(s.final_column, ","), fmt::join(s.counts, ","));
 }
 

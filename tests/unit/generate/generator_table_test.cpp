@@ -31,7 +31,8 @@ TEST(Generators, MakeEveryNameTheyList) {
     if (other != others.end()) settings = other->second;
     for (const ModelShape& shape : model_shapes()) {
       const bool is_first = find_value(settings, "size") == nullptr;
-      if (generator.name == family_name(shape.family) && is_first) {
+      const bool of_series = shape.name.rfind(generator.name + "-", 0) == 0;
+      if ((generator.name == family_name(shape.family) || of_series) && is_first) {
         settings.emplace_back("size", shape.name);
       }
     }
@@ -67,6 +68,10 @@ TEST(Generators, TakeASizeByFamily) {
   EXPECT_EQ(generate_workload("bert", with_size("base")).name, "bert-base");
   EXPECT_EQ(generate_workload("llama", with_size("2-7b")).name, "llama2-7b");
   EXPECT_EQ(generate_workload("gpt", with_size("gpt3-xl")).name, "gpt3-xl");
+  EXPECT_EQ(generate_workload("qwen3", with_size("30b-a3b")).name, "qwen3-30b-a3b");
+  EXPECT_EQ(generate_workload("mixtral", with_size("mixtral-8x7b")).name, "mixtral-8x7b");
+  EXPECT_THAT([&] { generate_workload("llama", with_size("8x7b")); },
+              ThrowsMessage<RequestError>(HasSubstr("llama2-70b, llama3-8b")));
   EXPECT_THAT([&] { generate_workload("bert", with_size("bse")); },
               ThrowsMessage<RequestError>(HasSubstr("allowed: bert-tiny, bert-mini")));
   EXPECT_THAT([&] { generate_workload("bert", one); },

@@ -74,6 +74,17 @@ TEST(ModelShape, HasAsManyParametersAsPublished) {
       {"llama2-13b", 13015864320},
       {"llama2-70b", 68976648192},
       {"llama3-8b", 8030261248},
+      {"mistral-7b", 7241732096},
+      // 32 (2 * 4096^2 + 2 * 4096 * 1024 + 8 * 3 * 4096 * 14336 + 8 * 4096 + 2 * 4096)
+      // + 2 * 32000 * 4096 + 4096
+      {"mixtral-8x7b", 46702792704},
+      {"mixtral-8x22b", 140620634112},
+      {"qwen3-0.6b", 596049920},
+      {"qwen3-4b", 4022468096},
+      {"qwen3-8b", 8190735360},
+      {"qwen3-32b", 32762123264},
+      {"qwen3-30b-a3b", 30532122624},
+      {"qwen3-235b-a22b", 235093634560},
       // GroupBERT: of a layer the weights alone, 19 d^2 + 112 d
       {"groupbert-base", 159939840},
       {"groupbert-large", 513735680}};
@@ -122,7 +133,21 @@ const std::vector<Flop>& published_flop() {
       {"groupbert-large", 128, 123111211008, 1610612736},
       // grouped heads: 2 * 128 * 32 * (2 * 4096^2 + 2 * 4096 * 1024 + 3 * 4096 * 14336), and
       // 4 * 128^2 * 4096 * 32, as every query head has its own scores
-      {"llama3-8b", 128, 1786706395136, 8589934592}};
+      {"llama3-8b", 128, 1786706395136, 8589934592},
+      // with a window of 4096, which 128 tokens do not reach
+      {"mistral-7b", 128, 1786706395136, 8589934592},
+      // two experts of each layer and the router: 2 * 128 * 32 * (41943040 + 2 * 3 * 4096 * 14336
+      // + 8 * 4096); who takes which changes nothing
+      {"mixtral-8x7b", 128, 3230083842048, 8589934592},
+      {"mixtral-8x22b", 128, 9922079096832, 22548578304},
+      // 2 * 128 * 28 * (2 * 1024 * 2048 + 2 * 1024 * 1024 + 3 * 1024 * 3072), 4 * 128^2 * 2048 *
+      // 28: heads are as wide together as their number says, whatever the width of the model
+      {"qwen3-0.6b", 128, 112742891520, 3758096384},
+      {"qwen3-4b", 128, 930128855040, 9663676416},
+      {"qwen3-8b", 128, 1778116460544, 9663676416},
+      {"qwen3-32b", 128, 7988639170560, 34359738368},
+      {"qwen3-30b-a3b", 128, 699005927424, 12884901888},
+      {"qwen3-235b-a22b", 128, 5361998233600, 50465865728}};
   return kFlop;
 }
 
@@ -142,6 +167,7 @@ TEST(Transformer, ForwardHasTheFlopOfItsClosedForm) {
 
 TEST(Transformer, TrainingHasThreeTimesTheFlopAndFourTimesWithRecomputation) {
   for (const Flop& row : published_flop()) {
+    if (find_model_shape(row.model).experts.count != 0) continue;  // not trained here
     TransformerOptions training = options(Part::training, row.tokens);
     EXPECT_EQ(flop(make_transformer(find_model_shape(row.model), training)),
               3 * (row.weights + row.attention))
@@ -256,6 +282,7 @@ TEST(Transformer, AddsTheGradientsOfAValueThatSeveralRowsRead) {
 TEST(Transformer, TracesReadBackAsTheyWereMade) {
   for (const ModelShape& shape : model_shapes()) {
     for (const Part part : {Part::forward, Part::training}) {
+      if (part == Part::training && shape.experts.count != 0) continue;
       TransformerOptions some = options(part, 32);
       some.layers = 1;
       some.embedding = some.heads = true;

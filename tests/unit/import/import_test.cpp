@@ -185,7 +185,7 @@ TEST_F(Import, ReadsTheShapeOfAModel) {
         read(text, {{"tokens", "513"}});
       },
       ThrowsMessage<RequestError>(HasSubstr("at most 512 tokens")));
-  EXPECT_THAT([&] { read(R"({"hidden_size": 64})"); },
+  EXPECT_THAT([&] { read(R"({"model_type": "llama", "hidden_size": 64})"); },
               ThrowsMessage<TraceError>(HasSubstr("num_hidden_layers, n_layer, num_layers")));
   EXPECT_THAT([&] { read("{\"a\": [1, 2}"); },
               ThrowsMessage<TraceError>(HasSubstr("file.txt:1:12: error E206")));

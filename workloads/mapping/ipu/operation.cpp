@@ -17,11 +17,12 @@ struct Row {
   PlannedOperation (*plan)(const OperationRequest&);
 };
 
-constexpr std::array<Row, 10> kOperations = {{{"gemm", plan_products},
+constexpr std::array<Row, 11> kOperations = {{{"gemm", plan_products},
                                               {"spmm", plan_products},
                                               {"bmm", plan_products},
                                               {"sddmm", plan_products},
                                               {"softmax", plan_rows},
+                                              {"take_max", plan_rows},
                                               {"layernorm", plan_rows},
                                               {"rmsnorm", plan_rows},
                                               {"eltwise", plan_eltwise},

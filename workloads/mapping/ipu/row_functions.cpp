@@ -24,6 +24,12 @@ double softmax_result(const RowElement& e, const RowStats* found) {
   return std::exp(e.x - found[0][0]) / found[1][0];
 }
 
+// take_max: the maximum; all that is smaller.
+double take_max_partial(const RowElement& e, unsigned, unsigned, const RowStats*) { return e.x; }
+double take_max_result(const RowElement& e, const RowStats* found) {
+  return e.x < found[0][0] ? e.x : 0;
+}
+
 // Of y and dy: y (dy - sum of y dy).
 double softmax_back_partial(const RowElement& e, unsigned, unsigned, const RowStats*) {
   return e.x * e.dy;
@@ -92,6 +98,7 @@ double no_column(const RowElement&, unsigned) { return 0; }
 // instruction (f16v4mix, f32v2axpy), counted as a product.
 //   softmax       max | x - max, exp, sum | times 1 / sum
 //   its backward  y dy, sum | dy - s, times y
+//   take_max      max | a comparison, and what it lets through
 //   layernorm     sum, squares summed | (x - mean) / dev, times gamma, plus beta
 //   its backward  z, g = gamma dy, sum of g, of g z | gamma dy, the three terms
 //                 columns: sum of dy; z, sum of dy z
@@ -123,6 +130,19 @@ const std::vector<RowFunction>& row_functions() {
        {},
        softmax_back_partial,
        softmax_back,
+       no_column},
+      {"take_max",
+       Phase::fwd,
+       false,
+       1,
+       0,
+       false,
+       true,
+       {{pass(1, 0, 0, 1, 0), 1, true}, {pass(1, 0, 1, 2, 0)}},
+       0,
+       {},
+       take_max_partial,
+       take_max_result,
        no_column},
       {"layernorm",
        Phase::fwd,

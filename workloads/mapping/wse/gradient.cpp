@@ -116,8 +116,8 @@ class Planner {
     for (std::uint32_t c = 0; c < columns_; ++c) {
       const std::uint64_t inputs = feature_of_[c].size();
       const std::uint64_t queues =
-          4 * (std::uint64_t{setup_.queue.weights} + 2 * std::uint64_t{setup_.queue.ring_in} +
-               2 * std::uint64_t{setup_.queue.ring_out});
+          4 * (std::uint64_t{setup_.queue.stream()} + 2 * std::uint64_t{setup_.queue.sums_in()} +
+               2 * std::uint64_t{setup_.queue.sums_out()});
       const std::uint64_t results = gradient_.kept ? 1 : gradient_.results;
       const std::uint64_t rest = tokens * (inputs + outputs[c] + formats_.lookahead) * element +
                                  queues + std::uint64_t{setup_.mem.code_kib} * 1024;

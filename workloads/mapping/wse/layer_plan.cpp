@@ -18,8 +18,9 @@ struct Row {
   LayerPlan (*plan)(const LayerRequest&);
 };
 
-constexpr std::array<Row, 8> kOperations = {{{"eltwise", plan_layer_eltwise},
+constexpr std::array<Row, 9> kOperations = {{{"eltwise", plan_layer_eltwise},
                                              {"softmax", plan_layer_rows},
+                                             {"take_max", plan_layer_rows},
                                              {"layernorm", plan_layer_rows},
                                              {"rmsnorm", plan_layer_rows},
                                              {"optim", plan_layer_optimizer},

@@ -118,6 +118,23 @@ void softmax(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerC
   w.all(Op::mul, s.y, s.y, w.of_token(w.stat(0)));
 }
 
+/// y = x where x is less than the maximum m, else 0: max(-1, large (x - m)) is 0 there and otherwise
+/// -1, if it is done twice: neighbours of FP16 differ by 2^-24 at least, and of FP32 those that are
+/// nearer than 2^-30 stay in part.
+void take_max(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
+  constexpr float kLarge = 32768;
+  Writer w(s, line, core, code);
+  w.max_features(s.x);
+  w.max_of_line();
+  w.all(Op::sub, s.y, s.x, w.of_token(w.stat(0)));
+  for (int i = 0; i < 2; ++i) {
+    w.all(Op::mul, s.y, s.y, number(kLarge));
+    w.all(Op::max, s.y, s.y, number(-1));
+  }
+  w.all(Op::mul, s.y, s.y, s.x);
+  w.all(Op::mul, s.y, s.y, number(-1));
+}
+
 /// y (dy - sum of y dy)
 void softmax_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
   Writer w(s, line, core, code);
@@ -203,9 +220,10 @@ void bias_gelu_back(const RowSpace& s, const CoreLine& line, std::uint32_t core,
   w.sum_tokens(0, s.y, number(1));
 }
 
-constexpr std::array<RowCode, 9> kCodes = {{
+constexpr std::array<RowCode, 10> kCodes = {{
     {"softmax", Phase::fwd, 0, 0, softmax},
     {"softmax", Phase::bwd, 0, 0, softmax_back},
+    {"take_max", Phase::fwd, 0, 0, take_max},
     {"layernorm", Phase::fwd, 0, 0, layernorm},
     {"layernorm", Phase::bwd, 2, 2, layernorm_back},
     {"rmsnorm", Phase::fwd, 0, 0, rmsnorm},

@@ -108,9 +108,8 @@ class Planner {
         std::max(ports.cycles(k.simd * (element + in_sram), k.simd * in_sram), conflict ? 2U : 1U);
     k.reduce_cycles = ports.cycles(e * in_sram, e * output);
     k.gather_cycles = ports.cycles(e * in_sram, e * in_sram);
-    if (!scattered()) return;
-    k.beat_cycles = setup_.resident.nonzero_cycles;
-    k.stalls = 0;
+    if (scattered()) k.beat_cycles = setup_.resident.nonzero_cycles;
+    if (k.beat_cycles != 1) k.stalls = 0;  // see residual_place()
   }
 
   /// Its colors and queues must be there.
@@ -206,7 +205,8 @@ class Planner {
   std::uint64_t output_bytes() const { return fp32_ || int8_ ? 4 : 2; }
   std::uint64_t sum_bytes() const { return plan_.program.kernel.psum_fp32 ? 4 : 2; }
   std::uint64_t queue_bytes() const {
-    return 4 * (std::uint64_t{setup_.queue.weights} + setup_.queue.ring_in + setup_.queue.ring_out);
+    return 4 * (std::uint64_t{setup_.queue.stream()} + setup_.queue.sums_in() +
+                setup_.queue.sums_out());
   }
 
   /// Of a core with `rows` elements of each feature, of which it holds `held` in all.

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// edit_check CASES: random programs on random hardware, `event` against `clocked`, as the hardware's
+// text says it now. Fails if they differ, or if no program differs from the oracle, which knows the
+// hardware as it is documented: then the edit changed nothing.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <systemc>  // declares sc_main with C linkage
+
+#include "models/wse/streaming_sweep.hpp"
+#include "models/wse/task_wafer.hpp"
+#include "models/wse/wafer.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/wse/oracle/tasks.hpp"
+#include "tests/support/wse/random_forms.hpp"
+#include "tests/support/wse/random_streaming.hpp"
+#include "tests/support/wse/random_tasks.hpp"
+#include "tests/support/wse/task_bench.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+constexpr Cycle kPatience = 30000;
+
+struct Tally {
+  std::uint64_t compared = 0;
+  std::uint64_t unlike_oracle = 0;
+  std::uint64_t wrong = 0;
+
+  void complain(const std::string& text) {
+    if (++wrong <= 5) fmt::print("event is not clocked: {}\n", text);
+  }
+};
+
+std::optional<TaskOutcome> run(const TaskCase& made, Engine engine, std::uint64_t shuffle) {
+  RunOptions options;
+  options.engine = engine;
+  options.shuffle = shuffle;
+  try {
+    return simulate(made.params, made.program, options);
+  } catch (const DeadlockError&) {
+    return std::nullopt;
+  }
+}
+
+void check(const char* what, const TaskCase& made, std::uint64_t seed, Tally& tally) {
+  const std::optional<TaskOutcome> expected =
+      oracle::run_tasks(made.params, made.program, kPatience);
+  if (!expected) return;  // it waits for ever, or for long
+  const std::optional<TaskOutcome> clocked = run(made, Engine::clocked, seed);
+  const std::optional<TaskOutcome> event = run(made, Engine::event, 0);
+  ++tally.compared;
+  if (!clocked || !event) {
+    if (clocked.has_value() != event.has_value()) tally.complain(fmt::format("{} {}", what, seed));
+    ++tally.unlike_oracle;
+    return;
+  }
+  TaskOutcome plain = *expected;
+  plain.events.clear();
+  if (!difference(plain, *clocked).empty()) ++tally.unlike_oracle;
+  const std::string where = difference(*clocked, *event);
+  if (!where.empty()) tally.complain(fmt::format("{} {}: {}", what, seed, where));
+}
+
+/// Streams, one by one and in lanes.
+void check_stream(std::uint64_t seed, Tally& tally) {
+  StreamingScenario scenario = random_reduction(seed, Rows::random_blocks);
+  const Program program = make_program(scenario);
+  RunOptions clocked;
+  clocked.engine = Engine::clocked;
+  clocked.shuffle = seed;
+  const WaferOutcome definition = simulate(scenario.params, program, clocked);
+  ++tally.compared;
+  std::string where = difference(definition, simulate(scenario.params, program, RunOptions()));
+  const auto sweep = make_streaming_sweep(scenario.params, program);
+  if (where.empty() && sweep != nullptr) {
+    const std::optional<SweepOutcome> swept = sweep->run();
+    where = !swept ? "the sweep does not end"
+                   : difference(definition, unfold(swept->kept, swept->fold, program,
+                                                   scenario.params.router));
+  }
+  if (!where.empty()) tally.complain(fmt::format("stream {}: {}", seed, where));
+}
+
+int compare(std::uint64_t cases) {
+  Tally tally;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    check("tasks", random_tasks(seed), seed, tally);
+    check("line", random_relays(seed), seed, tally);
+    check("circle", random_shifts(seed), seed, tally);
+    check_stream(seed, tally);
+  }
+  fmt::print("{} programs compared, {} differ between engines, {} from the oracle\n",
+             tally.compared, tally.wrong, tally.unlike_oracle);
+  return tally.wrong == 0 && tally.unlike_oracle != 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace lacuna::wse
+
+int sc_main(int argc, char* argv[]) {
+  try {
+    return lacuna::wse::compare(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100);
+  } catch (const std::exception& error) {
+    fmt::print("{}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random programs of tasks on random hardware: what the documents say against both engines.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "models/wse/relay_program.hpp"
+#include "models/wse/shift_program.hpp"
+#include "tests/support/wse/random_forms.hpp"
+#include "tests/support/wse/task_comparison.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+/// 600 general cases in every run, 6,000 in the long one, in parts that run beside each other.
+constexpr int kParts = 6;
+
+std::uint64_t cases_of_a_part() {
+  return std::getenv("LACUNA_LONG") != nullptr ? 1000 : 100;  // NOLINT(concurrency-mt-unsafe)
+}
+
+class TaskOracle : public testing::TestWithParam<int> {
+ protected:
+  static std::uint64_t seed(std::uint64_t i) {
+    return 1 + static_cast<std::uint64_t>(GetParam()) + i * kParts;
+  }
+};
+
+TEST_P(TaskOracle, AgreesWithEveryEngineOnRandomProgramsAndHardware) {
+  const std::uint64_t cases = cases_of_a_part();
+  std::uint64_t waiting = 0;
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const std::string result = compare_tasks(random_tasks(seed(i)), seed(i));
+    if (result == "waits") {
+      ++waiting;
+    } else if (differs(result)) {
+      FAIL() << reduce_random_tasks(seed(i));
+    }
+  }
+  EXPECT_LT(waiting, cases / 3);  // or too little is compared
+}
+
+TEST_P(TaskOracle, AgreesOnLinesThatHandWordsOn) {
+  std::uint64_t swept = 0;
+  for (std::uint64_t i = 0; i < cases_of_a_part() / 3; ++i) {
+    const TaskCase made = random_relays(seed(i));
+    if (find_relays(made.params, made.program)) ++swept;
+    if (differs(compare_tasks(made, seed(i)))) FAIL() << reduce_tasks(made, seed(i));
+  }
+  EXPECT_GT(swept, cases_of_a_part() / 12);
+}
+
+TEST_P(TaskOracle, AgreesOnCirclesThatShiftWords) {
+  std::uint64_t swept = 0;
+  for (std::uint64_t i = 0; i < cases_of_a_part() / 3; ++i) {
+    const TaskCase made = random_shifts(seed(i));
+    if (find_shifts(made.params, made.program)) ++swept;
+    if (differs(compare_tasks(made, seed(i)))) FAIL() << reduce_tasks(made, seed(i));
+  }
+  EXPECT_GT(swept, cases_of_a_part() / 12);
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, TaskOracle, testing::Range(0, kParts));
+
+}  // namespace
+}  // namespace lacuna::wse

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lacuna {
+
+/// Which experts the tokens of a layer choose. No weights are simulated, so the choice is data:
+/// drawn from a seed, or counted elsewhere.
+struct Routing {
+  enum class Kind {
+    uniform,  // every expert is as likely
+    zipf,     // the r-th most popular expert as r^-exponent; which that is differs by layer
+    counts,   // tokens of each expert, of a file
+  };
+
+  Kind kind = Kind::uniform;
+  double exponent = 0;
+  std::uint64_t seed = 1;
+  std::string file;
+  /// By layer; the layer kAllLayers stands for every one. Then by expert.
+  std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> counts;
+
+  static constexpr std::uint32_t kAllLayers = 0xffffffff;
+};
+
+/// "uniform", "zipf:EXPONENT", or "file:PATH" of a CSV file with the columns expert and tokens, and
+/// layer if layers differ. RequestError or TraceError if it is none.
+Routing parse_routing(const std::string& text, std::uint64_t seed);
+
+/// Tokens that each of `experts` has to work on, if each of `tokens` tokens takes `chosen`
+/// different ones: they add up to tokens * chosen, and none is larger than `tokens`. RequestError
+/// if counts of a file do not. The weights of Zipf's law are rounded to multiples of 2^-32.
+std::vector<std::uint32_t> tokens_of_experts(const Routing& routing, std::uint32_t layer,
+                                             std::uint32_t experts, std::uint32_t chosen,
+                                             std::uint32_t tokens);
+
+}  // namespace lacuna
