@@ -161,7 +161,8 @@ unsigned exchange_latency(const ChipParams& params, TileId sender, TileId receiv
                             physical_id(receiver, params.ipu.rows));
 }
 
-ExchangePlan plan_exchange(const ChipParams& params, const TransferList& list) {
+ExchangePlan plan_exchange(const ChipParams& chip, const TransferList& list) {
+  const ChipParams params = exchange_params(chip, list);
   ExchangePlan plan;
   plan.send_first.assign(params.ipu.tiles + 1U, 0);
   plan.receive_first.assign(params.ipu.tiles + 1U, 0);

@@ -37,6 +37,9 @@ struct TransferList {
   /// Where each tile may store words that only its partner needs, for the two to receive them as a
   /// pair; as long as the longest transfer. Without it, only tiles that need a word receive it.
   std::optional<std::uint32_t> scratch;
+  /// The shortest fragment of this list that pairs receive at double width, in place of the chip's
+  /// exchange.paired_words; one event of receive control is then enough for a fragment.
+  std::optional<std::uint32_t> paired_words;
   /// The address of the first word of each tile's memory; a program with values has its rounds one
   /// after another.
   std::uint32_t memory_begin = 0;

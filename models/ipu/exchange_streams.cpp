@@ -213,6 +213,14 @@ class StreamMaker {
 
 }  // namespace
 
+ChipParams exchange_params(const ChipParams& params, const TransferList& list) {
+  ChipParams result = params;
+  if (!list.paired_words) return result;
+  result.exchange.paired_words = *list.paired_words;
+  result.exchange.control_events = std::min(1U, params.exchange.control_events.value());
+  return result;
+}
+
 StreamList make_streams(const ChipParams& params, const TransferList& list) {
   return StreamMaker(params, list).make();
 }

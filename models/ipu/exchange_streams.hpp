@@ -51,6 +51,9 @@ struct StreamList {
   std::vector<TrainReceiver> receivers;
 };
 
+/// The chip as the exchange of `list` finds it: with the limits that the list has of its own.
+ChipParams exchange_params(const ChipParams& params, const TransferList& list);
+
 /// Checks a list (InternalError) and decides what is sent at double width: a fragment of at least
 /// `paired_words`, to its complete pairs, if these are busier receiving than its sender and the
 /// sender's partner are sending.

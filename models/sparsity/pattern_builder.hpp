@@ -34,6 +34,7 @@ class PatternRequest {
   /// The place of the value among `words`; the first where the key is absent.
   std::size_t choice(const std::string& key, const std::vector<std::string>& words);
 
+  bool has(const std::string& key) const { return find(key) != nullptr; }
   bool flag(const std::string& key) { return integer(key, 0, 0, 1) == 1; }
   Rounding rounding();
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -8,6 +10,7 @@
 #include "models/sparsity/bulk_chooser.hpp"
 #include "models/sparsity/chooser.hpp"
 #include "models/sparsity/pattern_builder.hpp"
+#include "models/sparsity/popsparse_mask.hpp"
 #include "models/sparsity/row_chooser.hpp"
 
 namespace lacuna {
@@ -141,6 +144,41 @@ Mask turned(const Mask& mask) {
   return other;
 }
 
+// So many blocks of `mask`, by the rule that `mask_rule` names.
+MaskBuilder prepare_counted(PatternRequest& request, Mask mask) {
+  const std::uint64_t positions = std::uint64_t{mask.grid_rows()} * mask.grid_cols();
+  const bool published = request.choice("mask_rule", {"uniform", "popsparse"}) == 1;
+  const bool has_seed = request.has("rule_seed");
+  const auto rule_seed =
+      static_cast<std::uint32_t>(request.integer("rule_seed", kPopsparseSeed, 0, 0xffffffffU));
+  std::uint64_t keep = request.kept(positions);
+  if (published) {
+    if (request.has("round") && request.rounding() != Rounding::ceil) {
+      request.fail("E214", "pattern_args", "round", "ceil or none with mask_rule=popsparse");
+    }
+    if (positions > kMostShuffled) {
+      request.fail("E214", "pattern", fmt::format("{} positions", positions),
+                   fmt::format("at most {} with mask_rule=popsparse", kMostShuffled));
+    }
+    if (request.spec.density) {
+      keep = popsparse_count(*request.spec.density, mask.grid_rows(), mask.grid_cols());
+    }
+  } else if (has_seed) {
+    request.fail("E214", "pattern_args", "rule_seed", "no rule_seed without mask_rule=popsparse");
+  }
+  if (!request.problems.empty()) return {};
+  return [=, mask = std::move(mask)](std::uint64_t seed) {
+    Mask result = mask;
+    if (published) {
+      choose_as_popsparse(rule_seed, keep, result);
+    } else {
+      Random random(seed);
+      choose_blocks(random, keep, result);
+    }
+    return result;
+  };
+}
+
 }  // namespace
 
 MaskBuilder prepare_dense(PatternRequest& request) {
@@ -149,28 +187,13 @@ MaskBuilder prepare_dense(PatternRequest& request) {
 }
 
 MaskBuilder prepare_unstructured(PatternRequest& request) {
-  const std::uint64_t keep = request.kept(std::uint64_t{request.rows} * request.cols);
-  if (!request.problems.empty()) return {};
-  return [keep, mask = request.empty_mask(1, 1)](std::uint64_t seed) {
-    Mask result = mask;
-    Random random(seed);
-    choose_blocks(random, keep, result);
-    return result;
-  };
+  return prepare_counted(request, request.empty_mask(1, 1));
 }
 
 MaskBuilder prepare_block(PatternRequest& request) {
   const PatternSpec& spec = request.spec;
   request.check_blocks(spec.block_rows, spec.block_cols, request.flag("pad"));
-  Mask mask = request.empty_mask(spec.block_rows, spec.block_cols);
-  const std::uint64_t keep = request.kept(std::uint64_t{mask.grid_rows()} * mask.grid_cols());
-  if (!request.problems.empty()) return {};
-  return [keep, mask = std::move(mask)](std::uint64_t seed) {
-    Mask result = mask;
-    Random random(seed);
-    choose_blocks(random, keep, result);
-    return result;
-  };
+  return prepare_counted(request, request.empty_mask(spec.block_rows, spec.block_cols));
 }
 
 MaskBuilder prepare_bernoulli(PatternRequest& request) {

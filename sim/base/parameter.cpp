@@ -2,6 +2,7 @@
 #include "sim/base/parameter.hpp"
 
 #include "sim/base/nearest.hpp"
+#include "sim/base/retired_parameters.hpp"
 
 namespace lacuna {
 
@@ -68,6 +69,11 @@ void ParameterSet::set(const std::string& path, const std::string& text,
   const std::string where = origin.empty() ? "" : " (" + origin + ")";
   const ParamBase* const wanted = find(path);
   if (wanted == nullptr) {
+    const std::string retired = retired_parameter(path);
+    if (!retired.empty()) {
+      throw ParameterError(
+          fmt::format("the parameter '{}' {} (doc/migration.md){}", path, retired, where));
+    }
     throw ParameterError(fmt::format("there is no parameter '{}'; did you mean '{}'?{}", path,
                                      nearest_path(path), where));
   }

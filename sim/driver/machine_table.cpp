@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/retired_parameters.hpp"
 
 namespace lacuna {
 
@@ -44,6 +45,11 @@ ScopedSetting parse_scoped(const std::string& text) {
       std::find(names.begin(), names.end(), scoped.machine) == names.end()) {
     throw ParameterError(fmt::format("--set: there is no machine '{}' in this request, only {}",
                                      scoped.machine, fmt::join(names, ", ")));
+  }
+  const std::string retired = retired_parameter(scoped.setting.path);
+  if (!retired.empty()) {
+    throw ParameterError(fmt::format("--set: the parameter '{}' {} (doc/migration.md)",
+                                     scoped.setting.path, retired));
   }
   throw ParameterError(fmt::format("--set: there is no parameter '{}'; did you mean '{}'?",
                                    scoped.setting.path, nearest(scoped.setting.path, paths)));

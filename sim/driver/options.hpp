@@ -66,6 +66,7 @@ struct Options {
   std::vector<std::string> families;
   std::vector<std::string> by;
   std::optional<std::string> fail_above;
+  std::optional<std::string> mask_rule;
 
   /// The arguments as given, without the name of the program.
   std::vector<std::string> arguments;

@@ -129,6 +129,7 @@ void PointReader::read_header(const std::vector<Cell>& cells) {
   std::vector<std::string> known = common_columns();
   known.insert(known.end(), shape_columns().begin(), shape_columns().end());
   known.emplace_back("parameters");
+  known.emplace_back("mask_rule");
   for (const Cell& title : cells) {
     if (std::find(known.begin(), known.end(), title.text) == known.end()) {
       refuse(title.column, fmt::format("there is no column '{}'; did you mean '{}'?", title.text,
@@ -190,6 +191,7 @@ void PointReader::read_shape(const std::vector<Cell>& cells, ValidationPoint& po
   }
   point.dtype = cell(cells, "dtype").text;
   point.mode = cell(cells, "mode").text;
+  if (places_.count("mask_rule") != 0) point.mask_rule = cell(cells, "mask_rule").text;
 }
 
 void PointReader::read_parameters(const Cell& cell, ValidationPoint& point) const {

@@ -27,6 +27,7 @@ struct ValidationPoint {
   std::uint32_t block = 0;         // 0: none given
   std::string dtype;
   std::string mode;
+  std::string mask_rule;  // how the elements that are kept were drawn; empty: by its workload
   std::string metric;
   std::optional<double> value;  // none: the source has no result here
   std::string unit;

@@ -86,8 +86,24 @@ constexpr std::array<ModeRule, 4> kModes = {{
     {"streamed", Mode::streamed},
 }};
 
-/// The n among which a best one is looked for: 4^1 ... 4^7 and two more.
-constexpr std::array<std::uint32_t, 9> kBestOf = {4, 16, 64, 256, 1024, 2048, 4096, 8192, 16384};
+/// The n among which a best one is looked for, up to the largest of the published sweep. The
+/// powers of four are the series of the published heat map.
+constexpr std::array<std::uint32_t, 11> kBestOf = {4,    16,   64,    256,   1024, 2048,
+                                                   4096, 8192, 16384, 32768, 65536};
+
+bool is_power_of_four(std::uint32_t n) {
+  while (n % 4 == 0) n /= 4;
+  return n == 1;
+}
+
+/// The benchmark programs whose masks are known, by the remark behind a workload: the rule of their
+/// points that do not name one.
+struct RemarkRule {
+  const char* word;
+  const char* mask_rule;
+};
+
+constexpr std::array<RemarkRule, 1> kRemarks = {{{"popsparse", "popsparse"}}};
 
 std::string small(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -112,6 +128,14 @@ std::string plain(const std::string& word) {
   std::string text = word.substr(0, word.find('('));
   while (!text.empty() && text.back() == ' ') text.pop_back();
   return text;
+}
+
+/// What stands in parentheses behind a word, or nothing.
+std::string remark(const std::string& word) {
+  const std::size_t open = word.find('(');
+  const std::size_t close = word.find(')', open);
+  if (close == std::string::npos) return {};
+  return word.substr(open + 1, close - open - 1);
 }
 
 struct System {
@@ -146,8 +170,17 @@ System system_of(const ValidationPoint& point, const std::vector<std::string>& p
   return system;
 }
 
-/// Which elements the point's matrix keeps: as many positions as make at least its density, drawn
-/// uniformly.
+/// How the mask of a point was drawn: "uniform", or "popsparse" with or without ":SEED".
+std::string mask_rule_of(const ValidationPoint& point) {
+  if (!point.mask_rule.empty()) return point.mask_rule;
+  const std::string whose = remark(point.workload);
+  for (const RemarkRule& known : kRemarks) {
+    if (whose == known.word) return known.mask_rule;
+  }
+  return "uniform";
+}
+
+/// Which elements the point's matrix keeps: as many positions as make at least its density.
 PatternSpec pattern_of(const ValidationPoint& point, Mode mode) {
   PatternSpec pattern;
   if (mode == Mode::dense) return pattern;
@@ -156,6 +189,11 @@ PatternSpec pattern_of(const ValidationPoint& point, Mode mode) {
   pattern.block_rows = std::max(point.block, 1U);
   pattern.block_cols = pattern.block_rows;
   pattern.args = {{"round", "ceil"}};
+  const std::string rule = mask_rule_of(point);
+  if (rule == "uniform") return pattern;
+  const std::size_t colon = rule.find(':');
+  pattern.args.emplace_back("mask_rule", rule.substr(0, colon));
+  if (colon != std::string::npos) pattern.args.emplace_back("rule_seed", rule.substr(colon + 1));
   return pattern;
 }
 
@@ -200,12 +238,21 @@ std::string further_name(const ValidationRun& run) {
   return run.statistic.empty() ? text : text + " " + run.statistic;
 }
 
+std::string rule_name(const PatternSpec& pattern) {
+  std::string text;
+  for (const auto& [key, value] : pattern.args) {
+    if (key != "round") text += fmt::format(" {} {}", key, value);
+  }
+  return text;
+}
+
 std::string name_of(const ValidationRun& run) {
   const PatternSpec& pattern = run.op.pattern;
   return fmt::format("{} {} {}x{}x{} {}/{} {} {} block {} {}", run.machine, run.clock, run.op.m,
                      run.op.k, run.op.n, word(run.op.dtype), word(run.op.partials),
                      word(run.op.mode), pattern.name, pattern.block_rows,
                      pattern.density ? pattern.density->text() : "") +
+         rule_name(pattern) +
          (run.op.op == "gemm" && run.op.batch == 1
               ? ""
               : fmt::format(" {} {} batch {}", run.op.op, run.op.fn, run.op.batch)) +
@@ -252,7 +299,8 @@ std::vector<std::pair<std::string, std::string>> cells_of(const ValidationPoint&
           {"block", point.block == 0 ? "" : fmt::format("{}", point.block)},
           {"dtype", point.dtype},
           {"mode", point.mode},
-          {"best_n", ""}};
+          {"best_n", ""},
+          {"simulated_other_n", ""}};
 }
 
 /// The best of `runs` for a point, or the reason why there is none.
@@ -263,11 +311,19 @@ struct Best {
   std::string n;
 };
 
+/// Which n a best one is looked for among.
+enum class Among { all, powers_of_four };
+
+/// Sparse products have the series of the published heat map, dense ones were measured at the
+/// others too.
+Among usual(Mode mode) { return mode == Mode::dense ? Among::all : Among::powers_of_four; }
+
 Best best_of(const ValidationPoint& point, Quantity quantity, const std::vector<std::size_t>& which,
              const std::vector<ValidationRun>& runs,
-             const std::vector<ValidationRunResult>& results) {
+             const std::vector<ValidationRunResult>& results, Among among = Among::all) {
   Best best;
   for (const std::size_t i : which) {
+    if (among == Among::powers_of_four && !is_power_of_four(runs[i].op.n)) continue;
     const ValidationRunResult& result = results[i];
     if (result.status == Status::out_of_memory) {
       if (!best.value) best.reason = result.reason;
@@ -280,6 +336,19 @@ Best best_of(const ValidationPoint& point, Quantity quantity, const std::vector<
     best = {value, Status::ok, "", fmt::format("{}", runs[i].op.n)};
   }
   return best;
+}
+
+ValidationOutcome with_best(ValidationOutcome outcome, const Best& best, double scale) {
+  outcome.status = best.status;
+  outcome.reason = best.reason;
+  if (best.value) outcome.simulated = *best.value / scale;
+  return outcome;
+}
+
+void set_cell(ValidationOutcome& outcome, const std::string& column, const std::string& text) {
+  for (auto& [name, value] : outcome.cells) {
+    if (name == column) value = text;
+  }
 }
 
 }  // namespace
@@ -401,20 +470,22 @@ ValidationOutcome ValidationPlan::outcome_of(
   }
   const UnitRule& unit = rule(kUnits, "unit", point.unit);
   outcome.ratio = unit.quantity == Quantity::ratio;
-  Best best = best_of(point, unit.quantity, recipe.runs, runs_, results);
-  if (point.best_n) outcome.cells.back().second = best.n;
-  if (outcome.ratio && best.value) {
+  const auto found = [&](Among among) {
+    Best best = best_of(point, unit.quantity, recipe.runs, runs_, results, among);
+    if (!outcome.ratio || !best.value) return best;
     const Best dense = best_of(point, unit.quantity, recipe.baseline, runs_, results);
-    if (dense.value) {
-      *best.value /= *dense.value;
-    } else {
-      best = {{}, dense.status, "the dense product: " + dense.reason, ""};
-    }
-  }
-  outcome.status = best.status;
-  outcome.reason = best.reason;
-  if (best.value) outcome.simulated = *best.value / unit.scale;
-  return outcome;
+    if (!dense.value) return Best{{}, dense.status, "the dense product: " + dense.reason, ""};
+    *best.value /= *dense.value;
+    return best;
+  };
+  if (!point.best_n) return with_best(outcome, found(Among::all), unit.scale);
+  const Among among = usual(runs_[recipe.runs.front()].op.mode);
+  const Best best = found(among);
+  const Best other = found(among == Among::all ? Among::powers_of_four : Among::all);
+  set_cell(outcome, "best_n", best.n);
+  if (other.value)
+    set_cell(outcome, "simulated_other_n", fmt::format("{}", *other.value / unit.scale));
+  return with_best(outcome, best, unit.scale);
 }
 
 std::vector<ValidationOutcome> ValidationPlan::outcomes(

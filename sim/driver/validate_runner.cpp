@@ -26,10 +26,15 @@ namespace lacuna {
 namespace {
 
 /// What the mask of a run depends on: not n and not the type, so that a curve over n and its
-/// types see one matrix.
+/// types see one matrix. Its rule is named if it is not the default one.
 std::string mask_name(const LayerOp& op) {
-  return fmt::format("{}x{} {} block {} {}", op.m, op.k, op.pattern.name, op.pattern.block_rows,
-                     op.pattern.density ? op.pattern.density->text() : "");
+  std::string name =
+      fmt::format("{}x{} {} block {} {}", op.m, op.k, op.pattern.name, op.pattern.block_rows,
+                  op.pattern.density ? op.pattern.density->text() : "");
+  for (const auto& [key, value] : op.pattern.args) {
+    if (key == "mask_rule" || key == "rule_seed") name += fmt::format(" {} {}", key, value);
+  }
+  return name;
 }
 
 /// Makes what runs need, each once: machines for good, and the latest mask, because runs come

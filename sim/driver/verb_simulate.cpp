@@ -249,6 +249,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   validate.by = options.by;
   validate.out = options.out;
   validate.fail_above = options.fail_above;
+  validate.mask_rule = options.mask_rule;
   validate.quiet = options.quiet;
   validate.command = reproducing_arguments(options);
   validate.run.seed = settings.seed;

@@ -12,6 +12,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command_line.hpp"
 #include "sim/driver/locations.hpp"
+#include "sim/driver/options.hpp"
 #include "sim/driver/result_folder.hpp"
 #include "sim/driver/sha256.hpp"
 #include "sim/driver/validate_kernels.hpp"
@@ -54,6 +55,19 @@ double percent_of(const std::string& text) {
     throw RequestError(fmt::format("--fail-above = '{}' is not a percentage, such as 15", text));
   }
   return value;
+}
+
+void check_mask_rule(const std::string& rule) {
+  const std::size_t colon = rule.find(':');
+  const std::string word =
+      check_word("--mask-rule", rule.substr(0, colon), {"uniform", "popsparse"});
+  if (colon == std::string::npos) return;
+  if (word == "uniform") {
+    throw RequestError(fmt::format(
+        "--mask-rule = '{}': uniform masks have the seed of --seed; only popsparse takes one",
+        rule));
+  }
+  check_count("--mask-rule popsparse:SEED", rule.substr(colon + 1), 0, 0xffffffffU);
 }
 
 void check_columns(const std::vector<std::string>& by) {
@@ -154,7 +168,12 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
                  std::ostream& progress) {
   const double limit = options.fail_above ? percent_of(*options.fail_above) : 0;
   check_columns(options.by);
-  ValidationPlan plan(read_points(options.points), preset_names());
+  std::vector<ValidationPoint> points = read_points(options.points);
+  if (options.mask_rule) {
+    check_mask_rule(*options.mask_rule);
+    for (ValidationPoint& point : points) point.mask_rule = *options.mask_rule;
+  }
+  ValidationPlan plan(std::move(points), preset_names());
   if (plan.points().empty()) throw RequestError("--points: the files hold no point");
   plan.keep_families(options.families);
   if (plan.points().empty()) {

@@ -17,6 +17,7 @@ struct ValidateOptions {
   std::vector<std::string> points;    // files; none: those shipped
   std::vector<std::string> families;  // words; none: all
   std::vector<std::string> by;        // columns that part the families: m, k, n, block, density ...
+  std::optional<std::string> mask_rule;  // of all points, whatever they say
   std::optional<std::string> out;
   std::optional<std::string> fail_above;  // percent
   bool quiet = false;

@@ -348,7 +348,7 @@ constexpr std::array<Policy, 2> kPolicies{{{Order::staggered, 1}, {Order::spread
 
 /// Large exchanges, whose planning takes long, are tried in fewer ways.
 constexpr std::size_t kLarge = 200'000;
-constexpr std::array<Policy, 2> kLargePolicies{{{Order::spread, 12}, {Order::staggered, 1}}};
+constexpr std::array<Policy, 2> kLargePolicies{{{Order::spread, 64}, {Order::staggered, 1}}};
 
 // A schedule this near to the bound is good enough.
 constexpr Cycle kNear = 32;  // one part in 32 above it

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/validate_rules.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,21 +51,71 @@ TEST(ValidationRules, DividesTheSparseRateByTheDenseOneOfTheSameShape) {
   EXPECT_EQ(plan.outcomes({took(1), no_room()})[0].status, Status::out_of_memory);
 }
 
+std::string cell(const ValidationOutcome& outcome, const std::string& column) {
+  for (const auto& [name, value] : outcome.cells) {
+    if (name == column) return value;
+  }
+  return "no such column";
+}
+
 TEST(ValidationRules, TakesTheBestOfEachMethodSeparately) {
   const ValidationPlan plan =
       plan_of("P,Bow,spmm,64,64,best,0.25,1,FP16,static,speedup_vs_dense,1,x,s,H\n");
-  // 4, 16, 64, 256, 1024, 2048, 4096, 8192, 16384, each sparse and dense in turn
-  ASSERT_EQ(plan.runs().size(), 18U);
+  // 4, 16, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536, each sparse and dense in turn
+  ASSERT_EQ(plan.runs().size(), 22U);
   EXPECT_EQ(plan.runs()[0].op.n, 4U);
-  EXPECT_EQ(plan.runs()[16].op.n, 16384U);
-  std::vector<ValidationRunResult> results(18, no_room());
+  EXPECT_EQ(plan.runs()[20].op.n, 65536U);
+  std::vector<ValidationRunResult> results(22, no_room());
   results[0] = took(100);   // n = 4: 4 / 100 columns per cycle, the best sparse one
   results[2] = took(1000);  // n = 16: 0.016
   results[1] = took(400);   // n = 4: 0.01
   results[3] = took(800);   // n = 16: 0.02, the best dense one
   const auto outcomes = plan.outcomes(results);
   EXPECT_DOUBLE_EQ(*outcomes[0].simulated, 2.0);
-  EXPECT_EQ(outcomes[0].cells.back(), (std::pair<std::string, std::string>{"best_n", "4"}));
+  EXPECT_EQ(cell(outcomes[0], "best_n"), "4");
+}
+
+// Sparse products have the powers of four, dense ones all: n = 2048 is best in 1000 cycles, n =
+// 1024 next in 1000. What the other series would say has a column of its own.
+TEST(ValidationRules, LooksForTheBestInTheSeriesOfTheMethod) {
+  const char* const point = "P,Bow,gemm,64,64,best,1,,FP16,{},throughput,1,TFLOP/s,s,H\n";
+  const auto best = [&](const std::string& mode) {
+    const ValidationPlan plan = plan_of(fmt::format(fmt::runtime(point), mode));
+    std::vector<ValidationRunResult> results(plan.runs().size(), no_room());
+    results[4] = took(1000);
+    results[5] = took(1000);
+    return plan.outcomes(results)[0];
+  };
+  // 2 * 64 * 64 * 1024 operations in 500 ns are 16.777216 TFLOP/s
+  const ValidationOutcome sparse = best("static");
+  EXPECT_DOUBLE_EQ(*sparse.simulated, 16.777216);
+  EXPECT_EQ(cell(sparse, "best_n"), "1024");
+  EXPECT_EQ(cell(sparse, "simulated_other_n"), "33.554432");
+  const ValidationOutcome dense = best("dense");
+  EXPECT_DOUBLE_EQ(*dense.simulated, 33.554432);
+  EXPECT_EQ(cell(dense, "best_n"), "2048");
+  EXPECT_EQ(cell(dense, "simulated_other_n"), "16.777216");
+}
+
+TEST(ValidationRules, DrawsMasksAsThePointOrItsBenchmarkSays) {
+  const auto args = [](const std::string& workload, const std::string& rule) {
+    const ValidationPlan plan(
+        parse_validation_points(
+            "id,system,workload,m,k,n,density,block,dtype,mode,mask_rule,metric,value,unit,source,"
+            "confidence\nP,Bow," +
+                workload + ",64,64,4,0.25,16,FP16,static," + rule + ",throughput,1,TFLOP/s,s,H\n",
+            "my.csv"),
+        {"bow"});
+    std::string text;
+    for (const auto& [key, value] : plan.runs()[0].op.pattern.args) text += key + "=" + value + " ";
+    return text;
+  };
+  EXPECT_EQ(args("spmm", ""), "round=ceil ");
+  EXPECT_EQ(args("spmm(popsparse)", ""), "round=ceil mask_rule=popsparse ");
+  EXPECT_EQ(args("spmm(popsparse)", "uniform"), "round=ceil ");
+  EXPECT_EQ(args("spmm", "popsparse:7"), "round=ceil mask_rule=popsparse rule_seed=7 ");
+  EXPECT_THAT([&] { args("spmm", "sparse"); },
+              ThrowsMessage<TraceError>(HasSubstr("mask_rule, one of uniform, popsparse")));
 }
 
 TEST(ValidationRules, RunsWhatSeveralPointsNeedOnce) {

@@ -170,15 +170,19 @@ TEST_F(CodeletTest, ElementsArePutIntoAnotherOrderThreeBundlesForTwoHalves) {
   EXPECT_EQ(cycles(singles.reorder_vertex(1000)), 6U * (14 + 167 * 2));
 }
 
-// 48 halves are 6 vectors of 128 bits, one for each worker, of 9 partials: 16 + 3 + 8 + 3 + 8 = 38
-// bundles. 44 are 11 vectors of 64 bits, two for most workers: 16 + 2 (3 + 8 + 3 + 8) = 60.
-TEST_F(CodeletTest, StridedReductionIsSharedByTheWorkers) {
+// Of 9 partials, a vector of 64 bits takes 13 + 9 bundles. One worker has 2 vectors, the other 4
+// and, as another reduction, one more: 16 + 4 * 22 + 16 + 22 = 142 bundles.
+TEST_F(CodeletTest, StridedReductionsOfAWorkerFollowEachOther) {
   ReduceCodelets reduce(builder_, target_, kHalf, DType::fp16);
-  EXPECT_EQ(cycles(reduce.strided_vertex({{48, 9}})), 6U * 38);
-  EXPECT_EQ(tally(Tally::vec_add_fp16), 48U * 9);
-  EXPECT_EQ(tally(Tally::write_output), 12U);  // of 64 bits
-  EXPECT_EQ(cycles(reduce.strided_vertex({{44, 9}})), 6U * 60);
-  EXPECT_EQ(tally(Tally::vec_add_fp16), 44U * 9);
+  EXPECT_EQ(cycles(reduce.strided_vertex({{{8, 9}}, {{16, 9}, {4, 9}}})), 6U * 142);
+  EXPECT_EQ(tally(Tally::vec_add_fp16), 28U * 9);
+  EXPECT_EQ(tally(Tally::write_output), 7U);  // of 64 bits
+}
+
+// Floats: 16 + 3 (10 + 9) for 6 of them.
+TEST_F(CodeletTest, StridedReductionsOfFloatsTakeTwoAtATime) {
+  ReduceCodelets reduce(builder_, target_, kSingle, DType::fp32);
+  EXPECT_EQ(cycles(reduce.strided_vertex({{{6, 9}}})), 6U * 73);
 }
 
 // The worked example: 4 buckets, in each 64 rows of 11 non-zeros, 64 columns: six workers with 11

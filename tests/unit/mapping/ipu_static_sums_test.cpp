@@ -7,227 +7,194 @@
 
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"
+#include "workloads/mapping/ipu/static_classes.hpp"
 #include "workloads/mapping/ipu/static_sums.hpp"
 
 namespace lacuna::ipu {
 namespace {
 
 constexpr Types kHalf{DType::fp16, DType::fp16};
+constexpr Types kSingle{DType::fp32, DType::fp32};
 
-class StaticSumsOfBlocks : public ::testing::Test {
- protected:
-  /// One row of `columns` kept blocks of 16, on as many tiles, times 4 columns.
-  Program program(std::uint32_t columns) {
-    chip_.ipu.tiles = columns;
-    chip_.ipu.rows = columns / 2;
-    mask_ = {16, 16 * columns, 16, 16, {0, columns}, {}};
-    for (std::uint32_t c = 0; c < columns; ++c) mask_.columns.push_back(c);
-    GemmProblem problem;
-    problem.m = 16;
-    problem.k = 16 * columns;
-    problem.n = 4;
-    problem.mask = &mask_;
-    const Target target = make_target(chip_, {});
-    return lower_static(chip_, target, kHalf, problem, plan_static(target, kHalf, mask_, problem.n))
-        .program;
-  }
-
-  static const ExchangePhase* phase(const Program& program, const std::string& name) {
-    const auto found = std::find_if(program.exchanges.begin(), program.exchanges.end(),
-                                    [&](const ExchangePhase& p) { return p.name == name; });
-    return found == program.exchanges.end() ? nullptr : &*found;
-  }
-
-  ChipParams chip_;
-  Mask mask_;
-};
-
-// Two tiles have a block each, so 64 partial sums each of the same row. Either sums half of them,
-// 32 halves, for which the other sends it 16 words; there they are at home as well.
-TEST_F(StaticSumsOfBlocks, EveryTileWithAContributionSumsASlice) {
-  const Program two = program(2);
-  const ExchangePhase* const partials = phase(two, "partials");
-  ASSERT_NE(partials, nullptr);
-  EXPECT_EQ(partials->plan.traffic[0].received, 16U);
-  EXPECT_EQ(partials->plan.traffic[1].received, 16U);
-  EXPECT_EQ(phase(two, "move"), nullptr);
-  // Of 4 vectors of depth 2, and 4 that are only copied, a worker has 2: 6 * (16 + 2 * 15).
-  const auto is_reduce = [](const ComputeSet& set) { return set.name == "reduce"; };
-  const auto reduce = std::find_if(two.computes.begin(), two.computes.end(), is_reduce);
-  ASSERT_NE(reduce, two.computes.end());
-  std::vector<std::uint64_t> issues(two.bundles.size());
-  const Vertex& vertex = two.vertices[reduce->items.front().index];
-  EXPECT_EQ(vertex_cost(two, vertex, issues).cycles, 276U);
-}
-
-// Of 64 sums each of 4 tiles makes 16, of 3 times 8 words that it receives.
-TEST_F(StaticSumsOfBlocks, DeeperSumsMeanSmallerSlices) {
-  const Program four = program(4);
-  const ExchangePhase* const partials = phase(four, "partials");
-  ASSERT_NE(partials, nullptr);
-  for (TileId tile = 0; tile < 4; ++tile) {
-    EXPECT_EQ(partials->plan.traffic[tile].received, 24U) << tile;
-    EXPECT_EQ(partials->plan.traffic[tile].sent, 24U) << tile;
-  }
-}
-
-/// All blocks of `rows` rows of 64 blocks, in two bands of two tiles: a tile has half a row of one
-/// half of the rows.
-ExchangePlan partials_of_rows(std::uint32_t rows) {
-  ChipParams chip;
-  chip.ipu.tiles = 4;
-  chip.ipu.rows = 2;
-  PlannerParams planner;
+/// A product with blocks of 4 in one part and one band: with as many blocks for each tile, a tile
+/// has the next ones of the list, row by row.
+LoweredGemm lower(unsigned tiles, const std::vector<std::uint32_t>& blocks_of_rows, std::uint64_t n,
+                  PlannerParams planner) {
   planner.static_parts = 1;
-  planner.static_bands = 2;
-  Mask mask{4 * rows, 256, 4, 4, {0}, {}};
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    for (std::uint32_t column = 0; column < 64; ++column) mask.columns.push_back(column);
-    mask.offsets.push_back(64 * (row + 1));
-  }
-  GemmProblem problem;
-  problem.m = std::uint64_t{4} * rows;
-  problem.k = 256;
-  problem.n = 16;
-  problem.mask = &mask;
-  const Target target = make_target(chip, planner);
-  const Program program =
-      lower_static(chip, target, kHalf, problem, plan_static(target, kHalf, mask, problem.n))
-          .program;
-  for (const ExchangePhase& phase : program.exchanges) {
-    if (phase.name == "partials") return phase.plan;
-  }
-  ADD_FAILURE() << "no exchange of partials";
-  return {};
-}
-
-// A row is 64 sums of two tiles. Of 63 rows of its own, a tile sends half of every one, 16 words.
-// Of 64, 128 rows on four tiles, it sends every other one whole, 32 words, to its owner: as many
-// words for each row in half as many messages.
-TEST(StaticSums, WholeRowsAreSummedWhereEveryTileHasMany) {
-  const ExchangePlan few = partials_of_rows(126);
-  ASSERT_EQ(few.traffic.size(), 4U);
-  EXPECT_EQ(few.sends.size(), 4U * 63);
-  const ExchangePlan many = partials_of_rows(128);
-  ASSERT_EQ(many.traffic.size(), 4U);
-  EXPECT_EQ(many.sends.size(), 4U * 32);
-  for (TileId tile = 0; tile < 4; ++tile) {
-    EXPECT_EQ(few.traffic[tile].received, 63U * 16) << tile;
-    EXPECT_EQ(many.traffic[tile].received, 64U * 16) << tile;
-  }
-}
-
-/// Two rows of two blocks of 16, each on a tile of its own, times 4 columns. Row 0 is made by tiles
-/// 0 and 1 and at home there, 32 halves each, row 1 by and on tiles 2 and 3.
-Program four_blocks(const PlannerParams& planner) {
-  ChipParams chip;
-  chip.ipu.tiles = 4;
-  chip.ipu.rows = 2;
-  const Mask mask{32, 32, 16, 16, {0, 2, 4}, {0, 1, 0, 1}};
-  GemmProblem problem;
-  problem.m = 32;
-  problem.k = 32;
-  problem.n = 4;
-  problem.mask = &mask;
-  const Target target = make_target(chip, planner);
-  StaticPlan plan = plan_static(target, kHalf, mask, problem.n);
-  return lower_static(chip, target, kHalf, problem, plan).program;
-}
-
-const ExchangePhase* phase_of(const Program& program, const std::string& name) {
-  const auto found = std::find_if(program.exchanges.begin(), program.exchanges.end(),
-                                  [&](const ExchangePhase& p) { return p.name == name; });
-  return found == program.exchanges.end() ? nullptr : &*found;
-}
-
-/// The clocks of the vertices of a tile in a compute set.
-std::vector<Cycle> vertices_of(const Program& program, const std::string& name, TileId tile) {
-  std::vector<Cycle> clocks;
-  for (const ComputeSet& set : program.computes) {
-    if (set.name != name) continue;
-    for (std::uint32_t i = set.first[tile]; i < set.first[tile + 1]; ++i) {
-      std::vector<std::uint64_t> issues(program.bundles.size());
-      const Vertex& vertex = program.vertices[set.items[i].index];
-      clocks.push_back(vertex_cost(program, vertex, issues).cycles);
-    }
-  }
-  return clocks;
-}
-
-// A tile receives the other one's contribution to its 32 halves. 4 vectors of depth 2 are one for a
-// worker: 6 * (16 + 15).
-TEST(StaticSums, SmallResultsAreSummedWhereTheyBelong) {
-  PlannerParams planner;
-  planner.static_parts = 1;
-  planner.home_sums = 32;
-  const Program program = four_blocks(planner);
-  const ExchangePhase* const partials = phase_of(program, "partials");
-  ASSERT_NE(partials, nullptr);
-  for (TileId tile = 0; tile < 4; ++tile) EXPECT_EQ(partials->plan.traffic[tile].received, 16U);
-  EXPECT_EQ(phase_of(program, "move"), nullptr);
-  EXPECT_EQ(vertices_of(program, "reduce", 1), std::vector<Cycle>{186});
-}
-
-// Either tile of a row sums half of it, and so receives 16 words. Of row 1 tile 3 has the first
-// half, which belongs to tile 2, and tile 2 the other: 64 bytes each, which are copied, two of 64
-// bits a worker (193 + 6 * (14 + 2)), before 16 words are put into rows, three a worker (6 * (14 +
-// 3 * 3)).
-TEST(StaticSums, LargerResultsAreSummedInPlaceThenMovedAndCopied) {
-  PlannerParams planner;
-  planner.static_parts = 1;
-  planner.home_sums = 31;
-  const Program program = four_blocks(planner);
-  const ExchangePhase* const partials = phase_of(program, "partials");
-  const ExchangePhase* const move = phase_of(program, "move");
-  ASSERT_NE(partials, nullptr);
-  ASSERT_NE(move, nullptr);
-  for (TileId tile = 0; tile < 4; ++tile) {
-    EXPECT_EQ(partials->plan.traffic[tile].received, 16U) << tile;
-    EXPECT_EQ(move->plan.traffic[tile].received, tile < 2 ? 0U : 16U) << tile;
-  }
-  EXPECT_EQ(vertices_of(program, "rearrange output", 0), std::vector<Cycle>{138});
-  EXPECT_EQ(vertices_of(program, "rearrange output", 2), (std::vector<Cycle>{289, 138}));
-  planner.copy_results = false;
-  EXPECT_EQ(vertices_of(four_blocks(planner), "rearrange output", 2), std::vector<Cycle>{138});
-}
-
-/// Of the fullest of `tiles`, for `mask` times 64 columns.
-std::uint64_t bytes_of(const Mask& mask, unsigned tiles, const PlannerParams& planner) {
+  planner.static_bands = 1;
   ChipParams chip;
   chip.ipu.tiles = tiles;
   chip.ipu.rows = tiles / 2;
+  const auto rows = static_cast<std::uint32_t>(blocks_of_rows.size());
+  Mask mask{4 * rows, 64, 4, 4, {0}, {}};
+  for (const std::uint32_t count : blocks_of_rows) {
+    for (std::uint32_t column = 0; column < count; ++column) mask.columns.push_back(column);
+    mask.offsets.push_back(mask.columns.size());
+  }
   GemmProblem problem;
   problem.m = mask.rows;
   problem.k = mask.cols;
-  problem.n = 64;
+  problem.n = static_cast<std::uint32_t>(n);
   problem.mask = &mask;
   const Target target = make_target(chip, planner);
-  const StaticPlan plan = plan_static(target, kHalf, mask, problem.n);
-  return lower_static(chip, target, kHalf, problem, plan).tile_bytes;
+  const StaticPlan plan = plan_static(target, kHalf, mask, n);
+  return lower_static(chip, target, kHalf, problem, plan);
 }
 
-// Each of four tiles has a block of 16 of its own row times 64 columns: 1024 halves of the dense
-// operand and of partials and 256 of the block; then 1024 of partials, of results, and, where what
-// is moved is copied to its place, of what is received.
-TEST(StaticSums, WhatIsMovedNeedsRoomBesideItsPlace) {
-  const Mask mask{64, 16, 16, 16, {0, 1, 2, 3, 4}, {0, 0, 0, 0}};
-  PlannerParams planner;
-  planner.static_parts = 1;
-  const std::uint64_t copied = bytes_of(mask, 4, planner);
-  planner.copy_results = false;
-  EXPECT_EQ(copied - bytes_of(mask, 4, planner), 2U * (1024 - 256));
+/// What a tile receives in a phase, in words; nothing if there is no such phase.
+std::uint64_t received(const Program& program, const std::string& name, TileId tile) {
+  for (const ExchangePhase& phase : program.exchanges) {
+    if (phase.name == name) return phase.plan.traffic[tile].received;
+  }
+  return 0;
 }
 
-// Each of two tiles has a row of four blocks of 16 times 64 columns: 4096 halves of the dense
-// operand arrive and are copied before there are the 1024 of partials.
-TEST(StaticSums, RowsThatAreCopiedNeedRoomTwice) {
-  const Mask mask{32, 64, 16, 16, {0, 4, 8}, {0, 1, 2, 3, 0, 1, 2, 3}};
+std::uint64_t received(const Program& program, const std::string& name) {
+  std::uint64_t all = 0;
+  for (const ExchangePhase& phase : program.exchanges) {
+    for (const TileTraffic& traffic : phase.plan.traffic) {
+      if (phase.name == name) all += traffic.received;
+    }
+  }
+  return all;
+}
+
+/// The clocks of a tile's vertex in a compute set; 0 if it has none.
+Cycle clocks(const Program& program, const std::string& name, TileId tile) {
+  for (const ComputeSet& set : program.computes) {
+    if (set.name != name || set.first[tile] == set.first[tile + 1]) continue;
+    std::vector<std::uint64_t> issues(program.bundles.size());
+    const Vertex& vertex = program.vertices[set.items[set.first[tile]].index];
+    return vertex_cost(program, vertex, issues).cycles;
+  }
+  return 0;
+}
+
+// Four rows of a block for each of four tiles, times 4 columns: 16 sums of one partial, at home
+// where they are made. Copying 32 bytes takes a worker one access of 64 bits: 193 + 6 (14 + 1).
+TEST(StaticSums, SumsOfOnePartialAreCopies) {
+  const Program program = lower(4, {1, 1, 1, 1}, 4, {}).program;
+  EXPECT_EQ(received(program, "single partials"), 0U);
+  EXPECT_EQ(clocks(program, "copy of single partials", 2), 283U);
+  EXPECT_EQ(clocks(program, "reduce", 2), 0U);
+}
+
+// Eight rows of a block, two for each tile, and four without: a tile is home of three rows. So row
+// 2 goes from tile 1 to tile 0, rows 4 and 5 from 2 to 1, and rows 6 and 7 from 3 to 2; rows 0, 1
+// and 3 are made where they belong. A row has 16 sums, 8 words.
+TEST(StaticSums, SumsOfOnePartialGoHomeInAStepOfTheirOwn) {
+  const Program program = lower(4, {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, 4, {}).program;
+  EXPECT_EQ(received(program, "single partials", 0), 8U);
+  EXPECT_EQ(received(program, "single partials", 1), 2U * 8);
+  EXPECT_EQ(received(program, "single partials", 2), 2U * 8);
+  EXPECT_EQ(received(program, "single partials", 3), 0U);
+  EXPECT_EQ(received(program, "partials"), 0U);
+  EXPECT_NE(clocks(program, "copy of single partials", 1), 0U);
+  EXPECT_EQ(clocks(program, "copy of single partials", 2), 0U);
+
+  PlannerParams merged;
+  merged.single_step = false;
+  const Program other = lower(4, {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, 4, merged).program;
+  EXPECT_EQ(received(other, "single partials"), 0U);
+  EXPECT_EQ(received(other, "partials"), 5U * 8);
+}
+
+// Two rows of two blocks, one for each tile, times 8 columns: 32 sums a row, 16 at home on each
+// tile with one class of two partials. At home 8 + 2 * 4 + 126 is cheaper than spreading, which has
+// another exchange. Tile 2 makes a partial of row 1, [0, 16) of which is at home there: it copies 8
+// words and receives the other tile's 8. Two vertices of 8 sums on two workers: 6 (16 + 2 (13 +
+// 2)).
+TEST(StaticSums, SmallClassesAreSummedWhereTheyBelong) {
+  const Program program = lower(4, {2, 2}, 8, {}).program;
+  for (TileId tile = 0; tile < 4; ++tile) {
+    EXPECT_EQ(received(program, "partials", tile), 8U) << tile;
+    EXPECT_EQ(clocks(program, "copy of local partials", tile), 283U) << tile;
+    EXPECT_EQ(clocks(program, "reduce", tile), 276U) << tile;
+  }
+  EXPECT_EQ(received(program, "sums"), 0U);
+  EXPECT_EQ(clocks(program, "copy of local sums", 2), 0U);
+}
+
+/// 16 tiles with two blocks each, the first row `deep` tiles long, times 64 columns: a row has 256
+/// sums, at home on one tile. The last rows have no block.
+std::vector<std::uint32_t> one_deep_row(std::uint32_t deep) {
+  std::vector<std::uint32_t> blocks(16, 0);
+  blocks[0] = 2 * deep;
+  for (std::uint32_t row = 1; row <= 16 - deep; ++row) blocks[row] = 2;
+  return blocks;
+}
+
+// The class of row 0 has E = 256 elements, all at home on tile 0: M = 256; spread, R = 16. At home
+// 128 + 64 D + 126, spread 8 D + 126 + 4 D + 128 + 126: the same at D = 2.4.
+TEST(StaticSums, AClassWithOneHomeIsSpreadIfItIsDeep) {
+  const Program two = lower(16, one_deep_row(2), 64, {}).program;
+  EXPECT_EQ(received(two, "partials", 0), 128U);  // the other tile's
+  EXPECT_EQ(received(two, "partials"), 128U);
+  EXPECT_EQ(received(two, "sums"), 0U);
+
+  // 16 pieces of 16 sums: three partials of 8 words each, but for those that three tiles have.
+  const Program three = lower(16, one_deep_row(3), 64, {}).program;
+  EXPECT_EQ(received(three, "partials"), 16U * 24 - 3 * 8);
+  EXPECT_EQ(received(three, "sums", 0), 15U * 8);
+  EXPECT_EQ(received(three, "sums"), 15U * 8);
+  EXPECT_EQ(clocks(three, "copy of local sums", 0), 283U);
+  EXPECT_EQ(clocks(three, "copy of local sums", 1), 0U);
+}
+
+TEST(StaticSums, AllClassesGoWhereTheyAreTold) {
   PlannerParams planner;
-  planner.static_parts = 1;
-  planner.static_bands = 1;
-  const std::uint64_t copied = bytes_of(mask, 2, planner);
-  planner.copy_gathered = false;
-  EXPECT_EQ(copied - bytes_of(mask, 2, planner), 2U * (4096 - 1024));
+  planner.sums = SumsAt::home;
+  EXPECT_EQ(received(lower(16, one_deep_row(3), 64, planner).program, "sums"), 0U);
+  planner.sums = SumsAt::spread;
+  EXPECT_EQ(received(lower(16, one_deep_row(2), 64, planner).program, "sums"), 15U * 8);
+  planner.sums = SumsAt::rule;
+  planner.sums_delay = 79;  // at D = 2: 52 * 2 = 104 > 79
+  EXPECT_EQ(received(lower(16, one_deep_row(2), 64, planner).program, "sums"), 15U * 8);
+}
+
+// Of 14 reductions, 13 of one partial, one is of the deep class: ceil(6 / 14) = 1 worker of a tile,
+// which sums 16 in one vertex, 6 (16 + 4 (13 + 3)). With all six, two sum 8 each.
+TEST(StaticSums, AClassOfFewHasFewWorkers) {
+  EXPECT_EQ(clocks(lower(16, one_deep_row(3), 64, {}).program, "reduce", 5), 480U);
+  PlannerParams planner;
+  planner.few_workers = false;
+  EXPECT_EQ(clocks(lower(16, one_deep_row(3), 64, planner).program, "reduce", 5), 288U);
+  planner.long_sums = false;
+  EXPECT_EQ(clocks(lower(16, one_deep_row(3), 64, planner).program, "reduce", 5), 6U * (10 + 28));
+}
+
+// At home, tile 0 has its own 256 partials, 3 * 256 that it sums, and 256 results. Spread, no tile
+// sums more than 16, and the peak is before: two rows of 4 of the dense operand, two blocks, and
+// 256 partials.
+TEST(StaticSums, WhatIsReceivedNeedsRoomBesideThePartials) {
+  PlannerParams planner;
+  planner.sums = SumsAt::home;
+  const std::uint64_t home = lower(16, one_deep_row(3), 64, planner).tile_bytes;
+  planner.sums = SumsAt::spread;
+  const std::uint64_t spread = lower(16, one_deep_row(3), 64, planner).tile_bytes;
+  EXPECT_EQ(home - spread, 2U * ((256 + 768 + 256) - (512 + 32 + 256)));
+}
+
+TEST(SumPieces, AreEvenAndNotTooShort) {
+  using Ends = std::vector<std::uint64_t>;
+  EXPECT_EQ(even_cuts(64, 8, 6, 0), (Ends{16, 32, 48, 64}));  // 8 grains, 2 at most each
+  EXPECT_EQ(even_cuts(40, 8, 6, 0), (Ends{8, 16, 24, 32, 40}));
+  EXPECT_EQ(even_cuts(20, 8, 2, 0), (Ends{8, 20}));      // 3 grains in halves, the last not full
+  EXPECT_EQ(even_cuts(36, 4, 100, 16), (Ends{16, 36}));  // 9 grains, 4 at least
+  EXPECT_EQ(even_cuts(12, 4, 100, 16), (Ends{12}));
+}
+
+// Of 10 partials of 8 halves each an addition takes 10 vectors. 16 and 8 halves cost 20 and 10: no
+// more than 8 from their mean, so in order. 80 and 8 cost 100 and 10, so by what they take.
+TEST(SumPieces, GoToWorkersInOrderOrByTheirLength) {
+  using Workers = std::vector<unsigned>;
+  EXPECT_EQ(deal_pieces({16, 8, 8, 16, 8}, 10, 2, kHalf), (Workers{0, 0, 0, 1, 1}));
+  EXPECT_EQ(deal_pieces({80, 8, 8, 80, 8}, 10, 2, kHalf), (Workers{1, 0, 1, 0, 0}));
+  // 12 is divided by 4: 30 vectors for 10, as 24 are
+  EXPECT_EQ(deal_pieces({12, 24}, 10, 2, kHalf), (Workers{0, 1}));
+  // floats are added four at a time: 40 and 20 are 10 from their mean
+  EXPECT_EQ(deal_pieces({16, 16, 8, 8}, 10, 2, kHalf), (Workers{0, 0, 1, 1}));
+  EXPECT_EQ(deal_pieces({16, 16, 8, 8}, 10, 2, kSingle), (Workers{0, 1, 0, 1}));
 }
 
 }  // namespace

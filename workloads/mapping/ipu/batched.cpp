@@ -107,6 +107,7 @@ class Repeater {
     const ExchangePhase& from = one_.exchanges[index];
     TransferList list;
     list.memory_begin = window(round);
+    list.paired_words = from.transfers.paired_words;
     if (from.transfers.scratch) list.scratch = *from.transfers.scratch + window(round);
     std::vector<Place> places;
     for (std::uint32_t group = 0; group < groups; ++group) {

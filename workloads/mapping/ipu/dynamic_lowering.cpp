@@ -33,8 +33,7 @@ class DynamicLowering {
   DynamicLowering(const ChipParams& params, const Target& target, const Types& types,
                   const GemmProblem& problem, const DynamicPlan& plan, BucketSet buckets,
                   SparsePass pass)
-      : order_output_(target.order_output),
-        types_(types),
+      : types_(types),
         problem_(problem),
         plan_(plan),
         mask_(*problem.mask),
@@ -115,7 +114,6 @@ class DynamicLowering {
   void reduce();
   void finish();
 
-  const bool order_output_;
   const Types types_;
   const GemmProblem problem_;
   const DynamicPlan plan_;
@@ -483,7 +481,7 @@ void DynamicLowering::reduce() {
   for_each_tile([&](const GridPlace& p) {
     const std::uint64_t elements = std::uint64_t{slice_of(p.x)} * 4 / types_.partial_bytes();
     // Blocks are summed column by column; the user has rows.
-    const bool by_columns = block_ > 1 && order_output_;
+    const bool by_columns = block_ > 1;
     builder_.work(tile(p), by_columns ? reduce_.reorder_vertex(elements)
                                       : reduce_.copy_vertex(elements * types_.bytes()));
   });

@@ -39,20 +39,34 @@ struct PlannerParams : ParameterSet {
   Param<bool> lone_pairs =
       flag(this, "lone_pairs", true,
            "The partner of a lone receiver of gathered rows listens along, for double width.");
-  Param<bool> wide_sums =
-      flag(this, "wide_sums", true, "Reductions of static products use accumulations of 128 bits.");
+  Param<bool> short_pairs =
+      flag(this, "short_pairs", true,
+           "Pairs receive gathered rows and non-zeros of static products at double width however "
+           "short the pieces are, below exchange.paired_words too.");
   Param<bool> order_elements =
       flag(this, "order_elements", true, "Put sparse elements into the order of a static plan.");
-  Param<bool> copy_gathered =
-      flag(this, "copy_gathered", true, "Copy gathered rows to where block codelets read them.");
-  Param<bool> order_output =
-      flag(this, "order_output", true, "Put the results of blocks into rows, element by element.");
-  Param<unsigned> home_sums =
-      param(this, "home_sums", 16U, range(0U, 4294967295U), "elements",
-            "Static results of which a tile has no more than this are summed where they belong, "
-            "larger ones where their partials are, and moved; fitted.");
-  Param<bool> copy_results =
-      flag(this, "copy_results", true, "Copy static results that were moved to their place.");
+  Param<SumsAt> sums = param(
+      this, "sums", SumsAt::rule,
+      Choices<SumsAt>{{"rule", SumsAt::rule}, {"home", SumsAt::home}, {"spread", SumsAt::spread}},
+      "Where static partials are summed: as popops decides for each class of equal depth, or "
+      "all where the result belongs, or all spread over the tiles.");
+  Param<unsigned> sums_delay =
+      param(this, "sums_delay", 126U, range(0U, 65535U), "cycles",
+            "An exchange in that decision; the target's getMaxIPUSyncDelay.");
+  Param<bool> few_workers =
+      flag(this, "few_workers", true,
+           "A class of static sums has two of a tile's workers if there are more than six classes, "
+           "else its share of them by the number of sums, as in popops; false: all of them.");
+  Param<bool> single_step =
+      flag(this, "single_step", true,
+           "Static results with one contribution go home in an exchange of their own.");
+  Param<bool> copy_sums =
+      flag(this, "copy_sums", true,
+           "Copy static partials and sums that are on the right tile already to their place.");
+  Param<bool> long_sums =
+      flag(this, "long_sums", true,
+           "Static sums of halves take the bundles of popops' estimator, 16 + w / 4 (13 + depth); "
+           "false: those on the path of the assembly, 10 + w / 4 (11 + depth).");
   Param<unsigned> static_parts =
       param(this, "static_parts", 0U, range(0U, 32U), "parts",
             "Parts of the columns of static products, PopSparse's nSplit; 0: the cheapest.");

@@ -24,6 +24,7 @@ ReduceCodelets::ReduceCodelets(ProgramBuilder& builder, const Target& target, co
                                .add(Tally::round_fp16, halves_of(out_, 1)));
   launch_ = builder_.codelet({run(0)});
   idle_ = builder_.codelet({issue(overhead_, 6)});
+  empty_ = builder_.codelet({issue(overhead_, 1)});
   make_sums();
   make_moves();
 }
@@ -48,7 +49,9 @@ void ReduceCodelets::make_sums() {
       reduce_worker_bundles(target_, one, 1, types_.partials, out_) - 32 - 3 - stores;
   const std::uint64_t around =
       contiguous_reduce_bundles(target_, one, 0, types_.partials, out_) - 20 - 1 - stores;
-  const std::uint64_t strided = strided_reduce_bundles(1, 1, types_.partials, out_) - 16 - 2;
+  const std::uint64_t entry = strided_reduce_bundles(target_, 0, 1, types_.partials, out_);
+  const std::uint64_t strided =
+      strided_reduce_bundles(target_, 1, 1, types_.partials, out_) - entry - 2;
 
   // Arguments: vectors, depth, bundles at the entry and for what is left over.
   add_ = builder_.codelet({issue(overhead_, 0, 2), loop(6, 0, 0), issue(overhead_, count(once)),
@@ -59,13 +62,10 @@ void ReduceCodelets::make_sums() {
   contiguous_ =
       builder_.codelet({issue(overhead_, 20), loop(4, 0, 0), issue(overhead_, count(around)),
                         issue(both, 1), issue(both, 0, 1), issue(store_, count(stores))});
-  // Arguments: vectors of 64 bits, depth; the other one takes two of them at a time.
+  // Arguments: vectors of 64 bits, depth.
   strided_ =
-      builder_.codelet({issue(overhead_, 16), loop(3, 0, 0), issue(overhead_, count(strided)),
-                        issue(narrow, 0, 1), issue(store_, 1)});
-  strided_wide_ = builder_.codelet({issue(overhead_, 16), loop(3, 0, 0),
-                                    issue(overhead_, count(strided + 1 - stores)),
-                                    issue(both, 0, 1), issue(store_, count(stores))});
+      builder_.codelet({issue(overhead_, count(entry)), loop(3, 0, 0),
+                        issue(overhead_, count(strided)), issue(narrow, 0, 1), issue(store_, 1)});
 }
 
 void ReduceCodelets::make_moves() {
@@ -131,40 +131,23 @@ std::uint32_t ReduceCodelets::contiguous_vertex(const ReducePiece& piece) {
   return contiguous_adds_[piece] = builder_.vertex({{contiguous_launch_, {}}}, set);
 }
 
-std::uint32_t ReduceCodelets::strided_vertex(const std::vector<ReducePiece>& pieces) {
-  const auto found = strides_.find(pieces);
+std::uint32_t ReduceCodelets::strided_vertex(
+    const std::vector<std::vector<ReducePiece>>& of_workers) {
+  const auto found = strides_.find(of_workers);
   if (found != strides_.end()) return found->second;
-  // What an accumulation takes, or half of that where the rows are not whole multiples of it.
-  const auto width = [&](const ReducePiece& piece) {
-    const unsigned wide = 16 / types_.partial_bytes();
-    return target_.wide_sums && piece.elements % wide == 0 ? wide : wide / 2;
-  };
-  std::uint64_t vectors = 0;
-  for (const ReducePiece& piece : pieces) vectors += ceil_div(piece.elements, width(piece));
-  const std::uint64_t share = ceil_div(vectors, target_.workers);
-
+  const std::uint64_t width = 8 / types_.partial_bytes();
   std::vector<std::uint32_t> set;
-  std::size_t next = 0;
-  std::uint64_t done = 0;  // vectors of piece `next`
   for (unsigned worker = 0; worker < target_.workers; ++worker) {
     std::vector<Call> calls;
-    for (std::uint64_t left = share; left != 0 && next < pieces.size();) {
-      const ReducePiece& piece = pieces[next];
-      const std::uint64_t size = ceil_div(piece.elements, width(piece));
-      const std::uint64_t take = std::min(left, size - done);
-      const bool wide = width(piece) * types_.partial_bytes() == 16;
-      calls.push_back({wide ? strided_wide_ : strided_, {arg(take), piece.depth, 0}});
-      left -= take;
-      done += take;
-      if (done == size) {
-        ++next;
-        done = 0;
+    if (worker < of_workers.size()) {
+      for (const ReducePiece& piece : of_workers[worker]) {
+        calls.push_back({strided_, {arg(ceil_div(piece.elements, width)), piece.depth, 0}});
       }
     }
     if (calls.empty()) calls.push_back({idle_, {}});
     set.push_back(builder_.worker(calls));
   }
-  return strides_[pieces] = builder_.vertex({{launch_, {}}}, set);
+  return strides_[of_workers] = builder_.vertex({{launch_, {}}}, set);
 }
 
 /// A vertex whose workers share `items` issues of a codelet.
@@ -191,6 +174,12 @@ std::uint32_t ReduceCodelets::zero_vertex(std::uint64_t bytes) {
 
 std::uint32_t ReduceCodelets::copy_vertex(std::uint64_t bytes) {
   return shared_vertex(copy_, ceil_div(bytes, 8));
+}
+
+std::uint32_t ReduceCodelets::empty_vertex() {
+  const auto found = shared_.find({empty_, 0});
+  if (found != shared_.end()) return found->second;
+  return shared_[{empty_, 0}] = builder_.vertex({{empty_, {}}}, {});
 }
 
 std::uint32_t ReduceCodelets::cast_vertex(std::uint64_t elements) {

@@ -32,16 +32,16 @@ class ReduceCodelets {
   /// ReduceAdd with one contiguous input, whose length is a multiple of the vector width.
   std::uint32_t contiguous_vertex(const ReducePiece& piece);
 
-  /// The strided reductions of popops: all pieces of a tile, whose vectors the workers share. A
-  /// vector is what an accumulation takes (8 halves, 4 singles), or half of it where the pieces
-  /// are not multiples; PopLibs plans with the former.
-  std::uint32_t strided_vertex(const std::vector<ReducePiece>& pieces);
+  /// The strided reductions of popops that each worker makes, one after another: 64 bits of a row
+  /// at a time, whatever the accumulators could take.
+  std::uint32_t strided_vertex(const std::vector<std::vector<ReducePiece>>& of_workers);
 
   /// Writes zeros, or copies, or casts partials to the output type, over all workers.
   std::uint32_t fill_vertex(std::uint64_t bytes);
   std::uint32_t zero_vertex(std::uint64_t bytes);  // of partials, before FP32 blocks
   std::uint32_t copy_vertex(std::uint64_t bytes);
   std::uint32_t cast_vertex(std::uint64_t elements);
+  std::uint32_t empty_vertex();  // one clock: a step that is left out
 
   /// Puts elements of the data type into another order, one by one. The smallest store is of 32
   /// bits: two loads and a store for two halves, a load and a store for a single.
@@ -64,8 +64,8 @@ class ReduceCodelets {
   std::uint32_t contiguous_ = 0;
   std::uint32_t contiguous_launch_ = 0;
   std::uint32_t strided_ = 0;
-  std::uint32_t strided_wide_ = 0;
   std::uint32_t idle_ = 0;
+  std::uint32_t empty_ = 0;
   std::uint32_t fill_ = 0;
   std::uint32_t zero_ = 0;
   std::uint32_t copy_ = 0;
@@ -73,7 +73,7 @@ class ReduceCodelets {
   std::uint32_t reorder_ = 0;
   std::map<ReducePiece, std::uint32_t> adds_;
   std::map<ReducePiece, std::uint32_t> contiguous_adds_;
-  std::map<std::vector<ReducePiece>, std::uint32_t> strides_;
+  std::map<std::vector<std::vector<ReducePiece>>, std::uint32_t> strides_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> shared_;
 };
 

@@ -54,11 +54,12 @@ Cycle static_reduce_clocks(const Target& target, std::uint64_t outputs, std::uin
   return target.worker_clocks(16 + loops * (base + 6 + factor - 1));
 }
 
-std::uint64_t strided_reduce_bundles(std::uint64_t loops, std::uint64_t depth, DType partials,
-                                     DType out) {
+std::uint64_t strided_reduce_bundles(const Target& target, std::uint64_t loops, std::uint64_t depth,
+                                     DType partials, DType out) {
   std::uint64_t store = 3 + 2;
   if (partials != DType::fp32) store = out == DType::fp32 ? 1 + 6 : 1 + 7;
-  return 16 + loops * (3 + store + 3 + (depth - 1));
+  const bool counted = !target.long_sums && partials != DType::fp32;
+  return (counted ? 10 : 16) + loops * (3 + store + 3 + (depth - 1) - (counted ? 2 : 0));
 }
 
 Cycle cast_clocks(const Target& target, std::uint64_t outputs, DType from, DType to) {

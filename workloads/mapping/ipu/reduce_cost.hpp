@@ -27,10 +27,12 @@ std::uint64_t contiguous_reduce_bundles(const Target& target, std::uint64_t outp
 Cycle static_reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t factor,
                            const Types& types);
 
-/// Bundles of a worker of popops' strided reduction: `loops` vectors of the output, each the sum
-/// of `depth` partials.
-std::uint64_t strided_reduce_bundles(std::uint64_t loops, std::uint64_t depth, DType partials,
-                                     DType out);
+/// Bundles of a worker of popops' strided reduction: `loops` vectors of 64 bits of the output, each
+/// the sum of `depth` partials. In the estimator's form, which measured times bear out; the
+/// assembly of halves has 6 bundles less around them and 2 less for each vector
+/// (Target::long_sums).
+std::uint64_t strided_reduce_bundles(const Target& target, std::uint64_t loops, std::uint64_t depth,
+                                     DType partials, DType out);
 
 /// The planner's estimate of a cast of `outputs` elements.
 Cycle cast_clocks(const Target& target, std::uint64_t outputs, DType from, DType to);

@@ -27,6 +27,7 @@ struct Regions {
   std::uint32_t nonzeros = 0;
   std::uint32_t partials = 0;
   std::uint32_t received = 0;  // partials of what it sums
+  std::uint32_t sums = 0;      // that are not yet in place
   std::uint32_t output = 0;
   std::uint32_t end = 0;
 };
@@ -186,15 +187,15 @@ void StaticLowering::lay_out() {
   regions_.nonzeros = take(nonzeros);
   regions_.partials = take(partials);
   regions_.received = take(sums_->received());
+  regions_.sums = take(sums_->sums());
   regions_.output = take(output_map_.share());
   regions_.end = static_cast<std::uint32_t>(next);
-  // Rows that are copied are live twice before there are partials, and all rows are dead when
-  // those of other tiles arrive; the largest of the three is the peak.
+  // Rows are dead when the partials of other tiles arrive, and partials when the sums move home.
   const std::uint64_t home = regions_.dense * std::uint64_t{4};
-  const std::uint64_t copied = block_ > 1 && target_.copy_gathered ? dense : 0;
-  const std::uint64_t first = (dense + nonzeros + std::max(partials, copied)) * size_;
-  const std::uint64_t second = (partials + sums_->received() + output_map_.share()) * size_;
-  result_.tile_bytes = home + std::max(first, second);
+  const std::uint64_t summed = sums_->received() + sums_->sums();
+  const std::uint64_t peak =
+      std::max({dense + nonzeros + partials, partials + summed + output_map_.share()});
+  result_.tile_bytes = home + peak * size_;
   builder_.operands(
       OperandBytes()
           .add(Operand::weight, (regions_.dense - regions_.nonzero_home) * 4 + nonzeros * size_)
@@ -278,6 +279,7 @@ void StaticLowering::gather() {
   transfers_ = {};
   // Before they are computed, the partials have no use for their memory.
   if (target_.lone_pairs) transfers_.scratch = regions_.partials;
+  if (target_.short_pairs) transfers_.paired_words = 2;
   for (const ColumnPart& part : plan_.parts) gather_dense(part);
   if (plan_.parts.size() > 1) gather_nonzeros();
   if (block_ == 1 && target_.order_elements) reorder_nonzeros();
@@ -383,10 +385,6 @@ void StaticLowering::multiply_part(const ColumnPart& part) {
     const StaticRuns::Run& run = runs.runs[r];
     if (run.nonzeros() == 0) continue;
     const TileId tile = part.first_tile + r;
-    if (block_ > 1 && target_.copy_gathered) {
-      // The rows it received lie as they came; the codelet wants them padded, one after another.
-      builder_.work(tile, reduce_.copy_vertex(run.columns * segment(part) * size_));
-    }
     if (block_ >= 8 && !types_.half()) {
       builder_.work(tile, reduce_.zero_vertex(run.rows * segment(part) * size_));
     }
@@ -455,14 +453,12 @@ SparseProduct StaticLowering::product_of(const ColumnPart& part, const StaticRun
 
 void StaticLowering::reduce() {
   const std::uint32_t multiply = builder_.compute_set("multiply");
-  sums_->lower(builder_, reduce_, {regions_.partials, regions_.received, regions_.output},
-               output_map_, multiply, problem_.values);
+  sums_->lower(builder_, reduce_,
+               {regions_.partials, regions_.received, regions_.sums, regions_.output}, multiply,
+               problem_.values);
   for (unsigned tile = 0; output_map_.begin(tile) < output_map_.end(tile); ++tile) {
     result_.tiles_used = std::max(result_.tiles_used, tile + 1);
-    if (block_ == 1 || !target_.order_output) continue;  // row by row, as the user has it
-    builder_.work(tile, reduce_.reorder_vertex(output_map_.end(tile) - output_map_.begin(tile)));
   }
-  builder_.superstep(builder_.compute_set("rearrange output"), kNone);
 }
 
 void StaticLowering::finish() {

@@ -7,199 +7,203 @@
 #include "workloads/mapping/ceil_div.hpp"
 
 namespace lacuna::ipu {
-namespace {
-
-/// With so many rows for each tile, every tile sums whole ones: an even share, in fewer messages.
-constexpr std::uint32_t kRowsEach = 32;
-
-}  // namespace
 
 StaticSums::StaticSums(const Target& target, const Types& types, const StaticPlan& plan,
                        const std::map<unsigned, StaticRuns>& runs, std::uint32_t grid_rows,
                        const LinearMap& home)
     : target_(target),
       types_(types),
-      plan_(plan),
-      runs_(runs),
-      grid_rows_(grid_rows),
-      at_home_(home.share() <= target.home_sums) {
-  std::vector<std::uint64_t> received(target.tiles, 0);
-  for_each_slice([&](const Slice& slice) {
-    if (slice.depth < 2) return;
-    if (at_home_) {
-      const std::uint64_t first = first_output(slice);
-      home.for_each(first, first + slice.end - slice.begin,
-                    [&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
-                      received[tile] += slice.depth * (end - begin);
-                    });
-      return;
-    }
-    const TileId tile = slice.part.first_tile + uses(slice)[slice.owner].run;
-    received[tile] += (slice.depth - 1) * (slice.end - slice.begin);
-  });
-  received_ = *std::max_element(received.begin(), received.end());
-  if (!at_home_ && target.copy_results) received_ = std::max(received_, home.share());
+      of_(plan),
+      home_(home),
+      plan_(target, types, plan, runs, grid_rows, home),
+      buffers_(target.tiles) {
+  for (TileId id = 0; id < target.tiles; ++id) take_room(id);
 }
 
-const RunUse* StaticSums::uses(const Slice& slice) const {
-  const RunUses& of_row = runs_.at(slice.part.tiles).of_row;
-  return of_row.uses.data() + of_row.first[slice.row];
+/// Whether what the vertex sums at home is side by side in the result.
+bool StaticSums::is_contiguous(const TileSums& tile, const SumVertex& vertex) const {
+  const SumClass& sums = class_of(vertex);
+  const SumSegment* const segment = tile.segments.data() + vertex.first;
+  const auto output = [&](std::uint32_t s) {
+    return plan_.first_output(sums.rows[segment[s].row]) + segment[s].begin;
+  };
+  for (std::uint32_t s = 1; s < vertex.segments; ++s) {
+    if (output(s - 1) + segment[s - 1].elements != output(s)) return false;
+  }
+  return true;
 }
 
-/// Slices are whole accumulations, of 128 bits, where the row is; the first of a row goes to
-/// another of its tiles from row to row.
-template <class Visit>
-void StaticSums::for_each_slice(Visit visit) const {
-  for (const ColumnPart& part : plan_.parts) {
-    const StaticRuns& runs = runs_.at(part.tiles);
-    const std::uint64_t all = part.columns() * plan_.block;
-    const unsigned wide = 16 / types_.bytes();
-    const std::uint64_t grain = all % wide == 0 ? wide : wide / 2;
-    for (std::uint32_t row = 0; row < grid_rows_; ++row) {
-      const std::uint32_t depth = runs.of_row.count(row);
-      const bool whole = at_home_ || depth < 2 || grid_rows_ >= kRowsEach * part.tiles;
-      const std::uint64_t share = whole ? all : round_up(ceil_div(all, depth), grain);
-      std::uint32_t owner = depth == 0 ? 0 : row % depth;
-      for (std::uint64_t begin = 0; begin < all; begin += share) {
-        visit(Slice{part, row, begin, std::min(all, begin + share), owner, depth});
-        owner = owner + 1 < depth ? owner + 1 : 0;
-      }
-    }
+void StaticSums::take_room(TileId id) {
+  const TileSums& tile = plan_.tiles()[id];
+  std::uint64_t received = 0;
+  std::uint64_t summed = 0;
+  for (const SumVertex& vertex : tile.vertices) {
+    Buffers at{received, summed, class_of(vertex).at_home && is_contiguous(tile, vertex)};
+    received += vertex.elements * class_of(vertex).depth;
+    if (!at.in_place) summed += vertex.elements;
+    buffers_[id].push_back(at);
+  }
+  received_ = std::max(received_, received);
+  summed_ = std::max(summed_, summed);
+}
+
+/// The elements from `begin` on of one contribution to a row.
+Place StaticSums::partial(const RowSum& row, const RunUse& use, std::uint64_t begin) const {
+  const ColumnPart& part = of_.parts[row.part];
+  return {part.first_tile + use.run, places_.partials + words(use.slot * row.elements + begin)};
+}
+
+/// Sends, or notes a copy of what is on the right tile already.
+void StaticSums::move(Place from, Place to, std::uint64_t elements, TransferList& list) {
+  if (from.tile != to.tile) {
+    list.add(from, words(elements), {to});
+  } else {
+    copies_[to.tile].push_back({from.address, to.address, words(elements)});
   }
 }
 
-Place StaticSums::partial(const Slice& slice, const RunUse& use) const {
-  const std::uint64_t all = slice.part.columns() * plan_.block;
-  return {slice.part.first_tile + use.run, places_.partials + words(use.slot * all + slice.begin)};
-}
-
-/// Has the other contributions sent to the owner.
-void StaticSums::collect(const Slice& slice, TransferList& list) {
-  const RunUse* const use = uses(slice);
-  const Place own = partial(slice, use[slice.owner]);
-  const std::uint64_t per_word = 4 / types_.bytes();
-  const std::uint64_t size = slice.end - slice.begin;
-  Tile& tile = tiles_[own.tile];
-  Reduction sum{types_.partials, types_.data, size, own.address * per_word, {}};
-  if (values_) sum.sources.push_back(sum.output);
-  for (std::uint32_t d = 0; d < slice.depth; ++d) {
-    if (d == slice.owner) continue;
-    const std::uint32_t target = places_.received + words(tile.received);
-    list.add(partial(slice, use[d]), words(size), {Place{own.tile, target}});
-    if (values_) sum.sources.push_back(target * per_word);
-    tile.received += size;
+/// Sums of one partial are that partial.
+void StaticSums::send_single(TransferList& list) {
+  if (plan_.classes().empty() || plan_.classes().front().depth != 1) return;
+  for (const RowSum& row : plan_.classes().front().rows) {
+    const std::uint64_t first = plan_.first_output(row);
+    home_.for_each(
+        first, first + row.elements, [&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
+          move(partial(row, *plan_.uses(row), begin - first),
+               {tile, places_.output + words(begin - home_.begin(tile))}, end - begin, list);
+        });
   }
-  tile.pieces.push_back({size, slice.depth});
-  if (values_) tile.sums.push_back(std::move(sum));
 }
 
-/// Sends a sum, or a single contribution, to where the output has its home. What is there already
-/// is copied by the code that sums.
-void StaticSums::move(const Slice& slice, const LinearMap& home, TransferList& list) {
-  const std::uint64_t per_word = 4 / types_.bytes();
-  const std::uint64_t first = first_output(slice);
-  home.for_each(first, first + slice.end - slice.begin,
-                [&](unsigned to, std::uint64_t begin, std::uint64_t end) {
-                  const std::uint32_t target = places_.output + words(begin - home.begin(to));
-                  Tile& tile = tiles_[to];
-                  Reduction copy{types_.partials, types_.data, end - begin, target * per_word, {}};
-                  if (slice.depth == 0) {
-                    tile.zeros += (end - begin) * types_.bytes();
-                    if (values_) tile.sums.push_back(std::move(copy));
-                    return;
-                  }
-                  Place from = partial(slice, uses(slice)[slice.owner]);
-                  from.address += words(begin - first);
-                  if (from.tile != to) {
-                    list.add(from, words(end - begin), {Place{to, target}});
-                    tile.moved += (end - begin) * types_.bytes();
-                    return;
-                  }
-                  tile.pieces.push_back({end - begin, 1});
-                  if (!values_) return;
-                  copy.sources.push_back(from.address * per_word);
-                  tile.sums.push_back(std::move(copy));
-                });
+void StaticSums::send_partials(TileId id, const SumVertex& vertex, const Buffers& at,
+                               TransferList& list) {
+  const SumClass& sums = class_of(vertex);
+  const SumSegment* const segment = plan_.tiles()[id].segments.data() + vertex.first;
+  std::uint64_t before = 0;  // in a row of the stack
+  for (std::uint32_t s = 0; s < vertex.segments; ++s) {
+    const RowSum& row = sums.rows[segment[s].row];
+    const RunUse* const use = plan_.uses(row);
+    for (std::uint32_t d = 0; d < sums.depth; ++d) {
+      const std::uint64_t to = at.stack + d * vertex.elements + before;
+      move(partial(row, use[d], segment[s].begin), {id, places_.received + words(to)},
+           segment[s].elements, list);
+    }
+    before += segment[s].elements;
+  }
 }
 
-/// Has all contributions to a part of the output sent to its home, and summed there.
-void StaticSums::collect_at_home(const Slice& slice, const LinearMap& home, TransferList& list) {
-  if (slice.depth == 0) return move(slice, home, list);
+void StaticSums::send_sums(TileId id, const SumVertex& vertex, const Buffers& at,
+                           TransferList& list) {
+  if (at.in_place) return;
+  const SumClass& sums = class_of(vertex);
+  const SumSegment* const segment = plan_.tiles()[id].segments.data() + vertex.first;
+  std::uint64_t from = at.sums;
+  for (std::uint32_t s = 0; s < vertex.segments; ++s) {
+    const std::uint64_t first = plan_.first_output(sums.rows[segment[s].row]) + segment[s].begin;
+    home_.for_each(first, first + segment[s].elements,
+                   [&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
+                     move({id, places_.sums + words(from)},
+                          {tile, places_.output + words(begin - home_.begin(tile))}, end - begin,
+                          list);
+                     from += end - begin;
+                   });
+  }
+}
+
+Reduction StaticSums::reduction_of(TileId id, const SumVertex& vertex, const Buffers& at) const {
   const std::uint64_t per_word = 4 / types_.bytes();
-  const std::uint64_t first = first_output(slice);
-  const RunUse* const use = uses(slice);
-  home.for_each(first, first + slice.end - slice.begin,
-                [&](unsigned to, std::uint64_t begin, std::uint64_t end) {
-                  Tile& tile = tiles_[to];
-                  const std::uint32_t output = places_.output + words(begin - home.begin(to));
-                  Reduction sum{types_.partials, types_.data, end - begin, output * per_word, {}};
-                  bool is_summed = slice.depth > 1;
-                  for (std::uint32_t d = 0; d < slice.depth; ++d) {
-                    Place from = partial(slice, use[d]);
-                    from.address += words(begin - first);
-                    if (from.tile == to) {
-                      is_summed = true;
-                    } else {
-                      const std::uint32_t landing =
-                          slice.depth == 1 ? output : places_.received + words(tile.received);
-                      list.add(from, words(end - begin), {Place{to, landing}});
-                      if (slice.depth > 1) tile.received += end - begin;
-                      from.address = landing;
-                    }
-                    if (values_) sum.sources.push_back(from.address * per_word);
-                  }
-                  if (!is_summed) return;  // a single contribution lands where it belongs
-                  tile.pieces.push_back({end - begin, slice.depth});
-                  if (values_) tile.sums.push_back(std::move(sum));
-                });
+  const SumClass& sums = class_of(vertex);
+  Reduction result{types_.partials, types_.data, vertex.elements, 0, {}};
+  if (at.in_place) {
+    const SumSegment& segment = plan_.tiles()[id].segments[vertex.first];
+    const std::uint64_t first = plan_.first_output(sums.rows[segment.row]) + segment.begin;
+    result.output = places_.output * per_word + first - home_.begin(id);
+  } else {
+    result.output = places_.sums * per_word + at.sums;
+  }
+  for (std::uint32_t d = 0; d < sums.depth; ++d) {
+    result.sources.push_back(places_.received * per_word + at.stack + d * vertex.elements);
+  }
+  return result;
+}
+
+void StaticSums::add_sums(TileId id, ProgramBuilder& builder, ReduceCodelets& codelets) {
+  const TileSums& tile = plan_.tiles()[id];
+  if (tile.vertices.empty()) return;
+  std::vector<std::vector<ReducePiece>> of_workers(target_.workers);
+  std::vector<Reduction> sums;
+  for (std::size_t v = 0; v < tile.vertices.size(); ++v) {
+    const SumVertex& vertex = tile.vertices[v];
+    of_workers[vertex.worker].push_back({vertex.elements, class_of(vertex).depth});
+    if (values_) sums.push_back(reduction_of(id, vertex, buffers_[id][v]));
+  }
+  std::uint32_t function = kNone;
+  if (values_) {
+    function = builder.function([list = std::move(sums)](TileMemory& memory) {
+      for (const Reduction& one : list) one(memory);
+    });
+  }
+  builder.work(id, codelets.strided_vertex(of_workers), function);
+}
+
+/// Puts the copies noted so far into a compute set; without copy_sums they take one clock.
+std::uint32_t StaticSums::flush_copies(ProgramBuilder& builder, ReduceCodelets& codelets,
+                                       const char* name) {
+  for (TileId id = 0; id < copies_.size(); ++id) {
+    if (copies_[id].empty()) continue;
+    std::uint64_t bytes = 0;
+    for (const LocalCopy& one : copies_[id]) bytes += one.words * std::uint64_t{4};
+    std::uint32_t function = kNone;
+    if (values_) {
+      function = builder.function([list = copies_[id]](TileMemory& memory) {
+        for (const LocalCopy& one : list) one(memory);
+      });
+    }
+    builder.work(id, target_.copy_sums ? codelets.copy_vertex(bytes) : codelets.empty_vertex(),
+                 function);
+    copies_[id].clear();
+  }
+  return builder.compute_set(name);
 }
 
 void StaticSums::lower(ProgramBuilder& builder, ReduceCodelets& codelets, const Places& places,
-                       const LinearMap& home, std::uint32_t multiply, bool values) {
+                       std::uint32_t multiply, bool values) {
   places_ = places;
   values_ = values;
-  tiles_.assign(target_.tiles, {});
+  copies_.assign(target_.tiles, {});
+  const auto for_each_vertex = [&](const auto& visit) {
+    for (TileId id = 0; id < target_.tiles; ++id) {
+      const std::vector<SumVertex>& vertices = plan_.tiles()[id].vertices;
+      for (std::size_t v = 0; v < vertices.size(); ++v) visit(id, vertices[v], buffers_[id][v]);
+    }
+  };
   TransferList partials;
-  TransferList results;
+  send_single(partials);
+  std::uint32_t before = multiply;
+  if (target_.single_step) {
+    builder.superstep(before, builder.exchange("single partials", std::move(partials)));
+    partials = {};
+    before = flush_copies(builder, codelets, "copy of single partials");
+  }
   std::size_t messages = 0;
-  for_each_slice([&](const Slice& slice) { messages += slice.depth > 1 ? slice.depth - 1 : 0; });
-  partials.transfers.reserve(messages);
-  partials.destinations.reserve(messages);
-  if (at_home_) {
-    for_each_slice([&](const Slice& slice) { collect_at_home(slice, home, partials); });
-    builder.superstep(multiply, builder.exchange("partials", std::move(partials)));
-    add_sums(builder, codelets);
-    builder.superstep(builder.compute_set("reduce"), kNone);
-    return;
-  }
-  for_each_slice([&](const Slice& slice) {
-    if (slice.depth > 1) collect(slice, partials);
+  for_each_vertex([&](TileId, const SumVertex& vertex, const Buffers&) {
+    messages += std::size_t{vertex.segments} * class_of(vertex).depth;
   });
-  // After all sums: a copy must not be made before its sum.
-  for_each_slice([&](const Slice& slice) { move(slice, home, results); });
-  builder.superstep(multiply, builder.exchange("partials", std::move(partials)));
-  add_sums(builder, codelets);
-  builder.superstep(builder.compute_set("reduce"), builder.exchange("move", std::move(results)));
-  if (!target_.copy_results) return;
-  for (TileId id = 0; id < tiles_.size(); ++id) {
-    if (tiles_[id].moved != 0) builder.work(id, codelets.copy_vertex(tiles_[id].moved));
-  }
-}
-
-void StaticSums::add_sums(ProgramBuilder& builder, ReduceCodelets& codelets) {
-  for (TileId id = 0; id < tiles_.size(); ++id) {
-    Tile& tile = tiles_[id];
-    std::uint32_t function = kNone;
-    if (!tile.sums.empty()) {
-      function = builder.function([list = std::move(tile.sums)](TileMemory& memory) {
-        for (const Reduction& one : list) one(memory);
-      });
-    }
-    if (!tile.pieces.empty()) builder.work(id, codelets.strided_vertex(tile.pieces), function);
-    if (tile.zeros != 0) {
-      builder.work(id, codelets.fill_vertex(tile.zeros), tile.pieces.empty() ? function : kNone);
-    }
-  }
+  partials.transfers.reserve(partials.transfers.size() + messages);
+  partials.destinations.reserve(partials.destinations.size() + messages);
+  for_each_vertex([&](TileId id, const SumVertex& vertex, const Buffers& at) {
+    send_partials(id, vertex, at, partials);
+  });
+  builder.superstep(before, builder.exchange("partials", std::move(partials)));
+  builder.superstep(flush_copies(builder, codelets, "copy of local partials"), kNone);
+  for (TileId id = 0; id < target_.tiles; ++id) add_sums(id, builder, codelets);
+  const std::uint32_t reduce = builder.compute_set("reduce");
+  TransferList sums;
+  for_each_vertex([&](TileId id, const SumVertex& vertex, const Buffers& at) {
+    send_sums(id, vertex, at, sums);
+  });
+  builder.superstep(reduce, builder.exchange("sums", std::move(sums)));
+  builder.superstep(flush_copies(builder, codelets, "copy of local sums"), kNone);
 }
 
 }  // namespace lacuna::ipu

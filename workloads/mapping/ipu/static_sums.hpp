@@ -7,21 +7,22 @@
 
 #include "workloads/mapping/ipu/layout.hpp"
 #include "workloads/mapping/ipu/reduce_codelets.hpp"
-#include "workloads/mapping/ipu/static_runs.hpp"
+#include "workloads/mapping/ipu/static_classes.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
 namespace lacuna::ipu {
 
-/// The partials of static products are summed where they are, as PopSparse's planner reckons: each
-/// of the tiles that have contributions to a row of blocks, in one part of the columns, sums a
-/// slice of it, in place of its own partials. Then the results move to their home. Small results
-/// are summed there at once: all contributions are sent to it.
+/// What follows the multiplication of a static product. A sum of one partial goes home, in a step
+/// of its own. All others go, whatever their class, to where their class is summed; what is there
+/// already is copied beside what comes. All tiles sum, and what was not summed at home goes home.
+/// Rows without partials are not written: memory is zero when a program begins.
 class StaticSums {
  public:
   /// Where the regions of a tile begin, in words.
   struct Places {
     std::uint32_t partials = 0;
     std::uint32_t received = 0;
+    std::uint32_t sums = 0;
     std::uint32_t output = 0;
   };
 
@@ -30,59 +31,52 @@ class StaticSums {
              const std::map<unsigned, StaticRuns>& runs, std::uint32_t grid_rows,
              const LinearMap& home);
 
-  /// What the fullest tile receives from others, in elements.
+  /// Elements on the fullest tile: partials of what it sums, and sums that are not yet in place.
   std::uint64_t received() const { return received_; }
+  std::uint64_t sums() const { return summed_; }
 
-  /// Adds the exchange of partials after the compute set `multiply`, the sums, zeros for rows
-  /// without contributions, and the move. What was moved is copied in the compute set that is open
-  /// afterwards.
+  /// Adds all steps after the compute set `multiply`, which is closed.
   void lower(ProgramBuilder& builder, ReduceCodelets& codelets, const Places& places,
-             const LinearMap& home, std::uint32_t multiply, bool values);
+             std::uint32_t multiply, bool values);
 
  private:
-  /// A slice of a row of blocks in one part, and who sums it.
-  struct Slice {
-    const ColumnPart& part;
-    std::uint32_t row;
-    std::uint64_t begin;  // in the row of the part, in elements
-    std::uint64_t end;
-    std::uint32_t owner;  // of the row's contributions; none if there is none
-    std::uint32_t depth;
-  };
-
-  struct Tile {
-    std::uint64_t received = 0;  // elements so far
-    std::uint64_t moved = 0;     // bytes of results from others
-    std::uint64_t zeros = 0;     // bytes
-    std::vector<ReducePiece> pieces;
-    std::vector<Reduction> sums;  // with values only
+  /// Where a vertex finds its stack of partials, depth x elements, and puts the sums; in elements
+  /// of the regions `received` and `sums`. A vertex whose sums are side by side in the result
+  /// writes them there.
+  struct Buffers {
+    std::uint64_t stack = 0;
+    std::uint64_t sums = 0;
+    bool in_place = false;
   };
 
   std::uint32_t words(std::uint64_t elements) const {
     return static_cast<std::uint32_t>(elements * types_.bytes() / 4);
   }
-  template <class Visit>
-  void for_each_slice(Visit visit) const;
-  const RunUse* uses(const Slice& slice) const;
-  Place partial(const Slice& slice, const RunUse& use) const;
-  void collect(const Slice& slice, TransferList& list);
-  void move(const Slice& slice, const LinearMap& home, TransferList& list);
-  void collect_at_home(const Slice& slice, const LinearMap& home, TransferList& list);
-  void add_sums(ProgramBuilder& builder, ReduceCodelets& codelets);
-  std::uint64_t first_output(const Slice& slice) const {
-    return (slice.row * plan_.padded_n + slice.part.begin) * plan_.block + slice.begin;
+  const SumClass& class_of(const SumVertex& vertex) const {
+    return plan_.classes()[vertex.of_class];
   }
+  bool is_contiguous(const TileSums& tile, const SumVertex& vertex) const;
+  void take_room(TileId id);
+  Place partial(const RowSum& row, const RunUse& use, std::uint64_t begin) const;
+  void send_single(TransferList& list);
+  void send_partials(TileId id, const SumVertex& vertex, const Buffers& at, TransferList& list);
+  void send_sums(TileId id, const SumVertex& vertex, const Buffers& at, TransferList& list);
+  Reduction reduction_of(TileId id, const SumVertex& vertex, const Buffers& at) const;
+  void add_sums(TileId id, ProgramBuilder& builder, ReduceCodelets& codelets);
+  void move(Place from, Place to, std::uint64_t elements, TransferList& list);
+  std::uint32_t flush_copies(ProgramBuilder& builder, ReduceCodelets& codelets, const char* name);
 
   const Target target_;
   const Types types_;
-  const StaticPlan& plan_;
-  const std::map<unsigned, StaticRuns>& runs_;
-  const std::uint32_t grid_rows_;
-  const bool at_home_;
+  const StaticPlan& of_;
+  const LinearMap& home_;
+  const SumPlan plan_;
+  std::vector<std::vector<Buffers>> buffers_;  // of each tile's vertices
   std::uint64_t received_ = 0;
+  std::uint64_t summed_ = 0;
   Places places_;
-  bool values_ = false;  // keep what makes the sums, too
-  std::vector<Tile> tiles_;
+  bool values_ = false;                         // keep what makes the sums, too
+  std::vector<std::vector<LocalCopy>> copies_;  // of each tile, since the last flush
 };
 
 }  // namespace lacuna::ipu

@@ -8,6 +8,10 @@
 
 namespace lacuna::ipu {
 
+/// Where the partials of static products are summed: as the vendor's rule says for each class of
+/// equally deep sums, or all where the result belongs, or all spread over the tiles.
+enum class SumsAt { rule, home, spread };
+
 /// What planners and codelet costs need to know of a chip; the defaults are those of a GC200.
 struct Target {
   unsigned tiles = 1472;
@@ -28,14 +32,16 @@ struct Target {
   bool staged_estimate = false;    // chooses dense plans
   bool long_single_passes = true;  // of dense FP32 products, at run time; see PlannerParams
 
-  // What the lowering of static products may leave out; see PlannerParams.
+  // What the lowering of static products may do otherwise; see PlannerParams.
   bool lone_pairs = true;
-  bool wide_sums = true;
+  bool short_pairs = true;
   bool order_elements = true;
-  bool copy_gathered = true;
-  bool order_output = true;
-  unsigned home_sums = 16;  // elements of the result on a tile that are still summed there
-  bool copy_results = true;
+  SumsAt sums = SumsAt::rule;
+  unsigned sums_delay = 126;  // that the rule reckons with for an exchange
+  bool few_workers = true;
+  bool single_step = true;
+  bool copy_sums = true;
+  bool long_sums = true;
   unsigned static_parts = 0;  // of the columns of static products; 0: the cheapest plan's
   unsigned static_bands = 0;  // likewise
 

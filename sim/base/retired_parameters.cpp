@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/base/retired_parameters.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace lacuna {
+namespace {
+
+struct Retired {
+  std::string_view path;
+  const char* instead;
+};
+
+constexpr std::array<Retired, 5> kRetired = {{
+    {"planner.home_sums",
+     "was removed: each class of equally deep sums is now summed at home or spread over the tiles "
+     "by the vendor's rule; planner.sums = home or spread chooses for all of them"},
+    {"planner.copy_results",
+     "was removed: sums arrive in place, and only those that are on the right tile already are "
+     "copied; planner.copy_sums = false leaves these copies out"},
+    {"planner.copy_gathered",
+     "was removed: the exchange writes gathered rows where the codelet reads them"},
+    {"planner.order_output",
+     "was removed: static results are not put into another order on the device, dynamic ones of "
+     "blocks always are"},
+    {"planner.wide_sums",
+     "was removed: reductions of static products read 64 bits of a row at a time"},
+}};
+
+}  // namespace
+
+std::string retired_parameter(const std::string& path) {
+  const std::string_view whole(path);
+  for (const Retired& retired : kRetired) {
+    if (whole.size() < retired.path.size()) continue;
+    const std::size_t before = whole.size() - retired.path.size();
+    if (whole.substr(before) != retired.path) continue;
+    if (before == 0 || whole[before - 1] == '.') return retired.instead;
+  }
+  return {};
+}
+
+}  // namespace lacuna
