@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/counters.hpp"
+#include "models/wse/program.hpp"
+#include "sim/base/event_log.hpp"
+#include "tests/support/wse/oracle/queue.hpp"
+
+namespace lacuna::wse::oracle {
+
+/// The edge: what sends words into the wafer and takes those that leave it, and what both may do
+/// in a cycle (doc/model/wse_router.md, wse_streaming.md).
+class Injectors {
+ public:
+  /// `links` are those of the columns, then of the background streams; null: none. `exits` are
+  /// those of the outlets.
+  Injectors(const Program& program, std::uint32_t first_unit, std::vector<Queue*> links,
+            std::vector<Queue*> exits);
+
+  void cycle(Cycle now, std::vector<Event>& log);
+
+  std::vector<InjectorCounters> counters;             // of links
+  std::vector<std::vector<std::uint32_t>> collected;  // of exits
+
+ private:
+  struct Stream {
+    Queue* link = nullptr;
+    std::vector<Wavelet> words;  // of the whole run
+    std::size_t sent = 0;
+    std::uint32_t stored = 0;  // in the column's FIFO, if one stream feeds all columns
+  };
+
+  /// Tokens, in parts of a word.
+  struct Bucket {
+    std::uint64_t tokens = 0;
+  };
+
+  void refill(Bucket& bucket) const;
+  bool pay(Bucket& bucket) const;
+  void send(std::size_t i, Cycle now, std::vector<Event>& log);
+  void take_exits(Cycle now);
+  void send_columns(Cycle now, std::vector<Event>& log);
+  void send_row_ordered(Cycle now, std::vector<Event>& log);
+
+  const Program& program_;
+  const std::uint32_t first_unit_;
+  std::vector<Stream> streams_;
+  std::vector<Queue*> exits_;
+  std::vector<std::uint32_t> order_;  // columns of the one stream's words
+  std::size_t ordered_ = 0;           // of them, those in the FIFOs
+  Bucket in_;
+  Bucket out_;
+};
+
+}  // namespace lacuna::wse::oracle

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/wse/random_streams.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/support/wse/draw.hpp"
+#include "tests/support/wse/random_hardware.hpp"
+#include "workloads/mapping/wse/gradient.hpp"
+#include "workloads/mapping/wse/program.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+/// Two words of a beat need room for two.
+std::string draw_queues(Draw& draw, std::uint32_t queues, std::uint32_t least) {
+  std::string list;
+  for (std::uint32_t i = 0; i < queues; ++i) {
+    list += (i == 0 ? "" : ",") + std::to_string(draw.pick(least, 8));
+  }
+  return list;
+}
+
+HardwareParams random_stream_hardware(Draw& draw) {
+  HardwareParams params;
+  draw_parameters(params.core, draw);
+  draw_parameters(params.router, draw);
+  const std::uint32_t least = params.core.fabric_words_per_issue == 2U ? 2 : draw.pick(1, 2);
+  params.queue.in = draw_queues(draw, 8, least);
+  params.queue.out = draw_queues(draw, 6, std::max(least, 2U));
+  if (draw.chance(40)) return params;
+  // What the faster ways of `event` take.
+  params.router.multicast = Multicast::independent;
+  params.router.entries = std::max(2U, params.router.entries.value());
+  if (draw.chance(70)) params.router.arbiter = Arbiter::round_robin;
+  return params;
+}
+
+class Maker {
+ public:
+  explicit Maker(std::uint64_t seed) : draw_(seed ^ 0x7000) {}
+
+  StreamCase make() {
+    made_.params = random_stream_hardware(draw_);
+    columns_ = draw_.chance(10) ? 1 : draw_.chance(15) ? draw_.pick(8, 18) : draw_.pick(2, 7);
+    const std::uint32_t rows = draw_.pick(1, columns_ > 7 ? 4 : 8);
+    const std::uint32_t edge = draw_.chance(15) ? draw_.pick(1, 3) : 0;
+    shape(rows);
+    weights();
+    Program& program = made_.program;
+    StreamingKernel& kernel = program.kernel;
+    if (edge != 0) {
+      program.spread_rows = program.entry = edge;
+      kernel.tokens.insert(kernel.tokens.begin(), edge, 0);
+    } else if (rows > 1 && draw_.chance(25)) {
+      program.entry = draw_.pick(1, rows - 1);
+    }
+    if (draw_.chance(70)) program.rate = {draw_.pick(3, 10 * columns_), draw_.pick(5, 20)};
+    if (draw_.chance(25)) program.column_fifo = draw_.pick(1, 6);
+    route_streaming(program, columns_, reduction());
+    numbers();
+    if (edge == 0 && program.entry == 0 && draw_.chance(15)) beside();
+    return std::move(made_);
+  }
+
+ private:
+  void shape(std::uint32_t rows) {
+    StreamingKernel& kernel = made_.program.kernel;
+    const std::uint32_t tokens = draw_.pick(1, draw_.chance(70) ? 12 : 50);
+    for (std::uint32_t r = 0; r < rows; ++r) {
+      const bool same = r == 0 || draw_.chance(70);
+      kernel.tokens.push_back(same ? (r == 0 ? tokens : kernel.tokens.back()) : draw_.pick(1, 30));
+    }
+    kernel.lookahead = draw_.pick(1, 6);
+    kernel.simd = draw_.pick(1, 9);
+    kernel.form = static_cast<StreamForm>(draw_.pick(0, 3));
+    kernel.int8 = kernel.form == StreamForm::packed && draw_.chance(40);
+    kernel.fp32 = kernel.form == StreamForm::wide || kernel.form == StreamForm::plain;
+    kernel.psum_fp32 = kernel.int8 || kernel.fp32 || draw_.chance(50);
+    kernel.ring_fp32 = kernel.int8 || kernel.fp32 || draw_.chance(40);
+    kernel.ring_elements = kernel.ring_fp32 ? 1 : 2;
+    if (draw_.chance(40)) {
+      for (std::uint32_t* cycles : {&kernel.first_cycles, &kernel.beat_cycles,
+                                    &kernel.reduce_cycles, &kernel.gather_cycles}) {
+        *cycles = draw_.pick(1, 3);
+      }
+    }
+    if (draw_.chance(40)) kernel.stalls = draw_.pick(1, 8);
+  }
+
+  void weights() {
+    StreamingKernel& kernel = made_.program.kernel;
+    kernel.steps = draw_.pick(1, 12);
+    const std::uint32_t most = draw_.pick(0, 8);
+    const std::uint32_t empty = draw_.pick(0, columns_);  // a column without; the last: none
+    for (std::uint32_t step = 0; step < kernel.steps; ++step) {
+      kernel.final_column.push_back(draw_.pick(0, columns_ - 1));
+      const bool none = draw_.chance(15);
+      for (std::uint32_t c = 0; c < columns_; ++c) {
+        kernel.counts.push_back(none || c == empty ? 0 : draw_.pick(0, most));
+      }
+    }
+  }
+
+  Reduction reduction() {
+    if (columns_ == 1) return {};
+    StreamingParams ws;
+    draw_parameters(ws, draw_);
+    switch (ws.reduce.value()) {
+      case Reduce::ring:
+        return {};
+      case Reduce::chain:
+      case Reduce::tree:
+      case Reduce::two_phase:
+        break;
+    }
+    return plan_reduction(ws.reduce, columns_, draw_.pick(4, 8));
+  }
+
+  /// Payloads and activations, or how much a core holds of each feature, or neither.
+  void numbers() {
+    StreamingKernel& kernel = made_.program.kernel;
+    const bool indexed = kernel.form == StreamForm::indexed;
+    const std::uint32_t way = draw_.pick(0, 2);
+    const std::size_t cores = kernel.tokens.size() * columns_;
+    const std::uint32_t features = kernel.has_index() ? draw_.pick(1, 12) : 16;
+    if (way == 0 || (way == 1 && !indexed)) return;
+    kernel.payloads.resize(columns_);
+    for (std::uint32_t c = 0; c < columns_; ++c) {
+      for (std::uint32_t step = 0; step < kernel.steps; ++step) {
+        for (std::uint32_t i = 0; i < kernel.words(step, c); ++i) {
+          kernel.payloads[c].push_back(payload(i, features));
+        }
+      }
+    }
+    for (std::size_t core = 0; core < cores; ++core) {
+      if (way == 1) {
+        std::vector<std::uint16_t> held;
+        for (std::uint32_t j = 0; j < features; ++j) {
+          held.push_back(static_cast<std::uint16_t>(draw_.pick(0, 5)));
+        }
+        kernel.held.push_back(held);
+        continue;
+      }
+      std::vector<float> x(std::size_t{features} * kernel.tokens[core / columns_]);
+      for (float& value : x) value = static_cast<float>(draw_.pick(0, 8)) - 4;
+      kernel.activations.push_back(x);
+    }
+  }
+
+  /// A word of small numbers.
+  std::uint32_t payload(std::uint32_t i, std::uint32_t features) {
+    const StreamingKernel& kernel = made_.program.kernel;
+    const std::uint32_t index = draw_.pick(0, features - 1);
+    const auto value = static_cast<float>(draw_.pick(0, 6)) - 3;
+    switch (kernel.form) {
+      case StreamForm::indexed:
+        return index << 16U | to_half(value);
+      case StreamForm::packed:
+        return kernel.int8 ? draw_.pick(0, 3) * 0x01020301U
+                           : std::uint32_t{to_half(value)} << 16U | to_half(value + 1);
+      case StreamForm::wide:
+        return i % 2 == 0 ? index : detail::bits_of(value);
+      case StreamForm::plain:
+        return detail::bits_of(value);
+    }
+    return 0;
+  }
+
+  /// Words of another color run down each column and leave it.
+  void beside() {
+    Program& program = made_.program;
+    constexpr Color kOther{23};
+    for (RouterProgram& router : program.routers) {
+      router.routes.push_back({kOther, kNorth, bit(kSouth)});
+    }
+    for (std::uint32_t c = 0; c < columns_; ++c) {
+      program.background.push_back({c, kOther, draw_.pick(1, 30)});
+      program.outlets.push_back({program.rows - 1, c, kSouth, kOther});
+    }
+    program.collects = true;
+    program.full_duplex = draw_.chance(50);
+  }
+
+  Draw draw_;
+  StreamCase made_;
+  std::uint32_t columns_ = 1;
+};
+
+}  // namespace
+
+StreamCase random_streams(std::uint64_t seed) { return Maker(seed).make(); }
+
+StreamCase random_gradient(std::uint64_t seed) {
+  Draw draw(seed ^ 0x3000);
+  StreamCase made;
+  made.params = random_stream_hardware(draw);
+  StreamingSetup setup;
+  for (ParameterSet* const set : std::initializer_list<ParameterSet*>{&setup.ws, &setup.map}) {
+    draw_parameters(*set, draw);
+  }
+  setup.core = made.params.core;
+  setup.queue = made.params.queue;
+  setup.ws.inject = Inject::column_top;  // the only way in that gradients have
+  setup.ws.lookahead = draw.pick(1, 5);
+  setup.ws.results = draw.pick(1, 5);
+  setup.wafer.columns = draw.pick(1, 7);
+  setup.wafer.rows = draw.pick(1, 7);
+  setup.io.duplex = draw.chance(50) ? IoDuplex::half : IoDuplex::full;
+  setup.io.stream = draw.chance(30) ? IoStream::row_ordered : IoStream::per_column;
+  setup.io.column_fifo = draw.pick(1, 5);
+  setup.io.share = 0.001 * draw.pick(1, 30);
+  GradientJob job;
+  job.m = draw.pick(1, 14);
+  job.tokens = draw.pick(1, 40);
+  job.n = draw.pick(1, 14);
+  job.dtype = draw.chance(30) ? DType::fp32 : DType::fp16;
+  job.seed = seed;
+  job.values = draw.chance(30);
+  Mask mask{job.m, job.n, 1, 1, {0}, {}};
+  const std::uint32_t density = draw.pick(0, 100);
+  for (std::uint32_t i = 0; i < job.m; ++i) {
+    for (std::uint32_t j = 0; j < job.n; ++j) {
+      if (draw.chance(density)) mask.columns.push_back(j);
+    }
+    mask.offsets.push_back(mask.columns.size());
+  }
+  if (draw.chance(85)) job.mask = &mask;
+  made.program = plan_gradient(job, setup).program;
+  return made;
+}
+
+std::string print(const StreamCase& made) {
+  const Program& p = made.program;
+  const StreamingKernel& k = p.kernel;
+  TaskParams shown;  // the parameters that both have
+  shown.core = made.params.core;
+  shown.queue = made.params.queue;
+  shown.router = made.params.router;
+  std::string text = fmt::format(
+      "parameters:{}\n{} x {} cores, entry {}, edge rows {}, rate {}/{}, FIFO {}, beside {}, "
+      "duplex "
+      "{}\nsteps {} lookahead {} simd {} form {} int8 {} fp32 {}/{}/{} cycles {} {} {} {} stalls "
+      "{} "
+      "values {} held {} ring {}\ntokens {}\nkept by {}\ncounts {}",
+      changed_parameters(shown), p.columns, p.rows, p.entry, p.spread_rows, p.rate.words,
+      p.rate.per, p.column_fifo, p.background.size(), p.full_duplex, k.steps, k.lookahead, k.simd,
+      static_cast<int>(k.form), k.int8, k.fp32, k.psum_fp32, k.ring_fp32, k.first_cycles,
+      k.beat_cycles, k.reduce_cycles, k.gather_cycles, k.stalls, !k.activations.empty(),
+      !k.held.empty(), k.reduce.is_ring(), fmt::join(k.tokens, " "), fmt::join(k.final_column, " "),
+      fmt::join(k.counts, " "));
+  if (!p.gradient) return text;
+  const GradientKernel& g = *p.gradient;
+  return text + fmt::format("\ngradient: kept {} with the stream {} results {} cycles {} {}",
+                            g.kept, g.begins_with_stream, g.results, g.dot_cycles, g.move_cycles);
+}
+
+}  // namespace lacuna::wse
