@@ -13,6 +13,7 @@
 #include "sim/driver/wse_layers.hpp"
 #include "sim/driver/wse_params.hpp"
 #include "sim/driver/wse_streaming.hpp"
+#include "sim/driver/wse_target.hpp"
 #include "sim/driver/wse_tasks.hpp"
 #include "sim/driver/wse_units.hpp"
 #include "workloads/mapping/wse/layer_plan.hpp"
@@ -40,7 +41,7 @@ class WseMachine final : public Machine {
   const ParameterSet& parameters() const override { return params_; }
   const EnergyParams& energy() const override { return params_.energy; }
   void set(const std::string& path, const std::string& text, const std::string& origin) override {
-    params_.set(path, text, origin);
+    setter_.set(params_, path, text, origin);
   }
   Mode default_mode() const override { return Mode::streamed; }
 
@@ -90,6 +91,7 @@ class WseMachine final : public Machine {
 
   std::string name_;
   WseParams params_;
+  TargetSetter setter_;
 };
 
 /// Whole operands that lie in blocks wherever they come from make no difference.

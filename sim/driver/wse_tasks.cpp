@@ -397,7 +397,7 @@ OpResult TaskOperation::run() const {
   }
   const TaskKernel& kernel = made.kernel;
   const wse::TaskParams hardware{params_.core, params_.queue, params_.router, params_.mem,
-                                 params_.simd};
+                                 params_.simd, params_.task};
   wse::RunOptions options;
   options.engine = execution_.engine;
   options.shuffle = execution_.shuffle;
