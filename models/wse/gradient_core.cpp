@@ -28,11 +28,12 @@ float value_of(std::uint32_t word, bool fp32) {
 
 }  // namespace
 
-GradientCores::GradientCores(const CoreParams& params, const StreamingKernel& stream,
+GradientCores::GradientCores(const HardwareParams& params, const StreamingKernel& stream,
                              const GradientKernel& kernel, LinkArray& links, EventLog& log)
-    : params_(params),
-      dispatch_(params),
-      issue_(params.sched),
+    : params_(params.core),
+      link_rule_(params.router),
+      dispatch_(params.core),
+      issue_(params.core.sched),
       stream_(stream),
       kernel_(kernel),
       links_(links),
@@ -93,6 +94,7 @@ Cycle GradientCores::step(std::size_t index, Cycle now) {
   core.counters.buffers_in_use += stream_.lookahead - core.free_vectors;
   if (acted) return now + 1;
   Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
+  if (core.ramp.opens() > now) next = std::min(next, core.ramp.opens());
   if (dispatch_.begin() > now) next = std::min(next, dispatch_.begin());
   return core.slot_free > now ? std::min(next, core.slot_free) : next;
 }
@@ -114,8 +116,8 @@ void GradientCores::settle(std::size_t index, Cycle now) {
 bool GradientCores::send_output(Core& core, Cycle now) {
   const std::vector<CorePort>& out = core.ports.out;
   const bool sent = send_up(
-      links_, out.size(), core.next_queue, now, [&](std::size_t i) { return out[i].queue; },
-      [&](std::size_t i) { return out[i].ramp; });
+      links_, link_rule_, core.ramp, out.size(), core.next_queue, now,
+      [&](std::size_t i) { return out[i].queue; }, [&](std::size_t i) { return out[i].ramp; });
   if (sent) ++core.counters.sent;
   return sent;
 }

@@ -9,6 +9,7 @@
 #include "models/wse/core_array.hpp"
 #include "models/wse/counters.hpp"
 #include "models/wse/event_kinds.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/link.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/pe/dispatch.hpp"
@@ -27,7 +28,7 @@ namespace lacuna::wse {
 /// handler in the task register come into effect and takes the next word; issues one beat.
 class GradientCores final : public CoreArray {
  public:
-  GradientCores(const CoreParams& params, const StreamingKernel& stream,
+  GradientCores(const HardwareParams& params, const StreamingKernel& stream,
                 const GradientKernel& kernel, LinkArray& links, EventLog& log);
 
   void add(const CorePorts& ports) override;
@@ -55,6 +56,7 @@ class GradientCores final : public CoreArray {
     const CorePort* to_south = nullptr;
     std::uint32_t next_column = 0;  // on the ring
     std::size_t next_queue = 0;     // of the output queues, the first to be looked at
+    LinkMeter ramp;
     Cycle accounted = 0;
     Cycle task_ready = 0;
     Cycle slot_free = 0;
@@ -121,6 +123,7 @@ class GradientCores final : public CoreArray {
   std::uint32_t tokens(const Core& core) const { return stream_.tokens[core.ports.row]; }
 
   const CoreParams params_;
+  const LinkRule link_rule_;
   const Dispatch dispatch_;
   const IssueRule issue_;
   const StreamingKernel& stream_;

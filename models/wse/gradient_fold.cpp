@@ -22,7 +22,7 @@ class Fold {
       : params_(params),
         program_(program),
         shared_(params, program),
-        injectors_(program, program.kernel.ring, lanes(program)),
+        injectors_(params.router, program, program.kernel.ring, lanes(program)),
         outcome_(params, program),
         drain_(params, program, words()) {
     const std::vector<std::uint32_t>& tokens = program.kernel.tokens;

@@ -37,6 +37,7 @@ GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
       each_(all(shared.params.core.fabric_words_per_issue)),
       results_most_(all(shared.program.gradient->results)),
       shapes_(shared.params.router, shared.params.queue),
+      link_rule_(shared.params.router),
       hop_(static_cast<unsigned>(QueueShapes(shared.params.router).link().latency)),
       index_color_(all(static_cast<std::uint64_t>(kernel_.weights))),
       down_in_(all(static_cast<std::uint64_t>(shared.program.gradient->down[(row + 1) % 2]))),
@@ -175,14 +176,16 @@ inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below
                                             const Vector& to_ramp, std::size_t first) {
   const Vector head = entry.indices.has();
   const Vector chain_head = b.chain_up.has();
-  const Vector chain_room = below.chain.count + below.chain_freed < shapes_.link.capacity;
+  const bool metered = link_rule_.on_links();
+  const Vector link = metered ? b.south_link.open() : ~Vector{};
+  const Vector chain_room = (below.chain.count + below.chain_freed < shapes_.link.capacity) & link;
   const Vector chain_key = b.south.key(chain_head & chain_room, down_out_);
   Vector copy{};
   Vector left = to_ramp;
   store(&open_[first], entry.indices.count < entries_most_);
   if (!last_row_) {
     const Vector wants = head & ~b.copied;
-    const Vector open = below.indices.count + below.freed < shapes_.link.capacity;
+    const Vector open = (below.indices.count + below.freed < shapes_.link.capacity) & link;
     b.closures -= wants & ~open;
     const Vector copy_key = b.south.key(wants & open, index_color_);
     copy = wants & open & (copy_key < chain_key);
@@ -196,6 +199,7 @@ inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below
   }
   const Vector chain = chain_head & chain_room & ~copy;
   b.south.sent(rule_, chain, down_out_);
+  if (metered) b.south_link.sent(link_rule_, copy | chain);
   b.stall_south -= chain_head & ~chain;
   b.chain_up.pop(chain);
   below.chain.push(chain, shapes_.link);
@@ -208,7 +212,11 @@ inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below
 template <class Number>
 inline void GradientRow<Number>::ring_out(Block& b, std::size_t first) {
   const Vector head = b.ring_up.has();
-  const Vector out = head & select(b.one_hop, load(&y_room_[first + 1]), load(&x_room_[first + 1]));
+  Vector out = head & select(b.one_hop, load(&y_room_[first + 1]), load(&x_room_[first + 1]));
+  if (link_rule_.on_links()) {
+    out &= b.ring_link.open();
+    b.ring_link.sent(link_rule_, out);
+  }
   b.stall_out -= head & ~out;
   b.ring_up.pop(out);
   store(&to_y_[first + 1], out & b.one_hop);
@@ -493,7 +501,11 @@ void GradientRow<Number>::release(Block& b, unsigned i, std::size_t lane) {
 template <class Number>
 inline void GradientRow<Number>::transit(Block& b, std::size_t first) {
   const Vector head = b.over.has();
-  const Vector pass = head & b.here_room;
+  Vector pass = head & b.here_room;
+  if (link_rule_.on_links()) {
+    pass &= b.over_link.open();
+    b.over_link.sent(link_rule_, pass);
+  }
   b.stall_pass -= head & ~pass;
   b.over.pop(pass);
   b.over.push(load(&to_x_[first]), shapes_.link);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -113,6 +114,7 @@ class GradientRow {
   struct Block {
     Vector copied, ramped;
     LanePort<Number> ramp, south;
+    LaneMeter<Number> south_link, ring_link, over_link;
     LaneTurn<Number> queues;                 // on the ramp up
     LaneQueue<Number> indices, ring, chain;  // the core's input queues
     LaneQueue<Number> over, here;            // the router's buffers of the ring: between, and here
@@ -172,6 +174,7 @@ class GradientRow {
   bool copied_in_time_ = true;
   Vector vector_beats_, words_, each_, results_most_;
   LaneShapes<Number> shapes_;
+  const LinkRule link_rule_;
   unsigned hop_;                             // cycles
   Vector index_color_, down_in_, down_out_;  // of the chain, from the north and to the south
   const Dispatch dispatch_;

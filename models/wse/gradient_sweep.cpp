@@ -24,7 +24,7 @@ class Sweep final : public GradientSweep {
       : params_(params),
         program_(program),
         shared_(params, program),
-        injectors_(program, program.kernel.ring, lanes(program)),
+        injectors_(params.router, program, program.kernel.ring, lanes(program)),
         exit_cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per),
         edge_(lanes(program) / kWidth),
         outcome_(params, program),
@@ -147,6 +147,9 @@ std::string reason_not_to_sweep(const HardwareParams& params, const Program& pro
     return "a word goes south and to the core at once (router.multicast = lockstep)";
   }
   if (!ArbiterRule(params.router.arbiter).lanes_can()) return "routers choose by the age of words";
+  if (!LinkRule(params.router).lanes_can()) {
+    return "ramps are shut after so many words (router.link_limit)";
+  }
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
   const bool plain = program.collects && program.background.empty() && program.inlets.empty();
   if (!plain || kernel.steps == 0 || program.columns < 2 || program.rows == 0) {
@@ -197,6 +200,8 @@ std::string reason_not_to_fold_gradient(const HardwareParams& params, const Prog
   if (!program.gradient->begins_with_stream) {
     return "cores begin in cycle 0, not with their first word (io.stream = row_ordered)";
   }
+  if (LinkRule(params.router).acts())
+    return "links are shut after so many words (router.link_words)";
   if (!QueueShapes(params.router).flows()) return "words stop in every router (router.entries = 1)";
   if (!GradientDrain::flows(params))
     return "words stop at every core (queue.in: number 3 holds one)";

@@ -8,10 +8,11 @@
 
 namespace lacuna::wse {
 
-InjectorBank::InjectorBank(const Program& program, std::vector<LinkId> links, UnitId first_unit,
-                           std::size_t row, Agendas& agendas, LinkArray& array, EventLog& log,
-                           ClockDomain& clock)
+InjectorBank::InjectorBank(const RouterParams& router, const Program& program,
+                           std::vector<LinkId> links, UnitId first_unit, std::size_t row,
+                           Agendas& agendas, LinkArray& array, EventLog& log, ClockDomain& clock)
     : program_(program),
+      rule_(router),
       first_unit_(first_unit),
       row_(row),
       agendas_(agendas),
@@ -42,6 +43,11 @@ Cycle InjectorBank::step(Cycle now) {
   }
   Cycle next = short_of_tokens ? next_token(tokens_, now) : kNever;
   if (exits_short_) next = std::min(next, next_token(exit_tokens(), now));
+  for (const Column& column : columns_) {
+    if (column.hold == Hold::closed && column.meter.opens() > now) {
+      next = std::min(next, column.meter.opens());
+    }
+  }
   return next;
 }
 
@@ -67,10 +73,10 @@ bool InjectorBank::step_row_stream(Cycle now, bool& short_of_tokens) {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     Column& column = columns_[c];
     if (column.link == kNoLink) continue;
-    column.hold = sent_all(column, c)                  ? Hold::done
-                  : column.stored == 0                 ? Hold::no_token
-                  : !links_.can_push(column.link, now) ? Hold::closed
-                                                       : Hold::none;
+    column.hold = sent_all(column, c)      ? Hold::done
+                  : column.stored == 0     ? Hold::no_token
+                  : !can_send(column, now) ? Hold::closed
+                                           : Hold::none;
     count(column, 1);
     if (column.hold == Hold::none) send(column, c, now);
     moved = moved || column.hold == Hold::none;
@@ -133,13 +139,14 @@ bool InjectorBank::sent_all(const Column& column, std::size_t index) const {
 
 void InjectorBank::send(Column& column, std::size_t index, Cycle now) {
   links_.push(column.link, now, next_word(column, index));
+  if (rule_.on_links()) column.meter.sent(rule_, now);
   log_.record(now, first_unit_ + index, kWordIn, column.counters.words);
   ++column.counters.words;
 }
 
 InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cycle now) {
   if (sent_all(column, index)) return Hold::done;
-  if (!links_.can_push(column.link, now)) return Hold::closed;
+  if (!can_send(column, now)) return Hold::closed;
   if (tokens_ < program_.rate.per) return Hold::no_token;
   tokens_ -= program_.rate.per;
   send(column, index, now);

@@ -25,9 +25,9 @@ class InjectorBank : public Clocked {
  public:
   /// `links[c]` is the link into column c, kNoLink if another module feeds it. `first_unit` is
   /// the unit of column 0; `row` is the bank's row in the agendas.
-  InjectorBank(const Program& program, std::vector<LinkId> links, UnitId first_unit,
-               std::size_t row, Agendas& agendas, LinkArray& array, EventLog& log,
-               ClockDomain& clock);
+  InjectorBank(const RouterParams& router, const Program& program, std::vector<LinkId> links,
+               UnitId first_unit, std::size_t row, Agendas& agendas, LinkArray& array,
+               EventLog& log, ClockDomain& clock);
 
   /// Has the bank collect what comes over `exits`, as Program::outlets. It ends the run of `mesh`
   /// when it has taken the last word; null: its owner does.
@@ -59,6 +59,7 @@ class InjectorBank : public Clocked {
     std::uint32_t sent = 0;     // words of this step
     std::uint64_t weights = 0;  // of all steps
     std::uint32_t stored = 0;   // in its FIFO
+    LinkMeter meter;
     Hold hold = Hold::none;
     InjectorCounters counters;
   };
@@ -73,8 +74,12 @@ class InjectorBank : public Clocked {
   Wavelet next_word(Column& column, std::size_t index) const;
   static void count(Column& column, Cycle cycles);
   Cycle next_token(std::uint64_t tokens, Cycle now) const;
+  bool can_send(const Column& column, Cycle now) const {
+    return column.meter.open(now) && links_.can_push(column.link, now);
+  }
 
   const Program& program_;
+  const LinkRule rule_;
   UnitId first_unit_;
   std::size_t row_;
   Agendas& agendas_;

@@ -6,9 +6,12 @@
 namespace lacuna::wse {
 
 template <class Number>
-LaneInjectors<Number>::LaneInjectors(const Program& program, std::vector<std::uint32_t> column_of,
-                                     std::size_t lanes)
+LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& program,
+                                     std::vector<std::uint32_t> column_of, std::size_t lanes)
     : program_(program),
+      rule_(router),
+      meters_(rule_.on_links() ? lanes / kWidth : 0),
+      gated_(meters_.empty() ? 0 : lanes, 0),
       column_of_(std::move(column_of)),
       lane_of_(column_of_.size()),
       cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per),
@@ -36,7 +39,8 @@ LaneInjectors<Number>::LaneInjectors(const Program& program, std::vector<std::ui
 
 template <class Number>
 const std::vector<Number>& LaneInjectors<Number>::send_words(Cycle now,
-                                                             const std::vector<Number>& open) {
+                                                             const std::vector<Number>& room) {
+  const std::vector<Number>& open = metered(room);
   if (program_.column_fifo != 0) return send_stored(now, open);
   const std::uint64_t price = find_candidates(open) * program_.rate.per;
   if (tokens_ < price) {
@@ -47,6 +51,16 @@ const std::vector<Number>& LaneInjectors<Number>::send_words(Cycle now,
   tokens_ -= price;
   send(candidates_, now);
   return candidates_;
+}
+
+/// The lanes of `open` whose link is not shut.
+template <class Number>
+const std::vector<Number>& LaneInjectors<Number>::metered(const std::vector<Number>& open) {
+  if (meters_.empty()) return open;
+  for (std::size_t i = 0; i < meters_.size(); ++i) {
+    store(&gated_[i * kWidth], load(&open[i * kWidth]) & meters_[i].open());
+  }
+  return gated_;
 }
 
 /// Each FIFO sends a word of those it had before the cycle; the stream goes on.
@@ -121,6 +135,7 @@ void LaneInjectors<Number>::send(const std::vector<Number>& lanes, Cycle now) {
     const Vector go = load(&lanes[i]);
     const Vector left = load(&left_[i]) + go;
     store(&left_[i], left);
+    if (!meters_.empty()) meters_[i / kWidth].sent(rule_, go);
     moved |= go;
     const Vector ended = go & (left == 0);
     if (!any(ended)) continue;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/program.hpp"
 #include "models/wse/row_stream.hpp"
@@ -22,7 +23,8 @@ class LaneInjectors {
  public:
   /// `column_of` says which column each lane is; `lanes` is their number, rounded up to whole
   /// blocks.
-  LaneInjectors(const Program& program, std::vector<std::uint32_t> column_of, std::size_t lanes);
+  LaneInjectors(const RouterParams& router, const Program& program,
+                std::vector<std::uint32_t> column_of, std::size_t lanes);
 
   /// Performs a cycle in which the lanes of `open` (-1) have room; returns those that got a word.
   const std::vector<Number>& step(Cycle now, const std::vector<Number>& open) {
@@ -65,8 +67,12 @@ class LaneInjectors {
   void send(const std::vector<Number>& lanes, Cycle now);
   void take_up(std::size_t lane, Cycle now);
   void flush();
+  const std::vector<Number>& metered(const std::vector<Number>& open);
 
   const Program& program_;
+  const LinkRule rule_;
+  std::vector<LaneMeter<Number>> meters_;  // by block, if the rule acts
+  std::vector<Number> gated_;
   std::vector<std::uint32_t> column_of_, lane_of_;
   std::uint64_t cap_;
   RowStream stream_;

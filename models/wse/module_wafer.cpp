@@ -21,7 +21,7 @@ namespace {
 
 class CoreModule final : public LinkedModule {
  public:
-  CoreModule(const sc_core::sc_module_name& name, ModuleRun& run, const CoreParams& params,
+  CoreModule(const sc_core::sc_module_name& name, ModuleRun& run, const HardwareParams& params,
              const Program& program, CorePorts ports, EventLog& log)
       : LinkedModule(name, run), core_(make_cores(params, program, links_, log)) {
     ports.weights = reads(ports.weights, "weights");
@@ -60,15 +60,15 @@ class CoreModule final : public LinkedModule {
 
 class InjectorModule final : public LinkedModule {
  public:
-  InjectorModule(const sc_core::sc_module_name& name, ModuleRun& run, const Program& program,
-                 const MeshPlan& plan, EventLog& log)
+  InjectorModule(const sc_core::sc_module_name& name, ModuleRun& run, const RouterParams& router,
+                 const Program& program, const MeshPlan& plan, EventLog& log)
       : LinkedModule(name, run) {
     const std::vector<LinkId>& links = plan.injectors;
     std::vector<LinkId> mine;
     for (std::size_t c = 0; c < links.size(); ++c) {
       mine.push_back(writes(links[c], fmt::format("c{}", c).c_str()));
     }
-    bank_ = std::make_unique<InjectorBank>(program, std::move(mine),
+    bank_ = std::make_unique<InjectorBank>(router, program, std::move(mine),
                                            router_unit(program.columns, program.rows, 0), 0,
                                            agendas_, links_, log, *run.clock);
     if (!program.collects) return;
@@ -104,7 +104,7 @@ class PlaceModule final : public sc_core::sc_module {
       : sc_module(name),
         router("router", b.run, b.params.router, b.plan.ports[place].unit - 1, b.plan.inputs[place],
                b.program.both_ways(), b.log),
-        core("core", b.run, b.params.core, b.program, b.plan.ports[place], b.log) {}
+        core("core", b.run, b.params, b.program, b.plan.ports[place], b.log) {}
 
   RouterModule router;
   CoreModule core;
@@ -123,7 +123,8 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
     const Blueprint blueprint{params, program, build_mesh(params, program, wires), run_, log_};
     channels_ = make_channels(run_, wires, options);
     rows_ = make_rows<PlaceModule>(blueprint, channels_, clock);
-    injectors_ = std::make_unique<InjectorModule>("injectors", run_, program, blueprint.plan, log_);
+    injectors_ = std::make_unique<InjectorModule>("injectors", run_, params.router, program,
+                                                  blueprint.plan, log_);
     injectors_->bind(channels_);
     clock.add(*injectors_, injectors_->name());
   }

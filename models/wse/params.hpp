@@ -14,6 +14,7 @@
 namespace lacuna::wse {
 
 enum class Multicast { independent, lockstep };
+enum class LinkLimit { link, ramp_up, both };
 enum class RowOrder { ring, rotate, natural };
 enum class Reduce { ring, chain, tree, two_phase };
 enum class Inject { column_top, middle_row, west_edge };
@@ -110,6 +111,19 @@ struct RouterParams : ParameterSet {
   Param<Arbiter> arbiter =
       param(this, "arbiter", Arbiter::round_robin, arbiter_choices(),
             "Which color wins an output port; oldest: the word that arrived first.");
+  Param<unsigned> link_words =
+      param(this, "link_words", 1U, range(1U, 64U), "words",
+            "Words after which a direction of a link, an injector's too, is shut for a while.");
+  Param<unsigned> link_cycles =
+      param(this, "link_cycles", 1U, range(1U, 64U), "cycles",
+            "Cycles in which link_words words pass: it is shut for link_cycles - link_words. Words "
+            "are counted; idleness resets nothing.");
+  Param<LinkLimit> link_limit = param(
+      this, "link_limit", LinkLimit::link,
+      Choices<LinkLimit>{
+          {"link", LinkLimit::link}, {"ramp_up", LinkLimit::ramp_up}, {"both", LinkLimit::both}},
+      "Where that holds: on links between routers, on the ramp from a core to its router, or "
+      "on both.");
   Param<unsigned> reconfig = param(this, "reconfig", 64U, range(0U, 65536U), "cycles",
                                    "For which a color lets nothing through after its teardown.");
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 
 namespace lacuna::wse {
@@ -39,6 +40,7 @@ struct Stream {
   Cycle queue_free = 0;         // when the next word can leave the output queue,
   Cycle up_free = 0;            // the router of the sender,
   Cycle over_free = 0;          // and that of the receiver
+  Cycle link_free = 0;          // the link between them
   std::uint64_t stalls_up = 0;  // cycles in which a word at the head of a router's buffer stayed
   std::uint64_t stalls_over = 0;
 };
@@ -84,6 +86,7 @@ class RelaySweep {
   void settle(Stream& stream);
 
   const RelayProgram& relays_;
+  const LinkRule rule_;
   const Cycle ramp_;
   const Cycle hop_;
   const unsigned up_capacity_;
@@ -98,6 +101,7 @@ class RelaySweep {
 
 RelaySweep::RelaySweep(const TaskParams& params, const RelayProgram& relays)
     : relays_(relays),
+      rule_(params.router),
       ramp_(QueueShapes(params.router).ramp_up().latency),
       hop_(QueueShapes(params.router).link().latency),
       up_capacity_(QueueShapes(params.router).ramp_up().capacity),
@@ -139,13 +143,15 @@ void RelaySweep::settle(Stream& stream) {
   Cycle queue_free = stream.queue_free;
   Cycle up_free = stream.up_free;
   Cycle over_free = stream.over_free;
+  Cycle link_free = stream.link_free;
   for (std::uint32_t n = stream.known; n < end; ++n) {
     const Cycle left = std::max({issued[n], queue_free, up[n - up_capacity_]});
     queue_free = queue[n] = left + 1;
     const Cycle first = std::max(left + ramp_, up_free);
-    const Cycle onward = std::max(first, over[n - over_capacity_]);
+    const Cycle onward = std::max({first, over[n - over_capacity_], link_free});
     stream.stalls_up += onward - first;
     up_free = up[n] = onward + 1;
+    if (rule_.on_links() && (n + 1) % rule_.words == 0) link_free = up_free + rule_.pause;
     const Cycle there = std::max(onward + hop_, over_free);
     const Cycle down = std::max(there, taken[n - stream.in_capacity]);
     stream.stalls_over += down - there;
@@ -154,6 +160,7 @@ void RelaySweep::settle(Stream& stream) {
   stream.queue_free = queue_free;
   stream.up_free = up_free;
   stream.over_free = over_free;
+  stream.link_free = link_free;
   stream.known = end;
 }
 
@@ -287,6 +294,7 @@ TaskOutcome RelaySweep::outcome() const {
 }  // namespace
 
 std::optional<TaskOutcome> sweep_relays(const TaskParams& params, const TaskProgram& program) {
+  if (!LinkRule(params.router).lanes_can()) return std::nullopt;
   const std::optional<RelayProgram> relays = find_relays(params, program);
   if (!relays) return std::nullopt;
   RelaySweep sweep(params, *relays);

@@ -23,6 +23,7 @@ RingSums<Number>::RingSums(const HardwareParams& params, const Shared& shared)
       rule_(params.router.arbiter),
       weights_(all_lanes<Number>(static_cast<std::uint64_t>(shared.weights))),
       shapes_(params.router, params.queue),
+      link_rule_(params.router),
       blocks_((columns_ + kWidth - 1) / kWidth, Block{}),
       out_queue_(blocks_.size() * kWidth + 1, 0),
       pushed_(out_queue_.size(), 0),

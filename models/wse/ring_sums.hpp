@@ -7,6 +7,7 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -78,12 +79,13 @@ class RingSums {
 
   struct Block {
     LanePort<Number> ramp;
-    LaneQueue<Number> in;    // the core's queue
-    LaneQueue<Number> up;    // the router's buffers on the way here: from the core,
-    LaneQueue<Number> over;  // between,
-    LaneQueue<Number> here;  // and here
-    Vector color;            // of the sums that come here
-    Vector room_here;        // before the cycle
+    LaneQueue<Number> in;                  // the core's queue
+    LaneQueue<Number> up;                  // the router's buffers on the way here: from the core,
+    LaneQueue<Number> over;                // between,
+    LaneQueue<Number> here;                // and here
+    LaneMeter<Number> up_link, over_link;  // from the sender, and from the router between
+    Vector color;                          // of the sums that come here
+    Vector room_here;                      // before the cycle
     Vector need_in, need_out, one_hop;
     Vector stall_in, stall_pass, stall_out;
   };
@@ -101,6 +103,7 @@ class RingSums {
   ArbiterRule rule_;
   Vector weights_;  // their color
   LaneShapes<Number> shapes_;
+  LinkRule link_rule_;
   std::vector<Block> blocks_;
   std::vector<Number> out_queue_;  // by receiving lane, and one more that repeats the first
   std::vector<Number> pushed_;     // likewise
@@ -135,8 +138,14 @@ inline void RingSums<Number>::transit(Block& b, std::size_t first) {
   const Vector up = queue.has() & b.up.room(shapes_.up);
   const Vector here_open = b.room_here;
   const Vector over_open = b.over.room(shapes_.link);
-  const Vector out = b.up.has() & select(b.one_hop, here_open, over_open);
-  const Vector pass = b.over.has() & here_open;
+  Vector out = b.up.has() & select(b.one_hop, here_open, over_open);
+  Vector pass = b.over.has() & here_open;
+  if (link_rule_.on_links()) {
+    out &= b.up_link.open();
+    pass &= b.over_link.open();
+    b.up_link.sent(link_rule_, out);
+    b.over_link.sent(link_rule_, pass);
+  }
   b.stall_out -= b.up.has() & ~out;
   b.stall_pass -= b.over.has() & ~pass;
 

@@ -9,6 +9,7 @@ RoutedSums<Number>::RoutedSums(const HardwareParams& params, const Shared& share
       columns_(shared.column_of.size()),
       rule_(params.router.arbiter),
       shapes_(params.router, params.queue),
+      link_rule_(params.router),
       blocks_((columns_ + kWidth - 1) / kWidth, Block{}),
       parts_(blocks_.size() * shared.streams.size(), Part{}),
       busy_(blocks_.size() + 2, 0),

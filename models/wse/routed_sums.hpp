@@ -7,6 +7,7 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -51,6 +52,7 @@ class RoutedSums {
   struct Block {
     Vector need_in, need_out, more;  // of the instruction; more: others follow
     LanePort<Number> ramp, east, west;
+    LaneMeter<Number> east_link, west_link;
     LaneTurn<Number> queues;  // on the ramp up
   };
   /// One stream.
@@ -84,13 +86,15 @@ class RoutedSums {
   const Part* parts_of(std::size_t i) const { return &parts_[i * shared_->streams.size()]; }
   void begin_instruction(std::size_t lane);
   void send_output(std::size_t i);
-  void pass(std::size_t i, std::uint32_t streams, std::size_t to, LanePort<Number>& port);
+  void pass(std::size_t i, std::uint32_t streams, std::size_t to, LanePort<Number>& port,
+            LaneMeter<Number>& link, const Vector& open);
   void arrive(std::size_t i);
 
   const Shared* shared_;
   std::size_t columns_;
   ArbiterRule rule_;
   LaneShapes<Number> shapes_;
+  LinkRule link_rule_;
   std::vector<Block> blocks_;
   std::vector<Part> parts_;  // by block and stream
   /// By block, the streams in which there is something; nothing can happen in the others. The
@@ -180,10 +184,17 @@ template <class Number>
 inline void RoutedSums<Number>::end_cycle() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const std::uint32_t busy = busy_[i + 1];
+    Block& b = blocks_[i];
+    Vector east_open = ~Vector{};
+    Vector west_open = ~Vector{};
+    if (link_rule_.on_links()) {
+      east_open = b.east_link.open();
+      west_open = b.west_link.open();
+    }
     if (busy == 0) continue;
     send_output(i);
-    pass(i, busy & eastern_, 2, blocks_[i].east);
-    pass(i, busy & ~eastern_, 0, blocks_[i].west);
+    pass(i, busy & eastern_, 2, b.east, b.east_link, east_open);
+    pass(i, busy & ~eastern_, 0, b.west, b.west_link, west_open);
   }
   std::uint32_t west = 0;  // what the block there had before words arrived
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -223,12 +234,13 @@ inline void RoutedSums<Number>::send_output(std::size_t i) {
 /// The port to a neighbour, `to` places on, for which `streams` compete.
 template <class Number>
 inline void RoutedSums<Number>::pass(std::size_t i, std::uint32_t streams, std::size_t to,
-                                     LanePort<Number>& port) {
+                                     LanePort<Number>& port, LaneMeter<Number>& link,
+                                     const Vector& open) {
   Part* const parts = parts_of(i);
   Vector best = Turn::nobody();
   for_each(streams, [&](unsigned s) {
     Part& p = parts[s];
-    const Vector room = wse::load<Number>(&borders_[s].room[i * kWidth + to]);
+    const Vector room = open & wse::load<Number>(&borders_[s].room[i * kWidth + to]);
     const Vector through = p.in.has() & ~p.to_core;
     const Vector mine = p.up.has();
     p.stall_in -= through;
@@ -238,6 +250,7 @@ inline void RoutedSums<Number>::pass(std::size_t i, std::uint32_t streams, std::
     best = Turn::least(best, Turn::least(p.key_in, p.key_out));
   });
   const Vector granted = best < Turn::nobody();
+  if (link_rule_.on_links()) link.sent(link_rule_, granted);
   for_each(streams, [&](unsigned s) {
     Part& p = parts[s];
     const Vector in = granted & (p.key_in == best);

@@ -44,7 +44,22 @@ Cycle RouterArray::step(std::size_t index, Cycle now) {
                                                                 : grant_ports(router, heads, now);
   const bool left = finish(router, heads, now);
   if ((granted || left) && has_words(router, now + 1)) return now + 1;
-  return router.reopen > now ? router.reopen : kNever;
+  const Cycle opens = link_rule_.on_links() ? next_opening(router, heads, now) : kNever;
+  return router.reopen > now ? std::min(router.reopen, opens) : opens;
+}
+
+/// When the first of the links opens that are shut and for which a head waits.
+Cycle RouterArray::next_opening(const Router& router, std::uint32_t heads, Cycle now) const {
+  Cycle next = kNever;
+  for (std::uint32_t left = heads; left != 0; left &= left - 1) {
+    const RouterInput& input =
+        inputs_[router.first + static_cast<std::uint32_t>(__builtin_ctz(left))];
+    for (unsigned port = 0; port < kRamp; ++port) {
+      const Cycle opens = router.meters.at(port).opens();
+      if (needs(input, port) && opens > now) next = std::min(next, opens);
+    }
+  }
+  return next;
 }
 
 /// Whether a word is there in cycle `at`, of those that have been sent: others wake the router.
@@ -81,7 +96,7 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
       continue;
     }
     heads |= 1U << i;
-    const bool closed = finds_closed(input, now);
+    const bool closed = finds_closed(router, input, now);
     if (closed) {
       ++router.counters.closures;
       if (!input.closed) {
@@ -93,10 +108,10 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
   return heads;
 }
 
-bool RouterArray::finds_closed(const RouterInput& input, Cycle now) const {
+bool RouterArray::finds_closed(const Router& router, const RouterInput& input, Cycle now) const {
   if (!is_multicast(input.to)) return false;
   const auto closed = [&](unsigned port) {
-    return (ways_ & bit(port)) != 0 && needs(input, port) && !links_.can_push(input.out[port], now);
+    return (ways_ & bit(port)) != 0 && needs(input, port) && !can_send(router, input, port, now);
   };
   return closed(kSouth) || closed(kNorth);
 }
@@ -126,7 +141,7 @@ bool RouterArray::grant_ports(Router& router, std::uint32_t heads, Cycle now) {
     std::uint32_t candidates = 0;
     for (std::uint32_t i = 0; i < router.count; ++i) {
       const RouterInput& input = inputs_[router.first + i];
-      if ((heads >> i & 1U) != 0 && needs(input, port) && links_.can_push(input.out[port], now)) {
+      if ((heads >> i & 1U) != 0 && needs(input, port) && can_send(router, input, port, now)) {
         candidates |= 1U << i;
       }
     }
@@ -151,7 +166,7 @@ bool RouterArray::grant_heads(Router& router, std::uint32_t heads, Cycle now) {
     left &= ~(1U << i);
     bool open = (used & input.need) == 0;
     for (unsigned port = 0; open && port < kPorts; ++port) {
-      open = !needs(input, port) || links_.can_push(input.out[port], now);
+      open = !needs(input, port) || can_send(router, input, port, now);
     }
     if (!open) continue;
     used = static_cast<PortSet>(used | input.need);
@@ -169,6 +184,7 @@ void RouterArray::send(Router& router, RouterInput& input, unsigned port, Cycle 
   if (input.rules.pop) word.switches = without_first(word.switches);
   input.need = static_cast<PortSet>(input.need & ~bit(port));
   ++router.counters.sent[port];
+  if (port != kRamp && link_rule_.on_links()) router.meters.at(port).sent(link_rule_, now);
   const auto color = static_cast<std::uint64_t>(input.color);
   log_.record(now, router.unit, kWordOut, color << 8U | port);
   if (port == kRamp && !input.filter.passes(word)) {

@@ -9,6 +9,7 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/event_kinds.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/link.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/wavelet.hpp"
@@ -54,7 +55,7 @@ struct RouterInput {
 class RouterArray {
  public:
   RouterArray(const RouterParams& params, LinkArray& links, EventLog& log)
-      : params_(params), rule_(params.arbiter), links_(links), log_(log) {}
+      : params_(params), rule_(params.arbiter), link_rule_(params), links_(links), log_(log) {}
 
   /// Adds a router, which is unit `unit`, with its buffers in the order of color and port.
   void add(UnitId unit, const std::vector<RouterInput>& inputs);
@@ -91,6 +92,7 @@ class RouterArray {
     PortSet used = 0;                         // output ports
     std::array<std::uint8_t, kPorts> next{};  // per port: color one past the last granted
     std::uint8_t next_head = 0;               // lockstep: the same for whole heads
+    std::array<LinkMeter, 4> meters{};        // of the links, by port
     Cycle reopen = 0;                         // the last teardown is over then
     Cycle accounted = 0;
     RouterCounters counters;
@@ -105,10 +107,18 @@ class RouterArray {
   bool finish(Router& router, std::uint32_t heads, Cycle now);
   std::uint32_t pick(const Router& router, std::uint32_t candidates, std::uint8_t next) const;
 
-  bool finds_closed(const RouterInput& input, Cycle now) const;
+  bool finds_closed(const Router& router, const RouterInput& input, Cycle now) const;
+  bool is_open(const Router& router, unsigned port, Cycle now) const {
+    return port == kRamp || router.meters[port].open(now);
+  }
+  bool can_send(const Router& router, const RouterInput& input, unsigned port, Cycle now) const {
+    return is_open(router, port, now) && links_.can_push(input.out[port], now);
+  }
+  Cycle next_opening(const Router& router, std::uint32_t heads, Cycle now) const;
 
   const RouterParams params_;
   const ArbiterRule rule_;
+  const LinkRule link_rule_;
   LinkArray& links_;
   EventLog& log_;
   PortSet ways_ = bit(kSouth);  // of copies to other rows

@@ -104,7 +104,7 @@ OneRow::OneRow(const HardwareParams& params, const Program& program, const Passa
     : params_(params),
       program_(program),
       routers_(params.router, links_, log_),
-      cores_(params.core, program.kernel, links_, log_),
+      cores_(params, program.kernel, links_, log_),
       sources_(program.columns),
       sent_south_(program.columns),
       due_(std::size_t{2} * program.columns) {
@@ -119,8 +119,8 @@ OneRow::OneRow(const HardwareParams& params, const Program& program, const Passa
   south_ = plan.outlets;
   std::iota(due_.begin(), due_.end(), 0U);
   if (!program.row_above) {
-    injectors_.emplace(program, plan.injectors, router_unit(program.columns, 1, 0), 1, agendas_,
-                       links_, log_, clock);
+    injectors_.emplace(params.router, program, plan.injectors, router_unit(program.columns, 1, 0),
+                       1, agendas_, links_, log_, clock);
     return;
   }
   for (std::uint32_t c = 0; c < from_north.size(); ++c) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/vector_unit.hpp"
 
@@ -199,6 +200,7 @@ class Finder {
   bool fits() const {
     return params_.router.multicast == Multicast::independent &&
            ArbiterRule(params_.router.arbiter).lanes_can() &&
+           LinkRule(params_.router).lanes_can() &&
            IssueRule(params_.core.sched).microthreads_first() &&
            params_.core.fabric_words_per_issue == 1U && shapes_.longest() <= kMostLatency &&
            shapes_.link().capacity + shapes_.ramp_up().latency < kMostDepth;

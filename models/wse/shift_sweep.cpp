@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 
@@ -34,11 +35,13 @@ using Queue = LaneQueue<Small>;
 
 /// A stream at one core: what it sends, up to the last router, and what it takes.
 struct Stream {
-  Queue out;      // the output queue
-  Queue up;       // the ramp to the router
-  Queue over;     // the buffer of the router between
-  Queue arrived;  // at the router of the core that takes
-  Queue in;       // its queue
+  Queue out;                   // the output queue
+  Queue up;                    // the ramp to the router
+  Queue over;                  // the buffer of the router between
+  Queue arrived;               // at the router of the core that takes
+  Queue in;                    // its queue
+  LaneMeter<Small> up_link;    // from the router of the sender,
+  LaneMeter<Small> over_link;  // and from that between
   Vector passes{};
   Vector color{};                   // of what arrives
   std::array<Vector, 3> stalled{};  // cycles of heads in up, over, arrived
@@ -121,6 +124,7 @@ class ShiftSweep {
   const std::uint32_t stride_;  // lanes from one circle to the next: a spare one ends each
   const std::uint32_t lanes_;
   const ArbiterRule rule_;
+  const LinkRule link_rule_;
   const LaneShape<Small> up_;
   const LaneShape<Small> link_;
   std::vector<LaneShape<Small>> out_;  // by stream
@@ -145,6 +149,7 @@ ShiftSweep<kStreams>::ShiftSweep(const TaskParams& params, const ShiftProgram& s
       stride_(shifts.circle + 1),
       lanes_(stride_ * shifts.circles),
       rule_(params.router.arbiter),
+      link_rule_(params.router),
       up_(QueueShapes(params.router).ramp_up()),
       link_(QueueShapes(params.router).link()),
       blocks_((lanes_ + kWidth - 1) / kWidth),
@@ -261,6 +266,12 @@ void ShiftSweep<kStreams>::choose_words(Block<kStreams>& block, std::size_t inde
     const Vector room = load(&room_[s][index * kWidth + (s == 0 ? 1 : stride_)]);
     moves.from_up[s] = t.up.has() & select(t.passes, t.over.room(link_), room);
     moves.from_over[s] = t.over.has() & room;
+    if (link_rule_.on_links()) {
+      moves.from_up[s] &= t.up_link.open();
+      moves.from_over[s] &= t.over_link.open();
+      t.up_link.sent(link_rule_, moves.from_up[s]);
+      t.over_link.sent(link_rule_, moves.from_over[s]);
+    }
   }
   if constexpr (kStreams == 2) {
     const Vector first = block.queues.key(moves.up[0], all(0));

@@ -15,11 +15,12 @@ std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / 
 
 }  // namespace
 
-StreamingCores::StreamingCores(const CoreParams& params, const StreamingKernel& kernel,
+StreamingCores::StreamingCores(const HardwareParams& params, const StreamingKernel& kernel,
                                LinkArray& links, EventLog& log)
-    : params_(params),
-      dispatch_(params),
-      issue_(params.sched),
+    : params_(params.core),
+      link_rule_(params.router),
+      dispatch_(params.core),
+      issue_(params.core.sched),
       kernel_(kernel),
       links_(links),
       log_(log),
@@ -71,6 +72,7 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   if (acted) return now + 1;
   Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
   if (core.stalled_from > now) next = std::min(next, core.stalled_from);
+  if (core.ramp.opens() > now) next = std::min(next, core.ramp.opens());
   if (dispatch_.begin() > now) next = std::min(next, dispatch_.begin());
   return core.slot_free > now ? std::min(next, core.slot_free) : next;
 }
@@ -93,8 +95,8 @@ void StreamingCores::settle(std::size_t index, Cycle now) {
 bool StreamingCores::send_output(Core& core, Cycle now) {
   const std::vector<CorePort>& out = core.ports.out;
   const bool sent = send_up(
-      links_, out.size(), core.next_out, now, [&](std::size_t i) { return out[i].queue; },
-      [&](std::size_t i) { return out[i].ramp; });
+      links_, link_rule_, core.ramp, out.size(), core.next_out, now,
+      [&](std::size_t i) { return out[i].queue; }, [&](std::size_t i) { return out[i].ramp; });
   if (sent) ++core.counters.sent;
   return sent;
 }

@@ -10,6 +10,7 @@
 #include "models/wse/core_values.hpp"
 #include "models/wse/counters.hpp"
 #include "models/wse/event_kinds.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/link.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/pe/dispatch.hpp"
@@ -24,7 +25,7 @@ namespace lacuna::wse {
 /// into effect and takes the next wavelet; issues one beat of main thread or microthread.
 class StreamingCores final : public CoreArray {
  public:
-  StreamingCores(const CoreParams& params, const StreamingKernel& kernel, LinkArray& links,
+  StreamingCores(const HardwareParams& params, const StreamingKernel& kernel, LinkArray& links,
                  EventLog& log);
 
   void add(const CorePorts& ports) override;
@@ -80,6 +81,7 @@ class StreamingCores final : public CoreArray {
     std::uint32_t inputs_left = 0;
     bool keeps = false;
     std::size_t next_out = 0;  // output queue that comes first
+    LinkMeter ramp;
     Cycle run_begin = 0;
     std::uint32_t run_length = 0;
     Context run_of = kNobody;
@@ -120,6 +122,7 @@ class StreamingCores final : public CoreArray {
   }
 
   const CoreParams params_;
+  const LinkRule link_rule_;
   const Dispatch dispatch_;
   const IssueRule issue_;
   const StreamingKernel& kernel_;

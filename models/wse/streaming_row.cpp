@@ -30,6 +30,7 @@ StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params,
       reduce_words_(static_cast<Number>(ceil_div(tokens, kernel.ring_elements))),
       words_per_beat_(static_cast<Number>(params.core.fabric_words_per_issue.value())),
       shapes_(params.router, params.queue),
+      link_rule_(params.router),
       dispatch_(params.core),
       issue_(params.core.sched),
       hop_(static_cast<unsigned>(QueueShapes(params.router).link().latency)),
@@ -119,19 +120,20 @@ inline Lanes<Number> StreamingRow<Number, Sums>::leave(Block& b, std::size_t fir
                                                        const Vector& weight,
                                                        const NextRows<Number>& next) {
   const Vector head = b.edge > 0;
-  const Vector onward = load(&(*next.onward)[first]);
+  const bool metered = link_rule_.on_links();
   const Vector wants = head & ~b.copied;
-  Vector closed = wants & ~onward;
-  store(&copied_[first], wants & onward);
-  b.copied |= wants & onward;
+  const Vector copies = send_copies(b.onward_link, metered && !next.ends, wants,
+                                    load(&(*next.onward)[first]), copied_, first);
+  Vector closed = wants & ~copies;
+  b.copied |= copies;
   b.ramped |= weight;
   Vector left = b.copied & b.ramped;
   if (next.back != nullptr) {
-    const Vector back = load(&(*next.back)[first]);
     const Vector wants_back = head & ~b.copied_back;
+    const Vector back = send_copies(b.back_link, metered, wants_back, load(&(*next.back)[first]),
+                                    copied_back_, first);
     closed |= wants_back & ~back;
-    store(&copied_back_[first], wants_back & back);
-    b.copied_back |= wants_back & back;
+    b.copied_back |= back;
     left &= b.copied_back;
     b.copied_back &= ~left;
   }
@@ -141,6 +143,22 @@ inline Lanes<Number> StreamingRow<Number, Sums>::leave(Block& b, std::size_t fir
   b.leaving = (b.leaving >> 1) | (left & left_bit_);
   show_before(b, first, b.edge + left);
   return left;
+}
+
+/// The copies that go over a link in this cycle, of the lanes that want to and have `room`.
+template <class Number, class Sums>
+inline Lanes<Number> StreamingRow<Number, Sums>::send_copies(LaneMeter<Number>& link, bool metered,
+                                                             const Vector& wants,
+                                                             const Vector& room,
+                                                             std::vector<Number>& copies,
+                                                             std::size_t first) {
+  Vector go = wants & room;
+  if (metered) {
+    go &= link.open();
+    link.sent(link_rule_, go);
+  }
+  store(&copies[first], go);
+  return go;
 }
 
 /// What the row before sees: a slot is free again a link's latency and a cycle after its word left.
@@ -161,6 +179,14 @@ bool StreamingRow<Number, Sums>::meets_closed(const std::vector<Number>& onward)
     closed |= (b.edge > 0) & ~b.copied & ~load(&onward[i * kWidth]);
   }
   return any(closed);
+}
+
+template <class Number, class Sums>
+bool StreamingRow<Number, Sums>::meets_shut() const {
+  if (!link_rule_.on_links()) return false;
+  Vector shut{};
+  for (const Block& b : blocks_) shut |= (b.edge > 0) & ~b.copied & ~b.onward_link.open_next();
+  return any(shut);
 }
 
 /// A follower holds what this row has sent onward and not let go of itself: at most one word.

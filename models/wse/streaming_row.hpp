@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -38,6 +39,7 @@ template <class Number>
 struct NextRows {
   const std::vector<Number>* onward = nullptr;  // away from where words enter
   const std::vector<Number>* back = nullptr;    // of the row where they enter: on its other side
+  bool ends = false;                            // onward there is no row
 };
 
 /// One row of a weight-streaming product, all columns at once: the state of StreamingCores and
@@ -62,6 +64,9 @@ class StreamingRow {
 
   /// True if a copy would meet a closed link in the cycle to be performed next.
   bool meets_closed(const std::vector<Number>& onward) const;
+
+  /// True if a copy onward would meet a shut link in the cycle to be performed next.
+  bool meets_shut() const;
 
   /// The last of the rows behind that have repeated this one so far, a hop later each.
   StreamingRow follower() const;
@@ -100,6 +105,7 @@ class StreamingRow {
     Vector edge, copied, copied_back, ramped;
     Vector leaving;  // a bit for each of the last cycles: its word left; bit 0 is the oldest
     LaneQueue<Number> queue;  // of weights and commands
+    LaneMeter<Number> onward_link, back_link;
     LaneRegister<Number> task;
     LaneIssue<Number, 2> slot;  // of main thread and microthread
     Vector last_beats, pop_left, holding, open, buffers, releasing, waits;
@@ -117,6 +123,8 @@ class StreamingRow {
   void step_block(std::size_t i, Cycle now, const NextRows<Number>& next);
   void ramp(std::size_t i, const NextRows<Number>& next);
   Vector leave(Block& b, std::size_t first, const Vector& weight, const NextRows<Number>& next);
+  Vector send_copies(LaneMeter<Number>& link, bool metered, const Vector& wants, const Vector& room,
+                     std::vector<Number>& copies, std::size_t first);
   void show_before(const Block& b, std::size_t first, const Vector& edge);
   void begin_instruction(Block& b, const Vector& start);
   void main_thread(Block& b, std::size_t first);
@@ -139,6 +147,7 @@ class StreamingRow {
   Number reduce_words_;
   Number words_per_beat_;
   LaneShapes<Number> shapes_;
+  const LinkRule link_rule_;
   const Dispatch dispatch_;
   const IssueRule issue_;
   unsigned hop_;  // cycles

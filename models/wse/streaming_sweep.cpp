@@ -58,7 +58,8 @@ class Sweep final : public StreamingSweep {
       : params_(params),
         program_(program),
         shared_(program),
-        injectors_(program, shared_.column_of, lanes(program)),
+        injectors_(params.router, program, shared_.column_of, lanes(program)),
+        metered_(LinkRule(params.router).on_links()),
         all_open_(lanes(program), -1) {
     const std::vector<std::uint32_t>& tokens = program.kernel.tokens;
     const auto add_way = [&](bool north, std::uint32_t first, std::uint32_t count) {
@@ -68,10 +69,19 @@ class Sweep final : public StreamingSweep {
         };
         ways_[north ? 1 : 0].push_back({rows, row()});
       }
+      // With meters the last row, which sends no copy on, does other things than the others.
+      Groups& way = ways_[north ? 1 : 0];
+      if (metered_ && count != 0 && way.back().rows.first != way.back().rows.last) {
+        RowClass& rows = way.back().rows;
+        const RowClass end{rows.last, rows.last};
+        rows.last = north ? rows.last + 1 : rows.last - 1;
+        way.push_back(
+            {end, std::make_unique<Row>(params, program.kernel, shared_, tokens[end.first])});
+      }
     };
     const std::uint32_t entry = program.entry;
     const bool alike = std::equal(tokens.begin() + 1, tokens.end(), tokens.begin());
-    if (!program.both_ways() || alike) {
+    if (!program.both_ways() || (alike && !metered_)) {
       // Rows that are alike never hold each other up, so the way to the north does what the way
       // to the south does.
       add_way(false, entry, program.rows - entry);
@@ -88,7 +98,7 @@ class Sweep final : public StreamingSweep {
     Cycle last_move = 0;
     for (Cycle now = 0;; ++now) {
       const bool sent = injectors_.moved();
-      if (groups() > 1) {
+      if (groups() > 1 || metered_) {
         step_groups(now);
       } else {
         top().step(now);
@@ -123,6 +133,7 @@ class Sweep final : public StreamingSweep {
   void step_groups(Cycle now);
   void step_way(Groups& way, std::size_t first, Cycle now);
   void split(Groups& way, std::size_t group);
+  void part(Groups& way, std::size_t group);
   SweepOutcome outcome();
   std::vector<std::size_t> group_of_row() const;
   FoldPlan fold(const std::vector<std::size_t>& group) const;
@@ -138,6 +149,7 @@ class Sweep final : public StreamingSweep {
   std::array<Groups, 2> ways_;
   std::uint32_t classes_ = 0;
   LaneInjectors<Number> injectors_;
+  const bool metered_;  // links are shut after so many words
   const std::vector<Number> all_open_;
   std::vector<std::uint64_t> weights_, words_;  // by column
   SumCounts sums_;
@@ -149,7 +161,8 @@ template <class Number, class Sums>
 void Sweep<Number, Sums>::step_groups(Cycle now) {
   if (ways_[1].empty()) return step_way(ways_[0], 0, now);
   const bool ends = ways_[0].size() == 1;
-  top().step(now, {ends ? &all_open_ : &ways_[0][1].row->takes(), &ways_[1].front().row->takes()});
+  top().step(now,
+             {ends ? &all_open_ : &ways_[0][1].row->takes(), &ways_[1].front().row->takes(), ends});
   step_way(ways_[0], 1, now);
   ways_[1].front().row->arrive(top().copied_back());
   step_way(ways_[1], 0, now);
@@ -165,11 +178,27 @@ void Sweep<Number, Sums>::step_way(Groups& way, std::size_t first, Cycle now) {
     const bool behind = i + 1 < way.size();
     const std::vector<Number>* open = behind ? &way[i + 1].row->takes() : &all_open_;
     if (behind && !alone) {
-      if (way[i].row->meets_closed(*open)) split(way, i);
-      open = &all_open_;
+      if (way[i].row->meets_shut()) {
+        part(way, i);
+        open = &way[i + 1].row->takes();
+      } else {
+        if (way[i].row->meets_closed(*open)) split(way, i);
+        open = &all_open_;
+      }
     }
-    way[i].row->step(now, {open, nullptr});
+    way[i].row->step(now, {open, nullptr, !behind});
   }
+}
+
+/// Takes the first row out of a group: a shut link delays a copy for the others, not for itself.
+template <class Number, class Sums>
+void Sweep<Number, Sums>::part(Groups& way, std::size_t group) {
+  RowGroup<Row>& whole = way[group];
+  const std::uint32_t first = whole.rows.first;
+  RowGroup<Row> others{{whole.rows.last > first ? first + 1 : first - 1, whole.rows.last},
+                       std::make_unique<Row>(whole.row->follower())};
+  whole.rows.last = first;
+  way.insert(way.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(others));
 }
 
 /// Takes the last row out of a group.
@@ -359,9 +388,9 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
 
 bool can_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
-  return program.spread_rows == 0 && kernel.held.empty() && kernel.steps != 0 &&
-         program.columns > 1 && program.rows != 0 && kernel.activations.empty() &&
-         !program.gradient && QueueShapes(params.router).flows() &&
+  return LinkRule(params.router).lanes_can() && program.spread_rows == 0 && kernel.held.empty() &&
+         kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
+         kernel.activations.empty() && !program.gradient && QueueShapes(params.router).flows() &&
          params.router.multicast == Multicast::independent &&
          plan_fold(program, params, {}).refused.empty();
 }

@@ -68,6 +68,7 @@ LinkId out_queue(const TaskPorts& ports, Color color) {
 TaskCores::TaskCores(const TaskParams& params, const TaskProgram& program, Engine engine,
                      LinkArray& links, EventLog& log)
     : params_(params),
+      link_rule_(params.router),
       dispatch_(params.core),
       issue_(params.core.sched),
       program_(program),
@@ -231,6 +232,7 @@ Cycle TaskCores::next_timer(const Core& core, Cycle now) {
   if (core.stretch == kNever) due(core.slot_free);
   if (core.stretch == kNever) due(core.next_finish);
   if (core.taken != kNoTask) due(core.taken_ready);
+  due(core.ramp.opens());
   return next;
 }
 
@@ -242,7 +244,7 @@ bool TaskCores::send_output(Core& core, Cycle now) {
         ->ramp;
   };
   const bool sent = send_up(
-      links_, core.out_queues.size(), core.next_queue, now,
+      links_, link_rule_, core.ramp, core.out_queues.size(), core.next_queue, now,
       [&](std::size_t i) { return core.out_queues[i]; }, ramp_of);
   if (sent) ++core.counters.sent;
   return sent;

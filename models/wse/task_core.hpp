@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/wse/event_kinds.hpp"
+#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/link.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/pe/dispatch.hpp"
@@ -130,8 +131,9 @@ class TaskCores {
     TaskIndex taken = kNoTask;   // in the task register
     std::uint32_t taken_word = 0;
     Cycle taken_ready = 0;
-    std::size_t next_task = 0;     // to be looked at first
-    std::size_t next_queue = 0;    // to be served first on the ramp
+    std::size_t next_task = 0;   // to be looked at first
+    std::size_t next_queue = 0;  // to be served first on the ramp
+    LinkMeter ramp;
     std::uint8_t next_thread = 0;  // and by the issue slot
     const CoreProgram* program = nullptr;
     std::vector<LinkId> out_queues;  // distinct ones
@@ -187,6 +189,7 @@ class TaskCores {
   std::uint32_t take_word(Core& core, const Operand& operand, LinkId link, Cycle now);
 
   const TaskParams params_;
+  const LinkRule link_rule_;
   const Dispatch dispatch_;
   const IssueRule issue_;
   const TaskProgram& program_;

@@ -18,7 +18,7 @@
 
 namespace lacuna::wse {
 
-std::unique_ptr<CoreArray> make_cores(const CoreParams& params, const Program& program,
+std::unique_ptr<CoreArray> make_cores(const HardwareParams& params, const Program& program,
                                       LinkArray& links, EventLog& log) {
   if (program.gradient) {
     return std::make_unique<GradientCores>(params, program.kernel, *program.gradient, links, log);
@@ -31,7 +31,7 @@ Wafer::Wafer(const sc_core::sc_module_name& name, const HardwareParams& params,
     : sc_module(name),
       clock_(clock),
       routers_(params.router, links_, log_),
-      cores_(make_cores(params.core, program, links_, log_)) {
+      cores_(make_cores(params, program, links_, log_)) {
   if (options.event_log) log_.enable();
   if (program.both_ways()) routers_.watch_north();
   MeshPlan plan = build_mesh(params, program, links_);
@@ -45,14 +45,14 @@ Wafer::Wafer(const sc_core::sc_module_name& name, const HardwareParams& params,
   }
   mesh_ = {program.columns, program.rows, options.shuffle, &agendas_,
            &links_,         &routers_,    cores_.get(),    &clock};
-  add_edge(program, std::move(plan));
+  add_edge(params.router, program, std::move(plan));
   for (std::size_t r = 0; r < program.rows; ++r) {
     rows_.push_back(make_pe_row(options.engine, mesh_, r));
     clock.add(*rows_.back(), fmt::format("r{}", r));
   }
 }
 
-void Wafer::add_edge(const Program& program, MeshPlan plan) {
+void Wafer::add_edge(const RouterParams& router, const Program& program, MeshPlan plan) {
   for (const std::uint32_t column : program.inlets) {
     const std::string name = fmt::format("inlet_c{}", column);
     inlets_.push_back(
@@ -69,7 +69,7 @@ void Wafer::add_edge(const Program& program, MeshPlan plan) {
         std::make_unique<EdgeOutlet>(name.c_str(), plan.outlets.at(k), links_, agendas_, mesh_));
     clock_.add(*outlets_.back());
   }
-  injectors_ = std::make_unique<InjectorBank>(program, std::move(plan.injectors),
+  injectors_ = std::make_unique<InjectorBank>(router, program, std::move(plan.injectors),
                                               router_unit(program.columns, program.rows, 0),
                                               program.rows, agendas_, links_, log_, clock_);
   if (program.collects) injectors_->collect(std::move(plan.outlets), &mesh_);

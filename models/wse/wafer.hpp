@@ -48,7 +48,7 @@ struct RowCounts {
 };
 
 /// Cores that run the kernel of `program`, none yet.
-std::unique_ptr<CoreArray> make_cores(const CoreParams& params, const Program& program,
+std::unique_ptr<CoreArray> make_cores(const HardwareParams& params, const Program& program,
                                       LinkArray& links, EventLog& log);
 
 /// What a run of a program gave: counters by core, row-major, and by column.
@@ -103,7 +103,7 @@ class Wafer : public sc_core::sc_module, public CountedWafer, private RowWaker {
   const EventLog& log() const { return log_; }
 
  private:
-  void add_edge(const Program& program, MeshPlan plan);
+  void add_edge(const RouterParams& router, const Program& program, MeshPlan plan);
   void wake_row(std::size_t row, Cycle at) override;
 
   ClockDomain& clock_;

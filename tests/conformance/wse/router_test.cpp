@@ -139,6 +139,55 @@ TEST_F(RouterConformance, TheLastPositionStaysUnlessTheSwitchIsARing) {
   }
 }
 
+/// A link that is shut for two cycles after three words.
+class RouterLinkRule : public RouterConformance {
+ protected:
+  RouterLinkRule() {
+    params_.link_words = 3;
+    params_.link_cycles = 5;
+    ramp_.to = bit(kWest);
+    east_.to = bit(kRamp);
+  }
+};
+
+// Words 0, 1, 2 leave in cycles 1, 2, 3; 4 and 5 are lost; 3 leaves in 6. Idle cycles reset
+// nothing: 4 and 5 come later and are the second and third since then, so that 6, which is there at
+// once, has to wait from 22 to 24.
+TEST_F(RouterLinkRule, CountsWordsAndForgetsNothingWhenIdle) {
+  RouterArray routers(params_, links_, log_);
+  routers.add(0, {east_, ramp_});
+  std::string left;
+  const auto run_to = [&](Cycle end) {
+    for (; now_ != end; ++now_) {
+      routers.step(0, now_);
+      if (!links_.can_pop(out_[kWest], now_)) continue;
+      left += std::to_string(links_.pop(out_[kWest], now_).payload) + "@" +
+              std::to_string(now_ - 1) + " ";
+    }
+  };
+  for (std::uint32_t i = 0; i < 4; ++i) push(ramp_, i);
+  run_to(19);
+  for (std::uint32_t i = 4; i < 7; ++i) push(ramp_, i);
+  run_to(30);
+  EXPECT_EQ(left, "0@1 1@2 2@3 3@6 4@20 5@21 6@24 ");
+  EXPECT_EQ(routers.counters(0).sent[kWest], 7U);
+}
+
+// The ramp to the core is no link: a word a cycle.
+TEST_F(RouterLinkRule, LeavesTheRampAlone) {
+  RouterArray routers(params_, links_, log_);
+  routers.add(0, {east_, ramp_});
+  for (std::uint32_t i = 0; i < 6; ++i) push(east_, i);
+  std::string left;
+  for (const Cycle end = now_ + 9; now_ != end; ++now_) {
+    routers.step(0, now_);
+    if (!links_.can_pop(out_[kRamp], now_)) continue;
+    left += std::to_string(links_.pop(out_[kRamp], now_).payload) + "@" + std::to_string(now_ - 1) +
+            " ";
+  }
+  EXPECT_EQ(left, "0@1 1@2 2@3 3@4 4@5 5@6 ");
+}
+
 /// Colors 3 and 5, three words each, that share the link to the west.
 class RouterArbitration : public RouterConformance {
  protected:

@@ -9,6 +9,7 @@
 
 #include "models/wse/relay_sweep.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/line_move.hpp"
 
@@ -57,7 +58,8 @@ LineMove random_move(Random& random) {
 void compare_one(std::uint64_t seed) {
   SCOPED_TRACE(fmt::format("seed {}", seed));
   Random random(stream_seed(seed, "relays"));
-  const TaskParams hardware = random_hardware(random);
+  TaskParams hardware = random_hardware(random);
+  draw_link_rule(seed, hardware.router);
   const LineMove move = random_move(random);
   for (const auto* part : {&move.ahead, &move.back}) {
     if (!*part) continue;

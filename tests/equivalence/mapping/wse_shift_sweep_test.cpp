@@ -10,6 +10,7 @@
 #include "models/wse/shift_program.hpp"
 #include "models/wse/shift_sweep.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/layer_plan.hpp"
 
@@ -71,7 +72,8 @@ Product random_product(Random& random) {
 /// Compares all stages of one random product; returns how many of them could be swept.
 unsigned compare_one(std::uint64_t seed) {
   Random random(stream_seed(seed, "shifts"));
-  const Product product = random_product(random);
+  Product product = random_product(random);
+  draw_link_rule(seed, product.setup.hardware.router);
   SCOPED_TRACE(fmt::format("seed {}: {} {} x {} x {} on {} x {}", seed, product.op.op, product.op.m,
                            product.op.k, product.op.n, product.setup.wafer.columns.value(),
                            product.setup.wafer.rows.value()));

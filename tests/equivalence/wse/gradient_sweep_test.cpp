@@ -110,6 +110,7 @@ Case random_fold(std::uint64_t seed) {
   c.setup.io.stream = IoStream::per_column;
   c.setup.wafer.rows = in(1, 14);
   c.params.router.entries = in(2, 3);
+  c.params.router.link_cycles = c.params.router.link_words;  // never shut
   c.params.queue.in = fmt::format("6,6,{},{}", c.params.queue.stream(), in(2, 8));
   c.setup.queue = c.params.queue;
   c.job.tokens = in(1, 3) * c.setup.wafer.rows + (in(0, 1) == 0 ? 0 : in(0, 6));
@@ -160,6 +161,8 @@ TEST(FoldedGradient, TheReasonNotToFoldIsTheFirstThatHolds) {
               has("io.stream = row_ordered"));
   EXPECT_THAT(reason([](Case& c, auto&) { c.params.router.entries = 1; }),
               has("router.entries = 1"));
+  EXPECT_THAT(reason([](Case& c, auto&) { c.params.router.link_cycles = 2; }),
+              has("router.link_words"));
   EXPECT_THAT(reason([](Case& c, auto&) { c.params.queue.in = "6,6,4,1"; }),
               has("queue.in: number 3 holds one"));
   EXPECT_THAT(reason([](Case& c, auto&) { c.params.router.arbiter = Arbiter::oldest; }),

@@ -154,6 +154,7 @@ TEST(FoldedMesh, AnotherColorOnTheLinksBetweenRowsSpoilsTheFoldAndIsRefused) {
     scenario.params.router.multicast = Multicast::independent;
     std::fill(scenario.tokens.begin(), scenario.tokens.end(), 1 + seed % 4);
     scenario.rate = {};
+    scenario.params.router.link_cycles = scenario.params.router.link_words;  // never shut
     Program program = make_program(scenario);
     for (RouterProgram& router : program.routers) {
       router.routes.push_back({kOther, kNorth, bit(kSouth)});

@@ -6,6 +6,7 @@
 
 #include "models/wse/task_modules.hpp"
 #include "sim/base/mix.hpp"
+#include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/collective.hpp"
 
@@ -63,6 +64,7 @@ Case random_case(std::uint64_t seed) {
   made.params.queue.in = depths(8);
   made.params.queue.out = depths(6);
   made.params.mem.port_cycles = pick(1, 3);
+  draw_link_rule(seed, made.params.router, true);
   return made;
 }
 

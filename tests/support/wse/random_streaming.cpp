@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "sim/base/random.hpp"
+#include "tests/support/wse/random_links.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -68,6 +69,7 @@ StreamingScenario random_scenario(std::uint64_t seed, Rows rows) {
   scenario.columns = draw.one_in(12) ? 1 : draw.in(2, 9);
   scenario.tokens = draw_tokens(draw, rows);
   draw_params(draw, scenario.params);
+  draw_link_rule(seed, scenario.params.router);
   scenario.lookahead = draw.in(1, 8);
   scenario.simd = 1U << draw.in(1, 3);
   scenario.beat_cycles = draw.one_in(4) ? 2 : 1;

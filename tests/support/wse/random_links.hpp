@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "models/wse/params.hpp"
+#include "sim/base/random.hpp"
+
+namespace lacuna::wse {
+
+/// In half of all cases links are shut for a while after some words. `ramps`: ramps may be, too.
+/// Draws from a stream of its own, so that what else a case draws stays as it is.
+inline void draw_link_rule(std::uint64_t seed, RouterParams& router, bool ramps = false) {
+  Random random(stream_seed(seed, "link rule"));
+  if (random.bounded(2) == 0) return;
+  const auto words = static_cast<unsigned>(1 + random.bounded(9));
+  router.link_words = words;
+  router.link_cycles = static_cast<unsigned>(words + random.bounded(4));
+  if (ramps) router.link_limit = static_cast<LinkLimit>(random.bounded(3));
+}
+
+}  // namespace lacuna::wse
