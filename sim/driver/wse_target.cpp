@@ -22,6 +22,11 @@ bool from_measured_preset(const std::string& origin) {
 
 const std::vector<TargetValue>& target_values() {
   static const std::vector<TargetValue> values = {
+      {"router.link_words", "8", "1", "measured", "H",
+       "sustained streams, two teams; FABRICA WSE-3 characterization, sections 4 and 10g"},
+      {"router.link_cycles", "9", "1", "measured", "H", "the same: 1.125 cycles a word"},
+      {"router.link_limit", "link", "link", "inferred", "L",
+       "two sources on one link take the sum of their times; FABRICA, section 4"},
       {"mem.write_share", "0.6667", "0", "fitted", "L",
        "rates of copy FP16, copy FP32 and FMA FP16; FABRICA WSE-3 characterization, section 3"},
       {"mem.conflict_bytes", "16", "16", "inferred", "M",
