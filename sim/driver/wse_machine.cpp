@@ -91,6 +91,8 @@ class WseMachine final : public Machine {
                const Execution& execution) const override;
 
  private:
+  OpResult simulate(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                    const Execution& execution) const;
   void require_supported(const LayerOp& op) const;
   void require_int8(const LayerOp& op) const;
 
@@ -158,6 +160,15 @@ void WseMachine::require_supported(const LayerOp& op) const {
 
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
+  OpResult result = simulate(op, mask, seed, execution);
+  if (params_.target != Target::none) {
+    result.notes.emplace_back("target", params_.target.value_text());
+  }
+  return result;
+}
+
+OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                              const Execution& execution) const {
   if (execution.sigma > 0) {
     throw UnsupportedError(
         fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
