@@ -135,11 +135,11 @@ struct MemoryPorts {
   MemoryModel model = MemoryModel::none;
   std::uint32_t read_bits = 1;
   std::uint32_t write_bits = 1;
-  std::uint32_t port_cycles = 1;   // in which they move so many bits once
-  std::uint32_t write_share = 0;   // in parts of kShareParts
-  std::uint32_t row_bytes = 0;     // that a port takes at once from one place; 0: any places
+  std::uint32_t port_cycles = 1;     // in which they move so many bits once
+  std::uint32_t write_share = 0;     // in parts of kShareParts
+  std::uint32_t row_bytes = 0;       // that a port takes at once from one place; 0: any places
   std::uint32_t conflict_bytes = 8;  // after which the banks repeat for elements of 32 bits
-  std::uint32_t write_lag = 0;     // beats from a read to the write of the same element; 0: off
+  std::uint32_t write_lag = 0;       // beats from a read to the write of the same element; 0: off
 
   static constexpr std::uint32_t kShareParts = 3000;  // so that thirds and thousandths are exact
 
@@ -194,12 +194,12 @@ struct MemoryParams : ParameterSet {
             "Share of the bits an operation writes that find their bank busy with its reads and "
             "take a turn of the read port; fitted to three rates of a chip (inferred). 0: writes "
             "and reads overlap.");
-  Param<unsigned> conflict_bytes =
-      param(this, "conflict_bytes", 8U, range(8U, 16U), "B",
-            "Bytes after which the banks repeat for elements of 32 bits: 16, two reads meet if "
-            "what they take in a beat overlaps modulo 16; 8, they meet unless their offset is 4 "
-            "modulo 8. Halves follow the latter rule always. With 16 operands of two dimensions have "
-            "no residual stalls.");
+  Param<unsigned> conflict_bytes = param(
+      this, "conflict_bytes", 8U, range(8U, 16U), "B",
+      "Bytes after which the banks repeat for elements of 32 bits: 16, two reads meet if "
+      "what they take in a beat overlaps modulo 16; 8, they meet unless their offset is 4 "
+      "modulo 8. Halves follow the latter rule always. With 16 operands of two dimensions have "
+      "no residual stalls.");
   Param<unsigned> write_lag =
       param(this, "write_lag", 0U, range(0U, 8U), "beats",
             "From the read of an element to its write in an operation in place: the write takes a "
@@ -256,8 +256,8 @@ struct ScalarParams : ParameterSet {
                                     "From a scalar instruction to one that needs its result.");
   Param<unsigned> branch_taken = param(this, "branch_taken", 6U, range(1U, 8U), "cycles",
                                        "From a branch that is taken to the next instruction.");
-  Param<unsigned> branch_not = param(this, "branch_not", 3U, range(1U, 8U), "cycles",
-                                     "The same of one that is not taken.");
+  Param<unsigned> branch_not =
+      param(this, "branch_not", 3U, range(1U, 8U), "cycles", "The same of one that is not taken.");
 };
 
 /// Set-up of tensor instructions of compiled programs, as probes of a chip and its simulator count

@@ -186,8 +186,8 @@ std::uint64_t BeatCost::read_bits(std::uint32_t count) const {
   std::uint64_t bits = 0;
   const auto add = [&](const Operand& operand, unsigned bytes) {
     const auto stride = static_cast<std::uint64_t>(std::abs(operand.stride));
-    const std::uint64_t each = std::min<std::uint64_t>(std::max<std::uint64_t>(stride, 1) * bytes,
-                                                       ports_.row_bytes);
+    const std::uint64_t each =
+        std::min<std::uint64_t>(std::max<std::uint64_t>(stride, 1) * bytes, ports_.row_bytes);
     bits += 8 * each * count;
   };
   if (sources_ > 0) add(first_, first_bytes_);

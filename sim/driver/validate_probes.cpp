@@ -76,17 +76,16 @@ class Probe {
     throw Unsupported{fmt::format("{} = '{}' of workload '{}'", key, text(key), point_.workload)};
   }
   [[noreturn]] void metric() const {
-    throw Unsupported{
-        fmt::format("metric '{}' of workload '{}'", point_.metric, point_.workload)};
+    throw Unsupported{fmt::format("metric '{}' of workload '{}'", point_.metric, point_.workload)};
   }
   void require(const char* metric) const {
     if (point_.metric != metric) this->metric();
   }
 
   wse::TaskOutcome run(const wse::TaskProgram& program) const {
-    return wse::simulate({params_.core, params_.queue, params_.router, params_.mem, params_.simd,
-                          params_.task},
-                         program, options_);
+    return wse::simulate(
+        {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
+        program, options_);
   }
   double cycles(const wse::TaskProgram& program) const {
     return static_cast<double>(run(program).cycles);
@@ -462,12 +461,11 @@ struct System {
 /// The stencils show the banks of the simulated WSE-2 to repeat after 16 bytes for words of 32 bits
 /// (doc/model/wse_core.md); the preset keeps the vendor's 8.
 const System* system_of(const ValidationPoint& point) {
-  static const std::vector<System> systems = {
-      {"CS-3", "wse3", {{"target", "silicon"}}},
-      {"WSE3-sim", "wse3", {{"target", "simfabric"}}},
-      {"WSE3-compiled", "wse3", {{"target", "simfabric"}}},
-      {"CS-2", "wse2", {}},
-      {"WSE2-sim", "wse2", {}}};
+  static const std::vector<System> systems = {{"CS-3", "wse3", {{"target", "silicon"}}},
+                                              {"WSE3-sim", "wse3", {{"target", "simfabric"}}},
+                                              {"WSE3-compiled", "wse3", {{"target", "simfabric"}}},
+                                              {"CS-2", "wse2", {}},
+                                              {"WSE2-sim", "wse2", {}}};
   for (const System& system : systems) {
     if (point.system == system.word) return &system;
   }

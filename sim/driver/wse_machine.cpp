@@ -55,9 +55,10 @@ class WseMachine final : public Machine {
           sums, params_.router.ramp.value(), words));
     }
     if (params_.router.link_cycles < params_.router.link_words) {
-      throw ParameterError(fmt::format(
-          "router.link_cycles = {} is less than router.link_words = {}: a link passes a word a cycle",
-          params_.router.link_cycles.value(), params_.router.link_words.value()));
+      throw ParameterError(
+          fmt::format("router.link_cycles = {} is less than router.link_words = {}: a link passes "
+                      "a word a cycle",
+                      params_.router.link_cycles.value(), params_.router.link_words.value()));
     }
     if (params_.queue.sums_out() < 2) {
       throw ParameterError("queue.out: number 2, of partial sums, needs 2 words at least");

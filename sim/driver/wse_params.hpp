@@ -24,13 +24,12 @@ struct TimerParams : ParameterSet {
 
 /// All parameters of a wafer.
 struct WseParams : ParameterSet {
-  Param<Target> target =
-      param(this, "target", Target::none,
-            Choices<Target>{{"none", Target::none},
-                            {"silicon", Target::silicon},
-                            {"simfabric", Target::simfabric}},
-            "Of a wse3: values as chips show them, or as the vendor's fabric simulator does; a "
-            "parameter that is set by its name keeps that. none: a machine with one set of values.");
+  Param<Target> target = param(
+      this, "target", Target::none,
+      Choices<Target>{
+          {"none", Target::none}, {"silicon", Target::silicon}, {"simfabric", Target::simfabric}},
+      "Of a wse3: values as chips show them, or as the vendor's fabric simulator does; a "
+      "parameter that is set by its name keeps that. none: a machine with one set of values.");
   Param<double> clock = param(this, "clock", 0.85, range(0.001, 100.0), "GHz",
                               "Clock of cores and fabric; turns cycles into seconds.");
   Group<wse::WaferParams> wafer = group(this, "wafer", "The simulated rectangle.");

@@ -48,8 +48,7 @@ const std::vector<TargetValue>& target_values() {
        "happyandslow/agent-memory, topic m3-idle-pe-tier: at most 15.8"},
       {"task.completion", "3", "3", "measured", "M", kFabrica},
       {"timer.read", "18", "18", "measured", "M", "happyandslow/agent-memory"},
-      {"timer.sync_hop", "1", "1", "measured", "M",
-       "FABRICA WSE-3 characterization, section 10g"},
+      {"timer.sync_hop", "1", "1", "measured", "M", "FABRICA WSE-3 characterization, section 10g"},
   };
   return values;
 }
@@ -66,9 +65,8 @@ void TargetSetter::set(WseParams& params, const std::string& path, const std::st
         origin.empty() ? "" : origin + ": ", text));
   }
   if (path == "target" && text == "none" && params.target != Target::none) {
-    throw ParameterError(
-        fmt::format("{}target = none: of a wse3 there are silicon and simfabric",
-                    origin.empty() ? "" : origin + ": "));
+    throw ParameterError(fmt::format("{}target = none: of a wse3 there are silicon and simfabric",
+                                     origin.empty() ? "" : origin + ": "));
   }
   params.set(path, text, origin);
   if (path != "target") {

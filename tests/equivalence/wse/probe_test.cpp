@@ -48,8 +48,8 @@ TaskProgram random_program(std::uint64_t seed, const CodeCosts& costs) {
     case 6:
       return plan_point_stencil({pick(2, 5), pick(2, 5), pick(1, 6), pick(0, 1) == 0}, costs);
     default:
-      return plan_tiled_stencil(
-          {pick(1, 3), pick(1, 9), pick(1, 9), pick(1, 3), pick(0, 1) == 0}, costs);
+      return plan_tiled_stencil({pick(1, 3), pick(1, 9), pick(1, 9), pick(1, 3), pick(0, 1) == 0},
+                                costs);
   }
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/wse_target.hpp"
+
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -6,7 +8,6 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/machine_table.hpp"
-#include "sim/driver/wse_target.hpp"
 
 namespace lacuna {
 namespace {

@@ -179,10 +179,9 @@ TaskProgram plan_word_tasks(WordWork kind, std::uint32_t words, const CodeCosts&
       middle.tasks = {data_task(kData, costs.scalar.loop, costs)};
       break;
     case WordWork::forward:  // a full receive; whose it is, how many went on, was it the last
-      middle.tasks = {data_task(kData,
-                                word_instructions(costs) + test(costs, true) + count_up(costs) +
-                                    test(costs, true),
-                                costs)};
+      middle.tasks = {data_task(
+          kData, word_instructions(costs) + test(costs, true) + count_up(costs) + test(costs, true),
+          costs)};
       break;
   }
   if (kind == WordWork::relay || kind == WordWork::forward) {

@@ -158,8 +158,8 @@ class Planner {
     const auto add = [&](VectorOp op, const Operand& to, const Operand& from) {
       const std::uint32_t descriptors = op == VectorOp::mul ? 2 : 3;
       const bool reloads = job_.radius > 1;
-      steps.push_back(work(costs_.vec.setup_use +
-                           (reloads ? descriptors * costs_.scalar.dsr_write : 0U)));
+      steps.push_back(
+          work(costs_.vec.setup_use + (reloads ? descriptors * costs_.scalar.dsr_write : 0U)));
       what.op = op;
       what.to = to;
       what.a = from;
