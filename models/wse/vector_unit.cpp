@@ -138,8 +138,7 @@ std::uint32_t BeatCost::beats(std::uint32_t first, std::uint32_t end) const {
 /// Every beat costs the same as the first.
 bool BeatCost::constant() const {
   if (ports_.write_share != 0 || !even()) return false;  // parts of a cycle add up
-  if (ports_.write_lag != 0 && in_place_ &&
-      (first_.inner != 0 || write_meets_read(ports_.write_lag * width_))) {
+  if (in_place_ && write_meets_read(ports_.write_lag * width_)) {
     return false;  // the first beats meet no write
   }
   if (sources_ != 2) return true;
@@ -168,7 +167,7 @@ bool BeatCost::reads_meet(std::uint32_t first, std::uint32_t count) const {
 /// Whether the write of what an operation in place read `write_lag` beats before needs the bank of
 /// its present read.
 bool BeatCost::write_meets_read(std::uint32_t first) const {
-  if (ports_.write_lag == 0 || !in_place_ || !writes_) return false;
+  if (ports_.write_lag == 0 || !in_place_ || !writes_ || first_.inner != 0) return false;
   const std::uint32_t lag = ports_.write_lag * width_;
   if (first < lag) return false;
   const std::uint32_t apart = address_of(first_, first_bytes_, first, word_) -

@@ -63,6 +63,10 @@ class WseMachine final : public Machine {
     if (params_.queue.sums_out() < 2) {
       throw ParameterError("queue.out: number 2, of partial sums, needs 2 words at least");
     }
+    if (params_.mem.conflict_bytes != 8 && params_.mem.conflict_bytes != 16) {
+      throw ParameterError(fmt::format("mem.conflict_bytes = {}: banks repeat after 8 or 16 bytes",
+                                       params_.mem.conflict_bytes.value()));
+    }
     if (params_.wafer.modules == wse::Modules::per_core &&
         (params_.wafer.columns > 64 || params_.wafer.rows > 64)) {
       throw ParameterError(fmt::format(
