@@ -319,12 +319,12 @@ double Probe::all_reduce() const {
 }
 
 /// From the dispatch of a send to its first word on the link: when a receive that waits in the
-/// next core takes it, less the way from there.
+/// next core takes it, less a hop and the way down the ramp.
 double Probe::first_word() const {
   require("dispatch_to_first_word_on_the_link");
   const double taken = end(wse::plan_line_probe({1, 1, true, false}, costs_), 1) - 1;
-  const double loads = costs_.setup(2) - params_.vec.setup_first;
-  return taken - loads - params_.router.hop - params_.router.ramp - 1;
+  const double dispatch = costs_.setup(2) - params_.vec.setup_first;
+  return taken - dispatch - params_.router.hop - params_.router.ramp;
 }
 
 double Probe::overlap() const {

@@ -186,7 +186,11 @@ TaskProgram plan_word_tasks(WordWork kind, std::uint32_t words, const CodeCosts&
   }
   if (kind == WordWork::relay || kind == WordWork::forward) {
     builder.path({1, 2}, onward);
-    send_word(middle.tasks[0].steps, onward, costs);
+    // before the end of the task, which hides the dispatch of the next
+    std::vector<Step> steps;
+    send_word(steps, onward, costs);
+    steps.push_back(middle.tasks[0].steps[0]);
+    middle.tasks[0].steps = std::move(steps);
     Script last;
     last.then(move(words, in_memory(0), on_fabric(onward)));
     builder.core(2, builder.add(std::move(last).finish()));
@@ -208,8 +212,8 @@ TaskProgram plan_store_and_forward(std::uint32_t stages, std::uint32_t words,
       use_in_queue(script, in);
     }
     if (i <= stages) {
-      // its descriptors were loaded while the receive waited
-      script.then(work(costs.setup(0)));
+      // the array's descriptor is that of the receive, the output queue's is loaded
+      script.then(work(costs.setup(1)));
       script.then(move(words, on_fabric(out), in_memory(0)));
       use_out_queue(script, out);
     }
