@@ -4,11 +4,26 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <string>
 
 #include "sim/base/error.hpp"
 
 namespace lacuna::wse {
+
+MemoryPorts MemoryParams::ports() const {
+  MemoryPorts ports;
+  ports.model = model;
+  ports.read_bits = read_bits;
+  ports.write_bits = write_bits;
+  ports.port_cycles = port_cycles;
+  ports.write_share =
+      static_cast<std::uint32_t>(std::lround(write_share * MemoryPorts::kShareParts));
+  ports.row_bytes = row_bytes;
+  ports.conflict_bytes = conflict_bytes;
+  ports.write_lag = write_lag;
+  return ports;
+}
 
 std::vector<unsigned> QueueParams::depths(const char* path, const std::string& list) {
   std::vector<unsigned> depths;

@@ -131,25 +131,45 @@ struct RouterParams : ParameterSet {
 inline IssueRule::IssueRule(const CoreParams& params) : IssueRule(params.sched.value()) {}
 inline ArbiterRule::ArbiterRule(const RouterParams& params) : ArbiterRule(params.arbiter.value()) {}
 
-/// The ports of a core's memory, which a beat needs for as many cycles as its bits take.
+/// The ports of a core's memory, which a beat needs for as many cycles as its bits take. Reads and
+/// writes overlap but for a share of the written bits, which find their bank busy with a read and
+/// take the port as reads do (mem.write_share).
 struct MemoryPorts {
   MemoryModel model = MemoryModel::none;
   std::uint32_t read_bits = 1;
   std::uint32_t write_bits = 1;
-  std::uint32_t port_cycles = 1;  // in which they move so many bits once
+  std::uint32_t port_cycles = 1;     // in which they move so many bits once
+  std::uint32_t write_share = 0;     // in parts of kShareParts
+  std::uint32_t row_bytes = 0;       // that a port takes at once from one place; 0: any places
+  std::uint32_t conflict_bytes = 8;  // after which the banks repeat for elements of 32 bits
+  std::uint32_t write_lag = 0;       // beats from a read to the write of the same element; 0: off
 
-  /// Of a beat that reads and writes so many bits, 1 at least.
+  static constexpr std::uint32_t kShareParts = 3000;  // so that thirds and thousandths are exact
+
+  /// Of a beat by itself that reads and writes so many bits, 1 at least. With a write share that
+  /// is its time rounded up: a beat that begins with an instruction of its own.
   std::uint32_t cycles(std::uint64_t read, std::uint64_t write) const {
     if (model == MemoryModel::none) return 1;
-    const auto need = [this](std::uint64_t bits, std::uint32_t port) {
-      return static_cast<std::uint32_t>((bits * port_cycles + port - 1) / port);
-    };
-    return std::max({1U, need(read, read_bits), need(write, write_bits)});
+    return std::max({1U, need(read, read_bits), need(write, write_bits),
+                     static_cast<std::uint32_t>(shared_until(read, write))});
+  }
+
+  /// When reads and the share of writes of everything up to a place in an instruction, so many
+  /// bits, have been through the port; 0 without a share or without both.
+  std::uint64_t shared_until(std::uint64_t read, std::uint64_t write) const {
+    if (write_share == 0 || read == 0 || write == 0) return 0;
+    const std::uint64_t parts = (read * kShareParts + write * write_share) * port_cycles;
+    const std::uint64_t port = std::uint64_t{read_bits} * kShareParts;
+    return (parts + port - 1) / port;
+  }
+
+  std::uint32_t need(std::uint64_t bits, std::uint32_t port) const {
+    return static_cast<std::uint32_t>((bits * port_cycles + port - 1) / port);
   }
 };
 
 struct MemoryParams : ParameterSet {
-  MemoryPorts ports() const { return {model, read_bits, write_bits, port_cycles}; }
+  MemoryPorts ports() const;
 
   Param<unsigned> kib = param(this, "kib", 48U, range(1U, 65536U), "KiB", "SRAM of a core.");
   Param<unsigned> read_bits =
@@ -170,7 +190,27 @@ struct MemoryParams : ParameterSet {
             "Residual stalls in 16 elements of an FP16 multiply-accumulate without conflict.");
   Param<unsigned> fma32_stalls =
       param(this, "fma32_stalls", 3U, range(0U, 8U), "cycles",
-            "Residual stalls in 16 elements of an FP32 multiply-accumulate without conflict.");
+            "Residual stalls in 16 elements of an FP32 multiply-accumulate without conflict, of "
+            "operands of one dimension.");
+  Param<double> write_share =
+      param(this, "write_share", 0.0, range(0.0, 1.0), "ratio",
+            "Share of the bits an operation writes that find their bank busy with its reads and "
+            "take a turn of the read port; fitted to three rates of a chip (inferred). 0: writes "
+            "and reads overlap.");
+  Param<unsigned> conflict_bytes = param(
+      this, "conflict_bytes", 8U, range(8U, 16U), "B",
+      "Bytes after which the banks repeat for elements of 32 bits: 16, two reads meet if "
+      "what they take in a beat overlaps modulo 16; 8, they meet unless their offset is 4 "
+      "modulo 8. Halves follow the latter rule always. With 16 operands of two dimensions have "
+      "no residual stalls.");
+  Param<unsigned> write_lag =
+      param(this, "write_lag", 0U, range(0U, 8U), "beats",
+            "From the read of an element to its write in an operation in place: the write takes a "
+            "cycle of a bank that a read of the same operand asks for then. 0: off.");
+  Param<unsigned> row_bytes =
+      param(this, "row_bytes", 0U, range(0U, 64U), "B",
+            "Bytes that a read takes from one place in a cycle, so that elements with a stride "
+            "take more of them. 0: from any places (inferred from strided reads).");
 };
 
 struct SimdParams : ParameterSet {
@@ -193,6 +233,14 @@ struct SimdParams : ParameterSet {
                                   "Conversions between FP16 and FP32.");
   Param<unsigned> special_cycles = param(this, "special_cycles", 50U, range(1U, 1024U), "cycles",
                                          "Of a division or a special function, for each element.");
+  Param<bool> by_rows =
+      flag(this, "by_rows", false,
+           "Whether a beat ends with a row of an operand of two dimensions (inferred from tiled "
+           "stencils).");
+  Param<unsigned> to_register =
+      param(this, "to_register", 0U, range(0U, 8U), "cycles",
+            "Of an element of an operation of one vector in memory whose result is a register: "
+            "each waits for the last; a move takes one. 0: as if it went to memory.");
 };
 
 struct ScalarParams : ParameterSet {
@@ -207,6 +255,36 @@ struct ScalarParams : ParameterSet {
                                     "Start of a tensor instruction that scalar code waits for.");
   Param<unsigned> outer = param(this, "outer", 48U, range(0U, 4096U), "cycles",
                                 "Iteration of an outer loop: pointers, set-up of the inner loop.");
+  Param<unsigned> dependent = param(this, "dependent", 2U, range(1U, 8U), "cycles",
+                                    "From a scalar instruction to one that needs its result.");
+  Param<unsigned> branch_taken = param(this, "branch_taken", 6U, range(1U, 8U), "cycles",
+                                       "From a branch that is taken to the next instruction.");
+  Param<unsigned> branch_not =
+      param(this, "branch_not", 3U, range(1U, 8U), "cycles", "The same of one that is not taken.");
+};
+
+/// Set-up of tensor instructions of compiled programs, as probes of a chip and its simulator count
+/// it; the software-driven kernels use scalar.vec_issue.
+struct VectorParams : ParameterSet {
+  Param<unsigned> setup_descriptor = param(this, "setup_descriptor", 1U, range(0U, 8U), "cycles",
+                                           "Load of one descriptor of an operand.");
+  Param<unsigned> setup_use =
+      param(this, "setup_use", 4U, range(0U, 8U), "cycles",
+            "From the load of the last descriptor to the dispatch of the instruction.");
+  Param<unsigned> setup_first = param(this, "setup_first", 4U, range(0U, 8U), "cycles",
+                                      "From the dispatch to the first beat.");
+};
+
+/// Tasks of compiled programs, beside core.dispatch.
+struct TaskCostParams : ParameterSet {
+  Param<unsigned> overhead =
+      param(this, "overhead", 16U, range(0U, 32U), "cycles",
+            "Start and end of a data task of a compiled program, core.dispatch included, besides "
+            "its instructions; at most 15.8 on a chip.");
+  Param<unsigned> completion =
+      param(this, "completion", 0U, range(0U, 16U), "cycles",
+            "From the end of an instruction to the begin of the task that waits for it. 0: as "
+            "core.dispatch.");
 };
 
 struct StreamingParams : ParameterSet {
@@ -324,6 +402,7 @@ struct TaskParams {
   RouterParams router;
   MemoryParams mem;
   SimdParams simd;
+  TaskCostParams task = {};
 };
 
 }  // namespace lacuna::wse

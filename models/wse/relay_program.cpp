@@ -158,7 +158,8 @@ class Finder {
     const BeatStalls all = cost.stalls_from(0, what.length);
     op.extra = cost.stalls(0, width).bank;
     op.extra_last = cost.stalls(what.length - last, last).bank;
-    if (all.residual + all.special != 0) return false;
+    if (all.residual + all.special != 0 || !cost.even()) return false;
+    if (all.bank != op.extra * (op.beats - 1) + op.extra_last) return false;  // not all beats alike
     relay.ops.push_back(op);
     relay.sent += op.sends ? op.beats : 0;
     count(what, cost, op, all, relay.counters);

@@ -133,7 +133,8 @@ class Coder {
       if (operand->kind == Kind::fabric || operand->kind == Kind::fifo) return false;
     }
     const BeatCost cost(what, params_.simd, params_.mem, params_.core.fabric_words_per_issue, 0);
-    const std::uint32_t beats = (what.length + cost.width() - 1) / cost.width();
+    if (!cost.even()) return false;
+    const std::uint32_t beats = cost.beats(0, what.length);
     const BeatStalls all = cost.stalls_from(0, what.length);
     auto& cycles = result.counters.cycles;
     const TaskCycle kind = what.op == VectorOp::work ? TaskCycle::scalar : TaskCycle::vector;

@@ -42,7 +42,7 @@ Cycle rest_of(const Instruction& what, const BeatCost& cost, std::uint32_t done)
   const Cycle left = what.length - done;
   if (what.op == VectorOp::work) return left;
   const BeatStalls stalls = cost.stalls_from(done, what.length);
-  return (left + cost.width() - 1) / cost.width() + stalls.bank + stalls.residual + stalls.special;
+  return cost.beats(done, what.length) + stalls.bank + stalls.residual + stalls.special;
 }
 
 std::size_t at(TaskCycle cycle) { return static_cast<std::size_t>(cycle); }
@@ -381,6 +381,11 @@ bool TaskCores::is_ready(const Core& core, std::size_t task, Cycle now, LinkId& 
   return false;
 }
 
+Cycle TaskCores::start_delay(Task::Kind kind) const {
+  if (kind == Task::Kind::local && params_.task.completion != 0) return params_.task.completion;
+  return dispatch_.delay(kind == Task::Kind::control);
+}
+
 /// Takes the next task, in turn, into the task register.
 bool TaskCores::pick(Core& core, Cycle now) {
   if (core.taken != kNoTask) return false;
@@ -402,8 +407,7 @@ bool TaskCores::pick(Core& core, Cycle now) {
     }
     core.active[task] = false;
     core.counters.end = std::max(core.counters.end, now + 1);
-    const bool control = core.program->tasks[task].kind == Task::Kind::control;
-    core.taken_ready = now + dispatch_.delay(control);
+    core.taken_ready = now + start_delay(core.program->tasks[task].kind);
     return true;
   }
   return false;
@@ -453,7 +457,7 @@ bool TaskCores::words_in(const Core& core, const Operand& operand, LinkId link, 
 bool TaskCores::can_issue(const Core& core, const Thread& thread, Cycle now) const {
   if (thread.instruction == nullptr || thread.finish != kNever) return false;
   const Instruction& what = *thread.instruction;
-  const std::uint32_t elements = std::min(thread.cost.width(), what.length - thread.done);
+  const std::uint32_t elements = thread.cost.elements(thread.done, what.length);
   const std::uint32_t in = words_of(source_bytes(what.element), elements);
   const std::uint32_t out = words_of(result_bytes(what.element), elements);
   if (!words_in(core, what.a, thread.a, in, now)) return false;
@@ -489,8 +493,8 @@ std::uint32_t TaskCores::elements_until(const Core& core, const Thread& thread, 
                                         Cycle until) const {
   const Instruction& what = *thread.instruction;
   const std::uint32_t left = what.length - thread.done;
-  const std::uint32_t width = thread.cost.width();
-  if (left <= width || engine_ != Engine::event) return std::min(left, width);
+  const std::uint32_t width = thread.cost.elements(thread.done, what.length);
+  if (left <= width || engine_ != Engine::event) return width;
   if (&thread != core.threads.data() || !is_local(what)) return width;
   if (alone(core)) return left;
   if (what.op == VectorOp::work && until > now) {
@@ -502,9 +506,9 @@ std::uint32_t TaskCores::elements_until(const Core& core, const Thread& thread, 
 /// Issues a beat; several if nothing can come between them.
 void TaskCores::beats(Core& core, Thread& thread, Cycle now, Cycle until) {
   const Instruction& what = *thread.instruction;
-  const std::uint32_t width = thread.cost.width();
   const std::uint32_t elements = elements_until(core, thread, now, until);
-  const std::uint32_t count_beats = (elements + width - 1) / width;
+  const std::uint32_t end = thread.done + elements;
+  const std::uint32_t count_beats = thread.cost.beats(thread.done, end);
   BeatStalls stalls;
   if (count_beats == 1) stalls = thread.cost.stalls(thread.done, elements);
   if (count_beats > 1 && what.op != VectorOp::work) {
@@ -512,8 +516,10 @@ void TaskCores::beats(Core& core, Thread& thread, Cycle now, Cycle until) {
   }
   book(core, thread, count_beats, stalls, now);
   // access by access as the beats make them, so that both engines count the same
-  for (std::uint32_t first = 0; first < elements; first += width) {
-    count_elements(what, thread.cost, std::min(width, elements - first), core.counters);
+  for (std::uint32_t first = thread.done; first < end;) {
+    const std::uint32_t beat = thread.cost.elements(first, end);
+    count_elements(what, thread.cost, beat, core.counters);
+    first += beat;
   }
   move_elements(core, thread, elements, now);
   thread.done += elements;
@@ -546,7 +552,7 @@ TaskCycle TaskCores::cause(const Core& core, Cycle now) const {
     const Thread& thread = core.threads[first_of(left)];
     if (thread.finish != kNever) continue;
     const Instruction& what = *thread.instruction;
-    const std::uint32_t elements = std::min(thread.cost.width(), what.length - thread.done);
+    const std::uint32_t elements = thread.cost.elements(thread.done, what.length);
     const std::uint32_t in = words_of(source_bytes(what.element), elements);
     const bool ready =
         words_in(core, what.a, thread.a, in, now) && words_in(core, what.b, thread.b, in, now);

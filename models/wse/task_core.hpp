@@ -161,6 +161,8 @@ class TaskCores {
   static bool is_free(const Thread& thread, const Instruction& instruction);
   bool take_steps(Core& core, Cycle now);
   bool pick(Core& core, Cycle now);
+  /// From taking a task to its first step.
+  Cycle start_delay(Task::Kind kind) const;
   bool is_ready(const Core& core, std::size_t task, Cycle now, LinkId& queue) const;
   static bool is_read(const Core& core, LinkId queue);
   void start(Core& core, Thread& thread, const Instruction& instruction, std::uint32_t word,

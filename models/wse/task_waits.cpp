@@ -33,7 +33,7 @@ std::string TaskCores::blocked(std::size_t index) const {
       }
       if (is_fifo(operand)) text += fmt::format(" {} FIFO {}", of, operand.fifo);
     };
-    const std::uint32_t elements = std::min(thread.cost.width(), what.length - thread.done);
+    const std::uint32_t elements = thread.cost.elements(thread.done, what.length);
     const std::uint32_t in = words_of(source_bytes(what.element), elements);
     const std::uint32_t out = words_of(result_bytes(what.element), elements);
     if (!words_in(core, what.a, thread.a, in, now)) say(what.a, "words of");

@@ -61,6 +61,16 @@ std::uint32_t stride_limit(const Operand& operand) {
   }
 }
 
+/// An operation of two vectors one of which is also the result.
+bool reads_what_it_writes(const Instruction& instruction) {
+  const auto same = [&](const Operand& o) {
+    const Operand& to = instruction.to;
+    return o.kind == Kind::memory && o.address == to.address && o.stride == to.stride &&
+           o.inner == to.inner && o.outer == to.outer;
+  };
+  return same(instruction.a);
+}
+
 bool is_fabric(const Operand& operand) {
   return operand.kind == Kind::fabric || operand.kind == Kind::fifo;
 }
@@ -68,10 +78,10 @@ bool is_fabric(const Operand& operand) {
 }  // namespace
 
 std::uint32_t elements_per_beat(const Instruction& instruction, const SimdParams& simd,
-                                unsigned fabric_words) {
+                                unsigned fabric_words, bool rows) {
   std::uint32_t width = simd_width(instruction, simd);
   for (const Operand* operand : {&instruction.to, &instruction.a, &instruction.b}) {
-    width = std::min(width, stride_limit(*operand));
+    if (!rows || operand == &instruction.to) width = std::min(width, stride_limit(*operand));
     if (!is_fabric(*operand)) continue;
     const unsigned bytes = operand == &instruction.to ? result_bytes(instruction.element)
                                                       : source_bytes(instruction.element);
@@ -84,7 +94,9 @@ std::uint32_t elements_per_beat(const Instruction& instruction, const SimdParams
 
 BeatCost::BeatCost(const Instruction& instruction, const SimdParams& simd, const MemoryParams& mem,
                    unsigned fabric_words, std::uint32_t word)
-    : ports_(mem.ports()), width_(elements_per_beat(instruction, simd, fabric_words)), word_(word) {
+    : ports_(mem.ports()),
+      width_(elements_per_beat(instruction, simd, fabric_words, mem.row_bytes != 0)),
+      word_(word) {
   const unsigned source = source_bytes(instruction.element);
   const unsigned result = result_bytes(instruction.element);
   const auto read = [this](const Operand& operand, unsigned bytes) {
@@ -103,36 +115,112 @@ BeatCost::BeatCost(const Instruction& instruction, const SimdParams& simd, const
   if (in_place && writes_ && instruction.element == Element::fp32) residual_ = mem.fma32_stalls;
   const bool halves = source == 2 && !is_integer(instruction.element);
   if (in_place && writes_ && halves) residual_ = mem.fma16_stalls;
+  if (ports_.conflict_bytes != 8 && instruction.to.inner != 0) residual_ = 0;
+  in_place_ = in_place || reads_what_it_writes(instruction);
   if (is_special(instruction.op)) special_ = simd.special_cycles - 1;
+  if (sources_ == 1 && !writes_ && instruction.to.kind == Kind::memory && simd.to_register != 0) {
+    width_ = 1;
+    if (instruction.op != VectorOp::move) register_ = simd.to_register - 1;
+  }
+  if (!simd.by_rows || width_ == 1) return;
+  for (const Operand* operand : {&instruction.to, &instruction.a, &instruction.b}) {
+    if (streams(*operand) && operand->inner != 0) row_ = operand->inner;
+  }
 }
 
+std::uint32_t BeatCost::beats(std::uint32_t first, std::uint32_t end) const {
+  if (even()) return (end - first + width_ - 1) / width_;
+  std::uint32_t beats = 0;
+  for (; first < end; first += elements(first, end)) ++beats;
+  return beats;
+}
+
+/// Every beat costs the same as the first.
 bool BeatCost::constant() const {
+  if (ports_.write_share != 0 || !even()) return false;  // parts of a cycle add up
+  if (in_place_ && write_meets_read(ports_.write_lag * width_)) {
+    return false;  // the first beats meet no write
+  }
   if (sources_ != 2) return true;
   return first_.inner == 0 && second_.inner == 0 &&
          first_.stride * static_cast<std::int32_t>(first_bytes_) ==
              second_.stride * static_cast<std::int32_t>(second_bytes_);
 }
 
+/// Two sources that ask for the same banks in the beat of elements [first, first + count) are read
+/// one after the other.
+bool BeatCost::reads_meet(std::uint32_t first, std::uint32_t count) const {
+  if (sources_ != 2) return false;
+  const std::uint32_t a = address_of(first_, first_bytes_, first, word_);
+  const std::uint32_t b = address_of(second_, second_bytes_, first, word_);
+  if (ports_.conflict_bytes == 8 || first_bytes_ != 4 || second_bytes_ != 4) {
+    return (a - b) % 8 != 4;
+  }
+  // the banks of a beat of contiguous elements lie side by side; those of other strides are taken
+  // element by element
+  const bool row = first_.stride == 1 && second_.stride == 1;
+  const std::uint32_t bytes = 4 * (row ? count : 1);
+  const std::uint32_t offset = (a - b) % ports_.conflict_bytes;
+  return offset < bytes || ports_.conflict_bytes - offset < bytes;
+}
+
+/// Whether the write of what an operation in place read `write_lag` beats before needs the bank of
+/// its present read.
+bool BeatCost::write_meets_read(std::uint32_t first) const {
+  if (ports_.write_lag == 0 || !in_place_ || !writes_ || first_.inner != 0) return false;
+  const std::uint32_t lag = ports_.write_lag * width_;
+  if (first < lag) return false;
+  const std::uint32_t apart = address_of(first_, first_bytes_, first, word_) -
+                              address_of(first_, first_bytes_, first - lag, word_);
+  constexpr std::uint32_t kBanks = 16;  // bytes: eight banks of halves
+  const std::uint32_t bytes = std::min(first_bytes_ * width_, kBanks);
+  const std::uint32_t offset = apart % kBanks;
+  return offset < bytes || kBanks - offset < bytes;
+}
+
+/// Bits that a beat takes the read port for: with a row, all that lies between its elements too.
+std::uint64_t BeatCost::read_bits(std::uint32_t count) const {
+  const std::uint64_t plain = std::uint64_t{8} * read_bytes_ * count;
+  if (ports_.row_bytes == 0) return plain;
+  std::uint64_t bits = 0;
+  const auto add = [&](const Operand& operand, unsigned bytes) {
+    const auto stride = static_cast<std::uint64_t>(std::abs(operand.stride));
+    const std::uint64_t each =
+        std::min<std::uint64_t>(std::max<std::uint64_t>(stride, 1) * bytes, ports_.row_bytes);
+    bits += 8 * each * count;
+  };
+  if (sources_ > 0) add(first_, first_bytes_);
+  if (sources_ > 1) add(second_, second_bytes_);
+  if (sources_ > 2) bits += std::uint64_t{8} * (read_bytes_ - first_bytes_ - second_bytes_) * count;
+  return bits;
+}
+
+std::uint32_t BeatCost::port_cycles(std::uint32_t first, std::uint32_t count) const {
+  const std::uint64_t read = read_bits(count);
+  const std::uint64_t write = std::uint64_t{8} * write_bytes_ * count;
+  if (ports_.write_share == 0) return ports_.cycles(read, write);
+  const std::uint64_t end = std::uint64_t{first} + count;
+  const std::uint64_t shared = ports_.shared_until(read / count * end, 8 * write_bytes_ * end) -
+                               ports_.shared_until(read / count * first, 8 * write_bytes_ * first);
+  return std::max({1U, ports_.need(read, ports_.read_bits), ports_.need(write, ports_.write_bits),
+                   static_cast<std::uint32_t>(shared)});
+}
+
 std::uint32_t BeatCost::bank_stalls(std::uint32_t first, std::uint32_t count) const {
   if (ports_.model == MemoryModel::none || (sources_ == 0 && !writes_)) return 0;
   std::uint32_t cycles = 1;
-  if (sources_ == 2) {
-    const std::uint32_t a = address_of(first_, first_bytes_, first, word_);
-    const std::uint32_t b = address_of(second_, second_bytes_, first, word_);
-    if ((a - b) % 8 != 4) cycles = 2;
-  }
   if (sources_ > 2) cycles = 2;  // three reads, two ports
-  const std::uint64_t elements = count;
-  return std::max(cycles, ports_.cycles(8 * read_bytes_ * elements, 8 * write_bytes_ * elements)) -
-         1;
+  if (reads_meet(first, count) || write_meets_read(first)) cycles = 2;
+  return std::max(cycles, port_cycles(first, count)) - 1;
 }
 
 BeatStalls BeatCost::stalls(std::uint32_t first, std::uint32_t count) const {
   BeatStalls stalls;
   stalls.bank = bank_stalls(first, count);
-  stalls.special = special_ * count;
-  // A conflict leaves time for the write that would have met a read.
-  if (stalls.bank == 0 && ports_.model == MemoryModel::rule) {
+  stalls.special = special_ * count + register_ * count;
+  // A conflict of reads leaves time for the write that would have met one.
+  const bool time_left = stalls.bank != 0 && (reads_meet(first, count) || !write_meets_read(first));
+  if (residual_ != 0 && !time_left && ports_.model == MemoryModel::rule) {
     stalls.residual = residual_stalls(first + count, residual_) - residual_stalls(first, residual_);
   }
   return stalls;
@@ -151,8 +239,9 @@ BeatStalls BeatCost::stalls_from(std::uint32_t first, std::uint32_t length) cons
     }
     first = end;
   }
-  for (; first < length; first += width_) {
-    const BeatStalls one = stalls(first, std::min(width_, length - first));
+  for (std::uint32_t count = 0; first < length; first += count) {
+    count = elements(first, length);
+    const BeatStalls one = stalls(first, count);
     sum.bank += one.bank;
     sum.residual += one.residual;
     sum.special += one.special;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,8 +17,9 @@ constexpr std::uint32_t words_of(unsigned bytes, std::uint32_t elements) {
 }
 
 /// The most elements that one issue slot does, by operation and type, strides and the fabric.
+/// `rows`: strides of what is read cost the port (mem.row_bytes), not elements.
 std::uint32_t elements_per_beat(const Instruction& instruction, const SimdParams& simd,
-                                unsigned fabric_words);
+                                unsigned fabric_words, bool rows = false);
 
 /// Cycles of an issue slot beyond the first.
 struct BeatStalls {
@@ -35,6 +37,18 @@ class BeatCost {
 
   std::uint32_t width() const { return width_; }
 
+  /// Elements of the beat that begins with element `first` of `length`.
+  std::uint32_t elements(std::uint32_t first, std::uint32_t length) const {
+    const std::uint32_t most = std::min(width_, length - first);
+    return row_ == 0 ? most : std::min(most, row_ - first % row_);
+  }
+
+  /// Beats of elements [first, end), where a beat ends.
+  std::uint32_t beats(std::uint32_t first, std::uint32_t end) const;
+
+  /// True if all beats but the last have as many elements.
+  bool even() const { return row_ == 0; }
+
   /// The stalls of the beat that does elements [first, first + count).
   BeatStalls stalls(std::uint32_t first, std::uint32_t count) const;
 
@@ -49,13 +63,19 @@ class BeatCost {
 
  private:
   std::uint32_t bank_stalls(std::uint32_t first, std::uint32_t count) const;
+  bool reads_meet(std::uint32_t first, std::uint32_t count) const;
+  bool write_meets_read(std::uint32_t first) const;
+  std::uint32_t port_cycles(std::uint32_t first, std::uint32_t count) const;
+  std::uint64_t read_bits(std::uint32_t count) const;
   bool constant() const;
 
   MemoryPorts ports_;
   std::uint32_t width_ = 1;
   std::uint32_t word_ = 0;  // that started the task
   unsigned sources_ = 0;    // that are read from memory in every beat
+  std::uint32_t row_ = 0;   // elements of an inner dimension that beats do not cross; 0: none
   bool writes_ = false;
+  bool in_place_ = false;  // it reads what it writes, its first source
   Operand first_;
   Operand second_;
   unsigned first_bytes_ = 0;
@@ -64,6 +84,7 @@ class BeatCost {
   unsigned write_bytes_ = 0;
   std::uint32_t residual_ = 0;  // stalls in 16 elements
   std::uint32_t special_ = 0;
+  std::uint32_t register_ = 0;  // further cycles of each element, one waiting for the last
 };
 
 /// What a core counts of a beat with so many elements, or of `beats` like it.

@@ -32,13 +32,14 @@ struct SystemRule {
   const char* word;
   const char* machine;
 };
-constexpr std::array<SystemRule, 7> kSystems = {{{"CS-1", "wse1"},
+constexpr std::array<SystemRule, 8> kSystems = {{{"CS-1", "wse1"},
                                                  {"CS-2", "wse2"},
                                                  {"CS-3", "wse3"},
                                                  {"WSE2-sim", "wse2"},
                                                  {"WSE2-model", "wse2"},
                                                  {"WSE2-vendor", "wse2"},
-                                                 {"WSE3-sim", "wse3"}}};
+                                                 {"WSE3-sim", "wse3"},
+                                                 {"WSE3-compiled", "wse3"}}};
 
 class Recipes {
  public:
@@ -79,6 +80,7 @@ class Recipes {
     ValidationRun run;
     run.machine = machine_;
     run.settings = {fmt::format("wafer.columns={}", columns), fmt::format("wafer.rows={}", rows)};
+    if (point_.system == "WSE3-sim") run.settings.emplace_back("target=simfabric");
     return run;
   }
 

@@ -17,6 +17,7 @@
 #include "sim/driver/sha256.hpp"
 #include "sim/driver/validate_kernels.hpp"
 #include "sim/driver/validate_points.hpp"
+#include "sim/driver/validate_probes.hpp"
 #include "sim/driver/validate_systems.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/report/figure.hpp"
@@ -190,6 +191,7 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   Report report;
   report.outcomes = plan.outcomes(simulate_runs(table, plan.runs(), options.run, say));
   measure_others(plan.points(), table, options.run, report.outcomes);
+  measure_wafer_probes(plan.points(), table, options.run, report.outcomes);
   measure_systems(plan.points(), table, options.run, report.outcomes);
   report.families = summarise(report.outcomes);
   report.parts = summarise_by(report.outcomes, options.by);

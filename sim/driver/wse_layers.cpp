@@ -57,7 +57,7 @@ class LayerRun {
  private:
   std::uint64_t units() const { return std::uint64_t{params_.wafer.columns} * params_.wafer.rows; }
   wse::TaskParams hardware() const {
-    return {params_.core, params_.queue, params_.router, params_.mem, params_.simd};
+    return {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task};
   }
   wse::RunOptions options() const {
     return {execution_.engine,

@@ -13,6 +13,7 @@
 #include "sim/driver/wse_params.hpp"
 #include "sim/driver/wse_residency.hpp"
 #include "sim/driver/wse_streaming.hpp"
+#include "sim/driver/wse_target.hpp"
 #include "sim/driver/wse_tasks.hpp"
 #include "sim/driver/wse_units.hpp"
 #include "workloads/mapping/wse/layer_plan.hpp"
@@ -46,7 +47,7 @@ class WseMachine final : public Machine {
   const ParameterSet& parameters() const override { return params_; }
   const EnergyParams& energy() const override { return params_.energy; }
   void set(const std::string& path, const std::string& text, const std::string& origin) override {
-    params_.set(path, text, origin);
+    setter_.set(params_, path, text, origin);
   }
   Mode default_mode() const override { return Mode::streamed; }
 
@@ -67,6 +68,10 @@ class WseMachine final : public Machine {
     }
     if (params_.queue.sums_out() < 2) {
       throw ParameterError("queue.out: number 2, of partial sums, needs 2 words at least");
+    }
+    if (params_.mem.conflict_bytes != 8 && params_.mem.conflict_bytes != 16) {
+      throw ParameterError(fmt::format("mem.conflict_bytes = {}: banks repeat after 8 or 16 bytes",
+                                       params_.mem.conflict_bytes.value()));
     }
     if (params_.wafer.modules == wse::Modules::per_core &&
         (params_.wafer.columns > 64 || params_.wafer.rows > 64)) {
@@ -99,11 +104,14 @@ class WseMachine final : public Machine {
  private:
   OpResult run_on_wafer(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                         const Execution& execution) const;
+  OpResult simulate(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                    const Execution& execution) const;
   void require_supported(const LayerOp& op) const;
   void require_int8(const LayerOp& op) const;
 
   std::string name_;
   WseParams params_;
+  TargetSetter setter_;
 };
 
 /// Whole operands that lie in blocks wherever they come from make no difference.
@@ -182,6 +190,15 @@ OpResult WseMachine::run_on_wafer(const LayerOp& op, const Mask* mask, std::uint
 
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
+  OpResult result = simulate(op, mask, seed, execution);
+  if (params_.target != Target::none) {
+    result.notes.emplace_back("target", params_.target.value_text());
+  }
+  return result;
+}
+
+OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                              const Execution& execution) const {
   if (execution.sigma > 0) {
     throw UnsupportedError(
         fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));

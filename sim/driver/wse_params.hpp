@@ -9,8 +9,27 @@
 
 namespace lacuna {
 
+/// Which of two columns of values a machine has that both were measured on: see wse_target.hpp.
+enum class Target { none, silicon, simfabric };
+
+/// What a harness that measures adds, and takes off what it has measured.
+struct TimerParams : ParameterSet {
+  Param<unsigned> read =
+      param(this, "read", 18U, range(0U, 32U), "cycles", "One read of the time stamp counter.");
+  Param<unsigned> sync_hop =
+      param(this, "sync_hop", 1U, range(0U, 4U), "cycles",
+            "What the alignment of two cores' clocks takes off for each hop between them; used "
+            "when results are compared with published ones that say so.");
+};
+
 /// All parameters of a wafer.
 struct WseParams : ParameterSet {
+  Param<Target> target = param(
+      this, "target", Target::none,
+      Choices<Target>{
+          {"none", Target::none}, {"silicon", Target::silicon}, {"simfabric", Target::simfabric}},
+      "Of a wse3: values as chips show them, or as the vendor's fabric simulator does; a "
+      "parameter that is set by its name keeps that. none: a machine with one set of values.");
   Param<double> clock = param(this, "clock", 0.85, range(0.001, 100.0), "GHz",
                               "Clock of cores and fabric; turns cycles into seconds.");
   Group<wse::WaferParams> wafer = group(this, "wafer", "The simulated rectangle.");
@@ -20,6 +39,10 @@ struct WseParams : ParameterSet {
   Group<wse::MemoryParams> mem = group(this, "mem", "The memory of a core.");
   Group<wse::SimdParams> simd = group(this, "simd", "Elements per cycle of the datapath.");
   Group<wse::ScalarParams> scalar = group(this, "scalar", "Scalar code of tasks.");
+  Group<wse::VectorParams> vec =
+      group(this, "vec", "Set-up of tensor instructions of compiled programs.");
+  Group<wse::TaskCostParams> task = group(this, "task", "Tasks of compiled programs.");
+  Group<TimerParams> timer = group(this, "timer", "Time stamps of a measurement.");
   Group<wse::KernelParams> kernel = group(this, "kernel", "Software-driven kernels.");
   Group<wse::StreamingParams> ws = group(this, "ws", "Weight streaming.");
   Group<wse::ResidentParams> resident =

@@ -396,8 +396,8 @@ OpResult TaskOperation::run() const {
     refuse(fmt::format("op '{}' with --values", op_.op));
   }
   const TaskKernel& kernel = made.kernel;
-  const wse::TaskParams hardware{params_.core, params_.queue, params_.router, params_.mem,
-                                 params_.simd};
+  const wse::TaskParams hardware{params_.core, params_.queue, params_.router,
+                                 params_.mem,  params_.simd,  params_.task};
   wse::RunOptions options;
   options.engine = execution_.engine;
   options.shuffle = execution_.shuffle;

@@ -7,6 +7,7 @@
 #include "models/wse/task_modules.hpp"
 #include "sim/base/mix.hpp"
 #include "tests/support/wse/random_links.hpp"
+#include "tests/support/wse/random_memory.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/collective.hpp"
 
@@ -65,6 +66,7 @@ Case random_case(std::uint64_t seed) {
   made.params.queue.out = depths(6);
   made.params.mem.port_cycles = pick(1, 3);
   draw_link_rule(seed, made.params.router, true);
+  draw_memory_rules(seed, made.params);
   return made;
 }
 
