@@ -123,6 +123,17 @@ FigureData figure_data(const std::vector<RunRecord>& records) {
   return data;
 }
 
+void mark_interrupted(std::vector<Figure>& figures) {
+  for (Figure& figure : figures) {
+    const std::size_t output = figure.script.find("  set output ");
+    if (output == std::string::npos) throw InternalError("no place for a mark in " + figure.name);
+    const std::size_t line = figure.script.find('\n', output) + 1;
+    figure.script.insert(line,
+                         "  set label 2000 'interrupted: not all was simulated' at screen 0.5,0.5 "
+                         "center rotate by 20 font ',11' textcolor '#D55E00' front\n");
+  }
+}
+
 void draw_figures(const std::vector<Figure>& figures, const std::string& folder) {
   if (figures.empty()) return;
   const fs::path path = fs::absolute(folder);

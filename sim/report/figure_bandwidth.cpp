@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <utility>
+
 #include <array>
 #include <optional>
 
@@ -89,9 +91,11 @@ void add_bandwidth_figure(const FigureData& data, const std::vector<FigureRun>& 
     if (pages.empty() || pages.back().size() == kMostBars) pages.emplace_back();
     pages.back().push_back(run);
   }
+  std::vector<std::string> title = figure_title(data, runs);
+  for (std::string& line : missing_lines(runs)) title.push_back(std::move(line));
   for (std::size_t i = 0; i < pages.size(); ++i) {
     const std::string name = i == 0 ? "bandwidth" : fmt::format("bandwidth_{}", i + 1);
-    add_page(data, name, figure_title(data, runs), pages[i], figures);
+    add_page(data, name, title, pages[i], figures);
   }
 }
 

@@ -53,9 +53,7 @@ std::vector<Panel> panels(const std::vector<FigureRun>& runs) {
     if (densities.size() > 1) panel.suffix = "_density_" + density;
     std::replace(panel.suffix.begin(), panel.suffix.end(), '.', '_');
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (!runs[i].ok() || (runs[i].pattern != "dense" && runs[i].density_text != density)) {
-        continue;
-      }
+      if (runs[i].pattern != "dense" && runs[i].density_text != density) continue;
       panel.runs.push_back(runs[i]);
       panel.styles.push_back(styles[i]);
     }
@@ -94,6 +92,28 @@ std::string dots_csv(const Panel& panel, const OpQuantity& quantity,
   return csv;
 }
 
+/// What has no value stands at the left edge, with its reason; of one operation all in a line.
+std::string gaps_body(const Panel& panel, const std::vector<std::string>& names, double left) {
+  std::vector<std::string> texts(names.size());
+  for (const FigureRun& run : panel.runs) {
+    for (const SummaryRow& op : run.ops) {
+      if (op.status == Status::ok) continue;
+      const auto place = std::find(names.begin(), names.end(), op.op_id) - names.begin();
+      std::string& text = texts[static_cast<std::size_t>(place)];
+      text += (text.empty() ? "" : "; ") + run.bar() + ": " + status_words(op.status);
+    }
+  }
+  std::string body;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) continue;
+    body += fmt::format(
+        "  set label {} {} at {:.6g},{} left offset 0.6,0 textcolor '#444444' point pointtype 6 "
+        "pointsize 0.6*size linecolor '#444444' front\n",
+        i + 1, quoted(texts[i]), left, i);
+  }
+  return body;
+}
+
 std::string dots_body(const std::string& name, const Panel& panel, const OpQuantity& quantity,
                       const std::vector<std::string>& names, const std::vector<double>& marks) {
   std::string body =
@@ -104,7 +124,7 @@ std::string dots_body(const std::string& name, const Panel& panel, const OpQuant
   for (std::size_t i = 0; i < names.size(); ++i) {
     body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(names[i]), i);
   }
-  body += ")\n";
+  body += ")\n" + gaps_body(panel, names, marks.front());
   for (std::size_t i = 0; i < panel.runs.size(); ++i) {
     const std::string label = panel.runs[i].bar();
     body += i == 0 ? "  plot " : ", \\\n       ";
