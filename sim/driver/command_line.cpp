@@ -112,7 +112,8 @@ void add_run_options(CLI::App& verb, Options& o) {
 void add_output_options(CLI::App& verb, Options& o) {
   const char* const group = "Output";
   verb.add_option("--out", o.out, "write a result folder")->type_name("DIR")->group(group);
-  verb.add_flag("--resume", o.resume, "go on with what was interrupted; finished work is kept "
+  verb.add_flag("--resume", o.resume,
+                "go on with what was interrupted; finished work is kept "
                 "beside --out")
       ->group(group);
   verb.add_flag("--event-log", o.event_log, "write events.csv into it")->group(group);

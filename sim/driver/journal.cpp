@@ -152,9 +152,10 @@ void Journal::read(const Facts& facts, bool resume) {
   }
   if (finished_.empty()) return begin(wanted);
   if (!resume) {
-    throw RequestError(fmt::format("unfinished work, {} parts of it done, is in '{}'; --resume "
-                                   "goes on with it, or remove it",
-                                   finished_.size(), path_.string()));
+    throw RequestError(
+        fmt::format("unfinished work, {} parts of it done, is in '{}'; --resume "
+                    "goes on with it, or remove it",
+                    finished_.size(), path_.string()));
   }
   if (head->text != wanted) {
     throw RequestError(fmt::format(

@@ -111,9 +111,8 @@ RunRecord record_without_result(const Point& point, const RunSettings& common, S
 /// The record of a point whose process ended without a result.
 RunRecord failed_record(const Point& point, const RunSettings& common, const std::string& reason) {
   MaskStore masks(point.settings_or(common).seed);
-  return record_without_result(point, common, Status::failed, reason, [&](const LayerOp& op) {
-    return describe(op, point, masks);
-  });
+  return record_without_result(point, common, Status::failed, reason,
+                               [&](const LayerOp& op) { return describe(op, point, masks); });
 }
 
 class Runner {
@@ -264,16 +263,16 @@ RunRecord record_of(const std::string& message, const Point& point, const RunSet
 
 RunRecord interrupted_record(const Point& point, const RunSettings& settings) {
   const Mode mode = point.machine->default_mode();
-  return record_without_result(
-      point, settings, Status::interrupted, "not simulated: the run was interrupted before",
-      [&](const LayerOp& op) {
-        SummaryRow row = describe_op(op, nullptr, mode);
-        if (op.pattern.name != "dense") {
-          row.density.reset();  // that of a mask, which nobody made
-          row.mode = word(op.mode == Mode::automatic ? mode : op.mode);
-        }
-        return row;
-      });
+  return record_without_result(point, settings, Status::interrupted,
+                               "not simulated: the run was interrupted before",
+                               [&](const LayerOp& op) {
+                                 SummaryRow row = describe_op(op, nullptr, mode);
+                                 if (op.pattern.name != "dense") {
+                                   row.density.reset();  // that of a mask, which nobody made
+                                   row.mode = word(op.mode == Mode::automatic ? mode : op.mode);
+                                 }
+                                 return row;
+                               });
 }
 
 Finished run_forked(const std::vector<Point>& points, const RunSettings& settings, MaskStore& masks,

@@ -25,8 +25,7 @@ namespace {
 
 constexpr std::size_t kLongestInput = std::size_t{1} << 30U;
 
-constexpr const char* kKept =
-    "\nlacuna: interrupted; what is finished is kept: --resume goes on\n";
+constexpr const char* kKept = "\nlacuna: interrupted; what is finished is kept: --resume goes on\n";
 constexpr const char* kLost = "\nlacuna: interrupted; nothing is kept without --out\n";
 
 // a signal handler can reach nothing else

@@ -40,9 +40,9 @@ void ScheduleFolder::begin() {
   const fs::path place = target_.string() + ".unfinished";
   std::error_code error;
   if (fs::exists(place, error) && !fs::exists(place / kFiles, error)) {
-    throw RequestError(fmt::format(
-        "--out: '{}' is needed until the schedule is finished, and is not of Lacuna",
-        place.string()));
+    throw RequestError(
+        fmt::format("--out: '{}' is needed until the schedule is finished, and is not of Lacuna",
+                    place.string()));
   }
   fs::remove_all(place, error);
   fs::create_directories(place, error);

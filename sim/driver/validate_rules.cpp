@@ -133,8 +133,8 @@ void require_simulated(const ValidationPoint& point) {
   const std::string metric = small(point.metric);
   for (const char* const quality : {"loss", "accuracy", "perplexity", "quality"}) {
     if (metric.find(quality) == std::string::npos) continue;
-    throw Unsupported{fmt::format("metric '{}': what training learns is not simulated",
-                                  point.metric)};
+    throw Unsupported{
+        fmt::format("metric '{}': what training learns is not simulated", point.metric)};
   }
   if (metric.find("flops_metric") != std::string::npos) {
     throw Unsupported{fmt::format(

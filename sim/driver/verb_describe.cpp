@@ -407,7 +407,8 @@ std::string group_text(const MachineTable& table, const Options& options) {
     if (!content.empty()) text += heading(title, options) + content;
   };
   for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
-    const std::string of = values ? machine->name() : std::string("machines of kind ") + machine->kind();
+    const std::string of =
+        values ? machine->name() : std::string("machines of kind ") + machine->kind();
     section(fmt::format("Parameters {} of {}", group, of),
             parameter_table(machine->parameters(), values, options, group));
     section(fmt::format("Statistics {} of {}", group, of),

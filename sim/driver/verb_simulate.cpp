@@ -238,8 +238,8 @@ void say_what_is_slow(const std::vector<Point>& points, const Options& options,
   std::set<std::string> said;
   for (const Machine* const machine : machines_of(points)) {
     for (const std::string& setting : machine->slow_settings()) {
-      const std::string line = fmt::format("lacuna: {}: simulated without a shortcut, {}\n",
-                                           machine->name(), setting);
+      const std::string line =
+          fmt::format("lacuna: {}: simulated without a shortcut, {}\n", machine->name(), setting);
       if (said.insert(line).second) streams.err << line;
     }
   }
@@ -497,13 +497,12 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   std::vector<std::optional<RunRecord>> finished = kept_records(journal.get(), all.size());
   Progress progress(streams.err, options.quiet, streams.err_is_terminal,
                     all.size() - count_finished(finished));
-  const bool whole = run_rest(all, {settings, masks, pricing, jobs, {}}, journal.get(), progress,
-                              finished);
+  const bool whole =
+      run_rest(all, {settings, masks, pricing, jobs, {}}, journal.get(), progress, finished);
   if (!whole) {
     const std::size_t done = count_finished(finished);
     streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished{}\n", done,
-                               all.size(),
-                               journal ? ", and kept: --resume goes on" : "");
+                               all.size(), journal ? ", and kept: --resume goes on" : "");
     if (done == 0) return kNotCompleted;
   }
   std::vector<RunRecord> records = records_of(std::move(finished), all, points.size(), settings);

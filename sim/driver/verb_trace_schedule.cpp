@@ -68,8 +68,7 @@ Figure evolution_figure(const std::vector<SchedulePoint>& points) {
 using Machines = std::vector<std::unique_ptr<Machine>>;
 
 /// Points of one machine after the other: the samples, and the dense step.
-std::vector<Point> points_of(const Machines& machines,
-                             const ScheduleRequest& request,
+std::vector<Point> points_of(const Machines& machines, const ScheduleRequest& request,
                              const std::vector<SchedulePoint>& phases) {
   const bool changes = request.options.kind != ScheduleKind::spdf &&
                        request.options.kind != ScheduleKind::gradual &&
@@ -159,8 +158,8 @@ Simulated simulate(const ScheduleRequest& request, const std::vector<SchedulePoi
   MaskStore masks(settings.seed);
   say_what_is_slow(points, options, streams);
   std::vector<std::optional<RunRecord>> records = kept_records(&journal, points.size());
-  const auto left = static_cast<std::size_t>(
-      std::count(records.begin(), records.end(), std::nullopt));
+  const auto left =
+      static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, left);
   if (!run_rest(points, {settings, masks, pricing, job_count(options), {}}, &journal, progress,
                 records)) {
@@ -338,8 +337,8 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
     std::optional<InterruptLine> line;  // masks take their time too
     if (journals[i]) line.emplace(true);
     if (several) streams.out << fmt::format("\nBlock {}\n\n", requests[i].options.block);
-    outcomes.push_back(run_block(requests[i], places[i], command, machines, journals[i].get(),
-                                 options, streams));
+    outcomes.push_back(
+        run_block(requests[i], places[i], command, machines, journals[i].get(), options, streams));
   }
   bool all_ran = true;
   for (const BlockOutcome& outcome : outcomes) {

@@ -14,8 +14,8 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command_line.hpp"
 #include "sim/driver/locations.hpp"
-#include "sim/driver/resume.hpp"
 #include "sim/driver/result_folder.hpp"
+#include "sim/driver/resume.hpp"
 #include "sim/driver/sha256.hpp"
 #include "sim/driver/validate_kernels.hpp"
 #include "sim/driver/validate_points.hpp"
@@ -193,9 +193,9 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   const std::vector<std::string> families = plan.families();
   plan.keep_families(options.families);
   if (plan.points().empty()) {
-    throw RequestError(fmt::format("--family: no family has any of '{}' in its name; there are\n  {}",
-                                   fmt::join(options.families, "', '"),
-                                   fmt::join(families, "\n  ")));
+    throw RequestError(
+        fmt::format("--family: no family has any of '{}' in its name; there are\n  {}",
+                    fmt::join(options.families, "', '"), fmt::join(families, "\n  ")));
   }
   const auto say = [&](std::size_t done, std::size_t all) {
     // a line for each tenth of the work

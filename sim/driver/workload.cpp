@@ -29,10 +29,9 @@ void check_number_of_workloads(const Options& options) {
     throw RequestError("--matrix: needs --n, the number of columns that it is multiplied with");
   }
   if (options.matrix && options.patterns.empty()) {
-    for (const auto& [name, is_given] :
-         {std::pair("--density", options.density.has_value()),
-          std::pair("--block", options.block.has_value()),
-          std::pair("--nm", options.nm.has_value())}) {
+    for (const auto& [name, is_given] : {std::pair("--density", options.density.has_value()),
+                                         std::pair("--block", options.block.has_value()),
+                                         std::pair("--nm", options.nm.has_value())}) {
       if (!is_given) continue;
       throw RequestError(fmt::format(
           "{}: the matrix has a pattern of its own, which this would put another one in place of; "
@@ -56,7 +55,8 @@ std::string meant_instead(const std::string& path) {
   if (first.rfind("%%matrixmarket", 0) == 0) {
     return "is a Matrix Market file: give it with --matrix, and --n";
   }
-  const bool digits = !first.empty() && first.find_first_not_of("0123456789, \r") == std::string::npos;
+  const bool digits =
+      !first.empty() && first.find_first_not_of("0123456789, \r") == std::string::npos;
   if (digits) return "looks like a .smtx pattern: give it with --matrix, and --n";
   const bool topology = first.rfind("layer", 0) == 0 && first.find(',') != std::string::npos &&
                         first.find("id,") == std::string::npos;

@@ -97,8 +97,8 @@ std::vector<std::string> WseMachine::slow_settings() const {
   const auto add = [&](bool is_slow, const char* path, const char* why) {
     if (!is_slow) return;
     const ParamBase* const parameter = params_.find(path);
-    settings.push_back(fmt::format("{} = {}: {}", path,
-                                   parameter == nullptr ? "" : parameter->value_text(), why));
+    settings.push_back(
+        fmt::format("{} = {}: {}", path, parameter == nullptr ? "" : parameter->value_text(), why));
   };
   add(params_.router.arbiter == wse::Arbiter::oldest, "router.arbiter",
       "routers choose by the age of words, which differs from row to row");

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <utility>
-
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "sim/report/csv_files.hpp"
 #include "sim/report/figure_lines.hpp"

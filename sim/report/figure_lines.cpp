@@ -114,8 +114,8 @@ unsigned marker_of(Status status) {
 void add_gaps(const LineFigure& figure, double foot, Figure& drawn, std::string& plot, Page& page) {
   for (const LineGap& gap : figure.gaps) {
     const std::string name = name_of(gap);
-    drawn.csv += csv_line({name, fmt::format("{}", gap.x), fmt::format("{:.6g}", foot), "", "",
-                           gap.reason});
+    drawn.csv +=
+        csv_line({name, fmt::format("{}", gap.x), fmt::format("{:.6g}", foot), "", "", gap.reason});
     if (std::find(page.legend.begin(), page.legend.end(), name) != page.legend.end()) continue;
     page.legend.push_back(name);
     plot += fmt::format(

@@ -109,7 +109,7 @@ std::string gaps_body(const Panel& panel, const std::vector<std::string>& names,
     body += fmt::format(
         "  set label {} {} at {:.6g},{} left offset 0.6,0 textcolor '#444444' point pointtype 6 "
         "pointsize 0.6*size linecolor '#444444' front\n",
-        i + 1, quoted(texts[i]), left, i);
+        i + 1, lacuna::quoted(texts[i]), left, i);
   }
   return body;
 }
@@ -120,9 +120,9 @@ std::string dots_body(const std::string& name, const Panel& panel, const OpQuant
       fmt::format("  set logscale x\n  set xrange [{:.6g}:{:.6g}]\n", marks.front(), marks.back());
   body += log_tics("x", marks);
   body += fmt::format("  set xlabel {}\n  set yrange [{}:-0.6]\n  set ytics scale 0 (",
-                      quoted(quantity.label), static_cast<double>(names.size()) - 0.4);
+                      lacuna::quoted(quantity.label), static_cast<double>(names.size()) - 0.4);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(names[i]), i);
+    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", lacuna::quoted(names[i]), i);
   }
   body += ")\n" + gaps_body(panel, names, marks.front());
   for (std::size_t i = 0; i < panel.runs.size(); ++i) {
@@ -131,8 +131,8 @@ std::string dots_body(const std::string& name, const Panel& panel, const OpQuant
     body += fmt::format(
         "{} skip 1 using (strcol(1) eq {} ? $4 : NaN):3 with points linewidth 1.2 linecolor '{}' "
         "pointtype {} pointsize 0.55*size title {}",
-        quoted(name + ".csv"), quoted(key_cell(label)), panel.styles[i].colour,
-        panel.styles[i].marker, quoted(label));
+        lacuna::quoted(name + ".csv"), lacuna::quoted(key_cell(label)), panel.styles[i].colour,
+        panel.styles[i].marker, lacuna::quoted(label));
   }
   return body + "\n";
 }

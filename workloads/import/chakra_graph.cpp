@@ -246,7 +246,7 @@ class GraphReader {
   const ImportFile& file_;
   const ChakraGraph& graph_;
   ImportContext& context_;
-  std::map<std::uint64_t, std::size_t> places_;  // of nodes, by id
+  std::map<std::uint64_t, std::size_t> places_;             // of nodes, by id
   std::map<std::uint64_t, std::vector<std::string>> rows_;  // that stand for a node, by its id
   bool drop_missing_ = false;
   enum class Collectives { refuse, keep, drop } collectives_ = Collectives::refuse;

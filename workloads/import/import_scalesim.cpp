@@ -157,8 +157,9 @@ void for_each_row(const ImportFile& file, std::size_t least, const std::vector<F
     while (!line.cells.empty() && line.cells.back().text.empty()) line.cells.pop_back();
     if (line.cells.empty()) continue;
     if (line.cells.size() == 1) {
-      warnings.push_back(fmt::format("{}:{}: '{}' has no sizes: taken for the title of what follows",
-                                     file.path, line.number, quotable(line.cells[0].text)));
+      warnings.push_back(
+          fmt::format("{}:{}: '{}' has no sizes: taken for the title of what follows", file.path,
+                      line.number, quotable(line.cells[0].text)));
       continue;
     }
     if (line.cells.size() < least) {
@@ -194,8 +195,8 @@ std::string where(const TopologyRow& row) { return place(row.file.path, row.line
 void set_sparsity(const TopologyRow& row, const SparsitySection& section, LayerOp& op) {
   const CsvCell* const text = row.further(Further::sparsity);
   if (text == nullptr || (section.given && !section.support)) return;
-  op.pattern = first_of_group(text->text, place(row.file.path, row.line.number, text->column),
-                              "Sparsity");
+  op.pattern =
+      first_of_group(text->text, place(row.file.path, row.line.number, text->column), "Sparsity");
 }
 
 /// Inputs that share the filters; 1 where the topology does not say.

@@ -79,8 +79,8 @@ TEST(Describe, AMachineFileIsDescribedAsAPresetIs) {
   const std::string mine = lacuna.file("mine.yaml", "base: fake\nunit.macs: 32\n");
   const Ran ran = lacuna("describe " + mine);
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("a machine of kind ipu"), HasSubstr("unit.macs"),
-                             HasSubstr("32")));
+  EXPECT_THAT(ran.out,
+              AllOf(HasSubstr("a machine of kind ipu"), HasSubstr("unit.macs"), HasSubstr("32")));
   EXPECT_THAT(lacuna("describe " + lacuna.path("none.yaml")).err, HasSubstr("none.yaml"));
 }
 

@@ -74,7 +74,8 @@ TEST_F(Resume, ACompareThatWasInterruptedSaysSoEverywhereAndGoesOn) {
   EXPECT_THAT(part.at("summary.csv"), HasSubstr(",interrupted,"));
   EXPECT_THAT(part.at("report.html"), HasSubstr("interrupted: 2 of 4 runs"));
   for (const auto& [name, bytes] : part) {
-    if (fs::path(name).extension() == ".gp") EXPECT_THAT(bytes, HasSubstr("'interrupted: ")) << name;
+    if (fs::path(name).extension() == ".gp")
+      EXPECT_THAT(bytes, HasSubstr("'interrupted: ")) << name;
   }
   const Ran plain = lacuna_(to(line, "out"));
   EXPECT_EQ(plain.status, 2);

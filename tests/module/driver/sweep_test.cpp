@@ -229,7 +229,8 @@ TEST_F(SweepJournalTest, AChangedExperimentIsRefusedWithWhatChanged) {
   const std::string before = "machine: fake\ngemm: 16x16x16\nset: {fault: interrupt_after}\n";
   lacuna_.file("study.yaml", before + "grid: {seed: [1, 2]}\n");
   lacuna_.file("config/interrupt_after", "1");
-  ASSERT_EQ(lacuna_("sweep " + file_ + " --jobs 1 --quiet --out " + lacuna_.path("other")).status, 1);
+  ASSERT_EQ(lacuna_("sweep " + file_ + " --jobs 1 --quiet --out " + lacuna_.path("other")).status,
+            1);
   lacuna_.file("study.yaml", before + "grid: {seed: [1, 3]}\n");
   const Ran ran = lacuna_(sweep("other") + " --resume");
   EXPECT_EQ(ran.status, 2);

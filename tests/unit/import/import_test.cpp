@@ -113,8 +113,8 @@ TEST_F(Import, ReadsTopologiesAsTheyShipWithScaleSim) {
   const Imported titled = shipped("Transformer.csv");
   EXPECT_EQ(titled.trace.ops.size(), 891U);
   EXPECT_EQ(macs(titled.trace), 113029120U);
-  EXPECT_THAT(titled.warnings, ElementsAre(HasSubstr(
-                                   "Transformer.csv:3: 'Transformer' has no sizes: taken for")));
+  EXPECT_THAT(titled.warnings,
+              ElementsAre(HasSubstr("Transformer.csv:3: 'Transformer' has no sizes: taken for")));
 }
 
 TEST_F(Import, ReadsWhatStandsBehindTheColumnsOfScaleSimByItsName) {
@@ -179,9 +179,12 @@ TEST_F(Import, ReadsChakraProtobuf) {
       "comm_typeH\x02\x52\x0f\x0a\x09"
       "comm_sizeH\x80\x80\x40",
       82);
-  EXPECT_THAT([&] { read(bytes, {{"ranks", "16"}}); },
-              ThrowsMessage<RequestError>(HasSubstr("found 1 collectives or transfers between chips, "
-                                                    "the first is node 7, 'all_gather_16npus_1MB'")));
+  EXPECT_THAT(
+      [&] {
+        read(bytes, {{"ranks", "16"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("found 1 collectives or transfers between chips, "
+                                            "the first is node 7, 'all_gather_16npus_1MB'")));
   const Imported imported = read(bytes, {{"ranks", "16"}, {"collectives", "keep"}});
   ASSERT_EQ(imported.trace.ops.size(), 1U);
   EXPECT_EQ(imported.trace.ops[0].id, "all_gather_16npus_1MB");
@@ -189,8 +192,11 @@ TEST_F(Import, ReadsChakraProtobuf) {
   EXPECT_EQ(imported.trace.ops[0].m, 524288U);  // 1 MiB of fp16
   EXPECT_THAT(imported.trace.ops[0].args,
               ElementsAre(testing::Pair("ranks", "16"), testing::Pair("between", "chips")));
-  EXPECT_THAT([&] { read(bytes, {{"collectives", "keep"}}); },
-              ThrowsMessage<RequestError>(HasSubstr("give --ranks")));
+  EXPECT_THAT(
+      [&] {
+        read(bytes, {{"collectives", "keep"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("give --ranks")));
   for (std::size_t size = 9; size < bytes.size(); ++size) {
     EXPECT_ANY_THROW(read(bytes.substr(0, size), {{"ranks", "16"}, {"format", "chakra"}})) << size;
   }
