@@ -184,7 +184,7 @@ TEST_F(Import, ReadsChakraProtobuf) {
         read(bytes, {{"ranks", "16"}});
       },
       ThrowsMessage<RequestError>(HasSubstr("found 1 collectives or transfers between chips, "
-                                            "the first is node 7, 'all_gather_16npus_1MB'")));
+                                            "the first is node 0, 'all_gather_16npus_1MB'")));
   const Imported imported = read(bytes, {{"ranks", "16"}, {"collectives", "keep"}});
   ASSERT_EQ(imported.trace.ops.size(), 1U);
   EXPECT_EQ(imported.trace.ops[0].id, "all_gather_16npus_1MB");
