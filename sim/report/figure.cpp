@@ -82,7 +82,10 @@ std::string run_gnuplot(const std::vector<Figure>& figures, const fs::path& fold
   const fs::path complaints = folder / "gnuplot.err";
   {
     const IgnoreBrokenPipe guard;
-    Gnuplot gnuplot("gnuplot 2>" + shell_quoted(complaints.string()));
+    // In a session of its own: a Ctrl-C at the terminal would end it before its figures are drawn,
+    // while we, who write a folder that is to be whole, wait with ours.
+    const std::string apart = on_path("setsid") ? "exec setsid -w " : "";
+    Gnuplot gnuplot(apart + "gnuplot 2>" + shell_quoted(complaints.string()));
     gnuplot << "cd " << quoted(folder.string()) << "\n";
     for (const Figure& figure : figures) {
       gnuplot << "reset\nload " << quoted(figure.name + ".gp") << "\n";

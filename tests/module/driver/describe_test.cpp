@@ -89,7 +89,7 @@ TEST(Describe, AWordWithoutALikenessGetsNoUnrelatedOne) {
   const Ran ran = lacuna("describe xylophone");
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.err, AllOf(Not(HasSubstr("did you mean")), HasSubstr("groups such as")));
-  EXPECT_THAT(lacuna("describe unti").err, HasSubstr("did you mean 'unit'"));
+  EXPECT_THAT(lacuna("describe unis").err, HasSubstr("did you mean 'unit'"));
 }
 
 TEST(Help, OfAVerbThatThereIsNotIsRefused) {

@@ -74,8 +74,8 @@ TEST_F(Resume, ACompareThatWasInterruptedSaysSoEverywhereAndGoesOn) {
   EXPECT_THAT(part.at("summary.csv"), HasSubstr(",interrupted,"));
   EXPECT_THAT(part.at("report.html"), HasSubstr("interrupted: 2 of 4 runs"));
   for (const auto& [name, bytes] : part) {
-    if (fs::path(name).extension() == ".gp")
-      EXPECT_THAT(bytes, HasSubstr("'interrupted: ")) << name;
+    if (fs::path(name).extension() != ".gp") continue;
+    EXPECT_THAT(bytes, HasSubstr("'interrupted: ")) << name;
   }
   const Ran plain = lacuna_(to(line, "out"));
   EXPECT_EQ(plain.status, 2);
@@ -103,7 +103,9 @@ TEST_F(Resume, ARunGoesOnAfterEachOfItsOperations) {
     const Ran ran = lacuna_(line + " --resume --out " + lacuna_.path("out"));
     ASSERT_EQ(ran.status, 0) << ran.err;
     const std::string before = std::to_string(operations) + " of 3 operations were finished before";
-    if (operations > 0) EXPECT_THAT(ran.err, HasSubstr(before));
+    if (operations > 0) {
+      EXPECT_THAT(ran.err, HasSubstr(before));
+    }
     EXPECT_EQ(files("out"), whole);
     EXPECT_FALSE(exists("out.journal"));
     fs::remove_all(lacuna_.path("out"));
