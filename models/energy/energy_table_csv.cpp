@@ -164,7 +164,8 @@ std::string complaint(const io::error::base& error, const std::vector<std::strin
     return fmt::format("there is no column '{}'{}", name, allowed);
   }
   if (as<extra_column_in_header>(error) != nullptr) {
-    return fmt::format("found a column '{}'; did you mean '{}'?", name, nearest(name, columns));
+    const std::string hint = hint_of(name, columns);
+    return fmt::format("found a column '{}'{}", name, hint.empty() ? allowed : hint);
   }
   if (as<duplicated_column_in_header>(error) != nullptr) {
     return fmt::format("the column '{}' is given twice", name);

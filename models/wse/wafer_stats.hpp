@@ -29,7 +29,8 @@ struct CoreStats : StatGroup {
                         "The reduction had no room in its output queue."};
   CycleCounter buffer{this, "buffer", Layer::stall,
                       "The main thread waited for a free partial-sum vector."};
-  CycleCounter weights{this, "weights", Layer::imbalance, "No weight or command had arrived."};
+  CycleCounter weights{this, "edge_in", Layer::imbalance,
+                       "Waited for the edge: no weight, activation or command had arrived."};
   CycleCounter ring_in{this, "ring_in", Layer::imbalance,
                        "All weights were done and the reduction waited for the ring."};
   CycleCounter skew{this, "skew", Layer::idle,

@@ -23,7 +23,7 @@ step() {
     tidy) cmake --preset tidy >/dev/null && cmake --build --preset tidy --clean-first ;;
     coverage) scripts/test.sh coverage && scripts/ci/coverage.sh ;;
     determinism) scripts/ci/determinism.sh ;;
-    use) EDIT=1 scripts/ci/tutorials.sh && scripts/ci/kill_sweep.sh ;;
+    use) EDIT=1 scripts/ci/tutorials.sh && scripts/ci/kill_sweep.sh && scripts/ci/interrupt.py ;;
     long)
       LACUNA_LONG=4000 build/release/tests/test_equivalence --gtest_filter='RandomChips.*' &&
         LACUNA_LONG=25 build/release/tests/test_equivalence --gtest_brief=1 \

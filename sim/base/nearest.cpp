@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace lacuna {
 
@@ -47,6 +48,53 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     }
   }
   return best;
+}
+
+namespace {
+
+constexpr std::size_t kMostWords = 3;
+
+/// How far `word` is from a dotted name: from all of it, or from one of its parts, which counts as
+/// a little further.
+std::size_t distance_to_name(std::string_view word, std::string_view name) {
+  std::size_t least = 2 * edit_distance(word, name);
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find_first_of("._", begin), name.size());
+    least = std::min(least, 2 * edit_distance(word, name.substr(begin, end - begin)) + 1);
+    begin = end + 1;
+  }
+  return least;
+}
+
+}  // namespace
+
+std::vector<std::string> near_words(std::string_view word,
+                                    const std::vector<std::string>& candidates) {
+  const std::string small = in_small_letters(word);
+  const std::size_t most = 2 * std::max<std::size_t>(1, small.size() / 3) + 1;
+  std::vector<std::pair<std::size_t, std::string>> near;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = distance_to_name(small, in_small_letters(candidate));
+    if (distance <= most) near.emplace_back(distance, candidate);
+  }
+  std::stable_sort(near.begin(), near.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> words;
+  for (const auto& [distance, candidate] : near) {
+    // what is much further than the nearest is a chance likeness
+    if (words.size() == kMostWords || distance > near.front().first + 1) break;
+    if (std::find(words.begin(), words.end(), candidate) == words.end()) words.push_back(candidate);
+  }
+  return words;
+}
+
+std::string hint_of(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::vector<std::string> words = near_words(word, candidates);
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + ("'" + words[i] + "'");
+  }
+  return text.empty() ? "" : "; did you mean " + text + "?";
 }
 
 }  // namespace lacuna

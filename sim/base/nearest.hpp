@@ -16,4 +16,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates,
                     std::size_t most = static_cast<std::size_t>(-1));
 
+/// Up to three candidates that `word` may be meant for, the nearest first: dotted names that hold
+/// it or something like it as a part, and names within a third of its letters. Empty rather than
+/// unrelated.
+std::vector<std::string> near_words(std::string_view word,
+                                    const std::vector<std::string>& candidates);
+
+/// "; did you mean 'a', 'b' or 'c'?" of near_words(), or nothing.
+std::string hint_of(std::string_view word, const std::vector<std::string>& candidates);
+
 }  // namespace lacuna

@@ -122,6 +122,10 @@ void add_run_options(CLI::App& verb, Options& o) {
 void add_output_options(CLI::App& verb, Options& o) {
   const char* const group = "Output";
   verb.add_option("--out", o.out, "write a result folder")->type_name("DIR")->group(group);
+  verb.add_flag("--resume", o.resume,
+                "go on with what was interrupted; finished work is kept "
+                "beside --out")
+      ->group(group);
   verb.add_flag("--event-log", o.event_log, "write events.csv into it")->group(group);
   verb.add_flag("--scalesim", o.scalesim, "write scalesim/: reports in the form of SCALE-Sim")
       ->group(group);
@@ -266,6 +270,7 @@ void add_validate(CLI::App& app, Options& o) {
       ->type_name("N");
   validate.add_option("--out", o.out, "write errors, families and figures into a folder")
       ->type_name("DIR");
+  validate.add_flag("--resume", o.resume, "go on with a validation that was interrupted");
   validate.add_flag("--quiet", o.quiet, "print no progress");
 }
 
@@ -379,6 +384,18 @@ const CLI::App& named(const CLI::App& app, const std::vector<std::string>& argum
   return *verb;
 }
 
+/// Help is for a verb that there is: a word that should be one and is not is said, not passed over.
+void refuse_misspelt_verb(const CLI::App& verb, const std::vector<std::string>& arguments) {
+  const std::vector<std::string> names = verb_names(verb);
+  bool is_below = verb.get_parent() == nullptr;
+  for (const std::string& argument : arguments) {
+    const bool is_name = std::find(names.begin(), names.end(), argument) != names.end();
+    if (names.empty() || (is_below && is_name)) return;
+    if (is_below && argument.rfind('-', 0) != 0) refuse_extra(verb, argument);
+    if (argument == verb.get_name()) is_below = true;
+  }
+}
+
 /// CLI11 would first complain about the word that the option took for its value, or one missing.
 void refuse_unknown_options(const CLI::App& app, const std::vector<std::string>& arguments) {
   const CLI::App& verb = named(app, arguments);
@@ -446,6 +463,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     parse(app, arguments, line.options);
   } catch (const CLI::CallForHelp&) {
     const CLI::App& verb = chosen(app);
+    refuse_misspelt_verb(verb, arguments);
     const CLI::App* const above = verb.get_parent();
     std::string before = above == nullptr ? "" : "lacuna";
     if (above != nullptr && above != &app) before += " " + above->get_name();

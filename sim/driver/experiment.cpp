@@ -236,7 +236,7 @@ RunRecord new_record(const Point& point, const RunSettings& common) {
 }
 
 RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& masks,
-                    const Pricing& pricing, const OpDone& done) {
+                    const Pricing& pricing, const OpDone& done, const OpKeeper& keeper) {
   const RunSettings& settings = point.settings_or(common);
   RunRecord record = new_record(point, common);
   record.parameters = values_of(point.machine->parameters());
@@ -251,11 +251,18 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
       if (done) done(op);
       continue;
     }
+    const std::size_t place = record.ops.size();
     const Mask* const mask = masks.mask(op, point.workload, settings.seed);
-    const auto [first, is_new] =
-        simulated.emplace(content_of(op, mask, settings), record.ops.size());
+    const auto [first, is_new] = simulated.emplace(content_of(op, mask, settings), place);
     const OpRecord* const same = is_new ? nullptr : &record.ops[first->second];
-    record.ops.push_back(run_op(point, op, mask, same, settings, pricing));
+    std::optional<OpRecord> kept = keeper.find ? keeper.find(place) : std::nullopt;
+    const bool is_kept = kept.has_value();
+    record.ops.push_back(is_kept ? *std::move(kept)
+                                 : run_op(point, op, mask, same, settings, pricing));
+    OpRecord& made = record.ops.back();
+    // power over time is not among what is kept: it follows from what is
+    if (is_kept && made.result.status == Status::ok) pricing.price(*point.machine, made);
+    if (!is_kept && keeper.add) keeper.add(place, made);
     if (done) done(op);
   }
   record.total = total_of(record.ops);

@@ -64,6 +64,13 @@ class MaskStore {
 
 using OpDone = std::function<void(const LayerOp& op)>;
 
+/// Keeps the operations of a point as they finish, and knows those that were finished before; by
+/// their place in the workload. Either may be empty.
+struct OpKeeper {
+  std::function<std::optional<OpRecord>(std::size_t place)> find = {};
+  std::function<void(std::size_t place, const OpRecord& op)> add = {};
+};
+
 /// What a point says of itself before it has run.
 RunRecord new_record(const Point& point, const RunSettings& common);
 
@@ -71,7 +78,7 @@ RunRecord new_record(const Point& point, const RunSettings& common);
 /// operation that does not fit or is not supported, or a simulation that cannot be completed, is a
 /// record without values; RequestError and InternalError are thrown.
 RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& masks,
-                    const Pricing& pricing, const OpDone& done = {});
+                    const Pricing& pricing, const OpDone& done = {}, const OpKeeper& keeper = {});
 
 /// A line that says how many operations of `record` were not simulated, as an earlier one has the
 /// same shape, types and mask; empty if all were. Results name that operation as `same_as`.

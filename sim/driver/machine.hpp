@@ -64,6 +64,10 @@ class Machine {
   /// cores".
   virtual std::string extent() const = 0;
 
+  /// Settings that take a shortcut of the simulation away, each with why: the results are what they
+  /// should be and the time is many times longer. Empty if all shortcuts are there.
+  virtual std::vector<std::string> slow_settings() const { return {}; }
+
   /// What the unit of this name is, as event logs and waves call it; empty if the machine has no
   /// names of that form; RequestError if it has, but not this one.
   virtual std::string describe_unit(const std::string& /*name*/) const { return ""; }

@@ -51,8 +51,8 @@ ScopedSetting parse_scoped(const std::string& text) {
     throw ParameterError(fmt::format("--set: the parameter '{}' {} (doc/migration.md)",
                                      scoped.setting.path, retired));
   }
-  throw ParameterError(fmt::format("--set: there is no parameter '{}'; did you mean '{}'?",
-                                   scoped.setting.path, nearest(scoped.setting.path, paths)));
+  throw ParameterError(fmt::format("--set: there is no parameter '{}'{}", scoped.setting.path,
+                                   hint_of(scoped.setting.path, paths)));
 }
 
 }  // namespace
@@ -98,7 +98,12 @@ std::vector<std::unique_ptr<Machine>> make_machines(const MachineTable& table,
     machines.push_back(make_machine(table, name));
     for (std::size_t i = 0; i + 1 < machines.size(); ++i) {
       if (machines[i]->name() == machines.back()->name()) {
-        throw RequestError(fmt::format("--machine '{}' is given twice", machines.back()->name()));
+        const std::string& other = names[i];
+        if (other == name) throw RequestError(fmt::format("--machine '{}' is given twice", name));
+        throw RequestError(fmt::format(
+            "--machine: '{}' and '{}' are both called '{}', and results could not tell them apart; "
+            "rename a file",
+            other, name, machines.back()->name()));
       }
     }
   }

@@ -169,6 +169,7 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
     for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
     figures.insert(figures.end(), own_figures_.begin(), own_figures_.end());
+    if (is_interrupted(records)) mark_interrupted(figures);
     draw_figures(figures, (folder_.temporary() / "figures").string());
   } catch (const SimulationError& error) {
     missing_figures = error.what();  // the numbers are worth keeping without them

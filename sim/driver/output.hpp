@@ -44,6 +44,9 @@ class Output {
 
   const std::filesystem::path& target() const { return folder_.target(); }
 
+  /// What the result of these workloads will say of itself.
+  ResultHeader header(const std::string& name, const std::vector<WorkloadTrace>& workloads) const;
+
   void write(const WorkloadTrace& workload, const std::vector<RunRecord>& records,
              const Streams& streams) {
     write(workload.name, {workload}, records, streams);
@@ -60,7 +63,6 @@ class Output {
              const Streams& streams);
 
  private:
-  ResultHeader header(const std::string& name, const std::vector<WorkloadTrace>& workloads) const;
   std::string host() const;
   void write_scalesim(const std::vector<RunRecord>& records);
   std::string report_page(const ResultHeader& header, const std::vector<RunRecord>& records) const;

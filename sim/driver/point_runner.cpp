@@ -84,26 +84,35 @@ SummaryRow describe(const LayerOp& op, const Point& point, MaskStore& masks) {
   }
 }
 
-/// The record of a point whose process ended without a result.
-RunRecord failed_record(const Point& point, const RunSettings& common, const std::string& reason) {
+/// The record of a point without a result; `describe_row` tells what is known of an operation.
+RunRecord record_without_result(const Point& point, const RunSettings& common, Status status,
+                                const std::string& reason,
+                                const std::function<SummaryRow(const LayerOp&)>& describe_row) {
   const RunSettings& settings = point.settings_or(common);
-  MaskStore masks(settings.seed);
   RunRecord record = new_record(point, common);
+  record.parameters = values_of(point.machine->parameters());
   for (const LayerOp& op : point.workload.ops) {
-    OpRecord failed;
-    failed.row = describe(op, point, masks);
-    failed.row.run = point.run;
-    failed.row.machine = record.machine;
-    failed.row.engine = record.engine;
-    failed.row.workload = record.workload;
-    failed.row.seed = settings.seed;
-    failed.row.status = failed.result.status = Status::failed;
-    failed.row.reason = failed.result.reason = reason;
-    record.ops.push_back(std::move(failed));
+    OpRecord without;
+    without.row = describe_row(op);
+    without.row.run = point.run;
+    without.row.machine = record.machine;
+    without.row.engine = record.engine;
+    without.row.workload = record.workload;
+    without.row.seed = settings.seed;
+    without.row.status = without.result.status = status;
+    without.row.reason = without.result.reason = reason;
+    record.ops.push_back(std::move(without));
   }
   record.total = total_of(record.ops);
   add_varying(record, point);
   return record;
+}
+
+/// The record of a point whose process ended without a result.
+RunRecord failed_record(const Point& point, const RunSettings& common, const std::string& reason) {
+  MaskStore masks(point.settings_or(common).seed);
+  return record_without_result(point, common, Status::failed, reason,
+                               [&](const LayerOp& op) { return describe(op, point, masks); });
 }
 
 class Runner {
@@ -250,6 +259,20 @@ RunRecord record_of(const std::string& message, const Point& point, const RunSet
   if (kind == 'Q' && !keep_going) throw RequestError(text);
   if (kind == 'I' && !keep_going) throw InternalError(text);
   return failed_record(point, settings, kind == 'I' ? kDefectMark + text : text);
+}
+
+RunRecord interrupted_record(const Point& point, const RunSettings& settings) {
+  const Mode mode = point.machine->default_mode();
+  return record_without_result(point, settings, Status::interrupted,
+                               "not simulated: the run was interrupted before",
+                               [&](const LayerOp& op) {
+                                 SummaryRow row = describe_op(op, nullptr, mode);
+                                 if (op.pattern.name != "dense") {
+                                   row.density.reset();  // that of a mask, which nobody made
+                                   row.mode = word(op.mode == Mode::automatic ? mode : op.mode);
+                                 }
+                                 return row;
+                               });
 }
 
 Finished run_forked(const std::vector<Point>& points, const RunSettings& settings, MaskStore& masks,

@@ -41,6 +41,10 @@ Finished run_forked(const std::vector<Point>& points, const RunSettings& setting
                     const Pricing& pricing, std::size_t jobs, Progress& progress,
                     const Forking& forking = {});
 
+/// The record of a point that an interrupt prevented: what is known without its masks, in rows of
+/// status `interrupted`.
+RunRecord interrupted_record(const Point& point, const RunSettings& settings);
+
 /// What a process that runs a point says to the one that asked for it: its result or its error.
 std::string point_message(const Point& point, const RunSettings& settings, MaskStore& masks,
                           const Pricing& pricing);

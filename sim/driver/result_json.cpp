@@ -21,8 +21,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<Layer, 6> kLayers = {Layer::compute, Layer::exchange,  Layer::sync,
                                           Layer::stall,   Layer::imbalance, Layer::idle};
-constexpr std::array<Status, 4> kStatuses = {Status::ok, Status::out_of_memory, Status::unsupported,
-                                             Status::failed};
+constexpr std::array<Status, 5> kStatuses = {Status::ok, Status::out_of_memory, Status::unsupported,
+                                             Status::failed, Status::interrupted};
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -461,6 +461,7 @@ std::string result_text(const ResultHeader& header, const std::vector<RunRecord>
   bool exact = true;
   for (const RunRecord& record : records) exact = exact && record.total.exact;
   json["exact"] = exact;
+  if (is_interrupted(records)) json["interrupted"] = true;
   json["workload"] = {{"name", header.workload}, {"path", or_null(header.workload_path)}};
   json["files"] = Json::array();
   for (const auto& [path, hash] : header.files) {
@@ -481,6 +482,7 @@ ResultHeader parse_header(const std::string& text, const std::string& path) {
     for (const Json& file : json.at("files")) {
       header.files.emplace_back(file.at("path"), file.at("sha256"));
     }
+    header.interrupted = json.value("interrupted", false);
     return header;
   });
 }

@@ -16,6 +16,7 @@ struct ResultHeader {
   std::string workload;
   std::string workload_path;                               // empty if it came from options
   std::vector<std::pair<std::string, std::string>> files;  // read, with their SHA-256
+  bool interrupted = false;  // as read; what is written says it if a run of it is
 };
 
 /// What result.json begins with; a folder whose result.json does not is not ours.

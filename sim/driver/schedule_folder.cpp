@@ -23,6 +23,7 @@ constexpr const char* kFiles = ".lacuna-schedule";
 
 ScheduleFolder::ScheduleFolder(fs::path target) : target_(std::move(target)) {
   if (target_.empty()) throw RequestError("--out: found ''; allowed: the name of a folder");
+  if (target_.filename().empty()) target_ = target_.parent_path();  // "out/" is "out"
   std::error_code error;
   if (!fs::exists(target_, error)) return;
   if (fs::is_directory(target_, error) && fs::is_empty(target_, error)) return;
@@ -36,15 +37,26 @@ ScheduleFolder::ScheduleFolder(fs::path target) : target_(std::move(target)) {
 }
 
 void ScheduleFolder::begin() {
+  const fs::path place = target_.string() + ".unfinished";
   std::error_code error;
-  fs::create_directories(target_, error);
+  if (fs::exists(place, error) && !fs::exists(place / kFiles, error)) {
+    throw RequestError(
+        fmt::format("--out: '{}' is needed until the schedule is finished, and is not of Lacuna",
+                    place.string()));
+  }
+  fs::remove_all(place, error);
+  fs::create_directories(place, error);
   if (error) {
     throw RequestError(
         fmt::format("--out: '{}' cannot be made: {}", target_.string(), error.message()));
   }
-  std::string text;
-  for (const std::string& name : older_) text += name + '\n';
-  write_whole_file((target_ / kFiles).string(), text);
+  unfinished_ = place;
+  write_whole_file((place / kFiles).string(), "");
+}
+
+ScheduleFolder::~ScheduleFolder() {
+  std::error_code ignored;
+  if (!unfinished_.empty()) fs::remove_all(unfinished_, ignored);
 }
 
 bool ScheduleFolder::is_kept(const fs::path& name) const {
@@ -55,24 +67,29 @@ bool ScheduleFolder::is_kept(const fs::path& name) const {
 }
 
 void ScheduleFolder::finish() {
-  std::string kept;
-  std::vector<fs::path> stale;
+  const HeldSignals held;
   std::set<std::string> names;
-  for (const fs::directory_entry& entry :
-       fs::recursive_directory_iterator(target_, fs::directory_options::skip_permission_denied)) {
-    if (!entry.is_directory()) names.insert(entry.path().lexically_relative(target_).string());
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(unfinished_)) {
+    const std::string name = entry.path().lexically_relative(unfinished_).string();
+    if (!entry.is_directory() && is_kept(name)) names.insert(name);
   }
+  std::string kept;
+  std::error_code error;
   for (const std::string& name : names) {
-    if (is_kept(name)) {
-      kept += name + '\n';
-    } else if (older_.count(name) != 0) {
-      stale.push_back(target_ / name);
+    kept += name + '\n';
+    fs::create_directories((target_ / name).parent_path(), error);
+    fs::rename(unfinished_ / name, target_ / name, error);
+    if (error) {
+      throw SimulationError(fmt::format("'{}' cannot be put in place: {}",
+                                        (target_ / name).string(), error.message()));
     }
   }
-  std::error_code ignored;
-  for (fs::path path : stale) {
+  for (const std::string& name : older_) {
+    if (names.count(name) != 0) continue;
     // with the folders that it leaves empty
-    while (path != target_ && fs::remove(path, ignored)) path = path.parent_path();
+    for (fs::path path = target_ / name; path != target_ && fs::remove(path, error);) {
+      path = path.parent_path();
+    }
   }
   write_whole_file((target_ / kFiles).string(), kept);
 }

@@ -7,30 +7,41 @@
 
 namespace lacuna {
 
-/// The folder of a schedule, which fills while the schedule goes on. It holds a list of the files
-/// that Lacuna wrote, so that nothing else in it is ever removed, and an older schedule leaves
-/// nothing behind that could be taken for the new one.
+/// The folder of a schedule. It fills in a neighbour whose name says that it is unfinished, and
+/// takes its place when all is there. It holds a list of the files that Lacuna wrote, so that
+/// nothing else in it is ever removed, and an older schedule leaves nothing behind that could be
+/// taken for the new one.
 class ScheduleFolder {
  public:
   /// Checks that `target` is missing, an empty folder or an older schedule; RequestError says what
   /// is there instead. Writes nothing.
   explicit ScheduleFolder(std::filesystem::path target);
 
-  /// Makes the folder, or RequestError if nothing can be written there.
+  /// Makes the neighbour, or RequestError if nothing can be written there. That of a schedule
+  /// which was interrupted is made anew.
   void begin();
+
+  /// Removes the neighbour, if there is one.
+  ~ScheduleFolder();
+  ScheduleFolder(const ScheduleFolder&) = delete;
+  ScheduleFolder& operator=(const ScheduleFolder&) = delete;
 
   /// What begins with `stem`, such as "masks/u0000", and a dot is of this schedule.
   void keep(const std::string& stem) { stems_.insert(stem); }
 
-  /// Removes the files of an older schedule that are not of this one, and lists those of this one.
+  /// Puts the files of this schedule into the target, removes those of an older one that are not of
+  /// this one, and lists those of this one. Signals wait meanwhile.
   void finish();
 
+  /// Where the files will be, and where they are until finish().
   const std::filesystem::path& target() const { return target_; }
+  const std::filesystem::path& unfinished() const { return unfinished_; }
 
  private:
   bool is_kept(const std::filesystem::path& name) const;
 
   std::filesystem::path target_;
+  std::filesystem::path unfinished_;
   std::set<std::string> stems_;
   std::set<std::string> older_;  // files of an older schedule
 };

@@ -71,6 +71,9 @@ void check_options(const Options& options) {
       {"--interval", options.interval.has_value()},
       {"--with-dense", options.with_dense},
       {"--event-log", options.event_log},
+      {"--waves", !options.waves.empty()},
+      {"--units", !options.units.empty()},
+      {"--resume", options.resume},
       {"--scalesim", options.scalesim},
       {"--explain", options.explain}};
   for (const auto& [name, is_given] : given) {

@@ -158,6 +158,7 @@ void add_schedule(CLI::App& trace, Options& o) {
       ->type_name("N");
   verb.add_option("--out", o.out, "folder for traces, masks, schedule.csv and figures")
       ->type_name("DIR");
+  verb.add_flag("--resume", o.resume, "go on with a schedule that was interrupted");
   verb.add_flag("--quiet", o.quiet, "print no progress");
 }
 

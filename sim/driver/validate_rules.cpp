@@ -143,6 +143,30 @@ struct System {
   std::string clock;
 };
 
+/// A word for all chips or wafers of a maker.
+bool is_kind(const std::string& name) {
+  for (const char* const kind : {"ipu", "wse", "cs", "wafer", "gpu"}) {
+    if (name == kind) return true;
+  }
+  return false;
+}
+
+/// What a point measures is time, or something that follows from it: what training learns, and how
+/// much work a publication says it was, no simulation of time can tell.
+void require_simulated(const ValidationPoint& point) {
+  const std::string metric = small(point.metric);
+  for (const char* const quality : {"loss", "accuracy", "perplexity", "quality"}) {
+    if (metric.find(quality) == std::string::npos) continue;
+    throw Unsupported{
+        fmt::format("metric '{}': what training learns is not simulated", point.metric)};
+  }
+  if (metric.find("flops_metric") != std::string::npos) {
+    throw Unsupported{fmt::format(
+        "metric '{}': a count of operations by the publication's own rule; no time to compare",
+        point.metric)};
+  }
+}
+
 /// "Bow-IPUx1@1.85GHz" is one chip of the preset bow at 1.85 GHz.
 System system_of(const ValidationPoint& point, const std::vector<std::string>& presets) {
   System system;
@@ -164,7 +188,9 @@ System system_of(const ValidationPoint& point, const std::vector<std::string>& p
     }
   }
   if (std::find(presets.begin(), presets.end(), name) == presets.end()) {
-    throw Unsupported{fmt::format("'{}' is not a machine of Lacuna", plain(point.system))};
+    const std::string what = is_kind(name) ? "names a kind of machine and not which one of it"
+                                           : "is not a machine of Lacuna";
+    throw Unsupported{fmt::format("'{}' {}", plain(point.system), what)};
   }
   system.machine = name;
   return system;
@@ -393,6 +419,7 @@ ValidationPlan::Recipe ValidationPlan::recipe_of(const ValidationPoint& point) {
     for (const ValidationRun& run : wafer->runs) recipe.runs.push_back(run_of(run));
     return recipe;
   }
+  require_simulated(point);
   const System system = system_of(point, presets_);
   const std::string workload = plain(point.workload);
   if (is_model_inference(point)) return model_recipe(point, system.machine, system.clock);
@@ -438,6 +465,15 @@ ValidationPlan::Recipe ValidationPlan::model_recipe(const ValidationPoint& point
     }
   }
   return recipe;
+}
+
+std::vector<std::string> ValidationPlan::families() const {
+  std::vector<std::string> names;
+  for (const Recipe& recipe : recipes_) {
+    const bool known = std::find(names.begin(), names.end(), recipe.family) != names.end();
+    if (!known && recipe.unsupported.empty()) names.push_back(recipe.family);
+  }
+  return names;
 }
 
 void ValidationPlan::keep_families(const std::vector<std::string>& words) {

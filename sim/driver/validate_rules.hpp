@@ -45,6 +45,9 @@ class ValidationPlan {
   /// Each simulation once, however many points use it.
   const std::vector<ValidationRun>& runs() const { return runs_; }
 
+  /// The families of all points, each once, in their order.
+  std::vector<std::string> families() const;
+
   /// Leaves out the points whose family does not contain any of `words`, and their runs.
   void keep_families(const std::vector<std::string>& words);
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,11 +11,14 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <exception>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <utility>
 
 #include "models/sparsity/pattern.hpp"
@@ -211,15 +215,16 @@ void simulate_into(SharedResult& shared, Workshop& workshop, const ValidationRun
   shared.kind = kind;
 }
 
-/// The life of a child: groups of runs until none is left; each finished run is a byte for the
-/// parent.
+/// The life of a child: groups of runs until none is left; of each finished run the parent is told
+/// the number.
 void work(const std::vector<ValidationRun>& runs, SharedBoard& board, Workshop& workshop,
           int pipe_end) {
   const std::vector<std::vector<std::size_t>> groups = grouped(runs);
   for (std::size_t g = board.take(); g < groups.size(); g = board.take()) {
     for (const std::size_t i : groups[g]) {
       simulate_into(board.result(i), workshop, runs[i]);
-      while (write(pipe_end, "+", 1) < 0 && errno == EINTR) {
+      const auto number = static_cast<std::uint32_t>(i);  // so short a message goes in one piece
+      while (write(pipe_end, &number, sizeof number) < 0 && errno == EINTR) {
       }
     }
   }
@@ -240,29 +245,45 @@ ValidationRunResult read_result(const SharedResult& shared) {
   return {shared.status, text, shared.cycles, shared.clock_ghz, shared.all_cycles};
 }
 
-/// Counts bytes until every child has closed its end.
-void follow(int pipe_end, std::size_t all, const ValidationProgress& progress) {
+/// Told of each run that is finished, by its place.
+using RunDone = std::function<void(std::size_t place)>;
+
+/// Reads numbers of finished runs until every child has closed its end.
+void follow(int pipe_end, const RunDone& finished) {
   std::array<char, 256> bytes{};
-  std::size_t done = 0;
+  std::size_t held = 0;  // bytes of a number that has not come whole
   for (;;) {
-    const ssize_t n = read(pipe_end, bytes.data(), bytes.size());
+    const ssize_t n = read(pipe_end, bytes.data() + held, bytes.size() - held);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return;
-    done += static_cast<std::size_t>(n);
-    if (progress) progress(done, all);
+    held += static_cast<std::size_t>(n);
+    std::size_t at = 0;
+    for (; at + sizeof(std::uint32_t) <= held; at += sizeof(std::uint32_t)) {
+      std::uint32_t number = 0;
+      std::memcpy(&number, bytes.data() + at, sizeof number);
+      finished(number);
+    }
+    std::memmove(bytes.data(), bytes.data() + at, held - at);
+    held -= at;
   }
 }
 
+using ResultDone = std::function<void(std::size_t place, const ValidationRunResult& result)>;
+
 std::vector<ValidationRunResult> simulate_forked(const std::vector<ValidationRun>& runs,
                                                  Workshop& workshop, unsigned jobs,
-                                                 const ValidationProgress& progress) {
+                                                 const ResultDone& done) {
   SharedBoard board(runs.size());
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) throw SimulationError(fmt::format("no pipe: {}", strerror(errno)));
   std::vector<pid_t> children;
+  const pid_t parent = getpid();
   for (unsigned j = 0; j < jobs; ++j) {
     const pid_t child = fork();
     if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);   // NOLINT(*-vararg): POSIX
+      if (getppid() != parent) _exit(0);  // it died before that
+      for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
       close(ends[0]);
       work(runs, board, workshop, ends[1]);
       _exit(0);  // nothing of the parent's is to be flushed or destroyed twice
@@ -271,7 +292,10 @@ std::vector<ValidationRunResult> simulate_forked(const std::vector<ValidationRun
   }
   if (children.empty()) work(runs, board, workshop, ends[1]);
   close(ends[1]);
-  follow(ends[0], runs.size(), progress);
+  follow(ends[0], [&](std::size_t i) {
+    const SharedResult& shared = board.result(i);
+    if (shared.kind == SharedResult::Kind::result) done(i, read_result(shared));
+  });
   close(ends[0]);
   for (const pid_t child : children) {
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
@@ -291,22 +315,72 @@ Cycle kernel_cycles(const OpResult& result) {
   return result.cycles;
 }
 
+std::string text_of(const ValidationRunResult& result) {
+  return fmt::format("{} {} {} {}\n{}", static_cast<int>(result.status), result.cycles,
+                     result.clock_ghz, result.all_cycles, result.reason);
+}
+
+ValidationRunResult validation_result(const std::string& text) {
+  ValidationRunResult result;
+  const std::size_t line = std::min(text.find('\n'), text.size());
+  std::istringstream numbers(text.substr(0, line));
+  int status = 0;
+  numbers >> status >> result.cycles >> result.clock_ghz >> result.all_cycles;
+  result.status = static_cast<Status>(status);
+  result.reason = text.substr(std::min(line + 1, text.size()));
+  return result;
+}
+
+std::string text_of_runs(const MachineTable& table, const std::vector<ValidationRun>& runs,
+                         const ValidationRunSettings& settings) {
+  Workshop workshop(table, settings);
+  std::string text = fmt::format("seed {} engine {}\n", settings.seed,
+                                 static_cast<int>(settings.execution.engine));
+  std::set<const Machine*> told;
+  for (const ValidationRun& run : runs) {
+    const Machine& machine = workshop.machine(run);
+    text += fmt::format("{} of {}\n", run.op.id, fmt::join(run.settings, " "));
+    if (!told.insert(&machine).second) continue;
+    machine.parameters().for_each([&](const std::string& path, const ParamBase& each) {
+      text += path + '=' + each.value_text() + '\n';
+    });
+  }
+  return text;
+}
+
 std::vector<ValidationRunResult> simulate_runs(const MachineTable& table,
                                                const std::vector<ValidationRun>& runs,
                                                const ValidationRunSettings& settings,
-                                               const ValidationProgress& progress) {
+                                               const ValidationProgress& progress,
+                                               const ValidationKeeper& keeper) {
   Workshop workshop(table, settings);
   // a wrong setting is found before anything runs
   for (const ValidationRun& run : runs) workshop.machine(run);
-  if (settings.jobs > 1 && runs.size() > 1) {
-    const auto jobs = static_cast<unsigned>(std::min<std::size_t>(settings.jobs, runs.size()));
-    return simulate_forked(runs, workshop, jobs, progress);
-  }
   std::vector<ValidationRunResult> results(runs.size());
-  std::size_t done = 0;
-  for (const std::size_t i : work_order(runs)) {
-    results[i] = workshop.simulate(runs[i]);
-    if (progress) progress(++done, runs.size());
+  std::vector<ValidationRun> rest;
+  std::vector<std::size_t> places;  // among all
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (std::optional<ValidationRunResult> kept = keeper.find ? keeper.find(i) : std::nullopt) {
+      results[i] = *std::move(kept);
+      continue;
+    }
+    rest.push_back(runs[i]);
+    places.push_back(i);
+  }
+  std::size_t finished = runs.size() - rest.size();
+  const ResultDone done = [&](std::size_t i, const ValidationRunResult& result) {
+    if (keeper.add) keeper.add(places[i], result);
+    if (progress) progress(++finished, runs.size());
+  };
+  if (settings.jobs > 1 && rest.size() > 1) {
+    const auto jobs = static_cast<unsigned>(std::min<std::size_t>(settings.jobs, rest.size()));
+    std::vector<ValidationRunResult> made = simulate_forked(rest, workshop, jobs, done);
+    for (std::size_t i = 0; i < rest.size(); ++i) results[places[i]] = std::move(made[i]);
+    return results;
+  }
+  for (const std::size_t i : work_order(rest)) {
+    results[places[i]] = workshop.simulate(rest[i]);
+    done(i, results[places[i]]);
   }
   return results;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,21 @@ struct ValidationRunSettings {
 /// Called after each run with the number of those that are done.
 using ValidationProgress = std::function<void(std::size_t done, std::size_t all)>;
 
+/// Keeps results as they come, and knows those that came before; by the place of their run. Either
+/// may be empty.
+struct ValidationKeeper {
+  std::function<std::optional<ValidationRunResult>(std::size_t place)> find = {};
+  std::function<void(std::size_t place, const ValidationRunResult& result)> add = {};
+};
+
+/// A result as text, for a journal, and back without loss.
+std::string text_of(const ValidationRunResult& result);
+ValidationRunResult validation_result(const std::string& text);
+
+/// All that the results of `runs` depend on: what each is, and the parameters of its machine.
+std::string text_of_runs(const MachineTable& table, const std::vector<ValidationRun>& runs,
+                         const ValidationRunSettings& settings);
+
 /// Simulates each of `runs`, in processes of their own if there is more than one job, and returns
 /// the results in their order, which do not depend on the jobs. A run that does not fit memory,
 /// is not supported or cannot be completed is a result without cycles; RequestError and
@@ -30,7 +46,8 @@ using ValidationProgress = std::function<void(std::size_t done, std::size_t all)
 std::vector<ValidationRunResult> simulate_runs(const MachineTable& table,
                                                const std::vector<ValidationRun>& runs,
                                                const ValidationRunSettings& settings,
-                                               const ValidationProgress& progress);
+                                               const ValidationProgress& progress,
+                                               const ValidationKeeper& keeper = {});
 
 /// The cycles of the metric that the PopSparse measurements use: the statistic `kernel_cycles`,
 /// or all cycles of a machine that does not have it.

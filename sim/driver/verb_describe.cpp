@@ -11,9 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "models/energy/energy_table.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/split.hpp"
 #include "sim/driver/locations.hpp"
 #include "sim/driver/off_chip.hpp"
 #include "sim/driver/statistics_list.hpp"
@@ -48,6 +50,15 @@ std::vector<std::unique_ptr<Machine>> bare_machines(const MachineTable& table) {
   std::vector<std::unique_ptr<Machine>> machines;
   machines.reserve(table.size());
   for (const MachineKind& kind : table) machines.push_back(kind.make(kind.kind));
+  return machines;
+}
+
+/// Machines that are named, or one of each kind.
+std::vector<std::unique_ptr<Machine>> chosen_machines(const MachineTable& table,
+                                                      const Options& options) {
+  if (options.machines.empty()) return bare_machines(table);
+  std::vector<std::unique_ptr<Machine>> machines;
+  for (const std::string& name : options.machines) machines.push_back(make_machine(table, name));
   return machines;
 }
 
@@ -167,10 +178,18 @@ std::string machines_text(const MachineTable& table, const Options& options) {
          shown(list, options) + systems_text(options) + bandwidth_text(table, options);
 }
 
-/// Parameters of a machine; the values are its own if it was asked for by name.
+/// True if a dotted name is of `group`: it, or a part of it, and everything below; of all if empty.
+bool is_in_group(const std::string& name, const std::string& group) {
+  if (group.empty()) return true;
+  return ('.' + name + '.').find('.' + group + '.') != std::string::npos;
+}
+
+/// Parameters of a machine, or of a group of them, empty if there is none; the values are its own
+/// if it was asked for by name.
 std::string parameter_table(const ParameterSet& parameters, bool with_values,
-                            const Options& options) {
+                            const Options& options, const std::string& group = "") {
   TextTable table;
+  bool is_empty = true;
   table.column("parameter", "", Align::left);
   if (with_values) table.column("value", "");
   table.column("default", "");
@@ -178,13 +197,15 @@ std::string parameter_table(const ParameterSet& parameters, bool with_values,
   table.column("allowed", "", Align::left);
   table.column("meaning", "", Align::left);
   parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
+    if (!is_in_group(path.substr(0, path.rfind('.')), group)) return;
+    is_empty = false;
     std::vector<std::string> cells = {path};
     if (with_values) cells.push_back(parameter.value_text());
     cells.insert(cells.end(), {parameter.initial_text(), parameter.unit(), parameter.limits_text(),
                                parameter.doc()});
     table.row(std::move(cells));
   });
-  return shown(table, options);
+  return is_empty ? "" : shown(table, options);
 }
 
 std::string parameters_text(const MachineTable& table, const Options& options) {
@@ -210,26 +231,37 @@ std::string parameters_text(const MachineTable& table, const Options& options) {
   return text;
 }
 
+/// Statistics of a machine, or of a group of them, empty if there is none.
+std::string statistics_table(Machine& machine, const Options& options,
+                             const std::string& group = "") {
+  TextTable list;
+  list.column("path", "", Align::left);
+  list.column("name", "", Align::left);
+  list.column("unit", "", Align::left);
+  list.column("layer", "", Align::left);
+  list.column("action", "", Align::left);
+  list.column("meaning", "", Align::left);
+  bool is_empty = true;
+  for (const ListedStatistic& listed : list_statistics(machine)) {
+    const StatEntry& entry = listed.entry;
+    if (!is_in_group(entry.path, group) && listed.layer != group) continue;
+    is_empty = false;
+    list.row({entry.path, entry.name, entry.unit, listed.layer, entry.action, entry.doc});
+  }
+  return is_empty ? "" : shown(list, options);
+}
+
 std::string statistics_text(const MachineTable& table, const Options& options) {
   std::string text = title("Statistics",
                            "The counters of `statistics.csv`, summed over the units of a path. "
                            "A layer makes the counter part of the cycle stack; an action is what "
                            "the energy tables price.",
                            options);
-  for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
-    TextTable list;
-    list.column("path", "", Align::left);
-    list.column("name", "", Align::left);
-    list.column("unit", "", Align::left);
-    list.column("layer", "", Align::left);
-    list.column("action", "", Align::left);
-    list.column("meaning", "", Align::left);
-    for (const ListedStatistic& listed : list_statistics(*machine)) {
-      const StatEntry& entry = listed.entry;
-      list.row({entry.path, entry.name, entry.unit, listed.layer, entry.action, entry.doc});
-    }
-    text += heading(fmt::format("Machines of kind {}", machine->kind()), options);
-    text += shown(list, options);
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
+    text += options.machines.empty()
+                ? heading(fmt::format("Machines of kind {}", machine->kind()), options)
+                : heading(machine->name(), options);
+    text += statistics_table(*machine, options);
   }
   return text;
 }
@@ -305,12 +337,13 @@ class Names {
     if (is_new) names_.push_back(name);
   }
 
-  const std::string& text(const std::string& name) const {
+  /// The text of a name, or null.
+  const std::string* find(const std::string& name) const {
     const auto found = texts_.find(name);
-    if (found != texts_.end()) return found->second;
-    throw RequestError(fmt::format("there is nothing called '{}' to describe; did you mean '{}'?",
-                                   name, nearest(name, names_)));
+    return found == texts_.end() ? nullptr : &found->second;
   }
+
+  const std::vector<std::string>& all() const { return names_; }
 
  private:
   std::map<std::string, std::string> texts_;
@@ -327,7 +360,7 @@ void add_parameters(Names& names, const MachineTable& table, const Options& opti
       values[path] += fmt::format("\n  {:<8} {}", machine->name(), parameter.value_text());
     });
   }
-  for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
     machine->parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
       names.add(path, fmt::format("{}: {}\n  default {} {}, allowed {}{}\n", path, parameter.doc(),
                                   parameter.initial_text(), parameter.unit(),
@@ -338,28 +371,115 @@ void add_parameters(Names& names, const MachineTable& table, const Options& opti
 
 /// A unit such as a core, of each machine that is named, else of one machine of each kind.
 std::string unit_text(const MachineTable& table, const Options& options) {
-  std::vector<std::unique_ptr<Machine>> machines;
-  for (const std::string& name : options.machines) machines.push_back(make_machine(table, name));
-  if (machines.empty()) machines = bare_machines(table);
   std::string text;
-  for (const std::unique_ptr<Machine>& machine : machines) {
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
     text += machine->describe_unit(options.subjects.front());
   }
   return text;
 }
 
+/// What events cost, with the source of each price.
+std::string energy_text(const Options& options) {
+  TextTable list;
+  list.column("event", "", Align::left);
+  list.column("unit", "", Align::left);
+  for (const char* const node : {"16 nm", "7 nm", "5 nm"}) list.column(node, "");
+  list.column("source", "", Align::left);
+  const EnergyTable table = EnergyTable::read((config_folder() / "energy_table.csv").string());
+  for (const EnergyRow& row : table.rows()) {
+    std::vector<std::string> cells = {row.event, row.unit};
+    for (const EnergyRange& price : row.nodes) {
+      cells.push_back(fmt::format("{} ({} to {})", price.nominal, price.low, price.high));
+    }
+    cells.push_back(row.source);
+    list.row(std::move(cells));
+  }
+  return heading("Prices of events, nominal (low to high); --energy-table has one's own", options) +
+         shown(list, options);
+}
+
+/// Parameters and statistics of a group such as tile, router or imbalance; empty if it is none.
+std::string group_text(const MachineTable& table, const Options& options) {
+  const std::string& group = options.subjects.front();
+  const bool values = !options.machines.empty();
+  std::string text;
+  const auto section = [&](const std::string& title, const std::string& content) {
+    if (!content.empty()) text += heading(title, options) + content;
+  };
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
+    const std::string of =
+        values ? machine->name() : std::string("machines of kind ") + machine->kind();
+    section(fmt::format("Parameters {} of {}", group, of),
+            parameter_table(machine->parameters(), values, options, group));
+    section(fmt::format("Statistics {} of {}", group, of),
+            statistics_table(*machine, options, group));
+  }
+  if (!values) {
+    section("Parameters of systems of chips",
+            parameter_table(system::SystemParams{}, false, options, group));
+    section("Parameters of training steps",
+            parameter_table(system::TrainingParams{}, false, options, group));
+  }
+  if (group == "energy") text += energy_text(options);
+  return text;
+}
+
+/// The dotted parts of `path`, so that a misspelt group finds its name.
+void add_groups(Names& names, const std::string& path) {
+  for (const std::string& part : split(path, '.')) names.add(part, "");
+}
+
+[[noreturn]] void refuse_name(Names names, const MachineTable& table, const Options& options) {
+  const std::string& name = options.subjects.front();
+  names.add("energy", "");
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
+    machine->parameters().for_each([&](const std::string& path, const ParamBase&) {
+      if (path.find('.') != std::string::npos) add_groups(names, path.substr(0, path.rfind('.')));
+    });
+    for (const ListedStatistic& listed : list_statistics(*machine)) {
+      add_groups(names, listed.entry.path);
+    }
+  }
+  if (!options.machines.empty()) {
+    throw RequestError(fmt::format("{} has nothing called '{}'{}",
+                                   fmt::join(options.machines, " and "), name,
+                                   hint_of(name, names.all())));
+  }
+  throw RequestError(fmt::format(
+      "there is nothing called '{}' to describe{}\nThere are machines, parameters, statistics, "
+      "patterns, formats, energy and fit; a machine or its file; groups such as tile or router; "
+      "and the names in them",
+      name, hint_of(name, names.all())));
+}
+
+/// A machine by name or file.
+std::string machine_text(const Machine& machine, const Options& options) {
+  return fmt::format("{}: a machine of kind {}, {}\n\n{}", machine.name(), machine.kind(),
+                     machine.extent(), parameter_table(machine.parameters(), true, options));
+}
+
+bool is_machine_file(const std::string& name) {
+  const std::string ending = ".yaml";
+  return name.find('/') != std::string::npos ||
+         (name.size() > ending.size() &&
+          name.compare(name.size() - ending.size(), ending.size(), ending) == 0);
+}
+
 std::string name_text(const MachineTable& table, const Options& options) {
+  const std::string& name = options.subjects.front();
   if (std::string unit = unit_text(table, options); !unit.empty()) return unit;
+  if (is_machine_file(name)) {
+    const std::unique_ptr<Machine> machine = make_machine(table, name);
+    machine->check();
+    return machine_text(*machine, options);
+  }
   Names names;
   for (const char* const subject :
        {"machines", "parameters", "statistics", "patterns", "formats", "fit"}) {
     names.add(subject, "");
   }
   for (const std::string& preset : preset_names()) {
-    const std::unique_ptr<Machine> machine = make_machine(table, preset);
-    names.add(preset, fmt::format("{}: a machine of kind {}, {}\n\n{}", preset, machine->kind(),
-                                  machine->extent(),
-                                  parameter_table(machine->parameters(), true, options)));
+    names.add(preset, machine_text(*make_machine(table, preset), options));
   }
   for (const std::string& preset : system_names()) {
     const system::SystemParams params = make_system(preset, {}).params;
@@ -379,7 +499,11 @@ std::string name_text(const MachineTable& table, const Options& options) {
                                         entry.name, machine->kind(), entry.unit, entry.doc));
     }
   }
-  return names.text(options.subjects.front());
+  std::string text;
+  if (const std::string* const found = names.find(name)) text = *found;
+  text += group_text(table, options);
+  if (text.empty()) refuse_name(std::move(names), table, options);
+  return text;
 }
 
 }  // namespace
@@ -389,6 +513,10 @@ int describe_verb(const Options& options, const MachineTable& kinds, const Strea
   if (subject == "fit") return describe_fit(options, kinds, streams);
   if (options.system_config) throw RequestError("--system-config: goes with fit alone");
   if (!options.settings.empty()) throw RequestError("--set: goes with fit alone");
+  for (const char* const whole : {"machines", "patterns", "formats"}) {
+    if (subject != whole || options.machines.empty()) continue;
+    throw RequestError(fmt::format("--machine: {} are the same for every machine", subject));
+  }
   std::string text;
   if (subject == "machines") {
     text = machines_text(kinds, options);

@@ -132,6 +132,7 @@ int plot_verb(const Options& options, const Streams& streams) {
     if (options.overlay) data.measured = measured_points(*options.overlay, records);
     std::vector<Figure> figures = make_figures(data);
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
+    if (is_interrupted(records)) mark_interrupted(figures);
     draw_figures(figures, temporary.string());
   } catch (const SimulationError&) {
     fs::remove_all(temporary, error);

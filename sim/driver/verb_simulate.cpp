@@ -18,6 +18,8 @@
 #include "sim/driver/output.hpp"
 #include "sim/driver/point_runner.hpp"
 #include "sim/driver/progress.hpp"
+#include "sim/driver/result_json.hpp"
+#include "sim/driver/resume.hpp"
 #include "sim/driver/system_run.hpp"
 #include "sim/driver/value_check.hpp"
 #include "sim/driver/verb_validate.hpp"
@@ -47,6 +49,12 @@ std::vector<Point> make_points(const Machines& machines, const WorkloadTrace& wo
   settle_mode(settled, options);
   const RunSettings settings = run_settings(options);
   const std::uint64_t seeds = seed_count(options);
+  if (seeds > 1 && std::none_of(settled.begin(), settled.end(), depends_on_seed)) {
+    throw RequestError(fmt::format(
+        "--seeds: found '{}', but nothing here is drawn from a seed: the weights are dense or of "
+        "a file",
+        *options.seeds));
+  }
   std::vector<Point> points;
   for (const std::unique_ptr<Machine>& machine : machines) {
     for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -67,23 +75,10 @@ std::vector<Point> with_dense_points(const std::vector<Point>& points, const Opt
   return all;
 }
 
-/// The first `asked` points are those of the request, the others for comparison only.
-Finished run_all(const std::vector<Point>& points, std::size_t asked, const RunSettings& settings,
-                 const Options& options, const Streams& streams, Progress& progress) {
-  const Pricing pricing = make_pricing(options, streams);
-  MaskStore masks(settings.seed);
-  for (std::size_t i = 0; i < asked; ++i) check_weight_store(points[i], settings, masks);
-  Finished finished = run_forked(points, settings, masks, pricing, job_count(options), progress);
-  progress.clear();
-  return finished;
-}
-
-std::vector<RunRecord> finished_records(const Finished& finished) {
-  std::vector<RunRecord> records;
-  for (const std::optional<RunRecord>& record : finished.records) {
-    if (record) records.push_back(*record);
-  }
-  return records;
+/// Refuses what a system of wafers cannot do, before anything is simulated.
+void check_weight_stores(const std::vector<Point>& points, const RunSettings& settings,
+                         MaskStore& masks) {
+  for (const Point& point : points) check_weight_store(point, settings, masks);
 }
 
 void print_comparison(const WorkloadTrace& workload, const RunSettings& settings,
@@ -143,7 +138,9 @@ int check_values(const std::vector<RunRecord>& records, const Options& options,
       status = kCheckFailed;
     }
   }
-  if (status == kDone) {
+  if (status == kDone && near + lost == 0) {
+    streams.err << "lacuna: --values: no product was made, so that no value was compared\n";
+  } else if (status == kDone) {
     const std::string others = lost == 0 ? "" : fmt::format(", {} are not finite", lost);
     streams.err << fmt::format("lacuna: {} values {} the reference product{}\n", near,
                                run_settings(options).execution.sigma > 0 ? "are near" : "equal",
@@ -236,12 +233,26 @@ bool depends_on_seed(const WorkloadTrace& workload) {
   });
 }
 
+void say_what_is_slow(const std::vector<Point>& points, const Options& options,
+                      const Streams& streams) {
+  if (options.quiet) return;
+  std::set<std::string> said;
+  for (const Machine* const machine : machines_of(points)) {
+    for (const std::string& setting : machine->slow_settings()) {
+      const std::string line =
+          fmt::format("lacuna: {}: simulated without a shortcut, {}\n", machine->name(), setting);
+      if (said.insert(line).second) streams.err << line;
+    }
+  }
+}
+
 std::size_t job_count(const Options& options) {
   if (options.jobs) return check_count("--jobs", *options.jobs, 1, 4096);
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
 int validate_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  check_resume(options);
   const RunSettings settings = run_settings(options);
   ValidateOptions validate;
   validate.points = options.points;
@@ -251,6 +262,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   validate.fail_above = options.fail_above;
   validate.mask_rule = options.mask_rule;
   validate.quiet = options.quiet;
+  validate.resume = options.resume;
   validate.command = reproducing_arguments(options);
   validate.run.seed = settings.seed;
   validate.run.settings = options.settings;
@@ -316,7 +328,78 @@ void print_run(const std::vector<RunRecord>& records, const std::optional<WaferS
 
 }  // namespace
 
+namespace {
+
+/// The finished operations of `lacuna run`, one journal for those of all its points.
+class KeptRun {
+ public:
+  KeptRun(const std::vector<Point>& points, std::unique_ptr<Journal> journal)
+      : journal_(std::move(journal)) {
+    std::size_t first = 0;
+    for (const Point& point : points) {
+      firsts_.push_back(first);
+      first += point.workload.ops.size();
+    }
+  }
+
+  /// Of the `index`-th point.
+  OpKeeper keeper(std::size_t index, const RunRecord& record) const {
+    if (journal_ == nullptr) return {};
+    const std::size_t first = firsts_.at(index);
+    OpKeeper keeper;
+    keeper.find = [this, first](std::size_t place) -> std::optional<OpRecord> {
+      const auto found = journal_->finished().find(first + place);
+      if (found == journal_->finished().end()) return std::nullopt;
+      return std::move(decode_record(found->second).ops.at(0));
+    };
+    keeper.add = [this, first, record](std::size_t place, const OpRecord& op) {
+      RunRecord one = record;
+      one.ops = {op};
+      journal_->add(first + place, encode_record(one));
+    };
+    return keeper;
+  }
+
+  void remove() const {
+    if (journal_) journal_->remove();
+  }
+
+ private:
+  std::unique_ptr<Journal> journal_;
+  std::vector<std::size_t> firsts_;  // operation of each point, counted over all
+};
+
+/// Runs the points one after the other, in this process.
+std::vector<RunRecord> run_in_turn(const std::vector<Point>& points, const RunSettings& settings,
+                                   MaskStore& masks, const Pricing& pricing, const KeptRun& kept,
+                                   Progress& progress) {
+  std::vector<RunRecord> records;
+  records.reserve(points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    records.push_back(run_point(
+        points[i], settings, masks, pricing, [&](const LayerOp& op) { progress.step(op.id); },
+        kept.keeper(i, new_record(points[i], settings))));
+  }
+  progress.clear();
+  return records;
+}
+
+std::size_t number_of_ops(const std::vector<Point>& points) {
+  std::size_t ops = 0;
+  for (const Point& point : points) ops += point.workload.ops.size();
+  return ops;
+}
+
+/// The facts of `run` and `compare`: what the arguments say, and all they name.
+Journal::Facts facts_of_points(const std::vector<Point>& points, const WorkloadTrace& workload,
+                               const Options& options) {
+  return facts_of_request(facts_of_arguments(options), options, {workload}, machines_of(points));
+}
+
+}  // namespace
+
 int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  check_resume(options);
   if (asks_for_system(options)) return run_system(options, kinds, streams);
   const RunSettings settings = run_settings(options);
   std::vector<std::string> names = options.machines;
@@ -326,21 +409,29 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   const std::vector<Point> points = make_points(machines, workload, options);
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);
+  if (output && is_finished(*output, workload.name, {workload}, options, streams)) return kDone;
 
   const Pricing pricing = make_pricing(options, streams);
   MaskStore masks(settings.seed);
   const std::vector<Point> all = with_dense_points(points, options);
-  for (const Point& point : points) check_weight_store(point, settings, masks);
-  std::size_t steps = 0;
-  for (const Point& point : all) steps += point.workload.ops.size();
+  check_weight_stores(points, settings, masks);
+  say_what_is_slow(all, options, streams);
+  const std::size_t steps = number_of_ops(all);
+  std::unique_ptr<Journal> journal;
+  if (output) {
+    journal = open_journal(*output, facts_of_points(all, workload, options), steps, "operations",
+                           options, streams);
+  }
+  const KeptRun kept(all, std::move(journal));
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, steps);
   std::vector<RunRecord> records;
-  records.reserve(all.size());
-  for (const Point& point : all) {
-    records.push_back(run_point(point, settings, masks, pricing,
-                                [&](const LayerOp& op) { progress.step(op.id); }));
+  try {
+    const InterruptLine line(output.has_value());
+    records = run_in_turn(all, settings, masks, pricing, kept, progress);
+  } catch (const RequestError&) {
+    kept.remove();  // the same request would be refused again
+    throw;
   }
-  progress.clear();
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   const std::optional<WaferSystemRun> wafers =
@@ -349,42 +440,84 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
     for (const auto& [name, text] : wafer_system_files(*wafers)) output->add_file(name, text);
   }
   if (output) output->write(workload, records, streams);
+  kept.remove();
   print_run(records, wafers, options, streams.out);
   const int values = check_values(records, options, streams);
   const int status = status_of(records, true);
   return status != kDone ? status : values;
 }
 
+namespace {
+
+/// Finished records in the order of the points, and for each point of the request that was not
+/// reached one that says so; points for comparison only are left out then.
+std::vector<RunRecord> records_of(std::vector<std::optional<RunRecord>> finished,
+                                  const std::vector<Point>& points, std::size_t asked,
+                                  const RunSettings& settings) {
+  std::vector<RunRecord> records;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (finished[i]) {
+      records.push_back(*std::move(finished[i]));
+    } else if (i < asked) {
+      records.push_back(interrupted_record(points[i], settings));
+    }
+  }
+  return records;
+}
+
+std::size_t count_finished(const std::vector<std::optional<RunRecord>>& records) {
+  return records.size() -
+         static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
+}
+
+}  // namespace
+
 int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   if (!options.subjects.empty()) return compare_results(options, streams);
+  check_resume(options);
   if (asks_for_system(options)) return compare_systems(options, kinds, streams);
   const RunSettings settings = run_settings(options);
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   const Machines machines = make_machines(kinds, options.machines, options.settings);
   const WorkloadTrace workload = load_workload(options);
   const std::vector<Point> points = make_points(machines, workload, options);
-  job_count(options);  // is refused before anything is simulated
+  const std::size_t jobs = job_count(options);  // is refused before anything is simulated
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);
+  if (output && is_finished(*output, workload.name, {workload}, options, streams)) return kDone;
 
   const std::vector<Point> all = with_dense_points(points, options);
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, all.size());
-  const Finished finished = run_all(all, points.size(), settings, options, streams, progress);
-  std::vector<RunRecord> records = finished_records(finished);
+  const Pricing pricing = make_pricing(options, streams);
+  MaskStore masks(settings.seed);
+  check_weight_stores(points, settings, masks);
+  say_what_is_slow(all, options, streams);
+  std::unique_ptr<Journal> journal;
+  if (output) {
+    journal = open_journal(*output, facts_of_points(all, workload, options), all.size(), "points",
+                           options, streams);
+  }
+  std::vector<std::optional<RunRecord>> finished = kept_records(journal.get(), all.size());
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal,
+                    all.size() - count_finished(finished));
+  const bool whole =
+      run_rest(all, {settings, masks, pricing, jobs, {}}, journal.get(), progress, finished);
+  if (!whole) {
+    const std::size_t done = count_finished(finished);
+    streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished{}\n", done,
+                               all.size(), journal ? ", and kept: --resume goes on" : "");
+    if (done == 0) return kNotCompleted;
+  }
+  std::vector<RunRecord> records = records_of(std::move(finished), all, points.size(), settings);
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
-  if (finished.interrupted) {
-    streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished\n",
-                               records.size(), points.size());
-    if (records.empty()) return kNotCompleted;
-  }
   const std::vector<WaferScalingRow> systems =
       run_weight_stores(points, records, options, settings.execution.engine);
   if (output) add_to_output(systems, *output);
   if (output) output->write(workload, records, streams);
+  if (journal && whole) journal->remove();
   print_comparison(workload, settings, records, systems, options, streams);
   const int values = check_values(records, options, streams);
-  const int status = finished.interrupted ? kNotCompleted : status_of(records, false);
+  const int status = whole ? status_of(records, false) : static_cast<int>(kNotCompleted);
   return status != kDone ? status : values;
 }
 

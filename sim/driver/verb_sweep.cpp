@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,17 +9,12 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/command_line.hpp"
-#include "sim/driver/locations.hpp"
 #include "sim/driver/mpi_ranks.hpp"
 #include "sim/driver/output.hpp"
-#include "sim/driver/point_runner.hpp"
 #include "sim/driver/progress.hpp"
-#include "sim/driver/result_folder.hpp"
 #include "sim/driver/result_json.hpp"
-#include "sim/driver/sha256.hpp"
+#include "sim/driver/resume.hpp"
 #include "sim/driver/sweep.hpp"
-#include "sim/driver/sweep_journal.hpp"
 #include "sim/driver/verbs.hpp"
 #include "sim/report/mean.hpp"
 #include "sim/report/sweep_study.hpp"
@@ -29,84 +22,24 @@
 
 namespace lacuna {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kMostRows = 60;  // of a table on a terminal
-constexpr std::size_t kLongestInput = std::size_t{1} << 30U;
 
-/// What must be the same for finished points to be those of this experiment: what the file says,
-/// the files it names, the machines, the prices and the program.
-SweepJournal::Facts journal_facts(const Sweep& sweep, const Options& options) {
-  SweepJournal::Facts facts = sweep.facts;
-  facts.emplace_back("version of lacuna", version());
+/// What the file says, and the options that may say it in its place.
+Journal::Facts sweep_facts(const Sweep& sweep, const Options& options) {
+  Journal::Facts facts = sweep.facts;
   for (const auto& [name, value] :
        {std::pair("--engine", options.engine), std::pair("--fold", options.fold),
         std::pair("--seed", options.seed)}) {
     if (value) facts.emplace_back(name, *value);
   }
-  facts.emplace_back("--values", options.values ? "given" : "not given");
+  facts.emplace_back("--values", options.values ? "given " + *options.values : "not given");
   facts.emplace_back("with_dense", sweep.with_dense ? "true" : "false");
   facts.emplace_back("number of points", fmt::format("{}", sweep.points.size()));
-  for (const std::string& path : input_files(sweep.workloads)) {
-    facts.emplace_back("SHA-256 of " + path, sha256(read_text(path, kLongestInput)));
-  }
-  for (const char* const name : {"energy_table.csv", "energy_actions.csv"}) {
-    facts.emplace_back(std::string("SHA-256 of ") + name,
-                       sha256(read_text(config_folder() / name, kLongestInput)));
-  }
-  if (options.energy_table) {
-    facts.emplace_back("SHA-256 of --energy-table",
-                       sha256(read_text(*options.energy_table, kLongestInput)));
-  }
-  for (std::size_t i = 0; i < sweep.machines.size(); ++i) {
-    std::string text;
-    sweep.machines[i]->parameters().for_each([&](const std::string& path, const ParamBase& each) {
-      text += path + '=' + each.value_text() + '\n';
-    });
-    facts.emplace_back(fmt::format("parameters of machine {}, {}", i, sweep.machines[i]->name()),
-                       sha256(text));
-  }
-  return facts;
-}
-
-/// The points that are still to be run, with their places among all.
-struct Rest {
-  std::vector<Point> points;
-  std::vector<std::size_t> places;
-};
-
-Rest rest_of(const Sweep& sweep, const std::vector<std::optional<RunRecord>>& records) {
-  Rest rest;
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    if (records[i]) continue;
-    rest.points.push_back(sweep.points[i]);
-    rest.places.push_back(i);
-  }
-  return rest;
-}
-
-/// Runs what is not finished yet; each point is kept as it finishes. True if all are done.
-bool run_rest(const Sweep& sweep, const RunSettings& settings, std::size_t jobs,
-              const Pricing& pricing, MpiRanks& ranks, SweepJournal* journal, Progress& progress,
-              std::vector<std::optional<RunRecord>>& records) {
-  const Rest rest = rest_of(sweep, records);
-  Forking forking;
-  forking.masks_in_children = true;
-  forking.keep_going = true;
-  forking.finished = [&](std::size_t index, const RunRecord& record) {
-    if (journal != nullptr) journal->add(rest.places[index], encode_record(record));
-  };
-  MaskStore masks(settings.seed);
-  Finished finished =
-      ranks.several() ? ranks.run(rest.points, rest.places, settings, progress, forking)
-                      : run_forked(rest.points, settings, masks, pricing, jobs, progress, forking);
-  progress.clear();
-  for (std::size_t i = 0; i < finished.records.size(); ++i) {
-    if (finished.records[i]) records[rest.places[i]] = std::move(finished.records[i]);
-  }
-  return !finished.interrupted;
+  std::vector<const Machine*> machines;
+  for (const std::unique_ptr<Machine>& machine : sweep.machines) machines.push_back(machine.get());
+  return facts_of_request(std::move(facts), options, sweep.workloads, machines);
 }
 
 /// Says which points failed, and why; the exit status that they call for.
@@ -166,28 +99,6 @@ int finish(const Sweep& sweep, std::vector<RunRecord> records, Output* output,
   return report_failures(records, streams);
 }
 
-/// A resumed sweep that was finished already has no journal, and nothing to do.
-bool is_finished(const fs::path& journal, const Output& output, const Options& options) {
-  std::error_code ignored;
-  return options.resume && !fs::exists(journal, ignored) && is_result(output.target());
-}
-
-/// The journal of a sweep at `path`; the points that it holds are put into `records`.
-std::unique_ptr<SweepJournal> open_journal(const fs::path& path, const Sweep& sweep,
-                                           const Options& options, const Streams& streams,
-                                           std::vector<std::optional<RunRecord>>& records) {
-  auto journal =
-      std::make_unique<SweepJournal>(path, journal_facts(sweep, options), options.resume);
-  for (const auto& [index, bytes] : journal->finished()) {
-    records.at(index) = decode_record(bytes);
-  }
-  if (!journal->finished().empty() && !options.quiet) {
-    streams.err << fmt::format("lacuna: {} of {} points were finished before\n",
-                               journal->finished().size(), sweep.points.size());
-  }
-  return journal;
-}
-
 std::size_t unfinished(const std::vector<std::optional<RunRecord>>& records) {
   return static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
 }
@@ -201,9 +112,7 @@ std::string interrupted_text(const std::vector<std::optional<RunRecord>>& record
 }  // namespace
 
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
-  if (options.resume && !options.out) {
-    throw RequestError("--resume: needs --out, the folder of the sweep to go on with");
-  }
+  check_resume(options);
   const SweepFile file = read_sweep(options.subjects.front());
   const Sweep sweep = plan_sweep(file, options, kinds);
   const RunSettings settings = run_settings(options);
@@ -215,20 +124,20 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
     return kDone;
   }
   std::optional<Output> output;
-  std::unique_ptr<SweepJournal> journal;
-  std::vector<std::optional<RunRecord>> records(sweep.points.size());
+  std::unique_ptr<Journal> journal;
   if (options.out) {
     output.emplace(*options.out, options);
     output->add_input(file.path);
-    const fs::path path = output->target().string() + ".journal";
-    if (is_finished(path, *output, options)) {
-      streams.err << "lacuna: the sweep is finished: " << output->target().string() << '\n';
-      return kDone;
-    }
-    journal = open_journal(path, sweep, options, streams, records);
+    if (is_finished(*output, sweep.name, sweep.workloads, options, streams)) return kDone;
+    journal = open_journal(*output, sweep_facts(sweep, options), sweep.points.size(), "points",
+                           options, streams);
   }
+  std::vector<std::optional<RunRecord>> records = kept_records(journal.get(), sweep.points.size());
+  say_what_is_slow(sweep.points, options, streams);
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, unfinished(records));
-  if (!run_rest(sweep, settings, jobs, pricing, ranks, journal.get(), progress, records)) {
+  MaskStore masks(settings.seed);
+  const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, &ranks};
+  if (!run_rest(sweep.points, how, journal.get(), progress, records)) {
     streams.err << interrupted_text(records, journal != nullptr);
     return kNotCompleted;
   }

@@ -11,7 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
-#include "sim/driver/point_runner.hpp"
+#include "sim/driver/resume.hpp"
 #include "sim/driver/schedule_blocks.hpp"
 #include "sim/driver/schedule_folder.hpp"
 #include "sim/driver/schedule_results.hpp"
@@ -25,6 +25,9 @@
 #include "workloads/trace/trace_reader.hpp"
 
 namespace lacuna {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 std::string number(double value) { return fmt::format("{}", value); }
@@ -37,7 +40,7 @@ std::string phases_csv(const std::vector<SchedulePoint>& points) {
         {fmt::format("{}", point.phase.index), fmt::format("{}", point.phase.first_step),
          fmt::format("{}", point.phase.steps), number(point.phase.moved),
          number(point.phase.explored), number(point.phase.density), number(point.imbalance),
-         number(point.flop), std::filesystem::path(point.path).filename().string()});
+         number(point.flop), fs::path(point.path).filename().string()});
   }
   return csv;
 }
@@ -62,9 +65,10 @@ Figure evolution_figure(const std::vector<SchedulePoint>& points) {
   return figure;
 }
 
+using Machines = std::vector<std::unique_ptr<Machine>>;
+
 /// Points of one machine after the other: the samples, and the dense step.
-std::vector<Point> points_of(const std::vector<std::unique_ptr<Machine>>& machines,
-                             const ScheduleRequest& request,
+std::vector<Point> points_of(const Machines& machines, const ScheduleRequest& request,
                              const std::vector<SchedulePoint>& phases) {
   const bool changes = request.options.kind != ScheduleKind::spdf &&
                        request.options.kind != ScheduleKind::gradual &&
@@ -146,30 +150,34 @@ struct Simulated {
 };
 
 Simulated simulate(const ScheduleRequest& request, const std::vector<SchedulePoint>& phases,
-                   const Options& options, const MachineTable& kinds, const Streams& streams) {
+                   const Machines& machines, Journal& journal, const Options& options,
+                   const Streams& streams) {
   const RunSettings settings = run_settings(options);
-  const auto machines = make_machines(kinds, options.machines, options.settings);
   const std::vector<Point> points = points_of(machines, request, phases);
   const Pricing pricing = make_pricing(options, streams);
   MaskStore masks(settings.seed);
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, points.size());
-  const Finished finished =
-      run_forked(points, settings, masks, pricing, job_count(options), progress);
-  progress.clear();
-  if (finished.interrupted) throw SimulationError("interrupted");
+  say_what_is_slow(points, options, streams);
+  std::vector<std::optional<RunRecord>> records = kept_records(&journal, points.size());
+  const auto left =
+      static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, left);
+  if (!run_rest(points, {settings, masks, pricing, job_count(options), {}}, &journal, progress,
+                records)) {
+    throw SimulationError("interrupted; what is finished is kept: --resume goes on");
+  }
   Simulated simulated;
   std::size_t next = 0;
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const std::size_t first = simulated.rows.size();
-    std::vector<const RunRecord*> records;
+    std::vector<const RunRecord*> samples;
     for (const SchedulePoint& phase : phases) {
       if (phase.path.empty()) continue;
-      records.push_back(&*finished.records[next++]);
-      simulated.rows.push_back(sample_row(phase, *records.back()));
+      samples.push_back(&*records[next++]);
+      simulated.rows.push_back(sample_row(phase, *samples.back()));
     }
-    const RunRecord& dense = *finished.records[next++];
+    const RunRecord& dense = *records[next++];
     if (request.options.kind == ScheduleKind::rigl) {
-      add_dense_gradients(simulated.rows, first, records, dense);
+      add_dense_gradients(simulated.rows, first, samples, dense);
     }
     simulated.dense.push_back(dense.total);
   }
@@ -229,12 +237,13 @@ struct Place {
   ScheduleFolder& folder;
   std::string part;
 
-  std::string path() const { return (folder.target() / part).string(); }
+  std::string path() const { return (folder.unfinished() / part).string(); }
+  std::string target() const { return (folder.target() / part).string(); }
   void keep(const std::string& stem) const { folder.keep(part + stem); }
 
   /// Writes figures, and notes that they are of this schedule.
   void draw(const std::vector<Figure>& figures) const {
-    draw_figures(figures, (folder.target() / part / "figures").string());
+    draw_figures(figures, (folder.unfinished() / part / "figures").string());
     for (const Figure& figure : figures) keep("figures/" + figure.name);
   }
 };
@@ -243,16 +252,29 @@ void keep_traces(const std::vector<SchedulePoint>& phases, const Place& place) {
   place.keep("dense");
   for (const SchedulePoint& point : phases) {
     if (point.path.empty()) continue;
-    const std::string stem = std::filesystem::path(point.path).stem().string();
+    const std::string stem = fs::path(point.path).stem().string();
     place.keep(stem);
     place.keep("masks/" + stem);
   }
 }
 
+/// Finished simulations of a size of block, beside the folder. The masks follow from the arguments:
+/// their files, which are made anew, need no hash.
+std::unique_ptr<Journal> journal_of(const Place& place, const Machines& machines,
+                                    const Options& options, const Streams& streams) {
+  if (machines.empty()) return nullptr;
+  std::vector<const Machine*> each;
+  for (const std::unique_ptr<Machine>& machine : machines) each.push_back(machine.get());
+  const std::string block = place.part.substr(0, place.part.find('/'));
+  return open_journal(place.folder.target().string() + (block.empty() ? "" : "." + block),
+                      facts_of_request(facts_of_arguments(options), options, {}, each), 0,
+                      "simulations", options.resume, options.quiet, streams.err);
+}
+
 /// One size of block: writes its files, simulates and prints.
 BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
-                       const std::string& command, const Options& options,
-                       const MachineTable& kinds, const Streams& streams) {
+                       const std::string& command, const Machines& machines, Journal* journal,
+                       const Options& options, const Streams& streams) {
   const std::string folder = place.path();
   const std::vector<SchedulePoint> phases = write_schedule(request, folder, command);
   keep_traces(phases, place);
@@ -272,15 +294,16 @@ BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
       static_cast<double>(request.model->layers) / request.layers / request.sequences;
   outcome.flop = flop / outcome.steps * scale;
   outcome.dense_flop = dense_step_flop(request) * scale;
-  if (!options.machines.empty()) {
-    const Simulated simulated = simulate(request, phases, options, kinds, streams);
+  if (journal != nullptr) {
+    const Simulated simulated = simulate(request, phases, machines, *journal, options, streams);
     write_whole_file(folder + "/results.csv", results_csv(simulated.rows));
     place.keep("results");
     place.draw(figures_of(request, phases, simulated));
     streams.out << results_table(simulated.rows);
     outcome.machines = simulated.totals;
   } else {
-    streams.out << fmt::format("{} phases in {}/schedule.csv\n", phases.size(), folder);
+    streams.out << fmt::format("{} phases in {}\n", phases.size(),
+                               (fs::path(place.target()) / "schedule.csv").string());
   }
   streams.out << totals_text(phases, dense_step_flop(request), outcome.machines);
   return outcome;
@@ -291,21 +314,31 @@ BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
 int schedule_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   if (!options.out) throw RequestError("--out: a folder is needed for the traces and masks");
   if (options.jobs && options.machines.empty()) throw RequestError("--jobs: goes with --machine");
+  if (options.resume && options.machines.empty()) {
+    throw RequestError("--resume: goes with --machine, as only simulations are kept");
+  }
   job_count(options);  // or says what is wrong with it, before any work
   std::vector<std::string> arguments = reproducing_arguments(options);
   arguments.resize(arguments.size() - 2);
   const std::string command = "lacuna " + shell_line(arguments);
   const std::vector<ScheduleRequest> requests = requests_of(options);
-  make_machines(kinds, options.machines, options.settings);  // what is wrong is said before masks
+  const Machines machines = make_machines(kinds, options.machines, options.settings);
   ScheduleFolder folder(*options.out);
-  folder.begin();
-  std::vector<BlockOutcome> outcomes;
+  std::vector<Place> places;
+  std::vector<std::unique_ptr<Journal>> journals;
   const bool several = requests.size() > 1;
   for (const ScheduleRequest& request : requests) {
-    const std::uint32_t block = request.options.block;
-    const Place place{folder, several ? fmt::format("block{}/", block) : ""};
-    if (several) streams.out << fmt::format("\nBlock {}\n\n", block);
-    outcomes.push_back(run_block(request, place, command, options, kinds, streams));
+    places.push_back({folder, several ? fmt::format("block{}/", request.options.block) : ""});
+    journals.push_back(journal_of(places.back(), machines, options, streams));
+  }
+  folder.begin();
+  std::vector<BlockOutcome> outcomes;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    std::optional<InterruptLine> line;  // masks take their time too
+    if (journals[i]) line.emplace(true);
+    if (several) streams.out << fmt::format("\nBlock {}\n\n", requests[i].options.block);
+    outcomes.push_back(
+        run_block(requests[i], places[i], command, machines, journals[i].get(), options, streams));
   }
   bool all_ran = true;
   for (const BlockOutcome& outcome : outcomes) {
@@ -318,6 +351,9 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
     Place{folder, ""}.draw({blocks_figure(outcomes)});
   }
   folder.finish();
+  for (const std::unique_ptr<Journal>& journal : journals) {
+    if (journal) journal->remove();
+  }
   return all_ran ? kDone : kNotCompleted;
 }
 

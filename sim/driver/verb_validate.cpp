@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include "sim/driver/locations.hpp"
 #include "sim/driver/options.hpp"
 #include "sim/driver/result_folder.hpp"
+#include "sim/driver/resume.hpp"
 #include "sim/driver/sha256.hpp"
 #include "sim/driver/validate_kernels.hpp"
 #include "sim/driver/validate_points.hpp"
@@ -115,9 +118,7 @@ struct Report {
   std::vector<ValidationSummary> parts;  // by the columns asked for
 };
 
-/// Files and figures of the result. Without gnuplot the numbers are written all the same, and
-/// SimulationError says what is missing.
-void write_report(ResultFolder& folder, const ValidateOptions& options, const Report& report) {
+ResultHeader header_of(const ValidateOptions& options) {
   ResultHeader header;
   header.version = version();
   header.command = options.command;
@@ -129,11 +130,17 @@ void write_report(ResultFolder& folder, const ValidateOptions& options, const Re
     const std::string name = options.points.empty() ? file.filename().string() : file.string();
     header.files.emplace_back(name, sha256(read_text(file, kLongestFile)));
   }
+  return header;
+}
+
+/// Files and figures of the result. Without gnuplot the numbers are written all the same, and
+/// SimulationError says what is missing.
+void write_report(ResultFolder& folder, const ValidateOptions& options, const Report& report) {
   folder.begin();
   folder.write("errors.csv", errors_csv(report.outcomes));
   folder.write("families.csv", families_csv(report.families));
   if (!options.by.empty()) folder.write("by.csv", families_csv(report.parts));
-  folder.write("result.json", result_text(header, {}));
+  folder.write("result.json", result_text(header_of(options), {}));
   std::string missing;
   try {
     draw_figures(validation_figures(report.outcomes), (folder.temporary() / "figures").string());
@@ -142,6 +149,33 @@ void write_report(ResultFolder& folder, const ValidateOptions& options, const Re
   }
   folder.commit();
   if (!missing.empty()) throw SimulationError(missing);
+}
+
+/// Finished simulations beside the folder, or nothing without one.
+std::unique_ptr<Journal> journal_of(const ValidateOptions& options, const ValidationPlan& plan,
+                                    const MachineTable& table, const ResultFolder& folder,
+                                    std::ostream& said) {
+  Journal::Facts facts = {{"version of lacuna", version()},
+                          {"arguments", shell_line(options.command)}};
+  for (const auto& [name, hash] : header_of(options).files) facts.emplace_back(name, hash);
+  facts.emplace_back("simulations and parameters",
+                     sha256(text_of_runs(table, plan.runs(), options.run)));
+  return open_journal(folder.target(), facts, plan.runs().size(), "simulations", options.resume,
+                      options.quiet, said);
+}
+
+ValidationKeeper keeper_of(Journal* journal) {
+  ValidationKeeper keeper;
+  if (journal == nullptr) return keeper;
+  keeper.find = [journal](std::size_t place) -> std::optional<ValidationRunResult> {
+    const auto found = journal->finished().find(place);
+    if (found == journal->finished().end()) return std::nullopt;
+    return validation_result(found->second);
+  };
+  keeper.add = [journal](std::size_t place, const ValidationRunResult& result) {
+    journal->add(place, text_of(result));
+  };
+  return keeper;
 }
 
 /// Points that are no products, but for which there is a kernel or a parameter.
@@ -176,10 +210,12 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   }
   ValidationPlan plan(std::move(points), preset_names());
   if (plan.points().empty()) throw RequestError("--points: the files hold no point");
+  const std::vector<std::string> families = plan.families();
   plan.keep_families(options.families);
   if (plan.points().empty()) {
-    throw RequestError(fmt::format("--family: no family has any of '{}' in its name",
-                                   fmt::join(options.families, "', '")));
+    throw RequestError(
+        fmt::format("--family: no family has any of '{}' in its name; there are\n  {}",
+                    fmt::join(options.families, "', '"), fmt::join(families, "\n  ")));
   }
   const auto say = [&](std::size_t done, std::size_t all) {
     // a line for each tenth of the work
@@ -187,12 +223,22 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
     progress << fmt::format("lacuna: {} of {} simulations\n", done, all) << std::flush;
   };
   std::optional<ResultFolder> folder;
-  if (options.out) folder.emplace(*options.out);
+  std::unique_ptr<Journal> journal;
+  if (options.out) {
+    folder.emplace(*options.out);
+    if (options.resume && is_finished(folder->target(), header_of(options), "validation", progress))
+      return kDone;
+    journal = journal_of(options, plan, table, *folder, progress);
+  }
   Report report;
-  report.outcomes = plan.outcomes(simulate_runs(table, plan.runs(), options.run, say));
-  measure_others(plan.points(), table, options.run, report.outcomes);
-  measure_wafer_probes(plan.points(), table, options.run, report.outcomes);
-  measure_systems(plan.points(), table, options.run, report.outcomes);
+  {
+    const InterruptLine line(folder.has_value());
+    report.outcomes = plan.outcomes(
+        simulate_runs(table, plan.runs(), options.run, say, keeper_of(journal.get())));
+    measure_others(plan.points(), table, options.run, report.outcomes);
+    measure_wafer_probes(plan.points(), table, options.run, report.outcomes);
+    measure_systems(plan.points(), table, options.run, report.outcomes);
+  }
   report.families = summarise(report.outcomes);
   report.parts = summarise_by(report.outcomes, options.by);
   if (!report.families.empty()) print_section(out, validation_table(report.families));
@@ -201,6 +247,7 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   const std::string failed = failures(report.outcomes);
   print_section(out, failed);
   if (folder) write_report(*folder, options, report);
+  if (journal) journal->remove();
   const std::string above = options.fail_above ? above_limit(report.families, limit) : "";
   print_section(out, above);
   if (!failed.empty()) return kNotCompleted;

@@ -21,6 +21,7 @@ struct ValidateOptions {
   std::optional<std::string> out;
   std::optional<std::string> fail_above;  // percent
   bool quiet = false;
+  bool resume = false;               // go on with what is kept beside `out`
   std::vector<std::string> command;  // the arguments that make this result again
   ValidationRunSettings run;
 };

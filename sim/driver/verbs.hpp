@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
+#include <vector>
 
 #include "sim/driver/experiment.hpp"
 #include "sim/driver/machine_table.hpp"
@@ -50,6 +51,10 @@ bool depends_on_seed(const WorkloadTrace& workload);
 
 /// The prices of --energy-table over those that ship, which it says to use for what is missing.
 Pricing make_pricing(const Options& options, const Streams& streams);
+
+/// Says which settings of the points' machines make simulations take much longer, before they do.
+void say_what_is_slow(const std::vector<Point>& points, const Options& options,
+                      const Streams& streams);
 
 /// --jobs, by default the number of processors.
 std::size_t job_count(const Options& options);

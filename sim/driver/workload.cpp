@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <string>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -26,6 +29,17 @@ void check_number_of_workloads(const Options& options) {
   }
   if (options.matrix && !options.n) {
     throw RequestError("--matrix: needs --n, the number of columns that it is multiplied with");
+  }
+  if (options.matrix && options.patterns.empty()) {
+    for (const auto& [name, is_given] : {std::pair("--density", options.density.has_value()),
+                                         std::pair("--block", options.block.has_value()),
+                                         std::pair("--nm", options.nm.has_value())}) {
+      if (!is_given) continue;
+      throw RequestError(fmt::format(
+          "{}: the matrix has a pattern of its own, which this would put another one in place of; "
+          "if that is meant, say it with --pattern",
+          name));
+    }
   }
   if (options.n && !options.matrix) {
     throw RequestError("--n: goes with --matrix alone; --gemm and --trace have their own");
@@ -55,6 +69,28 @@ void set_x_pattern(const Options& options, LayerOp& op) {
   op.x_density = parse_density(density, "--x-pattern");
 }
 
+/// What a file is, if it is none that --trace reads but one that something else does.
+std::string meant_instead(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line) && line.find_first_not_of(" \t\r") == std::string::npos) {
+  }
+  std::string first = line;
+  for (char& c : first) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (first.rfind("%%matrixmarket", 0) == 0) {
+    return "is a Matrix Market file: give it with --matrix, and --n";
+  }
+  const bool digits =
+      !first.empty() && first.find_first_not_of("0123456789, \r") == std::string::npos;
+  if (digits) return "looks like a .smtx pattern: give it with --matrix, and --n";
+  const bool topology = first.rfind("layer", 0) == 0 && first.find(',') != std::string::npos &&
+                        first.find("id,") == std::string::npos;
+  if (topology || first.rfind('{', 0) == 0) {
+    return "is a file of another tool: lacuna trace import makes a trace of it";
+  }
+  return "";
+}
+
 bool has_sparse_row(const WorkloadTrace& workload) {
   for (const LayerOp& op : workload.ops) {
     if (op.pattern.name != "dense") return true;
@@ -66,7 +102,12 @@ bool has_sparse_row(const WorkloadTrace& workload) {
 
 WorkloadTrace load_workload(const Options& options) {
   check_number_of_workloads(options);
-  if (options.trace) return read_trace(*options.trace);
+  if (options.trace) {
+    if (const std::string meant = meant_instead(*options.trace); !meant.empty()) {
+      throw RequestError(fmt::format("--trace: '{}' {}", *options.trace, meant));
+    }
+    return read_trace(*options.trace);
+  }
   if (options.gemm) return gemm_workload(parse_gemm(*options.gemm));
   return matrix_workload(*options.matrix, parse_side(*options.n, "--n"));
 }

@@ -94,6 +94,8 @@ class WseMachine final : public Machine {
 
   void relate(WorkloadTrace& workload, const MaskOf& mask_of) const override;
 
+  std::vector<std::string> slow_settings() const override;
+
   std::string describe_unit(const std::string& name) const override {
     return describe_wafer_unit(params_, name_, name);
   }
@@ -113,6 +115,29 @@ class WseMachine final : public Machine {
   WseParams params_;
   TargetSetter setter_;
 };
+
+/// What keeps rows from being simulated once for all that are alike, or a row from being stepped
+/// as a whole.
+std::vector<std::string> WseMachine::slow_settings() const {
+  std::vector<std::string> settings;
+  const auto add = [&](bool is_slow, const char* path, const char* why) {
+    if (!is_slow) return;
+    const ParamBase* const parameter = params_.find(path);
+    settings.push_back(
+        fmt::format("{} = {}: {}", path, parameter == nullptr ? "" : parameter->value_text(), why));
+  };
+  add(params_.router.arbiter == wse::Arbiter::oldest, "router.arbiter",
+      "routers choose by the age of words, which differs from row to row");
+  add(params_.router.multicast != wse::Multicast::independent, "router.multicast",
+      "a word waits for all its outputs, so that no row is stepped as a whole");
+  add(params_.router.entries < 2, "router.entries",
+      "a port that is full holds up its neighbour, so that no row is stepped as a whole");
+  add(params_.core.init_cycles != 0, "core.init_cycles",
+      "cores begin at a cycle and not with their first word, so that no row repeats another");
+  add(params_.wafer.modules == wse::Modules::per_core, "wafer.modules",
+      "each router and each core is a module of its own");
+  return settings;
+}
 
 /// Whole operands that lie in blocks wherever they come from make no difference.
 void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {

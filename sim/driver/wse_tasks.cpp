@@ -149,6 +149,10 @@ ReducePattern pattern_of(const LayerOp& op) {
 }
 
 Prepared TaskOperation::collective() const {
+  if (const std::string* between = find_value(op_.args, "between");
+      between && *between == "chips") {
+    refuse(fmt::format("op '{}' between chips: the ranks of one wafer are its cores", op_.op));
+  }
   Collective what;
   what.op = op_.op == "broadcast" ? CollectiveOp::broadcast
             : op_.op == "reduce"  ? CollectiveOp::reduce

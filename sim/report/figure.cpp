@@ -82,7 +82,10 @@ std::string run_gnuplot(const std::vector<Figure>& figures, const fs::path& fold
   const fs::path complaints = folder / "gnuplot.err";
   {
     const IgnoreBrokenPipe guard;
-    Gnuplot gnuplot("gnuplot 2>" + shell_quoted(complaints.string()));
+    // In a session of its own: a Ctrl-C at the terminal would end it before its figures are drawn,
+    // while we, who write a folder that is to be whole, wait with ours.
+    const std::string apart = on_path("setsid") ? "exec setsid -w " : "";
+    Gnuplot gnuplot(apart + "gnuplot 2>" + shell_quoted(complaints.string()));
     gnuplot << "cd " << quoted(folder.string()) << "\n";
     for (const Figure& figure : figures) {
       gnuplot << "reset\nload " << quoted(figure.name + ".gp") << "\n";
@@ -121,6 +124,17 @@ FigureData figure_data(const std::vector<RunRecord>& records) {
     data.rows.push_back(record.total);
   }
   return data;
+}
+
+void mark_interrupted(std::vector<Figure>& figures) {
+  for (Figure& figure : figures) {
+    const std::size_t output = figure.script.find("  set output ");
+    if (output == std::string::npos) throw InternalError("no place for a mark in " + figure.name);
+    const std::size_t line = figure.script.find('\n', output) + 1;
+    figure.script.insert(line,
+                         "  set label 2000 'interrupted: not all was simulated' at screen 0.5,0.5 "
+                         "center rotate by 20 font ',11' textcolor '#D55E00' front\n");
+  }
 }
 
 void draw_figures(const std::vector<Figure>& figures, const std::string& folder) {

@@ -75,6 +75,9 @@ struct Figure {
 /// All figures that these results have something to show in; none of an empty result.
 std::vector<Figure> make_figures(const FigureData& data);
 
+/// Has every figure say, across its data, that the run behind it was interrupted.
+void mark_interrupted(std::vector<Figure>& figures);
+
 /// Writes data and script of every figure into `folder`, which is made if it is not there, and
 /// lets gnuplot draw it as .svg, .pdf and .png. Equal figures give equal bytes. SimulationError
 /// says that there is no gnuplot, how to get it, and what was written nevertheless; or what

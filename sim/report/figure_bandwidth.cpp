@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "sim/report/csv_files.hpp"
 #include "sim/report/figure_lines.hpp"
@@ -89,9 +90,11 @@ void add_bandwidth_figure(const FigureData& data, const std::vector<FigureRun>& 
     if (pages.empty() || pages.back().size() == kMostBars) pages.emplace_back();
     pages.back().push_back(run);
   }
+  std::vector<std::string> title = figure_title(data, runs);
+  for (std::string& line : missing_lines(runs)) title.push_back(std::move(line));
   for (std::size_t i = 0; i < pages.size(); ++i) {
     const std::string name = i == 0 ? "bandwidth" : fmt::format("bandwidth_{}", i + 1);
-    add_page(data, name, figure_title(data, runs), pages[i], figures);
+    add_page(data, name, title, pages[i], figures);
   }
 }
 

@@ -186,6 +186,21 @@ LineFigure lines_of(const std::vector<FigureRun>& runs, const Quantity& quantity
   return figure;
 }
 
+/// Runs without values stand at the foot, where their density is known.
+void add_gaps(const std::vector<FigureRun>& runs, LineFigure& figure) {
+  const std::vector<SeriesStyle> styles = run_styles(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const FigureRun& run = runs[i];
+    if (run.ok() || run.repeated || run.total.density.value_or(0) <= 0) continue;
+    LineGap& gap = figure.gaps.emplace_back();
+    gap.series = run.series();
+    gap.style = styles[i];
+    gap.x = *run.total.density;
+    gap.status = run.total.status;
+    gap.reason = run.total.reason;
+  }
+}
+
 double least_density(const LineFigure& figure) {
   double least = 1;
   for (const LineSeries& series : figure.series) {
@@ -223,6 +238,7 @@ void add_density_figures(const FigureData& data, const std::vector<FigureRun>& r
     // one density is no curve; the bars of operations show such results
     if (!has_curve(figure) || figure.series.size() > kMostSeries) continue;
     figure.title = figure_title(data, runs);
+    add_gaps(runs, figure);
     if (figure.ranges) spread_ranges(figure);
     add_dense_lines(runs, quantity, least, figure);
     if (std::string(quantity.name) == "speedup") add_ideal_lines(least, figure);

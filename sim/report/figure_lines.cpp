@@ -22,6 +22,7 @@ std::vector<double> x_marks(const LineFigure& figure) {
       if (!series.reference) values.insert(point.x);
     }
   }
+  for (const LineGap& gap : figure.gaps) values.insert(gap.x);
   std::vector<double> numbers;
   bool crowded = false;
   for (const std::string& mark : round_texts(values)) {
@@ -31,7 +32,7 @@ std::vector<double> x_marks(const LineFigure& figure) {
   return crowded || numbers.size() > 9 ? log_marks(numbers.front(), numbers.back()) : numbers;
 }
 
-std::string axes(const LineFigure& figure) {
+std::string axes(const LineFigure& figure, double& foot) {
   double low = HUGE_VAL;
   double high = 0;
   double left = HUGE_VAL;
@@ -50,7 +51,12 @@ std::string axes(const LineFigure& figure) {
       high = std::max(high, point.high);
     }
   }
+  for (const LineGap& gap : figure.gaps) {
+    left = std::min(left, gap.x);
+    right = std::max(right, gap.x);
+  }
   const std::vector<double> marks = log_marks(low, high);
+  foot = marks.front();
   std::string text = "  set logscale xy\n";
   text += fmt::format("  set xrange [{:.6g}:{:.6g}]\n", left / 1.15, right * 1.15);
   text += fmt::format("  set yrange [{:.6g}:{:.6g}]\n", marks.front(), marks.back());
@@ -83,6 +89,41 @@ std::string plot_element(const LineFigure& figure, const LineSeries& series) {
   }
   return text + fmt::format("{}:3 with linespoints {} dashtype {} title {}", select, look,
                             series.style.dash, quoted(series.label));
+}
+
+std::string name_of(const LineGap& gap) {
+  return key_cell(gap.series + ": " + status_words(gap.status));
+}
+
+/// Hollow, and of a shape for each reason.
+unsigned marker_of(Status status) {
+  switch (status) {
+    case Status::out_of_memory:
+      return 6;  // a circle
+    case Status::unsupported:
+      return 4;  // a square
+    case Status::interrupted:
+      return 12;  // a rhombus
+    default:
+      return 8;  // a triangle
+  }
+}
+
+/// Adds what has no value to the data and to the plot, one entry of the legend for each series and
+/// reason.
+void add_gaps(const LineFigure& figure, double foot, Figure& drawn, std::string& plot, Page& page) {
+  for (const LineGap& gap : figure.gaps) {
+    const std::string name = name_of(gap);
+    drawn.csv +=
+        csv_line({name, fmt::format("{}", gap.x), fmt::format("{:.6g}", foot), "", "", gap.reason});
+    if (std::find(page.legend.begin(), page.legend.end(), name) != page.legend.end()) continue;
+    page.legend.push_back(name);
+    plot += fmt::format(
+        ", \\\n       {} skip 1 using (strcol(1) eq {} ? $2 : NaN):3 with points linecolor '{}' "
+        "linewidth 1.2 pointtype {} pointsize 0.7*size title {}",
+        quoted(figure.name + ".csv"), quoted(name), gap.style.colour, marker_of(gap.status),
+        quoted(name));
+  }
 }
 
 }  // namespace
@@ -118,22 +159,29 @@ std::string log_tics(const char* axis, const std::vector<double>& marks) {
 Figure draw_lines(const LineFigure& figure) {
   Figure drawn;
   drawn.name = figure.name;
-  drawn.csv = csv_line({"series", figure.x_label, figure.y_label, "low", "high"});
+  std::vector<std::string> columns = {"series", figure.x_label, figure.y_label, "low", "high"};
+  if (!figure.gaps.empty()) columns.emplace_back("reason");
+  drawn.csv = csv_line(columns);
   std::string plot;
+  Page page;
   for (const LineSeries& series : figure.series) {
+    page.legend.push_back(series.label);
     for (const LinePoint& point : series.points) {
-      drawn.csv +=
-          csv_line({key_cell(series.label), fmt::format("{}", point.x), fmt::format("{}", point.y),
-                    fmt::format("{}", point.low), fmt::format("{}", point.high)});
+      std::vector<std::string> cells = {key_cell(series.label), fmt::format("{}", point.x),
+                                        fmt::format("{}", point.y), fmt::format("{}", point.low),
+                                        fmt::format("{}", point.high)};
+      cells.resize(columns.size());
+      drawn.csv += csv_line(cells);
     }
     plot += plot.empty() ? "  plot " : ", \\\n       ";
     plot += plot_element(figure, series);
   }
-  Page page;
   page.name = figure.name;
   page.title = figure.title;
-  for (const LineSeries& series : figure.series) page.legend.push_back(series.label);
-  drawn.script = figure_script(page, axes(figure) + plot + "\n");
+  double foot = 0;
+  const std::string axis_text = axes(figure, foot);
+  add_gaps(figure, foot, drawn, plot, page);
+  drawn.script = figure_script(page, axis_text + plot + "\n");
   return drawn;
 }
 

@@ -27,6 +27,15 @@ struct LineSeries {
   std::vector<LinePoint> points;
 };
 
+/// A point of a series without a value: an empty marker at the foot of the figure.
+struct LineGap {
+  std::string series;
+  SeriesStyle style;
+  double x = 0;
+  Status status = Status::failed;
+  std::string reason;  // for the data, in full
+};
+
 /// A figure of lines over two logarithmic axes.
 struct LineFigure {
   std::string name;
@@ -37,6 +46,7 @@ struct LineFigure {
   bool roofs = false;        // references are limits: their tops and ends are on the page
   bool ranges = false;       // draw bars from low to high
   std::vector<LineSeries> series;
+  std::vector<LineGap> gaps = {};
 };
 
 Figure draw_lines(const LineFigure& figure);

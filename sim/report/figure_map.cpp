@@ -111,7 +111,19 @@ std::string map_body(const std::string& name, const std::vector<std::uint64_t>& 
 
 std::string text_of(const MapCell& cell) {
   if (cell.speedup) return fmt::format("{:.2f}", *cell.speedup);
-  return cell.status == Status::out_of_memory ? "oom" : "-";
+  switch (cell.status) {
+    case Status::out_of_memory:
+      return "oom";
+    case Status::unsupported:
+      return "unsup";
+    case Status::failed:
+      return "fail";
+    case Status::interrupted:
+      return "intr";
+    case Status::ok:
+      break;
+  }
+  return "-";  // nothing to compare it with
 }
 
 double log2_of(const MapCell& cell) { return std::clamp(std::log2(*cell.speedup), -3.0, 3.0); }

@@ -53,9 +53,7 @@ std::vector<Panel> panels(const std::vector<FigureRun>& runs) {
     if (densities.size() > 1) panel.suffix = "_density_" + density;
     std::replace(panel.suffix.begin(), panel.suffix.end(), '.', '_');
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (!runs[i].ok() || (runs[i].pattern != "dense" && runs[i].density_text != density)) {
-        continue;
-      }
+      if (runs[i].pattern != "dense" && runs[i].density_text != density) continue;
       panel.runs.push_back(runs[i]);
       panel.styles.push_back(styles[i]);
     }
@@ -94,25 +92,47 @@ std::string dots_csv(const Panel& panel, const OpQuantity& quantity,
   return csv;
 }
 
+/// What has no value stands at the left edge, with its reason; of one operation all in a line.
+std::string gaps_body(const Panel& panel, const std::vector<std::string>& names, double left) {
+  std::vector<std::string> texts(names.size());
+  for (const FigureRun& run : panel.runs) {
+    for (const SummaryRow& op : run.ops) {
+      if (op.status == Status::ok) continue;
+      const auto place = std::find(names.begin(), names.end(), op.op_id) - names.begin();
+      std::string& text = texts[static_cast<std::size_t>(place)];
+      text += (text.empty() ? "" : "; ") + run.bar() + ": " + status_words(op.status);
+    }
+  }
+  std::string body;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) continue;
+    body += fmt::format(
+        "  set label {} {} at {:.6g},{} left offset 0.6,0 textcolor '#444444' point pointtype 6 "
+        "pointsize 0.6*size linecolor '#444444' front\n",
+        i + 1, lacuna::quoted(texts[i]), left, i);
+  }
+  return body;
+}
+
 std::string dots_body(const std::string& name, const Panel& panel, const OpQuantity& quantity,
                       const std::vector<std::string>& names, const std::vector<double>& marks) {
   std::string body =
       fmt::format("  set logscale x\n  set xrange [{:.6g}:{:.6g}]\n", marks.front(), marks.back());
   body += log_tics("x", marks);
   body += fmt::format("  set xlabel {}\n  set yrange [{}:-0.6]\n  set ytics scale 0 (",
-                      quoted(quantity.label), static_cast<double>(names.size()) - 0.4);
+                      lacuna::quoted(quantity.label), static_cast<double>(names.size()) - 0.4);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(names[i]), i);
+    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", lacuna::quoted(names[i]), i);
   }
-  body += ")\n";
+  body += ")\n" + gaps_body(panel, names, marks.front());
   for (std::size_t i = 0; i < panel.runs.size(); ++i) {
     const std::string label = panel.runs[i].bar();
     body += i == 0 ? "  plot " : ", \\\n       ";
     body += fmt::format(
         "{} skip 1 using (strcol(1) eq {} ? $4 : NaN):3 with points linewidth 1.2 linecolor '{}' "
         "pointtype {} pointsize 0.55*size title {}",
-        quoted(name + ".csv"), quoted(key_cell(label)), panel.styles[i].colour,
-        panel.styles[i].marker, quoted(label));
+        lacuna::quoted(name + ".csv"), lacuna::quoted(key_cell(label)), panel.styles[i].colour,
+        panel.styles[i].marker, lacuna::quoted(label));
   }
   return body + "\n";
 }

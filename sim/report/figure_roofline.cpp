@@ -108,6 +108,7 @@ void add_roofline_figure(const FigureData& data, const std::vector<FigureRun>& r
   figure.x_label = "Useful FLOP per byte of tile or core memory";
   figure.y_label = "Useful TFLOP/s";
   figure.title = figure_title(data, runs);
+  for (std::string& line : missing_lines(runs)) figure.title.push_back(std::move(line));
   figure.x_is_density = false;
   figure.roofs = true;
   figures.push_back(draw_lines(figure));

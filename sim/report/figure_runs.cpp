@@ -145,6 +145,29 @@ std::string FigureRun::bar() const {
   return pattern == "dense" ? series() : series() + " at " + density_text;
 }
 
+std::string status_words(Status status) {
+  if (status == Status::unsupported) return "not supported";
+  std::string words = status_name(status);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+std::vector<std::string> missing_lines(const std::vector<FigureRun>& runs) {
+  constexpr std::size_t kMostLines = 3;
+  std::vector<std::string> lines;
+  std::size_t more = 0;
+  for (const FigureRun& run : runs) {
+    if (run.ok()) continue;
+    if (lines.size() < kMostLines) {
+      lines.push_back(fmt::format("no value: {}: {}", run.bar(), status_words(run.total.status)));
+    } else {
+      ++more;
+    }
+  }
+  if (more > 0) lines.push_back(fmt::format("and {} more without a value", more));
+  return lines;
+}
+
 std::string pattern_label(const SummaryRow& row) {
   if (row.block.empty() || row.block == "1" || row.pattern == "dense") return row.pattern;
   return row.pattern + " " + row.block;

@@ -33,6 +33,12 @@ struct FigureRun {
   bool ok() const { return total.status == Status::ok; }
 };
 
+/// "out of memory", "not supported", "failed" or "interrupted": why a run has no values.
+std::string status_words(Status status);
+
+/// Runs without values and why, as lines of a title where no place for a marker is known.
+std::vector<std::string> missing_lines(const std::vector<FigureRun>& runs);
+
 /// The runs of a result in their order, with the labels that tell them apart.
 std::vector<FigureRun> figure_runs(const FigureData& data);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -58,6 +59,13 @@ StackedBar empty_bar(const std::string& label, const std::string& group, std::si
   return {label, group, std::vector<double>(parts, 0), note};
 }
 
+/// The place of a run without values.
+StackedBar gap_bar(const FigureRun& run, std::size_t parts) {
+  StackedBar bar = empty_bar(run.bar(), run.machine, parts, status_words(run.total.status));
+  bar.is_gap = true;
+  return bar;
+}
+
 /// Joules of each component, in pJ per useful FLOP.
 StackedBar energy_bar(const FigureData& data, const FigureRun& run) {
   const double scale = 1e12 / static_cast<double>(*run.total.useful_flop);
@@ -79,8 +87,13 @@ void add_stack_figures(const FigureData& data, const std::vector<FigureRun>& run
                        std::vector<Figure>& figures) {
   StackedFigure of_runs = layers("cycle_stack", figure_title(data, runs));
   StackedFigure of_ops = layers("cycle_stack_ops", of_runs.title);
+  if (std::none_of(runs.begin(), runs.end(), [](const FigureRun& run) { return run.ok(); })) return;
   for (const FigureRun& run : runs) {
-    if (!run.ok()) continue;
+    if (!run.ok()) {
+      of_runs.bars.push_back(gap_bar(run, kLayers.size()));
+      of_ops.bars.push_back(of_runs.bars.back());
+      continue;
+    }
     StackedBar whole = empty_bar(run.bar(), run.machine, kLayers.size(),
                                  short_count(run.total.cycles.value_or(0)));
     for (const SummaryRow& op : run.ops) {
@@ -109,14 +122,17 @@ void add_energy_figure(const FigureData& data, const std::vector<FigureRun>& run
   figure.x_label = "Energy per useful FLOP (pJ), nominal";
   figure.note_label = "low - high";
   for (const auto& [name, colour] : kComponents) figure.parts.push_back({name, colour});
+  bool is_drawn = false;
   for (const FigureRun& run : runs) {
+    if (!run.ok()) figure.bars.push_back(gap_bar(run, kComponents.size()));
     if (!run.ok() || !run.total.energy_j || run.total.useful_flop.value_or(0) == 0) continue;
     StackedBar bar = energy_bar(data, run);
     double sum = 0;
     for (const double value : bar.values) sum += value;
     if (sum > 0) figure.bars.push_back(bar);
+    is_drawn = is_drawn || sum > 0;
   }
-  add_stacked(figure, figures);
+  if (is_drawn) add_stacked(figure, figures);
 }
 
 }  // namespace lacuna

@@ -89,6 +89,13 @@ std::string stacked_body(const StackedFigure& figure, const std::vector<double>&
                         quoted(head ? figure.note_label : figure.bars[i].note), longest * 1.015,
                         head ? -1 : places[i]);
   }
+  for (std::size_t i = 0; i < figure.bars.size(); ++i) {
+    if (!figure.bars[i].is_gap) continue;
+    body += fmt::format(
+        "  set label {} '' at {:.6g},{} point pointtype 6 pointsize 0.6*size linecolor '#444444' "
+        "front\n",
+        figure.bars.size() + 2 + i, longest * 0.01, places[i]);
+  }
   for (const StackedPart& part : figure.parts) {
     body += &part == &figure.parts.front() ? "  plot " : ", \\\n       ";
     body += fmt::format(

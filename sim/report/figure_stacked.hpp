@@ -20,6 +20,7 @@ struct StackedBar {
   std::string group;  // bars of different groups stand apart
   std::vector<double> values;
   std::string note;
+  bool is_gap = false;  // nothing to stack: an empty marker, and the note says why
 };
 
 /// A figure of horizontal stacked bars, all 100 % long or as long as their sum.

@@ -66,8 +66,16 @@ LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs,
     if (run.total.varying.size() <= axis) continue;
     const std::optional<double> x = positive(run.total.varying[axis]);
     const std::optional<double> y = measure.value(run.total);
-    if (!run.ok() || !x || !y || !(*y > 0)) continue;
     const std::string name = line_name(run, data, axis);
+    if (x && !run.ok()) {
+      LineGap& gap = figure.gaps.emplace_back();
+      gap.series = name;
+      gap.style.colour = "#444444";  // unless a line of this name has one
+      gap.x = *x;
+      gap.status = run.total.status;
+      gap.reason = run.total.reason;
+    }
+    if (!run.ok() || !x || !y || !(*y > 0)) continue;
     auto series = std::find_if(figure.series.begin(), figure.series.end(),
                                [&](const LineSeries& each) { return each.label == name; });
     if (series == figure.series.end()) {
@@ -81,6 +89,11 @@ LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs,
   for (LineSeries& series : figure.series) {
     std::stable_sort(series.points.begin(), series.points.end(),
                      [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
+  }
+  for (LineGap& gap : figure.gaps) {
+    for (const LineSeries& series : figure.series) {
+      if (series.label == gap.series) gap.style = series.style;
+    }
   }
   return figure;
 }

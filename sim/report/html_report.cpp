@@ -368,6 +368,15 @@ std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& 
   text += fmt::format("<h1>Lacuna report</h1>\n<p>Version {}; {} run{}; {}.</p>\n",
                       escaped(report.version), records.size(), records.size() == 1 ? "" : "s",
                       all_exact(records) ? "exact" : "with approximations");
+  if (is_interrupted(records)) {
+    const auto left = std::count_if(records.begin(), records.end(), [](const RunRecord& record) {
+      return record.total.status == Status::interrupted;
+    });
+    text += fmt::format(
+        "<p class=\"interrupted\"><strong>interrupted: {} of {} runs were not simulated. "
+        "<code>--resume</code> goes on with them.</strong></p>\n",
+        left, records.size());
+  }
   text += "<h2>Runs</h2>\n" + runs_table(records);
   text += "<h2>Figures</h2>\n" + figures_html(report);
   text += "<h2>Operations</h2>\n<details><summary>Each operation of each run</summary>\n" +

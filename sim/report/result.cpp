@@ -13,6 +13,8 @@ const char* status_name(Status status) {
       return "unsupported";
     case Status::failed:
       return "failed";
+    case Status::interrupted:
+      return "interrupted";
   }
   return "?";
 }

@@ -14,7 +14,8 @@
 
 namespace lacuna {
 
-enum class Status { ok, out_of_memory, unsupported, failed };
+/// What became of an operation; `interrupted`: it was not simulated, as the run was ended before.
+enum class Status { ok, out_of_memory, unsupported, failed, interrupted };
 const char* status_name(Status status);
 
 /// What the simulated units could at most have done, per clock cycle, all of them together.

@@ -157,4 +157,10 @@ std::uint64_t RunRecord::units() const {
   return result == nullptr ? 0 : result->units;
 }
 
+bool is_interrupted(const std::vector<RunRecord>& records) {
+  return std::any_of(records.begin(), records.end(), [](const RunRecord& record) {
+    return record.total.status == Status::interrupted;
+  });
+}
+
 }  // namespace lacuna

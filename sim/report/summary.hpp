@@ -143,4 +143,7 @@ struct RunRecord {
   std::uint64_t units() const;
 };
 
+/// True if a run among these was ended before it had finished.
+bool is_interrupted(const std::vector<RunRecord>& records);
+
 }  // namespace lacuna

@@ -97,7 +97,7 @@ class KgeMaker {
   LayerOp& exchange(Phase phase, const std::string& name, const std::string& op, std::uint32_t m,
                     std::uint32_t n) {
     LayerOp& row = add(phase, name, op, "ring", m, 0, n);
-    row.args = {{"ranks", fmt::format("{}", shards_)}};
+    row.args = {{"ranks", fmt::format("{}", shards_)}, {"between", "chips"}};
     return row;
   }
 

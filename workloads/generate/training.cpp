@@ -229,7 +229,7 @@ class Differentiator {
       row.m = sides.m;
       row.n = sides.k;
       row.pattern = pattern;
-      row.args = {{"ranks", fmt::format("{}", options_.replicas)}};
+      row.args = {{"ranks", fmt::format("{}", options_.replicas)}, {"between", "chips"}};
       gradient = put(std::move(row));
     }
     const std::uint64_t kept = kept_of(op, sides);

@@ -30,30 +30,62 @@ class GraphReader {
       }
     }
     context.settings().flag("drop-missing", drop_missing_);
+    collectives_ = static_cast<Collectives>(
+        context.settings().choice("collectives", {"refuse", "keep", "drop"}, 0));
   }
 
   void read() {
+    if (graph_.nodes.empty()) fail("E001", "no node", "at least one");
+    if (collectives_ == Collectives::refuse) refuse_collectives();
+    std::size_t dropped = 0;
     for (const std::size_t index : in_order()) {
       const ChakraNode& node = graph_.nodes[index];
       std::vector<std::string> after;
       for (const std::uint64_t id : node.dependencies) {
-        const auto row = rows_.find(id);
-        if (row == rows_.end()) continue;  // dropped, and said so
-        if (std::find(after.begin(), after.end(), row->second) == after.end()) {
-          after.push_back(row->second);
+        const auto rows = rows_.find(id);
+        if (rows == rows_.end()) continue;  // dropped, and said so
+        for (const std::string& row : rows->second) {
+          if (std::find(after.begin(), after.end(), row) == after.end()) after.push_back(row);
         }
+      }
+      if (collectives_ == Collectives::drop && is_between_chips(node)) {
+        rows_[node.id] = std::move(after);  // who waits for it waits for what it waited for
+        ++dropped;
+        continue;
       }
       LayerOp& row = add(node);
       row.depends_on = std::move(after);
-      rows_[node.id] = row.id;
+      rows_[node.id] = {row.id};
     }
-    if (graph_.nodes.empty()) fail("E001", "no node", "at least one");
+    if (dropped > 0) {
+      context_.result.notes.push_back(
+          fmt::format("{} collectives and transfers between chips are left out", dropped));
+    }
   }
 
  private:
   [[noreturn]] void fail(const std::string& code, const std::string& found,
                          const std::string& allowed) const {
     throw_problem({file_.path, code, "", found, allowed, ""});
+  }
+
+  static bool is_between_chips(const ChakraNode& node) {
+    using Type = ChakraNode::Type;
+    return node.type == Type::collective || node.type == Type::send || node.type == Type::receive;
+  }
+
+  /// No machine and no system runs them from a trace, and a wafer would take chips for cores.
+  void refuse_collectives() const {
+    const auto is_one = [](const ChakraNode& node) { return is_between_chips(node); };
+    const auto first = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), is_one);
+    if (first == graph_.nodes.end()) return;
+    throw RequestError(fmt::format(
+        "{}: found {} collectives or transfers between chips, the first is node {}, '{}'; no "
+        "machine runs them from a trace, and a training step on a system is run with "
+        "--system-config; --collectives drop leaves them out, --collectives keep imports them for "
+        "trace show",
+        file_.path, std::count_if(graph_.nodes.begin(), graph_.nodes.end(), is_one), first->id,
+        quotable(first->name)));
   }
 
   // Nodes behind those that they depend on, else in the order of the file.
@@ -168,7 +200,7 @@ class GraphReader {
     if (kind == "barrier") return opaque(name, {{"flop", "0"}});
     LayerOp& row = context_.add(name, kind);
     row.m = elements(node, node.comm_size);
-    row.args = {{"ranks", ranks()}};
+    row.args = {{"ranks", ranks()}, {"between", "chips"}};
     return row;
   }
 
@@ -176,7 +208,7 @@ class GraphReader {
     LayerOp& row = context_.add(name, op);
     row.m = elements(node, node.comm_size ? node.comm_size : node.tensor_size);
     if (op == "p2p") {
-      row.args = {{"ranks", ranks()}};
+      row.args = {{"ranks", ranks()}, {"between", "chips"}};
     } else {
       row.fn = node.type == ChakraNode::Type::load ? "h2d" : "d2h";
       row.n = 1;
@@ -214,9 +246,10 @@ class GraphReader {
   const ImportFile& file_;
   const ChakraGraph& graph_;
   ImportContext& context_;
-  std::map<std::uint64_t, std::size_t> places_;  // of nodes, by id
-  std::map<std::uint64_t, std::string> rows_;    // ids of rows, by that of their node
+  std::map<std::uint64_t, std::size_t> places_;             // of nodes, by id
+  std::map<std::uint64_t, std::vector<std::string>> rows_;  // that stand for a node, by its id
   bool drop_missing_ = false;
+  enum class Collectives { refuse, keep, drop } collectives_ = Collectives::refuse;
 };
 
 }  // namespace

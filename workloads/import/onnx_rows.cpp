@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
 #include "workloads/import/onnx_graph.hpp"
 #include "workloads/trace/problem.hpp"
 
@@ -68,16 +71,23 @@ class RowMaker {
         unknown.insert(quotable(node.op));
       }
     }
-    for (const std::string& op : skipped_) {
-      if (present.count(op) == 0) {
-        throw RequestError(fmt::format("--skip: found '{}'; allowed: operators of the graph, {}",
-                                       op, fmt::join(present, ", ")));
-      }
-    }
+    note_absent(present);
     if (unknown.empty()) return;
     throw RequestError(
         fmt::format("{}: found operators without a row: {}; --skip {} leaves them out", file_.path,
                     fmt::join(unknown, ", "), fmt::join(unknown, ",")));
+  }
+
+  /// One list may serve several graphs: what this one does not have is said, and no mistake.
+  void note_absent(const std::set<std::string>& present) const {
+    const std::vector<std::string> names(present.begin(), present.end());
+    for (const std::string& op : skipped_) {
+      if (present.count(op) != 0) continue;
+      const std::string meant = nearest(op, names, 2);
+      context_.result.warnings.push_back(
+          fmt::format("{}: --skip: no operator of this graph is '{}'{}", file_.path, quotable(op),
+                      meant.empty() ? "" : fmt::format("; did you mean '{}'?", quotable(meant))));
+    }
   }
 
   const OnnxShape& shape(const OnnxNode& node, const std::string& tensor) const {

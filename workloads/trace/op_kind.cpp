@@ -30,7 +30,8 @@ OpKind collective(const char* name) {
   kind.keys = {{"ranks", Type::count, {}, true},
                {"rows", Type::count},
                {"from", Type::index},
-               {"to", Type::index}};
+               {"to", Type::index},
+               {"between", Type::word, {"cores", "chips"}}};  // what the ranks are
   return kind;
 }
 

@@ -69,7 +69,11 @@ void read_name(const std::string& text, const std::string& option, PatternSpec& 
     fail(option, "E206", spec.name, fmt::format("{}", fmt::join(names, ", ")),
          nearest(spec.name, names, 2));
   }
-  if (digit != std::string::npos) read_block(text.substr(digit), option, spec);
+  if (digit != std::string::npos) {
+    read_block(text.substr(digit), option, spec);
+  } else if (spec.name == "block") {
+    spec.block_rows = spec.block_cols = 0;  // blocks of one element would be another pattern
+  }
 }
 
 // Everything that does not need a shape, by checking one that fits every block and group.
@@ -90,7 +94,12 @@ void check_file(const LayerOp& op, const std::string& option) {
        fmt::format("{} x {}", op.m, op.k));
 }
 
-bool has_block(const PatternSpec& spec) { return spec.block_rows != 1 || spec.block_cols != 1; }
+bool has_block(const PatternSpec& spec) { return spec.block_rows > 1 || spec.block_cols > 1; }
+
+void check_has_side(const PatternSpec& spec, const std::string& option) {
+  if (spec.block_rows != 0) return;
+  fail(option, "E201", "", "the side of the blocks, such as block16, or with --block");
+}
 
 // The option --nm KEEP:OF.
 void add_ratio(const PatternOptions& options, PatternSpec& spec) {
@@ -218,6 +227,7 @@ std::optional<PatternSpec> make_pattern(const PatternOptions& options) {
   if (!options.pattern && !options.nm && (thin || has_block(spec))) {
     spec.name = has_block(spec) ? "block" : "unstructured";
   }
+  check_has_side(spec, where);
   check_early(spec, where);
   return spec;
 }
@@ -227,7 +237,7 @@ std::string pattern_label(const PatternSpec& spec) {
   std::string text = spec.name;
   if (spec.block_rows != spec.block_cols) {
     text += fmt::format("{}x{}", spec.block_rows, spec.block_cols);
-  } else if (spec.block_rows != 1) {
+  } else if (spec.block_rows > 1) {
     text += fmt::format("{}", spec.block_rows);
   }
   const std::string* keep = find_value(spec.args, "keep");

@@ -119,6 +119,9 @@ class PatternReader {
   }
 
   void check_generated() {
+    if (spec_.name == "block" && cells_.text(Column::block).empty()) {
+      cells_.fail_empty(Column::block, "the side of the blocks");
+    }
     const MaskShape shape = mask_shape(op_);
     for (const PatternProblem& problem : check_pattern(spec_, shape.rows, shape.cols)) {
       const Column column = column_of(problem.cell);

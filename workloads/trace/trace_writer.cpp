@@ -72,7 +72,8 @@ class Row {
     if (spec.block_rows != spec.block_cols) {
       set(Column::block, fmt::format("{}x{}", spec.block_rows, spec.block_cols));
     } else {
-      set(Column::block, number(spec.block_rows, 1));
+      // blocks of one element are said too: without a side the pattern is refused
+      set(Column::block, number(spec.block_rows, spec.name == "block" ? 0 : 1));
     }
     if (!spec.file.empty()) {
       const std::filesystem::path file = spec.file;

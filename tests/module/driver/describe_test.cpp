@@ -7,6 +7,7 @@
 namespace lacuna::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -57,6 +58,50 @@ TEST(Describe, AnUnknownNameHasANearestOne) {
   EXPECT_EQ(ran.status, 2);
   EXPECT_EQ(ran.out, "");
   EXPECT_THAT(ran.err, HasSubstr("did you mean 'unit.count'?"));
+}
+
+TEST(Describe, AGroupIsItsParametersAndStatistics) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("describe unit");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("Parameters unit of machines of kind ipu"),
+                             HasSubstr("unit.count"), HasSubstr("unit.macs"),
+                             HasSubstr("Statistics unit of"), HasSubstr("mac_actual")));
+  EXPECT_THAT(ran.out, Not(HasSubstr("clock ")));
+  const Ran energy = lacuna("describe energy");
+  EXPECT_EQ(energy.status, 0) << energy.err;
+  EXPECT_THAT(energy.out, AllOf(HasSubstr("Prices of events"), HasSubstr("mac_fp16_acc32"),
+                                HasSubstr("Jouppi")));
+}
+
+TEST(Describe, AMachineFileIsDescribedAsAPresetIs) {
+  const ProgramBench lacuna;
+  const std::string mine = lacuna.file("mine.yaml", "base: fake\nunit.macs: 32\n");
+  const Ran ran = lacuna("describe " + mine);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out,
+              AllOf(HasSubstr("a machine of kind ipu"), HasSubstr("unit.macs"), HasSubstr("32")));
+  EXPECT_THAT(lacuna("describe " + lacuna.path("none.yaml")).err, HasSubstr("none.yaml"));
+}
+
+TEST(Describe, AWordWithoutALikenessGetsNoUnrelatedOne) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("describe xylophone");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, AllOf(Not(HasSubstr("did you mean")), HasSubstr("groups such as")));
+  EXPECT_THAT(lacuna("describe unis").err, HasSubstr("did you mean 'unit'"));
+}
+
+TEST(Help, OfAVerbThatThereIsNotIsRefused) {
+  const ProgramBench lacuna;
+  for (const char* const line : {"nonsense --help", "--help nonsense", "trace nonsense --help"}) {
+    const Ran ran = lacuna(line);
+    EXPECT_EQ(ran.status, 2) << line;
+    EXPECT_THAT(ran.err, HasSubstr("there is no verb 'nonsense'")) << line;
+  }
+  for (const char* const line : {"--help", "run --help", "--help run", "trace make --help"}) {
+    EXPECT_EQ(lacuna(line).status, 0) << line;
+  }
 }
 
 TEST(Plot, DrawsTheFiguresOfAResultAgainAndTheSame) {

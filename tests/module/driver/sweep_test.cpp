@@ -226,20 +226,12 @@ TEST_F(SweepJournalTest, CutOffAtAnyByteItLosesThePointThatWasCutAndNoOther) {
 }
 
 TEST_F(SweepJournalTest, AChangedExperimentIsRefusedWithWhatChanged) {
-  lacuna_.file("study.yaml", "machine: fake\ngemm: 16x16x16\ngrid: {seed: [1, 2]}\n");
-  ASSERT_EQ(lacuna_(sweep("out")).status, 0);
-  // a journal as it is left when a process dies: that of the same sweep, without its result
-  start_and_kill(sweep("other"), 0);
-  std::string before;
-  for (unsigned wait = 1000; before.empty(); wait += 1000) {
-    std::filesystem::remove_all(lacuna_.path("other"));
-    start_and_kill(sweep("other"), wait);
-    before = lacuna_.read("other.journal");
-    if (before.size() < 200) before.clear();
-    std::filesystem::remove(lacuna_.path("other.journal"));
-  }
-  lacuna_.file("other.journal", before);
-  lacuna_.file("study.yaml", "machine: fake\ngemm: 16x16x16\ngrid: {seed: [1, 3]}\n");
+  const std::string before = "machine: fake\ngemm: 16x16x16\nset: {fault: interrupt_after}\n";
+  lacuna_.file("study.yaml", before + "grid: {seed: [1, 2]}\n");
+  lacuna_.file("config/interrupt_after", "1");
+  ASSERT_EQ(lacuna_("sweep " + file_ + " --jobs 1 --quiet --out " + lacuna_.path("other")).status,
+            1);
+  lacuna_.file("study.yaml", before + "grid: {seed: [1, 3]}\n");
   const Ran ran = lacuna_(sweep("other") + " --resume");
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.err, HasSubstr("\n  seed: was '1, 2', is '1, 3'\n"));
@@ -247,7 +239,7 @@ TEST_F(SweepJournalTest, AChangedExperimentIsRefusedWithWhatChanged) {
   EXPECT_THAT(set.err, HasSubstr("--set clock: was not there, is '1'"));
   const Ran plain = lacuna_(sweep("other"));
   EXPECT_EQ(plain.status, 2);
-  EXPECT_THAT(plain.err, HasSubstr("an unfinished sweep is in"));
+  EXPECT_THAT(plain.err, HasSubstr("unfinished work, 1 parts of it done, is in"));
 }
 
 TEST_F(SweepJournalTest, ResumingWhatIsFinishedDoesNothing) {

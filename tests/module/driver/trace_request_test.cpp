@@ -36,6 +36,26 @@ TEST(TraceRequest, EveryProblemOfAFileIsNamedWithItsPlaceAndNothingIsRun) {
   EXPECT_THAT(message, HasSubstr("did you mean 'unstructured'?"));
 }
 
+TEST(TraceRequest, AFileOfAnotherKindIsSentWhereItIsRead) {
+  const ProgramBench lacuna;
+  const auto said = [&](const std::string& name, const std::string& text) {
+    return refused(lacuna, lacuna.file(name, text));
+  };
+  EXPECT_THAT(said("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n"),
+              HasSubstr("is a Matrix Market file: give it with --matrix, and --n"));
+  EXPECT_THAT(said("a.smtx", "2, 2, 1\n0 1 1\n0\n"), HasSubstr("looks like a .smtx pattern"));
+  EXPECT_THAT(said("a.csv", "Layer, M, N, K,\nA, 1, 2, 3,\n"), HasSubstr("trace import"));
+  EXPECT_THAT(said("a.json", "{\"hidden_size\": 4}\n"), HasSubstr("trace import"));
+}
+
+TEST(TraceRequest, TwoFilesOfOneNameAreToldApart) {
+  const ProgramBench lacuna;
+  const std::string mine = lacuna.file("fake.yaml", "base: fake\nclock: 3\n");
+  const Ran ran = lacuna("compare --gemm 8x8x8 --machine fake --machine " + mine);
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, HasSubstr("are both called 'fake'"));
+}
+
 TEST(TraceRequest, AMissingColumnIsNamed) {
   const ProgramBench lacuna;
   EXPECT_THAT(refused(lacuna, lacuna.file("t.csv", "id,op,m,k\na,gemm,8,8\n")),

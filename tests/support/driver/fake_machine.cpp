@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <string>
 
 #include "sim/base/error.hpp"
 
@@ -13,7 +16,21 @@ namespace lacuna::test {
 
 namespace {
 
+/// True once, after as many operations as the file `interrupt_after` beside the presets says; the
+/// file is gone then. Never without it.
+bool is_time() {
+  const char* const config = std::getenv("LACUNA_CONFIG");  // NOLINT(concurrency-mt-unsafe)
+  const std::string path = std::string(config == nullptr ? "." : config) + "/interrupt_after";
+  unsigned left = 0;
+  if (!(std::ifstream(path) >> left)) return false;
+  if (left == 0) return unlink(path.c_str()) == 0;
+  std::ofstream(path) << left - 1;
+  return false;
+}
+
 void fail(Fault fault) {
+  if (fault == Fault::end_after && is_time()) std::raise(SIGINT);
+  if (fault == Fault::interrupt_after && is_time()) fault = Fault::interrupt;
   if (fault == Fault::deadlock) throw DeadlockError("unit 3 waits for a word that never comes");
   if (fault == Fault::memory) throw OutOfMemoryError("needs 5000 bytes, has 4096");
   if (fault == Fault::unsupported) throw UnsupportedError("a fake machine cannot do this");

@@ -29,6 +29,8 @@ enum class Fault {
   unsupported,
   crash,
   interrupt,
+  interrupt_after,
+  end_after,
   values,
   not_compared
 };
@@ -58,6 +60,8 @@ struct FakeParams : ParameterSet {
                                             {"unsupported", Fault::unsupported},
                                             {"crash", Fault::crash},
                                             {"interrupt", Fault::interrupt},
+                                            {"interrupt_after", Fault::interrupt_after},
+                                            {"end_after", Fault::end_after},
                                             {"values", Fault::values},
                                             {"not_compared", Fault::not_compared}},
                              "What goes wrong.");

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace lacuna::test {
 namespace {
 
@@ -17,6 +20,18 @@ TEST(Nearest, IsNothingBeyondTheLimit) {
 }
 
 TEST(Nearest, DoesNotMindCapitalLetters) { EXPECT_EQ(nearest("BOW", {"gc2", "bow"}, 0), "bow"); }
+
+// A part of a name counts as the name does, and what is further than a third of the letters not at
+// all: of six letters two may be wrong.
+TEST(NearWords, KnowsPartsOfNamesAndWouldRatherSayNothing) {
+  const std::vector<std::string> names = {"router.hop", "router.ramp", "tile.memory.kib", "rows"};
+  EXPECT_EQ(near_words("rooter", names), (std::vector<std::string>{"router.hop", "router.ramp"}));
+  EXPECT_EQ(near_words("memory", names), (std::vector<std::string>{"tile.memory.kib"}));
+  EXPECT_TRUE(near_words("energy", names).empty());
+  EXPECT_EQ(hint_of("tile.memory.kbi", names), "; did you mean 'tile.memory.kib'?");
+  EXPECT_EQ(hint_of("rooter", names), "; did you mean 'router.hop' or 'router.ramp'?");
+  EXPECT_EQ(hint_of("zzzzzz", names), "");
+}
 
 }  // namespace
 }  // namespace lacuna::test

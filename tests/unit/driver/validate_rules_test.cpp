@@ -131,6 +131,19 @@ TEST(ValidationRules, RunsWhatSeveralPointsNeedOnce) {
   EXPECT_DOUBLE_EQ(*outcomes[3].simulated, 1.5);  // 3000 cycles of 0.5 ns, in microseconds
 }
 
+TEST(ValidationRules, SaysWhyAPointIsNoneOfAMachine) {
+  const auto reason = [](const std::string& point) {
+    return plan_of(point).outcomes({})[0].reason;
+  };
+  EXPECT_EQ(
+      reason("P,IPU(training quality),BERT,,,,0.1,16,FP16.16,dynamic,MLM_loss,2.3,nats,s,H\n"),
+      "metric 'MLM_loss': what training learns is not simulated");
+  EXPECT_THAT(reason("P,IPU,BERT,,,,0.1,16,FP16,dynamic,FLOPs_metric,8e9,FLOP,s,H\n"),
+              ::testing::HasSubstr("a count of operations by the publication's own rule"));
+  EXPECT_EQ(reason("P,IPU,gemm,8,8,8,1,,FP16,dense,time,1,us,s,H\n"),
+            "'IPU' names a kind of machine and not which one of it");
+}
+
 TEST(ValidationRules, TakesEachWordFromATableAndSaysWhichIsNotInIt) {
   const auto reason = [](const std::string& row) {
     return plan_of(row + "\n").outcomes({})[0].reason;

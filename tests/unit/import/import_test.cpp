@@ -97,6 +97,47 @@ TEST_F(Import, ReadsScaleSimConvolutionsWithoutPadding) {
       ThrowsMessage<TraceError>(HasSubstr("file.txt:2:5: error E202: column 'IFMAP Width'")));
 }
 
+// The tool's own files. The products of each are those of its eight columns, summed by hand in
+// another language: ceil((side - filter + stride) / stride) outputs each way.
+TEST_F(Import, ReadsTopologiesAsTheyShipWithScaleSim) {
+  const auto shipped = [](const std::string& name) {
+    return import_workload({test::source_path("tests/data/scalesim/" + name)}, {});
+  };
+  const Imported padded = shipped("Resnet50.csv");
+  EXPECT_EQ(padded.trace.ops.size(), 54U);
+  EXPECT_THAT(sizes(padded.trace.ops[0]), ElementsAre(64, 147, 12100, 1));
+  EXPECT_EQ(macs(padded.trace), 3479536384U);
+  const Imported batch = shipped("llama3b.csv");
+  EXPECT_EQ(batch.trace.ops.size(), 51U);
+  EXPECT_EQ(macs(batch.trace), 431424096174080U);
+  const Imported titled = shipped("Transformer.csv");
+  EXPECT_EQ(titled.trace.ops.size(), 891U);
+  EXPECT_EQ(macs(titled.trace), 113029120U);
+  EXPECT_THAT(titled.warnings,
+              ElementsAre(HasSubstr("Transformer.csv:3: 'Transformer' has no sizes: taken for")));
+}
+
+TEST_F(Import, ReadsWhatStandsBehindTheColumnsOfScaleSimByItsName) {
+  const std::string header =
+      "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, "
+      "Strides,";
+  const auto conv = [&](const std::string& more, const std::string& cells) {
+    return read(header + more + "\nC,5,5,3,3,2,6,1," + cells + "\n").trace.ops.at(0);
+  };
+  const LayerOp batch = conv("Batch Size,", "4");  // 3 x 3 outputs of each of 4 images
+  EXPECT_THAT(sizes(batch), ElementsAre(6, 18, 36, 1));
+  EXPECT_THAT(batch.args, ElementsAre(testing::Pair("x_unique", "200")));
+  EXPECT_EQ(conv("Stride Width,", "2").n, 6U);  // 3 x 2
+  EXPECT_EQ(pattern_label(conv(",,Sparsity,Eh,Ew", ",,2:4,3,3").pattern), "nm:2:4:pos=first:pad=1");
+  EXPECT_THAT([&] { conv("Eh,", "4"); },
+              ThrowsMessage<TraceError>(HasSubstr("found '4'; allowed: 3, which follows")));
+  EXPECT_THAT([&] { conv("Padding,", "1"); },
+              ThrowsMessage<TraceError>(HasSubstr("column 'Padding': found '1'; allowed: empty")));
+  EXPECT_THAT([&] { conv("Batch Size,", "x"); },
+              ThrowsMessage<TraceError>(HasSubstr("column 'Batch Size': found 'x'")));
+  EXPECT_EQ(read("Layer, M, N, K, Batch,\nA, 3, 5, 7, 2\n").trace.ops.at(0).n, 6U);
+}
+
 TEST_F(Import, WarnsOfATopologyWithoutHeader) {
   const Imported imported = read("a,1,2,3\nb,4,5,6\n", {{"format", "scalesim-gemm"}});
   EXPECT_EQ(imported.trace.ops.size(), 1U);
@@ -138,12 +179,24 @@ TEST_F(Import, ReadsChakraProtobuf) {
       "comm_typeH\x02\x52\x0f\x0a\x09"
       "comm_sizeH\x80\x80\x40",
       82);
-  const Imported imported = read(bytes, {{"ranks", "16"}});
+  EXPECT_THAT(
+      [&] {
+        read(bytes, {{"ranks", "16"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("found 1 collectives or transfers between chips, "
+                                            "the first is node 0, 'all_gather_16npus_1MB'")));
+  const Imported imported = read(bytes, {{"ranks", "16"}, {"collectives", "keep"}});
   ASSERT_EQ(imported.trace.ops.size(), 1U);
   EXPECT_EQ(imported.trace.ops[0].id, "all_gather_16npus_1MB");
   EXPECT_EQ(imported.trace.ops[0].op, "allgather");
   EXPECT_EQ(imported.trace.ops[0].m, 524288U);  // 1 MiB of fp16
-  EXPECT_THAT([&] { read(bytes); }, ThrowsMessage<RequestError>(HasSubstr("give --ranks")));
+  EXPECT_THAT(imported.trace.ops[0].args,
+              ElementsAre(testing::Pair("ranks", "16"), testing::Pair("between", "chips")));
+  EXPECT_THAT(
+      [&] {
+        read(bytes, {{"collectives", "keep"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("give --ranks")));
   for (std::size_t size = 9; size < bytes.size(); ++size) {
     EXPECT_ANY_THROW(read(bytes.substr(0, size), {{"ranks", "16"}, {"format", "chakra"}})) << size;
   }
@@ -156,20 +209,36 @@ TEST_F(Import, ReadsChakraJson) {
       "node_type": 4, "attrs": [{"name": "num_ops", "int64_val": 77}]}], "ngpus": 8})json";
   EXPECT_THAT(
       [&] {
-        read(text, {{"comm-size", "64"}});
+        read(text, {{"comm-size", "64"}, {"collectives", "keep"}});
       },
       ThrowsMessage<TraceError>(HasSubstr("--drop-missing")));
   EXPECT_THAT(
       [&] {
-        read(text, {{"drop-missing", "1"}});
+        read(text, {{"drop-missing", "1"}, {"collectives", "keep"}});
       },
       ThrowsMessage<RequestError>(HasSubstr("give --comm-size")));
-  const Imported imported = read(text, {{"drop-missing", "1"}, {"comm-size", "64"}});
+  const Imported imported =
+      read(text, {{"drop-missing", "1"}, {"comm-size", "64"}, {"collectives", "keep"}});
   ASSERT_EQ(imported.trace.ops.size(), 2U);
   EXPECT_EQ(imported.trace.ops[0].op, "opaque");  // first, as the other depends on it
   EXPECT_THAT(imported.trace.ops[0].args, ElementsAre(testing::Pair("flop", "77")));
-  EXPECT_THAT(imported.trace.ops[1].args, ElementsAre(testing::Pair("ranks", "8")));
+  EXPECT_THAT(imported.trace.ops[1].args,
+              ElementsAre(testing::Pair("ranks", "8"), testing::Pair("between", "chips")));
   EXPECT_EQ(imported.notes.size(), 1U);
+}
+
+// 1 computes, 2 reduces what 1 made, 3 computes with that: without 2, 3 waits for 1.
+TEST_F(Import, LeavesCollectivesOfChakraOutAndKeepsWhatWaitedForThem) {
+  const std::string text =
+      R"json({"workload_graph": [
+      {"id": 1, "name": "a", "type": 4, "attrs": [{"name": "num_ops", "int64_val": 5}]},
+      {"id": 2, "name": "allreduce", "type": 7, "data_deps": [1]},
+      {"id": 3, "name": "b", "type": 4, "data_deps": [2],
+       "attrs": [{"name": "num_ops", "int64_val": 5}]}]})json";
+  const Imported imported = read(text, {{"collectives", "drop"}});
+  ASSERT_EQ(imported.trace.ops.size(), 2U);
+  EXPECT_THAT(imported.trace.ops[1].depends_on, ElementsAre("a"));
+  EXPECT_THAT(imported.notes, ElementsAre(HasSubstr("1 collectives and transfers")));
 }
 
 TEST_F(Import, ReadsTheShapeOfAModel) {
@@ -274,6 +343,15 @@ TEST_F(Import, ReadsConvolutionsOfOnnxWithPadsAndGroups) {
   EXPECT_THAT(sizes(imported.trace.ops[0]), ElementsAre(4, 18, 48, 2));
   EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(10, 128, 3, 1));
   EXPECT_EQ(imported.trace.ops[1].depends_on.front(), "conv");
+}
+
+TEST_F(Import, TakesAListOfOnnxOperatorsThatServesOtherGraphsToo) {
+  const Imported imported =
+      read(seed_input("onnx/conv.onnx"), {{"dim", "batch=3"}, {"skip", "TopK,Gem"}});
+  EXPECT_EQ(imported.trace.ops.size(), 2U);  // nothing is left out
+  EXPECT_THAT(imported.warnings,
+              ElementsAre(HasSubstr("no operator of this graph is 'Gem'; did you mean 'Gemm'?"),
+                          HasSubstr("no operator of this graph is 'TopK'")));
 }
 
 TEST_F(Import, ReadsAttentionOfOnnxAsBatchedProducts) {

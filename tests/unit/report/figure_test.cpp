@@ -108,6 +108,45 @@ TEST(Figures, LeaveOutRunsThatDidNotFinish) {
   EXPECT_THAT(find(make_figures(figure_data(runs)), "throughput").csv, Not(HasSubstr("bow")));
 }
 
+TEST(Figures, ShowRunsWithoutValuesAsEmptyMarkersWithTheReason) {
+  std::vector<RunRecord> runs = test::made_up_comparison(false, {0.25, 0.1});
+  for (RunRecord& run : runs) {
+    const SummaryRow& op = run.ops.front().row;
+    if (run.machine != "bow" || op.pattern != "block" || op.density > 0.2) continue;
+    SummaryRow total;
+    total.run = run.run;
+    total.machine = run.machine;
+    total.workload = run.total.workload;
+    total.op_id = kTotal;
+    total.density = 0.1;
+    total.status = Status::out_of_memory;
+    total.reason = "needs 5 bytes";
+    run.total = total;
+  }
+  const std::vector<Figure> figures = make_figures(figure_data(runs));
+  const Figure& throughput = find(figures, "throughput");
+  EXPECT_THAT(throughput.csv, HasSubstr("bow block 16: out of memory,0.1,"));
+  EXPECT_THAT(throughput.csv, HasSubstr(",,,needs 5 bytes\n"));
+  EXPECT_THAT(throughput.script, HasSubstr("pointtype 6 pointsize 0.7*size title "
+                                           "'bow block 16: out of memory'"));
+  const Figure& stack = find(figures, "cycle_stack");
+  EXPECT_THAT(stack.csv, HasSubstr("bow block 16 at 0.1,compute"));
+  EXPECT_THAT(stack.csv, HasSubstr(",out of memory\n"));
+  EXPECT_THAT(stack.script, HasSubstr("point pointtype 6"));
+  EXPECT_THAT(find(figures, "roofline").script,
+              HasSubstr("no value: bow block 16 at 0.1: out of memory"));
+}
+
+TEST(Figures, OfAnInterruptedRunSaySoAcrossTheirData) {
+  std::vector<Figure> figures = of_product({0.25, 0.1});
+  mark_interrupted(figures);
+  for (const Figure& figure : figures) {
+    const std::size_t mark = figure.script.find("'interrupted: not all was simulated'");
+    ASSERT_NE(mark, std::string::npos) << figure.name;
+    EXPECT_LT(mark, figure.script.find("  plot ")) << figure.name;
+  }
+}
+
 TEST(Figures, TellRunsOfOnePatternApartByTheirShape) {
   std::vector<RunRecord> runs = test::made_up_comparison(false, {0.25});
   const std::size_t count = runs.size();

@@ -63,6 +63,7 @@ TEST(Options, AreRefusedWithTheirCode) {
   EXPECT_THAT(error_of({"unstructured:0.1", {}, "4", {}}), HasSubstr("error E208"));
   EXPECT_THAT(error_of({"unstructured:0.1", "0.2", {}, {}}), HasSubstr("error E214"));
   EXPECT_THAT(error_of({"block4:0.1", {}, "8", {}}), HasSubstr("error E214"));
+  EXPECT_THAT(error_of({"block:0.1", {}, {}, {}}), HasSubstr("the side of the blocks, such as"));
   EXPECT_THAT(error_of({"dense", "0.5", {}, {}}), HasSubstr("error E208"));
   EXPECT_THAT(error_of({"causal", "0.5", {}, {}}), HasSubstr("error E214"));
   EXPECT_THAT(error_of({"nm:5:4", {}, {}, {}}), HasSubstr("error E214"));

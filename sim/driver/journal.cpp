@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/sweep_journal.hpp"
+#include "sim/driver/journal.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ std::optional<Frame> take_frame(std::string_view& rest) {
   return frame;
 }
 
-std::string facts_text(const SweepJournal::Facts& facts) {
+std::string facts_text(const Journal::Facts& facts) {
   std::string text;
   for (const auto& [name, value] : facts) {
     std::string line = name;
@@ -65,8 +65,8 @@ std::string facts_text(const SweepJournal::Facts& facts) {
   return text;
 }
 
-SweepJournal::Facts facts_of(const std::string& text) {
-  SweepJournal::Facts facts;
+Journal::Facts facts_of(const std::string& text) {
+  Journal::Facts facts;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
     const std::string line = text.substr(begin, end - begin);
@@ -78,9 +78,9 @@ SweepJournal::Facts facts_of(const std::string& text) {
 }
 
 /// What differs, a line each.
-std::string difference(const SweepJournal::Facts& was, const SweepJournal::Facts& is) {
+std::string difference(const Journal::Facts& was, const Journal::Facts& is) {
   std::string text;
-  const auto value = [](const SweepJournal::Facts& facts, const std::string& name) {
+  const auto value = [](const Journal::Facts& facts, const std::string& name) {
     const auto found = std::find_if(facts.begin(), facts.end(),
                                     [&](const auto& fact) { return fact.first == name; });
     return found == facts.end() ? std::optional<std::string>() : found->second;
@@ -98,30 +98,31 @@ std::string difference(const SweepJournal::Facts& was, const SweepJournal::Facts
 
 }  // namespace
 
-SweepJournal::SweepJournal(std::filesystem::path path, const Facts& facts, bool resume)
+Journal::Journal(std::filesystem::path path, const Facts& facts, bool resume)
     : path_(std::move(path)) {
   std::error_code error;
   std::filesystem::create_directories(path_.parent_path(), error);
-  const bool exists = std::filesystem::exists(path_, error);
-  if (exists && !resume) {
-    throw RequestError(fmt::format(
-        "an unfinished sweep is in '{}'; --resume goes on with it, or remove it", path_.string()));
-  }
   file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC,
                0666);  // NOLINT(*-vararg): POSIX
   if (file_ < 0) {
     throw SimulationError(fmt::format("'{}' cannot be opened: {}", path_.string(), last_error()));
   }
-  hold();
-  read(facts);
+  try {
+    hold();
+    read(facts, resume);
+  } catch (...) {
+    close(file_);  // what is in it stays
+    throw;
+  }
 }
 
-SweepJournal::~SweepJournal() {
-  if (file_ >= 0) close(file_);
+Journal::~Journal() {
+  if (is_empty_) remove();
+  close(file_);
 }
 
 /// A lock that children do not inherit: it is free as soon as this process is gone.
-void SweepJournal::hold() const {
+void Journal::hold() const {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
@@ -129,36 +130,45 @@ void SweepJournal::hold() const {
   throw RequestError(fmt::format("another process is at work on '{}'", path_.string()));
 }
 
-void SweepJournal::read(const Facts& facts) {
+void Journal::begin(const std::string& facts) {
+  if (ftruncate(file_, 0) != 0) throw SimulationError(last_error());
+  append(kFormat + framed(0, facts));
+}
+
+void Journal::read(const Facts& facts, bool resume) {
   const std::string text = read_text(path_, kLongest);
   const std::string wanted = facts_text(facts);
   std::string_view rest = text;
   const std::string_view format = kFormat;
   const bool ours = rest.substr(0, format.size()) == format;
   if (!ours && format.substr(0, rest.size()) != rest) {
-    throw RequestError(fmt::format("'{}' is no journal of a sweep", path_.string()));
+    throw RequestError(fmt::format("'{}' is no journal of unfinished work", path_.string()));
   }
   rest.remove_prefix(std::min(format.size(), rest.size()));
   const std::optional<Frame> head = take_frame(rest);
-  if (!ours || !head) {  // new, or cut off before its first point
-    if (ftruncate(file_, 0) != 0) throw SimulationError(last_error());
-    append(kFormat + framed(0, wanted));
-    return;
-  }
-  if (head->text != wanted) {
-    throw RequestError(fmt::format(
-        "--resume: the experiment is not that of the finished points in '{}':{}\nUndo the change, "
-        "or remove that file to begin again",
-        path_.string(), difference(facts_of(head->text), facts)));
-  }
+  if (!ours || !head) return begin(wanted);  // new, or cut off before its first part
   while (const std::optional<Frame> frame = take_frame(rest)) {
     finished_[frame->index] = frame->text;
   }
+  if (finished_.empty()) return begin(wanted);
+  if (!resume) {
+    throw RequestError(
+        fmt::format("unfinished work, {} parts of it done, is in '{}'; --resume "
+                    "goes on with it, or remove it",
+                    finished_.size(), path_.string()));
+  }
+  if (head->text != wanted) {
+    throw RequestError(fmt::format(
+        "--resume: this request is not that of the finished parts in '{}':{}\nUndo the change, "
+        "or remove that file to begin again",
+        path_.string(), difference(facts_of(head->text), facts)));
+  }
+  is_empty_ = false;
   const auto whole = static_cast<off_t>(text.size() - rest.size());
   if (ftruncate(file_, whole) != 0) throw SimulationError(last_error());
 }
 
-void SweepJournal::append(const std::string& text) {
+void Journal::append(const std::string& text) {
   std::size_t written = 0;
   while (written < text.size()) {
     const ssize_t n = ::write(file_, text.data() + written, text.size() - written);
@@ -169,14 +179,19 @@ void SweepJournal::append(const std::string& text) {
     }
     written += static_cast<std::size_t>(n);
   }
+  // what is written outlives this process; only a disk without power needs more, which takes time
+  const auto now = std::chrono::steady_clock::now();
+  if (now - synced_ < std::chrono::seconds(1)) return;
+  synced_ = now;
   fdatasync(file_);
 }
 
-void SweepJournal::add(std::size_t index, const std::string& bytes) {
+void Journal::add(std::size_t index, const std::string& bytes) {
   append(framed(index, bytes));
+  is_empty_ = false;
 }
 
-void SweepJournal::remove() {
+void Journal::remove() {
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);
 }
