@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// edit_check CASES: random programs on random hardware, `event` against `clocked`, as the hardware's
-// text says it now. Fails if they differ, or if no program differs from the oracle, which knows the
-// hardware as it is documented: then the edit changed nothing.
+// edit_check CASES: random programs on random hardware, `event` against `clocked`, as the
+// hardware's text says it now. Fails if they differ, or if no program differs from the oracle,
+// which knows the hardware as it is documented: then the edit changed nothing.
 
 #include <fmt/format.h>
 
@@ -82,8 +82,8 @@ void check_stream(std::uint64_t seed, Tally& tally) {
   if (where.empty() && sweep != nullptr) {
     const std::optional<SweepOutcome> swept = sweep->run();
     where = !swept ? "the sweep does not end"
-                   : difference(definition, unfold(swept->kept, swept->fold, program,
-                                                   scenario.params.router));
+                   : difference(definition,
+                                unfold(swept->kept, swept->fold, program, scenario.params.router));
   }
   if (!where.empty()) tally.complain(fmt::format("stream {}: {}", seed, where));
 }
