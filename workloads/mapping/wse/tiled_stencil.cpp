@@ -99,6 +99,8 @@ class Planner {
     const auto compute = static_cast<TaskIndex>(first + 9);
     Task loop;
     loop.active = iteration == 0;
+    // the way of the first send through the pipeline; code that does not wait goes on beside it
+    if (job_.waits) loop.steps.push_back(work(costs_.vec.setup_first));
     std::vector<TaskIndex> sends;
     std::vector<TaskIndex> takes;
     for (std::size_t side = 0; side < 4; ++side) {
@@ -140,13 +142,18 @@ class Planner {
   }
 
   /// Completion tasks count one after the other: load, increment, test and branch. The last has an
-  /// effect.
+  /// effect. That each waits for the one before is how a program without a counter says "the
+  /// fourth"; it costs nothing, the next is let through as one begins.
   void count(CoreProgram& program, const std::vector<TaskIndex>& tasks, const Step& effect) const {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       Task& task = program.tasks[tasks[i]];
       task.blocked = i != 0;
-      task.steps = {work(costs_.scalar.load + costs_.scalar.loop)};
-      task.steps.push_back(i + 1 == tasks.size() ? effect : unblock(tasks[i + 1]));
+      const Step counting = work(costs_.scalar.load + costs_.scalar.loop);
+      if (i + 1 == tasks.size()) {
+        task.steps = {counting, effect};
+      } else {
+        task.steps = {unblock(tasks[i + 1]), counting};
+      }
     }
   }
 
