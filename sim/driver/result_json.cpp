@@ -83,6 +83,20 @@ void for_each_cell(Row& row, const Visit& visit) {
   visit("io_gbps", row.io_gbps);
 }
 
+/// Likewise those after the energy.
+template <class Row, class Visit>
+void for_each_late_cell(Row& row, const Visit& visit) {
+  visit("power_w", row.power_w);
+  visit("pj_per_useful_flop", row.pj_per_useful_flop);
+  visit("silicon_mm2", row.silicon_mm2);
+  visit("gflops_per_mm2", row.gflops_per_mm2);
+  visit("time_low_s", row.time_low_s);
+  visit("time_high_s", row.time_high_s);
+  visit("speedup_low", row.speedup_low);
+  visit("speedup_high", row.speedup_high);
+  visit("trust", row.trust);
+}
+
 struct Write {
   Json& json;
   template <class T>
@@ -100,8 +114,7 @@ Json row_json(const SummaryRow& row, const std::vector<std::string>& varying) {
   json["energy_j"] = row.energy_j ? Json(row.energy_j->nominal) : Json(nullptr);
   json["energy_low_j"] = row.energy_j ? Json(row.energy_j->low) : Json(nullptr);
   json["energy_high_j"] = row.energy_j ? Json(row.energy_j->high) : Json(nullptr);
-  json["power_w"] = or_null(row.power_w);
-  json["pj_per_useful_flop"] = or_null(row.pj_per_useful_flop);
+  for_each_late_cell(row, Write{json});
   json["status"] = status_name(row.status);
   json["reason"] = or_null(row.reason);
   for (std::size_t i = 0; i < varying.size(); ++i) json[varying[i]] = row.varying.at(i);
@@ -119,8 +132,7 @@ SummaryRow parse_row(const Json& json, const std::vector<std::string>& varying) 
     take(json, "energy_low_j", row.energy_j->low);
     take(json, "energy_high_j", row.energy_j->high);
   }
-  take(json, "power_w", row.power_w);
-  take(json, "pj_per_useful_flop", row.pj_per_useful_flop);
+  for_each_late_cell(row, [&](const char* key, auto& member) { take(json, key, member); });
   for (const Status status : kStatuses) {
     if (json.at("status") == status_name(status)) row.status = status;
   }
@@ -219,6 +231,44 @@ void parse_energy(const Json& json, OpRecord& op) {
   }
 }
 
+Json trust_json(const TrustErrors& trust) {
+  return {{"machine", trust.machine},   {"family", trust.family}, {"regime", trust.regime},
+          {"quantity", trust.quantity}, {"points", trust.points}, {"p5", trust.p5},
+          {"median", trust.median},     {"p95", trust.p95},       {"commit", trust.commit},
+          {"measured_before_this_model", trust.moved}};
+}
+
+TrustErrors parse_trust(const Json& json) {
+  TrustErrors trust;
+  take(json, "machine", trust.machine);
+  take(json, "family", trust.family);
+  take(json, "regime", trust.regime);
+  take(json, "quantity", trust.quantity);
+  take(json, "points", trust.points);
+  take(json, "p5", trust.p5);
+  take(json, "median", trust.median);
+  take(json, "p95", trust.p95);
+  take(json, "commit", trust.commit);
+  take(json, "measured_before_this_model", trust.moved);
+  return trust;
+}
+
+Json silicon_json(const UnitSilicon& silicon) {
+  return {{"sram_mb", silicon.sram_mb},
+          {"low_mm2", silicon.mm2.low},
+          {"nominal_mm2", silicon.mm2.nominal},
+          {"high_mm2", silicon.mm2.high}};
+}
+
+UnitSilicon parse_silicon(const Json& json) {
+  UnitSilicon silicon;
+  take(json, "sram_mb", silicon.sram_mb);
+  take(json, "low_mm2", silicon.mm2.low);
+  take(json, "nominal_mm2", silicon.mm2.nominal);
+  take(json, "high_mm2", silicon.mm2.high);
+  return silicon;
+}
+
 /// Numbers in the order of the names above them: there may be many intervals.
 Json intervals_json(const Intervals& intervals) {
   Json each = Json::array();
@@ -301,6 +351,7 @@ Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
   json["peak_io_bytes_per_cycle"] = result.peaks.io_bytes_per_cycle;
   json["notes"] = facts_json(result.notes);
   json["energy"] = energy_json(op);
+  if (op.trust) json["trust"] = trust_json(*op.trust);
   json["cycle_stack"] = stack_json(result.stack);
   json["statistics"] = statistics_json(result.statistics);
   if (!result.phases.empty()) json["phases"] = phases_json(result.phases);
@@ -350,6 +401,7 @@ OpRecord parse_op(const Json& json, const std::vector<std::string>& varying) {
   take(json, "peak_io_bytes_per_cycle", result.peaks.io_bytes_per_cycle);
   result.notes = parse_facts(json.at("notes"));
   parse_energy(json.at("energy"), op);
+  if (json.contains("trust")) op.trust = parse_trust(json.at("trust"));
   result.stack = parse_stack(json.at("cycle_stack"));
   result.statistics = parse_statistics(json.at("statistics"));
   if (json.contains("phases")) result.phases = parse_phases(json.at("phases"));
@@ -379,6 +431,7 @@ Json record_json(const RunRecord& record) {
     parameters[parameter.path] = {{"value", std::move(value)}, {"unit", parameter.unit}};
   }
   json["parameters"] = std::move(parameters);
+  if (record.silicon) json["unit_silicon"] = silicon_json(*record.silicon);
   json["notes"] = facts_json(record.notes);
   Json ops = Json::array();
   for (const OpRecord& op : record.ops) ops.push_back(op_json(op, record.varying));
@@ -404,6 +457,7 @@ RunRecord parse_record(const Json& json) {
     record.parameters.push_back(
         {path, plain ? value.dump() : value.get<std::string>(), parameter.at("unit"), plain});
   }
+  if (json.contains("unit_silicon")) record.silicon = parse_silicon(json.at("unit_silicon"));
   record.notes = parse_facts(json.at("notes"));
   for (const Json& op : json.at("operations")) {
     record.ops.push_back(parse_op(op, record.varying));

@@ -14,6 +14,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/describe_pages.hpp"
 #include "sim/driver/locations.hpp"
 #include "sim/driver/off_chip.hpp"
 #include "sim/driver/statistics_list.hpp"
@@ -352,7 +353,7 @@ std::string name_text(const MachineTable& table, const Options& options) {
   if (std::string unit = unit_text(table, options); !unit.empty()) return unit;
   Names names;
   for (const char* const subject :
-       {"machines", "parameters", "statistics", "patterns", "formats", "fit"}) {
+       {"machines", "parameters", "statistics", "patterns", "formats", "fit", "area", "trust"}) {
     names.add(subject, "");
   }
   for (const std::string& preset : preset_names()) {
@@ -400,6 +401,10 @@ int describe_verb(const Options& options, const MachineTable& kinds, const Strea
     text = patterns_text(options);
   } else if (subject == "formats") {
     text = formats_text(options);
+  } else if (subject == "area") {
+    text = area_text(kinds, options);
+  } else if (subject == "trust") {
+    text = trust_text(kinds, options);
   } else {
     text = name_text(kinds, options);
   }
