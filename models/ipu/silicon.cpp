@@ -27,7 +27,6 @@ Silicon silicon(const ChipParams& params, double tiles, double link_gbs) {
   // how the rates of all generations go); those beyond are its own.
   const double mixed = amp.fp16_fp32_macs;
   const double halves = std::max<double>(amp.fp16_macs, mixed);
-  const double slots = tile.slots();
   const double ports = tile.memory.load_bytes + tile.memory.store_bytes;
   silicon.unit = {
       {"sram_kib", static_cast<double>(tile.memory.kib)},
@@ -38,7 +37,7 @@ Silicon silicon(const ChipParams& params, double tiles, double link_gbs) {
       {"multiplier_fp8", std::max(0.0, amp.fp8_macs - 2 * halves)},
       {"adder_fp16", static_cast<double>(amp.fp16_macs)},
       {"adder_fp32", std::max<double>(mixed, amp.fp32_macs)},
-      {"register_bit", kContextBits * (slots + 1) + kAmpBitsOfAProduct * halves +
+      {"register_bit", kContextBits * (tile.workers + 1) + kAmpBitsOfAProduct * halves +
                            8.0 * amp.weight_bytes},
       {"pipeline_ipu", 1},
       {"crosspoint_bit", silicon.units * kExchangeBits * (params.exchange.paired ? 1 : 0.5)},

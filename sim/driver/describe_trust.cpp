@@ -119,11 +119,12 @@ bool says_assumed(const std::string& text) {
 /// Where a preset or a declaration says that nothing is published.
 std::string assumed_text(const MachineTable& kinds, const Options& options) {
   TextTable table;
-  table.column("preset", "", Align::left);
+  table.column("presets", "", Align::left);
   table.column("parameter", "", Align::left);
   table.column("value", "");
   table.column("what is said of it", "", Align::left);
   Comments comments;
+  std::vector<std::vector<std::string>> rows;  // path, value, text, then the presets
   for (const std::string& name : options.machines.empty() ? preset_names() : options.machines) {
     const std::unique_ptr<Machine> machine = make_machine(kinds, name);
     std::map<std::string, std::string> said;  // by path; the last setting counts
@@ -134,8 +135,16 @@ std::string assumed_text(const MachineTable& kinds, const Options& options) {
       const auto preset = said.find(path);
       const bool stated = preset != said.end() && !preset->second.empty();
       const std::string text = stated ? preset->second : parameter.doc();
-      if (says_assumed(text)) table.row({name, path, parameter.value_text(), text});
+      if (!says_assumed(text)) return;
+      const std::vector<std::string> row = {path, parameter.value_text(), text};
+      const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& each) {
+        return std::equal(row.begin(), row.end(), each.begin());
+      });
+      (same == rows.end() ? *rows.insert(rows.end(), row) : *same).push_back(name);
     });
+  }
+  for (const std::vector<std::string>& row : rows) {
+    table.row({fmt::format("{}", fmt::join(row.begin() + 3, row.end(), " ")), row[0], row[1], row[2]});
   }
   return shown(table, options);
 }

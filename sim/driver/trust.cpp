@@ -236,7 +236,8 @@ std::string trust_notes(const std::vector<RunRecord>& records) {
   std::string text;
   for (const RunRecord& run : records) {
     for (const OpRecord& op : run.ops) {
-      if (!op.trust || !said.insert(op.row.trust).second) continue;
+      if (!op.row.time_low_s && !op.row.speedup_low) continue;
+      if (!said.insert(op.row.trust).second) continue;
       text += fmt::format("{} (simulated over published, {}: {:+.1f} to {:+.1f} %)\n", op.row.trust,
                           op.trust->quantity, 100 * op.trust->p5, 100 * op.trust->p95);
     }

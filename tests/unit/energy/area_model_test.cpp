@@ -24,13 +24,17 @@ AreaTable two_blocks() {
   EnergyRow logic{"logic", "um2", "logic", {}, "A", ""};
   memory.nodes.at(1) = {1, 2, 4};
   logic.nodes.at(1) = {3, 3, 3};
-  return AreaTable("two.csv", {memory, logic});
+  std::vector<EnergyRow> rows;
+  rows.push_back(memory);
+  rows.push_back(logic);
+  return AreaTable("two.csv", rows);
 }
 
 Silicon chip_of(double memory, double logic) {
   Silicon silicon;
   silicon.units = 10;
-  silicon.unit = {{"memory", memory}, {"logic", logic}};
+  silicon.unit.push_back({"memory", memory});
+  silicon.unit.push_back({"logic", logic});
   return silicon;
 }
 
@@ -56,7 +60,7 @@ TEST(AreaModel, AnotherChipMovesByItsBlocksAndByWhatTheyAreEstimatedAt) {
 
 TEST(AreaModel, WhatIsThereOnceIsNotMultiplied) {
   Silicon with_links = chip_of(3, 2);
-  with_links.chip = {{"logic", 40}};
+  with_links.chip.push_back({"logic", 40});
   const AreaModel model(two_blocks(), {chip_of(3, 2), Node::n7, 240});
   EXPECT_DOUBLE_EQ(model.area(with_links, Node::n7).mm2.nominal, 480);  // 120 + 40 * 3 um2
 }
