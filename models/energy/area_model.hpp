@@ -28,8 +28,8 @@ struct AreaPart {
   EnergyRange mm2;
 };
 
-/// The area of a chip. Low and high: the least and the most that it becomes with the estimate of one
-/// block moved alone to its low or to its high, and the model scaled anew.
+/// The area of a chip. Low and high: the least and the most that it becomes with the estimate of
+/// one block moved alone to its low or to its high, and the model scaled anew.
 struct ChipArea {
   EnergyRange mm2;
   double scale = 1;

@@ -171,8 +171,7 @@ void EnergyModel::price_overheads(const EnergyInput& input, EnergyResult& result
     part(Component::idle_clock) =
         idle.at(corner) * overhead.at(corner) * static_cast<double>(input.idle_cycles) *
         unit_peak_pj_.at(corner) * params_.vdd_squared * params_.calibration * kJoulesPerPicojoule;
-    part(Component::leakage) =
-        (leak_sram.at(corner) + leak_logic.at(corner)) * result.seconds;
+    part(Component::leakage) = (leak_sram.at(corner) + leak_logic.at(corner)) * result.seconds;
   }
   add_spread(result, "clock_overhead", result.of(Component::clock).nominal);
   add_spread(result, "leak_sram", leak_sram.nominal * result.seconds);

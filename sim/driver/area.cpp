@@ -18,8 +18,7 @@ Areas::Areas(const std::filesystem::path& folder) {
   for (std::size_t row = 0; row < table.size(); ++row) {
     const std::string& use = table.text(row, "use");
     if (use != "scale" && use != "check") {
-      throw RequestError(
-          fmt::format("{}: use = '{}'; allowed: scale, check", chips.string(), use));
+      throw RequestError(fmt::format("{}: use = '{}'; allowed: scale, check", chips.string(), use));
     }
     published_.push_back({table.text(row, "chip"), use == "scale", table.number(row, "mm2"),
                           table.text(row, "source")});

@@ -63,9 +63,9 @@ std::string errors_text(const Areas& areas, const std::vector<Chip>& chips,
                known ? fmt::format("{:+.1f}", 100 * (mm2.nominal / published->mm2 - 1)) : "",
                fmt::format("{} to {}", four_digits(mm2.low), four_digits(mm2.high)),
                fmt::format("{}", calibration), four_digits(mm2.nominal * calibration),
-               !known               ? ""
-               : published->scales  ? "scales its kind; " + published->source
-                                    : "checks it; " + published->source});
+               !known              ? ""
+               : published->scales ? "scales its kind; " + published->source
+                                   : "checks it; " + published->source});
   }
   return shown(table, options);
 }

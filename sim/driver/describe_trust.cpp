@@ -144,7 +144,8 @@ std::string assumed_text(const MachineTable& kinds, const Options& options) {
     });
   }
   for (const std::vector<std::string>& row : rows) {
-    table.row({fmt::format("{}", fmt::join(row.begin() + 3, row.end(), " ")), row[0], row[1], row[2]});
+    table.row(
+        {fmt::format("{}", fmt::join(row.begin() + 3, row.end(), " ")), row[0], row[1], row[2]});
   }
   return shown(table, options);
 }
@@ -155,9 +156,12 @@ std::string trust_text(const MachineTable& kinds, const Options& options) {
   return section("Simulated over published, by points that were not used in building the model",
                  options) +
          errors_text(options) +
-         "\nA rate of error e: the published time of a simulated time t lies between t(1 + 5 %) and\n"
-         "t(1 + 95 %) in nine of ten cases. Cycles and times: between t/(1 + 95 %) and t/(1 + 5 %).\n"
-         "Ratios say something of the speed-up alone. All of it holds for the preset as it is; with\n"
+         "\nA rate of error e: the published time of a simulated time t lies between t(1 + 5 %) "
+         "and\n"
+         "t(1 + 95 %) in nine of ten cases. Cycles and times: between t/(1 + 95 %) and t/(1 + 5 "
+         "%).\n"
+         "Ratios say something of the speed-up alone. All of it holds for the preset as it is; "
+         "with\n"
          "another value of a parameter of its hardware a result says 'not validated here'.\n" +
          section("Constants that points have chosen", options) + chosen_text(options) +
          section("Parameters that are assumed", options) + assumed_text(kinds, options);

@@ -69,9 +69,8 @@ class Presets {
     if (known != presets_.end()) return known->second;
     std::map<std::string, std::string>& values = presets_[name];
     const std::unique_ptr<Machine> machine = make_machine(standard_machines(), name);
-    machine->parameters().for_each([&](const std::string& path, const ParamBase& each) {
-      values[path] = each.value_text();
-    });
+    machine->parameters().for_each(
+        [&](const std::string& path, const ParamBase& each) { values[path] = each.value_text(); });
     return values;
   }
 
@@ -89,14 +88,15 @@ std::optional<TrustPlace> ipu_place(const RunRecord& run, const OpRecord& op) {
     return TrustPlace{"bow", "dense product", plain ? row.dtype : "other types"};
   }
   if (row.mode != "static") return std::nullopt;
-  return TrustPlace{"bow", "static sparse over dense product",
-                    row.dtype == "fp16" ? "block " + (row.block.empty() ? "1" : row.block)
-                                        : "other types"};
+  return TrustPlace{
+      "bow", "static sparse over dense product",
+      row.dtype == "fp16" ? "block " + (row.block.empty() ? "1" : row.block) : "other types"};
 }
 
 std::optional<TrustPlace> wafer_place(const RunRecord& run, const OpRecord& op) {
   const SummaryRow& row = op.row;
-  if (row.op == "spmm" && asked(op, "mode") == "dynamic") {
+  const bool product = row.op == "gemm" || row.op == "spmm";
+  if (product && asked(op, "mode") == "dynamic") {
     const std::string format = value_of(run, "kernel.spmm_format");
     const bool as_measured = row.dtype == "fp32" && value_of(run, "kernel.spmm_phases") == "local";
     return TrustPlace{"wse2", "SpMM in software (vendor simulator)",

@@ -57,8 +57,8 @@ double percent_of(const std::string& text) {
 }
 
 void check_columns(const std::vector<std::string>& by) {
-  const std::vector<std::string> columns = {"m", "k", "n", "density", "block", "dtype", "mode",
-                                            "seen"};
+  const std::vector<std::string> columns = {"m",     "k",     "n",    "density",
+                                            "block", "dtype", "mode", "seen"};
   for (const std::string& column : by) {
     if (std::find(columns.begin(), columns.end(), column) != columns.end()) continue;
     throw RequestError(fmt::format("--by '{}' is not one of {}; did you mean '{}'?", column,

@@ -36,10 +36,9 @@ void find_front(AreaGroup& group) {
                                     [&](const SummaryRow* other) { return beats(*other, *row); });
     if (!beaten) group.front.push_back(row);
   }
-  std::stable_sort(group.front.begin(), group.front.end(),
-                   [](const SummaryRow* a, const SummaryRow* b) {
-                     return *a->silicon_mm2 < *b->silicon_mm2;
-                   });
+  std::stable_sort(
+      group.front.begin(), group.front.end(),
+      [](const SummaryRow* a, const SummaryRow* b) { return *a->silicon_mm2 < *b->silicon_mm2; });
 }
 
 bool has_several_areas(const AreaGroup& group) {

@@ -38,13 +38,9 @@ std::optional<EnergyRange> exactly(std::optional<double> value) {
   return EnergyRange{*value, *value, *value};
 }
 
-std::optional<EnergyRange> throughput(const FigureRun& run) {
-  return throughput_range(run.total);
-}
+std::optional<EnergyRange> throughput(const FigureRun& run) { return throughput_range(run.total); }
 
-std::optional<EnergyRange> speedup(const FigureRun& run) {
-  return speedup_range(run.total);
-}
+std::optional<EnergyRange> speedup(const FigureRun& run) { return speedup_range(run.total); }
 
 std::optional<EnergyRange> per_unit(const FigureRun& run) {
   std::optional<EnergyRange> range = throughput_range(run.total);

@@ -119,8 +119,8 @@ struct TrustErrors {
   double p5 = 0;
   double median = 0;
   double p95 = 0;
-  std::string commit;      // that was measured
-  bool moved = false;      // the family's cycles have changed since
+  std::string commit;  // that was measured
+  bool moved = false;  // the family's cycles have changed since
 };
 
 /// One operation of a run: its row and what stands behind it, for all its executions together.

@@ -144,8 +144,8 @@ std::string fair_table(const std::vector<RunRecord>& records) {
                                     : std::nullopt;
     };
     table.row({fmt::format("{}", run.run), run.machine, pattern_of(run),
-               area ? four_digits(area->nominal) : "", silicon_text(area), mean_text(group, "", per_area),
-               mean_text(group, "", per_watt),
+               area ? four_digits(area->nominal) : "", silicon_text(area),
+               mean_text(group, "", per_area), mean_text(group, "", per_watt),
                energy ? fmt::format("{} to {}", four_digits(1e3 / energy->high),
                                     four_digits(1e3 / energy->low))
                       : "",

@@ -34,7 +34,8 @@ const std::vector<Kernel>& kernels() {
   static const std::vector<Kernel> all = {
       {"bow", "dense product", "fp16", "", nullptr},
       {"bow", "dense product", "fp32", "--dtype fp32", nullptr},
-      {"bow", "static sparse over dense product", "block 1", "--pattern unstructured:0.25", nullptr},
+      {"bow", "static sparse over dense product", "block 1", "--pattern unstructured:0.25",
+       nullptr},
       {"bow", "static sparse over dense product", "block 4", "--pattern block4:0.125", nullptr},
       {"bow", "static sparse over dense product", "block 8", "--pattern block8:0.0625", nullptr},
       {"bow", "static sparse over dense product", "block 16", "--pattern block16:0.25", nullptr},
@@ -71,7 +72,8 @@ std::string line_of(const Kernel& kernel, const ProgramBench& bench) {
     const std::string trace =
         bench.file("kernel.csv",
                    "# lacuna-trace v1\nid,op,model,layer,phase,m,k,n,batch,dtype,fn,args\n"
-                   "kernel," + row.substr(0, comma) + ",kernel,kernel,fwd,256,,1,,fp32," +
+                   "kernel," +
+                       row.substr(0, comma) + ",kernel,kernel,fwd,256,,1,,fp32," +
                        row.substr(comma + 1) + ",ranks=16;rows=1\n");
     return kRow + ("--trace " + trace);
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/area.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <memory>
 
-#include "sim/driver/area.hpp"
 #include "sim/driver/locations.hpp"
 #include "sim/driver/machine_table.hpp"
 #include "tests/support/driver/real_program.hpp"

@@ -24,9 +24,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What a parameter moves at least: cycles; bytes of memory, fabric or edge; joules; or the time
-/// and the bytes of the host, which are statistics.
-enum class Moves { cycles, bytes, joules, host };
+/// What a parameter moves at least: cycles; bytes of memory, fabric or edge; joules; the time and
+/// the bytes of the host, which are statistics; or, of limits of memory, whether there is a result.
+enum class Moves { cycles, bytes, joules, host, fits };
 
 struct Step {
   const char* path;
@@ -52,7 +52,10 @@ const std::map<std::string, Case>& cases() {
       {"dense32", {"bow", tiles, "gemm,fwd,128,128,64,1,fp32,,,,,,"}},
       {"dense8", {"c600", tiles, "gemm,fwd,128,128,64,1,fp8,,,,,,"}},
       {"large", {"bow", tiles, "gemm,fwd,1024,1024,512,1,fp16,,,,,,"}},
+      {"buckets", {"bow", tiles, "gemm,fwd,512,512,256,1,fp16,,,block,0.3,16,dynamic"}},
+      {"too large", {"bow", tiles, "gemm,fwd,512,512,2048,1,fp16,,,block,0.1,16,static"}},
       {"deep", {"bow", tiles, "gemm,fwd,16,8192,4,1,fp16,,,,,,"}},
+      {"staged", {"bow", {"ipu.tiles=64"}, "gemm,fwd,256,2048,64,1,fp16,,,,,,"}},
       {"elements", {"bow", tiles, "gemm,fwd,256,256,64,1,fp16,,,unstructured,0.2,,static"}},
       {"blocks", {"bow", tiles, "gemm,fwd,256,256,256,1,fp16,,,block,0.25,16,static"}},
       {"small blocks", {"bow", tiles, "gemm,fwd,512,512,16,1,fp16,,,block,0.1,8,static"}},
@@ -61,6 +64,8 @@ const std::map<std::string, Case>& cases() {
       {"streamed", {"wse2", cores, "gemm,fwd,64,64,64,1,fp16,,,unstructured,0.2,,"}},
       {"thin", {"wse2", cores, "gemm,fwd,256,256,64,1,fp16,,,unstructured,0.05,,"}},
       {"wide", {"wse2", cores, "gemm,fwd,64,64,256,1,fp16,,,,,,"}},
+      {"full", {"wse2", cores, "gemm,fwd,512,512,512,1,fp16,,,,,,"}},
+      {"software full", {"wse2", cores, "gemm,fwd,256,256,64,1,fp32,,,unstructured,0.9,,dynamic"}},
       {"all", {"wse2", cores, "gemm,fwd,64,64,64,1,fp16,,,,,,"}},
       {"all32", {"wse2", cores, "gemm,fwd,64,64,64,1,fp32,,,,,,"}},
       {"all8", {"wse3", cores, "gemm,fwd,64,64,256,1,int8,,,,,,"}},
@@ -72,7 +77,8 @@ const std::map<std::string, Case>& cases() {
       {"ring", {"wse2", cores, "allreduce,fwd,256,,,1,fp32,ring,ranks=8;rows=1,,,,"}},
       {"gemv", {"wse2", cores, "gemv,fwd,64,64,,1,fp16,,,,,,"}},
       {"stencil", {"wse2", cores, "stencil,fwd,16,,,1,fp32,,,,,,"}},
-      {"spread", {"wse2", cores, "gemm,fwd,64,64,64,1,fp16,,,unstructured,0.5,,"}},
+      {"rows", {"wse2", cores, "gemm,fwd,256,256,64,1,fp16,,,rows,0.1,,"}},
+      {"two ways", {"wse2", cores, "gemm,fwd,128,128,64,1,fp16,,,unstructured,0.2,,"}},
   };
   return all;
 }
@@ -106,10 +112,13 @@ const std::vector<Step>& steps() {
       {"ipu:exchange.paired", "false", "dense", M::cycles},
       {"ipu:exchange.paired_words", "512", "dense", M::cycles},
       {"ipu:sync.cycles", "300", "dense", M::cycles},
-      {"ipu:planner.bucket_oversize", "0.6", "dynamic", M::cycles},
+      {"ipu:planner.available_memory", "0.15", "buckets", M::fits},
+      {"ipu:planner.serial_columns", "true", "too large", M::fits},
+      {"ipu:planner.bucket_oversize", "0", "dynamic", M::cycles},
       {"ipu:planner.partials", "fp32", "dense", M::cycles},
       {"ipu:planner.one_stage_depth", "30", "deep", M::cycles},
       {"ipu:planner.two_stage_depth", "1", "deep", M::cycles},
+      {"ipu:planner.staged_estimate", "true", "staged", M::cycles},
       {"ipu:planner.long_fp32_passes", "false", "dense32", M::cycles},
       {"ipu:planner.lone_pairs", "false", "elements", M::cycles},
       {"ipu:planner.wide_sums", "false", "elements", M::cycles},
@@ -149,15 +158,21 @@ const std::vector<Step>& steps() {
       {"wse:core.fabric_words_per_issue", "2", "streamed", M::cycles},
       {"wse:core.fabric_simd64", "false", "ring", M::joules},
       {"wse:queue.weights", "1", "thin", M::cycles},
-      {"wse:queue.ring_in", "2", "streamed", M::cycles},
+      {"wse:queue.ring_in", "1", "streamed", M::cycles},
       {"wse:queue.ring_out", "48", "streamed", M::joules},
       {"wse:queue.in", "2,2,2,2,2,2,2,2", "ring", M::cycles},
       {"wse:queue.out", "2,2,2,2,2,2", "ring", M::cycles},
       {"wse:router.entries", "1", "streamed", M::cycles},
       {"wse:router.hop", "2", "streamed", M::cycles},
       {"wse:router.ramp", "4", "streamed", M::cycles},
+      {"wse:router.multicast",
+       "lockstep",
+       "two ways",
+       M::cycles,
+       {"ws.inject=middle_row", "queue.weights=1", "io.gbit=1000000", "io.share=1"}},
       {"wse:router.arbiter", "fixed", "gemv", M::cycles},
       {"wse:mem.kib", "96", "streamed", M::joules},
+      {"wse:mem.code_kib", "32", "full", M::fits},
       {"wse:mem.read_bits", "16", "streamed", M::cycles},
       {"wse:mem.write_bits", "32", "streamed", M::cycles},
       {"wse:mem.port_cycles", "2", "streamed", M::cycles},
@@ -182,6 +197,7 @@ const std::vector<Step>& steps() {
       {"wse:kernel.spmm_format", "coo", "software", M::cycles},
       {"wse:kernel.spmm_phases", "local", "software", M::cycles},
       {"wse:kernel.gemm", "mesh", "all", M::cycles},
+      {"wse:kernel.code_kib", "30", "software full", M::fits},
       {"wse:kernel.protocol_cycles", "100", "software", M::cycles},
       {"wse:kernel.stencil", "five_points", "stencil", M::cycles},
       {"wse:kernel.iterations", "2", "stencil", M::cycles},
@@ -204,6 +220,7 @@ const std::vector<Step>& steps() {
       {"wse:io.gbit", "2400", "streamed", M::cycles},
       {"wse:io.share", "1", "streamed", M::cycles},
       {"wse:io.stream", "row_ordered", "streamed", M::cycles},
+      {"wse:io.column_fifo", "1", "rows", M::cycles, {"io.stream=row_ordered"}},
       {"wse:io.dist_rows", "4", "streamed", M::cycles, {"ws.inject=west_edge"}},
       {"wse:io.duplex", "full", "gradient", M::cycles},
       {"wse:map.align", "bad", "all32", M::cycles},
@@ -221,26 +238,17 @@ const std::vector<Step>& steps() {
 /// Parameters that have no step, and why.
 const std::map<std::string, std::string>& without_a_step() {
   static const std::map<std::string, std::string> all = {
-      // five that move nothing by what they are
       {"ipu:round", "changes values, never cycles"},
       {"wse:wafer.modules", "the results are the same, by an equivalence test"},
       {"wse:wafer.cores", "names the product; energy.chip_units is what silicon is counted by"},
-      {"wse:mem.code_kib", "decides what fits a core, not how long it takes"},
-      {"wse:kernel.code_kib", "likewise"},
-  };
-  return all;
-}
-
-/// Steps that are not written yet: each is a gap, not an exception.
-const std::set<std::string>& not_walked() {
-  static const std::set<std::string> all = {
-      "ipu:planner.available_memory", "ipu:planner.serial_columns", "ipu:planner.staged_estimate",
-      "wse:router.multicast",         "wse:router.reconfig",        "wse:io.column_fifo",
+      {"wse:router.reconfig",
+       "no workload tears a color down; programs of one's own do, and router_test.cpp has it"},
   };
   return all;
 }
 
 struct Found {
+  Status status = Status::ok;
   std::uint64_t cycles = 0;
   std::vector<std::uint64_t> bytes;
   double joules = 0;
@@ -267,11 +275,12 @@ Found run(const Case& what, std::vector<std::string> settings) {
   static const Pricing pricing(config_folder());
   const RunRecord record = run_point(point, common, masks, pricing);
   const SummaryRow& row = record.total;
-  EXPECT_EQ(row.status, Status::ok) << row.reason;
   Found found;
+  found.status = row.status;
+  if (row.status != Status::ok) return found;
   found.cycles = row.cycles.value_or(0);
-  for (const auto& bytes : {row.sram_read_bytes, row.sram_write_bytes, row.fabric_bytes,
-                            row.io_bytes}) {
+  for (const auto& bytes :
+       {row.sram_read_bytes, row.sram_write_bytes, row.fabric_bytes, row.io_bytes}) {
     found.bytes.push_back(bytes.value_or(0));
   }
   found.joules = row.energy_j ? row.energy_j->nominal : 0;
@@ -291,6 +300,8 @@ bool moved(Moves what, const Found& before, const Found& after) {
       return before.joules != after.joules;
     case Moves::host:
       return before.host != after.host;
+    case Moves::fits:
+      return before.status != after.status;
   }
   return false;
 }
@@ -305,6 +316,10 @@ TEST_P(ParameterWalk, MovesWhatItIsFor) {
   const Found before = run(what, settings);
   settings.push_back(path + "=" + step.value);
   const Found after = run(what, settings);
+  if (step.moves != Moves::fits) {
+    EXPECT_EQ(before.status, Status::ok);
+    EXPECT_EQ(after.status, Status::ok);
+  }
   EXPECT_TRUE(moved(step.moves, before, after))
       << path << " = " << step.value << " changes nothing of '" << step.what << "'";
 }
@@ -323,7 +338,7 @@ TEST(ParameterWalk, LeavesNoneOut) {
       const std::string name = std::string(kind.kind) + ":" + path;
       known.insert(name);
       if (path.rfind("sys.", 0) == 0) return;  // tests/module/system/wafer_system_test.cpp
-      const bool said = walked.count(name) + without_a_step().count(name) + not_walked().count(name);
+      const bool said = walked.count(name) + without_a_step().count(name) > 0;
       if (!said) missing.insert(name);
     });
   }

@@ -69,9 +69,10 @@ TEST(AreaModel, RefusesABlockWithoutARow) {
   Silicon other = chip_of(1, 1);
   other.unit.push_back({"memry", 1});
   const AreaModel model(two_blocks(), {chip_of(3, 2), Node::n7, 240});
-  EXPECT_THAT([&] { model.area(other, Node::n7); },
-              ThrowsMessage<RequestError>(HasSubstr("block 'memry' of a chip has no row in two.csv; "
-                                                    "did you mean 'memory'?")));
+  EXPECT_THAT(
+      [&] { model.area(other, Node::n7); },
+      ThrowsMessage<RequestError>(HasSubstr("block 'memry' of a chip has no row in two.csv; "
+                                            "did you mean 'memory'?")));
 }
 
 TEST(AreaTable, OtherNodesAreTheBaseTimesTheFactorOfTheClass) {
@@ -79,7 +80,8 @@ TEST(AreaTable, OtherNodesAreTheBaseTimesTheFactorOfTheClass) {
   // 2.6 and 0.667; cells of SRAM 0.070, 0.027, 0.021 um2: 2.6 and 0.778
   const std::map<std::string, std::pair<double, double>> factors = {
       {"logic", {2.6, 0.667}}, {"sram", {2.6, 0.778}}, {"io", {1.3, 0.9}}};
-  for (const EnergyRow& row : shipped().rows()) {
+  const AreaTable table = shipped();
+  for (const EnergyRow& row : table.rows()) {
     const auto& [n16, n5] = factors.at(row.scaling);
     for (const Corner corner : kCorners) {
       const double base = row.price(Node::n7).at(corner);
