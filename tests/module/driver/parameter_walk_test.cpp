@@ -114,7 +114,7 @@ const std::vector<Step>& steps() {
       {"ipu:sync.cycles", "300", "dense", M::cycles},
       {"ipu:planner.available_memory", "0.15", "buckets", M::fits},
       {"ipu:planner.serial_columns", "true", "too large", M::fits},
-      {"ipu:planner.bucket_oversize", "0", "dynamic", M::cycles},
+      {"ipu:planner.bucket_oversize", "0.1", "dynamic", M::cycles},
       {"ipu:planner.partials", "fp32", "dense", M::cycles},
       {"ipu:planner.one_stage_depth", "30", "deep", M::cycles},
       {"ipu:planner.two_stage_depth", "1", "deep", M::cycles},

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/trust.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string>
 
-#include "sim/driver/trust.hpp"
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {
