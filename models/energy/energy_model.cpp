@@ -156,9 +156,9 @@ void EnergyModel::price_events(const Counts& counts, EnergyResult& result) const
 void EnergyModel::price_overheads(const EnergyInput& input, EnergyResult& result) const {
   const EnergyRange& overhead = fixed_price("clock_overhead");
   const EnergyRange& idle = fixed_price("idle_clock");
-  const EnergyRange leak_sram = leak_watts("leak_sram");
-  const EnergyRange leak_logic = leak_watts("leak_logic");
-  const double share = static_cast<double>(input.units) / params_.chip_units;
+  const auto units = static_cast<double>(input.units);
+  const EnergyRange leak_sram = leak_watts("leak_sram", input.unit_sram_mb * units);
+  const EnergyRange leak_logic = leak_watts("leak_logic", input.unit_mm2 * units);
   for (const Corner corner : kCorners) {
     double actions = 0;
     for (std::size_t c = 0; c < static_cast<std::size_t>(Component::clock); ++c) {
@@ -171,16 +171,14 @@ void EnergyModel::price_overheads(const EnergyInput& input, EnergyResult& result
     part(Component::idle_clock) =
         idle.at(corner) * overhead.at(corner) * static_cast<double>(input.idle_cycles) *
         unit_peak_pj_.at(corner) * params_.vdd_squared * params_.calibration * kJoulesPerPicojoule;
-    part(Component::leakage) =
-        (leak_sram.at(corner) + leak_logic.at(corner)) * share * result.seconds;
+    part(Component::leakage) = (leak_sram.at(corner) + leak_logic.at(corner)) * result.seconds;
   }
   add_spread(result, "clock_overhead", result.of(Component::clock).nominal);
-  add_spread(result, "leak_sram", leak_sram.nominal * share * result.seconds);
-  add_spread(result, "leak_logic", leak_logic.nominal * share * result.seconds);
+  add_spread(result, "leak_sram", leak_sram.nominal * result.seconds);
+  add_spread(result, "leak_logic", leak_logic.nominal * result.seconds);
 }
 
-EnergyRange EnergyModel::leak_watts(const char* event) const {
-  const double size = event == std::string("leak_sram") ? params_.sram_mb : params_.area_mm2;
+EnergyRange EnergyModel::leak_watts(const char* event, double size) const {
   EnergyRange watts;
   add(watts, fixed_price(event), size * params_.calibration * kWattsPerMilliwatt);
   return watts;

@@ -21,6 +21,8 @@ struct EnergyInput {
   Cycle cycles = 0;
   double clock_ghz = 0;
   std::uint64_t units = 0;        // tiles or cores simulated; they leak, the others do not
+  double unit_sram_mb = 0;        // SRAM of one of them, in 10^6 bytes
+  double unit_mm2 = 0;            // silicon of one of them, its share of what the chip has once too
   std::uint64_t idle_cycles = 0;  // see idle_unit_cycles(); gated cycles included
 };
 
@@ -104,7 +106,7 @@ class EnergyModel {
   void price_overheads(const EnergyInput& input, EnergyResult& result) const;
   void add_spreads(const Counts& counts, EnergyResult& result) const;
   void add_spread(EnergyResult& result, const std::string& event, double joules) const;
-  EnergyRange leak_watts(const char* event) const;
+  EnergyRange leak_watts(const char* event, double size) const;
 
   EnergyTable table_;
   ActionTable actions_;

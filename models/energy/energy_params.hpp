@@ -16,10 +16,10 @@ struct EnergyParams : ParameterSet {
                                     "Square of the supply voltage relative to the node's.");
   Param<double> chip_units = param(this, "chip_units", 1472.0, range(1.0, 1e7), "units",
                                    "Tiles or cores of the whole chip; leakage is shared by them.");
-  Param<double> sram_mb = param(this, "sram_mb", 940.6, range(0.0, 1e6), "MB",
-                                "SRAM of the whole chip, in 10^6 bytes.");
-  Param<double> area_mm2 =
-      param(this, "area_mm2", 823.0, range(0.0, 1e6), "mm2", "Silicon area of the whole chip.");
+  Param<double> area_calibration = param(
+      this, "area_calibration", 1.0, range(0.1, 10.0), "",
+      "Factor on the modelled area: what is published of this chip over what its kind's model "
+      "has for it; leakage follows.");
   Param<double> distance_mm =
       param(this, "distance_mm", 17.2, range(0.0, 1000.0), "mm",
             "Mean way of a word: across the exchange of an IPU, or one hop of a wafer.");

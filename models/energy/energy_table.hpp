@@ -15,7 +15,7 @@ namespace lacuna {
 struct EnergyRow {
   std::string event;
   std::string unit;
-  std::string scaling;  // logic, sram, wire, leak or none: how the price follows the node
+  std::string scaling;  // logic, sram, wire, leak, io or none: how the price follows the node
   std::array<EnergyRange, 3> nodes;  // by Node
   std::string mark;
   std::string source;
@@ -30,6 +30,9 @@ class EnergyTable {
 
   /// Reads a CSV file. RequestError names file, line, what was found and what is allowed.
   static EnergyTable read(const std::string& path);
+
+  /// A table of the areas of blocks: the same columns but for the first, which is `block`.
+  static EnergyTable read_areas(const std::string& path);
 
   /// A user's table: its rows in place of those of `shipped`. An event that `shipped` does not
   /// have is an error; those the user's table does not have come from `shipped` and are listed

@@ -35,6 +35,9 @@ using Reader = io::CSVReader<columns, io::trim_chars<' ', '\t'>, io::double_quot
 constexpr std::array<const char*, 14> kPriceColumns = {
     "event",      "unit",    "class",  "n16_low",    "n16_nominal", "n16_high", "n7_low",
     "n7_nominal", "n7_high", "n5_low", "n5_nominal", "n5_high",     "mark",     "source"};
+constexpr std::array<const char*, 14> kAreaColumns = {
+    "block",      "unit",    "class",  "n16_low",    "n16_nominal", "n16_high", "n7_low",
+    "n7_nominal", "n7_high", "n5_low", "n5_nominal", "n5_high",     "mark",     "source"};
 constexpr std::array<const char*, 6> kActionColumns = {"machine", "action", "component",
                                                        "counts",  "event",  "multiplicity"};
 
@@ -108,9 +111,10 @@ void multiplicity(const Cell& cell, const std::string& text, ActionRow& row) {
   }
 }
 
-std::vector<EnergyRow> read_prices(const std::string& path) {
+std::vector<EnergyRow> read_rows(const std::string& path,
+                                 const std::array<const char*, 14>& columns) {
   Reader<14> reader(path);
-  read_header(reader, kPriceColumns);
+  read_header(reader, columns);
   std::vector<EnergyRow> rows;
   std::set<std::string> seen;
   EnergyRow row;
@@ -119,16 +123,24 @@ std::vector<EnergyRow> read_prices(const std::string& path) {
   while (reader.read_row(row.event, row.unit, row.scaling, a, b, c, d, e, f, g, h, i, row.mark,
                          row.source)) {
     const unsigned line = reader.get_file_line();
-    if (row.event.empty()) refuse({path, line, "event"}, "is empty");
+    if (row.event.empty()) refuse({path, line, columns[0]}, "is empty");
     if (!seen.insert(row.event).second) {
-      refuse({path, line, "event"}, fmt::format("'{}' is given twice", row.event));
+      refuse({path, line, columns[0]}, fmt::format("'{}' is given twice", row.event));
     }
-    one_of({path, line, "class"}, row.scaling, {"logic", "sram", "wire", "leak", "none"});
+    one_of({path, line, "class"}, row.scaling, {"logic", "sram", "wire", "leak", "io", "none"});
     row.nodes = {price({path, line, "n16"}, a, b, c), price({path, line, "n7"}, d, e, f),
                  price({path, line, "n5"}, g, h, i)};
     rows.push_back(row);
   }
   return rows;
+}
+
+std::vector<EnergyRow> read_prices(const std::string& path) {
+  return read_rows(path, kPriceColumns);
+}
+
+std::vector<EnergyRow> read_area_rows(const std::string& path) {
+  return read_rows(path, kAreaColumns);
 }
 
 std::vector<ActionRow> read_actions(const std::string& path) {
@@ -204,6 +216,10 @@ auto checked(Read read, const std::string& path, const std::array<const char*, c
 
 EnergyTable EnergyTable::read(const std::string& path) {
   return EnergyTable(path, checked(read_prices, path, kPriceColumns));
+}
+
+EnergyTable EnergyTable::read_areas(const std::string& path) {
+  return EnergyTable(path, checked(read_area_rows, path, kAreaColumns));
 }
 
 ActionTable ActionTable::read(const std::string& path) {

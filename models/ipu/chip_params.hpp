@@ -30,10 +30,14 @@ struct MemoryParams : ParameterSet {
   Param<unsigned> kib =
       param(this, "kib", 624U, range(1U, 65536U), "KiB", "SRAM of one tile, code and data.");
   Group<ElementParams> element = group(this, "element", "Its parts, with one port each.");
-  Param<unsigned> load_bytes =
-      param(this, "load_bytes", 16U, range(8U, 64U), "B/cycle", "Most a tile loads in one cycle.");
+  Param<unsigned> load_bytes = param(
+      this, "load_bytes", 16U, range(1U, 64U), "B/cycle",
+      "Most a tile loads in one cycle; a bundle that loads more takes more slots. None of the "
+      "code loads more than 16.");
   Param<unsigned> store_bytes =
-      param(this, "store_bytes", 8U, range(8U, 64U), "B/cycle", "Most a tile stores in one cycle.");
+      param(this, "store_bytes", 8U, range(1U, 64U), "B/cycle",
+            "Most a tile stores in one cycle; a bundle that stores more takes more slots. Only an "
+            "AMP with more columns than the presets' stores more than 8.");
 };
 
 struct AmpParams : ParameterSet {
@@ -45,8 +49,10 @@ struct AmpParams : ParameterSet {
                                     "Products per cycle of fp32 inputs.");
   Param<unsigned> fp8_macs = param(this, "fp8_macs", 0U, range(0U, 1024U), "MAC/cycle",
                                    "Products per cycle of fp8 inputs; 0: the chip has no fp8.");
-  Param<unsigned> weight_bytes = param(this, "weight_bytes", 8U, range(4U, 16U), "B/cycle",
-                                       "Rate at which the supervisor fills the weight store.");
+  Param<unsigned> weight_bytes =
+      param(this, "weight_bytes", 8U, range(1U, 16U), "B/cycle",
+            "Rate at which the supervisor fills the weight store: by loads of 64 bits, or of 128 "
+            "if it is 16.");
 };
 
 struct TileParams : ParameterSet {
@@ -81,8 +87,10 @@ struct ExchangeParams : ParameterSet {
             "Receive control of one fragment: no fragment occupies a receiver for less.");
   Param<bool> paired = flag(this, "paired", true,
                             "Let both tiles of a pair receive one stream at two words a cycle.");
-  Param<unsigned> paired_words = param(this, "paired_words", 128U, range(2U, 1U << 20U), "words",
-                                       "Shortest fragment that is sent to pairs at double width.");
+  Param<unsigned> paired_words =
+      param(this, "paired_words", 128U, range(2U, 1U << 20U), "words",
+            "Shortest fragment that is sent to pairs at double width, if "
+            "paired is true.");
 };
 
 struct SyncParams : ParameterSet {

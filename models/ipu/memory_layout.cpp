@@ -114,6 +114,22 @@ MemoryLayout place_operands(const MemoryParams& memory, const OperandBytes& oper
   return Allocator(memory, operands, bundles).place();
 }
 
+std::uint32_t lost_to_ports(const MemoryParams& memory, const Bundle& bundle) {
+  constexpr std::uint64_t kBytes = 8;  // of an access
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  for (std::size_t o = 0; o < kOperands; ++o) {
+    reads += count(bundle, Tally::read_weight, o);
+    writes += count(bundle, Tally::write_weight, o);
+  }
+  const auto slots = [](std::uint64_t bytes, std::uint64_t port) {
+    return (bytes + port - 1) / port;
+  };
+  const std::uint64_t needed = std::max({std::uint64_t{1}, slots(kBytes * reads, memory.load_bytes),
+                                         slots(kBytes * writes, memory.store_bytes)});
+  return static_cast<std::uint32_t>(needed - 1);
+}
+
 std::vector<std::uint32_t> conflicts_of(const MemoryLayout& layout,
                                         const std::vector<Bundle>& bundles) {
   std::vector<std::uint32_t> conflicts;

@@ -44,6 +44,9 @@ using MemoryLayout = std::array<OperandPlace, kOperands>;
 MemoryLayout place_operands(const MemoryParams& memory, const OperandBytes& operands,
                             const std::vector<Bundle>& bundles);
 
+/// Slots that a bundle loses because it loads or stores more than the ports of the tile can in one.
+std::uint32_t lost_to_ports(const MemoryParams& memory, const Bundle& bundle);
+
 /// Slots that each bundle loses: of the accesses to one element, one is made in a slot, or two if
 /// it is interleaved; accesses of a class that is not wholly interleaved count as to one element.
 std::vector<std::uint32_t> conflicts_of(const MemoryLayout& layout,

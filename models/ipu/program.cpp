@@ -102,6 +102,9 @@ std::uint32_t ProgramBuilder::function(VertexFunction function) {
 Program ProgramBuilder::take() {
   const MemoryLayout layout = place_operands(params_.tile.memory, operands_, program_.bundles);
   std::vector<std::uint32_t> conflicts = conflicts_of(layout, program_.bundles);
+  for (std::size_t b = 0; b < conflicts.size(); ++b) {
+    conflicts[b] = std::max(conflicts[b], lost_to_ports(params_.tile.memory, program_.bundles[b]));
+  }
   const bool any = std::any_of(conflicts.begin(), conflicts.end(), [](auto n) { return n > 0; });
   if (any) program_.conflicts = std::move(conflicts);
   return std::move(program_);

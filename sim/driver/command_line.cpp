@@ -218,7 +218,8 @@ void add_sweep(CLI::App& app, Options& o) {
 
 void add_describe(CLI::App& app, Options& o) {
   CLI::App& describe =
-      add_verb(app, "describe", "Describes machines, parameters, statistics, patterns or formats.",
+      add_verb(app, "describe",
+               "Describes machines, parameters, statistics, patterns, formats, area or trust.",
                "lacuna describe parameters --machine bow\n  lacuna describe tile.memory.kib");
   describe
       .add_option("SUBJECT", o.subjects,

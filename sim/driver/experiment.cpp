@@ -160,6 +160,7 @@ OpRecord start_record(const Point& point, const LayerOp& op, const Mask* mask,
                     {"partials", word(op.partials)},
                     {"batch", fmt::format("{}", op.batch)},
                     {"row_seed", fmt::format("{}", row_seed(op, settings.seed))}};
+  if (!op.fn.empty()) record.request.emplace_back("fn", op.fn);
   return record;
 }
 
@@ -240,6 +241,7 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
   const RunSettings& settings = point.settings_or(common);
   RunRecord record = new_record(point, common);
   record.parameters = values_of(point.machine->parameters());
+  record.silicon = pricing.areas().unit(*point.machine);
   std::map<std::string, std::size_t> simulated;  // where each content was first
   WorkloadTrace workload = point.workload;
   point.machine->relate(

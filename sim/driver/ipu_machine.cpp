@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/ipu/ipu_chip.hpp"
+#include "models/ipu/silicon.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/driver/ipu_explain.hpp"
@@ -293,6 +294,9 @@ class IpuMachine final : public Machine {
   const std::string& name() const override { return name_; }
   const ParameterSet& parameters() const override { return params_; }
   const EnergyParams& energy() const override { return params_.energy; }
+  Silicon silicon() const override {
+    return ipu::silicon(params_.chip(), params_.energy.chip_units, params_.host.link_gbs);
+  }
   Mode default_mode() const override { return Mode::static_; }
 
   void set(const std::string& path, const std::string& text, const std::string& origin) override {

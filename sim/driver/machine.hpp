@@ -10,6 +10,7 @@
 #include "models/energy/energy_params.hpp"
 #include "models/sparsity/mask.hpp"
 #include "sim/base/parameter.hpp"
+#include "sim/base/silicon.hpp"
 #include "sim/kernel/engine.hpp"
 #include "sim/report/result.hpp"
 #include "workloads/trace/layer_op.hpp"
@@ -50,6 +51,9 @@ class Machine {
 
   /// The part of the parameters that prices need.
   virtual const EnergyParams& energy() const = 0;
+
+  /// What the chip is made of; not known if its kind has no model of its area.
+  virtual Silicon silicon() const { return {}; }
 
   /// Sets one parameter; ParameterError if it cannot be.
   virtual void set(const std::string& path, const std::string& text, const std::string& origin) = 0;

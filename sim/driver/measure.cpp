@@ -91,6 +91,15 @@ std::optional<JouleRange> common_energy(const std::vector<OpRecord>& ops) {
   return all;
 }
 
+/// Operations follow each other on the same silicon.
+std::optional<double> largest_silicon(const std::vector<OpRecord>& ops) {
+  std::optional<double> largest;
+  for (const OpRecord& op : ops) {
+    if (op.row.silicon_mm2) largest = std::max(largest.value_or(0), *op.row.silicon_mm2);
+  }
+  return largest;
+}
+
 void add_sums(SummaryRow& total, const std::vector<OpRecord>& ops) {
   total.cycles = sum(ops, &SummaryRow::cycles);
   total.time_s = sum(ops, &SummaryRow::time_s);
@@ -108,6 +117,7 @@ void add_sums(SummaryRow& total, const std::vector<OpRecord>& ops) {
     total.utilisation = static_cast<double>(*total.useful_flop) / possible;
   }
   if (const std::optional<JouleRange> joules = common_energy(ops)) add_energy(total, *joules);
+  if (const std::optional<double> area = largest_silicon(ops)) add_silicon(total, *area);
 }
 
 }  // namespace
@@ -179,6 +189,12 @@ void add_energy(SummaryRow& row, const JouleRange& joules) {
   if (row.useful_flop && *row.useful_flop > 0) {
     row.pj_per_useful_flop = joules.nominal * 1e12 / static_cast<double>(*row.useful_flop);
   }
+}
+
+void add_silicon(SummaryRow& row, double mm2) {
+  if (!(mm2 > 0)) return;
+  row.silicon_mm2 = mm2;
+  if (row.useful_tflops) row.gflops_per_mm2 = *row.useful_tflops * 1e3 / mm2;
 }
 
 SummaryRow total_of(const std::vector<OpRecord>& ops) {

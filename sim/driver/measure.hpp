@@ -25,6 +25,9 @@ void add_result(SummaryRow& row, const OpResult& result);
 /// Fills in energy, of all executions.
 void add_energy(SummaryRow& row, const JouleRange& joules);
 
+/// Fills in the silicon of the simulated units, and the rate for each mm2 of it; 0: not known.
+void add_silicon(SummaryRow& row, double mm2);
+
 /// The row TOTAL of `ops`: what they have in common, and their sums. If one is not ok, neither is
 /// the total, and it has no values.
 SummaryRow total_of(const std::vector<OpRecord>& ops);

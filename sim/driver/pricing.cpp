@@ -19,14 +19,21 @@ EnergyTable read_table(const std::filesystem::path& folder,
 
 Pricing::Pricing(const std::filesystem::path& folder, const std::optional<std::string>& user_table)
     : table_(read_table(folder, user_table)),
-      actions_(ActionTable::read((folder / "energy_actions.csv").string())) {}
+      actions_(ActionTable::read((folder / "energy_actions.csv").string())),
+      areas_(folder) {}
 
-void Pricing::price(const std::string& kind, const EnergyParams& params, OpRecord& op) const {
+void Pricing::price(const std::string& kind, const EnergyParams& params,
+                    const std::optional<UnitSilicon>& silicon, OpRecord& op) const {
   const OpResult& result = op.result;
   EnergyInput input;
   input.cycles = result.cycles;
   input.clock_ghz = result.clock_ghz;
   input.units = result.units;
+  if (silicon) {
+    input.unit_sram_mb = silicon->sram_mb;
+    input.unit_mm2 = silicon->mm2.nominal;
+    add_silicon(op.row, silicon->mm2.nominal * static_cast<double>(result.units));
+  }
   input.idle_cycles = idle_unit_cycles(kind, result.stack);
   const EnergyModel model(table_, actions_, kind, params);
   const EnergyResult energy = model.price(result.statistics, input);
@@ -57,12 +64,17 @@ void Pricing::reprice(RunRecord& run) const {
     params.set(parameter.path.substr(prefix.size()), parameter.value, "result.json");
   }
   for (OpRecord& op : run.ops) {
-    if (op.row.status == Status::ok) price(run.kind, params, op);
+    if (op.row.status == Status::ok) price(run.kind, params, run.silicon, op);
   }
   const SummaryRow before = run.total;
   run.total = total_of(run.ops);
   run.total.dense_tflops = before.dense_tflops;
   run.total.speedup_vs_dense = before.speedup_vs_dense;
+  run.total.time_low_s = before.time_low_s;
+  run.total.time_high_s = before.time_high_s;
+  run.total.speedup_low = before.speedup_low;
+  run.total.speedup_high = before.speedup_high;
+  run.total.trust = before.trust;
 }
 
 }  // namespace lacuna

@@ -8,6 +8,7 @@
 
 #include "models/energy/action_table.hpp"
 #include "models/energy/energy_table.hpp"
+#include "sim/driver/area.hpp"
 #include "sim/driver/machine.hpp"
 #include "sim/report/summary.hpp"
 
@@ -20,11 +21,15 @@ class Pricing {
   explicit Pricing(const std::filesystem::path& folder,
                    const std::optional<std::string>& user_table = std::nullopt);
 
-  /// Adds the energy of `op`, which is ok, to its row and to its parts.
+  /// Adds silicon and energy of `op`, which is ok, to its row and to its parts.
   void price(const Machine& machine, OpRecord& op) const {
-    price(machine.kind(), machine.energy(), op);
+    price(machine.kind(), machine.energy(), areas_.unit(machine), op);
   }
-  void price(const std::string& kind, const EnergyParams& params, OpRecord& op) const;
+  void price(const std::string& kind, const EnergyParams& params,
+             const std::optional<UnitSilicon>& silicon, OpRecord& op) const;
+
+  /// Areas of chips; those of runs are kept in their records.
+  const Areas& areas() const { return areas_; }
 
   /// Prices a finished run anew, by its counters and parameters alone.
   void reprice(RunRecord& run) const;
@@ -35,6 +40,7 @@ class Pricing {
  private:
   EnergyTable table_;
   ActionTable actions_;
+  Areas areas_;
 };
 
 }  // namespace lacuna

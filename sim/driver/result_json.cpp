@@ -12,6 +12,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/result_explain.hpp"
+#include "sim/driver/result_trust.hpp"
 
 namespace lacuna {
 
@@ -85,6 +86,20 @@ void for_each_cell(Row& row, const Visit& visit) {
   visit("io_gbps", row.io_gbps);
 }
 
+/// Likewise those after the energy.
+template <class Row, class Visit>
+void for_each_late_cell(Row& row, const Visit& visit) {
+  visit("power_w", row.power_w);
+  visit("pj_per_useful_flop", row.pj_per_useful_flop);
+  visit("silicon_mm2", row.silicon_mm2);
+  visit("gflops_per_mm2", row.gflops_per_mm2);
+  visit("time_low_s", row.time_low_s);
+  visit("time_high_s", row.time_high_s);
+  visit("speedup_low", row.speedup_low);
+  visit("speedup_high", row.speedup_high);
+  visit("trust", row.trust);
+}
+
 struct Write {
   Json& json;
   template <class T>
@@ -102,8 +117,7 @@ Json row_json(const SummaryRow& row, const std::vector<std::string>& varying) {
   json["energy_j"] = row.energy_j ? Json(row.energy_j->nominal) : Json(nullptr);
   json["energy_low_j"] = row.energy_j ? Json(row.energy_j->low) : Json(nullptr);
   json["energy_high_j"] = row.energy_j ? Json(row.energy_j->high) : Json(nullptr);
-  json["power_w"] = or_null(row.power_w);
-  json["pj_per_useful_flop"] = or_null(row.pj_per_useful_flop);
+  for_each_late_cell(row, Write{json});
   json["status"] = status_name(row.status);
   json["reason"] = or_null(row.reason);
   for (std::size_t i = 0; i < varying.size(); ++i) json[varying[i]] = row.varying.at(i);
@@ -121,8 +135,7 @@ SummaryRow parse_row(const Json& json, const std::vector<std::string>& varying) 
     take(json, "energy_low_j", row.energy_j->low);
     take(json, "energy_high_j", row.energy_j->high);
   }
-  take(json, "power_w", row.power_w);
-  take(json, "pj_per_useful_flop", row.pj_per_useful_flop);
+  for_each_late_cell(row, [&](const char* key, auto& member) { take(json, key, member); });
   for (const Status status : kStatuses) {
     if (json.at("status") == status_name(status)) row.status = status;
   }
@@ -304,6 +317,7 @@ Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
   json["notes"] = facts_json(result.notes);
   json["remarks"] = result.remarks;
   json["energy"] = energy_json(op);
+  if (op.trust) json["trust"] = trust_json(*op.trust);
   json["cycle_stack"] = stack_json(result.stack);
   json["statistics"] = statistics_json(result.statistics);
   if (!result.phases.empty()) json["phases"] = phases_json(result.phases);
@@ -357,6 +371,7 @@ OpRecord parse_op(const Json& json, const std::vector<std::string>& varying) {
   result.residency = op.row.residency;
   result.x_density = op.row.x_density;
   parse_energy(json.at("energy"), op);
+  if (json.contains("trust")) op.trust = parse_trust(json.at("trust"));
   result.stack = parse_stack(json.at("cycle_stack"));
   result.statistics = parse_statistics(json.at("statistics"));
   if (json.contains("phases")) result.phases = parse_phases(json.at("phases"));
@@ -386,6 +401,7 @@ Json record_json(const RunRecord& record) {
     parameters[parameter.path] = {{"value", std::move(value)}, {"unit", parameter.unit}};
   }
   json["parameters"] = std::move(parameters);
+  if (record.silicon) json["unit_silicon"] = silicon_json(*record.silicon);
   json["notes"] = facts_json(record.notes);
   Json ops = Json::array();
   for (const OpRecord& op : record.ops) ops.push_back(op_json(op, record.varying));
@@ -411,6 +427,7 @@ RunRecord parse_record(const Json& json) {
     record.parameters.push_back(
         {path, plain ? value.dump() : value.get<std::string>(), parameter.at("unit"), plain});
   }
+  if (json.contains("unit_silicon")) record.silicon = parse_silicon(json.at("unit_silicon"));
   record.notes = parse_facts(json.at("notes"));
   for (const Json& op : json.at("operations")) {
     record.ops.push_back(parse_op(op, record.varying));

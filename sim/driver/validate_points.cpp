@@ -67,6 +67,7 @@ class PointReader {
   ValidationPoint read_row(const std::vector<Cell>& cells);
   void read_shape(const std::vector<Cell>& cells, ValidationPoint& point) const;
   void read_parameters(const Cell& cell, ValidationPoint& point) const;
+  void read_seen(const Cell& cell, ValidationPoint& point) const;
 
   const Cell& cell(const std::vector<Cell>& cells, const std::string& name) const {
     return cells[places_.at(name)];
@@ -130,6 +131,7 @@ void PointReader::read_header(const std::vector<Cell>& cells) {
   known.insert(known.end(), shape_columns().begin(), shape_columns().end());
   known.emplace_back("parameters");
   known.emplace_back("mask_rule");
+  known.emplace_back("seen");
   for (const Cell& title : cells) {
     if (std::find(known.begin(), known.end(), title.text) == known.end()) {
       refuse(title.column, fmt::format("there is no column '{}'; did you mean '{}'?", title.text,
@@ -211,6 +213,14 @@ void PointReader::read_parameters(const Cell& cell, ValidationPoint& point) cons
   }
 }
 
+void PointReader::read_seen(const Cell& cell, ValidationPoint& point) const {
+  if (!cell.text.empty() && cell.text != "chosen" && cell.text != "checked") {
+    refuse(cell.column,
+           fmt::format("seen = '{}'; allowed: chosen, checked, or nothing", cell.text));
+  }
+  point.seen = cell.text;
+}
+
 ValidationPoint PointReader::read_row(const std::vector<Cell>& cells) {
   if (cells.size() != places_.size()) {
     refuse(cells.back().column,
@@ -235,6 +245,7 @@ ValidationPoint PointReader::read_row(const std::vector<Cell>& cells) {
   point.unit = cell(cells, "unit").text;
   point.source = cell(cells, "source").text;
   point.confidence = cell(cells, "confidence").text;
+  if (places_.count("seen") != 0) read_seen(cell(cells, "seen"), point);
   if (shaped_) {
     read_shape(cells, point);
   } else {

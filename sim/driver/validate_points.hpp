@@ -34,6 +34,10 @@ struct ValidationPoint {
   std::string source;
   std::string confidence;
 
+  /// "chosen" if a constant or a rule of the model was chosen with this point in view, "checked" if
+  /// it has only been compared with; empty if neither, or not said.
+  std::string seen;
+
   /// `key=value;...` of files that have the column `parameters` in place of a shape.
   std::map<std::string, std::string> parameters;
 

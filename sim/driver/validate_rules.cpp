@@ -325,6 +325,7 @@ std::vector<std::pair<std::string, std::string>> cells_of(const ValidationPoint&
           {"block", point.block == 0 ? "" : fmt::format("{}", point.block)},
           {"dtype", point.dtype},
           {"mode", point.mode},
+          {"seen", point.seen},
           {"best_n", ""},
           {"simulated_other_n", ""}};
 }

@@ -16,6 +16,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/split.hpp"
+#include "sim/driver/describe_pages.hpp"
 #include "sim/driver/locations.hpp"
 #include "sim/driver/off_chip.hpp"
 #include "sim/driver/statistics_list.hpp"
@@ -475,7 +476,7 @@ std::string name_text(const MachineTable& table, const Options& options) {
   }
   Names names;
   for (const char* const subject :
-       {"machines", "parameters", "statistics", "patterns", "formats", "fit"}) {
+       {"machines", "parameters", "statistics", "patterns", "formats", "fit", "area", "trust"}) {
     names.add(subject, "");
   }
   for (const std::string& preset : preset_names()) {
@@ -528,6 +529,10 @@ int describe_verb(const Options& options, const MachineTable& kinds, const Strea
     text = patterns_text(options);
   } else if (subject == "formats") {
     text = formats_text(options);
+  } else if (subject == "area") {
+    text = area_text(kinds, options);
+  } else if (subject == "trust") {
+    text = trust_text(kinds, options);
   } else {
     text = name_text(kinds, options);
   }

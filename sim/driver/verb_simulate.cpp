@@ -12,6 +12,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/acting.hpp"
 #include "sim/driver/event_outputs.hpp"
 #include "sim/driver/experiment.hpp"
 #include "sim/driver/locations.hpp"
@@ -21,6 +22,7 @@
 #include "sim/driver/result_json.hpp"
 #include "sim/driver/resume.hpp"
 #include "sim/driver/system_run.hpp"
+#include "sim/driver/trust.hpp"
 #include "sim/driver/value_check.hpp"
 #include "sim/driver/verb_validate.hpp"
 #include "sim/driver/verbs.hpp"
@@ -94,7 +96,7 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
   }
   const bool repeated = has_several_seeds(records);
   streams.out << workload.name << ", seed " << settings.seed << "\n\n"
-              << compare_table(repeated ? first_seeds(records) : records);
+              << compare_table(repeated ? first_seeds(records) : records) << trust_notes(records);
   if (repeated) streams.out << "\nMeans over the seeds\n\n" << seeds_table(records);
   streams.out << "\nWhere the cycles went\n\n"
               << compare_stacks(first_seeds(records)) << "\nBeside each other\n\n"
@@ -312,7 +314,8 @@ void print_run(const std::vector<RunRecord>& records, const std::optional<WaferS
     out << summary_json(records, options.explain,
                         wafers ? wafer_system_tables(*wafers) : std::vector<NamedTable>{});
   } else {
-    out << run_table(records[0]) << repeated_note(records[0]) << '\n' << stack_table(records[0]);
+    out << run_table(records[0]) << repeated_note(records[0]) << trust_notes(records) << '\n'
+        << stack_table(records[0]);
     const std::string bounds = bounds_table(records[0], what_ifs(records[0].kind));
     if (!bounds.empty()) {
       out << "\nWithout a part of its costs, by its own cycle stack\n\n" << bounds;
@@ -405,6 +408,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   std::vector<std::string> names = options.machines;
   if (names.empty()) names.emplace_back("bow");
   const Machines machines = make_machines(kinds, names, options.settings);
+  streams.err << idle_settings(machines, options.settings);
   const WorkloadTrace workload = load_workload(options);
   const std::vector<Point> points = make_points(machines, workload, options);
   std::optional<Output> output;
@@ -434,6 +438,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   }
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
+  add_trust(records, Trust(config_folder()));
   const std::optional<WaferSystemRun> wafers =
       run_weight_store(points[0], records[0], settings.execution.engine, pricing);
   if (output && wafers) {
@@ -479,6 +484,7 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   const RunSettings settings = run_settings(options);
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   const Machines machines = make_machines(kinds, options.machines, options.settings);
+  streams.err << idle_settings(machines, options.settings);
   const WorkloadTrace workload = load_workload(options);
   const std::vector<Point> points = make_points(machines, workload, options);
   const std::size_t jobs = job_count(options);  // is refused before anything is simulated
@@ -510,6 +516,7 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   std::vector<RunRecord> records = records_of(std::move(finished), all, points.size(), settings);
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
+  add_trust(records, Trust(config_folder()));
   const std::vector<WaferScalingRow> systems =
       run_weight_stores(points, records, options, settings.execution.engine);
   if (output) add_to_output(systems, *output);

@@ -15,7 +15,9 @@
 #include "sim/driver/result_json.hpp"
 #include "sim/driver/resume.hpp"
 #include "sim/driver/sweep.hpp"
+#include "sim/driver/trust.hpp"
 #include "sim/driver/verbs.hpp"
+#include "sim/report/area_front.hpp"
 #include "sim/report/mean.hpp"
 #include "sim/report/sweep_study.hpp"
 #include "sim/report/table_sweep.hpp"
@@ -64,7 +66,7 @@ void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Opti
   const SweepAxes axes{sweep.axes, sweep.axis_text};
   streams.out << sweep.name << ": " << sweep.asked << " points\n\n";
   if (records.size() <= kMostRows) {
-    streams.out << sweep_table(records, sweep.axes, sweep.axis_text);
+    streams.out << sweep_table(records, sweep.axes, sweep.axis_text) << trust_notes(records);
   } else {
     streams.out << "Each is a row of summary.csv, which --out writes.\n";
   }
@@ -74,6 +76,8 @@ void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Opti
   if (has_several_seeds(records)) section("Means over the seeds", seeds_table(records));
   section("No other point of its machine is both faster and cheaper (Pareto front)",
           pareto_table(records, axes));
+  section("No other point of its workload is both smaller and faster (Pareto front)",
+          area_front_table(records, axes));
   section("How much each axis matters: longest over shortest, with all else the same",
           sensitivity_table(records, axes));
 }
@@ -82,6 +86,8 @@ void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Opti
 void add_study(const Sweep& sweep, const std::vector<RunRecord>& records, Output& output) {
   const SweepAxes axes{sweep.axes, sweep.axis_text};
   output.add_file("pareto.csv", pareto_csv(records, axes));
+  const std::string area = area_front_csv(records, axes);
+  if (!area.empty()) output.add_file("pareto_area.csv", area);
   output.add_file("sensitivity.csv", sensitivity_csv(records, axes));
 }
 
@@ -91,6 +97,7 @@ int finish(const Sweep& sweep, std::vector<RunRecord> records, Output* output,
                                records.end());
   records.resize(sweep.asked);
   compare_with_dense(records, extra);
+  add_trust(records, Trust(config_folder()));
   if (output != nullptr) {
     add_study(sweep, records, *output);
     output->write(sweep.name, sweep.workloads, records, streams);

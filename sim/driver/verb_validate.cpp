@@ -75,7 +75,8 @@ void check_mask_rule(const std::string& rule) {
 }
 
 void check_columns(const std::vector<std::string>& by) {
-  const std::vector<std::string> columns = {"m", "k", "n", "density", "block", "dtype", "mode"};
+  const std::vector<std::string> columns = {"m",     "k",     "n",    "density",
+                                            "block", "dtype", "mode", "seen"};
   for (const std::string& column : by) {
     if (std::find(columns.begin(), columns.end(), column) != columns.end()) continue;
     throw RequestError(fmt::format("--by '{}' is not one of {}; did you mean '{}'?", column,

@@ -12,6 +12,7 @@
 #include "sim/driver/wse_layers.hpp"
 #include "sim/driver/wse_params.hpp"
 #include "sim/driver/wse_residency.hpp"
+#include "sim/driver/wse_silicon.hpp"
 #include "sim/driver/wse_streaming.hpp"
 #include "sim/driver/wse_target.hpp"
 #include "sim/driver/wse_tasks.hpp"
@@ -46,6 +47,7 @@ class WseMachine final : public Machine {
   const std::string& name() const override { return name_; }
   const ParameterSet& parameters() const override { return params_; }
   const EnergyParams& energy() const override { return params_.energy; }
+  Silicon silicon() const override { return wafer_silicon(params_); }
   void set(const std::string& path, const std::string& text, const std::string& origin) override {
     setter_.set(params_, path, text, origin);
   }

@@ -38,17 +38,15 @@ std::optional<EnergyRange> exactly(std::optional<double> value) {
   return EnergyRange{*value, *value, *value};
 }
 
-std::optional<EnergyRange> throughput(const FigureRun& run) {
-  return exactly(run.total.useful_tflops);
-}
+std::optional<EnergyRange> throughput(const FigureRun& run) { return throughput_range(run.total); }
 
-std::optional<EnergyRange> speedup(const FigureRun& run) {
-  return exactly(run.total.speedup_vs_dense);
-}
+std::optional<EnergyRange> speedup(const FigureRun& run) { return speedup_range(run.total); }
 
 std::optional<EnergyRange> per_unit(const FigureRun& run) {
-  if (!run.total.useful_tflops || run.units == 0) return std::nullopt;
-  return exactly(*run.total.useful_tflops * 1e3 / static_cast<double>(run.units));
+  std::optional<EnergyRange> range = throughput_range(run.total);
+  if (!range || run.units == 0) return std::nullopt;
+  for (const Corner corner : kCorners) range->at(corner) *= 1e3 / static_cast<double>(run.units);
+  return range;
 }
 
 std::optional<EnergyRange> share_of_peak(const FigureRun& run) {
@@ -174,7 +172,7 @@ LineFigure lines_of(const std::vector<FigureRun>& runs, const Quantity& quantity
     Repeats& repeats = points[{runs[i].series(), runs[i].density_text}];
     repeats.x.push_back(runs[i].density);
     repeats.y.push_back(*value);
-    figure.ranges = figure.ranges || repeats.y.size() > 1;
+    figure.ranges = figure.ranges || repeats.y.size() > 1 || value->low < value->high;
   }
   for (LineSeries& series : figure.series) {
     for (const auto& [key, repeats] : points) {

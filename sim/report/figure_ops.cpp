@@ -22,14 +22,12 @@ struct OpQuantity {
   const char* name;
   const char* label;
   bool of_dense;  // relative to the dense run, of which alone it says nothing
-  std::optional<double> (*value)(const SummaryRow& op);
+  std::optional<EnergyRange> (*value)(const SummaryRow& op);
 };
 
 constexpr std::array<OpQuantity, 2> kQuantities{
-    {{"throughput_by_op", "Useful TFLOP/s", false,
-      [](const SummaryRow& op) { return op.useful_tflops; }},
-     {"speedup_by_op", "Speed-up over dense", true,
-      [](const SummaryRow& op) { return op.speedup_vs_dense; }}}};
+    {{"throughput_by_op", "Useful TFLOP/s", false, throughput_range},
+     {"speedup_by_op", "Speed-up over dense", true, speedup_range}}};
 
 /// Runs of one density, and the dense ones they are compared with.
 struct Panel {
@@ -77,16 +75,17 @@ std::vector<std::string> op_names(const Panel& panel) {
 /// The dots as CSV; `low` and `high` become their extremes.
 std::string dots_csv(const Panel& panel, const OpQuantity& quantity,
                      const std::vector<std::string>& names, double& low, double& high) {
-  std::string csv = csv_line({"series", "op", "place", quantity.label});
+  std::string csv = csv_line({"series", "op", "place", quantity.label, "low", "high"});
   for (const FigureRun& run : panel.runs) {
     for (const SummaryRow& op : run.ops) {
-      const std::optional<double> value = quantity.value(op);
-      if (!value || *value <= 0) continue;
+      const std::optional<EnergyRange> value = quantity.value(op);
+      if (!value) continue;
       const auto place = std::find(names.begin(), names.end(), op.op_id) - names.begin();
-      csv += csv_line(
-          {key_cell(run.bar()), op.op_id, fmt::format("{}", place), fmt::format("{}", *value)});
-      low = low == 0 ? *value : std::min(low, *value);
-      high = std::max(high, *value);
+      csv += csv_line({key_cell(run.bar()), op.op_id, fmt::format("{}", place),
+                       fmt::format("{}", value->nominal), fmt::format("{}", value->low),
+                       fmt::format("{}", value->high)});
+      low = low == 0 ? value->low : std::min(low, value->low);
+      high = std::max(high, value->high);
     }
   }
   return csv;
@@ -128,6 +127,10 @@ std::string dots_body(const std::string& name, const Panel& panel, const OpQuant
   for (std::size_t i = 0; i < panel.runs.size(); ++i) {
     const std::string label = panel.runs[i].bar();
     body += i == 0 ? "  plot " : ", \\\n       ";
+    body += fmt::format(
+        "{} skip 1 using (strcol(1) eq {} ? $4 : NaN):3:5:6 with xerrorbars linewidth 0.7 "
+        "linecolor '{}' pointtype 0 notitle, \\\n       ",
+        quoted(name + ".csv"), quoted(key_cell(label)), panel.styles[i].colour);
     body += fmt::format(
         "{} skip 1 using (strcol(1) eq {} ? $4 : NaN):3 with points linewidth 1.2 linecolor '{}' "
         "pointtype {} pointsize 0.55*size title {}",
@@ -174,6 +177,7 @@ std::vector<Figure> make_figures(const FigureData& data) {
   std::copy_if(runs.begin(), runs.end(), std::back_inserter(firsts),
                [](const FigureRun& run) { return !run.repeated; });
   add_sweep_figures(data, firsts, figures);
+  add_area_figure(data, firsts, figures);
   add_op_figures(data, firsts, figures);
   add_stack_figures(data, firsts, figures);
   add_energy_figure(data, firsts, figures);

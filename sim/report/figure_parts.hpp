@@ -47,6 +47,10 @@ void add_bandwidth_figure(const FigureData& data, const std::vector<FigureRun>& 
 void add_map_figures(const FigureData& data, const std::vector<FigureRun>& runs,
                      std::vector<Figure>& figures);
 
+/// Time against silicon of runs of one workload, with those that no other beats in both.
+void add_area_figure(const FigureData& data, const std::vector<FigureRun>& runs,
+                     std::vector<Figure>& figures);
+
 /// Throughput and energy against each parameter that varies over three values or more.
 void add_sweep_figures(const FigureData& data, const std::vector<FigureRun>& runs,
                        std::vector<Figure>& figures);

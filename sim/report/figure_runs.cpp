@@ -168,6 +168,20 @@ std::vector<std::string> missing_lines(const std::vector<FigureRun>& runs) {
   return lines;
 }
 
+std::optional<EnergyRange> throughput_range(const SummaryRow& row) {
+  if (!row.useful_tflops || !(*row.useful_tflops > 0)) return std::nullopt;
+  const double rate = *row.useful_tflops;
+  if (!row.time_low_s || !row.time_high_s || !row.time_s) return EnergyRange{rate, rate, rate};
+  return EnergyRange{rate * *row.time_s / *row.time_high_s, rate,
+                     rate * *row.time_s / *row.time_low_s};
+}
+
+std::optional<EnergyRange> speedup_range(const SummaryRow& row) {
+  if (!row.speedup_vs_dense || !(*row.speedup_vs_dense > 0)) return std::nullopt;
+  const double ratio = *row.speedup_vs_dense;
+  return EnergyRange{row.speedup_low.value_or(ratio), ratio, row.speedup_high.value_or(ratio)};
+}
+
 std::string pattern_label(const SummaryRow& row) {
   if (row.block.empty() || row.block == "1" || row.pattern == "dense") return row.pattern;
   return row.pattern + " " + row.block;

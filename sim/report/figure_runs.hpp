@@ -42,6 +42,10 @@ std::vector<std::string> missing_lines(const std::vector<FigureRun>& runs);
 /// The runs of a result in their order, with the labels that tell them apart.
 std::vector<FigureRun> figure_runs(const FigureData& data);
 
+/// Useful TFLOP/s, and speed-up over dense, with the interval of published values if it is known.
+std::optional<EnergyRange> throughput_range(const SummaryRow& row);
+std::optional<EnergyRange> speedup_range(const SummaryRow& row);
+
 /// "block 16", "unstructured", "dense".
 std::string pattern_label(const SummaryRow& row);
 

@@ -42,14 +42,19 @@ std::string line_name(const FigureRun& run, const FigureData& data, std::size_t 
 struct Measure {
   const char* name;
   const char* label;
-  std::optional<double> (*value)(const SummaryRow& row);
+  std::optional<EnergyRange> (*value)(const SummaryRow& row);
 };
 
+std::optional<EnergyRange> energy(const SummaryRow& row) {
+  const std::optional<double>& value = row.pj_per_useful_flop;
+  if (!value || !(*value > 0)) return std::nullopt;
+  return EnergyRange{*value, *value, *value};
+}
+
 const std::array<Measure, 3> kMeasures = {{
-    {"throughput", "Useful TFLOP/s", [](const SummaryRow& row) { return row.useful_tflops; }},
-    {"speedup", "Speed-up over dense", [](const SummaryRow& row) { return row.speedup_vs_dense; }},
-    {"energy", "Energy per useful FLOP (pJ)",
-     [](const SummaryRow& row) { return row.pj_per_useful_flop; }},
+    {"throughput", "Useful TFLOP/s", throughput_range},
+    {"speedup", "Speed-up over dense", speedup_range},
+    {"energy", "Energy per useful FLOP (pJ)", energy},
 }};
 
 LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs, std::size_t axis,
@@ -65,7 +70,7 @@ LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs,
   for (const FigureRun& run : runs) {
     if (run.total.varying.size() <= axis) continue;
     const std::optional<double> x = positive(run.total.varying[axis]);
-    const std::optional<double> y = measure.value(run.total);
+    const std::optional<EnergyRange> y = measure.value(run.total);
     const std::string name = line_name(run, data, axis);
     if (x && !run.ok()) {
       LineGap& gap = figure.gaps.emplace_back();
@@ -75,7 +80,8 @@ LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs,
       gap.status = run.total.status;
       gap.reason = run.total.reason;
     }
-    if (!run.ok() || !x || !y || !(*y > 0)) continue;
+    if (!run.ok() || !x || !y) continue;
+    figure.ranges = figure.ranges || y->low < y->high;
     auto series = std::find_if(figure.series.begin(), figure.series.end(),
                                [&](const LineSeries& each) { return each.label == name; });
     if (series == figure.series.end()) {
@@ -84,7 +90,7 @@ LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs,
       fresh.style = line_style(static_cast<unsigned>(figure.series.size()));
       series = figure.series.insert(figure.series.end(), fresh);
     }
-    series->points.push_back({*x, *y, *y, *y});
+    series->points.push_back({*x, y->nominal, y->low, y->high});
   }
   for (LineSeries& series : figure.series) {
     std::stable_sort(series.points.begin(), series.points.end(),

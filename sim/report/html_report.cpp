@@ -176,21 +176,33 @@ std::vector<Cell> measures(const SummaryRow& row) {
       number(row.density),
       count(row.cycles),
       number(row.time_s, 1e6),
+      number(row.time_low_s, 1e6),
+      number(row.time_high_s, 1e6),
       number(row.useful_tflops),
       number(row.speedup_vs_dense),
+      number(row.speedup_low),
+      number(row.speedup_high),
       number(row.utilisation, 100),
       energy(row, Corner::nominal),
       energy(row, Corner::low),
       energy(row, Corner::high),
       number(row.pj_per_useful_flop),
+      number(row.silicon_mm2),
+      number(row.gflops_per_mm2),
+      word(row.trust),
       word(row.status == Status::ok ? ""
                                     : std::string(status_name(row.status)) + ": " + row.reason)};
 }
 
-const std::vector<std::string> kMeasures{
-    "density",   "cycles",      "time (us)", "useful TFLOP/s", "speed-up over dense",
-    "% of peak", "energy (uJ)", "low (uJ)",  "high (uJ)",      "pJ per useful FLOP",
-    "remark"};
+const std::vector<std::string> kMeasures{"density",       "cycles",
+                                         "time (us)",     "5 % (us)",
+                                         "95 % (us)",     "useful TFLOP/s",
+                                         "speed-up",      "5 %",
+                                         "95 %",          "% of peak",
+                                         "energy (uJ)",   "low (uJ)",
+                                         "high (uJ)",     "pJ per useful FLOP",
+                                         "silicon (mm2)", "GFLOP/s/mm2",
+                                         "5 to 95 %: by", "remark"};
 
 std::vector<std::string> heads(std::vector<std::string> first) {
   first.insert(first.end(), kMeasures.begin(), kMeasures.end());

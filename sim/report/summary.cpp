@@ -71,6 +71,13 @@ const std::vector<std::string>& summary_columns() {
                                                    "energy_high_j",
                                                    "power_w",
                                                    "pj_per_useful_flop",
+                                                   "silicon_mm2",
+                                                   "gflops_per_mm2",
+                                                   "time_low_s",
+                                                   "time_high_s",
+                                                   "speedup_low",
+                                                   "speedup_high",
+                                                   "trust",
                                                    "status",
                                                    "reason"};
   return columns;
@@ -117,6 +124,13 @@ std::vector<std::string> summary_cells(const SummaryRow& row) {
                                     energy(&JouleRange::high),
                                     cell(row.power_w),
                                     cell(row.pj_per_useful_flop),
+                                    cell(row.silicon_mm2),
+                                    cell(row.gflops_per_mm2),
+                                    cell(row.time_low_s),
+                                    cell(row.time_high_s),
+                                    cell(row.speedup_low),
+                                    cell(row.speedup_high),
+                                    row.trust,
                                     status_name(row.status),
                                     row.reason};
   cells.insert(cells.end(), row.varying.begin(), row.varying.end());

@@ -53,6 +53,13 @@ struct SummaryRow {
   std::optional<JouleRange> energy_j;
   std::optional<double> power_w;
   std::optional<double> pj_per_useful_flop;
+  std::optional<double> silicon_mm2;     // of the units that were simulated, as modelled
+  std::optional<double> gflops_per_mm2;  // useful GFLOP/s for each of them
+  std::optional<double> time_low_s;      // between these, by the errors of points that the model
+  std::optional<double> time_high_s;     // has not seen, nine in ten times of such a kernel lie
+  std::optional<double> speedup_low;     // likewise speedup_vs_dense
+  std::optional<double> speedup_high;
+  std::string trust;  // whose errors these are, or why there are none
   Status status = Status::ok;
   std::string reason;
 
@@ -106,6 +113,22 @@ struct PowerInterval {
   std::optional<double> io_share;
 };
 
+/// The errors of simulated points that were not used in building the model, of one family of
+/// kernels in one regime; of `quantity` "rate", "time", "cycles" or "ratio of rates". A fraction of
+/// the published value: simulated / published - 1.
+struct TrustErrors {
+  std::string machine;
+  std::string family;
+  std::string regime;
+  std::string quantity;
+  std::uint64_t points = 0;
+  double p5 = 0;
+  double median = 0;
+  double p95 = 0;
+  std::string commit;  // that was measured
+  bool moved = false;  // the family's cycles have changed since
+};
+
 /// One operation of a run: its row and what stands behind it, for all its executions together.
 struct OpRecord {
   SummaryRow row;
@@ -115,6 +138,13 @@ struct OpRecord {
   std::vector<EnergyPart> energy;
   std::optional<double> energy_factor;  // usual spread of the total, as a factor
   std::vector<PowerInterval> power;     // of OpResult::intervals
+  std::optional<TrustErrors> trust;     // of its family, on the machine as it was measured
+};
+
+/// The silicon of one simulated tile or core, with its share of what the chip has once.
+struct UnitSilicon {
+  double sram_mb = 0;  // 10^6 bytes
+  EnergyRange mm2;     // least, nominal, most
 };
 
 /// One run: a machine, a workload, and what came of it. Everything the figures and files need.
@@ -129,6 +159,7 @@ struct RunRecord {
   std::string pattern;  // asked for over the whole workload, such as "block16:0.1"; may be empty
   std::vector<std::string> varying;  // names of the columns after summary_columns()
   std::vector<ParameterValue> parameters;
+  std::optional<UnitSilicon> silicon;
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<OpRecord> ops;
   SummaryRow total;

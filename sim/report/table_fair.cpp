@@ -26,12 +26,12 @@ std::optional<double> parameter(const RunRecord& run, const std::string& path) {
   return value;
 }
 
-/// Of the units that were simulated, mm^2.
-std::optional<double> silicon(const RunRecord& run) {
-  const std::optional<double> area = parameter(run, "energy.area_mm2");
-  const std::optional<double> units = parameter(run, "energy.chip_units");
-  if (!area || !units || !(*area > 0) || !(*units > 0)) return std::nullopt;
-  return *area * static_cast<double>(run.units()) / *units;
+/// The range of a number of the units that were simulated.
+std::optional<EnergyRange> silicon(const RunRecord& run) {
+  if (!run.silicon || run.units() == 0) return std::nullopt;
+  EnergyRange mm2 = run.silicon->mm2;
+  for (const Corner corner : kCorners) mm2.at(corner) *= static_cast<double>(run.units());
+  return mm2;
 }
 
 std::string pattern_of(const RunRecord& run) {
@@ -79,6 +79,12 @@ std::string mean_text(const SeedGroup& group, const char* format, const Value& v
   return mean.half ? text(mean.mean) + " +- " + text(*mean.half) : text(mean.mean);
 }
 
+/// Empty for a chip whose area is published.
+std::string silicon_text(const std::optional<EnergyRange>& area) {
+  if (!area || area->high <= area->low * (1 + 1e-9)) return "";
+  return fmt::format("{} to {}", four_digits(area->low), four_digits(area->high));
+}
+
 struct Contender {
   std::string machine;
   JouleRange range;
@@ -113,6 +119,7 @@ std::string fair_table(const std::vector<RunRecord>& records) {
   table.column("pattern", "", TextTable::Align::left);
   table.column("mode, weights", "", TextTable::Align::left);
   table.column("silicon", "mm2");
+  table.column("least to most", "mm2", TextTable::Align::left);
   table.column("per area", "GFLOP/s/mm2");
   table.column("per watt", "GFLOP/s/W");
   table.column("low to high", "GFLOP/s/W", TextTable::Align::left);
@@ -121,12 +128,12 @@ std::string fair_table(const std::vector<RunRecord>& records) {
   for (const SeedGroup& group : seed_groups(records)) {
     const RunRecord& run = *group.front();
     if (!run.total.useful_tflops) continue;
-    const std::optional<double> area = silicon(run);
+    const std::optional<EnergyRange> area = silicon(run);
     const std::optional<JouleRange> energy = per_flop(group);
     const std::optional<double> factor = parameter(run, "energy.calibration");
     const auto per_area = [&](const RunRecord& each) -> std::optional<double> {
       if (!area || !each.total.useful_tflops) return std::nullopt;
-      return *each.total.useful_tflops * 1e3 / *area;
+      return *each.total.useful_tflops * 1e3 / area->nominal;
     };
     // 1 FLOP of 1 pJ is 1000 GFLOP/s per watt; cheap prices make the high end
     const auto per_watt = [](const RunRecord& each) -> std::optional<double> {
@@ -138,8 +145,8 @@ std::string fair_table(const std::vector<RunRecord>& records) {
                                     : std::nullopt;
     };
     table.row({fmt::format("{}", run.run), run.machine, pattern_of(run), kernel_text(run.total),
-               area ? four_digits(*area) : "", mean_text(group, "", per_area),
-               mean_text(group, "", per_watt),
+               area ? four_digits(area->nominal) : "", silicon_text(area),
+               mean_text(group, "", per_area), mean_text(group, "", per_watt),
                energy ? fmt::format("{} to {}", four_digits(1e3 / energy->high),
                                     four_digits(1e3 / energy->low))
                       : "",

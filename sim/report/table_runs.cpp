@@ -21,6 +21,11 @@ std::string number(const std::optional<double>& value, double factor = 1) {
   return value ? four_digits(*value * factor) : std::string();
 }
 
+std::string range(const std::optional<double>& low, const std::optional<double>& high,
+                  double factor = 1) {
+  return low && high ? number(low, factor) + " to " + number(high, factor) : std::string();
+}
+
 std::string per_cent(double share) { return fmt::format("{:.1f}", 100 * share); }
 
 std::string shape(const SummaryRow& row) {
@@ -41,11 +46,15 @@ void add_number_columns(TextTable& table) {
   table.column("density", "");
   table.column("cycles", "");
   table.column("time", "us");
+  table.column("5 to 95 %", "us", Align::left);
   table.column("useful", "TFLOP/s");
   table.column("per unit", "GFLOP/s");
   table.column("of peak", "%");
   table.column("dense", "TFLOP/s");
   table.column("speed-up", "vs dense");
+  table.column("5 to 95 %", "vs dense", Align::left);
+  table.column("silicon", "mm2");
+  table.column("per area", "GFLOP/s/mm2");
   table.column("energy", "uJ");
   table.column("low to high", "uJ", Align::left);
   table.column("status", "", Align::left);
@@ -55,11 +64,15 @@ void append_numbers(std::vector<std::string>& cells, const SummaryRow& row, std:
   cells.push_back(row.density ? fmt::format("{:.4g}", *row.density) : "");
   cells.push_back(row.cycles ? fmt::format("{}", *row.cycles) : "");
   cells.push_back(number(row.time_s, 1e6));
+  cells.push_back(range(row.time_low_s, row.time_high_s, 1e6));
   cells.push_back(number(row.useful_tflops));
   cells.push_back(units == 0 ? "" : number(row.useful_tflops, 1e3 / static_cast<double>(units)));
   cells.push_back(row.utilisation ? per_cent(*row.utilisation) : "");
   cells.push_back(number(row.dense_tflops));
   cells.push_back(number(row.speedup_vs_dense));
+  cells.push_back(range(row.speedup_low, row.speedup_high));
+  cells.push_back(number(row.silicon_mm2));
+  cells.push_back(number(row.gflops_per_mm2));
   cells.push_back(row.energy_j ? four_digits(row.energy_j->nominal * 1e6) : "");
   cells.push_back(row.energy_j ? fmt::format("{} to {}", four_digits(row.energy_j->low * 1e6),
                                              four_digits(row.energy_j->high * 1e6))

@@ -24,16 +24,22 @@ struct Chip {
   std::string machine;
   double clock_ghz;
   EnergyParams params;
+  double sram_mb;   // of the whole chip
+  double area_mm2;  // likewise
+
+  /// Silicon of one unit, in place.
+  void add_silicon(EnergyInput& input) const {
+    input.unit_sram_mb = sram_mb / params.chip_units;
+    input.unit_mm2 = area_mm2 / params.chip_units;
+  }
 };
 
 inline Chip chip(const char* name, const char* machine, double clock_ghz, Node node, double units,
                  double sram_mb, double area_mm2, double vdd_squared, double distance_mm,
                  double peak_macs) {
-  Chip made{name, machine, clock_ghz, {}};
+  Chip made{name, machine, clock_ghz, {}, sram_mb, area_mm2};
   made.params.node = node;
   made.params.chip_units = units;
-  made.params.sram_mb = sram_mb;
-  made.params.area_mm2 = area_mm2;
   made.params.vdd_squared = vdd_squared;
   made.params.distance_mm = distance_mm;
   made.params.peak_macs = peak_macs;
@@ -71,6 +77,7 @@ inline EnergyResult at_peak(const Chip& chip, Cycle cycles = 4000) {
   input.cycles = cycles;
   input.clock_ghz = chip.clock_ghz;
   input.units = static_cast<std::uint64_t>(chip.params.chip_units);
+  chip.add_silicon(input);
   std::vector<StatEntry> counters;
   for (const auto& [action, per_cycle] : peak_cycle(chip.machine, chip.params)) {
     const double count = per_cycle * static_cast<double>(cycles * input.units);

@@ -79,8 +79,8 @@ constexpr CoreRun kSkipped{1600, 6400, 1000, 100, 0};
 test::Chip one_core() {
   test::Chip core = test::wse2();
   core.params.chip_units = 1;
-  core.params.sram_mb = 0.049152;
-  core.params.area_mm2 = 0.03876;
+  core.sram_mb = 0.049152;
+  core.area_mm2 = 0.03876;
   return core;
 }
 
@@ -96,6 +96,7 @@ EnergyRun counted(const CoreRun& run) {
   result.input.cycles = run.cycles;
   result.input.clock_ghz = one_core().clock_ghz;
   result.input.units = 1;
+  one_core().add_silicon(result.input);
   result.input.idle_cycles = run.idle_cycles;
   return result;
 }
@@ -240,6 +241,7 @@ TEST(EnergyModel, AnIdleChipLeaksAndClocksAndDoesNothingElse) {
   input.cycles = 1325;  // 1 microsecond
   input.clock_ghz = 1.325;
   input.units = 1472;
+  test::gc200().add_silicon(input);
   input.idle_cycles = 1325 * 1472;
   const EnergyResult result = test::model_of(test::gc200()).price({}, input);
   // 940.6 MB * 10 mW + 823 mm2 * 15 mW = 21.751 W for 1 us
@@ -255,6 +257,7 @@ TEST(EnergyModel, APieceOfAWaferLeaksLikeThePiece) {
   input.cycles = 1100000;  // 1 ms
   input.clock_ghz = 1.1;
   input.units = 64 * 64;
+  test::wse2().add_silicon(input);
   // (40,000 MB * 10 mW + 46,225 mm2 * 15 mW) * 4,096 / 850,000 for 1 ms
   EXPECT_NEAR(test::model_of(test::wse2()).price({}, input).total.nominal, 5.26878e-3, 1e-8);
 }

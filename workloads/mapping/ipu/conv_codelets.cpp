@@ -36,7 +36,7 @@ ConvCodelets::ConvCodelets(ProgramBuilder& builder, const Target& target, const 
   };
   overhead_ = builder_.bundle(Bundle("conv overhead"));
   weights_ = builder_.bundle(
-      Bundle("conv weights").add(Tally::read_weight, target_.wide_weight_load ? 2 : 1));
+      Bundle("conv weights").add(Tally::read_weight, target_.weight_bytes >= 16 ? 2 : 1));
   std::map<std::pair<unsigned, unsigned>, unsigned> kinds;
   for (unsigned i = 0; i < bundles; ++i) {
     const unsigned accesses = partials * (i + 1) / bundles - partials * i / bundles;
@@ -69,8 +69,8 @@ std::uint32_t ConvCodelets::supervisor(const ConvSupervisor& parts) {
     codelet.push_back(loop(5, 0, 1));
     clocks(out);
     codelet.push_back(loop(3, count(parts.passes)));
-    clocks(pass);
-    codelet.push_back(issue(weights_, count(parts.weights)));
+    clocks(pass + parts.weights - parts.loads);
+    codelet.push_back(issue(weights_, count(parts.loads)));
     codelet.push_back(run(set, count(parts.run_ahead)));
   };
   clocks(parts.entry);

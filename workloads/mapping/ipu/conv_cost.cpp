@@ -90,7 +90,7 @@ unsigned conv_in_group(const Types& types) {
 
 unsigned conv_units(const Target& target, const Types& types) {
   if (types.data == DType::fp32) return target.units_single;
-  if (types.data == DType::fp8) return target.units_half;
+  if (types.data == DType::fp8) return target.units_quarter;
   return types.partials == DType::fp32 ? target.units_mixed : target.units_half;
 }
 
@@ -115,7 +115,8 @@ std::uint64_t conv_worker_bundles(const Target& target, const Types& types, std:
 ConvSupervisor conv_supervisor(const Target& target, const Types& types) {
   const unsigned units = conv_units(target, types);
   ConvSupervisor s{};
-  s.weights = 32U * units / (target.wide_weight_load ? 16U : 8U);
+  s.loads = target.weight_loads(32U * units);
+  s.weights = target.weight_clocks(32U * units);
   s.passes = ceil_div(conv_out_group(target, types), units);
   s.run_ahead = 14;
   if (types.data == DType::fp8) {

@@ -52,7 +52,8 @@ struct ConvSupervisor {
   Cycle first_pass;          // for each pass, without weights and workers
   Cycle other_pass;
   Cycle exit;
-  Cycle weights;         // to load the AMP weights of one pass
+  std::uint64_t loads;   // of the AMP weights of one pass
+  Cycle weights;         // for them
   Cycle run_ahead;       // the workers' part of a pass is at least shortest worker + this
   std::uint64_t passes;  // for each pair of groups
 };

@@ -250,7 +250,8 @@ void DynamicCodelets::make_block_bundles() {
                              .add(Tally::round_fp16, halves_of(types_.partials, kind.second))),
          per_column});
   }
-  weights_ = builder_.bundle(Bundle("dynamic weights").add(Tally::read_weight, 1));
+  weights_ = builder_.bundle(
+      Bundle("dynamic weights").add(Tally::read_weight, target_.weight_bytes >= 16 ? 2 : 1));
 }
 
 std::uint32_t DynamicCodelets::block_worker(std::uint64_t columns) {
@@ -271,11 +272,13 @@ std::uint32_t DynamicCodelets::block_worker(std::uint64_t columns) {
 void DynamicCodelets::make_block_row(std::uint64_t columns) {
   const bool retained = pass_ == SparsePass::forward;
   const DynamicBlockCost cost = dynamic_block_cost(target_, types_, block_, columns, retained);
-  const std::uint64_t loads = cost.weights / cost.passes;
+  const std::uint64_t loads = cost.loads / cost.passes;
+  const std::uint64_t waits = cost.weights / cost.passes - loads;
   // FP16 weights pass 64 bits in a clock, FP32 weights as well: four halves or two singles.
-  block_row_ = builder_.codelet({issue(overhead_, retained ? 1 : 0), loop(5, 0, 0),
-                                 issue(overhead_, 3), loop(3, count(cost.passes)),
-                                 issue(weights_, count(loads)), issue(overhead_, 12), run(1)});
+  block_row_ =
+      builder_.codelet({issue(overhead_, retained ? 1 : 0), loop(5, 0, 0), issue(overhead_, 3),
+                        loop(3, count(cost.passes)), issue(weights_, count(loads)),
+                        issue(overhead_, count(12 + waits)), run(1)});
 }
 
 void DynamicCodelets::block_calls(const BucketWork& work, std::uint64_t columns,

@@ -130,7 +130,8 @@ DynamicBlockCost dynamic_block_cost(const Target& target, const Types& types, un
                                     std::uint64_t columns, bool retained) {
   DynamicBlockCost cost;
   const bool narrow = types.partials == DType::fp16;
-  cost.weights = Cycle{block} * block / (types.half() ? 4 : 2);
+  cost.loads = target.weight_loads(std::uint64_t{block} * block * (types.half() ? 2 : 4));
+  cost.weights = target.weight_clocks(std::uint64_t{block} * block * (types.half() ? 2 : 4));
   cost.passes = block == 16 && !narrow ? 2 : 1;
   std::uint64_t column = block == 4 ? 2 : 4;
   if (!types.half()) column = block == 4 ? 4 : 8;

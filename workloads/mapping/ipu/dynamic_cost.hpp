@@ -46,7 +46,8 @@ std::uint64_t dynamic_transposed_bundles(const Target& target, const Types& type
 
 /// The parts of the block codelet; `passes` weight loads for each block.
 struct DynamicBlockCost {
-  Cycle weights = 0;  // load of one block, all passes
+  std::uint64_t loads = 0;  // of one block, all passes
+  Cycle weights = 0;        // for them
   std::uint64_t passes = 1;
   std::uint64_t entry = 0;  // bundles of a worker, once
   std::uint64_t block = 0;  // bundles of a worker for each pass of a block

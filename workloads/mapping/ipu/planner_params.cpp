@@ -18,8 +18,11 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   target.units_mixed = chip.tile.amp.fp16_fp32_macs / kDepth;
   target.units_single = chip.tile.amp.fp32_macs;
   target.has_fp8 = chip.tile.amp.fp8_macs != 0;
-  target.wide_weight_load = chip.tile.amp.weight_bytes == 16;
-  target.store_bytes = chip.tile.memory.store_bytes;
+  target.units_quarter = chip.tile.amp.fp8_macs / (2 * kDepth);
+  target.weight_bytes = chip.tile.amp.weight_bytes;
+  // bundles store whole words of 64 bits, and one, two, four or eight of them
+  target.store_bytes = 8;
+  while (2 * target.store_bytes <= chip.tile.memory.store_bytes) target.store_bytes *= 2;
   target.one_stage_depth = planner.one_stage_depth;
   target.two_stage_depth = planner.two_stage_depth;
   target.staged_estimate = planner.staged_estimate;

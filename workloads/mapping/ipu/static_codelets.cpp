@@ -160,7 +160,8 @@ void StaticCodelets::make_block_bundles() {
                                .add(Tally::write_partial, writes)
                                .add(Tally::round_fp16, halves_of(types_.partials, writes)));
   };
-  weights_ = builder_.bundle(Bundle("static weights").add(Tally::read_weight, 1));
+  weights_ = builder_.bundle(
+      Bundle("static weights").add(Tally::read_weight, target_.weight_bytes >= 16 ? 2 : 1));
   amp_first_ = amp("static amp first", 1, zeroed ? 1 : 0, 1);
   amp_ = amp("static amp", 1, 1, 1);
   amp_more_ = amp("static amp more", 0, more_partials, more_partials);
@@ -171,15 +172,15 @@ void StaticCodelets::make_block_bundles() {
 // Worker sets: 0 at the entry, 1 for the first block of a row, 2 for the others. Of the 16 clocks
 // of a block two are before the weights, 6 are the launch, 6 the sync and 2 are after it.
 void StaticCodelets::make_block_supervisor() {
-  const BlockCost cost = block_cost(types_, block_);
+  const BlockCost cost = block_cost(target_, types_, block_);
   block_entry_ = builder_.codelet({issue(overhead_, count(cost.entry)), run(0)});
   Codelet row{issue(overhead_, count(cost.row))};
   const unsigned passes = block_passes(target_, types_, block_);
   const auto add_block = [&](std::uint32_t set) {
     row.push_back(loop(5, count(passes)));
     row.push_back(issue(overhead_, 2));
-    row.push_back(issue(weights_, count(cost.weights / passes)));
-    row.push_back(issue(overhead_, 6));
+    row.push_back(issue(weights_, count(cost.loads / passes)));
+    row.push_back(issue(overhead_, count(6 + cost.weights / passes - cost.loads / passes)));
     row.push_back(run(set));
     row.push_back(issue(overhead_, 8));
   };
@@ -190,7 +191,7 @@ void StaticCodelets::make_block_supervisor() {
 }
 
 std::uint32_t StaticCodelets::block_worker(std::uint64_t columns, bool first) {
-  const BlockCost cost = block_cost(types_, block_);
+  const BlockCost cost = block_cost(target_, types_, block_);
   const AmpColumn column = amp_column(types_, block_);
   const std::uint64_t all =
       block_worker_bundles(types_, block_, columns) + (first ? cost.row_bundles : 0);
@@ -213,7 +214,7 @@ std::vector<std::uint32_t> StaticCodelets::block_sets(std::uint64_t columns) {
   if (found != sets_of_columns_.end()) return found->second;
   const std::uint64_t share = ceil_div(columns, target_.workers);
   const std::uint32_t entry =
-      builder_.worker({{entry_codelet(block_cost(types_, block_).entry_bundles), {}}});
+      builder_.worker({{entry_codelet(block_cost(target_, types_, block_).entry_bundles), {}}});
   std::vector<std::uint32_t> sets(target_.workers, entry);
   for (const bool first : {true, false}) {
     std::map<std::uint64_t, std::uint32_t> made;

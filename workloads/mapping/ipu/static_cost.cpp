@@ -31,12 +31,13 @@ ElementWiseBundles element_wise_bundles(const Types& types, std::uint64_t column
   return types.half() ? half_bundles(columns, form) : single_bundles(columns);
 }
 
-BlockCost block_cost(const Types& types, unsigned block) {
+BlockCost block_cost(const Target& target, const Types& types, unsigned block) {
   BlockCost cost{};
   cost.entry = 30;
   cost.row = 17;
   cost.block = 16;
-  cost.weights = Cycle{block} * block * types.bytes() / 8;
+  cost.loads = target.weight_loads(std::uint64_t{block} * block * types.bytes());
+  cost.weights = target.weight_clocks(std::uint64_t{block} * block * types.bytes());
   const bool half = types.half();
   cost.entry_bundles = half ? (block == 4 ? 17 : 13) : (block == 16 ? 16 : 13);
   cost.row_bundles = half || block == 4 ? 1 : 4;
@@ -66,7 +67,7 @@ unsigned block_passes(const Target& target, const Types& types, unsigned block) 
 
 Cycle block_vertex_clocks(const Target& target, const Types& types, unsigned block,
                           std::uint64_t rows, std::uint64_t blocks, std::uint64_t columns) {
-  const BlockCost cost = block_cost(types, block);
+  const BlockCost cost = block_cost(target, types, block);
   const Cycle workers = target.worker_clocks(block_worker_bundles(types, block, columns));
   const std::uint64_t passes = block_passes(target, types, block);
   const Cycle row = passes * target.worker_clocks(cost.row_bundles) + cost.row +

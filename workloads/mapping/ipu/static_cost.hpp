@@ -25,11 +25,12 @@ struct BlockCost {
   Cycle entry;                  // supervisor, once
   Cycle row;                    // supervisor, for each row of blocks
   Cycle block;                  // supervisor, for each block, weights and workers apart
-  Cycle weights;                // weight load, for each block
+  std::uint64_t loads;          // of weights, for each block
+  Cycle weights;                // for them
   std::uint64_t entry_bundles;  // of every worker, once
   std::uint64_t row_bundles;    // of every worker, for the first block of a row
 };
-BlockCost block_cost(const Types& types, unsigned block);
+BlockCost block_cost(const Target& target, const Types& types, unsigned block);
 
 /// Bundles of a worker for one block, if it has `columns` columns.
 std::uint64_t block_worker_bundles(const Types& types, unsigned block, std::uint64_t columns);

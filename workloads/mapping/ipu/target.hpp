@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "sim/base/cycle.hpp"
@@ -25,7 +26,8 @@ struct Target {
   unsigned units_mixed = 8;               // AMP columns, FP16 data and FP32 partials
   unsigned units_single = 16;             // AMP columns, FP32 data
   bool has_fp8 = false;
-  bool wide_weight_load = false;   // 128-bit loads of the AMP weights
+  unsigned units_quarter = 16;     // AMP columns, FP8 data
+  unsigned weight_bytes = 8;       // with which the supervisor fills the weight store, per clock
   unsigned store_bytes = 8;        // of a worker's bundle
   unsigned one_stage_depth = 15;   // partials that dense products sum in one stage
   unsigned two_stage_depth = 124;  // and in two
@@ -47,6 +49,17 @@ struct Target {
 
   /// Issue slots, one for each worker and the empty ones.
   unsigned slots() const { return workers > issue_interval ? workers : issue_interval; }
+
+  /// Loads with which the supervisor puts `bytes` into the weight store: of 128 bits, or of 64.
+  std::uint64_t weight_loads(std::uint64_t bytes) const {
+    const std::uint64_t load = weight_bytes >= 16 ? 16 : 8;
+    return (bytes + load - 1) / load;
+  }
+
+  /// Clocks that takes: one for each load, more if the store takes less in a clock than a load has.
+  Cycle weight_clocks(std::uint64_t bytes) const {
+    return std::max<Cycle>(weight_loads(bytes), (bytes + weight_bytes - 1) / weight_bytes);
+  }
 
   /// The clocks for which `bundles` of one worker occupy the tile.
   Cycle worker_clocks(std::uint64_t bundles) const { return std::uint64_t{slots()} * bundles; }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/area.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/config_table.hpp"
+#include "sim/driver/machine_table.hpp"
+
+namespace lacuna {
+
+Areas::Areas(const std::filesystem::path& folder) {
+  const std::filesystem::path chips = folder / "area_chips.csv";
+  const ConfigTable table(chips, {"chip", "use", "mm2", "source"});
+  const AreaTable areas = AreaTable::read_areas((folder / "area_table.csv").string());
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    const std::string& use = table.text(row, "use");
+    if (use != "scale" && use != "check") {
+      throw RequestError(fmt::format("{}: use = '{}'; allowed: scale, check", chips.string(), use));
+    }
+    published_.push_back({table.text(row, "chip"), use == "scale", table.number(row, "mm2"),
+                          table.text(row, "source")});
+    if (use != "scale") continue;
+    const std::unique_ptr<Machine> chip = make_machine(standard_machines(), published_.back().chip);
+    models_.emplace(chip->kind(), AreaModel(areas, {chip->silicon(), chip->energy().node,
+                                                    published_.back().mm2}));
+  }
+}
+
+std::optional<ChipArea> Areas::predicted(const Machine& machine) const {
+  const auto model = models_.find(machine.kind());
+  const Silicon silicon = machine.silicon();
+  if (model == models_.end() || !silicon.known()) return std::nullopt;
+  return model->second.area(silicon, machine.energy().node);
+}
+
+std::optional<UnitSilicon> Areas::unit(const Machine& machine) const {
+  const std::optional<ChipArea> area = predicted(machine);
+  if (!area) return std::nullopt;
+  const Silicon silicon = machine.silicon();
+  UnitSilicon unit{silicon.unit_sram_mb, area->mm2};
+  for (const Corner corner : kCorners) {
+    unit.mm2.at(corner) *= machine.energy().area_calibration / silicon.units;
+  }
+  return unit;
+}
+
+}  // namespace lacuna

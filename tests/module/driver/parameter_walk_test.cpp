@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every parameter of every machine does something: moved, it changes cycles, bytes or joules of a
+// case that it is for, at the defaults of all others or with the setting that is named with it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/driver/acting.hpp"
+#include "sim/driver/experiment.hpp"
+#include "sim/driver/locations.hpp"
+#include "sim/driver/machine_table.hpp"
+#include "tests/support/driver/real_program.hpp"
+#include "workloads/trace/trace_reader.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// What a parameter moves at least: cycles; bytes of memory, fabric or edge; joules; the time and
+/// the bytes of the host, which are statistics; or, of limits of memory, whether there is a result.
+enum class Moves { cycles, bytes, joules, host, fits };
+
+struct Step {
+  const char* path;
+  const char* value;  // that it is moved to
+  const char* what;   // a row of kCases
+  Moves moves;
+  std::vector<std::string> with = {};  // settings of both runs
+};
+
+/// A machine, and a row of a trace after its id.
+struct Case {
+  const char* machine;
+  std::vector<std::string> settings;
+  const char* row;
+};
+
+// op,phase,m,k,n,batch,dtype,fn,args,pattern,density,block,mode
+const std::map<std::string, Case>& cases() {
+  const std::vector<std::string> tiles = {"ipu.tiles=16"};
+  const std::vector<std::string> cores = {"wafer.columns=8", "wafer.rows=8"};
+  static const std::map<std::string, Case> all = {
+      {"dense", {"bow", tiles, "gemm,fwd,128,128,64,1,fp16,,,,,,"}},
+      {"dense32", {"bow", tiles, "gemm,fwd,128,128,64,1,fp32,,,,,,"}},
+      {"dense8", {"c600", tiles, "gemm,fwd,128,128,64,1,fp8,,,,,,"}},
+      {"large", {"bow", tiles, "gemm,fwd,1024,1024,512,1,fp16,,,,,,"}},
+      {"buckets", {"bow", tiles, "gemm,fwd,512,512,256,1,fp16,,,block,0.3,16,dynamic"}},
+      {"too large", {"bow", tiles, "gemm,fwd,512,512,2048,1,fp16,,,block,0.1,16,static"}},
+      {"deep", {"bow", tiles, "gemm,fwd,16,8192,4,1,fp16,,,,,,"}},
+      {"staged", {"bow", {"ipu.tiles=64"}, "gemm,fwd,256,2048,64,1,fp16,,,,,,"}},
+      {"elements", {"bow", tiles, "gemm,fwd,256,256,64,1,fp16,,,unstructured,0.2,,static"}},
+      {"blocks", {"bow", tiles, "gemm,fwd,256,256,256,1,fp16,,,block,0.25,16,static"}},
+      {"small blocks", {"bow", tiles, "gemm,fwd,512,512,16,1,fp16,,,block,0.1,8,static"}},
+      {"many blocks", {"bow", tiles, "gemm,fwd,1024,1024,64,1,fp16,,,block,0.1,8,static"}},
+      {"dynamic", {"bow", tiles, "gemm,fwd,256,256,64,1,fp16,,,block,0.25,8,dynamic"}},
+      {"streamed", {"wse2", cores, "gemm,fwd,64,64,64,1,fp16,,,unstructured,0.2,,"}},
+      {"thin", {"wse2", cores, "gemm,fwd,256,256,64,1,fp16,,,unstructured,0.05,,"}},
+      {"wide", {"wse2", cores, "gemm,fwd,64,64,256,1,fp16,,,,,,"}},
+      {"full", {"wse2", cores, "gemm,fwd,512,512,512,1,fp16,,,,,,"}},
+      {"software full", {"wse2", cores, "gemm,fwd,256,256,64,1,fp32,,,unstructured,0.9,,dynamic"}},
+      {"all", {"wse2", cores, "gemm,fwd,64,64,64,1,fp16,,,,,,"}},
+      {"all32", {"wse2", cores, "gemm,fwd,64,64,64,1,fp32,,,,,,"}},
+      {"all8", {"wse3", cores, "gemm,fwd,64,64,256,1,int8,,,,,,"}},
+      {"resident", {"wse2", cores, "gemm,fwd,64,64,64,1,fp16,,,unstructured,0.2,,static"}},
+      {"software", {"wse2", cores, "gemm,fwd,64,64,32,1,fp32,,,unstructured,0.2,,dynamic"}},
+      {"gradient", {"wse2", cores, "sddmm,bwd,64,64,64,1,fp16,,,unstructured,0.2,,"}},
+      {"softmax", {"wse2", cores, "softmax,fwd,64,,64,1,fp16,,,,,,"}},
+      {"softmax32", {"wse2", cores, "softmax,fwd,64,,64,1,fp32,,,,,,"}},
+      {"ring", {"wse2", cores, "allreduce,fwd,256,,,1,fp32,ring,ranks=8;rows=1,,,,"}},
+      {"gemv", {"wse2", cores, "gemv,fwd,64,64,,1,fp16,,,,,,"}},
+      {"stencil", {"wse2", cores, "stencil,fwd,16,,,1,fp32,,,,,,"}},
+      {"rows", {"wse2", cores, "gemm,fwd,256,256,64,1,fp16,,,rows,0.1,,"}},
+      {"two ways", {"wse2", cores, "gemm,fwd,128,128,64,1,fp16,,,unstructured,0.2,,"}},
+  };
+  return all;
+}
+
+const std::vector<Step>& steps() {
+  using M = Moves;
+  static const std::vector<Step> all = {
+      // IPU
+      {"ipu:clock", "3.7", "dense", M::joules},
+      {"ipu:ipu.tiles", "32", "dense", M::cycles},
+      {"ipu:ipu.rows", "1", "dense", M::cycles},
+      {"ipu:tile.workers", "12", "dense", M::cycles},
+      {"ipu:tile.issue_interval", "12", "dense", M::cycles},
+      {"ipu:tile.launch", "22", "dense", M::cycles},
+      {"ipu:tile.memory.kib", "420", "large", M::cycles},
+      {"ipu:tile.memory.element.kib", "32", "dense", M::joules},
+      {"ipu:tile.memory.element.plain_kib", "1664", "dense", M::cycles},
+      {"ipu:tile.memory.load_bytes", "8", "blocks", M::cycles},
+      {"ipu:tile.memory.store_bytes", "4", "dense", M::cycles},
+      {"ipu:tile.amp.fp16_macs", "128", "dense", M::cycles},
+      {"ipu:tile.amp.fp16_fp32_macs", "64", "dense", M::cycles, {"planner.partials=fp32"}},
+      {"ipu:tile.amp.fp32_macs", "32", "dense32", M::cycles},
+      {"ipu:tile.amp.fp8_macs", "64", "dense8", M::cycles},
+      {"ipu:tile.amp.weight_bytes", "4", "dense", M::cycles},
+      {"ipu:tile.amp.weight_bytes", "4", "blocks", M::cycles},
+      {"ipu:tile.amp.weight_bytes", "16", "dense", M::cycles},
+      {"ipu:exchange.entry", "120", "dense", M::cycles},
+      {"ipu:exchange.latency", "constant", "dense", M::cycles},
+      {"ipu:exchange.constant_latency", "60", "dense", M::cycles, {"exchange.latency=constant"}},
+      {"ipu:exchange.control_events", "6", "elements", M::cycles},
+      {"ipu:exchange.paired", "false", "dense", M::cycles},
+      {"ipu:exchange.paired_words", "512", "dense", M::cycles},
+      {"ipu:sync.cycles", "300", "dense", M::cycles},
+      {"ipu:planner.available_memory", "0.15", "buckets", M::fits},
+      {"ipu:planner.serial_columns", "true", "too large", M::fits},
+      {"ipu:planner.bucket_oversize", "0.1", "dynamic", M::cycles},
+      {"ipu:planner.partials", "fp32", "dense", M::cycles},
+      {"ipu:planner.one_stage_depth", "30", "deep", M::cycles},
+      {"ipu:planner.two_stage_depth", "1", "deep", M::cycles},
+      {"ipu:planner.staged_estimate", "true", "staged", M::cycles},
+      {"ipu:planner.long_fp32_passes", "false", "dense32", M::cycles},
+      {"ipu:planner.lone_pairs", "false", "elements", M::cycles},
+      {"ipu:planner.wide_sums", "false", "elements", M::cycles},
+      {"ipu:planner.order_elements", "false", "elements", M::cycles},
+      {"ipu:planner.copy_gathered", "false", "blocks", M::cycles},
+      {"ipu:planner.order_output", "false", "blocks", M::cycles},
+      {"ipu:planner.home_sums", "1024", "small blocks", M::cycles},
+      {"ipu:planner.copy_results", "false", "elements", M::cycles},
+      {"ipu:planner.static_parts", "1", "elements", M::cycles},
+      {"ipu:planner.static_bands", "1", "many blocks", M::cycles},
+      {"ipu:host.format", "coo", "dynamic", M::host},
+      {"ipu:host.link_gbs", "1", "dynamic", M::joules},
+      {"ipu:host.block_ns", "950", "dynamic", M::host},
+      {"ipu:host.byte_ns", "5.4", "dynamic", M::host},
+      {"ipu:host.coo_ns", "200", "dynamic", M::host, {"host.format=coo"}},
+      {"ipu:host.overlap", "false", "dynamic", M::host},
+      {"ipu:host.products", "8", "dynamic", M::host},
+      {"ipu:energy.node", "n16", "dense", M::joules},
+      {"ipu:energy.vdd_squared", "1.5", "dense", M::joules},
+      {"ipu:energy.chip_units", "2944", "dense", M::joules},
+      {"ipu:energy.area_calibration", "2", "dense", M::joules},
+      {"ipu:energy.distance_mm", "34.4", "dense", M::joules},
+      {"ipu:energy.peak_macs", "128", "dense", M::joules},
+      {"ipu:energy.calibration", "2", "dense", M::joules},
+      // wafer
+      {"wse:clock", "1.7", "streamed", M::cycles},
+      {"wse:wafer.columns", "4", "streamed", M::cycles},
+      {"wse:wafer.rows", "4", "streamed", M::cycles},
+      {"wse:wafer.program_columns", "1500", "streamed", M::cycles},
+      {"wse:core.dispatch", "8", "streamed", M::cycles},
+      {"wse:core.cmd_cycles", "8", "streamed", M::cycles},
+      {"wse:core.dispatch_overlap", "false", "streamed", M::cycles},
+      {"wse:core.init_cycles", "5000", "streamed", M::cycles},
+      {"wse:core.sched", "main_first", "streamed", M::cycles},
+      {"wse:core.psum_cache", "true", "streamed", M::bytes},
+      {"wse:core.cache_bytes", "8", "streamed", M::bytes, {"core.psum_cache=true"}},
+      {"wse:core.fabric_words_per_issue", "2", "streamed", M::cycles},
+      {"wse:core.fabric_simd64", "false", "ring", M::joules},
+      {"wse:queue.weights", "1", "thin", M::cycles},
+      {"wse:queue.ring_in", "1", "streamed", M::cycles},
+      {"wse:queue.ring_out", "48", "streamed", M::joules},
+      {"wse:queue.in", "2,2,2,2,2,2,2,2", "ring", M::cycles},
+      {"wse:queue.out", "2,2,2,2,2,2", "ring", M::cycles},
+      {"wse:router.entries", "1", "streamed", M::cycles},
+      {"wse:router.hop", "2", "streamed", M::cycles},
+      {"wse:router.ramp", "4", "streamed", M::cycles},
+      {"wse:router.multicast",
+       "lockstep",
+       "two ways",
+       M::cycles,
+       {"ws.inject=middle_row", "queue.weights=1", "io.gbit=1000000", "io.share=1"}},
+      {"wse:router.arbiter", "fixed", "gemv", M::cycles},
+      {"wse:mem.kib", "96", "streamed", M::joules},
+      {"wse:mem.code_kib", "32", "full", M::fits},
+      {"wse:mem.read_bits", "16", "streamed", M::cycles},
+      {"wse:mem.write_bits", "32", "streamed", M::cycles},
+      {"wse:mem.port_cycles", "2", "streamed", M::cycles},
+      {"wse:mem.model", "none", "all32", M::cycles},
+      {"wse:mem.fma16_stalls", "4", "wide", M::cycles},
+      {"wse:mem.fma32_stalls", "6", "all32", M::cycles},
+      {"wse:simd.fma16", "8", "streamed", M::joules},
+      {"wse:simd.fma16_32", "1", "all", M::cycles, {"ws.psum=fp32"}},
+      {"wse:simd.fma32", "2", "all32", M::cycles},
+      {"wse:simd.int8", "4", "all8", M::cycles},
+      {"wse:simd.add32", "1", "ring", M::joules},
+      {"wse:simd.max16", "2", "softmax", M::cycles},
+      {"wse:simd.max32", "2", "softmax32", M::cycles},
+      {"wse:simd.convert", "2", "softmax", M::cycles},
+      {"wse:simd.special_cycles", "100", "softmax", M::cycles},
+      {"wse:scalar.loop", "10", "software", M::cycles},
+      {"wse:scalar.load", "4", "software", M::cycles},
+      {"wse:scalar.imul", "16", "software", M::cycles},
+      {"wse:scalar.dsr_write", "8", "software", M::cycles},
+      {"wse:scalar.vec_issue", "12", "software", M::cycles},
+      {"wse:scalar.outer", "96", "software", M::cycles},
+      {"wse:kernel.spmm_format", "coo", "software", M::cycles},
+      {"wse:kernel.spmm_phases", "local", "software", M::cycles},
+      {"wse:kernel.gemm", "mesh", "all", M::cycles},
+      {"wse:kernel.code_kib", "30", "software full", M::fits},
+      {"wse:kernel.protocol_cycles", "100", "software", M::cycles},
+      {"wse:kernel.stencil", "five_points", "stencil", M::cycles},
+      {"wse:kernel.iterations", "2", "stencil", M::cycles},
+      {"wse:kernel.gemv_reduce", "chain", "gemv", M::cycles},
+      {"wse:kernel.gemv_walk", "written", "gemv", M::cycles},
+      {"wse:kernel.gemv_repeats", "3", "gemv", M::cycles},
+      {"wse:ws.lookahead", "4", "streamed", M::cycles},
+      {"wse:ws.psum", "fp32", "streamed", M::cycles},
+      {"wse:ws.ring", "fp32", "streamed", M::cycles},
+      {"wse:ws.inject", "middle_row", "streamed", M::cycles},
+      {"wse:ws.reduce", "chain", "streamed", M::cycles},
+      {"wse:ws.row_order", "rotate", "streamed", M::cycles},
+      {"wse:ws.k_partition", "cyclic", "streamed", M::cycles},
+      {"wse:ws.gradient", "chained", "gradient", M::cycles},
+      {"wse:ws.results", "1", "gradient", M::cycles, {"ws.gradient=chained"}},
+      {"wse:ws.zero_filter", "false", "streamed", M::cycles},
+      {"wse:ws.index_bits", "16", "all", M::cycles},
+      {"wse:resident.storage", "all", "resident", M::cycles},
+      {"wse:resident.nonzero_cycles", "20", "resident", M::cycles},
+      {"wse:io.gbit", "2400", "streamed", M::cycles},
+      {"wse:io.share", "1", "streamed", M::cycles},
+      {"wse:io.stream", "row_ordered", "streamed", M::cycles},
+      {"wse:io.column_fifo", "1", "rows", M::cycles, {"io.stream=row_ordered"}},
+      {"wse:io.dist_rows", "4", "streamed", M::cycles, {"ws.inject=west_edge"}},
+      {"wse:io.duplex", "full", "gradient", M::cycles},
+      {"wse:map.align", "bad", "all32", M::cycles},
+      {"wse:energy.node", "n16", "streamed", M::joules},
+      {"wse:energy.vdd_squared", "2", "streamed", M::joules},
+      {"wse:energy.chip_units", "1700000", "streamed", M::joules},
+      {"wse:energy.area_calibration", "2", "streamed", M::joules},
+      {"wse:energy.distance_mm", "0.466", "streamed", M::joules},
+      {"wse:energy.peak_macs", "8", "streamed", M::joules},
+      {"wse:energy.calibration", "2", "streamed", M::joules},
+  };
+  return all;
+}
+
+/// Parameters that have no step, and why.
+const std::map<std::string, std::string>& without_a_step() {
+  static const std::map<std::string, std::string> all = {
+      {"ipu:round", "changes values, never cycles"},
+      {"wse:wafer.modules", "the results are the same, by an equivalence test"},
+      {"wse:wafer.cores", "names the product; energy.chip_units is what silicon is counted by"},
+      {"wse:router.reconfig",
+       "no workload tears a color down; programs of one's own do, and router_test.cpp has it"},
+  };
+  return all;
+}
+
+struct Found {
+  Status status = Status::ok;
+  std::uint64_t cycles = 0;
+  std::vector<std::uint64_t> bytes;
+  double joules = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> host;
+};
+
+Found run(const Case& what, std::vector<std::string> settings) {
+  settings.insert(settings.begin(), what.settings.begin(), what.settings.end());
+  // the last setting of a parameter counts
+  std::map<std::string, std::string> last;
+  for (const std::string& setting : settings) last[setting.substr(0, setting.find('='))] = setting;
+  settings.clear();
+  for (const auto& [path, setting] : last) settings.push_back(setting);
+  const auto machines = make_machines(standard_machines(), {what.machine}, settings);
+  Point point;
+  point.machine = machines.front().get();
+  point.workload = parse_trace(
+      std::string("# lacuna-trace v1\nid,model,layer,op,phase,m,k,n,batch,dtype,fn,args,pattern,"
+                  "density,block,mode\nrow,walk,walk,") +
+          what.row + "\n",
+      "walk.csv");
+  const RunSettings common;
+  MaskStore masks(common.seed);
+  static const Pricing pricing(config_folder());
+  const RunRecord record = run_point(point, common, masks, pricing);
+  const SummaryRow& row = record.total;
+  Found found;
+  found.status = row.status;
+  if (row.status != Status::ok) return found;
+  found.cycles = row.cycles.value_or(0);
+  for (const auto& bytes :
+       {row.sram_read_bytes, row.sram_write_bytes, row.fabric_bytes, row.io_bytes}) {
+    found.bytes.push_back(bytes.value_or(0));
+  }
+  found.joules = row.energy_j ? row.energy_j->nominal : 0;
+  for (const StatEntry& entry : record.ops.front().result.statistics) {
+    if (entry.path == "host") found.host.emplace_back(entry.name, entry.value);
+  }
+  return found;
+}
+
+bool moved(Moves what, const Found& before, const Found& after) {
+  switch (what) {
+    case Moves::cycles:
+      return before.cycles != after.cycles;
+    case Moves::bytes:
+      return before.bytes != after.bytes;
+    case Moves::joules:
+      return before.joules != after.joules;
+    case Moves::host:
+      return before.host != after.host;
+    case Moves::fits:
+      return before.status != after.status;
+  }
+  return false;
+}
+
+class ParameterWalk : public ::testing::TestWithParam<Step> {};
+
+TEST_P(ParameterWalk, MovesWhatItIsFor) {
+  const Step& step = GetParam();
+  const std::string path = std::string(step.path).substr(4);
+  const Case& what = cases().at(step.what);
+  std::vector<std::string> settings = step.with;
+  const Found before = run(what, settings);
+  settings.push_back(path + "=" + step.value);
+  const Found after = run(what, settings);
+  if (step.moves != Moves::fits) {
+    EXPECT_EQ(before.status, Status::ok);
+    EXPECT_EQ(after.status, Status::ok);
+  }
+  EXPECT_TRUE(moved(step.moves, before, after))
+      << path << " = " << step.value << " changes nothing of '" << step.what << "'";
+}
+
+void PrintTo(const Step& step, std::ostream* out) { *out << step.path << "=" << step.value; }
+
+INSTANTIATE_TEST_SUITE_P(Of, ParameterWalk, ::testing::ValuesIn(steps()));
+
+TEST(ParameterWalk, LeavesNoneOut) {
+  std::set<std::string> walked;
+  for (const Step& step : steps()) walked.insert(step.path);
+  std::set<std::string> known;
+  std::set<std::string> missing;
+  for (const MachineKind& kind : standard_machines()) {
+    kind.make(kind.kind)->parameters().for_each([&](const std::string& path, const ParamBase&) {
+      const std::string name = std::string(kind.kind) + ":" + path;
+      known.insert(name);
+      if (path.rfind("sys.", 0) == 0) return;  // tests/module/system/wafer_system_test.cpp
+      const bool said = walked.count(name) + without_a_step().count(name) > 0;
+      if (!said) missing.insert(name);
+    });
+  }
+  EXPECT_THAT(missing, ::testing::IsEmpty()) << "give each a step, or change it so that it acts";
+  for (const std::string& path : walked) EXPECT_EQ(known.count(path), 1U) << path;
+  EXPECT_LE(without_a_step().size(), 5U);
+}
+
+TEST(ActsWith, NamesParametersAndValuesThatExist) {
+  for (const ActsWith& condition : conditions()) {
+    bool found = false;
+    for (const MachineKind& kind : standard_machines()) {
+      const auto machine = kind.make(kind.kind);
+      if (machine->parameters().find(condition.other) == nullptr) continue;
+      found = true;
+      EXPECT_NO_THROW(machine->set(condition.other, condition.value, ""));
+    }
+    EXPECT_TRUE(found) << condition.other;
+  }
+}
+
+TEST(ActsWith, SaysWhatAGivenParameterWaitsFor) {
+  const Ran idle = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--set io.column_fifo=32");
+  EXPECT_THAT(idle.err, HasSubstr("io.column_fifo acts with io.stream = row_ordered alone, and on "
+                                  "wse2 that is per_column"));
+  const Ran acting = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--set io.column_fifo=32 --set io.stream=row_ordered");
+  EXPECT_EQ(acting.err, "");
+}
+
+}  // namespace
+}  // namespace lacuna::test

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/trust.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// The number of the first cell of that name.
+double cell(const Ran& ran, const std::string& name) {
+  const std::string key = "\"" + name + "\": ";
+  const std::size_t found = ran.out.find(key);
+  return found == std::string::npos ? -1
+                                    : std::strtod(ran.out.c_str() + found + key.size(), nullptr);
+}
+
+TEST(Trust, ATimeOfAMeasuredRateLiesBetweenItsErrors) {
+  const Ran ran = run_real("run --quiet --json --machine bow --gemm 256x256x64");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  // dense fp16: errors of the rate from -9.0 to 3.6 %
+  EXPECT_DOUBLE_EQ(cell(ran, "time_low_s"), cell(ran, "time_s") * (1 - 0.09));
+  EXPECT_DOUBLE_EQ(cell(ran, "time_high_s"), cell(ran, "time_s") * (1 + 0.036));
+  EXPECT_THAT(ran.out, HasSubstr("\"trust\": \"dense product fp16: 16 points at 4a12153"));
+}
+
+TEST(Trust, CyclesAreDividedByTheirErrors) {
+  const Ran ran = run_real(
+      "run --quiet --json --machine wse2 --set wafer.columns=2 --set wafer.rows=2 --gemm 32x32x16 "
+      "--dtype fp32 --mode dynamic --pattern unstructured:0.2 --set kernel.spmm_phases=local");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  // csc: errors of the cycles from -0.9 to -0.2 %
+  EXPECT_DOUBLE_EQ(cell(ran, "time_low_s"), cell(ran, "time_s") / (1 - 0.002));
+  EXPECT_DOUBLE_EQ(cell(ran, "time_high_s"), cell(ran, "time_s") / (1 - 0.009));
+}
+
+TEST(Trust, ARatioSaysSomethingOfTheSpeedUpAlone) {
+  const Ran ran = run_real(
+      "run --quiet --json --machine bow --gemm 256x256x64 --pattern block16:0.25 --with-dense");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  // blocks of 16: errors of the ratio from -10.4 to 48.9 %
+  EXPECT_DOUBLE_EQ(cell(ran, "speedup_low"), cell(ran, "speedup_vs_dense") / 1.489);
+  EXPECT_DOUBLE_EQ(cell(ran, "speedup_high"), cell(ran, "speedup_vs_dense") / (1 - 0.104));
+  EXPECT_THAT(ran.out, HasSubstr("\"time_low_s\": null"));
+}
+
+TEST(Trust, AnotherMachineOrRegimeIsNotValidatedHere) {
+  for (const char* const request :
+       {"--machine gc200 --gemm 64x64x64", "--machine bow --gemm 64x64x64 --set tile.workers=5",
+        "--machine bow --gemm 64x64x64 --set ipu.tiles=64",
+        "--machine bow --gemm 64x64x64 --pattern block4:0.5 --dtype fp32"}) {
+    const Ran ran = run_real(std::string("run --quiet --json ") + request);
+    EXPECT_THAT(ran.out, HasSubstr("\"trust\": \"not validated here\"")) << request << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("\"time_low_s\": null")) << request;
+  }
+}
+
+TEST(Trust, PricesAndTheHostAreBesideIt) {
+  const Ran ran =
+      run_real("run --quiet --json --machine bow --gemm 64x64x64 --set energy.calibration=2");
+  EXPECT_THAT(ran.out, HasSubstr("\"trust\": \"dense product fp16"));
+}
+
+TEST(Trust, DescribeSaysWhoseErrorsConstantsAndAssumptionsThereAre) {
+  const Ran ran = run_real("describe trust");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("BERT-Large weight update"));
+  EXPECT_THAT(ran.out, HasSubstr("gateway.update_ms"));
+  EXPECT_THAT(ran.out, HasSubstr("core.dispatch"));
+}
+
+}  // namespace
+}  // namespace lacuna::test
