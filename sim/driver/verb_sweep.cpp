@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/locations.hpp"
 #include "sim/driver/mpi_ranks.hpp"
 #include "sim/driver/output.hpp"
 #include "sim/driver/progress.hpp"

@@ -26,8 +26,7 @@ Silicon wafer_silicon(const WseParams& params) {
   const wse::SimdParams& simd = params.simd;
   const double halves = std::max(simd.fma16.value(), simd.fma16_32.value());
   const double singles = std::max({simd.fma16_32.value(), simd.fma32.value(), simd.add32.value()});
-  const double queued = params.queue.weights + params.queue.ring_in + params.queue.ring_out +
-                        sum(params.queue.in_depths()) + sum(params.queue.out_depths());
+  const double queued = sum(params.queue.in_depths()) + sum(params.queue.out_depths());
   const double routed = params.router.entries * kPorts * wse::kColors;
   Silicon silicon;
   silicon.units = params.energy.chip_units;
