@@ -66,7 +66,6 @@ Case random_case(std::uint64_t seed) {
   made.params.queue.out = depths(6);
   made.params.mem.port_cycles = pick(1, 3);
   draw_link_rule(seed, made.params.router, true);
-  draw_memory_ports(seed, made.params.mem, made.params.simd);
   draw_memory_rules(seed, made.params);
   return made;
 }

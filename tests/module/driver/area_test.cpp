@@ -36,7 +36,7 @@ TEST(Area, TheTwoChipsThatScaleTheModelHaveTheirPublishedAreas) {
 TEST(Area, TheOthersArePredictedWithinAQuarter) {
   // the errors themselves are in doc/model/area.md
   EXPECT_NEAR(predicted("gc2") / 815, 1.12, 0.02);
-  EXPECT_NEAR(predicted("wse3") / 46225, 0.82, 0.02);
+  EXPECT_NEAR(predicted("wse3") / 46225, 0.85, 0.02);
   EXPECT_NEAR(predicted("wse1") / 46225, 1.22, 0.02);
 }
 

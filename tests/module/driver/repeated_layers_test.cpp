@@ -33,7 +33,7 @@ class RepeatedLayers : public ::testing::TestWithParam<const char*> {
     std::getline(text, line);
     while (std::getline(text, line)) {
       std::istringstream cells(line);
-      constexpr int kCycles = 17;  // run, machine, engine, exact, workload, op_id, op, m, k, ...
+      constexpr int kCycles = 19;  // run, machine, engine, exact, workload, op_id, op, m, k, ...
       for (int i = 0; i < kCycles; ++i) std::getline(cells, line, ',');
       result.push_back(line);
     }
@@ -80,7 +80,7 @@ std::string name_of(const ::testing::TestParamInfo<const char*>& info) {
 INSTANTIATE_TEST_SUITE_P(Of, RepeatedLayers,
                          ::testing::Values("--machine bow --set ipu.tiles=16",
                                            "--machine wse2 --set wafer.columns=8 --set "
-                                           "wafer.rows=8"),
+                                           "wafer.rows=8 --residency streamed"),
                          name_of);
 
 // dQ takes the gradients of scores as they lie, dK transposed.

@@ -19,7 +19,8 @@ ProgramBench::ProgramBench() {
   folder_ = mkdtemp(name.data());
   const fs::path config = folder_ / "config";
   fs::create_directory(config);
-  for (const char* const table : {"energy_table.csv", "energy_actions.csv"}) {
+  for (const char* const table :
+       {"energy_table.csv", "energy_actions.csv", "area_table.csv", "area_chips.csv"}) {
     fs::copy_file(source_path(std::string("sim/config/") + table), config / table);
   }
   file("config/fake.yaml", "machine: ipu\nclock: 2.0\n");

@@ -95,6 +95,8 @@ TaskParams random_task_hardware(Draw& draw) {
   // What the oracle does not know yet, and so is compared between the engines alone.
   reset(params.mem, {"write_share", "conflict_bytes", "write_lag", "row_bytes"});
   reset(params.simd, {"by_rows", "to_register"});
+  // What waits longer than the oracle's patience is not compared.
+  params.router.reconfig = std::min(params.router.reconfig.value(), 2000U);
   // A link passes a word a cycle at most.
   params.router.link_cycles =
       std::max(params.router.link_cycles.value(), params.router.link_words.value());

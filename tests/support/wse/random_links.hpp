@@ -19,16 +19,4 @@ inline void draw_link_rule(std::uint64_t seed, RouterParams& router, bool ramps 
   if (ramps) router.link_limit = static_cast<LinkLimit>(random.bounded(3));
 }
 
-/// In half of all cases ports and datapath are not those of the first wafers: writes that find their
-/// bank busy, banks of other words, rows, sums in registers.
-inline void draw_memory_ports(std::uint64_t seed, MemoryParams& mem, SimdParams& simd) {
-  Random random(stream_seed(seed, "memory ports"));
-  if (random.bounded(2) == 0) return;
-  mem.write_share = 0.25 * static_cast<double>(random.bounded(5));
-  mem.conflict_bytes = random.bounded(2) == 0 ? 8U : 16U;
-  mem.write_lag = static_cast<unsigned>(random.bounded(4));
-  simd.by_rows = random.bounded(2) == 0;
-  simd.to_register = static_cast<unsigned>(random.bounded(3));
-}
-
 }  // namespace lacuna::wse

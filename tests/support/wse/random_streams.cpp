@@ -28,6 +28,9 @@ HardwareParams random_stream_hardware(Draw& draw) {
   HardwareParams params;
   draw_parameters(params.core, draw);
   draw_parameters(params.router, draw);
+  params.router.link_cycles =
+      std::max(params.router.link_cycles.value(), params.router.link_words.value());
+  params.router.link_limit = LinkLimit::link;  // of ramps the oracle of streams does not know
   const std::uint32_t least = params.core.fabric_words_per_issue == 2U ? 2 : draw.pick(1, 2);
   params.queue.in = draw_queues(draw, 8, least);
   params.queue.out = draw_queues(draw, 6, std::max(least, 2U));

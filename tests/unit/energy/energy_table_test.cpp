@@ -96,7 +96,7 @@ TEST(EnergyTable, NamesFileLineAndColumnOfWhatItCannotRead) {
           ".csv:2: column 'n5': low 1, nominal 5, high 3 are not in rising order");
   refusal(good + good, ".csv:3: column 'event': 'wire' is given twice");
   refusal("wire,pJ/bit,logik,1,2,3,1,2,3,1,2,3,A,mine\n",
-          "'logik' is none of logic, sram, wire, leak, none; did you mean 'logic'?");
+          "'logik' is none of logic, sram, wire, leak, io, none; did you mean 'logic'?");
   refusal("wire,pJ/bit,wire,1,2,3\n", ".csv:2: found fewer cells than columns; allowed: 14");
   refusal(good + "pcie,pJ/bit,none,1,2,3,1,2,3,1,2,3,A,mine,more\n",
           ".csv:3: found more cells than columns; allowed: 14");

@@ -8,10 +8,11 @@
 
 namespace lacuna::wse::oracle {
 
-Injectors::Injectors(const Program& program, std::uint32_t first_unit, std::vector<Queue*> links,
+Injectors::Injectors(const RouterParams& router, const Program& program, std::uint32_t first_unit, std::vector<Queue*> links,
                      std::vector<Queue*> exits)
     : counters(links.size()),
       collected(exits.size()),
+      router_(router),
       program_(program),
       first_unit_(first_unit),
       streams_(links.size()),
@@ -61,6 +62,7 @@ bool Injectors::pay(Bucket& bucket) const {
 void Injectors::send(std::size_t i, Cycle now, std::vector<Event>& log) {
   Stream& stream = streams_[i];
   stream.link->put(now, stream.words[stream.sent++]);
+  if (limits_links(router_)) stream.traffic.pass(router_, now);
   log.push_back({now, first_unit_ + static_cast<std::uint32_t>(i), kWordIn, counters[i].words});
   ++counters[i].words;
 }
@@ -83,7 +85,7 @@ void Injectors::send_columns(Cycle now, std::vector<Event>& log) {
     if (stream.link == nullptr) continue;
     if (stream.sent == stream.words.size()) {
       ++counters[c].done;
-    } else if (!stream.link->has_room()) {
+    } else if (!can_go(stream, now)) {
       ++counters[c].closed;
     } else if (!pay(in_)) {
       ++counters[c].no_token;
@@ -104,7 +106,7 @@ void Injectors::send_row_ordered(Cycle now, std::vector<Event>& log) {
       ++counters[c].done;
     } else if (stream.stored == 0) {
       ++counters[c].no_token;
-    } else if (!stream.link->has_room()) {
+    } else if (!can_go(stream, now)) {
       ++counters[c].closed;
     } else {
       send(c, now, log);

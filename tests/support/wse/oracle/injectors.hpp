@@ -8,6 +8,7 @@
 #include "models/wse/program.hpp"
 #include "sim/base/event_log.hpp"
 #include "tests/support/wse/oracle/queue.hpp"
+#include "tests/support/wse/oracle/traffic.hpp"
 
 namespace lacuna::wse::oracle {
 
@@ -17,7 +18,7 @@ class Injectors {
  public:
   /// `links` are those of the columns, then of the background streams; null: none. `exits` are
   /// those of the outlets.
-  Injectors(const Program& program, std::uint32_t first_unit, std::vector<Queue*> links,
+  Injectors(const RouterParams& router, const Program& program, std::uint32_t first_unit, std::vector<Queue*> links,
             std::vector<Queue*> exits);
 
   void cycle(Cycle now, std::vector<Event>& log);
@@ -31,6 +32,7 @@ class Injectors {
     std::vector<Wavelet> words;  // of the whole run
     std::size_t sent = 0;
     std::uint32_t stored = 0;  // in the column's FIFO, if one stream feeds all columns
+    Traffic traffic;
   };
 
   /// Tokens, in parts of a word.
@@ -41,10 +43,14 @@ class Injectors {
   void refill(Bucket& bucket) const;
   bool pay(Bucket& bucket) const;
   void send(std::size_t i, Cycle now, std::vector<Event>& log);
+  static bool can_go(const Stream& stream, Cycle now) {
+    return stream.link->has_room() && stream.traffic.is_open(now);
+  }
   void take_exits(Cycle now);
   void send_columns(Cycle now, std::vector<Event>& log);
   void send_row_ordered(Cycle now, std::vector<Event>& log);
 
+  const RouterParams& router_;
   const Program& program_;
   const std::uint32_t first_unit_;
   std::vector<Stream> streams_;
