@@ -205,6 +205,7 @@ StreamCase random_gradient(std::uint64_t seed) {
   for (ParameterSet* const set : std::initializer_list<ParameterSet*>{&setup.ws, &setup.map}) {
     draw_parameters(*set, draw);
   }
+  if (draw.chance(60)) setup.map.align = Alignment::good;
   setup.core = made.params.core;
   setup.queue = made.params.queue;
   setup.ws.inject = Inject::column_top;  // the only way in that gradients have
