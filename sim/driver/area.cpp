@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "sim/base/error.hpp"
 #include "sim/driver/config_table.hpp"
+#include "sim/driver/locations.hpp"
 #include "sim/driver/machine_table.hpp"
 
 namespace lacuna {
@@ -15,6 +17,7 @@ Areas::Areas(const std::filesystem::path& folder) {
   const std::filesystem::path chips = folder / "area_chips.csv";
   const ConfigTable table(chips, {"chip", "use", "mm2", "source"});
   const AreaTable areas = AreaTable::read_areas((folder / "area_table.csv").string());
+  const std::vector<std::string> presets = preset_names();
   for (std::size_t row = 0; row < table.size(); ++row) {
     const std::string& use = table.text(row, "use");
     if (use != "scale" && use != "check") {
@@ -23,6 +26,9 @@ Areas::Areas(const std::filesystem::path& folder) {
     published_.push_back({table.text(row, "chip"), use == "scale", table.number(row, "mm2"),
                           table.text(row, "source")});
     if (use != "scale") continue;
+    // a folder of one's own need not have this chip; then machines of its kind have no area
+    if (std::find(presets.begin(), presets.end(), table.text(row, "chip")) == presets.end())
+      continue;
     const std::unique_ptr<Machine> chip = make_machine(standard_machines(), published_.back().chip);
     models_.emplace(chip->kind(), AreaModel(areas, {chip->silicon(), chip->energy().node,
                                                     published_.back().mm2}));

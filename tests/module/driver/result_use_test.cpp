@@ -52,7 +52,7 @@ TEST(CompareResults, TellsWhichParametersAndPartsDifferAndByHowMuch) {
   ASSERT_EQ(ran.status, 0) << ran.err;
   // 64^3 over 4 x 8 or 4 x 16 MAC, and 10 to drain: 8202 and 4106
   EXPECT_THAT(ran.out, AllOf(HasSubstr("unit.macs  MAC/cycle       8     16  0\n"),
-                             HasSubstr("cycles                  8202    4106    -4096  -49.94\n"),
+                             HasSubstr("cycles            8202    4106    -4096  -49.94\n"),
                              HasSubstr("compute.mac                8192    4096   -4096  -50.00\n"),
                              Not(HasSubstr("idle.drained"))));
 }

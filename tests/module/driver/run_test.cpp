@@ -7,6 +7,7 @@
 namespace lacuna::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -45,6 +46,7 @@ TEST(Run, SummaryHasTheColumnsInOrderAndARowTotal) {
             "seed,cycles,time_s,useful_flop,useful_tflops,dense_tflops,speedup_vs_dense,"
             "utilisation,sram_read_bytes,sram_write_bytes,fabric_bytes,io_bytes,sram_gbps,"
             "fabric_gbps,io_gbps,energy_j,energy_low_j,energy_high_j,power_w,pj_per_useful_flop,"
+            "silicon_mm2,gflops_per_mm2,time_low_s,time_high_s,speedup_low,speedup_high,trust,"
             "status,reason");
   // 8 blocks of 256, x 64 columns, over 32 MAC per cycle: 4096 cycles, and 10; at 2 GHz
   EXPECT_THAT(
@@ -157,8 +159,9 @@ TEST(Compare, AnInterruptKeepsEveryFinishedPoint) {
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.err, HasSubstr("interrupted; 1 of 2 points are finished"));
   EXPECT_THAT(line_of(lacuna.read("out/summary.csv"), 2), StartsWith("0,slow,"));
-  EXPECT_EQ(line_of(lacuna.read("out/summary.csv"), 3), "");
-  EXPECT_THAT(lacuna.listing(), ElementsAre("out"));
+  const std::string missing = line_of(lacuna.read("out/summary.csv"), 3);
+  EXPECT_THAT(missing, AllOf(StartsWith("1,fake,"), HasSubstr(",interrupted,not simulated")));
+  EXPECT_THAT(lacuna.listing(), ElementsAre("out", "out.journal"));
 }
 
 TEST(Compare, AnInterruptBeforeAnyPointIsFinishedWritesNothing) {
@@ -191,7 +194,7 @@ TEST(Json, IsTheOnlyThingOnStandardOutputAndHasTheColumnsOfTheSummary) {
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.out, StartsWith("[\n {\n  \"run\": 0,\n  \"machine\": \"fake\",\n"));
   EXPECT_THAT(ran.out, HasSubstr("\"op_id\": \"TOTAL\""));
-  EXPECT_THAT(ran.out, HasSubstr("\"mode\": null"));
+  EXPECT_THAT(ran.out, HasSubstr("\"block\": null"));
 }
 
 }  // namespace

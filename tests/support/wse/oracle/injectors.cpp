@@ -8,8 +8,8 @@
 
 namespace lacuna::wse::oracle {
 
-Injectors::Injectors(const RouterParams& router, const Program& program, std::uint32_t first_unit, std::vector<Queue*> links,
-                     std::vector<Queue*> exits)
+Injectors::Injectors(const RouterParams& router, const Program& program, std::uint32_t first_unit,
+                     std::vector<Queue*> links, std::vector<Queue*> exits)
     : counters(links.size()),
       collected(exits.size()),
       router_(router),

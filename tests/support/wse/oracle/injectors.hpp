@@ -18,8 +18,8 @@ class Injectors {
  public:
   /// `links` are those of the columns, then of the background streams; null: none. `exits` are
   /// those of the outlets.
-  Injectors(const RouterParams& router, const Program& program, std::uint32_t first_unit, std::vector<Queue*> links,
-            std::vector<Queue*> exits);
+  Injectors(const RouterParams& router, const Program& program, std::uint32_t first_unit,
+            std::vector<Queue*> links, std::vector<Queue*> exits);
 
   void cycle(Cycle now, std::vector<Event>& log);
 

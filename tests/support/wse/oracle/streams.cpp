@@ -38,8 +38,9 @@ class WholeWafer {
     for (std::uint32_t r = 0; r < program.rows; ++r) {
       for (std::uint32_t c = 0; c < program.columns; ++c) connect(r, c);
     }
-    injectors_ = std::make_unique<Injectors>(
-        params.router, program, static_cast<std::uint32_t>(2 * place(program.rows, 0)), links_, exits_);
+    injectors_ = std::make_unique<Injectors>(params.router, program,
+                                             static_cast<std::uint32_t>(2 * place(program.rows, 0)),
+                                             links_, exits_);
   }
 
   std::optional<WaferOutcome> run(Cycle patience) {
