@@ -17,27 +17,27 @@ MOST_FILES = 3
 # mechanism: (its text, what must stand there, the parameters that only it should read)
 MECHANISMS = {
     "queue: capacity, latency, credit": ("fabric/queue.hpp", "struct LaneQueue", ["router.hop", "router.ramp", "router.entries"]),
-    "queue with its words": ("link.hpp", "class LinkArray", []),
+    "queue with its words": ("fabric/link.hpp", "class LinkArray", []),
     "who wins an output port": ("fabric/arbiter.hpp", "struct ArbiterRule", ["router.arbiter"]),
     "how many words a link passes": ("fabric/link_rule.hpp", "struct LinkRule",
                                      ["router.link_words", "router.link_cycles", "router.link_limit"]),
     "which output queue has the ramp": ("fabric/ramp.hpp", "bool send_up", []),
-    "router port by port, switches": ("router.cpp", "RouterArray::grant_ports", ["router.multicast", "router.reconfig"]),
-    "filter at the receiving ramp": ("wavelet_filter.hpp", "class WaveletFilter", []),
+    "router port by port, switches": ("fabric/router.cpp", "RouterArray::grant_ports", ["router.multicast", "router.reconfig"]),
+    "filter at the receiving ramp": ("program/wavelet_filter.hpp", "class WaveletFilter", []),
     "task dispatch": ("pe/dispatch.hpp", "class Dispatch", ["core.dispatch", "core.cmd_cycles", "core.dispatch_overlap"]),
     "who has the issue slot": ("pe/issue.hpp", "struct IssueRule", ["core.sched"]),
     "residual stalls": ("pe/datapath.hpp", "residual_place", []),
-    "memory ports and banks": ("vector_unit.cpp", "BeatCost::bank_stalls", ["mem.fma16_stalls", "mem.fma32_stalls"]),
+    "memory ports and banks": ("pe/vector_unit.cpp", "BeatCost::bank_stalls", ["mem.fma16_stalls", "mem.fma32_stalls"]),
 }
 
 # What is still written more than once, each file with the others' differential tests as its guard: a change there has to be made
 # in all of them. No file may be added here.
 SEVERAL = {
-    "what a core does next": ["streaming_core.cpp", "gradient_core.cpp", "task_core.cpp", "streaming_row.cpp", "gradient_row.cpp",
-                              "shift_sweep.cpp"],
-    "where words of a row go": ["router.cpp", "ring_sums.hpp", "routed_sums.hpp", "gradient_row.cpp", "shift_sweep.cpp"],
-    "closed forms": ["relay_sweep.cpp", "gradient_drain.cpp"],
-    "injectors": ["injector.cpp", "lane_injectors.cpp"],
+    "what a core does next": ["pe/streaming_core.cpp", "pe/gradient_core.cpp", "pe/task_core.cpp", "engine/streaming_row.cpp", "engine/gradient_row.cpp",
+                              "engine/shift_sweep.cpp"],
+    "where words of a row go": ["fabric/router.cpp", "engine/ring_sums.hpp", "engine/routed_sums.hpp", "engine/gradient_row.cpp", "engine/shift_sweep.cpp"],
+    "closed forms": ["engine/relay_sweep.cpp", "pe/gradient_drain.cpp"],
+    "injectors": ["edge/injector.cpp", "edge/lane_injectors.cpp"],
 }
 
 

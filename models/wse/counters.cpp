@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "models/wse/event_kinds.hpp"
+#include "models/wse/program/event_kinds.hpp"
 
 namespace lacuna::wse {
 

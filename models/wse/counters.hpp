@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "models/wse/wavelet.hpp"
+#include "models/wse/program/wavelet.hpp"
 #include "sim/base/cycle.hpp"
 
 namespace lacuna::wse {

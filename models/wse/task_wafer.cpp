@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "models/wse/relay_sweep.hpp"
-#include "models/wse/shift_sweep.hpp"
-#include "models/wse/task_modules.hpp"
+#include "models/wse/engine/relay_sweep.hpp"
+#include "models/wse/engine/shift_sweep.hpp"
+#include "models/wse/engine/task_modules.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
 #include "sim/kernel/sim_context.hpp"

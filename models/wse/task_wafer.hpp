@@ -8,9 +8,9 @@
 #include <systemc>
 #include <vector>
 
-#include "models/wse/agenda.hpp"
-#include "models/wse/task_core.hpp"
-#include "models/wse/task_mesh.hpp"
+#include "models/wse/engine/agenda.hpp"
+#include "models/wse/engine/task_mesh.hpp"
+#include "models/wse/pe/task_core.hpp"
 #include "models/wse/wafer.hpp"
 #include "sim/kernel/clock_domain.hpp"
 

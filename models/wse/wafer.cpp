@@ -8,11 +8,11 @@
 #include <tuple>
 #include <utility>
 
-#include "models/wse/gradient_core.hpp"
-#include "models/wse/mesh_builder.hpp"
-#include "models/wse/module_wafer.hpp"
-#include "models/wse/streaming_core.hpp"
-#include "models/wse/streaming_sweep.hpp"
+#include "models/wse/engine/mesh_builder.hpp"
+#include "models/wse/engine/module_wafer.hpp"
+#include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/pe/gradient_core.hpp"
+#include "models/wse/pe/streaming_core.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/sim_context.hpp"
 

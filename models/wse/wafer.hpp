@@ -8,13 +8,13 @@
 #include <systemc>
 #include <vector>
 
-#include "models/wse/core_array.hpp"
-#include "models/wse/edge.hpp"
-#include "models/wse/injector.hpp"
-#include "models/wse/mesh_builder.hpp"
+#include "models/wse/edge/edge.hpp"
+#include "models/wse/edge/injector.hpp"
+#include "models/wse/engine/mesh_builder.hpp"
+#include "models/wse/engine/pe_row.hpp"
 #include "models/wse/params.hpp"
-#include "models/wse/pe_row.hpp"
-#include "models/wse/program.hpp"
+#include "models/wse/pe/core_array.hpp"
+#include "models/wse/program/program.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
 namespace lacuna::wse {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "models/wse/engine/fold.hpp"
 #include "models/wse/fabric/queue.hpp"
-#include "models/wse/fold.hpp"
 #include "models/wse/wafer.hpp"
 #include "models/wse/wafer_stats.hpp"
 

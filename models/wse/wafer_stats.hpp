@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
+#include "models/wse/engine/fold.hpp"
 #include "models/wse/fabric/queue.hpp"
-#include "models/wse/fold.hpp"
 #include "models/wse/limit_stats.hpp"
 #include "models/wse/params.hpp"
-#include "models/wse/program.hpp"
+#include "models/wse/program/program.hpp"
 #include "models/wse/wafer.hpp"
 #include "sim/base/statistics.hpp"
 

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <systemc>  // declares sc_main with C linkage
 
-#include "sim/driver/program.hpp"
+#include "sim/driver/command/program.hpp"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <sstream>
 #include <utility>
 
-#include "sim/report/figure_time.hpp"
+#include "sim/report/figures/figure_time.hpp"
 #include "sim/report/phase_traffic.hpp"
-#include "sim/report/text_table.hpp"
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/report/figure.hpp"
-#include "sim/report/summary.hpp"
+#include "sim/report/figures/figure.hpp"
+#include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
 

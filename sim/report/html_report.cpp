@@ -13,7 +13,7 @@
 #include <optional>
 #include <sstream>
 
-#include "sim/report/text_table.hpp"
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/report/summary.hpp"
+#include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
 

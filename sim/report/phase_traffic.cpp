@@ -7,9 +7,9 @@
 #include <array>
 #include <cstdint>
 
-#include "sim/report/csv_files.hpp"
-#include "sim/report/figure_style.hpp"
-#include "sim/report/text_table.hpp"
+#include "sim/report/figures/figure_style.hpp"
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 

@@ -8,8 +8,8 @@
 #include <cctype>
 #include <optional>
 
-#include "sim/report/csv_files.hpp"
-#include "sim/report/figure_style.hpp"
+#include "sim/report/figures/figure_style.hpp"
+#include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
 

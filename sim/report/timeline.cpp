@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "sim/report/event_spans.hpp"
-#include "sim/report/figure_time.hpp"
+#include "sim/report/figures/figure_time.hpp"
 
 namespace lacuna {
 

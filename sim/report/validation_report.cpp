@@ -7,8 +7,8 @@
 #include <cmath>
 #include <map>
 
-#include "sim/report/csv_files.hpp"
-#include "sim/report/text_table.hpp"
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <systemc>  // declares sc_main with C linkage
 
-#include "models/wse/streaming_sweep.hpp"
+#include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/task_wafer.hpp"
 #include "models/wse/wafer.hpp"
 #include "sim/base/error.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "models/wse/lanes.hpp"
-#include "models/wse/wavelet.hpp"
+#include "models/wse/program/wavelet.hpp"
 #include "sim/base/cycle.hpp"
 #include "sim/base/parameter.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
-#include "models/wse/wavelet.hpp"
+#include "models/wse/program/wavelet.hpp"
 #include "sim/base/cycle.hpp"
 
 namespace lacuna::wse {

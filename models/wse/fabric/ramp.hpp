@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "models/wse/fabric/link.hpp"
 #include "models/wse/fabric/link_rule.hpp"
-#include "models/wse/link.hpp"
 
 namespace lacuna::wse {
 

@@ -3,7 +3,7 @@
 
 #include <systemc>
 
-#include "models/wse/wavelet.hpp"
+#include "models/wse/program/wavelet.hpp"
 #include "sim/base/cycle.hpp"
 
 namespace lacuna::wse {

@@ -5,8 +5,8 @@
 
 #include "models/ipu/ipu_chip.hpp"
 #include "models/sparsity/pattern.hpp"
-#include "sim/driver/machine.hpp"
 #include "sim/kernel/sim_context.hpp"
+#include "sim/machines/machine.hpp"
 #include "workloads/mapping/ipu/gemm.hpp"
 
 namespace lacuna::ipu {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/link.hpp"
+#include "models/wse/fabric/link.hpp"
 
 #include <gtest/gtest.h>
 

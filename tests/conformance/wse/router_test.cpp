@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/router.hpp"
+#include "models/wse/fabric/router.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "models/sparsity/pattern.hpp"
-#include "sim/driver/machine.hpp"
+#include "sim/machines/machine.hpp"
 #include "sim/report/explain.hpp"
 
 namespace lacuna::test {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "models/sparsity/pattern.hpp"
-#include "sim/driver/machine.hpp"
+#include "sim/machines/machine.hpp"
 
 namespace lacuna::test {
 namespace {

@@ -11,8 +11,8 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
-#include "sim/driver/machine.hpp"
-#include "sim/driver/machine_table.hpp"
+#include "sim/driver/run/machine_table.hpp"
+#include "sim/machines/machine.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna::test {

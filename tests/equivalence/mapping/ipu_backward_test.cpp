@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/driver/machine.hpp"
+#include "sim/machines/machine.hpp"
 #include "tests/support/driver/random_operation.hpp"
 
 namespace lacuna {

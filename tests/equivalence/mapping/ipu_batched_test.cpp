@@ -8,7 +8,7 @@
 
 #include "models/ipu/chip_params.hpp"
 #include "sim/base/random.hpp"
-#include "sim/driver/machine.hpp"
+#include "sim/machines/machine.hpp"
 #include "tests/support/driver/random_operation.hpp"
 #include "workloads/mapping/ipu/batched.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
-#include "sim/driver/machine.hpp"
+#include "sim/machines/machine.hpp"
 
 namespace lacuna {
 namespace {

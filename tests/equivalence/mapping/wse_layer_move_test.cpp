@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "sim/base/random.hpp"
-#include "sim/driver/machine.hpp"
+#include "sim/machines/machine.hpp"
 #include "tests/support/wse/moves.hpp"
-#include "workloads/mapping/wse/layer_move.hpp"
+#include "workloads/mapping/wse/layers/move.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna {

@@ -8,8 +8,8 @@
 
 #include "sim/base/random.hpp"
 #include "tests/support/wse/task_bench.hpp"
-#include "workloads/mapping/wse/layer_tensor.hpp"
-#include "workloads/mapping/wse/line_move.hpp"
+#include "workloads/mapping/wse/kernels/line_move.hpp"
+#include "workloads/mapping/wse/layers/tensor.hpp"
 
 namespace lacuna::wse {
 namespace {

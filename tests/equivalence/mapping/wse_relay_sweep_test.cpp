@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "models/wse/relay_sweep.hpp"
+#include "models/wse/engine/relay_sweep.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/task_bench.hpp"
-#include "workloads/mapping/wse/line_move.hpp"
+#include "workloads/mapping/wse/kernels/line_move.hpp"
 
 namespace lacuna::wse {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
-#include "sim/driver/machine.hpp"
+#include "sim/machines/machine.hpp"
 #include "tests/support/wse/moves.hpp"
-#include "workloads/mapping/wse/layer_layout.hpp"
-#include "workloads/mapping/wse/layer_move.hpp"
+#include "workloads/mapping/wse/layers/layout.hpp"
+#include "workloads/mapping/wse/layers/move.hpp"
 
 namespace lacuna {
 namespace {

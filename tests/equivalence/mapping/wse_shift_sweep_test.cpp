@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "models/wse/shift_program.hpp"
-#include "models/wse/shift_sweep.hpp"
+#include "models/wse/engine/shift_program.hpp"
+#include "models/wse/engine/shift_sweep.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/task_bench.hpp"
-#include "workloads/mapping/wse/layer_plan.hpp"
+#include "workloads/mapping/wse/layers/plan.hpp"
 
 namespace lacuna::wse {
 namespace {

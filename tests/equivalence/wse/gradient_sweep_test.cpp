@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/gradient_sweep.hpp"
+#include "models/wse/engine/gradient_sweep.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/machine.hpp"
+#include "sim/machines/machine.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 
 #include "models/sparsity/mask.hpp"
 #include "sim/base/random.hpp"
-#include "sim/driver/wse_streaming.hpp"
+#include "sim/machines/wse/streaming.hpp"
 
 namespace lacuna {
 namespace {

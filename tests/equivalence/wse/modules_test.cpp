@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/wse/module_wafer.hpp"
+#include "models/wse/engine/module_wafer.hpp"
 #include "tests/support/wse/random_streaming.hpp"
 
 namespace lacuna::wse {

@@ -7,8 +7,8 @@
 #include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/random_memory.hpp"
 #include "tests/support/wse/task_bench.hpp"
-#include "workloads/mapping/wse/probe_kernels.hpp"
-#include "workloads/mapping/wse/tiled_stencil.hpp"
+#include "workloads/mapping/wse/kernels/probe_kernels.hpp"
+#include "workloads/mapping/wse/kernels/tiled_stencil.hpp"
 
 namespace lacuna::wse {
 namespace {

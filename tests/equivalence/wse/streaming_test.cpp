@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/wse/fold.hpp"
+#include "models/wse/engine/fold.hpp"
 #include "tests/support/wse/cases.hpp"
 #include "tests/support/wse/random_streaming.hpp"
 

@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <string>
 
-#include "models/wse/task_modules.hpp"
+#include "models/wse/engine/task_modules.hpp"
 #include "sim/base/mix.hpp"
 #include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/random_memory.hpp"
 #include "tests/support/wse/task_bench.hpp"
-#include "workloads/mapping/wse/collective.hpp"
+#include "workloads/mapping/wse/kernels/collective.hpp"
 
 namespace lacuna::wse {
 namespace {

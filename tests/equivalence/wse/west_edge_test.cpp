@@ -9,7 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
-#include "sim/driver/machine.hpp"
+#include "sim/machines/machine.hpp"
 #include "tests/support/driver/random_operation.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/driver/config_table.hpp"
+#include "sim/driver/files/config_table.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/paths.hpp"
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "sim/base/error.hpp"
-#include "sim/report/figure.hpp"
+#include "sim/report/figures/figure.hpp"
 #include "tests/support/report/made_up.hpp"
 
 namespace lacuna {

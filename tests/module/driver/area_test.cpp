@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/area.hpp"
+#include "sim/driver/run/area.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <memory>
 
-#include "sim/driver/locations.hpp"
-#include "sim/driver/machine_table.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/run/machine_table.hpp"
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {

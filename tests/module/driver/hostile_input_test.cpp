@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "sim/driver/program.hpp"
+#include "sim/driver/command/program.hpp"
 #include "tests/support/driver/fake_machine.hpp"
 #include "tests/support/driver/program_bench.hpp"
 

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/driver/acting.hpp"
-#include "sim/driver/experiment.hpp"
-#include "sim/driver/locations.hpp"
-#include "sim/driver/machine_table.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/experiment.hpp"
+#include "sim/driver/run/machine_table.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "workloads/trace/trace_reader.hpp"
 

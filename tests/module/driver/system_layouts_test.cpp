@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "sim/driver/locations.hpp"
-#include "sim/driver/machine_table.hpp"
-#include "sim/driver/system_job.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/run/machine_table.hpp"
+#include "sim/driver/system/job.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/trust.hpp"
+#include "sim/driver/result/trust.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

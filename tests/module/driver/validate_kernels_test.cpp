@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/validate_kernels.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "sim/driver/validate/kernels.hpp"
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/verb_validate.hpp"
+#include "sim/driver/command/verb_validate.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/wse_target.hpp"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/machine_table.hpp"
+#include "sim/driver/run/machine_table.hpp"
+#include "sim/machines/wse/target.hpp"
 
 namespace lacuna {
 namespace {

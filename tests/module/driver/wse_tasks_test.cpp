@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/wse_tasks.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,9 +6,10 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/wse_layers.hpp"
-#include "sim/driver/wse_streaming.hpp"
-#include "workloads/mapping/wse/dense_mesh.hpp"
+#include "sim/machines/wse/layers.hpp"
+#include "sim/machines/wse/streaming.hpp"
+#include "sim/machines/wse/tasks.hpp"
+#include "workloads/mapping/wse/kernels/dense_mesh.hpp"
 
 namespace lacuna {
 namespace {

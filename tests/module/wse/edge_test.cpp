@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/edge.hpp"
+#include "models/wse/edge/edge.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

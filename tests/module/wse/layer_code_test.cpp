@@ -6,9 +6,9 @@
 #include <string>
 
 #include "models/wse/task_wafer.hpp"
-#include "sim/driver/machine.hpp"
-#include "workloads/mapping/wse/layer_line.hpp"
-#include "workloads/mapping/wse/layer_plan.hpp"
+#include "sim/machines/machine.hpp"
+#include "workloads/mapping/wse/layers/line.hpp"
+#include "workloads/mapping/wse/layers/plan.hpp"
 
 namespace lacuna::wse {
 namespace {

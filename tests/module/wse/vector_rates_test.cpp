@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/wse/task_bench.hpp"
-#include "workloads/mapping/wse/probe_kernels.hpp"
+#include "workloads/mapping/wse/kernels/probe_kernels.hpp"
 
 namespace lacuna::wse {
 namespace {

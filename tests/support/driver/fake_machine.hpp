@@ -6,7 +6,7 @@
 
 #include "models/energy/energy_params.hpp"
 #include "sim/base/parameter.hpp"
-#include "sim/driver/machine_table.hpp"
+#include "sim/driver/run/machine_table.hpp"
 
 namespace lacuna::test {
 

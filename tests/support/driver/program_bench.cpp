@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "sim/driver/program.hpp"
+#include "sim/driver/command/program.hpp"
 #include "tests/support/driver/fake_machine.hpp"
 #include "tests/support/paths.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "models/sparsity/mask.hpp"
 #include "sim/base/random.hpp"
-#include "sim/driver/machine.hpp"
+#include "sim/machines/machine.hpp"
 
 namespace lacuna::test {
 

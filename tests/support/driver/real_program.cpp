@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "sim/driver/program.hpp"
+#include "sim/driver/command/program.hpp"
 #include "tests/support/paths.hpp"
 
 namespace lacuna::test {

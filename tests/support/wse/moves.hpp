@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "sim/driver/machine.hpp"
-#include "workloads/mapping/wse/layer_move.hpp"
+#include "sim/machines/machine.hpp"
+#include "workloads/mapping/wse/layers/move.hpp"
 
 namespace lacuna {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "models/wse/params.hpp"
-#include "models/wse/task_program.hpp"
+#include "models/wse/program/task_program.hpp"
 #include "tests/support/wse/draw.hpp"
 
 namespace lacuna::wse {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "models/wse/params.hpp"
-#include "models/wse/task_program.hpp"
+#include "models/wse/program/task_program.hpp"
 
 namespace lacuna::wse {
 

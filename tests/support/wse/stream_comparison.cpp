@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "models/wse/fold.hpp"
-#include "models/wse/gradient_sweep.hpp"
-#include "models/wse/row_by_row.hpp"
-#include "models/wse/streaming_sweep.hpp"
+#include "models/wse/engine/fold.hpp"
+#include "models/wse/engine/gradient_sweep.hpp"
+#include "models/wse/engine/row_by_row.hpp"
+#include "models/wse/engine/streaming_sweep.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/oracle/streams.hpp"
 #include "tests/support/wse/random_streaming.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/wse/task_wafer.hpp"
-#include "workloads/mapping/wse/task_builder.hpp"
+#include "workloads/mapping/wse/kernels/task_builder.hpp"
 
 namespace lacuna::wse {
 

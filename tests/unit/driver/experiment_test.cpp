@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/experiment.hpp"
+#include "sim/driver/run/experiment.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/ipu_host.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+
+#include "sim/machines/ipu/host.hpp"
 
 namespace lacuna::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/measure.hpp"
+#include "sim/machines/measure.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/machine_table.hpp"
-#include "sim/driver/yaml_preset.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
+#include "sim/driver/run/machine_table.hpp"
 #include "tests/support/driver/fake_machine.hpp"
 #include "tests/support/driver/program_bench.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/result_folder.hpp"
+#include "sim/driver/result/result_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/result_json.hpp"
+#include "sim/driver/result/result_json.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/driver/measure.hpp"
-#include "sim/report/csv_files.hpp"
+#include "sim/machines/measure.hpp"
+#include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna::test {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/schedule_blocks.hpp"
+#include "sim/driver/schedule/schedule_blocks.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/driver/validate_models.hpp"
+#include "sim/driver/validate/models.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/schedule_results.hpp"
+#include "sim/driver/schedule/schedule_results.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

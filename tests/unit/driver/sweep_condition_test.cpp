@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/sweep_condition.hpp"
+#include "sim/driver/sweep/sweep_condition.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

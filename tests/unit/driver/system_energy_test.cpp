@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/system_energy.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "sim/driver/system/energy.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/system_scaling.hpp"
-
 #include <gtest/gtest.h>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/system/scaling.hpp"
 
 namespace lacuna {
 namespace {

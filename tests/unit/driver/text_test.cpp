@@ -3,10 +3,10 @@
 
 #include <sstream>
 
-#include "sim/driver/options.hpp"
-#include "sim/driver/progress.hpp"
-#include "sim/driver/sha256.hpp"
-#include "sim/report/text_table.hpp"
+#include "sim/driver/files/sha256.hpp"
+#include "sim/driver/run/options.hpp"
+#include "sim/driver/run/progress.hpp"
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna::test {
 namespace {

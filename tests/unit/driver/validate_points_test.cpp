@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/validate_points.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/validate/points.hpp"
 #include "tests/support/paths.hpp"
 
 namespace lacuna {

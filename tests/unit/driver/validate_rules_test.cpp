@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/validate_rules.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/validate/rules.hpp"
 
 namespace lacuna {
 namespace {

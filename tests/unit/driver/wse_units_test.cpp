@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/wse_units.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/wse/event_units.hpp"
+#include "models/wse/program/event_units.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machines/wse/units.hpp"
 
 namespace lacuna {
 namespace {

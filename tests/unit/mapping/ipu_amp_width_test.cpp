@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "workloads/mapping/ipu/conv_cost.hpp"
-#include "workloads/mapping/ipu/static_codelets.hpp"
-#include "workloads/mapping/ipu/static_cost.hpp"
+#include "workloads/mapping/ipu/dense/conv_cost.hpp"
+#include "workloads/mapping/ipu/static/codelets.hpp"
+#include "workloads/mapping/ipu/static/cost.hpp"
 
 namespace lacuna::ipu {
 namespace {

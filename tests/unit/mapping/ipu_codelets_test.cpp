@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "workloads/mapping/ipu/conv_codelets.hpp"
-#include "workloads/mapping/ipu/dynamic_codelets.hpp"
-#include "workloads/mapping/ipu/reduce_codelets.hpp"
-#include "workloads/mapping/ipu/reduce_cost.hpp"
-#include "workloads/mapping/ipu/static_codelets.hpp"
-#include "workloads/mapping/ipu/static_cost.hpp"
+#include "workloads/mapping/ipu/dense/conv_codelets.hpp"
+#include "workloads/mapping/ipu/dynamic/codelets.hpp"
+#include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
+#include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
+#include "workloads/mapping/ipu/static/codelets.hpp"
+#include "workloads/mapping/ipu/static/cost.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ipu/conv_cost.hpp"
-#include "workloads/mapping/ipu/dense_planner.hpp"
+#include "workloads/mapping/ipu/dense/conv_cost.hpp"
+#include "workloads/mapping/ipu/dense/planner.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "workloads/mapping/ipu/distance_gradient.hpp"
+#include "workloads/mapping/ipu/rows/distance_gradient.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ipu/dynamic_buckets.hpp"
+#include "workloads/mapping/ipu/dynamic/buckets.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -4,8 +4,8 @@
 #include <ostream>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ipu/dynamic_cost.hpp"
-#include "workloads/mapping/ipu/dynamic_planner.hpp"
+#include "workloads/mapping/ipu/dynamic/cost.hpp"
+#include "workloads/mapping/ipu/dynamic/planner.hpp"
 
 namespace lacuna::ipu {
 namespace {

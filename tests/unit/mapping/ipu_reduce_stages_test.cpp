@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "workloads/mapping/ipu/lowering.hpp"
-#include "workloads/mapping/ipu/reduce_stages.hpp"
+#include "workloads/mapping/ipu/reduce/reduce_stages.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "workloads/mapping/ipu/sampled_codelets.hpp"
+#include "workloads/mapping/ipu/sampled/sampled_codelets.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
-#include "workloads/mapping/ipu/static_cost.hpp"
-#include "workloads/mapping/ipu/static_planner.hpp"
+#include "workloads/mapping/ipu/static/cost.hpp"
+#include "workloads/mapping/ipu/static/planner.hpp"
 
 namespace lacuna::ipu {
 namespace {

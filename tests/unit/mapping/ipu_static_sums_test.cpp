@@ -7,8 +7,8 @@
 
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"
-#include "workloads/mapping/ipu/static_classes.hpp"
-#include "workloads/mapping/ipu/static_sums.hpp"
+#include "workloads/mapping/ipu/static/classes.hpp"
+#include "workloads/mapping/ipu/static/sums.hpp"
 
 namespace lacuna::ipu {
 namespace {

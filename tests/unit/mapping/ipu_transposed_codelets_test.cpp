@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "workloads/mapping/ipu/dynamic_codelets.hpp"
+#include "workloads/mapping/ipu/dynamic/codelets.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <set>
 
-#include "workloads/mapping/wse/layer_layout.hpp"
-#include "workloads/mapping/wse/layer_line.hpp"
-#include "workloads/mapping/wse/layer_ring.hpp"
-#include "workloads/mapping/wse/layer_tensor.hpp"
+#include "workloads/mapping/wse/layers/layout.hpp"
+#include "workloads/mapping/wse/layers/line.hpp"
+#include "workloads/mapping/wse/layers/ring.hpp"
+#include "workloads/mapping/wse/layers/tensor.hpp"
 
 namespace lacuna::wse {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "workloads/mapping/wse/layer_tensor.hpp"
+#include "workloads/mapping/wse/layers/tensor.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna::wse {

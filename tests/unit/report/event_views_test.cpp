@@ -8,7 +8,7 @@
 #include "sim/report/event_spans.hpp"
 #include "sim/report/interval_series.hpp"
 #include "sim/report/power_over_time.hpp"
-#include "sim/report/table_bounds.hpp"
+#include "sim/report/tables/table_bounds.hpp"
 #include "sim/report/timeline.hpp"
 
 namespace lacuna::test {

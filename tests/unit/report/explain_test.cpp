@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/driver/result_json.hpp"
+#include "sim/driver/result/result_json.hpp"
 
 namespace lacuna::test {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/figure.hpp"
+#include "sim/report/figures/figure.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/report/figure_lines.hpp"
-#include "sim/report/figure_style.hpp"
+#include "sim/report/figures/figure_lines.hpp"
+#include "sim/report/figures/figure_style.hpp"
 #include "tests/support/report/made_up.hpp"
 
 namespace lacuna {

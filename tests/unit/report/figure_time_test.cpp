@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/figure_time.hpp"
+#include "sim/report/figures/figure_time.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/scalesim_reports.hpp"
+#include "sim/report/tables/scalesim_reports.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

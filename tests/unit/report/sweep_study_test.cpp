@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/report/mean.hpp"
-#include "sim/report/table_fair.hpp"
+#include "sim/report/figures/mean.hpp"
+#include "sim/report/tables/table_fair.hpp"
 
 namespace lacuna::test {
 namespace {

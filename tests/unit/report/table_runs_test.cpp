@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/table_runs.hpp"
+#include "sim/report/tables/table_runs.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

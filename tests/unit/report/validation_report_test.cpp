@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/report/validation_figure.hpp"
+#include "sim/report/figures/validation_figure.hpp"
 
 namespace lacuna {
 namespace {

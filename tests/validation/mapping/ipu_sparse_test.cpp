@@ -5,7 +5,7 @@
 #include <string>
 
 #include "models/sparsity/pattern.hpp"
-#include "sim/driver/machine_table.hpp"
+#include "sim/driver/run/machine_table.hpp"
 
 namespace lacuna {
 namespace {

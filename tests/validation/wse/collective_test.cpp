@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Luczynski et al., "Near-Optimal Wafer-Scale Reduce", HPDC 2024: the published model of
 // collectives, whose error on hardware is below 4 %.
-#include "workloads/mapping/wse/collective.hpp"
+#include "workloads/mapping/wse/kernels/collective.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 
 #include "models/sparsity/pattern.hpp"
 #include "tests/support/wse/task_bench.hpp"
-#include "workloads/mapping/wse/dense_mesh.hpp"
-#include "workloads/mapping/wse/task_kernels.hpp"
+#include "workloads/mapping/wse/kernels/dense_mesh.hpp"
+#include "workloads/mapping/wse/kernels/task_kernels.hpp"
 
 namespace lacuna::wse {
 namespace {

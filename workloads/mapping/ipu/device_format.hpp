@@ -6,7 +6,7 @@
 
 #include "models/sparsity/coo_matrix.hpp"
 #include "models/sparsity/sparse_matrix.hpp"
-#include "workloads/mapping/ipu/dynamic_buckets.hpp"
+#include "workloads/mapping/ipu/dynamic/buckets.hpp"
 
 namespace lacuna::ipu {
 

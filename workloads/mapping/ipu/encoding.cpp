@@ -10,8 +10,8 @@
 
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ceil_div.hpp"
-#include "workloads/mapping/ipu/dynamic_buckets.hpp"
-#include "workloads/mapping/ipu/vector_codelets.hpp"
+#include "workloads/mapping/ipu/dynamic/buckets.hpp"
+#include "workloads/mapping/ipu/rows/vector_codelets.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -10,9 +10,9 @@
 #include "models/ipu/chip_params.hpp"
 #include "models/ipu/program.hpp"
 #include "workloads/mapping/gemm_problem.hpp"
-#include "workloads/mapping/ipu/dense_planner.hpp"
-#include "workloads/mapping/ipu/dynamic_planner.hpp"
-#include "workloads/mapping/ipu/static_planner.hpp"
+#include "workloads/mapping/ipu/dense/planner.hpp"
+#include "workloads/mapping/ipu/dynamic/planner.hpp"
+#include "workloads/mapping/ipu/static/planner.hpp"
 #include "workloads/mapping/ipu/target.hpp"
 
 namespace lacuna::ipu {

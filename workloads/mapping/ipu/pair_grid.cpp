@@ -8,12 +8,12 @@
 
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ceil_div.hpp"
-#include "workloads/mapping/ipu/reduce_codelets.hpp"
-#include "workloads/mapping/ipu/reduce_cost.hpp"
-#include "workloads/mapping/ipu/sampled.hpp"
+#include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
+#include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
+#include "workloads/mapping/ipu/rows/vector_codelets.hpp"
+#include "workloads/mapping/ipu/sampled/sampled.hpp"
 #include "workloads/mapping/ipu/shared_region.hpp"
 #include "workloads/mapping/ipu/values.hpp"
-#include "workloads/mapping/ipu/vector_codelets.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "workloads/mapping/ipu/planner_params.hpp"
-#include "workloads/mapping/ipu/reduce_codelets.hpp"
+#include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
 
 namespace lacuna::ipu {
 namespace {

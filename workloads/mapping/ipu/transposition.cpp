@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "workloads/mapping/ceil_div.hpp"
-#include "workloads/mapping/ipu/dynamic_cost.hpp"
+#include "workloads/mapping/ipu/dynamic/cost.hpp"
 
 namespace lacuna::ipu {
 namespace {

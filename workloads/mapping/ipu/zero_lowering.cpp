@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/ipu/layout.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"
-#include "workloads/mapping/ipu/reduce_codelets.hpp"
+#include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
 namespace lacuna::ipu {

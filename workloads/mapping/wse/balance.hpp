@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "models/wse/program.hpp"
+#include "models/wse/program/program.hpp"
 
 namespace lacuna::wse {
 

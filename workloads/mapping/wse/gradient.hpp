@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
-#include "models/wse/program.hpp"
+#include "models/wse/program/program.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna::wse {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/wse/program.hpp"
+#include "models/wse/program/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
 
 namespace lacuna::wse {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/wse/params.hpp"
-#include "models/wse/program.hpp"
+#include "models/wse/program/program.hpp"
 
 namespace lacuna::wse {
 

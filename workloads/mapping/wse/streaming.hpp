@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/wse/params.hpp"
-#include "models/wse/program.hpp"
+#include "models/wse/program/program.hpp"
 #include "sim/base/cycle.hpp"
 #include "workloads/mapping/gemm_problem.hpp"
 

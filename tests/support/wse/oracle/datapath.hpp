@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "models/wse/params.hpp"
+#include "models/wse/program/task_program.hpp"
 #include "models/wse/task_counters.hpp"
-#include "models/wse/task_program.hpp"
 
 namespace lacuna::wse::oracle {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "models/common/fp16.hpp"
-#include "models/wse/event_kinds.hpp"
+#include "models/wse/program/event_kinds.hpp"
 
 namespace lacuna::wse::oracle {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/wse/event_kinds.hpp"
+#include "models/wse/program/event_kinds.hpp"
 
 namespace lacuna::wse::oracle {
 

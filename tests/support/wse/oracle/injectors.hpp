@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
-#include "models/wse/program.hpp"
+#include "models/wse/program/program.hpp"
 #include "sim/base/event_log.hpp"
 #include "tests/support/wse/oracle/queue.hpp"
 #include "tests/support/wse/oracle/traffic.hpp"

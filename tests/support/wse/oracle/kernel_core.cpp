@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/wse/oracle/kernel_core.hpp"
 
-#include "models/wse/event_kinds.hpp"
+#include "models/wse/program/event_kinds.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::wse::oracle {

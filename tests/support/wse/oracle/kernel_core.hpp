@@ -7,7 +7,7 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/params.hpp"
-#include "models/wse/program.hpp"
+#include "models/wse/program/program.hpp"
 #include "sim/base/event_log.hpp"
 #include "tests/support/wse/oracle/queue.hpp"
 

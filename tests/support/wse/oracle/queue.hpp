@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <deque>
 
-#include "models/wse/wavelet.hpp"
+#include "models/wse/program/wavelet.hpp"
 #include "sim/base/cycle.hpp"
 
 // The oracle is the wafer once more, written from doc/model/wse_*.md and from nothing else, for

@@ -8,8 +8,8 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/params.hpp"
-#include "models/wse/wavelet.hpp"
-#include "models/wse/wavelet_filter.hpp"
+#include "models/wse/program/wavelet.hpp"
+#include "models/wse/program/wavelet_filter.hpp"
 #include "sim/base/event_log.hpp"
 #include "tests/support/wse/oracle/queue.hpp"
 #include "tests/support/wse/oracle/traffic.hpp"

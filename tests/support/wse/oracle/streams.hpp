@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "models/wse/params.hpp"
-#include "models/wse/program.hpp"
+#include "models/wse/program/program.hpp"
 #include "models/wse/wafer.hpp"
 
 namespace lacuna::wse::oracle {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/wse/event_kinds.hpp"
+#include "models/wse/program/event_kinds.hpp"
 #include "tests/support/wse/oracle/datapath.hpp"
 
 namespace lacuna::wse::oracle {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "models/wse/params.hpp"
+#include "models/wse/program/task_program.hpp"
 #include "models/wse/task_counters.hpp"
-#include "models/wse/task_program.hpp"
 #include "sim/base/event_log.hpp"
 #include "tests/support/wse/oracle/queue.hpp"
 #include "tests/support/wse/oracle/traffic.hpp"

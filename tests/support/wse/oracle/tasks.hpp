@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "models/wse/params.hpp"
-#include "models/wse/task_program.hpp"
+#include "models/wse/program/task_program.hpp"
 #include "models/wse/task_wafer.hpp"
 
 namespace lacuna::wse::oracle {

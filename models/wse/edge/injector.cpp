@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/edge/injector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace lacuna::wse {
+
+InjectorBank::InjectorBank(const RouterParams& router, const Program& program,
+                           std::vector<LinkId> links, UnitId first_unit, std::size_t row,
+                           Agendas& agendas, LinkArray& array, EventLog& log, ClockDomain& clock)
+    : program_(program),
+      rule_(router),
+      first_unit_(first_unit),
+      row_(row),
+      agendas_(agendas),
+      links_(array),
+      log_(log),
+      clock_(clock),
+      columns_(links.size()),
+      stream_(program),
+      cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per) {
+  for (std::size_t c = 0; c < links.size(); ++c) columns_[c].link = links[c];
+}
+
+Cycle InjectorBank::step(Cycle now) {
+  if (agendas_.active()) {
+    agendas_.set_stepping(row_);
+    agendas_.row(row_).collect(now, due_);
+  }
+  account(now);
+  accounted_ = now + 1;
+  refill(1);
+  bool sent = take_exits(now);
+  bool short_of_tokens = false;
+  const bool moved = program_.column_fifo != 0 ? step_row_stream(now, short_of_tokens)
+                                               : step_columns(now, short_of_tokens);
+  if (sent || moved) {
+    clock_.moved(now);
+    return now + 1;
+  }
+  Cycle next = short_of_tokens ? next_token(tokens_, now) : kNever;
+  if (exits_short_) next = std::min(next, next_token(exit_tokens(), now));
+  for (const Column& column : columns_) {
+    if (column.hold == Hold::closed && column.meter.opens() > now) {
+      next = std::min(next, column.meter.opens());
+    }
+  }
+  return next;
+}
+
+bool InjectorBank::step_columns(Cycle now, bool& short_of_tokens) {
+  bool sent = false;
+  std::size_t c = now % columns_.size();
+  for (std::size_t visited = 0; visited < columns_.size(); ++visited) {
+    Column& column = columns_[c];
+    if (column.hold != Hold::done && column.link != kNoLink) {
+      column.hold = try_send(column, c, now);
+      sent = sent || column.hold == Hold::none;
+      short_of_tokens = short_of_tokens || column.hold == Hold::no_token;
+    }
+    count(column, 1);
+    if (++c == columns_.size()) c = 0;
+  }
+  return sent;
+}
+
+/// A word put into a FIFO can be sent in the next cycle, and a slot freed can be filled then.
+bool InjectorBank::step_row_stream(Cycle now, bool& short_of_tokens) {
+  bool moved = false;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    Column& column = columns_[c];
+    if (column.link == kNoLink) continue;
+    column.hold = sent_all(column, c)      ? Hold::done
+                  : column.stored == 0     ? Hold::no_token
+                  : !can_send(column, now) ? Hold::closed
+                                           : Hold::none;
+    count(column, 1);
+    if (column.hold == Hold::none) send(column, c, now);
+    moved = moved || column.hold == Hold::none;
+  }
+  const std::uint64_t put = stream_.advance(
+      tokens_, [&](std::uint32_t c) { return columns_[c].stored < program_.column_fifo; },
+      [&](std::uint32_t c) { ++columns_[c].stored; });
+  for (Column& column : columns_) {
+    if (column.hold == Hold::none && column.link != kNoLink) --column.stored;
+  }
+  short_of_tokens = stream_.short_of_tokens();
+  return moved || put != 0;
+}
+
+void InjectorBank::collect(std::vector<LinkId> exits, const Mesh* mesh) {
+  exits_ = std::move(exits);
+  collected_.resize(exits_.size());
+  mesh_ = mesh;
+}
+
+/// One word from each outlet that has one, from outlet (cycle mod outlets) on.
+bool InjectorBank::take_exits(Cycle now) {
+  bool taken = false;
+  exits_short_ = false;
+  for (std::size_t i = 0; i < exits_.size(); ++i) {
+    const std::size_t k = (now + i) % exits_.size();
+    if (!links_.can_pop(exits_[k], now)) continue;
+    exits_short_ = exit_tokens() < program_.rate.per;
+    if (exits_short_) break;
+    exit_tokens() -= program_.rate.per;
+    const Wavelet word = links_.pop(exits_[k], now);
+    collected_[k].push_back(word.payload);
+    taken = true;
+  }
+  if (taken && mesh_ != nullptr) stop_if_done(*mesh_, now);
+  return taken;
+}
+
+void InjectorBank::account(Cycle now) {
+  if (accounted_ >= now) return;
+  const Cycle slept = now - accounted_;
+  accounted_ = now;
+  refill(slept);
+  for (Column& column : columns_) count(column, slept);
+}
+
+void InjectorBank::refill(Cycle cycles) {
+  const std::uint64_t words = program_.rate.words;
+  for (std::uint64_t* const tokens : {&tokens_, &exit_tokens_}) {
+    const std::uint64_t missing = cap_ - *tokens;
+    *tokens = words == 0 || cycles > missing / words ? cap_ : *tokens + cycles * words;
+  }
+}
+
+bool InjectorBank::sent_all(const Column& column, std::size_t index) const {
+  return index < program_.columns
+             ? column.step == program_.kernel.steps
+             : column.sent == program_.background[index - program_.columns].words;
+}
+
+void InjectorBank::send(Column& column, std::size_t index, Cycle now) {
+  links_.push(column.link, now, next_word(column, index));
+  if (rule_.on_links()) column.meter.sent(rule_, now);
+  log_.record(now, first_unit_ + index, kWordIn, column.counters.words);
+  ++column.counters.words;
+}
+
+InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cycle now) {
+  if (sent_all(column, index)) return Hold::done;
+  if (!can_send(column, now)) return Hold::closed;
+  if (tokens_ < program_.rate.per) return Hold::no_token;
+  tokens_ -= program_.rate.per;
+  send(column, index, now);
+  return Hold::none;
+}
+
+Wavelet InjectorBank::next_word(Column& column, std::size_t index) const {
+  const StreamingKernel& kernel = program_.kernel;
+  if (index >= program_.columns) {
+    ++column.sent;
+    return {0, program_.background[index - program_.columns].color, false};
+  }
+  if (column.sent == kernel.words(column.step, index)) {
+    column.sent = 0;
+    return {column.step++, kernel.stream_color(index), true};
+  }
+  ++column.sent;
+  const std::uint64_t number = column.weights++;
+  return {kernel.payloads.empty() ? 0 : kernel.payloads[index][number], kernel.stream_color(index),
+          false};
+}
+
+void InjectorBank::count(Column& column, Cycle cycles) {
+  switch (column.hold) {
+    case Hold::none:
+      break;
+    case Hold::no_token:
+      column.counters.no_token += cycles;
+      break;
+    case Hold::closed:
+      column.counters.closed += cycles;
+      break;
+    case Hold::done:
+      column.counters.done += cycles;
+      break;
+  }
+}
+
+/// The first cycle in which there will be a token.
+Cycle InjectorBank::next_token(std::uint64_t tokens, Cycle now) const {
+  const std::uint64_t words = program_.rate.words;
+  return now + (program_.rate.per - tokens + words - 1) / words;
+}
+
+std::string InjectorBank::blocked() const {
+  std::string text;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    if (column.link == kNoLink || column.hold == Hold::done) continue;
+    text += fmt::format("injector {}: word {} waits for {}\n", c, column.counters.words,
+                        column.hold == Hold::closed ? "room in the router below" : "its turn");
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/wse/counters.hpp"
+#include "models/wse/engine/pe_row.hpp"
+#include "models/wse/engine/row_stream.hpp"
+#include "models/wse/fabric/link.hpp"
+#include "models/wse/program/event_kinds.hpp"
+#include "models/wse/program/program.hpp"
+#include "sim/kernel/clock_domain.hpp"
+
+namespace lacuna::wse {
+
+/// Sends the stream of each column into its northernmost router: for each step the weights, then
+/// a command. All columns share the wafer's I/O: a token bucket, filled by `rate` in each cycle
+/// and visited from column (cycle mod columns) on, pays for every word. Words that leave at the
+/// edge, if the program has the edge collect them, are taken first, one for each outlet; they pay
+/// out of the same bucket, or of one of their own that is filled alike (full duplex).
+class InjectorBank : public Clocked {
+ public:
+  /// `links[c]` is the link into column c, kNoLink if another module feeds it. `first_unit` is
+  /// the unit of column 0; `row` is the bank's row in the agendas.
+  InjectorBank(const RouterParams& router, const Program& program, std::vector<LinkId> links,
+               UnitId first_unit, std::size_t row, Agendas& agendas, LinkArray& array,
+               EventLog& log, ClockDomain& clock);
+
+  /// Has the bank collect what comes over `exits`, as Program::outlets. It ends the run of `mesh`
+  /// when it has taken the last word; null: its owner does.
+  void collect(std::vector<LinkId> exits, const Mesh* mesh);
+
+  /// The words collected at an outlet.
+  const std::vector<std::uint32_t>& collected(std::size_t outlet) const {
+    return collected_[outlet];
+  }
+
+  Cycle step(Cycle now) override;
+  void skip(Cycle /*from*/, Cycle /*to*/) override {}  // account() does it
+  std::string blocked() const override;
+
+  /// Accounts for the cycles before `now`, in which nothing was sent.
+  void account(Cycle now);
+
+  const InjectorCounters& counters(std::size_t column) const { return columns_[column].counters; }
+
+ private:
+  /// Words that one stream puts into the columns' FIFOs pay; those sent out of them do not.
+  bool step_row_stream(Cycle now, bool& short_of_tokens);
+
+  enum class Hold : std::uint8_t { none, no_token, closed, done };
+
+  struct Column {
+    LinkId link = kNoLink;
+    std::uint32_t step = 0;
+    std::uint32_t sent = 0;     // words of this step
+    std::uint64_t weights = 0;  // of all steps
+    std::uint32_t stored = 0;   // in its FIFO
+    LinkMeter meter;
+    Hold hold = Hold::none;
+    InjectorCounters counters;
+  };
+
+  void refill(Cycle cycles);
+  bool take_exits(Cycle now);
+  std::uint64_t& exit_tokens() { return program_.full_duplex ? exit_tokens_ : tokens_; }
+  bool step_columns(Cycle now, bool& short_of_tokens);
+  bool sent_all(const Column& column, std::size_t index) const;
+  void send(Column& column, std::size_t index, Cycle now);
+  Hold try_send(Column& column, std::size_t index, Cycle now);
+  Wavelet next_word(Column& column, std::size_t index) const;
+  static void count(Column& column, Cycle cycles);
+  Cycle next_token(std::uint64_t tokens, Cycle now) const;
+  bool can_send(const Column& column, Cycle now) const {
+    return column.meter.open(now) && links_.can_push(column.link, now);
+  }
+
+  const Program& program_;
+  const LinkRule rule_;
+  UnitId first_unit_;
+  std::size_t row_;
+  Agendas& agendas_;
+  LinkArray& links_;
+  EventLog& log_;
+  ClockDomain& clock_;
+  std::vector<Column> columns_;
+  RowStream stream_;
+  std::vector<std::uint32_t> due_;
+  std::uint64_t tokens_ = 0;  // in units of 1 / rate.per words
+  std::uint64_t cap_ = 0;
+  std::uint64_t exit_tokens_ = 0;
+  std::vector<LinkId> exits_;
+  std::vector<std::vector<std::uint32_t>> collected_;
+  bool exits_short_ = false;  // of tokens, in the cycle just performed
+  const Mesh* mesh_ = nullptr;
+  Cycle accounted_ = 0;
+};
+
+}  // namespace lacuna::wse

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/edge/lane_injectors.hpp"
+
+#include <utility>
+
+namespace lacuna::wse {
+
+template <class Number>
+LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& program,
+                                     std::vector<std::uint32_t> column_of, std::size_t lanes)
+    : program_(program),
+      rule_(router),
+      meters_(rule_.on_links() ? lanes / kWidth : 0),
+      gated_(meters_.empty() ? 0 : lanes, 0),
+      column_of_(std::move(column_of)),
+      lane_of_(column_of_.size()),
+      cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per),
+      stream_(program),
+      stored_(lanes, 0),
+      left_(lanes, 0),
+      candidates_(lanes, 0),
+      chosen_(lanes, 0),
+      no_token_(lanes, 0),
+      closed_(lanes, 0),
+      rest_(program.columns, program.kernel.steps),
+      counters_(program.columns),
+      last_(program.columns, 0) {
+  const StreamingKernel& kernel = program.kernel;
+  std::vector<std::uint64_t> words(program.columns, kernel.steps);
+  for (std::size_t s = 0; s < kernel.steps; ++s) {
+    for (std::size_t c = 0; c < program.columns; ++c) words[c] += kernel.words(s, c);
+  }
+  for (std::uint32_t lane = 0; lane < program.columns; ++lane) {
+    lane_of_[column_of_[lane]] = lane;
+    rest_[lane] = counters_[lane].words = words[column_of_[lane]];
+    take_up(lane, 0);
+  }
+}
+
+template <class Number>
+const std::vector<Number>& LaneInjectors<Number>::send_words(Cycle now,
+                                                             const std::vector<Number>& room) {
+  const std::vector<Number>& open = metered(room);
+  if (program_.column_fifo != 0) return send_stored(now, open);
+  const std::uint64_t price = find_candidates(open) * program_.rate.per;
+  if (tokens_ < price) {
+    choose(now);
+    send(chosen_, now);
+    return chosen_;
+  }
+  tokens_ -= price;
+  send(candidates_, now);
+  return candidates_;
+}
+
+/// The lanes of `open` whose link is not shut.
+template <class Number>
+const std::vector<Number>& LaneInjectors<Number>::metered(const std::vector<Number>& open) {
+  if (meters_.empty()) return open;
+  for (std::size_t i = 0; i < meters_.size(); ++i) {
+    store(&gated_[i * kWidth], load(&open[i * kWidth]) & meters_[i].open());
+  }
+  return gated_;
+}
+
+/// Each FIFO sends a word of those it had before the cycle; the stream goes on.
+template <class Number>
+const std::vector<Number>& LaneInjectors<Number>::send_stored(Cycle now,
+                                                              const std::vector<Number>& open) {
+  for (std::size_t i = 0; i < left_.size(); i += kWidth) {
+    const Vector has = load(&left_[i]) > 0;
+    const Vector there = load(&stored_[i]) > 0;
+    const Vector room = load(&open[i]);
+    store(&candidates_[i], there & room);
+    store(&closed_[i], load(&closed_[i]) - (there & ~room));
+    store(&no_token_[i], load(&no_token_[i]) - (has & ~there));
+  }
+  const auto fifo = [&](std::uint32_t c) -> Number& { return stored_[lane_of_[c]]; };
+  const std::uint64_t put = stream_.advance(
+      tokens_,
+      [&](std::uint32_t c) { return static_cast<std::uint32_t>(fifo(c)) < program_.column_fifo; },
+      [&](std::uint32_t c) { fifo(c) = static_cast<Number>(fifo(c) + 1); });
+  for (std::size_t i = 0; i < stored_.size(); i += kWidth) {
+    store(&stored_[i], load(&stored_[i]) + load(&candidates_[i]));
+  }
+  send(candidates_, now);
+  moved_ = moved_ || put != 0;
+  return candidates_;
+}
+
+/// Marks the lanes with a word and room for it, and counts them.
+template <class Number>
+std::uint64_t LaneInjectors<Number>::find_candidates(const std::vector<Number>& open) {
+  constexpr std::size_t kBlocksSummed = 100;  // in a lane without overflow
+  std::uint64_t found = 0;
+  for (std::size_t first = 0; first < left_.size(); first += kBlocksSummed * kWidth) {
+    const std::size_t last = std::min(left_.size(), first + kBlocksSummed * kWidth);
+    Vector sum{};
+    for (std::size_t i = first; i < last; i += kWidth) {
+      const Vector has = load(&left_[i]) > 0;
+      const Vector room = load(&open[i]);
+      store(&candidates_[i], has & room);
+      store(&closed_[i], load(&closed_[i]) - (has & ~room));
+      sum -= has & room;
+    }
+    for (unsigned lane = 0; lane < kWidth; ++lane) found += static_cast<std::uint64_t>(sum[lane]);
+  }
+  return found;
+}
+
+/// There are fewer tokens than candidates: in the order of columns, from (cycle mod columns) on.
+template <class Number>
+void LaneInjectors<Number>::choose(Cycle now) {
+  std::fill(chosen_.begin(), chosen_.end(), Number{0});
+  const std::size_t columns = rest_.size();
+  std::size_t column = now % columns;
+  for (std::size_t visited = 0; visited < columns && tokens_ >= program_.rate.per; ++visited) {
+    const std::size_t lane = lane_of_[column];
+    if (candidates_[lane] != 0) {
+      tokens_ -= program_.rate.per;
+      chosen_[lane] = -1;
+    }
+    if (++column == columns) column = 0;
+  }
+  for (std::size_t i = 0; i < no_token_.size(); i += kWidth) {
+    const Vector held = load(&candidates_[i]) & ~load(&chosen_[i]);
+    store(&no_token_[i], load(&no_token_[i]) - held);
+  }
+}
+
+template <class Number>
+void LaneInjectors<Number>::send(const std::vector<Number>& lanes, Cycle now) {
+  Vector moved{};
+  for (std::size_t i = 0; i < left_.size(); i += kWidth) {
+    const Vector go = load(&lanes[i]);
+    const Vector left = load(&left_[i]) + go;
+    store(&left_[i], left);
+    if (!meters_.empty()) meters_[i / kWidth].sent(rule_, go);
+    moved |= go;
+    const Vector ended = go & (left == 0);
+    if (!any(ended)) continue;
+    for (unsigned lane = 0; lane < kWidth; ++lane) {
+      if (ended[lane] != 0) take_up(i + lane, now);
+    }
+  }
+  moved_ = any(moved);
+  if (++unflushed_ == static_cast<unsigned>(std::numeric_limits<Number>::max())) flush();
+}
+
+template <class Number>
+void LaneInjectors<Number>::take_up(std::size_t lane, Cycle now) {
+  const std::uint64_t chunk = std::min<std::uint64_t>(rest_[lane], kChunk);
+  if (chunk == 0) last_[lane] = now;
+  left_[lane] = static_cast<Number>(chunk);
+  rest_[lane] -= chunk;
+}
+
+template <class Number>
+void LaneInjectors<Number>::flush() {
+  unflushed_ = 0;
+  for (std::size_t lane = 0; lane < counters_.size(); ++lane) {
+    counters_[lane].no_token += static_cast<std::uint64_t>(no_token_[lane]);
+    counters_[lane].closed += static_cast<std::uint64_t>(closed_[lane]);
+    no_token_[lane] = closed_[lane] = 0;
+  }
+}
+
+template <class Number>
+std::vector<InjectorCounters> LaneInjectors<Number>::counters(Cycle end) {
+  flush();
+  std::vector<InjectorCounters> by_column(counters_.size());
+  for (std::size_t lane = 0; lane < counters_.size(); ++lane) {
+    InjectorCounters& mine = by_column[column_of_[lane]];
+    mine = counters_[lane];
+    mine.done = end - 1 - last_[lane];
+  }
+  return by_column;
+}
+
+template class LaneInjectors<std::int8_t>;
+template class LaneInjectors<std::int16_t>;
+
+}  // namespace lacuna::wse

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "models/wse/counters.hpp"
+#include "models/wse/engine/row_stream.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/lanes.hpp"
+#include "models/wse/program/program.hpp"
+#include "sim/base/cycle.hpp"
+
+namespace lacuna::wse {
+
+/// The injectors of a StreamingRow: what InjectorBank does, for all columns at once. The token
+/// bucket is visited in the order of columns.
+template <class Number>
+class LaneInjectors {
+ public:
+  /// `column_of` says which column each lane is; `lanes` is their number, rounded up to whole
+  /// blocks.
+  LaneInjectors(const RouterParams& router, const Program& program,
+                std::vector<std::uint32_t> column_of, std::size_t lanes);
+
+  /// Performs a cycle in which the lanes of `open` (-1) have room; returns those that got a word.
+  const std::vector<Number>& step(Cycle now, const std::vector<Number>& open) {
+    refill();
+    return send_words(now, open);
+  }
+
+  // The two parts of step(), between which others may be paid for.
+  void refill() { tokens_ = std::min(cap_, tokens_ + program_.rate.words); }
+  const std::vector<Number>& send_words(Cycle now, const std::vector<Number>& open);
+
+  /// Pays for a word that leaves the wafer; false if there is no token.
+  bool pay() {
+    if (tokens_ < program_.rate.per) return false;
+    tokens_ -= program_.rate.per;
+    return true;
+  }
+
+  /// What there is to pay with, in units of 1 / rate.per words, of at most cap().
+  std::uint64_t tokens() const { return tokens_; }
+  std::uint64_t cap() const { return cap_; }
+
+  /// True if a word was sent or stored in the cycle just performed.
+  bool moved() const { return moved_; }
+
+  /// The lane of a column.
+  std::size_t lane_of(std::size_t column) const { return lane_of_[column]; }
+
+  /// By column, of a run that ended at `end`.
+  std::vector<InjectorCounters> counters(Cycle end);
+
+ private:
+  using Vector = Lanes<Number>;
+  static constexpr unsigned kWidth = LanesOf<Number>::kCount;
+  static constexpr std::uint32_t kChunk = 100;  // words a lane counts down by itself
+
+  const std::vector<Number>& send_stored(Cycle now, const std::vector<Number>& open);
+  std::uint64_t find_candidates(const std::vector<Number>& open);
+  void choose(Cycle now);
+  void send(const std::vector<Number>& lanes, Cycle now);
+  void take_up(std::size_t lane, Cycle now);
+  void flush();
+  const std::vector<Number>& metered(const std::vector<Number>& open);
+
+  const Program& program_;
+  const LinkRule rule_;
+  std::vector<LaneMeter<Number>> meters_;  // by block, if the rule acts
+  std::vector<Number> gated_;
+  std::vector<std::uint32_t> column_of_, lane_of_;
+  std::uint64_t cap_;
+  RowStream stream_;
+  std::vector<Number> stored_;  // in the FIFOs of a row-ordered stream
+  std::uint64_t tokens_ = 0;
+  bool moved_ = false;
+  unsigned unflushed_ = 0;
+  std::vector<Number> left_;  // words of the chunk, by lane
+  std::vector<Number> candidates_, chosen_;
+  std::vector<Number> no_token_, closed_;
+  std::vector<std::uint64_t> rest_;  // words after the chunk
+  std::vector<InjectorCounters> counters_;
+  std::vector<Cycle> last_;  // when the last word was sent
+};
+
+}  // namespace lacuna::wse

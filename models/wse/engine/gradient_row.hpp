@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/lanes.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/issue.hpp"
+#include "models/wse/program/program.hpp"
+#include "sim/base/cycle.hpp"
+
+namespace lacuna::wse {
+
+/// What a lane of a GradientRow counted.
+struct GradientLaneCounts {
+  std::uint64_t dispatch = 0;
+  std::uint64_t weights = 0;  // cycles without an index
+  std::uint64_t ring_in = 0;
+  std::uint64_t ring_out = 0;
+  std::uint64_t buffer = 0;
+  std::uint64_t in_use = 0;
+  std::uint64_t stall_weights = 0;  // of the router, by the head of its buffer
+  std::uint64_t closures = 0;
+  std::uint64_t stall_ring = 0;   // dY for this core
+  std::uint64_t stall_pass = 0;   // of the router in between on the way here
+  std::uint64_t stall_out = 0;    // dY from this core
+  std::uint64_t stall_north = 0;  // of the chain
+  std::uint64_t stall_south = 0;
+  Cycle end = 0;
+  Cycle streamed = 0;  // of kept dot products: the first cycle in which the chain could issue
+};
+
+/// What all rows of a weight gradient share: the program, and columns as lanes, in the order of
+/// the ring.
+struct GradientLanes {
+  GradientLanes(const HardwareParams& params, const Program& program);
+
+  /// The lane of a column: even columns go east, odd ones come back.
+  static std::size_t lane_of(std::size_t column, std::size_t columns) {
+    return column % 2 == 0 ? column / 2 : columns - 1 - column / 2;
+  }
+
+  HardwareParams params;
+  const Program& program;
+  std::vector<std::uint32_t> final_lane;  // by step: the lane that owns dY
+};
+
+/// The buffers through which a row of routers gets words from the north: indices, and the chain.
+template <class Number>
+struct GradientEntry {
+  using Vector = Lanes<Number>;
+  LaneQueue<Number> indices, chain;  // indices and commands; dot products
+  Vector freed, chain_freed;         // in this cycle
+};
+
+/// One row of a weight gradient, all columns at once: the state of GradientCores and RouterArray
+/// as small integers in lanes. It does in one pass what those do unit by unit, in the same cycles.
+/// Rows are stepped from south to north, so that a row finds in the buffers of the row below what
+/// it had before the cycle: `freed` slots are not free yet, and words pushed are not seen.
+template <class Number>
+class GradientRow {
+ public:
+  GradientRow(const GradientLanes& shared, std::uint32_t row);
+
+  /// Performs a cycle. `below` are the buffers of the row below, or those at the edge.
+  void step(Cycle now, std::vector<GradientEntry<Number>>& below);
+
+  std::vector<GradientEntry<Number>>& entries() { return entries_; }
+
+  /// From now on the row leaves the chain out: it ends when that could begin in all lanes.
+  void leave_out_chain();
+  /// Performs a cycle of a row without chain, below which copies of indices can go in the lanes of
+  /// `south_open` (-1), or in all if it is null.
+  void step(Cycle now, const std::vector<Number>* south_open);
+  /// True if a copy would meet a closed link in the cycle to be performed next.
+  bool meets_closed(const std::vector<Number>& south_open) const;
+  /// The last of the rows below that have repeated this one so far, a hop later each.
+  GradientRow follower() const;
+  /// The lanes from which a copy went to the south in this cycle.
+  const std::vector<Number>& copied() const { return copied_; }
+  /// The lanes in which the row above can send a copy in its next cycle.
+  const std::vector<Number>& north_open() const { return north_open_; }
+  /// The lanes whose chain could begin so far, in time.
+  const std::vector<std::uint32_t>& ready() const { return ready_; }
+  /// False if indices were on their way south when the chain could begin.
+  bool copied_in_time() const { return copied_in_time_; }
+
+  /// The lanes that can take a word from the injector in the cycle just performed: -1 or 0.
+  const std::vector<Number>& open() const { return open_; }
+  /// Adds a word from the injectors to the buffers of the lanes that are -1 in `lanes`.
+  void arrive(const std::vector<Number>& lanes);
+
+  /// True if a beat was issued in the cycle just performed.
+  bool moved() const { return moved_; }
+  bool finished() const { return finished_ == columns_; }
+  const std::vector<GradientLaneCounts>& counts();
+
+  static constexpr unsigned kWidth = LanesOf<Number>::kCount;
+  static constexpr Number kMost = std::numeric_limits<Number>::max();
+
+ private:
+  using Vector = Lanes<Number>;
+  using Entry = GradientEntry<Number>;
+
+  /// The state of kWidth neighbouring lanes. Flags are -1 or 0. Rows of dY are counted from the
+  /// first that still needs its vector: those taken, closed and sent.
+  struct Block {
+    Vector copied, ramped;
+    LanePort<Number> ramp, south;
+    LaneMeter<Number> south_link, ring_link, over_link;
+    LaneTurn<Number> queues;                 // on the ramp up
+    LaneQueue<Number> indices, ring, chain;  // the core's input queues
+    LaneQueue<Number> over, here;            // the router's buffers of the ring: between, and here
+    LaneQueue<Number> ring_up, chain_up;     // and from the core
+    LaneOutput<Number> ring_queue, chain_queue;
+    Vector ring_color, one_hop;
+    Vector here_room;  // in `here`, before the cycle
+    Vector free, releasing, taking, words_taken, words_sent, taken, closed, sent;
+    Vector own_take, take_more, own_sent, sends, send_more;
+    LaneRegister<Number> task;
+    LaneIssue<Number, 4> slot;
+    Vector pop_left, open, vector, results, done;
+    Vector started, streamed;
+    Vector leaving;  // a bit for each of the last cycles: its index left; bit 0 is the oldest
+    Vector ring_room, chain_room;  // of the output queues, before the cycle
+    Vector dispatch, weights, ring_in, ring_out, buffer, in_use;
+    Vector stall_weights, closures, stall_ring, stall_pass, stall_out, stall_north, stall_south;
+  };
+  /// What issues in a cycle.
+  struct Beat {
+    Vector main, chain, take, send, take_words, send_words;
+  };
+
+  static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
+  void place_columns();
+  void step_block(std::size_t index, Cycle now, Entry& below);
+  void shift(Block& b, Entry& entry);
+  void ramp_port(Block& b, Entry& entry, Vector& to_ramp);
+  void south_port(Block& b, Entry& entry, Entry& below, const Vector& to_ramp, std::size_t first);
+  void ring_out(Block& b, std::size_t first);
+  void send_output(Block& b, const Vector& ring_room, const Vector& chain_room);
+  Vector load_rows(Block& b, std::size_t first);
+  Vector main_thread(Block& b, std::size_t first);
+  Beat choose(Block& b) const;
+  Vector issue(Block& b, std::size_t first, const Beat& beat);
+  void book(Block& b, const Vector& no_beat);
+  void finish(Block& b, std::size_t first, const Vector& progress, Cycle now);
+  void advance(Block& b, std::size_t first, const Vector& take, const Vector& sent,
+               const Vector& close);
+  void look_up_take(Block& b, unsigned i, std::size_t lane);
+  void look_up_sent(Block& b, unsigned i, std::size_t lane);
+  void release(Block& b, unsigned i, std::size_t lane);
+  void transit(Block& b, std::size_t first);
+  void end_cycle();
+  void note_streamed(Block& b, std::size_t first, Cycle now);
+  void show_north(std::size_t index, const Vector& leaving);
+  void flush();
+
+  const GradientLanes& shared_;
+  const StreamingKernel& kernel_;
+  std::size_t columns_;
+  bool first_row_;
+  bool last_row_;
+  ArbiterRule rule_;
+  bool kept_;
+  bool without_chain_ = false;
+  bool copied_in_time_ = true;
+  Vector vector_beats_, words_, each_, results_most_;
+  LaneShapes<Number> shapes_;
+  const LinkRule link_rule_;
+  unsigned hop_;                             // cycles
+  Vector index_color_, down_in_, down_out_;  // of the chain, from the north and to the south
+  const Dispatch dispatch_;
+  const IssueRule issue_;
+  Vector entries_most_, lookahead_;
+  unsigned unflushed_ = 0;
+  unsigned flush_after_ = 1;  // cycles after which a count could overflow
+  bool moved_ = false;
+  std::size_t finished_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> ready_;
+  std::vector<Number> open_, copied_, north_open_;
+  // by receiving lane, and one more that repeats the first
+  std::vector<Number> y_room_, x_room_, to_y_, to_x_;
+  std::vector<std::uint32_t> take_step_, sent_step_, close_step_, released_step_;  // by lane
+  std::vector<GradientLaneCounts> counts_;
+};
+
+}  // namespace lacuna::wse

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/counters.hpp"
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/lanes.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/program/program.hpp"
+
+namespace lacuna::wse {
+
+/// The partial sums of a StreamingRow on the ring: the cores' queues for them and the routers'
+/// buffers, as lanes in the order of the ring. Lane i gets its words from lane i - 1.
+template <class Number>
+class RingSums {
+ public:
+  using Vector = Lanes<Number>;
+  /// A reduction is one instruction.
+  static constexpr bool kOneInstruction = true;
+
+  /// What the rows of a program have in common.
+  struct Shared {
+    explicit Shared(const Program& program);
+
+    std::vector<std::uint32_t> column_of;  // by lane
+    std::vector<std::uint32_t> lane_of;    // by column
+    std::vector<Color> color_of;           // of the sums that come to a lane
+    Color weights{};
+  };
+
+  RingSums(const HardwareParams& params, const Shared& shared);
+
+  void begin_cycle() { out_queue_[columns_] = out_queue_[0]; }
+
+  /// The words that arrive in this cycle, and who gets the port to the core: weights, where
+  /// `weight_may` is set, or a partial sum. Returns the lanes whose weight gets it.
+  Vector ramp(std::size_t i, const Vector& weight_may);
+
+  /// A lane begins with the reduction of a row that `keeper`, a column, keeps.
+  void load(std::size_t lane, std::uint32_t keeper);
+
+  /// Lanes that have their next `need` words, or need none, and that have room for them.
+  Vector fed(std::size_t i, const Vector& need) const {
+    return ~blocks_[i].need_in | blocks_[i].in.has(need);
+  }
+  Vector room(std::size_t i, const Vector& need) const {
+    const LaneOutput<Number> queue{load_lanes(&out_queue_[i * kWidth + 1])};
+    return ~blocks_[i].need_out | queue.room(shapes_.out_depth, need);
+  }
+
+  /// Lanes whose instruction writes sums back.
+  static Vector gathers(std::size_t /*i*/) { return Vector{}; }
+
+  /// Lanes take in and send on so many words.
+  void take(std::size_t i, const Vector& words) {
+    Block& b = blocks_[i];
+    b.in.pop_words(words & b.need_in);
+    store(&pushed_[i * kWidth + 1], words & b.need_out);
+  }
+
+  void end_cycle() {
+    pushed_[0] = pushed_[columns_];
+    for (std::size_t i = 0; i < blocks_.size(); ++i) transit(blocks_[i], i * kWidth);
+  }
+
+  /// Moves the counts out of the lanes, at least every kMost cycles.
+  void flush();
+  /// Adds to the routers of a row, by column, how long words stood there.
+  void add_stalls(const Program& program, RouterCounters* routers);
+
+ private:
+  static constexpr unsigned kWidth = LanesOf<Number>::kCount;
+
+  struct Block {
+    LanePort<Number> ramp;
+    LaneQueue<Number> in;                  // the core's queue
+    LaneQueue<Number> up;                  // the router's buffers on the way here: from the core,
+    LaneQueue<Number> over;                // between,
+    LaneQueue<Number> here;                // and here
+    LaneMeter<Number> up_link, over_link;  // from the sender, and from the router between
+    Vector color;                          // of the sums that come here
+    Vector room_here;                      // before the cycle
+    Vector need_in, need_out, one_hop;
+    Vector stall_in, stall_pass, stall_out;
+  };
+  struct Stalls {
+    std::uint64_t in = 0;
+    std::uint64_t pass = 0;  // of the router in between on the way here
+    std::uint64_t out = 0;   // of the router the words to this core come from
+  };
+
+  static Vector load_lanes(const Number* from) { return wse::load<Number>(from); }
+  void transit(Block& b, std::size_t first);
+
+  const Shared* shared_;
+  std::size_t columns_;
+  ArbiterRule rule_;
+  Vector weights_;  // their color
+  LaneShapes<Number> shapes_;
+  LinkRule link_rule_;
+  std::vector<Block> blocks_;
+  std::vector<Number> out_queue_;  // by receiving lane, and one more that repeats the first
+  std::vector<Number> pushed_;     // likewise
+  std::vector<Stalls> stalls_;
+};
+
+template <class Number>
+inline Lanes<Number> RingSums<Number>::ramp(std::size_t i, const Vector& weight_may) {
+  Block& b = blocks_[i];
+  b.in.begin_cycle();
+  b.here.begin_cycle();
+  b.room_here = b.here.room(shapes_.link);
+  const Vector head = b.here.has();
+  const Vector weight_key = b.ramp.key(rule_, weight_may, weights_);
+  const Vector sum_key = b.ramp.key(rule_, head & b.in.room(shapes_.sums), b.color);
+  const Vector weight = weight_may & (weight_key < sum_key);
+  const Vector sum = sum_key < weight_key;
+  b.ramp.sent(rule_, weight, weights_);
+  b.ramp.sent(rule_, sum, b.color);
+  b.stall_in -= head & ~sum;
+  b.in.push(sum, shapes_.sums);
+  b.here.pop(sum);
+  return weight;
+}
+
+/// The way of partial sums to these lanes: output queue, ramp, one or two links.
+template <class Number>
+inline void RingSums<Number>::transit(Block& b, std::size_t first) {
+  b.up.begin_cycle();
+  b.over.begin_cycle();
+  LaneOutput<Number> queue{load_lanes(&out_queue_[first])};
+  const Vector up = queue.has() & b.up.room(shapes_.up);
+  const Vector here_open = b.room_here;
+  const Vector over_open = b.over.room(shapes_.link);
+  Vector out = b.up.has() & select(b.one_hop, here_open, over_open);
+  Vector pass = b.over.has() & here_open;
+  if (link_rule_.on_links()) {
+    out &= b.up_link.open();
+    pass &= b.over_link.open();
+    b.up_link.sent(link_rule_, out);
+    b.over_link.sent(link_rule_, pass);
+  }
+  b.stall_out -= b.up.has() & ~out;
+  b.stall_pass -= b.over.has() & ~pass;
+
+  queue.pop(up);
+  queue.push_words(load_lanes(&pushed_[first]));
+  store(&out_queue_[first], queue.words);
+  b.up.pop(out);
+  b.up.push(up, shapes_.up);
+  b.over.pop(pass);
+  b.over.push(out & ~b.one_hop, shapes_.link);
+  b.here.push((out & b.one_hop) | pass, shapes_.link);
+}
+
+}  // namespace lacuna::wse

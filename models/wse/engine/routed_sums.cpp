@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/engine/routed_sums.hpp"
+
+namespace lacuna::wse {
+
+template <class Number>
+RoutedSums<Number>::RoutedSums(const HardwareParams& params, const Shared& shared)
+    : shared_(&shared),
+      columns_(shared.column_of.size()),
+      rule_(params.router),
+      shapes_(params.router, params.queue),
+      link_rule_(params.router),
+      blocks_((columns_ + kWidth - 1) / kWidth, Block{}),
+      parts_(blocks_.size() * shared.streams.size(), Part{}),
+      busy_(blocks_.size() + 2, 0),
+      eastern_((1U << shared.eastern) - 1),
+      borders_(shared.streams.size()),
+      next_input_(columns_, 0),
+      inputs_left_(columns_, 0),
+      keeps_(columns_, 0),
+      out_(columns_),
+      stalls_(shared.streams.size() * columns_) {
+  const std::size_t count = shared.streams.size();
+  for (std::size_t s = 0; s < count; ++s) {
+    borders_[s].sent.assign(blocks_.size() * kWidth + 2, 0);
+    borders_[s].room.assign(blocks_.size() * kWidth + 2, -1);
+    for (std::size_t lane = 0; lane < columns_; ++lane) {
+      const SumStreams::Lane& from = shared.streams[s].lanes[lane];
+      Part& part = parts_[lane / kWidth * count + s];
+      const std::size_t i = lane % kWidth;
+      part.to_core[i] = static_cast<Number>(from.to_core ? -1 : 0);
+      part.in_color[i] = static_cast<Number>(from.in);
+      part.out_color[i] = static_cast<Number>(from.out);
+      part.number[i] = static_cast<Number>(from.queue);
+    }
+  }
+}
+
+template <class Number>
+void RoutedSums<Number>::load(std::size_t lane, std::uint32_t keeper) {
+  const ReducePlan::Role& role = shared_->plan.role(columns_, keeper, lane);
+  next_input_[lane] = role.first;
+  inputs_left_[lane] = role.inputs;
+  keeps_[lane] = role.keeps ? 1 : 0;
+  out_[lane] = role.out;
+  begin_instruction(lane);
+}
+
+/// Takes up the next input, if there is one; the last, or none, sends the total on or keeps it.
+template <class Number>
+void RoutedSums<Number>::begin_instruction(std::size_t lane) {
+  const std::size_t i = lane % kWidth;
+  Block& b = blocks_[lane / kWidth];
+  Part* const parts = parts_of(lane / kWidth);
+  for (std::size_t s = 0; s < shared_->streams.size(); ++s)
+    parts[s].source[i] = parts[s].target[i] = 0;
+  b.need_in[i] = b.need_out[i] = b.more[i] = 0;
+  if (inputs_left_[lane] != 0) {
+    const Color color = shared_->plan.inputs[next_input_[lane]++].color;
+    parts[shared_->of_color.at(static_cast<std::size_t>(color))].source[i] = -1;
+    b.need_in[i] = -1;
+    --inputs_left_[lane];
+  }
+  if (inputs_left_[lane] != 0) {
+    b.more[i] = -1;
+  } else if (keeps_[lane] == 0) {
+    parts[shared_->of_color.at(static_cast<std::size_t>(out_[lane]))].target[i] = -1;
+    b.need_out[i] = -1;
+  }
+}
+
+template <class Number>
+void RoutedSums<Number>::flush() {
+  const std::size_t count = shared_->streams.size();
+  for (std::size_t lane = 0; lane < columns_; ++lane) {
+    for (std::size_t s = 0; s < count; ++s) {
+      const Part& part = parts_[lane / kWidth * count + s];
+      Stalls& sum = stalls_[s * columns_ + lane];
+      sum.in += static_cast<std::uint64_t>(part.stall_in[lane % kWidth]);
+      sum.out += static_cast<std::uint64_t>(part.stall_out[lane % kWidth]);
+    }
+  }
+  for (Part& part : parts_) part.stall_in = part.stall_out = Vector{};
+}
+
+template <class Number>
+void RoutedSums<Number>::add_stalls(const Program& /*program*/, RouterCounters* routers) {
+  flush();
+  for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
+    for (std::size_t lane = 0; lane < columns_; ++lane) {
+      const SumStreams::Lane& of = shared_->streams[s].lanes[lane];
+      const Stalls& stalls = stalls_[s * columns_ + lane];
+      routers[lane].stalls.at(static_cast<std::size_t>(of.in)) += stalls.in;
+      routers[lane].stalls.at(static_cast<std::size_t>(of.out)) += stalls.out;
+    }
+  }
+}
+
+template class RoutedSums<std::int8_t>;
+template class RoutedSums<std::int16_t>;
+
+}  // namespace lacuna::wse

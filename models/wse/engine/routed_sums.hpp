@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/counters.hpp"
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/lanes.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/program/program.hpp"
+#include "models/wse/program/sum_streams.hpp"
+
+namespace lacuna::wse {
+
+/// The partial sums of a StreamingRow on routes of their own (ReducePlan): the cores' queues for
+/// them and the routers' buffers, as lanes in the order of columns, for each stream.
+template <class Number>
+class RoutedSums {
+ public:
+  using Vector = Lanes<Number>;
+  /// A reduction may take several instructions, one for each input.
+  static constexpr bool kOneInstruction = false;
+
+  using Shared = SumStreams;
+
+  RoutedSums(const HardwareParams& params, const Shared& shared);
+
+  void begin_cycle() {}
+
+  // See RingSums.
+  Vector ramp(std::size_t i, const Vector& weight_may);
+  void load(std::size_t lane, std::uint32_t keeper);
+  Vector fed(std::size_t i, const Vector& need) const;
+  Vector room(std::size_t i, const Vector& need) const;
+  Vector gathers(std::size_t i) const { return blocks_[i].more; }
+  void take(std::size_t i, const Vector& words);
+  void end_cycle();
+  void flush();
+  void add_stalls(const Program& program, RouterCounters* routers);
+
+  /// Lanes have ended an instruction; returns those whose reduction has ended. The others go on.
+  Vector finish(std::size_t i, const Vector& ended);
+
+ private:
+  using Turn = LaneTurn<Number>;
+  static constexpr unsigned kWidth = LanesOf<Number>::kCount;
+
+  struct Block {
+    Vector need_in, need_out, more;  // of the instruction; more: others follow
+    LanePort<Number> ramp, east, west;
+    LaneMeter<Number> east_link, west_link;
+    LaneTurn<Number> queues;  // on the ramp up
+  };
+  /// One stream.
+  struct Part {
+    LaneQueue<Number> in;    // the router's buffer, of words from the neighbour,
+    LaneQueue<Number> up;    // and from the core
+    LaneQueue<Number> sums;  // the core's input queue
+    LaneOutput<Number> queue;
+    Vector pushed;          // into it in this cycle
+    Vector source, target;  // whether the instruction takes and sends here
+    Vector to_core, in_color, out_color, number;
+    Vector key_in, key_out;  // of what asks for a port in this cycle, its turn
+    Vector stall_in, stall_out;
+  };
+  struct Stalls {
+    std::uint64_t in = 0;
+    std::uint64_t out = 0;
+  };
+  /// Which words a neighbour sends, and whether there is room for more: by lane from 1 on.
+  struct Border {
+    std::vector<Number> sent, room;
+  };
+
+  static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
+  /// Calls `visit` with the number of each stream in `set`, a bit each.
+  template <class Visit>
+  static void for_each(std::uint32_t set, const Visit& visit) {
+    for (; set != 0; set &= set - 1) visit(static_cast<unsigned>(__builtin_ctz(set)));
+  }
+  Part* parts_of(std::size_t i) { return &parts_[i * shared_->streams.size()]; }
+  const Part* parts_of(std::size_t i) const { return &parts_[i * shared_->streams.size()]; }
+  void begin_instruction(std::size_t lane);
+  void send_output(std::size_t i);
+  void pass(std::size_t i, std::uint32_t streams, std::size_t to, LanePort<Number>& port,
+            LaneMeter<Number>& link, const Vector& open);
+  void arrive(std::size_t i);
+
+  const Shared* shared_;
+  std::size_t columns_;
+  ArbiterRule rule_;
+  LaneShapes<Number> shapes_;
+  LinkRule link_rule_;
+  std::vector<Block> blocks_;
+  std::vector<Part> parts_;  // by block and stream
+  /// By block, the streams in which there is something; nothing can happen in the others. The
+  /// first and the last are not there.
+  std::vector<std::uint32_t> busy_;
+  std::uint32_t eastern_;  // of the streams
+  std::vector<Border> borders_;
+  std::vector<std::uint32_t> next_input_;  // by lane
+  std::vector<std::uint8_t> inputs_left_;
+  std::vector<std::uint8_t> keeps_;
+  std::vector<Color> out_;
+  std::vector<Stalls> stalls_;  // by stream and lane
+};
+
+template <class Number>
+inline Lanes<Number> RoutedSums<Number>::ramp(std::size_t i, const Vector& weight_may) {
+  Block& b = blocks_[i];
+  Part* const parts = parts_of(i);
+  const std::uint32_t busy = busy_[i + 1];
+  const Vector weights = all(static_cast<std::uint64_t>(shared_->weights));
+  const Vector weight_key = b.ramp.key(rule_, weight_may, weights);
+  Vector best = weight_key;
+  for_each(busy, [&](unsigned s) {
+    Part& p = parts[s];
+    p.in.begin_cycle();
+    p.sums.begin_cycle();
+    const Vector head = p.in.has() & p.to_core;
+    p.stall_in -= head;
+    p.key_in = b.ramp.key(rule_, head & p.sums.room(shapes_.sums), p.in_color);
+    best = Turn::least(best, p.key_in);
+  });
+  const Vector granted = best < Turn::nobody();
+  const Vector weight = granted & (weight_key == best);
+  b.ramp.sent(rule_, weight, weights);
+  for_each(busy, [&](unsigned s) {
+    Part& p = parts[s];
+    const Vector grant = granted & (p.key_in == best);
+    p.stall_in += grant;
+    p.in.pop(grant);
+    p.sums.push(grant, shapes_.sums);
+    b.ramp.sent(rule_, grant, p.in_color);
+  });
+  return weight;
+}
+
+template <class Number>
+inline Lanes<Number> RoutedSums<Number>::fed(std::size_t i, const Vector& need) const {
+  const Part* const parts = parts_of(i);
+  Vector fed = ~blocks_[i].need_in;
+  for_each(busy_[i + 1], [&](unsigned s) { fed |= parts[s].source & parts[s].sums.has(need); });
+  return fed;
+}
+
+template <class Number>
+inline Lanes<Number> RoutedSums<Number>::room(std::size_t i, const Vector& need) const {
+  const Part* const parts = parts_of(i);
+  Vector room = ~blocks_[i].need_out;
+  for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
+    room |= parts[s].target & parts[s].queue.room(shapes_.out_depth, need);
+  }
+  return room;
+}
+
+template <class Number>
+inline void RoutedSums<Number>::take(std::size_t i, const Vector& words) {
+  if (!any(words)) return;
+  Part* const parts = parts_of(i);
+  for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
+    Part& p = parts[s];
+    p.sums.pop_words(words & p.source);
+    p.pushed = words & p.target;
+    if (any(p.pushed)) busy_[i + 1] |= 1U << s;
+  }
+}
+
+template <class Number>
+inline Lanes<Number> RoutedSums<Number>::finish(std::size_t i, const Vector& ended) {
+  const Vector goes_on = ended & blocks_[i].more;
+  if (any(goes_on)) {
+    for_each_lane<Number>(goes_on, [&](unsigned lane) { begin_instruction(i * kWidth + lane); });
+  }
+  return ended & ~goes_on;
+}
+
+/// All columns decide by what there was before the cycle; then the words arrive.
+template <class Number>
+inline void RoutedSums<Number>::end_cycle() {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const std::uint32_t busy = busy_[i + 1];
+    Block& b = blocks_[i];
+    Vector east_open = ~Vector{};
+    Vector west_open = ~Vector{};
+    if (link_rule_.on_links()) {
+      east_open = b.east_link.open();
+      west_open = b.west_link.open();
+    }
+    if (busy == 0) continue;
+    send_output(i);
+    pass(i, busy & eastern_, 2, b.east, b.east_link, east_open);
+    pass(i, busy & ~eastern_, 0, b.west, b.west_link, west_open);
+  }
+  std::uint32_t west = 0;  // what the block there had before words arrived
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const std::uint32_t mine = busy_[i + 1];
+    const std::uint32_t may = mine | (west & eastern_) | (busy_[i + 2] & ~eastern_);
+    west = mine;
+    busy_[i + 1] = may;
+    if (may != 0) arrive(i);
+  }
+}
+
+/// A word of the output queues goes up the ramp; they take turns.
+template <class Number>
+inline void RoutedSums<Number>::send_output(std::size_t i) {
+  Block& b = blocks_[i];
+  Part* const parts = parts_of(i);
+  const std::uint32_t busy = busy_[i + 1];
+  Vector best = Turn::nobody();
+  for_each(busy, [&](unsigned s) {
+    Part& p = parts[s];
+    p.up.begin_cycle();
+    p.key_out = b.queues.key(p.queue.has() & p.up.room(shapes_.up), p.number);
+    best = Turn::least(best, p.key_out);
+  });
+  const Vector granted = best < Turn::nobody();
+  for_each(busy, [&](unsigned s) {
+    Part& p = parts[s];
+    const Vector up = granted & (p.key_out == best);
+    p.queue.pop(up);
+    p.queue.push_words(p.pushed);
+    p.pushed = Vector{};
+    p.up.push(up, shapes_.up);
+    b.queues.had(up, p.number);
+  });
+}
+
+/// The port to a neighbour, `to` places on, for which `streams` compete.
+template <class Number>
+inline void RoutedSums<Number>::pass(std::size_t i, std::uint32_t streams, std::size_t to,
+                                     LanePort<Number>& port, LaneMeter<Number>& link,
+                                     const Vector& open) {
+  Part* const parts = parts_of(i);
+  Vector best = Turn::nobody();
+  for_each(streams, [&](unsigned s) {
+    Part& p = parts[s];
+    const Vector room = open & wse::load<Number>(&borders_[s].room[i * kWidth + to]);
+    const Vector through = p.in.has() & ~p.to_core;
+    const Vector mine = p.up.has();
+    p.stall_in -= through;
+    p.stall_out -= mine;
+    p.key_in = port.key(rule_, through & room, p.in_color);
+    p.key_out = port.key(rule_, mine & room, p.out_color);
+    best = Turn::least(best, Turn::least(p.key_in, p.key_out));
+  });
+  const Vector granted = best < Turn::nobody();
+  if (link_rule_.on_links()) link.sent(link_rule_, granted);
+  for_each(streams, [&](unsigned s) {
+    Part& p = parts[s];
+    const Vector in = granted & (p.key_in == best);
+    const Vector out = granted & (p.key_out == best) & ~in;
+    p.stall_in += in;
+    p.in.pop(in);
+    p.stall_out += out;
+    p.up.pop(out);
+    store(&borders_[s].sent[i * kWidth + 1], in | out);
+    port.sent(rule_, in, p.in_color);
+    port.sent(rule_, out, p.out_color);
+  });
+}
+
+/// Words from the neighbours, a lane away. A stream without words that sent none is not busy.
+template <class Number>
+inline void RoutedSums<Number>::arrive(std::size_t i) {
+  Part* const parts = parts_of(i);
+  for_each(busy_[i + 1], [&](unsigned s) {
+    Part& p = parts[s];
+    Border& border = borders_[s];
+    const std::size_t from = (eastern_ >> s & 1U) != 0 ? 0 : 2;
+    const Vector arrived = wse::load<Number>(&border.sent[i * kWidth + from]);
+    p.in.push(arrived, shapes_.link);
+    store(&border.room[i * kWidth + 1], p.in.room(shapes_.link));
+    const Vector sent = wse::load<Number>(&border.sent[i * kWidth + 1]);
+    if (!any(p.in.count | p.sums.count | p.up.count | p.queue.words | sent))
+      busy_[i + 1] &= ~(1U << s);
+  });
+}
+
+}  // namespace lacuna::wse

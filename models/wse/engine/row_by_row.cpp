@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/engine/row_by_row.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "models/wse/edge/injector.hpp"
+#include "models/wse/engine/mesh_builder.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/pe/streaming_core.hpp"
+#include "sim/kernel/clock_domain.hpp"
+#include "sim/kernel/sim_context.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+/// When the words of each column were sent south, or leave the row above.
+using Passage = std::vector<std::vector<Cycle>>;
+
+/// The program of one row. What is the same in all rows stays in place.
+struct RowProgram {
+  const Program& whole;
+  Program row;
+
+  explicit RowProgram(const Program& all) : whole(all), row(all) {
+    row.rows = 1;
+    row.kernel.held.clear();
+    row.kernel.tokens.assign(1, 0);
+  }
+
+  void select(std::uint32_t number) {
+    const auto first = static_cast<std::ptrdiff_t>(std::size_t{number} * whole.columns);
+    const auto last = first + whole.columns;
+    row.row_above = number != 0;
+    row.kernel.tokens[0] = whole.kernel.tokens[number];
+    row.router_of.assign(whole.router_of.begin() + first, whole.router_of.begin() + last);
+    if (!whole.kernel.held.empty()) {
+      row.kernel.held.assign(whole.kernel.held.begin() + first, whole.kernel.held.begin() + last);
+    }
+    row.outlets.clear();
+    for (std::uint32_t c = 0; c < whole.columns && number + 1 < whole.rows; ++c) {
+      row.outlets.push_back({0, c, kSouth, whole.kernel.weights});
+    }
+  }
+};
+
+/// One row, its source in the north and what it sends south.
+class OneRow : private RowWaker {
+ public:
+  /// `clock` is for the injectors, which tell it when they move; it does not run.
+  OneRow(const HardwareParams& params, const Program& program, const Passage& from_north,
+         ClockDomain& clock);
+
+  /// False if a word would have met a closed link, or nothing more happens.
+  bool run();
+
+  /// After its end.
+  void add_to(WaferOutcome& outcome);
+  Cycle end() const { return end_; }
+  Passage& sent_south() { return sent_south_; }
+
+ private:
+  void wake_row(std::size_t /*row*/, Cycle /*at*/) override {}  // next() asks the agendas
+  bool step(Cycle now);
+  bool take_from_north(Cycle now);
+  void give_to_south(Cycle now);
+  Cycle next();
+  Wavelet word(std::uint32_t column);
+
+  struct Source {
+    std::uint32_t step = 0;
+    std::uint32_t sent = 0;  // of this step
+    std::size_t weights = 0;
+    std::size_t words = 0;
+  };
+
+  const HardwareParams& params_;
+  const Program& program_;
+  EventLog log_;
+  Agendas agendas_;
+  LinkArray links_{agendas_};
+  RouterArray routers_;
+  StreamingCores cores_;
+  std::optional<InjectorBank> injectors_;
+  std::vector<LinkId> north_;
+  std::vector<LinkId> south_;
+  std::vector<Source> sources_;
+  std::vector<std::pair<Cycle, std::uint32_t>> arrivals_;  // of all columns, in order
+  std::size_t next_arrival_ = 0;
+  Cycle next_injection_ = 0;
+  Passage sent_south_;
+  std::vector<std::uint32_t> due_;
+  std::vector<std::uint32_t> edge_due_;
+  Cycle end_ = 0;
+};
+
+OneRow::OneRow(const HardwareParams& params, const Program& program, const Passage& from_north,
+               ClockDomain& clock)
+    : params_(params),
+      program_(program),
+      routers_(params.router, links_, log_),
+      cores_(params, program.kernel, links_, log_),
+      sources_(program.columns),
+      sent_south_(program.columns),
+      due_(std::size_t{2} * program.columns) {
+  MeshPlan plan = build_mesh(params, program, links_);
+  for (std::size_t i = 0; i < plan.ports.size(); ++i) {
+    routers_.add(plan.ports[i].unit - 1, plan.inputs[i]);
+    cores_.add(plan.ports[i]);
+  }
+  // The second row of the agendas is the edge: injectors, then outlets.
+  agendas_.start(2, std::size_t{2} * program.columns, *this);
+  north_ = plan.injectors;
+  south_ = plan.outlets;
+  std::iota(due_.begin(), due_.end(), 0U);
+  if (!program.row_above) {
+    injectors_.emplace(params.router, program, plan.injectors, router_unit(program.columns, 1, 0),
+                       1, agendas_, links_, log_, clock);
+    return;
+  }
+  for (std::uint32_t c = 0; c < from_north.size(); ++c) {
+    for (const Cycle at : from_north[c]) arrivals_.emplace_back(at, c);
+  }
+  std::sort(arrivals_.begin(), arrivals_.end());
+}
+
+Wavelet OneRow::word(std::uint32_t column) {
+  const StreamingKernel& kernel = program_.kernel;
+  Source& source = sources_[column];
+  if (source.sent == kernel.words(source.step, column)) {
+    source.sent = 0;
+    return {source.step++, kernel.weights, true};
+  }
+  ++source.sent;
+  const std::size_t number = source.weights++;
+  return {kernel.payloads.empty() ? 0 : kernel.payloads[column][number], kernel.weights, false};
+}
+
+bool OneRow::take_from_north(Cycle now) {
+  for (; next_arrival_ != arrivals_.size(); ++next_arrival_) {
+    const auto [at, column] = arrivals_[next_arrival_];
+    if (at != now) break;
+    if (!links_.can_push(north_[column], now)) return false;
+    links_.push(north_[column], now, word(column));
+  }
+  return true;
+}
+
+/// A word was sent south a hop before it is there.
+void OneRow::give_to_south(Cycle now) {
+  const auto give = [&](std::size_t c) {
+    if (!links_.can_pop(south_[c], now)) return;
+    links_.pop(south_[c], now);
+    sent_south_[c].push_back(now - QueueShapes(params_.router).link().latency);
+  };
+  if (injectors_) {  // who have taken their part of the agenda
+    for (std::size_t c = 0; c < south_.size(); ++c) give(c);
+    return;
+  }
+  for (const std::uint32_t unit : edge_due_) {
+    if (unit >= program_.columns) give(unit - program_.columns);
+  }
+}
+
+Cycle OneRow::next() {
+  Cycle at = std::min(agendas_.row(0).next(), agendas_.row(1).next());
+  if (injectors_) at = std::min(at, next_injection_);
+  if (next_arrival_ != arrivals_.size()) at = std::min(at, arrivals_[next_arrival_].first);
+  return at;
+}
+
+bool OneRow::step(Cycle now) {
+  if (injectors_) {
+    next_injection_ = injectors_->step(now);
+  } else {
+    agendas_.set_stepping(1);
+    agendas_.row(1).collect(now, edge_due_);
+  }
+  if (!take_from_north(now)) return false;
+  give_to_south(now);
+  agendas_.set_stepping(0);
+  RowAgenda& agenda = agendas_.row(0);
+  if (now != 0) agenda.collect(now, due_);  // in cycle 0 every unit looks at its links
+  for (const std::uint32_t unit : due_) {
+    const Cycle again = unit % 2 == 0 ? routers_.step(unit / 2, now) : cores_.step(unit / 2, now);
+    if (again != kNever) agenda.add(unit, again);
+  }
+  return true;
+}
+
+bool OneRow::run() {
+  for (Cycle now = 0; now != kNever; now = next()) {
+    if (!step(now)) return false;
+    if (cores_.finished() == cores_.size() && links_.words() == 0) {
+      for (std::size_t i = 0; i < cores_.size(); ++i) {
+        end_ = std::max(end_, cores_.counters(i).end);
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+void OneRow::add_to(WaferOutcome& outcome) {
+  outcome.cycles = std::max(outcome.cycles, end_);
+  for (std::size_t i = 0; i < cores_.size(); ++i) {
+    routers_.account(i, end_);
+    cores_.settle(i, end_);
+    outcome.cores.push_back(cores_.counters(i));
+    outcome.routers.push_back(routers_.counters(i));
+  }
+  if (!injectors_) return;
+  injectors_->account(end_);
+  for (std::size_t c = 0; c < program_.columns; ++c) {
+    outcome.injectors.push_back(injectors_->counters(c));
+  }
+}
+
+bool can_run(const HardwareParams& params, const Program& program, const RunOptions& options) {
+  const bool plain = options.engine == Engine::event && options.jitter == 0 &&
+                     options.shuffle == 0 && !options.event_log && !options.modules &&
+                     !options.look;
+  return plain && !program.gradient && program.background.empty() && program.inlets.empty() &&
+         program.outlets.empty() && program.kernel.activations.empty() &&
+         program.kernel.steps != 0 && program.rows > 1 && program.entry == 0 &&
+         QueueShapes(params.router).flows();
+}
+
+}  // namespace
+
+std::optional<WaferOutcome> simulate_row_by_row(const HardwareParams& params,
+                                                const Program& program, const RunOptions& options) {
+  if (!can_run(params, program, options)) return std::nullopt;
+  WaferOutcome outcome;
+  const SimContext context;
+  ClockDomain clock("rows", sc_core::sc_time(1, sc_core::SC_PS), Engine::event);
+  RowProgram one(program);
+  Passage passage(program.columns);
+  std::vector<Cycle> ends;
+  for (std::uint32_t r = 0; r < program.rows; ++r) {
+    one.select(r);
+    OneRow row(params, one.row, passage, clock);
+    if (!row.run()) return std::nullopt;
+    row.add_to(outcome);
+    ends.push_back(row.end());
+    passage = std::move(row.sent_south());
+  }
+  // After its row's end a core waits for the end of all.
+  for (std::size_t i = 0; i < outcome.cores.size(); ++i) {
+    outcome.cores[i].cycles[kDone] += outcome.cycles - ends[i / program.columns];
+  }
+  for (InjectorCounters& injector : outcome.injectors) injector.done += outcome.cycles - ends[0];
+  return outcome;
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/engine/shift_sweep.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/lanes.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using Small = std::int8_t;
+using Vector = Lanes<Small>;
+constexpr std::uint32_t kWidth = LanesOf<Small>::kCount;
+
+constexpr Vector all(unsigned value) {
+  const auto v = static_cast<Small>(value);
+  return Vector{v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v};
+}
+
+/// Words and beats are counted down in pieces that a lane can hold, and stalls up to as many.
+constexpr std::uint32_t kMost = 100;
+
+/// Cycles without any word or beat, more than any latency.
+constexpr Cycle kPatience = 1000;
+
+using Queue = LaneQueue<Small>;
+
+/// A stream at one core: what it sends, up to the last router, and what it takes.
+struct Stream {
+  Queue out;                   // the output queue
+  Queue up;                    // the ramp to the router
+  Queue over;                  // the buffer of the router between
+  Queue arrived;               // at the router of the core that takes
+  Queue in;                    // its queue
+  LaneMeter<Small> up_link;    // from the router of the sender,
+  LaneMeter<Small> over_link;  // and from that between
+  Vector passes{};
+  Vector color{};                   // of what arrives
+  std::array<Vector, 3> stalled{};  // cycles of heads in up, over, arrived
+};
+
+template <unsigned kStreams>
+constexpr std::uint8_t kThreads = 2 * kStreams;
+
+template <unsigned kStreams>
+struct Block {
+  std::array<Stream, kStreams> streams;
+  std::array<Vector, kThreads<kStreams>> left{};  // words of the microthreads
+  Vector beats{};                                 // of the main thread
+  Vector extra{};                                 // cycles of each of them beyond the first
+  Vector taken{};                                 // cycles for which the slot is still taken
+  LaneTurn<Small> queues;                         // on the ramp up,
+  LanePort<Small> ramp;                           // and down
+  Vector ask{};                                   // the main thread takes its next step
+  Vector wait_in{};
+  Vector wait_out{};
+};
+
+/// Where a core is in its program.
+struct Lane {
+  const ShiftOp* next = nullptr;
+  std::uint32_t beats_more = 0;
+  std::array<std::uint32_t, kShiftThreads> words_more{};
+  std::uint8_t waits_for = 0xFF;  // microthread
+  Cycle begin = kNever;
+  Cycle end = 0;
+  std::uint64_t wait_in = 0;
+  std::uint64_t wait_out = 0;
+  std::array<std::array<std::uint64_t, 3>, kShiftStreams> stalled{};
+};
+
+template <unsigned kStreams>
+class ShiftSweep {
+ public:
+  ShiftSweep(const TaskParams& params, const ShiftProgram& shifts);
+
+  /// False if nothing more can happen and not all programs have come to their end.
+  bool run();
+  TaskOutcome outcome() const;
+
+ private:
+  using Bytes = std::vector<Small>;
+  struct Start {
+    std::uint32_t lane;
+    std::uint8_t thread;
+    std::uint32_t words;
+  };
+
+  Small& at(Vector& lanes, std::uint32_t lane) {
+    return reinterpret_cast<Small*>(&lanes)[lane % kWidth];  // NOLINT
+  }
+  Block<kStreams>& block_of(std::uint32_t lane) { return blocks_[lane / kWidth]; }
+  /// Who does what in a cycle, as the state at its begin says.
+  struct Moves {
+    std::array<Vector, kStreams> up{};         // out of output queues
+    std::array<Vector, kStreams> from_up{};    // out of the routers of senders,
+    std::array<Vector, kStreams> from_over{};  // of those between,
+    std::array<Vector, kStreams> down{};       // and of those that take
+    std::array<Vector, kThreads<kStreams>> issued{};
+    Vector main{};
+  };
+
+  bool step();
+  void take_steps(std::uint32_t lane);
+  void choose_words(Block<kStreams>& block, std::size_t index, Moves& moves) const;
+  void choose_thread(Block<kStreams>& block, Moves& moves) const;
+  void apply(Block<kStreams>& block, std::size_t index, const Moves& moves);
+  void note_begins(const Moves& moves, std::uint32_t first);
+  void start_threads();
+  void finish_thread(std::uint32_t lane, std::uint8_t thread);
+  void hand_over();
+  void flush();
+  void skip_beats();
+
+  const ShiftProgram& shifts_;
+  const std::uint32_t stride_;  // lanes from one circle to the next: a spare one ends each
+  const std::uint32_t lanes_;
+  const ArbiterRule rule_;
+  const LinkRule link_rule_;
+  const LaneShape<Small> up_;
+  const LaneShape<Small> link_;
+  std::vector<LaneShape<Small>> out_;  // by stream
+  std::vector<LaneShape<Small>> in_;
+  std::vector<Block<kStreams>> blocks_;
+  std::vector<Lane> state_;
+  Bytes real_;                         // -1: a core
+  std::array<Bytes, kStreams> room_;   // in `arrived`, by lane, and of the first circle again
+  std::array<Bytes, kStreams> moved_;  // words on their way there, a circle later
+  std::vector<Start> starts_;
+  std::uint32_t begun_ = 0;  // lanes with a first issue slot
+  std::uint32_t begins_ = 0;
+  std::uint32_t done_ = 0;
+  Cycle now_ = 0;
+  Cycle moved_at_ = 0;  // something last did
+  unsigned unflushed_ = 0;
+};
+
+template <unsigned kStreams>
+ShiftSweep<kStreams>::ShiftSweep(const TaskParams& params, const ShiftProgram& shifts)
+    : shifts_(shifts),
+      stride_(shifts.circle + 1),
+      lanes_(stride_ * shifts.circles),
+      rule_(params.router),
+      link_rule_(params.router),
+      up_(QueueShapes(params.router).ramp_up()),
+      link_(QueueShapes(params.router).link()),
+      blocks_((lanes_ + kWidth - 1) / kWidth),
+      state_(blocks_.size() * kWidth),
+      real_(blocks_.size() * kWidth, 0) {
+  for (unsigned s = 0; s < kStreams; ++s) {
+    out_.emplace_back(QueueShapes::output(shifts.out_depth.at(s)));
+    in_.emplace_back(QueueShapes(params.router).ramp_down(shifts.in_depth.at(s)));
+    room_[s].assign(state_.size() + stride_ + kWidth, -1);
+    moved_[s].assign(state_.size() + stride_ + kWidth, 0);
+  }
+  for (std::uint32_t j = 0; j < shifts.circles; ++j) {
+    for (std::uint32_t i = 0; i < shifts.circle; ++i) {
+      const std::uint32_t lane = j * stride_ + i;
+      const std::uint32_t core = shifts.core_of[j * shifts.circle + i];
+      const ShiftCode& code = shifts.codes[shifts.code_of[core]];
+      real_[lane] = -1;
+      state_[lane].next = code.ops.data();
+      const bool acts = code.ops.front().kind != ShiftOp::Kind::end;
+      at(block_of(lane).ask, lane) = acts ? Small{-1} : Small{0};
+      begins_ += acts ? 1 : 0;
+      for (unsigned s = 0; s < kStreams; ++s) {
+        const bool passes = shifts.paths.at(s)[core].passes;
+        at(block_of(lane).streams[s].passes, lane) = passes ? Small{-1} : Small{0};
+        const std::uint32_t from =
+            s == 0 ? j * shifts.circle + (i + shifts.circle - 1) % shifts.circle
+                   : (j + shifts.circles - 1) % shifts.circles * shifts.circle + i;
+        const Color color = shifts.paths.at(s)[shifts.core_of[from]].color;
+        at(block_of(lane).streams[s].color, lane) = static_cast<Small>(color);
+      }
+    }
+  }
+}
+
+/// What the main thread of a core does in this cycle before it may issue.
+template <unsigned kStreams>
+void ShiftSweep<kStreams>::take_steps(std::uint32_t lane) {
+  Block<kStreams>& block = block_of(lane);
+  if (at(block.taken, lane) != 0) return;  // the beat before is not over
+  Lane& state = state_[lane];
+  const auto busy = [&](std::uint8_t thread) {
+    if (at(block.left.at(thread), lane) == 0) return false;
+    state.waits_for = thread;
+    at(block.ask, lane) = 0;
+    return true;
+  };
+  for (;; ++state.next) {
+    const ShiftOp& op = *state.next;
+    switch (op.kind) {
+      case ShiftOp::Kind::wait:
+        if (busy(op.thread)) return;
+        break;
+      case ShiftOp::Kind::start:
+        if (busy(op.thread)) return;
+        starts_.push_back({lane, op.thread, op.count});
+        ++state.next;
+        return;
+      case ShiftOp::Kind::beats: {
+        const std::uint32_t now = std::min(op.count, kMost);
+        at(block.beats, lane) = static_cast<Small>(now);
+        at(block.extra, lane) = static_cast<Small>(op.extra);
+        state.beats_more = op.count - now;
+        at(block.ask, lane) = 0;
+        ++state.next;
+        return;
+      }
+      case ShiftOp::Kind::end:
+        for (std::uint8_t thread = 0; thread < kThreads<kStreams>; ++thread) {
+          if (busy(thread)) return;
+        }
+        at(block.ask, lane) = 0;
+        state.end = now_;
+        ++done_;
+        return;
+    }
+  }
+}
+
+/// Microthreads that were told to start in this cycle may issue in the next.
+template <unsigned kStreams>
+void ShiftSweep<kStreams>::start_threads() {
+  for (const Start& start : starts_) {
+    const std::uint32_t now = std::min(start.words, kMost);
+    at(block_of(start.lane).left.at(start.thread), start.lane) = static_cast<Small>(now);
+    state_[start.lane].words_more.at(start.thread) = start.words - now;
+  }
+  starts_.clear();
+}
+
+/// The last word that the lane knows of has been moved.
+template <unsigned kStreams>
+void ShiftSweep<kStreams>::finish_thread(std::uint32_t lane, std::uint8_t thread) {
+  Lane& state = state_[lane];
+  std::uint32_t& more = state.words_more.at(thread);
+  if (more != 0) {
+    const std::uint32_t now = std::min(more, kMost);
+    at(block_of(lane).left.at(thread), lane) = static_cast<Small>(now);
+    more -= now;
+  } else if (state.waits_for == thread) {
+    state.waits_for = 0xFF;
+    at(block_of(lane).ask, lane) = -1;
+  }
+}
+
+/// Output queues to ramps, ramps to routers, routers to routers and to queues.
+template <unsigned kStreams>
+void ShiftSweep<kStreams>::choose_words(Block<kStreams>& block, std::size_t index,
+                                        Moves& moves) const {
+  for (unsigned s = 0; s < kStreams; ++s) {
+    Stream& t = block.streams[s];
+    begin_cycles(t.out, t.up, t.over, t.arrived, t.in);
+    moves.up[s] = t.out.has() & t.up.room(up_);
+    moves.down[s] = t.arrived.has() & t.in.room(in_[s]);
+    const Vector room = load(&room_[s][index * kWidth + (s == 0 ? 1 : stride_)]);
+    moves.from_up[s] = t.up.has() & select(t.passes, t.over.room(link_), room);
+    moves.from_over[s] = t.over.has() & room;
+    if (link_rule_.on_links()) {
+      moves.from_up[s] &= t.up_link.open();
+      moves.from_over[s] &= t.over_link.open();
+      t.up_link.sent(link_rule_, moves.from_up[s]);
+      t.over_link.sent(link_rule_, moves.from_over[s]);
+    }
+  }
+  if constexpr (kStreams == 2) {
+    const Vector first = block.queues.key(moves.up[0], all(0));
+    const Vector second = block.queues.key(moves.up[1], all(1));
+    moves.up[0] = first < second;
+    moves.up[1] = second < first;
+    block.queues.had(moves.up[0], all(0));
+    block.queues.had(moves.up[1], all(1));
+    const Vector left = block.ramp.key(rule_, moves.down[0], block.streams[0].color);
+    const Vector right = block.ramp.key(rule_, moves.down[1], block.streams[1].color);
+    moves.down[0] = left < right;
+    moves.down[1] = right < left;
+    for (unsigned s = 0; s < 2; ++s) block.ramp.sent(rule_, moves.down[s], block.streams[s].color);
+  }
+}
+
+/// One issue slot: microthreads in their order, then the main thread.
+template <unsigned kStreams>
+void ShiftSweep<kStreams>::choose_thread(Block<kStreams>& block, Moves& moves) const {
+  const Vector zero{};
+  const Vector free = block.taken == zero;
+  block.taken += ~free;
+  Vector slot = free;
+  Vector out = zero;  // why nothing issues: the first thread that has something to do
+  Vector in = zero;
+  for (unsigned s = 0; s < kStreams; ++s) {
+    Stream& t = block.streams[s];
+    const Vector sends = block.left[2 * s] > zero;
+    const Vector takes = block.left[2 * s + 1] > zero;
+    moves.issued[2 * s] = slot & sends & t.out.room(out_[s]);
+    slot &= ~moves.issued[2 * s];
+    moves.issued[2 * s + 1] = slot & takes & t.in.has();
+    slot &= ~moves.issued[2 * s + 1];
+    out |= sends & ~in;
+    in |= takes & ~out;
+  }
+  moves.main = slot & (block.beats > zero);
+  slot &= ~moves.main;
+  block.taken = select(moves.main, block.extra, block.taken);
+  block.wait_out -= slot & out;
+  block.wait_in -= slot & in;
+}
+
+template <unsigned kStreams>
+void ShiftSweep<kStreams>::apply(Block<kStreams>& block, std::size_t index, const Moves& moves) {
+  const Vector zero{};
+  for (unsigned s = 0; s < kStreams; ++s) {
+    Stream& t = block.streams[s];
+    t.stalled[0] -= t.up.has() & ~moves.from_up[s];
+    t.stalled[1] -= t.over.has() & ~moves.from_over[s];
+    t.stalled[2] -= t.arrived.has() & ~moves.down[s];
+    store(&moved_[s][stride_ + index * kWidth],
+          select(t.passes, moves.from_over[s], moves.from_up[s]));
+    t.out.pop(moves.up[s]);
+    t.out.push(moves.issued[2 * s], out_[s]);
+    t.up.pop(moves.from_up[s]);
+    t.up.push(moves.up[s], up_);
+    t.over.pop(moves.from_over[s]);
+    t.over.push(moves.from_up[s] & t.passes, link_);
+    t.arrived.pop(moves.down[s]);
+    t.in.pop(moves.issued[2 * s + 1]);
+    t.in.push(moves.down[s], in_[s]);
+  }
+  const auto first = static_cast<std::uint32_t>(index * kWidth);
+  for (std::uint8_t thread = 0; thread < kThreads<kStreams>; ++thread) {
+    block.left[thread] += moves.issued[thread];
+    const Vector over = moves.issued[thread] & (block.left[thread] == zero);
+    if (!any(over)) continue;
+    for_each_lane<Small>(over, [&](unsigned lane) { finish_thread(first + lane, thread); });
+  }
+  block.beats += moves.main;
+  const Vector over = moves.main & (block.beats == zero);
+  if (!any(over)) return;
+  for_each_lane<Small>(over, [&](unsigned lane) {
+    Lane& state = state_[first + lane];
+    const std::uint32_t now = std::min(state.beats_more, kMost);
+    at(block.beats, lane) = static_cast<Small>(now);
+    state.beats_more -= now;
+    if (now == 0) at(block.ask, lane) = -1;
+  });
+}
+
+template <unsigned kStreams>
+void ShiftSweep<kStreams>::note_begins(const Moves& moves, std::uint32_t first) {
+  Vector issued = moves.main;
+  for (const Vector& thread : moves.issued) issued |= thread;
+  for_each_lane<Small>(issued, [&](unsigned lane) {
+    Lane& state = state_[first + lane];
+    if (state.begin != kNever) return;
+    state.begin = now_;
+    ++begun_;
+  });
+}
+
+/// Words that went on to the router of the core that takes them; a circle's last lane precedes its
+/// first, and the last circle the first.
+template <unsigned kStreams>
+void ShiftSweep<kStreams>::hand_over() {
+  for (std::uint32_t j = 0; j < shifts_.circles; ++j) {
+    const std::size_t first = stride_ + std::size_t{j} * stride_;
+    moved_[0][first - 1] = moved_[0][first + shifts_.circle - 1];
+  }
+  if constexpr (kStreams == 2) {
+    std::memcpy(moved_[1].data(), &moved_[1][std::size_t{stride_} * shifts_.circles], stride_);
+  }
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    const Vector real = load(&real_[b * kWidth]);
+    for (unsigned s = 0; s < kStreams; ++s) {
+      Queue& queue = blocks_[b].streams[s].arrived;
+      const std::size_t from = b * kWidth + (s == 0 ? stride_ - 1 : 0);
+      queue.push(load(&moved_[s][from]) & real, link_);
+      store(&room_[s][b * kWidth], queue.room(link_));
+    }
+  }
+  for (std::uint32_t j = 0; j < shifts_.circles; ++j) {
+    const std::size_t first = std::size_t{j} * stride_;
+    room_[0][first + shifts_.circle] = room_[0][first];
+  }
+  if constexpr (kStreams == 2) {
+    std::memcpy(&room_[1][std::size_t{stride_} * shifts_.circles], room_[1].data(), stride_);
+  }
+}
+
+/// Returns whether anything is under way besides beats of main threads.
+template <unsigned kStreams>
+bool ShiftSweep<kStreams>::step() {
+  Vector moved{};
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    Block<kStreams>& block = blocks_[b];
+    const auto first = static_cast<std::uint32_t>(b * kWidth);
+    if (any(block.ask)) {
+      const Vector ask = block.ask;
+      for_each_lane<Small>(ask, [&](unsigned lane) { take_steps(first + lane); });
+    }
+    Moves moves;
+    choose_words(block, b, moves);
+    choose_thread(block, moves);
+    apply(block, b, moves);
+    moved |= moves.main;
+    for (const Vector& issued : moves.issued) moved |= issued;
+    for (unsigned s = 0; s < kStreams; ++s) {
+      moved |= moves.up[s] | moves.from_up[s] | moves.from_over[s] | moves.down[s];
+    }
+    if (begun_ != begins_) note_begins(moves, first);
+  }
+  if (any(moved) || !starts_.empty()) moved_at_ = now_;
+  start_threads();
+  hand_over();
+  if (++unflushed_ == kMost) flush();
+  Vector busy{};
+  for (const Block<kStreams>& block : blocks_) {
+    busy |= block.ask | block.taken | block.extra;
+    for (const Vector& left : block.left) busy |= left;
+    for (const Stream& t : block.streams) {
+      busy |= t.out.count | t.up.count | t.over.count | t.arrived.count | t.in.count;
+    }
+  }
+  return any(busy);
+}
+
+template <unsigned kStreams>
+void ShiftSweep<kStreams>::flush() {
+  unflushed_ = 0;
+  for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
+    Block<kStreams>& block = block_of(lane);
+    Lane& state = state_[lane];
+    state.wait_in += static_cast<std::uint64_t>(at(block.wait_in, lane));
+    state.wait_out += static_cast<std::uint64_t>(at(block.wait_out, lane));
+    for (unsigned s = 0; s < kStreams; ++s) {
+      for (unsigned i = 0; i < 3; ++i) {
+        state.stalled.at(s).at(i) +=
+            static_cast<std::uint64_t>(at(block.streams[s].stalled.at(i), lane));
+      }
+    }
+  }
+  for (Block<kStreams>& block : blocks_) {
+    block.wait_in = block.wait_out = Vector{};
+    for (Stream& t : block.streams) t.stalled.fill(Vector{});
+  }
+}
+
+/// Skips the cycles in which nothing but beats happens and no main thread comes to its end.
+template <unsigned kStreams>
+void ShiftSweep<kStreams>::skip_beats() {
+  auto least = static_cast<Small>(kMost);
+  for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
+    const Small beats = at(block_of(lane).beats, lane);
+    if (beats > 0) least = std::min(least, beats);
+  }
+  if (least <= 1) return;
+  const auto skipped = static_cast<unsigned>(least) - 1;
+  for (Block<kStreams>& block : blocks_) {
+    block.beats -= all(skipped) & (block.beats > Vector{});
+  }
+  now_ += skipped;
+}
+
+template <unsigned kStreams>
+bool ShiftSweep<kStreams>::run() {
+  while (done_ != begins_) {
+    const bool busy = step();
+    ++now_;
+    if (now_ - moved_at_ > kPatience) return false;  // they wait for each other
+    if (!busy && begun_ == begins_) skip_beats();
+  }
+  flush();
+  const auto is_empty = [](const Stream& t) {
+    return !any(t.out.count | t.up.count | t.over.count | t.arrived.count | t.in.count);
+  };
+  return std::all_of(blocks_.begin(), blocks_.end(), [&](const Block<kStreams>& block) {
+    return std::all_of(block.streams.begin(), block.streams.end(), is_empty);
+  });
+}
+
+template <unsigned kStreams>
+TaskOutcome ShiftSweep<kStreams>::outcome() const {
+  TaskOutcome outcome;
+  outcome.cores.resize(shifts_.core_of.size());
+  outcome.routers.resize(shifts_.core_of.size());
+  std::vector<std::size_t> lane_of_core(shifts_.core_of.size());
+  for (std::size_t i = 0; i < lane_of_core.size(); ++i) {
+    lane_of_core[shifts_.core_of[i]] = i / shifts_.circle * stride_ + i % shifts_.circle;
+  }
+  for (const Lane& lane : state_) outcome.cycles = std::max(outcome.cycles, lane.end);
+  for (std::uint32_t core = 0; core < lane_of_core.size(); ++core) {
+    const Lane& lane = state_[lane_of_core[core]];
+    const ShiftCode& code = shifts_.codes[shifts_.code_of[core]];
+    TaskCounters& counters = outcome.cores[core];
+    counters = code.counters;
+    counters.begin = lane.begin;
+    counters.end = lane.end;
+    auto& cycles = counters.cycles;
+    cycles[static_cast<std::size_t>(TaskCycle::wait_in)] = lane.wait_in;
+    cycles[static_cast<std::size_t>(TaskCycle::wait_out)] = lane.wait_out;
+    Cycle booked = 0;
+    for (const std::uint64_t part : cycles) booked += part;
+    cycles[static_cast<std::size_t>(TaskCycle::idle)] = outcome.cycles - booked;
+    for (unsigned s = 0; s < kStreams; ++s) {
+      const ShiftPath& path = shifts_.paths.at(s)[core];
+      const auto color = static_cast<std::size_t>(path.color);
+      outcome.routers[core].sent.at(path.out) += code.sent.at(s);
+      outcome.routers[core].stalls.at(color) += lane.stalled.at(s)[0];
+      if (path.passes) outcome.routers[path.over].sent.at(path.over_out) += code.sent.at(s);
+      if (path.passes) outcome.routers[path.over].stalls.at(color) += lane.stalled.at(s)[1];
+      outcome.routers[path.to].sent.at(kRamp) += code.sent.at(s);
+      const std::size_t to = lane_of_core[path.to];
+      outcome.routers[path.to].stalls.at(color) += state_[to].stalled.at(s)[2];
+    }
+  }
+  return outcome;
+}
+
+template <unsigned kStreams>
+std::optional<TaskOutcome> sweep(const TaskParams& params, const ShiftProgram& shifts) {
+  ShiftSweep<kStreams> sweep(params, shifts);
+  if (!sweep.run()) return std::nullopt;
+  return sweep.outcome();
+}
+
+}  // namespace
+
+std::optional<TaskOutcome> sweep_shifts(const TaskParams& params, const TaskProgram& program) {
+  const std::optional<ShiftProgram> shifts = find_shifts(params, program);
+  if (!shifts) return std::nullopt;
+  return shifts->streams == 1 ? sweep<1>(params, *shifts) : sweep<2>(params, *shifts);
+}
+
+}  // namespace lacuna::wse

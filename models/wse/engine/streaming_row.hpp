@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "models/wse/counters.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/lanes.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/issue.hpp"
+#include "models/wse/program/program.hpp"
+#include "sim/base/cycle.hpp"
+
+namespace lacuna::wse {
+
+/// What a lane of a StreamingRow counted.
+struct LaneCounts {
+  std::uint64_t dispatch = 0;
+  std::uint64_t weights = 0;  // cycles without a wavelet
+  std::uint64_t ring_in = 0;
+  std::uint64_t ring_out = 0;
+  std::uint64_t buffer = 0;
+  std::uint64_t blocked = 0;
+  std::uint64_t in_use = 0;
+  std::uint64_t conflict = 0;
+  std::uint64_t residual = 0;
+  std::uint64_t stall_weights = 0;  // of the router at the ramp, by the head of its buffer
+  std::uint64_t closures = 0;       // of them, those that found the link to another row closed
+  Cycle end = 0;
+};
+
+/// The rows next to one, as it finds them in a cycle: the lanes (-1) in which each can take a copy.
+template <class Number>
+struct NextRows {
+  const std::vector<Number>* onward = nullptr;  // away from where words enter
+  const std::vector<Number>* back = nullptr;    // of the row where they enter: on its other side
+  bool ends = false;                            // onward there is no row
+};
+
+/// One row of a weight-streaming product, all columns at once: the state of StreamingCores and
+/// RouterArray as small integers in lanes. It does in one pass what those do unit by unit, in the
+/// same cycles. `Number` holds every count and every latency of the program; `Sums`, RingSums or
+/// RoutedSums, has the way of the partial sums and says which lane each column has.
+template <class Number, class Sums>
+class StreamingRow {
+ public:
+  using Shared = typename Sums::Shared;
+
+  /// `shared` has to outlive the row.
+  StreamingRow(const HardwareParams& params, const StreamingKernel& kernel, const Shared& shared,
+               std::uint32_t tokens);
+
+  /// Performs a cycle, of the words that arrive() put there before. The row is alone: next to it,
+  /// if anything, are rows that take every copy at once.
+  void step(Cycle now) { step(now, NextRows<Number>{}); }
+
+  /// Performs a cycle of a row with neighbours.
+  void step(Cycle now, const NextRows<Number>& next);
+
+  /// True if a copy would meet a closed link in the cycle to be performed next.
+  bool meets_closed(const std::vector<Number>& onward) const;
+
+  /// True if a copy onward would meet a shut link in the cycle to be performed next.
+  bool meets_shut() const;
+
+  /// The last of the rows behind that have repeated this one so far, a hop later each.
+  StreamingRow follower() const;
+
+  /// The lanes that could take a word from the injector in the cycle just performed: -1 or 0.
+  const std::vector<Number>& open() const { return open_; }
+  /// The lanes from which a copy went onward in this cycle, and back.
+  const std::vector<Number>& copied() const { return copied_; }
+  const std::vector<Number>& copied_back() const { return copied_back_; }
+  /// The lanes in which the row before can send a copy in its next cycle.
+  const std::vector<Number>& takes() const { return takes_; }
+
+  /// Adds a word to the buffers of the lanes that are -1 in `lanes`.
+  void arrive(const std::vector<Number>& lanes);
+
+  std::size_t lanes() const { return columns_; }
+
+  /// True if a beat was issued in the cycle just performed.
+  bool moved() const { return moved_; }
+
+  bool finished() const { return finished_ == columns_; }
+  const std::vector<LaneCounts>& counts();
+  /// Adds to the routers of a row, by column, how long partial sums stood there.
+  void add_stalls(const Program& program, RouterCounters* routers) {
+    sums_.add_stalls(program, routers);
+  }
+
+  static constexpr unsigned kWidth = LanesOf<Number>::kCount;
+  static constexpr Number kMost = std::numeric_limits<Number>::max();
+
+ private:
+  using Vector = Lanes<Number>;
+
+  /// The state of kWidth neighbouring columns. Flags are -1 or 0.
+  struct Block {
+    Vector edge, copied, copied_back, ramped;
+    Vector leaving;  // a bit for each of the last cycles: its word left; bit 0 is the oldest
+    LaneQueue<Number> queue;  // of weights and commands
+    LaneMeter<Number> onward_link, back_link;
+    LaneRegister<Number> task;
+    LaneIssue<Number, 2> slot;  // of main thread and microthread
+    Vector last_beats, pop_left, holding, open, buffers, releasing, waits;
+    Vector vector, words, pending;
+    Vector hold, main_holds, extra;  // cycles for which the beat keeps the slot; stalls among them
+    Vector fresh, adds, beats_left, element;  // of the row of sums, of the instruction
+    Vector conflict, residual;
+    Vector dispatch, weights, ring_in, ring_out, buffer, blocked, in_use;
+    Vector stall_weights, closures;
+  };
+
+  static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
+  void place_columns();
+  Number rest(std::uint32_t count) const;
+  void step_block(std::size_t i, Cycle now, const NextRows<Number>& next);
+  void ramp(std::size_t i, const NextRows<Number>& next);
+  Vector leave(Block& b, std::size_t first, const Vector& weight, const NextRows<Number>& next);
+  Vector send_copies(LaneMeter<Number>& link, bool metered, const Vector& wants, const Vector& room,
+                     std::vector<Number>& copies, std::size_t first);
+  void show_before(const Block& b, std::size_t first, const Vector& edge);
+  void begin_instruction(Block& b, const Vector& start);
+  void main_thread(Block& b, std::size_t first);
+  void issue(std::size_t i, Cycle now);
+  void book(Block& b, const Vector& idle, const Vector& fed);
+  Vector hold_slot(Block& b, const Vector& main, const Vector& reduce, const Vector& gathers);
+  Vector active(const Block& b) const;
+  void special(Block& b, std::size_t first, const Vector& load_mask, const Vector& command_mask);
+  void end_lanes(const Vector& ended, std::size_t first, Cycle now);
+  void flush();
+  void flush_in_use();
+
+  const HardwareParams params_;
+  const StreamingKernel& kernel_;
+  const Shared& shared_;
+  std::size_t columns_;
+  Sums sums_;
+  Number vector_beats_;  // of an instruction
+  Number word_beats_;    // of the instructions that a word starts
+  Number reduce_words_;
+  Number words_per_beat_;
+  LaneShapes<Number> shapes_;
+  const LinkRule link_rule_;
+  const Dispatch dispatch_;
+  const IssueRule issue_;
+  unsigned hop_;  // cycles
+  Vector left_bit_, entries_, lookahead_;
+  bool packed_ = false;
+  bool wide_ = false;
+  bool slow_ = false;       // some beats take several cycles
+  unsigned unflushed_ = 0;  // cycles since flush(), and since flush_in_use()
+  unsigned unflushed_in_use_ = 0;
+  unsigned in_use_cycles_ = 1;  // after so many cycles a lane's buffers in use could overflow
+  bool moved_ = false;
+  std::size_t finished_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<Number> open_, copied_, copied_back_, takes_;
+  std::vector<std::uint32_t> main_step_;    // by lane
+  std::vector<std::uint32_t> reduce_step_;  // by lane
+  std::vector<LaneCounts> counts_;
+  std::vector<std::uint64_t> in_use_;  // by lane
+};
+
+}  // namespace lacuna::wse

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/engine/streaming_sweep.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "models/wse/edge/lane_injectors.hpp"
+#include "models/wse/engine/fold.hpp"
+#include "models/wse/engine/ring_sums.hpp"
+#include "models/wse/engine/routed_sums.hpp"
+#include "models/wse/engine/streaming_row.hpp"
+#include "models/wse/fabric/lanes_can.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/program/sum_counts.hpp"
+#include "sim/kernel/clock_domain.hpp"
+#include "sim/kernel/sim_context.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+/// Neighbouring rows, from the one nearest to where words enter to the farthest.
+struct RowClass {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+/// Neighbouring rows that have done the same so far, a hop later each.
+template <class Row>
+struct RowGroup {
+  RowClass rows;
+  std::unique_ptr<Row> row;
+};
+
+/// Rows with equal tokens, in the order in which words come to them.
+std::vector<RowClass> classes_of(const std::vector<std::uint32_t>& tokens,
+                                 const std::vector<std::uint32_t>& way) {
+  std::vector<RowClass> classes;
+  for (std::size_t i = 0; i < way.size(); ++i) {
+    if (i == 0 || tokens[way[i]] != tokens[way[i - 1]]) classes.push_back({way[i], way[i]});
+    classes.back().last = way[i];
+  }
+  return classes;
+}
+
+std::vector<std::uint32_t> rows_from(std::uint32_t first, std::uint32_t count, bool north) {
+  std::vector<std::uint32_t> rows(count);
+  for (std::uint32_t i = 0; i < count; ++i) rows[i] = north ? first - i : first + i;
+  return rows;
+}
+
+template <class Number, class Sums>
+class Sweep final : public StreamingSweep {
+ public:
+  Sweep(const HardwareParams& params, const Program& program)
+      : params_(params),
+        program_(program),
+        shared_(program),
+        injectors_(params.router, program, shared_.column_of, lanes(program)),
+        metered_(LinkRule(params.router).on_links()),
+        all_open_(lanes(program), -1) {
+    const std::vector<std::uint32_t>& tokens = program.kernel.tokens;
+    const auto add_way = [&](bool north, std::uint32_t first, std::uint32_t count) {
+      for (const RowClass& rows : classes_of(tokens, rows_from(first, count, north))) {
+        const auto row = [&] {
+          return std::make_unique<Row>(params, program.kernel, shared_, tokens[rows.first]);
+        };
+        ways_[north ? 1 : 0].push_back({rows, row()});
+      }
+      // With meters the last row, which sends no copy on, does other things than the others.
+      Groups& way = ways_[north ? 1 : 0];
+      if (metered_ && count != 0 && way.back().rows.first != way.back().rows.last) {
+        RowClass& rows = way.back().rows;
+        const RowClass end{rows.last, rows.last};
+        rows.last = north ? rows.last + 1 : rows.last - 1;
+        way.push_back(
+            {end, std::make_unique<Row>(params, program.kernel, shared_, tokens[end.first])});
+      }
+    };
+    const std::uint32_t entry = program.entry;
+    const bool alike = std::equal(tokens.begin() + 1, tokens.end(), tokens.begin());
+    if (!program.both_ways() || (alike && !metered_)) {
+      // Rows that are alike never hold each other up, so the way to the north does what the way
+      // to the south does.
+      add_way(false, entry, program.rows - entry);
+    } else {
+      ways_[0].push_back(
+          {{entry, entry}, std::make_unique<Row>(params, program.kernel, shared_, tokens[entry])});
+      add_way(false, entry + 1, program.rows - entry - 1);
+      add_way(true, entry - 1, entry);
+    }
+    classes_ = groups();
+  }
+
+  std::optional<SweepOutcome> run() override {
+    Cycle last_move = 0;
+    for (Cycle now = 0;; ++now) {
+      const bool sent = injectors_.moved();
+      if (groups() > 1 || metered_) {
+        step_groups(now);
+      } else {
+        top().step(now);
+      }
+      bool moved = sent;
+      bool finished = true;
+      for (const Groups& way : ways_) {
+        for (const RowGroup<Row>& group : way) {
+          moved = moved || group.row->moved();
+          finished = finished && group.row->finished();
+        }
+      }
+      if (finished) return outcome();
+      top().arrive(injectors_.step(now, top().open()));
+      if (moved) last_move = now;
+      if (now - last_move > ClockDomain::kWatchdog) return {};
+    }
+  }
+
+ private:
+  using Row = StreamingRow<Number, Sums>;
+  using Groups = std::vector<RowGroup<Row>>;
+
+  static std::size_t lanes(const Program& program) {
+    constexpr std::size_t kWidth = Row::kWidth;
+    return (program.columns + kWidth - 1) / kWidth * kWidth;
+  }
+  Row& top() { return *ways_[0].front().row; }
+  std::uint32_t groups() const {
+    return static_cast<std::uint32_t>(ways_[0].size() + ways_[1].size());
+  }
+  void step_groups(Cycle now);
+  void step_way(Groups& way, std::size_t first, Cycle now);
+  void split(Groups& way, std::size_t group);
+  void part(Groups& way, std::size_t group);
+  SweepOutcome outcome();
+  std::vector<std::size_t> group_of_row() const;
+  FoldPlan fold(const std::vector<std::size_t>& group) const;
+  CoreCounters core(std::uint32_t column, const LaneCounts& counts, std::uint32_t row,
+                    Cycle behind) const;
+  void add_row(WaferOutcome& outcome, std::uint32_t row, std::uint32_t place, Row& from) const;
+  void count_roles();
+
+  const HardwareParams params_;
+  const Program& program_;
+  const typename Sums::Shared shared_;
+  /// From where words enter to the south, and from the row above it to the north.
+  std::array<Groups, 2> ways_;
+  std::uint32_t classes_ = 0;
+  LaneInjectors<Number> injectors_;
+  const bool metered_;  // links are shut after so many words
+  const std::vector<Number> all_open_;
+  std::vector<std::uint64_t> weights_, words_;  // by column
+  SumCounts sums_;
+};
+
+/// A cycle of all groups, from where words enter to the ends, each in its local time. What a row
+/// learns of the next is a hop and a cycle old, so that row's previous cycle tells it.
+template <class Number, class Sums>
+void Sweep<Number, Sums>::step_groups(Cycle now) {
+  if (ways_[1].empty()) return step_way(ways_[0], 0, now);
+  const bool ends = ways_[0].size() == 1;
+  top().step(now,
+             {ends ? &all_open_ : &ways_[0][1].row->takes(), &ways_[1].front().row->takes(), ends});
+  step_way(ways_[0], 1, now);
+  ways_[1].front().row->arrive(top().copied_back());
+  step_way(ways_[1], 0, now);
+}
+
+/// From group `first` on. Only the last row of a group has a neighbour that does other things than
+/// itself; when that one does not take a copy at once, this row goes its own way from then on.
+template <class Number, class Sums>
+void Sweep<Number, Sums>::step_way(Groups& way, std::size_t first, Cycle now) {
+  for (std::size_t i = first; i < way.size(); ++i) {
+    if (i != 0) way[i].row->arrive(way[i - 1].row->copied());
+    const bool alone = way[i].rows.first == way[i].rows.last;
+    const bool behind = i + 1 < way.size();
+    const std::vector<Number>* open = behind ? &way[i + 1].row->takes() : &all_open_;
+    if (behind && !alone) {
+      if (way[i].row->meets_shut()) {
+        part(way, i);
+        open = &way[i + 1].row->takes();
+      } else {
+        if (way[i].row->meets_closed(*open)) split(way, i);
+        open = &all_open_;
+      }
+    }
+    way[i].row->step(now, {open, nullptr, !behind});
+  }
+}
+
+/// Takes the first row out of a group: a shut link delays a copy for the others, not for itself.
+template <class Number, class Sums>
+void Sweep<Number, Sums>::part(Groups& way, std::size_t group) {
+  RowGroup<Row>& whole = way[group];
+  const std::uint32_t first = whole.rows.first;
+  RowGroup<Row> others{{whole.rows.last > first ? first + 1 : first - 1, whole.rows.last},
+                       std::make_unique<Row>(whole.row->follower())};
+  whole.rows.last = first;
+  way.insert(way.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(others));
+}
+
+/// Takes the last row out of a group.
+template <class Number, class Sums>
+void Sweep<Number, Sums>::split(Groups& way, std::size_t group) {
+  RowGroup<Row>& whole = way[group];
+  RowGroup<Row> last{{whole.rows.last, whole.rows.last},
+                     std::make_unique<Row>(whole.row->follower())};
+  whole.rows.last = whole.rows.last > whole.rows.first ? whole.rows.last - 1 : whole.rows.last + 1;
+  way.insert(way.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(last));
+}
+
+/// What each column does is known beforehand; only when, is simulated.
+template <class Number, class Sums>
+void Sweep<Number, Sums>::count_roles() {
+  const StreamingKernel& kernel = program_.kernel;
+  const std::size_t columns = program_.columns;
+  weights_.assign(columns, 0);
+  words_.assign(columns, 0);
+  for (std::size_t s = 0; s < kernel.steps; ++s) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      const std::uint32_t count = kernel.count(s, c);
+      weights_[c] += count;
+      words_[c] += kernel.words_of(count);
+    }
+  }
+  sums_ = count_sums(program_);
+}
+
+/// A core of `row`, whose first word comes `behind` cycles after that of the row simulated.
+template <class Number, class Sums>
+CoreCounters Sweep<Number, Sums>::core(std::uint32_t column, const LaneCounts& counts,
+                                       std::uint32_t row, Cycle behind) const {
+  const StreamingKernel& kernel = program_.kernel;
+  const SumCounts::Column& sums = sums_.columns[column];
+  const std::uint64_t tokens = kernel.tokens[row];
+  const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
+  const std::uint64_t each = params_.core.fabric_words_per_issue;
+  CoreCounters core;
+  core.cycles[kFma] = weights_[column] * ((tokens + kernel.simd - 1) / kernel.simd);
+  core.cycles[kReduce] = (kernel.steps + sums.gathered) * ((words + each - 1) / each);
+  core.cycles[kDispatch] = counts.dispatch;
+  core.cycles[kWaitWeights] = counts.weights + behind;
+  core.cycles[kWaitRingIn] = counts.ring_in;
+  core.cycles[kWaitRingOut] = counts.ring_out;
+  core.cycles[kWaitBuffer] = counts.buffer;
+  core.cycles[kConflict] = counts.conflict;
+  core.cycles[kResidual] = counts.residual;
+  core.words = words_[column] / kernel.words_per_weight();
+  core.weights = weights_[column];
+  core.products = weights_[column] * tokens;
+  core.first_weights = sums.filled;
+  core.commands = core.reductions = kernel.steps;
+  core.summed = sums.summed;
+  core.added = sums.added;
+  core.gathered = sums.gathered;
+  core.kept = sums.kept;
+  core.sent = words * (kernel.steps - sums.kept);
+  core.received = words_[column] + kernel.steps + words * sums.inputs;
+  core.buffer_blocked = counts.blocked;
+  core.buffers_in_use = counts.in_use + behind;
+  core.end = counts.end + behind;
+  return core;
+}
+
+/// Cores and routers of `row`, which is kept in `place` of the small mesh.
+template <class Number, class Sums>
+void Sweep<Number, Sums>::add_row(WaferOutcome& outcome, std::uint32_t row, std::uint32_t place,
+                                  Row& from) const {
+  const StreamingKernel& kernel = program_.kernel;
+  const std::size_t columns = program_.columns;
+  const std::uint64_t tokens = kernel.tokens[row];
+  const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
+  const bool south = row >= program_.entry && row + 1 != program_.rows;
+  const bool north = program_.both_ways() && row <= program_.entry && row != 0;
+  RouterCounters* const routers = &outcome.routers[place * columns];
+  const std::vector<LaneCounts>& counts = from.counts();
+  for (std::size_t lane = 0; lane < columns; ++lane) {
+    const std::uint32_t c = shared_.column_of[lane];
+    RouterCounters& router = routers[c];
+    for (unsigned port = 0; port < kPorts; ++port) {
+      router.sent.at(port) += sums_.columns[c].passed.at(port) * words;
+    }
+    const std::uint64_t streamed = words_[c] + kernel.steps;
+    router.sent[kRamp] += streamed;
+    if (south) router.sent[kSouth] += streamed;
+    if (north) router.sent[kNorth] += streamed;
+    router.stalls[static_cast<std::size_t>(kernel.stream_color(c))] += counts[lane].stall_weights;
+    router.closures += counts[lane].closures;
+  }
+  from.add_stalls(program_, routers);
+}
+
+/// The group of each row, those to the north behind those to the south.
+template <class Number, class Sums>
+std::vector<std::size_t> Sweep<Number, Sums>::group_of_row() const {
+  std::vector<std::size_t> group_of(program_.rows, 0);
+  std::size_t group = 0;
+  for (const Groups& way : ways_) {
+    for (const RowGroup<Row>& mine : way) {
+      const auto [first, last] = std::minmax(mine.rows.first, mine.rows.last);
+      for (std::uint32_t row = first; row <= last; ++row) group_of[row] = group;
+      ++group;
+    }
+  }
+  return group_of;
+}
+
+/// The rows that are kept: of each group the one nearest to where words enter, by the ways on
+/// which its rows send copies.
+template <class Number, class Sums>
+FoldPlan Sweep<Number, Sums>::fold(const std::vector<std::size_t>& group_of) const {
+  const std::uint32_t entry = program_.entry;
+  std::vector<std::uint32_t> stands_for(program_.rows);
+  const auto kept_as = [&](std::uint32_t row, std::uint32_t before) {
+    const bool end = row == 0 || row + 1 == program_.rows;
+    const bool repeats = before != entry && group_of[row] == group_of[before] && !end;
+    stands_for[row] = repeats ? stands_for[before] : row;
+  };
+  stands_for[entry] = entry;
+  for (std::uint32_t row = entry + 1; row < program_.rows; ++row) kept_as(row, row - 1);
+  for (std::uint32_t row = entry; row-- != 0;) kept_as(row, row + 1);
+  FoldPlan fold;
+  fold.classes = classes_;
+  fold.entry = entry;
+  std::vector<std::uint32_t> place(program_.rows);
+  for (std::uint32_t row = 0; row < program_.rows; ++row) {
+    place[row] = static_cast<std::uint32_t>(fold.kept.size());
+    if (stands_for[row] == row) fold.kept.push_back(row);
+  }
+  for (const std::uint32_t row : stands_for) fold.representative.push_back(place[row]);
+  fold.kept_entry = place[entry];
+  return fold;
+}
+
+template <class Number, class Sums>
+SweepOutcome Sweep<Number, Sums>::outcome() {
+  count_roles();
+  const std::vector<std::size_t> group_of = group_of_row();
+  SweepOutcome swept{fold(group_of), {}, groups()};
+  WaferOutcome& outcome = swept.kept;
+  const std::size_t columns = program_.columns;
+  outcome.cores.resize(swept.fold.kept.size() * columns);
+  outcome.routers.resize(outcome.cores.size());
+  for (std::uint32_t place = 0; place < swept.fold.kept.size(); ++place) {
+    const std::uint32_t row = swept.fold.kept[place];
+    const std::size_t group = group_of[row];
+    const std::size_t south = ways_[0].size();
+    Row& from = *(group < south ? ways_[0][group] : ways_[1][group - south]).row;
+    const std::uint32_t entry = swept.fold.kept_entry;
+    const Cycle behind = Cycle{std::max(place, entry) - std::min(place, entry)} *
+                         QueueShapes(params_.router).link().latency;
+    const std::vector<LaneCounts>& counts = from.counts();
+    for (std::size_t lane = 0; lane < columns; ++lane) {
+      const std::uint32_t c = shared_.column_of[lane];
+      CoreCounters& mine = outcome.cores[place * columns + c];
+      mine = core(c, counts[lane], row, behind);
+      outcome.cycles = std::max(outcome.cycles, mine.end);
+    }
+    add_row(outcome, row, place, from);
+  }
+  for (CoreCounters& core : outcome.cores) core.cycles[kDone] = outcome.cycles - core.end;
+  outcome.injectors = injectors_.counters(outcome.cycles);
+  return swept;
+}
+
+/// The largest number that a lane has to hold.
+std::uint64_t largest(const HardwareParams& params, const Program& program) {
+  const StreamingKernel& kernel = program.kernel;
+  const std::uint32_t tokens = *std::max_element(kernel.tokens.begin(), kernel.tokens.end());
+  const std::uint32_t count =
+      kernel.counts.empty() ? 0 : *std::max_element(kernel.counts.begin(), kernel.counts.end());
+  const QueueShapes shapes(params.router);
+  const QueueParams& queue = params.queue;
+  return std::max<std::uint64_t>(
+      {count, (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
+       tokens / kernel.ring_elements + 1, kernel.lookahead, params.core.dispatch,
+       params.core.cmd_cycles, shapes.ramp_down(queue.stream()).capacity + 1U,
+       shapes.ramp_down(queue.sums_in()).capacity + 1U,
+       QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
+       shapes.ramp_up().capacity + 1U, kernel.simd + 16U,
+       std::max(
+           {kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles, kernel.gather_cycles}) +
+           std::uint64_t{kernel.stalls},
+       shapes.link().capacity + 1U});
+}
+
+bool can_sweep(const HardwareParams& params, const Program& program) {
+  const StreamingKernel& kernel = program.kernel;
+  return reason_against_lanes(params.router).empty() && program.spread_rows == 0 &&
+         kernel.held.empty() && kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
+         kernel.activations.empty() && !program.gradient && QueueShapes(params.router).flows() &&
+         plan_fold(program, params, {}).refused.empty();
+}
+
+template <class Number>
+std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const Program& program) {
+  if (program.kernel.reduce.is_ring()) {
+    return std::make_unique<Sweep<Number, RingSums<Number>>>(params, program);
+  }
+  return std::make_unique<Sweep<Number, RoutedSums<Number>>>(params, program);
+}
+
+}  // namespace
+
+std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
+                                                     const Program& program) {
+  if (!can_sweep(params, program)) return nullptr;
+  const std::uint64_t most = largest(params, program);
+  const std::uint64_t latency = QueueShapes(params.router).longest();
+  if (most <= 127 && latency <= 6) return make_sweep<std::int8_t>(params, program);
+  if (most <= 32767 && latency <= 14) return make_sweep<std::int16_t>(params, program);
+  return nullptr;
+}
+
+namespace {
+
+/// A sweep as a block of a clock domain: it looks ahead to the end of the run at once.
+class SweepBlock final : public Clocked {
+ public:
+  SweepBlock(StreamingSweep& sweep, ClockDomain& clock) : sweep_(sweep), clock_(clock) {}
+
+  Cycle step(Cycle now) override {
+    if (!outcome_) outcome_ = sweep_.run();
+    clock_.stop(outcome_ ? outcome_->kept.cycles - 1 : now);
+    if (outcome_) clock_.moved(outcome_->kept.cycles - 1);
+    return kNever;
+  }
+  void skip(Cycle /*from*/, Cycle /*to*/) override {}  // the outcome accounts for every cycle
+
+  std::optional<SweepOutcome>& outcome() { return outcome_; }
+
+ private:
+  StreamingSweep& sweep_;
+  ClockDomain& clock_;
+  std::optional<SweepOutcome> outcome_;
+};
+
+}  // namespace
+
+std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& program,
+                                  const RunOptions& options) {
+  const bool plain = options.jitter == 0 && !options.event_log && !options.modules && !options.look;
+  if (options.engine != Engine::event || !plain) return {};
+  const std::unique_ptr<StreamingSweep> sweep = make_streaming_sweep(params, program);
+  if (sweep == nullptr) return {};
+  const SimContext context;
+  ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
+  SweepBlock block(*sweep, clock);
+  clock.add(block, "wafer");
+  clock.run_until_done();
+  return std::move(block.outcome());
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "models/wse/engine/fold.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/program/program.hpp"
+#include "models/wse/wafer.hpp"
+
+namespace lacuna::wse {
+
+/// What a sweep gave: the rows that did things of their own, and which rows each stands for.
+struct SweepOutcome {
+  FoldPlan fold;
+  WaferOutcome kept;
+  std::uint32_t groups = 0;  // of rows that did the same: so many were simulated
+};
+
+/// Runs a weight-streaming program as one row of lanes for each group of rows that do the same.
+/// At first these are the rows of equal tokens: they repeat the first, a hop later each, while no
+/// copy to the south meets a closed link. When one does, the row that sends it leaves its group
+/// and is simulated by itself; doc/model/wse_folding.md has the proof.
+class StreamingSweep {
+ public:
+  StreamingSweep() = default;
+  StreamingSweep(const StreamingSweep&) = delete;
+  StreamingSweep& operator=(const StreamingSweep&) = delete;
+  virtual ~StreamingSweep() = default;
+
+  /// The outcome of `program`, which unfolds to simulate()'s in everything but the event log;
+  /// nothing if nothing moves any more.
+  virtual std::optional<SweepOutcome> run() = 0;
+};
+
+/// Null if the program or the hardware is not of the kind that can be swept.
+std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
+                                                     const Program& program);
+
+/// Runs a program as a sweep, as a block of a clock domain; nothing if that cannot be done.
+std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& program,
+                                  const RunOptions& options);
+
+}  // namespace lacuna::wse

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/engine/agenda.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/fabric/word_ports.hpp"
+#include "models/wse/program/wavelet.hpp"
+#include "sim/base/cycle.hpp"
+#include "sim/base/mix.hpp"
+
+namespace lacuna::wse {
+
+using LinkId = std::uint32_t;
+inline constexpr LinkId kNoLink = ~LinkId{0};
+
+/// The queues between the routers and cores of a wafer, as arrays, each of a shape of its own.
+class LinkArray {
+ public:
+  explicit LinkArray(Agendas& agendas) : agendas_(agendas) {}
+
+  /// `writer` and `reader` are the units to wake, kNoUnit for none.
+  LinkId add(const QueueShape& shape, UnitId writer, UnitId reader) {
+    assert(shape.latency >= 1);
+    const Link link{static_cast<std::uint32_t>(slots_.size()), shape.capacity, 0,      0,     0,
+                    static_cast<std::uint32_t>(shape.latency), writer,         reader, kNever};
+    links_.push_back(link);
+    slots_.resize(slots_.size() + shape.capacity);
+    return static_cast<LinkId>(links_.size() - 1);
+  }
+
+  /// Delays each word by up to `most` further cycles, drawn from `seed`, its link, whose numbers
+  /// here begin with `first`, and its number.
+  void jitter(Cycle most, std::uint64_t seed, LinkId first = 0) {
+    jitter_ = most;
+    seed_ = seed;
+    first_ = first;
+    if (most != 0) history_.resize(links_.size());
+  }
+
+  /// Has link `id`, the next one not attached, stand for ends elsewhere: what is done with it is
+  /// done with them. Either all links of an array are attached or none is.
+  void attach(LinkId id, WordPushIf* push, WordPopIf* pop) {
+    if (ends_.size() <= id) ends_.resize(id + std::size_t{1});
+    ends_[id] = {push, pop};
+  }
+
+  std::size_t size() const { return links_.size(); }
+  QueueShape shape(LinkId id) const { return {links_[id].capacity, links_[id].latency}; }
+
+  /// Words in all links together.
+  std::uint64_t words() const { return words_; }
+  unsigned stored(LinkId id) const { return links_[id].count; }
+  UnitId writer(LinkId id) const { return links_[id].writer; }
+  UnitId reader(LinkId id) const { return links_[id].reader; }
+
+  bool can_push(LinkId id, Cycle now, unsigned words = 1) const {
+    if (!ends_.empty()) return ends_[id].push->can_push(now, words);
+    const Link& link = links_[id];
+    return link.count + (link.freed_in == now ? link.freed : 0) + words <= link.capacity;
+  }
+
+  /// Returns the cycle in which the word can be popped.
+  Cycle push(LinkId id, Cycle now, Wavelet word) {
+    assert(can_push(id, now));
+    if (!ends_.empty()) return ends_[id].push->push(now, word);
+    Link& link = links_[id];
+    Cycle ready = now + link.latency;
+    if (jitter_ != 0) ready = delayed(id, ready);
+    std::uint32_t place = link.head + link.count;
+    if (place >= link.capacity) place -= link.capacity;
+    slots_[link.base + place] = {ready, word};
+    ++link.count;
+    ++words_;
+    agendas_.wake(link.reader, ready);
+    return ready;
+  }
+
+  bool can_pop(LinkId id, Cycle now) const { return front_ready(id) <= now; }
+
+  /// When the first word can be popped; kNever if there is none.
+  Cycle front_ready(LinkId id) const {
+    if (!ends_.empty()) return ends_[id].pop->front_ready();
+    const Link& link = links_[id];
+    return link.count == 0 ? kNever : slots_[link.base + link.head].ready;
+  }
+
+  /// True if at least `words` words can be popped.
+  bool has(LinkId id, Cycle now, unsigned words) const {
+    assert(words != 0);
+    if (!ends_.empty()) return ends_[id].pop->has(now, words);
+    const Link& link = links_[id];
+    if (link.count < words) return false;
+    std::uint32_t place = link.head + words - 1;
+    if (place >= link.capacity) place -= link.capacity;
+    return slots_[link.base + place].ready <= now;
+  }
+
+  const Wavelet& front(LinkId id) const {
+    if (!ends_.empty()) return ends_[id].pop->front();
+    const Link& link = links_[id];
+    return slots_[link.base + link.head].word;
+  }
+
+  Wavelet pop(LinkId id, Cycle now) {
+    assert(can_pop(id, now));
+    if (!ends_.empty()) return ends_[id].pop->pop(now);
+    Link& link = links_[id];
+    const Wavelet word = slots_[link.base + link.head].word;
+    if (++link.head == link.capacity) link.head = 0;
+    --link.count;
+    --words_;
+    link.freed = (link.freed_in == now ? link.freed : 0) + 1;
+    link.freed_in = now;
+    agendas_.wake(link.writer, now + 1);
+    return word;
+  }
+
+ private:
+  struct Link {
+    std::uint32_t base;
+    std::uint32_t capacity;
+    std::uint32_t head;
+    std::uint32_t count;
+    std::uint32_t freed;
+    std::uint32_t latency;
+    UnitId writer;
+    UnitId reader;
+    Cycle freed_in;
+  };
+  struct Slot {
+    Cycle ready = 0;
+    Wavelet word;
+  };
+  struct Ends {
+    WordPushIf* push = nullptr;
+    WordPopIf* pop = nullptr;
+  };
+  struct History {
+    std::uint64_t pushed = 0;
+    Cycle last_ready = 0;
+  };
+
+  Cycle delayed(LinkId id, Cycle ready) {
+    History& history = history_[id];
+    const std::uint64_t draw =
+        mix(seed_ ^ mix((std::uint64_t{first_ + id} << 32U) + history.pushed++));
+    history.last_ready = std::max(history.last_ready, ready + draw % (jitter_ + 1));
+    return history.last_ready;
+  }
+
+  Agendas& agendas_;
+  std::vector<Link> links_;
+  std::vector<Slot> slots_;
+  std::vector<Ends> ends_;        // of modules
+  std::vector<History> history_;  // only with jitter
+  std::uint64_t words_ = 0;
+  Cycle jitter_ = 0;
+  std::uint64_t seed_ = 0;
+  LinkId first_ = 0;
+};
+
+}  // namespace lacuna::wse

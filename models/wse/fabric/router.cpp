@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/fabric/router.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+
+namespace lacuna::wse {
+namespace {
+
+bool needs(const RouterInput& input, unsigned port) { return (input.need & bit(port)) != 0; }
+
+bool is_multicast(PortSet ports) { return (ports & (ports - 1U)) != 0; }
+
+}  // namespace
+
+const char* port_name(unsigned port) {
+  static constexpr std::array<const char*, kPorts> kNames{"north", "east", "south", "west", "ramp"};
+  return kNames.at(port);
+}
+
+void RouterArray::add(UnitId unit, const std::vector<RouterInput>& inputs) {
+  Router router;
+  router.unit = unit;
+  router.first = static_cast<std::uint32_t>(inputs_.size());
+  router.count = static_cast<std::uint32_t>(inputs.size());
+  assert(router.count <= 32);
+  for (const RouterInput& input : inputs) {
+    router.used = static_cast<PortSet>(router.used | input.to);
+    for (const PortSet to : input.to_at) router.used = static_cast<PortSet>(router.used | to);
+    inputs_.push_back(input);
+  }
+  routers_.push_back(router);
+}
+
+Cycle RouterArray::step(std::size_t index, Cycle now) {
+  Router& router = routers_[index];
+  if (router.accounted > now) return kNever;
+  account(index, now);
+  router.accounted = now + 1;
+  const std::uint32_t heads = find_heads(router, now);
+  if (heads == 0) return router.reopen > now ? router.reopen : kNever;
+  const bool granted = params_.multicast == Multicast::lockstep ? grant_heads(router, heads, now)
+                                                                : grant_ports(router, heads, now);
+  const bool left = finish(router, heads, now);
+  if ((granted || left) && has_words(router, now + 1)) return now + 1;
+  const Cycle opens = link_rule_.on_links() ? next_opening(router, heads, now) : kNever;
+  return router.reopen > now ? std::min(router.reopen, opens) : opens;
+}
+
+/// When the first of the links opens that are shut and for which a head waits.
+Cycle RouterArray::next_opening(const Router& router, std::uint32_t heads, Cycle now) const {
+  Cycle next = kNever;
+  for (std::uint32_t left = heads; left != 0; left &= left - 1) {
+    const RouterInput& input =
+        inputs_[router.first + static_cast<std::uint32_t>(__builtin_ctz(left))];
+    for (unsigned port = 0; port < kRamp; ++port) {
+      const Cycle opens = router.meters.at(port).opens();
+      if (needs(input, port) && opens > now) next = std::min(next, opens);
+    }
+  }
+  return next;
+}
+
+/// Whether a word is there in cycle `at`, of those that have been sent: others wake the router.
+bool RouterArray::has_words(const Router& router, Cycle at) const {
+  for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
+    if (links_.can_pop(inputs_[i].link, at)) return true;
+  }
+  return false;
+}
+
+void RouterArray::account(std::size_t index, Cycle now) {
+  Router& router = routers_[index];
+  if (router.accounted >= now) return;
+  const Cycle slept = now - router.accounted;
+  router.accounted = now;
+  for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
+    const RouterInput& input = inputs_[i];
+    if (!input.waiting) continue;
+    router.counters.stalls[static_cast<unsigned>(input.color)] += slept;
+    if (input.closed) router.counters.closures += slept;
+  }
+}
+
+/// Returns the buffers with a head, as bits, and notes which of them find a row closed.
+std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
+  std::uint32_t heads = 0;
+  for (std::uint32_t i = 0; i < router.count; ++i) {
+    RouterInput& input = inputs_[router.first + i];
+    if (!links_.can_pop(input.link, now)) continue;
+    if (input.need == 0) input.need = input.reopen > now ? PortSet{0} : input.to;
+    if (input.need == 0) {  // the switch lets nothing through here
+      input.waiting = true;
+      ++router.counters.stalls[static_cast<unsigned>(input.color)];
+      continue;
+    }
+    heads |= 1U << i;
+    const bool closed = finds_closed(router, input, now);
+    if (closed) {
+      ++router.counters.closures;
+      if (!input.closed) {
+        log_.record(now, router.unit, kClosure, static_cast<std::uint64_t>(input.color));
+      }
+    }
+    input.closed = closed;
+  }
+  return heads;
+}
+
+bool RouterArray::finds_closed(const Router& router, const RouterInput& input, Cycle now) const {
+  if (!is_multicast(input.to)) return false;
+  const auto closed = [&](unsigned port) {
+    return (ways_ & bit(port)) != 0 && needs(input, port) && !can_send(router, input, port, now);
+  };
+  return closed(kSouth) || closed(kNorth);
+}
+
+/// Of the candidates, the one with the least key.
+std::uint32_t RouterArray::pick(const Router& router, std::uint32_t candidates,
+                                std::uint8_t next) const {
+  auto best = static_cast<std::uint32_t>(__builtin_ctz(candidates));
+  if ((candidates & (candidates - 1)) == 0) return best;
+  Cycle least = kNever;
+  for (std::uint32_t left = candidates; left != 0; left &= left - 1) {
+    const auto i = static_cast<std::uint32_t>(__builtin_ctz(left));
+    const RouterInput& input = inputs_[router.first + i];
+    const Cycle key = rule_.key(input.color, next, links_.front_ready(input.link));
+    if (key >= least) continue;
+    best = i;
+    least = key;
+  }
+  return best;
+}
+
+/// Independent copies: each output port chooses by itself.
+bool RouterArray::grant_ports(Router& router, std::uint32_t heads, Cycle now) {
+  bool granted = false;
+  for (unsigned port = 0; port < kPorts; ++port) {
+    if ((router.used & bit(port)) == 0) continue;
+    std::uint32_t candidates = 0;
+    for (std::uint32_t i = 0; i < router.count; ++i) {
+      const RouterInput& input = inputs_[router.first + i];
+      if ((heads >> i & 1U) != 0 && needs(input, port) && can_send(router, input, port, now)) {
+        candidates |= 1U << i;
+      }
+    }
+    if (candidates == 0) continue;
+    RouterInput& winner = inputs_[router.first + pick(router, candidates, router.next[port])];
+    send(router, winner, port, now);
+    router.next[port] = rule_.next(winner.color, router.next[port]);
+    granted = true;
+  }
+  return granted;
+}
+
+/// Lockstep: a head moves if all its ports are unused in this cycle and open.
+bool RouterArray::grant_heads(Router& router, std::uint32_t heads, Cycle now) {
+  PortSet used = 0;
+  const std::uint8_t next = router.next_head;
+  bool granted = false;
+  for (std::uint32_t left = heads; left != 0;) {
+    const std::uint32_t i = pick(router, left, next);
+    RouterInput& input = inputs_[router.first + i];
+    // In turn from `next`, wrapping round: those at or after it go first, then those before it.
+    left &= ~(1U << i);
+    bool open = (used & input.need) == 0;
+    for (unsigned port = 0; open && port < kPorts; ++port) {
+      open = !needs(input, port) || can_send(router, input, port, now);
+    }
+    if (!open) continue;
+    used = static_cast<PortSet>(used | input.need);
+    for (unsigned port = 0; port < kPorts; ++port) {
+      if (needs(input, port)) send(router, input, port, now);
+    }
+    if (!granted) router.next_head = rule_.next(input.color, router.next_head);
+    granted = true;
+  }
+  return granted;
+}
+
+void RouterArray::send(Router& router, RouterInput& input, unsigned port, Cycle now) {
+  Wavelet word = links_.front(input.link);
+  if (input.rules.pop) word.switches = without_first(word.switches);
+  input.need = static_cast<PortSet>(input.need & ~bit(port));
+  ++router.counters.sent[port];
+  if (port != kRamp && link_rule_.on_links()) router.meters.at(port).sent(link_rule_, now);
+  const auto color = static_cast<std::uint64_t>(input.color);
+  log_.record(now, router.unit, kWordOut, color << 8U | port);
+  if (port == kRamp && !filter_of(router, input.color).passes(word)) {
+    ++router.counters.filtered;
+    return;
+  }
+  const Cycle ready = links_.push(input.out[port], now, word);
+  if (port == kRamp) log_.record(ready, router.unit + 1, kQueuePush, color);
+}
+
+/// The one filter that all words of a color pass, by whatever port they came in.
+WaveletFilter& RouterArray::filter_of(const Router& router, Color color) {
+  std::uint32_t i = router.first;
+  while (inputs_[i].color != color) ++i;
+  return inputs_[i].filter;
+}
+
+/// Lets the heads go that have made all their copies. Returns true if one did.
+bool RouterArray::finish(Router& router, std::uint32_t heads, Cycle now) {
+  bool left = false;
+  for (std::uint32_t i = 0; i < router.count; ++i) {
+    if ((heads >> i & 1U) == 0) continue;
+    RouterInput& input = inputs_[router.first + i];
+    input.waiting = input.need != 0;
+    if (input.waiting) {
+      ++router.counters.stalls[static_cast<unsigned>(input.color)];
+    } else {
+      const Wavelet word = links_.pop(input.link, now);
+      if (word.switches != 0) obey(router, input, word, now);
+      input.closed = false;
+      left = true;
+    }
+  }
+  return left;
+}
+
+/// Moves the switch of the color of `word`, which came in at `from`; this holds from `now` + 1.
+void RouterArray::obey(Router& router, const RouterInput& from, const Wavelet& word, Cycle now) {
+  if ((word.switches & kOwnRouterOnly) != 0 && from.from != kRamp) return;
+  const SwitchCommand command = command_of(word.switches);
+  if (command == SwitchCommand::none) return;
+  for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
+    RouterInput& input = inputs_[i];
+    if (input.color != word.color) continue;
+    const bool last = input.position + 1 >= input.rules.positions;
+    if (command == SwitchCommand::advance && !last) {
+      ++input.position;
+    } else if (command != SwitchCommand::advance || input.rules.ring) {
+      input.position = 0;
+    }
+    if (input.rules.positions > 1) input.to = input.to_at[input.position];
+    if (command == SwitchCommand::teardown) {
+      input.reopen = now + 1 + params_.reconfig;
+      router.reopen = input.reopen;
+    }
+  }
+}
+
+std::string RouterArray::blocked(std::size_t index, const std::string& name) const {
+  const Router& router = routers_[index];
+  std::string text;
+  for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
+    const RouterInput& input = inputs_[i];
+    if (!input.waiting) continue;
+    text += fmt::format("{}{}: color {} from {} waits for", text.empty() ? "" : "\n", name,
+                        static_cast<unsigned>(input.color), port_name(input.from));
+    if (input.need == 0) text += " its switch";
+    for (unsigned port = 0; port < kPorts; ++port) {
+      if (needs(input, port)) text += fmt::format(" {}", port_name(port));
+    }
+  }
+  return text;
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/wse/counters.hpp"
+#include "models/wse/fabric/link.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/program/event_kinds.hpp"
+#include "models/wse/program/wavelet.hpp"
+#include "models/wse/program/wavelet_filter.hpp"
+
+namespace lacuna::wse {
+
+/// A color has a base route and up to three alternatives, the positions of its switch.
+inline constexpr unsigned kPositions = 4;
+
+/// How the switch of a color moves.
+struct SwitchRules {
+  std::uint8_t positions = 1;  // in use; it begins at 0
+  bool ring = false;           // advancing from the last leads to the first, else it stays there
+  bool pop = false;            // a router takes its command out of the wavelet's list
+
+  bool operator==(const SwitchRules& o) const {
+    return positions == o.positions && ring == o.ring && pop == o.pop;
+  }
+};
+
+/// One buffer of a router: the words of a color that come in at one port, and where they go.
+struct RouterInput {
+  LinkId link = kNoLink;
+  Color color{};
+  Port from = kRamp;
+  PortSet to = 0;
+  PortSet need = 0;      // copies the head has still to make; 0 if it has not been looked at
+  bool waiting = false;  // a head was there in the cycle accounted for last, and stayed
+  bool closed = false;   // and its copy to another row found the link closed
+  std::array<LinkId, kPorts> out{kNoLink, kNoLink, kNoLink, kNoLink, kNoLink};
+
+  SwitchRules rules;                        // of the color, the same in all its buffers
+  std::uint8_t position = 0;                // of the switch
+  Cycle reopen = 0;                         // after a teardown nothing passes before
+  std::array<PortSet, kPositions> to_at{};  // `to` by position, if there are several; 0: nothing
+  WaveletFilter filter;                     // of the color; that of its first buffer counts
+};
+
+/// The routers of a wafer: in each cycle every output port passes at most one word on, chosen
+/// among the heads of the buffers by color in turn. A word leaves its buffer when all its copies
+/// are made; then its command, if it has one, moves the switch of its color, from the next cycle.
+class RouterArray {
+ public:
+  RouterArray(const RouterParams& params, LinkArray& links, EventLog& log)
+      : params_(params), rule_(params), link_rule_(params), links_(links), log_(log) {}
+
+  /// Adds a router, which is unit `unit`, with its buffers in the order of color and port.
+  void add(UnitId unit, const std::vector<RouterInput>& inputs);
+
+  /// Performs cycle `now`. Returns `now + 1` if something moved and a word is there then, else
+  /// kNever: its links wake it.
+  Cycle step(std::size_t index, Cycle now);
+
+  /// Accounts for the cycles before `now`, in which nothing moved.
+  void account(std::size_t index, Cycle now);
+
+  /// Words that run to the north are copied too: they close as those to the south do.
+  void watch_north() { ways_ = static_cast<PortSet>(bit(kNorth) | bit(kSouth)); }
+
+  const RouterCounters& counters(std::size_t router) const { return routers_[router].counters; }
+  const std::vector<RouterInput>& inputs() const { return inputs_; }
+
+  /// The buffers of a router as [first, last) of inputs().
+  std::pair<std::size_t, std::size_t> inputs_of(std::size_t router) const {
+    const Router& r = routers_[router];
+    return {r.first, std::size_t{r.first} + r.count};
+  }
+  UnitId unit(std::size_t router) const { return routers_[router].unit; }
+
+  /// The heads that wait in a router, which is called `name`, and the ports they wait for, a line
+  /// each; empty if there are none.
+  std::string blocked(std::size_t index, const std::string& name) const;
+
+ private:
+  struct Router {
+    UnitId unit = 0;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    PortSet used = 0;                         // output ports
+    std::array<std::uint8_t, kPorts> next{};  // per port: color one past the last granted
+    std::uint8_t next_head = 0;               // lockstep: the same for whole heads
+    std::array<LinkMeter, 4> meters{};        // of the links, by port
+    Cycle reopen = 0;                         // the last teardown is over then
+    Cycle accounted = 0;
+    RouterCounters counters;
+  };
+
+  bool has_words(const Router& router, Cycle at) const;
+  std::uint32_t find_heads(Router& router, Cycle now);
+  bool grant_ports(Router& router, std::uint32_t heads, Cycle now);
+  bool grant_heads(Router& router, std::uint32_t heads, Cycle now);
+  void send(Router& router, RouterInput& input, unsigned port, Cycle now);
+  WaveletFilter& filter_of(const Router& router, Color color);
+  void obey(Router& router, const RouterInput& from, const Wavelet& word, Cycle now);
+  bool finish(Router& router, std::uint32_t heads, Cycle now);
+  std::uint32_t pick(const Router& router, std::uint32_t candidates, std::uint8_t next) const;
+
+  bool finds_closed(const Router& router, const RouterInput& input, Cycle now) const;
+  bool is_open(const Router& router, unsigned port, Cycle now) const {
+    return port == kRamp || router.meters[port].open(now);
+  }
+  bool can_send(const Router& router, const RouterInput& input, unsigned port, Cycle now) const {
+    return is_open(router, port, now) && links_.can_push(input.out[port], now);
+  }
+  Cycle next_opening(const Router& router, std::uint32_t heads, Cycle now) const;
+
+  const RouterParams params_;
+  const ArbiterRule rule_;
+  const LinkRule link_rule_;
+  LinkArray& links_;
+  EventLog& log_;
+  PortSet ways_ = bit(kSouth);  // of copies to other rows
+  std::vector<Router> routers_;
+  std::vector<RouterInput> inputs_;
+};
+
+}  // namespace lacuna::wse

@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/pe/task_core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/common/fp16.hpp"
+#include "models/wse/fabric/ramp.hpp"
+#include "sim/base/error.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using Kind = Operand::Kind;
+
+bool is_fabric(const Operand& operand) { return operand.kind == Kind::fabric; }
+bool is_fifo(const Operand& operand) { return operand.kind == Kind::fifo; }
+
+/// Works on memory alone, so that nothing outside the core can hold it up.
+bool is_local(const Instruction& instruction) {
+  const auto local = [](const Operand& o) { return !is_fabric(o) && !is_fifo(o); };
+  return local(instruction.to) && local(instruction.a) && local(instruction.b);
+}
+
+bool takes_fabric(const Instruction& instruction) {
+  return is_fabric(instruction.to) || is_fabric(instruction.a) || is_fabric(instruction.b);
+}
+
+bool may_be_shared(const Instruction& what) {
+  const auto alone = [](const Operand& o) {
+    return o.kind != Kind::word && o.index_bytes == 0 && o.offset_bytes == 0;
+  };
+  return is_local(what) && what.length != 0 && what.thread == kMainThread &&
+         what.activates == kNoTask && what.unblocks == kNoTask && alone(what.to) && alone(what.a) &&
+         alone(what.b);
+}
+
+/// Cycles that the beats from element `done` on take if nothing comes between them.
+Cycle rest_of(const Instruction& what, const BeatCost& cost, std::uint32_t done) {
+  if (done == what.length) return 0;
+  const Cycle left = what.length - done;
+  if (what.op == VectorOp::work) return left;
+  const BeatStalls stalls = cost.stalls_from(done, what.length);
+  return cost.beats(done, what.length) + stalls.bank + stalls.residual + stalls.special;
+}
+
+std::size_t at(TaskCycle cycle) { return static_cast<std::size_t>(cycle); }
+
+LinkId in_queue(const TaskPorts& ports, Color color) {
+  for (const TaskPorts::In& port : ports.in) {
+    if (port.color == color) return port.queue;
+  }
+  throw InternalError(fmt::format("core ({}, {}) reads color {}, which does not come down its ramp",
+                                  ports.column, ports.row, static_cast<unsigned>(color)));
+}
+
+LinkId out_queue(const TaskPorts& ports, Color color) {
+  for (const TaskPorts::Out& port : ports.out) {
+    if (port.color == color) return port.queue;
+  }
+  throw InternalError(fmt::format("core ({}, {}) sends color {}, for which its router has no route",
+                                  ports.column, ports.row, static_cast<unsigned>(color)));
+}
+
+}  // namespace
+
+TaskCores::TaskCores(const TaskParams& params, const TaskProgram& program, Engine engine,
+                     LinkArray& links, EventLog& log)
+    : params_(params),
+      link_rule_(params.router),
+      dispatch_(params.core),
+      issue_(params.core),
+      program_(program),
+      engine_(engine),
+      links_(links),
+      log_(log) {
+  for (const Routine& routine : program.routines) {
+    if (routine.empty()) throw InternalError("a routine without instructions");
+    std::vector<Cycle> begins;
+    Cycle now = 0;
+    for (const Instruction& what : routine) {
+      if (!may_be_shared(what)) throw InternalError("a routine depends on the task that calls it");
+      begins.push_back(now);
+      now += rest_of(what, cost_of(what, 0), 0);
+    }
+    begins_.push_back(std::move(begins));
+  }
+}
+
+void TaskCores::add(const TaskPorts& ports) {
+  Core core;
+  core.ports = ports;
+  const std::size_t place = std::size_t{ports.row} * program_.columns + ports.column;
+  core.program = &program_.cores[program_.core_of[place]];
+  for (const TaskPorts::Out& port : ports.out) {
+    if (std::find(core.out_queues.begin(), core.out_queues.end(), port.queue) ==
+        core.out_queues.end()) {
+      core.out_queues.push_back(port.queue);
+    }
+  }
+  for (const Task& task : core.program->tasks) {
+    core.active.push_back(task.active);
+    core.blocked.push_back(task.blocked);
+    if (task.active && !task.blocked && core.task == kNoTask) {
+      core.task = static_cast<TaskIndex>(core.active.size() - 1);
+      core.active.back() = false;
+    }
+  }
+  if (!program_.memory.empty()) core.memory = program_.memory[place];
+  for (const SoftwareFifo& fifo : core.program->fifos) {
+    core.fifos.emplace_back();
+    core.fifos.back().words.resize(fifo.capacity);
+  }
+  core.is_idle = quiet(core);
+  idle_ += core.is_idle ? 1 : 0;
+  cores_.push_back(std::move(core));
+}
+
+Cycle TaskCores::step(std::size_t index, Cycle now) {
+  Core& core = cores_[index];
+  if (core.stepped > now) return kNever;
+  core.stepped = now + 1;
+  catch_up(core, now);
+  account(index, now);
+  bool acted = send_output(core, now);
+  acted = retire(core, now) || acted;
+  acted = load_microthreads(core, now) || acted;
+  acted = main_thread(core, now) || acted;
+  const bool issued = issue(core, now);
+  if (core.slot_free > now && goes_on(core)) core.stretch = core.slot_free;
+  const bool is_idle = quiet(core);
+  if (is_idle != core.is_idle) {
+    core.is_idle = is_idle;
+    is_idle ? ++idle_ : --idle_;
+  }
+  if (core.accounted <= now) {
+    core.waiting_for = cause(core, now);
+    ++core.counters.cycles[at(core.waiting_for)];
+    core.accounted = now + 1;
+  }
+  if (core.stretch != kNever && !acted) return std::min(next_timer(core, now), stretch_end(core));
+  return acted || issued ? now + 1 : next_timer(core, now);
+}
+
+/// When the code that is under way ends if nothing interrupts it: the instruction or, of a routine,
+/// the last but one.
+Cycle TaskCores::stretch_end(const Core& core) const {
+  const Thread& thread = core.threads[0];
+  Cycle end = core.slot_free;
+  if (thread.finish == kNever) end += rest_of(*thread.instruction, thread.cost, thread.done);
+  if (core.in_routine == 0) return end;
+  const Step& step = core.program->tasks[core.task].steps[core.next_step];
+  const std::vector<Cycle>& begins = begins_[step.routine];
+  return end + begins.back() - begins[core.in_routine];
+}
+
+/// Code that nothing has interrupted has had the slot in each cycle before `now`.
+void TaskCores::catch_up(Core& core, Cycle now) {
+  if (core.stretch == kNever) return;
+  core.stretch = kNever;
+  Thread& thread = core.threads[0];
+  for (Cycle at = core.slot_free; at < now; at = core.slot_free) {
+    if (thread.finish != kNever) {
+      retire(core, at);
+      take_steps(core, at);
+    }
+    beats(core, thread, at, now);
+    core.next_thread = 1;
+    core.counters.end = core.slot_free;
+  }
+}
+
+/// Whether the main thread has the slot from when it is free until something from outside comes or
+/// its code ends: no microthread can issue then, so none can without a word or room that wakes the
+/// core.
+bool TaskCores::goes_on(const Core& core) const {
+  const Thread& thread = core.threads[0];
+  if (engine_ != Engine::event || thread.instruction == nullptr) return false;
+  if (!is_local(*thread.instruction) || (core.queued & ~core.busy) != 0) return false;
+  if (thread.finish != kNever && core.in_routine == 0) return false;
+  for (std::uint32_t left = core.busy & ~1U; left != 0; left &= left - 1) {
+    const Thread& other = core.threads[first_of(left)];
+    if (other.finish != kNever) return false;  // somebody may wait for that
+    if ((issue_.in_turn || issue_.first != kMainThread) && can_issue(core, other, core.slot_free)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void TaskCores::account(std::size_t index, Cycle now) {
+  Core& core = cores_[index];
+  if (core.accounted >= now) return;
+  core.counters.cycles[at(core.waiting_for)] += now - core.accounted;
+  core.accounted = now;
+}
+
+/// A beat is booked whole when it is issued: its stalls that are still to come, the last ones
+/// first, are not counted yet.
+TaskCounters TaskCores::count(std::size_t index, Cycle at) {
+  catch_up(cores_[index], at);
+  account(index, at);
+  const Core& core = cores_[index];
+  TaskCounters counters = core.counters;
+  Cycle ahead = core.accounted > at ? core.accounted - at : 0;
+  const auto take = [&](TaskCycle kind, std::uint64_t most) {
+    const std::uint64_t part = std::min<std::uint64_t>(ahead, most);
+    counters.cycles[static_cast<std::size_t>(kind)] -= part;
+    ahead -= part;
+  };
+  take(TaskCycle::special, core.stalls.special);
+  take(TaskCycle::residual, core.stalls.residual);
+  take(TaskCycle::conflict, core.stalls.bank);
+  return counters;
+}
+
+void TaskCores::settle(std::size_t index, Cycle end) {
+  account(index, end);
+  Core& core = cores_[index];
+  if (core.accounted <= end) return;
+  core.counters.cycles[at(core.waiting_for)] -= core.accounted - end;  // in which nothing was done
+  core.accounted = end;
+}
+
+/// The next cycle in which something of the core's own becomes due.
+Cycle TaskCores::next_timer(const Core& core, Cycle now) {
+  Cycle next = kNever;
+  const auto due = [&](Cycle cycle) {
+    if (cycle > now) next = std::min(next, cycle);
+  };
+  if (core.stretch == kNever) due(core.slot_free);
+  if (core.stretch == kNever) due(core.next_finish);
+  if (core.taken != kNoTask) due(core.taken_ready);
+  due(core.ramp.opens());
+  return next;
+}
+
+bool TaskCores::send_output(Core& core, Cycle now) {
+  const auto ramp_of = [&](std::size_t i) {
+    const Color color = links_.front(core.out_queues[i]).color;
+    return std::find_if(core.ports.out.begin(), core.ports.out.end(),
+                        [&](const TaskPorts::Out& out) { return out.color == color; })
+        ->ramp;
+  };
+  const bool sent = send_up(
+      links_, link_rule_, core.ramp, core.out_queues.size(), core.next_queue, now,
+      [&](std::size_t i) { return core.out_queues[i]; }, ramp_of);
+  if (sent) ++core.counters.sent;
+  return sent;
+}
+
+/// Instructions whose last beat is over leave their threads; tasks that wait for them hear of it.
+bool TaskCores::retire(Core& core, Cycle now) {
+  if (core.next_finish > now) return false;
+  core.next_finish = kNever;
+  for (std::uint32_t left = core.busy; left != 0; left &= left - 1) {
+    Thread& thread = core.threads[first_of(left)];
+    if (thread.finish > now) {
+      core.next_finish = std::min(core.next_finish, thread.finish);
+      continue;
+    }
+    const Instruction& done = *thread.instruction;
+    if (done.activates != kNoTask) core.active[done.activates] = true;
+    if (done.unblocks != kNoTask) core.blocked[done.unblocks] = false;
+    log_.record(now, core.ports.unit, kVectorEnd, static_cast<std::uint64_t>(done.thread));
+    thread.instruction = nullptr;
+    thread.finish = kNever;
+    core.busy = static_cast<std::uint16_t>(core.busy & ~(1U << first_of(left)));
+  }
+  return true;
+}
+
+bool TaskCores::load_microthreads(Core& core, Cycle now) {
+  const std::uint32_t loads = core.queued & ~std::uint32_t{core.busy};
+  for (std::uint32_t left = loads; left != 0; left &= left - 1) {
+    Thread& thread = core.threads[first_of(left)];
+    start(core, thread, *thread.next, thread.next_word, now);
+    thread.next = nullptr;
+  }
+  core.queued = static_cast<std::uint16_t>(core.queued & ~loads);
+  return loads != 0;
+}
+
+bool TaskCores::main_thread(Core& core, Cycle now) {
+  bool acted = false;
+  const auto over = [&] {
+    return core.task != kNoTask && core.threads[0].instruction == nullptr &&
+           core.next_step == core.program->tasks[core.task].steps.size();
+  };
+  if (over()) {
+    core.task = kNoTask;
+    acted = true;
+  }
+  if (core.task == kNoTask && core.taken != kNoTask && core.taken_ready <= now) {
+    core.task = core.taken;
+    core.word = core.taken_word;
+    core.taken = kNoTask;
+    core.next_step = 0;
+    ++core.counters.tasks;
+    core.counters.end = std::max(core.counters.end, now + 1);
+    log_.record(now, core.ports.unit, kTask, core.task);
+    acted = true;
+  }
+  acted = take_steps(core, now) || acted;
+  if (over()) core.task = kNoTask;  // nothing of it is left to wait for
+  return pick(core, now) || acted;
+}
+
+/// Whether a thread can take an instruction; two of one microthread never overlap.
+bool TaskCores::is_free(const Thread& thread, const Instruction& instruction) {
+  const bool busy = instruction.thread != kMainThread && thread.instruction != nullptr;
+  return thread.next == nullptr && !busy;
+}
+
+/// The steps of the task, up to the first that takes time.
+bool TaskCores::take_steps(Core& core, Cycle now) {
+  if (core.task == kNoTask) return false;
+  const std::vector<Step>& steps = core.program->tasks[core.task].steps;
+  bool acted = false;
+  while (core.next_step != steps.size() && core.threads[0].instruction == nullptr) {
+    const Step& step = steps[core.next_step];
+    Thread& thread = core.threads.at(step.vector.thread);
+    if (step.kind == Step::Kind::vector && !is_free(thread, step.vector)) break;
+    acted = true;
+    if (step.kind == Step::Kind::call) {
+      const Routine& routine = program_.routines[step.routine];
+      start(core, core.threads[0], routine[core.in_routine], core.word, now);
+      if (++core.in_routine != routine.size()) break;
+      core.in_routine = 0;
+      ++core.next_step;
+      break;
+    }
+    ++core.next_step;
+    if (step.kind == Step::Kind::activate) core.active[step.task] = true;
+    if (step.kind == Step::Kind::block) core.blocked[step.task] = true;
+    if (step.kind == Step::Kind::unblock) core.blocked[step.task] = false;
+    if (step.kind != Step::Kind::vector || step.vector.length == 0) continue;
+    if (step.vector.thread == kMainThread) {
+      start(core, thread, step.vector, core.word, now);
+    } else {
+      thread.next = &step.vector;
+      thread.next_word = core.word;
+      core.queued = static_cast<std::uint16_t>(core.queued | 1U << step.vector.thread);
+    }
+    break;
+  }
+  return acted;
+}
+
+/// Whether an instruction takes words of this queue, now or next.
+bool TaskCores::is_read(const Core& core, LinkId queue) {
+  for (std::uint32_t left = core.busy | core.queued; left != 0; left &= left - 1) {
+    const Thread& thread = core.threads[first_of(left)];
+    if (thread.instruction != nullptr && (thread.a == queue || thread.b == queue)) return true;
+    if (thread.next == nullptr) continue;
+    for (const Operand* operand : {&thread.next->a, &thread.next->b}) {
+      if (is_fabric(*operand) && in_queue(core.ports, operand->color) == queue) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether something has triggered a task; `queue` is that of the wavelet, if there is one.
+bool TaskCores::is_ready(const Core& core, std::size_t task, Cycle now, LinkId& queue) const {
+  queue = kNoLink;
+  const Task& what = core.program->tasks[task];
+  if (core.blocked[task]) return false;
+  if (what.kind == Task::Kind::local) return core.active[task];
+  for (const TaskPorts::In& port : core.ports.in) {
+    if (what.kind == Task::Kind::data && port.color != what.color) continue;
+    if (!links_.can_pop(port.queue, now)) continue;
+    const Wavelet& word = links_.front(port.queue);
+    const bool meant = what.kind == Task::Kind::data
+                           ? !word.control
+                           : word.control && word.payload >> 16U == what.id;
+    if (!meant || is_read(core, port.queue)) continue;
+    queue = port.queue;
+    return true;
+  }
+  return false;
+}
+
+Cycle TaskCores::start_delay(Task::Kind kind) const {
+  if (kind == Task::Kind::local && params_.task.completion != 0) return params_.task.completion;
+  return dispatch_.delay(kind == Task::Kind::control);
+}
+
+/// Takes the next task, in turn, into the task register.
+bool TaskCores::pick(Core& core, Cycle now) {
+  if (core.taken != kNoTask) return false;
+  if (core.task != kNoTask &&
+      (!dispatch_.overlaps() || core.next_step != core.program->tasks[core.task].steps.size())) {
+    return false;
+  }
+  const std::size_t count = core.program->tasks.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t task = (core.next_task + i) % count;
+    LinkId queue = kNoLink;
+    if (!is_ready(core, task, now, queue)) continue;
+    core.taken = static_cast<TaskIndex>(task);
+    core.next_task = task + 1;
+    if (queue != kNoLink) {
+      core.taken_word = links_.pop(queue, now).payload;
+      ++core.counters.received;
+      log_.record(now, core.ports.unit, kQueuePop, core.taken_word);
+    }
+    core.active[task] = false;
+    core.counters.end = std::max(core.counters.end, now + 1);
+    core.taken_ready = now + start_delay(core.program->tasks[task].kind);
+    return true;
+  }
+  return false;
+}
+
+BeatCost TaskCores::cost_of(const Instruction& instruction, std::uint32_t word) const {
+  const unsigned fabric_words = instruction.simd64 && params_.core.fabric_simd64
+                                    ? 2
+                                    : params_.core.fabric_words_per_issue.value();
+  return {instruction, params_.simd, params_.mem, fabric_words, word};
+}
+
+void TaskCores::start(Core& core, Thread& thread, const Instruction& instruction,
+                      std::uint32_t word, Cycle now) {
+  thread.instruction = &instruction;
+  core.busy = static_cast<std::uint16_t>(core.busy | 1U << (&thread - core.threads.data()));
+  thread.done = 0;
+  thread.word = word;
+  thread.finish = kNever;
+  thread.cost = cost_of(instruction, word);
+  const bool wide = source_bytes(instruction.element) == 4;
+  const auto source = [&](const Operand& operand, LinkId& link, float& scalar) {
+    link = is_fabric(operand) ? in_queue(core.ports, operand.color) : kNoLink;
+    scalar = operand.value;
+    if (operand.kind == Kind::word) {
+      scalar = unpack(word, 0, wide, is_integer(instruction.element));
+    }
+    if (operand.kind == Kind::cell && !core.memory.empty()) {
+      scalar = load_element(core.memory, address_of(operand, wide ? 4 : 2, 0, word), wide,
+                            is_integer(instruction.element));
+    }
+  };
+  source(instruction.a, thread.a, thread.scalar_a);
+  source(instruction.b, thread.b, thread.scalar_b);
+  thread.to = is_fabric(instruction.to) ? out_queue(core.ports, instruction.to.color) : kNoLink;
+  if (instruction.op == VectorOp::work) return;
+  ++core.counters.instructions;
+  log_.record(now, core.ports.unit, kVectorActive, static_cast<std::uint64_t>(instruction.thread));
+}
+
+bool TaskCores::words_in(const Core& core, const Operand& operand, LinkId link, std::uint32_t words,
+                         Cycle now) const {
+  if (is_fabric(operand)) return links_.has(link, now, words);
+  return !is_fifo(operand) || core.fifos[operand.fifo].count >= words;
+}
+
+bool TaskCores::can_issue(const Core& core, const Thread& thread, Cycle now) const {
+  if (thread.instruction == nullptr || thread.finish != kNever) return false;
+  const Instruction& what = *thread.instruction;
+  const std::uint32_t elements = thread.cost.elements(thread.done, what.length);
+  const std::uint32_t in = words_of(source_bytes(what.element), elements);
+  const std::uint32_t out = words_of(result_bytes(what.element), elements);
+  if (!words_in(core, what.a, thread.a, in, now)) return false;
+  if (!words_in(core, what.b, thread.b, in, now)) return false;
+  if (is_fabric(what.to)) return links_.can_push(thread.to, now, out);
+  if (!is_fifo(what.to)) return true;
+  const Fifo& fifo = core.fifos[what.to.fifo];
+  return fifo.count + out <= fifo.words.size();
+}
+
+unsigned TaskCores::choose(Core& core, Cycle now) const {
+  return choose_context(issue_, core.busy, core.next_thread, [&](unsigned thread) {
+    return can_issue(core, core.threads[thread], now);
+  });
+}
+
+/// No microthread has or gets an instruction while the main thread's one is under way.
+bool TaskCores::alone(const Core& core) { return ((core.busy | core.queued) & ~1U) == 0; }
+
+bool TaskCores::issue(Core& core, Cycle now) {
+  if (core.slot_free > now) return false;
+  const unsigned chosen = choose(core, now);
+  if (chosen == kNobody) return false;
+  core.counters.begin = std::min(core.counters.begin, now);
+  beats(core, core.threads[chosen], now, now);
+  core.counters.end = core.slot_free;
+  return true;
+}
+
+/// How many elements are done without anybody coming between: those of a beat or, in Engine::event,
+/// more of an instruction of the main thread on memory alone. Nothing comes before `until`.
+std::uint32_t TaskCores::elements_until(const Core& core, const Thread& thread, Cycle now,
+                                        Cycle until) const {
+  const Instruction& what = *thread.instruction;
+  const std::uint32_t left = what.length - thread.done;
+  const std::uint32_t width = thread.cost.elements(thread.done, what.length);
+  if (left <= width || engine_ != Engine::event) return width;
+  if (&thread != core.threads.data() || !is_local(what)) return width;
+  if (alone(core)) return left;
+  if (what.op == VectorOp::work && until > now) {
+    return static_cast<std::uint32_t>(std::min<Cycle>(left, until - now));
+  }
+  return now + rest_of(what, thread.cost, thread.done) <= until ? left : width;
+}
+
+/// Issues a beat; several if nothing can come between them.
+void TaskCores::beats(Core& core, Thread& thread, Cycle now, Cycle until) {
+  const Instruction& what = *thread.instruction;
+  const std::uint32_t elements = elements_until(core, thread, now, until);
+  const std::uint32_t end = thread.done + elements;
+  const std::uint32_t count_beats = thread.cost.beats(thread.done, end);
+  BeatStalls stalls;
+  if (count_beats == 1) stalls = thread.cost.stalls(thread.done, elements);
+  if (count_beats > 1 && what.op != VectorOp::work) {
+    stalls = thread.cost.stalls_from(thread.done, what.length);
+  }
+  book(core, thread, count_beats, stalls, now);
+  // access by access as the beats make them, so that both engines count the same
+  for (std::uint32_t first = thread.done; first < end;) {
+    const std::uint32_t beat = thread.cost.elements(first, end);
+    count_elements(what, thread.cost, beat, core.counters);
+    first += beat;
+  }
+  move_elements(core, thread, elements, now);
+  thread.done += elements;
+  if (thread.done != what.length) return;
+  thread.finish = core.slot_free;
+  core.next_finish = std::min(core.next_finish, thread.finish);
+}
+
+void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
+                     const BeatStalls& stalls, Cycle now) {
+  const Instruction& what = *thread.instruction;
+  TaskCycle kind = takes_fabric(what) ? TaskCycle::fabric : TaskCycle::vector;
+  if (what.op == VectorOp::work) kind = TaskCycle::scalar;
+  auto& cycles = core.counters.cycles;
+  cycles[at(kind)] += beats;
+  cycles[at(TaskCycle::conflict)] += stalls.bank;
+  cycles[at(TaskCycle::residual)] += stalls.residual;
+  cycles[at(TaskCycle::special)] += stalls.special;
+  core.slot_free = now + beats + stalls.bank + stalls.residual + stalls.special;
+  core.accounted = core.slot_free;
+  core.stalls = stalls;
+}
+
+/// Why nothing issued in this cycle.
+TaskCycle TaskCores::cause(const Core& core, Cycle now) const {
+  if (core.task == kNoTask && core.taken != kNoTask && core.taken_ready > now) {
+    return TaskCycle::dispatch;
+  }
+  for (std::uint32_t left = core.busy; left != 0; left &= left - 1) {
+    const Thread& thread = core.threads[first_of(left)];
+    if (thread.finish != kNever) continue;
+    const Instruction& what = *thread.instruction;
+    const std::uint32_t elements = thread.cost.elements(thread.done, what.length);
+    const std::uint32_t in = words_of(source_bytes(what.element), elements);
+    const bool ready =
+        words_in(core, what.a, thread.a, in, now) && words_in(core, what.b, thread.b, in, now);
+    return ready ? TaskCycle::wait_out : TaskCycle::wait_in;
+  }
+  return core.taken != kNoTask ? TaskCycle::dispatch : TaskCycle::idle;
+}
+
+bool TaskCores::quiet(const Core& core) {
+  if (core.task != kNoTask || core.taken != kNoTask || (core.busy | core.queued) != 0) return false;
+  for (std::size_t task = 0; task < core.active.size(); ++task) {
+    if (core.active[task] && !core.blocked[task]) return false;
+  }
+  return true;
+}
+
+}  // namespace lacuna::wse

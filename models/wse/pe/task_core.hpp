@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/wse/fabric/link.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/issue.hpp"
+#include "models/wse/pe/vector_unit.hpp"
+#include "models/wse/program/event_kinds.hpp"
+#include "models/wse/program/task_program.hpp"
+#include "models/wse/task_counters.hpp"
+#include "sim/base/event_log.hpp"
+#include "sim/kernel/engine.hpp"
+
+namespace lacuna::wse {
+
+/// The links between a core and its router, and its place.
+struct TaskPorts {
+  struct In {
+    Color color{};
+    LinkId queue = kNoLink;
+  };
+  struct Out {
+    Color color{};
+    LinkId queue = kNoLink;  // shared by the colors that use it
+    LinkId ramp = kNoLink;   // from there to the router
+  };
+
+  UnitId unit = 0;
+  std::uint32_t row = 0;
+  std::uint32_t column = 0;
+  std::vector<In> in;
+  std::vector<Out> out;
+};
+
+/// Cores that run tasks: a main thread and eight microthreads share one issue slot. In each cycle
+/// a core, in this order: puts a word of an output queue on the ramp; retires instructions that
+/// ended before, which may activate tasks; lets microthreads load their next instruction; lets
+/// the task in the task register begin or the present one take its next step, and picks the next
+/// task; issues one beat.
+class TaskCores {
+ public:
+  TaskCores(const TaskParams& params, const TaskProgram& program, Engine engine, LinkArray& links,
+            EventLog& log);
+
+  void add(const TaskPorts& ports);
+
+  /// Performs cycle `now`. Returns the next cycle in which the core could act if nothing arrives.
+  Cycle step(std::size_t index, Cycle now);
+
+  /// Accounts for the cycles before `now`, in which nothing happened.
+  void account(std::size_t index, Cycle now);
+
+  /// Accounts up to `end`, after which the core did nothing.
+  void settle(std::size_t index, Cycle end);
+
+  std::size_t size() const { return cores_.size(); }
+  const TaskPorts& ports(std::size_t core) const { return cores_[core].ports; }
+
+  /// How many cores have nothing to do unless a word comes.
+  std::size_t idle() const { return idle_; }
+  const TaskCounters& counters(std::size_t core) const { return cores_[core].counters; }
+
+  /// What the core has counted when all cycles before `at` are over, between two cycles of a run
+  /// that issues beat by beat.
+  TaskCounters count(std::size_t index, Cycle at);
+  const std::vector<std::uint8_t>& memory(std::size_t core) const { return cores_[core].memory; }
+
+  /// What the core waits for; empty if it has nothing to do.
+  std::string blocked(std::size_t index) const;
+
+  /// The link whose words or room the reader of `queue` waits for, besides that of `queue`;
+  /// kNoLink if it waits for none.
+  LinkId waits_for(std::size_t index, LinkId queue) const;
+
+ private:
+  static constexpr std::size_t kThreads = 1 + kMicrothreads;
+
+  /// An instruction in a thread.
+  struct Thread {
+    const Instruction* instruction = nullptr;  // null: idle
+    const Instruction* next = nullptr;         // a microthread loads it when it is idle
+    std::uint32_t next_word = 0;               // of the task that started it
+    std::uint32_t word = 0;
+    std::uint32_t done = 0;  // elements
+    Cycle finish = kNever;   // when its last beat is over
+    LinkId a = kNoLink;
+    LinkId b = kNoLink;
+    LinkId to = kNoLink;
+    float scalar_a = 0;
+    float scalar_b = 0;
+    BeatCost cost;
+  };
+
+  /// Where a beat takes elements, and the word it is at.
+  struct Source {
+    const Operand* operand = nullptr;
+    LinkId link = kNoLink;
+    float scalar = 0;
+    std::uint32_t word = 0;
+  };
+
+  struct Fifo {
+    std::vector<std::uint32_t> words;  // of the capacity
+    std::uint32_t head = 0;
+    std::uint32_t count = 0;
+  };
+
+  /// What every cycle looks at comes first, so that it shares lines of the host's cache.
+  struct Core {
+    Cycle stepped = 0;  // next cycle that may be performed
+    Cycle accounted = 0;
+    Cycle slot_free = 0;
+    Cycle next_finish = kNever;  // of the threads
+    Cycle stretch = kNever;      // from when on the main thread has the slot; see goes_on()
+    std::uint16_t busy = 0;      // a bit for each thread with an instruction,
+    std::uint16_t queued = 0;    // and with one that comes next
+    bool is_idle = false;
+    TaskCycle waiting_for = TaskCycle::idle;
+    TaskIndex task = kNoTask;  // runs
+    std::size_t next_step = 0;
+    std::size_t in_routine = 0;  // instructions of the called one that have begun; not the last
+    std::uint32_t word = 0;      // of the wavelet that started it
+    TaskIndex taken = kNoTask;   // in the task register
+    std::uint32_t taken_word = 0;
+    Cycle taken_ready = 0;
+    std::size_t next_task = 0;   // to be looked at first
+    std::size_t next_queue = 0;  // to be served first on the ramp
+    LinkMeter ramp;
+    std::uint8_t next_thread = 0;  // and by the issue slot
+    const CoreProgram* program = nullptr;
+    std::vector<LinkId> out_queues;  // distinct ones
+    std::vector<bool> active;        // local tasks
+    std::vector<bool> blocked;
+    TaskPorts ports;
+    BeatStalls stalls;  // of the last beats
+    std::array<Thread, kThreads> threads;
+    std::vector<Fifo> fifos;
+    std::vector<std::uint8_t> memory;
+    TaskCounters counters;
+  };
+
+  Cycle stretch_end(const Core& core) const;
+  void catch_up(Core& core, Cycle now);
+  BeatCost cost_of(const Instruction& instruction, std::uint32_t word) const;
+  bool goes_on(const Core& core) const;
+  bool send_output(Core& core, Cycle now);
+  bool retire(Core& core, Cycle now);
+  static std::size_t first_of(std::uint32_t threads) {
+    return static_cast<std::size_t>(__builtin_ctz(threads));
+  }
+  bool load_microthreads(Core& core, Cycle now);
+  bool main_thread(Core& core, Cycle now);
+  static bool is_free(const Thread& thread, const Instruction& instruction);
+  bool take_steps(Core& core, Cycle now);
+  bool pick(Core& core, Cycle now);
+  /// From taking a task to its first step.
+  Cycle start_delay(Task::Kind kind) const;
+  bool is_ready(const Core& core, std::size_t task, Cycle now, LinkId& queue) const;
+  static bool is_read(const Core& core, LinkId queue);
+  void start(Core& core, Thread& thread, const Instruction& instruction, std::uint32_t word,
+             Cycle now);
+  bool issue(Core& core, Cycle now);
+  bool can_issue(const Core& core, const Thread& thread, Cycle now) const;
+  unsigned choose(Core& core, Cycle now) const;
+  static bool alone(const Core& core);
+  void beats(Core& core, Thread& thread, Cycle now, Cycle until);
+  std::uint32_t elements_until(const Core& core, const Thread& thread, Cycle now,
+                               Cycle until) const;
+  static void book(Core& core, const Thread& thread, std::uint32_t beats, const BeatStalls& stalls,
+                   Cycle now);
+  void move_elements(Core& core, const Thread& thread, std::uint32_t elements, Cycle now);
+  void move_words(Core& core, const Thread& thread, std::uint32_t elements, Cycle now);
+  void put_word(Core& core, const Thread& thread, std::uint32_t word, bool last, Cycle now);
+  float take_element(Core& core, const Thread& thread, Source& from, std::uint32_t i, Cycle now);
+  static float make_element(Core& core, const Thread& thread, std::uint32_t i, float a, float b);
+  TaskCycle cause(const Core& core, Cycle now) const;
+  static bool quiet(const Core& core);
+  static Cycle next_timer(const Core& core, Cycle now);
+  bool words_in(const Core& core, const Operand& operand, LinkId link, std::uint32_t words,
+                Cycle now) const;
+  std::uint32_t take_word(Core& core, const Operand& operand, LinkId link, Cycle now);
+
+  const TaskParams params_;
+  const LinkRule link_rule_;
+  const Dispatch dispatch_;
+  const IssueRule issue_;
+  const TaskProgram& program_;
+  const Engine engine_;
+  LinkArray& links_;
+  EventLog& log_;
+  std::vector<std::vector<Cycle>> begins_;  // by routine: when its instructions begin, undisturbed
+  std::vector<Core> cores_;
+  std::size_t idle_ = 0;
+};
+
+}  // namespace lacuna::wse

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/wse/pe/task_core.hpp"
+
+// What cores wait for, for reports of runs in which nothing moves.
+
+namespace lacuna::wse {
+namespace {
+
+bool is_fabric(const Operand& operand) { return operand.kind == Operand::Kind::fabric; }
+bool is_fifo(const Operand& operand) { return operand.kind == Operand::Kind::fifo; }
+
+}  // namespace
+
+std::string TaskCores::blocked(std::size_t index) const {
+  const Core& core = cores_[index];
+  const Cycle now = kNever - 2;  // whatever was under way has arrived
+  std::string text;
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    const Thread& thread = core.threads[i];
+    if (thread.instruction == nullptr) continue;
+    const Instruction& what = *thread.instruction;
+    text += fmt::format("{}core ({}, {}): {} at element {} of {} waits for",
+                        text.empty() ? "" : "\n", core.ports.column, core.ports.row,
+                        i == 0 ? std::string("the main thread") : fmt::format("microthread {}", i),
+                        thread.done, what.length);
+    const auto say = [&](const Operand& operand, const char* of) {
+      if (is_fabric(operand)) {
+        text += fmt::format(" {} color {}", of, static_cast<unsigned>(operand.color));
+      }
+      if (is_fifo(operand)) text += fmt::format(" {} FIFO {}", of, operand.fifo);
+    };
+    const std::uint32_t elements = thread.cost.elements(thread.done, what.length);
+    const std::uint32_t in = words_of(source_bytes(what.element), elements);
+    const std::uint32_t out = words_of(result_bytes(what.element), elements);
+    if (!words_in(core, what.a, thread.a, in, now)) say(what.a, "words of");
+    if (!words_in(core, what.b, thread.b, in, now)) say(what.b, "words of");
+    if (thread.to == kNoLink || !links_.can_push(thread.to, now, out)) say(what.to, "room for");
+  }
+  return text;
+}
+
+LinkId TaskCores::waits_for(std::size_t index, LinkId queue) const {
+  const Core& core = cores_[index];
+  // who takes its words; if nobody does yet, what keeps the main thread from coming to it
+  const Thread* reader = core.threads.data();
+  for (const Thread& thread : core.threads) {
+    if (thread.instruction != nullptr && (thread.a == queue || thread.b == queue)) reader = &thread;
+  }
+  if (reader->instruction == nullptr) return kNoLink;
+  for (const LinkId in : {reader->a, reader->b}) {
+    if (in != kNoLink && in != queue && links_.stored(in) == 0) return in;
+  }
+  const bool full = reader->to != kNoLink && !links_.can_push(reader->to, kNever - 2);
+  return full ? reader->to : kNoLink;
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/pe/vector_unit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "models/common/fp16.hpp"
+#include "models/wse/pe/datapath.hpp"
+#include "sim/base/error.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using Kind = Operand::Kind;
+
+/// Read or written in memory beat by beat; an element that stays the same is in a register.
+bool streams(const Operand& operand) {
+  return operand.kind == Kind::memory && (operand.stride != 0 || operand.inner != 0);
+}
+
+bool is_special(VectorOp op) { return op >= VectorOp::divide && op <= VectorOp::erf; }
+
+std::uint32_t simd_width(const Instruction& instruction, const SimdParams& simd) {
+  const VectorOp op = instruction.op;
+  if (op == VectorOp::work || is_special(op)) return 1;
+  switch (instruction.element) {
+    case Element::fp16:
+      return op == VectorOp::max ? simd.max16 : simd.fma16;
+    case Element::fp16_32:
+      return op == VectorOp::move ? simd.convert : simd.fma16_32;
+    case Element::fp32_16:
+      return simd.convert;
+    case Element::int16:
+      return simd.fma16;
+    case Element::int32:
+      return simd.add32;
+    case Element::fp32:
+      break;
+  }
+  if (op == VectorOp::fma || op == VectorOp::mul) return simd.fma32;
+  return op == VectorOp::max ? simd.max32 : simd.add32;
+}
+
+/// CSL language reference, appendix SIMD mode; of stride 4 modulo 8 the lower of its two figures.
+std::uint32_t stride_limit(const Operand& operand) {
+  constexpr std::uint32_t kFull = ~0U;
+  if (!streams(operand)) return kFull;
+  const auto stride = static_cast<std::uint32_t>(std::abs(operand.stride));
+  if (stride <= 1) return kFull;
+  switch (stride % 8) {
+    case 0:
+      return 1;
+    case 1:
+    case 4:
+    case 7:
+      return 2;
+    default:
+      return kFull;
+  }
+}
+
+/// An operation of two vectors one of which is also the result.
+bool reads_what_it_writes(const Instruction& instruction) {
+  const auto same = [&](const Operand& o) {
+    const Operand& to = instruction.to;
+    return o.kind == Kind::memory && o.address == to.address && o.stride == to.stride &&
+           o.inner == to.inner && o.outer == to.outer;
+  };
+  return same(instruction.a);
+}
+
+bool is_fabric(const Operand& operand) {
+  return operand.kind == Kind::fabric || operand.kind == Kind::fifo;
+}
+
+}  // namespace
+
+std::uint32_t elements_per_beat(const Instruction& instruction, const SimdParams& simd,
+                                unsigned fabric_words, bool rows) {
+  std::uint32_t width = simd_width(instruction, simd);
+  for (const Operand* operand : {&instruction.to, &instruction.a, &instruction.b}) {
+    if (!rows || operand == &instruction.to) width = std::min(width, stride_limit(*operand));
+    if (!is_fabric(*operand)) continue;
+    const unsigned bytes = operand == &instruction.to ? result_bytes(instruction.element)
+                                                      : source_bytes(instruction.element);
+    const std::uint32_t packed = bytes == 2 ? 2 : 1;
+    // Halves come two in a word; a datapath of one element at a time takes the word in one slot.
+    width = std::min(std::max(width, packed), fabric_words * packed);
+  }
+  return std::max(width, 1U);
+}
+
+BeatCost::BeatCost(const Instruction& instruction, const SimdParams& simd, const MemoryParams& mem,
+                   unsigned fabric_words, std::uint32_t word)
+    : ports_(mem.ports()),
+      width_(elements_per_beat(instruction, simd, fabric_words, mem.row_bytes != 0)),
+      word_(word) {
+  const unsigned source = source_bytes(instruction.element);
+  const unsigned result = result_bytes(instruction.element);
+  const auto read = [this](const Operand& operand, unsigned bytes) {
+    if (!streams(operand)) return;
+    (sources_ == 0 ? first_ : second_) = operand;
+    (sources_ == 0 ? first_bytes_ : second_bytes_) = bytes;
+    ++sources_;
+    read_bytes_ += bytes;
+  };
+  const bool in_place = instruction.op == VectorOp::fma;
+  if (in_place) read(instruction.to, result);
+  read(instruction.a, source);
+  read(instruction.b, source);
+  writes_ = streams(instruction.to);
+  write_bytes_ = writes_ ? result : 0;
+  if (in_place && writes_ && instruction.element == Element::fp32) residual_ = mem.fma32_stalls;
+  const bool halves = source == 2 && !is_integer(instruction.element);
+  if (in_place && writes_ && halves) residual_ = mem.fma16_stalls;
+  if (ports_.conflict_bytes != 8 && instruction.to.inner != 0) residual_ = 0;
+  in_place_ = in_place || reads_what_it_writes(instruction);
+  if (is_special(instruction.op)) special_ = simd.special_cycles - 1;
+  if (sources_ == 1 && !writes_ && instruction.to.kind == Kind::memory && simd.to_register != 0) {
+    width_ = 1;
+    if (instruction.op != VectorOp::move) register_ = simd.to_register - 1;
+  }
+  if (!simd.by_rows || width_ == 1) return;
+  for (const Operand* operand : {&instruction.to, &instruction.a, &instruction.b}) {
+    if (streams(*operand) && operand->inner != 0) row_ = operand->inner;
+  }
+}
+
+std::uint32_t BeatCost::beats(std::uint32_t first, std::uint32_t end) const {
+  if (even()) return (end - first + width_ - 1) / width_;
+  std::uint32_t beats = 0;
+  for (; first < end; first += elements(first, end)) ++beats;
+  return beats;
+}
+
+/// Every beat costs the same as the first.
+bool BeatCost::constant() const {
+  if (ports_.write_share != 0 || !even()) return false;  // parts of a cycle add up
+  if (in_place_ && write_meets_read(ports_.write_lag * width_)) {
+    return false;  // the first beats meet no write
+  }
+  if (sources_ != 2) return true;
+  return first_.inner == 0 && second_.inner == 0 &&
+         first_.stride * static_cast<std::int32_t>(first_bytes_) ==
+             second_.stride * static_cast<std::int32_t>(second_bytes_);
+}
+
+/// Two sources that ask for the same banks in the beat of elements [first, first + count) are read
+/// one after the other.
+bool BeatCost::reads_meet(std::uint32_t first, std::uint32_t count) const {
+  if (sources_ != 2) return false;
+  const std::uint32_t a = address_of(first_, first_bytes_, first, word_);
+  const std::uint32_t b = address_of(second_, second_bytes_, first, word_);
+  if (ports_.conflict_bytes == 8 || first_bytes_ != 4 || second_bytes_ != 4) {
+    return (a - b) % 8 != 4;
+  }
+  // the banks of a beat of contiguous elements lie side by side; those of other strides are taken
+  // element by element
+  const bool row = first_.stride == 1 && second_.stride == 1;
+  const std::uint32_t bytes = 4 * (row ? count : 1);
+  const std::uint32_t offset = (a - b) % ports_.conflict_bytes;
+  return offset < bytes || ports_.conflict_bytes - offset < bytes;
+}
+
+/// Whether the write of what an operation in place read `write_lag` beats before needs the bank of
+/// its present read.
+bool BeatCost::write_meets_read(std::uint32_t first) const {
+  if (ports_.write_lag == 0 || !in_place_ || !writes_ || first_.inner != 0) return false;
+  const std::uint32_t lag = ports_.write_lag * width_;
+  if (first < lag) return false;
+  const std::uint32_t apart = address_of(first_, first_bytes_, first, word_) -
+                              address_of(first_, first_bytes_, first - lag, word_);
+  constexpr std::uint32_t kBanks = 16;  // bytes: eight banks of halves
+  const std::uint32_t bytes = std::min(first_bytes_ * width_, kBanks);
+  const std::uint32_t offset = apart % kBanks;
+  return offset < bytes || kBanks - offset < bytes;
+}
+
+/// Bits that a beat takes the read port for: with a row, all that lies between its elements too.
+std::uint64_t BeatCost::read_bits(std::uint32_t count) const {
+  const std::uint64_t plain = std::uint64_t{8} * read_bytes_ * count;
+  if (ports_.row_bytes == 0) return plain;
+  std::uint64_t bits = 0;
+  const auto add = [&](const Operand& operand, unsigned bytes) {
+    const auto stride = static_cast<std::uint64_t>(std::abs(operand.stride));
+    const std::uint64_t each =
+        std::min<std::uint64_t>(std::max<std::uint64_t>(stride, 1) * bytes, ports_.row_bytes);
+    bits += 8 * each * count;
+  };
+  if (sources_ > 0) add(first_, first_bytes_);
+  if (sources_ > 1) add(second_, second_bytes_);
+  if (sources_ > 2) bits += std::uint64_t{8} * (read_bytes_ - first_bytes_ - second_bytes_) * count;
+  return bits;
+}
+
+std::uint32_t BeatCost::port_cycles(std::uint32_t first, std::uint32_t count) const {
+  const std::uint64_t read = read_bits(count);
+  const std::uint64_t write = std::uint64_t{8} * write_bytes_ * count;
+  if (ports_.write_share == 0) return ports_.cycles(read, write);
+  const std::uint64_t end = std::uint64_t{first} + count;
+  const std::uint64_t shared = ports_.shared_until(read / count * end, 8 * write_bytes_ * end) -
+                               ports_.shared_until(read / count * first, 8 * write_bytes_ * first);
+  return std::max({1U, ports_.need(read, ports_.read_bits), ports_.need(write, ports_.write_bits),
+                   static_cast<std::uint32_t>(shared)});
+}
+
+std::uint32_t BeatCost::bank_stalls(std::uint32_t first, std::uint32_t count) const {
+  if (ports_.model == MemoryModel::none || (sources_ == 0 && !writes_)) return 0;
+  std::uint32_t cycles = 1;
+  if (sources_ > 2) cycles = 2;  // three reads, two ports
+  if (reads_meet(first, count) || write_meets_read(first)) cycles = 2;
+  return std::max(cycles, port_cycles(first, count)) - 1;
+}
+
+BeatStalls BeatCost::stalls(std::uint32_t first, std::uint32_t count) const {
+  BeatStalls stalls;
+  stalls.bank = bank_stalls(first, count);
+  stalls.special = special_ * count + register_ * count;
+  // A conflict of reads leaves time for the write that would have met one.
+  const bool time_left = stalls.bank != 0 && (reads_meet(first, count) || !write_meets_read(first));
+  if (residual_ != 0 && !time_left && ports_.model == MemoryModel::rule) {
+    stalls.residual = residual_stalls(first + count, residual_) - residual_stalls(first, residual_);
+  }
+  return stalls;
+}
+
+BeatStalls BeatCost::stalls_from(std::uint32_t first, std::uint32_t length) const {
+  BeatStalls sum;
+  const std::uint32_t beats = (length - first) / width_;
+  if (constant() && beats != 0) {
+    const BeatStalls one = stalls(first, width_);
+    sum.bank = one.bank * beats;
+    sum.special = one.special * beats;
+    const std::uint32_t end = first + beats * width_;
+    if (one.bank == 0 && ports_.model == MemoryModel::rule) {
+      sum.residual = residual_stalls(end, residual_) - residual_stalls(first, residual_);
+    }
+    first = end;
+  }
+  for (std::uint32_t count = 0; first < length; first += count) {
+    count = elements(first, length);
+    const BeatStalls one = stalls(first, count);
+    sum.bank += one.bank;
+    sum.residual += one.residual;
+    sum.special += one.special;
+  }
+  return sum;
+}
+
+std::uint32_t BeatCost::reads(std::uint32_t count) const {
+  std::uint32_t reads = 0;
+  if (sources_ > 0) reads += (first_bytes_ * count + 7) / 8;
+  if (sources_ > 1) reads += (second_bytes_ * count + 7) / 8;
+  if (sources_ > 2) reads += ((read_bytes_ - first_bytes_ - second_bytes_) * count + 7) / 8;
+  return reads;
+}
+
+std::uint32_t BeatCost::writes(std::uint32_t count) const { return (write_bytes_ * count + 7) / 8; }
+
+void count_elements(const Instruction& instruction, const BeatCost& cost, std::uint32_t elements,
+                    std::uint64_t beats, TaskCounters& counters) {
+  const std::uint64_t all = elements * beats;
+  const bool half = instruction.element == Element::fp16;
+  switch (instruction.starts_sum ? VectorOp::fma : instruction.op) {
+    case VectorOp::fma:
+      (half                                      ? counters.mac16
+       : instruction.element == Element::fp16_32 ? counters.mac16_32
+                                                 : counters.mac32) += all;
+      break;
+    case VectorOp::add:
+    case VectorOp::sub:
+    case VectorOp::max:
+      (half ? counters.add16 : counters.add32) += all;
+      break;
+    case VectorOp::mul:
+      (half ? counters.mul16 : counters.mul32) += all;
+      break;
+    case VectorOp::move:
+    case VectorOp::abs:
+    case VectorOp::work:
+      break;
+    default:
+      (half ? counters.special16 : counters.special32) += all;
+  }
+  counters.reads += cost.reads(elements) * beats;
+  counters.writes += cost.writes(elements) * beats;
+  counters.read_bytes += cost.read_bytes() * all;
+  counters.write_bytes += cost.write_bytes() * all;
+}
+
+std::uint32_t address_of(const Operand& operand, unsigned bytes, std::uint32_t i,
+                         std::uint32_t word) {
+  std::int64_t element = std::int64_t{i} * operand.stride;
+  if (operand.inner != 0) {
+    element = std::int64_t{i % operand.inner} * operand.stride +
+              std::int64_t{i / operand.inner} * operand.outer;
+  }
+  return static_cast<std::uint32_t>(
+      operand.address + std::int64_t{operand.index_bytes} * (word >> 16U) +
+      std::int64_t{operand.offset_bytes} * (word & 0xFFFFU) + element * bytes);
+}
+
+float compute(VectorOp op, Element element, float old, float a, float b) {
+  const auto round = [element](float value) {
+    return result_bytes(element) == 2 && !is_integer(element) ? to_float(to_half(value)) : value;
+  };
+  switch (op) {
+    case VectorOp::move:
+      return round(a);
+    case VectorOp::add:
+      return round(a + b);
+    case VectorOp::sub:
+      return round(a - b);
+    case VectorOp::mul:
+      return round(a * b);
+    case VectorOp::fma:
+      return round(std::fmaf(a, b, old));
+    case VectorOp::max:
+      return round(std::max(a, b));
+    case VectorOp::abs:
+      return round(std::fabs(a));
+    case VectorOp::divide:
+      return round(a / b);
+    case VectorOp::exp:
+      return round(std::exp(a));
+    case VectorOp::rsqrt:
+      return round(1.0F / std::sqrt(a));
+    case VectorOp::tanh:
+      return round(std::tanh(a));
+    case VectorOp::sigmoid:
+      return round(1.0F / (1.0F + std::exp(-a)));
+    case VectorOp::erf:
+      return round(std::erf(a));
+    case VectorOp::work:
+      break;
+  }
+  return 0;
+}
+
+float unpack(std::uint32_t word, unsigned place, bool wide, bool integer) {
+  if (!wide) {
+    const auto half = static_cast<std::uint16_t>(word >> (16U * place));
+    return integer ? static_cast<float>(static_cast<std::int16_t>(half)) : to_float(half);
+  }
+  if (integer) return static_cast<float>(static_cast<std::int32_t>(word));
+  float value = 0;
+  std::memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+std::uint32_t pack(std::uint32_t word, unsigned place, bool wide, bool integer, float value) {
+  if (!wide) {
+    const std::uint32_t half = integer
+                                   ? static_cast<std::uint16_t>(static_cast<std::int16_t>(value))
+                                   : std::uint32_t{to_half(value)};
+    return place == 0 ? half : (word & 0xFFFFU) | half << 16U;
+  }
+  if (integer) return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+float load_element(const std::vector<std::uint8_t>& memory, std::uint32_t address, bool wide,
+                   bool integer) {
+  const std::size_t bytes = wide ? 4 : 2;
+  if (address + bytes > memory.size()) throw InternalError("a core reads outside its memory");
+  std::uint32_t word = 0;
+  std::memcpy(&word, memory.data() + address, bytes);
+  return unpack(word, 0, wide, integer);
+}
+
+void store_element(std::vector<std::uint8_t>& memory, std::uint32_t address, bool wide,
+                   bool integer, float value) {
+  const std::size_t bytes = wide ? 4 : 2;
+  if (address + bytes > memory.size()) throw InternalError("a core writes outside its memory");
+  const std::uint32_t word = pack(0, 0, wide, integer, value);
+  std::memcpy(memory.data() + address, &word, bytes);
+}
+
+}  // namespace lacuna::wse

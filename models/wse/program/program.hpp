@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/common/fp16.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/program/wavelet.hpp"
+
+namespace lacuna::wse {
+
+/// Words of `color` that come in at `from` are copied to all ports of `to`.
+struct Route {
+  Color color{};
+  Port from = kRamp;
+  PortSet to = 0;
+};
+
+/// What one router does: its routes, one for each (color, input port) in use.
+struct RouterProgram {
+  std::vector<Route> routes;
+};
+
+/// Words in rational arithmetic per cycle, for all injectors together. Unlimited if per == 0.
+struct Rate {
+  std::uint64_t words = 0;
+  std::uint64_t per = 0;
+};
+
+/// The way of partial sums to the column that keeps them, if it is not the ring: what each column
+/// takes in and where it sends. A core takes its inputs one after the other, an instruction each;
+/// all but the last add them to its sums in memory, the last sends the total on or keeps it.
+struct ReducePlan {
+  struct Input {
+    Color color{};
+    std::uint16_t from = 0;  // the column that sends
+  };
+  struct Role {
+    std::uint32_t first = 0;  // of its inputs
+    std::uint8_t inputs = 0;
+    bool keeps = false;
+    Color out{};  // unless it keeps
+  };
+
+  std::vector<Role> roles;  // by column that keeps, and column; empty: the ring
+  std::vector<Input> inputs;
+
+  bool is_ring() const { return roles.empty(); }
+  const Role& role(std::size_t columns, std::size_t keeper, std::size_t column) const {
+    return roles[keeper * columns + column];
+  }
+};
+
+/// What the words of a stream hold.
+enum class StreamForm : std::uint8_t {
+  indexed,  // the index of the input feature above an FP16 or INT8 value
+  packed,   // two FP16 or four INT8 values; the indices follow from the order
+  wide,     // two words for each weight: its index, then an FP32 value
+  plain,    // an FP32 value; the index follows from the order
+};
+
+/// The task of a core in a streamed product. Each weight that arrives starts
+/// psum += X[index] * w over the core's tokens; a command closes the row, and a microthread adds
+/// the sums up along the ring. What is streamed may as well be activations, and what the core
+/// holds its weights (`resident`).
+struct StreamingKernel {
+  Color weights{0};
+  std::vector<Color> column_colors;  // of the weights, if those of columns differ
+  std::uint32_t steps = 0;           // rows of the weight matrix, in the order they are streamed
+  std::uint32_t instances = 1;       // of products, each with as many steps and features
+
+  std::uint32_t lookahead = 8;  // partial-sum vectors, the one in use included
+  std::uint32_t simd = 4;       // elements of one beat
+  StreamForm form = StreamForm::indexed;
+  std::uint32_t ring_elements = 2;  // elements of one word on the ring
+  bool fp32 = false;                // of weights and activations
+  bool int8 = false;                // of weights and activations; sums are INT32, of 4 B as FP32
+  bool psum_fp32 = false;
+  bool psum_cached = false;  // the vector in use lies beside the datapath, not in SRAM
+  bool ring_fp32 = false;
+  std::uint32_t first_cycles = 1;   // of a beat of the first weight of a row, which overwrites
+  std::uint32_t beat_cycles = 1;    // of a beat of the others, which also reads sums
+  std::uint32_t reduce_cycles = 1;  // of a beat of a reduction
+  std::uint32_t gather_cycles = 1;  // of one that writes sums back
+  std::uint32_t stalls = 0;         // further cycles in 16 elements that read sums
+
+  std::vector<std::uint32_t> tokens;        // of each row of cores
+  std::vector<std::uint32_t> final_column;  // by step: the column that keeps the sum
+  std::vector<std::uint32_t> ring;          // columns in the order of the ring
+  std::vector<std::uint32_t> counts;        // by step and column: weights
+  std::vector<Color> ring_in;               // by column; unused if there is one column
+  std::vector<Color> ring_out;              // by column
+  ReducePlan reduce;
+
+  /// The words of each column in the order they are sent, without commands; empty if neither
+  /// values are carried nor indices matter.
+  std::vector<std::vector<std::uint32_t>> payloads;
+  /// X of each core (row-major), one feature's tokens contiguous; empty without values.
+  std::vector<std::vector<float>> activations;
+
+  /// Of each core (row-major) and feature, the elements it holds, if it holds only those that are
+  /// not zero; then an element takes a beat of beat_cycles. Empty if it holds all.
+  std::vector<std::vector<std::uint16_t>> held;
+
+  std::uint32_t columns() const { return static_cast<std::uint32_t>(ring.size()); }
+  /// Of the weights of a column.
+  Color stream_color(std::size_t column) const {
+    return column_colors.empty() ? weights : column_colors[column];
+  }
+  std::uint32_t count(std::size_t step, std::size_t column) const {
+    return counts[step * ring.size() + column];
+  }
+  /// The weights of a word, and the words of a weight.
+  std::uint32_t weights_per_word() const { return form != StreamForm::packed ? 1 : int8 ? 4 : 2; }
+  std::uint32_t words_per_weight() const { return form == StreamForm::wide ? 2 : 1; }
+  /// The value in a 32-bit word, of several the i-th from the lowest bits on.
+  float value(std::uint32_t word, std::uint32_t i = 0) const {
+    if (int8) return static_cast<float>(static_cast<std::int8_t>(word >> (8U * i) & 0xffU));
+    return to_float(static_cast<Half>(word >> (16U * i) & 0xffffU));
+  }
+  bool has_index() const { return form == StreamForm::indexed || form == StreamForm::wide; }
+  /// The feature of the first weight of a row without indices: rows of an instance hold all.
+  std::uint32_t first_feature(std::size_t step, std::size_t column) const {
+    return static_cast<std::uint32_t>(step / (steps / instances)) * count(step, column);
+  }
+  std::uint32_t words_of(std::uint32_t count_of) const {
+    return (count_of + weights_per_word() - 1) / weights_per_word() * words_per_weight();
+  }
+  std::uint32_t words(std::size_t step, std::size_t column) const {
+    return words_of(count(step, column));
+  }
+};
+
+/// The task of a core in a weight gradient, dW[i, j] = sum over tokens of dY[i, t] X[j, t] at the
+/// positions that are kept. The stream says them row by row (StreamingKernel, whose words are
+/// indices of features); dY of row i travels once around the ring of a row of cores, from the
+/// column that owns it; a dot product of each position is added to a chain down the column, which
+/// leaves the wafer in the south. A core adds to the chain as it has dot products, or,
+/// if they are `kept`, once its stream and its ring are done.
+struct GradientKernel {
+  bool kept = false;
+  bool begins_with_stream = false;  // a core sends dY from its first word on, not from cycle 0
+  std::array<Color, 2> down{Color{5}, Color{6}};  // of the chain, from even and odd rows
+  std::uint32_t results = 8;                      // dot products that wait for the chain
+  std::uint32_t dot_cycles = 1;                   // of a beat
+  std::uint32_t move_cycles = 1;                  // of a beat that takes or sends dY
+
+  /// By core, row-major; without values empty: dY of the rows its column owns, in their order.
+  std::vector<std::vector<float>> gradients;
+};
+
+/// A way out of the wafer: words of `color` that the router at an edge sends to `port`.
+struct Outlet {
+  std::uint32_t row = 0;
+  std::uint32_t column = 0;
+  Port port = kSouth;
+  Color color{};
+};
+
+/// Words of a color of their own that an injector sends down a column, whatever the kernel does.
+struct Background {
+  std::uint32_t column = 0;
+  Color color{};
+  std::uint32_t words = 0;
+};
+
+/// What a wafer executes: routes, queues, the kernel of its cores and what enters at the edge.
+/// It knows cores and wavelets, no layers.
+struct Program {
+  std::uint32_t columns = 0;
+  std::uint32_t rows = 0;
+
+  std::vector<RouterProgram> routers;    // distinct ones
+  std::vector<std::uint32_t> router_of;  // by core, row-major: which of them it runs
+
+  std::uint32_t entry = 0;  // row where the injectors are; from there words run to both ends
+  Rate rate;                // of the injectors
+  StreamingKernel kernel;
+  std::optional<GradientKernel> gradient;  // the cores run this one
+
+  std::vector<Background> background;  // pays out of `rate` too
+  std::vector<std::uint32_t> inlets;   // columns fed by a module outside, not by an injector
+  std::vector<Outlet> outlets;         // to modules outside
+  bool collects = false;               // the edge itself takes what comes to the outlets,
+  bool full_duplex = false;            // at a rate of its own, not out of `rate`
+  bool row_above = false;              // words come into row 0 as from a row that is not here
+  std::uint32_t column_fifo = 0;  // words, if one stream feeds all columns; 0: each has its own
+
+  /// The first rows may do nothing but bring words from the west edge to their columns; the row
+  /// after them is `entry`.
+  std::uint32_t spread_rows = 0;
+  std::vector<std::uint32_t> edge_row;  // of them, the row where a column's words enter
+
+  /// Words run north and south from where they enter.
+  bool both_ways() const { return entry != 0 && spread_rows == 0; }
+
+  /// Rows between the one where words enter and `row`, and the most of any row with tokens.
+  std::uint32_t distance(std::size_t row) const {
+    const auto at = static_cast<std::uint32_t>(row);
+    return std::max(at, entry) - std::min(at, entry);
+  }
+  std::uint32_t farthest() const {
+    if (rows == 0) return 0;
+    return std::max(both_ways() ? entry : 0U, rows - 1 - entry);
+  }
+
+  const RouterProgram& router(std::size_t row, std::size_t column) const {
+    return routers[router_of[row * columns + column]];
+  }
+};
+
+}  // namespace lacuna::wse

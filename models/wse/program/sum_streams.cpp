@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/program/sum_streams.hpp"
+
+#include <numeric>
+
+namespace lacuna::wse {
+namespace {
+
+/// By column, whether a color runs from it to its neighbour in the east, or in the west.
+std::vector<bool> links_of(const Program& program, Color color, Port port) {
+  std::vector<bool> links(program.columns, false);
+  for (std::uint32_t c = 0; c < program.columns; ++c) {
+    for (const Route& route : program.router(program.entry, c).routes) {
+      if (route.color == color && (route.to & bit(port)) != 0) links[c] = true;
+    }
+  }
+  return links;
+}
+
+bool overlap(const std::vector<bool>& a, const std::vector<bool>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] && b[i]) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+SumStreams::SumStreams(const Program& program)
+    : column_of(program.columns),
+      plan(program.kernel.reduce),
+      weights(program.kernel.stream_color(0)) {
+  std::iota(column_of.begin(), column_of.end(), 0U);
+  for (const Port port : {kEast, kWest}) {
+    const std::size_t first = streams.size();
+    std::vector<std::vector<bool>> used;
+    for (unsigned color = 0; color < kColors; ++color) {
+      const std::vector<bool> links =
+          links_of(program, Color{static_cast<std::uint8_t>(color)}, port);
+      if (!overlap(links, links)) continue;
+      std::size_t s = 0;
+      while (s < used.size() && overlap(used[s], links)) ++s;
+      if (s == used.size()) {
+        used.emplace_back(program.columns, false);
+        streams.push_back({port == kEast, std::vector<Lane>(program.columns)});
+      }
+      for (std::size_t i = 0; i < links.size(); ++i) used[s][i] = used[s][i] || links[i];
+      of_color[color] = static_cast<std::uint8_t>(first + s);
+    }
+    if (port == kEast) eastern = streams.size();
+  }
+  for (std::uint32_t c = 0; c < program.columns; ++c) {
+    std::uint8_t queue = 0;
+    for (const Route& route : program.router(program.entry, c).routes) {
+      if (route.color == program.kernel.stream_color(c)) continue;
+      Lane& lane = streams[of_color[static_cast<std::size_t>(route.color)]].lanes[c];
+      if (route.from == kRamp) {
+        lane.sends = true;
+        lane.out = route.color;
+        lane.queue = queue++;
+      } else {
+        lane.in = route.color;
+        lane.to_core = route.to == bit(kRamp);
+      }
+    }
+  }
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "sim/driver/command/describe_pages.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/run/area.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+using Align = TextTable::Align;
+
+struct Chip {
+  std::string name;
+  std::unique_ptr<Machine> machine;
+  ChipArea area;
+};
+
+std::vector<Chip> chips_of(const Areas& areas, const MachineTable& kinds, const Options& options) {
+  std::vector<Chip> chips;
+  const bool named = !options.machines.empty();
+  for (const std::string& name : named ? options.machines : preset_names()) {
+    Chip chip{name, make_machine(kinds, name), {}};
+    const std::optional<ChipArea> area = areas.predicted(*chip.machine);
+    if (!area) continue;
+    chip.area = *area;
+    chips.push_back(std::move(chip));
+  }
+  return chips;
+}
+
+std::string shown(const TextTable& table, const Options& options) {
+  return options.markdown ? table.markdown() : table.text();
+}
+
+std::string errors_text(const Areas& areas, const std::vector<Chip>& chips,
+                        const Options& options) {
+  TextTable table;
+  table.column("chip", "", Align::left);
+  table.column("published", "mm2");
+  table.column("model", "mm2");
+  table.column("error", "%");
+  table.column("least to most", "mm2", Align::left);
+  table.column("calibration", "factor");
+  table.column("used", "mm2");
+  table.column("what the published area is for", "", Align::left);
+  for (const Chip& chip : chips) {
+    const auto& all = areas.published();
+    const auto published = std::find_if(
+        all.begin(), all.end(), [&](const PublishedArea& each) { return each.chip == chip.name; });
+    const bool known = published != all.end();
+    const EnergyRange& mm2 = chip.area.mm2;
+    const double calibration = chip.machine->energy().area_calibration;
+    table.row({chip.name, known ? four_digits(published->mm2) : "", four_digits(mm2.nominal),
+               known ? fmt::format("{:+.1f}", 100 * (mm2.nominal / published->mm2 - 1)) : "",
+               fmt::format("{} to {}", four_digits(mm2.low), four_digits(mm2.high)),
+               fmt::format("{}", calibration), four_digits(mm2.nominal * calibration),
+               !known              ? ""
+               : published->scales ? "scales its kind; " + published->source
+                                   : "checks it; " + published->source});
+  }
+  return shown(table, options);
+}
+
+std::string parts_text(const std::vector<Chip>& chips, const Options& options) {
+  TextTable table;
+  table.column("block", "", Align::left);
+  for (const Chip& chip : chips) table.column(chip.name, "mm2");
+  std::vector<std::string> blocks;
+  for (const Chip& chip : chips) {
+    for (const AreaPart& part : chip.area.parts) {
+      if (std::find(blocks.begin(), blocks.end(), part.block) == blocks.end()) {
+        blocks.push_back(part.block);
+      }
+    }
+  }
+  for (const std::string& block : blocks) {
+    std::vector<std::string> cells = {block};
+    for (const Chip& chip : chips) {
+      const auto part = std::find_if(chip.area.parts.begin(), chip.area.parts.end(),
+                                     [&](const AreaPart& each) { return each.block == block; });
+      cells.push_back(part == chip.area.parts.end() ? "" : four_digits(part->mm2.nominal));
+    }
+    table.row(std::move(cells));
+  }
+  return shown(table, options);
+}
+
+std::string sources_text(const AreaTable& areas, const Options& options) {
+  TextTable table;
+  table.column("block", "", Align::left);
+  table.column("unit", "", Align::left);
+  for (const char* const corner : {"low", "nominal", "high"}) table.column(corner, "7 nm");
+  table.column("mark", "", Align::left);
+  table.column("source", "", Align::left);
+  for (const EnergyRow& row : areas.rows()) {
+    const EnergyRange& um2 = row.price(Node::n7);
+    table.row({row.event, row.unit, fmt::format("{}", um2.low), fmt::format("{}", um2.nominal),
+               fmt::format("{}", um2.high), row.mark, row.source});
+  }
+  return shown(table, options);
+}
+
+}  // namespace
+
+std::string area_text(const MachineTable& kinds, const Options& options) {
+  const Areas areas(config_folder());
+  const std::vector<Chip> chips = chips_of(areas, kinds, options);
+  const auto section = [&](const char* text) {
+    return options.markdown ? fmt::format("\n## {}\n\n", text) : fmt::format("\n{}\n\n", text);
+  };
+  std::string text = section("Silicon of whole chips");
+  text += errors_text(areas, chips, options);
+  text += section("By block, as scaled, before the chip's calibration");
+  text += parts_text(chips, options);
+  text += section("What a block takes (R: recalled from a publication; A: assumed; F: fitted)");
+  return text + sources_text(AreaTable::read_areas((config_folder() / "area_table.csv").string()),
+                             options);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "sim/driver/command/describe_pages.hpp"
+#include "sim/driver/files/config_table.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
+#include "sim/driver/result/trust.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+using Align = TextTable::Align;
+
+constexpr std::size_t kLongest = std::size_t{1} << 18U;
+
+std::string shown(const TextTable& table, const Options& options) {
+  return options.markdown ? table.markdown() : table.text();
+}
+
+std::string section(const char* text, const Options& options) {
+  return options.markdown ? fmt::format("\n## {}\n\n", text) : fmt::format("\n{}\n\n", text);
+}
+
+std::string percent(double fraction) { return fmt::format("{:+.1f}", 100 * fraction); }
+
+std::string errors_text(const Options& options) {
+  TextTable table;
+  table.column("machine", "", Align::left);
+  table.column("family", "", Align::left);
+  table.column("regime", "", Align::left);
+  table.column("error of a", "", Align::left);
+  table.column("points", "");
+  table.column("5 %", "%");
+  table.column("median", "%");
+  table.column("95 %", "%");
+  table.column("median of sizes", "%");
+  table.column("measured at", "", Align::left);
+  table.column("since then", "", Align::left);
+  const Trust trust(config_folder());
+  for (const BlindErrors& each : trust.all()) {
+    const TrustErrors& errors = each.errors;
+    table.row({errors.machine, errors.family, errors.regime, errors.quantity,
+               fmt::format("{}", errors.points), percent(errors.p5), percent(errors.median),
+               percent(errors.p95), fmt::format("{:.1f}", 100 * each.median_absolute),
+               errors.commit, errors.moved ? "measured before this model" : ""});
+  }
+  return shown(table, options);
+}
+
+std::string chosen_text(const Options& options) {
+  TextTable table;
+  table.column("constant", "", Align::left);
+  table.column("value", "", Align::left);
+  table.column("chosen by", "", Align::left);
+  table.column("remark", "", Align::left);
+  const ConfigTable chosen(config_folder() / "chosen_constants.csv",
+                           {"constant", "value", "points", "remark"});
+  for (std::size_t row = 0; row < chosen.size(); ++row) {
+    table.row({chosen.text(row, "constant"), chosen.text(row, "value"), chosen.text(row, "points"),
+               chosen.text(row, "remark")});
+  }
+  return shown(table, options);
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// The comments of a machine file by its lines; "likewise" is what the comment above it says.
+class Comments {
+ public:
+  /// Of the line that an origin, "FILE:LINE:COLUMN", names.
+  std::string of(const std::string& origin) {
+    const std::size_t column = origin.rfind(':');
+    const std::size_t line = column == std::string::npos ? column : origin.rfind(':', column - 1);
+    if (line == std::string::npos) return "";
+    const std::vector<std::string>& comments = file(origin.substr(0, line));
+    const std::size_t number = std::stoul(origin.substr(line + 1, column - line - 1));
+    return number <= comments.size() ? comments[number - 1] : "";
+  }
+
+ private:
+  const std::vector<std::string>& file(const std::string& path) {
+    const auto [known, is_new] = files_.try_emplace(path);
+    if (!is_new) return known->second;
+    std::istringstream lines(read_text(path, kLongest));
+    std::string above;
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t hash = line.find(" # ");
+      std::string comment = hash == std::string::npos ? "" : line.substr(hash + 3);
+      if (comment.rfind("likewise", 0) == 0) comment = above;
+      if (!comment.empty()) above = comment;
+      known->second.push_back(comment);
+    }
+    return known->second;
+  }
+
+  std::map<std::string, std::vector<std::string>> files_;
+};
+
+bool says_assumed(const std::string& text) {
+  const std::string small = lower(text);
+  return small.find("assumed") != std::string::npos || small.find("inferred") != std::string::npos;
+}
+
+/// Where a preset or a declaration says that nothing is published.
+std::string assumed_text(const MachineTable& kinds, const Options& options) {
+  TextTable table;
+  table.column("presets", "", Align::left);
+  table.column("parameter", "", Align::left);
+  table.column("value", "");
+  table.column("what is said of it", "", Align::left);
+  Comments comments;
+  std::vector<std::vector<std::string>> rows;  // path, value, text, then the presets
+  for (const std::string& name : options.machines.empty() ? preset_names() : options.machines) {
+    const std::unique_ptr<Machine> machine = make_machine(kinds, name);
+    std::map<std::string, std::string> said;  // by path; the last setting counts
+    for (const Setting& setting : load_preset(name).settings) {
+      said[setting.path] = comments.of(setting.origin);
+    }
+    machine->parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+      const auto preset = said.find(path);
+      const bool stated = preset != said.end() && !preset->second.empty();
+      const std::string text = stated ? preset->second : parameter.doc();
+      if (!says_assumed(text)) return;
+      const std::vector<std::string> row = {path, parameter.value_text(), text};
+      const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& each) {
+        return std::equal(row.begin(), row.end(), each.begin());
+      });
+      (same == rows.end() ? *rows.insert(rows.end(), row) : *same).push_back(name);
+    });
+  }
+  for (const std::vector<std::string>& row : rows) {
+    table.row(
+        {fmt::format("{}", fmt::join(row.begin() + 3, row.end(), " ")), row[0], row[1], row[2]});
+  }
+  return shown(table, options);
+}
+
+}  // namespace
+
+std::string trust_text(const MachineTable& kinds, const Options& options) {
+  return section("Simulated over published, by points that were not used in building the model",
+                 options) +
+         errors_text(options) +
+         "\nA rate of error e: the published time of a simulated time t lies between t(1 + 5 %) "
+         "and\n"
+         "t(1 + 95 %) in nine of ten cases. Cycles and times: between t/(1 + 95 %) and t/(1 + 5 "
+         "%).\n"
+         "Ratios say something of the speed-up alone. All of it holds for the preset as it is; "
+         "with\n"
+         "another value of a parameter of its hardware a result says 'not validated here'.\n" +
+         section("Constants that points have chosen", options) + chosen_text(options) +
+         section("Parameters that are assumed", options) + assumed_text(kinds, options);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/command/event_outputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/report/event_spans.hpp"
+#include "sim/report/phase_traffic.hpp"
+#include "sim/report/timeline.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kMostPowerFigures = 8;
+
+/// Calls `visit(run, op)` for each operation with intervals.
+template <class Visit>
+void for_each_power(const std::vector<RunRecord>& records, const Visit& visit) {
+  for (const RunRecord& run : records) {
+    for (const OpRecord& op : run.ops) {
+      if (!op.power.empty()) visit(run, op);
+    }
+  }
+}
+
+/// Names of units that no machine of the result has.
+void check_units(const std::vector<RunRecord>& records, const std::vector<std::string>& patterns,
+                 const char* option) {
+  for (const std::string& pattern : patterns) {
+    bool found = false;
+    std::string example;
+    for (const RunRecord& run : records) {
+      for (const OpRecord& op : run.ops) {
+        const std::vector<std::string>& names = op.result.event_units;
+        found = found || names.empty() || !matching_units(names, {pattern}).empty();
+        if (!names.empty() && example.empty()) example = names.front();
+      }
+    }
+    if (found) continue;
+    throw RequestError(
+        fmt::format("{}: found '{}'; allowed: a unit such as {}, or a pattern with *", option,
+                    pattern, example));
+  }
+}
+
+std::string wave_name(const std::vector<RunRecord>& records, const RunRecord& run,
+                      const OpRecord& op) {
+  if (records.size() == 1 && run.ops.size() == 1) return "waves.vcd";
+  std::string id = op.row.op_id;
+  std::replace(id.begin(), id.end(), '/', '_');
+  return fmt::format("waves_run{}_{}.vcd", run.run, id);
+}
+
+}  // namespace
+
+std::vector<WhatIf> what_ifs(const std::string& machine_kind) {
+  if (machine_kind == "wse") {
+    // cores wait for each other, so that no wait need remain without the cost
+    const std::vector<std::string> waits{"stall", "imbalance", "idle"};
+    const std::vector<std::string> all{"stall", "imbalance", "idle", "exchange"};
+    return {{"ideal exchange", all, {"wafer.limits.busiest_core_multiplies", "wafer.limits.edge"}},
+            {"perfect balance", waits, {"wafer.limits.mean_core", "wafer.limits.edge"}},
+            {"infinite I/O", waits, {"wafer.limits.busiest_core"}, true},
+            {"compute alone", all, {"wafer.limits.busiest_core_multiplies"}}};
+  }
+  return {{"ideal exchange",
+           {"exchange", "imbalance.exchange_tail", "stall.exchange_gap", "stall.port_wait"}},
+          {"perfect balance", {"imbalance", "idle"}},
+          {"no sync", {"sync"}},
+          {"compute alone", {"exchange", "sync", "stall", "imbalance", "idle"}}};
+}
+
+Cycle interval_of(const Options& options) {
+  if (!options.interval) return 0;
+  return check_count("--interval", *options.interval, 1, std::uint64_t{1} << 62U);
+}
+
+bool needs_events(const Options& options) {
+  return options.event_log || options.timeline || !options.waves.empty();
+}
+
+void check_event_options(const Options& options) {
+  if (options.scalesim && !options.out) {
+    throw RequestError("--scalesim: needs --out, the folder for the reports");
+  }
+  if (options.timeline && !options.out) {
+    throw RequestError("--timeline: needs --out, the folder for timeline.json");
+  }
+  if (!options.waves.empty() && !options.out) {
+    throw RequestError("--waves: needs --out, the folder for the .vcd files");
+  }
+  if (!options.units.empty() && !options.timeline) {
+    throw RequestError("--units: goes with --timeline");
+  }
+}
+
+void write_event_files(const Options& options, const std::vector<RunRecord>& records,
+                       ResultFolder& folder) {
+  if (options.timeline) {
+    check_units(records, options.units, "--units");
+    folder.write("timeline.json", timeline_json(records, options.units));
+  }
+  check_units(records, options.waves, "--waves");
+  for (const RunRecord& run : records) {
+    for (const OpRecord& op : run.ops) {
+      if (options.waves.empty() || op.result.events.empty()) continue;
+      folder.write(wave_name(records, run, op), waves_vcd(op, options.waves));
+    }
+  }
+  std::string power;
+  for_each_power(records,
+                 [&](const RunRecord&, const OpRecord& op) { power += power_csv_rows(op); });
+  if (!power.empty()) {
+    folder.write("power.csv", power_csv_head() + power);
+    folder.write("intervals.csv", intervals_csv(records));
+  }
+  const std::string phases = phases_csv(records);
+  if (!phases.empty()) folder.write("phases.csv", phases);
+  std::string bounds = bounds_csv_head();
+  for (const RunRecord& run : records) bounds += bounds_csv_rows(run, what_ifs(run.kind));
+  folder.write("bounds.csv", bounds);
+}
+
+std::vector<Figure> event_figures(const Options& options, const std::vector<RunRecord>& records) {
+  std::vector<Figure> figures;
+  if (options.timeline) figures = gantt_figures(records, options.units);
+  std::size_t drawn = 0;
+  for_each_power(records, [&](const RunRecord& run, const OpRecord& op) {
+    if (drawn++ >= kMostPowerFigures) return;
+    figures.push_back(power_figure(run, op));
+    figures.push_back(bandwidth_time_figure(run, op));
+  });
+  return figures;
+}
+
+std::string power_text(const std::vector<RunRecord>& records) {
+  std::string text;
+  for_each_power(records, [&](const RunRecord& run, const OpRecord& op) {
+    const PowerPeak peak = power_peak(op.power);
+    text += fmt::format(
+        "power of run {}, {}: peak {:.4g} W in the {} cycles from cycle {}, "
+        "mean {:.4g} W\n",
+        run.run, op.row.op_id, peak.peak_w, op.power.front().to, peak.at, peak.mean_w);
+  });
+  return text;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/driver/result/result_folder.hpp"
+#include "sim/driver/run/options.hpp"
+#include "sim/report/figures/figure.hpp"
+#include "sim/report/power_over_time.hpp"
+#include "sim/report/tables/summary.hpp"
+#include "sim/report/tables/table_bounds.hpp"
+
+namespace lacuna {
+
+/// The costs that a machine of this kind can be imagined without.
+std::vector<WhatIf> what_ifs(const std::string& machine_kind);
+
+/// The cycles of --interval; 0 without it.
+Cycle interval_of(const Options& options);
+
+/// True if an option asks for something that is made of event logs.
+bool needs_events(const Options& options);
+
+/// RequestError if --timeline or --waves cannot be.
+void check_event_options(const Options& options);
+
+/// timeline.json and *.vcd, as far as they are asked for, power.csv and intervals.csv of operations
+/// that have intervals, and bounds.csv.
+void write_event_files(const Options& options, const std::vector<RunRecord>& records,
+                       ResultFolder& folder);
+
+/// Gantt charts, power and bandwidth over time, likewise.
+std::vector<Figure> event_figures(const Options& options, const std::vector<RunRecord>& records);
+
+/// Peak and mean power of each operation with intervals.
+std::string power_text(const std::vector<RunRecord>& records);
+
+}  // namespace lacuna

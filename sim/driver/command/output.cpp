@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/command/output.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <fstream>
+#include <set>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/command/command_line.hpp"
+#include "sim/driver/command/event_outputs.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/sha256.hpp"
+#include "sim/driver/result/off_chip.hpp"
+#include "sim/report/explain.hpp"
+#include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/mean.hpp"
+#include "sim/report/html_report.hpp"
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/scalesim_reports.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kLongestInput = std::size_t{1} << 30U;
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "unknown";
+}
+
+/// Of this process, or of the largest of its children, in KiB.
+std::string peak_memory(int who) {
+  rusage usage{};
+  getrusage(who, &usage);
+  return fmt::format("{}", usage.ru_maxrss);  // NOLINT(*-union-access): as the C library has it
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+}  // namespace
+
+Output::Output(const std::string& folder, const Options& options)
+    : folder_(folder), options_(options) {
+  if (options.energy_table) add_input(*options.energy_table);
+}
+
+namespace {
+
+/// Where the name of a file ends: before the member of an .npz.
+std::size_t end_of_name(const std::string& path) {
+  const std::size_t archive = path.rfind(".npz:");
+  return archive == std::string::npos ? path.size() : archive + std::string(".npz").size();
+}
+
+}  // namespace
+
+std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads) {
+  std::set<std::string> paths;
+  for (const WorkloadTrace& workload : workloads) {
+    if (!workload.path.empty()) paths.insert(workload.path);
+    for (const LayerOp& op : workload.ops) {
+      if (!op.pattern.file.empty()) paths.insert(op.pattern.file);
+      if (!op.x_file.empty()) paths.insert(op.x_file.substr(0, end_of_name(op.x_file)));
+    }
+  }
+  return paths;
+}
+
+void add_file(ResultHeader& header, const std::string& path) {
+  constexpr std::size_t kTables = 2;  // energy_table.csv and energy_actions.csv
+  const std::size_t tables = std::min(kTables, header.files.size());
+  const auto end = header.files.end() - static_cast<std::ptrdiff_t>(tables);
+  const auto place =
+      std::find_if(header.files.begin(), end, [&](const auto& file) { return file.first >= path; });
+  const std::string hash = sha256(read_text(path, kLongestInput));
+  if (place != end && place->first == path) {
+    place->second = hash;
+  } else {
+    header.files.insert(place, {path, hash});
+  }
+}
+
+ResultHeader Output::header(const std::string& name,
+                            const std::vector<WorkloadTrace>& workloads) const {
+  ResultHeader header;
+  header.version = version();
+  header.command = reproducing_arguments(options_);
+  header.workload = name;
+  if (workloads.size() == 1) header.workload_path = workloads[0].path;
+  std::set<std::string> paths = input_files(workloads);
+  paths.insert(inputs_.begin(), inputs_.end());
+  for (const std::string& path : paths) {
+    header.files.emplace_back(path, sha256(read_text(path, kLongestInput)));
+  }
+  // named without their folder, which differs between an installed and a built Lacuna
+  for (const char* const table : {"energy_table.csv", "energy_actions.csv"}) {
+    header.files.emplace_back(table, sha256(read_text(config_folder() / table, kLongestInput)));
+  }
+  return header;
+}
+
+std::string Output::host() const {
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start_;
+  return host_text({{"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+                    {"host", host_name()},
+                    {"processor", processor()},
+                    {"compiler", __VERSION__},
+                    {"arguments", shell_line(options_.arguments)},
+                    {"wall_s", fmt::format("{:.3f}", wall.count())},
+                    {"peak_memory_kib", peak_memory(RUSAGE_SELF)},
+                    {"peak_memory_of_a_child_kib", peak_memory(RUSAGE_CHILDREN)}});
+}
+
+std::string Output::report_page(const ResultHeader& header,
+                                const std::vector<RunRecord>& records) const {
+  HtmlReport page;
+  page.version = header.version;
+  page.command = "lacuna " + shell_line(header.command);
+  page.figures = read_figures((folder_.temporary() / "figures").string());
+  return html_report(page, records);
+}
+
+void Output::write_scalesim(const std::vector<RunRecord>& records) {
+  for (const RunRecord& run : records) {
+    std::filesystem::path place = "scalesim";
+    if (records.size() > 1) place /= fmt::format("run{}", run.run);
+    std::filesystem::create_directories(folder_.temporary() / place);
+    for (const auto& [file, text] : scalesim_reports(run)) {
+      folder_.write((place / file).string(), text);
+    }
+  }
+}
+
+void Output::write(const ResultHeader& header, const std::vector<RunRecord>& records,
+                   const Streams& streams) {
+  folder_.begin();
+  folder_.write("summary.csv", summary_csv(records));
+  folder_.write("statistics.csv", statistics_csv(records));
+  folder_.write("cycle_stack.csv", cycle_stack_csv(records));
+  if (options_.event_log) folder_.write("events.csv", events_csv(records));
+  folder_.write("result.json", result_text(header, records));
+  folder_.write("host.json", host());
+  if (has_several_seeds(records)) folder_.write("seeds.csv", seeds_csv(records));
+  for (const auto& [file, text] : files_) folder_.write(file, text);
+  write_event_files(options_, records, folder_);
+  if (options_.scalesim) write_scalesim(records);
+  std::string missing_figures;
+  try {
+    FigureData data = figure_data(records);
+    data.references = reference_memories(read_off_chip());
+    std::vector<Figure> figures = make_figures(data);
+    for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
+    for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
+    figures.insert(figures.end(), own_figures_.begin(), own_figures_.end());
+    if (is_interrupted(records)) mark_interrupted(figures);
+    draw_figures(figures, (folder_.temporary() / "figures").string());
+  } catch (const SimulationError& error) {
+    missing_figures = error.what();  // the numbers are worth keeping without them
+  }
+  folder_.write("report.html", report_page(header, records));
+  folder_.commit();
+  if (!missing_figures.empty()) throw SimulationError(missing_figures);
+  if (!options_.quiet) streams.err << "lacuna: result in " << folder_.target().string() << '\n';
+}
+
+}  // namespace lacuna

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/driver/command/verbs.hpp"
+#include "sim/driver/result/result_folder.hpp"
+#include "sim/driver/result/result_json.hpp"
+#include "sim/driver/run/options.hpp"
+#include "sim/report/figures/figure.hpp"
+#include "sim/report/tables/summary.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// The files that workloads were read from, theirs and those of their masks.
+std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads);
+
+/// Adds a file with its hash to those that a result was made of, in the order in which they stand:
+/// by name, the tables of prices last.
+void add_file(ResultHeader& header, const std::string& path);
+
+/// The result folder of a request. It is checked before anything is simulated and written, whole,
+/// when all is known.
+class Output {
+ public:
+  Output(const std::string& folder, const Options& options);
+
+  /// Names a file that was read beside the workload, for the result to keep its hash.
+  void add_input(const std::string& path) { inputs_.insert(path); }
+
+  /// Adds a file of this result to those that every result has.
+  void add_file(std::string name, std::string text) {
+    files_.emplace_back(std::move(name), std::move(text));
+  }
+
+  /// Adds a figure likewise.
+  void add_figure(Figure figure) { own_figures_.push_back(std::move(figure)); }
+
+  const std::filesystem::path& target() const { return folder_.target(); }
+
+  /// What the result of these workloads will say of itself.
+  ResultHeader header(const std::string& name, const std::vector<WorkloadTrace>& workloads) const;
+
+  void write(const WorkloadTrace& workload, const std::vector<RunRecord>& records,
+             const Streams& streams) {
+    write(workload.name, {workload}, records, streams);
+  }
+
+  /// The same of an experiment over several workloads.
+  void write(const std::string& name, const std::vector<WorkloadTrace>& workloads,
+             const std::vector<RunRecord>& records, const Streams& streams) {
+    write(header(name, workloads), records, streams);
+  }
+
+  /// The same of a result that says itself where it comes from.
+  void write(const ResultHeader& header, const std::vector<RunRecord>& records,
+             const Streams& streams);
+
+ private:
+  std::string host() const;
+  void write_scalesim(const std::vector<RunRecord>& records);
+  std::string report_page(const ResultHeader& header, const std::vector<RunRecord>& records) const;
+
+  ResultFolder folder_;
+  const Options& options_;
+  std::set<std::string> inputs_;
+  std::vector<std::pair<std::string, std::string>> files_;
+  std::vector<Figure> own_figures_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace lacuna

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/command/program.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+#include <new>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/command/command_line.hpp"
+
+namespace lacuna {
+
+namespace {
+
+int dispatch(const Options& options, const MachineTable& machines, const Streams& streams) {
+  if (options.verb == "run") return run_verb(options, machines, streams);
+  if (options.verb == "compare") return compare_verb(options, machines, streams);
+  if (options.verb == "sweep") return sweep_verb(options, machines, streams);
+  if (options.verb == "trace" && options.subverb == "schedule") {
+    return schedule_verb(options, machines, streams);
+  }
+  if (options.verb == "trace") return trace_verb(options, streams);
+  if (options.verb == "describe") return describe_verb(options, machines, streams);
+  if (options.verb == "validate") return validate_verb(options, machines, streams);
+  if (options.verb == "plot") return plot_verb(options, streams);
+  throw InternalError("no code for the verb " + options.verb);
+}
+
+/// A word of the user may hold anything; a terminal shall not be sent what is no text.
+std::string without_control(const std::string& text) {
+  constexpr unsigned char kFirstPrintable = 0x20;
+  constexpr unsigned char kDelete = 0x7F;
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_control = (byte < kFirstPrintable && c != '\n') || byte == kDelete;
+    result += is_control ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return result;
+}
+
+int report(const Streams& streams, const std::string& text, int status) {
+  streams.err << "lacuna: " << without_control(text) << '\n';
+  return status;
+}
+
+/// What was asked for must have reached its reader, or the status says so.
+int delivered(const Streams& streams, int status) {
+  streams.out.flush();
+  if (streams.out) return status;
+  return report(streams, "standard output cannot be written", kNotCompleted);
+}
+
+int report_defect(const std::vector<std::string>& arguments, const Streams& streams,
+                  const char* what) {
+  return report(streams,
+                fmt::format("internal inconsistency: {}\nThis is a defect of Lacuna. It is "
+                            "reproduced by\n  lacuna {}",
+                            what, shell_line(arguments)),
+                kDefect);
+}
+
+}  // namespace
+
+int run_lacuna(const std::vector<std::string>& arguments, const MachineTable& machines,
+               const Streams& streams) {
+  try {
+    const CommandLine line = parse_command_line(arguments);
+    if (!line.text) return delivered(streams, dispatch(line.options, machines, streams));
+    streams.out << *line.text;
+    return delivered(streams, kDone);
+  } catch (const RequestError& error) {
+    return report(streams, error.what(), kWrongRequest);
+  } catch (const SimulationError& error) {
+    return report(streams, error.what(), kNotCompleted);
+  } catch (const std::bad_alloc&) {
+    return report(streams, "there is not enough memory on this computer", kNotCompleted);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(streams, error.what(), kNotCompleted);
+  } catch (const std::exception& error) {
+    return report_defect(arguments, streams, error.what());
+  }
+}
+
+}  // namespace lacuna

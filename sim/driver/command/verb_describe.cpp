@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/energy/energy_table.hpp"
+#include "models/sparsity/pattern.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/base/split.hpp"
+#include "sim/driver/command/describe_pages.hpp"
+#include "sim/driver/command/system_run.hpp"
+#include "sim/driver/command/verbs.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/result/off_chip.hpp"
+#include "sim/driver/result/statistics_list.hpp"
+#include "sim/driver/system/job.hpp"
+#include "sim/report/tables/text_table.hpp"
+#include "workloads/import/import_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+using Align = TextTable::Align;
+
+std::string shown(const TextTable& table, const Options& options) {
+  return options.markdown ? table.markdown() : table.text();
+}
+
+std::string heading(const std::string& text, const Options& options) {
+  return options.markdown ? fmt::format("\n## {}\n\n", text) : fmt::format("\n{}\n\n", text);
+}
+
+std::string title(const std::string& page, const std::string& what, const Options& options) {
+  if (!options.markdown) return "";
+  return fmt::format("# {}\n\n{}\n\nMade by `lacuna describe {} --markdown`; do not edit.\n", page,
+                     what, options.subjects.front());
+}
+
+/// One machine of each kind, with the defaults of its declaration.
+std::vector<std::unique_ptr<Machine>> bare_machines(const MachineTable& table) {
+  std::vector<std::unique_ptr<Machine>> machines;
+  machines.reserve(table.size());
+  for (const MachineKind& kind : table) machines.push_back(kind.make(kind.kind));
+  return machines;
+}
+
+/// Machines that are named, or one of each kind.
+std::vector<std::unique_ptr<Machine>> chosen_machines(const MachineTable& table,
+                                                      const Options& options) {
+  if (options.machines.empty()) return bare_machines(table);
+  std::vector<std::unique_ptr<Machine>> machines;
+  for (const std::string& name : options.machines) machines.push_back(make_machine(table, name));
+  return machines;
+}
+
+double number_of(const ParameterSet& parameters, const char* path) {
+  const ParamBase* const parameter = parameters.find(path);
+  return parameter == nullptr ? 0 : std::stod(parameter->value_text());
+}
+
+/// Bytes that a tile or core can read and write in a cycle.
+double bytes_per_cycle(const ParameterSet& parameters) {
+  return number_of(parameters, "tile.memory.load_bytes") +
+         number_of(parameters, "tile.memory.store_bytes") +
+         (number_of(parameters, "mem.read_bits") + number_of(parameters, "mem.write_bits")) / 8;
+}
+
+/// What stands behind a machine's memory: its bandwidth, the chip's beside it, and the source.
+std::vector<std::string> beyond_cells(const std::string& name, const ParameterSet& parameters,
+                                      const std::vector<OffChip>& off_chip, double chip_tbps) {
+  const auto cells = [&](double gbps, std::string what) -> std::vector<std::string> {
+    return {four_digits(gbps), four_digits(chip_tbps * 1e3 / gbps), std::move(what)};
+  };
+  const ParamBase* const store = parameters.find("sys.memoryx.on");
+  if (store != nullptr && store->value_text() == "true") {
+    return cells(number_of(parameters, "sys.swarmx.link_gbps"),
+                 "no DRAM; MemoryX over a link of SwarmX; each wafer, as wse2");
+  }
+  const auto beyond = std::find_if(off_chip.begin(), off_chip.end(),
+                                   [&](const OffChip& each) { return name == each.name; });
+  if (beyond == off_chip.end()) return {"", "", "none is modelled"};
+  std::vector<std::string> row = cells(beyond->gbps, beyond->what + "; " + beyond->source);
+  row.front() = fmt::format("{}", beyond->gbps);
+  return row;
+}
+
+/// What each level of BLAS needs for an operation, and what a machine of others gives.
+std::string blas_text(const std::vector<OffChip>& off_chip, const Options& options) {
+  std::string text = heading("Bytes that each level of BLAS needs per FLOP, in fp16", options) +
+                     "GEMM n x n x n: 3/n. GEMV: 1. DOT: 2. AXPY, and a sparse product of single "
+                     "weights: 3.\n";
+  for (const OffChip& row : off_chip) {
+    if (row.kind != "reference" || !row.fp16_tflops) continue;
+    text += fmt::format("{} ({} GB/s, {} TFLOP/s fp16; {}) gives {:.3g}.\n", row.what, row.gbps,
+                        *row.fp16_tflops, row.source, row.gbps / (*row.fp16_tflops * 1e3));
+  }
+  return text;
+}
+
+/// Bandwidth of the memory on the chip beside that beyond it, and bytes per fp16 FLOP at peak.
+std::string bandwidth_text(const MachineTable& table, const Options& options) {
+  TextTable list;
+  list.column("name", "", Align::left);
+  list.column("memory of a unit", "B/cycle");
+  list.column("a unit", "GB/s");
+  list.column("units", "");
+  list.column("chip", "TB/s");
+  list.column("per FLOP", "B");
+  list.column("beyond the chip", "GB/s");
+  list.column("ratio", "");
+  list.column("what is beyond, and its source", "", Align::left);
+  const std::vector<OffChip> off_chip = read_off_chip();
+  for (const std::string& name : preset_names()) {
+    const std::unique_ptr<Machine> machine = make_machine(table, name);
+    const ParameterSet& parameters = machine->parameters();
+    const double bytes = bytes_per_cycle(parameters);
+    const double units = machine->energy().chip_units;
+    const double unit_gbps = bytes * number_of(parameters, "clock");
+    const double chip_tbps = unit_gbps * units * 1e-3;
+    const double flop = 2 * machine->energy().peak_macs;
+    std::vector<std::string> cells = {name,
+                                      fmt::format("{:.0f}", bytes),
+                                      four_digits(unit_gbps),
+                                      fmt::format("{:.0f}", units),
+                                      four_digits(chip_tbps),
+                                      flop > 0 ? four_digits(bytes / flop) : ""};
+    std::vector<std::string> beyond = beyond_cells(name, parameters, off_chip, chip_tbps);
+    cells.insert(cells.end(), std::make_move_iterator(beyond.begin()),
+                 std::make_move_iterator(beyond.end()));
+    list.row(std::move(cells));
+  }
+  return heading("Memory bandwidth", options) + shown(list, options) + blas_text(off_chip, options);
+}
+
+std::string systems_text(const Options& options) {
+  TextTable list;
+  list.column("name", "", Align::left);
+  list.column("machines", "");
+  list.column("chips", "");
+  list.column("chip", "", Align::left);
+  list.column("topology", "", Align::left);
+  list.column("streaming memory", "GB");
+  for (const std::string& name : system_names()) {
+    const system::SystemParams params = make_system(name, {}).params;
+    list.row({name, params.machines.value_text(), fmt::format("{}", params.chips()), params.chip,
+              params.links.topology.value_text(),
+              fmt::format("{:.0f}", params.gateway.ddr_gb * params.machines)});
+  }
+  return heading("Systems of chips", options) + shown(list, options);
+}
+
+std::string machines_text(const MachineTable& table, const Options& options) {
+  TextTable list;
+  list.column("name", "", Align::left);
+  list.column("kind", "", Align::left);
+  list.column("what it is", "", Align::left);
+  list.column("simulated", "", Align::left);
+  list.column("clock", "GHz");
+  for (const std::string& name : preset_names()) {
+    const std::unique_ptr<Machine> machine = make_machine(table, name);
+    const auto kind = std::find_if(table.begin(), table.end(), [&](const MachineKind& row) {
+      return machine->kind() == std::string(row.kind);
+    });
+    const ParamBase* const clock = machine->parameters().find("clock");
+    list.row({name, machine->kind(), kind == table.end() ? "" : kind->what, machine->extent(),
+              clock == nullptr ? "" : clock->value_text()});
+  }
+  return title("Machines", "Presets, in `sim/config`, each number with its source.", options) +
+         shown(list, options) + systems_text(options) + bandwidth_text(table, options);
+}
+
+/// True if a dotted name is of `group`: it, or a part of it, and everything below; of all if empty.
+bool is_in_group(const std::string& name, const std::string& group) {
+  if (group.empty()) return true;
+  return ('.' + name + '.').find('.' + group + '.') != std::string::npos;
+}
+
+/// Parameters of a machine, or of a group of them, empty if there is none; the values are its own
+/// if it was asked for by name.
+std::string parameter_table(const ParameterSet& parameters, bool with_values,
+                            const Options& options, const std::string& group = "") {
+  TextTable table;
+  bool is_empty = true;
+  table.column("parameter", "", Align::left);
+  if (with_values) table.column("value", "");
+  table.column("default", "");
+  table.column("unit", "", Align::left);
+  table.column("allowed", "", Align::left);
+  table.column("meaning", "", Align::left);
+  parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
+    if (!is_in_group(path.substr(0, path.rfind('.')), group)) return;
+    is_empty = false;
+    std::vector<std::string> cells = {path};
+    if (with_values) cells.push_back(parameter.value_text());
+    cells.insert(cells.end(), {parameter.initial_text(), parameter.unit(), parameter.limits_text(),
+                               parameter.doc()});
+    table.row(std::move(cells));
+  });
+  return is_empty ? "" : shown(table, options);
+}
+
+std::string parameters_text(const MachineTable& table, const Options& options) {
+  std::string text = title("Parameters",
+                           "A path is a key of a machine file and the left side of `--set`. "
+                           "Defaults are those of the declaration; a preset may differ.",
+                           options);
+  if (!options.machines.empty()) {
+    for (const std::string& name : options.machines) {
+      const std::unique_ptr<Machine> machine = make_machine(table, name);
+      text += heading(name, options) + parameter_table(machine->parameters(), true, options);
+    }
+    return text;
+  }
+  for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
+    text += heading(fmt::format("Machines of kind {}", machine->kind()), options);
+    text += parameter_table(machine->parameters(), false, options);
+  }
+  text += heading("Systems of chips; those of a chip are set as chip.PATH", options);
+  text += parameter_table(system::SystemParams{}, false, options);
+  text += heading("Training steps (--system-config); set as training.PATH", options);
+  text += parameter_table(system::TrainingParams{}, false, options);
+  return text;
+}
+
+/// Statistics of a machine, or of a group of them, empty if there is none.
+std::string statistics_table(Machine& machine, const Options& options,
+                             const std::string& group = "") {
+  TextTable list;
+  list.column("path", "", Align::left);
+  list.column("name", "", Align::left);
+  list.column("unit", "", Align::left);
+  list.column("layer", "", Align::left);
+  list.column("action", "", Align::left);
+  list.column("meaning", "", Align::left);
+  bool is_empty = true;
+  for (const ListedStatistic& listed : list_statistics(machine)) {
+    const StatEntry& entry = listed.entry;
+    if (!is_in_group(entry.path, group) && listed.layer != group) continue;
+    is_empty = false;
+    list.row({entry.path, entry.name, entry.unit, listed.layer, entry.action, entry.doc});
+  }
+  return is_empty ? "" : shown(list, options);
+}
+
+std::string statistics_text(const MachineTable& table, const Options& options) {
+  std::string text = title("Statistics",
+                           "The counters of `statistics.csv`, summed over the units of a path. "
+                           "A layer makes the counter part of the cycle stack; an action is what "
+                           "the energy tables price.",
+                           options);
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
+    text += options.machines.empty()
+                ? heading(fmt::format("Machines of kind {}", machine->kind()), options)
+                : heading(machine->name(), options);
+    text += statistics_table(*machine, options);
+  }
+  return text;
+}
+
+const char* density_rule(PatternKind::Density density) {
+  switch (density) {
+    case PatternKind::Density::required:
+      return "required";
+    case PatternKind::Density::implied:
+      return "implied";
+    case PatternKind::Density::none:
+      return "none";
+  }
+  return "?";
+}
+
+std::string patterns_text(const Options& options) {
+  TextTable table;
+  table.column("pattern", "", Align::left);
+  table.column("density", "", Align::left);
+  table.column("block", "", Align::left);
+  table.column("keys", "", Align::left);
+  table.column("meaning", "", Align::left);
+  for (const PatternKind& kind : pattern_kinds()) {
+    table.row({kind.name, density_rule(kind.density), kind.blocks ? "yes" : "",
+               fmt::format("{}", fmt::join(kind.keys, " ")), kind.meaning});
+  }
+  table.row({"own", "", "", "", "the pattern of each row of the workload itself"});
+  return title("Patterns", "Written NAME[BLOCK][:DENSITY][:key=value], such as `block16:0.1`.",
+               options) +
+         shown(table, options);
+}
+
+std::string formats_text(const Options& options) {
+  TextTable table;
+  table.column("file", "", Align::left);
+  table.column("read or written", "", Align::left);
+  table.column("content", "", Align::left);
+  table.row({"*.csv", "read by --trace", "a workload, one operation a row (traces/README.md)"});
+  table.row({"*.smtx", "read by --matrix and traces", "a pattern: sizes, row offsets, columns"});
+  table.row({"*.mtx", "read by --matrix and traces", "Matrix Market, coordinate or array"});
+  for (const ImportFormat& format : import_formats()) {
+    table.row({format.name, "read by trace import", format.meaning});
+  }
+  table.row({"*.yaml", "read by --machine", "a machine: `base:` or `machine:`, and parameters"});
+  table.row({"summary.csv", "written to --out", "a row for each operation and run, and TOTAL"});
+  table.row({"result.json", "written to --out", "everything, with what runs it again"});
+  table.row({"statistics.csv", "written to --out", "run,op_id,path,name,unit,value"});
+  table.row({"cycle_stack.csv", "written to --out",
+             "run,op_id,units,cycles,layer,kind,unit_cycles; sums exactly"});
+  table.row({"events.csv", "written with --event-log", "run,op_id,cycle,unit,kind,argument"});
+  table.row({"host.json", "written to --out", "date, host, time and memory of the run"});
+  table.row({"figures/", "written to --out", "svg, pdf and png, with script and data"});
+  table.row(
+      {"csr", "host.format of an IPU", "rows: offsets of 4 B, columns of 2 B (4 B above 65536)"});
+  table.row({"coo", "host.format of an IPU", "elements: row and column, sorted by the host"});
+  table.row({"bsr", "host.format of an IPU", "rows of dense blocks, row-major"});
+  table.row({"device, static", "made of these for an IPU",
+             "values in the order of the tiles; the "
+             "pattern is compiled in"});
+  table.row({"device, dynamic", "made of these for an IPU",
+             "buckets: 16-bit words of sub-groups, "
+             "rows and columns, then values"});
+  return title("Formats", "Files that are read and written.", options) + shown(table, options);
+}
+
+/// All that a name could be, so that a wrong one finds its neighbour.
+class Names {
+ public:
+  void add(const std::string& name, const std::string& text) {
+    const auto [found, is_new] = texts_.emplace(name, text);
+    if (!is_new && found->second.find(text) == std::string::npos) found->second += "\n" + text;
+    if (is_new) names_.push_back(name);
+  }
+
+  /// The text of a name, or null.
+  const std::string* find(const std::string& name) const {
+    const auto found = texts_.find(name);
+    return found == texts_.end() ? nullptr : &found->second;
+  }
+
+  const std::vector<std::string>& all() const { return names_; }
+
+ private:
+  std::map<std::string, std::string> texts_;
+  std::vector<std::string> names_;
+};
+
+void add_parameters(Names& names, const MachineTable& table, const Options& options) {
+  std::vector<std::string> presets = options.machines;
+  if (presets.empty()) presets = preset_names();
+  std::map<std::string, std::string> values;
+  for (const std::string& preset : presets) {
+    const std::unique_ptr<Machine> machine = make_machine(table, preset);
+    machine->parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+      values[path] += fmt::format("\n  {:<8} {}", machine->name(), parameter.value_text());
+    });
+  }
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
+    machine->parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+      names.add(path, fmt::format("{}: {}\n  default {} {}, allowed {}{}\n", path, parameter.doc(),
+                                  parameter.initial_text(), parameter.unit(),
+                                  parameter.limits_text(), values[path]));
+    });
+  }
+}
+
+/// A unit such as a core, of each machine that is named, else of one machine of each kind.
+std::string unit_text(const MachineTable& table, const Options& options) {
+  std::string text;
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
+    text += machine->describe_unit(options.subjects.front());
+  }
+  return text;
+}
+
+/// What events cost, with the source of each price.
+std::string energy_text(const Options& options) {
+  TextTable list;
+  list.column("event", "", Align::left);
+  list.column("unit", "", Align::left);
+  for (const char* const node : {"16 nm", "7 nm", "5 nm"}) list.column(node, "");
+  list.column("source", "", Align::left);
+  const EnergyTable table = EnergyTable::read((config_folder() / "energy_table.csv").string());
+  for (const EnergyRow& row : table.rows()) {
+    std::vector<std::string> cells = {row.event, row.unit};
+    for (const EnergyRange& price : row.nodes) {
+      cells.push_back(fmt::format("{} ({} to {})", price.nominal, price.low, price.high));
+    }
+    cells.push_back(row.source);
+    list.row(std::move(cells));
+  }
+  return heading("Prices of events, nominal (low to high); --energy-table has one's own", options) +
+         shown(list, options);
+}
+
+/// Parameters and statistics of a group such as tile, router or imbalance; empty if it is none.
+std::string group_text(const MachineTable& table, const Options& options) {
+  const std::string& group = options.subjects.front();
+  const bool values = !options.machines.empty();
+  std::string text;
+  const auto section = [&](const std::string& title, const std::string& content) {
+    if (!content.empty()) text += heading(title, options) + content;
+  };
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
+    const std::string of =
+        values ? machine->name() : std::string("machines of kind ") + machine->kind();
+    section(fmt::format("Parameters {} of {}", group, of),
+            parameter_table(machine->parameters(), values, options, group));
+    section(fmt::format("Statistics {} of {}", group, of),
+            statistics_table(*machine, options, group));
+  }
+  if (!values) {
+    section("Parameters of systems of chips",
+            parameter_table(system::SystemParams{}, false, options, group));
+    section("Parameters of training steps",
+            parameter_table(system::TrainingParams{}, false, options, group));
+  }
+  if (group == "energy") text += energy_text(options);
+  return text;
+}
+
+/// The dotted parts of `path`, so that a misspelt group finds its name.
+void add_groups(Names& names, const std::string& path) {
+  for (const std::string& part : split(path, '.')) names.add(part, "");
+}
+
+[[noreturn]] void refuse_name(Names names, const MachineTable& table, const Options& options) {
+  const std::string& name = options.subjects.front();
+  names.add("energy", "");
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
+    machine->parameters().for_each([&](const std::string& path, const ParamBase&) {
+      if (path.find('.') != std::string::npos) add_groups(names, path.substr(0, path.rfind('.')));
+    });
+    for (const ListedStatistic& listed : list_statistics(*machine)) {
+      add_groups(names, listed.entry.path);
+    }
+  }
+  if (!options.machines.empty()) {
+    throw RequestError(fmt::format("{} has nothing called '{}'{}",
+                                   fmt::join(options.machines, " and "), name,
+                                   hint_of(name, names.all())));
+  }
+  throw RequestError(fmt::format(
+      "there is nothing called '{}' to describe{}\nThere are machines, parameters, statistics, "
+      "patterns, formats, energy and fit; a machine or its file; groups such as tile or router; "
+      "and the names in them",
+      name, hint_of(name, names.all())));
+}
+
+/// A machine by name or file.
+std::string machine_text(const Machine& machine, const Options& options) {
+  return fmt::format("{}: a machine of kind {}, {}\n\n{}", machine.name(), machine.kind(),
+                     machine.extent(), parameter_table(machine.parameters(), true, options));
+}
+
+bool is_machine_file(const std::string& name) {
+  const std::string ending = ".yaml";
+  return name.find('/') != std::string::npos ||
+         (name.size() > ending.size() &&
+          name.compare(name.size() - ending.size(), ending.size(), ending) == 0);
+}
+
+std::string name_text(const MachineTable& table, const Options& options) {
+  const std::string& name = options.subjects.front();
+  if (std::string unit = unit_text(table, options); !unit.empty()) return unit;
+  if (is_machine_file(name)) {
+    const std::unique_ptr<Machine> machine = make_machine(table, name);
+    machine->check();
+    return machine_text(*machine, options);
+  }
+  Names names;
+  for (const char* const subject :
+       {"machines", "parameters", "statistics", "patterns", "formats", "fit", "area", "trust"}) {
+    names.add(subject, "");
+  }
+  for (const std::string& preset : preset_names()) {
+    names.add(preset, machine_text(*make_machine(table, preset), options));
+  }
+  for (const std::string& preset : system_names()) {
+    const system::SystemParams params = make_system(preset, {}).params;
+    names.add(preset, fmt::format("{}: a system of {} chips {} in {} machines\n\n{}", preset,
+                                  params.chips(), params.chip.value(), params.machines.value(),
+                                  parameter_table(params, true, options)));
+  }
+  add_parameters(names, table, options);
+  for (const PatternKind& kind : pattern_kinds()) {
+    names.add(kind.name, fmt::format("{}: {}\n  density {}, source: {}\n", kind.name, kind.meaning,
+                                     density_rule(kind.density), kind.source));
+  }
+  for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
+    for (const ListedStatistic& listed : list_statistics(*machine)) {
+      const StatEntry& entry = listed.entry;
+      names.add(entry.name, fmt::format("{}.{} of a machine of kind {}, in {}: {}\n", entry.path,
+                                        entry.name, machine->kind(), entry.unit, entry.doc));
+    }
+  }
+  std::string text;
+  if (const std::string* const found = names.find(name)) text = *found;
+  text += group_text(table, options);
+  if (text.empty()) refuse_name(std::move(names), table, options);
+  return text;
+}
+
+}  // namespace
+
+int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  const std::string& subject = options.subjects.front();
+  if (subject == "fit") return describe_fit(options, kinds, streams);
+  if (options.system_config) throw RequestError("--system-config: goes with fit alone");
+  if (!options.settings.empty()) throw RequestError("--set: goes with fit alone");
+  for (const char* const whole : {"machines", "patterns", "formats"}) {
+    if (subject != whole || options.machines.empty()) continue;
+    throw RequestError(fmt::format("--machine: {} are the same for every machine", subject));
+  }
+  std::string text;
+  if (subject == "machines") {
+    text = machines_text(kinds, options);
+  } else if (subject == "parameters") {
+    text = parameters_text(kinds, options);
+  } else if (subject == "statistics") {
+    text = statistics_text(kinds, options);
+  } else if (subject == "patterns") {
+    text = patterns_text(options);
+  } else if (subject == "formats") {
+    text = formats_text(options);
+  } else if (subject == "area") {
+    text = area_text(kinds, options);
+  } else if (subject == "trust") {
+    text = trust_text(kinds, options);
+  } else {
+    text = name_text(kinds, options);
+  }
+  if (!options.markdown) text.erase(0, text.find_first_not_of('\n'));
+  streams.out << text;
+  return kDone;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/command/output.hpp"
+#include "sim/driver/command/verbs.hpp"
+#include "sim/driver/result/off_chip.hpp"
+#include "sim/driver/result/result_folder.hpp"
+#include "sim/driver/validate/points.hpp"
+#include "sim/report/explain.hpp"
+#include "sim/report/figures/figure.hpp"
+
+namespace lacuna {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The runs of all folders, counted through.
+std::vector<RunRecord> read_all(const std::vector<std::string>& folders) {
+  std::vector<RunRecord> all;
+  for (const std::string& folder : folders) {
+    for (RunRecord& record : read_result(folder)) {
+      record.run = all.size();
+      record.total.run = record.run;
+      for (OpRecord& op : record.ops) op.row.run = record.run;
+      all.push_back(std::move(record));
+    }
+  }
+  return all;
+}
+
+/// Moves each file of `from` over its namesake in `to`: a figure is the old or the new one, whole.
+void move_files(const fs::path& from, const fs::path& to) {
+  fs::create_directories(to);
+  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+    fs::rename(entry.path(), to / entry.path().filename());
+  }
+}
+
+/// Useful throughput of other makers' hardware by density, of a file of validation points.
+std::vector<MeasuredPoint> measured_points(const std::string& file,
+                                           const std::vector<RunRecord>& records) {
+  std::vector<MeasuredPoint> points;
+  std::set<std::string> dtypes;
+  for (const RunRecord& run : records) dtypes.insert(run.total.dtype);
+  for (const ValidationPoint& point : read_validation_points(file)) {
+    const bool throughput = point.unit == "TFLOP/s" && point.density && point.value;
+    const bool ours = point.system.rfind("Bow", 0) == 0 || point.system.rfind("GC", 0) == 0 ||
+                      point.system.rfind("CS-", 0) == 0 || point.system.rfind("WSE", 0) == 0;
+    std::string dtype = point.dtype;
+    std::transform(dtype.begin(), dtype.end(), dtype.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (!throughput || ours || dtypes.count(dtype) == 0) continue;
+    std::string label = fmt::format("{} {}", point.system, point.mode);
+    if (point.block > 1) label += fmt::format(" {}", point.block);
+    points.push_back({label, point.density->value(), *point.value});
+  }
+  if (points.empty()) {
+    throw RequestError(
+        fmt::format("--overlay: '{}' has no throughput, in TFLOP/s with a density, of other "
+                    "hardware and the type of this result",
+                    file));
+  }
+  return points;
+}
+
+/// The command that makes a result, with prices of --energy-table in place of those it had.
+std::vector<std::string> repriced_command(const std::vector<std::string>& command,
+                                          const std::string& table) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i] == "--energy-table") {
+      ++i;  // its value
+    } else {
+      result.push_back(command[i]);
+    }
+  }
+  // the engine stands last in every result
+  result.insert(result.size() < 2 ? result.end() : result.end() - 2, {"--energy-table", table});
+  return result;
+}
+
+/// Writes a result again with other prices; nothing is simulated.
+int reprice_verb(const Options& options, const Streams& streams) {
+  if (options.subjects.size() != 1) {
+    throw RequestError("--energy-table: one result folder at a time is priced anew");
+  }
+  if (!options.out) throw RequestError("--energy-table: needs --out, the folder for the result");
+  const Pricing pricing = make_pricing(options, streams);
+  ResultHeader header = read_header(options.subjects.front());
+  std::vector<RunRecord> records = read_result(options.subjects.front());
+  for (RunRecord& record : records) pricing.reprice(record);
+  header.command = repriced_command(header.command, *options.energy_table);
+  add_file(header, *options.energy_table);
+  Output output(*options.out, options);
+  output.write(header, records, streams);
+  return kDone;
+}
+
+}  // namespace
+
+int plot_verb(const Options& options, const Streams& streams) {
+  if (options.energy_table) return reprice_verb(options, streams);
+  const std::vector<RunRecord> records = read_all(options.subjects);
+  if (options.subjects.size() > 1 && !options.out) {
+    throw RequestError("--out: needed for the figures of more than one result");
+  }
+  const fs::path out =
+      options.out ? fs::path(*options.out) : fs::path(options.subjects.front()) / "figures";
+  std::error_code error;
+  if (out.empty() || (fs::exists(out, error) && !fs::is_directory(out, error))) {
+    throw RequestError(fmt::format("--out: '{}' is not a folder", out.string()));
+  }
+  fs::path whole = fs::weakly_canonical(fs::absolute(out));
+  if (whole.filename().empty()) whole = whole.parent_path();
+  const fs::path temporary = whole.parent_path() / ("." + whole.filename().string() + ".new");
+  fs::create_directories(whole.parent_path());
+  fs::remove_all(temporary);
+  try {
+    FigureData data = figure_data(records);
+    data.references = reference_memories(read_off_chip());
+    if (options.overlay) data.measured = measured_points(*options.overlay, records);
+    std::vector<Figure> figures = make_figures(data);
+    for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
+    if (is_interrupted(records)) mark_interrupted(figures);
+    draw_figures(figures, temporary.string());
+  } catch (const SimulationError&) {
+    fs::remove_all(temporary, error);
+    throw;
+  }
+  if (!fs::exists(temporary)) throw SimulationError("the result has nothing to draw");
+  move_files(temporary, whole);
+  fs::remove_all(temporary, error);
+  streams.err << "lacuna: figures in " << whole.string() << '\n';
+  return kDone;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/driver/command/event_outputs.hpp"
+#include "sim/driver/command/output.hpp"
+#include "sim/driver/command/resume.hpp"
+#include "sim/driver/command/system_run.hpp"
+#include "sim/driver/command/verb_validate.hpp"
+#include "sim/driver/command/verbs.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/result/result_json.hpp"
+#include "sim/driver/result/trust.hpp"
+#include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/experiment.hpp"
+#include "sim/driver/run/point_runner.hpp"
+#include "sim/driver/run/progress.hpp"
+#include "sim/driver/run/workload.hpp"
+#include "sim/driver/system/wafer_system_report.hpp"
+#include "sim/driver/system/wafer_system_scaling.hpp"
+#include "sim/machines/value_check.hpp"
+#include "sim/report/explain.hpp"
+#include "sim/report/figures/mean.hpp"
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/table_fair.hpp"
+#include "sim/report/tables/table_runs.hpp"
+
+namespace lacuna {
+
+namespace {
+
+using Machines = std::vector<std::unique_ptr<Machine>>;
+
+/// Machines in the order given, and for each all patterns.
+std::vector<Point> make_points(const Machines& machines, const WorkloadTrace& workload,
+                               const Options& options) {
+  const std::vector<PatternChoice> choices = pattern_choices(options);
+  std::vector<WorkloadTrace> settled;
+  settled.reserve(choices.size());
+  for (const PatternChoice& choice : choices) settled.push_back(settle(workload, choice, options));
+  settle_mode(settled, options);
+  const RunSettings settings = run_settings(options);
+  const std::uint64_t seeds = seed_count(options);
+  if (seeds > 1 && std::none_of(settled.begin(), settled.end(), depends_on_seed)) {
+    throw RequestError(fmt::format(
+        "--seeds: found '{}', but nothing here is drawn from a seed: the weights are dense or of "
+        "a file",
+        *options.seeds));
+  }
+  std::vector<Point> points;
+  for (const std::unique_ptr<Machine>& machine : machines) {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      for (std::uint64_t s = 0; s < (depends_on_seed(settled[i]) ? seeds : 1); ++s) {
+        points.push_back({points.size(), machine.get(), choices[i].label, settled[i], settings});
+        points.back().settings->seed += s;
+      }
+    }
+  }
+  return points;
+}
+
+/// The points, and those that --with-dense needs beside them.
+std::vector<Point> with_dense_points(const std::vector<Point>& points, const Options& options) {
+  std::vector<Point> all = points;
+  if (!options.with_dense) return all;
+  for (Point& point : missing_dense_points(points)) all.push_back(std::move(point));
+  return all;
+}
+
+/// Refuses what a system of wafers cannot do, before anything is simulated.
+void check_weight_stores(const std::vector<Point>& points, const RunSettings& settings,
+                         MaskStore& masks) {
+  for (const Point& point : points) check_weight_store(point, settings, masks);
+}
+
+void print_comparison(const WorkloadTrace& workload, const RunSettings& settings,
+                      const std::vector<RunRecord>& records,
+                      const std::vector<WaferScalingRow>& systems, const Options& options,
+                      const Streams& streams) {
+  if (options.json) {
+    streams.out << summary_json(records, options.explain,
+                                systems.empty()
+                                    ? std::vector<NamedTable>{}
+                                    : std::vector<NamedTable>{wafer_scaling_table(systems)});
+    return;
+  }
+  const bool repeated = has_several_seeds(records);
+  streams.out << workload.name << ", seed " << settings.seed << "\n\n"
+              << compare_table(repeated ? first_seeds(records) : records) << trust_notes(records);
+  if (repeated) streams.out << "\nMeans over the seeds\n\n" << seeds_table(records);
+  streams.out << "\nWhere the cycles went\n\n"
+              << compare_stacks(first_seeds(records)) << "\nBeside each other\n\n"
+              << fair_table(records);
+  streams.out << power_text(records);
+  const std::string ranking = energy_ranking(records);
+  if (!ranking.empty()) {
+    streams.out << "\nEnergy per useful FLOP, all prices low to all prices high\n\n" << ranking;
+  }
+  if (!systems.empty()) streams.out << '\n' << wafer_scaling_text(systems);
+  if (!options.explain) return;
+  for (const RunRecord& record : records) {
+    streams.out << fmt::format("\nRun {}, {}\n\n", record.run, record.machine)
+                << explain_text(record);
+  }
+}
+
+/// Says what a run with values found, and whether it found fault.
+int check_values(const std::vector<RunRecord>& records, const Options& options,
+                 const Streams& streams) {
+  if (!options.values) return kDone;
+  std::uint64_t near = 0;
+  std::uint64_t lost = 0;
+  int status = kDone;
+  for (const RunRecord& record : records) {
+    for (const OpRecord& op : record.ops) {
+      if (op.result.status != Status::ok) continue;
+      const std::string who = fmt::format("{}, {}", record.machine, op.row.op_id);
+      if (!op.result.values) throw InternalError(who + ": --values, but no product was compared");
+      const ValueCheck& values = *op.result.values;
+      near += values.finite();
+      lost += values.not_finite;
+      if (values.sigma > 0 && !options.json) {
+        streams.out << fmt::format("\n{}: {}\n", who, describe_values(values));
+      }
+      if (values.wrong == 0) continue;
+      streams.err << fmt::format(
+          "lacuna: {}: {} of {} values differ from the reference product, "
+          "by {} at most\n",
+          who, values.wrong, values.compared, values.largest_error);
+      status = kCheckFailed;
+    }
+  }
+  if (status == kDone && near + lost == 0) {
+    streams.err << "lacuna: --values: no product was made, so that no value was compared\n";
+  } else if (status == kDone) {
+    const std::string others = lost == 0 ? "" : fmt::format(", {} are not finite", lost);
+    streams.err << fmt::format("lacuna: {} values {} the reference product{}\n", near,
+                               run_settings(options).execution.sigma > 0 ? "are near" : "equal",
+                               others);
+  }
+  return status;
+}
+
+int status_of(const std::vector<RunRecord>& records, bool any_not_ok_counts) {
+  const bool failed = std::any_of(records.begin(), records.end(), [&](const RunRecord& record) {
+    return record.total.status == Status::failed ||
+           (any_not_ok_counts && record.total.status != Status::ok);
+  });
+  return failed ? kNotCompleted : kDone;
+}
+
+/// Splits what was run for comparison only from the points that were asked for.
+std::vector<RunRecord> take_extra(std::vector<RunRecord>& records, std::size_t asked) {
+  const auto first = std::find_if(records.begin(), records.end(),
+                                  [&](const RunRecord& record) { return record.run >= asked; });
+  std::vector<RunRecord> extra(std::make_move_iterator(first),
+                               std::make_move_iterator(records.end()));
+  records.erase(first, records.end());
+  return extra;
+}
+
+/// The deviation of --values normal:SIGMA; 0 for small integers.
+double sigma_of(const std::string& kind) {
+  if (kind.empty() || kind == "integer") return 0;
+  const std::string normal = "normal:";
+  if (kind.rfind(normal, 0) == 0) {
+    double sigma = 0;
+    const char* const end = kind.data() + kind.size();
+    const auto [read_to, error] = std::from_chars(kind.data() + normal.size(), end, sigma);
+    if (error == std::errc{} && read_to == end && sigma >= 1e-30 && sigma <= 1e30) return sigma;
+    throw RequestError(fmt::format(
+        "--values: found '{}'; allowed: normal:SIGMA with SIGMA from 1e-30 to 1e30", kind));
+  }
+  const std::string meant = nearest(kind, {"integer", "normal:1"}, 3);
+  throw RequestError(fmt::format("--values: found '{}'; allowed: integer, normal:SIGMA{}", kind,
+                                 meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+}
+
+}  // namespace
+
+RunSettings run_settings(const Options& options) {
+  RunSettings settings;
+  if (options.seed) {
+    settings.seed =
+        check_count("--seed", *options.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  }
+  Execution& execution = settings.execution;
+  if (options.engine) {
+    const bool clocked = check_word("--engine", *options.engine, {"event", "clocked"}) == "clocked";
+    execution.engine = clocked ? Engine::clocked : Engine::event;
+  }
+  if (options.fold) {
+    execution.fold = check_word("--fold", *options.fold, {"on", "off"}) == "on";
+  }
+  if (options.event_log && !options.out) {
+    throw RequestError("--event-log: needs --out, the folder for events.csv");
+  }
+  execution.values = options.values.has_value();
+  if (options.values) execution.sigma = sigma_of(*options.values);
+  check_event_options(options);
+  execution.event_log = needs_events(options);
+  execution.interval = interval_of(options);
+  execution.explain = options.explain || options.out;
+  return settings;
+}
+
+Pricing make_pricing(const Options& options, const Streams& streams) {
+  Pricing pricing(config_folder(), options.energy_table);
+  if (!pricing.taken_from_shipped().empty()) {
+    streams.err << fmt::format("lacuna: priced as shipped, because '{}' leaves them out: {}\n",
+                               *options.energy_table,
+                               fmt::join(pricing.taken_from_shipped(), ", "));
+  }
+  return pricing;
+}
+
+std::uint64_t seed_count(const Options& options) {
+  return options.seeds ? check_count("--seeds", *options.seeds, 1, 10000) : 1;
+}
+
+bool depends_on_seed(const WorkloadTrace& workload) {
+  return std::any_of(workload.ops.begin(), workload.ops.end(), [](const LayerOp& op) {
+    const bool drawn = op.pattern.name != "dense" && op.pattern.name != "file";
+    return drawn || (op.x_pattern != "dense" && op.x_pattern != "file");
+  });
+}
+
+void say_what_is_slow(const std::vector<Point>& points, const Options& options,
+                      const Streams& streams) {
+  if (options.quiet) return;
+  std::set<std::string> said;
+  for (const Machine* const machine : machines_of(points)) {
+    for (const std::string& setting : machine->slow_settings()) {
+      const std::string line =
+          fmt::format("lacuna: {}: simulated without a shortcut, {}\n", machine->name(), setting);
+      if (said.insert(line).second) streams.err << line;
+    }
+  }
+}
+
+std::size_t job_count(const Options& options) {
+  if (options.jobs) return check_count("--jobs", *options.jobs, 1, 4096);
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+int validate_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  check_resume(options);
+  const RunSettings settings = run_settings(options);
+  ValidateOptions validate;
+  validate.points = options.points;
+  validate.families = options.families;
+  validate.by = options.by;
+  validate.out = options.out;
+  validate.fail_above = options.fail_above;
+  validate.mask_rule = options.mask_rule;
+  validate.quiet = options.quiet;
+  validate.resume = options.resume;
+  validate.command = reproducing_arguments(options);
+  validate.run.seed = settings.seed;
+  validate.run.settings = options.settings;
+  validate.run.execution = settings.execution;
+  validate.run.jobs = static_cast<unsigned>(job_count(options));
+  return run_validate(validate, kinds, streams.out, streams.err);
+}
+
+namespace {
+
+/// What wafers make of a run whose weights come from a store outside.
+std::optional<WaferSystemRun> run_weight_store(const Point& point, const RunRecord& record,
+                                               Engine engine, const Pricing& pricing) {
+  if (!has_weight_store(*point.machine) || record.total.status != Status::ok) return std::nullopt;
+  return run_wafer_system(*point.machine, point.workload, record, engine, pricing);
+}
+
+/// The same of all runs of a comparison, if all of them have such a store.
+std::vector<WaferScalingRow> run_weight_stores(const std::vector<Point>& points,
+                                               const std::vector<RunRecord>& records,
+                                               const Options& options, Engine engine) {
+  std::vector<WaferScalingRow> rows;
+  if (!has_weight_store(*points.front().machine)) return rows;
+  const Pricing pricing(config_folder(), options.energy_table);
+  for (const RunRecord& record : records) {
+    std::optional<WaferSystemRun> run =
+        run_weight_store(points.at(record.run), record, engine, pricing);
+    if (!run) return {};
+    rows.push_back({record.machine, *std::move(run)});
+  }
+  return rows;
+}
+
+void add_to_output(const std::vector<WaferScalingRow>& systems, Output& output) {
+  if (systems.empty()) return;
+  const NamedTable table = wafer_scaling_table(systems);
+  std::string text = csv_line(table.columns);
+  for (const std::vector<std::string>& row : table.rows) text += csv_line(row);
+  output.add_file(table.name + ".csv", text);
+  output.add_figure(wafer_scaling_figure(systems));
+}
+
+/// The tables of `lacuna run`, or the summary as JSON.
+void print_run(const std::vector<RunRecord>& records, const std::optional<WaferSystemRun>& wafers,
+               const Options& options, std::ostream& out) {
+  if (options.json) {
+    out << summary_json(records, options.explain,
+                        wafers ? wafer_system_tables(*wafers) : std::vector<NamedTable>{});
+  } else {
+    out << run_table(records[0]) << repeated_note(records[0]) << trust_notes(records) << '\n'
+        << stack_table(records[0]);
+    const std::string bounds = bounds_table(records[0], what_ifs(records[0].kind));
+    if (!bounds.empty()) {
+      out << "\nWithout a part of its costs, by its own cycle stack\n\n" << bounds;
+    }
+    out << power_text({records[0]});
+    if (has_several_seeds(records)) {
+      out << "\nMeans over the seeds\n\n" << seeds_table(records);
+    }
+    if (options.explain) out << '\n' << explain_text(records[0]);
+    if (wafers) out << '\n' << wafer_system_text(*wafers);
+  }
+}
+
+}  // namespace
+
+namespace {
+
+/// The finished operations of `lacuna run`, one journal for those of all its points.
+class KeptRun {
+ public:
+  KeptRun(const std::vector<Point>& points, std::unique_ptr<Journal> journal)
+      : journal_(std::move(journal)) {
+    std::size_t first = 0;
+    for (const Point& point : points) {
+      firsts_.push_back(first);
+      first += point.workload.ops.size();
+    }
+  }
+
+  /// Of the `index`-th point.
+  OpKeeper keeper(std::size_t index, const RunRecord& record) const {
+    if (journal_ == nullptr) return {};
+    const std::size_t first = firsts_.at(index);
+    OpKeeper keeper;
+    keeper.find = [this, first](std::size_t place) -> std::optional<OpRecord> {
+      const auto found = journal_->finished().find(first + place);
+      if (found == journal_->finished().end()) return std::nullopt;
+      return std::move(decode_record(found->second).ops.at(0));
+    };
+    keeper.add = [this, first, record](std::size_t place, const OpRecord& op) {
+      RunRecord one = record;
+      one.ops = {op};
+      journal_->add(first + place, encode_record(one));
+    };
+    return keeper;
+  }
+
+  void remove() const {
+    if (journal_) journal_->remove();
+  }
+
+ private:
+  std::unique_ptr<Journal> journal_;
+  std::vector<std::size_t> firsts_;  // operation of each point, counted over all
+};
+
+/// Runs the points one after the other, in this process.
+std::vector<RunRecord> run_in_turn(const std::vector<Point>& points, const RunSettings& settings,
+                                   MaskStore& masks, const Pricing& pricing, const KeptRun& kept,
+                                   Progress& progress) {
+  std::vector<RunRecord> records;
+  records.reserve(points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    records.push_back(run_point(
+        points[i], settings, masks, pricing, [&](const LayerOp& op) { progress.step(op.id); },
+        kept.keeper(i, new_record(points[i], settings))));
+  }
+  progress.clear();
+  return records;
+}
+
+std::size_t number_of_ops(const std::vector<Point>& points) {
+  std::size_t ops = 0;
+  for (const Point& point : points) ops += point.workload.ops.size();
+  return ops;
+}
+
+/// The facts of `run` and `compare`: what the arguments say, and all they name.
+Journal::Facts facts_of_points(const std::vector<Point>& points, const WorkloadTrace& workload,
+                               const Options& options) {
+  return facts_of_request(facts_of_arguments(options), options, {workload}, machines_of(points));
+}
+
+}  // namespace
+
+int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  check_resume(options);
+  if (asks_for_system(options)) return run_system(options, kinds, streams);
+  const RunSettings settings = run_settings(options);
+  std::vector<std::string> names = options.machines;
+  if (names.empty()) names.emplace_back("bow");
+  const Machines machines = make_machines(kinds, names, options.settings);
+  streams.err << idle_settings(machines, options.settings);
+  const WorkloadTrace workload = load_workload(options);
+  const std::vector<Point> points = make_points(machines, workload, options);
+  std::optional<Output> output;
+  if (options.out) output.emplace(*options.out, options);
+  if (output && is_finished(*output, workload.name, {workload}, options, streams)) return kDone;
+
+  const Pricing pricing = make_pricing(options, streams);
+  MaskStore masks(settings.seed);
+  const std::vector<Point> all = with_dense_points(points, options);
+  check_weight_stores(points, settings, masks);
+  say_what_is_slow(all, options, streams);
+  const std::size_t steps = number_of_ops(all);
+  std::unique_ptr<Journal> journal;
+  if (output) {
+    journal = open_journal(*output, facts_of_points(all, workload, options), steps, "operations",
+                           options, streams);
+  }
+  const KeptRun kept(all, std::move(journal));
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, steps);
+  std::vector<RunRecord> records;
+  try {
+    const InterruptLine line(output.has_value());
+    records = run_in_turn(all, settings, masks, pricing, kept, progress);
+  } catch (const RequestError&) {
+    kept.remove();  // the same request would be refused again
+    throw;
+  }
+  const std::vector<RunRecord> extra = take_extra(records, points.size());
+  compare_with_dense(records, extra);
+  add_trust(records, Trust(config_folder()));
+  const std::optional<WaferSystemRun> wafers =
+      run_weight_store(points[0], records[0], settings.execution.engine, pricing);
+  if (output && wafers) {
+    for (const auto& [name, text] : wafer_system_files(*wafers)) output->add_file(name, text);
+  }
+  if (output) output->write(workload, records, streams);
+  kept.remove();
+  print_run(records, wafers, options, streams.out);
+  const int values = check_values(records, options, streams);
+  const int status = status_of(records, true);
+  return status != kDone ? status : values;
+}
+
+namespace {
+
+/// Finished records in the order of the points, and for each point of the request that was not
+/// reached one that says so; points for comparison only are left out then.
+std::vector<RunRecord> records_of(std::vector<std::optional<RunRecord>> finished,
+                                  const std::vector<Point>& points, std::size_t asked,
+                                  const RunSettings& settings) {
+  std::vector<RunRecord> records;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (finished[i]) {
+      records.push_back(*std::move(finished[i]));
+    } else if (i < asked) {
+      records.push_back(interrupted_record(points[i], settings));
+    }
+  }
+  return records;
+}
+
+std::size_t count_finished(const std::vector<std::optional<RunRecord>>& records) {
+  return records.size() -
+         static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
+}
+
+}  // namespace
+
+int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  if (!options.subjects.empty()) return compare_results(options, streams);
+  check_resume(options);
+  if (asks_for_system(options)) return compare_systems(options, kinds, streams);
+  const RunSettings settings = run_settings(options);
+  if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
+  const Machines machines = make_machines(kinds, options.machines, options.settings);
+  streams.err << idle_settings(machines, options.settings);
+  const WorkloadTrace workload = load_workload(options);
+  const std::vector<Point> points = make_points(machines, workload, options);
+  const std::size_t jobs = job_count(options);  // is refused before anything is simulated
+  std::optional<Output> output;
+  if (options.out) output.emplace(*options.out, options);
+  if (output && is_finished(*output, workload.name, {workload}, options, streams)) return kDone;
+
+  const std::vector<Point> all = with_dense_points(points, options);
+  const Pricing pricing = make_pricing(options, streams);
+  MaskStore masks(settings.seed);
+  check_weight_stores(points, settings, masks);
+  say_what_is_slow(all, options, streams);
+  std::unique_ptr<Journal> journal;
+  if (output) {
+    journal = open_journal(*output, facts_of_points(all, workload, options), all.size(), "points",
+                           options, streams);
+  }
+  std::vector<std::optional<RunRecord>> finished = kept_records(journal.get(), all.size());
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal,
+                    all.size() - count_finished(finished));
+  const bool whole =
+      run_rest(all, {settings, masks, pricing, jobs, {}}, journal.get(), progress, finished);
+  if (!whole) {
+    const std::size_t done = count_finished(finished);
+    streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished{}\n", done,
+                               all.size(), journal ? ", and kept: --resume goes on" : "");
+    if (done == 0) return kNotCompleted;
+  }
+  std::vector<RunRecord> records = records_of(std::move(finished), all, points.size(), settings);
+  const std::vector<RunRecord> extra = take_extra(records, points.size());
+  compare_with_dense(records, extra);
+  add_trust(records, Trust(config_folder()));
+  const std::vector<WaferScalingRow> systems =
+      run_weight_stores(points, records, options, settings.execution.engine);
+  if (output) add_to_output(systems, *output);
+  if (output) output->write(workload, records, streams);
+  if (journal && whole) journal->remove();
+  print_comparison(workload, settings, records, systems, options, streams);
+  const int values = check_values(records, options, streams);
+  const int status = whole ? status_of(records, false) : static_cast<int>(kNotCompleted);
+  return status != kDone ? status : values;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/command/output.hpp"
+#include "sim/driver/command/resume.hpp"
+#include "sim/driver/command/verbs.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/result/result_json.hpp"
+#include "sim/driver/result/trust.hpp"
+#include "sim/driver/run/progress.hpp"
+#include "sim/driver/sweep/mpi_ranks.hpp"
+#include "sim/driver/sweep/sweep.hpp"
+#include "sim/report/figures/area_front.hpp"
+#include "sim/report/figures/mean.hpp"
+#include "sim/report/sweep_study.hpp"
+#include "sim/report/tables/table_sweep.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kMostRows = 60;  // of a table on a terminal
+
+/// What the file says, and the options that may say it in its place.
+Journal::Facts sweep_facts(const Sweep& sweep, const Options& options) {
+  Journal::Facts facts = sweep.facts;
+  for (const auto& [name, value] :
+       {std::pair("--engine", options.engine), std::pair("--fold", options.fold),
+        std::pair("--seed", options.seed)}) {
+    if (value) facts.emplace_back(name, *value);
+  }
+  facts.emplace_back("--values", options.values ? "given " + *options.values : "not given");
+  facts.emplace_back("with_dense", sweep.with_dense ? "true" : "false");
+  facts.emplace_back("number of points", fmt::format("{}", sweep.points.size()));
+  std::vector<const Machine*> machines;
+  for (const std::unique_ptr<Machine>& machine : sweep.machines) machines.push_back(machine.get());
+  return facts_of_request(std::move(facts), options, sweep.workloads, machines);
+}
+
+/// Says which points failed, and why; the exit status that they call for.
+int report_failures(const std::vector<RunRecord>& records, const Streams& streams) {
+  int status = kDone;
+  for (const RunRecord& record : records) {
+    if (record.total.status != Status::failed) continue;
+    const std::string& reason = record.total.reason;
+    streams.err << fmt::format("lacuna: point {} failed: {}\n", record.run, reason);
+    const bool defect = reason.find(kDefectMark) != std::string::npos;
+    status = std::max<int>(status, defect ? kDefect : kNotCompleted);
+  }
+  return status;
+}
+
+void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Options& options,
+           const Streams& streams) {
+  if (options.json) {
+    streams.out << summary_json(records);
+    return;
+  }
+  const SweepAxes axes{sweep.axes, sweep.axis_text};
+  streams.out << sweep.name << ": " << sweep.asked << " points\n\n";
+  if (records.size() <= kMostRows) {
+    streams.out << sweep_table(records, sweep.axes, sweep.axis_text) << trust_notes(records);
+  } else {
+    streams.out << "Each is a row of summary.csv, which --out writes.\n";
+  }
+  const auto section = [&](const char* title, const std::string& table) {
+    if (!table.empty()) streams.out << '\n' << title << "\n\n" << table;
+  };
+  if (has_several_seeds(records)) section("Means over the seeds", seeds_table(records));
+  section("No other point of its machine is both faster and cheaper (Pareto front)",
+          pareto_table(records, axes));
+  section("No other point of its workload is both smaller and faster (Pareto front)",
+          area_front_table(records, axes));
+  section("How much each axis matters: longest over shortest, with all else the same",
+          sensitivity_table(records, axes));
+}
+
+/// What a sweep says of its points together, as files of its result.
+void add_study(const Sweep& sweep, const std::vector<RunRecord>& records, Output& output) {
+  const SweepAxes axes{sweep.axes, sweep.axis_text};
+  output.add_file("pareto.csv", pareto_csv(records, axes));
+  const std::string area = area_front_csv(records, axes);
+  if (!area.empty()) output.add_file("pareto_area.csv", area);
+  output.add_file("sensitivity.csv", sensitivity_csv(records, axes));
+}
+
+int finish(const Sweep& sweep, std::vector<RunRecord> records, Output* output,
+           const Options& options, const Streams& streams) {
+  std::vector<RunRecord> extra(records.begin() + static_cast<std::ptrdiff_t>(sweep.asked),
+                               records.end());
+  records.resize(sweep.asked);
+  compare_with_dense(records, extra);
+  add_trust(records, Trust(config_folder()));
+  if (output != nullptr) {
+    add_study(sweep, records, *output);
+    output->write(sweep.name, sweep.workloads, records, streams);
+  }
+  print(sweep, records, options, streams);
+  return report_failures(records, streams);
+}
+
+std::size_t unfinished(const std::vector<std::optional<RunRecord>>& records) {
+  return static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
+}
+
+std::string interrupted_text(const std::vector<std::optional<RunRecord>>& records, bool kept) {
+  return fmt::format("lacuna: interrupted; {} of {} points are finished{}\n",
+                     records.size() - unfinished(records), records.size(),
+                     kept ? ", and kept: --resume goes on" : "; nothing was kept without --out");
+}
+
+}  // namespace
+
+int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  check_resume(options);
+  const SweepFile file = read_sweep(options.subjects.front());
+  const Sweep sweep = plan_sweep(file, options, kinds);
+  const RunSettings settings = run_settings(options);
+  const std::size_t jobs = job_count(options);
+  const Pricing pricing = make_pricing(options, streams);
+  MpiRanks ranks;
+  if (ranks.is_server()) {
+    ranks.serve(sweep.points, settings, pricing);
+    return kDone;
+  }
+  std::optional<Output> output;
+  std::unique_ptr<Journal> journal;
+  if (options.out) {
+    output.emplace(*options.out, options);
+    output->add_input(file.path);
+    if (is_finished(*output, sweep.name, sweep.workloads, options, streams)) return kDone;
+    journal = open_journal(*output, sweep_facts(sweep, options), sweep.points.size(), "points",
+                           options, streams);
+  }
+  std::vector<std::optional<RunRecord>> records = kept_records(journal.get(), sweep.points.size());
+  say_what_is_slow(sweep.points, options, streams);
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, unfinished(records));
+  MaskStore masks(settings.seed);
+  const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, &ranks};
+  if (!run_rest(sweep.points, how, journal.get(), progress, records)) {
+    streams.err << interrupted_text(records, journal != nullptr);
+    return kNotCompleted;
+  }
+  std::vector<RunRecord> all;
+  all.reserve(records.size());
+  for (std::optional<RunRecord>& record : records) all.push_back(std::move(*record));
+  const int status = finish(sweep, std::move(all), output ? &*output : nullptr, options, streams);
+  if (journal) journal->remove();
+  return status;
+}
+
+}  // namespace lacuna

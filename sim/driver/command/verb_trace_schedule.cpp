@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
+#include "sim/driver/command/resume.hpp"
+#include "sim/driver/command/verbs.hpp"
+#include "sim/driver/files/trace_file.hpp"
+#include "sim/driver/schedule/schedule_blocks.hpp"
+#include "sim/driver/schedule/schedule_folder.hpp"
+#include "sim/driver/schedule/schedule_results.hpp"
+#include "sim/driver/schedule/workload_schedule.hpp"
+#include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/figure_style.hpp"
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
+#include "workloads/trace/trace_reader.hpp"
+
+namespace lacuna {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string number(double value) { return fmt::format("{}", value); }
+
+std::string phases_csv(const std::vector<SchedulePoint>& points) {
+  std::string csv = csv_line({"update", "first_step", "steps", "moved", "explored", "density",
+                              "imbalance_16x16", "flop_per_step", "trace"});
+  for (const SchedulePoint& point : points) {
+    csv += csv_line(
+        {fmt::format("{}", point.phase.index), fmt::format("{}", point.phase.first_step),
+         fmt::format("{}", point.phase.steps), number(point.phase.moved),
+         number(point.phase.explored), number(point.phase.density), number(point.imbalance),
+         number(point.flop), fs::path(point.path).filename().string()});
+  }
+  return csv;
+}
+
+/// Explored share and moved share against the update, as the publications draw them.
+Figure evolution_figure(const std::vector<SchedulePoint>& points) {
+  Figure figure;
+  figure.name = "schedule";
+  figure.csv = phases_csv(points);
+  Page page;
+  page.name = figure.name;
+  page.title = {"Patterns over the schedule"};
+  page.legend = {"positions ever kept", "kept blocks moved", "density"};
+  std::string body = "  set xlabel 'update'\n  set ylabel 'share'\n  set yrange [0:1.02]\n";
+  body += "  set datafile separator ','\n";
+  body += fmt::format(
+      "  plot '{0}.csv' skip 1 using 1:5 with lines lw 1.5 lc rgb '#0072B2' title 'positions ever "
+      "kept', '' skip 1 using 1:4 with lines lw 1.5 dt 2 lc rgb '#D55E00' title 'kept blocks "
+      "moved', '' skip 1 using 1:6 with lines lw 1.5 dt 4 lc rgb '#009E73' title 'density'\n",
+      figure.name);
+  figure.script = figure_script(page, body);
+  return figure;
+}
+
+using Machines = std::vector<std::unique_ptr<Machine>>;
+
+/// Points of one machine after the other: the samples, and the dense step.
+std::vector<Point> points_of(const Machines& machines, const ScheduleRequest& request,
+                             const std::vector<SchedulePoint>& phases) {
+  const bool changes = request.options.kind != ScheduleKind::spdf &&
+                       request.options.kind != ScheduleKind::gradual &&
+                       request.options.kind != ScheduleKind::iterative;
+  std::vector<Point> points;
+  for (const auto& machine : machines) {
+    for (const SchedulePoint& phase : phases) {
+      if (phase.path.empty()) continue;
+      WorkloadTrace trace = read_trace(phase.path);
+      for (LayerOp& op : trace.ops) {
+        // A program that is built once runs with changing patterns in mode dynamic alone.
+        const bool rebuilt = !changes || machine->default_mode() != Mode::static_;
+        if (!rebuilt && op.pattern.name != "dense") op.mode = Mode::dynamic;
+      }
+      points.push_back({points.size(), machine.get(), "", std::move(trace)});
+    }
+    points.push_back({points.size(), machine.get(), "", dense_step(request)});
+  }
+  return points;
+}
+
+/// Adds up the samples of each machine, each as often as it stands for steps.
+std::vector<MachineTotals> add_up(const std::vector<SampleRow>& rows,
+                                  const std::vector<SummaryRow>& dense) {
+  std::vector<MachineTotals> totals;
+  for (const SampleRow& row : rows) {
+    if (totals.empty() || totals.back().machine != row.machine) {
+      totals.push_back({row.machine, 0, 0, 0, 0, true});
+    }
+    MachineTotals& total = totals.back();
+    const SummaryRow& base = dense[totals.size() - 1];
+    const auto steps = static_cast<double>(row.point->steps);
+    total.whole = total.whole && row.total.status == Status::ok && base.status == Status::ok;
+    total.seconds += steps * row.step_s().value_or(0);
+    total.joules += steps * joules_of(row.total).value_or(0);
+    total.dense_seconds += steps * base.time_s.value_or(0);
+    total.dense_joules += steps * joules_of(base).value_or(0);
+  }
+  return totals;
+}
+
+std::string totals_text(const std::vector<SchedulePoint>& phases, double dense_flop,
+                        const std::vector<MachineTotals>& totals) {
+  double flop = 0;
+  double dense = 0;
+  for (const SchedulePoint& point : phases) {
+    flop += static_cast<double>(point.phase.steps) * point.flop;
+    dense += static_cast<double>(point.phase.steps) * dense_flop;
+  }
+  const bool fine_tuned = phases.back().phase.dense;
+  std::string text = fmt::format(
+      "\nOver the schedule: {:.4e} FLOP of training, dense {:.4e}: {:.3f} times fewer\n", flop,
+      dense, dense / flop);
+  if (fine_tuned) {
+    text += fmt::format("A step of pre-training: {:.3f} times fewer FLOP than a dense one\n",
+                        dense_flop / phases.front().flop);
+  }
+  for (const MachineTotals& total : totals) {
+    if (!total.whole) {
+      text += fmt::format("{}: not all of it ran, see the status above\n", total.machine);
+      continue;
+    }
+    text += fmt::format(
+        "{}: these products and updates take {} s, dense {} s: {:.3f} times less; {} J, dense {} "
+        "J\n",
+        total.machine, four_digits(total.seconds), four_digits(total.dense_seconds),
+        total.dense_seconds / total.seconds, four_digits(total.joules),
+        four_digits(total.dense_joules));
+  }
+  return text;
+}
+
+/// What became of the samples and the dense step on every machine.
+struct Simulated {
+  std::vector<SampleRow> rows;
+  std::vector<SummaryRow> dense;  // a step of it on each machine
+  std::vector<MachineTotals> totals;
+  bool all_ran = true;
+};
+
+Simulated simulate(const ScheduleRequest& request, const std::vector<SchedulePoint>& phases,
+                   const Machines& machines, Journal& journal, const Options& options,
+                   const Streams& streams) {
+  const RunSettings settings = run_settings(options);
+  const std::vector<Point> points = points_of(machines, request, phases);
+  const Pricing pricing = make_pricing(options, streams);
+  MaskStore masks(settings.seed);
+  say_what_is_slow(points, options, streams);
+  std::vector<std::optional<RunRecord>> records = kept_records(&journal, points.size());
+  const auto left =
+      static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, left);
+  if (!run_rest(points, {settings, masks, pricing, job_count(options), {}}, &journal, progress,
+                records)) {
+    throw SimulationError("interrupted; what is finished is kept: --resume goes on");
+  }
+  Simulated simulated;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    const std::size_t first = simulated.rows.size();
+    std::vector<const RunRecord*> samples;
+    for (const SchedulePoint& phase : phases) {
+      if (phase.path.empty()) continue;
+      samples.push_back(&*records[next++]);
+      simulated.rows.push_back(sample_row(phase, *samples.back()));
+    }
+    const RunRecord& dense = *records[next++];
+    if (request.options.kind == ScheduleKind::rigl) {
+      add_dense_gradients(simulated.rows, first, samples, dense);
+    }
+    simulated.dense.push_back(dense.total);
+  }
+  simulated.totals = add_up(simulated.rows, simulated.dense);
+  for (const MachineTotals& total : simulated.totals) {
+    simulated.all_ran = simulated.all_ran && total.whole;
+  }
+  return simulated;
+}
+
+std::vector<Figure> figures_of(const ScheduleRequest& request,
+                               const std::vector<SchedulePoint>& phases,
+                               const Simulated& simulated) {
+  const double flop = dense_step_flop(request);
+  const ScheduleKind kind = request.options.kind;
+  if (kind == ScheduleKind::spdf)
+    return phases_figure(phases, flop, simulated.rows, simulated.dense);
+  std::vector<Figure> figures = {time_figure(simulated.rows)};
+  if (kind == ScheduleKind::gradual || kind == ScheduleKind::iterative) {
+    figures.push_back(rounds_figure(phases, flop, simulated.rows, simulated.dense));
+  }
+  return figures;
+}
+
+/// The sizes of --block, which may be several.
+std::vector<std::string> blocks_of(const Pairs& settings) {
+  for (const auto& [key, value] : settings) {
+    if (key == "block") return split(value, ',');
+  }
+  return {"1"};
+}
+
+Pairs with_block(Pairs settings, const std::string& block) {
+  for (auto& [key, value] : settings) {
+    if (key == "block") value = block;
+  }
+  return settings;
+}
+
+/// A request for each size of block, so that what is wrong with one is said before any work.
+std::vector<ScheduleRequest> requests_of(const Options& options) {
+  std::vector<ScheduleRequest> requests;
+  for (const std::string& block : blocks_of(options.generator)) {
+    requests.push_back(read_schedule(options.subjects.front(), with_block(options.generator, block),
+                                     run_settings(options).seed));
+    const std::uint32_t side = requests.back().options.block;
+    const bool twice =
+        std::any_of(requests.begin(), requests.end() - 1,
+                    [&](const ScheduleRequest& earlier) { return earlier.options.block == side; });
+    if (twice) throw RequestError(fmt::format("--block: '{}' is given twice", block));
+  }
+  return requests;
+}
+
+/// Where the files of a size of block stand in the folder: at its top unless there are several.
+struct Place {
+  ScheduleFolder& folder;
+  std::string part;
+
+  std::string path() const { return (folder.unfinished() / part).string(); }
+  std::string target() const { return (folder.target() / part).string(); }
+  void keep(const std::string& stem) const { folder.keep(part + stem); }
+
+  /// Writes figures, and notes that they are of this schedule.
+  void draw(const std::vector<Figure>& figures) const {
+    draw_figures(figures, (folder.unfinished() / part / "figures").string());
+    for (const Figure& figure : figures) keep("figures/" + figure.name);
+  }
+};
+
+void keep_traces(const std::vector<SchedulePoint>& phases, const Place& place) {
+  place.keep("dense");
+  for (const SchedulePoint& point : phases) {
+    if (point.path.empty()) continue;
+    const std::string stem = fs::path(point.path).stem().string();
+    place.keep(stem);
+    place.keep("masks/" + stem);
+  }
+}
+
+/// Finished simulations of a size of block, beside the folder. The masks follow from the arguments:
+/// their files, which are made anew, need no hash.
+std::unique_ptr<Journal> journal_of(const Place& place, const Machines& machines,
+                                    const Options& options, const Streams& streams) {
+  if (machines.empty()) return nullptr;
+  std::vector<const Machine*> each;
+  for (const std::unique_ptr<Machine>& machine : machines) each.push_back(machine.get());
+  const std::string block = place.part.substr(0, place.part.find('/'));
+  return open_journal(place.folder.target().string() + (block.empty() ? "" : "." + block),
+                      facts_of_request(facts_of_arguments(options), options, {}, each), 0,
+                      "simulations", options.resume, options.quiet, streams.err);
+}
+
+/// One size of block: writes its files, simulates and prints.
+BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
+                       const std::string& command, const Machines& machines, Journal* journal,
+                       const Options& options, const Streams& streams) {
+  const std::string folder = place.path();
+  const std::vector<SchedulePoint> phases = write_schedule(request, folder, command);
+  keep_traces(phases, place);
+  write_whole_file(folder + "/schedule.csv", phases_csv(phases));
+  place.keep("schedule");
+  place.draw({evolution_figure(phases)});
+  BlockOutcome outcome;
+  outcome.block = request.options.block;
+  double flop = 0;
+  for (const SchedulePoint& point : phases) {
+    const auto steps = static_cast<double>(point.phase.steps);
+    flop += steps * point.flop;
+    outcome.steps += steps;
+  }
+  // of all layers and one sequence
+  const double scale =
+      static_cast<double>(request.model->layers) / request.layers / request.sequences;
+  outcome.flop = flop / outcome.steps * scale;
+  outcome.dense_flop = dense_step_flop(request) * scale;
+  if (journal != nullptr) {
+    const Simulated simulated = simulate(request, phases, machines, *journal, options, streams);
+    write_whole_file(folder + "/results.csv", results_csv(simulated.rows));
+    place.keep("results");
+    place.draw(figures_of(request, phases, simulated));
+    streams.out << results_table(simulated.rows);
+    outcome.machines = simulated.totals;
+  } else {
+    streams.out << fmt::format("{} phases in {}\n", phases.size(),
+                               (fs::path(place.target()) / "schedule.csv").string());
+  }
+  streams.out << totals_text(phases, dense_step_flop(request), outcome.machines);
+  return outcome;
+}
+
+}  // namespace
+
+int schedule_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  if (!options.out) throw RequestError("--out: a folder is needed for the traces and masks");
+  if (options.jobs && options.machines.empty()) throw RequestError("--jobs: goes with --machine");
+  if (options.resume && options.machines.empty()) {
+    throw RequestError("--resume: goes with --machine, as only simulations are kept");
+  }
+  job_count(options);  // or says what is wrong with it, before any work
+  std::vector<std::string> arguments = reproducing_arguments(options);
+  arguments.resize(arguments.size() - 2);
+  const std::string command = "lacuna " + shell_line(arguments);
+  const std::vector<ScheduleRequest> requests = requests_of(options);
+  const Machines machines = make_machines(kinds, options.machines, options.settings);
+  ScheduleFolder folder(*options.out);
+  std::vector<Place> places;
+  std::vector<std::unique_ptr<Journal>> journals;
+  const bool several = requests.size() > 1;
+  for (const ScheduleRequest& request : requests) {
+    places.push_back({folder, several ? fmt::format("block{}/", request.options.block) : ""});
+    journals.push_back(journal_of(places.back(), machines, options, streams));
+  }
+  folder.begin();
+  std::vector<BlockOutcome> outcomes;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    std::optional<InterruptLine> line;  // masks take their time too
+    if (journals[i]) line.emplace(true);
+    if (several) streams.out << fmt::format("\nBlock {}\n\n", requests[i].options.block);
+    outcomes.push_back(
+        run_block(requests[i], places[i], command, machines, journals[i].get(), options, streams));
+  }
+  bool all_ran = true;
+  for (const BlockOutcome& outcome : outcomes) {
+    for (const MachineTotals& machine : outcome.machines) all_ran = all_ran && machine.whole;
+  }
+  if (several && !options.machines.empty()) {
+    const ScheduleRequest& request = requests.front();
+    add_published_losses(request.model->name, request.options.density.value(), outcomes);
+    streams.out << blocks_table(outcomes);
+    Place{folder, ""}.draw({blocks_figure(outcomes)});
+  }
+  folder.finish();
+  for (const std::unique_ptr<Journal>& journal : journals) {
+    if (journal) journal->remove();
+  }
+  return all_ran ? kDone : kNotCompleted;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/command/verb_validate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/driver/command/command_line.hpp"
+#include "sim/driver/command/resume.hpp"
+#include "sim/driver/command/verbs.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/sha256.hpp"
+#include "sim/driver/result/result_folder.hpp"
+#include "sim/driver/run/options.hpp"
+#include "sim/driver/validate/kernels.hpp"
+#include "sim/driver/validate/points.hpp"
+#include "sim/driver/validate/probes.hpp"
+#include "sim/driver/validate/systems.hpp"
+#include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/validation_figure.hpp"
+#include "sim/report/validation_report.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kLongestFile = 64U << 20U;
+
+/// All points asked for, in the order of the files. An id may stand in one file only.
+std::vector<ValidationPoint> read_points(const std::vector<std::string>& names) {
+  std::vector<std::filesystem::path> files(names.begin(), names.end());
+  if (files.empty()) files = shipped_validation_points();
+  std::vector<ValidationPoint> all;
+  std::set<std::string> ids;
+  for (const std::filesystem::path& file : files) {
+    for (ValidationPoint& point : read_validation_points(file)) {
+      if (!ids.insert(point.id).second) {
+        throw TraceError(
+            fmt::format("{}:{}: the id '{}' is given twice", point.file, point.line, point.id));
+      }
+      all.push_back(std::move(point));
+    }
+  }
+  return all;
+}
+
+double percent_of(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= 0 && value < 1e6)) {
+    throw RequestError(fmt::format("--fail-above = '{}' is not a percentage, such as 15", text));
+  }
+  return value;
+}
+
+void check_mask_rule(const std::string& rule) {
+  const std::size_t colon = rule.find(':');
+  const std::string word =
+      check_word("--mask-rule", rule.substr(0, colon), {"uniform", "popsparse"});
+  if (colon == std::string::npos) return;
+  if (word == "uniform") {
+    throw RequestError(fmt::format(
+        "--mask-rule = '{}': uniform masks have the seed of --seed; only popsparse takes one",
+        rule));
+  }
+  check_count("--mask-rule popsparse:SEED", rule.substr(colon + 1), 0, 0xffffffffU);
+}
+
+void check_columns(const std::vector<std::string>& by) {
+  const std::vector<std::string> columns = {"m",     "k",     "n",    "density",
+                                            "block", "dtype", "mode", "seen"};
+  for (const std::string& column : by) {
+    if (std::find(columns.begin(), columns.end(), column) != columns.end()) continue;
+    throw RequestError(fmt::format("--by '{}' is not one of {}; did you mean '{}'?", column,
+                                   fmt::join(columns, ", "), nearest(column, columns)));
+  }
+}
+
+/// Families whose median error is above the limit, each as a line.
+std::string above_limit(const std::vector<ValidationSummary>& summaries, double percent) {
+  std::string lines;
+  for (const ValidationSummary& family : summaries) {
+    if (family.compared == 0 || 100 * family.median <= percent) continue;
+    lines += fmt::format("{}: the median error, {:.1f} %, is above {} %\n", family.name,
+                         100 * family.median, percent);
+  }
+  return lines;
+}
+
+std::string failures(const std::vector<ValidationOutcome>& outcomes) {
+  std::string lines;
+  for (const ValidationOutcome& outcome : outcomes) {
+    if (outcome.status != Status::failed) continue;
+    lines += fmt::format("{} failed: {}\n", outcome.id, outcome.reason);
+  }
+  return lines;
+}
+
+void print_section(std::ostream& out, const std::string& text) {
+  if (!text.empty()) out << text << '\n';
+}
+
+}  // namespace
+
+namespace {
+
+/// All that is said of the outcomes, once they are known.
+struct Report {
+  std::vector<ValidationOutcome> outcomes;
+  std::vector<ValidationSummary> families;
+  std::vector<ValidationSummary> parts;  // by the columns asked for
+};
+
+ResultHeader header_of(const ValidateOptions& options) {
+  ResultHeader header;
+  header.version = version();
+  header.command = options.command;
+  header.workload = "validation points";
+  std::vector<std::filesystem::path> files(options.points.begin(), options.points.end());
+  if (files.empty()) files = shipped_validation_points();
+  for (const std::filesystem::path& file : files) {
+    // the shipped ones are named without their folder, which differs between installations
+    const std::string name = options.points.empty() ? file.filename().string() : file.string();
+    header.files.emplace_back(name, sha256(read_text(file, kLongestFile)));
+  }
+  return header;
+}
+
+/// Files and figures of the result. Without gnuplot the numbers are written all the same, and
+/// SimulationError says what is missing.
+void write_report(ResultFolder& folder, const ValidateOptions& options, const Report& report) {
+  folder.begin();
+  folder.write("errors.csv", errors_csv(report.outcomes));
+  folder.write("families.csv", families_csv(report.families));
+  if (!options.by.empty()) folder.write("by.csv", families_csv(report.parts));
+  folder.write("result.json", result_text(header_of(options), {}));
+  std::string missing;
+  try {
+    draw_figures(validation_figures(report.outcomes), (folder.temporary() / "figures").string());
+  } catch (const SimulationError& error) {
+    missing = error.what();
+  }
+  folder.commit();
+  if (!missing.empty()) throw SimulationError(missing);
+}
+
+/// Finished simulations beside the folder, or nothing without one.
+std::unique_ptr<Journal> journal_of(const ValidateOptions& options, const ValidationPlan& plan,
+                                    const MachineTable& table, const ResultFolder& folder,
+                                    std::ostream& said) {
+  Journal::Facts facts = {{"version of lacuna", version()},
+                          {"arguments", shell_line(options.command)}};
+  for (const auto& [name, hash] : header_of(options).files) facts.emplace_back(name, hash);
+  facts.emplace_back("simulations and parameters",
+                     sha256(text_of_runs(table, plan.runs(), options.run)));
+  return open_journal(folder.target(), facts, plan.runs().size(), "simulations", options.resume,
+                      options.quiet, said);
+}
+
+ValidationKeeper keeper_of(Journal* journal) {
+  ValidationKeeper keeper;
+  if (journal == nullptr) return keeper;
+  keeper.find = [journal](std::size_t place) -> std::optional<ValidationRunResult> {
+    const auto found = journal->finished().find(place);
+    if (found == journal->finished().end()) return std::nullopt;
+    return validation_result(found->second);
+  };
+  keeper.add = [journal](std::size_t place, const ValidationRunResult& result) {
+    journal->add(place, text_of(result));
+  };
+  return keeper;
+}
+
+/// Points that are no products, but for which there is a kernel or a parameter.
+void measure_others(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                    const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (outcomes[i].status != Status::unsupported) continue;
+    const std::optional<double> measured =
+        measure_point(points[i], table, run.settings, run.execution.engine);
+    if (!measured) continue;
+    outcomes[i].status = Status::ok;
+    outcomes[i].reason.clear();
+    outcomes[i].simulated = *measured;
+    const bool stream = points[i].workload.find("STREAM") == 0;
+    outcomes[i].family = fmt::format(
+        "ipu {}", stream ? "STREAM triad"
+                         : (points[i].workload == "hardware parameter" ? points[i].workload
+                                                                       : "kernels and latencies"));
+  }
+}
+
+}  // namespace
+
+int run_validate(const ValidateOptions& options, const MachineTable& table, std::ostream& out,
+                 std::ostream& progress) {
+  const double limit = options.fail_above ? percent_of(*options.fail_above) : 0;
+  check_columns(options.by);
+  std::vector<ValidationPoint> points = read_points(options.points);
+  if (options.mask_rule) {
+    check_mask_rule(*options.mask_rule);
+    for (ValidationPoint& point : points) point.mask_rule = *options.mask_rule;
+  }
+  ValidationPlan plan(std::move(points), preset_names());
+  if (plan.points().empty()) throw RequestError("--points: the files hold no point");
+  const std::vector<std::string> families = plan.families();
+  plan.keep_families(options.families);
+  if (plan.points().empty()) {
+    throw RequestError(
+        fmt::format("--family: no family has any of '{}' in its name; there are\n  {}",
+                    fmt::join(options.families, "', '"), fmt::join(families, "\n  ")));
+  }
+  const auto say = [&](std::size_t done, std::size_t all) {
+    // a line for each tenth of the work
+    if (options.quiet || done * 10 / all == (done - 1) * 10 / all) return;
+    progress << fmt::format("lacuna: {} of {} simulations\n", done, all) << std::flush;
+  };
+  std::optional<ResultFolder> folder;
+  std::unique_ptr<Journal> journal;
+  if (options.out) {
+    folder.emplace(*options.out);
+    if (options.resume && is_finished(folder->target(), header_of(options), "validation", progress))
+      return kDone;
+    journal = journal_of(options, plan, table, *folder, progress);
+  }
+  Report report;
+  {
+    const InterruptLine line(folder.has_value());
+    report.outcomes = plan.outcomes(
+        simulate_runs(table, plan.runs(), options.run, say, keeper_of(journal.get())));
+    measure_others(plan.points(), table, options.run, report.outcomes);
+    measure_wafer_probes(plan.points(), table, options.run, report.outcomes);
+    measure_systems(plan.points(), table, options.run, report.outcomes);
+  }
+  report.families = summarise(report.outcomes);
+  report.parts = summarise_by(report.outcomes, options.by);
+  if (!report.families.empty()) print_section(out, validation_table(report.families));
+  if (!options.by.empty()) print_section(out, validation_table(report.parts));
+  print_section(out, unsupported_table(report.outcomes));
+  const std::string failed = failures(report.outcomes);
+  print_section(out, failed);
+  if (folder) write_report(*folder, options, report);
+  if (journal) journal->remove();
+  const std::string above = options.fail_above ? above_limit(report.families, limit) : "";
+  print_section(out, above);
+  if (!failed.empty()) return kNotCompleted;
+  return above.empty() ? kDone : kCheckFailed;
+}
+
+}  // namespace lacuna

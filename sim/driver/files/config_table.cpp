@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/files/config_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "workloads/trace/csv_lines.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{1} << 22U;
+
+template <class Number>
+bool parse(const std::string& text, Number& value) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && stop == end;
+}
+
+}  // namespace
+
+ConfigTable::ConfigTable(const std::filesystem::path& path, std::vector<std::string> columns)
+    : path_(path.string()), columns_(std::move(columns)) {
+  CsvLines lines(read_text(path, kLargestFile));
+  bool head = true;
+  for (CsvLine line; lines.next(line);) {
+    if (line.kind != CsvLine::Kind::cells) continue;
+    Row row{line.number, {}};
+    for (const CsvCell& cell : line.cells) row.cells.push_back(cell.text);
+    const bool wrong = head ? row.cells != columns_ : row.cells.size() != columns_.size();
+    if (wrong) {
+      throw RequestError(fmt::format("{}:{}: found {} cells; allowed: {}{}", path_, line.number,
+                                     row.cells.size(), head ? "the columns " : "those of ",
+                                     fmt::join(columns_, ",")));
+    }
+    if (!head) rows_.push_back(std::move(row));
+    head = false;
+  }
+}
+
+const std::string& ConfigTable::text(std::size_t row, const char* column) const {
+  const auto found = std::find(columns_.begin(), columns_.end(), column);
+  return rows_.at(row).cells.at(static_cast<std::size_t>(found - columns_.begin()));
+}
+
+double ConfigTable::number(std::size_t row, const char* column) const {
+  double value = 0;
+  if (parse(text(row, column), value)) return value;
+  throw RequestError(fmt::format("{}:{}: {} = '{}' is not a number", path_, rows_[row].line, column,
+                                 text(row, column)));
+}
+
+std::uint64_t ConfigTable::count(std::size_t row, const char* column) const {
+  std::uint64_t value = 0;
+  if (parse(text(row, column), value)) return value;
+  throw RequestError(fmt::format("{}:{}: {} = '{}' is not a whole number", path_, rows_[row].line,
+                                 column, text(row, column)));
+}
+
+}  // namespace lacuna

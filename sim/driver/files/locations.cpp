@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/files/locations.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna {
+
+namespace fs = std::filesystem;
+
+fs::path config_folder() {
+  std::error_code ignored;
+  // read once, by a process with a single thread
+  if (const char* const given = std::getenv("LACUNA_CONFIG");  // NOLINT(concurrency-mt-unsafe)
+      given != nullptr && *given != 0) {
+    if (!fs::is_directory(given, ignored)) {
+      throw RequestError(fmt::format("LACUNA_CONFIG = '{}' is not a folder", given));
+    }
+    return given;
+  }
+  const fs::path binary = fs::read_symlink("/proc/self/exe", ignored);
+  for (fs::path folder = binary.parent_path(); !folder.empty(); folder = folder.parent_path()) {
+    for (const char* const place : {"share/lacuna/config", "sim/config"}) {
+      if (fs::is_directory(folder / place, ignored)) return folder / place;
+    }
+    if (folder == folder.root_path()) break;
+  }
+  throw RequestError(fmt::format(
+      "the presets are neither in share/lacuna/config nor in sim/config above '{}'; set "
+      "LACUNA_CONFIG to their folder",
+      binary.parent_path().string()));
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(config_folder())) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string read_text(const fs::path& path, std::size_t limit) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) {
+    throw RequestError(fmt::format("{}: there is no such file", path.string()));
+  }
+  if (fs::is_directory(status)) {
+    throw RequestError(fmt::format("{}: is a folder, not a file", path.string()));
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  std::string piece(std::size_t{1} << 16U, '\0');
+  // one byte more than allowed tells a file that is too long, whatever its size claims to be
+  while (file && text.size() <= limit) {
+    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece, 0, static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad() || (text.empty() && !file.eof())) {
+    throw RequestError(fmt::format("{}: cannot be read", path.string()));
+  }
+  if (text.size() > limit) {
+    throw RequestError(fmt::format("{}: is longer than {} bytes", path.string(), limit));
+  }
+  return text;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/files/trace_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "sim/base/error.hpp"
+#include "workloads/trace/trace_reader.hpp"
+#include "workloads/trace/trace_writer.hpp"
+
+namespace lacuna {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFirstLine = "# lacuna-trace v1";
+
+void refuse_other_file(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return;
+  std::ifstream file(path);
+  std::string line;
+  const bool is_trace = fs::is_regular_file(path, error) && std::getline(file, line) &&
+                        line.rfind(kFirstLine, 0) == 0;
+  if (is_trace) return;
+  throw RequestError(fmt::format(
+      "--out {}: found something that is not a trace; allowed: a new file, or a trace that begins "
+      "with '{}'",
+      path, kFirstLine));
+}
+
+}  // namespace
+
+void write_whole_file(const std::string& path, const std::string& text) {
+  const std::string neighbour = fmt::format("{}.{}.part", path, getpid());
+  std::error_code error;
+  {
+    std::ofstream file(neighbour, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) {
+      const std::string reason = std::generic_category().message(errno);
+      fs::remove(neighbour, error);
+      throw RequestError(fmt::format("--out {}: cannot be written: {}", path, reason));
+    }
+  }
+  fs::rename(neighbour, path, error);
+  if (!error) return;
+  std::error_code ignored;
+  fs::remove(neighbour, ignored);
+  throw RequestError(fmt::format("--out {}: cannot be written: {}", path, error.message()));
+}
+
+std::string trace_text(const WorkloadTrace& trace, const std::string& folder,
+                       const std::vector<std::string>& comments) {
+  std::string text = format_trace(trace, folder, comments);
+  try {
+    parse_trace(text, fmt::format("({})", trace.name), false);
+  } catch (const TraceError& error) {
+    throw RequestError(fmt::format("the trace would not be right:\n{}", error.what()));
+  }
+  return text;
+}
+
+void write_trace_file(const std::string& path, const WorkloadTrace& trace,
+                      const std::vector<std::string>& comments) {
+  refuse_other_file(path);
+  const fs::path folder = fs::absolute(path).parent_path();
+  WorkloadTrace placed = trace;
+  for (LayerOp& op : placed.ops) {
+    if (!op.pattern.file.empty()) op.pattern.file = fs::absolute(op.pattern.file).string();
+  }
+  write_whole_file(path, trace_text(placed, folder.string(), comments));
+}
+
+}  // namespace lacuna

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/files/yaml_preset.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/driver/files/locations.hpp"
+
+namespace lacuna {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kLongest = std::size_t{1} << 18U;
+constexpr std::size_t kDeepest = 16;
+
+std::string place(const std::string& file, const YAML::Mark& mark) {
+  return fmt::format("{}:{}:{}", file, mark.line + 1, mark.column + 1);  // Mark counts from 0
+}
+
+[[noreturn]] void refuse(const std::string& file, const YAML::Mark& mark, const std::string& why) {
+  throw RequestError(fmt::format("{}: {}", place(file, mark), why));
+}
+
+/// One file on its way to settings: it collects the leaves and refuses a path set twice.
+class Reader {
+ public:
+  explicit Reader(std::string file) : file_(std::move(file)) {}
+
+  void read() {
+    YAML::Node root;
+    try {
+      const std::vector<YAML::Node> documents = YAML::LoadAll(read_text(file_, kLongest));
+      if (documents.size() > 1) refuse(file_, documents[1].Mark(), "a second document begins");
+      if (!documents.empty()) root = documents[0];
+    } catch (const YAML::Exception& error) {
+      refuse(file_, error.mark, "is not YAML: " + error.msg);
+    }
+    if (!root.IsMap()) {
+      throw RequestError(fmt::format("{}: holds no 'parameter: value' lines", file_));
+    }
+    descend(root, "");
+  }
+
+  /// Removes and returns the setting `key`, which is no parameter.
+  Setting take(const std::string& key) {
+    const auto found = std::find_if(settings_.begin(), settings_.end(),
+                                    [&](const Setting& s) { return s.path == key; });
+    if (found == settings_.end()) return {};
+    Setting setting = *found;
+    settings_.erase(found);
+    return setting;
+  }
+
+  const std::vector<Setting>& settings() const { return settings_; }
+
+ private:
+  void descend(const YAML::Node& map, const std::string& prefix) {
+    if (std::count(prefix.begin(), prefix.end(), '.') >= static_cast<int>(kDeepest)) {
+      refuse(file_, map.Mark(), fmt::format("groups are nested more than {} deep", kDeepest));
+    }
+    for (const auto& item : map) {
+      const YAML::Node& key = item.first;
+      const YAML::Node& value = item.second;
+      if (!key.IsScalar()) refuse(file_, key.Mark(), "a key is not a word");
+      const std::string path = prefix + one_line(key);
+      // yaml-cpp takes a key given twice; we do not
+      const auto [first, is_new] = seen_.emplace(path, key.Mark().line + 1);
+      if (!is_new) {
+        refuse(file_, key.Mark(),
+               fmt::format("'{}' is given twice; first in line {}", path, first->second));
+      }
+      if (value.IsMap()) {
+        descend(value, path + ".");
+      } else if (value.IsScalar()) {
+        settings_.push_back({path, one_line(value), place(file_, key.Mark())});
+      } else {
+        refuse(file_, key.Mark(),
+               fmt::format("'{}' {}; a parameter takes one value", path,
+                           value.IsSequence() ? "is a list" : "has no value"));
+      }
+    }
+  }
+
+  /// The text of a word or number, none of which has more than a line.
+  const std::string& one_line(const YAML::Node& scalar) const {
+    if (scalar.Scalar().find('\n') != std::string::npos) {
+      refuse(file_, scalar.Mark(), "goes on over several lines; is a quote left open?");
+    }
+    return scalar.Scalar();
+  }
+
+  std::string file_;
+  std::vector<Setting> settings_;
+  std::map<std::string, int> seen_;
+};
+
+bool is_file_name(const std::string& text) {
+  const fs::path path = text;
+  return text.find('/') != std::string::npos || path.extension() == ".yaml" ||
+         path.extension() == ".yml";
+}
+
+/// The file behind a name; `from` is the file that names it as its base, or empty.
+fs::path locate(const std::string& name, const fs::path& from, const std::string& origin) {
+  if (is_file_name(name)) return from.parent_path() / name;  // an absolute name stays what it is
+  const std::vector<std::string> names = preset_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    const std::string meant = nearest(name, names, 2);
+    throw RequestError(fmt::format(
+        "{}there is no machine '{}'; presets are {}{}", origin.empty() ? "" : origin + ": ", name,
+        fmt::join(names, ", "), meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+  }
+  return config_folder() / (name + ".yaml");
+}
+
+void check_kind(const Preset& preset, const Setting& kind, const std::string& file) {
+  if (kind.path.empty() && preset.kind.empty()) {
+    throw RequestError(fmt::format("{}: needs 'machine: ipu|wse' or 'base: NAME|FILE'", file));
+  }
+  if (!kind.path.empty() && !preset.kind.empty() && kind.value != preset.kind) {
+    throw RequestError(fmt::format("{}: machine = '{}', but its base is for '{}'", kind.origin,
+                                   kind.value, preset.kind));
+  }
+}
+
+Preset load(const std::string& name, const fs::path& from, const std::string& origin,
+            std::size_t depth) {
+  const fs::path path = locate(name, from, origin);
+  if (depth > kDeepest) {
+    throw RequestError(
+        fmt::format("{}: more than {} bases follow each other; is '{}' its own base?", origin,
+                    kDeepest, path.string()));
+  }
+  Reader reader(path.string());
+  reader.read();
+  const Setting base = reader.take("base");
+  const Setting kind = reader.take("machine");
+  Preset preset;
+  if (!base.path.empty()) preset = load(base.value, path, base.origin, depth + 1);
+  check_kind(preset, kind, path.string());
+  if (!kind.path.empty()) preset.kind = kind.value;
+  preset.name = path.stem().string();
+  preset.settings.insert(preset.settings.end(), reader.settings().begin(), reader.settings().end());
+  return preset;
+}
+
+}  // namespace
+
+Preset load_preset(const std::string& name_or_file) { return load(name_or_file, "", "", 0); }
+
+std::vector<Setting> load_leaves(const std::string& file) {
+  Reader reader(file);
+  reader.read();
+  return reader.settings();
+}
+
+}  // namespace lacuna

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/driver/result/result_json.hpp"
+#include "sim/report/tables/summary.hpp"
+
+namespace lacuna {
+
+/// While it lives, Ctrl-C and its like wait.
+class HeldSignals {
+ public:
+  HeldSignals();
+  ~HeldSignals();
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  sigset_t before_ = {};
+};
+
+/// A folder that appears whole or not at all: files are written into a temporary neighbour, which
+/// commit() puts in the place of the target in one step.
+class ResultFolder {
+ public:
+  /// Checks that `target` can become a result: it is missing, an empty folder or an older result,
+  /// and its place can be written to. RequestError says what stands in the way. Writes nothing.
+  explicit ResultFolder(std::filesystem::path target);
+
+  /// Removes the temporary neighbour, if it was not committed.
+  ~ResultFolder();
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
+
+  /// Makes the temporary neighbour. From here to the end of this object signals wait, so that none
+  /// leaves the neighbour behind.
+  void begin();
+
+  /// Writes a file into it; SimulationError if the disk refuses.
+  void write(const std::string& name, const std::string& text);
+
+  /// Puts it in the place of the target. Of two at once into one target, the later one stays.
+  /// What was in the target and is not of a result, such as a user's notes, is in it again.
+  void commit();
+
+  const std::filesystem::path& target() const { return target_; }
+
+  /// Where to put more files between begin() and commit().
+  const std::filesystem::path& temporary() const { return temporary_; }
+
+ private:
+  void list_files();
+
+  /// Removes the folder that was replaced, but for what is the user's own.
+  void remove_old(const std::filesystem::path& old);
+
+  std::optional<HeldSignals> held_;  // first: let go of when all else is done
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;
+};
+
+/// True if `folder` holds a result of Lacuna.
+bool is_result(const std::filesystem::path& folder);
+
+/// Reads what a result says beside its runs; RequestError if it is not one.
+ResultHeader read_header(const std::filesystem::path& folder);
+
+/// Reads the runs of a result folder; RequestError if it is not one.
+std::vector<RunRecord> read_result(const std::filesystem::path& folder);
+
+}  // namespace lacuna

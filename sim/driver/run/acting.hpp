@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/machines/machine.hpp"
+
+namespace lacuna {
+
+/// A parameter that changes a result only while another one has a certain value.
+struct ActsWith {
+  std::string path;   // a name, or a group that ends in '.'
+  std::string other;  // without effect on itself
+  std::string value;
+};
+
+/// All of them, of machines of every kind.
+const std::vector<ActsWith>& conditions();
+
+/// A line for each of `settings` ("path=value") that cannot act on a machine that it was given to,
+/// because another parameter is not what it needs; empty if all can.
+std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
+                          const std::vector<std::string>& settings);
+
+}  // namespace lacuna

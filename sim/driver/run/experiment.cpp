@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/run/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/base/mix.hpp"
+#include "sim/driver/run/invariants.hpp"
+#include "sim/machines/measure.hpp"
+#include "sim/report/interval_series.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/row_mask.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// What two operations must have in common for a comparison of their speed to mean something.
+std::string shape_key(const std::string& machine, const OpRecord& op) {
+  const SummaryRow& row = op.row;
+  // Operations that are no products differ in more than their shape.
+  const std::string id = op.result.mac_algorithmic == 0 ? row.op_id : "";
+  return fmt::format("{} {} {}x{}x{} {} {} {}", machine, row.op == "spmm" ? "gemm" : row.op,
+                     row.m.value_or(0), row.k.value_or(0), row.n.value_or(0), row.dtype,
+                     op.result.mac_algorithmic, id);
+}
+
+/// The machine of a run and all its parameters.
+std::string machine_key(const RunRecord& run) {
+  std::string key = run.machine;
+  for (const ParameterValue& parameter : run.parameters) key += ' ' + parameter.value;
+  return key;
+}
+
+/// Dense operations by shape.
+using DenseRows = std::map<std::string, SummaryRow>;
+
+void collect_dense(const std::vector<RunRecord>& records, DenseRows& dense) {
+  for (const RunRecord& run : records) {
+    const std::string machine = machine_key(run);
+    for (const OpRecord& op : run.ops) {
+      if (op.row.pattern == "dense" && !op.row.x_density && op.row.cycles) {
+        dense.emplace(shape_key(machine, op), op.row);
+      }
+    }
+  }
+}
+
+void compare_run(RunRecord& run, const DenseRows& dense) {
+  double seconds = 0;
+  double flop = 0;
+  bool all = !run.ops.empty();
+  const std::string machine = machine_key(run);
+  for (OpRecord& op : run.ops) {
+    const auto partner = dense.find(shape_key(machine, op));
+    if (partner == dense.end() || !op.row.time_s) {
+      all = false;
+      continue;
+    }
+    op.row.dense_tflops = partner->second.useful_tflops;
+    if (*op.row.time_s > 0) op.row.speedup_vs_dense = *partner->second.time_s / *op.row.time_s;
+    seconds += *partner->second.time_s;
+    flop += static_cast<double>(partner->second.useful_flop.value_or(0));
+  }
+  if (!all || !run.total.time_s || !(*run.total.time_s > 0) || !(seconds > 0)) return;
+  if (flop > 0) run.total.dense_tflops = flop / seconds * 1e-12;
+  run.total.speedup_vs_dense = seconds / *run.total.time_s;
+}
+
+OpResult simulate(const Machine& machine, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                  const Execution& execution) {
+  const auto without_values = [](Status status, const std::string& reason) {
+    OpResult result;
+    result.status = status;
+    result.reason = reason;
+    return result;
+  };
+  try {
+    OpResult result = machine.run(op, mask, seed, execution);
+    check_possible(result);
+    check_intervals(result);
+    return result;
+  } catch (const OutOfMemoryError& error) {
+    return without_values(Status::out_of_memory, error.what());
+  } catch (const UnsupportedError& error) {
+    return without_values(Status::unsupported, error.what());
+  } catch (const SimulationError& error) {
+    return without_values(Status::failed, error.what());
+  } catch (const InternalError& error) {
+    throw InternalError(fmt::format("{}, {}: {}", machine.name(), op.id, error.what()));
+  }
+}
+
+/// Two hashes of what a mask keeps, as text.
+std::string digest(const Mask& mask) {
+  std::uint64_t first = mix(mask.rows);
+  std::uint64_t second = mix(~std::uint64_t{mask.cols});
+  const auto add = [&](std::uint64_t value) {
+    first = (first ^ value) * 0x9e3779b97f4a7c15U;
+    first ^= first >> 29U;
+    second = mix(second + value);
+  };
+  add(std::uint64_t{mask.block_rows} << 32U | mask.block_cols);
+  for (const std::uint64_t offset : mask.offsets) add(offset);
+  for (const std::uint32_t column : mask.columns) add(column);
+  return fmt::format("{:016x}{:016x}", first, second);
+}
+
+std::string text_of(const OperandSource& source) {
+  return fmt::format("{}:{}x{}+{}+{}/{}/{}{}{};", static_cast<int>(source.kind), source.features,
+                     source.tokens, source.first, source.place, source.unit, source.shared,
+                     source.of_product ? 'p' : 'f', source.transposed ? 't' : 'n');
+}
+
+/// All that the result of an operation depends on, beside the machine: two operations of the same
+/// content take the same cycles and events.
+std::string content_of(const LayerOp& op, const Mask* mask, const RunSettings& settings) {
+  // numbers of their own are asked for, or events by the name of the operation
+  const bool own = settings.execution.values || settings.execution.event_log;
+  const bool drawn = op.x_pattern != "dense" || op.op == "embed" || op.op == "repattern";
+  std::string args;
+  for (const auto& [key, value] : op.args) args += fmt::format("{}={};", key, value);
+  for (const OperandSource& source : op.sources) args += text_of(source);
+  const ChipShare& share = op.share;
+  args += fmt::format(" {} {}{}{} {}", word(op.residency), share.beside, share.may_stay ? 's' : ' ',
+                      share.result_taken ? 't' : ' ', share.reason);
+  return fmt::format(
+      "{} {} {} {}x{}x{} {} {} {} {} {} {} {} {} {} {}", own ? op.id : "", op.op, word(op.phase),
+      op.m, op.k, op.n, op.batch, word(op.dtype), word(op.partials), word(op.mode), op.fn, args,
+      op.x_pattern + op.x_file, op.x_density ? op.x_density->text() : "",
+      drawn ? row_seed(op, settings.seed) : 0, mask == nullptr ? op.pattern.name : digest(*mask));
+}
+
+/// The zeros of X as they were asked for.
+std::string x_label(const LayerOp& op) {
+  if (op.x_density) return op.x_pattern + ":" + op.x_density->text();
+  return op.x_file.empty() ? op.x_pattern : op.x_pattern + ":" + op.x_file;
+}
+
+/// What is known of an operation before it is run; without a mask if it is dense, or refused.
+OpRecord start_record(const Point& point, const LayerOp& op, const Mask* mask,
+                      const RunSettings& settings) {
+  const Machine& machine = *point.machine;
+  OpRecord record;
+  record.repeat = op.repeat;
+  record.row = describe_op(op, mask, machine.default_mode());
+  record.row.run = point.run;
+  record.row.machine = machine.name();
+  record.row.engine = engine_name(settings.execution.engine);
+  record.row.workload = point.workload.name;
+  record.row.seed = settings.seed;
+  record.request = {{"pattern", pattern_label(op.pattern)},
+                    {"mode", word(op.mode)},
+                    {"residency", word(op.residency)},
+                    {"x_pattern", x_label(op)},
+                    {"partials", word(op.partials)},
+                    {"batch", fmt::format("{}", op.batch)},
+                    {"row_seed", fmt::format("{}", row_seed(op, settings.seed))}};
+  if (!op.fn.empty()) record.request.emplace_back("fn", op.fn);
+  return record;
+}
+
+/// The record of an operation that no mask makes small enough, so that none is made.
+OpRecord refused_op(const Point& point, const LayerOp& op, const RunSettings& settings,
+                    const std::string& reason) {
+  OpRecord record = start_record(point, op, nullptr, settings);
+  if (op.pattern.density) record.row.density = op.pattern.density->value();
+  record.result.status = Status::out_of_memory;
+  record.result.reason = reason;
+  add_result(record.row, record.result);
+  return record;
+}
+
+/// `same` is an operation of this record with the same content, or null.
+OpRecord run_op(const Point& point, const LayerOp& op, const Mask* mask, const OpRecord* same,
+                const RunSettings& settings, const Pricing& pricing) {
+  const Machine& machine = *point.machine;
+  OpRecord record = start_record(point, op, mask, settings);
+  const std::uint64_t op_seed = row_seed(op, settings.seed);
+  if (same != nullptr && same->repeat == op.repeat) {
+    record.result = same->result;
+    record.request.emplace_back("same_as", same->row.op_id);
+  } else {
+    record.result = repeated(simulate(machine, op, mask, op_seed, settings.execution), op.repeat);
+  }
+  add_result(record.row, record.result);
+  if (record.result.status == Status::ok) pricing.price(machine, record);
+  return record;
+}
+
+}  // namespace
+
+std::vector<ParameterValue> values_of(const ParameterSet& parameters) {
+  std::vector<ParameterValue> values;
+  parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
+    values.push_back({path, parameter.value_text(), parameter.unit(), parameter.is_plain()});
+  });
+  return values;
+}
+
+const char* engine_name(Engine engine) { return engine == Engine::clocked ? "clocked" : "event"; }
+
+const Mask* MaskStore::mask(const LayerOp& op, const WorkloadTrace& workload, std::uint64_t seed) {
+  if (op.pattern.name == "dense") return nullptr;
+  const std::string key = mask_key(op, workload, seed);
+  const auto known = masks_.find(key);
+  if (known != masks_.end()) return known->second ? &*known->second : nullptr;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30U;
+  if (bytes_ > kMostBytes) {
+    masks_.clear();
+    bytes_ = 0;
+  }
+  const std::optional<Mask>& mask =
+      masks_.emplace(key, make_mask(op, workload, seed)).first->second;
+  if (!mask) return nullptr;
+  bytes_ += mask->columns.size() * sizeof(mask->columns[0]) +
+            mask->offsets.size() * sizeof(mask->offsets[0]);
+  return &*mask;
+}
+
+RunRecord new_record(const Point& point, const RunSettings& common) {
+  const RunSettings& settings = point.settings_or(common);
+  RunRecord record;
+  record.run = point.run;
+  record.machine = point.machine->name();
+  record.kind = point.machine->kind();
+  record.extent = point.machine->extent();
+  record.engine = engine_name(settings.execution.engine);
+  record.seed = settings.seed;
+  record.workload = point.workload.name;
+  record.pattern = point.pattern;
+  return record;
+}
+
+RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& masks,
+                    const Pricing& pricing, const OpDone& done, const OpKeeper& keeper) {
+  const RunSettings& settings = point.settings_or(common);
+  RunRecord record = new_record(point, common);
+  record.parameters = values_of(point.machine->parameters());
+  record.silicon = pricing.areas().unit(*point.machine);
+  std::map<std::string, std::size_t> simulated;  // where each content was first
+  WorkloadTrace workload = point.workload;
+  point.machine->relate(
+      workload, [&](const LayerOp& op) { return masks.mask(op, point.workload, settings.seed); });
+  for (const LayerOp& op : workload.ops) {
+    const std::string no_room = point.machine->no_room(op);
+    if (!no_room.empty()) {
+      record.ops.push_back(refused_op(point, op, settings, no_room));
+      if (done) done(op);
+      continue;
+    }
+    const std::size_t place = record.ops.size();
+    const Mask* const mask = masks.mask(op, point.workload, settings.seed);
+    const auto [first, is_new] = simulated.emplace(content_of(op, mask, settings), place);
+    const OpRecord* const same = is_new ? nullptr : &record.ops[first->second];
+    std::optional<OpRecord> kept = keeper.find ? keeper.find(place) : std::nullopt;
+    const bool is_kept = kept.has_value();
+    record.ops.push_back(is_kept ? *std::move(kept)
+                                 : run_op(point, op, mask, same, settings, pricing));
+    OpRecord& made = record.ops.back();
+    // power over time is not among what is kept: it follows from what is
+    if (is_kept && made.result.status == Status::ok) pricing.price(*point.machine, made);
+    if (!is_kept && keeper.add) keeper.add(place, made);
+    if (done) done(op);
+  }
+  record.total = total_of(record.ops);
+  add_varying(record, point);
+  return record;
+}
+
+void add_varying(RunRecord& record, const Point& point) {
+  record.varying = point.varying;
+  for (OpRecord& op : record.ops) op.row.varying = point.values;
+  record.total.varying = point.values;
+}
+
+std::string repeated_note(const RunRecord& record) {
+  std::size_t same = 0;
+  for (const OpRecord& op : record.ops) {
+    const bool repeats = !op.request.empty() && op.request.back().first == "same_as";
+    same += repeats ? 1 : 0;
+  }
+  if (same == 0) return "";
+  return fmt::format(
+      "{} of {} operations have the shape, types and mask of an earlier one: simulated once\n",
+      same, record.ops.size());
+}
+
+LayerOp dense_form(const LayerOp& op) {
+  LayerOp dense = op;
+  dense.pattern = PatternSpec{};
+  dense.mode = Mode::automatic;
+  dense.x_pattern = "dense";
+  dense.x_density.reset();
+  dense.x_file.clear();
+  if (dense.op == "spmm") dense.op = "gemm";
+  return dense;
+}
+
+void compare_with_dense(std::vector<RunRecord>& records, const std::vector<RunRecord>& extra) {
+  DenseRows dense;
+  collect_dense(records, dense);
+  collect_dense(extra, dense);
+  for (RunRecord& run : records) compare_run(run, dense);
+}
+
+std::vector<Point> missing_dense_points(const std::vector<Point>& points) {
+  const auto key = [](const Point& point, const LayerOp& op) {
+    return fmt::format("{} {} {} {} {} {} {} {}", fmt::ptr(point.machine), dense_form(op).op, op.m,
+                       op.k, op.n, word(op.dtype), op.batch, op.repeat);
+  };
+  std::set<std::string> known;
+  for (const Point& point : points) {
+    for (const LayerOp& op : point.workload.ops) {
+      if (op.pattern.name == "dense" && op.x_pattern == "dense") known.insert(key(point, op));
+    }
+  }
+  std::vector<Point> missing;
+  for (const Point& point : points) {
+    bool begun = false;  // rows of one workload share a chip, those of others do not
+    for (const LayerOp& op : point.workload.ops) {
+      if (op.op != "gemm" && op.op != "spmm") continue;
+      if (!known.insert(key(point, op)).second) continue;
+      if (!std::exchange(begun, true)) {
+        missing.push_back({points.size() + missing.size(), point.machine, "dense", {}});
+        missing.back().workload.name = point.workload.name;
+        missing.back().settings = point.settings;
+      }
+      missing.back().workload.ops.push_back(dense_form(op));
+    }
+  }
+  return missing;
+}
+
+}  // namespace lacuna

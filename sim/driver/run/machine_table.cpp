@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/run/machine_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/base/retired_parameters.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// A setting of the command line and the machine it is limited to, if any.
+struct ScopedSetting {
+  std::string machine;
+  Setting setting;
+};
+
+ScopedSetting parse_scoped(const std::string& text) {
+  ScopedSetting scoped{"", parse_setting(text)};
+  const std::size_t colon = scoped.setting.path.find(':');
+  if (colon != std::string::npos) {
+    scoped.machine = scoped.setting.path.substr(0, colon);
+    scoped.setting.path.erase(0, colon + 1);
+  }
+  return scoped;
+}
+
+/// No machine took the setting: says what is wrong with it.
+[[noreturn]] void refuse(const ScopedSetting& scoped,
+                         const std::vector<std::unique_ptr<Machine>>& machines) {
+  std::vector<std::string> names;
+  std::vector<std::string> paths;
+  for (const auto& machine : machines) {
+    names.push_back(machine->name());
+    machine->parameters().for_each(
+        [&](const std::string& path, const ParamBase&) { paths.push_back(path); });
+  }
+  if (!scoped.machine.empty() &&
+      std::find(names.begin(), names.end(), scoped.machine) == names.end()) {
+    throw ParameterError(fmt::format("--set: there is no machine '{}' in this request, only {}",
+                                     scoped.machine, fmt::join(names, ", ")));
+  }
+  const std::string retired = retired_parameter(scoped.setting.path);
+  if (!retired.empty()) {
+    throw ParameterError(fmt::format("--set: the parameter '{}' {} (doc/migration.md)",
+                                     scoped.setting.path, retired));
+  }
+  throw ParameterError(fmt::format("--set: there is no parameter '{}'{}", scoped.setting.path,
+                                   hint_of(scoped.setting.path, paths)));
+}
+
+}  // namespace
+
+const MachineTable& standard_machines() {
+  static const MachineTable table = {
+      {"ipu", "a bulk-synchronous chip of tiles, after the Graphcore IPU", make_ipu_machine},
+      {"wse", "a dataflow wafer of small cores, after the Cerebras WSE", make_wse_machine},
+  };
+  return table;
+}
+
+std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::string& name_or_file) {
+  const Preset preset = load_preset(name_or_file);
+  const auto row = std::find_if(table.begin(), table.end(),
+                                [&](const MachineKind& kind) { return preset.kind == kind.kind; });
+  if (row == table.end()) {
+    std::vector<std::string> kinds;
+    for (const MachineKind& kind : table) kinds.emplace_back(kind.kind);
+    throw RequestError(fmt::format("{}: machine = '{}' is not one of {}", preset.name, preset.kind,
+                                   fmt::join(kinds, ", ")));
+  }
+  std::unique_ptr<Machine> machine = row->make(preset.name);
+  for (const Setting& setting : preset.settings) {
+    machine->set(setting.path, setting.value, setting.origin);
+  }
+  return machine;
+}
+
+Setting parse_setting(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw ParameterError(fmt::format("--set '{}' is not of the form path=value", text));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1), "--set"};
+}
+
+std::vector<std::unique_ptr<Machine>> make_machines(const MachineTable& table,
+                                                    const std::vector<std::string>& names,
+                                                    const std::vector<std::string>& settings) {
+  std::vector<std::unique_ptr<Machine>> machines;
+  for (const std::string& name : names) {
+    machines.push_back(make_machine(table, name));
+    for (std::size_t i = 0; i + 1 < machines.size(); ++i) {
+      if (machines[i]->name() == machines.back()->name()) {
+        const std::string& other = names[i];
+        if (other == name) throw RequestError(fmt::format("--machine '{}' is given twice", name));
+        throw RequestError(fmt::format(
+            "--machine: '{}' and '{}' are both called '{}', and results could not tell them apart; "
+            "rename a file",
+            other, name, machines.back()->name()));
+      }
+    }
+  }
+  std::set<std::pair<std::string, std::string>> taken;
+  for (const std::string& text : settings) {
+    const ScopedSetting scoped = parse_scoped(text);
+    bool used = false;
+    for (const auto& machine : machines) {
+      if (!scoped.machine.empty() && scoped.machine != machine->name()) continue;
+      if (machine->parameters().find(scoped.setting.path) == nullptr) continue;
+      if (!taken.emplace(machine->name(), scoped.setting.path).second) {
+        throw ParameterError(
+            fmt::format("--set: '{}' is given twice for {}", scoped.setting.path, machine->name()));
+      }
+      machine->set(scoped.setting.path, scoped.setting.value, scoped.setting.origin);
+      used = true;
+    }
+    if (!used) refuse(scoped, machines);
+  }
+  for (const auto& machine : machines) machine->check();
+  return machines;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/run/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// Options that say how and where, not what; the second tells whether a value follows.
+struct HowOption {
+  const char* name;
+  bool takes_value;
+};
+
+constexpr HowOption kHow[] = {  // NOLINT(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
+    {"--out", true},   {"--jobs", true},     {"--engine", true}, {"--quiet", false},
+    {"--json", false}, {"--explain", false}, {"--resume", false}};
+
+const HowOption* find_how(const std::string& argument) {
+  for (const HowOption& how : kHow) {
+    if (argument == how.name || argument.rfind(std::string(how.name) + "=", 0) == 0) return &how;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string check_word(const std::string& option, const std::string& found,
+                       const std::vector<std::string>& allowed) {
+  if (std::find(allowed.begin(), allowed.end(), found) != allowed.end()) return found;
+  const std::string meant = nearest(found, allowed, 2);
+  throw RequestError(fmt::format("{}: found '{}'; allowed: {}{}", option, found,
+                                 fmt::join(allowed, ", "),
+                                 meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+}
+
+std::uint64_t check_count(const std::string& option, const std::string& found, std::uint64_t least,
+                          std::uint64_t most) {
+  std::uint64_t value = 0;
+  const char* const end = found.data() + found.size();
+  const auto [read_to, error] = std::from_chars(found.data(), end, value);
+  if (error != std::errc{} || read_to != end || value < least || value > most) {
+    throw RequestError(fmt::format("{}: found '{}'; allowed: a whole number from {} to {}", option,
+                                   found, least, most));
+  }
+  return value;
+}
+
+std::vector<std::string> reproducing_arguments(const Options& options) {
+  std::vector<std::string> kept;
+  const std::vector<std::string>& given = options.arguments;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const HowOption* const how = find_how(given[i]);
+    if (how == nullptr) {
+      kept.push_back(given[i]);
+    } else if (how->takes_value && given[i] == how->name) {
+      ++i;  // its value
+    }
+  }
+  kept.emplace_back("--engine");
+  kept.push_back(options.engine.value_or("event"));
+  return kept;
+}
+
+std::string shell_line(const std::vector<std::string>& arguments) {
+  std::string line;
+  for (const std::string& argument : arguments) {
+    const bool plain =
+        !argument.empty() && std::all_of(argument.begin(), argument.end(), [](char c) {
+          return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                 std::string("-_./:=,+@%").find(c) != std::string::npos;
+        });
+    std::string word = argument;
+    if (!plain) {
+      word = "'";
+      for (const char c : argument) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+      word += "'";
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return line;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/run/pricing.hpp"
+
+#include "models/energy/energy_model.hpp"
+#include "sim/machines/measure.hpp"
+#include "sim/report/power_over_time.hpp"
+
+namespace lacuna {
+
+namespace {
+
+EnergyTable read_table(const std::filesystem::path& folder,
+                       const std::optional<std::string>& user_table) {
+  EnergyTable shipped = EnergyTable::read((folder / "energy_table.csv").string());
+  return user_table ? EnergyTable::read_over(*user_table, shipped) : shipped;
+}
+
+}  // namespace
+
+Pricing::Pricing(const std::filesystem::path& folder, const std::optional<std::string>& user_table)
+    : table_(read_table(folder, user_table)),
+      actions_(ActionTable::read((folder / "energy_actions.csv").string())),
+      areas_(folder) {}
+
+void Pricing::price(const std::string& kind, const EnergyParams& params,
+                    const std::optional<UnitSilicon>& silicon, OpRecord& op) const {
+  const OpResult& result = op.result;
+  EnergyInput input;
+  input.cycles = result.cycles;
+  input.clock_ghz = result.clock_ghz;
+  input.units = result.units;
+  if (silicon) {
+    input.unit_sram_mb = silicon->sram_mb;
+    input.unit_mm2 = silicon->mm2.nominal;
+    add_silicon(op.row, silicon->mm2.nominal * static_cast<double>(result.units));
+  }
+  input.idle_cycles = idle_unit_cycles(kind, result.stack);
+  const EnergyModel model(table_, actions_, kind, params);
+  const EnergyResult energy = model.price(result.statistics, input);
+  add_energy(op.row, energy.total);
+  op.energy.clear();
+  for (unsigned i = 0; i < kComponents; ++i) {
+    const auto component = static_cast<Component>(i);
+    op.energy.push_back({component_name(component), energy.of(component)});
+  }
+  op.energy_factor = energy.uncertainty_factor();
+  op.power.clear();
+  std::vector<StatEntry> counters = result.intervals.counters;
+  std::vector<StackPart> stack = result.intervals.stack;
+  for (const Interval& each : result.intervals.each) {
+    for (std::size_t i = 0; i < counters.size(); ++i) counters[i].value = each.counters[i];
+    for (std::size_t i = 0; i < stack.size(); ++i) stack[i].cycles = each.stack[i];
+    input.cycles = each.to - each.from;
+    input.idle_cycles = idle_unit_cycles(kind, stack);
+    op.power.push_back(power_of(each, model.price(counters, input).total, result));
+  }
+}
+
+void Pricing::reprice(RunRecord& run) const {
+  EnergyParams params;
+  const std::string prefix = "energy.";
+  for (const ParameterValue& parameter : run.parameters) {
+    if (parameter.path.rfind(prefix, 0) != 0) continue;
+    params.set(parameter.path.substr(prefix.size()), parameter.value, "result.json");
+  }
+  for (OpRecord& op : run.ops) {
+    if (op.row.status == Status::ok) price(run.kind, params, run.silicon, op);
+  }
+  const SummaryRow before = run.total;
+  run.total = total_of(run.ops);
+  run.total.dense_tflops = before.dense_tflops;
+  run.total.speedup_vs_dense = before.speedup_vs_dense;
+  run.total.time_low_s = before.time_low_s;
+  run.total.time_high_s = before.time_high_s;
+  run.total.speedup_low = before.speedup_low;
+  run.total.speedup_high = before.speedup_high;
+  run.total.trust = before.trust;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/energy/action_table.hpp"
+#include "models/energy/energy_table.hpp"
+#include "sim/driver/run/area.hpp"
+#include "sim/machines/machine.hpp"
+#include "sim/report/tables/summary.hpp"
+
+namespace lacuna {
+
+/// Prices finished operations with the tables of a configuration folder.
+class Pricing {
+ public:
+  /// `user_table` has prices in place of those of the folder; RequestError if it is no such table.
+  explicit Pricing(const std::filesystem::path& folder,
+                   const std::optional<std::string>& user_table = std::nullopt);
+
+  /// Adds silicon and energy of `op`, which is ok, to its row and to its parts.
+  void price(const Machine& machine, OpRecord& op) const {
+    price(machine.kind(), machine.energy(), areas_.unit(machine), op);
+  }
+  void price(const std::string& kind, const EnergyParams& params,
+             const std::optional<UnitSilicon>& silicon, OpRecord& op) const;
+
+  /// Areas of chips; those of runs are kept in their records.
+  const Areas& areas() const { return areas_; }
+
+  /// Prices a finished run anew, by its counters and parameters alone.
+  void reprice(RunRecord& run) const;
+
+  /// Events whose prices the user's table leaves to the shipped one; empty if there is none.
+  const std::vector<std::string>& taken_from_shipped() const { return table_.taken_from_shipped(); }
+
+ private:
+  EnergyTable table_;
+  ActionTable actions_;
+  Areas areas_;
+};
+
+}  // namespace lacuna

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/run/workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "workloads/trace/op_cost.hpp"
+#include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/trace_reader.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr const char* kOwn = "own";
+
+void check_number_of_workloads(const Options& options) {
+  const int given = (options.trace ? 1 : 0) + (options.gemm ? 1 : 0) + (options.matrix ? 1 : 0);
+  if (given != 1) {
+    throw RequestError(fmt::format("{} workload is given; give one of --trace, --gemm and --matrix",
+                                   given == 0 ? "no" : "more than one"));
+  }
+  if (options.matrix && !options.n) {
+    throw RequestError("--matrix: needs --n, the number of columns that it is multiplied with");
+  }
+  if (options.matrix && options.patterns.empty()) {
+    for (const auto& [name, is_given] : {std::pair("--density", options.density.has_value()),
+                                         std::pair("--block", options.block.has_value()),
+                                         std::pair("--nm", options.nm.has_value())}) {
+      if (!is_given) continue;
+      throw RequestError(fmt::format(
+          "{}: the matrix has a pattern of its own, which this would put another one in place of; "
+          "if that is meant, say it with --pattern",
+          name));
+    }
+  }
+  if (options.n && !options.matrix) {
+    throw RequestError("--n: goes with --matrix alone; --gemm and --trace have their own");
+  }
+}
+
+/// The zeros of activations that --x-pattern NAME[:DENSITY] or file:PATH asks for; of an experiment
+/// the density may stand in x_density.
+void set_x_pattern(const Options& options, LayerOp& op) {
+  const std::string text = options.x_pattern.value_or("bernoulli");
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
+  op.x_pattern = check_word("--x-pattern", name, {"dense", "bernoulli", "channel", "file"});
+  op.x_density.reset();
+  op.x_file.clear();
+  if (name == "dense") return;
+  if (name == "file") {
+    if (rest.empty()) throw RequestError("--x-pattern: file needs a PATH, as in file:X.npy");
+    op.x_file = rest;
+    return;
+  }
+  const std::string density = rest.empty() ? options.x_density.value_or("") : rest;
+  if (density.empty()) {
+    throw RequestError(fmt::format("--x-pattern: {} needs a density, as in {}:0.1", name, name));
+  }
+  op.x_density = parse_density(density, "--x-pattern");
+}
+
+/// What a file is, if it is none that --trace reads but one that something else does.
+std::string meant_instead(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line) && line.find_first_not_of(" \t\r") == std::string::npos) {
+  }
+  std::string first = line;
+  for (char& c : first) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (first.rfind("%%matrixmarket", 0) == 0) {
+    return "is a Matrix Market file: give it with --matrix, and --n";
+  }
+  const bool digits =
+      !first.empty() && first.find_first_not_of("0123456789, \r") == std::string::npos;
+  if (digits) return "looks like a .smtx pattern: give it with --matrix, and --n";
+  const bool topology = first.rfind("layer", 0) == 0 && first.find(',') != std::string::npos &&
+                        first.find("id,") == std::string::npos;
+  if (topology || first.rfind('{', 0) == 0) {
+    return "is a file of another tool: lacuna trace import makes a trace of it";
+  }
+  return "";
+}
+
+bool has_sparse_row(const WorkloadTrace& workload) {
+  for (const LayerOp& op : workload.ops) {
+    if (op.pattern.name != "dense") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+WorkloadTrace load_workload(const Options& options) {
+  check_number_of_workloads(options);
+  if (options.trace) {
+    if (const std::string meant = meant_instead(*options.trace); !meant.empty()) {
+      throw RequestError(fmt::format("--trace: '{}' {}", *options.trace, meant));
+    }
+    return read_trace(*options.trace);
+  }
+  if (options.gemm) return gemm_workload(parse_gemm(*options.gemm));
+  return matrix_workload(*options.matrix, parse_side(*options.n, "--n"));
+}
+
+std::vector<PatternChoice> pattern_choices(const Options& options) {
+  PatternOptions single{std::nullopt, options.density, options.block, options.nm};
+  std::vector<PatternChoice> choices;
+  for (const std::string& text : options.patterns) {
+    if (text == kOwn) {
+      choices.push_back({kOwn, std::nullopt});
+      continue;
+    }
+    single.pattern = text;
+    const std::optional<PatternSpec> spec = make_pattern(single);
+    choices.push_back({pattern_label(*spec), spec});
+  }
+  if (choices.empty()) {
+    const std::optional<PatternSpec> spec = make_pattern(single);
+    choices.push_back({spec ? pattern_label(*spec) : "", spec});
+  }
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (choices[i].label != choices[j].label) continue;
+      throw RequestError(fmt::format("--pattern: '{}' is given twice", choices[i].label));
+    }
+  }
+  return choices;
+}
+
+WorkloadTrace settle(const WorkloadTrace& workload, const PatternChoice& choice,
+                     const Options& options) {
+  WorkloadTrace settled = choice.pattern ? with_pattern(workload, *choice.pattern) : workload;
+  for (LayerOp& op : settled.ops) {
+    op = only_touched(std::move(op), settled);
+    if (options.dtype) op.dtype = parse_dtype(*options.dtype);
+    if (options.partials) op.partials = parse_partials(*options.partials);
+    if (options.mode && op.pattern.name != "dense") op.mode = parse_mode(*options.mode);
+    if ((options.x_pattern || options.x_density) && has_weights(op)) set_x_pattern(options, op);
+    if (options.residency && has_weights(op)) op.residency = parse_residency(*options.residency);
+  }
+  return settled;
+}
+
+void settle_mode(std::vector<WorkloadTrace>& workloads, const Options& options) {
+  if (!options.mode) return;
+  const Mode mode = parse_mode(*options.mode);
+  if (std::any_of(workloads.begin(), workloads.end(), has_sparse_row)) return;
+  for (WorkloadTrace& workload : workloads) {
+    for (LayerOp& op : workload.ops) {
+      if (has_weights(op)) op.mode = mode;
+    }
+  }
+}
+
+}  // namespace lacuna

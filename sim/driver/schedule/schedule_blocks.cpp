@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/schedule/schedule_blocks.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+
+#include "sim/driver/validate/points.hpp"
+#include "sim/report/figures/figure_style.hpp"
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+namespace {
+
+std::string small(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool begins(const std::string& text, const std::string& with) { return text.rfind(with, 0) == 0; }
+
+/// The loss of a dense model with about `flop` FLOP for a sequence, as the source interpolates it.
+std::optional<double> dense_loss_at(const std::vector<ValidationPoint>& points, double flop) {
+  const std::string mark = "dense interpolated to ";
+  for (const ValidationPoint& point : points) {
+    if (point.metric != "MLM_loss" || !begins(point.workload, mark)) continue;
+    const double at = std::strtod(point.workload.c_str() + mark.size(), nullptr);
+    constexpr double kNear = 0.01;
+    if (std::abs(at - flop) < kNear * flop) return point.value;
+  }
+  return std::nullopt;
+}
+
+std::string relative(double part, double whole) {
+  return whole > 0 ? fmt::format("{}", part / whole) : "";
+}
+
+std::string optional_number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.3f}", *value) : "";
+}
+
+}  // namespace
+
+void add_published_losses(const std::string& model, double density,
+                          std::vector<BlockOutcome>& outcomes) {
+  std::vector<ValidationPoint> points;
+  for (const auto& file : shipped_validation_points()) {
+    for (ValidationPoint& point : read_validation_points(file)) {
+      if (point.metric == "MLM_loss") points.push_back(std::move(point));
+    }
+  }
+  constexpr double kSame = 1e-9;
+  for (BlockOutcome& outcome : outcomes) {
+    outcome.dense_loss = dense_loss_at(points, outcome.flop);
+    for (const ValidationPoint& point : points) {
+      const bool same = point.mode == "dynamic" && point.block == outcome.block && point.density &&
+                        std::abs(point.density->value() - density) < kSame;
+      // the main results, without the variations of one setting
+      if (same && begins(small(point.workload), model + " phase-1")) outcome.loss = point.value;
+    }
+  }
+}
+
+std::string blocks_table(const std::vector<BlockOutcome>& outcomes) {
+  TextTable table;
+  table.column("block", "");
+  table.column("machine", "", TextTable::Align::left);
+  table.column("loss", "published");
+  table.column("dense loss", "same FLOP");
+  table.column("FLOP", "per sequence");
+  table.column("step", "us");
+  table.column("dense", "us");
+  table.column("energy", "mJ");
+  table.column("FLOP", "x fewer");
+  table.column("time", "x less");
+  table.column("energy", "x less");
+  for (const BlockOutcome& outcome : outcomes) {
+    for (const MachineTotals& machine : outcome.machines) {
+      const auto value = [&](double number) { return machine.whole ? four_digits(number) : ""; };
+      table.row({fmt::format("{}", outcome.block), machine.machine, optional_number(outcome.loss),
+                 optional_number(outcome.dense_loss), fmt::format("{:.4g}", outcome.flop),
+                 value(machine.seconds / outcome.steps * 1e6),
+                 value(machine.dense_seconds / outcome.steps * 1e6),
+                 value(machine.joules / outcome.steps * 1e3),
+                 four_digits(outcome.dense_flop / outcome.flop),
+                 value(machine.dense_seconds / machine.seconds),
+                 value(machine.dense_joules / machine.joules)});
+    }
+  }
+  return "\nBy block; losses are published and not simulated\n\n" + table.text();
+}
+
+Figure blocks_figure(const std::vector<BlockOutcome>& outcomes) {
+  Figure figure;
+  figure.name = "loss_cost";
+  std::vector<std::string> header = {"block", "published_loss", "FLOP"};
+  for (const MachineTotals& machine : outcomes.front().machines) {
+    header.push_back(machine.machine + " time");
+    header.push_back(machine.machine + " energy");
+  }
+  figure.csv = csv_line(header);
+  for (const BlockOutcome& outcome : outcomes) {
+    std::vector<std::string> cells = {fmt::format("{}", outcome.block),
+                                      optional_number(outcome.loss),
+                                      relative(outcome.flop, outcome.dense_flop)};
+    for (const MachineTotals& machine : outcome.machines) {
+      cells.push_back(machine.whole ? relative(machine.seconds, machine.dense_seconds) : "");
+      cells.push_back(machine.whole ? relative(machine.joules, machine.dense_joules) : "");
+    }
+    figure.csv += csv_line(cells);
+  }
+  Page page;
+  page.name = figure.name;
+  page.left = 0.62;
+  page.title = {"Published loss against the cost of a step (dense = 1)"};
+  page.legend = {header.begin() + 2, header.end()};
+  constexpr std::array<const char*, 5> kColours = {"#000000", "#0072B2", "#D55E00", "#009E73",
+                                                   "#CC79A7"};
+  std::string body =
+      "  set xlabel 'cost of a step, dense = 1'\n  set ylabel 'published loss (not simulated), "
+      "nats'\n"
+      "  set logscale x\n  set datafile separator ','\n"
+      "  set arrow from 1, graph 0 to 1, graph 1 nohead dt 3 lc rgb '#888888'\n  plot ";
+  for (std::size_t i = 2; i < header.size(); ++i) {
+    body += fmt::format(
+        "{}'{}.csv' skip 1 using {}:2 with linespoints pt {} ps 0.7 lw 1.2 lc rgb "
+        "'{}' title {}",
+        i == 2 ? "" : ", ", figure.name, i + 1, 4 + i, kColours.at((i - 2) % kColours.size()),
+        lacuna::quoted(header[i]));
+  }
+  figure.script = figure_script(page, body + "\n");
+  return figure;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/schedule/schedule_results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "sim/report/figures/figure_stacked.hpp"
+#include "sim/report/figures/figure_style.hpp"
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+namespace {
+
+std::string number(double value) { return fmt::format("{}", value); }
+
+std::optional<double> bytes_of(const SummaryRow& row) {
+  if (!row.sram_read_bytes || !row.sram_write_bytes) return std::nullopt;
+  return static_cast<double>(*row.sram_read_bytes + *row.sram_write_bytes);
+}
+
+std::optional<double> share(const std::optional<double>& part, const std::optional<double>& whole) {
+  if (!part || !whole || *whole <= 0) return std::nullopt;
+  return *part / *whole;
+}
+
+std::optional<double> cycles_of(const SummaryRow& row) {
+  return row.cycles ? std::optional<double>(static_cast<double>(*row.cycles)) : std::nullopt;
+}
+
+/// The machines of `rows`, in their order.
+std::vector<std::string> machines_of(const std::vector<SampleRow>& rows) {
+  std::vector<std::string> machines;
+  for (const SampleRow& row : rows) {
+    if (machines.empty() || machines.back() != row.machine) machines.push_back(row.machine);
+  }
+  return machines;
+}
+
+}  // namespace
+
+std::optional<double> joules_of(const SummaryRow& row) {
+  return row.energy_j ? std::optional<double>(row.energy_j->nominal) : std::nullopt;
+}
+
+double SampleRow::exposed_s() const {
+  if (!update) return gradient_s;
+  constexpr double kNs = 1e-9;
+  const double convert = static_cast<double>(update->convert_ns) * kNs;
+  const double transfer = static_cast<double>(update->transfer_ns) * kNs;
+  if (!overlap) return gradient_s + convert + transfer;
+  const double hides = static_cast<double>(point->phase.steps) * total.time_s.value_or(0);
+  return gradient_s + std::max(0.0, std::max(convert, transfer) - hides);
+}
+
+std::optional<double> SampleRow::step_s() const {
+  if (!total.time_s || point->steps == 0) return total.time_s;
+  const double share = static_cast<double>(point->updates) / static_cast<double>(point->steps);
+  return *total.time_s + exposed_s() * share;
+}
+
+void add_dense_gradients(std::vector<SampleRow>& rows, std::size_t first,
+                         const std::vector<const RunRecord*>& records, const RunRecord& dense) {
+  const auto gradients = [](const RunRecord& record) {
+    double seconds = 0;
+    for (const OpRecord& op : record.ops) {
+      const std::string& id = op.row.op_id;
+      const std::string end = "_dw";
+      const bool gradient = id.size() > end.size() && id.rfind(end) == id.size() - end.size();
+      if (gradient) seconds += op.row.time_s.value_or(0);
+    }
+    return seconds;
+  };
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    rows[first + i].gradient_s = std::max(0.0, gradients(dense) - gradients(*records[i]));
+  }
+}
+
+SampleRow sample_row(const SchedulePoint& point, const RunRecord& record) {
+  SampleRow row;
+  row.point = &point;
+  row.machine = record.machine;
+  row.total = record.total;
+  for (const ParameterValue& parameter : record.parameters) {
+    if (parameter.path == "host.overlap") row.overlap = parameter.value == "true";
+  }
+  for (const OpRecord& op : record.ops) {
+    for (const auto& [name, text] : op.result.notes) {
+      if (name != "propagation steps") continue;
+      row.propagation =
+          row.propagation.value_or(0) + op.repeat * std::strtoull(text.c_str(), nullptr, 10);
+    }
+    for (const StatEntry& entry : op.result.statistics) {
+      const auto add = [&](const char* name, std::uint64_t UpdateCost::*member) {
+        if (entry.path != "host" || entry.name != name) return;
+        if (!row.update) row.update = UpdateCost{};
+        *row.update.*member += entry.value;
+      };
+      add("convert_ns", &UpdateCost::convert_ns);
+      add("transfer_ns", &UpdateCost::transfer_ns);
+    }
+  }
+  return row;
+}
+
+std::string results_csv(const std::vector<SampleRow>& rows) {
+  std::string csv = csv_line({"machine", "update", "steps", "density", "imbalance_16x16", "cycles",
+                              "time_s", "useful_tflops", "energy_j", "sram_bytes", "fabric_bytes",
+                              "io_bytes", "propagation_steps", "updates", "update_convert_ns",
+                              "update_transfer_ns", "update_exposed_s", "step_s", "status"});
+  for (const SampleRow& row : rows) {
+    const auto value = [](const auto& cell) { return cell ? fmt::format("{}", *cell) : ""; };
+    const auto cost = [&](std::uint64_t UpdateCost::*member) {
+      return row.update ? fmt::format("{}", *row.update.*member) : "";
+    };
+    csv += csv_line({row.machine, fmt::format("{}", row.point->phase.index),
+                     fmt::format("{}", row.point->steps), number(row.point->phase.density),
+                     number(row.point->imbalance), value(row.total.cycles), value(row.total.time_s),
+                     value(row.total.useful_tflops), value(joules_of(row.total)),
+                     value(bytes_of(row.total)), value(row.total.fabric_bytes),
+                     value(row.total.io_bytes), value(row.propagation),
+                     fmt::format("{}", row.point->updates), cost(&UpdateCost::convert_ns),
+                     cost(&UpdateCost::transfer_ns), number(row.exposed_s()), value(row.step_s()),
+                     status_name(row.total.status)});
+  }
+  return csv;
+}
+
+Figure time_figure(const std::vector<SampleRow>& rows) {
+  const std::vector<std::string> machines = machines_of(rows);
+  std::map<std::uint64_t, std::map<std::string, double>> times;
+  for (const SampleRow& row : rows) {
+    if (row.total.time_s) times[row.point->phase.index][row.machine] = *row.step_s() * 1e6;
+  }
+  Figure figure;
+  figure.name = "step_time";
+  std::vector<std::string> header = {"update"};
+  header.insert(header.end(), machines.begin(), machines.end());
+  figure.csv = csv_line(header);
+  for (const auto& [update, by_machine] : times) {
+    std::vector<std::string> cells = {fmt::format("{}", update)};
+    for (const std::string& machine : machines) {
+      const auto found = by_machine.find(machine);
+      cells.push_back(found == by_machine.end() ? "" : number(found->second));
+    }
+    figure.csv += csv_line(cells);
+  }
+  Page page;
+  page.name = figure.name;
+  page.left = 0.62;
+  page.title = {"Simulated time of a step over the schedule"};
+  page.legend = machines;
+  std::string body =
+      "  set xlabel 'update'\n  set ylabel 'time of a step, us'\n"
+      "  set yrange [0:*]\n  set datafile separator ','\n  plot ";
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    const SeriesStyle style =
+        series_style(static_cast<unsigned>(i), machines[i], static_cast<unsigned>(i));
+    body += fmt::format(
+        "{}'{}.csv' skip 1 using 1:{} with linespoints pt {} dt {} lw 1.5 ps 0.6 lc "
+        "rgb '{}' title {}",
+        i == 0 ? "" : ", ", figure.name, i + 2, style.marker, style.dash, style.colour,
+        lacuna::quoted(machines[i]));
+  }
+  figure.script = figure_script(page, body + "\n");
+  return figure;
+}
+
+std::string results_table(const std::vector<SampleRow>& rows) {
+  TextTable table;
+  table.column("machine", "", TextTable::Align::left);
+  for (const auto& [title, unit] :
+       {std::pair("update", ""), std::pair("steps", ""), std::pair("density", ""),
+        std::pair("moved", ""), std::pair("explored", ""), std::pair("imbalance", "16x16"),
+        std::pair("cycles", "per step"), std::pair("time", "us"), std::pair("useful", "TFLOP/s"),
+        std::pair("energy", "mJ"), std::pair("SRAM", "MB"), std::pair("spill", "steps"),
+        std::pair("update", "us"), std::pair("exposed", "us"), std::pair("step", "us")}) {
+    table.column(title, unit);
+  }
+  table.column("status", "", TextTable::Align::left);
+  std::string machine;
+  for (const SampleRow& row : rows) {
+    if (!machine.empty() && machine != row.machine) table.rule();
+    machine = row.machine;
+    const auto scaled = [](const std::optional<double>& cell, double factor) {
+      return cell ? four_digits(*cell * factor) : "";
+    };
+    table.row({row.machine, fmt::format("{}", row.point->phase.index),
+               fmt::format("{}", row.point->steps), four_digits(row.point->phase.density),
+               fmt::format("{:.4f}", row.point->phase.moved),
+               fmt::format("{:.4f}", row.point->phase.explored),
+               fmt::format("{:.3f}", row.point->imbalance),
+               row.total.cycles ? fmt::format("{}", *row.total.cycles) : "",
+               scaled(row.total.time_s, 1e6), scaled(row.total.useful_tflops, 1),
+               scaled(joules_of(row.total), 1e3), scaled(bytes_of(row.total), 1e-6),
+               row.propagation ? fmt::format("{}", *row.propagation) : "",
+               row.update ? four_digits(static_cast<double>(row.update->convert_ns +
+                                                            row.update->transfer_ns) *
+                                        1e-3)
+                          : "",
+               four_digits(row.exposed_s() * 1e6), scaled(row.step_s(), 1e6),
+               row.total.status == Status::ok ? "" : status_name(row.total.status)});
+  }
+  return table.text();
+}
+
+Figure rounds_figure(const std::vector<SchedulePoint>& points, double dense_flop,
+                     const std::vector<SampleRow>& rows, const std::vector<SummaryRow>& dense) {
+  const std::vector<std::string> machines = machines_of(rows);
+  Figure figure;
+  figure.name = "rounds";
+  std::vector<std::string> header = {"round", "density", "FLOP"};
+  for (const std::string& machine : machines) {
+    header.push_back(machine + " cycles");
+    header.push_back(machine + " SRAM bytes");
+  }
+  figure.csv = csv_line(header);
+  for (const SchedulePoint& point : points) {
+    std::vector<std::string> cells = {fmt::format("{}", point.phase.index),
+                                      number(point.phase.density), number(point.flop / dense_flop)};
+    for (std::size_t i = 0; i < machines.size(); ++i) {
+      std::optional<double> cycles;
+      std::optional<double> bytes;
+      for (const SampleRow& row : rows) {
+        if (row.machine != machines[i] || row.point != &point) continue;
+        cycles = share(cycles_of(row.total), cycles_of(dense[i]));
+        bytes = share(bytes_of(row.total), bytes_of(dense[i]));
+      }
+      cells.push_back(cycles ? number(*cycles) : "");
+      cells.push_back(bytes ? number(*bytes) : "");
+    }
+    figure.csv += csv_line(cells);
+  }
+  Page page;
+  page.name = figure.name;
+  page.left = 0.5;
+  page.title = {"A step in each round of pruning (dense = 1)"};
+  page.legend = {header.begin() + 1, header.end()};
+  std::string body =
+      "  set xlabel 'round'\n  set ylabel 'share of the dense step'\n  set yrange [0:*]\n"
+      "  set datafile separator ','\n  plot ";
+  for (std::size_t i = 1; i < header.size(); ++i) {
+    const SeriesStyle style = line_style(static_cast<unsigned>(i - 1));
+    body += fmt::format(
+        "{}'{}.csv' skip 1 using 1:{} with linespoints pt {} dt {} lw 1.5 ps 0.6 lc rgb '{}' title "
+        "{}",
+        i == 1 ? "" : ", ", figure.name, i + 1, style.marker, style.dash, style.colour,
+        lacuna::quoted(header[i]));
+  }
+  figure.script = figure_script(page, body + "\n");
+  return figure;
+}
+
+std::vector<Figure> phases_figure(const std::vector<SchedulePoint>& points, double dense_flop,
+                                  const std::vector<SampleRow>& rows,
+                                  const std::vector<SummaryRow>& dense) {
+  StackedFigure figure;
+  figure.name = "phases";
+  figure.title = {"Sparse pre-training and dense fine-tuning"};
+  figure.x_label = "share of all of it dense, %";
+  figure.note_label = "less";
+  figure.parts = {{"pre-training", "#0072B2"}, {"fine-tuning", "#E69F00"}};
+  // `value` of a phase, `base` of a dense step; both for a step
+  const auto bar = [&](const std::string& label, const std::string& group, auto value,
+                       const std::optional<double>& base) {
+    double steps = 0;
+    for (const SchedulePoint& point : points) steps += static_cast<double>(point.phase.steps);
+    StackedBar one{label, group, {0, 0}, ""};
+    double sum = 0;
+    for (const SchedulePoint& point : points) {
+      const std::optional<double> part = share(value(point), base);
+      if (!part) return;  // it did not run
+      const double percent = *part * static_cast<double>(point.phase.steps) / steps * 100;
+      one.values[point.phase.dense ? 1 : 0] += percent;
+      sum += percent;
+    }
+    one.note = fmt::format("{:.2f}x", 100 / sum);
+    figure.bars.push_back(std::move(one));
+  };
+  bar(
+      "FLOP", "", [](const SchedulePoint& point) { return std::optional<double>(point.flop); },
+      dense_flop);
+  const std::vector<std::string> machines = machines_of(rows);
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    const auto of = [&](auto quantity) {
+      return [&rows, &machines, i, quantity](const SchedulePoint& point) -> std::optional<double> {
+        for (const SampleRow& row : rows) {
+          if (row.machine == machines[i] && row.point == &point) return quantity(row.total);
+        }
+        return std::nullopt;
+      };
+    };
+    const auto seconds = [](const SummaryRow& row) { return row.time_s; };
+    bar(machines[i] + " time", machines[i], of(seconds), seconds(dense[i]));
+    bar(machines[i] + " energy", machines[i], of(joules_of), joules_of(dense[i]));
+  }
+  std::vector<Figure> figures;
+  add_stacked(figure, figures);
+  return figures;
+}
+
+}  // namespace lacuna

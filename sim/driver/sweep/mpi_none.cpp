@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What mpi_ranks.hpp promises, where MPI was not found.
+#include "sim/base/error.hpp"
+#include "sim/driver/sweep/mpi_ranks.hpp"
+
+namespace lacuna {
+
+struct MpiRanks::World {};
+
+std::string mpi_description() {
+  return "without MPI (Debian: apt install libboost-mpi-dev, then configure again)";
+}
+
+MpiRanks::MpiRanks() = default;
+MpiRanks::~MpiRanks() = default;
+
+bool MpiRanks::several() const { return world_ != nullptr; }
+bool MpiRanks::is_server() const { return world_ != nullptr; }
+
+void MpiRanks::serve(const std::vector<Point>& /*points*/, const RunSettings& /*settings*/,
+                     const Pricing& /*pricing*/) const {}
+
+Finished MpiRanks::run(const std::vector<Point>& /*points*/,
+                       const std::vector<std::size_t>& /*places*/, const RunSettings& /*settings*/,
+                       Progress& /*progress*/, const Forking& /*forking*/) {
+  throw InternalError("there are several ranks, but no MPI");
+}
+
+}  // namespace lacuna

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/sweep/sweep_condition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna {
+
+/// An operator over its operands, or a word.
+struct SweepCondition::Node {
+  std::string word;  // operator, or the word itself if there are no operands
+  std::vector<std::shared_ptr<const Node>> operands;
+};
+
+namespace {
+
+using Node = SweepCondition::Node;
+using Tree = std::shared_ptr<const Node>;
+
+std::optional<double> number_of(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+/// Splits a condition into words, numbers and operators.
+std::vector<std::string> tokens_of(const std::string& text) {
+  constexpr std::array<std::string_view, 12> kOperators = {"==", "!=", "<=", ">=", "<", ">",
+                                                           "(",  ")",  "+",  "-",  "*", "/"};
+  std::vector<std::string> tokens;
+  for (std::size_t i = 0; i < text.size();) {
+    if (std::isspace(static_cast<unsigned char>(text[i])) != 0) {
+      ++i;
+      continue;
+    }
+    std::string token;
+    for (const std::string_view each : kOperators) {
+      if (token.empty() && text.compare(i, each.size(), each) == 0) token = each;
+    }
+    while (token.empty() || (!token.empty() && i + token.size() < text.size())) {
+      if (!token.empty() && std::string("=!<>()+-*/").find(token[0]) != std::string::npos) break;
+      const char next = text[i + token.size()];
+      if (std::isspace(static_cast<unsigned char>(next)) != 0 ||
+          std::string("=!<>()+*/").find(next) != std::string::npos) {
+        break;
+      }
+      token += next;
+    }
+    if (token.empty()) token = text[i];  // a lone = or !, to be refused by the parser
+    i += token.size();
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+/// Recursive descent: or, and, not, comparison, sum, product, word.
+class Parser {
+ public:
+  Parser(const std::string& text, std::string place)
+      : text_(text), place_(std::move(place)), tokens_(tokens_of(text)) {}
+
+  Tree parse() {
+    Tree tree = either();
+    if (next_ < tokens_.size()) refuse();
+    return tree;
+  }
+
+ private:
+  [[noreturn]] void refuse() const {
+    const std::string found =
+        next_ < tokens_.size() ? "'" + tokens_[next_] + "'" : std::string("its end");
+    throw RequestError(
+        fmt::format("{}: the condition '{}' is not understood at {}; allowed: comparisons (==, !=, "
+                    "<, <=, >, >=) of values, words and numbers, joined by and, or, not",
+                    place_, text_, found));
+  }
+
+  bool at(std::string_view token) const {
+    return next_ < tokens_.size() && tokens_[next_] == token;
+  }
+
+  template <std::size_t N>
+  std::optional<std::string> take_one_of(const std::array<std::string_view, N>& list) {
+    for (const std::string_view each : list) {
+      if (at(each)) return tokens_[next_++];
+    }
+    return std::nullopt;
+  }
+
+  template <std::size_t N>
+  Tree chain(const std::array<std::string_view, N>& operators, Tree (Parser::*operand)()) {
+    Tree tree = (this->*operand)();
+    while (const auto word = take_one_of(operators)) {
+      tree = std::make_shared<Node>(Node{*word, {tree, (this->*operand)()}});
+    }
+    return tree;
+  }
+
+  Tree either() { return chain(std::array<std::string_view, 1>{"or"}, &Parser::both); }
+  Tree both() { return chain(std::array<std::string_view, 1>{"and"}, &Parser::negation); }
+
+  Tree negation() {
+    if (!take_one_of(std::array<std::string_view, 1>{"not"})) return comparison();
+    return std::make_shared<Node>(Node{"not", {negation()}});
+  }
+
+  Tree comparison() {
+    Tree left = sum();
+    const auto word =
+        take_one_of(std::array<std::string_view, 6>{"==", "!=", "<=", ">=", "<", ">"});
+    if (!word) return left;
+    return std::make_shared<Node>(Node{*word, {left, sum()}});
+  }
+
+  Tree sum() { return chain(std::array<std::string_view, 2>{"+", "-"}, &Parser::product); }
+  Tree product() { return chain(std::array<std::string_view, 2>{"*", "/"}, &Parser::factor); }
+
+  Tree factor() {
+    if (next_ >= tokens_.size()) refuse();
+    if (at("(")) {
+      ++next_;
+      Tree tree = either();
+      if (!at(")")) refuse();
+      ++next_;
+      return tree;
+    }
+    const std::string& token = tokens_[next_];
+    if (token == "and" || token == "or" || token == "not" ||
+        std::string("=!<>)+-*/").find(token[0]) != std::string::npos) {
+      refuse();
+    }
+    ++next_;
+    return std::make_shared<Node>(Node{token, {}});
+  }
+
+  const std::string& text_;
+  std::string place_;
+  std::vector<std::string> tokens_;
+  std::size_t next_ = 0;
+};
+
+/// A condition applied to one point.
+struct Evaluation {
+  const SweepCondition::Lookup& lookup;
+  const std::string& text;
+  const std::string& place;
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw RequestError(fmt::format("{}: the condition '{}' {}", place, text, why));
+  }
+
+  static bool is_logic(const std::string& word) {
+    constexpr std::array<std::string_view, 9> kLogic = {
+        "and", "or", "not", "==", "!=", "<", "<=", ">", ">="};
+    return std::find(kLogic.begin(), kLogic.end(), word) != kLogic.end();
+  }
+
+  std::string value(const Node& node) const {
+    if (node.operands.empty()) return lookup(node.word).value_or(node.word);
+    if (is_logic(node.word)) refuse("compares something that is no value");
+    const double left = number(*node.operands[0]);
+    const double right = number(*node.operands[1]);
+    double result = 0;
+    if (node.word == "+") result = left + right;
+    if (node.word == "-") result = left - right;
+    if (node.word == "*") result = left * right;
+    if (node.word == "/") result = left / right;
+    return fmt::format("{}", result);
+  }
+
+  double number(const Node& node) const {
+    const std::string text_of_value = value(node);
+    const std::optional<double> result = number_of(text_of_value);
+    if (!result) refuse(fmt::format("needs a number where a point has '{}'", text_of_value));
+    return *result;
+  }
+
+  bool equal(const Node& left, const Node& right) const {
+    const std::string a = value(left);
+    const std::string b = value(right);
+    const std::optional<double> x = number_of(a);
+    const std::optional<double> y = number_of(b);
+    return x && y ? *x == *y : a == b;
+  }
+
+  bool holds(const Node& node) const {
+    if (!is_logic(node.word) || node.operands.empty()) {
+      const std::string word = value(node);
+      if (word != "true" && word != "false") refuse("is a value, and no comparison");
+      return word == "true";
+    }
+    const Node& left = *node.operands[0];
+    if (node.word == "not") return !holds(left);
+    const Node& right = *node.operands[1];
+    if (node.word == "and") return holds(left) && holds(right);
+    if (node.word == "or") return holds(left) || holds(right);
+    if (node.word == "==") return equal(left, right);
+    if (node.word == "!=") return !equal(left, right);
+    const double a = number(left);
+    const double b = number(right);
+    if (node.word == "<") return a < b;
+    if (node.word == "<=") return a <= b;
+    return node.word == ">" ? a > b : a >= b;
+  }
+};
+
+}  // namespace
+
+SweepCondition::SweepCondition(std::string text, std::string place)
+    : text_(std::move(text)), place_(std::move(place)) {
+  root_ = Parser(text_, place_).parse();
+}
+
+bool SweepCondition::holds(const Lookup& lookup) const {
+  return Evaluation{lookup, text_, place_}.holds(*root_);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/sweep/yaml_sweep.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/driver/files/locations.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kLongest = std::size_t{1} << 20U;
+constexpr std::size_t kMostSteps = 100000;
+
+/// What a map of an experiment file may hold.
+enum class Keys { top, set, grid };
+
+/// A number as an option takes it: no exponent, and no dust of the last bits.
+std::string plain_number(double value) {
+  std::string text = fmt::format("{:.12f}", value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& path) { file_.path = path; }
+
+  SweepFile read() {
+    YAML::Node root;
+    try {
+      root = YAML::Load(read_text(file_.path, kLongest));
+    } catch (const YAML::Exception& error) {
+      refuse(error.mark, "is not YAML: " + error.msg);
+    }
+    if (!root.IsMap()) {
+      throw RequestError(fmt::format("{}: holds no 'machine: ...' and 'grid: ...'", file_.path));
+    }
+    read_map(root, Keys::top, "");
+    return std::move(file_);
+  }
+
+ private:
+  std::string place(const YAML::Mark& mark) const {
+    return fmt::format("{}:{}:{}", file_.path, mark.line + 1, mark.column + 1);  // counts from 0
+  }
+
+  [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& why) const {
+    throw RequestError(fmt::format("{}: {}", place(mark), why));
+  }
+
+  /// The text of a word or number, none of which has more than a line.
+  const std::string& one_line(const YAML::Node& scalar) const {
+    if (scalar.Scalar().find('\n') != std::string::npos) {
+      refuse(scalar.Mark(), "goes on over several lines; is a quote left open?");
+    }
+    return scalar.Scalar();
+  }
+
+  void check_new(const YAML::Node& key, const std::string& name) {
+    // yaml-cpp takes a key given twice; we do not
+    const auto [first, is_new] = seen_.emplace(name, key.Mark().line + 1);
+    if (is_new) return;
+    refuse(key.Mark(), fmt::format("'{}' is given twice; first in line {}", name, first->second));
+  }
+
+  void read_map(const YAML::Node& map, Keys keys, const std::string& prefix) {
+    if (!map.IsMap()) refuse(map.Mark(), "a map of 'name: values' is needed here");
+    for (const auto& item : map) {
+      if (!item.first.IsScalar()) refuse(item.first.Mark(), "a key is not a word");
+      const std::string name = prefix + one_line(item.first);
+      if (keys == Keys::top) {
+        read_top(name, item.first, item.second);
+      } else if (item.second.IsMap() && (keys == Keys::set || !is_range(item.second))) {
+        read_map(item.second, keys, name + ".");  // a group of parameters
+      } else {
+        add_axis(name, item.first, item.second);
+      }
+    }
+  }
+
+  void read_top(const std::string& name, const YAML::Node& key, const YAML::Node& value) {
+    if (name == "set" || name == "grid" || name == "zip" || name == "where") check_new(key, name);
+    if (name == "set") return read_map(value, Keys::set, "");
+    if (name == "grid") return read_map(value, Keys::grid, "");
+    if (name == "zip") return read_zip(value);
+    if (name == "where") return read_where(value);
+    std::vector<std::string> known = sweep_words();
+    if (std::find(known.begin(), known.end(), name) != known.end()) {
+      return add_axis(name, key, value);
+    }
+    known.insert(known.end(), {"set", "grid", "zip", "where"});
+    refuse(key.Mark(),
+           fmt::format("there is no '{}' here; allowed: {}, and parameters under set, grid or zip; "
+                       "did you mean '{}'?",
+                       name, fmt::join(known, ", "), nearest(name, known)));
+  }
+
+  void add_axis(const std::string& name, const YAML::Node& key, const YAML::Node& value) {
+    check_new(key, name);
+    SweepAxis axis{{name}, {place(key.Mark())}, {}};
+    for (std::string& text : values_of(name, key, value, false))
+      axis.steps.push_back({std::move(text)});
+    file_.axes.push_back(std::move(axis));
+  }
+
+  void read_zip(const YAML::Node& map) {
+    if (!map.IsMap() || map.size() == 0) refuse(map.Mark(), "zip: a map of 'name: list' is needed");
+    SweepAxis axis;
+    for (const auto& item : map) {
+      if (!item.first.IsScalar()) refuse(item.first.Mark(), "a key is not a word");
+      const std::string name = one_line(item.first);
+      check_new(item.first, name);
+      std::vector<std::string> values = values_of(name, item.first, item.second, true);
+      if (axis.steps.empty()) axis.steps.resize(values.size());
+      if (values.size() != axis.steps.size()) {
+        refuse(item.first.Mark(),
+               fmt::format("zip: '{}' has {} values, '{}' has {}; allowed: as "
+                           "many of each",
+                           name, values.size(), axis.keys[0], axis.steps.size()));
+      }
+      axis.keys.push_back(name);
+      axis.places.push_back(place(item.first.Mark()));
+      for (std::size_t i = 0; i < values.size(); ++i) axis.steps[i].push_back(values[i]);
+    }
+    file_.axes.push_back(std::move(axis));
+  }
+
+  void read_where(const YAML::Node& value) {
+    const auto add = [&](const YAML::Node& node) {
+      if (!node.IsScalar()) refuse(node.Mark(), "where: a condition, or a list of them, is needed");
+      file_.where.emplace_back(node.Scalar(), place(node.Mark()));
+    };
+    if (!value.IsSequence()) return add(value);
+    for (const YAML::Node& node : value) add(node);
+  }
+
+  std::vector<std::string> values_of(const std::string& name, const YAML::Node& key,
+                                     const YAML::Node& value, bool may_repeat) const {
+    if (value.IsScalar()) return {one_line(value)};
+    if (value.IsMap()) return range_of(value);
+    if (!value.IsSequence() || value.size() == 0) {
+      refuse(key.Mark(), fmt::format("'{}' has no value", name));
+    }
+    std::vector<std::string> values;
+    for (const YAML::Node& each : value) {
+      if (!each.IsScalar()) refuse(each.Mark(), fmt::format("a value of '{}' is no word", name));
+      const std::string& word = one_line(each);
+      if (std::find(values.begin(), values.end(), word) != values.end() && !may_repeat) {
+        refuse(each.Mark(), fmt::format("'{}' has '{}' twice", name, word));
+      }
+      values.push_back(word);
+    }
+    return values;
+  }
+
+  static bool is_range(const YAML::Node& map) {
+    return std::any_of(map.begin(), map.end(), [](const auto& item) {
+      return item.first.IsScalar() &&
+             (item.first.Scalar() == "from" || item.first.Scalar() == "to");
+    });
+  }
+
+  std::vector<std::string> range_of(const YAML::Node& map) const {
+    std::map<std::string, double> parts;
+    for (const auto& item : map) {
+      const std::string name = item.first.IsScalar() ? item.first.Scalar() : "";
+      const std::vector<std::string> known = {"from", "to", "step", "factor"};
+      if (std::find(known.begin(), known.end(), name) == known.end() || !item.second.IsScalar()) {
+        refuse(item.first.Mark(),
+               fmt::format("a range has {}; found '{}'", fmt::join(known, ", "), name));
+      }
+      parts[name] = number_of(item.second);
+    }
+    if (parts.count("from") == 0 || parts.count("to") == 0 ||
+        parts.count("step") + parts.count("factor") != 1) {
+      refuse(map.Mark(), "a range has from, to, and one of step and factor");
+    }
+    return steps_of(map, parts);
+  }
+
+  double number_of(const YAML::Node& node) const {
+    double value = 0;
+    const std::string& text = node.Scalar();
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || !std::isfinite(value)) {
+      refuse(node.Mark(), fmt::format("found '{}'; allowed: a number", text));
+    }
+    return value;
+  }
+
+  std::vector<std::string> steps_of(const YAML::Node& map,
+                                    const std::map<std::string, double>& parts) const {
+    const double from = parts.at("from");
+    const double to = parts.at("to");
+    const bool adds = parts.count("step") != 0;
+    const double by = adds ? parts.at("step") : parts.at("factor");
+    const bool rises = adds ? by > 0 : by > 1;
+    const bool moves = adds ? by != 0 : by > 0 && by != 1 && from > 0 && to > 0;
+    if (!moves || (to != from && rises != (to > from))) {
+      refuse(map.Mark(), fmt::format("the range from {} to {} does not end with {} {}", from, to,
+                                     adds ? "step" : "factor", by));
+    }
+    std::vector<std::string> values;
+    const double slack = 1e-9 * std::max(std::abs(from), std::abs(to));  // of rounding
+    for (std::size_t i = 0; values.size() <= kMostSteps; ++i) {
+      const auto times = static_cast<double>(i);
+      const double value = adds ? from + times * by : from * std::pow(by, times);
+      if (rises ? value > to + slack : value < to - slack) return values;
+      values.push_back(plain_number(value));
+    }
+    refuse(map.Mark(), fmt::format("the range has more than {} values", kMostSteps));
+  }
+
+  SweepFile file_;
+  std::map<std::string, int> seen_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& sweep_words() {
+  static const std::vector<std::string> words = {
+      "machine",  "trace", "gemm",   "matrix",    "n",         "pattern",   "density",
+      "block",    "nm",    "mode",   "residency", "x_pattern", "x_density", "dtype",
+      "partials", "seed",  "engine", "fold",      "with_dense"};
+  return words;
+}
+
+SweepFile read_sweep(const std::string& path) { return Reader(path).read(); }
+
+}  // namespace lacuna

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/driver/sweep/sweep_condition.hpp"
+
+namespace lacuna {
+
+/// Words that take one or several values together: a line of a grid, or a zip.
+struct SweepAxis {
+  std::vector<std::string> keys;                // words of options, or paths of parameters
+  std::vector<std::string> places;              // of each, "study.yaml:7:3"
+  std::vector<std::vector<std::string>> steps;  // one or more; each with a value for each key
+};
+
+/// An experiment file as it is written. What its words and values mean is checked where they are
+/// used.
+struct SweepFile {
+  std::string path;
+  std::vector<SweepAxis> axes;  // in the order of the file; the first varies slowest
+  std::vector<SweepCondition> where;
+};
+
+/// The words of an experiment file that are no parameters, those of options.
+const std::vector<std::string>& sweep_words();
+
+/// Reads an experiment file. RequestError, with file, line and column, if it is no YAML, a key is
+/// unknown or given twice, a list is empty, a range has no end, or a zip limps.
+SweepFile read_sweep(const std::string& path);
+
+}  // namespace lacuna

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/tables/summary.hpp"
+
+namespace lacuna {
+
+/// Joules of a system that are not operations: waiting, traffic, standing power.
+struct SystemEnergyPart {
+  std::string key;   // of the metric, after "energy_"
+  std::string text;  // in a table
+  double joules = 0;
+};
+
+/// Joules of a whole system: operations of its chips with all prices low, nominal and high, and
+/// the rest.
+struct EnergyAccount {
+  SystemEnergyPart work;  // nominal
+  JouleRange range;
+  std::vector<SystemEnergyPart> beside;
+
+  JouleRange total() const;
+};
+
+/// A table of all parts and their sum; low and high are those of the operations.
+std::string energy_text(const std::string& title, const EnergyAccount& account);
+
+/// What may draw power all the time, and how much: 0 where it is not known.
+struct StandingPower {
+  std::string text;
+  double watts = 0;
+};
+
+/// A line that names those without a power, as what the account leaves out; empty if there are
+/// none.
+std::string not_counted(const std::vector<StandingPower>& all);
+
+}  // namespace lacuna

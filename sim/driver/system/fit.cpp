@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/system/fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/base/error.hpp"
+#include "sim/report/tables/text_table.hpp"
+#include "workloads/generate/model_shape.hpp"
+
+namespace lacuna {
+
+using system::TrainingParams;
+
+namespace {
+
+FitRow account_of(const TrainingJob& job, const TrainingParams& training) {
+  TrainingJob tried = {job.kinds, job.pricing,   job.times, job.system,
+                       training,  job.execution, false};
+  const TrainingResult result = account_training(tried);
+  FitRow row;
+  row.training = training;
+  for (const system::MemoryAccount& account : result.memory) {
+    row.most_bytes = std::max(row.most_bytes, account.total());
+    row.capacity = account.capacity;
+  }
+  row.streaming_bytes = result.streaming.bytes;
+  row.fits = misfit(result).empty();
+  return row;
+}
+
+/// The row of a layout, or nothing if the model cannot be cut like that.
+std::optional<FitRow> try_layout(const TrainingJob& job, const TrainingParams& training) {
+  try {
+    training.check();
+    return account_of(job, training);
+  } catch (const RequestError&) {
+    return std::nullopt;
+  }
+}
+
+/// Numbers of phases that leave every chip of the pipeline as many blocks in each of them.
+std::vector<unsigned> phase_counts(const TrainingParams& training, unsigned layers) {
+  std::vector<unsigned> counts;
+  for (unsigned phases = 1; phases <= 2 * layers; ++phases) {
+    const bool even = 2 * layers % phases == 0 && 2 * layers / phases % training.pipeline == 0;
+    if (phases == 1 || even) counts.push_back(phases);
+  }
+  return counts;
+}
+
+/// Lists of layers stand for one number of stages and no phases.
+void forget_lists(TrainingParams& training) {
+  training.set("layers", "");
+  training.set("attention", "");
+  training.set("ffn", "");
+  training.set("available_memory", "");
+  training.embedding_stage = 0;
+  training.head_stage = 0;
+}
+
+std::string words_of(const TrainingParams& training) {
+  std::string words = fmt::format(
+      "tensor={} pipeline={} replicas={} state={} activations={} phases={}",
+      training.tensor.value(), training.pipeline.value(), training.replicas.value(),
+      training.state.value_text(), training.activations.value_text(), training.phases.value());
+  if (training.gradient_parts > 1) {
+    words += fmt::format(" gradient_parts={}", training.gradient_parts.value());
+  }
+  if (training.share_sequence) words += " share_sequence=true";
+  return words;
+}
+
+/// The same with what saves memory at work: gradients in parts, and the sequence shared.
+TrainingParams saving(TrainingParams training) {
+  training.gradient_parts = std::max(training.gradient_parts.value(), 8U);
+  if (training.tensor > 1) training.share_sequence = true;
+  return training;
+}
+
+/// The first layout in the order of effort that fits.
+std::optional<FitRow> first_fit(const TrainingJob& job, TrainingParams training) {
+  const unsigned layers = layers_of(job.training);
+  std::vector<TrainingParams> tries = {training};
+  training.state = system::Place::streaming;
+  tries.push_back(training);
+  tries.push_back(saving(training));
+  if (training.activations != system::Activations::offloaded) {
+    tries.push_back(training);
+    tries.back().activations = system::Activations::offloaded;
+  }
+  forget_lists(training);
+  for (const unsigned phases : phase_counts(training, layers)) {
+    if (phases == 1) continue;
+    training.phases = phases;
+    tries.push_back(training);
+    tries.push_back(saving(training));
+  }
+  for (const TrainingParams& each : tries) {
+    const std::optional<FitRow> row = try_layout(job, each);
+    if (row && row->fits) return row;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string nearest_fit(const TrainingJob& job) {
+  TrainingParams training = job.training;
+  // more chips for a replica instead of more replicas
+  for (unsigned doubled = 0; doubled < 8; ++doubled) {
+    const std::optional<FitRow> row = first_fit(job, training);
+    if (row) return "the nearest layout that fits: " + words_of(row->training);
+    if (training.replicas % 2 != 0 || training.replicas < 2) break;
+    forget_lists(training);
+    training.replicas = training.replicas / 2;
+    training.pipeline = training.pipeline * 2;
+    training.rts = 1;
+    training.rts_state = std::min(training.rts_state.value(), training.replicas.value());
+  }
+  return "no layout of this search fits";
+}
+
+namespace {
+
+/// At most as many parts of the heads as are asked for, that come out even on `tensor` chips.
+unsigned even_parts(const TrainingParams& training, unsigned tensor) {
+  const unsigned heads = find_model_shape(training.model).heads * training.micro_batch;
+  unsigned parts = training.attention_parts;
+  while (parts > 1 && heads % (tensor * parts) != 0) --parts;
+  return parts;
+}
+
+}  // namespace
+
+std::vector<FitRow> fitting_layouts(const TrainingJob& job) {
+  std::vector<FitRow> rows;
+  const unsigned chips = job.system.params.chips();
+  const unsigned layers = layers_of(job.training);
+  for (unsigned t = 1; t <= chips; t *= 2) {
+    for (unsigned p = 1; t * p <= chips && p <= layers; p *= 2) {
+      TrainingParams training = job.training;
+      forget_lists(training);
+      training.tensor = t;
+      training.pipeline = p;
+      training.replicas = chips / (t * p);
+      training.rts = 1;
+      training.rts_state = training.replicas.value();
+      training.attention_parts = even_parts(job.training, t);
+      training.phases = 1;
+      training.state = system::Place::chip;
+      const std::optional<FitRow> row = first_fit(job, training);
+      if (row) rows.push_back(*row);
+    }
+  }
+  return rows;
+}
+
+namespace {
+
+/// The layout of `layers` layers over all chips, a replica, that keeps most room for weights.
+std::optional<FitRow> held(const TrainingJob& job, unsigned tensor, unsigned layers) {
+  TrainingParams training = job.training;
+  forget_lists(training);
+  training.model_layers = layers;
+  training.tensor = tensor;
+  training.pipeline = job.system.params.chips() / tensor;
+  training.replicas = 1;
+  training.rts = 1;
+  training.rts_state = 1;
+  training.phases = 1;
+  training.attention_parts = even_parts(job.training, tensor);
+  training.state = system::Place::streaming;
+  training.activations = system::Activations::offloaded;
+  training.set("prefetch", "none");
+  std::optional<FitRow> row = try_layout(job, saving(training));
+  return row && row->fits ? row : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<FitRow> largest_held(const TrainingJob& job) {
+  std::optional<FitRow> best;
+  constexpr unsigned kMost = 1U << 16U;
+  for (unsigned t = 1; t <= job.system.params.chips(); t *= 2) {
+    unsigned fits = best ? best->training.model_layers.value() : 0;
+    unsigned fails = fits + 1;
+    // doubles until it does not fit, then halves the gap; a smaller one that fails ends it
+    for (std::optional<FitRow> row = held(job, t, fails); row && fails < kMost;
+         row = held(job, t, fails)) {
+      fits = fails;
+      fails *= 2;
+      best = row;
+    }
+    while (best && best->training.tensor == t && fails - fits > 1) {
+      const unsigned middle = fits + (fails - fits) / 2;
+      const std::optional<FitRow> row = held(job, t, middle);
+      (row ? fits : fails) = middle;
+      if (row) best = row;
+    }
+  }
+  return best;
+}
+
+std::string largest_text(const TrainingJob& job) {
+  const std::optional<FitRow> row = largest_held(job);
+  if (!row) return "\nNo layer of it is held on the chips with its gradients.\n";
+  ModelShape shape = find_model_shape(job.training.model);
+  shape.layers = row->training.model_layers;
+  return fmt::format(
+      "\nThe largest of this width held on the chips with its gradients, without phases: {} "
+      "layers, {:.1f} x 10^9 parameters, with tensor={} pipeline={} replicas=1; a chip needs "
+      "{:.0f} of {:.0f} MB (activations offloaded, gradient_parts={}{}).\n",
+      shape.layers, static_cast<double>(parameter_count(shape)) * 1e-9,
+      row->training.tensor.value(), row->training.pipeline.value(),
+      static_cast<double>(row->most_bytes) * 1e-6, static_cast<double>(row->capacity) * 1e-6,
+      row->training.gradient_parts.value(),
+      row->training.share_sequence ? ", share_sequence=true" : "");
+}
+
+std::string fit_text(const TrainingJob& job) {
+  TextTable table;
+  for (const char* const name : {"tensor", "pipeline", "replicas"}) table.column(name, "");
+  table.column("state", "", TextTable::Align::left);
+  table.column("activations", "", TextTable::Align::left);
+  table.column("phases", "");
+  table.column("gradient parts", "");
+  table.column("sequence", "", TextTable::Align::left);
+  table.column("a chip needs", "MB");
+  table.column("of its memory", "%");
+  table.column("a machine streams", "GB");
+  const std::vector<FitRow> rows = fitting_layouts(job);
+  for (const FitRow& row : rows) {
+    const TrainingParams& training = row.training;
+    table.row({training.tensor.value_text(), training.pipeline.value_text(),
+               training.replicas.value_text(), training.state.value_text(),
+               training.activations.value_text(), training.phases.value_text(),
+               training.gradient_parts.value_text(), training.share_sequence ? "shared" : "whole",
+               fmt::format("{:.0f}", static_cast<double>(row.most_bytes) * 1e-6),
+               fmt::format("{:.1f}", 100.0 * static_cast<double>(row.most_bytes) /
+                                         static_cast<double>(row.capacity)),
+               fmt::format("{:.1f}", static_cast<double>(row.streaming_bytes) * 1e-9)});
+  }
+  const std::string title = fmt::format(
+      "{} on {}, micro-batch {} of {} tokens: layouts that fit\n\n", job.training.model.value(),
+      job.system.name, job.training.micro_batch.value(), job.training.tokens.value());
+  return title + (rows.empty() ? "none\n" : table.text()) + largest_text(job);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/system/job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
+#include "sim/driver/system/fit.hpp"
+#include "workloads/generate/generator_table.hpp"
+#include "workloads/generate/model_shape.hpp"
+#include "workloads/mapping/system/live_memory.hpp"
+#include "workloads/mapping/system/pattern_update.hpp"
+#include "workloads/mapping/system/row_program.hpp"
+#include "workloads/trace/op_cost.hpp"
+
+namespace lacuna {
+
+namespace fs = std::filesystem;
+
+using system::ChipCost;
+using system::kParts;
+using system::ModelParts;
+using system::Part;
+using system::PartCost;
+using system::PartRows;
+using system::Stages;
+using system::TrainingParams;
+
+namespace {
+
+const std::string kTrainingPrefix = "training.";
+const std::string kChipPrefix = "chip.";
+
+bool begins(const std::string& text, const std::string& with) {
+  return text.compare(0, with.size(), with) == 0;
+}
+
+std::vector<std::string> yaml_stems(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+double number(const Machine& machine, const char* path) {
+  const ParamBase* const parameter = machine.parameters().find(path);
+  if (parameter == nullptr) {
+    throw RequestError(fmt::format("{}: a chip of a system needs the parameter {}; IPUs have it",
+                                   machine.name(), path));
+  }
+  return std::stod(parameter->value_text());
+}
+
+WorkloadTrace model_trace(const TrainingParams& training) {
+  Pairs settings = {{"part", "training"},
+                    {"layers", "1"},
+                    {"embedding", "1"},
+                    {"heads", "1"},
+                    {"sequences", fmt::format("{}", training.micro_batch.value())},
+                    {"tokens", fmt::format("{}", training.tokens.value())},
+                    {"recipe", training.recipe},
+                    {"optimizer", training.optimizer},
+                    {"dtype", training.dtype}};
+  if (training.predictions > 0) {
+    settings.emplace_back("predictions", fmt::format("{}", training.predictions.value()));
+  }
+  if (!training.pattern.value().empty()) {
+    settings.emplace_back("pattern", training.pattern);
+    settings.emplace_back("mode", training.mode);
+  }
+  WorkloadTrace trace = generate_workload(training.model, settings);
+  for (LayerOp& op : trace.ops) {
+    const bool product = op.op == "gemm" || op.op == "bmm";
+    if (product && op.pattern.name == "dense") op.partials = training.partials;
+  }
+  return trace;
+}
+
+/// Bytes of an optimizer's state for a weight, in FP32.
+unsigned state_bytes(const std::string& optimizer) {
+  if (optimizer == "sgd") return 0;
+  return optimizer == "sgdm" ? 4 : 8;
+}
+
+/// The chips of a replica as machines: those that plan alike are one.
+class ChipMachines {
+ public:
+  explicit ChipMachines(const TrainingJob& job) : job_(job) {
+    const std::string list = job.training.available_memory;
+    shares_ = system::parse_shares("available_memory", list);
+    if (shares_.size() > 1 && shares_.size() != job.training.pipeline) {
+      throw ParameterError(fmt::format("available_memory has {} numbers for pipeline = {} stages",
+                                       shares_.size(), job.training.pipeline.value()));
+    }
+  }
+
+  const Machine& of(unsigned chip) {
+    const std::string share =
+        shares_.empty() ? "" : fmt::format("{}", shares_[shares_.size() == 1 ? 0 : chip]);
+    std::unique_ptr<Machine>& kept = made_[share];
+    if (kept != nullptr) return *kept;
+    std::vector<std::string> settings = job_.system.chip_settings;
+    kept = std::move(make_machines(job_.kinds, {job_.system.params.chip}, settings)[0]);
+    if (kept->kind() != std::string("ipu")) {
+      throw RequestError(fmt::format("{}: found chip = '{}'; allowed: an IPU, such as gc200, bow",
+                                     job_.system.name, job_.system.params.chip.value()));
+    }
+    if (!share.empty()) kept->set("planner.available_memory", share, "available_memory");
+    if (job_.training.io_tiles > 0) {
+      const auto tiles = static_cast<unsigned>(number(*kept, "ipu.tiles"));
+      kept->set("ipu.tiles", fmt::format("{}", tiles - job_.training.io_tiles), "io_tiles");
+      kept->check();
+    }
+    return *kept;
+  }
+
+ private:
+  const TrainingJob& job_;
+  std::vector<double> shares_;
+  std::map<std::string, std::unique_ptr<Machine>> made_;
+};
+
+/// The costs of all parts that `chip` has in some phase.
+class PartPricer {
+ public:
+  PartPricer(const TrainingJob& job, const ModelParts& model) : job_(job), model_(model) {}
+
+  /// What is known without simulating anything.
+  PartCost sizes(const PartRows& rows) const {
+    PartCost cost;
+    cost.elements = parameters(rows, model_.trace);
+    const std::uint64_t boundary = model_.boundary_bytes;
+    const std::uint64_t held =
+        boundary /
+        (job_.training.share_sequence ? job_.training.tensor : job_.training.tensor_columns);
+    cost.live = system::live_bytes(rows, held, held);
+    return cost;
+  }
+
+  PartCost cost(const Machine& chip, const PartRows& rows) {
+    PartCost cost = sizes(rows);
+    cost.forward = sum(chip, rows.forward);
+    cost.backward = sum(chip, rows.backward);
+    std::vector<LayerOp> update = rows.update;
+    for (LayerOp& op : update) {
+      const std::uint32_t share = job_.training.rts_state;
+      if (op.pattern.name == "dense") op.m = (op.m + share - 1) / share;
+    }
+    cost.update = sum(chip, update);
+    return cost;
+  }
+
+ private:
+  ChipCost sum(const Machine& chip, const std::vector<LayerOp>& rows) {
+    ChipCost total;
+    for (const LayerOp& op : rows) {
+      const ChipCost cost = job_.times.cost(chip, op, model_.trace);
+      for (std::uint32_t i = 0; i < op.repeat; ++i) total += cost;
+    }
+    return total;
+  }
+
+  const TrainingJob& job_;
+  const ModelParts& model_;
+};
+
+bool has(const std::vector<Stages>& phases, unsigned chip, Part part) {
+  for (const Stages& stages : phases) {
+    for (const system::Stage& stage : stages) {
+      if (stage.chip != chip) continue;
+      if (part == Part::attention && stage.attention > 0) return true;
+      if (part == Part::ffn && stage.ffn > 0) return true;
+      if (part == Part::embedding && (stage.embedding || stage.head)) return true;  // tied
+      if (part == Part::head && stage.head) return true;
+    }
+  }
+  return false;
+}
+
+/// The costs of all parts that a chip has in some phase; without `simulate` their sizes alone.
+system::ChipCosts chip_costs(const TrainingJob& job, const ModelParts& model,
+                             const std::vector<Stages>& phases, ChipMachines& machines,
+                             bool simulate) {
+  system::ChipCosts costs(job.training.pipeline);
+  PartPricer pricer(job, model);
+  for (unsigned chip = 0; chip < job.training.pipeline; ++chip) {
+    for (std::size_t i = 0; i < kParts; ++i) {
+      if (!has(phases, chip, static_cast<Part>(i))) continue;
+      const PartRows& rows = model.parts[i];
+      costs[chip][i] = simulate ? pricer.cost(machines.of(chip), rows) : pricer.sizes(rows);
+    }
+  }
+  return costs;
+}
+
+/// The cycles in which a chip adds 2^20 numbers of FP16 to as many.
+Cycle add_cycles(const TrainingJob& job, const Machine& chip, const WorkloadTrace& trace) {
+  LayerOp op;
+  op.id = "add";
+  op.op = "eltwise";
+  op.fn = "add";
+  op.m = op.n = 1024;
+  return job.times.cost(chip, op, trace).cycles;
+}
+
+void scale(JouleRange& sum, const JouleRange& part, double times) {
+  sum.low += part.low * times;
+  sum.nominal += part.nominal * times;
+  sum.high += part.high * times;
+}
+
+/// Prices what is not operations: waiting by the chip's idle power, traffic and machines by the
+/// system's prices.
+void add_energy_beside(const TrainingJob& job, const system::Fabric& fabric, double idle_w,
+                       TrainingResult& result) {
+  double idle = 0;
+  for (const system::TimeStack& chip : result.run.chips) {
+    std::uint64_t busy = 0;
+    for (const system::Use use :
+         {system::Use::forward, system::Use::recompute, system::Use::backward,
+          system::Use::optimizer, system::Use::exchange}) {
+      busy += chip[static_cast<std::size_t>(use)];
+    }
+    idle += idle_w * static_cast<double>(result.run.ns - busy) * 1e-9;
+  }
+  const system::SystemParams& params = job.system.params;
+  double links = 0;
+  double streaming = 0;
+  for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
+    const double bits = 8 * static_cast<double>(result.run.bytes[i]);
+    const bool memory = fabric.resources()[i].kind == system::ResourceKind::ddr;
+    const double price = memory ? params.ddr_pj_bit : params.link_pj_bit;
+    (memory ? streaming : links) += bits * price * 1e-12;
+  }
+  EnergyAccount& energy = result.energy;
+  energy.work = {"chips", "operations on chips", energy.range.nominal};
+  energy.beside = {{"idle", "chips that wait", idle},
+                   {"links", "links and gateways", links},
+                   {"streaming", "streaming memory", streaming},
+                   {"machines", "machines", params.machine_w * params.machines * result.seconds()},
+                   {"hosts", "hosts", params.hosts_w * result.seconds()}};
+}
+
+/// Prices the operations of a pipeline by the chip's tables.
+void add_energy_of_chips(const TrainingJob& job, TrainingResult& result) {
+  JouleRange& sum = result.energy.range;
+  const TrainingParams& training = job.training;
+  const double copies = static_cast<double>(training.replicas) * training.tensor;
+  const bool again = training.activations != system::Activations::stored;
+  for (const Stages& stages : result.phases) {
+    for (const system::Stage& stage : stages) {
+      const auto& costs = result.costs[stage.chip];
+      const double times = copies * training.accumulation;
+      scale(sum, forward_cost(costs, stage).joules, times);
+      if (again) scale(sum, recompute_cost(costs, stage).joules, times);
+      scale(sum, backward_cost(costs, stage).joules, times);
+      scale(sum, update_cost(costs, stage).joules, copies);
+    }
+  }
+}
+
+std::vector<std::string> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string each; stream >> each;) words.push_back(each);
+  return words;
+}
+
+std::string no_system(const std::string& name) {
+  const std::vector<std::string> names = system_names();
+  return fmt::format("'{}' is no system of chips; did you mean '{}'? Systems are {}, or a file",
+                     name, nearest(name, names), fmt::join(names, ", "));
+}
+
+/// A name in the description of a training step is known, or RequestError says where it stands.
+void check_name(const Setting& setting) {
+  if (setting.path == "model") {
+    try {
+      find_model_shape(setting.value);
+    } catch (const RequestError& error) {
+      throw RequestError(fmt::format("{} ({})", error.what(), setting.origin));
+    }
+  } else if (setting.path == "system" && !is_system(setting.value)) {
+    throw RequestError(fmt::format("system: {} ({})", no_system(setting.value), setting.origin));
+  }
+}
+
+void check_chips(const TrainingJob& job) {
+  const std::uint64_t needed = job.training.chips();
+  if (needed <= job.system.params.chips()) return;
+  throw RequestError(
+      fmt::format("{}: tensor x pipeline x replicas = {} x {} x {} = {} chips; it has {}",
+                  job.system.name, job.training.tensor.value(), job.training.pipeline.value(),
+                  job.training.replicas.value(), needed, job.system.params.chips()));
+}
+
+}  // namespace
+
+std::vector<std::string> system_names() { return yaml_stems(config_folder() / "systems"); }
+
+std::vector<std::string> shipped_trainings() {
+  const fs::path config = config_folder();
+  // beside sim/config in the source tree, beside config in an installation
+  const std::vector<fs::path> places = {config.parent_path().parent_path() / "traces" / "systems",
+                                        config.parent_path() / "traces" / "systems"};
+  for (const fs::path& folder : places) {
+    std::vector<std::string> files;
+    for (const std::string& stem : yaml_stems(folder)) {
+      files.push_back((folder / (stem + ".yaml")).string());
+    }
+    if (!files.empty()) return files;
+  }
+  return {};
+}
+
+bool is_system(const std::string& name) {
+  const std::vector<std::string> names = system_names();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+  const bool file = name.find('/') != std::string::npos || fs::path(name).extension() == ".yaml";
+  return file && load_preset(name).kind == "system";
+}
+
+SystemMachine make_system(const std::string& name, const std::vector<std::string>& settings) {
+  SystemMachine made;
+  const std::vector<std::string> names = system_names();
+  const bool preset = std::find(names.begin(), names.end(), name) != names.end();
+  if (!preset && !is_system(name)) throw RequestError("--machine: " + no_system(name));
+  const Preset loaded =
+      load_preset(preset ? (config_folder() / "systems" / (name + ".yaml")).string() : name);
+  made.name = loaded.name;
+  const auto take = [&](const Setting& setting) {
+    if (begins(setting.path, kChipPrefix)) {
+      made.chip_settings.push_back(setting.path.substr(kChipPrefix.size()) + "=" + setting.value);
+    } else {
+      made.params.set(setting.path, setting.value, setting.origin);
+    }
+  };
+  for (const Setting& setting : loaded.settings) take(setting);
+  for (const std::string& text : settings) {
+    const Setting setting = parse_setting(text);
+    if (!begins(setting.path, kTrainingPrefix)) take(setting);
+  }
+  made.params.check();
+  return made;
+}
+
+TrainingParams read_training(const std::string& file, const std::vector<std::string>& settings) {
+  TrainingParams training;
+  for (const Setting& setting : load_leaves(file)) {
+    training.set(setting.path, setting.value, setting.origin);
+    check_name(setting);
+  }
+  set_training(training, settings);
+  return training;
+}
+
+void set_training(TrainingParams& training, const std::vector<std::string>& settings) {
+  for (const std::string& text : settings) {
+    const Setting setting = parse_setting(text);
+    if (!begins(setting.path, kTrainingPrefix)) continue;
+    training.set(setting.path.substr(kTrainingPrefix.size()), setting.value, setting.origin);
+  }
+  training.check();
+}
+
+unsigned layers_of(const TrainingParams& training) {
+  const unsigned own = find_model_shape(training.model).layers;
+  return training.model_layers > 0 ? training.model_layers.value() : own;
+}
+
+std::string misfit(const TrainingResult& result) {
+  const system::MemoryAccount* worst = nullptr;
+  for (const system::MemoryAccount& account : result.memory) {
+    if (account.fits()) continue;
+    if (worst == nullptr || account.total() > worst->total()) worst = &account;
+  }
+  if (worst != nullptr) {
+    return fmt::format(
+        "chip {} of a replica needs {} B in phase {} and has {} B: weights {}, gradients {}, state "
+        "{}, activations {}, work {}, code {}, buffers {}",
+        worst->chip, worst->total(), worst->phase, worst->capacity, worst->weights,
+        worst->gradients, worst->state, worst->activations, worst->working, worst->code,
+        worst->buffers);
+  }
+  if (result.streaming.bytes > result.streaming.capacity) {
+    return fmt::format("the streaming memory of a machine needs {} B and has {} B",
+                       result.streaming.bytes, result.streaming.capacity);
+  }
+  return "";
+}
+
+namespace {
+
+system::PartCuts cuts_of(const TrainingParams& training) {
+  return {training.tensor,        training.accumulation > 1, training.attention_parts,
+          training.head_parts,    training.gradient_parts,   training.share_sequence,
+          training.tensor_columns};
+}
+
+/// A model cut as a job says.
+struct Layout {
+  explicit Layout(const TrainingJob& job)
+      : layers(layers_of(job.training)),
+        model(system::model_parts(model_trace(job.training), layers, cuts_of(job.training))) {}
+
+  unsigned layers;
+  ModelParts model;
+};
+
+/// The memory of a layout, from its sizes alone.
+TrainingResult account(const TrainingJob& job, const Layout& layout) {
+  TrainingResult result;
+  ChipMachines machines(job);
+  const Machine& chip = machines.of(0);
+  result.phases = stages_of(job.training, layout.layers);
+  result.clock_ghz = number(chip, "clock");
+  result.costs = chip_costs(job, layout.model, result.phases, machines, false);
+  const system::TrainingStep step{job.system.params,
+                                  job.training,
+                                  layout.model,
+                                  result.phases,
+                                  result.costs,
+                                  result.clock_ghz,
+                                  state_bytes(job.training.optimizer),
+                                  0};
+  const auto tiles = static_cast<unsigned>(number(chip, "ipu.tiles")) + job.training.io_tiles;
+  const double kib = number(chip, "tile.memory.kib");
+  result.memory = memory_accounts(step, {static_cast<std::uint64_t>(kib * 1024) * tiles, tiles});
+  result.streaming = streaming_account(step);
+  return result;
+}
+
+system::TrainingStep step_of(const TrainingJob& job, const Layout& layout,
+                             const TrainingResult& result, ChipMachines& machines) {
+  return {job.system.params,
+          job.training,
+          layout.model,
+          result.phases,
+          result.costs,
+          result.clock_ghz,
+          state_bytes(job.training.optimizer),
+          add_cycles(job, machines.of(0), layout.model.trace)};
+}
+
+/// A loop over the rows of one chip of several, with what they exchange.
+TrainingResult run_rows(const TrainingJob& job) {
+  const TrainingParams& training = job.training;
+  const std::vector<std::string> words = split_words(training.rows);
+  Pairs settings;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const Setting setting = parse_setting(words[i]);
+    settings.emplace_back(setting.path, setting.value);
+  }
+  if (words.empty()) throw ParameterError("rows: names no generator, such as kge");
+  const WorkloadTrace trace = generate_workload(words[0], settings);
+  ChipMachines machines(job);
+  const Machine& chip = machines.of(0);
+  TrainingResult result;
+  result.clock_ghz = number(chip, "clock");
+  std::vector<ChipCost> costs;
+  for (const LayerOp& op : trace.ops) {
+    costs.push_back(system::is_collective(op)
+                        ? ChipCost{}
+                        : job.times.cost(chip, only_touched(op, trace), trace));
+    scale(result.energy.range, costs.back().joules,
+          static_cast<double>(training.accumulation) * training.replicas);
+    result.flop += costs.back().flop * training.accumulation * training.replicas;
+  }
+  result.program = row_program(job.system.params, trace.ops, costs, training.replicas,
+                               training.accumulation, result.clock_ghz);
+  const system::Fabric fabric(job.system.params);
+  result.run = run_program(job.system.params, fabric, result.program, job.execution);
+  add_energy_beside(job, fabric, idle_watts(chip, job.pricing), result);
+  return result;
+}
+
+}  // namespace
+
+TrainingResult run_training(const TrainingJob& job) {
+  check_chips(job);
+  const TrainingParams& training = job.training;
+  if (!training.rows.value().empty()) return run_rows(job);
+  const Layout layout(job);
+  TrainingResult result = account(job, layout);
+  const std::string why = misfit(result);
+  if (job.must_fit && !why.empty()) {
+    throw OutOfMemoryError(fmt::format("{}: {}; {}", job.system.name, why, nearest_fit(job)));
+  }
+  ChipMachines machines(job);
+  const Machine& chip = machines.of(0);
+  result.costs = chip_costs(job, layout.model, result.phases, machines, true);
+  const system::TrainingStep step = step_of(job, layout, result, machines);
+  result.program = training_program(step);
+  const system::Fabric fabric(job.system.params);
+  result.run = run_program(job.system.params, fabric, result.program, job.execution);
+  if (training.pattern_every > 0) {
+    result.pattern_ns =
+        run_program(job.system.params, fabric, pattern_update_program(step), job.execution).ns;
+  }
+  for (const Stages& stages : result.phases) {
+    for (const system::Stage& stage : stages) {
+      const std::uint64_t flop = forward_cost(result.costs[stage.chip], stage).flop +
+                                 backward_cost(result.costs[stage.chip], stage).flop;
+      result.flop += flop * training.accumulation * training.replicas * training.tensor;
+    }
+  }
+  add_energy_of_chips(job, result);
+  add_energy_beside(job, fabric, idle_watts(chip, job.pricing), result);
+  return result;
+}
+
+TrainingResult account_training(const TrainingJob& job) {
+  check_chips(job);
+  return account(job, Layout(job));
+}
+
+}  // namespace lacuna

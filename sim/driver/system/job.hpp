@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/system/simulation.hpp"
+#include "sim/driver/run/machine_table.hpp"
+#include "sim/driver/run/options.hpp"
+#include "sim/driver/run/pricing.hpp"
+#include "sim/driver/system/energy.hpp"
+#include "sim/driver/system/times.hpp"
+#include "workloads/mapping/system/memory_account.hpp"
+#include "workloads/mapping/system/training_program.hpp"
+
+namespace lacuna {
+
+/// The presets of systems, by name, sorted: config/systems/*.yaml.
+std::vector<std::string> system_names();
+
+/// True if `name` is a preset of a system, or a file of one.
+bool is_system(const std::string& name);
+
+/// A system and the machine of its chips. Settings may be of either: those of chips begin with
+/// "chip.".
+struct SystemMachine {
+  std::string name;
+  system::SystemParams params;
+  std::vector<std::string> chip_settings;  // "path=value"
+};
+SystemMachine make_system(const std::string& name, const std::vector<std::string>& settings);
+
+/// A training step as a file describes it; `settings` beginning with "training." go over it.
+system::TrainingParams read_training(const std::string& file,
+                                     const std::vector<std::string>& settings);
+
+/// Takes those of `settings` that begin with training., and checks.
+void set_training(system::TrainingParams& training, const std::vector<std::string>& settings);
+
+/// The shipped descriptions of training steps, sorted by name.
+std::vector<std::string> shipped_trainings();
+
+/// The layers of the model that is trained.
+unsigned layers_of(const system::TrainingParams& training);
+
+/// What one weight update came to.
+struct TrainingResult {
+  std::vector<system::Stages> phases;
+  system::ChipCosts costs;  // by chip of a replica
+  double clock_ghz = 0;
+  system::Program program;
+  system::ProgramResult run;
+  std::vector<system::MemoryAccount> memory;
+  system::StreamingAccount streaming;
+  EnergyAccount energy;
+  std::uint64_t flop = 0;        // useful, without recomputation
+  std::uint64_t pattern_ns = 0;  // of an update of the patterns
+
+  double seconds() const { return static_cast<double>(run.ns) * 1e-9; }
+  double pattern_seconds() const { return static_cast<double>(pattern_ns) * 1e-9; }
+};
+
+/// How to simulate a training step.
+struct TrainingJob {
+  const MachineTable& kinds;
+  const Pricing& pricing;
+  ChipTimes& times;
+  const SystemMachine& system;
+  const system::TrainingParams& training;
+  system::SystemExecution execution;
+  bool must_fit = true;  // OutOfMemoryError if it does not
+};
+
+/// Simulates the rows of the model on the chip and the step on the system.
+TrainingResult run_training(const TrainingJob& job);
+
+/// Its memory alone, without simulating anything.
+TrainingResult account_training(const TrainingJob& job);
+
+/// Why an account does not fit, with its bytes; empty if all do.
+std::string misfit(const TrainingResult& result);
+
+}  // namespace lacuna

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/system/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+
+using system::kUses;
+using system::TrainingParams;
+using system::Use;
+
+namespace {
+
+using Align = TextTable::Align;
+
+/// Replicas are alike: the first stands for all.
+std::size_t shown_chips(const TrainingParams& training) {
+  return std::size_t{training.pipeline} * training.tensor;
+}
+
+double share(const TrainingResult& result, Use use) {
+  const system::TimeStack stack = result.run.stack();
+  const double all =
+      static_cast<double>(result.run.ns) * static_cast<double>(result.run.chips.size());
+  return static_cast<double>(stack[static_cast<std::size_t>(use)]) / all;
+}
+
+std::string what_of(const system::Stage& stage) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (stage.embedding) add("embedding");
+  if (stage.attention > 0) add(fmt::format("{} attention", stage.attention));
+  if (stage.ffn > 0) add(fmt::format("{} ffn", stage.ffn));
+  if (stage.head) add("head");
+  return text;
+}
+
+std::string ms(const TrainingResult& result, const system::ChipCost& cost) {
+  return fmt::format("{:.3f}", static_cast<double>(cost.cycles) / (result.clock_ghz * 1e6));
+}
+
+std::string stages_table(const TrainingResult& result) {
+  TextTable table;
+  table.column("phase", "");
+  table.column("stage", "");
+  table.column("chip", "");
+  table.column("what", "", Align::left);
+  table.column("forward", "ms");
+  table.column("again", "ms");
+  table.column("backward", "ms");
+  for (std::size_t phase = 0; phase < result.phases.size(); ++phase) {
+    for (std::size_t s = 0; s < result.phases[phase].size(); ++s) {
+      const system::Stage& stage = result.phases[phase][s];
+      const auto& costs = result.costs[stage.chip];
+      table.row({fmt::format("{}", phase), fmt::format("{}", s), fmt::format("{}", stage.chip),
+                 what_of(stage), ms(result, forward_cost(costs, stage)),
+                 ms(result, recompute_cost(costs, stage)),
+                 ms(result, backward_cost(costs, stage))});
+    }
+  }
+  return table.text();
+}
+
+std::string mb(std::uint64_t bytes) {
+  return fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-6);
+}
+
+std::string memory_table(const TrainingResult& result) {
+  TextTable table;
+  for (const char* const name : {"phase", "chip"}) table.column(name, "");
+  for (const char* const name : {"weights", "gradients", "state", "activations", "work", "code",
+                                 "buffers", "sum", "chip has"}) {
+    table.column(name, "MB");
+  }
+  for (const system::MemoryAccount& a : result.memory) {
+    table.row({fmt::format("{}", a.phase), fmt::format("{}", a.chip), mb(a.weights),
+               mb(a.gradients), mb(a.state), mb(a.activations), mb(a.working), mb(a.code),
+               mb(a.buffers), mb(a.total()), mb(a.capacity)});
+  }
+  return table.text();
+}
+
+std::string stack_table(const TrainingResult& result) {
+  TextTable table;
+  table.column("where the time of the chips went", "", Align::left);
+  table.column("of all", "%");
+  table.column("a chip's mean", "ms");
+  for (std::size_t i = 0; i < kUses; ++i) {
+    const double part = share(result, static_cast<Use>(i));
+    if (part == 0) continue;
+    table.row({use_name(static_cast<Use>(i)), fmt::format("{:.2f}", 100 * part),
+               four_digits(part * result.seconds() * 1e3)});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
+                                         const TrainingParams& training,
+                                         const TrainingResult& result) {
+  const double patterns =
+      training.pattern_every == 0 ? 0 : result.pattern_seconds() / training.pattern_every.value();
+  const double seconds = result.seconds() + patterns;
+  const double sequences = training.global_batch();
+  const double tokens = static_cast<double>(training.tokens) * sequences / training.packing;
+  const JouleRange joules = result.energy.total();
+  std::vector<SystemMetric> metrics = {
+      {"step_time", seconds, "s"},
+      {"chips", static_cast<double>(training.chips()), ""},
+      {"global_batch", sequences, "sequences"},
+      {"sequences_per_s", sequences / seconds, "1/s"},
+      {"tokens_per_s", tokens / seconds, "1/s"},
+      {"tflops", static_cast<double>(result.flop) / seconds * 1e-12, "TFLOP/s"},
+      {"tflops_per_chip",
+       static_cast<double>(result.flop) / seconds * 1e-12 / static_cast<double>(training.chips()),
+       "TFLOP/s"},
+      {"energy", joules.nominal, "J"},
+      {"energy_low", joules.low, "J"},
+      {"energy_high", joules.high, "J"},
+      {"power", joules.nominal / seconds, "W"},
+      {"power_per_machine", joules.nominal / seconds / machine.params.machines, "W"},
+      {"energy_per_sequence", joules.nominal / sequences, "J"},
+      {"streaming_bytes", static_cast<double>(result.streaming.bytes), "B per machine"},
+  };
+  if (training.pattern_every > 0) {
+    metrics.push_back({"pattern_update", result.pattern_seconds(), "s"});
+    metrics.push_back({"pattern_update_share", patterns / seconds, "of step_time"});
+  }
+  if (training.train_steps > 0) {
+    metrics.push_back({"training_time", training.train_steps * seconds / 3600, "h"});
+  }
+  metrics.push_back({"energy_" + result.energy.work.key, result.energy.work.joules, "J"});
+  for (const SystemEnergyPart& part : result.energy.beside) {
+    metrics.push_back({"energy_" + part.key, part.joules, "J"});
+  }
+  return metrics;
+}
+
+std::string system_text(const SystemMachine& machine, const std::string& name,
+                        const TrainingParams& training, const TrainingResult& result) {
+  std::string text = fmt::format("{} ({} chips {} in {} machines), {}: one weight update\n\n",
+                                 machine.name, machine.params.chips(), machine.params.chip.value(),
+                                 machine.params.machines.value(), name);
+  const bool rows = !training.rows.value().empty();
+  if (rows) {
+    text += fmt::format("{} on {} chips, {} times\n\n", training.rows.value(),
+                        training.replicas.value(), training.accumulation.value());
+  } else {
+    text += fmt::format("{} on t x p x r = {} x {} x {} chips, micro-batch {}, accumulation {}\n\n",
+                        training.model.value(), training.tensor.value(), training.pipeline.value(),
+                        training.replicas.value(), training.micro_batch.value(),
+                        training.accumulation.value());
+  }
+  TextTable table;
+  table.column("quantity", "", Align::left);
+  table.column("value", "");
+  table.column("unit", "", Align::left);
+  for (const SystemMetric& metric : system_metrics(machine, training, result)) {
+    const bool part = metric.name.rfind("energy_", 0) == 0 && metric.name != "energy_per_sequence";
+    if (part) continue;  // has a table of its own
+    table.row({metric.name, four_digits(metric.value), metric.unit});
+  }
+  text += table.text() + "\n" + stack_table(result);
+  if (!rows) {
+    text += "\nStages of the pipeline, for one micro-batch\n\n" + stages_table(result);
+    text += "\nMemory of a chip of each stage\n\n" + memory_table(result);
+  }
+  text += "\n" + energy_text("energy of a weight update", result.energy);
+  text += not_counted({{"hosts (hosts_w)", machine.params.hosts_w}});
+  return text;
+}
+
+namespace {
+
+std::string metrics_csv(const std::vector<SystemMetric>& metrics) {
+  std::string text = csv_line({"quantity", "value", "unit"});
+  for (const SystemMetric& metric : metrics) {
+    text += csv_line({metric.name, fmt::format("{}", metric.value), metric.unit});
+  }
+  return text;
+}
+
+std::string time_stack_csv(const TrainingResult& result) {
+  std::string text = csv_line({"chip", "use", "ns"});
+  for (std::size_t chip = 0; chip < result.run.chips.size(); ++chip) {
+    for (std::size_t i = 0; i < kUses; ++i) {
+      text += csv_line({fmt::format("{}", chip), use_name(static_cast<Use>(i)),
+                        fmt::format("{}", result.run.chips[chip][i])});
+    }
+  }
+  return text;
+}
+
+std::string memory_csv(const TrainingResult& result) {
+  std::string text = csv_line({"phase", "chip", "weights", "gradients", "state", "activations",
+                               "working", "code", "buffers", "total", "capacity"});
+  for (const system::MemoryAccount& a : result.memory) {
+    std::vector<std::string> cells;
+    for (const std::uint64_t value :
+         {std::uint64_t{a.phase}, std::uint64_t{a.chip}, a.weights, a.gradients, a.state,
+          a.activations, a.working, a.code, a.buffers, a.total(), a.capacity}) {
+      cells.push_back(fmt::format("{}", value));
+    }
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+std::string stages_csv(const TrainingResult& result) {
+  std::string text = csv_line({"phase", "stage", "chip", "attention", "ffn", "embedding", "head",
+                               "forward_cycles", "recompute_cycles", "backward_cycles"});
+  for (std::size_t phase = 0; phase < result.phases.size(); ++phase) {
+    for (std::size_t s = 0; s < result.phases[phase].size(); ++s) {
+      const system::Stage& stage = result.phases[phase][s];
+      const auto& costs = result.costs[stage.chip];
+      std::vector<std::string> cells;
+      for (const std::uint64_t value :
+           {std::uint64_t{phase}, std::uint64_t{s}, std::uint64_t{stage.chip},
+            std::uint64_t{stage.attention}, std::uint64_t{stage.ffn},
+            std::uint64_t{stage.embedding ? 1U : 0U}, std::uint64_t{stage.head ? 1U : 0U},
+            forward_cost(costs, stage).cycles, recompute_cost(costs, stage).cycles,
+            backward_cost(costs, stage).cycles}) {
+        cells.push_back(fmt::format("{}", value));
+      }
+      text += csv_line(cells);
+    }
+  }
+  return text;
+}
+
+std::string resources_csv(const SystemMachine& machine, const TrainingResult& result) {
+  const system::Fabric fabric(machine.params);
+  std::string text = csv_line({"resource", "bytes", "busy_ns"});
+  for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
+    if (result.run.bytes[i] == 0) continue;
+    text += csv_line({fabric.resources()[i].name, fmt::format("{}", result.run.bytes[i]),
+                      fmt::format("{}", result.run.busy_ns[i])});
+  }
+  return text;
+}
+
+/// The bars of the chips of one replica. Of segments run many times in a row the first two and the
+/// last are shown; `gaps` are the stretches left out.
+struct Bars {
+  std::vector<PipelineBar> bars;
+  struct Gap {
+    Cycle from = 0;
+    Cycle to = 0;
+    std::uint64_t times = 0;
+    std::string name;
+  };
+  std::vector<Gap> gaps;
+};
+
+void add_segment(const system::SegmentResult& segment, Cycle at, std::size_t chips, Bars& all) {
+  std::vector<Cycle> began(chips);
+  for (const Event& event : segment.events) {
+    if (event.unit >= chips || event.kind >= 2 * kUses) continue;
+    if (event.kind % 2 == 0) {
+      began[event.unit] = event.cycle;
+    } else {
+      all.bars.push_back({event.unit, static_cast<Use>(event.kind / 2), at + began[event.unit],
+                          at + event.cycle + 1});
+    }
+  }
+}
+
+Bars bars_of(const TrainingParams& training, const TrainingResult& result) {
+  Bars all;
+  Cycle at = 0;
+  for (const system::Repeat& repeat : result.program.order) {
+    const system::SegmentResult& segment = result.run.segments[repeat.segment];
+    const std::uint64_t shown = std::min<std::uint64_t>(repeat.times, 2);
+    for (std::uint64_t i = 0; i < shown; ++i) {
+      add_segment(segment, at + i * segment.ns, shown_chips(training), all);
+    }
+    const Cycle end = at + repeat.times * segment.ns;
+    if (repeat.times > shown) {
+      const bool last = repeat.times > shown + 1;
+      add_segment(segment, end - segment.ns, shown_chips(training), all);
+      if (last) {
+        all.gaps.push_back({at + shown * segment.ns, end - segment.ns, repeat.times - shown - 1,
+                            result.program.segments[repeat.segment].name});
+      }
+    }
+    at = end;
+  }
+  return all;
+}
+
+std::string timeline_json(const TrainingParams& training, const TrainingResult& result) {
+  const Bars all = bars_of(training, result);
+  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+  std::string separator;
+  const auto add = [&](const std::string& event) {
+    text += separator + event;
+    separator = ",\n";
+  };
+  add(R"({"name":"process_name","ph":"M","pid":0,"args":{"name":"first replica"}})");
+  for (std::size_t chip = 0; chip < shown_chips(training); ++chip) {
+    add(fmt::format(
+        R"({{"name":"thread_name","ph":"M","pid":0,"tid":{},"args":{{"name":"chip {}"}}}})", chip,
+        chip));
+  }
+  for (const PipelineBar& bar : all.bars) {
+    add(fmt::format(R"({{"name":"{}","ph":"X","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f}}})",
+                    use_name(bar.use), bar.chip, static_cast<double>(bar.from) * 1e-3,
+                    static_cast<double>(bar.to - bar.from) * 1e-3));
+  }
+  for (const Bars::Gap& gap : all.gaps) {
+    add(fmt::format(
+        R"({{"name":"{} more: {}","ph":"X","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f}}})", gap.times,
+        gap.name, shown_chips(training), static_cast<double>(gap.from) * 1e-3,
+        static_cast<double>(gap.to - gap.from) * 1e-3));
+  }
+  return text + "\n]}\n";
+}
+
+}  // namespace
+
+std::vector<PipelineBar> pipeline_bars(const TrainingParams& training,
+                                       const TrainingResult& result) {
+  Bars all;
+  Cycle at = 0;
+  for (const system::Repeat& repeat : result.program.order) {
+    const system::SegmentResult& segment = result.run.segments[repeat.segment];
+    if (result.program.segments[repeat.segment].name == "host") continue;
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(repeat.times, 2); ++i) {
+      add_segment(segment, at, shown_chips(training), all);
+      at += segment.ns;
+    }
+  }
+  return std::move(all.bars);
+}
+
+std::vector<std::pair<std::string, std::string>> system_files(const SystemMachine& machine,
+                                                              const TrainingParams& training,
+                                                              const TrainingResult& result) {
+  return {{"metrics.csv", metrics_csv(system_metrics(machine, training, result))},
+          {"time_stack.csv", time_stack_csv(result)},
+          {"stages.csv", stages_csv(result)},
+          {"memory.csv", memory_csv(result)},
+          {"resources.csv", resources_csv(machine, result)},
+          {"timeline.json", timeline_json(training, result)}};
+}
+
+}  // namespace lacuna

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/driver/system/job.hpp"
+#include "sim/report/figures/figure.hpp"
+
+namespace lacuna {
+
+/// A number of a result, with its unit.
+struct SystemMetric {
+  std::string name;
+  double value = 0;
+  std::string unit;
+};
+
+/// What a training step came to: times, rates, power, energy.
+std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
+                                         const system::TrainingParams& training,
+                                         const TrainingResult& result);
+
+/// The tables of a run: metrics, time stack, stages, memory, energy.
+std::string system_text(const SystemMachine& machine, const std::string& name,
+                        const system::TrainingParams& training, const TrainingResult& result);
+
+/// Files of a result folder, by name: metrics.csv, time_stack.csv, stages.csv, memory.csv,
+/// resources.csv, timeline.json.
+std::vector<std::pair<std::string, std::string>> system_files(
+    const SystemMachine& machine, const system::TrainingParams& training,
+    const TrainingResult& result);
+
+/// What one chip did in one stretch of a program, in ns.
+struct PipelineBar {
+  std::size_t chip = 0;
+  system::Use use = system::Use::forward;
+  Cycle from = 0;
+  Cycle to = 0;
+};
+
+/// The bars of the first replica, one after the other: of steps that repeat the first two, and
+/// without the host.
+std::vector<PipelineBar> pipeline_bars(const system::TrainingParams& training,
+                                       const TrainingResult& result);
+
+/// Pipeline as a Gantt chart, time stack, memory bars.
+std::vector<Figure> system_figures(const SystemMachine& machine,
+                                   const system::TrainingParams& training,
+                                   const TrainingResult& result);
+
+}  // namespace lacuna

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/system/times.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/sha256.hpp"
+#include "sim/machines/measure.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// All that the time of a row depends on, beside chip and seed.
+std::string content(const LayerOp& op, const WorkloadTrace& trace) {
+  std::string text = fmt::format("{} {} {}x{}x{} batch {} {} {} {}", op.op, op.fn, op.m, op.k, op.n,
+                                 op.batch, word(op.dtype), word(op.partials), word(op.phase));
+  for (const auto& [key, value] : op.args) text += fmt::format(" {}={}", key, value);
+  text += fmt::format(" {} {} {}{}", word(op.residency), op.x_pattern,
+                      op.x_density ? op.x_density->text() : "", op.x_file);
+  if (op.pattern.name == "dense") return text + " " + word(op.mode);
+  // a mask depends on the row that it belongs to, and on what that row refers to
+  text += fmt::format(" {} {} {}", word(op.mode), op.id, op.pattern.name);
+  for (const LayerOp& row : trace.ops) {
+    if (row.pattern.name == "dense" || row.pattern.name == "ref") continue;
+    text +=
+        fmt::format(" {}={}/{}x{}/{}", row.id, row.pattern.name, row.pattern.block_rows,
+                    row.pattern.block_cols, row.pattern.density ? row.pattern.density->text() : "");
+    for (const auto& [key, value] : row.pattern.args) text += fmt::format(",{}={}", key, value);
+  }
+  return text;
+}
+
+std::string parameters_text(const Machine& machine) {
+  std::string text;
+  machine.parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+    text += path + "=" + parameter.value_text() + "\n";
+  });
+  return text;
+}
+
+/// The mean of the tiles' cycles in exchange.
+Cycle exchange_cycles(const OpResult& result) {
+  std::uint64_t sum = 0;
+  for (const StackPart& part : result.stack) {
+    if (part.layer == Layer::exchange) sum += part.cycles;
+  }
+  return result.units == 0 ? 0 : sum / result.units;
+}
+
+/// A statistic of the host's side of a sparse operand; 0 if there is none.
+std::uint64_t host_value(const OpResult& result, const char* name) {
+  for (const StatEntry& entry : result.statistics) {
+    if (entry.path == "host" && entry.name == name) return entry.value;
+  }
+  return 0;
+}
+
+}  // namespace
+
+ChipTimes::ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine)
+    : pricing_(pricing), seed_(seed), engine_(engine), masks_(seed) {
+  // read once, by a process with a single thread
+  const char* const folder = std::getenv("LACUNA_CACHE");  // NOLINT(concurrency-mt-unsafe)
+  if (folder == nullptr || *folder == 0) return;
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    throw RequestError(fmt::format("LACUNA_CACHE = '{}' is not a folder", folder));
+  }
+  folder_ = folder;
+  program_ = sha256(read_text("/proc/self/exe", std::size_t{1} << 30U));
+}
+
+bool ChipTimes::read(const std::string& hash, system::ChipCost& cost) const {
+  std::ifstream file(fs::path(folder_) / hash);
+  return static_cast<bool>(file >> cost.cycles >> cost.exchange_cycles >> cost.joules.low >>
+                           cost.joules.nominal >> cost.joules.high >> cost.flop >>
+                           cost.host_bytes >> cost.host_ns);
+}
+
+void ChipTimes::write(const std::string& hash, const system::ChipCost& cost) const {
+  const fs::path target = fs::path(folder_) / hash;
+  const fs::path part = fs::path(folder_) / fmt::format("{}.{}", hash, getpid());
+  std::ofstream(part) << fmt::format("{} {} {} {} {} {} {} {}\n", cost.cycles, cost.exchange_cycles,
+                                     cost.joules.low, cost.joules.nominal, cost.joules.high,
+                                     cost.flop, cost.host_bytes, cost.host_ns);
+  std::error_code ignored;  // what cannot be kept is simulated again
+  fs::rename(part, target, ignored);
+}
+
+system::ChipCost ChipTimes::simulate(const Machine& chip, const LayerOp& op,
+                                     const WorkloadTrace& trace) {
+  const Mask* const mask = op.pattern.name == "dense" ? nullptr : masks_.mask(op, trace, seed_);
+  Execution execution;
+  execution.engine = engine_;
+  OpRecord record;
+  try {
+    record.result = chip.run(op, mask, seed_, execution);
+  } catch (const OutOfMemoryError& error) {
+    throw OutOfMemoryError(fmt::format("{} on one chip: {}", op.id, error.what()));
+  } catch (const UnsupportedError& error) {
+    throw UnsupportedError(fmt::format("{}: {}", op.id, error.what()));
+  }
+  record.row = describe_op(op, mask, chip.default_mode());
+  add_result(record.row, record.result);
+  pricing_.price(chip, record);
+  system::ChipCost cost;
+  cost.cycles = record.result.cycles;
+  cost.exchange_cycles = exchange_cycles(record.result);
+  cost.joules = *record.row.energy_j;
+  cost.flop = 2 * record.result.mac_useful;
+  cost.host_ns = host_value(record.result, "convert_ns");
+  if (cost.host_ns > 0) cost.host_bytes = host_value(record.result, "device_bytes");
+  return cost;
+}
+
+system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
+                                 const WorkloadTrace& trace) {
+  const std::string key =
+      fmt::format("{}seed {}\n{}", parameters_text(chip), seed_, content(op, trace));
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  system::ChipCost cost;
+  const std::string hash = folder_.empty() ? "" : sha256(program_ + key);
+  if (!folder_.empty() && read(hash, cost)) {
+    ++from_folder_;
+  } else {
+    cost = simulate(chip, op, trace);
+    ++simulated_;
+    if (!folder_.empty()) write(hash, cost);
+  }
+  known_.emplace(key, cost);
+  return cost;
+}
+
+double idle_watts(const Machine& chip, const Pricing& pricing) {
+  return idle_watts(chip, pricing, std::stoull(chip.parameters().find("ipu.tiles")->value_text()),
+                    std::stod(chip.parameters().find("clock")->value_text()));
+}
+
+double idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
+                  double clock_ghz) {
+  OpRecord record;
+  record.result.cycles = 1'000'000;
+  record.result.clock_ghz = clock_ghz;
+  record.result.units = units;
+  record.result.stack = {{Layer::idle, "idle", units * record.result.cycles}};
+  pricing.price(machine, record);
+  return record.row.energy_j->nominal /
+         (static_cast<double>(record.result.cycles) / clock_ghz * 1e-9);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/system/wafer_system_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/system/times.hpp"
+#include "sim/report/tables/csv_files.hpp"
+#include "workloads/mapping/system/model_parts.hpp"
+#include "workloads/trace/op_cost.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr const char* kGroup = "sys.";
+
+system::WaferSystemParams params_of(const Machine& machine, bool& half_duplex) {
+  system::WaferSystemParams params;
+  machine.parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+    if (path.rfind(kGroup, 0) == 0) {
+      params.set(path.substr(std::string(kGroup).size()), parameter.value_text(), machine.name());
+    }
+    if (path == "io.duplex") half_duplex = parameter.value_text() == "half";
+  });
+  return params;
+}
+
+/// Weights that an operation streams in, or whose gradients it makes: of all repeats, with the
+/// density of the mask that was used.
+std::uint64_t kept_weights(const LayerOp& op, double density) {
+  const double each = density * static_cast<double>(masked_elements(op));
+  return static_cast<std::uint64_t>(std::llround(each)) * op.repeat;
+}
+
+/// The gradient of a matrix of weights: of kept ones at the indices that stream in, or of all.
+bool makes_gradients(const LayerOp& op) {
+  const bool dense = op.op == "bmm" && system::is_weight_gradient(op);
+  return op.batch <= 1 && (op.op == "sddmm" || dense);
+}
+
+/// Gradients that leave a wafer in all executions of a row that makes them.
+std::uint64_t gradients(const LayerOp& op, double density) {
+  if (op.op == "bmm") return std::uint64_t{op.m} * op.n * op.repeat;
+  return kept_weights(op, density);
+}
+
+/// The row whose weights the gradients of `op` are for, by its id.
+std::string trained_row(const LayerOp& op) {
+  const std::string* const of = find_value(op.pattern.args, "of");
+  return of != nullptr ? *of : std::string(word(Phase::fwd)) + "." + op.layer;
+}
+
+/// The rows of an optimizer whose gradients a row of their own has sent, by layer.
+using Sent = std::set<std::string>;
+Sent sent_layers(const WorkloadTrace& workload) {
+  Sent layers;
+  for (const LayerOp& op : workload.ops) {
+    if (makes_gradients(op)) layers.insert(op.layer);
+  }
+  return layers;
+}
+
+/// Numbers that the store updates for an optimizer's row whose gradients no other row has sent:
+/// biases, factors of norms, tables.
+std::uint64_t left_to_update(const LayerOp& op, const Sent& sent) {
+  if (op.op != "optim" || sent.count(op.layer) != 0) return 0;
+  return std::uint64_t{op.m} * op.k * std::max<std::uint32_t>(op.batch, 1) * op.repeat;
+}
+
+bool streams_weights(const LayerOp& op) {
+  return (op.op == "gemm" || op.op == "spmm") && op.residency != Residency::resident &&
+         op.mode != Mode::static_ && op.mode != Mode::dynamic;
+}
+
+/// What the store has to hold for one step's rows: every weight once, however often it is streamed.
+/// `densities` has one for each row, of the mask it has.
+system::StoreAccount account_of(const system::WaferSystemParams& params,
+                                const WorkloadTrace& workload,
+                                const std::vector<double>& densities) {
+  std::uint64_t forward = 0;
+  std::uint64_t backward = 0;
+  std::uint64_t trained = 0;
+  std::uint64_t others = 0;
+  const Sent sent = sent_layers(workload);
+  for (std::size_t i = 0; i < workload.ops.size(); ++i) {
+    const LayerOp& op = workload.ops[i];
+    others += left_to_update(op, sent);
+    if (makes_gradients(op)) {
+      trained += gradients(op, densities[i]);
+    } else if (streams_weights(op)) {
+      (op.phase == Phase::fwd ? forward : backward) += kept_weights(op, densities[i]);
+    }
+  }
+  return system::store_account(params, std::max({forward, backward, trained}) + others,
+                               trained + others);
+}
+
+std::vector<double> densities_of(const RunRecord& record) {
+  std::vector<double> densities;
+  for (const OpRecord& op : record.ops) densities.push_back(op.row.density.value_or(1));
+  return densities;
+}
+
+EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine, const RunRecord& record,
+                        const Pricing& pricing) {
+  EnergyAccount energy;
+  const double times = static_cast<double>(run.params.wafers) * run.params.steps;
+  for (const OpRecord& op : record.ops) {
+    if (op.row.op == "optim" || !op.row.energy_j) continue;
+    energy.range.low += op.row.energy_j->low * times;
+    energy.range.nominal += op.row.energy_j->nominal * times;
+    energy.range.high += op.row.energy_j->high * times;
+  }
+  energy.work = {"work", "operations on wafers", energy.range.nominal};
+  const OpResult& first = record.ops.front().result;
+  const double idle = idle_watts(machine, pricing, first.units, first.clock_ghz);
+  double waiting = 0;
+  for (const system::WaferTimes& wafer : run.result.wafers) {
+    const std::uint64_t waits = run.result.ns - wafer[0];
+    waiting += idle * static_cast<double>(waits) * 1e-9;
+  }
+  std::uint64_t carried = 0;
+  for (const std::uint64_t bytes : run.result.down_bytes) carried += bytes;
+  for (const std::uint64_t bytes : run.result.up_bytes) carried += bytes;
+  const double seconds = static_cast<double>(run.result.ns) * 1e-9;
+  const system::WaferSystemParams& params = run.params;
+  energy.beside = {
+      {"waiting", "wafers that wait", waiting},
+      {"store", "traffic of the store",
+       8e-12 * static_cast<double>(run.result.store_bytes) * params.memoryx.pj_bit},
+      {"tree", "links of the tree", 8e-12 * static_cast<double>(carried) * params.swarmx.pj_bit},
+      {"standing", "standing power beside wafers", params.standing_watts() * seconds}};
+  return energy;
+}
+
+std::uint64_t nanoseconds(const OpResult& result) {
+  return static_cast<std::uint64_t>(
+      std::ceil(static_cast<double>(result.cycles) / result.clock_ghz));
+}
+
+}  // namespace
+
+bool has_weight_store(const Machine& machine) {
+  bool on = false;
+  machine.parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+    if (path == "sys.memoryx.on") on = parameter.value_text() == "true";
+  });
+  return on;
+}
+
+namespace {
+
+/// The pass of a row of the trace. What an optimizer does, the store does: of the numbers whose
+/// gradients no row has sent, biases and the like, it takes those in a pass without work.
+system::WaferPass pass_of(const WaferSystemRun& run, const LayerOp& op, const OpRecord& done,
+                          const Sent& sent) {
+  const system::WaferSystemParams& params = run.params;
+  if (op.op == "optim") {
+    const std::uint64_t numbers = left_to_update(op, sent);
+    system::WaferPass pass = system::make_wafer_pass(params, op.id, numbers * params.weight_bytes,
+                                                     numbers * params.grad_bytes, {0});
+    pass.parameters = numbers;
+    return pass;
+  }
+  const double density = done.row.density.value_or(1);
+  const bool gradient = makes_gradients(op);
+  const bool indexed = streams_weights(op) || (gradient && op.op == "sddmm");
+  const std::uint64_t made = gradient ? gradients(op, density) : 0;
+  system::WaferPass pass = system::make_wafer_pass(
+      params, op.id, indexed ? kept_weights(op, density) * params.weight_bytes : 0,
+      made * params.grad_bytes, {nanoseconds(done.result)});
+  pass.parameters = made;
+  return pass;
+}
+
+/// The passes of all steps. A weight's next forward pass waits for its update.
+void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const RunRecord& record) {
+  const Sent sent = sent_layers(workload);
+  std::map<std::string, std::uint32_t> updates;  // by the row of a weight: the pass of its gradient
+  for (unsigned step = 0; step < run.params.steps; ++step) {
+    for (std::size_t i = 0; i < record.ops.size(); ++i) {
+      const LayerOp& op = workload.ops[i];
+      const OpRecord& done = record.ops[i];
+      if (done.result.status != Status::ok) {
+        throw UnsupportedError(fmt::format("{}: not simulated, so the system is not", op.id));
+      }
+      if (op.op == "optim" && left_to_update(op, sent) == 0) continue;
+      system::WaferPass pass = pass_of(run, op, done, sent);
+      const auto update = updates.find(op.id);
+      if (update != updates.end() && streams_weights(op)) pass.waits_for = update->second;
+      if (makes_gradients(op) && pass.parameters > 0) {
+        updates[trained_row(op)] = static_cast<std::uint32_t>(run.passes.size());
+      }
+      run.passes.push_back(std::move(pass));
+    }
+  }
+}
+
+}  // namespace
+
+void check_weight_store(const Point& point, const RunSettings& common, MaskStore& masks) {
+  const Machine& machine = *point.machine;
+  if (!has_weight_store(machine)) return;
+  bool unused = false;
+  std::vector<double> densities;
+  for (const LayerOp& op : point.workload.ops) {
+    if (!machine.no_room(op).empty()) return;  // which is said with the operation
+    const Mask* const mask = masks.mask(op, point.workload, point.settings_or(common).seed);
+    densities.push_back(mask == nullptr ? 1 : mask->density());
+  }
+  account_of(params_of(machine, unused), point.workload, densities);
+}
+
+WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
+                                const RunRecord& record, Engine engine, const Pricing& pricing) {
+  WaferSystemRun run;
+  run.params = params_of(machine, run.edge.half_duplex);
+  run.store = account_of(run.params, workload, densities_of(record));
+  run.edge.latency_ns =
+      static_cast<std::uint64_t>(std::llround(run.params.io_latency_us.value() * 1000));
+  add_passes(run, workload, record);
+  system::WaferSystemExecution execution;
+  execution.engine = engine;
+  run.result = system::run_wafer_system(run.params, run.edge, run.passes, execution);
+  run.energy = energy_of(run, machine, record, pricing);
+  return run;
+}
+
+namespace {
+
+std::string standing_text(const system::WaferSystemParams& params) {
+  std::vector<StandingPower> all = {
+      {"the store (sys.memoryx.standing_w)", params.memoryx.standing_w},
+      {"systems beside their wafers (sys.system_w)", params.system_w}};
+  if (params.nodes() > 0) {
+    all.push_back({"nodes of the tree (sys.swarmx.node_w)", params.swarmx.node_w});
+  }
+  return not_counted(all);
+}
+
+std::string store_text(const system::StoreAccount& store) {
+  return fmt::format(
+      "The store holds {} MB of weights, {} of gradients and {} of the optimizer's state: {:.3g} % "
+      "of its {} TB.\n",
+      four_digits(static_cast<double>(store.weights) / 1e6),
+      four_digits(static_cast<double>(store.gradients) / 1e6),
+      four_digits(static_cast<double>(store.state) / 1e6),
+      100 * static_cast<double>(store.total()) / static_cast<double>(store.capacity),
+      four_digits(static_cast<double>(store.capacity) / 1e12));
+}
+
+}  // namespace
+
+std::string wafer_system_text(const WaferSystemRun& run) {
+  const system::WaferSystemResult& result = run.result;
+  std::string text = fmt::format(
+      "{} wafer{} and a store of weights, {} level{} of SwarmX between them, {} step{}\n\n",
+      run.params.wafers.value(), run.params.wafers == 1 ? "" : "s", run.params.levels(),
+      run.params.levels() == 1 ? "" : "s", run.params.steps.value(),
+      run.params.steps == 1 ? "" : "s");
+  TextTable passes;
+  passes.column("pass", "", TextTable::Align::left);
+  for (const char* const title : {"down", "up"}) passes.column(title, "MB");
+  for (const char* const title : {"work", "begins", "ends", "updated", "least alone"}) {
+    passes.column(title, "us");
+  }
+  const auto us = [](std::uint64_t ns) { return four_digits(static_cast<double>(ns) / 1000); };
+  const auto mb = [](std::uint64_t bytes) { return four_digits(static_cast<double>(bytes) / 1e6); };
+  std::uint64_t work = 0;
+  for (std::size_t i = 0; i < run.passes.size(); ++i) {
+    const system::WaferPass& pass = run.passes[i];
+    const system::WaferPassTimes& times = result.passes[i];
+    work += pass.ns[0];
+    passes.row({pass.name, mb(pass.down_bytes), pass.up_bytes == 0 ? "" : mb(pass.up_bytes),
+                us(pass.ns[0]), us(times.begin), us(times.end),
+                times.updated == kNever ? "" : us(times.updated),
+                us(least_ns(run.params, run.edge, pass))});
+  }
+  text += passes.text();
+  const system::WaferTimes& wafer = result.wafers[0];
+  constexpr std::array<const char*, system::kWaferUses> kUses = {
+      "work", "waits for weights", "waits for room for gradients", "nothing left to do"};
+  TextTable stack;
+  stack.column("time of the first wafer", "", TextTable::Align::left);
+  stack.column("us", "");
+  stack.column("part", "%");
+  for (std::size_t i = 0; i < wafer.size(); ++i) {
+    stack.row({kUses.at(i), us(wafer.at(i)),
+               fmt::format("{:.1f}", 100.0 * static_cast<double>(wafer.at(i)) /
+                                         static_cast<double>(result.ns))});
+  }
+  stack.rule();
+  stack.row({"all", us(result.ns), "100.0"});
+  text += "\n" + stack.text();
+  text += fmt::format(
+      "\nThe wafers' own work takes {} us; the store's link was busy for {} us, updates took {} "
+      "us, "
+      "and the store waited {} us for one.\n",
+      us(work), us(result.link_busy_ns[0]), us(result.update_ns), us(result.wait_ns));
+  return text + "\n" + energy_text("energy of the system", run.energy) + standing_text(run.params) +
+         "\n" + store_text(run.store);
+}
+
+namespace {
+
+NamedTable passes_table(const WaferSystemRun& run) {
+  NamedTable table{"system_passes",
+                   {"pass", "down_bytes", "up_bytes", "work_ns", "begin_ns", "end_ns", "updated_ns",
+                    "least_alone_ns"},
+                   {}};
+  const auto number = [](std::uint64_t value) { return fmt::format("{}", value); };
+  for (std::size_t i = 0; i < run.passes.size(); ++i) {
+    const system::WaferPass& pass = run.passes[i];
+    const system::WaferPassTimes& times = run.result.passes[i];
+    table.rows.push_back({pass.name, number(pass.down_bytes), number(pass.up_bytes),
+                          number(pass.ns[0]), number(times.begin), number(times.end),
+                          times.updated == kNever ? "" : number(times.updated),
+                          number(least_ns(run.params, run.edge, pass))});
+  }
+  return table;
+}
+
+NamedTable times_table(const WaferSystemRun& run) {
+  constexpr std::array<const char*, system::kWaferUses> kNames = {"work", "weights", "gradients",
+                                                                  "idle"};
+  NamedTable table{"system_times", {"wafer", "use", "ns"}, {}};
+  for (std::size_t wafer = 0; wafer < run.result.wafers.size(); ++wafer) {
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      table.rows.push_back({fmt::format("{}", wafer), kNames.at(i),
+                            fmt::format("{}", run.result.wafers[wafer].at(i))});
+    }
+  }
+  return table;
+}
+
+NamedTable metrics_table(const WaferSystemRun& run) {
+  NamedTable table{"system_metrics", {"quantity", "value", "unit"}, {}};
+  const auto add = [&](const char* name, auto value, const char* unit) {
+    table.rows.push_back({name, fmt::format("{}", value), unit});
+  };
+  add("wafers", run.params.wafers.value(), "");
+  add("step_time", run.seconds_per_step(), "s");
+  const JouleRange all = run.energy.total();
+  const double steps = run.params.steps;
+  add("energy", all.nominal / steps, "J");
+  add("energy_low", all.low / steps, "J");
+  add("energy_high", all.high / steps, "J");
+  add("power", all.nominal / (static_cast<double>(run.result.ns) * 1e-9), "W");
+  add("energy_work", run.energy.work.joules / steps, "J");
+  for (const SystemEnergyPart& part : run.energy.beside) {
+    add(("energy_" + part.key).c_str(), part.joules / steps, "J");
+  }
+  add("link_busy", run.result.link_busy_ns[0], "ns");
+  add("store_weights", run.store.weights, "B");
+  add("store_gradients", run.store.gradients, "B");
+  add("store_state", run.store.state, "B");
+  add("store_capacity", run.store.capacity, "B");
+  return table;
+}
+
+}  // namespace
+
+std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run) {
+  return {passes_table(run), times_table(run), metrics_table(run)};
+}
+
+std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const NamedTable& table : wafer_system_tables(run)) {
+    std::string text = csv_line(table.columns);
+    for (const std::vector<std::string>& row : table.rows) text += csv_line(row);
+    files.emplace_back(table.name + ".csv", text);
+  }
+  return files;
+}
+
+}  // namespace lacuna

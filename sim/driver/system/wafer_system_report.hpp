@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/system/wafer_system.hpp"
+#include "sim/driver/result/result_json.hpp"
+#include "sim/driver/run/experiment.hpp"
+#include "sim/driver/run/pricing.hpp"
+#include "sim/driver/system/energy.hpp"
+#include "sim/machines/machine.hpp"
+#include "sim/report/tables/summary.hpp"
+#include "sim/report/tables/text_table.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// A run of a trace on several wafers that share one store of weights. The trace is the share of
+/// one wafer; its operations take the times that the wafer's model gave them.
+struct WaferSystemRun {
+  system::WaferSystemParams params;
+  system::WaferEdge edge;
+  std::vector<system::WaferPass> passes;  // one for each operation, in the order of the trace
+  system::WaferSystemResult result;
+  system::StoreAccount store;
+  EnergyAccount energy;  // of all steps
+
+  double seconds_per_step() const {
+    return static_cast<double>(result.ns) * 1e-9 / params.steps.value();
+  }
+};
+
+/// Whether the weights of `machine` come from a store outside: sys.memoryx.on.
+bool has_weight_store(const Machine& machine);
+
+/// Before anything is simulated: OutOfMemoryError if the machine of `point` has such a store and it
+/// does not hold the weights, their gradients and the state of their optimizer.
+void check_weight_store(const Point& point, const RunSettings& common, MaskStore& masks);
+
+/// Runs the operations of `record`, all of them simulated, as passes of such a system, sys.steps
+/// times. A streamed product takes its weights from the store; the gradient of a weight takes its
+/// indices and gives its values back; other operations take nothing. OutOfMemoryError if the store
+/// does not hold the weights, their gradients and the state of their optimizer.
+WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
+                                const RunRecord& record, Engine engine, const Pricing& pricing);
+
+/// What it came to, as tables.
+std::string wafer_system_text(const WaferSystemRun& run);
+
+/// The passes, the time of each wafer, and quantities of the whole with their units.
+std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run);
+
+/// The same as files of a result folder: system_passes.csv, system_times.csv, system_metrics.csv.
+std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run);
+
+}  // namespace lacuna

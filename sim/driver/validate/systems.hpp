@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/driver/run/machine_table.hpp"
+#include "sim/driver/validate/points.hpp"
+#include "sim/driver/validate/runner.hpp"
+#include "sim/report/validation_report.hpp"
+
+namespace lacuna {
+
+/// Fills in the outcomes of points that are training steps on systems, as far as a shipped
+/// description says how they were laid out: the one of the same system and workload, or of another
+/// batch or round of the same model on it, with as many accumulations as the batch of the point
+/// needs.
+void measure_systems(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                     const ValidationRunSettings& settings,
+                     std::vector<ValidationOutcome>& outcomes);
+
+}  // namespace lacuna

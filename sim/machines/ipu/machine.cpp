@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <systemc>
+#include <utility>
+
+#include "models/ipu/ipu_chip.hpp"
+#include "models/ipu/silicon.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/random.hpp"
+#include "sim/kernel/sim_context.hpp"
+#include "sim/machines/ipu/explain.hpp"
+#include "sim/machines/ipu/host.hpp"
+#include "sim/machines/ipu/phases.hpp"
+#include "sim/machines/value_check.hpp"
+#include "sim/report/interval_series.hpp"
+#include "workloads/mapping/ipu/encoding.hpp"
+#include "workloads/mapping/ipu/operation.hpp"
+#include "workloads/mapping/ipu/values.hpp"
+#include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/row_mask.hpp"
+
+namespace lacuna {
+namespace {
+
+using ipu::PlannedOperation;
+
+/// All parameters of an IPU: those of the chip, and what lies outside it.
+struct IpuParams : ParameterSet {
+  Param<double> clock = param(this, "clock", 1.325, range(0.001, 100.0), "GHz", "Tile clock.");
+  Param<RoundMode> round = param(
+      this, "round", RoundMode::nearest,
+      Choices<RoundMode>{{"nearest", RoundMode::nearest}, {"stochastic", RoundMode::stochastic}},
+      "How fp16 results of arithmetic are rounded; changes values, never cycles.");
+  Group<ipu::FloorParams> ipu = group(this, "ipu", "The chip as a whole.");
+  Group<ipu::TileParams> tile = group(this, "tile", "One tile.");
+  Group<ipu::ExchangeParams> exchange = group(this, "exchange", "The fabric between tiles.");
+  Group<ipu::SyncParams> sync = group(this, "sync", "The barrier of all tiles.");
+  Group<ipu::PlannerParams> planner = group(this, "planner", "How products are cut over tiles.");
+  Group<ipu::EncodeParams> activations =
+      group(this, "activations", "Sparse operands that are made of activations.");
+  Group<IpuHostParams> host = group(this, "host", "The host, for patterns that change.");
+  Group<EnergyParams> energy = group(this, "energy", "What pricing needs to know of the chip.");
+
+  lacuna::ipu::ChipParams chip() const {
+    lacuna::ipu::ChipParams params;
+    params.ipu = ipu;
+    params.tile = tile;
+    params.exchange = exchange;
+    params.sync = sync;
+    return params;
+  }
+};
+
+/// The cycles in which some tile computes or exchanges, waiting for barriers left out: what device
+/// profiles call the time of a kernel. Phases between which there is no barrier overlap; a cycle
+/// of two of them counts once.
+Cycle kernel_cycles(const std::vector<ipu::SuperstepTimes>& times) {
+  Cycle total = 0;
+  Cycle until = 0;
+  const auto cover = [&](Cycle begin, Cycle end) {
+    if (end <= until) return;
+    total += end - std::max(begin, until);
+    until = end;
+  };
+  for (const ipu::SuperstepTimes& step : times) {
+    if (step.computed > step.begin) cover(step.begin, step.computed);
+    if (step.released != kNever) cover(step.released, step.end);
+  }
+  return total;
+}
+
+/// Runs one planned product on a chip and puts what happened into a result.
+class IpuRun {
+ public:
+  IpuRun(const IpuParams& params, const GemmProblem& problem, const PlannedOperation& planned,
+         const Execution& execution)
+      : params_(params), problem_(problem), planned_(planned), execution_(execution) {}
+
+  OpResult run() {
+    const SimContext context;
+    sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
+    const sc_core::sc_time period(1000.0 / params_.clock, sc_core::SC_PS);
+    ClockDomain clock("clock", period, execution_.engine);
+    clock.shuffle(execution_.shuffle);
+    const ipu::ChipParams chip_params = params_.chip();
+    ipu::IpuChip chip("chip", clock, chip_params, planned_.lowered.program, execution_.engine,
+                      execution_.event_log, execution_.interval);
+    result_.cycles = chip.run();
+    result_.clock_ghz = params_.clock;
+    result_.units = params_.ipu.tiles;
+    result_.phases = ipu_phases(chip, planned_.lowered.program, execution_.explain);
+    collect(chip);
+    describe(chip);
+    if (!execution_.explain) result_.phases.clear();  // what they moved is not known
+    if (execution_.explain) {
+      result_.explanation =
+          explain_ipu({chip, chip.costs(), chip_params, planned_.lowered.program, result_.cycles,
+                       planned_.lowered.tile_bytes, planned_.notes, planned_.estimates});
+    }
+    if (execution_.values) {
+      if (planned_.compare) {
+        compare_values(chip);
+      } else {
+        check_values(chip);
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void collect(const ipu::IpuChip& chip);
+  void describe(const ipu::IpuChip& chip);
+  void describe_phases();
+  void collect_intervals(const ipu::IpuChip& chip);
+  void set_peaks();
+  void check_values(const ipu::IpuChip& chip);
+  void count_roundings(const ipu::IpuChip& chip);
+  void compare_values(const ipu::IpuChip& chip);
+  void note(std::string name, std::string text) {
+    result_.notes.emplace_back(std::move(name), std::move(text));
+  }
+
+  const IpuParams& params_;
+  const GemmProblem& problem_;
+  const PlannedOperation& planned_;
+  const Execution& execution_;
+  OpResult result_;
+};
+
+void IpuRun::collect(const ipu::IpuChip& chip) {
+  const ipu::TileWorkStats& work = chip.work_stats();
+  result_.mac_algorithmic = planned_.lowered.program.mac_algorithmic;
+  result_.mac_useful = planned_.mac_useful;
+  result_.sram_read_bytes = work.bytes_sram_read.value();
+  result_.sram_write_bytes = work.bytes_sram_written.value();
+  result_.fabric_bytes = work.exch_sent.value() * 4;
+  chip.cycle_stats().add_to(result_.statistics);
+  work.add_to(result_.statistics);
+  chip.cycle_stats().add_to(result_.stack);
+  StatEntry kernel;
+  kernel.path = "chip";
+  kernel.name = "kernel_cycles";
+  kernel.unit = "cycles";
+  kernel.doc = "Cycles of compute and exchange phases, waiting for barriers left out.";
+  kernel.value = kernel_cycles(chip.times());
+  result_.statistics.push_back(kernel);
+  set_peaks();
+  if (execution_.interval != 0) collect_intervals(chip);
+  if (!execution_.event_log) return;
+  result_.events = chip.events();
+  for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) {
+    result_.event_units.push_back(fmt::format("tile{}", tile));
+  }
+  result_.event_units.emplace_back("chip");
+  result_.event_kinds = ipu::event_kind_names();
+}
+
+void IpuRun::collect_intervals(const ipu::IpuChip& chip) {
+  IntervalSeries series;
+  chip.for_each_border(
+      [&](Cycle at, const ipu::TileCycleStats& cycles, const ipu::TileWorkStats& work) {
+        CountsSoFar counts;
+        work.add_to(counts.statistics);
+        cycles.add_to(counts.stack);
+        counts.sram_bytes = work.bytes_sram_read.value() + work.bytes_sram_written.value();
+        counts.fabric_bytes = work.exch_sent.value() * 4;
+        series.border(at, counts);
+      });
+  result_.intervals = series.take();
+}
+
+void IpuRun::set_peaks() {
+  const double tiles = params_.ipu.tiles;
+  const ipu::AmpParams& amp = params_.tile.amp;
+  unsigned macs = amp.fp16_macs;
+  if (planned_.types.data == DType::fp32) macs = amp.fp32_macs;
+  if (planned_.types.data == DType::fp8) macs = amp.fp8_macs;
+  if (planned_.types.data == DType::fp16 && planned_.types.partials == DType::fp32) {
+    macs = amp.fp16_fp32_macs;
+  }
+  result_.peaks.flop_per_cycle = 2.0 * macs * tiles;
+  result_.peaks.sram_bytes_per_cycle =
+      tiles * (params_.tile.memory.load_bytes + params_.tile.memory.store_bytes);
+  result_.peaks.fabric_bytes_per_cycle = 4.0 * tiles;
+}
+
+void IpuRun::describe(const ipu::IpuChip& chip) {
+  for (const auto& [name, text] : planned_.notes) note(name, text);
+  unsigned used = 0;
+  for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) used += chip.used(tile) ? 1U : 0U;
+  note("tiles used", fmt::format("{} of {}", used, params_.ipu.tiles.value()));
+  note("memory of a tile",
+       fmt::format("{} of {} B", planned_.lowered.tile_bytes, params_.tile.memory.kib * 1024U));
+  std::string estimates;
+  for (const auto& [phase, cycles] : planned_.estimates) {
+    estimates += fmt::format("{}{} {}", estimates.empty() ? "" : ", ", phase, cycles);
+  }
+  if (!estimates.empty()) note("planner estimate", estimates);
+  describe_phases();
+  note("kernel cycles", fmt::format("{}", kernel_cycles(chip.times())));
+}
+
+void IpuRun::describe_phases() {
+  std::string text;
+  for (const PhaseTraffic& phase : result_.phases) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", phase.name, phase.cycles);
+  }
+  note("phases", text);
+}
+
+/// Small integers are exact until a sum in FP16 passes 2048, from where on it may be rounded.
+void IpuRun::check_values(const ipu::IpuChip& chip) {
+  const FoundElement found = [&](std::uint32_t row, std::uint32_t column) -> double {
+    const ipu::OutputPlace place = planned_.lowered.place(row, column);
+    return ipu::read_element(chip.memory(place.tile), planned_.lowered.output, place.index);
+  };
+  const bool single =
+      planned_.types.partials == DType::fp32 && planned_.lowered.output == DType::fp32;
+  const double off = params_.round == RoundMode::stochastic ? 2 : 1;  // a whole place, or half
+  if (problem_.sigma == 0) {
+    result_.values = check_integers(problem_, found, [&](double exact) {
+      // A rounding costs at most 2^-11 of the sum; sums of this length are rounded few times.
+      const bool never = single || problem_.k <= 128;
+      return never ? 0 : off * std::max(std::abs(exact), 2048.0) * 0x1p-9;
+    });
+  } else {
+    const double lost = single ? 0 : off * 0x1p-25 * (problem_.k + 16.0);
+    result_.values = check_reals(problem_, found, {single ? 0x1p-24 : off * 0x1p-11, lost});
+  }
+  count_roundings(chip);
+  // FP32 sums may overflow where nothing is rounded to FP16; numbers that large are asked for
+  const bool lost = problem_.sigma > 0 && !single && result_.values->overflows == 0;
+  if (lost) result_.values->wrong += result_.values->not_finite;
+}
+
+void IpuRun::count_roundings(const ipu::IpuChip& chip) {
+  for (ipu::TileId tile = 0; tile < params_.ipu.tiles; ++tile) {
+    result_.values->overflows += chip.memory(tile).rounding().overflows();
+    result_.values->underflows += chip.memory(tile).rounding().underflows();
+  }
+}
+
+/// Operations whose results are not exact know their own reference and what roundings explain.
+void IpuRun::compare_values(const ipu::IpuChip& chip) {
+  const ipu::Comparison found = planned_.compare(
+      [&](ipu::TileId tile) -> const ipu::TileMemory& { return chip.memory(tile); });
+  ValueCheck check;
+  check.compared = found.compared;
+  check.wrong = found.wrong;
+  check.largest_error = found.largest_error;
+  check.sigma = problem_.sigma;
+  check.not_finite = found.not_finite;
+  check.rms_error =
+      std::sqrt(found.squares / static_cast<double>(std::max<std::uint64_t>(check.finite(), 1)));
+  result_.values = check;
+  count_roundings(chip);
+}
+
+/// What of its mode and residency a row cannot have on an IPU.
+void check_kernel(const LayerOp& op, const Mask* mask) {
+  const bool of_x = op.mode == Mode::dynamic && op.x_pattern != "dense";
+  const bool sparse_kernel = op.mode == Mode::static_ || (op.mode == Mode::dynamic && !of_x);
+  if (sparse_kernel && mask == nullptr) {
+    throw UnsupportedError(
+        fmt::format("mode '{}' of a dense row: it names a kernel for sparse operands; auto has the "
+                    "dense one, and pattern unstructured with density 1 the sparse one; "
+                    "weights stay on the tiles of an IPU in any case (residency resident)",
+                    word(op.mode)));
+  }
+  if (op.residency == Residency::streamed && has_weights(op)) {
+    throw UnsupportedError(
+        "residency 'streamed': weights of a product lie in the memory of an IPU's tiles before it "
+        "begins; a system streams those of a layer in from outside (--system-config)");
+  }
+}
+
+/// The word that a plan notes under `mode`.
+std::string planned_mode(const PlannedOperation& planned) {
+  for (const auto& [name, text] : planned.notes) {
+    if (name == "mode") return text;
+  }
+  return {};
+}
+
+class IpuMachine final : public Machine {
+ public:
+  explicit IpuMachine(std::string name) : name_(std::move(name)) {}
+
+  const char* kind() const override { return "ipu"; }
+  const std::string& name() const override { return name_; }
+  const ParameterSet& parameters() const override { return params_; }
+  const EnergyParams& energy() const override { return params_.energy; }
+  Silicon silicon() const override {
+    return ipu::silicon(params_.chip(), params_.energy.chip_units, params_.host.link_gbs);
+  }
+  Mode default_mode() const override { return Mode::static_; }
+
+  void set(const std::string& path, const std::string& text, const std::string& origin) override {
+    params_.set(path, text, origin);
+  }
+
+  void check() const override {
+    params_.chip().check();
+    if (params_.ipu.tiles % 2 != 0) {
+      throw ParameterError(
+          fmt::format("ipu.tiles = {} is odd; tiles come in pairs", params_.ipu.tiles.value()));
+    }
+  }
+
+  std::string extent() const override { return fmt::format("{} tiles", params_.ipu.tiles.value()); }
+
+  std::string no_room(const LayerOp& op) const override {
+    const bool product = op.op == "gemm" || op.op == "spmm";
+    return product ? ipu::no_room_for_product(params_.chip(), op) : std::string();
+  }
+
+  OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+               const Execution& execution) const override;
+
+ private:
+  void require_encodable(const LayerOp& op, const Mask* mask) const;
+  OpResult run_sparse_x(const LayerOp& op, std::uint64_t seed, const Execution& execution) const;
+  OpResult run_planned(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                       const Execution& execution, bool encode) const;
+
+  std::string name_;
+  IpuParams params_;
+};
+
+void IpuMachine::require_encodable(const LayerOp& op, const Mask* mask) const {
+  const auto refuse = [&](const std::string& reason) {
+    throw UnsupportedError(fmt::format("x_pattern '{}': {}", op.x_pattern, reason));
+  };
+  if (mask != nullptr) refuse("an IPU has no product of two sparse operands, and W is sparse too");
+  if (op.batch != 1) refuse("a batch of products with sparse X is not planned on an IPU");
+  if (op.fn == "l1" || op.fn == "l2") refuse("distances have dense operands on an IPU");
+  if (params_.activations.encode == ipu::Encoder::none) {
+    refuse(
+        "an IPU multiplies all of X unless its zeros are found first: activations.encode=device or "
+        "host makes a dynamic sparse operand of it; x_pattern dense runs it as it is");
+  }
+}
+
+/// Y^T = X^T W^T: the sparse operand of a dynamic product is the left one.
+OpResult IpuMachine::run_sparse_x(const LayerOp& op, std::uint64_t seed,
+                                  const Execution& execution) const {
+  if (execution.interval != 0 && params_.activations.encode == ipu::Encoder::host) {
+    throw UnsupportedError(
+        "--interval with activations.encode = host: the chip waits for the host");
+  }
+  LayerOp seeded = op;
+  seeded.seed = seed;
+  const Mask x = make_x_mask(seeded, seed)->transposed().elements();
+  LayerOp turned = op;
+  turned.m = op.n;
+  turned.n = op.m;
+  turned.mode = Mode::dynamic;
+  turned.phase = Phase::fwd;
+  turned.x_pattern = "dense";
+  turned.pattern.name = "unstructured";
+  OpResult result = run_planned(turned, &x, seed, execution, true);
+  result.x_density = x.density();
+  if (has_weights(op)) result.residency = word(Residency::resident);
+  Execution plain;
+  plain.engine = execution.engine;
+  LayerOp whole = op;
+  whole.x_pattern = "dense";
+  whole.mode = Mode::automatic;
+  const OpResult dense = run_planned(whole, nullptr, seed, plain, false);
+  result.remarks.push_back(fmt::format(
+      "{:.4g} % of X is zero, found by the {}: {} cycles, {:.4g} times as fast as a dense product "
+      "with all of X ({} cycles)",
+      100 * (1 - x.density()),
+      params_.activations.encode == ipu::Encoder::device ? "tiles (inferred cost)" : "host",
+      result.cycles, static_cast<double>(dense.cycles) / static_cast<double>(result.cycles),
+      dense.cycles));
+  return result;
+}
+
+OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                         const Execution& execution) const {
+  check_kernel(op, mask);
+  if (op.x_pattern == "dense") return run_planned(op, mask, seed, execution, false);
+  require_encodable(op, mask);
+  return run_sparse_x(op, seed, execution);
+}
+
+OpResult IpuMachine::run_planned(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                                 const Execution& execution, bool encode) const {
+  const ipu::ChipParams chip = params_.chip();
+  PlannedOperation planned = ipu::plan_operation(
+      {chip, params_.planner, op, mask, seed, execution.values, execution.sigma});
+  GemmProblem problem;
+  problem.m = op.m;
+  problem.k = op.k;
+  problem.n = op.n;
+  problem.mask = mask;
+  problem.dtype = op.dtype;
+  const bool product = op.op == "gemm" || op.op == "spmm" || op.op == "bmm";
+  problem.sigma = execution.sigma;
+  problem.seed = seed;
+  const bool on_device = encode && params_.activations.encode == ipu::Encoder::device;
+  if (on_device) encode_first(chip, params_.planner, params_.activations, problem, planned);
+  planned.lowered.program.round = planned.round.value_or(params_.round);
+  planned.lowered.program.round_seed = stream_seed(seed, "rounding");
+  OpResult result = IpuRun(params_, problem, planned, execution).run();
+  result.mode = planned_mode(planned);
+  if (has_weights(op)) result.residency = word(Residency::resident);
+  if (encode) {
+    if (on_device) return result;
+    const std::uint64_t x_bytes = std::uint64_t{op.m} * op.k * bytes_of(op.dtype);
+    add_host_encoding(params_.host, planned, x_bytes, result);
+  } else if (product && mask != nullptr) {
+    add_host_side(params_.host, *mask, op.dtype, planned, result);
+  } else if (op.op == "sddmm" && mask != nullptr) {
+    add_sparse_result(params_.host, *mask, op.dtype, result);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Machine> make_ipu_machine(std::string name) {
+  return std::make_unique<IpuMachine>(std::move(name));
+}
+
+}  // namespace lacuna

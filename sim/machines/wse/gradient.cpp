@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/gradient.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/common/fp16.hpp"
+#include "models/wse/engine/gradient_sweep.hpp"
+#include "models/wse/program/event_units.hpp"
+#include "models/wse/wafer.hpp"
+#include "models/wse/wafer_stats.hpp"
+#include "sim/machines/measure.hpp"
+#include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/explain.hpp"
+#include "workloads/mapping/wse/gradient.hpp"
+
+namespace lacuna {
+namespace {
+
+using wse::GradientJob;
+using wse::GradientPlan;
+using wse::WaferOutcome;
+
+ValueCheck check_values(const GradientJob& job, const GradientPlan& plan,
+                        const WaferOutcome& outcome) {
+  ValueCheck check;
+  const auto expected = wse::gradient_reference(plan.program);
+  const auto exact = wse::exact_gradient(job, plan);
+  const bool fp32 = plan.program.kernel.ring_fp32;
+  for (std::size_t c = 0; c < expected.size(); ++c) {
+    for (std::size_t i = 0; i < expected[c].size(); ++i) {
+      ++check.compared;
+      const bool there = c < outcome.collected.size() && i < outcome.collected[c].size();
+      const std::uint32_t word = there ? outcome.collected[c][i] : 0;
+      const float y = fp32 ? detail::float_of(word) : to_float(static_cast<Half>(word & 0xffffU));
+      if (!there || y != expected[c][i]) ++check.wrong;
+      check.largest_error =
+          std::max(check.largest_error, std::abs(y - static_cast<double>(exact[c][i])));
+    }
+  }
+  return check;
+}
+
+void fill_peaks(const WseParams& params, const GradientPlan& plan, OpResult& result) {
+  const wse::Rate& rate = plan.program.rate;
+  result.peaks = core_peaks(params, plan.program.kernel.simd, result.units);
+  result.peaks.io_bytes_per_cycle = (plan.program.full_duplex ? 8.0 : 4.0) *
+                                    static_cast<double>(rate.words) / static_cast<double>(rate.per);
+}
+
+/// Runs the parts of a weight gradient one after the other.
+class GradientRun {
+ public:
+  GradientRun(const WseParams& params, const LayerOp& op, const Execution& execution)
+      : params_(params),
+        op_(op),
+        execution_(execution),
+        hardware_{params.core, params.queue, params.router} {
+    result_.clock_ghz = params.clock;
+    result_.units = std::uint64_t{params.wafer.columns} * params.wafer.rows;
+    result_.mac_algorithmic = std::uint64_t{op.m} * op.k * op.n;
+  }
+
+  void add(const GradientJob& job, const GradientPlan& plan) {
+    const WaferOutcome outcome = simulate(plan);
+    if (parts_++ == 0) {
+      fill_peaks(params_, plan, result_);
+      fill_notes(plan);
+      if (execution_.explain) result_.explanation = explain_gradient(plan.program, outcome);
+      if (execution_.event_log) name_units(plan.program);
+    }
+    wse::WaferStats stats;
+    stats.collect_gradient(outcome, plan.program, hardware_, plan.rows_off);
+    const std::uint64_t useful = plan.positions * op_.k;
+    stats.core.mac_skipped += std::uint64_t{plan.row_of_step.size()} * op_.k * op_.n - useful;
+    result_.mac_useful += useful;
+    result_.sram_read_bytes += stats.sram_read_bytes;
+    result_.sram_write_bytes += stats.sram_write_bytes;
+    counts_ = with(std::move(counts_), stats);
+    stats.limits.add_to(limits_);
+    add_events(outcome);
+    if (execution_.values) add_values(job, plan, outcome);
+    result_.cycles += outcome.cycles;
+  }
+
+  OpResult result() {
+    result_.fabric_bytes = counts_.fabric_bytes;
+    result_.io_bytes = counts_.io_bytes;
+    result_.statistics = std::move(counts_.statistics);
+    result_.statistics.insert(result_.statistics.end(), limits_.begin(), limits_.end());
+    result_.stack = std::move(counts_.stack);
+    if (parts_ > 1) {
+      note("parts", fmt::format("{}, one after the other: as many rows at a time as leave room for "
+                                "their dot products",
+                                parts_));
+    }
+    result_.phases = {whole_phase("stream", result_)};
+    if (execution_.interval != 0) result_.intervals = intervals_of(borders_, result_);
+    return std::move(result_);
+  }
+
+ private:
+  void note(const char* key, std::string text) { result_.notes.emplace_back(key, std::move(text)); }
+
+  /// `counts` of parts that are over, and those of a further one.
+  static CountsSoFar with(CountsSoFar counts, const wse::WaferStats& stats) {
+    for (const StatGroup* const group :
+         {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
+          static_cast<const StatGroup*>(&stats.edge)}) {
+      group->add_to(counts.statistics);
+      group->add_to(counts.stack);
+    }
+    counts.sram_bytes += stats.sram_read_bytes + stats.sram_write_bytes;
+    counts.fabric_bytes += stats.router.hops.value() * 4;
+    counts.io_bytes += stats.edge.bits.value() / 8;
+    return counts;
+  }
+
+  /// Rows as lanes where that can be, unit by unit elsewhere; with the same result. Intervals, of
+  /// which the borders but the last are noted, need the units.
+  WaferOutcome simulate(const GradientPlan& plan) {
+    wse::RunOptions options{execution_.engine,
+                            execution_.shuffle,
+                            execution_.jitter,
+                            execution_.jitter_seed,
+                            execution_.event_log,
+                            false,
+                            params_.wafer.modules == wse::Modules::per_core};
+    if (execution_.interval != 0) {
+      const Cycle before = result_.cycles;
+      options.first_look = execution_.interval - before % execution_.interval;
+      options.look = [this, &plan, before](Cycle at, wse::CountedWafer& wafer) {
+        wse::WaferStats stats;
+        stats.collect_gradient(wafer.counts_so_far(plan.program, at), plan.program, hardware_,
+                               plan.rows_off);
+        borders_.emplace_back(before + at, with(counts_, stats));
+        return at + execution_.interval;
+      };
+    } else if (execution_.fold && !execution_.values) {
+      if (parts_ == 0) {
+        not_folded_ = wse::reason_not_to_fold_gradient(hardware_, plan.program, options);
+        if (not_folded_.empty()) not_folded_ = "a row was not ready for the chain when it came";
+      }
+      if (auto swept = wse::sweep_gradient(hardware_, plan.program, options)) {
+        if (swept->streamed != 0 && parts_ == 0) {
+          fold_ = fmt::format(
+              "{} of {} rows simulated while the stream runs, the others do the same, later; "
+              "in the chain what leaves the wafer says what all rows do",
+              swept->streamed, plan.program.rows);
+        }
+        return std::move(swept->outcome);
+      }
+    }
+    if (!execution_.fold) not_folded_ = "switched off";
+    if (execution_.values) not_folded_ = "each row carries values of its own";
+    if (execution_.interval != 0) not_folded_ = "counts of intervals need every unit";
+    return wse::simulate(hardware_, plan.program, options);
+  }
+
+  void fill_notes(const GradientPlan& plan) {
+    const auto& tokens = plan.program.kernel.tokens;
+    note("rectangle", fmt::format("{} columns x {} rows of {} cores", params_.wafer.columns.value(),
+                                  params_.wafer.rows.value(), params_.wafer.cores.value()));
+    note("tokens per core", tokens.front() == tokens.back()
+                                ? fmt::format("{}", tokens.front())
+                                : fmt::format("{} to {}", tokens.back(), tokens.front()));
+    note("memory per core", fmt::format("{} of {} bytes", plan.bytes, plan.limit));
+    note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
+                                 plan.program.rate.words, plan.program.rate.per));
+    note("fold", fold_.empty() ? "every row is simulated: " + not_folded_ : fold_);
+  }
+
+  /// Names of the units of the event log.
+  void name_units(const wse::Program& program) {
+    result_.event_units = wse::event_unit_names(program.rows, program.columns, program.columns);
+    result_.event_kinds = wse::event_kind_names();
+  }
+
+  void add_events(const WaferOutcome& outcome) {
+    for (Event event : outcome.events) {
+      event.cycle += result_.cycles;
+      result_.events.push_back(event);
+    }
+  }
+
+  void add_values(const GradientJob& job, const GradientPlan& plan, const WaferOutcome& outcome) {
+    const ValueCheck check = check_values(job, plan, outcome);
+    if (!result_.values) result_.values = ValueCheck{};
+    result_.values->compared += check.compared;
+    result_.values->wrong += check.wrong;
+    result_.values->largest_error = std::max(result_.values->largest_error, check.largest_error);
+  }
+
+  const WseParams& params_;
+  const LayerOp& op_;
+  const Execution& execution_;
+  const wse::HardwareParams hardware_;
+  OpResult result_;
+  CountsSoFar counts_;
+  std::vector<StatEntry> limits_;
+  std::vector<std::pair<Cycle, CountsSoFar>> borders_;
+  std::string fold_;
+  std::string not_folded_;  // if it is empty
+  std::uint32_t parts_ = 0;
+};
+
+}  // namespace
+
+OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* mask,
+                      std::uint64_t seed, const Execution& execution) {
+  GradientJob job;
+  job.m = op.m;
+  job.tokens = op.k;
+  job.n = op.n;
+  job.mask = mask;
+  job.dtype = op.dtype;
+  job.partials = op.partials;
+  job.values = execution.values;
+  job.seed = seed;
+  const wse::StreamingSetup setup{params.wafer, params.core,    params.queue, params.mem,
+                                  params.simd,  params.ws,      params.io,    params.map,
+                                  params.clock, params.resident};
+  GradientRun run(params, op, execution);
+  wse::plan_gradient_parts(job, setup, [&](const GradientPlan& plan) { run.add(job, plan); });
+  OpResult result = run.result();
+  return op.batch == 1 ? result : repeated(std::move(result), op.batch);
+}
+
+}  // namespace lacuna

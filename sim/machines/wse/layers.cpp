@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/layers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/wse/program/event_units.hpp"
+#include "models/wse/task_stats.hpp"
+#include "models/wse/task_wafer.hpp"
+#include "sim/base/error.hpp"
+#include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/explain_tasks.hpp"
+#include "workloads/mapping/wse/layers/move.hpp"
+#include "workloads/mapping/wse/layers/plan.hpp"
+
+namespace lacuna {
+namespace {
+
+using wse::LayerPlan;
+using wse::LayerStage;
+using wse::TaskOutcome;
+
+/// Without folding every core is simulated; more than so many are not meant.
+constexpr std::uint64_t kMostCoresUnfolded = 262144;
+
+class LayerRun {
+ public:
+  LayerRun(const WseParams& params, LayerPlan plan, const Execution& execution)
+      : params_(params), plan_(std::move(plan)), execution_(execution) {}
+
+  OpResult run() {
+    const bool folds =
+        execution_.fold && !execution_.event_log && !execution_.values && execution_.jitter == 0;
+    if (!folds && units() > kMostCoresUnfolded) {
+      throw UnsupportedError(fmt::format(
+          "{} cores are too many to simulate one by one (at most {}); set wafer.columns and "
+          "wafer.rows lower, or leave out --fold off, --values, --event-log and --jitter",
+          units(), kMostCoresUnfolded));
+    }
+    for (LayerStage& stage : plan_.stages) {
+      const Cycle cycles = folds ? run_parts(stage) : run_whole(stage);
+      if (execution_.interval != 0) look_into(stage, cycles, folds);
+      add_phase(stage.name, cycles * stage.times);
+      cycles_ += cycles * stage.times;
+      stages_ +=
+          fmt::format("{}{} {}", stages_.empty() ? "" : ", ", stage.name, cycles * stage.times);
+    }
+    return finish(folds);
+  }
+
+ private:
+  std::uint64_t units() const { return std::uint64_t{params_.wafer.columns} * params_.wafer.rows; }
+  wse::TaskParams hardware() const {
+    return {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task};
+  }
+  wse::RunOptions options() const {
+    return {execution_.engine,
+            execution_.shuffle,
+            execution_.jitter,
+            execution_.jitter_seed,
+            execution_.event_log,
+            false,
+            params_.wafer.modules == wse::Modules::per_core};
+  }
+
+  Cycle run_parts(const LayerStage& stage);
+  void observe_slowest(const LayerStage& stage, const std::vector<TaskOutcome>& outcomes);
+  Cycle run_whole(const LayerStage& stage);
+  using Looks = std::map<Cycle, CountsSoFar>;
+  void look_into(const LayerStage& stage, Cycle cycles, bool folds);
+  void look_at(const wse::TaskProgram& program, const std::vector<Cycle>& phases,
+               std::uint64_t times, Looks& into) const;
+  void add_phase(const std::string& name, Cycle cycles);
+  void add_events(std::vector<Event> events, Cycle begin);
+  OpResult finish(bool folded);
+  void fill_work(OpResult& result);
+
+  const WseParams& params_;
+  LayerPlan plan_;
+  const Execution& execution_;
+  wse::TaskStats stats_;
+  Cycle cycles_ = 0;
+  std::string stages_;
+  std::vector<PhaseTraffic> phases_;
+  PhaseTraffic so_far_;          // of the phases before
+  std::uint64_t simulated_ = 0;  // cores
+  std::uint64_t used_ = 0;
+  std::vector<Event> events_;
+  CountsSoFar before_;                                  // what the stages before have counted
+  std::vector<std::pair<Cycle, CountsSoFar>> borders_;  // of intervals
+  std::vector<WseTaskStage> seen_;                      // for --explain
+};
+
+/// Simulates each distinct part once. Parts share no links, so nothing one does can be seen by
+/// another, and equal programs on equal hardware do the same.
+Cycle LayerRun::run_parts(const LayerStage& stage) {
+  std::vector<std::uint64_t> count(stage.parts.size(), 0);
+  for (const wse::LayerPlacement& place : stage.places) ++count[place.part];
+  std::vector<TaskOutcome> outcomes;
+  Cycle cycles = 0;
+  std::uint64_t used = 0;
+  std::uint64_t simulated = 0;
+  for (std::size_t i = 0; i < stage.parts.size(); ++i) {
+    outcomes.push_back(simulate(hardware(), stage.parts[i], options()));
+    cycles = std::max(cycles, outcomes.back().cycles);
+    simulated += outcomes.back().cores.size();
+    used += count[i] * outcomes.back().cores.size();
+  }
+  observe_slowest(stage, outcomes);
+  std::vector<const TaskOutcome*> placed;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    stats_.add(outcomes[i], count[i] * stage.times, cycles);
+    if (count[i] != 0) placed.push_back(&outcomes[i]);
+  }
+  stats_.add_limits(placed, stage.times);
+  stats_.add_idle((units() - used) * stage.times, cycles);
+  simulated_ = std::max(simulated_, simulated);
+  used_ = std::max(used_, used);
+  return cycles;
+}
+
+/// Of the parts of a stage the slowest is explained, where it first lies.
+void LayerRun::observe_slowest(const LayerStage& stage, const std::vector<TaskOutcome>& outcomes) {
+  if (!execution_.explain || outcomes.empty()) return;
+  const auto slowest = std::max_element(
+      outcomes.begin(), outcomes.end(),
+      [](const TaskOutcome& a, const TaskOutcome& b) { return a.cycles < b.cycles; });
+  const auto part = static_cast<std::uint32_t>(slowest - outcomes.begin());
+  const auto place = std::find_if(stage.places.begin(), stage.places.end(),
+                                  [&](const wse::LayerPlacement& at) { return at.part == part; });
+  if (place == stage.places.end()) return;
+  seen_.push_back(observe_stage(stage.name, stage.parts[part], *slowest, stage.times, place->row,
+                                place->column));
+}
+
+Cycle LayerRun::run_whole(const LayerStage& stage) {
+  wse::TaskProgram whole = whole_program(stage, {params_.wafer, hardware(), params_.scalar});
+  std::uint64_t used = 0;
+  for (const wse::LayerPlacement& place : stage.places) {
+    const wse::TaskProgram& part = stage.parts[place.part];
+    used += std::uint64_t{part.rows} * part.columns;
+  }
+  used_ = std::max(used_, used);
+  const bool carries = execution_.values && !stage.moves;
+  if (carries) whole.memory = std::move(plan_.memory);
+  TaskOutcome outcome = simulate(hardware(), whole, options());
+  stats_.add(outcome, stage.times, outcome.cycles);
+  stats_.add_limits({&outcome}, stage.times);
+  if (execution_.explain) {
+    seen_.push_back(observe_stage(stage.name, whole, outcome, stage.times, 0, 0));
+  }
+  simulated_ = units();
+  if (carries) plan_.memory = std::move(outcome.memory);
+  for (std::uint64_t i = 0; i < stage.times && execution_.event_log; ++i) {
+    add_events(outcome.events, cycles_ + i * outcome.cycles);
+  }
+  return outcome.cycles;
+}
+
+/// What `times` runs of `program` have done at each of `phases`, which ascend.
+void LayerRun::look_at(const wse::TaskProgram& program, const std::vector<Cycle>& phases,
+                       std::uint64_t times, Looks& into) const {
+  std::map<Cycle, CountsSoFar> seen;
+  auto next = phases.begin();
+  while (next != phases.end() && *next == 0) ++next;  // nothing has been done
+  wse::RunOptions options = this->options();
+  options.event_log = false;
+  options.first_look = next == phases.end() ? kNever : *next;
+  options.look_at_tasks = [&](Cycle at, const TaskOutcome& so_far) {
+    wse::TaskStats stats;
+    stats.add(so_far, times, at);
+    seen[at] = task_counts(stats);
+    ++next;
+    return next == phases.end() ? kNever : *next;
+  };
+  const TaskOutcome whole = simulate(hardware(), program, options);
+  for (const Cycle phase : phases) {
+    wse::TaskStats stats;
+    if (phase >= whole.cycles) stats.add(whole, times, phase);
+    const bool between = phase != 0 && phase < whole.cycles;
+    add(into[phase], between ? seen.at(phase) : task_counts(stats), 1);
+  }
+}
+
+/// Simulates a stage, which is known to take `cycles`, once more and looks at it where borders of
+/// intervals fall, in whichever of its executions.
+void LayerRun::look_into(const LayerStage& stage, Cycle cycles, bool folds) {
+  if (cycles == 0) return;
+  const Cycle end = cycles_ + cycles * stage.times;
+  const Cycle first = (cycles_ / execution_.interval + 1) * execution_.interval;
+  std::set<Cycle> wanted{cycles};
+  for (Cycle at = first; at < end; at += execution_.interval)
+    wanted.insert((at - cycles_) % cycles);
+  const std::vector<Cycle> phases(wanted.begin(), wanted.end());
+  Looks looks;
+  if (folds) {
+    std::uint64_t used = 0;
+    std::vector<std::uint64_t> count(stage.parts.size(), 0);
+    for (const wse::LayerPlacement& place : stage.places) ++count[place.part];
+    for (std::size_t i = 0; i < stage.parts.size(); ++i) {
+      look_at(stage.parts[i], phases, count[i], looks);
+      used += count[i] * stage.parts[i].rows * stage.parts[i].columns;
+    }
+    for (const Cycle phase : phases) {
+      wse::TaskStats idle;
+      idle.add_idle(units() - used, phase);
+      add(looks[phase], task_counts(idle), 1);
+    }
+  } else {
+    look_at(whole_program(stage, {params_.wafer, hardware(), params_.scalar}), phases, 1, looks);
+  }
+  for (Cycle at = first; at < end; at += execution_.interval) {
+    CountsSoFar counts = before_;
+    add(counts, looks.at(cycles), (at - cycles_) / cycles);
+    add(counts, looks.at((at - cycles_) % cycles), 1);
+    borders_.emplace_back(at, std::move(counts));
+  }
+  add(before_, looks.at(cycles), stage.times);
+}
+
+/// A stage has been counted: it moved what the stages before had not.
+void LayerRun::add_phase(const std::string& name, Cycle cycles) {
+  const std::uint64_t sram = stats_.sram_read_bytes + stats_.sram_write_bytes;
+  const std::uint64_t fabric = stats_.router.hops.value() * 4;
+  auto found = std::find_if(phases_.begin(), phases_.end(),
+                            [&](const PhaseTraffic& phase) { return phase.name == name; });
+  if (found == phases_.end()) found = phases_.insert(found, PhaseTraffic{name});
+  found->cycles += cycles;
+  found->sram_bytes += sram - so_far_.sram_bytes;
+  found->fabric_bytes += fabric - so_far_.fabric_bytes;
+  so_far_.sram_bytes = sram;
+  so_far_.fabric_bytes = fabric;
+}
+
+void LayerRun::add_events(std::vector<Event> events, Cycle begin) {
+  for (Event& event : events) {
+    event.cycle += begin;
+    events_.push_back(event);
+  }
+}
+
+void LayerRun::fill_work(OpResult& result) {
+  const std::uint64_t formed =
+      stats_.core.mac16.value() + stats_.core.mac32.value() + stats_.core.mac_fp32.value();
+  result.mac_algorithmic = plan_.mac_algorithmic;
+  result.mac_useful = plan_.mac_useful;
+  stats_.core.mac_skipped += plan_.mac_algorithmic - plan_.mac_useful;
+  stats_.core.mac_edge += formed - plan_.mac_useful;
+  result.sram_read_bytes = stats_.sram_read_bytes;
+  result.sram_write_bytes = stats_.sram_write_bytes;
+  result.fabric_bytes = stats_.router.hops.value() * 4;
+  stats_.add_mean(units());
+  for (const StatGroup* group :
+       {static_cast<const StatGroup*>(&stats_.core), static_cast<const StatGroup*>(&stats_.router),
+        static_cast<const StatGroup*>(&stats_.limits)}) {
+    group->add_to(result.statistics);
+    group->add_to(result.stack);
+  }
+  result.peaks = core_peaks(params_, params_.simd.fma16, units());
+  result.peaks.io_bytes_per_cycle = params_.io.gbit / 8.0 / params_.clock;
+}
+
+OpResult LayerRun::finish(bool folded) {
+  OpResult result;
+  result.cycles = cycles_;
+  result.clock_ghz = params_.clock;
+  result.units = units();
+  fill_work(result);
+  const auto note = [&](const char* key, std::string text) {
+    result.notes.emplace_back(key, std::move(text));
+  };
+  note("rectangle", fmt::format("{} columns x {} rows of {} cores", params_.wafer.columns.value(),
+                                params_.wafer.rows.value(), params_.wafer.cores.value()));
+  for (const auto& [key, text] : plan_.notes) result.notes.emplace_back(key, text);
+  note("cores used", fmt::format("{}", used_));
+  note("memory per core", fmt::format("{} of {} bytes", plan_.bytes, plan_.limit));
+  note("stages", fmt::format("{} cycles", stages_));
+  result.phases = std::move(phases_);
+  note("fold", folded ? fmt::format("{} of {} cores simulated: parts that exchange no words and do "
+                                    "the same, once each",
+                                    simulated_, units())
+                      : std::string("every core is simulated"));
+  if (execution_.interval != 0) result.intervals = intervals_of(borders_, result);
+  if (execution_.explain) result.explanation = explain_tasks(seen_);
+  if (execution_.event_log) {
+    result.events = std::move(events_);
+    wse::sort_events(result.events);
+    result.event_units = wse::event_unit_names(params_.wafer.rows, params_.wafer.columns, 0);
+    result.event_kinds = wse::event_kind_names();
+  }
+  if (execution_.values) {
+    const wse::LayerComparison compared = plan_.compare(plan_.memory);
+    result.values = ValueCheck{compared.compared, compared.wrong, compared.largest_error};
+  }
+  return result;
+}
+
+wse::LayerSetup layer_setup(const WseParams& params) {
+  return {params.wafer,
+          {params.core, params.queue, params.router, params.mem, params.simd},
+          params.scalar};
+}
+
+void add_moves(const wse::LayerRequest& request, wse::LayerMoves moves, LayerPlan& plan) {
+  check_move_bytes(request, moves);
+  if (moves.bytes != 0) {
+    plan.notes.emplace_back("memory of moves",
+                            fmt::format("{} bytes of the fullest core", moves.bytes));
+  }
+  std::vector<LayerStage> all = std::move(moves.before);
+  for (auto* stages : {&plan.stages, &moves.after}) {
+    for (LayerStage& stage : *stages) all.push_back(std::move(stage));
+  }
+  plan.stages = std::move(all);
+}
+
+}  // namespace
+
+OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const Mask* mask,
+                             std::uint64_t seed, const Execution& execution) {
+  const wse::LayerSetup setup = layer_setup(params);
+  const wse::LayerRequest request{setup, op, mask, seed, execution.values};
+  // The plan refers to the request.
+  LayerPlan plan = wse::plan_layer(request);
+  const wse::StreamSettings stream{params.ws, params.io};
+  add_moves(request,
+            plan.blocks ? wse::attention_moves(request, *plan.blocks, stream)
+                        : wse::function_moves(request, stream),
+            plan);
+  return LayerRun(params, std::move(plan), execution).run();
+}
+
+namespace {
+
+/// Runs moves by themselves; they carry no numbers.
+OpResult run_moves(const WseParams& params, const wse::LayerRequest& request, wse::LayerMoves moves,
+                   const Execution& execution) {
+  LayerPlan plan;
+  add_moves(request, std::move(moves), plan);
+  Execution without = execution;
+  without.values = false;
+  return LayerRun(params, std::move(plan), without).run();
+}
+
+}  // namespace
+
+OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
+                           const Execution& execution) {
+  const wse::LayerSetup setup = layer_setup(params);
+  const wse::LayerRequest request{setup, op, mask, 0, false};
+  return run_moves(params, request, wse::product_moves(request, {params.ws, params.io}), execution);
+}
+
+OpResult run_resident_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
+                            const Execution& execution, MoveSide side) {
+  const wse::LayerSetup setup = layer_setup(params);
+  const wse::LayerRequest request{setup, op, mask, 0, false};
+  const wse::StreamSettings stream{params.ws, params.io};
+  return run_moves(params, request,
+                   side == MoveSide::before ? wse::resident_operand_moves(request, stream)
+                                            : wse::resident_result_moves(request, stream),
+                   execution);
+}
+
+std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask* mask) {
+  if (!wse::is_layer_operation(op)) return 0;
+  try {
+    const wse::LayerSetup setup = layer_setup(params);
+    return wse::plan_layer({setup, op, mask, 0, false}).bytes;
+  } catch (const UnsupportedError&) {
+    return 0;
+  } catch (const OutOfMemoryError&) {
+    return 0;
+  }
+}
+
+}  // namespace lacuna

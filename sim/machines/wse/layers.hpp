@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "sim/machines/machine.hpp"
+#include "sim/machines/wse/params.hpp"
+
+namespace lacuna {
+
+/// Runs an operation other than a product with streamed weights on a wafer, as a program of tasks
+/// (see workloads/mapping/wse/layers/plan.hpp).
+OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const Mask* mask,
+                             std::uint64_t seed, const Execution& execution);
+
+/// Moves the operands of a product with streamed weights from where the rows before left them to
+/// where it takes them. No cycles if they lie there.
+OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
+                           const Execution& execution);
+
+/// The same of a product with resident weights: X to the top of its columns before it, its result
+/// to where one with streamed weights leaves it after it.
+enum class MoveSide { before, after };
+OpResult run_resident_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
+                            const Execution& execution, MoveSide side);
+
+/// Bytes that the fullest core needs for an operation by itself; 0 if it cannot be planned.
+std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask* mask);
+
+}  // namespace lacuna

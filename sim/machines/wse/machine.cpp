@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/machines/wse/gradient.hpp"
+#include "sim/machines/wse/layers.hpp"
+#include "sim/machines/wse/params.hpp"
+#include "sim/machines/wse/residency.hpp"
+#include "sim/machines/wse/silicon.hpp"
+#include "sim/machines/wse/streaming.hpp"
+#include "sim/machines/wse/target.hpp"
+#include "sim/machines/wse/tasks.hpp"
+#include "sim/machines/wse/units.hpp"
+#include "workloads/mapping/wse/layers/plan.hpp"
+#include "workloads/mapping/wse/residency.hpp"
+#include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/operand_sources.hpp"
+
+namespace lacuna {
+namespace {
+
+/// One sampled product, such as the gradient of a sparse weight: its results leave the wafer. The
+/// products of attention, many at once, stay on it.
+bool is_gradient(const LayerOp& op) { return op.op == "sddmm" && op.batch == 1; }
+
+/// The gradient of a dense weight: the left operand is streamed from outside as weights are.
+bool is_dense_gradient(const LayerOp& op) {
+  return op.op == "bmm" && op.batch == 1 && op.phase != Phase::fwd &&
+         (op.fn.empty() || op.fn == "dot");
+}
+
+bool may_be_resident(const LayerOp& op) {
+  return op.share.may_stay || op.residency == Residency::resident || op.mode == Mode::static_;
+}
+
+class WseMachine final : public Machine {
+ public:
+  explicit WseMachine(std::string name) : name_(std::move(name)) {}
+
+  const char* kind() const override { return "wse"; }
+  const std::string& name() const override { return name_; }
+  const ParameterSet& parameters() const override { return params_; }
+  const EnergyParams& energy() const override { return params_.energy; }
+  Silicon silicon() const override { return wafer_silicon(params_); }
+  void set(const std::string& path, const std::string& text, const std::string& origin) override {
+    setter_.set(params_, path, text, origin);
+  }
+  Mode default_mode() const override { return Mode::streamed; }
+
+  void check() const override {
+    const unsigned words = params_.core.fabric_words_per_issue;
+    const unsigned sums = params_.queue.sums_in();
+    if (wse::QueueShapes(params_.router).ramp_down(sums).capacity < words) {
+      throw ParameterError(fmt::format(
+          "queue.in: number 3 of {} words with router.ramp = {} can never hold the {} words that "
+          "core.fabric_words_per_issue asks for",
+          sums, params_.router.ramp.value(), words));
+    }
+    if (params_.router.link_cycles < params_.router.link_words) {
+      throw ParameterError(
+          fmt::format("router.link_cycles = {} is less than router.link_words = {}: a link passes "
+                      "a word a cycle",
+                      params_.router.link_cycles.value(), params_.router.link_words.value()));
+    }
+    if (params_.queue.sums_out() < 2) {
+      throw ParameterError("queue.out: number 2, of partial sums, needs 2 words at least");
+    }
+    if (params_.mem.conflict_bytes != 8 && params_.mem.conflict_bytes != 16) {
+      throw ParameterError(fmt::format("mem.conflict_bytes = {}: banks repeat after 8 or 16 bytes",
+                                       params_.mem.conflict_bytes.value()));
+    }
+    if (params_.wafer.modules == wse::Modules::per_core &&
+        (params_.wafer.columns > 64 || params_.wafer.rows > 64)) {
+      throw ParameterError(fmt::format(
+          "wafer.modules = per_core allows up to 64 x 64 cores, and wafer.columns x wafer.rows is "
+          "{} x {}",
+          params_.wafer.columns.value(), params_.wafer.rows.value()));
+    }
+    if (params_.wafer.columns > params_.wafer.program_columns) {
+      throw ParameterError(fmt::format("wafer.columns = {} is more than wafer.program_columns = {}",
+                                       params_.wafer.columns.value(),
+                                       params_.wafer.program_columns.value()));
+    }
+  }
+
+  std::string extent() const override {
+    return fmt::format("{} x {} of {} cores", params_.wafer.columns.value(),
+                       params_.wafer.rows.value(), params_.wafer.cores.value());
+  }
+
+  void relate(WorkloadTrace& workload, const MaskOf& mask_of) const override;
+
+  std::vector<std::string> slow_settings() const override;
+
+  std::string describe_unit(const std::string& name) const override {
+    return describe_wafer_unit(params_, name_, name);
+  }
+
+  OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+               const Execution& execution) const override;
+
+ private:
+  OpResult run_on_wafer(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                        const Execution& execution) const;
+  OpResult simulate(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                    const Execution& execution) const;
+  void require_supported(const LayerOp& op) const;
+  void require_int8(const LayerOp& op) const;
+
+  std::string name_;
+  WseParams params_;
+  TargetSetter setter_;
+};
+
+/// What keeps rows from being simulated once for all that are alike, or a row from being stepped
+/// as a whole.
+std::vector<std::string> WseMachine::slow_settings() const {
+  std::vector<std::string> settings;
+  const auto add = [&](bool is_slow, const char* path, const char* why) {
+    if (!is_slow) return;
+    const ParamBase* const parameter = params_.find(path);
+    settings.push_back(
+        fmt::format("{} = {}: {}", path, parameter == nullptr ? "" : parameter->value_text(), why));
+  };
+  add(params_.router.arbiter == wse::Arbiter::oldest, "router.arbiter",
+      "routers choose by the age of words, which differs from row to row");
+  add(params_.router.multicast != wse::Multicast::independent, "router.multicast",
+      "a word waits for all its outputs, so that no row is stepped as a whole");
+  add(params_.router.entries < 2, "router.entries",
+      "a port that is full holds up its neighbour, so that no row is stepped as a whole");
+  add(params_.core.init_cycles != 0, "core.init_cycles",
+      "cores begin at a cycle and not with their first word, so that no row repeats another");
+  add(params_.wafer.modules == wse::Modules::per_core, "wafer.modules",
+      "each router and each core is a module of its own");
+  return settings;
+}
+
+/// Whole operands that lie in blocks wherever they come from make no difference.
+void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {
+  find_sources(workload);
+  share_wafer(params_, workload, mask_of);
+  if (params_.ws.k_partition != wse::KPartition::block) return;
+  if (params_.ws.inject != wse::Inject::column_top) return;
+  for (LayerOp& op : workload.ops) {
+    const bool product = has_weights(op);
+    if (op.batch != 1 || (product && may_be_resident(op))) continue;
+    const std::uint32_t width = product ? op.k : op.m;
+    const std::uint32_t unit = op.fn == "rope" ? 2 : 1;
+    const auto lies_there = [&](const OperandSource& source) {
+      return source.features == width && source.unit == unit;
+    };
+    auto& sources = op.sources;
+    sources.erase(std::remove_if(sources.begin(), sources.end(), lies_there), sources.end());
+  }
+}
+
+void WseMachine::require_int8(const LayerOp& op) const {
+  if (params_.simd.int8 == 0) {
+    throw UnsupportedError(fmt::format(
+        "{}: simd.int8 = 0, its datapath has no int8 instruction; that of a wse3 has one", name_));
+  }
+  if (is_gradient(op)) throw UnsupportedError(fmt::format("{}: weight gradients of int8", name_));
+  if (op.partials != Partials::automatic && op.partials != Partials::int32) {
+    throw UnsupportedError(
+        fmt::format("{}: floating-point partial sums of int8 products; they are "
+                    "int32",
+                    name_));
+  }
+}
+
+void WseMachine::require_supported(const LayerOp& op) const {
+  const auto refuse = [&](const std::string& what) {
+    throw UnsupportedError(fmt::format("{}: a wafer cannot run {} yet", name_, what));
+  };
+  if (op.op != "gemm" && op.op != "spmm" && !is_gradient(op) && !is_dense_gradient(op))
+    refuse(fmt::format("op '{}'", op.op));
+  if (op.mode == Mode::dynamic) {
+    refuse(fmt::format("mode '{}' (streamed and static are possible)", word(op.mode)));
+  }
+  if (op.dtype == DType::int8) {
+    require_int8(op);
+    return;
+  }
+  if (op.dtype != DType::fp16 && op.dtype != DType::fp32) {
+    throw UnsupportedError(fmt::format(
+        "{}: dtype '{}': nothing is published of how fast its datapath multiplies it; fp16, fp32 "
+        "and, on a wse3, int8 are possible",
+        name_, word(op.dtype)));
+  }
+  if (op.partials == Partials::int32) refuse("int32 partial sums of floating-point products");
+  if (op.partials == Partials::fp16 && op.dtype == DType::fp32) {
+    refuse("fp16 partial sums of fp32 products");
+  }
+}
+
+/// By a program of tasks, which has all its operands in the cores.
+OpResult WseMachine::run_on_wafer(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                                  const Execution& execution) const {
+  if (has_weights(op) && wse::residency_of(op) == Residency::streamed) {
+    throw UnsupportedError(
+        fmt::format("{}: residency streamed with kernel.gemm = {}: this kernel has both operands "
+                    "in the cores",
+                    name_, params_.kernel.gemm.value_text()));
+  }
+  OpResult result = run_tasks(params_, op, mask, seed, execution);
+  if (!has_weights(op)) return result;
+  result.mode = word(op.mode == Mode::dynamic ? Mode::dynamic : Mode::dense);
+  result.residency = word(Residency::resident);
+  return result;
+}
+
+OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                         const Execution& execution) const {
+  OpResult result = simulate(op, mask, seed, execution);
+  if (params_.target != Target::none) {
+    result.notes.emplace_back("target", params_.target.value_text());
+  }
+  return result;
+}
+
+OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                              const Execution& execution) const {
+  if (execution.sigma > 0) {
+    throw UnsupportedError(
+        fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
+  }
+  if (runs_as_tasks(params_, op)) return run_on_wafer(op, mask, seed, execution);
+  const bool gradient = is_gradient(op);
+  if (!gradient && !is_dense_gradient(op) && wse::is_layer_operation(op)) {
+    OpResult result = run_layer_operation(params_, op, mask, seed, execution);
+    const bool product = op.op == "bmm" || op.op == "sddmm";
+    // the programs of the cores hold the pattern
+    if (product || mask != nullptr) result.mode = word(mask ? Mode::static_ : Mode::dense);
+    return result;
+  }
+  require_supported(op);
+  if (gradient && params_.ws.inject != wse::Inject::column_top) {
+    throw UnsupportedError(
+        fmt::format("{}: the sums of a weight gradient run down the whole column, so its stream "
+                    "enters at the top, not where ws.inject = {} has it",
+                    name_, params_.ws.inject.value_text()));
+  }
+  if (gradient) {
+    OpResult result = run_gradient(params_, op, mask, seed, execution);
+    result.mode = word(wse::kernel_of(mask != nullptr, Residency::streamed));
+    return result;
+  }
+  if (has_weights(op)) return run_weights(params_, op, mask, seed, execution);
+  // Of its two operands the one with zeros is streamed.
+  const bool stream_x = op.x_pattern != "dense";
+  OpResult result = run_streamed(params_, op, mask, seed, execution, stream_x);
+  result.mode = word(Mode::dense);
+  if (stream_x) {
+    LayerOp whole = op;
+    whole.x_pattern = "dense";
+    add_filter_remark(run_streamed(params_, whole, mask, seed, without_record(execution), true),
+                      result);
+    result.notes.emplace_back("operands",
+                              "X, made on the wafer, has left it before and is streamed in; W lies "
+                              "with its k along columns");
+    return result;
+  }
+  result.notes.emplace_back("operands",
+                            "W, made on the wafer, has left it before and is streamed in as "
+                            "weights are; X lies with its k along columns");
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Machine> make_wse_machine(std::string name) {
+  return std::make_unique<WseMachine>(std::move(name));
+}
+
+}  // namespace lacuna

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/energy/energy_params.hpp"
+#include "models/system/wafer_system.hpp"
+#include "models/wse/params.hpp"
+#include "sim/base/parameter.hpp"
+#include "workloads/mapping/wse/kernels/task_kernels.hpp"
+
+namespace lacuna {
+
+/// Which of two columns of values a machine has that both were measured on: see wse_target.hpp.
+enum class Target { none, silicon, simfabric };
+
+/// What a harness that measures adds, and takes off what it has measured.
+struct TimerParams : ParameterSet {
+  Param<unsigned> read =
+      param(this, "read", 18U, range(0U, 32U), "cycles", "One read of the time stamp counter.");
+  Param<unsigned> sync_hop =
+      param(this, "sync_hop", 1U, range(0U, 4U), "cycles",
+            "What the alignment of two cores' clocks takes off for each hop between them; used "
+            "when results are compared with published ones that say so.");
+};
+
+/// All parameters of a wafer.
+struct WseParams : ParameterSet {
+  Param<Target> target = param(
+      this, "target", Target::none,
+      Choices<Target>{
+          {"none", Target::none}, {"silicon", Target::silicon}, {"simfabric", Target::simfabric}},
+      "Of a wse3: values as chips show them, or as the vendor's fabric simulator does; a "
+      "parameter that is set by its name keeps that. none: a machine with one set of values.");
+  Param<double> clock = param(this, "clock", 0.85, range(0.001, 100.0), "GHz",
+                              "Clock of cores and fabric; turns cycles into seconds.");
+  Group<wse::WaferParams> wafer = group(this, "wafer", "The simulated rectangle.");
+  Group<wse::CoreParams> core = group(this, "core", "A core: dispatch and issue.");
+  Group<wse::QueueParams> queue = group(this, "queue", "Queues between core and ramp.");
+  Group<wse::RouterParams> router = group(this, "router", "Routers, links and ramps.");
+  Group<wse::MemoryParams> mem = group(this, "mem", "The memory of a core.");
+  Group<wse::SimdParams> simd = group(this, "simd", "Elements per cycle of the datapath.");
+  Group<wse::ScalarParams> scalar = group(this, "scalar", "Scalar code of tasks.");
+  Group<wse::VectorParams> vec =
+      group(this, "vec", "Set-up of tensor instructions of compiled programs.");
+  Group<wse::TaskCostParams> task = group(this, "task", "Tasks of compiled programs.");
+  Group<TimerParams> timer = group(this, "timer", "Time stamps of a measurement.");
+  Group<wse::KernelParams> kernel = group(this, "kernel", "Software-driven kernels.");
+  Group<wse::StreamingParams> ws = group(this, "ws", "Weight streaming.");
+  Group<wse::ResidentParams> resident =
+      group(this, "resident", "Weights that stay in the cores (residency resident).");
+  Group<wse::IoParams> io = group(this, "io", "The edge of the wafer.");
+  Group<wse::MapParams> map = group(this, "map", "Placement of operands in memory.");
+  Group<system::WaferSystemParams> sys =
+      group(this, "sys", "Wafers that share a store of weights: MemoryX and SwarmX.");
+  Group<EnergyParams> energy = group(this, "energy", "What pricing needs to know.");
+};
+
+}  // namespace lacuna

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/residency.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/machines/result_sequence.hpp"
+#include "sim/machines/wse/layers.hpp"
+#include "sim/machines/wse/streaming.hpp"
+#include "sim/machines/wse/tasks.hpp"
+#include "workloads/mapping/wse/residency.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+/// Why no row of the workload keeps its weights unless it is asked to; empty if they may.
+std::string no_choice(const WseParams& params, const WorkloadTrace& workload) {
+  if (params.sys.memoryx.on) return "the store of the system streams them (sys.memoryx.on)";
+  for (const LayerOp& op : workload.ops) {
+    if (op.phase == Phase::fwd && op.op != "optim") continue;
+    return fmt::format("'{}' is a row of training, which changes them in every step", op.id);
+  }
+  return {};
+}
+
+/// What must be equal for two operations to need as much memory; of masked ones nothing is.
+std::string shape_of(const LayerOp& op) {
+  std::string text = fmt::format("{} {} {}x{}x{} {} {} {}", op.op, op.fn, op.m, op.k, op.n,
+                                 op.batch, word(op.dtype), word(op.partials));
+  for (const auto& [key, value] : op.args) text += fmt::format(" {}={}", key, value);
+  return op.pattern.name == "dense" ? text : op.id;
+}
+
+class WaferShare {
+ public:
+  WaferShare(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of)
+      : params_(params),
+        workload_(workload),
+        mask_of_(mask_of),
+        reason_(no_choice(params, workload)) {}
+
+  void fill() {
+    for (LayerOp& op : workload_.ops) {
+      op.share = {};
+      if (has_weights(op) && !runs_as_tasks(params_, op)) add_product(op);
+    }
+    mark_taken();
+    const bool left_open =
+        std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.automatic; });
+    if (left_open && reason_.empty()) decide();
+    const std::uint64_t staying = reason_.empty() ? asked_ + open_ : asked_;
+    for (LayerOp& op : workload_.ops) op.share.beside = staying;
+    for (const Row& row : rows_) {
+      if (row.automatic && reason_.empty()) row.op->share.may_stay = true;
+      if (row.automatic) row.op->share.reason = reason_;
+      const bool counted = !row.automatic || reason_.empty();
+      if (counted) row.op->share.beside -= row.need.weights;
+    }
+  }
+
+ private:
+  struct Row {
+    LayerOp* op = nullptr;
+    bool automatic = false;
+    wse::StreamingNeed need;  // with resident weights
+  };
+
+  void add_product(LayerOp& op) {
+    try {
+      const Residency asked = wse::residency_of(op);
+      if (asked == Residency::streamed) return;
+      const bool automatic = asked == Residency::automatic;
+      if (automatic && !reason_.empty()) {
+        rows_.push_back({&op, true, {}});
+        return;
+      }
+      const wse::StreamingNeed need =
+          wse::streaming_need(streaming_job(op, mask_of_(op), true), streaming_setup(params_));
+      rows_.push_back({&op, automatic, need});
+      // Executions of one row are of as many products, each with weights of its own.
+      (automatic ? open_ : asked_) += need.weights * op.repeat;
+      working_ = std::max(working_, need.all - need.weights);
+      limit_ = need.limit;
+    } catch (const UnsupportedError&) {  // the run says why
+    }
+  }
+
+  /// Results that later rows work on, where they lie.
+  void mark_taken() {
+    std::map<std::string, LayerOp*> products;
+    for (LayerOp& op : workload_.ops) {
+      if (!op.sources.empty()) {
+        for (const std::string& id : op.depends_on) {
+          const auto maker = products.find(id);
+          if (maker != products.end()) maker->second->share.result_taken = true;
+        }
+      }
+      if (has_weights(op)) products[op.id] = &op;
+    }
+  }
+
+  /// Whether all weights fit beside what each row works on.
+  void decide() {
+    std::map<std::string, std::uint64_t> known;
+    for (const LayerOp& op : workload_.ops) {
+      if (has_weights(op)) continue;
+      const auto [place, is_new] = known.try_emplace(shape_of(op), 0);
+      if (is_new) place->second = layer_bytes(params_, op, mask_of_(op));
+      working_ = std::max(working_, place->second);
+    }
+    const std::uint64_t all = asked_ + open_;
+    if (all + working_ <= limit_) return;
+    reason_ = fmt::format(
+        "those of {} rows would take {} B of the fullest core, of whose {} B the rows need up to "
+        "{} B to work",
+        rows_.size(), all, limit_, working_);
+  }
+
+  const WseParams& params_;
+  WorkloadTrace& workload_;
+  const MaskOf& mask_of_;
+  std::string reason_;
+  std::vector<Row> rows_;
+  std::uint64_t asked_ = 0;    // bytes of the fullest core: of rows that ask for it
+  std::uint64_t open_ = 0;     // of those that leave it open
+  std::uint64_t working_ = 0;  // beside weights, of the row that needs most
+  std::uint64_t limit_ = 0;
+};
+
+/// A product with its weights in one of the two places.
+class WeightsRun {
+ public:
+  WeightsRun(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+             const Execution& execution)
+      : params_(params), op_(op), mask_(mask), seed_(seed), execution_(execution) {}
+
+  OpResult in(Residency place) const {
+    const bool resident = place == Residency::resident;
+    require_filter(place);
+    OpResult result = run_streamed(params_, op_, mask_, seed_, execution_, resident);
+    result.residency = word(place);
+    result.mode = word(wse::kernel_of(mask_ != nullptr, place));
+    if (resident) {
+      add_moves(result);
+    } else if (!op_.sources.empty()) {
+      OpResult moved = run_operand_moves(params_, op_, mask_, execution_);
+      if (moved.cycles != 0) put_before(std::move(moved), result);
+    }
+    return result;
+  }
+
+  OpResult faster() const;
+
+ private:
+  /// Zeros of X are left out where X is what moves.
+  void require_filter(Residency place) const {
+    if (op_.x_pattern == "dense" || place == Residency::resident) return;
+    throw UnsupportedError(fmt::format(
+        "x_pattern '{}' with streamed weights: an instruction that a weight starts covers all "
+        "tokens "
+        "of a core, whose activations are at rest, so that none of their zeros is left out; with "
+        "residency resident activations move, and their zeros never leave the sender{}",
+        op_.x_pattern, op_.share.reason.empty() ? "" : " (auto: " + op_.share.reason + ")"));
+  }
+
+  /// Of X to the top of its columns, and of the result to where streamed weights leave it.
+  void add_moves(OpResult& result) const {
+    if (!op_.sources.empty()) {
+      OpResult moved = run_resident_moves(params_, op_, mask_, execution_, MoveSide::before);
+      if (moved.cycles != 0) put_before(std::move(moved), result);
+    }
+    if (op_.share.result_taken) {
+      OpResult moved = run_resident_moves(params_, op_, mask_, execution_, MoveSide::after);
+      if (moved.cycles != 0) put_after(std::move(moved), result);
+    }
+  }
+
+  Cycle least(Residency place) const {
+    require_filter(place);
+    if (op_.x_pattern != "dense") return 0;  // what its mask leaves is not known here
+    return wse::least_cycles(
+        streaming_job(op_, mask_, place == Residency::resident, op_.share.beside),
+        streaming_setup(params_));
+  }
+
+  const WseParams& params_;
+  const LayerOp& op_;
+  const Mask* mask_;
+  const std::uint64_t seed_;
+  const Execution& execution_;
+};
+
+const char* phrase(Residency place) {
+  return place == Residency::resident ? "stay in the cores" : "are streamed";
+}
+
+/// The place with the smaller bound first; the other only if its bound does not rule it out. Equal
+/// times leave them outside.
+OpResult WeightsRun::faster() const {
+  struct Place {
+    Residency residency;
+    Cycle least = 0;
+    std::optional<OpResult> result = {};
+    std::string refused = {};
+  };
+  std::vector<Place> places = {{Residency::streamed}, {Residency::resident}};
+  const auto attempt = [](Place& place, const auto& action) {
+    try {
+      action();
+    } catch (const OutOfMemoryError& error) {
+      place.refused = error.what();
+    } catch (const UnsupportedError& error) {
+      place.refused = error.what();
+    }
+  };
+  for (Place& place : places) attempt(place, [&] { place.least = least(place.residency); });
+  const auto before = [](const Place& a, const Place& b) {
+    return std::pair(!a.refused.empty(), a.least) < std::pair(!b.refused.empty(), b.least);
+  };
+  std::stable_sort(places.begin(), places.end(), before);
+  Place* best = nullptr;
+  for (Place& place : places) {
+    const Cycle so_far = best == nullptr ? kNever : best->result->cycles;
+    const bool wins_ties = place.residency == Residency::streamed;
+    if (!place.refused.empty() || place.least > so_far) continue;
+    if (place.least == so_far && !wins_ties) continue;
+    attempt(place, [&] { place.result = in(place.residency); });
+    if (!place.result) continue;
+    const Cycle cycles = place.result->cycles;
+    if (cycles < so_far || (cycles == so_far && wins_ties)) best = &place;
+  }
+  if (best == nullptr) return in(Residency::streamed);  // says what it lacks
+  const Place& other = best == &places[0] ? places[1] : places[0];
+  const std::string against =
+      op_.x_pattern != "dense" ? "where streamed ones would leave no zero of X out"
+      : !other.refused.empty() ? "it is not possible otherwise: " + other.refused
+      : other.result
+          ? fmt::format("{} cycles if they {}", other.result->cycles, phrase(other.residency))
+          : fmt::format("at least {} cycles if they {}", other.least, phrase(other.residency));
+  const wse::StreamingNeed need =
+      wse::streaming_need(streaming_job(op_, mask_, true), streaming_setup(params_));
+  OpResult result = std::move(*best->result);
+  result.remarks.push_back(fmt::format(
+      "weights {} (residency auto): {} cycles, {}; {} B of the fullest core, which has {} B and "
+      "would hold {} B with those of all rows",
+      phrase(best->residency), result.cycles, against, need.weights, need.limit,
+      need.weights + op_.share.beside));
+  return result;
+}
+
+}  // namespace
+
+void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of) {
+  WaferShare(params, workload, mask_of).fill();
+}
+
+namespace {
+
+OpResult run_placed(const WseParams& params, const LayerOp& op, const Mask* mask,
+                    std::uint64_t seed, const Execution& execution) {
+  const WeightsRun run(params, op, mask, seed, execution);
+  const Residency asked = wse::residency_of(op);
+  if (asked == Residency::automatic && op.share.may_stay) return run.faster();
+  OpResult result = run.in(asked == Residency::resident ? asked : Residency::streamed);
+  if (asked == Residency::automatic && !op.share.reason.empty()) {
+    result.remarks.push_back("weights are streamed (residency auto): " + op.share.reason);
+  }
+  if (op.mode == Mode::static_ && mask == nullptr) {
+    result.remarks.emplace_back(
+        "mode static of dense weights means residency resident on a wafer, and was run as that");
+  }
+  if (asked == Residency::resident && op.share.beside != 0) {
+    const wse::StreamingNeed need =
+        wse::streaming_need(streaming_job(op, mask, true), streaming_setup(params));
+    result.remarks.push_back(
+        fmt::format("weights stay in the cores: {} B of the fullest, {} B with those of all rows, "
+                    "of {} B",
+                    need.weights, need.weights + op.share.beside, need.limit));
+  }
+  return result;
+}
+
+}  // namespace
+
+OpResult run_weights(const WseParams& params, const LayerOp& op, const Mask* mask,
+                     std::uint64_t seed, const Execution& execution) {
+  OpResult result = run_placed(params, op, mask, seed, execution);
+  if (op.x_pattern != "dense") {
+    LayerOp whole = op;
+    whole.x_pattern = "dense";
+    whole.residency = Residency::resident;
+    add_filter_remark(run_placed(params, whole, mask, seed, without_record(execution)), result);
+  }
+  return result;
+}
+
+Execution without_record(const Execution& execution) {
+  Execution plain;
+  plain.engine = execution.engine;
+  plain.fold = execution.fold;
+  return plain;
+}
+
+void add_filter_remark(const OpResult& whole, OpResult& result) {
+  const double times =
+      static_cast<double>(whole.cycles) / static_cast<double>(std::max<Cycle>(result.cycles, 1));
+  result.remarks.push_back(
+      fmt::format("{:.4g} % of X is zero and never leaves the sender: {} cycles, {:.4g} times as "
+                  "fast as with all of X ({} cycles)",
+                  100 * (1 - result.x_density.value_or(1)), result.cycles, times, whole.cycles));
+}
+
+}  // namespace lacuna

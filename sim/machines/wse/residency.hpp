@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "sim/machines/machine.hpp"
+#include "sim/machines/wse/params.hpp"
+
+namespace lacuna {
+
+/// Fills LayerOp::share of all rows: which weights may stay in the cores if nothing is asked, and
+/// what those of other rows leave of each core. Sums are of the fullest core of each row, so that
+/// the fullest of all holds at most as much.
+void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of);
+
+/// Runs a product with weights where its row asks for them, or, if that is left open and they may
+/// stay, where it is faster; the way of its operands to and from there included, as far as it is
+/// known. Says which in a remark.
+OpResult run_weights(const WseParams& params, const LayerOp& op, const Mask* mask,
+                     std::uint64_t seed, const Execution& execution);
+
+/// The same simulation without numbers, events and explanation: for a time to compare with.
+Execution without_record(const Execution& execution);
+
+/// Says what the zeros of X that were left out have bought, beside a run with all of X.
+void add_filter_remark(const OpResult& whole, OpResult& result);
+
+}  // namespace lacuna

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/streaming.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "models/wse/engine/fold.hpp"
+#include "models/wse/engine/row_by_row.hpp"
+#include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/program/event_units.hpp"
+#include "models/wse/wafer_intervals.hpp"
+#include "models/wse/wafer_stats.hpp"
+#include "sim/base/error.hpp"
+#include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/explain.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
+#include "workloads/trace/row_mask.hpp"
+
+namespace lacuna {
+namespace {
+
+using wse::FoldPlan;
+using wse::StreamingJob;
+using wse::StreamingPlan;
+using wse::WaferOutcome;
+
+/// A run of a folded wafer that is not proven is repeated with more rows while it had at most so
+/// many cores.
+constexpr std::uint64_t kMostCoresRepeated = 16384;
+
+struct Simulated {
+  StreamingPlan plan;
+  WaferOutcome outcome;
+  FoldPlan fold;
+  std::size_t rows = 0;  // that were simulated
+  bool proven = true;
+  Cycle cycles = 0;
+  std::vector<std::pair<Cycle, CountsSoFar>> borders;  // but the end
+};
+
+/// Compares what the cores hold with the product in their own arithmetic and order of additions;
+/// the largest error is that of this arithmetic against exact integers.
+ValueCheck check_values(const StreamingJob& job, const StreamingPlan& plan,
+                        const WaferOutcome& outcome) {
+  ValueCheck check;
+  const auto expected = wse::streaming_reference(plan.program);
+  const std::vector<std::int64_t> exact = wse::exact_product(job);
+  const wse::StreamingKernel& kernel = plan.program.kernel;
+  const std::uint64_t elements = job.resident ? job.gemm.m : job.gemm.n;
+  std::vector<std::size_t> next(outcome.results.size(), 0);
+  for (std::uint32_t step = 0; step < kernel.steps; ++step) {
+    std::uint64_t element = 0;
+    for (std::uint32_t r = 0; r < plan.program.rows; ++r) {
+      const std::size_t core = std::size_t{r} * plan.program.columns + kernel.final_column[step];
+      for (std::uint32_t t = 0; t < kernel.tokens[r]; ++t, ++element) {
+        const std::size_t place = next[core]++;
+        const bool there = place < outcome.results[core].size();
+        const float y = there ? outcome.results[core][place] : 0.0F;
+        ++check.compared;
+        if (!there || y != expected[core][place]) ++check.wrong;
+        const auto reference =
+            static_cast<double>(exact[plan.row_of_step[step] * elements + element]);
+        check.largest_error = std::max(check.largest_error, std::abs(y - reference));
+      }
+    }
+  }
+  return check;
+}
+
+class StreamedOperation {
+ public:
+  StreamedOperation(const WseParams& params, const LayerOp& op, const StreamingJob& job,
+                    const Execution& execution)
+      : params_(params), op_(op), job_(job), execution_(execution) {}
+
+  OpResult run();
+
+ private:
+  wse::StreamingSetup setup() const { return streaming_setup(params_); }
+  wse::HardwareParams hardware() const { return {params_.core, params_.queue, params_.router}; }
+
+  Simulated simulate_best(OpResult& result) const;
+  Simulated simulate_form(bool packed) const;
+  void simulate(Simulated& run) const;
+  void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
+  void simulate_rows(const wse::Program& kept, wse::RunOptions options, Simulated& run) const;
+  void fill_work(const Simulated& run, OpResult& result) const;
+  void fill_peaks(const StreamingPlan& plan, OpResult& result) const;
+  void fill_notes(const Simulated& run, OpResult& result) const;
+  void fill_events(const Simulated& run, OpResult& result) const;
+
+  const WseParams& params_;
+  const LayerOp& op_;
+  const StreamingJob& job_;
+  const Execution& execution_;
+};
+
+/// A stream that leaves nothing out can be sent with indices or without; the faster counts.
+Simulated StreamedOperation::simulate_best(OpResult& result) const {
+  const bool filters = params_.ws.zero_filter &&
+                       (job_.resident ? job_.x_mask != nullptr : job_.gemm.mask != nullptr);
+  const wse::IndexBits bits = params_.ws.index_bits;
+  const bool needs_index = job_.resident && job_.gemm.mask != nullptr &&
+                           params_.resident.storage == wse::ResidentStorage::nonzeros;
+  if (filters || needs_index) return simulate_form(false);
+  if (bits != wse::IndexBits::automatic) return simulate_form(bits == wse::IndexBits::none);
+  Simulated indexed = simulate_form(false);
+  Simulated packed = simulate_form(true);
+  wse::UnfilteredStats stats;
+  stats.indexed += indexed.cycles;
+  stats.packed += packed.cycles;
+  stats.add_to(result.statistics);
+  const bool is_packed = packed.cycles < indexed.cycles;
+  result.notes.emplace_back(
+      "stream", fmt::format("{} cycles with an index for each value, {} packed without; {} taken",
+                            indexed.cycles, packed.cycles, is_packed ? "packed" : "indexed"));
+  return is_packed ? std::move(packed) : std::move(indexed);
+}
+
+Simulated StreamedOperation::simulate_form(bool packed) const {
+  StreamingJob job = job_;
+  job.packed = packed;
+  Simulated run;
+  run.plan = wse::plan_streaming(job, setup());
+  simulate(run);
+  run.cycles = wse::full_cycles(run.outcome, run.fold, run.plan.program, params_.router);
+  return run;
+}
+
+void StreamedOperation::simulate(Simulated& run) const {
+  const wse::Program& program = run.plan.program;
+  const bool modules = params_.wafer.modules == wse::Modules::per_core;
+  const wse::RunOptions options{execution_.engine,
+                                execution_.shuffle,
+                                execution_.jitter,
+                                execution_.jitter_seed,
+                                execution_.event_log,
+                                false,
+                                modules};
+  if (execution_.fold && execution_.interval == 0) {  // a sweep keeps no time
+    if (std::optional<wse::SweepOutcome> swept = wse::sweep(hardware(), program, options)) {
+      run.outcome = std::move(swept->kept);
+      run.fold = std::move(swept->fold);
+      run.rows = swept->groups;
+      return;
+    }
+  }
+  if (!execution_.fold || modules) {
+    run.rows = program.rows;
+    run.fold = wse::no_fold(program, modules ? "each core is a module" : "switched off");
+    simulate_rows(program, options, run);
+    return;
+  }
+  simulate_folded(options, run);
+}
+
+/// A slower class holds up the last rows of the class above; how many, is found by trying.
+void StreamedOperation::simulate_folded(const wse::RunOptions& options, Simulated& run) const {
+  const wse::Program& program = run.plan.program;
+  for (std::uint32_t tail = 1;; tail *= 4) {
+    run.fold = wse::plan_fold(program, hardware(), options, tail);
+    if (!run.fold.refused.empty() && execution_.interval == 0) {
+      if (auto outcome = wse::simulate_row_by_row(hardware(), program, options)) {
+        run.outcome = std::move(*outcome);
+        run.rows = program.rows;
+        return;
+      }
+    }
+    simulate_rows(wse::fold(program, run.fold), options, run);
+    run.proven = wse::proves_fold(run.outcome, run.fold);
+    run.rows = run.fold.kept.size();
+    const std::size_t simulated = run.fold.kept.size() * program.columns;
+    if (run.proven || simulated > kMostCoresRepeated) return;
+  }
+}
+
+/// Simulates `kept`, the rows that the fold keeps, and looks at them at each border.
+void StreamedOperation::simulate_rows(const wse::Program& kept, wse::RunOptions options,
+                                      Simulated& run) const {
+  run.borders.clear();
+  const wse::HardwareParams params = hardware();
+  if (execution_.interval == 0) {
+    run.outcome = wse::simulate(params, kept, options);
+    return;
+  }
+  wse::WaferIntervals intervals(run.plan.program, run.fold, params, run.plan.rows_off,
+                                execution_.interval);
+  intervals.watch(options);
+  run.outcome = wse::simulate(params, kept, options);
+  intervals.for_each_border(run.outcome, [&](Cycle at, const wse::WaferStats& stats) {
+    run.borders.emplace_back(at, wafer_counts(stats));
+  });
+}
+
+void StreamedOperation::fill_work(const Simulated& run, OpResult& result) const {
+  wse::WaferStats stats;
+  stats.collect(run.outcome, run.fold, run.plan.program, hardware(), run.plan.rows_off);
+  const std::uint64_t formed = stats.core.mac16.value() + stats.core.mac32.value() +
+                               stats.core.mac_fp32.value() + stats.core.mac_int8.value();
+  result.mac_algorithmic = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
+  result.mac_useful = run.plan.useful;
+  stats.core.mac_skipped += result.mac_algorithmic - formed;
+  stats.core.mac_zero += formed - result.mac_useful;
+  stats.edge.zero_tests += run.plan.tested;
+  stats.edge.zeros += run.plan.left_out;
+  stats.router.filtered += run.plan.left_out * run.plan.program.rows;
+  result.sram_read_bytes = stats.sram_read_bytes;
+  result.sram_write_bytes = stats.sram_write_bytes;
+  result.fabric_bytes = stats.router.hops.value() * 4;
+  result.io_bytes = stats.edge.words.value() * 4;
+  for (const StatGroup* group :
+       {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
+        static_cast<const StatGroup*>(&stats.edge)}) {
+    group->add_to(result.statistics);
+    group->add_to(result.stack);
+  }
+  stats.limits.add_to(result.statistics);
+}
+
+void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) const {
+  const wse::Rate& rate = plan.program.rate;
+  result.peaks = core_peaks(params_, plan.program.kernel.simd, result.units);
+  result.peaks.io_bytes_per_cycle =
+      4.0 * static_cast<double>(rate.words) / static_cast<double>(rate.per);
+}
+
+void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const {
+  const StreamingPlan& plan = run.plan;
+  const auto note = [&](const char* key, std::string text) {
+    result.notes.emplace_back(key, std::move(text));
+  };
+  const auto& tokens = plan.program.kernel.tokens;
+  const auto [least, most] = std::minmax_element(tokens.begin(), tokens.end());
+  note("rectangle", fmt::format("{} columns x {} rows of {} cores", params_.wafer.columns.value(),
+                                params_.wafer.rows.value(), params_.wafer.cores.value()));
+  note(job_.resident ? "outputs per core" : "tokens per core",
+       *least == *most ? fmt::format("{}", *least) : fmt::format("{} to {}", *least, *most));
+  if (plan.rows_off != 0) {
+    note(job_.resident ? "rows without outputs" : "rows without tokens",
+         fmt::format("{}", plan.rows_off));
+  }
+  if (job_.resident) {
+    note("features per column", fmt::format("{}", plan.most_features));
+  } else {
+    note("features per column",
+         fmt::format("{} in, {} out", plan.most_features, plan.most_outputs));
+  }
+  note("memory per core", fmt::format("{} of {} bytes", plan.bytes, plan.limit));
+  note("lookahead", fmt::format("{}", params_.ws.lookahead.value()));
+  note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
+                               plan.program.rate.words, plan.program.rate.per));
+  if (plan.tree_block != 0) {
+    note("reduction",
+         fmt::format("trees of {} columns, as a core has input queues for, and a chain "
+                     "of them",
+                     plan.tree_block));
+  }
+  const auto heaviest = std::max_element(plan.column_weights.begin(), plan.column_weights.end());
+  note("heaviest column",
+       fmt::format(
+           "{} with {} of {} {}, mean {:.6g}", heaviest - plan.column_weights.begin(), *heaviest,
+           plan.weights, job_.resident ? "activations" : "weights",
+           static_cast<double>(plan.weights) / static_cast<double>(plan.column_weights.size())));
+  if (run.rows < plan.program.rows) {
+    note("fold", fmt::format("{} of {} rows simulated, {} classes", run.rows, plan.program.rows,
+                             run.fold.classes));
+  } else {
+    note("fold", run.fold.refused.empty()
+                     ? std::string("every row is simulated, none repeats another")
+                     : fmt::format("every row is simulated: {}", run.fold.refused));
+  }
+}
+
+void StreamedOperation::fill_events(const Simulated& run, OpResult& result) const {
+  const wse::Program& program = run.plan.program;
+  result.events = run.outcome.events;
+  if (run.fold.folds()) {
+    result.events = wse::unfold(run.outcome, run.fold, program, params_.router).events;
+  }
+  result.event_units = wse::event_unit_names(program.rows, program.columns, program.columns);
+  result.event_kinds = wse::event_kind_names();
+}
+
+OpResult StreamedOperation::run() {
+  OpResult result;
+  const Simulated run = simulate_best(result);
+  result.cycles = run.cycles;
+  result.clock_ghz = params_.clock;
+  result.units = std::uint64_t{params_.wafer.columns} * params_.wafer.rows;
+  result.exact = run.proven;
+  if (!run.proven) {
+    result.approximations.emplace_back(
+        "folded, although a slower row held up the rows above it; --fold off simulates all");
+  }
+  fill_work(run, result);
+  fill_peaks(run.plan, result);
+  fill_notes(run, result);
+  result.phases = {whole_phase("stream", result)};
+  if (execution_.interval != 0) result.intervals = intervals_of(run.borders, result);
+  if (execution_.event_log) fill_events(run, result);
+  if (execution_.explain) {
+    const wse::HardwareParams params = hardware();
+    result.explanation = explain_wse({run.plan, run.outcome, run.fold, params, run.cycles});
+  }
+  if (execution_.values) result.values = check_values(job_, run.plan, run.outcome);
+  return result;
+}
+
+}  // namespace
+
+wse::StreamingSetup streaming_setup(const WseParams& params) {
+  return {params.wafer, params.core, params.queue, params.mem,   params.simd,
+          params.ws,    params.io,   params.map,   params.clock, params.resident};
+}
+
+wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool resident,
+                                std::uint64_t beside) {
+  StreamingJob job;
+  job.gemm.m = op.m;
+  job.gemm.k = op.k;
+  job.gemm.n = op.n;
+  job.gemm.dtype = op.dtype;
+  job.gemm.partials = op.partials;
+  job.gemm.mask = mask;
+  job.batch = op.batch;
+  job.resident = resident;
+  job.beside = beside;
+  return job;
+}
+
+OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* mask,
+                      std::uint64_t seed, const Execution& execution, bool resident) {
+  StreamingJob job = streaming_job(op, mask, resident, op.share.beside);
+  job.gemm.values = execution.values;
+  job.gemm.seed = seed;
+  LayerOp seeded = op;
+  seeded.seed = seed;
+  const std::optional<Mask> x_mask = job.resident ? make_x_mask(seeded, seed) : std::nullopt;
+  if (x_mask) job.x_mask = &*x_mask;
+  OpResult result = StreamedOperation(params, op, job, execution).run();
+  if (x_mask) result.x_density = x_mask->density();
+  return result;
+}
+
+}  // namespace lacuna

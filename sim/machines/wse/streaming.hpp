@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "sim/machines/machine.hpp"
+#include "sim/machines/wse/params.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
+
+namespace lacuna {
+
+/// What the planner of streamed products needs of the machine, and of a row: without values, and
+/// with all of X. `beside`: StreamingJob::beside.
+wse::StreamingSetup streaming_setup(const WseParams& params);
+wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool resident,
+                                std::uint64_t beside = 0);
+
+/// Runs a product on a wafer: its weights streamed, or `resident` in the cores while activations
+/// are streamed. `op` is of a kind, mode and type that streaming can do.
+OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* mask,
+                      std::uint64_t seed, const Execution& execution, bool resident);
+
+}  // namespace lacuna

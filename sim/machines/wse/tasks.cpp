@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/tasks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/wse/program/event_units.hpp"
+#include "models/wse/task_stats.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/statistics.hpp"
+#include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/explain_tasks.hpp"
+#include "workloads/mapping/wse/kernels/collective.hpp"
+#include "workloads/mapping/wse/kernels/dense_mesh.hpp"
+#include "workloads/mapping/wse/kernels/task_kernels.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+using wse::Collective;
+using wse::CollectiveOp;
+using wse::Element;
+using wse::ReducePattern;
+using wse::TaskKernel;
+using wse::TaskOutcome;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw UnsupportedError("a wafer cannot run " + what);
+}
+
+std::uint32_t number_of(const LayerOp& op, const char* key, std::uint32_t otherwise) {
+  const std::string* text = find_value(op.args, key);
+  if (text == nullptr) return otherwise;
+  std::uint32_t value = otherwise;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || end != text->data() + text->size()) {
+    refuse(fmt::format("op '{}' with {} = {} (at most 4294967295)", op.op, key, *text));
+  }
+  return value;
+}
+
+Element element_of(const LayerOp& op) {
+  if (op.dtype == DType::fp16) return Element::fp16;
+  if (op.dtype == DType::fp32) return Element::fp32;
+  refuse(fmt::format("op '{}' in dtype '{}' (fp16 and fp32 are possible)", op.op, word(op.dtype)));
+}
+
+/// How long cores took, from the first to the last issue slot of each, and what their products
+/// are for.
+struct KernelStats : StatGroup {
+  using StatGroup::StatGroup;
+  Counter longest{this, "core_cycles_longest", "cycles",
+                  "From the first to the last issue slot of the core that took longest."};
+  Counter shortest{this, "core_cycles_shortest", "cycles", "The same of the shortest."};
+  Counter mean{this, "core_cycles_mean", "cycles", "The same on average, rounded."};
+  Counter each{this, "cycles_each", "cycles",
+               "Cycles of the run for each of its products (kernel.gemv_repeats), rounded."};
+  Counter mac_zero{this, "mac_zero", "MAC", "Products with a zero that the format stores."};
+
+  void add(const TaskOutcome& run) {
+    std::uint64_t total = 0;
+    Cycle most = 0;
+    Cycle least = kNever;
+    for (const wse::TaskCounters& core : run.cores) {
+      const Cycle span = core.end > core.begin ? core.end - core.begin : 0;
+      total += span;
+      most = std::max(most, span);
+      least = std::min(least, span);
+    }
+    longest += most;
+    shortest += least;
+    mean += (total + run.cores.size() / 2) / run.cores.size();
+  }
+};
+
+/// An operation as tasks: its kernel, and how to count the elements of its result that are wrong.
+struct Prepared {
+  TaskKernel kernel;
+  bool carries_values = false;
+  std::function<ValueCheck(const TaskOutcome&)> check;
+};
+
+class TaskOperation {
+ public:
+  TaskOperation(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                const Execution& execution)
+      : params_(params), op_(op), mask_(mask), seed_(seed), execution_(execution) {}
+
+  OpResult run() const;
+
+ private:
+  Prepared prepare() const;
+  Prepared collective() const;
+  Prepared spmm() const;
+  Prepared dense() const;
+  Prepared local() const;
+  Prepared gemv() const;
+  Prepared stencil() const;
+
+  std::uint32_t memory_bytes() const {
+    const unsigned all = params_.mem.kib;
+    return (all - std::min(all, params_.kernel.code_kib.value())) * 1024;
+  }
+  void require_rectangle(std::uint64_t columns, std::uint64_t rows) const;
+  /// Before a plan is made, whose addresses hold only what fits.
+  void require_memory(const std::string& what, std::uint64_t bytes) const;
+  OpResult result_of(const TaskKernel& kernel, const TaskOutcome& run) const;
+  void fill_products(const TaskKernel& kernel, wse::TaskStats& stats, KernelStats& spans,
+                     OpResult& result) const;
+  static void fill_events(const TaskKernel& kernel, const TaskOutcome& run, OpResult& result);
+
+  const WseParams& params_;
+  const LayerOp& op_;
+  const Mask* mask_;
+  const std::uint64_t seed_;
+  const Execution& execution_;
+};
+
+void TaskOperation::require_rectangle(std::uint64_t columns, std::uint64_t rows) const {
+  if (columns <= params_.wafer.columns && rows <= params_.wafer.rows) return;
+  refuse(fmt::format("op '{}' on {} x {} cores: wafer.columns x wafer.rows is {} x {}", op_.op,
+                     columns, rows, params_.wafer.columns.value(), params_.wafer.rows.value()));
+}
+
+void TaskOperation::require_memory(const std::string& what, std::uint64_t bytes) const {
+  if (bytes <= memory_bytes()) return;
+  throw OutOfMemoryError(
+      fmt::format("{}: {} bytes in a core, which has {}", what, bytes, memory_bytes()));
+}
+
+ReducePattern pattern_of(const LayerOp& op) {
+  for (const ReducePattern pattern :
+       {ReducePattern::automatic, ReducePattern::chain, ReducePattern::star, ReducePattern::tree,
+        ReducePattern::two_phase, ReducePattern::generated, ReducePattern::ring,
+        ReducePattern::snake}) {
+    if (op.fn == wse::word(pattern)) return pattern;
+  }
+  refuse(
+      fmt::format("op '{}' with function '{}' (auto, chain, star, tree, two_phase, generated, "
+                  "ring and snake are possible)",
+                  op.op, op.fn));
+}
+
+Prepared TaskOperation::collective() const {
+  if (const std::string* between = find_value(op_.args, "between");
+      between && *between == "chips") {
+    refuse(fmt::format("op '{}' between chips: the ranks of one wafer are its cores", op_.op));
+  }
+  Collective what;
+  what.op = op_.op == "broadcast" ? CollectiveOp::broadcast
+            : op_.op == "reduce"  ? CollectiveOp::reduce
+                                  : CollectiveOp::allreduce;
+  if (what.op != CollectiveOp::broadcast) what.pattern = pattern_of(op_);
+  const std::uint32_t ranks = number_of(op_, "ranks", 1);
+  what.rows = number_of(op_, "rows", 1);
+  if (what.rows == 0 || ranks % what.rows != 0) {
+    refuse(fmt::format("op '{}' over {} cores in {} rows", op_.op, ranks, what.rows));
+  }
+  what.columns = ranks / what.rows;
+  require_rectangle(what.columns, what.rows);
+  what.element = element_of(op_);
+  const std::uint64_t elements = std::uint64_t{op_.m} * std::max(op_.n, 1U);
+  require_memory(fmt::format("a vector of {} elements", elements),
+                 elements * wse::source_bytes(what.element));
+  what.elements = static_cast<std::uint32_t>(elements);
+  what.ramp = params_.router.ramp;
+  what.values = execution_.values;
+  what.seed = seed_;
+  Prepared made;
+  made.kernel.program = wse::plan_collective(what, memory_bytes());
+  made.kernel.bytes = what.elements * wse::source_bytes(what.element);
+  const ReducePattern taken =
+      what.pattern == ReducePattern::automatic ? wse::best_pattern(what) : what.pattern;
+  if (what.op != CollectiveOp::broadcast) made.kernel.notes.emplace_back("pattern", word(taken));
+  what.pattern = taken;
+  made.kernel.notes.emplace_back("published model",
+                                 fmt::format("{:.6g} cycles", wse::model_cycles(what)));
+  made.carries_values = true;
+  made.check = [what](const TaskOutcome& run) {
+    ValueCheck check;
+    const std::uint64_t cores = what.op == CollectiveOp::reduce ? 1 : run.memory.size();
+    check.compared = cores * what.elements;
+    check.wrong = wse::wrong_elements(what, run.memory);
+    return check;
+  };
+  return made;
+}
+
+Prepared TaskOperation::spmm() const {
+  if (op_.dtype != DType::fp32) {
+    refuse(fmt::format("mode 'dynamic' in dtype '{}': the software-driven product is fp32",
+                       word(op_.dtype)));
+  }
+  if (op_.batch != 1) refuse("a batch of software-driven products");
+  wse::SpmmJob job;
+  job.m = op_.m;
+  job.k = op_.k;
+  job.n = op_.n;
+  job.mask = mask_;
+  job.columns = std::min(params_.wafer.columns.value(), op_.k);
+  job.rows = std::min(params_.wafer.rows.value(), op_.m);
+  job.align = params_.map.align;
+  job.memory_bytes = memory_bytes();
+  job.values = execution_.values;
+  job.seed = seed_;
+  Prepared made;
+  made.kernel = wse::plan_spmm(job, params_.kernel, params_.scalar);
+  made.carries_values = true;
+  const wse::KernelParams& kernel = params_.kernel;
+  made.check = [job, &kernel](const TaskOutcome& run) {
+    ValueCheck check;
+    check.wrong = wse::wrong_products(job, kernel, run.memory, check.compared);
+    return check;
+  };
+  return made;
+}
+
+Prepared TaskOperation::local() const {
+  const std::uint64_t cores = std::uint64_t{params_.wafer.columns} * params_.wafer.rows;
+  const std::uint64_t all = std::uint64_t{op_.m} * op_.n;
+  const std::uint64_t each = (all + cores - 1) / cores;
+  Prepared made;
+  require_memory(fmt::format("vectors of {} elements", each),
+                 each * 2 * wse::source_bytes(element_of(op_)) + 16);
+  wse::LocalJob job;
+  job.operation = op_.op;
+  job.element = element_of(op_);
+  job.elements = static_cast<std::uint32_t>(each);
+  job.align = params_.map.align;
+  job.values = execution_.values;
+  job.seed = seed_;
+  made.kernel = wse::plan_local(job, params_.scalar);
+  made.carries_values = true;
+  made.check = [job](const TaskOutcome& run) {
+    ValueCheck check;
+    check.wrong = wse::wrong_local(job, run.memory[0], check.compared);
+    return check;
+  };
+  made.kernel.copies = cores;
+  made.kernel.edge = op_.op == "mul" ? 0 : each * cores - all;
+  made.kernel.notes.emplace_back("fold", "one core simulated, the others repeat it");
+  return made;
+}
+
+Prepared TaskOperation::gemv() const {
+  if (op_.dtype != DType::fp16) refuse("op 'gemv' in a type other than fp16");
+  const std::uint32_t cores = std::min(params_.wafer.columns.value(), params_.wafer.rows.value());
+  Prepared made;
+  wse::GemvJob job;
+  job.m = op_.m;
+  job.k = op_.k;
+  job.cores = cores;
+  job.reduce = params_.kernel.gemv_reduce;
+  job.repeats = params_.kernel.gemv_repeats;
+  job.walk = params_.kernel.gemv_walk;
+  job.align = params_.map.align;
+  job.ramp = params_.router.ramp;
+  job.values = execution_.values;
+  job.seed = seed_;
+  require_memory("a tile of W with its share of x and y", wse::gemv_bytes(job));
+  made.kernel = wse::plan_gemv(job, params_.scalar);
+  made.carries_values = true;
+  made.check = [job](const TaskOutcome& run) {
+    ValueCheck check;
+    check.wrong = wse::wrong_gemv(job, run.memory, check.compared);
+    return check;
+  };
+  return made;
+}
+
+Prepared TaskOperation::stencil() const {
+  Prepared made;
+  wse::StencilJob job;
+  job.shape = params_.kernel.stencil;
+  job.element = element_of(op_);
+  job.width = op_.m;
+  job.height = std::max(op_.n, 1U);
+  job.columns = params_.wafer.columns;
+  job.rows = params_.wafer.rows;
+  job.iterations = params_.kernel.iterations;
+  job.values = execution_.values;
+  job.seed = seed_;
+  if (job.shape != wse::StencilShape::five_points && job.height != 1) {
+    refuse("a stencil of 7 or 25 points over m x n points in a core (n belongs to five_points)");
+  }
+  require_memory(fmt::format("{} points", std::uint64_t{job.width} * job.height),
+                 wse::stencil_bytes(job));
+  made.kernel = wse::plan_stencil(job, params_.scalar);
+  made.carries_values = true;
+  made.check = [job](const TaskOutcome& run) {
+    ValueCheck check;
+    check.compared = run.memory.size() * job.width * job.height;
+    check.wrong = wse::wrong_points(job, run.memory);
+    return check;
+  };
+  return made;
+}
+
+Prepared TaskOperation::dense() const {
+  if (op_.dtype != DType::fp16) refuse("a dense product over a mesh in a type other than fp16");
+  if (op_.batch != 1) refuse("a batch of dense products over a mesh");
+  wse::DenseMeshJob job;
+  job.m = op_.m;
+  job.k = op_.k;
+  job.n = op_.n;
+  job.side = std::min(params_.wafer.columns.value(), params_.wafer.rows.value());
+  job.kind = params_.kernel.gemm;
+  job.memory_bytes = memory_bytes();
+  job.values = execution_.values;
+  job.seed = seed_;
+  Prepared made;
+  made.kernel = wse::plan_dense_mesh(job, params_.scalar);
+  made.carries_values = true;
+  made.check = [job](const TaskOutcome& run) {
+    ValueCheck check;
+    check.compared = std::uint64_t{job.m} * job.n;
+    check.wrong = wse::wrong_dense(job, run.memory);
+    return check;
+  };
+  return made;
+}
+
+Prepared TaskOperation::prepare() const {
+  const bool product = op_.op == "gemm" || op_.op == "spmm";
+  if (op_.batch != 1 && !product) refuse(fmt::format("a batch of op '{}'", op_.op));
+  if (product && op_.mode != Mode::dynamic) return dense();
+  if (op_.op == "gemm" || op_.op == "spmm") return spmm();
+  if (op_.op == "gemv") return gemv();
+  if (op_.op == "stencil") return stencil();
+  if (op_.op == "axpy" || op_.op == "dot" || op_.op == "mul") return local();
+  return collective();
+}
+
+void TaskOperation::fill_events(const TaskKernel& kernel, const TaskOutcome& run,
+                                OpResult& result) {
+  result.events = run.events;
+  result.event_units = wse::event_unit_names(kernel.program.rows, kernel.program.columns, 0);
+  result.event_kinds = wse::event_kind_names();
+}
+
+/// What was useful of the products formed, and what the others were for.
+void TaskOperation::fill_products(const TaskKernel& kernel, wse::TaskStats& stats,
+                                  KernelStats& spans, OpResult& result) const {
+  const std::uint64_t formed =
+      stats.core.mac16.value() + stats.core.mac32.value() + stats.core.mac_fp32.value();
+  const std::uint64_t zeros = kernel.zeros * kernel.copies;
+  result.mac_useful = formed - kernel.edge - zeros;
+  const bool product = op_.op == "gemm" || op_.op == "spmm";
+  result.mac_algorithmic = product ? std::uint64_t{op_.m} * op_.k * op_.n : result.mac_useful;
+  stats.core.mac_edge += kernel.edge;
+  spans.mac_zero += zeros;
+  stats.core.mac_skipped += result.mac_algorithmic - result.mac_useful - zeros;
+}
+
+OpResult TaskOperation::result_of(const TaskKernel& kernel, const TaskOutcome& run) const {
+  wse::TaskStats stats;
+  stats.add(run, kernel.copies, run.cycles);
+  stats.add_limits({&run}, 1);
+  stats.add_mean(run.cores.size() * kernel.copies);
+  KernelStats spans("wafer.kernel");
+  spans.add(run);
+  const std::uint64_t repeats = op_.op == "gemv" ? params_.kernel.gemv_repeats.value() : 1;
+  spans.each += (run.cycles + repeats / 2) / repeats;
+  OpResult result;
+  result.cycles = run.cycles;
+  result.clock_ghz = params_.clock;
+  result.units = run.cores.size() * kernel.copies;
+  fill_products(kernel, stats, spans, result);
+  result.sram_read_bytes = stats.sram_read_bytes;
+  result.sram_write_bytes = stats.sram_write_bytes;
+  result.fabric_bytes = stats.router.hops.value() * 4;
+  const bool wide = op_.dtype == DType::fp32;
+  result.peaks = core_peaks(params_, wide ? params_.simd.fma32 : params_.simd.fma16, result.units);
+  for (const StatGroup* group :
+       {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
+        static_cast<const StatGroup*>(&spans), static_cast<const StatGroup*>(&stats.limits)}) {
+    group->add_to(result.statistics);
+    group->add_to(result.stack);
+  }
+  result.notes.emplace_back("rectangle", fmt::format("{} columns x {} rows of cores, {} simulated",
+                                                     kernel.program.columns * kernel.copies,
+                                                     kernel.program.rows, run.cores.size()));
+  result.notes.emplace_back("memory per core",
+                            fmt::format("{} of {} bytes", kernel.bytes, memory_bytes()));
+  for (const auto& note : kernel.notes) result.notes.push_back(note);
+  result.phases = {whole_phase(op_.op, result)};
+  return result;
+}
+
+OpResult TaskOperation::run() const {
+  const Prepared made = prepare();
+  if (execution_.values && !made.carries_values) {
+    refuse(fmt::format("op '{}' with --values", op_.op));
+  }
+  const TaskKernel& kernel = made.kernel;
+  const wse::TaskParams hardware{params_.core, params_.queue, params_.router,
+                                 params_.mem,  params_.simd,  params_.task};
+  wse::RunOptions options;
+  options.engine = execution_.engine;
+  options.shuffle = execution_.shuffle;
+  options.jitter = execution_.jitter;
+  options.jitter_seed = execution_.jitter_seed;
+  options.event_log = execution_.event_log;
+  options.modules = params_.wafer.modules == wse::Modules::per_core;
+  std::vector<std::pair<Cycle, CountsSoFar>> borders;
+  if (execution_.interval != 0) {
+    options.first_look = execution_.interval;
+    options.look_at_tasks = [&](Cycle at, const TaskOutcome& so_far) {
+      wse::TaskStats stats;
+      stats.add(so_far, kernel.copies, at);
+      borders.emplace_back(at, task_counts(stats));
+      return at + execution_.interval;
+    };
+  }
+  const TaskOutcome run = wse::simulate(hardware, kernel.program, options);
+  OpResult result = result_of(kernel, run);
+  while (!borders.empty() && borders.back().first >= run.cycles) borders.pop_back();
+  if (execution_.interval != 0) result.intervals = intervals_of(borders, result);
+  if (execution_.event_log) fill_events(kernel, run, result);
+  if (execution_.explain) {
+    result.explanation = explain_tasks({observe_stage(op_.op, kernel.program, run, 1, 0, 0)});
+  }
+  if (execution_.values) result.values = made.check(run);
+  return result;
+}
+
+}  // namespace
+
+bool runs_as_tasks(const WseParams& params, const LayerOp& op) {
+  for (const char* const name :
+       {"broadcast", "reduce", "allreduce", "gemv", "axpy", "dot", "mul", "stencil"}) {
+    if (op.op == name) return true;
+  }
+  const bool dense = op.pattern.name == "dense" && params.kernel.gemm != wse::DenseMesh::streamed;
+  return (op.op == "gemm" || op.op == "spmm") && (op.mode == Mode::dynamic || dense);
+}
+
+OpResult run_tasks(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                   const Execution& execution) {
+  return TaskOperation(params, op, mask, seed, execution).run();
+}
+
+}  // namespace lacuna

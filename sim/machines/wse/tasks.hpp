@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "sim/machines/machine.hpp"
+#include "sim/machines/wse/params.hpp"
+
+namespace lacuna {
+
+/// True if a wafer runs `op` as a program of tasks: collectives, operations on local vectors,
+/// matrix-vector products, stencils, and products of mode `dynamic`, which are software-driven, and
+/// dense ones if kernel.gemm says so.
+bool runs_as_tasks(const WseParams& params, const LayerOp& op);
+
+/// Runs it. Throws as Machine::run().
+OpResult run_tasks(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                   const Execution& execution);
+
+}  // namespace lacuna

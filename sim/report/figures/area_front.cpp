@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/figures/area_front.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// What two runs must have in common for their times to be compared.
+std::string label_of(const SummaryRow& row) {
+  std::string label = row.machine + " " + row.workload;
+  if (!row.pattern.empty() && row.pattern != "dense") {
+    label += fmt::format(" {}{}", row.pattern, row.block);
+    if (row.density) label += fmt::format(" at {:.4g}", *row.density);
+    if (!row.mode.empty()) label += " " + row.mode;
+  }
+  return row.dtype.empty() ? label : label + " " + row.dtype;
+}
+
+/// True if `a` is no worse than `b` in both, and better in one.
+bool beats(const SummaryRow& a, const SummaryRow& b) {
+  const bool no_worse = *a.time_s <= *b.time_s && *a.silicon_mm2 <= *b.silicon_mm2;
+  return no_worse && (*a.time_s < *b.time_s || *a.silicon_mm2 < *b.silicon_mm2);
+}
+
+void find_front(AreaGroup& group) {
+  for (const SummaryRow* const row : group.rows) {
+    const bool beaten = std::any_of(group.rows.begin(), group.rows.end(),
+                                    [&](const SummaryRow* other) { return beats(*other, *row); });
+    if (!beaten) group.front.push_back(row);
+  }
+  std::stable_sort(
+      group.front.begin(), group.front.end(),
+      [](const SummaryRow* a, const SummaryRow* b) { return *a->silicon_mm2 < *b->silicon_mm2; });
+}
+
+bool has_several_areas(const AreaGroup& group) {
+  std::set<double> areas;
+  for (const SummaryRow* const row : group.rows) areas.insert(*row->silicon_mm2);
+  return areas.size() > 1;
+}
+
+std::vector<AreaGroup> groups_of(const std::vector<RunRecord>& records) {
+  std::vector<const SummaryRow*> totals;
+  totals.reserve(records.size());
+  for (const RunRecord& run : records) totals.push_back(&run.total);
+  return area_groups(totals);
+}
+
+}  // namespace
+
+std::vector<AreaGroup> area_groups(const std::vector<const SummaryRow*>& totals) {
+  std::vector<AreaGroup> groups;
+  for (const SummaryRow* const row : totals) {
+    if (row->status != Status::ok || !row->time_s || !row->silicon_mm2) continue;
+    if (!(*row->time_s > 0)) continue;
+    const std::string label = label_of(*row);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const AreaGroup& each) { return each.label == label; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {label, {}, {}});
+    group->rows.push_back(row);
+  }
+  groups.erase(std::remove_if(groups.begin(), groups.end(),
+                              [](const AreaGroup& group) { return !has_several_areas(group); }),
+               groups.end());
+  for (AreaGroup& group : groups) find_front(group);
+  return groups;
+}
+
+std::string area_front_table(const std::vector<RunRecord>& records, const SweepAxes& axes) {
+  const std::vector<AreaGroup> groups = groups_of(records);
+  if (groups.empty()) return "";
+  TextTable table;
+  table.column("run", "");
+  table.column("of", "", TextTable::Align::left);
+  for (const std::string& name : axes.names) table.column(name, "");
+  table.column("silicon", "mm2");
+  table.column("time", "us");
+  table.column("per area", "GFLOP/s/mm2");
+  for (const AreaGroup& group : groups) {
+    for (const SummaryRow* const row : group.front) {
+      std::vector<std::string> cells = {fmt::format("{}", row->run), group.label};
+      const std::vector<std::string>& place = axes.places.at(row->run);
+      cells.insert(cells.end(), place.begin(), place.end());
+      cells.push_back(four_digits(*row->silicon_mm2));
+      cells.push_back(four_digits(*row->time_s * 1e6));
+      cells.push_back(row->gflops_per_mm2 ? four_digits(*row->gflops_per_mm2) : "");
+      table.row(std::move(cells));
+    }
+  }
+  return table.text();
+}
+
+std::string area_front_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {
+  const std::vector<AreaGroup> groups = groups_of(records);
+  if (groups.empty()) return "";
+  std::vector<std::string> head = {"run", "machine"};
+  for (const std::string& name : axes.names) {
+    if (name != "machine") head.push_back(name);
+  }
+  head.insert(head.end(), {"silicon_mm2", "time_s", "gflops_per_mm2"});
+  std::string csv = csv_line(head);
+  for (const AreaGroup& group : groups) {
+    for (const SummaryRow* const row : group.front) {
+      std::vector<std::string> cells = {fmt::format("{}", row->run), row->machine};
+      for (std::size_t i = 0; i < axes.names.size(); ++i) {
+        if (axes.names[i] != "machine") cells.push_back(axes.places.at(row->run)[i]);
+      }
+      cells.push_back(fmt::format("{}", *row->silicon_mm2));
+      cells.push_back(fmt::format("{}", *row->time_s));
+      cells.push_back(row->gflops_per_mm2 ? fmt::format("{}", *row->gflops_per_mm2) : "");
+      csv += csv_line(cells);
+    }
+  }
+  return csv;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/figures/figure.hpp"
+
+#include <fmt/format.h>
+#include <gnuplot-iostream.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "sim/base/error.hpp"
+#include "sim/report/figures/figure_style.hpp"
+
+namespace lacuna {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw SimulationError(fmt::format("cannot write '{}'", path.string()));
+}
+
+bool on_path(const std::string& program) {
+  const char* const list = std::getenv("PATH");
+  std::istringstream folders(list == nullptr ? "" : list);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((fs::path(folder) / program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+/// A word as the shell takes it literally.
+std::string shell_quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+/// The PDF library notes the hour; a figure is a function of its data, so the hour is put out.
+void fix_creation_date(const fs::path& pdf) {
+  std::string bytes = content(pdf);
+  const std::string key = "/CreationDate (D:";
+  const std::size_t found = bytes.find(key);
+  if (found == std::string::npos) return;
+  const std::size_t end = bytes.find(')', found);
+  const std::string date = "20000101000000Z";
+  const std::size_t length = end - found - key.size();
+  std::string replacement = date.substr(0, std::min(length, date.size()));
+  replacement.resize(length, '0');  // the length stays, because a PDF has offsets of its objects
+  bytes.replace(found + key.size(), length, replacement);
+  write(pdf, bytes);
+}
+
+/// Keeps a gnuplot that dies early from ending us as well.
+class IgnoreBrokenPipe {
+ public:
+  IgnoreBrokenPipe() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~IgnoreBrokenPipe() { std::signal(SIGPIPE, before_); }
+  IgnoreBrokenPipe(const IgnoreBrokenPipe&) = delete;
+  IgnoreBrokenPipe& operator=(const IgnoreBrokenPipe&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+/// Lets one gnuplot draw all figures and returns what it complained of.
+std::string run_gnuplot(const std::vector<Figure>& figures, const fs::path& folder) {
+  const fs::path complaints = folder / "gnuplot.err";
+  {
+    const IgnoreBrokenPipe guard;
+    // In a session of its own: a Ctrl-C at the terminal would end it before its figures are drawn,
+    // while we, who write a folder that is to be whole, wait with ours.
+    const std::string apart = on_path("setsid") ? "exec setsid -w " : "";
+    Gnuplot gnuplot(apart + "gnuplot 2>" + shell_quoted(complaints.string()));
+    gnuplot << "cd " << quoted(folder.string()) << "\n";
+    for (const Figure& figure : figures) {
+      gnuplot << "reset\nload " << quoted(figure.name + ".gp") << "\n";
+    }
+  }
+  std::string text = content(complaints);
+  fs::remove(complaints);
+  return text;
+}
+
+}  // namespace
+
+FigureData figure_data(const std::vector<RunRecord>& records) {
+  FigureData data;
+  for (const RunRecord& record : records) {
+    const auto [extent, is_new] = data.extents.emplace(record.machine, record.extent);
+    if (!is_new && extent->second != record.extent) extent->second = "several sizes";
+    if (data.varying.empty()) data.varying = record.varying;
+    for (const OpRecord& op : record.ops) {
+      data.rows.push_back(op.row);
+      for (const StackPart& part : op.result.stack) {
+        data.stacks.push_back({record.run, op.row.op_id, op.result.units, op.result.cycles,
+                               part.layer, part.kind, part.cycles});
+      }
+      for (const EnergyPart& part : op.energy) {
+        data.energy.push_back({record.run, part.component, part.joules.nominal});
+      }
+      const Peaks& peaks = op.result.peaks;
+      const double hertz = op.result.clock_ghz * 1e9;
+      if (op.result.status != Status::ok || peaks.flop_per_cycle <= 0) continue;
+      data.peaks.emplace(record.run, PeakRates{peaks.flop_per_cycle * hertz * 1e-12,
+                                               peaks.sram_bytes_per_cycle * hertz * 1e-9,
+                                               peaks.fabric_bytes_per_cycle * hertz * 1e-9,
+                                               peaks.io_bytes_per_cycle * hertz * 1e-9});
+    }
+    data.rows.push_back(record.total);
+  }
+  return data;
+}
+
+void mark_interrupted(std::vector<Figure>& figures) {
+  for (Figure& figure : figures) {
+    const std::size_t output = figure.script.find("  set output ");
+    if (output == std::string::npos) throw InternalError("no place for a mark in " + figure.name);
+    const std::size_t line = figure.script.find('\n', output) + 1;
+    figure.script.insert(line,
+                         "  set label 2000 'interrupted: not all was simulated' at screen 0.5,0.5 "
+                         "center rotate by 20 font ',11' textcolor '#D55E00' front\n");
+  }
+}
+
+void draw_figures(const std::vector<Figure>& figures, const std::string& folder) {
+  if (figures.empty()) return;
+  const fs::path path = fs::absolute(folder);
+  fs::create_directories(path);
+  for (const Figure& figure : figures) {
+    write(path / (figure.name + ".csv"), figure.csv);
+    write(path / (figure.name + ".gp"), figure.script);
+  }
+  if (!on_path("gnuplot")) {
+    throw SimulationError(
+        "no figure was drawn, because there is no gnuplot on the PATH (Debian: apt install "
+        "gnuplot-nox); their data and scripts were written");
+  }
+  const std::string complaints = run_gnuplot(figures, path);
+  for (const Figure& figure : figures) {
+    for (const char* format : {"svg", "pdf", "png"}) {
+      const fs::path file = path / (figure.name + "." + format);
+      std::error_code ignored;
+      const auto size = fs::file_size(file, ignored);
+      if (ignored || size == 0) {
+        throw SimulationError(
+            fmt::format("gnuplot did not draw '{}': {}", file.string(), complaints));
+      }
+    }
+    fix_creation_date(path / (figure.name + ".pdf"));
+  }
+}
+
+}  // namespace lacuna

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "sim/report/figures/figure_lines.hpp"
+#include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/figures/mean.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kMostSeries = 20;  // more cannot be told apart
+
+/// How the value of a dense run, whose time and energy no zero changes, follows the density of
+/// the work that is useful in it.
+enum class DenseFollows { nothing, density, inverse };
+
+/// A quantity of a run that is drawn against its density.
+struct Quantity {
+  const char* name;
+  const char* label;
+  DenseFollows follows;
+  bool ranges;
+  std::optional<EnergyRange> (*value)(const FigureRun& run);
+};
+
+std::optional<EnergyRange> exactly(std::optional<double> value) {
+  if (!value || *value <= 0) return std::nullopt;
+  return EnergyRange{*value, *value, *value};
+}
+
+std::optional<EnergyRange> throughput(const FigureRun& run) { return throughput_range(run.total); }
+
+std::optional<EnergyRange> speedup(const FigureRun& run) { return speedup_range(run.total); }
+
+std::optional<EnergyRange> per_unit(const FigureRun& run) {
+  std::optional<EnergyRange> range = throughput_range(run.total);
+  if (!range || run.units == 0) return std::nullopt;
+  for (const Corner corner : kCorners) range->at(corner) *= 1e3 / static_cast<double>(run.units);
+  return range;
+}
+
+std::optional<EnergyRange> share_of_peak(const FigureRun& run) {
+  if (!run.total.utilisation) return std::nullopt;
+  return exactly(*run.total.utilisation * 100);
+}
+
+std::optional<EnergyRange> energy(const FigureRun& run) {
+  if (!run.total.energy_j || !run.total.useful_flop || *run.total.useful_flop == 0) {
+    return std::nullopt;
+  }
+  const double scale = 1e12 / static_cast<double>(*run.total.useful_flop);
+  const EnergyRange& joules = *run.total.energy_j;
+  if (joules.low <= 0) return std::nullopt;
+  return EnergyRange{joules.low * scale, joules.nominal * scale, joules.high * scale};
+}
+
+constexpr std::array<Quantity, 5> kQuantities{{
+    {"throughput", "Useful TFLOP/s", DenseFollows::density, false, throughput},
+    {"speedup", "Speed-up over dense", DenseFollows::nothing, false, speedup},
+    {"throughput_per_unit", "Useful GFLOP/s per tile or core", DenseFollows::density, false,
+     per_unit},
+    {"share_of_peak", "Useful FLOP/s, % of peak", DenseFollows::density, false, share_of_peak},
+    {"energy", "Energy per useful FLOP (pJ)", DenseFollows::inverse, true, energy},
+}};
+
+LineSeries& series_of(LineFigure& figure, const FigureRun& run, const SeriesStyle& style) {
+  const std::string label = run.series();
+  const auto found = std::find_if(figure.series.begin(), figure.series.end(),
+                                  [&](const LineSeries& series) { return series.label == label; });
+  if (found != figure.series.end()) return *found;
+  LineSeries series;
+  series.label = label;
+  series.style = style;
+  figure.series.push_back(series);
+  return figure.series.back();
+}
+
+/// A straight line of the page, from the least density to 1.
+LineSeries reference(const std::string& label, unsigned dash, double least, double at_least,
+                     double at_one) {
+  LineSeries line;
+  line.label = label;
+  line.reference = true;
+  line.style.dash = dash;
+  line.points.push_back({least, at_least, at_least, at_least});
+  line.points.push_back({1, at_one, at_one, at_one});
+  return line;
+}
+
+/// What the dense machine makes of sparse data: the sparse one pays where it is above (below, if
+/// the quantity is energy) this line.
+void add_dense_lines(const std::vector<FigureRun>& runs, const Quantity& quantity, double least,
+                     LineFigure& figure) {
+  if (quantity.follows == DenseFollows::nothing) return;
+  unsigned dash = 1;
+  for (const FigureRun& run : runs) {
+    const std::optional<EnergyRange> value = quantity.value(run);
+    if (!run.ok() || run.pattern != "dense" || !value || run.repeated) continue;
+    const double scale = quantity.follows == DenseFollows::density ? least : 1 / least;
+    figure.series.push_back(reference(run.series() + " with zeros", dash++, least,
+                                      value->nominal * scale, value->nominal));
+  }
+}
+
+/// Published points of other hardware, never joined and never coloured like a simulated series.
+void add_measured(const FigureData& data, LineFigure& figure) {
+  for (const MeasuredPoint& point : data.measured) {
+    const std::string label = point.label + " (measured)";
+    auto series = std::find_if(figure.series.begin(), figure.series.end(),
+                               [&](const LineSeries& each) { return each.label == label; });
+    if (series == figure.series.end()) {
+      LineSeries fresh;
+      fresh.label = label;
+      fresh.style = {"#666666", 1 + static_cast<unsigned>(figure.series.size() % 3), 1};
+      fresh.joined = false;
+      series = figure.series.insert(figure.series.end(), fresh);
+    }
+    series->points.push_back({point.density, point.tflops, point.tflops, point.tflops});
+  }
+}
+
+void add_ideal_lines(double least, LineFigure& figure) {
+  figure.series.push_back(reference("ideal (1/density)", 1, least, 1 / least, 1));
+  figure.series.push_back(reference("break-even", 2, least, 1, 1));
+}
+
+/// Runs of a series that differ in their seed alone, on their way to one point.
+struct Repeats {
+  std::vector<double> x;
+  std::vector<EnergyRange> y;
+};
+
+/// Their mean; its bar is the 95 % interval, or the range of prices if the quantity has one.
+LinePoint point_of(const Repeats& repeats, bool priced) {
+  std::vector<double> nominal;
+  std::vector<double> low;
+  std::vector<double> high;
+  for (const EnergyRange& range : repeats.y) {
+    nominal.push_back(range.nominal);
+    low.push_back(range.low);
+    high.push_back(range.high);
+  }
+  const Mean mean = mean_of(nominal);
+  const double x = mean_of(repeats.x).mean;
+  if (priced || !mean.half) return {x, mean.mean, mean_of(low).mean, mean_of(high).mean};
+  const double least = mean.mean * 1e-3;  // a logarithmic axis has no place for less
+  return {x, mean.mean, std::max(mean.mean - *mean.half, least), mean.mean + *mean.half};
+}
+
+LineFigure lines_of(const std::vector<FigureRun>& runs, const Quantity& quantity) {
+  LineFigure figure;
+  figure.name = quantity.name;
+  figure.x_label = "Density of the weights";
+  figure.y_label = quantity.label;
+  figure.ranges = quantity.ranges;
+  const std::vector<SeriesStyle> styles = run_styles(runs);
+  std::map<std::pair<std::string, std::string>, Repeats> points;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::optional<EnergyRange> value = quantity.value(runs[i]);
+    if (!runs[i].ok() || !value || runs[i].density <= 0) continue;
+    series_of(figure, runs[i], styles[i]);
+    Repeats& repeats = points[{runs[i].series(), runs[i].density_text}];
+    repeats.x.push_back(runs[i].density);
+    repeats.y.push_back(*value);
+    figure.ranges = figure.ranges || repeats.y.size() > 1 || value->low < value->high;
+  }
+  for (LineSeries& series : figure.series) {
+    for (const auto& [key, repeats] : points) {
+      if (key.first == series.label) series.points.push_back(point_of(repeats, quantity.ranges));
+    }
+    std::stable_sort(series.points.begin(), series.points.end(),
+                     [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
+  }
+  return figure;
+}
+
+/// Runs without values stand at the foot, where their density is known.
+void add_gaps(const std::vector<FigureRun>& runs, LineFigure& figure) {
+  const std::vector<SeriesStyle> styles = run_styles(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const FigureRun& run = runs[i];
+    if (run.ok() || run.repeated || run.total.density.value_or(0) <= 0) continue;
+    LineGap& gap = figure.gaps.emplace_back();
+    gap.series = run.series();
+    gap.style = styles[i];
+    gap.x = *run.total.density;
+    gap.status = run.total.status;
+    gap.reason = run.total.reason;
+  }
+}
+
+double least_density(const LineFigure& figure) {
+  double least = 1;
+  for (const LineSeries& series : figure.series) {
+    for (const LinePoint& point : series.points) least = std::min(least, point.x);
+  }
+  return least;
+}
+
+bool has_curve(const LineFigure& figure) {
+  std::set<double> densities;
+  for (const LineSeries& series : figure.series) {
+    for (const LinePoint& point : series.points) densities.insert(point.x);
+  }
+  return round_texts(densities).size() > 1;
+}
+
+/// Bars of series at one density would hide each other; they are moved apart by a little.
+void spread_ranges(LineFigure& figure) {
+  const double step = 1.02;
+  const double middle = (static_cast<double>(figure.series.size()) - 1) / 2;
+  double index = 0;
+  for (LineSeries& series : figure.series) {
+    series.shift = std::pow(step, index - middle);
+    ++index;
+  }
+}
+
+}  // namespace
+
+void add_density_figures(const FigureData& data, const std::vector<FigureRun>& runs,
+                         std::vector<Figure>& figures) {
+  for (const Quantity& quantity : kQuantities) {
+    LineFigure figure = lines_of(runs, quantity);
+    const double least = least_density(figure);
+    // one density is no curve; the bars of operations show such results
+    if (!has_curve(figure) || figure.series.size() > kMostSeries) continue;
+    figure.title = figure_title(data, runs);
+    add_gaps(runs, figure);
+    if (figure.ranges) spread_ranges(figure);
+    add_dense_lines(runs, quantity, least, figure);
+    if (std::string(quantity.name) == "speedup") add_ideal_lines(least, figure);
+    if (std::string(quantity.name) == "throughput") add_measured(data, figure);
+    figures.push_back(draw_lines(figure));
+  }
+}
+
+}  // namespace lacuna

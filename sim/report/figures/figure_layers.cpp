@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/tables/csv_files.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::array<const char*, 3> kPhases{"fwd", "bwd", "upd"};
+constexpr std::size_t kMostRuns = 4;
+constexpr std::size_t kMostLayers = 48;
+
+/// Unit-cycles of a layer in a phase.
+struct Busy {
+  double compute = 0;
+  double all = 0;
+};
+
+/// A run: its layers in the order of the trace, with a cell for each phase.
+struct LayerMap {
+  std::uint64_t run = 0;
+  std::vector<std::pair<std::string, std::array<Busy, kPhases.size()>>> layers;
+
+  std::array<Busy, kPhases.size()>& layer(const std::string& name) {
+    for (auto& [known, cells] : layers) {
+      if (known == name) return cells;
+    }
+    layers.push_back({name, {}});
+    return layers.back().second;
+  }
+};
+
+/// The place of the phase that `id` begins with, as in "fwd.l0.q"; kPhases.size() if it has none.
+std::size_t phase_of(const std::string& id) {
+  const auto* const found = std::find_if(
+      kPhases.begin(), kPhases.end(),
+      [&](const std::string& phase) { return id.compare(0, phase.size() + 1, phase + ".") == 0; });
+  return static_cast<std::size_t>(found - kPhases.begin());
+}
+
+std::vector<LayerMap> maps_of(const FigureData& data) {
+  std::vector<LayerMap> maps;
+  for (const StackRow& row : data.stacks) {
+    const std::size_t phase = phase_of(row.op_id);
+    if (phase == kPhases.size()) continue;
+    if (maps.empty() || maps.back().run != row.run) maps.push_back({row.run, {}});
+    const auto cycles = static_cast<double>(row.unit_cycles);
+    Busy& cell = maps.back().layer(row.op_id.substr(4)).at(phase);
+    if (row.layer == Layer::compute) cell.compute += cycles;
+    cell.all += cycles;
+  }
+  return maps;
+}
+
+Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
+  Figure figure;
+  figure.name = fmt::format("layers_run{}", map.run);
+  figure.csv = csv_line({"layer", "phase", "row", "column", "busy_percent", "text", "dark"});
+  const std::size_t rows = std::min(map.layers.size(), kMostLayers);
+  std::vector<std::string> names;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto& [name, cells] = map.layers[row];
+    names.push_back(name);
+    for (std::size_t phase = 0; phase < kPhases.size(); ++phase) {
+      const bool present = cells.at(phase).all > 0;  // a pixel without a value is left white
+      const double busy = present ? 100 * cells.at(phase).compute / cells.at(phase).all : 0;
+      figure.csv += csv_line({name, kPhases.at(phase), fmt::format("{}", row),
+                              fmt::format("{}", phase), present ? fmt::format("{}", busy) : "NaN",
+                              present ? fmt::format("{:.0f}", busy) : "", busy > 55 ? "1" : "0"});
+    }
+  }
+  Page page;
+  page.name = figure.name;
+  page.title = title;
+  page.data_height = std::max(1.2, 0.14 * static_cast<double>(rows) + 0.1);
+  page.left = widest(names) + 0.12;
+  page.right = 0.62;
+  std::string body = "  unset grid\n  set border 0\n  set xtics scale 0 (";
+  for (std::size_t i = 0; i < kPhases.size(); ++i) {
+    const bool present = std::any_of(map.layers.begin(), map.layers.end(),
+                                     [&](const auto& layer) { return layer.second.at(i).all > 0; });
+    body += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", present ? kPhases.at(i) : "", i);
+  }
+  body += ")\n  set ytics scale 0 (";
+  for (std::size_t i = 0; i < rows; ++i) {
+    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(names[i]), i);
+  }
+  body += fmt::format(")\n  set xrange [-0.5:{}]\n  set yrange [{}:-0.5]\n",
+                      static_cast<double>(kPhases.size()) - 0.5, static_cast<double>(rows) - 0.5);
+  body += "  set cbrange [0:100]\n";
+  body += "  set palette defined (0 '#F7FBFF', 0.5 '#56B4E9', 0.8 '#0072B2', 1 '#00304A')\n";
+  body += fmt::format(
+      "  set colorbox user origin screen {:.4f},graph 0 size screen 0.02,graph 1\n"
+      "  set cblabel 'Computing (%)' offset 0.8,0\n",
+      1 - 0.55 / kPageWidthIn);
+  body += fmt::format(
+      "  plot {0} skip 1 using 4:3:5 with image pixels notitle, \\\n"
+      "       {0} skip 1 using 4:3:($7 == 1 ? strcol(6) : '') with labels textcolor '#FFFFFF' "
+      "notitle, \\\n"
+      "       {0} skip 1 using 4:3:($7 == 1 ? '' : strcol(6)) with labels notitle\n",
+      quoted(figure.name + ".csv"));
+  figure.script = figure_script(page, body);
+  return figure;
+}
+
+}  // namespace
+
+void add_layer_figures(const FigureData& data, const std::vector<FigureRun>& runs,
+                       std::vector<Figure>& figures) {
+  std::size_t drawn = 0;
+  for (const LayerMap& map : maps_of(data)) {
+    const auto run = std::find_if(runs.begin(), runs.end(),
+                                  [&](const FigureRun& each) { return each.run == map.run; });
+    if (run == runs.end() || map.layers.size() < 2 || drawn++ >= kMostRuns) continue;
+    figures.push_back(draw(map, {run->bar(), "share of tiles or cores that compute"}));
+  }
+}
+
+}  // namespace lacuna

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/figure_runs.hpp"
+
+namespace lacuna {
+
+/// A point of a series, with the ends of its range; both equal y if it has none.
+struct LinePoint {
+  double x = 0;
+  double y = 0;
+  double low = 0;
+  double high = 0;
+};
+
+/// A line of a figure. A reference is drawn thin and grey, without markers.
+struct LineSeries {
+  std::string label;
+  SeriesStyle style;
+  bool reference = false;
+  double shift = 1;    // factor on x where it is drawn, so that ranges do not hide each other
+  bool joined = true;  // by lines
+  std::vector<LinePoint> points;
+};
+
+/// A point of a series without a value: an empty marker at the foot of the figure.
+struct LineGap {
+  std::string series;
+  SeriesStyle style;
+  double x = 0;
+  Status status = Status::failed;
+  std::string reason;  // for the data, in full
+};
+
+/// A figure of lines over two logarithmic axes.
+struct LineFigure {
+  std::string name;
+  std::string x_label;
+  std::string y_label;
+  std::vector<std::string> title;
+  bool x_is_density = true;  // marked by the densities there are
+  bool roofs = false;        // references are limits: their tops and ends are on the page
+  bool ranges = false;       // draw bars from low to high
+  std::vector<LineSeries> series;
+  std::vector<LineGap> gaps = {};
+};
+
+Figure draw_lines(const LineFigure& figure);
+
+/// Marks of a logarithmic axis from `low` to `high`: 1, 2 and 5 of each decade; 1 alone of more
+/// than three decades; more of less than one. The first is at most `low`, the last at least
+/// `high`, and there are two or more even if these are equal: gnuplot draws no empty axis.
+std::vector<double> log_marks(double low, double high);
+
+/// The command that sets them; `axis` is "x" or "y".
+std::string log_tics(const char* axis, const std::vector<double>& marks);
+
+}  // namespace lacuna

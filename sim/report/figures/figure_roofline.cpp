@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "sim/report/figures/figure_lines.hpp"
+#include "sim/report/figures/figure_parts.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// Where an operation or a run stands: useful FLOP per byte that its memories carried.
+std::optional<LinePoint> place(const SummaryRow& row) {
+  if (row.status != Status::ok || !row.useful_flop || !row.useful_tflops) return std::nullopt;
+  if (!row.sram_read_bytes || !row.sram_write_bytes) return std::nullopt;
+  const auto bytes = static_cast<double>(*row.sram_read_bytes + *row.sram_write_bytes);
+  if (bytes <= 0 || *row.useful_tflops <= 0) return std::nullopt;
+  const double x = static_cast<double>(*row.useful_flop) / bytes;
+  return LinePoint{x, *row.useful_tflops, *row.useful_tflops, *row.useful_tflops};
+}
+
+/// Memory bandwidth up to the ridge, peak arithmetic beyond it.
+LineSeries roof(const std::string& label, unsigned dash, const PeakRates& peak, double left,
+                double right) {
+  LineSeries line;
+  line.label = label;
+  line.reference = true;
+  line.style.dash = dash;
+  const double ridge = peak.tflops * 1e3 / peak.sram_gbps;
+  const auto at = [&](double x) {
+    const double y = std::min(peak.tflops, peak.sram_gbps * x * 1e-3);
+    line.points.push_back({x, y, y, y});
+  };
+  at(left);
+  if (ridge > left && ridge < right) at(ridge);
+  at(right);
+  return line;
+}
+
+/// The operations of a single run, or the runs of a comparison.
+LineFigure points_of(const std::vector<FigureRun>& runs) {
+  LineFigure figure;
+  const std::vector<SeriesStyle> styles = run_styles(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::vector<SummaryRow> rows = runs[i].ops;
+    if (runs.size() > 1) rows = {runs[i].total};
+    LineSeries series;
+    series.label = runs[i].series();
+    series.style = styles[i];
+    series.joined = false;
+    for (const SummaryRow& row : rows) {
+      const std::optional<LinePoint> point = place(row);
+      if (point) series.points.push_back(*point);
+    }
+    const auto same =
+        std::find_if(figure.series.begin(), figure.series.end(),
+                     [&](const LineSeries& each) { return each.label == series.label; });
+    if (same != figure.series.end()) {
+      same->points.insert(same->points.end(), series.points.begin(), series.points.end());
+    } else if (!series.points.empty()) {
+      figure.series.push_back(series);
+    }
+  }
+  return figure;
+}
+
+/// The first peak of each machine, in the order of the runs.
+std::vector<std::pair<std::string, PeakRates>> peaks_of(const FigureData& data,
+                                                        const std::vector<FigureRun>& runs) {
+  std::vector<std::pair<std::string, PeakRates>> peaks;
+  for (const FigureRun& run : runs) {
+    const auto peak = data.peaks.find(run.run);
+    const bool known = std::any_of(peaks.begin(), peaks.end(),
+                                   [&](const auto& each) { return each.first == run.machine; });
+    if (known || peak == data.peaks.end() || peak->second.sram_gbps <= 0) continue;
+    peaks.emplace_back(run.machine, peak->second);
+  }
+  return peaks;
+}
+
+}  // namespace
+
+void add_roofline_figure(const FigureData& data, const std::vector<FigureRun>& runs,
+                         std::vector<Figure>& figures) {
+  LineFigure figure = points_of(runs);
+  const std::vector<std::pair<std::string, PeakRates>> peaks = peaks_of(data, runs);
+  if (figure.series.empty() || peaks.empty()) return;
+  double left = HUGE_VAL;
+  double right = 0;
+  const auto show = [&](double x) {
+    left = std::min(left, x);
+    right = std::max(right, x);
+  };
+  for (const LineSeries& series : figure.series) {
+    for (const LinePoint& point : series.points) show(point.x);
+  }
+  // the ridges belong on the page, they say which part of a roof is the lower one
+  for (const auto& [machine, peak] : peaks) show(peak.tflops * 1e3 / peak.sram_gbps);
+  unsigned dash = 1;
+  for (const auto& [machine, peak] : peaks) {
+    figure.series.push_back(roof(machine + " roof", dash++, peak, left / 2, right * 2));
+  }
+  figure.name = "roofline";
+  figure.x_label = "Useful FLOP per byte of tile or core memory";
+  figure.y_label = "Useful TFLOP/s";
+  figure.title = figure_title(data, runs);
+  for (std::string& line : missing_lines(runs)) figure.title.push_back(std::move(line));
+  figure.x_is_density = false;
+  figure.roofs = true;
+  figures.push_back(draw_lines(figure));
+}
+
+}  // namespace lacuna

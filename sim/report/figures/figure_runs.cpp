@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/figures/figure_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace lacuna {
+
+namespace {
+
+std::string shape(const SummaryRow& row) {
+  if (!row.m || !row.k || !row.n) return "";
+  return fmt::format("{}x{}x{}", *row.m, *row.k, *row.n);
+}
+
+/// The one word all operations with weights agree on, or "mixed".
+template <class Word>
+std::string common(const std::vector<SummaryRow>& ops, Word word) {
+  std::vector<const SummaryRow*> rows;
+  rows.reserve(ops.size());
+  for (const SummaryRow& op : ops) rows.push_back(&op);
+  std::string result;
+  for (const SummaryRow* op : rows_of_weights(std::move(rows))) {
+    const std::string own = word(*op);
+    if (!result.empty() && own != result) return "mixed";
+    result = own;
+  }
+  return result;
+}
+
+/// Non-zeros over elements of the whole workload, each operation weighted by its dense work.
+double density_of(const FigureRun& run) {
+  if (run.total.density) return *run.total.density;
+  double useful = 0;
+  double dense = 0;
+  for (const SummaryRow& op : run.ops) {
+    if (!op.useful_flop) continue;
+    const auto flop = static_cast<double>(*op.useful_flop);
+    const double density = op.density.value_or(1);
+    useful += flop;
+    if (density > 0) dense += flop / density;
+  }
+  return dense > 0 ? useful / dense : 1;
+}
+
+/// Something of a run that is worth saying only where runs differ in it.
+struct Facet {
+  std::string (*word)(const FigureRun& run);
+};
+
+std::string workload_of(const FigureRun& run) {
+  const std::string only = run.ops.size() == 1 ? shape(run.ops.front()) : "";
+  return only.empty() ? run.total.workload : only;
+}
+
+std::string mode_of(const FigureRun& run) {
+  return common(run.ops, [](const SummaryRow& op) { return op.mode; });
+}
+
+std::string dtype_of(const FigureRun& run) {
+  return common(run.ops, [](const SummaryRow& op) { return op.dtype; });
+}
+
+/// The last word of each path, or all of it where that would be one of two.
+std::vector<std::string> short_names(const std::vector<std::string>& paths) {
+  const auto last = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    const auto alike = std::count_if(paths.begin(), paths.end(), [&](const std::string& other) {
+      return last(other) == last(path);
+    });
+    names.push_back(alike > 1 ? path : last(path));
+  }
+  return names;
+}
+
+/// Where parameters vary, names of bars leave out what all of them have in common.
+void shorten_bars(std::vector<FigureRun>& runs) {
+  const auto differ = [&](auto word) {
+    return std::any_of(runs.begin(), runs.end(),
+                       [&](const FigureRun& run) { return word(run) != word(runs.front()); });
+  };
+  const bool machines = differ([](const FigureRun& run) { return run.machine; });
+  const bool patterns = differ([](const FigureRun& run) { return run.pattern + run.density_text; });
+  for (FigureRun& run : runs) {
+    std::string text = machines ? run.machine : "";
+    const auto add = [&](const std::string& more) {
+      text += (text.empty() || more.empty() ? "" : " ") + more;
+    };
+    if (patterns) add(run.pattern == "dense" ? run.pattern : run.pattern + " " + run.density_text);
+    add(run.variant);
+    run.short_bar = text;
+  }
+}
+
+/// Adds to the variants of all runs what they differ in.
+void tell_apart(std::vector<FigureRun>& runs, const std::vector<std::string>& varying) {
+  const std::vector<std::string> names = short_names(varying);
+  for (std::size_t i = 0; i < varying.size(); ++i) {
+    for (FigureRun& run : runs) {
+      if (run.total.varying.size() <= i || run.total.varying[i].empty()) continue;
+      if (!run.variant.empty()) run.variant += " ";
+      run.variant += names[i] + "=" + run.total.varying[i];
+    }
+  }
+  // a mode that goes with the machine or with the pattern says nothing new, so it must differ
+  // between runs of one machine and pattern
+  for (const Facet& facet : {Facet{workload_of}, Facet{mode_of}, Facet{dtype_of}}) {
+    std::map<std::string, std::set<std::string>> words;
+    for (const FigureRun& run : runs) {
+      words[run.machine + "/" + run.pattern].insert(facet.word(run));
+    }
+    const bool differs = std::any_of(words.begin(), words.end(),
+                                     [](const auto& each) { return each.second.size() > 1; });
+    if (!differs) continue;
+    for (FigureRun& run : runs) {
+      if (!run.variant.empty()) run.variant += " ";
+      run.variant += facet.word(run);
+    }
+  }
+}
+
+/// Where `word` stands among `words`; it is added if it is new.
+unsigned rank(std::vector<std::string>& words, const std::string& word) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  const auto index = static_cast<unsigned>(found - words.begin());
+  if (found == words.end()) words.push_back(word);
+  return index;
+}
+
+}  // namespace
+
+std::string FigureRun::series() const {
+  // no commas: gnuplot compares the words of a CSV cell, and does not take its quotes off
+  std::string text = machine + " " + pattern;
+  if (!variant.empty()) text += " " + variant;
+  return text;
+}
+
+std::string FigureRun::bar() const {
+  if (!short_bar.empty()) return short_bar;
+  return pattern == "dense" ? series() : series() + " at " + density_text;
+}
+
+std::string status_words(Status status) {
+  if (status == Status::unsupported) return "not supported";
+  std::string words = status_name(status);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+std::vector<std::string> missing_lines(const std::vector<FigureRun>& runs) {
+  constexpr std::size_t kMostLines = 3;
+  std::vector<std::string> lines;
+  std::size_t more = 0;
+  for (const FigureRun& run : runs) {
+    if (run.ok()) continue;
+    if (lines.size() < kMostLines) {
+      lines.push_back(fmt::format("no value: {}: {}", run.bar(), status_words(run.total.status)));
+    } else {
+      ++more;
+    }
+  }
+  if (more > 0) lines.push_back(fmt::format("and {} more without a value", more));
+  return lines;
+}
+
+std::optional<EnergyRange> throughput_range(const SummaryRow& row) {
+  if (!row.useful_tflops || !(*row.useful_tflops > 0)) return std::nullopt;
+  const double rate = *row.useful_tflops;
+  if (!row.time_low_s || !row.time_high_s || !row.time_s) return EnergyRange{rate, rate, rate};
+  return EnergyRange{rate * *row.time_s / *row.time_high_s, rate,
+                     rate * *row.time_s / *row.time_low_s};
+}
+
+std::optional<EnergyRange> speedup_range(const SummaryRow& row) {
+  if (!row.speedup_vs_dense || !(*row.speedup_vs_dense > 0)) return std::nullopt;
+  const double ratio = *row.speedup_vs_dense;
+  return EnergyRange{row.speedup_low.value_or(ratio), ratio, row.speedup_high.value_or(ratio)};
+}
+
+std::string pattern_label(const SummaryRow& row) {
+  if (row.block.empty() || row.block == "1" || row.pattern == "dense") return row.pattern;
+  return row.pattern + " " + row.block;
+}
+
+std::vector<FigureRun> figure_runs(const FigureData& data) {
+  std::map<std::uint64_t, FigureRun> by_run;
+  for (const SummaryRow& row : data.rows) {
+    FigureRun& run = by_run[row.run];
+    run.run = row.run;
+    run.machine = row.machine;
+    if (row.op_id == kTotal) {
+      run.total = row;
+    } else {
+      run.ops.push_back(row);
+    }
+  }
+  for (const StackRow& row : data.stacks) by_run[row.run].units = row.units;
+  std::vector<FigureRun> runs;
+  for (auto& [index, run] : by_run) {
+    run.pattern = common(run.ops, pattern_label);
+    run.density = density_of(run);
+    runs.push_back(std::move(run));
+  }
+  std::set<double> densities;
+  for (const FigureRun& run : runs) {
+    if (run.density > 0) densities.insert(run.density);
+  }
+  const std::vector<std::string> texts = round_texts(densities);
+  for (FigureRun& run : runs) {
+    run.density_text = run.density > 0 ? nearest_text(texts, run.density) : "0";
+  }
+  tell_apart(runs, data.varying);
+  if (!data.varying.empty()) shorten_bars(runs);
+  std::map<std::string, std::optional<std::uint64_t>> first_seeds;
+  for (FigureRun& run : runs) {
+    const auto [first, is_new] =
+        first_seeds.emplace(run.series() + " " + run.density_text, run.total.seed);
+    run.repeated = !is_new && first->second != run.total.seed;
+  }
+  return runs;
+}
+
+std::vector<SeriesStyle> run_styles(const std::vector<FigureRun>& runs) {
+  std::vector<std::string> machines;
+  std::vector<std::string> others;
+  std::vector<SeriesStyle> styles;
+  for (const FigureRun& run : runs) {
+    const unsigned machine = rank(machines, run.machine);
+    // a variant of a pattern needs a look of its own
+    const std::string label = run.variant.empty() ? run.pattern : run.pattern + " " + run.variant;
+    const unsigned other = has_own_colour(label) ? 0 : rank(others, label);
+    styles.push_back(series_style(machine, label, other));
+  }
+  return styles;
+}
+
+std::vector<std::string> figure_title(const FigureData& data, const std::vector<FigureRun>& runs) {
+  std::vector<std::string> workloads;
+  std::vector<std::string> machines;
+  for (const FigureRun& run : runs) {
+    rank(workloads, run.total.workload.empty() ? workload_of(run) : run.total.workload);
+    rank(machines, run.machine);
+  }
+  std::vector<std::string> lines;
+  if (workloads.size() == 1) lines.push_back(workloads.front());
+  for (const std::string& machine : machines) {
+    const auto extent = data.extents.find(machine);
+    if (extent == data.extents.end()) continue;
+    const std::string text = machine + ": " + extent->second;
+    // as many machines on a line as there is room for
+    if (lines.size() > 1 && text_width(lines.back() + text) < 3.1) {
+      lines.back() += "; " + text;
+    } else {
+      lines.push_back(text);
+    }
+  }
+  return lines;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+
+#include "sim/report/figures/figure_lines.hpp"
+#include "sim/report/figures/figure_parts.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kMostSeries = 10;  // more cannot be told apart
+
+std::optional<double> positive(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !(value > 0)) return std::nullopt;
+  return value;
+}
+
+/// A run without one of the parameters that vary: what its line is called.
+std::string line_name(const FigureRun& run, const FigureData& data, std::size_t without) {
+  const auto last = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
+  std::string name = run.machine + " " + run.pattern;
+  if (run.pattern != "dense") name += " at " + run.density_text;
+  for (std::size_t i = 0; i < run.total.varying.size(); ++i) {
+    const std::string& value = run.total.varying[i];
+    if (i != without && !value.empty()) name += fmt::format(" {}={}", last(data.varying[i]), value);
+  }
+  return name;
+}
+
+struct Measure {
+  const char* name;
+  const char* label;
+  std::optional<EnergyRange> (*value)(const SummaryRow& row);
+};
+
+std::optional<EnergyRange> energy(const SummaryRow& row) {
+  const std::optional<double>& value = row.pj_per_useful_flop;
+  if (!value || !(*value > 0)) return std::nullopt;
+  return EnergyRange{*value, *value, *value};
+}
+
+const std::array<Measure, 3> kMeasures = {{
+    {"throughput", "Useful TFLOP/s", throughput_range},
+    {"speedup", "Speed-up over dense", speedup_range},
+    {"energy", "Energy per useful FLOP (pJ)", energy},
+}};
+
+LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs, std::size_t axis,
+                     const Measure& measure) {
+  LineFigure figure;
+  figure.name = fmt::format("{}_against_{}", measure.name, data.varying[axis]);
+  std::replace_if(
+      figure.name.begin(), figure.name.end(),
+      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  figure.x_label = data.varying[axis];
+  figure.y_label = measure.label;
+  figure.x_is_density = false;
+  for (const FigureRun& run : runs) {
+    if (run.total.varying.size() <= axis) continue;
+    const std::optional<double> x = positive(run.total.varying[axis]);
+    const std::optional<EnergyRange> y = measure.value(run.total);
+    const std::string name = line_name(run, data, axis);
+    if (x && !run.ok()) {
+      LineGap& gap = figure.gaps.emplace_back();
+      gap.series = name;
+      gap.style.colour = "#444444";  // unless a line of this name has one
+      gap.x = *x;
+      gap.status = run.total.status;
+      gap.reason = run.total.reason;
+    }
+    if (!run.ok() || !x || !y) continue;
+    figure.ranges = figure.ranges || y->low < y->high;
+    auto series = std::find_if(figure.series.begin(), figure.series.end(),
+                               [&](const LineSeries& each) { return each.label == name; });
+    if (series == figure.series.end()) {
+      LineSeries fresh;
+      fresh.label = name;
+      fresh.style = line_style(static_cast<unsigned>(figure.series.size()));
+      series = figure.series.insert(figure.series.end(), fresh);
+    }
+    series->points.push_back({*x, y->nominal, y->low, y->high});
+  }
+  for (LineSeries& series : figure.series) {
+    std::stable_sort(series.points.begin(), series.points.end(),
+                     [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
+  }
+  for (LineGap& gap : figure.gaps) {
+    for (const LineSeries& series : figure.series) {
+      if (series.label == gap.series) gap.style = series.style;
+    }
+  }
+  return figure;
+}
+
+bool is_worth_drawing(const LineFigure& figure) {
+  std::set<double> values;
+  for (const LineSeries& series : figure.series) {
+    for (const LinePoint& point : series.points) values.insert(point.x);
+  }
+  return values.size() > 2 && figure.series.size() <= kMostSeries;
+}
+
+}  // namespace
+
+void add_sweep_figures(const FigureData& data, const std::vector<FigureRun>& runs,
+                       std::vector<Figure>& figures) {
+  for (std::size_t axis = 0; axis < data.varying.size(); ++axis) {
+    for (const Measure& measure : kMeasures) {
+      LineFigure figure = figure_of(data, runs, axis, measure);
+      if (!is_worth_drawing(figure)) continue;
+      figure.title = figure_title(data, runs);
+      figures.push_back(draw_lines(figure));
+    }
+  }
+}
+
+}  // namespace lacuna

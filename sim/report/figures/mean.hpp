@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/report/tables/summary.hpp"
+
+namespace lacuna {
+
+/// A mean and half the width of its 95 % interval, by Student's t of independent draws; the half
+/// is missing of a single value.
+struct Mean {
+  std::size_t count = 0;
+  double mean = 0;
+  std::optional<double> half;
+};
+
+Mean mean_of(const std::vector<double>& values);
+
+/// The t of a 95 % interval with `freedom` >= 1 degrees of freedom.
+double student_t95(std::size_t freedom);
+
+/// Runs that differ in their seed alone, in the order of the first of each.
+using SeedGroup = std::vector<const RunRecord*>;
+std::vector<SeedGroup> seed_groups(const std::vector<RunRecord>& records);
+
+/// True if a group has more than one run.
+bool has_several_seeds(const std::vector<RunRecord>& records);
+
+/// The first run of each group.
+std::vector<RunRecord> first_seeds(const std::vector<RunRecord>& records);
+
+/// A row for each group: means and their intervals.
+std::string seeds_table(const std::vector<RunRecord>& records);
+std::string seeds_csv(const std::vector<RunRecord>& records);
+
+}  // namespace lacuna

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/tables/summary.hpp"
+
+namespace lacuna {
+
+/// One line of CSV after RFC 4180, with LF: a cell is quoted if it has to be.
+std::string csv_line(const std::vector<std::string>& cells);
+
+/// The texts of the CSV files of a result folder.
+std::string summary_csv(const std::vector<RunRecord>& records);
+std::string statistics_csv(const std::vector<RunRecord>& records);
+
+/// `run,op_id,units,cycles,layer,kind,unit_cycles`: units x cycles is the sum of unit_cycles over
+/// the rows of an operation, exactly.
+std::string cycle_stack_csv(const std::vector<RunRecord>& records);
+
+/// `run,op_id,cycle,unit,kind,argument`, of one execution of each operation.
+std::string events_csv(const std::vector<RunRecord>& records);
+
+}  // namespace lacuna

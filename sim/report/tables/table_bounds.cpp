@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/tables/table_bounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+bool is_removed(const StackPart& part, const WhatIf& what_if) {
+  const std::string layer = layer_name(part.layer);
+  return std::any_of(what_if.without.begin(), what_if.without.end(), [&](const std::string& each) {
+    return each == layer || each == layer + "." + part.kind;
+  });
+}
+
+/// The largest of the limits; nothing unless the operation counted them all.
+std::optional<double> limit(const OpRecord& op, const std::vector<std::string>& names) {
+  std::optional<double> most;
+  for (const std::string& name : names) {
+    const auto found =
+        std::find_if(op.result.statistics.begin(), op.result.statistics.end(),
+                     [&](const StatEntry& entry) { return entry.path + "." + entry.name == name; });
+    if (found == op.result.statistics.end()) return std::nullopt;
+    most = std::max(most.value_or(0), static_cast<double>(found->value));
+  }
+  return most;
+}
+
+/// Cycles of an operation that remain.
+double remaining(const OpRecord& op, const WhatIf& what_if) {
+  if (what_if.of_edge && op.result.io_bytes == 0) return static_cast<double>(op.result.cycles);
+  if (const std::optional<double> most = limit(op, what_if.limits)) return *most;
+  double cycles = 0;
+  for (const StackPart& part : op.result.stack) {
+    if (!is_removed(part, what_if)) cycles += static_cast<double>(part.cycles);
+  }
+  return op.result.units == 0 ? 0 : cycles / static_cast<double>(op.result.units);
+}
+
+double all_cycles(const RunRecord& run) {
+  double cycles = 0;
+  for (const OpRecord& op : run.ops) cycles += static_cast<double>(op.result.cycles);
+  return cycles;
+}
+
+}  // namespace
+
+std::vector<Bound> bounds_of(const RunRecord& run, const std::vector<WhatIf>& what_ifs) {
+  std::vector<Bound> bounds;
+  const double before = all_cycles(run);
+  if (run.total.status != Status::ok || !(before > 0)) return bounds;
+  for (const WhatIf& what_if : what_ifs) {
+    Bound bound{what_if.name, 0, 1};
+    for (const OpRecord& op : run.ops) bound.cycles += remaining(op, what_if);
+    if (bound.cycles > 0) bound.speedup = before / bound.cycles;
+    bounds.push_back(bound);
+  }
+  return bounds;
+}
+
+std::string bounds_table(const RunRecord& run, const std::vector<WhatIf>& what_ifs) {
+  const std::vector<Bound> bounds = bounds_of(run, what_ifs);
+  if (bounds.empty()) return "";
+  TextTable table;
+  table.column("what if", "", TextTable::Align::left);
+  table.column("cycles", "");
+  table.column("faster", "x");
+  for (const Bound& bound : bounds) {
+    table.row({bound.name, fmt::format("{:.0f}", bound.cycles),
+               bound.cycles > 0 ? fmt::format("{:.2f}", bound.speedup) : ""});
+  }
+  return table.text();
+}
+
+std::string bounds_csv_head() {
+  return csv_line({"run", "machine", "pattern", "what_if", "cycles", "speedup"});
+}
+
+std::string bounds_csv_rows(const RunRecord& run, const std::vector<WhatIf>& what_ifs) {
+  std::string csv;
+  for (const Bound& bound : bounds_of(run, what_ifs)) {
+    csv += csv_line({fmt::format("{}", run.run), run.machine, run.pattern, bound.name,
+                     fmt::format("{}", bound.cycles),
+                     bound.cycles > 0 ? fmt::format("{}", bound.speedup) : ""});
+  }
+  return csv;
+}
+
+}  // namespace lacuna

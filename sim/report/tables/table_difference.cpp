@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/tables/table_difference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+using Align = TextTable::Align;
+
+constexpr std::size_t kMostRows = 30;  // of a table of changes
+
+/// A run of each result that are compared.
+struct Pair {
+  const RunRecord* before;
+  const RunRecord* after;
+};
+
+/// A quantity that two runs have, or one of them.
+struct Change {
+  std::string name;
+  std::optional<double> before;
+  std::optional<double> after;
+
+  double by() const { return after.value_or(0) - before.value_or(0); }
+};
+
+std::string run_key(const RunRecord& run) {
+  std::string key = run.machine + '|' + run.workload + '|' + run.pattern;
+  for (const std::string& value : run.total.varying) key += '|' + value;
+  return key;
+}
+
+std::string run_name(const RunRecord& run) {
+  std::string name = fmt::format("run {}: {}, {}", run.run, run.machine, run.workload);
+  if (!run.pattern.empty()) name += ", " + run.pattern;
+  for (std::size_t i = 0; i < run.varying.size(); ++i) {
+    name += fmt::format(", {} = {}", run.varying[i], run.total.varying[i]);
+  }
+  return name;
+}
+
+std::vector<Pair> pairs_of(const NamedRuns& before, const NamedRuns& after, std::string& alone) {
+  std::vector<Pair> pairs;
+  if (before.runs.size() == after.runs.size()) {
+    for (std::size_t i = 0; i < before.runs.size(); ++i) {
+      pairs.push_back({&before.runs[i], &after.runs[i]});
+    }
+    return pairs;
+  }
+  std::vector<bool> taken(after.runs.size(), false);
+  for (const RunRecord& run : before.runs) {
+    bool found = false;
+    for (std::size_t i = 0; i < after.runs.size() && !found; ++i) {
+      found = !taken[i] && run_key(run) == run_key(after.runs[i]);
+      if (!found) continue;
+      taken[i] = true;
+      pairs.push_back({&run, &after.runs[i]});
+    }
+    if (!found) alone += fmt::format("only in {}: {}\n", before.name, run_name(run));
+  }
+  for (std::size_t i = 0; i < after.runs.size(); ++i) {
+    if (taken[i]) continue;
+    alone += fmt::format("only in {}: {}\n", after.name, run_name(after.runs[i]));
+  }
+  return pairs;
+}
+
+std::string number(const std::optional<double>& value) {
+  if (!value) return "-";
+  return *value == std::round(*value) && std::abs(*value) < 1e15 ? fmt::format("{:.0f}", *value)
+                                                                 : four_digits(*value);
+}
+
+std::string per_cent(const Change& change) {
+  if (!change.before || !change.after || *change.before == 0) return "";
+  return fmt::format("{:+.2f}", 100 * change.by() / *change.before);
+}
+
+/// The settings that differ: what a run is, and its parameters.
+std::vector<std::vector<std::string>> settings_of(const Pair& pair) {
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](const std::string& name, const std::string& unit, const std::string& before,
+                       const std::string& after) {
+    if (before != after) rows.push_back({name, unit, before, after});
+  };
+  const RunRecord& a = *pair.before;
+  const RunRecord& b = *pair.after;
+  add("machine", "", a.machine, b.machine);
+  add("simulated", "", a.extent, b.extent);
+  add("workload", "", a.workload, b.workload);
+  add("pattern", "", a.pattern, b.pattern);
+  add("seed", "", fmt::format("{}", a.seed), fmt::format("{}", b.seed));
+  for (const ParameterValue& parameter : a.parameters) {
+    const auto other = std::find_if(b.parameters.begin(), b.parameters.end(),
+                                    [&](const auto& each) { return each.path == parameter.path; });
+    add(parameter.path, parameter.unit, parameter.value,
+        other == b.parameters.end() ? "-" : other->value);
+  }
+  for (const ParameterValue& parameter : b.parameters) {
+    const bool known = std::any_of(a.parameters.begin(), a.parameters.end(),
+                                   [&](const auto& each) { return each.path == parameter.path; });
+    if (!known) add(parameter.path, parameter.unit, "-", parameter.value);
+  }
+  return rows;
+}
+
+std::string settings_text(const std::vector<Pair>& pairs) {
+  TextTable table;
+  table.column("setting", "", Align::left);
+  table.column("unit", "", Align::left);
+  table.column("before", "");
+  table.column("after", "");
+  table.column("of runs", "", Align::left);
+  std::vector<std::pair<std::vector<std::string>, std::vector<std::uint64_t>>> found;
+  for (const Pair& pair : pairs) {
+    for (const std::vector<std::string>& row : settings_of(pair)) {
+      const auto same = std::find_if(found.begin(), found.end(),
+                                     [&](const auto& each) { return each.first == row; });
+      if (same == found.end()) {
+        found.push_back({row, {pair.before->run}});
+      } else {
+        same->second.push_back(pair.before->run);
+      }
+    }
+  }
+  if (found.empty()) return "No setting differs.\n";
+  for (const auto& [cells, runs] : found) {
+    std::vector<std::string> row = cells;
+    const bool all = runs.size() == pairs.size();
+    row.push_back(all && pairs.size() > 1 ? "all" : fmt::format("{}", fmt::join(runs, ", ")));
+    table.row(std::move(row));
+  }
+  return "Settings that differ\n\n" + table.text();
+}
+
+enum class Order { as_given, largest_first };
+
+/// A row for each change that is one.
+std::string changes_text(const std::string& title, const std::string& unit,
+                         std::vector<Change> changes, Order order = Order::largest_first) {
+  changes.erase(std::remove_if(changes.begin(), changes.end(),
+                               [](const Change& each) { return each.by() == 0; }),
+                changes.end());
+  if (changes.empty()) return fmt::format("{}: no change\n", title);
+  if (order == Order::largest_first) {
+    std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+      return std::abs(a.by()) > std::abs(b.by());
+    });
+  }
+  TextTable table;
+  table.column(title, "", Align::left);
+  table.column("before", unit);
+  table.column("after", unit);
+  table.column("change", unit);
+  table.column("change", "%");
+  for (std::size_t i = 0; i < std::min(changes.size(), kMostRows); ++i) {
+    const Change& change = changes[i];
+    const std::string by = number(change.by());
+    table.row({change.name, number(change.before), number(change.after),
+               change.by() > 0 ? "+" + by : by, per_cent(change)});
+  }
+  std::string text = table.text();
+  if (changes.size() > kMostRows) {
+    text += fmt::format("and {} smaller changes\n", changes.size() - kMostRows);
+  }
+  return text;
+}
+
+Change& place(std::vector<Change>& changes, const std::string& name) {
+  const auto found = std::find_if(changes.begin(), changes.end(),
+                                  [&](const Change& each) { return each.name == name; });
+  if (found != changes.end()) return *found;
+  changes.push_back({name, std::nullopt, std::nullopt});
+  return changes.back();
+}
+
+using Side = std::optional<double> Change::*;
+
+void add_operations(const RunRecord& run, Side side, std::vector<Change>& changes) {
+  for (const OpRecord& op : run.ops) {
+    Change& change = place(changes, op.row.op_id);
+    if (op.row.cycles) change.*side = static_cast<double>(*op.row.cycles);
+  }
+}
+
+void add_parts(const RunRecord& run, Side side, std::vector<Change>& changes) {
+  for (const OpRecord& op : run.ops) {
+    for (const StackPart& part : op.result.stack) {
+      if (part.cycles == 0) continue;
+      Change& change = place(changes, fmt::format("{}.{}", layer_name(part.layer), part.kind));
+      change.*side = (change.*side).value_or(0) +
+                     static_cast<double>(part.cycles) / static_cast<double>(op.result.units);
+    }
+  }
+}
+
+std::vector<Change> totals_of(const Pair& pair) {
+  std::vector<Change> changes;
+  const SummaryRow& a = pair.before->total;
+  const SummaryRow& b = pair.after->total;
+  const auto add = [&](const char* name, std::optional<double> before,
+                       std::optional<double> after) {
+    if (before || after) changes.push_back({name, before, after});
+  };
+  const auto count = [](const std::optional<std::uint64_t>& value) {
+    return value ? std::optional<double>(static_cast<double>(*value)) : std::nullopt;
+  };
+  const auto micro = [](const std::optional<double>& value) {
+    return value ? std::optional<double>(*value * 1e6) : std::nullopt;
+  };
+  const auto joules = [](const SummaryRow& row) {
+    return row.energy_j ? std::optional<double>(row.energy_j->nominal * 1e6) : std::nullopt;
+  };
+  add("cycles", count(a.cycles), count(b.cycles));
+  add("time, us", micro(a.time_s), micro(b.time_s));
+  add("useful TFLOP/s", a.useful_tflops, b.useful_tflops);
+  add("energy, uJ (nominal)", joules(a), joules(b));
+  add("memory read, bytes", count(a.sram_read_bytes), count(b.sram_read_bytes));
+  add("memory written, bytes", count(a.sram_write_bytes), count(b.sram_write_bytes));
+  add("fabric, bytes", count(a.fabric_bytes), count(b.fabric_bytes));
+  add("edge, bytes", count(a.io_bytes), count(b.io_bytes));
+  return changes;
+}
+
+std::string pair_text(const Pair& pair) {
+  const Side before = &Change::before;
+  const Side after = &Change::after;
+  std::string text = run_name(*pair.before) + "\n\n";
+  if (pair.before->total.status != pair.after->total.status) {
+    text += fmt::format("status: before {}, after {}\n\n", status_name(pair.before->total.status),
+                        status_name(pair.after->total.status));
+  }
+  text += changes_text("total", "", totals_of(pair), Order::as_given) + '\n';
+  std::vector<Change> operations;
+  add_operations(*pair.before, before, operations);
+  add_operations(*pair.after, after, operations);
+  if (operations.size() > 1) text += changes_text("operation", "cycles", operations) + '\n';
+  std::vector<Change> parts;
+  add_parts(*pair.before, before, parts);
+  add_parts(*pair.after, after, parts);
+  return text + changes_text("part of the cycle stack", "cycles", parts);
+}
+
+bool same_totals(const Pair& pair) {
+  const std::vector<Change> totals = totals_of(pair);
+  return pair.before->total.status == pair.after->total.status &&
+         std::all_of(totals.begin(), totals.end(),
+                     [](const Change& each) { return each.by() == 0; });
+}
+
+}  // namespace
+
+std::string difference_text(const NamedRuns& before, const NamedRuns& after) {
+  std::string alone;
+  const std::vector<Pair> pairs = pairs_of(before, after, alone);
+  std::string text = fmt::format("before: {}\nafter:  {}\n\n", before.name, after.name);
+  if (!alone.empty()) text += alone + '\n';
+  if (pairs.empty()) return text + "No run of the one is also in the other.\n";
+  text += settings_text(pairs) + '\n';
+  std::size_t same = 0;
+  for (const Pair& pair : pairs) {
+    if (same_totals(pair)) {
+      ++same;
+    } else {
+      text += pair_text(pair) + '\n';
+    }
+  }
+  if (same > 0) text += fmt::format("{} of {} runs are the same in both\n", same, pairs.size());
+  return text;
+}
+
+}  // namespace lacuna

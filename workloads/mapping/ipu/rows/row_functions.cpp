@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/ipu/rows/row_functions.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lacuna::ipu {
+namespace {
+
+constexpr double kEpsilon = 1e-5;  // keeps a norm from dividing by zero
+
+constexpr VectorPass pass(unsigned inputs, unsigned parameters, unsigned outputs, unsigned adds,
+                          unsigned muls, unsigned specials = 0) {
+  return {inputs, parameters, outputs, adds, muls, specials, 0, 0};
+}
+
+double length(const RowElement& e) { return static_cast<double>(e.length); }
+
+// softmax: maximum; exp(x - max) and its sum; times 1 / sum.
+double softmax_partial(const RowElement& e, unsigned stage, unsigned, const RowStats* found) {
+  return stage == 0 ? e.x : std::exp(e.x - found[0][0]);
+}
+double softmax_result(const RowElement& e, const RowStats* found) {
+  return std::exp(e.x - found[0][0]) / found[1][0];
+}
+
+// take_max: the maximum; all that is smaller.
+double take_max_partial(const RowElement& e, unsigned, unsigned, const RowStats*) { return e.x; }
+double take_max_result(const RowElement& e, const RowStats* found) {
+  return e.x < found[0][0] ? e.x : 0;
+}
+
+// Of y and dy: y (dy - sum of y dy).
+double softmax_back_partial(const RowElement& e, unsigned, unsigned, const RowStats*) {
+  return e.x * e.dy;
+}
+double softmax_back(const RowElement& e, const RowStats* found) {
+  return e.x * (e.dy - found[0][0]);
+}
+
+// layernorm: sum and sum of squares; (x - mean) / deviation, times gamma, plus beta.
+double layernorm_partial(const RowElement& e, unsigned, unsigned i, const RowStats*) {
+  return i == 0 ? e.x : e.x * e.x;
+}
+double layernorm_result(const RowElement& e, const RowStats* found) {
+  const double mean = found[0][0] / length(e);
+  const double variance = std::max(found[0][1] / length(e) - mean * mean, 0.0);
+  return (e.x - mean) / std::sqrt(variance + kEpsilon) * e.gamma + e.beta;
+}
+
+double normal(const RowElement& e) { return (e.x - e.saved[0]) * e.saved[1]; }
+
+// With g = gamma dy and z the normalised x: (g - mean of g - z mean of g z) / deviation.
+double layernorm_back_partial(const RowElement& e, unsigned, unsigned i, const RowStats*) {
+  return e.gamma * e.dy * (i == 0 ? 1 : normal(e));
+}
+double layernorm_back(const RowElement& e, const RowStats* found) {
+  return e.saved[1] *
+         (e.gamma * e.dy - found[0][0] / length(e) - normal(e) * found[0][1] / length(e));
+}
+double layernorm_column(const RowElement& e, unsigned i) {
+  return i == 0 ? e.dy : e.dy * normal(e);
+}
+
+// rmsnorm: sum of squares; x / root of the mean square, times gamma.
+double rmsnorm_partial(const RowElement& e, unsigned, unsigned, const RowStats*) {
+  return e.x * e.x;
+}
+double rmsnorm_result(const RowElement& e, const RowStats* found) {
+  return e.x / std::sqrt(found[0][0] / length(e) + kEpsilon) * e.gamma;
+}
+double rmsnorm_back_partial(const RowElement& e, unsigned, unsigned, const RowStats*) {
+  return e.gamma * e.dy * e.x * e.saved[1];
+}
+double rmsnorm_back(const RowElement& e, const RowStats* found) {
+  return e.saved[1] * (e.gamma * e.dy - e.x * e.saved[1] * found[0][0] / length(e));
+}
+double rmsnorm_column(const RowElement& e, unsigned) { return e.dy * e.x * e.saved[1]; }
+
+double gradient_column(const RowElement& e, unsigned) { return e.x; }  // the one operand
+
+// The slope of GELU in its tanh form, of x and the bias of its column.
+double bias_gelu_back(const RowElement& e, const RowStats*) {
+  constexpr double kCubic = 0.044715;
+  const double x = e.x + e.gamma;
+  const double root = std::sqrt(2 / M_PI);
+  const double t = std::tanh(root * (x + kCubic * x * x * x));
+  const double inner = root * (1 + 3 * kCubic * x * x);
+  return e.dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner);
+}
+double bias_gelu_column(const RowElement& e, unsigned) { return bias_gelu_back(e, nullptr); }
+
+double nothing(const RowElement&, unsigned, unsigned, const RowStats*) { return 0; }
+double no_result(const RowElement&, const RowStats*) { return 0; }
+double no_column(const RowElement&, unsigned) { return 0; }
+
+// Instructions of each vector and pass. A product and a sum with one of its operands are one
+// instruction (f16v4mix, f32v2axpy), counted as a product.
+//   softmax       max | x - max, exp, sum | times 1 / sum
+//   its backward  y dy, sum | dy - s, times y
+//   take_max      max | a comparison, and what it lets through
+//   layernorm     sum, squares summed | (x - mean) / dev, times gamma, plus beta
+//   its backward  z, g = gamma dy, sum of g, of g z | gamma dy, the three terms
+//                 columns: sum of dy; z, sum of dy z
+//   rmsnorm       squares summed twice as wide | times 1 / rms, times gamma
+const std::vector<RowFunction>& row_functions() {
+  static const std::vector<RowFunction> kFunctions = {
+      {"softmax",
+       Phase::fwd,
+       false,
+       1,
+       0,
+       false,
+       true,
+       {{pass(1, 0, 0, 1, 0), 1, true}, {pass(1, 0, 1, 2, 0, 1), 1}, {pass(1, 0, 1, 0, 1)}},
+       0,
+       {},
+       softmax_partial,
+       softmax_result,
+       no_column},
+      {"softmax",
+       Phase::bwd,
+       false,
+       2,
+       0,
+       false,
+       true,
+       {{pass(2, 0, 0, 1, 1), 1}, {pass(2, 0, 1, 1, 1)}},
+       0,
+       {},
+       softmax_back_partial,
+       softmax_back,
+       no_column},
+      {"take_max",
+       Phase::fwd,
+       false,
+       1,
+       0,
+       false,
+       true,
+       {{pass(1, 0, 0, 1, 0), 1, true}, {pass(1, 0, 1, 2, 0)}},
+       0,
+       {},
+       take_max_partial,
+       take_max_result,
+       no_column},
+      {"layernorm",
+       Phase::fwd,
+       true,
+       1,
+       2,
+       false,
+       true,
+       {{pass(1, 0, 0, 1, 1), 2}, {pass(1, 2, 1, 1, 2)}},
+       0,
+       {},
+       layernorm_partial,
+       layernorm_result,
+       no_column},
+      {"layernorm",
+       Phase::bwd,
+       true,
+       2,
+       1,
+       true,
+       true,
+       {{pass(2, 1, 0, 1, 3), 2}, {pass(2, 1, 1, 1, 3)}},
+       2,
+       pass(2, 0, 0, 1, 2),
+       layernorm_back_partial,
+       layernorm_back,
+       layernorm_column},
+      {"rmsnorm",
+       Phase::fwd,
+       true,
+       1,
+       1,
+       false,
+       true,
+       {{pass(1, 0, 0, 1, 1), 1}, {pass(1, 1, 1, 0, 2)}},
+       0,
+       {},
+       rmsnorm_partial,
+       rmsnorm_result,
+       no_column},
+      {"rmsnorm",
+       Phase::bwd,
+       true,
+       2,
+       1,
+       true,
+       true,
+       {{pass(2, 1, 0, 0, 2), 1}, {pass(2, 1, 1, 0, 3)}},
+       1,
+       pass(2, 0, 0, 0, 2),
+       rmsnorm_back_partial,
+       rmsnorm_back,
+       rmsnorm_column},
+      {"bias",
+       Phase::bwd,
+       true,
+       1,
+       0,
+       false,
+       false,
+       {},
+       1,
+       pass(1, 0, 0, 1, 0),
+       nothing,
+       no_result,
+       gradient_column},
+      {"bias_add",
+       Phase::bwd,
+       true,
+       1,
+       0,
+       false,
+       false,
+       {},
+       1,
+       pass(1, 0, 0, 1, 0),
+       nothing,
+       no_result,
+       gradient_column},
+      {"bias_gelu",
+       Phase::bwd,
+       true,
+       2,
+       1,
+       false,
+       true,
+       {{pass(2, 1, 1, 5, 8, 1)}},
+       1,
+       pass(1, 0, 0, 1, 0),
+       nothing,
+       bias_gelu_back,
+       bias_gelu_column},
+  };
+  return kFunctions;
+}
+
+}  // namespace
+
+const RowFunction* find_row_function(const LayerOp& op) {
+  const std::string& name = op.op == "eltwise" ? op.fn : op.op;
+  // A row of the update phase has no meaning of its own here.
+  const Phase phase = op.phase == Phase::bwd ? Phase::bwd : Phase::fwd;
+  for (const RowFunction& f : row_functions()) {
+    if (name == f.op && phase == f.phase) return &f;
+  }
+  return nullptr;
+}
+
+}  // namespace lacuna::ipu

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/ipu/rows/row_values.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "workloads/mapping/ipu/values.hpp"
+
+namespace lacuna::ipu {
+namespace {
+
+constexpr std::uint64_t kVectorSeed = 2;  // of streams beside those of the operands
+constexpr std::uint64_t kSavedSeed = 4;
+
+RowStats nothing_found(const RowStage& stage) {
+  RowStats stats{};
+  if (stage.maximum) stats.fill(-std::numeric_limits<double>::infinity());
+  return stats;
+}
+
+void combine(const RowStage& stage, RowStats& stats, unsigned i, double value) {
+  stats.at(i) = stage.maximum ? std::max(stats.at(i), value) : stats.at(i) + value;
+}
+
+/// A tile's memory; rows and elements count from those of the tile.
+class TileRows final : public RowReader {
+ public:
+  TileRows(const RowPart& part, const TileMemory& memory) : part_(part), memory_(memory) {}
+
+  double operand(unsigned tensor, std::uint64_t row, std::uint64_t i) const override {
+    return element(part_.operands[tensor], part_.offsets[row] + i);
+  }
+  double vector(unsigned which, std::uint64_t i) const override {
+    return element(part_.vectors[which], part_.begin + i);
+  }
+  double saved(std::uint64_t row, unsigned which) const override {
+    return memory_.real(part_.saved + row * kRowStats + which);
+  }
+
+ private:
+  double element(std::uint32_t address, std::uint64_t i) const {
+    return read_element(memory_, part_.type, address * std::uint64_t{4} / bytes_of(part_.type) + i);
+  }
+
+  const RowPart& part_;
+  const TileMemory& memory_;
+};
+
+}  // namespace
+
+RowElement read_row_element(const RowFunction& function, const RowReader& reader, std::uint64_t row,
+                            std::uint64_t i, std::uint64_t length) {
+  RowElement e;
+  e.length = length;
+  e.x = reader.operand(0, row, i);
+  if (function.tensors > 1) e.dy = reader.operand(1, row, i);
+  if (function.vectors > 0) e.gamma = reader.vector(0, i);
+  if (function.vectors > 1) e.beta = reader.vector(1, i);
+  for (unsigned s = 0; function.saved && s < kRowStats; ++s) e.saved.at(s) = reader.saved(row, s);
+  return e;
+}
+
+double SeededRows::operand(unsigned tensor, std::uint64_t row, std::uint64_t i) const {
+  return numbers_(seed_ + tensor, row * stride_ + i);
+}
+
+double SeededRows::vector(unsigned which, std::uint64_t i) const {
+  return numbers_(seed_ + kVectorSeed + which, i);
+}
+
+/// A mean, and the reciprocal of a deviation.
+double SeededRows::saved(std::uint64_t row, unsigned which) const {
+  const double value = RealOperands{numbers_.sigma, DType::fp16}(seed_ + kSavedSeed + which, row);
+  return which == 0 ? value / 4 : 0.5 + std::abs(value);
+}
+
+std::vector<RowStats> row_stats(const RowFunction& function, const RowReader& reader,
+                                std::uint64_t row, std::uint64_t length) {
+  std::vector<RowStats> found;
+  for (unsigned s = 0; s < function.stages.size(); ++s) {
+    const RowStage& stage = function.stages[s];
+    RowStats stats = nothing_found(stage);
+    for (std::uint64_t i = 0; i < length && stage.stats > 0; ++i) {
+      const RowElement e = read_row_element(function, reader, row, i, length);
+      for (unsigned j = 0; j < stage.stats; ++j) {
+        combine(stage, stats, j, function.partial(e, s, j, found.data()));
+      }
+    }
+    found.push_back(stats);
+  }
+  return found;
+}
+
+std::vector<RowStats> RowPart::found(const TileMemory& memory, std::uint64_t r,
+                                     std::size_t last) const {
+  std::vector<RowStats> result;
+  for (std::size_t s = 0; s < last; ++s) {
+    const RowStage& stage = function->stages[s];
+    RowStats all = nothing_found(stage);
+    for (std::uint64_t p = 0; p < parts; ++p) {
+      for (unsigned i = 0; i < stage.stats; ++i) {
+        combine(stage, all, i, memory.real(stats[s] + (p * most_rows + r) * stage.stats + i));
+      }
+    }
+    result.push_back(all);
+  }
+  return result;
+}
+
+void RowPart::run_stages(TileMemory& memory, std::size_t first, std::size_t last) const {
+  const TileRows reader(*this, memory);
+  for (std::size_t s = first; s < last; ++s) {
+    const RowStage& stage = function->stages[s];
+    for (std::uint64_t r = 0; r < rows; ++r) {
+      const std::vector<RowStats> before = found(memory, r, s);
+      RowStats mine = nothing_found(stage);
+      for (std::uint64_t i = 0; i < counts[r]; ++i) {
+        const RowElement e = read_row_element(*function, reader, r, i, lengths[r]);
+        for (unsigned j = 0; j < stage.stats; ++j) {
+          combine(stage, mine, j, function->partial(e, static_cast<unsigned>(s), j, before.data()));
+        }
+        if (s + 1 == function->stages.size() && function->output) {
+          write_element(memory, type, output * std::uint64_t{4} / bytes_of(type) + offsets[r] + i,
+                        static_cast<float>(function->result(e, before.data())));
+        }
+      }
+      for (unsigned j = 0; j < stage.stats; ++j) {
+        memory.set_real(stats[s] + (part * most_rows + r) * stage.stats + j,
+                        static_cast<float>(mine.at(j)));
+      }
+    }
+  }
+}
+
+void RowPart::sum_columns(TileMemory& memory) const {
+  const TileRows reader(*this, memory);
+  for (unsigned j = 0; j < function->sums; ++j) {
+    for (std::uint64_t i = 0; rows > 0 && i < counts[0]; ++i) {
+      double sum = 0;
+      for (std::uint64_t r = 0; r < rows; ++r) {
+        sum += function->column(read_row_element(*function, reader, r, i, lengths[r]), j);
+      }
+      memory.set_real(columns + j * column_stride + i, static_cast<float>(sum));
+    }
+  }
+}
+
+}  // namespace lacuna::ipu

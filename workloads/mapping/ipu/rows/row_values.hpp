@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/ipu/tile_memory.hpp"
+#include "workloads/mapping/ipu/operation.hpp"
+#include "workloads/mapping/ipu/rows/row_functions.hpp"
+
+namespace lacuna::ipu {
+
+/// Where the numbers of a row operation come from: a tile's memory, or the reference.
+class RowReader {
+ public:
+  RowReader() = default;
+  RowReader(const RowReader&) = default;
+  RowReader(RowReader&&) = default;
+  RowReader& operator=(const RowReader&) = default;
+  RowReader& operator=(RowReader&&) = default;
+  virtual ~RowReader() = default;
+
+  virtual double operand(unsigned tensor, std::uint64_t row, std::uint64_t i) const = 0;
+  virtual double vector(unsigned which, std::uint64_t i) const = 0;
+  virtual double saved(std::uint64_t row, unsigned which) const = 0;
+};
+
+/// Element i of `row`, which has `length` elements.
+RowElement read_row_element(const RowFunction& function, const RowReader& reader, std::uint64_t row,
+                            std::uint64_t i, std::uint64_t length);
+
+/// The operands as made from a seed, exact in their type.
+class SeededRows final : public RowReader {
+ public:
+  /// Row r begins at position r * stride of an operand.
+  SeededRows(std::uint64_t seed, std::uint64_t stride, const RealOperands& numbers = {})
+      : seed_(seed), stride_(stride), numbers_(numbers) {}
+
+  const RealOperands& numbers() const { return numbers_; }
+
+  double operand(unsigned tensor, std::uint64_t row, std::uint64_t i) const override;
+  double vector(unsigned which, std::uint64_t i) const override;
+  double saved(std::uint64_t row, unsigned which) const override;
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t stride_;
+  RealOperands numbers_;
+};
+
+/// The statistics of a whole row, by stage.
+std::vector<RowStats> row_stats(const RowFunction& function, const RowReader& reader,
+                                std::uint64_t row, std::uint64_t length);
+
+/// A tile's part of the rows, with values.
+struct RowPart {
+  const RowFunction* function = nullptr;
+  DType type = DType::fp16;
+  std::uint64_t first_row = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t part = 0;
+  std::uint64_t parts = 1;
+  std::uint64_t begin = 0;             // of its elements of each row
+  std::vector<std::uint64_t> counts;   // of them, by row
+  std::vector<std::uint64_t> lengths;  // of the whole rows
+  std::vector<std::uint64_t> offsets;  // of rows in the tile's regions, in elements
+  std::uint32_t operands[2] = {0, 0};  // addresses of regions, in words
+  std::uint32_t vectors[2] = {0, 0};
+  std::uint32_t saved = 0;
+  std::uint32_t output = 0;
+  std::uint32_t columns = 0;         // partial sums
+  std::uint64_t column_stride = 0;   // of them, in words
+  std::vector<std::uint32_t> stats;  // by stage: {part, row, statistic}
+  std::uint64_t most_rows = 0;       // of any tile: the stride of a part in `stats`
+
+  /// Executes passes [first, last).
+  void run_stages(TileMemory& memory, std::size_t first, std::size_t last) const;
+
+  /// Forms the sums over its rows.
+  void sum_columns(TileMemory& memory) const;
+
+  /// Combines what the parts found of row `r` of this tile, for stages before `last`.
+  std::vector<RowStats> found(const TileMemory& memory, std::uint64_t r, std::size_t last) const;
+};
+
+}  // namespace lacuna::ipu

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/kernels/dense_mesh.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "models/wse/pe/vector_unit.hpp"
+#include "sim/base/error.hpp"
+#include "workloads/mapping/wse/kernels/task_builder.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+std::uint32_t aligned(std::uint32_t bytes) { return (bytes + 7) / 8 * 8; }
+std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
+
+/// 0 outside the matrix.
+float value(std::uint64_t seed, std::uint64_t row, std::uint64_t column, bool inside) {
+  return inside ? small_value(seed, row, column) : 0.0F;
+}
+
+/// Microthreads.
+constexpr std::uint8_t kTakeW = 1;
+constexpr std::uint8_t kTakeX = 2;
+constexpr std::uint8_t kSendW = 3;
+constexpr std::uint8_t kSendX = 4;
+
+/// Colors of broadcasts.
+constexpr Color kAlongRows{0};
+constexpr Color kAlongColumns{1};
+
+class Planner {
+ public:
+  Planner(const DenseMeshJob& job, const ScalarParams& scalar)
+      : job_(job),
+        scalar_(scalar),
+        side_(job.side),
+        tm_(ceil_div(job.m, job.side)),
+        tk_(ceil_div(job.k, job.side)),
+        tn_(ceil_div(job.n, job.side)),
+        builder_(job.side, job.side),
+        place_on_ring_(job.side, 0) {
+    const bool line = job.kind == DenseMesh::cannon;
+    for (std::uint32_t i = 0; i < side_; i += line ? 1 : 2) order_.push_back(i);
+    for (std::uint32_t i = side_ - 1 - side_ % 2; i < side_ && !line; i -= 2) order_.push_back(i);
+    for (std::uint32_t p = 0; p < side_; ++p) place_on_ring_[order_[p]] = p;
+  }
+
+  TaskKernel plan() {
+    check();
+    if (ring()) {
+      route_ring();
+    } else {
+      route_broadcasts();
+    }
+    for (std::uint32_t r = 0; r < side_; ++r) {
+      for (std::uint32_t c = 0; c < side_; ++c) add_core(r, c);
+    }
+    TaskKernel kernel;
+    kernel.program = std::move(builder_).finish();
+    kernel.bytes = bytes();
+    const std::uint64_t formed = std::uint64_t{side_} * side_ * side_ * tm_ * tk_ * tn_;
+    kernel.useful = std::uint64_t{job_.m} * job_.k * job_.n;
+    kernel.edge = formed - kernel.useful;
+    kernel.notes.emplace_back(
+        "tiles", fmt::format("{} x {} x {} in each of {} x {} cores", tm_, tk_, tn_, side_, side_));
+    if (job_.values) fill_memory(kernel.program);
+    return kernel;
+  }
+
+  std::uint32_t y_address(std::uint32_t i, std::uint32_t j) const {
+    return y_at() + j * pitch() + 2 * i;
+  }
+  std::uint32_t tm() const { return tm_; }
+  std::uint32_t tn() const { return tn_; }
+
+ private:
+  bool ring() const { return job_.kind != DenseMesh::summa; }
+
+  /// By how many places the tiles of the ring's line number `p` are shifted first.
+  std::uint32_t skew(std::uint32_t p) const {
+    return job_.kind == DenseMesh::cannon ? (side_ - p) % side_ : 0;
+  }
+
+  // Memory: two tiles of W and two of X, with `summa` one of each of its own, and Y, whose columns
+  // lie at 4 modulo 8.
+  std::uint32_t pitch() const { return aligned(2 * tm_); }
+  std::uint32_t w_bytes() const { return tk_ * pitch(); }
+  std::uint32_t x_bytes() const { return aligned(2 * tk_ * tn_); }
+  std::uint32_t tiles() const { return ring() ? 2 : 3; }
+  std::uint32_t w_at(std::uint32_t buffer) const { return buffer * w_bytes(); }
+  std::uint32_t x_at(std::uint32_t buffer) const {
+    return tiles() * w_bytes() + buffer * x_bytes();
+  }
+  std::uint32_t y_at() const { return tiles() * (w_bytes() + x_bytes()) + 4; }
+  std::uint32_t bytes() const { return y_at() + tn_ * pitch(); }
+
+  /// Addresses hold what fits, so what is needed is counted wider first.
+  void check() const {
+    const std::uint64_t operands = std::uint64_t{tm_} * tk_ + std::uint64_t{tk_} * tn_;
+    const std::uint64_t column = (2 * std::uint64_t{tm_} + 7) / 8 * 8;
+    const std::uint64_t needed = operands > job_.memory_bytes
+                                     ? 4 * operands
+                                     : tiles() * (tk_ * column + x_bytes()) + 4 + tn_ * column;
+    if (needed <= job_.memory_bytes) return;
+    throw OutOfMemoryError(fmt::format(
+        "a core needs {} bytes for its tiles of {} x {} x {}, two of each operand, and has {}",
+        needed, tm_, tk_, tn_, job_.memory_bytes));
+  }
+
+  /// The color on which place p of a ring sends: two for each direction, by turns.
+  Color ring_color(std::uint32_t p, unsigned first) const {
+    const bool up = order_[(p + 1) % side_] > order_[p];
+    return static_cast<Color>(first + (up ? 0 : 2) + p % 2);
+  }
+
+  void route_ring() {
+    if (side_ == 1) return;
+    for (std::uint32_t line = 0; line < side_; ++line) {
+      for (std::uint32_t p = 0; p < side_; ++p) {
+        std::vector<std::size_t> along_x;
+        std::vector<std::size_t> along_y;
+        const std::uint32_t from = order_[p];
+        const std::uint32_t to = order_[(p + 1) % side_];
+        for (std::uint32_t i = from;; i = to > from ? i + 1 : i - 1) {
+          along_x.push_back(builder_.place(line, i));
+          along_y.push_back(builder_.place(i, line));
+          if (i == to) break;
+        }
+        builder_.path(along_x, ring_color(p, 0));
+        builder_.path(along_y, ring_color(p, 4));
+      }
+    }
+  }
+
+  /// One color along all rows and one along all columns. In step i core i of a line sends; before,
+  /// its router lets words through that come from lower places, afterwards from higher ones. The
+  /// last word of a step moves the switch of its own router and of the next one, whose turn it is;
+  /// that of the one before stands at its end.
+  void route_broadcasts() {
+    if (side_ == 1) return;
+    for (std::uint32_t r = 0; r < side_; ++r) {
+      for (std::uint32_t c = 0; c < side_; ++c) {
+        route_line(builder_.place(r, c), kAlongRows, c, kWest, kEast);
+        route_line(builder_.place(r, c), kAlongColumns, r, kNorth, kSouth);
+      }
+    }
+  }
+  void route_line(std::size_t place, Color color, std::uint32_t at, Port low, Port high) {
+    const PortSet lower = at > 0 ? bit(low) : PortSet{0};
+    const PortSet higher = at + 1 < side_ ? bit(high) : PortSet{0};
+    std::uint8_t position = 0;
+    builder_.pops(place, color);
+    if (lower != 0) {
+      builder_.route(place, color, low, static_cast<PortSet>(higher | bit(kRamp)), position++);
+    }
+    builder_.route(place, color, kRamp, static_cast<PortSet>(lower | higher), position++);
+    if (higher != 0) {
+      builder_.route(place, color, high, static_cast<PortSet>(lower | bit(kRamp)), position);
+    }
+  }
+
+  static Instruction move(const Operand& to, const Operand& from, std::uint32_t bytes,
+                          std::uint8_t thread) {
+    Instruction instruction;
+    instruction.element = Element::fp16;
+    instruction.to = to;
+    instruction.a = from;
+    instruction.length = bytes / 2;
+    instruction.thread = thread;
+    return instruction;
+  }
+
+  /// Y += W X of the tiles in these places: one multiply-accumulate for each element of X.
+  void multiply(std::vector<Step>& steps, std::uint32_t w, std::uint32_t x) const {
+    for (std::uint32_t kk = 0; kk < tk_; ++kk) {
+      for (std::uint32_t j = 0; j < tn_; ++j) {
+        steps.push_back(
+            work(scalar_.loop + scalar_.load + 2 * scalar_.dsr_write + scalar_.vec_issue));
+        Instruction axpy;
+        axpy.op = VectorOp::fma;
+        axpy.element = Element::fp16;
+        axpy.to = in_memory(y_address(0, j));
+        axpy.a = in_memory(w + kk * pitch());
+        axpy.b = cell(x + 2 * (kk * tn_ + j));
+        axpy.length = tm_;
+        steps.push_back(run(axpy));
+      }
+    }
+  }
+
+  void add_core(std::uint32_t r, std::uint32_t c) {
+    CoreProgram core;
+    if (ring()) {
+      shift_steps(core, r, c);
+    } else {
+      broadcast_steps(core, r, c);
+    }
+    builder_.core(builder_.place(r, c), builder_.add(std::move(core)));
+  }
+
+  void shift_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) const {
+    const std::uint32_t px = place_on_ring_[c];
+    const std::uint32_t py = place_on_ring_[r];
+    const Color w_out = ring_color(px, 0);
+    const Color x_out = ring_color(py, 4);
+    const Color w_in = ring_color((px + side_ - 1) % side_, 0);
+    const Color x_in = ring_color((py + side_ - 1) % side_, 4);
+    core.in = {{w_in, 0}, {x_in, 1}};
+    core.out = {{w_out, 2}, {x_out, 3}};
+    const std::uint32_t skews = std::max(skew(py), skew(px));
+    std::uint32_t w = 0;  // in which of the two places the tiles are
+    std::uint32_t x = 0;
+    for (std::uint32_t i = 0; i < skews + side_; ++i) {
+      const bool product = i >= skews;
+      const bool last = i + 1 == skews + side_;
+      const bool moves_w = product ? !last : i < skew(py);
+      const bool moves_x = product ? !last : i < skew(px);
+      Task task;
+      task.active = i == 0;
+      task.blocked = i != 0;
+      std::vector<Step>& steps = task.steps;
+      if (moves_w)
+        steps.push_back(run(move(on_fabric(w_out), in_memory(w_at(w)), w_bytes(), kSendW)));
+      if (moves_x)
+        steps.push_back(run(move(on_fabric(x_out), in_memory(x_at(x)), x_bytes(), kSendX)));
+      const auto next = static_cast<TaskIndex>(i + 1);
+      if (moves_w) {
+        Instruction take = move(in_memory(w_at(1 - w)), on_fabric(w_in), w_bytes(), kTakeW);
+        take.activates = next;
+        steps.push_back(run(take));
+      } else if (!last) {
+        steps.push_back(activate(next));
+      }
+      if (moves_x) {
+        Instruction take = move(in_memory(x_at(1 - x)), on_fabric(x_in), x_bytes(), kTakeX);
+        take.unblocks = next;
+        steps.push_back(run(take));
+      } else if (!last) {
+        steps.push_back(unblock(next));
+      }
+      if (product) multiply(steps, w_at(w), x_at(x));
+      if (moves_w) w = 1 - w;
+      if (moves_x) x = 1 - x;
+      core.tasks.push_back(std::move(task));
+    }
+  }
+
+  /// Sends a tile along a line; with its last word the turn.
+  Step broadcast(Color color, std::uint32_t from, std::uint32_t bytes, std::uint8_t thread) const {
+    constexpr unsigned kAdvance = first_command(SwitchCommand::advance);
+    Instruction send = move(on_fabric(color), in_memory(from), bytes, thread);
+    send.switches = static_cast<SwitchCommands>(kAdvance | kAdvance << 2U);
+    return run(send);
+  }
+
+  /// Starts the broadcasts of a step, whose product is task `step` + 1.
+  void begin_broadcast(std::vector<Step>& steps, std::uint32_t r, std::uint32_t c,
+                       std::uint32_t step) const {
+    const auto product = static_cast<TaskIndex>(step + 1);
+    if (c == step) {
+      if (side_ > 1) steps.push_back(broadcast(kAlongRows, w_at(2), w_bytes(), kSendW));
+      steps.push_back(activate(product));
+    } else {
+      Instruction take = move(in_memory(w_at(step % 2)), on_fabric(kAlongRows), w_bytes(), kTakeW);
+      take.activates = product;
+      steps.push_back(run(take));
+    }
+    if (r == step) {
+      if (side_ > 1) steps.push_back(broadcast(kAlongColumns, x_at(2), x_bytes(), kSendX));
+      steps.push_back(unblock(product));
+    } else {
+      Instruction take =
+          move(in_memory(x_at(step % 2)), on_fabric(kAlongColumns), x_bytes(), kTakeX);
+      take.unblocks = product;
+      steps.push_back(run(take));
+    }
+  }
+
+  /// The product of the tiles in these buffers, by a routine that all cores share.
+  Step product(std::uint32_t w, std::uint32_t x) {
+    const auto [known, fresh] = products_.emplace(std::make_pair(w, x), 0U);
+    if (fresh) {
+      std::vector<Step> steps;
+      multiply(steps, w_at(w), x_at(x));
+      Routine routine;
+      for (const Step& step : steps) {
+        if (step.vector.length != 0) routine.push_back(step.vector);
+      }
+      known->second = builder_.add_routine(std::move(routine));
+    }
+    return call(known->second);
+  }
+
+  void broadcast_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) {
+    if (side_ > 1) {
+      core.in = {{kAlongRows, 0}, {kAlongColumns, 1}};
+      core.out = {{kAlongRows, 2}, {kAlongColumns, 3}};
+    }
+    core.tasks.resize(side_ + std::size_t{1});
+    core.tasks[0].active = true;
+    begin_broadcast(core.tasks[0].steps, r, c, 0);
+    for (std::uint32_t step = 0; step < side_; ++step) {
+      Task& task = core.tasks[step + std::size_t{1}];
+      task.blocked = true;
+      if (step + 1 < side_) begin_broadcast(task.steps, r, c, step + 1);
+      task.steps.push_back(product(c == step ? 2 : step % 2, r == step ? 2 : step % 2));
+    }
+  }
+
+  void fill_memory(TaskProgram& program) const {
+    for (std::uint32_t r = 0; r < side_; ++r) {
+      for (std::uint32_t c = 0; c < side_; ++c) {
+        const std::uint32_t diagonal = (place_on_ring_[r] + place_on_ring_[c]) % side_;
+        const bool skewed = job_.kind == DenseMesh::mesh;
+        const std::uint32_t kw = skewed ? diagonal : c;  // blocks of k that it holds first
+        const std::uint32_t kx = skewed ? diagonal : r;
+        const std::uint32_t own = ring() ? 0 : 2;
+        MemoryImage image(bytes());
+        for (std::uint32_t kk = 0; kk < tk_; ++kk) {
+          for (std::uint32_t i = 0; i < tm_; ++i) {
+            image.put(w_at(own) + kk * pitch() + 2 * i, Element::fp16,
+                      w_value(r * tm_ + i, kw * tk_ + kk));
+          }
+          for (std::uint32_t j = 0; j < tn_; ++j) {
+            image.put(x_at(own) + 2 * (kk * tn_ + j), Element::fp16,
+                      x_value(kx * tk_ + kk, c * tn_ + j));
+          }
+        }
+        program.memory.push_back(std::move(image).take());
+      }
+    }
+  }
+
+ public:
+  float w_value(std::uint32_t i, std::uint32_t kk) const {
+    return value(job_.seed, i, kk, i < job_.m && kk < job_.k);
+  }
+  float x_value(std::uint32_t kk, std::uint32_t j) const {
+    return value(~job_.seed, kk, j, kk < job_.k && j < job_.n);
+  }
+
+ private:
+  const DenseMeshJob job_;
+  const ScalarParams& scalar_;
+  const std::uint32_t side_;
+  const std::uint32_t tm_;
+  const std::uint32_t tk_;
+  const std::uint32_t tn_;
+  TaskBuilder builder_;
+  std::vector<std::uint32_t> order_;          // by place on the ring: place on the line
+  std::vector<std::uint32_t> place_on_ring_;  // and back
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> products_;  // routines, by tiles
+};
+
+}  // namespace
+
+TaskKernel plan_dense_mesh(const DenseMeshJob& job, const ScalarParams& scalar) {
+  return Planner(job, scalar).plan();
+}
+
+std::uint64_t wrong_dense(const DenseMeshJob& job,
+                          const std::vector<std::vector<std::uint8_t>>& memory) {
+  const ScalarParams scalar;
+  const Planner layout(job, scalar);
+  std::uint64_t wrong = 0;
+  for (std::uint32_t i = 0; i < job.m; ++i) {
+    for (std::uint32_t j = 0; j < job.n; ++j) {
+      float expected = 0;
+      for (std::uint32_t kk = 0; kk < job.k; ++kk) {
+        expected += layout.w_value(i, kk) * layout.x_value(kk, j);
+      }
+      const std::size_t place = std::size_t{i / layout.tm()} * job.side + j / layout.tn();
+      const float found = load_element(
+          memory[place], layout.y_address(i % layout.tm(), j % layout.tn()), false, false);
+      wrong += found == expected ? 0 : 1;
+    }
+  }
+  return wrong;
+}
+
+}  // namespace lacuna::wse

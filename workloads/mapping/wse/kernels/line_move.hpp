@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/wse/program/task_program.hpp"
+#include "workloads/mapping/wse/layers/line.hpp"
+#include "workloads/mapping/wse/layers/plan.hpp"
+
+namespace lacuna::wse {
+
+/// Neighbouring elements of one core of a line, and where in another they belong.
+struct LineVector {
+  std::uint32_t from = 0;  // core
+  std::uint32_t to = 0;
+  std::uint32_t length = 0;   // elements
+  std::uint32_t from_at = 0;  // bytes, where it begins in the memory of its core
+  std::uint32_t to_at = 0;
+};
+
+/// The programs that move vectors along a line of cores: one for those that go ahead (to higher
+/// numbers), one for those that go back. None if nothing goes that way.
+struct LineMove {
+  std::optional<TaskProgram> ahead;
+  std::optional<TaskProgram> back;
+};
+
+/// A core hands its vectors to its neighbour and passes on what its other neighbour hands to it,
+/// what goes farthest first and of that its own first, and takes what is its own at last. So links
+/// carry only what has to cross them, every core knows the order of its words beforehand, and two
+/// colors that alternate from link to link are enough. An instruction for each vector that is sent
+/// or taken and for each run of words passed on; an odd FP16 vector ends in a half-filled word.
+/// What stays in its core is not touched. `element`: fp16 or fp32.
+LineMove move_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
+                    CoreLine::Direction direction, Element element, unsigned vec_issue);
+
+}  // namespace lacuna::wse

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/kernels/task_builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/wse/pe/vector_unit.hpp"
+#include "sim/base/error.hpp"
+
+namespace lacuna::wse {
+
+Task& Script::task() {
+  if (next_) program_.tasks.emplace_back();
+  next_ = false;
+  return program_.tasks.back();
+}
+
+void Script::round(Instruction instruction, std::uint8_t thread) {
+  task();
+  instruction.thread = thread;  // by default the last: what goes on beside it comes first
+  instruction.activates = static_cast<TaskIndex>(program_.tasks.size());
+  then(instruction);
+  next_ = true;
+}
+
+void Script::beside(Instruction instruction, std::uint8_t thread) {
+  instruction.thread = thread;
+  then(instruction);
+}
+
+CoreProgram Script::finish() && {
+  if (next_) {  // nothing follows the last round
+    for (Step& step : program_.tasks.back().steps) {
+      if (step.vector.activates == program_.tasks.size()) step.vector.activates = kNoTask;
+    }
+  }
+  return std::move(program_);
+}
+
+TaskBuilder::TaskBuilder(std::uint32_t columns, std::uint32_t rows)
+    : routers_(std::size_t{columns} * rows) {
+  program_.columns = columns;
+  program_.rows = rows;
+  program_.cores.emplace_back();  // a core that does nothing
+  program_.core_of.assign(routers_.size(), 0);
+}
+
+void TaskBuilder::route(std::size_t place, Color color, Port from, PortSet to,
+                        std::uint8_t position) {
+  for (SwitchedRoute& route : routers_[place].routes) {
+    if (route.color == color && route.from == from && route.position == position) {
+      route.to = static_cast<PortSet>(route.to | to);
+      return;
+    }
+  }
+  routers_[place].routes.push_back({color, from, to, position});
+}
+
+Port TaskBuilder::towards(std::size_t from, std::size_t to) const {
+  if (to == from + program_.columns) return kSouth;
+  if (from == to + program_.columns) return kNorth;
+  if (to == from + 1) return kEast;
+  if (from == to + 1) return kWest;
+  throw InternalError("a path leads from a core to one that is not its neighbour");
+}
+
+void TaskBuilder::pops(std::size_t place, Color color, bool ring) {
+  routers_[place].rules.push_back({color, ring, true});
+}
+
+void TaskBuilder::path(const std::vector<std::size_t>& places, Color color) {
+  Port from = kRamp;
+  for (std::size_t i = 0; i + 1 < places.size(); ++i) {
+    const Port to = towards(places[i], places[i + 1]);
+    route(places[i], color, from, bit(to));
+    from = static_cast<Port>(opposite(to));
+  }
+  route(places.back(), color, from, bit(kRamp));
+}
+
+std::uint32_t TaskBuilder::add(CoreProgram program) {
+  program_.cores.push_back(std::move(program));
+  return static_cast<std::uint32_t>(program_.cores.size() - 1);
+}
+
+std::uint32_t TaskBuilder::add_routine(Routine routine) {
+  program_.routines.push_back(std::move(routine));
+  return static_cast<std::uint32_t>(program_.routines.size() - 1);
+}
+
+TaskProgram TaskBuilder::finish() && {
+  // routers that differ in nothing but their place are one
+  std::map<std::string, std::uint32_t> known;
+  for (SwitchedRouter& router : routers_) {
+    std::string key;
+    for (const SwitchedRoute& route : router.routes) {
+      for (const unsigned part : {static_cast<unsigned>(route.color), unsigned{route.from},
+                                  unsigned{route.to}, unsigned{route.position}}) {
+        key += static_cast<char>(part);
+      }
+    }
+    for (const SwitchedRouter::Rule& rule : router.rules) {
+      key += {'r', static_cast<char>(rule.color), rule.ring ? '1' : '0', rule.pop ? '1' : '0'};
+    }
+    const auto next = static_cast<std::uint32_t>(program_.routers.size());
+    const auto [found, fresh] = known.emplace(key, next);
+    if (fresh) program_.routers.push_back(std::move(router));
+    program_.router_of.push_back(found->second);
+  }
+  return std::move(program_);
+}
+
+void MemoryImage::put(std::uint32_t address, Element element, float value) {
+  store_element(bytes_, address, source_bytes(element) == 4, is_integer(element), value);
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/wse/program/task_program.hpp"
+
+namespace lacuna::wse {
+
+/// A core's tasks, written one step after the other. A step is waited for (`then`), or its
+/// completion activates a new local task, which the following steps belong to (`round`; in a
+/// microthread unless said otherwise): what a kernel does that works in rounds, and pays a dispatch
+/// between them.
+class Script {
+ public:
+  Script() { task().active = true; }
+
+  void then(const Step& step) { task().steps.push_back(step); }
+  void then(const Instruction& instruction) { then(run(instruction)); }
+  void round(Instruction instruction, std::uint8_t thread = kMicrothreads);
+
+  /// In microthread `thread`, 1 to 7, beside what follows.
+  void beside(Instruction instruction, std::uint8_t thread);
+
+  /// The program; without a task that nothing was written into.
+  CoreProgram finish() &&;
+
+  CoreProgram& program() { return program_; }
+
+ private:
+  Task& task();
+
+  CoreProgram program_;
+  bool next_ = true;  // the next step opens a task
+};
+
+/// Puts a TaskProgram together. Cores and routers that do the same share a description.
+class TaskBuilder {
+ public:
+  TaskBuilder(std::uint32_t columns, std::uint32_t rows);
+
+  std::uint32_t columns() const { return program_.columns; }
+  std::uint32_t rows() const { return program_.rows; }
+  std::size_t place(std::uint32_t row, std::uint32_t column) const {
+    return std::size_t{row} * program_.columns + column;
+  }
+
+  /// Adds ports to where words of `color` from `from` go, at one position of the switch.
+  void route(std::size_t place, Color color, Port from, PortSet to, std::uint8_t position = 0);
+
+  /// The router takes its own command out of the list that wavelets of `color` carry. `ring`: its
+  /// last position is followed by the first.
+  void pops(std::size_t place, Color color, bool ring = false);
+
+  /// Routes a path of neighbouring cores, from the ramp of the first to that of the last.
+  void path(const std::vector<std::size_t>& places, Color color);
+
+  void core(std::size_t place, std::uint32_t program) { program_.core_of[place] = program; }
+  std::uint32_t add(CoreProgram program);
+
+  /// The number of a routine, for call().
+  std::uint32_t add_routine(Routine routine);
+
+  /// The port of `from` that leads to its neighbour `to`.
+  Port towards(std::size_t from, std::size_t to) const;
+
+  TaskProgram finish() &&;
+
+ private:
+  TaskProgram program_;
+  std::vector<SwitchedRouter> routers_;  // by place
+};
+
+/// The bytes a core starts with; with values only.
+class MemoryImage {
+ public:
+  explicit MemoryImage(std::uint32_t bytes) : bytes_(bytes, 0) {}
+
+  void put(std::uint32_t address, Element element, float value);
+  std::vector<std::uint8_t> take() && { return std::move(bytes_); }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+
+}  // namespace lacuna::wse

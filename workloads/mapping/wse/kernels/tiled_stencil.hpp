@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/mapping/wse/kernels/probe_kernels.hpp"
+
+namespace lacuna::wse {
+
+/// A star stencil in FP32 over tiles of width x height points, one in each of 3 x 3 cores, of which
+/// the middle one is what is measured. The program is the published one (Jorineg/cerebras,
+/// tiled-stencil): two arrays of (height + 2 radius) rows of (width + 2 radius + 1) words, one
+/// behind the other; in each iteration four asynchronous sends and four receives of `radius` rows
+/// or columns, two colors per direction by parity, each with a completion task that counts.
+/// Radius 1: a multiplication, four additions in place, a multiplication, descriptors kept in
+/// registers. Larger ones: 4 radius + 1 operations, the first a multiplication, the others
+/// multiply-accumulates in place, the last into the first array, descriptors reloaded for each.
+struct TiledStencil {
+  std::uint32_t radius = 1;
+  std::uint32_t width = 1;
+  std::uint32_t height = 1;
+  std::uint32_t iterations = 1;
+  bool waits = true;  // for the neighbours before it computes
+};
+TaskProgram plan_tiled_stencil(const TiledStencil& job, const CodeCosts& costs);
+
+/// Bytes of the two arrays of a core.
+std::uint64_t tiled_stencil_bytes(const TiledStencil& job);
+
+/// One point in each of columns x rows cores: it multiplies its value into an output queue, which
+/// its router copies to all neighbours, and adds the words of the neighbours. `pairs`: an
+/// instruction may take two words of the fabric; without, the additions follow each other, each
+/// waiting for the last.
+struct PointStencil {
+  std::uint32_t columns = 1;
+  std::uint32_t rows = 1;
+  std::uint32_t iterations = 1;
+  bool pairs = false;
+};
+TaskProgram plan_point_stencil(const PointStencil& job, const CodeCosts& costs);
+
+}  // namespace lacuna::wse

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/mapping/ipu/operation.hpp"
+#include "workloads/mapping/wse/layers/layout.hpp"
+#include "workloads/mapping/wse/layers/product.hpp"
+#include "workloads/mapping/wse/layers/tensor.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+std::uint32_t ceil32(std::uint64_t a, std::uint64_t b) {
+  return static_cast<std::uint32_t>(ceil_div(a, b));
+}
+
+/// Products of operands that both lie on the wafer, one in each slot at a time.
+class Attention {
+ public:
+  explicit Attention(const LayerRequest& request)
+      : request_(request),
+        op_(request.op),
+        masks_y_(op_.op == "sddmm"),
+        layout_(request.setup.wafer, op_.n, op_.m, op_.batch) {
+    if (op_.fn == "l1") pair_ = PairFunction::l1;
+    if (op_.fn == "l2") pair_ = PairFunction::l2;
+    wide_sums_ = op_.dtype == DType::fp32 || op_.partials == Partials::fp32;
+  }
+
+  LayerPlan plan() {
+    LayerPlan plan;
+    choose_shape();
+    plan.blocks = shape_;
+    const std::uint64_t each = place_product(shape_, bytes_of(op_.dtype), wide_sums_ ? 4 : 2,
+                                             pair_ != PairFunction::dot, space_);
+    const std::uint64_t waves = layout_.instances(0);
+    check_core_bytes(request_, each * waves, plan);
+    space_.operand = op_.dtype == DType::fp32 ? Element::fp32 : Element::fp16;
+    space_.product = op_.dtype == DType::fp32 ? Element::fp32
+                     : wide_sums_             ? Element::fp16_32
+                                              : Element::fp16;
+    find_active();
+    count_work(plan);
+    add_stages(plan, waves);
+    add_notes(plan, waves);
+    if (request_.values) fill(plan, waves);
+    return plan;
+  }
+
+ private:
+  void choose_shape();
+  std::uint64_t estimate(const ProductShape& shape) const;
+  ProductShape shape_of(std::uint32_t side) const;
+  void find_active();
+  bool kept(std::uint32_t row, std::uint32_t column) const;
+  void count_work(LayerPlan& plan) const;
+  void add_stages(LayerPlan& plan, std::uint64_t waves) const;
+  void add_notes(LayerPlan& plan, std::uint64_t waves) const;
+  void fill(LayerPlan& plan, std::uint64_t waves) const;
+  ProductProgram program() const { return {request_.setup, shape_, space_, pair_, active_}; }
+  template <class Visit>
+  void for_each_core(const Visit& visit) const;
+  LayerComparison compare(const WaferMemory& memory) const;
+  double w(std::uint64_t instance, std::uint32_t i, std::uint32_t k) const;
+  double x(std::uint64_t instance, std::uint32_t k, std::uint32_t j) const;
+
+  const LayerRequest& request_;
+  const LayerOp op_;
+  bool masks_y_;
+  LayerLayout layout_;
+  PairFunction pair_ = PairFunction::dot;
+  bool wide_sums_ = false;
+  ProductShape shape_;
+  ProductSpace space_;
+  std::vector<bool> active_;
+  Mask elements_;
+};
+
+ProductShape Attention::shape_of(std::uint32_t side) const {
+  ProductShape shape;
+  shape.side = side;
+  shape.rows = ceil32(op_.m, side);
+  shape.inner = ceil32(op_.k, side);
+  shape.columns = ceil32(op_.n, side);
+  shape.w_stays = request_.mask != nullptr && !masks_y_;
+  return shape;
+}
+
+/// Cycles, roughly: of the instructions of a core, and of the words that it shifts.
+std::uint64_t Attention::estimate(const ProductShape& shape) const {
+  const ScalarParams& scalar = request_.setup.scalar;
+  const unsigned width = request_.setup.hardware.simd.fma16;
+  const std::uint64_t start =
+      std::uint64_t{scalar.loop} + scalar.load + 2 * scalar.dsr_write + scalar.vec_issue;
+  const std::uint64_t multiply =
+      std::uint64_t{shape.inner} * shape.scalars() * (start + ceil_div(shape.length(), width));
+  const std::uint64_t words =
+      (std::uint64_t{shape.rows} * shape.inner + std::uint64_t{shape.inner} * shape.columns) / 2;
+  const std::uint64_t hops = 2 * std::uint64_t{request_.setup.hardware.router.ramp} + 4;
+  return shape.side * (std::max(multiply, words) + words + 2 * hops);
+}
+
+void Attention::choose_shape() {
+  const std::uint32_t most =
+      std::min({layout_.slot_columns(), layout_.slot_rows(), std::max({op_.m, op_.k, op_.n})});
+  std::uint64_t least = ~std::uint64_t{0};
+  for (std::uint32_t side = 1; side <= most; ++side) {
+    for (const bool along_rows : {true, false}) {
+      ProductShape shape = shape_of(side);
+      shape.along_rows = along_rows;
+      const std::uint64_t cycles = estimate(shape);
+      if (cycles >= least) continue;
+      least = cycles;
+      shape_ = shape;
+    }
+  }
+}
+
+bool Attention::kept(std::uint32_t row, std::uint32_t column) const {
+  if (request_.mask == nullptr) return true;
+  const auto begin = elements_.columns.begin();
+  return std::binary_search(begin + static_cast<std::ptrdiff_t>(elements_.offsets[row]),
+                            begin + static_cast<std::ptrdiff_t>(elements_.offsets[row + 1]),
+                            column);
+}
+
+/// Cores whose block of the masked operand has an element.
+void Attention::find_active() {
+  const std::uint32_t side = shape_.side;
+  active_.assign(std::size_t{side} * side, request_.mask == nullptr);
+  if (request_.mask == nullptr) return;
+  elements_ = request_.mask->elements();
+  const std::uint32_t width = masks_y_ ? shape_.columns : shape_.inner;
+  for (std::uint32_t i = 0; i < elements_.rows; ++i) {
+    for (std::uint64_t e = elements_.offsets[i]; e < elements_.offsets[i + 1]; ++e) {
+      active_[std::size_t{i / shape_.rows} * side + elements_.columns[e] / width] = true;
+    }
+  }
+}
+
+void Attention::count_work(LayerPlan& plan) const {
+  if (pair_ != PairFunction::dot) return;
+  const std::uint64_t all = request_.mask == nullptr
+                                ? std::uint64_t{op_.m} * (masks_y_ ? op_.n : op_.k)
+                                : request_.mask->nnz();
+  plan.mac_useful = all * (masks_y_ ? op_.k : op_.n) * op_.batch;
+  plan.mac_algorithmic = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
+}
+
+/// Every slot does the same: in each wave all that still have a product.
+void Attention::add_stages(LayerPlan& plan, std::uint64_t waves) const {
+  const auto add = [&](std::uint32_t slots, std::uint64_t times) {
+    if (times == 0 || slots == 0) return;
+    for (LayerStage& stage : program().stages()) {
+      const std::vector<LayerPlacement> one = std::exchange(stage.places, {});
+      stage.times = times;
+      for (std::uint32_t slot = 0; slot < slots; ++slot) {
+        for (LayerPlacement place : one) {
+          place.row += layout_.slot_row(slot);
+          place.column += layout_.slot_column(slot);
+          stage.places.push_back(place);
+        }
+      }
+      plan.stages.push_back(std::move(stage));
+    }
+  };
+  const std::uint32_t slots = layout_.slots();
+  const std::uint32_t in_last = op_.batch % slots == 0 ? slots : op_.batch % slots;
+  add(slots, in_last == slots ? waves : waves - 1);
+  if (in_last != slots) add(in_last, 1);
+}
+
+void Attention::add_notes(LayerPlan& plan, std::uint64_t waves) const {
+  plan.notes.emplace_back(
+      "plan",
+      fmt::format("{} products at a time on {} x {} cores each, {} in turn; {} stays, "
+                  "blocks W {} x {}, X {} x {}",
+                  layout_.slots(), shape_.side, shape_.side, waves, shape_.w_stays ? "W" : "Y",
+                  shape_.rows, shape_.inner, shape_.inner, shape_.columns));
+  if (request_.mask == nullptr) return;
+  plan.notes.emplace_back(
+      "blocks multiplied",
+      fmt::format("{} of {}, those with an element",
+                  std::count(active_.begin(), active_.end(), true), active_.size()));
+}
+
+double Attention::w(std::uint64_t instance, std::uint32_t i, std::uint32_t k) const {
+  if (!masks_y_ && !kept(i, k)) return 0;
+  return ipu::real_operand(request_.seed, (instance * op_.m + i) * op_.k + k);
+}
+
+double Attention::x(std::uint64_t instance, std::uint32_t k, std::uint32_t j) const {
+  return ipu::real_operand(request_.seed + 1, (instance * op_.k + k) * op_.n + j);
+}
+
+/// visit(slot, row, column of the slot, core of the rectangle)
+template <class Visit>
+void Attention::for_each_core(const Visit& visit) const {
+  for (std::uint32_t slot = 0; slot < layout_.slots(); ++slot) {
+    for (std::uint32_t r = 0; r < shape_.side; ++r) {
+      for (std::uint32_t c = 0; c < shape_.side; ++c) {
+        visit(slot, r, c,
+              std::size_t{layout_.slot_row(slot) + r} * request_.setup.wafer.columns +
+                  layout_.slot_column(slot) + c);
+      }
+    }
+  }
+}
+
+void Attention::fill(LayerPlan& plan, std::uint64_t waves) const {
+  if (waves > 1) {
+    throw UnsupportedError(
+        fmt::format("bmm '{}': --values needs a slot for each of {} products; {} fit the rectangle",
+                    op_.id, op_.batch, layout_.slots()));
+  }
+  const ProductProgram made = program();
+  const std::size_t cores = std::size_t{request_.setup.wafer.columns} * request_.setup.wafer.rows;
+  plan.memory.assign(cores, std::vector<std::uint8_t>(plan.bytes, 0));
+  const auto put = [&](std::size_t core, bool is_vector, unsigned buffer, std::uint32_t k,
+                       std::uint32_t other, double value) {
+    const auto& base = is_vector ? space_.vectors : space_.scalars;
+    const std::uint32_t stride = is_vector ? shape_.stride() : shape_.scalars();
+    store(plan.memory[core], base.at(buffer), std::uint64_t{k} * stride + other, op_.dtype, value);
+  };
+  for_each_core([&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
+    const std::uint32_t k_of_x = shape_.w_stays ? c : r;
+    const std::uint32_t j_of_x = shape_.w_stays ? r : c;
+    for (std::uint32_t k = 0; k < shape_.inner; ++k) {
+      for (std::uint32_t i = 0; i < shape_.rows; ++i) {
+        const std::uint32_t row = r * shape_.rows + i;
+        const std::uint32_t in = c * shape_.inner + k;
+        if (row >= op_.m || in >= op_.k) continue;
+        put(core, shape_.along_rows, made.first_buffer_w(r), k, i, w(slot, row, in));
+      }
+      for (std::uint32_t j = 0; j < shape_.columns; ++j) {
+        const std::uint32_t in = k_of_x * shape_.inner + k;
+        const std::uint32_t column = j_of_x * shape_.columns + j;
+        if (in >= op_.k || column >= op_.n) continue;
+        put(core, !shape_.along_rows, made.first_buffer_x(c), k, j, x(slot, in, column));
+      }
+    }
+  });
+  const Attention self = *this;
+  plan.compare = [self](const WaferMemory& memory) { return self.compare(memory); };
+}
+
+LayerComparison Attention::compare(const WaferMemory& memory) const {
+  LayerComparison comparison;
+  const ProductProgram made = program();
+  const DType type = wide_sums_ ? DType::fp32 : DType::fp16;
+  for_each_core([&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
+    for (std::uint32_t i = 0; i < shape_.rows; ++i) {
+      for (std::uint32_t j = 0; j < shape_.columns; ++j) {
+        const std::uint32_t row = r * shape_.rows + i;
+        const std::uint32_t column = c * shape_.columns + j;
+        if (row >= op_.m || column >= op_.n || (masks_y_ && !kept(row, column))) continue;
+        double exact = 0;
+        for (std::uint32_t k = 0; k < op_.k; ++k) {
+          const double a = w(slot, row, k);
+          const double b = x(slot, k, column);
+          const double d = a - b;
+          exact += pair_ == PairFunction::dot  ? a * b
+                   : pair_ == PairFunction::l1 ? std::abs(d)
+                                               : d * d;
+        }
+        const std::uint32_t index =
+            shape_.along_rows ? j * shape_.stride() + i : i * shape_.stride() + j;
+        const double found = load(memory[core], space_.sums.at(made.last_buffer_y(r)), index, type);
+        // Each addition rounds the sum so far.
+        compare_element(comparison, found, exact, type, op_.k, 1);
+      }
+    }
+  });
+  return comparison;
+}
+
+}  // namespace
+
+LayerPlan plan_layer_product(const LayerRequest& request) {
+  check_layer_type(request.op);
+  if (request.mask != nullptr && (request.op.fn == "l1" || request.op.fn == "l2")) {
+    throw UnsupportedError(
+        fmt::format("a wafer does not run bmm {} of a masked operand", request.op.fn));
+  }
+  if (request.op.x_density || request.op.x_pattern != "dense") {
+    throw UnsupportedError(
+        "x_pattern in a bmm of a wafer: blocks of X of one size go around rings of cores, whatever "
+        "is "
+        "zero in them; a filter at their senders is not modelled");
+  }
+  return Attention(request).plan();
+}
+
+}  // namespace lacuna::wse

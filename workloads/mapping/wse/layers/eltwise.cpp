@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "models/wse/pe/vector_unit.hpp"
+#include "sim/base/error.hpp"
+#include "workloads/mapping/ipu/operation.hpp"
+#include "workloads/mapping/ipu/rows/element_functions.hpp"
+#include "workloads/mapping/wse/layers/functions.hpp"
+#include "workloads/mapping/wse/layers/layout.hpp"
+#include "workloads/mapping/wse/layers/plan.hpp"
+#include "workloads/mapping/wse/layers/tensor.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using ipu::ElementFunction;
+
+constexpr unsigned kSharedSeed = 3;  // of the vector, after three operands
+
+/// Gradients and parameters have no tokens: where every element is by itself they are dealt to all
+/// cores alike, as by the optimizer, each a matrix of its own. Activations lie as products leave
+/// them.
+LayerTensor tensor_of(const LayerRequest& request, const ElementFunction& function) {
+  const LayerOp& op = request.op;
+  const WaferParams& wafer = request.setup.wafer;
+  const bool alone = function.shared == ElementFunction::Shared::none && op.fn != "rope";
+  if (op.phase == Phase::upd && op.n == 1 && op.batch == 1 && alone) {
+    return LayerTensor(wafer, 1, 1, op.m);
+  }
+  return LayerTensor(wafer, op.m, op.n, op.batch, op.fn == "rope" ? 2 : 1);
+}
+
+/// What lies where in a core, and the reference.
+class Elements {
+ public:
+  Elements(const LayerRequest& request, const ElementFunction& function, const ElementCode& code)
+      : request_(request),
+        op_(request.op),
+        function_(function),
+        code_(code),
+        tensor_(tensor_of(request, function)) {
+    const bool casts = op_.fn == "cast";
+    type_ = op_.dtype;
+    source_ = !casts ? type_ : type_ == DType::fp32 ? DType::fp16 : DType::fp32;
+  }
+
+  LayerPlan plan() {
+    LayerPlan plan;
+    place_operands(plan);
+    LayerStage stage;
+    stage.name = op_.fn;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> parts;  // by kind of core
+    tensor_.for_each_core([&](std::uint32_t row, std::uint32_t column, const TensorShare& share) {
+      const auto [found, is_new] =
+          parts.try_emplace({share.features, share.tokens}, stage.parts.size());
+      if (is_new) stage.parts.push_back(part(share));
+      stage.places.push_back({found->second, row, column});
+    });
+    plan.notes.emplace_back("elements per core", fmt::format("{} features x {} tokens, at most",
+                                                             tensor_.layout().most_features(),
+                                                             tensor_.layout().most_tokens()));
+    plan.stages.push_back(std::move(stage));
+    if (request_.values) fill(plan);
+    return plan;
+  }
+
+ private:
+  bool shared() const { return function_.shared != ElementFunction::Shared::none; }
+  bool dropout() const { return op_.fn == "dropout"; }
+
+  /// Whether the shared vector has a number for each feature, in the terms of the layout.
+  bool per_feature() const {
+    return (function_.shared == ElementFunction::Shared::features) == tensor_.m_is_feature();
+  }
+
+  void place_operands(LayerPlan& plan);
+  TaskProgram part(const TensorShare& share) const;
+  void fill(LayerPlan& plan) const;
+  double shared_value(std::uint64_t element) const;
+  LayerComparison compare(const WaferMemory& memory) const;
+
+  const LayerRequest& request_;
+  const LayerOp op_;  // outlives the request, in compare()
+  const ElementFunction& function_;
+  const ElementCode& code_;
+  LayerTensor tensor_;
+  DType type_;
+  DType source_;
+  ElementSpace space_;  // addresses, the same in every core
+  std::uint32_t shared_at_ = 0;
+};
+
+// Operands lie alternately at 0 and 4 modulo 8, so that a beat can read two of them.
+void Elements::place_operands(LayerPlan& plan) {
+  const std::uint64_t most = tensor_.most_elements();
+  CoreSpace space;
+  const auto half = [](unsigned i) { return i % 2 == 0 ? Half8::lower : Half8::upper; };
+  for (unsigned t = 0; t < function_.tensors; ++t) {
+    space_.operands.at(t) = space.take(most, bytes_of(source_), half(t));
+  }
+  for (unsigned r = 0; r < function_.results; ++r) {
+    space_.results.at(r) = space.take(most, bytes_of(type_), half(r + 1));
+  }
+  for (unsigned s = 0; s < code_.scratch; ++s) {
+    space_.scratch.at(s) = space.take(most, bytes_of(type_), half(s));
+  }
+  std::uint64_t numbers = 0;
+  if (dropout()) numbers = most;
+  if (shared()) {
+    numbers = per_feature() ? tensor_.layout().most_features() : tensor_.layout().most_tokens();
+  }
+  shared_at_ = space.take(numbers, bytes_of(type_), Half8::upper);
+  check_core_bytes(request_, space.bytes(), plan);
+  space_.element = type_ == DType::fp32 ? Element::fp32 : Element::fp16;
+}
+
+TaskProgram Elements::part(const TensorShare& share) const {
+  ElementSpace space = space_;
+  space.length = share.elements();
+  space.run = static_cast<std::uint32_t>(share.tokens);
+  if (dropout()) {
+    space.shared = in_memory(shared_at_);
+  } else if (shared()) {
+    space.shared = per_feature() ? each_for(shared_at_, share.tokens)
+                                 : around(shared_at_, static_cast<std::uint32_t>(share.tokens));
+  }
+  LayerCode code(request_.setup.scalar.vec_issue);
+  code_.write(space, code);
+  return single_core(code.program());
+}
+
+double Elements::shared_value(std::uint64_t element) const {
+  if (dropout()) return ipu::dropout_factor(request_.seed, element);
+  const std::uint64_t i = element / op_.n % op_.m;
+  const bool features = function_.shared == ElementFunction::Shared::features;
+  return ipu::real_operand(request_.seed + kSharedSeed, features ? i : element % op_.n);
+}
+
+void Elements::fill(LayerPlan& plan) const {
+  plan.memory = tensor_.empty_memory(plan.bytes);
+  tensor_.for_each_element([&](std::uint64_t e, const TensorPlace& at) {
+    std::vector<std::uint8_t>& memory = plan.memory[at.core];
+    for (unsigned t = 0; t < function_.tensors; ++t) {
+      store(memory, space_.operands.at(t), at.index, source_,
+            ipu::real_operand(request_.seed + t, e));
+    }
+    if (!shared() && !dropout()) return;
+    const std::uint64_t index = dropout() ? at.index : per_feature() ? at.feature : at.token;
+    store(memory, shared_at_, index, type_, shared_value(e));
+  });
+  const Elements self = *this;
+  plan.compare = [self](const WaferMemory& memory) { return self.compare(memory); };
+}
+
+LayerComparison Elements::compare(const WaferMemory& memory) const {
+  // Of a sum of products of numbers up to one: a few roundings of intermediate results.
+  constexpr double kRoundings = 8;
+  LayerComparison comparison;
+  const auto read = [&](unsigned t, std::uint64_t e) {
+    return ipu::real_operand(request_.seed + t, e);
+  };
+  tensor_.for_each_element([&](std::uint64_t e, const TensorPlace& at) {
+    double x[3] = {0, 0, 0};
+    double pair[3] = {0, 0, 0};
+    for (unsigned t = 0; t < function_.tensors; ++t) {
+      x[t] = read(t, e);
+      pair[t] = op_.fn == "rope" ? read(t, tensor_.partner(e)) : x[t];
+    }
+    const double s = shared() || dropout() ? shared_value(e) : 0;
+    for (unsigned r = 0; r < function_.results; ++r) {
+      compare_element(comparison, load(memory[at.core], space_.results.at(r), at.index, type_),
+                      function_.value(x, s, pair, r), type_, kRoundings, 1);
+    }
+  });
+  return comparison;
+}
+
+}  // namespace
+
+LayerPlan plan_layer_eltwise(const LayerRequest& request) {
+  check_layer_type(request.op);
+  const ElementFunction* function = ipu::find_element_function(request.op);
+  if (function == nullptr) return plan_layer_rows(request);
+  const ElementCode* code = find_element_code(request.op.fn, request.op.phase);
+  if (code == nullptr) {
+    throw UnsupportedError(
+        fmt::format("a wafer does not run eltwise {} {}", request.op.fn, word(request.op.phase)));
+  }
+  const std::uint32_t paired = request.op.batch == 1 ? request.op.m : request.op.n;
+  if (request.op.fn == "rope" && paired % 2 != 0) {
+    throw UnsupportedError(
+        fmt::format("rope turns pairs of features, and {} features are not pairs", paired));
+  }
+  return Elements(request, *function, *code).plan();
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/mapping/ipu/operation.hpp"
+#include "workloads/mapping/optimizer_step.hpp"
+#include "workloads/mapping/wse/layers/line.hpp"
+#include "workloads/mapping/wse/layers/tensor.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using Op = VectorOp;
+using Step = OptimizerStep;
+
+struct Rule {
+  const char* name;
+  unsigned state;    // vectors beside weight and gradient
+  unsigned scratch;  // likewise
+  bool adaptive = false;
+  bool decays = false;
+  bool norms = false;
+};
+
+constexpr std::array<Rule, 5> kRules = {{{"sgd", 0, 0},
+                                         {"sgdm", 1, 0},
+                                         {"adam", 2, 2, true},
+                                         {"adamw", 2, 2, true, true},
+                                         {"lamb", 2, 2, true, true, true}}};
+
+/// Weight, gradient, first and second moment of parameter p.
+double operand(std::uint64_t seed, unsigned which, std::uint64_t p) {
+  const double value = ipu::real_operand(seed + which, p);
+  return which == 3 ? std::abs(value) : value;  // second moments are not negative
+}
+
+OptimizerStep stepped(const std::string& rule, unsigned state, std::uint64_t seed,
+                      std::uint64_t p) {
+  return optimizer_step(rule, operand(seed, 0, p), operand(seed, 1, p),
+                        state > 0 ? operand(seed, 2, p) : 0, state > 1 ? operand(seed, 3, p) : 0);
+}
+
+/// Addresses in a core: w, g, m, v, then two vectors of scratch; two sums of squares; the ratio.
+struct Space {
+  std::array<std::uint32_t, 6> at{};
+  std::uint32_t squares = 0;
+  std::uint32_t ratio = 0;
+};
+
+/// Parameters are dealt to all cores of the rectangle, row by row, as evenly as possible.
+class Optimizer {
+ public:
+  Optimizer(const LayerRequest& request, const Rule& rule)
+      : request_(request),
+        op_(request.op),
+        rule_(rule),
+        columns_(request.setup.wafer.columns),
+        rows_(request.setup.wafer.rows),
+        count_((request.mask != nullptr ? request.mask->nnz() : std::uint64_t{op_.m} * op_.k) *
+               op_.batch) {}
+
+  LayerPlan plan() {
+    LayerPlan plan;
+    lay_out(plan);
+    if (rule_.norms) {
+      plan.stages.push_back(
+          row_stage("directions and squares", [&](auto&... a) { squares(a...); }));
+      plan.stages.push_back(norm_stage());
+      plan.stages.push_back(row_stage("update", [&](auto&... a) { apply(a...); }));
+    } else {
+      plan.stages.push_back(update_stage());
+    }
+    plan.notes.emplace_back(
+        "parameters per core",
+        fmt::format("{} at most, {} vectors of state in fp32", share(0), rule_.state));
+    if (request_.values) fill(plan);
+    return plan;
+  }
+
+ private:
+  std::uint64_t cores() const { return std::uint64_t{columns_} * rows_; }
+  std::uint64_t share(std::uint64_t core) const {
+    return count_ / cores() + (core < count_ % cores() ? 1 : 0);
+  }
+  std::uint64_t first(std::uint64_t core) const {
+    return core * (count_ / cores()) + std::min(core, count_ % cores());
+  }
+  LayerCode code() const { return LayerCode(request_.setup.scalar.vec_issue); }
+
+  void lay_out(LayerPlan& plan);
+  void direction(std::uint64_t length, LayerCode& code) const;
+  void adaptive_direction(std::uint64_t length, LayerCode& code) const;
+  void change(std::uint32_t by, std::uint64_t length, LayerCode& code) const;
+  void squares(const CoreLine& line, std::uint32_t core, std::uint64_t length,
+               LayerCode& code) const;
+  void apply(const CoreLine& line, std::uint32_t core, std::uint64_t length, LayerCode& code) const;
+  LayerStage update_stage() const;
+  template <class Write>
+  LayerStage row_stage(const char* name, const Write& write) const;
+  LayerStage norm_stage() const;
+  void fill(LayerPlan& plan) const;
+  LayerComparison compare(const WaferMemory& memory) const;
+
+  const LayerRequest& request_;
+  const LayerOp op_;
+  const Rule& rule_;
+  std::uint32_t columns_;
+  std::uint32_t rows_;
+  std::uint64_t count_;
+  Space space_;
+};
+
+void Optimizer::lay_out(LayerPlan& plan) {
+  CoreSpace space;
+  const auto half = [](unsigned i) { return i % 2 == 0 ? Half8::lower : Half8::upper; };
+  for (unsigned v = 0; v < 2 + rule_.state; ++v) space_.at.at(v) = space.take(share(0), 4, half(v));
+  for (unsigned v = 0; v < rule_.scratch; ++v) {
+    space_.at.at(4 + v) = space.take(share(0), 4, half(v));
+  }
+  space_.squares = space.take(2, 4);
+  space_.ratio = space.take(1, 4);
+  check_core_bytes(request_, space.bytes(), plan);
+}
+
+/// w -= rate * the vector at `by`.
+void Optimizer::change(std::uint32_t by, std::uint64_t length, LayerCode& code) const {
+  code.vector(Op::fma, Element::fp32, in_memory(space_.at[0]), in_memory(by),
+              number(static_cast<float>(-Step::kRate)), length);
+}
+
+/// The moments, and the direction of the update in the first vector of scratch.
+void Optimizer::adaptive_direction(std::uint64_t length, LayerCode& code) const {
+  constexpr float kTiny = 1e-30F;  // a root of nothing is found as nothing times its reciprocal
+  const auto& at = space_.at;
+  const auto op = [&](Op what, std::uint32_t to, std::uint32_t a, const Operand& b) {
+    code.vector(what, Element::fp32, in_memory(to), in_memory(a), b, length);
+  };
+  const auto by = [](double value) { return number(static_cast<float>(value)); };
+  op(Op::mul, at[2], at[2], by(Step::kFirst));
+  op(Op::fma, at[2], at[1], by(1 - Step::kFirst));
+  op(Op::mul, at[3], at[3], by(Step::kSecond));
+  op(Op::mul, at[4], at[1], in_memory(at[1]));
+  op(Op::fma, at[3], at[4], by(1 - Step::kSecond));
+  op(Op::mul, at[4], at[3], by(1 / (1 - Step::kSecond)));
+  op(Op::max, at[5], at[4], number(kTiny));
+  op(Op::rsqrt, at[5], at[5], Operand());
+  op(Op::mul, at[5], at[5], in_memory(at[4]));
+  op(Op::add, at[5], at[5], by(Step::kEpsilon));
+  op(Op::mul, at[4], at[2], by(1 / (1 - Step::kFirst)));
+  op(Op::divide, at[4], at[4], in_memory(at[5]));
+  if (rule_.decays) op(Op::fma, at[4], at[0], by(Step::kDecay));
+}
+
+void Optimizer::direction(std::uint64_t length, LayerCode& code) const {
+  const auto& at = space_.at;
+  if (rule_.adaptive) {
+    adaptive_direction(length, code);
+  } else if (rule_.state == 1) {
+    code.vector(Op::mul, Element::fp32, in_memory(at[2]), in_memory(at[2]),
+                number(static_cast<float>(Step::kFirst)), length);
+    code.vector(Op::add, Element::fp32, in_memory(at[2]), in_memory(at[1]), in_memory(at[2]),
+                length);
+  }
+}
+
+/// Every core for itself.
+LayerStage Optimizer::update_stage() const {
+  LayerStage stage;
+  stage.name = "update";
+  std::map<std::uint64_t, std::uint32_t> parts;  // by parameters
+  for (std::uint64_t core = 0; core < std::min(cores(), count_); ++core) {
+    const auto [found, is_new] = parts.try_emplace(share(core), stage.parts.size());
+    if (is_new) {
+      LayerCode written = code();
+      direction(share(core), written);
+      const unsigned by = rule_.adaptive ? 4 : rule_.state == 1 ? 2 : 1;
+      change(space_.at.at(by), share(core), written);
+      stage.parts.push_back(single_core(written.program()));
+    }
+    stage.places.push_back({found->second, static_cast<std::uint32_t>(core / columns_),
+                            static_cast<std::uint32_t>(core % columns_)});
+  }
+  return stage;
+}
+
+/// The squares of weights and updates, summed towards the first column.
+void Optimizer::squares(const CoreLine& line, std::uint32_t core, std::uint64_t length,
+                        LayerCode& code) const {
+  direction(length, code);
+  code.move(Element::fp32, in_memory(space_.squares), number(0), 2);
+  for (unsigned i = 0; i < 2; ++i) {
+    const Operand vector = in_memory(space_.at.at(4 * i));
+    code.vector(Op::fma, Element::fp32, in_memory(space_.squares + 4 * i, 0), vector, vector,
+                length);
+  }
+  line.reduce(core, Op::add, Element::fp32, space_.squares, 2, code);
+}
+
+void Optimizer::apply(const CoreLine& line, std::uint32_t core, std::uint64_t length,
+                      LayerCode& code) const {
+  line.broadcast(core, Element::fp32, space_.ratio, 1, code);
+  code.vector(Op::mul, Element::fp32, in_memory(space_.at[4]), in_memory(space_.at[4]),
+              cell(space_.ratio), length);
+  change(space_.at[4], length, code);
+}
+
+/// A stage of rows; rows with equal numbers of parameters do the same.
+template <class Write>
+LayerStage Optimizer::row_stage(const char* name, const Write& write) const {
+  LayerStage stage;
+  stage.name = name;
+  const CoreLine line(columns_, CoreLine::Direction::columns, request_.setup.hardware.router);
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> parts;
+  for (std::uint32_t r = 0; r < rows_; ++r) {
+    const std::uint64_t begin = std::uint64_t{r} * columns_;
+    const std::uint64_t all = first(begin + columns_) - first(begin);
+    const auto [found, is_new] = parts.try_emplace({share(begin), all}, stage.parts.size());
+    if (is_new) {
+      TaskProgram part;
+      part.columns = columns_;
+      part.rows = 1;
+      for (std::uint32_t c = 0; c < columns_; ++c) {
+        LayerCode written = code();
+        const std::uint64_t length = share(begin + c);
+        write(line, c, length, written);
+        add_line_core(line, c, written, part);
+      }
+      stage.parts.push_back(std::move(part));
+    }
+    stage.places.push_back({found->second, r, 0});
+  }
+  return stage;
+}
+
+/// The first column adds up what its rows found; its first core makes the ratio of the norms, the
+/// root of w w / u u, for all.
+LayerStage Optimizer::norm_stage() const {
+  LayerStage stage;
+  stage.name = "norms";
+  const CoreLine line(rows_, CoreLine::Direction::rows, request_.setup.hardware.router);
+  TaskProgram part;
+  part.columns = 1;
+  part.rows = rows_;
+  for (std::uint32_t r = 0; r < rows_; ++r) {
+    LayerCode written = code();
+    line.reduce(r, Op::add, Element::fp32, space_.squares, 2, written);
+    if (r == 0) {
+      const Operand ratio = in_memory(space_.ratio);
+      const Operand first = in_memory(space_.squares);
+      written.vector(Op::divide, Element::fp32, first, first, in_memory(space_.squares + 4), 1);
+      written.vector(Op::rsqrt, Element::fp32, ratio, first, Operand(), 1);
+      written.vector(Op::mul, Element::fp32, ratio, ratio, first, 1);
+    }
+    line.broadcast(r, Element::fp32, space_.ratio, 1, written);
+    add_line_core(line, r, written, part);
+  }
+  stage.places.push_back({0, 0, 0});
+  stage.parts.push_back(std::move(part));
+  return stage;
+}
+
+void Optimizer::fill(LayerPlan& plan) const {
+  plan.memory.assign(cores(), std::vector<std::uint8_t>(plan.bytes, 0));
+  for (std::uint64_t core = 0; core < cores(); ++core) {
+    for (unsigned which = 0; which < 2 + rule_.state; ++which) {
+      for (std::uint64_t i = 0; i < share(core); ++i) {
+        store(plan.memory[core], space_.at.at(which), i, DType::fp32,
+              operand(request_.seed, which, first(core) + i));
+      }
+    }
+  }
+  const Optimizer self = *this;
+  plan.compare = [self](const WaferMemory& memory) { return self.compare(memory); };
+}
+
+LayerComparison Optimizer::compare(const WaferMemory& memory) const {
+  constexpr double kRoundings = 32;
+  const std::uint64_t seed = request_.seed;
+  std::array<double, 2> sums{};
+  for (std::uint64_t p = 0; p < count_ && rule_.norms; ++p) {
+    const OptimizerStep after = stepped(rule_.name, rule_.state, seed, p);
+    sums[0] += operand(seed, 0, p) * operand(seed, 0, p);
+    sums[1] += after.update * after.update;
+  }
+  const double ratio = rule_.norms ? trust_ratio(sums[0], sums[1]) : 1;
+  LayerComparison comparison;
+  for (std::uint64_t core = 0; core < cores(); ++core) {
+    for (std::uint64_t i = 0; i < share(core); ++i) {
+      const std::uint64_t p = first(core) + i;
+      const OptimizerStep after = stepped(rule_.name, rule_.state, seed, p);
+      compare_element(comparison, load(memory[core], space_.at[0], i, DType::fp32),
+                      operand(seed, 0, p) - Step::kRate * ratio * after.update, DType::fp32,
+                      kRoundings, 1);
+      for (unsigned s = 0; s < rule_.state; ++s) {
+        compare_element(comparison, load(memory[core], space_.at.at(2 + s), i, DType::fp32),
+                        s == 0 ? after.first : after.second, DType::fp32, kRoundings, 1);
+      }
+    }
+  }
+  return comparison;
+}
+
+}  // namespace
+
+LayerPlan plan_layer_optimizer(const LayerRequest& request) {
+  const LayerOp& op = request.op;
+  if (op.dtype != DType::fp32) {
+    throw UnsupportedError(
+        fmt::format("a wafer keeps the state of optimizers in fp32, not in {}", word(op.dtype)));
+  }
+  for (const Rule& rule : kRules) {
+    if (op.fn == rule.name) return Optimizer(request, rule).plan();
+  }
+  throw UnsupportedError(fmt::format("a wafer does not run optim {}", op.fn));
+}
+
+}  // namespace lacuna::wse
