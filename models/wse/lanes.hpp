@@ -16,6 +16,13 @@ struct LanesOf {
   static constexpr unsigned kCount = 16 / sizeof(Number);
 };
 
+/// One lane: a unit by itself, with numbers of any size.
+template <>
+struct LanesOf<std::int64_t> {
+  typedef std::int64_t Type __attribute__((vector_size(8)));  // NOLINT(modernize-use-using)
+  static constexpr unsigned kCount = 1;
+};
+
 template <class Number>
 using Lanes = typename LanesOf<Number>::Type;
 
@@ -40,10 +47,14 @@ inline Lanes<Number> all_lanes(std::uint64_t number) {
 /// True if a bit is set in any lane.
 template <class Vector>
 inline bool any(const Vector& lanes) {
-  static_assert(sizeof lanes == 16);
-  std::array<std::uint64_t, 2> halves{};
-  std::memcpy(halves.data(), &lanes, sizeof lanes);
-  return (halves[0] | halves[1]) != 0;
+  if constexpr (sizeof lanes == 8) {
+    return lanes[0] != 0;
+  } else {
+    static_assert(sizeof lanes == 16);
+    std::array<std::uint64_t, 2> halves{};
+    std::memcpy(halves.data(), &lanes, sizeof lanes);
+    return (halves[0] | halves[1]) != 0;
+  }
 }
 
 /// `a` where `mask` is set, `b` elsewhere.

@@ -35,9 +35,10 @@ class StreamingSweep {
   virtual std::optional<SweepOutcome> run() = 0;
 };
 
-/// Null if the program or the hardware is not of the kind that can be swept.
+/// Null if the program or the hardware is not of the kind that can be swept. Each row is simulated
+/// by itself if not to be folded (`fold`), and if it carries values.
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
-                                                     const Program& program);
+                                                     const Program& program, bool fold = true);
 
 /// Runs a program as a sweep, as a block of a clock domain; nothing if that cannot be done.
 std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& program,
