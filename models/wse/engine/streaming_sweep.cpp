@@ -424,9 +424,10 @@ std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const P
 }  // namespace
 
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
-                                                     const Program& program, bool fold) {
+                                                     const Program& program, SweepWay way) {
   if (!can_sweep(params, program)) return nullptr;
-  const bool folds = fold && program.kernel.activations.empty();
+  const bool folds = way.fold && program.kernel.activations.empty();
+  if (way.one_lane) return make_sweep<std::int64_t>(params, program, folds);
   const std::uint64_t most = largest(params, program);
   const std::uint64_t latency = QueueShapes(params.router).longest();
   if (most <= 127 && latency <= 6) return make_sweep<std::int8_t>(params, program, folds);
@@ -462,8 +463,10 @@ class SweepBlock final : public Clocked {
 std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& program,
                                   const RunOptions& options) {
   const bool plain = options.jitter == 0 && !options.event_log && !options.modules && !options.look;
-  if (options.engine != Engine::event || !plain) return {};
-  const std::unique_ptr<StreamingSweep> sweep = make_streaming_sweep(params, program, options.fold);
+  const bool one_by_one = options.engine == Engine::clocked && options.shuffle != 0;
+  if (!plain || one_by_one) return {};
+  const std::unique_ptr<StreamingSweep> sweep =
+      make_streaming_sweep(params, program, {options.fold, false});
   if (sweep == nullptr) return {};
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);

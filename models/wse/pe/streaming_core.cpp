@@ -62,26 +62,27 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   now_ = now;
   StreamState<Number>& state = core.state;
   const Number held = state.holding[0];
+  const auto busy = static_cast<Cycle>(state.hold[0]);
   core.acted = send_output(core, now) || state.releasing[0] != 0;
   std::array<Lane, 2> issued{};
   Lane ended{};
   book(core, core.control->step(state, *this, index, now, issued, ended), issued);
   core.acted = core.acted || state.holding[0] != held;
-  return core.acted ? now + 1 : next_step(core, now);
+  return core.acted ? now + 1 : next_step(core, busy, now);
 }
 
-/// The next cycle in which something here is over or begins, if nothing arrives.
-Cycle StreamingCores::next_step(const Core& core, Cycle now) const {
+/// The next cycle in which something here is over or begins, if nothing arrives. The slot was taken
+/// for `busy` cycles from this one on.
+Cycle StreamingCores::next_step(const Core& core, Cycle busy, Cycle now) const {
   const StreamState<Number>& state = core.state;
   Cycle next = kNever;
   const auto due = [&](Cycle at) {
     if (at > now) next = std::min(next, at);
   };
   if (state.task.full[0] != 0) due(now + static_cast<Cycle>(state.task.left[0]));
-  const auto hold = static_cast<Cycle>(state.hold[0]);
   const auto extra = static_cast<Cycle>(state.extra[0]);
-  if (hold != 0) due(now + 1 + hold);
-  if (extra != 0 && hold >= extra) due(now + 1 + hold - extra);  // stalls of another kind
+  if (busy != 0) due(now + busy);
+  if (extra != 0 && busy > extra) due(now + busy - extra);  // stalls of another kind
   due(core.ramp.opens());
   due(params_.init_cycles);
   return next;
@@ -273,13 +274,13 @@ void StreamingCores::next_instruction(Core& core) const {
 
 Lanes<std::int64_t> StreamingCores::fed(std::size_t place, const Lane& need) const {
   const Core& core = cores_[place];
-  return flag(core.source == kNoLink ||
+  return flag(need[0] == 0 || core.source == kNoLink ||
               links_.has(core.source, now_, static_cast<unsigned>(need[0])));
 }
 
 Lanes<std::int64_t> StreamingCores::room(std::size_t place, const Lane& need) const {
   const Core& core = cores_[place];
-  return flag(core.inputs_left != 0 || core.target == kNoLink ||
+  return flag(need[0] == 0 || core.inputs_left != 0 || core.target == kNoLink ||
               links_.can_push(core.target, now_, static_cast<unsigned>(need[0])));
 }
 

@@ -91,7 +91,7 @@ class StreamingCores final : public CoreArray {
 
   const Control& control_of(std::uint32_t tokens);
   bool send_output(Core& core, Cycle now);
-  Cycle next_step(const Core& core, Cycle now) const;
+  Cycle next_step(const Core& core, Cycle busy, Cycle now) const;
   void book(Core& core, const StreamWaits<Number>& waits, const std::array<Lane, 2>& issued);
   void load_ring(Core& core, std::uint32_t keeper) const;
   void load_part(Core& core, std::uint32_t keeper) const;
