@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the list of questions in doc/architecture.md: each answer names a file, a line and what stands there.
+"""Checks the list of questions in doc/architecture.md: each answer names a file, a line and what stands there. And that the patches
+shown in doc/changing_a_block.md are those of tests/edits.
 
   scripts/questions.py          fails where a line is not what the list says
   scripts/questions.py --fix    puts the lines right, where what is looked for stands once in its file
@@ -13,6 +14,8 @@ import sys
 PAGE = pathlib.Path("doc/architecture.md")
 ROW = re.compile(r"^\| (?P<question>[^|]+\?) \| \[`(?P<file>[^`:]+):(?P<line>\d+)`\]\((?P<link>[^)]+)\) \| `(?P<sign>[^`]+)` \|$")
 LEAST = 20
+CHANGES = pathlib.Path("doc/changing_a_block.md")
+PATCH = re.compile(r"<!-- patch: (\S+) -->\n```diff\n(.*?)\n```", re.DOTALL)
 
 
 def main():
@@ -40,6 +43,12 @@ def main():
             lines[number] = f"| {row['question']} | [`{file}:{places[0]}`](../{file}#L{places[0]}) | `{row['sign']}` |"
         else:
             wrong.append(f"{row['question']} stands at {file}:{places[0]}; scripts/questions.py --fix puts it right")
+    text = CHANGES.read_text()
+    for file, shown in PATCH.findall(text):
+        if pathlib.Path(file).read_text().rstrip("\n") != shown:
+            wrong.append(f"{CHANGES}: what it shows of {file} is not what stands there")
+    if len(PATCH.findall(text)) != text.count("<!-- patch:"):
+        wrong.append(f"{CHANGES}: a patch is named and not shown")
     if found < LEAST:
         wrong.append(f"{found} questions in {PAGE}, {LEAST} are the least")
     if fix:
