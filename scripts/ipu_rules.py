@@ -57,13 +57,13 @@ ABLATIONS = [
 
 # Each constant: its path, the value shipped, the others to be tried, and the points it concerns.
 CONSTANTS = [
-    ("exchange.entry", "60", ("0", "20", "40", "50", "70", "80", "100", "130"), PRODUCTS),
-    ("exchange.paired_words", "64", ("2", "16", "32", "40", "96", "128", "256"), PRODUCTS),
+    ("exchange.entry", "60", ("0", "40", "50", "70", "80", "100"), PRODUCTS),
+    ("exchange.paired_words", "64", ("2", "32", "96", "128"), PRODUCTS),
     ("planner.short_pairs", "true", ("false",), PRODUCTS),
     ("planner.order_elements", "true", ("false",), PRODUCTS),
     ("planner.long_sums", "true", ("false",), PRODUCTS),
     ("planner.long_fp32_passes", "true", ("false",), PRODUCTS),
-    ("gateway.update_ms", "110", ("0", "40", "80", "90", "100", "120", "130", "140", "160"), STEPS),
+    ("gateway.update_ms", "110", ("0", "80", "100", "120", "140"), STEPS),
     ("mem.write_lag", "1", ("0", "2"), WAFER),
     ("mem.fma32_stalls", "3", ("0", "1", "2", "4", "6"), WAFER),
     ("mem.write_share", "0.6667", ("0", "0.4", "0.5", "0.6", "0.75", "0.9"), PROBES),

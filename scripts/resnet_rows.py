@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of a training step of ResNet-50 on one chip, as a trace on standard output.
 
-  scripts/resnet_rows.py [--images N] > traces/library/resnet50_training_step.csv
+  scripts/resnet_rows.py [--images N] > traces/resnet50_training_step.csv
 
 A convolution is the product of its weights, outputs x (inputs x window), with the windows of the
 image, one column for each output pixel: with the multiplications of the convolution, but the pixels
