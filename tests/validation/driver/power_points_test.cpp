@@ -54,9 +54,13 @@ TEST(PowerPoints, TheMeasuredPowerIsPredictedWithoutBeingUsedAndNoneIsAboveItsMa
     SCOPED_TRACE(id);
     EXPECT_LE(power.low, power.predicted);
     EXPECT_LE(power.predicted, power.high);
-    if (power.kind == "maximum") EXPECT_LE(power.predicted, power.published);
+    if (power.kind == "maximum") {
+      EXPECT_LE(power.predicted, power.published);
+    }
     // a talk gives 800 to 1,200 W for the first anchor; the second is taken within a fifth
-    if (power.role == "anchor") EXPECT_NEAR(power.predicted, power.published, 200);
+    if (power.role == "anchor") {
+      EXPECT_NEAR(power.predicted, power.published, 200);
+    }
   }
 }
 
