@@ -113,10 +113,10 @@ TEST_F(EnergyTableTest, AResultPricedAnewIsThatOfARunWithThesePrices) {
 
 TEST_F(EnergyTableTest, PricedAnewWithTheSamePricesItIsTheSameNumbers) {
   const std::string prices = " --energy-table " + source_path("sim/config/energy_table.csv");
-  ASSERT_EQ(lacuna_("run --machine fake --gemm 16x16x16 --quiet --out " + lacuna_.path("old") +
-                    prices)
-                .status,
-            0);
+  ASSERT_EQ(
+      lacuna_("run --machine fake --gemm 16x16x16 --quiet --out " + lacuna_.path("old") + prices)
+          .status,
+      0);
   const Ran ran =
       lacuna_("plot " + lacuna_.path("old") + prices + " --out " + lacuna_.path("again"));
   ASSERT_EQ(ran.status, 0) << ran.err;
