@@ -31,6 +31,8 @@ const char* component_name(Component component) {
       return "fabric";
     case Component::clock:
       return "clock";
+    case Component::clock_tree:
+      return "clock_tree";
     case Component::idle_clock:
       return "idle_clock";
     case Component::leakage:

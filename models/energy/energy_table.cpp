@@ -59,6 +59,7 @@ EnergyTable EnergyTable::read_over(const std::string& path, const EnergyTable& s
 
 EnergyTable EnergyTable::with_fixed(const std::string& event, Corner corner) const {
   EnergyTable changed = *this;
+  changed.members_.clear();
   for (EnergyRow& row : changed.rows_) {
     if (row.event != event) continue;
     for (EnergyRange& price : row.nodes) {

@@ -259,6 +259,10 @@ void add_validate(CLI::App& app, Options& o) {
       .add_option("--mask-rule", o.mask_rule,
                   "draw the masks of all points by uniform or popsparse[:SEED]")
       ->type_name("RULE");
+  validate
+      .add_option("--energy-table", o.energy_table,
+                  "prices of your own for the points that are powers, CSV")
+      ->type_name("FILE");
   validate.add_option("--fail-above", o.fail_above, "status 3 if a family's median error is above")
       ->type_name("PERCENT");
   validate.add_option("--set", o.settings, "sets a parameter of every machine that has it")

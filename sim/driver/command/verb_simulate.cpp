@@ -262,6 +262,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   validate.by = options.by;
   validate.out = options.out;
   validate.fail_above = options.fail_above;
+  validate.energy_table = options.energy_table;
   validate.mask_rule = options.mask_rule;
   validate.quiet = options.quiet;
   validate.resume = options.resume;

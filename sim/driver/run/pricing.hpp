@@ -14,6 +14,9 @@
 
 namespace lacuna {
 
+/// The prices of a configuration folder, with the set of them that published power leaves.
+EnergyTable shipped_prices(const std::filesystem::path& folder);
+
 /// Prices finished operations with the tables of a configuration folder.
 class Pricing {
  public:

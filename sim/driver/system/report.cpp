@@ -135,9 +135,9 @@ std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
   if (training.train_steps > 0) {
     metrics.push_back({"training_time", training.train_steps * seconds / 3600, "h"});
   }
-  metrics.push_back({"energy_" + result.energy.work.key, result.energy.work.joules, "J"});
+  metrics.push_back({"energy_" + result.energy.work.key, result.energy.work.joules.nominal, "J"});
   for (const SystemEnergyPart& part : result.energy.beside) {
-    metrics.push_back({"energy_" + part.key, part.joules, "J"});
+    metrics.push_back({"energy_" + part.key, part.joules.nominal, "J"});
   }
   return metrics;
 }

@@ -43,11 +43,11 @@ class ChipTimes {
   std::size_t from_folder_ = 0;
 };
 
-/// Power of a chip that does nothing.
-double idle_watts(const Machine& chip, const Pricing& pricing);
+/// Power of a chip that does nothing, in watts.
+JouleRange idle_watts(const Machine& chip, const Pricing& pricing);
 
 /// The same of a machine of so many tiles or cores.
-double idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
-                  double clock_ghz);
+JouleRange idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
+                      double clock_ghz);
 
 }  // namespace lacuna
