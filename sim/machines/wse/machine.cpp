@@ -146,6 +146,11 @@ std::vector<std::string> WseMachine::slow_settings() const {
 void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {
   find_sources(workload);
   share_wafer(params_, workload, mask_of);
+  for (LayerOp& op : workload.ops) {
+    if (!has_weights(op) || may_be_resident(op)) continue;
+    op.share.beside = 0;  // streamed weights leave results where they are, beside nothing
+    op.share.result_taken = false;
+  }
   if (params_.ws.k_partition != wse::KPartition::block) return;
   if (params_.ws.inject != wse::Inject::column_top) return;
   for (LayerOp& op : workload.ops) {

@@ -87,6 +87,26 @@ TEST(Residency, OfADenseProductOnAWaferIsWhatIsAskedAndAutoIsTheFaster) {
   }
 }
 
+TEST(Residency, OfASparseProductOnAWaferIsTheFasterToo) {
+  // 1 token: 64 activations for about 1024 weights; 512 of them: 32,768 for about 256
+  for (const char* const shape : {"64x64x1", "16x64x512"}) {
+    const std::string gemm =
+        std::string(kWafer) + "--gemm " + shape + " --pattern unstructured:0.25 ";
+    const Measured streamed = measured(gemm + "--residency streamed");
+    const Measured resident = measured(gemm + "--residency resident");
+    const Measured best = measured(gemm);
+    EXPECT_EQ(best.cycles, std::min(streamed.cycles, resident.cycles)) << shape;
+    const bool few = std::string(shape) == "64x64x1";
+    EXPECT_EQ(best.residency, few ? "resident" : "streamed") << shape;
+    EXPECT_EQ(best.mode, few ? "static" : "streamed");
+  }
+  // 8 x 8 cores and 4,097 tokens are more than 2^18 of both together
+  const Measured longer =
+      measured(std::string(kWafer) + "--gemm 1x8x4097 --pattern unstructured:0.5");
+  EXPECT_EQ(longer.residency, "streamed");
+  EXPECT_THAT(longer.ran.out, HasSubstr("not compared with resident ones, 4097 tokens in 64"));
+}
+
 TEST(Residency, ModeStaticOfDenseWeightsIsResidentOnAWaferWithARemark) {
   const std::string gemm = std::string(kWafer) + "--gemm 16x64x512 ";
   const Measured asked = measured(gemm + "--mode static");
