@@ -56,10 +56,18 @@ const ParamBase* ParameterSet::find(const std::string& path) const {
   return found;
 }
 
-std::string ParameterSet::hint_for(const std::string& path) const {
+namespace {
+
+std::vector<std::string> paths_of(const ParameterSet& parameters) {
   std::vector<std::string> paths;
-  for_each([&](const std::string& candidate, const ParamBase&) { paths.push_back(candidate); });
-  return hint_of(path, paths);
+  parameters.for_each([&](const std::string& path, const ParamBase&) { paths.push_back(path); });
+  return paths;
+}
+
+}  // namespace
+
+std::string ParameterSet::nearest_path(const std::string& path) const {
+  return nearest(path, paths_of(*this));
 }
 
 void ParameterSet::set(const std::string& path, const std::string& text,
@@ -73,7 +81,7 @@ void ParameterSet::set(const std::string& path, const std::string& text,
           fmt::format("the parameter '{}' {} (doc/migration.md){}", path, retired, where));
     }
     throw ParameterError(
-        fmt::format("there is no parameter '{}'{}{}", path, hint_for(path), where));
+        fmt::format("there is no parameter '{}'{}{}", path, hint_of(path, paths_of(*this)), where));
   }
   try {
     // it is a member of *this, which is not const

@@ -132,7 +132,7 @@ class ParameterSet {
   const ParamBase* find(const std::string& path) const;
 
   /// The path of an existing parameter that `path` was probably meant to be.
-  std::string hint_for(const std::string& path) const;
+  std::string nearest_path(const std::string& path) const;
 
  private:
   friend class ParamBase;
