@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/driver/real_program.hpp"
 
@@ -208,6 +211,25 @@ TEST(Residency, TraceMakeKeepsModeAndResidency) {
       run_real("trace make bert-tiny --layers 1 --heads --mode static --pattern block16:0.25");
   EXPECT_THAT(sparse.out, HasSubstr(",fp16,static,block,"));
   EXPECT_THAT(sparse.out, Not(HasSubstr(",fp16,static,,")));
+}
+
+// What takes a shortcut away is said before it takes its time, in the words of what refuses it.
+TEST(SlowSettings, AreSaidBeforeARunTakesItsTime) {
+  const std::string run =
+      "run --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--residency streamed";
+  const std::vector<std::pair<const char*, const char*>> slow = {
+      {"router.arbiter=oldest", "routers choose by the age of words"},
+      {"router.multicast=lockstep", "router.multicast = lockstep"},
+      {"router.entries=1", "words stop in every router"},
+      {"core.init_cycles=10", "core.init_cycles"}};
+  for (const auto& [setting, why] : slow) {
+    const Ran ran = run_real(run + " --set " + setting);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("simulated without a shortcut")) << setting;
+    EXPECT_THAT(ran.err, HasSubstr(why));
+  }
+  EXPECT_THAT(run_real(run).err, Not(HasSubstr("shortcut")));
 }
 
 }  // namespace
