@@ -4,19 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
-#include "models/wse/task_wafer.hpp"
 #include "sim/base/error.hpp"
-#include "sim/machines/wse/params.hpp"
-#include "workloads/generate/model_shape.hpp"
-#include "workloads/mapping/wse/inference/decode_layer.hpp"
+#include "sim/machines/wse/decode_times.hpp"
 
 namespace lacuna {
 
@@ -30,62 +29,21 @@ struct Unsupported {
   std::string reason;
 };
 
-/// Cycles of the phases of a layer in the core that takes the stamps.
-using PhaseTimes = std::map<DecodePhase, double>;
-
-double sum(const PhaseTimes& times, DecodePhase first, DecodePhase last) {
-  double cycles = 0;
-  for (const auto& [phase, time] : times) cycles += phase >= first && phase <= last ? time : 0;
-  return cycles;
+/// Why nothing is run for workloads of models that have no program here.
+std::string reason_of(const std::string& workload) {
+  static const std::map<std::string, std::string> reasons = {
+      {"prefill", "prefill in chunks has no program yet"},
+      {"llm_prefill", "prefill has no program yet"},
+      {"kv_ingress_host_to_wafer", "the way of cached keys and values onto the wafer has none yet"},
+      {"kv_egress_wafer_to_host", "the way of cached keys and values off the wafer has none yet"}};
+  if (workload.rfind("prefill_function_", 0) == 0) return reasons.at("prefill");
+  const auto found = reasons.find(workload);
+  return found == reasons.end() ? "" : found->second;
 }
-
-/// Layers that have been run, each once.
-class Layers {
- public:
-  Layers(const WseParams& params, Engine engine)
-      : params_(params), costs_{params.core, params.scalar, params.vec, params.task} {
-    options_.engine = engine;
-  }
-
-  const PhaseTimes& times(const ModelShape& model, const DecodeBlock& block) {
-    const std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", model.name, block.columns,
-                                        block.rows, block.context, block.layers, block.capacity,
-                                        block.attention, block.ffn, block.repeats);
-    const auto known = known_.find(key);
-    if (known != known_.end()) return known->second;
-    return known_.emplace(key, run(model, block)).first->second;
-  }
-
-  const WseParams& params() const { return params_; }
-
- private:
-  PhaseTimes run(const ModelShape& model, const DecodeBlock& block) const {
-    const wse::DecodeShape shape({model.width, model.heads, model.kv_heads, model.head_width(),
-                                  model.ffn, model.qk_norm == QkNorm::head, true},
-                                 block);
-    wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
-    const wse::DecodeLayer layer(shape, costs_, params_.llm);
-    const wse::TaskOutcome outcome = wse::simulate(
-        {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
-        layer.plan(), options_);
-    const std::vector<Cycle>& stamps = outcome.stamps.at(0);
-    const std::vector<DecodePhase> phases = wse::decode_phases(block);
-    PhaseTimes times;
-    for (std::size_t i = 0; i < phases.size(); ++i) {
-      times[phases[i]] += static_cast<double>(stamps.at(i + 1) - stamps.at(i)) / block.repeats;
-    }
-    return times;
-  }
-
-  const WseParams& params_;
-  const wse::CodeCosts costs_;
-  wse::RunOptions options_;
-  std::map<std::string, PhaseTimes> known_;
-};
 
 class InferencePoint {
  public:
-  InferencePoint(const ValidationPoint& point, Layers& layers) : point_(point), layers_(layers) {}
+  InferencePoint(const ValidationPoint& point, DecodeTimes& times) : point_(point), times_(times) {}
 
   double value() const;
 
@@ -101,17 +59,23 @@ class InferencePoint {
   static std::uint32_t parse(const std::string& word, const char* key) {
     std::uint32_t value = 0;
     const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || stop != word.data() + word.size() || value == 0) {
-      throw Unsupported{fmt::format("{} = '{}' is not a whole number from 1 on", key, word)};
+    if (error != std::errc() || stop != word.data() + word.size()) {
+      throw Unsupported{fmt::format("{} = '{}' is not a whole number", key, word)};
     }
     return value;
   }
-  std::uint32_t number(const char* key) const { return parse(text(key), key); }
+  std::uint32_t number(const char* key) const {
+    const std::uint32_t value = parse(text(key), key);
+    if (value == 0) throw Unsupported{fmt::format("{} = 0", key)};
+    return value;
+  }
   std::uint32_t number(const char* key, std::uint32_t otherwise) const {
     return has(key) ? number(key) : otherwise;
   }
-  void require(const char* metric) const {
-    if (point_.metric == metric) return;
+  void require(std::initializer_list<const char*> metrics) const {
+    for (const char* const metric : metrics) {
+      if (point_.metric == metric) return;
+    }
     throw Unsupported{fmt::format("metric '{}' of workload '{}'", point_.metric, point_.workload)};
   }
   std::pair<std::uint32_t, std::uint32_t> sides(const char* key) const {
@@ -120,13 +84,26 @@ class InferencePoint {
     if (cross == std::string::npos) throw Unsupported{fmt::format("{} = '{}'", key, word)};
     return {parse(word.substr(0, cross), key), parse(word.substr(cross + 1), key)};
   }
+  void one_sequence() const {
+    if (number("bsz", 1) != 1) throw Unsupported{"several sequences at once (bsz)"};
+  }
   const ModelShape& model() const;
+  DecodePlacement placement() const;
+  DecodeBlock block() const;
+  double part(DecodeBlock block, bool attention) const;
+  double mean(const std::function<double(const DecodeStep&)>& of) const;
 
   double layer() const;
   double pair_of_blocks() const;
+  double stacked_blocks() const;
+  double pipeline() const;
+  double block_row() const;
+  double step() const;
+  double forced_step() const;
+  double span() const;
 
   const ValidationPoint& point_;
-  Layers& layers_;
+  DecodeTimes& times_;
 };
 
 const ModelShape& InferencePoint::model() const {
@@ -134,11 +111,7 @@ const ModelShape& InferencePoint::model() const {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const ModelShape& shape : model_shapes()) {
-    if (shape.name != name) continue;
-    if (shape.experts.count != 0 || !shape.gated || shape.family != ModelFamily::llama) {
-      throw Unsupported{fmt::format("model '{}': no program for its layers", text("model"))};
-    }
-    return shape;
+    if (shape.name == name) return shape;
   }
   throw Unsupported{fmt::format("model '{}' is not known", text("model"))};
 }
@@ -152,13 +125,7 @@ struct Stretch {
 constexpr Stretch kStretches[] = {
     {"decode_layer_attention", DecodePhase::norm, DecodePhase::residual},
     {"decode_layer_ffn", DecodePhase::ffn_norm, DecodePhase::ffn_residual},
-    {"decode_phase_qkv", DecodePhase::qkv, DecodePhase::qkv},
-    {"decode_phase_qknorm_rope", DecodePhase::qknorm_rope, DecodePhase::qknorm_rope},
-    {"decode_phase_score", DecodePhase::score, DecodePhase::score},
     {"decode_phase_softmax", DecodePhase::softmax_max, DecodePhase::softmax_exp},
-    {"decode_phase_pv", DecodePhase::pv, DecodePhase::pv},
-    {"decode_phase_o_proj", DecodePhase::o_proj, DecodePhase::o_proj},
-    {"decode_phase_residual", DecodePhase::residual, DecodePhase::residual},
     {"decode_softmax_max_pass", DecodePhase::softmax_max, DecodePhase::softmax_max},
     {"decode_softmax_subtract_and_scale", DecodePhase::softmax_subtract,
      DecodePhase::softmax_subtract},
@@ -176,22 +143,36 @@ std::optional<Stretch> stretch_of(const std::string& workload) {
 }
 
 double InferencePoint::layer() const {
-  require("cycles_per_layer");
+  require({"cycles_per_layer"});
+  one_sequence();
   const Stretch stretch = stretch_of(point_.workload).value();
-  const auto [columns, rows] = sides("block");
-  if (number("bsz", 1) != 1) throw Unsupported{"bsz beyond 1"};
   DecodeBlock block;
-  block.columns = columns;
-  block.rows = rows;
+  std::tie(block.columns, block.rows) = sides("block");
   block.context = number("context");
   block.attention = stretch.first < DecodePhase::ffn_norm;
   block.ffn = !block.attention;
-  const PhaseTimes& times = layers_.times(model(), block);
-  const double cycles = sum(times, stretch.first, stretch.last);
+  block.receives = true;
+  const DecodePhaseTimes& times = times_.layer(model(), block);
+  const double cycles = sum_of(times, stretch.first, stretch.last);
   // two all-reduces of the published time leave no room for products in the published phase of
   // these, so the norm before them is counted with the norms
   const bool norms = point_.workload == "decode_phase_qknorm_rope";
   return norms ? cycles + times.at(DecodePhase::norm) : cycles;
+}
+
+DecodeBlock InferencePoint::block() const {
+  DecodeBlock block;
+  block.columns = number("block_width");
+  block.rows = has("block_height") ? number("block_height") : 256;
+  block.context = number("context");
+  block.receives = true;
+  return block;
+}
+
+double InferencePoint::part(DecodeBlock block, bool attention) const {
+  block.attention = attention;
+  block.ffn = !attention;
+  return sum_of(times_.layer(model(), block), DecodePhase::norm, DecodePhase::ffn_residual);
 }
 
 /// Two stages with tokens in both: the slower one sets the time of a token.
@@ -199,30 +180,123 @@ double InferencePoint::pair_of_blocks() const {
   if (text("blocks") != "attention_and_ffn_side_by_side") {
     throw Unsupported{fmt::format("blocks = '{}'", text("blocks"))};
   }
-  if (number("layers", 1) != 1) throw Unsupported{"several layers in a block"};
-  DecodeBlock block;
-  block.columns = number("block_width");
-  block.rows = number("block_height");
-  block.context = number("context");
-  block.ffn = false;
-  const auto busy = [&] {
-    const PhaseTimes& times = layers_.times(model(), block);
-    return sum(times, DecodePhase::norm, DecodePhase::ffn_residual);
+  require({"cycles_per_token", "attention_busy_with_probe", "ffn_busy_with_probe"});
+  const std::uint32_t layers = number("layers", 1);
+  DecodeBlock one = block();
+  one.layers = layers;
+  if (point_.metric == "attention_busy_with_probe") return layers * part(one, true);
+  if (point_.metric == "ffn_busy_with_probe") return layers * part(one, false);
+  return layers * std::max(part(one, true), part(one, false));
+}
+
+double InferencePoint::stacked_blocks() const {
+  require({"cycles_per_token", "attention_stage", "ffn_stage"});
+  const std::uint32_t layers = number("layers", 1);
+  DecodeBlock one = block();
+  one.layers = layers;
+  one.rows = number("attention_height");
+  const double attention = point_.metric == "ffn_stage" ? 0 : layers * part(one, true);
+  if (point_.metric == "attention_stage") return attention;
+  one.rows = number("ffn_height");
+  return std::max(attention, layers * part(one, false));
+}
+
+/// Whole layers in each block of a line of them.
+double InferencePoint::pipeline() const {
+  require({"cycles_per_token"});
+  DecodeBlock one = block();
+  one.layers = number("layers_per_block");
+  const auto whole = [&] {
+    return sum_of(times_.layer(model(), one), DecodePhase::norm, DecodePhase::ffn_residual);
   };
-  const double attention = point_.metric == "ffn_busy_with_probe" ? 0 : busy();
-  block.attention = false;
-  block.ffn = true;
-  if (point_.metric == "attention_busy_with_probe") return attention;
-  const double ffn = busy();
-  if (point_.metric == "ffn_busy_with_probe") return ffn;
-  require("cycles_per_token");
-  return std::max(attention, ffn);
+  const double first = whole();
+  one.receives = false;
+  return one.layers == 1 ? first : first + (one.layers - 1) * whole();
+}
+
+double InferencePoint::block_row() const {
+  require({"attention_busy", "ffn_busy"});
+  DecodeBlock one;
+  one.columns = number("block_width", 256);
+  one.rows = number("block_height", 256);
+  one.context = number("context");
+  one.layers = number("layers_per_block");
+  one.receives = true;
+  return one.layers * part(one, point_.metric == "attention_busy");
+}
+
+DecodePlacement InferencePoint::placement() const {
+  DecodePlacement placement;
+  if (has("blocks")) std::tie(placement.blocks_x, placement.blocks_y) = sides("blocks");
+  if (has("block")) std::tie(placement.columns, placement.rows) = sides("block");
+  if (!has("blocks") && has("stages")) {
+    placement.blocks_x = 2;
+    placement.blocks_y = wse::DecodeShape::ceil(number("stages"), 2);
+  }
+  placement.layers_per_block = number("layers_per_block", 0);
+  placement.capacity = number("max_seq_len", 0);
+  placement.top_k = number("top_k", placement.top_k);
+  return placement;
+}
+
+/// The mean over the contexts of a span; a layer's time changes where the fullest row of cores gets
+/// another position.
+double InferencePoint::mean(const std::function<double(const DecodeStep&)>& of) const {
+  const DecodePlacement where = placement();
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  if (has("context_from")) {
+    first = number("context_from") + 1;
+    last = number("context_to");
+  } else {
+    first = last = has("context") ? number("context") : number("position");
+  }
+  if (first > last) throw Unsupported{"context_from is not before context_to"};
+  double sum = 0;
+  for (std::uint32_t at = first; at <= last;) {
+    const std::uint32_t slots = wse::DecodeShape::ceil(at, where.rows);
+    const std::uint32_t end = std::min(slots * where.rows, last);
+    sum += (end - at + 1) * of(times_.step(model(), where, end));
+    at = end + 1;
+  }
+  return sum / (last - first + 1);
+}
+
+double InferencePoint::step() const {
+  require({"cycles_per_token", "cycles_per_step"});
+  one_sequence();
+  return mean([](const DecodeStep& step) { return step.cycles; });
+}
+
+double InferencePoint::forced_step() const {
+  require({"cycles_per_token"});
+  return mean([](const DecodeStep& step) { return step.slowest_stage; });
+}
+
+double InferencePoint::span() const {
+  require({"span"});
+  const std::uint32_t steps = number("steps");
+  const std::uint32_t forced = parse(text("forced_steps"), "forced_steps");
+  if (forced > steps) throw Unsupported{"more forced steps than steps"};
+  return mean([&](const DecodeStep& step) {
+    return (steps - forced) * step.cycles + forced * step.slowest_stage;
+  });
 }
 
 double InferencePoint::value() const {
+  using Way = double (InferencePoint::*)() const;
+  static const std::map<std::string, Way> ways = {
+      {"forced_decode_pair_of_blocks", &InferencePoint::pair_of_blocks},
+      {"forced_decode_stacked_blocks", &InferencePoint::stacked_blocks},
+      {"forced_decode_pipeline", &InferencePoint::pipeline},
+      {"forced_decode_step", &InferencePoint::forced_step},
+      {"decode_block_row", &InferencePoint::block_row},
+      {"decode_step", &InferencePoint::step},
+      {"decode_span", &InferencePoint::span}};
   if (stretch_of(point_.workload)) return layer();
-  if (point_.workload == "forced_decode_pair_of_blocks") return pair_of_blocks();
-  throw Unsupported{""};
+  const auto found = ways.find(point_.workload);
+  if (found != ways.end()) return (this->*found->second)();
+  throw Unsupported{reason_of(point_.workload)};
 }
 
 struct System {
@@ -237,19 +311,19 @@ void measure_inference(const std::vector<ValidationPoint>& points, const Machine
                        const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes) {
   for (const System& system : kSystems) {
     std::unique_ptr<std::vector<std::unique_ptr<Machine>>> machines;
-    std::unique_ptr<Layers> layers;
+    std::unique_ptr<DecodeTimes> times;
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (outcomes[i].status != Status::unsupported || points[i].system != system.word) continue;
       if (points[i].parameters.count("model") == 0) continue;
-      if (layers == nullptr) {
+      if (times == nullptr) {
         machines = std::make_unique<std::vector<std::unique_ptr<Machine>>>(
             make_machines(table, {system.preset}, run.settings));
         machines->at(0)->check();
         const auto& params = static_cast<const WseParams&>(machines->at(0)->parameters());
-        layers = std::make_unique<Layers>(params, run.execution.engine);
+        times = std::make_unique<DecodeTimes>(params, run.execution.engine);
       }
       try {
-        outcomes[i].simulated = InferencePoint(points[i], *layers).value();
+        outcomes[i].simulated = InferencePoint(points[i], *times).value();
         outcomes[i].status = Status::ok;
         outcomes[i].reason.clear();
       } catch (const Unsupported& unsupported) {

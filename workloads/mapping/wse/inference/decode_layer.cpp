@@ -18,6 +18,8 @@ namespace {
 constexpr unsigned kColorsY = 0;
 constexpr unsigned kColorsX = 5;
 constexpr unsigned kColorsBand = 10;
+constexpr Color kReceive{15};
+constexpr std::uint8_t kReceiveSlot = 5;
 
 constexpr float kLowest = -65504;
 
@@ -25,6 +27,8 @@ constexpr float kLowest = -65504;
 
 const char* word(DecodePhase phase) {
   switch (phase) {
+    case DecodePhase::receive:
+      return "receive";
     case DecodePhase::norm:
       return "norm";
     case DecodePhase::qkv:
@@ -61,8 +65,9 @@ const char* word(DecodePhase phase) {
 
 std::vector<DecodePhase> decode_phases(const DecodeBlock& block) {
   std::vector<DecodePhase> phases;
+  if (block.receives) phases.push_back(DecodePhase::receive);
   for (std::uint32_t repeat = 0; repeat < block.repeats; ++repeat) {
-    for (unsigned i = 0; i <= static_cast<unsigned>(DecodePhase::ffn_residual); ++i) {
+    for (unsigned i = 1; i <= static_cast<unsigned>(DecodePhase::ffn_residual); ++i) {
       const auto phase = static_cast<DecodePhase>(i);
       if (phase >= DecodePhase::ffn_norm ? block.ffn : block.attention) phases.push_back(phase);
     }
@@ -109,6 +114,12 @@ void DecodeLayer::route(TaskBuilder& builder) const {
   for (std::uint32_t row = 0; row < block.rows; ++row) {
     x_.route(
         builder, [&](std::uint32_t i) { return builder.place(row, i); }, kWest, kEast);
+    for (std::uint32_t column = 0; block.receives && column < block.columns; ++column) {
+      PortSet to = column == 0 ? PortSet{0} : bit(kRamp);
+      if (column + 1 < block.columns) to = static_cast<PortSet>(to | bit(kEast));
+      if (to == 0) continue;
+      builder.route(builder.place(row, column), kReceive, column == 0 ? kRamp : kWest, to);
+    }
     if (!block.attention || one_band()) continue;
     for (std::uint32_t first = 0; first < block.columns; first += shape_.band()) {
       band_.route(
@@ -118,8 +129,8 @@ void DecodeLayer::route(TaskBuilder& builder) const {
 }
 
 std::string DecodeLayer::role(const Place& place) const {
-  std::string text = fmt::format("{} {} {} {} {}", y_.role(place.row), x_.role(place.column),
-                                 place.live, place.writes, place.stamps);
+  std::string text = fmt::format("{} {} {} {} {} {}", place.column == 0, y_.role(place.row),
+                                 x_.role(place.column), place.live, place.writes, place.stamps);
   if (shape_.block().attention && !one_band()) text += band_.role(place.column % shape_.band());
   return text;
 }
@@ -127,6 +138,7 @@ std::string DecodeLayer::role(const Place& place) const {
 CoreProgram DecodeLayer::code_of(const Place& place, SharedRoutines& routines) const {
   CoreCode code(costs_, params_, routines);
   mark(code, place);
+  if (shape_.block().receives) receive(code, place);
   for (std::uint32_t repeat = 0; repeat < shape_.block().repeats; ++repeat) {
     if (shape_.block().attention) attention(code, place);
     if (shape_.block().ffn) feed_forward(code, place);
@@ -154,6 +166,24 @@ void DecodeLayer::sum_band(CoreCode& code, const Place& place, const LineVector&
   }
 }
 
+/// The first core of a row has its part of the hidden vector from the block before, and hands it on
+/// to all others.
+void DecodeLayer::receive(CoreCode& code, const Place& place) const {
+  const Operand own = in_memory(space_.x);
+  if (shape_.block().columns == 1) {
+    mark(code, place);
+    return;
+  }
+  if (place.column == 0) {
+    code.send(kReceive, kReceiveSlot);
+    code.vector(VectorOp::move, Element::fp16, on_fabric(kReceive), own, Operand(), shape_.d());
+  } else {
+    code.take(kReceive, kReceiveSlot);
+    code.vector(VectorOp::move, Element::fp16, own, on_fabric(kReceive), Operand(), shape_.d());
+  }
+  mark(code, place);
+}
+
 /// Routes are rewritten at the end of what uses the old ones.
 void DecodeLayer::rewrite(CoreCode& code, unsigned routes) const {
   code.scalar(routes * params_.route_write);
@@ -163,11 +193,10 @@ void DecodeLayer::rewrite(CoreCode& code, unsigned routes) const {
 void DecodeLayer::norm(CoreCode& code, const Place& place, std::uint32_t gain) const {
   write_square_sum(code, space_.stats, space_.x, shape_.d(), Element::fp16, sum_);
   sum_y(code, place, {space_.stats, 1, sum_});
-  write_inverse_rms(code, space_.stats, 1, shape_.model().width, sum_);
-  write_halves(code, space_.stats16, space_.stats, 1, sum_);
-  const Operand z = in_memory(space_.z);
-  code.vector(VectorOp::mul, Element::fp16, z, in_memory(space_.x), in_memory(gain), shape_.d());
-  code.vector(VectorOp::mul, Element::fp16, z, z, cell(space_.stats16), shape_.d());
+  write_normalised(
+      code,
+      {space_.x, space_.z, gain, space_.stats, space_.stats16, shape_.d(), shape_.model().width},
+      sum_);
 }
 
 void DecodeLayer::attention(CoreCode& code, const Place& place) const {

@@ -12,8 +12,10 @@
 namespace lacuna::wse {
 
 /// What the parts of a decode layer consist of, and where the core in the north-west corner takes
-/// its stamps: one at the begin, then one at the end of each of these, repeated for each layer.
+/// its stamps: one at the begin, then one at the end of each of these, repeated for each layer. A
+/// block that receives does so before the first.
 enum class DecodePhase : std::uint8_t {
+  receive,
   norm,
   qkv,
   qknorm_rope,
@@ -71,6 +73,7 @@ class DecodeLayer {
   void mark(CoreCode& code, const Place& place) const;
   bool one_band() const { return shape_.model().kv_heads == 1; }
 
+  void receive(CoreCode& code, const Place& place) const;
   void norm(CoreCode& code, const Place& place, std::uint32_t gain) const;
   void attention(CoreCode& code, const Place& place) const;
   void project(CoreCode& code, const Place& place) const;

@@ -31,6 +31,7 @@ struct DecodeBlock {
   std::uint32_t capacity = 0;  // positions that the cache has room for; 0: the context
   bool attention = true;
   bool ffn = true;
+  bool receives = false;      // the hidden vector comes from the west, each row's to its first core
   std::uint32_t repeats = 1;  // layers run, one after the other without a barrier
 };
 

@@ -42,6 +42,14 @@ void write_inverse_rms(CoreCode& code, std::uint32_t stats, std::uint32_t count,
   code.vector(VectorOp::rsqrt, sum, at, at, Operand(), count);
 }
 
+void write_normalised(CoreCode& code, const Normalised& job, Element sum) {
+  write_inverse_rms(code, job.stats, 1, job.width, sum);
+  write_halves(code, job.stats16, job.stats, 1, sum);
+  const Operand z = in_memory(job.z);
+  code.vector(VectorOp::mul, Element::fp16, z, in_memory(job.x), in_memory(job.gain), job.elements);
+  code.vector(VectorOp::mul, Element::fp16, z, z, cell(job.stats16), job.elements);
+}
+
 void write_exp(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t elements,
                Element sum) {
   const InferenceParams& params = code.params();

@@ -37,6 +37,19 @@ void write_square_sum(CoreCode& code, std::uint32_t to, std::uint32_t numbers,
 void write_inverse_rms(CoreCode& code, std::uint32_t stats, std::uint32_t count,
                        std::uint32_t width, Element sum);
 
+/// z = x * gain / rms, once the sum of squares of all cores is at `stats`; numbers of the model's
+/// width. Halves, but for the statistics.
+struct Normalised {
+  std::uint32_t x = 0;
+  std::uint32_t z = 0;
+  std::uint32_t gain = 0;
+  std::uint32_t stats = 0;
+  std::uint32_t stats16 = 0;
+  std::uint32_t elements = 0;
+  std::uint32_t width = 0;
+};
+void write_normalised(CoreCode& code, const Normalised& job, Element sum);
+
 /// `x` becomes exp(x) in `to`: a polynomial of x over a power of two, squared. `x` is spoilt.
 void write_exp(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t elements,
                Element sum);

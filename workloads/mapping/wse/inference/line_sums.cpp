@@ -109,6 +109,14 @@ void LineSums::level(CoreCode& code, const Level& level, const LineVector& vecto
   const Operand own = in_memory(vector.address);
   const auto add = [&](const Operand& to, int slot) {
     code.take(color(slot), static_cast<std::uint8_t>(slot));
+    if (vector.merge_cycles != 0) {
+      code.vector(VectorOp::move, vector.element, own, on_fabric(color(slot)), Operand(),
+                  vector.elements);
+      code.scalar(vector.merge_cycles);
+      if (to.kind == Operand::Kind::memory) return;
+      code.vector(VectorOp::move, vector.element, to, own, Operand(), vector.elements);
+      return;
+    }
     code.vector(vector.op, vector.element, to, on_fabric(color(slot)), own, vector.elements);
   };
   if (level.out == kNone) {
@@ -135,6 +143,7 @@ void LineSums::write(CoreCode& code, std::uint32_t core, const LineVector& vecto
     code.scalar(code.params().sum_step);
     level(code, between(core), vector);
   }
+  if (!vector.to_all) return;
   code.scalar(code.params().sum_step);
   const Operand own = in_memory(vector.address);
   const Operand spread = on_fabric(color(kSpread));

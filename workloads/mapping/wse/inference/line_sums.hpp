@@ -16,6 +16,8 @@ struct LineVector {
   std::uint32_t elements = 0;
   Element element = Element::fp32;
   VectorOp op = VectorOp::add;
+  bool to_all = true;              // or to the root alone
+  std::uint32_t merge_cycles = 0;  // not 0: lists, which scalar code merges once they are there
 };
 
 /// An all-reduce along a line in two levels. First both ends of each group of neighbours stream

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/wse/task_wafer.hpp"
+#include "sim/machines/wse/params.hpp"
+#include "workloads/generate/model_shape.hpp"
+#include "workloads/mapping/wse/inference/decode_layer.hpp"
+
+namespace lacuna {
+
+/// Cycles of the phases of a layer in the core that takes the stamps.
+using DecodePhaseTimes = std::map<wse::DecodePhase, double>;
+
+/// Of phases `first` to `last`.
+double sum_of(const DecodePhaseTimes& times, wse::DecodePhase first, wse::DecodePhase last);
+
+/// A model on blocks of cores, all of one size: each row of them either holds whole layers in each
+/// block or, if a core cannot hold that, the attention parts of its layers in its even blocks and
+/// the feed-forward parts in the others.
+struct DecodePlacement {
+  std::uint32_t blocks_x = 2;
+  std::uint32_t blocks_y = 4;
+  std::uint32_t columns = 256;  // of a block
+  std::uint32_t rows = 256;
+  std::uint32_t layers_per_block = 0;  // whole layers in the fullest block; 0: as few as can be
+  std::uint32_t capacity = 0;          // positions of the cache; 0: the context
+  std::uint32_t top_k = 20;
+};
+
+/// A token's way through a model, of parts that are simulated once each and added up.
+struct DecodeStep {
+  bool split = false;        // attention and feed-forward parts in blocks of their own
+  std::uint32_t layers = 0;  // in the fullest block
+  double attention = 0;      // of a layer, by itself; with `split`
+  double ffn = 0;
+  double first_layer = 0;  // of a block, which waits for the hidden vector; else
+  double next_layer = 0;
+  double hand_over = 0;   // from a block to its neighbour
+  double row_change = 0;  // from a row of blocks to the next
+  double head = 0;
+  double tail = 0;
+  double cycles = 0;         // of the whole step
+  double slowest_stage = 0;  // of tokens that follow each other through the blocks
+};
+
+/// Runs programs of workloads/mapping/wse/inference on a wafer, each once.
+class DecodeTimes {
+ public:
+  DecodeTimes(const WseParams& params, Engine engine);
+
+  /// UnsupportedError of models that are no decoder with gated blocks or of blocks that do not
+  /// suit them, OutOfMemoryError if a core cannot hold its part.
+  const DecodePhaseTimes& layer(const ModelShape& model, const wse::DecodeBlock& block);
+
+  DecodeStep step(const ModelShape& model, const DecodePlacement& placement, std::uint32_t context);
+
+ private:
+  wse::TaskOutcome run(const wse::TaskProgram& program) const;
+  double once(const std::string& key, const std::function<wse::TaskProgram()>& make);
+  double tail(const ModelShape& model, const DecodePlacement& placement);
+  void time_split(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
+  void time_whole(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
+
+  const WseParams& params_;
+  const wse::CodeCosts costs_;
+  wse::RunOptions options_;
+  std::map<std::string, DecodePhaseTimes> layers_;
+  std::map<std::string, double> others_;
+};
+
+/// What the programs need to know of a model. UnsupportedError as above.
+wse::DecoderModel decoder_model(const ModelShape& model);
+
+}  // namespace lacuna
