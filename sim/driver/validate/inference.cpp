@@ -101,6 +101,7 @@ class InferencePoint {
   double step() const;
   double forced_step() const;
   double span() const;
+  double square_layer() const;
 
   const ValidationPoint& point_;
   DecodeTimes& times_;
@@ -283,6 +284,25 @@ double InferencePoint::span() const {
   });
 }
 
+/// The authors' clock turns the cycles of all layers into tokens a second.
+double InferencePoint::square_layer() const {
+  require({"cycles_per_layer", "throughput_per_request"});
+  DecodeTimes::SquareLayer layer;
+  const auto [columns, rows] = sides("grid");
+  if (columns != rows) throw Unsupported{"the grid is no square"};
+  if (number("heads", 1) != 1) throw Unsupported{"a benchmark layer of several heads"};
+  constexpr std::uint32_t kContext = 4096;
+  layer.side = columns;
+  layer.width = number("padded_dim", model().width);
+  layer.ffn = number("padded_ffn", model().ffn);
+  layer.context = number("padded_seq", kContext);
+  layer.groups = number("groups", 0);
+  const double cycles = times_.square_layer(layer);
+  if (point_.metric == "cycles_per_layer") return cycles;
+  const double clock = std::stod(text("clock_ghz"));
+  return clock * 1e9 / (cycles * number("layers", model().layers));
+}
+
 double InferencePoint::value() const {
   using Way = double (InferencePoint::*)() const;
   static const std::map<std::string, Way> ways = {
@@ -290,6 +310,7 @@ double InferencePoint::value() const {
       {"forced_decode_stacked_blocks", &InferencePoint::stacked_blocks},
       {"forced_decode_pipeline", &InferencePoint::pipeline},
       {"forced_decode_step", &InferencePoint::forced_step},
+      {"llm_decode", &InferencePoint::square_layer},
       {"decode_block_row", &InferencePoint::block_row},
       {"decode_step", &InferencePoint::step},
       {"decode_span", &InferencePoint::span}};

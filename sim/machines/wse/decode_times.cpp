@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "sim/base/error.hpp"
@@ -68,13 +69,52 @@ const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const Decode
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
   const wse::DecodeLayer layer(shape, costs_, params_.llm);
+  return layers_.emplace(key, run_layer(layer, block)).first->second;
+}
+
+DecodePhaseTimes DecodeTimes::run_layer(const wse::DecodeLayer& layer,
+                                        const DecodeBlock& block) const {
   const std::vector<Cycle> stamps = run(layer.plan()).stamps.at(0);
   const std::vector<DecodePhase> phases = wse::decode_phases(block);
   DecodePhaseTimes times;
   for (std::size_t i = 0; i < phases.size(); ++i) {
-    times[phases[i]] += static_cast<double>(stamps.at(i + 1) - stamps.at(i)) / block.repeats;
+    times[phases[i]] = static_cast<double>(stamps.at(i + 1) - stamps.at(i));
   }
-  return layers_.emplace(key, std::move(times)).first->second;
+  return times;
+}
+
+double DecodeTimes::square_layer(const SquareLayer& what) {
+  const auto padded = [&](std::uint32_t size) {
+    return wse::DecodeShape::ceil(size, what.side) * what.side;
+  };
+  wse::DecoderModel model;
+  model.width = model.head_dim = padded(what.width);
+  model.heads = model.kv_heads = 1;
+  model.ffn = padded(what.ffn);
+  model.wide_sums = false;
+  DecodeBlock block;
+  block.columns = block.rows = what.side;
+  block.context = padded(what.context);
+  block.repeats = 2;
+  wse::InferenceParams functions = params_.llm;
+  constexpr unsigned kSquarings = 8;  // (1 + x / 256)^256
+  functions.exp_degree = 1;
+  functions.exp_squarings = kSquarings;
+  functions.groups = what.groups != 0
+                         ? what.groups
+                         : static_cast<unsigned>(std::sqrt(static_cast<double>(what.side)));
+  const wse::DecodeShape shape(model, block);
+  wse::require_decode_memory(shape, functions, params_.mem.kib * std::uint64_t{1024});
+  wse::DecodeStyle style;
+  style.scalar_silu = true;
+  const std::string key = fmt::format("square {} {} {} {} {}", what.side, model.width, model.ffn,
+                                      block.context, functions.groups.value());
+  const auto known = others_.find(key);
+  if (known != others_.end()) return known->second;
+  const DecodePhaseTimes times =
+      run_layer(wse::DecodeLayer(shape, costs_, functions, style), block);
+  const double cycles = sum_of(times, DecodePhase::norm, DecodePhase::ffn_residual);
+  return others_.emplace(key, cycles).first->second;
 }
 
 double DecodeTimes::once(const std::string& key, const std::function<wse::TaskProgram()>& make) {

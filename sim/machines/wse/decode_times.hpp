@@ -15,7 +15,7 @@
 
 namespace lacuna {
 
-/// Cycles of the phases of a layer in the core that takes the stamps.
+/// Cycles of the phases of a layer, of several the last, in the core that takes the stamps.
 using DecodePhaseTimes = std::map<wse::DecodePhase, double>;
 
 /// Of phases `first` to `last`.
@@ -59,10 +59,23 @@ class DecodeTimes {
   /// suit them, OutOfMemoryError if a core cannot hold its part.
   const DecodePhaseTimes& layer(const ModelShape& model, const wse::DecodeBlock& block);
 
+  /// The published benchmark of one layer on a square of `side` cores: sizes padded to multiples of
+  /// it, one head as wide as the model, halves throughout, a short exponential, and layers that
+  /// follow each other without a barrier. The cycles of a layer that follows one.
+  struct SquareLayer {
+    std::uint32_t side = 1;
+    std::uint32_t width = 0;
+    std::uint32_t ffn = 0;
+    std::uint32_t context = 0;
+    std::uint32_t groups = 0;  // of sums; 0: the root of `side`
+  };
+  double square_layer(const SquareLayer& layer);
+
   DecodeStep step(const ModelShape& model, const DecodePlacement& placement, std::uint32_t context);
 
  private:
   wse::TaskOutcome run(const wse::TaskProgram& program) const;
+  DecodePhaseTimes run_layer(const wse::DecodeLayer& layer, const wse::DecodeBlock& block) const;
   double once(const std::string& key, const std::function<wse::TaskProgram()>& make);
   double tail(const ModelShape& model, const DecodePlacement& placement);
   void time_split(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);

@@ -26,13 +26,13 @@ void send(CoreCode& code, Color color, std::uint32_t elements) {
   code.vector(VectorOp::move, Element::fp16, on_fabric(color), array(), Operand(), elements);
 }
 
-/// A list of so many candidates is sorted in: each element of `others` is compared with its last;
-/// of numbers in no order so many are expected to go in, past half of the list.
-std::uint32_t select_cycles(std::uint32_t others, std::uint32_t list, const ScalarParams& s) {
-  const std::uint32_t test = s.dependent + s.branch_not;
-  const double scan = static_cast<double>(others) * (s.loop + s.load + test);
-  const double kept = std::min<double>(others, list);
-  const double inserted = kept * (1 + std::log(std::max(1.0, others / kept)));
+/// The largest of `logits` numbers in no order, kept in a list: each is compared with its least; so
+/// many are expected to go in, past half of the list.
+std::uint32_t select_cycles(std::uint32_t logits, std::uint32_t list, const ScalarParams& s,
+                            const InferenceParams& params) {
+  const double scan = static_cast<double>(logits) * params.select_logit;
+  const double kept = std::min<double>(logits, list);
+  const double inserted = kept * (1 + std::log(std::max(1.0, logits / kept)));
   const double moved = inserted * list / 2 * (s.loop + 2 * s.load + s.dependent + s.branch_not);
   return static_cast<std::uint32_t>(scan + moved);
 }
@@ -153,7 +153,7 @@ TaskProgram plan_tail_row(const DecodeTail& tail, const CodeCosts& costs,
       builder, [](std::uint32_t i) { return std::size_t{i}; }, kWest, kEast);
   for (std::uint32_t column = 0; column < tail.columns; ++column) {
     CoreCode code(costs, params, routines);
-    code.scalar(select_cycles(tail.logits(), tail.top_k, s));
+    code.scalar(select_cycles(tail.logits(), tail.top_k, s, params));
     LineVector lists{space.list, 2 * tail.top_k, Element::fp32};
     lists.to_all = false;
     lists.merge_cycles = tail.top_k * (s.loop + 2 * s.load + s.dependent + s.branch_taken);

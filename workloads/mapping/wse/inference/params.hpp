@@ -31,6 +31,10 @@ struct InferenceParams : ParameterSet {
             "(inferred: only that it is a polynomial is said).");
   Param<unsigned> exp_squarings = param(this, "exp_squarings", 5U, range(0U, 12U), "",
                                         "The same: squarings of what the polynomial gives.");
+  Param<unsigned> select_logit = param(
+      this, "select_logit", 42U, range(1U, 1024U), "cycles",
+      "Scalar code that compares a logit with the least of the best so far (chosen by the share of "
+      "the tail in a free step of Qwen3-1.7B, 18 %).");
   Param<unsigned> attention_code =
       param(this, "attention_code", 22400U, range(0U, 65536U), "B",
             "Code of a core that has attention parts of layers, from a compiled model (EPCC).");
