@@ -26,6 +26,8 @@ MECHANISMS = {
     "filter at the receiving ramp": ("program/wavelet_filter.hpp", "class WaveletFilter", []),
     "task dispatch": ("pe/dispatch.hpp", "class Dispatch", ["core.dispatch", "core.cmd_cycles", "core.dispatch_overlap"]),
     "who has the issue slot": ("pe/issue.hpp", "struct IssueRule", ["core.sched"]),
+    "control of a core that streams": ("pe/stream_control.hpp", "class StreamControl", []),
+    "control of a core that forms gradients": ("pe/gradient_control.hpp", "class GradientControl", []),
     "residual stalls": ("pe/datapath.hpp", "residual_place", []),
     "memory ports and banks": ("pe/vector_unit.cpp", "BeatCost::bank_stalls", ["mem.fma16_stalls", "mem.fma32_stalls"]),
 }
@@ -33,8 +35,7 @@ MECHANISMS = {
 # What is still written more than once, each file with the others' differential tests as its guard: a change there has to be made
 # in all of them. No file may be added here.
 SEVERAL = {
-    "what a core does next": ["pe/streaming_core.cpp", "pe/gradient_core.cpp", "pe/task_core.cpp", "engine/streaming_row.cpp", "engine/gradient_row.cpp",
-                              "engine/shift_sweep.cpp"],
+    "what a core does next": ["pe/task_core.cpp", "engine/shift_sweep.cpp"],
     "where words of a row go": ["fabric/router.cpp", "engine/ring_sums.hpp", "engine/routed_sums.hpp", "engine/gradient_row.cpp", "engine/shift_sweep.cpp"],
     "closed forms": ["engine/relay_sweep.cpp", "pe/gradient_drain.cpp"],
     "injectors": ["edge/injector.cpp", "edge/lane_injectors.cpp"],

@@ -16,6 +16,13 @@ struct LanesOf {
   static constexpr unsigned kCount = 16 / sizeof(Number);
 };
 
+/// One lane: a unit by itself, with numbers of any size.
+template <>
+struct LanesOf<std::int64_t> {
+  typedef std::int64_t Type __attribute__((vector_size(8)));  // NOLINT(modernize-use-using)
+  static constexpr unsigned kCount = 1;
+};
+
 template <class Number>
 using Lanes = typename LanesOf<Number>::Type;
 
@@ -40,10 +47,14 @@ inline Lanes<Number> all_lanes(std::uint64_t number) {
 /// True if a bit is set in any lane.
 template <class Vector>
 inline bool any(const Vector& lanes) {
-  static_assert(sizeof lanes == 16);
-  std::array<std::uint64_t, 2> halves{};
-  std::memcpy(halves.data(), &lanes, sizeof lanes);
-  return (halves[0] | halves[1]) != 0;
+  if constexpr (sizeof lanes == 8) {
+    return lanes[0] != 0;
+  } else {
+    static_assert(sizeof lanes == 16);
+    std::array<std::uint64_t, 2> halves{};
+    std::memcpy(halves.data(), &lanes, sizeof lanes);
+    return (halves[0] | halves[1]) != 0;
+  }
 }
 
 /// `a` where `mask` is set, `b` elsewhere.
@@ -57,18 +68,22 @@ inline Vector select(const Mask& mask, const Vector& a, const Vector& b) {
 /// little-endian.
 template <class Number, class Vector, class Visit>
 inline void for_each_lane(const Vector& lanes, const Visit& visit) {
-  constexpr unsigned kBits = 8 * sizeof(Number);
-  constexpr unsigned kPerHalf = 64 / kBits;
-  constexpr std::uint64_t kLane = (std::uint64_t{1} << kBits) - 1;
-  static_assert(sizeof lanes == 16);
-  std::array<std::uint64_t, 2> halves{};
-  std::memcpy(halves.data(), &lanes, sizeof lanes);
-  for (unsigned half = 0; half < 2; ++half) {
-    std::uint64_t left = halves.at(half);
-    while (left != 0) {
-      const unsigned lane = static_cast<unsigned>(__builtin_ctzll(left)) / kBits;
-      visit(half * kPerHalf + lane);
-      left &= ~(kLane << (lane * kBits));
+  if constexpr (sizeof lanes == 8) {
+    if (lanes[0] != 0) visit(0);
+  } else {
+    constexpr unsigned kBits = 8 * sizeof(Number);
+    constexpr unsigned kPerHalf = 64 / kBits;
+    constexpr std::uint64_t kLane = (std::uint64_t{1} << kBits) - 1;
+    static_assert(sizeof lanes == 16);
+    std::array<std::uint64_t, 2> halves{};
+    std::memcpy(halves.data(), &lanes, sizeof lanes);
+    for (unsigned half = 0; half < 2; ++half) {
+      std::uint64_t left = halves.at(half);
+      while (left != 0) {
+        const unsigned lane = static_cast<unsigned>(__builtin_ctzll(left)) / kBits;
+        visit(half * kPerHalf + lane);
+        left &= ~(kLane << (lane * kBits));
+      }
     }
   }
 }

@@ -31,6 +31,7 @@ struct RunOptions {
   bool event_log = false;
   bool sweep = false;    // Engine::event may take a StreamingSweep, where it can; not with a log
   bool modules = false;  // a SystemC module for each router and core
+  bool fold = true;      // a sweep simulates rows that are proven alike once
 
   /// Called as ClockDomain::watch has it, the first time at `first_look`: `look` of wafers without
   /// a sweep, `look_at_tasks` of cores that run tasks with what they have done so far.

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes each edit of tests/edits in a copy of the tree, one at a time: what an architect would try, in one file. With each,
-# everything builds, `event` is still `clocked` on random programs, and some programs are no longer what the oracle says.
+# Makes each edit of tests/edits in a copy of the tree, one at a time: what an architect would try, in one file besides the
+# declaration of a parameter. With each, everything builds, `event` is still `clocked` on random programs, and some programs are no
+# longer what the oracle says.
 #   scripts/ci/edits.sh [CASES] [PATCH]...    100 cases and all patches by default
 set -eu
 cd "$(dirname "$0")/../.."
@@ -19,11 +20,11 @@ done
 SC_COPYRIGHT_MESSAGE=DISABLE
 export SC_COPYRIGHT_MESSAGE
 cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLACUNA_TESTS=ON \
-  -DLACUNA_BENCHMARKS=OFF >"$copy/log" 2>&1 || { cat "$copy/log"; exit 1; }
+  -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DLACUNA_BENCHMARKS=OFF >"$copy/log" 2>&1 || { cat "$copy/log"; exit 1; }
 missed=0
 for edit in "$@"; do
   name=$(basename "$edit" .patch)
-  [ "$(grep -c '^+++ ' "$edit")" = 1 ] || { echo "WRONG $name is in more than one file"; missed=1; continue; }
+  [ "$(grep '^+++ ' "$edit" | grep -vc models/wse/params.hpp)" -le 1 ] || { echo "WRONG $name is in more than one file"; missed=1; continue; }
   patch -s -p1 -d "$copy" <"$edit" || { echo "WRONG $name no longer applies"; exit 1; }
   verdict=ok
   cmake --build "$copy/build" --target edit_check >"$copy/log" 2>&1 &&

@@ -4,10 +4,10 @@
 # clang-tidy, coverage, and the seeded mistakes. About an hour on 2 cores. Goes on after a failure
 # and ends in one line per step.
 #   scripts/ci/full.sh [STEP]...   release debug clang asan tidy coverage determinism use long fuzz
-#                                  mistakes
+#                                  edits mistakes
 set -u
 cd "$(dirname "$0")/../.."
-steps=${*:-release debug clang asan tidy coverage determinism use long fuzz mistakes}
+steps=${*:-release debug clang asan tidy coverage determinism use long fuzz edits mistakes}
 summary=""
 wrong=0
 
@@ -30,6 +30,7 @@ step() {
           --gtest_filter='*RandomMesh*:*RandomSweep*:*RandomGradient*'
       ;;
     fuzz) scripts/ci/fuzz.sh ;;
+    edits) scripts/ci/edits.sh ;;
     mistakes) scripts/seed_mistakes.sh ;;
     *) echo "there is no step '$1'" >&2; return 2 ;;
   esac

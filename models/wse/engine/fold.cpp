@@ -56,13 +56,14 @@ bool same_work(const Program& program, std::size_t a, std::size_t b) {
   return true;
 }
 
-std::string reason_not_to_fold(const Program& program, const HardwareParams& params,
-                               const RunOptions& options) {
+}  // namespace
+
+std::string reason_against_rows(const Program& program, const HardwareParams& params,
+                                const RunOptions& options) {
   if (ArbiterRule(params.router).by_age) return "routers choose by the age of words";
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
   if (!program.background.empty()) return "other words run down the columns";
   if (options.jitter != 0) return "delays of single words differ from row to row";
-  if (!program.kernel.activations.empty()) return "each row carries values of its own";
   if (!program.kernel.held.empty()) return "each row holds non-zeros of its own";
   if (program.gradient) return "sums run down the columns";
   if (!program.inlets.empty() || !program.outlets.empty()) return "modules sit at the edge";
@@ -78,6 +79,8 @@ std::string reason_not_to_fold(const Program& program, const HardwareParams& par
   }
   return "";
 }
+
+namespace {
 
 /// The rows of a way in the order in which words come to them.
 using Way = std::vector<std::uint32_t>;
@@ -106,7 +109,8 @@ FoldPlan no_fold(const Program& program, std::string reason) {
 
 FoldPlan plan_fold(const Program& program, const HardwareParams& params, const RunOptions& options,
                    std::uint32_t tail) {
-  std::string reason = reason_not_to_fold(program, params, options);
+  std::string reason = reason_against_rows(program, params, options);
+  if (!program.kernel.activations.empty()) reason = "each row carries values of its own";
   return reason.empty() ? fold_rows(program, tail) : no_fold(program, std::move(reason));
 }
 

@@ -36,6 +36,11 @@ struct FoldPlan {
 /// Every row stands for itself.
 FoldPlan no_fold(const Program& program, std::string reason);
 
+/// Why a row is more than what the row before it was a hop earlier, or a slower one; empty if it is
+/// not. Numbers apart.
+std::string reason_against_rows(const Program& program, const HardwareParams& params,
+                                const RunOptions& options);
+
 /// Checks on the program what makes folding exact: one entry, the same row of all columns, one
 /// multicast color, all other traffic within its row, equal work within a class, no choice by age
 /// and no clock but the words themselves. Of a class the last `tail` rows are kept, because a

@@ -2,12 +2,9 @@
 #include "models/wse/engine/gradient_row.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace lacuna::wse {
 namespace {
-
-std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
 
 // The output queues of a core, in the order in which they are asked first.
 constexpr unsigned kRingQueue = 0;
@@ -31,21 +28,14 @@ GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
       first_row_(row == 0),
       last_row_(row + 1 == shared.program.rows),
       rule_(shared.params.router),
-      kept_(shared.program.gradient->kept),
-      vector_beats_(all(ceil_div(kernel_.tokens[row], kernel_.simd))),
-      words_(all(ceil_div(kernel_.tokens[row], kernel_.ring_elements))),
-      each_(all(shared.params.core.fabric_words_per_issue)),
-      results_most_(all(shared.program.gradient->results)),
       shapes_(shared.params.router, shared.params.queue),
       link_rule_(shared.params.router),
       hop_(static_cast<unsigned>(QueueShapes(shared.params.router).link().latency)),
       index_color_(all(static_cast<std::uint64_t>(kernel_.weights))),
       down_in_(all(static_cast<std::uint64_t>(shared.program.gradient->down[(row + 1) % 2]))),
       down_out_(all(static_cast<std::uint64_t>(shared.program.gradient->down[row % 2]))),
-      dispatch_(shared.params.core),
-      issue_(shared.params.core),
+      control_(shared.params.core, kernel_, *shared.program.gradient, kernel_.tokens[row]),
       entries_most_(all(QueueShapes(shared.params.router).entries())),
-      lookahead_(all(kernel_.lookahead)),
       flush_after_(static_cast<unsigned>(kMost) / std::max(1U, kernel_.lookahead)),
       blocks_((columns_ + kWidth - 1) / kWidth),
       entries_(blocks_.size()),
@@ -65,10 +55,13 @@ GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
 template <class Number>
 void GradientRow<Number>::place_columns() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    Vector open{};  // lanes without a column have nothing to do
+    for (std::size_t lane = i * kWidth; lane < std::min(columns_, (i + 1) * kWidth); ++lane) {
+      open[lane % kWidth] = -1;
+    }
     blocks_[i] = Block{};
+    blocks_[i].core = control_.begin(open, shared_.program.gradient->begins_with_stream);
     entries_[i] = Entry{};
-    // Lanes without a column have nothing to do.
-    blocks_[i].done = blocks_[i].streamed = all(1) * Number{-1};
   }
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     Block& b = blocks_[lane / kWidth];
@@ -77,13 +70,9 @@ void GradientRow<Number>::place_columns() {
     const std::uint32_t to = kernel_.ring[(lane + 1) % columns_];
     b.one_hop[i] = static_cast<Number>(std::max(to, from) - std::min(to, from) == 1 ? -1 : 0);
     b.ring_color[i] = static_cast<Number>(kernel_.ring_in[from]);
-    b.done[i] = b.streamed[i] = 0;
-    b.started[i] = static_cast<Number>(shared_.program.gradient->begins_with_stream ? 0 : -1);
-    b.open[i] = -1;
-    b.free[i] = static_cast<Number>(kernel_.lookahead);
     b.pop_left[i] = static_cast<Number>(kernel_.words(0, from));
-    look_up_take(b, i, lane);
-    look_up_sent(b, i, lane);
+    look_up_take(b.core, i, lane);
+    look_up_sent(b.core, i, lane);
   }
 }
 
@@ -122,17 +111,16 @@ inline void GradientRow<Number>::step_block(std::size_t index, Cycle now, Entry&
   b.ring_room = shapes_.out_depth - b.ring_queue.words;
   b.chain_room = b.chain_queue.room(shapes_.out_depth, all(1));
   send_output(b, ring_room, chain_room);
-  b.free += b.releasing;
-  b.releasing = Vector{};
-  const Vector loaded = load_rows(b, first);
-  finish(b, first, loaded | main_thread(b, first), now);
-  if (kept_) note_streamed(b, first, now);
-  const Beat beat = choose(b);
-  const Vector issued = beat.main | beat.chain | beat.take | beat.send;
-  moved_ = moved_ || any(issued);
-  book(b, ~issued);
-  finish(b, first, issue(b, first, beat), now);
-  b.in_use += lookahead_ - b.free;
+  now_ = now;
+  typename Control::Beats issued{};
+  const GradientWaits<Number> waits = control_.step(b.core, *this, index, now, issued);
+  for (const Vector& context : issued) moved_ = moved_ || any(context);
+  b.waited.dispatch -= waits.dispatch;
+  b.waited.weights -= waits.weights;
+  b.waited.ring_in -= waits.ring_in;
+  b.waited.ring_out -= waits.ring_out;
+  b.waited.buffer -= waits.buffer;
+  b.in_use += control_.vectors_in_use(b.core);
 }
 
 template <class Number>
@@ -239,139 +227,43 @@ inline void GradientRow<Number>::send_output(Block& b, const Vector& ring_room,
   b.chain_up.push(chain, shapes_.up);
 }
 
-/// Passes over rows that are not to be taken or sent here, or begins to take the next.
 template <class Number>
-inline Lanes<Number> GradientRow<Number>::load_rows(Block& b, std::size_t first) {
-  const Vector idle = b.started & b.take_more & ~b.taking;
-  const Vector pass = idle & b.own_take;
-  const Vector begin = idle & ~b.own_take & (b.free > 0);
-  b.free += begin;
-  b.taking |= begin;
-  b.taken -= pass;
-  const Vector skip = b.started & b.send_more & ~b.sends & (b.taken > b.sent);
-  b.sent -= skip;
-  advance(b, first, pass, skip, Vector{});
-  return pass | begin | skip;
+inline Lanes<Number> GradientRow<Number>::take_word(std::size_t place, const Vector& lanes) {
+  Block& b = blocks_[place];
+  const Vector command = lanes & (b.pop_left == Vector{});
+  b.pop_left += lanes & ~command;
+  b.indices.pop(lanes);
+  return command;
 }
 
 template <class Number>
-inline Lanes<Number> GradientRow<Number>::main_thread(Block& b, std::size_t first) {
-  const Vector zero{};
-  b.task.begin_cycle();
-  const Vector may = (b.taken > b.closed) & (b.task.command | (b.results < results_most_));
-  const Vector effect = b.task.due() & (b.vector == zero) & may;
-  const Vector close = effect & b.task.command;
-  b.vector = select(effect & ~close, vector_beats_, b.vector);
-  b.task.release(effect);
-  b.closed -= close;
-  advance(b, first, zero, zero, close);
-  Vector pop = ~b.task.full & b.indices.has();
-  if (!dispatch_.overlaps()) pop &= b.vector == zero;
-  const Vector command = pop & (b.pop_left == zero);
-  b.pop_left += pop & ~command;
-  b.task.take(dispatch_, pop, command);
-  b.started |= pop;
-  b.indices.pop(pop);
-  return close;
+inline void GradientRow<Number>::move(std::size_t place, const Vector& /*take*/,
+                                      const Vector& take_words, const Vector& /*send*/,
+                                      const Vector& send_words, const Vector& chain) {
+  Block& b = blocks_[place];
+  b.ring.pop_words(take_words);
+  b.ring_queue.push_words(send_words);
+  b.chain_queue.push_words(chain & all(1));
+  if (!first_row_) b.chain.pop(chain);
 }
 
-/// Which context issues: the main thread, then chain, take and send.
 template <class Number>
-inline typename GradientRow<Number>::Beat GradientRow<Number>::choose(Block& b) const {
-  const Vector zero{};
-  const auto least = LaneTurn<Number>::least;
-  Beat beat;
-  beat.take_words = least(words_ - b.words_taken, each_);
-  beat.send_words = least(words_ - b.words_sent, each_);
-  const Vector here = select(b.own_sent | (b.taken > b.sent), words_, b.taking & b.words_taken);
-  beat.main = b.vector > zero;
-  beat.chain = (b.results > zero) & b.chain_room;
-  if (kept_) beat.chain &= b.streamed;
-  if (without_chain_) beat.chain = zero;
-  if (!first_row_) beat.chain &= b.chain.has();
-  beat.take = b.taking & b.ring.has(beat.take_words);
-  beat.send = b.started & b.send_more & b.sends & (b.words_sent + beat.send_words <= here) &
-              (beat.send_words <= b.ring_room);
-  const auto chosen = b.slot.choose(issue_, {beat.main, beat.chain, beat.take, beat.send});
-  std::tie(beat.main, beat.chain, beat.take, beat.send) =
-      std::tie(chosen[0], chosen[1], chosen[2], chosen[3]);
-  return beat;
-}
-
-/// Performs the beats; returns where something ended.
-template <class Number>
-inline Lanes<Number> GradientRow<Number>::issue(Block& b, std::size_t first, const Beat& beat) {
-  const Vector zero{};
-  b.vector += beat.main;
-  if (!without_chain_) b.results -= beat.main & (b.vector == zero);
-  const Vector in = beat.take & beat.take_words;
-  b.words_taken += in;
-  b.ring.pop_words(in);
-  const Vector took = beat.take & (b.words_taken == words_);
-  b.words_taken &= ~took;
-  b.taking &= ~took;
-  b.taken -= took;
-  const Vector out = beat.send & beat.send_words;
-  b.words_sent += out;
-  b.ring_queue.push_words(out);
-  const Vector sent = beat.send & (b.words_sent == words_);
-  b.words_sent &= ~sent;
-  b.sent -= sent;
-  b.chain_queue.push_words(beat.chain & all(1));
-  b.results += beat.chain;
-  if (!first_row_) {
-    b.chain.pop(beat.chain);
-  }
-  advance(b, first, took, sent, zero);
-  return took | sent | beat.chain;
-}
-
-/// Why the lanes without a beat had none; see GradientCores::cause.
-template <class Number>
-inline void GradientRow<Number>::book(Block& b, const Vector& no_beat) {
-  const Vector zero{};
-  const Vector full = no_beat & b.task.full;
-  const Vector early = b.task.left > zero;
-  const Vector unfed = ~early & ~(b.taken > b.closed);
-  const Vector may = b.task.command | (b.results < results_most_);
-  const Vector due = full & ~early & ~unfed;
-  b.dispatch -= (full & early) | (due & may);
-  b.buffer -= due & ~may;
-  b.weights -= no_beat & ~b.task.full & b.open;
-  Vector rest = no_beat & ~b.task.full & ~b.open & ~b.done;
-  Vector holds = b.results > zero;
-  if (kept_) holds &= b.streamed;
-  if (without_chain_) rest &= ~b.streamed;
-  b.ring_in -= (full & unfed) | (rest & select(holds, b.chain_room, b.take_more));
-  b.ring_out -= rest & ~select(holds, b.chain_room, b.take_more);
-}
-
-/// Lanes that did something may have done all.
-template <class Number>
-inline void GradientRow<Number>::finish(Block& b, std::size_t first, const Vector& progress,
-                                        Cycle now) {
-  const Vector done =
-      progress & ~b.open & ~b.take_more & ~b.send_more & (b.results == Vector{}) & ~b.done;
-  if (!any(done)) return;
-  b.done |= done;
-  for_each_lane<Number>(done, [&](unsigned i) {
-    counts_[first + i].end = now + 1;
+void GradientRow<Number>::ended(std::size_t place, const Vector& lanes) {
+  for_each_lane<Number>(lanes, [&](unsigned i) {
+    counts_[place * kWidth + i].end = now_ + 1;
     if (!without_chain_) ++finished_;
   });
 }
 
-/// Lanes whose stream and ring are done, dY out of the output queue included.
 template <class Number>
-inline void GradientRow<Number>::note_streamed(Block& b, std::size_t first, Cycle now) {
-  const Vector ready = ~b.streamed & ~b.open & ~b.take_more & ~b.send_more & ~b.ring_queue.has();
-  if (!any(ready)) return;
-  b.streamed |= ready;
-  for_each_lane<Number>(ready, [&](unsigned i) {
-    counts_[first + i].streamed = now;
+void GradientRow<Number>::streamed(std::size_t place, const Vector& lanes) {
+  for_each_lane<Number>(lanes, [&](unsigned i) {
+    const std::size_t lane = place * kWidth + i;
+    counts_[lane].streamed = now_;
     if (!without_chain_) return;
     ++finished_;
-    ready_.push_back(static_cast<std::uint32_t>(first + i));
-    copied_in_time_ = copied_in_time_ && entries_[first / kWidth].indices.count[i] == 0;
+    ready_.push_back(static_cast<std::uint32_t>(lane));
+    copied_in_time_ = copied_in_time_ && entries_[place].indices.count[i] == 0;
   });
 }
 
@@ -379,7 +271,7 @@ inline void GradientRow<Number>::note_streamed(Block& b, std::size_t first, Cycl
 template <class Number>
 void GradientRow<Number>::leave_out_chain() {
   without_chain_ = true;
-  results_most_ = all(kMost);
+  control_.leave_out_chain();
   copied_.assign(open_.size(), 0);
   north_open_.assign(open_.size(), -1);
   for (std::size_t lane = 0; lane < columns_; ++lane) {
@@ -387,7 +279,8 @@ void GradientRow<Number>::leave_out_chain() {
     for (std::size_t s = 0; s < kernel_.steps; ++s) {
       positions += kernel_.count(s, kernel_.ring[lane]);
     }
-    blocks_[lane / kWidth].results[lane % kWidth] = static_cast<Number>(positions == 0 ? 0 : 1);
+    blocks_[lane / kWidth].core.results[lane % kWidth] =
+        static_cast<Number>(positions == 0 ? 0 : 1);
   }
 }
 
@@ -440,60 +333,59 @@ GradientRow<Number> GradientRow<Number>::follower() const {
 
 /// Looks up the rows that come next in the lanes that have taken, sent or closed one.
 template <class Number>
-void GradientRow<Number>::advance(Block& b, std::size_t first, const Vector& take,
-                                  const Vector& sent, const Vector& close) {
-  const Vector changed = take | sent | close;
-  if (!any(changed)) return;
-  for_each_lane<Number>(changed, [&](unsigned i) {
-    const std::size_t lane = first + i;
+void GradientRow<Number>::advance(GradientState<Number>& core, std::size_t place,
+                                  const Vector& take, const Vector& sent, const Vector& close) {
+  Block& b = blocks_[place];
+  for_each_lane<Number>(take | sent | close, [&](unsigned i) {
+    const std::size_t lane = place * kWidth + i;
     if (take[i] != 0) {
       ++take_step_[lane];
-      look_up_take(b, i, lane);
+      look_up_take(core, i, lane);
     }
     if (sent[i] != 0) {
       ++sent_step_[lane];
-      look_up_sent(b, i, lane);
+      look_up_sent(core, i, lane);
     }
     if (close[i] != 0) {
       const std::uint32_t next = ++close_step_[lane];
-      b.open[i] = static_cast<Number>(next == kernel_.steps ? 0 : -1);
+      core.open[i] = static_cast<Number>(next == kernel_.steps ? 0 : -1);
       if (next != kernel_.steps) {
         b.pop_left[i] = static_cast<Number>(kernel_.words(next, kernel_.ring[lane]));
       }
     }
-    if (sent[i] != 0 || close[i] != 0) release(b, i, lane);
+    if (sent[i] != 0 || close[i] != 0) release(core, i, lane);
   });
 }
 
 template <class Number>
-void GradientRow<Number>::look_up_take(Block& b, unsigned i, std::size_t lane) {
+void GradientRow<Number>::look_up_take(GradientState<Number>& core, unsigned i, std::size_t lane) {
   const std::uint32_t step = take_step_[lane];
-  b.take_more[i] = static_cast<Number>(step == kernel_.steps ? 0 : -1);
+  core.take_more[i] = static_cast<Number>(step == kernel_.steps ? 0 : -1);
   if (step == kernel_.steps) return;
-  b.own_take[i] = static_cast<Number>(shared_.final_lane[step] == lane ? -1 : 0);
+  core.own_take[i] = static_cast<Number>(shared_.final_lane[step] == lane ? -1 : 0);
 }
 
 template <class Number>
-void GradientRow<Number>::look_up_sent(Block& b, unsigned i, std::size_t lane) {
+void GradientRow<Number>::look_up_sent(GradientState<Number>& core, unsigned i, std::size_t lane) {
   const std::uint32_t step = sent_step_[lane];
-  b.send_more[i] = static_cast<Number>(step == kernel_.steps ? 0 : -1);
+  core.send_more[i] = static_cast<Number>(step == kernel_.steps ? 0 : -1);
   if (step == kernel_.steps) return;
   const std::uint32_t owner = shared_.final_lane[step];
-  b.own_sent[i] = static_cast<Number>(owner == lane ? -1 : 0);
-  b.sends[i] = static_cast<Number>(owner == (lane + 1) % columns_ ? 0 : -1);
+  core.own_sent[i] = static_cast<Number>(owner == lane ? -1 : 0);
+  core.sends[i] = static_cast<Number>(owner == (lane + 1) % columns_ ? 0 : -1);
 }
 
 /// The vectors of rows that are closed and sent on become free in the next cycle.
 template <class Number>
-void GradientRow<Number>::release(Block& b, unsigned i, std::size_t lane) {
-  while (b.closed[i] > 0 && b.sent[i] > 0) {
+void GradientRow<Number>::release(GradientState<Number>& core, unsigned i, std::size_t lane) {
+  while (core.closed[i] > 0 && core.sent[i] > 0) {
     if (shared_.final_lane[released_step_[lane]] != lane) {
-      b.releasing[i] = static_cast<Number>(b.releasing[i] + 1);
+      core.releasing[i] = static_cast<Number>(core.releasing[i] + 1);
     }
     ++released_step_[lane];
-    b.closed[i] = static_cast<Number>(b.closed[i] - 1);
-    b.sent[i] = static_cast<Number>(b.sent[i] - 1);
-    b.taken[i] = static_cast<Number>(b.taken[i] - 1);
+    core.closed[i] = static_cast<Number>(core.closed[i] - 1);
+    core.sent[i] = static_cast<Number>(core.sent[i] - 1);
+    core.taken[i] = static_cast<Number>(core.taken[i] - 1);
   }
 }
 
@@ -532,11 +424,11 @@ void GradientRow<Number>::flush() {
     const auto add = [i](std::uint64_t& to, const Vector& from) {
       to += static_cast<std::uint64_t>(from[i]);
     };
-    add(sum.dispatch, b.dispatch);
-    add(sum.weights, b.weights);
-    add(sum.ring_in, b.ring_in);
-    add(sum.ring_out, b.ring_out);
-    add(sum.buffer, b.buffer);
+    add(sum.dispatch, b.waited.dispatch);
+    add(sum.weights, b.waited.weights);
+    add(sum.ring_in, b.waited.ring_in);
+    add(sum.ring_out, b.waited.ring_out);
+    add(sum.buffer, b.waited.buffer);
     add(sum.in_use, b.in_use);
     add(sum.stall_weights, b.stall_weights);
     add(sum.closures, b.closures);
@@ -547,7 +439,8 @@ void GradientRow<Number>::flush() {
     add(sum.stall_south, b.stall_south);
   }
   for (Block& b : blocks_) {
-    b.dispatch = b.weights = b.ring_in = b.ring_out = b.buffer = b.in_use = Vector{};
+    b.waited = GradientWaits<Number>{};
+    b.in_use = Vector{};
     b.stall_weights = b.closures = b.stall_ring = b.stall_pass = b.stall_out = Vector{};
     b.stall_north = b.stall_south = Vector{};
   }

@@ -11,8 +11,7 @@
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
-#include "models/wse/pe/dispatch.hpp"
-#include "models/wse/pe/issue.hpp"
+#include "models/wse/pe/gradient_control.hpp"
 #include "models/wse/program/program.hpp"
 #include "sim/base/cycle.hpp"
 
@@ -122,20 +121,13 @@ class GradientRow {
     LaneOutput<Number> ring_queue, chain_queue;
     Vector ring_color, one_hop;
     Vector here_room;  // in `here`, before the cycle
-    Vector free, releasing, taking, words_taken, words_sent, taken, closed, sent;
-    Vector own_take, take_more, own_sent, sends, send_more;
-    LaneRegister<Number> task;
-    LaneIssue<Number, 4> slot;
-    Vector pop_left, open, vector, results, done;
-    Vector started, streamed;
-    Vector leaving;  // a bit for each of the last cycles: its index left; bit 0 is the oldest
+    GradientState<Number> core;
+    Vector pop_left;  // indices of the row that is being taken
+    Vector leaving;   // a bit for each of the last cycles: its index left; bit 0 is the oldest
     Vector ring_room, chain_room;  // of the output queues, before the cycle
-    Vector dispatch, weights, ring_in, ring_out, buffer, in_use;
+    GradientWaits<Number> waited;  // cycles
+    Vector in_use;
     Vector stall_weights, closures, stall_ring, stall_pass, stall_out, stall_north, stall_south;
-  };
-  /// What issues in a cycle.
-  struct Beat {
-    Vector main, chain, take, send, take_words, send_words;
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
@@ -146,22 +138,38 @@ class GradientRow {
   void south_port(Block& b, Entry& entry, Entry& below, const Vector& to_ramp, std::size_t first);
   void ring_out(Block& b, std::size_t first);
   void send_output(Block& b, const Vector& ring_room, const Vector& chain_room);
-  Vector load_rows(Block& b, std::size_t first);
-  Vector main_thread(Block& b, std::size_t first);
-  Beat choose(Block& b) const;
-  Vector issue(Block& b, std::size_t first, const Beat& beat);
-  void book(Block& b, const Vector& no_beat);
-  void finish(Block& b, std::size_t first, const Vector& progress, Cycle now);
-  void advance(Block& b, std::size_t first, const Vector& take, const Vector& sent,
-               const Vector& close);
-  void look_up_take(Block& b, unsigned i, std::size_t lane);
-  void look_up_sent(Block& b, unsigned i, std::size_t lane);
-  void release(Block& b, unsigned i, std::size_t lane);
+  void look_up_take(GradientState<Number>& core, unsigned i, std::size_t lane);
+  void look_up_sent(GradientState<Number>& core, unsigned i, std::size_t lane);
+  void release(GradientState<Number>& core, unsigned i, std::size_t lane);
   void transit(Block& b, std::size_t first);
   void end_cycle();
-  void note_streamed(Block& b, std::size_t first, Cycle now);
   void show_north(std::size_t index, const Vector& leaving);
   void flush();
+
+  // What GradientControl asks for; a place is a block.
+  using Control = GradientControl<Number, GradientRow>;
+  friend Control;
+  Vector has_word(std::size_t place) const { return blocks_[place].indices.has(); }
+  Vector take_word(std::size_t place, const Vector& lanes);
+  static void start(std::size_t /*place*/, const Vector& /*lanes*/) {}
+  void advance(GradientState<Number>& core, std::size_t place, const Vector& take,
+               const Vector& sent, const Vector& close);
+  Vector has_ring(std::size_t place, const Vector& need) const {
+    return blocks_[place].ring.has(need);
+  }
+  Vector ring_room(std::size_t place, const Vector& need) const {
+    return need <= blocks_[place].ring_room;
+  }
+  Vector has_chain(std::size_t place) const {
+    return first_row_ ? ~Vector{} : blocks_[place].chain.has();
+  }
+  Vector chain_room(std::size_t place) const { return blocks_[place].chain_room; }
+  Vector ring_left(std::size_t place) const { return ~blocks_[place].ring_queue.has(); }
+  void streamed(std::size_t place, const Vector& lanes);
+  void move(std::size_t place, const Vector& take, const Vector& take_words, const Vector& send,
+            const Vector& send_words, const Vector& chain);
+  static void progress(std::size_t /*place*/, const Vector& /*lanes*/) {}
+  void ended(std::size_t place, const Vector& lanes);
 
   const GradientLanes& shared_;
   const StreamingKernel& kernel_;
@@ -169,17 +177,15 @@ class GradientRow {
   bool first_row_;
   bool last_row_;
   ArbiterRule rule_;
-  bool kept_;
   bool without_chain_ = false;
   bool copied_in_time_ = true;
-  Vector vector_beats_, words_, each_, results_most_;
   LaneShapes<Number> shapes_;
   const LinkRule link_rule_;
   unsigned hop_;                             // cycles
   Vector index_color_, down_in_, down_out_;  // of the chain, from the north and to the south
-  const Dispatch dispatch_;
-  const IssueRule issue_;
-  Vector entries_most_, lookahead_;
+  Control control_;
+  Cycle now_ = 0;  // the cycle being performed
+  Vector entries_most_;
   unsigned unflushed_ = 0;
   unsigned flush_after_ = 1;  // cycles after which a count could overflow
   bool moved_ = false;

@@ -57,6 +57,8 @@ class RingSums {
   /// Lanes whose instruction writes sums back.
   static Vector gathers(std::size_t /*i*/) { return Vector{}; }
 
+  static Vector finish(std::size_t /*i*/, const Vector& ended) { return ended; }
+
   /// Lanes take in and send on so many words.
   void take(std::size_t i, const Vector& words) {
     Block& b = blocks_[i];

@@ -98,5 +98,6 @@ void RoutedSums<Number>::add_stalls(const Program& /*program*/, RouterCounters* 
 
 template class RoutedSums<std::int8_t>;
 template class RoutedSums<std::int16_t>;
+template class RoutedSums<std::int64_t>;
 
 }  // namespace lacuna::wse

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/engine/row_values.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
-#include "models/wse/pe/dispatch.hpp"
-#include "models/wse/pe/issue.hpp"
+#include "models/wse/pe/stream_control.hpp"
 #include "models/wse/program/program.hpp"
 #include "sim/base/cycle.hpp"
 
@@ -54,6 +54,9 @@ class StreamingRow {
   /// `shared` has to outlive the row.
   StreamingRow(const HardwareParams& params, const StreamingKernel& kernel, const Shared& shared,
                std::uint32_t tokens);
+
+  /// From now on `values`, of the same row, is told what the cores do; it outlives this.
+  void carry(RowValues& values) { values_ = &values; }
 
   /// Performs a cycle, of the words that arrive() put there before. The row is alone: next to it,
   /// if anything, are rows that take every copy at once.
@@ -106,14 +109,10 @@ class StreamingRow {
     Vector leaving;  // a bit for each of the last cycles: its word left; bit 0 is the oldest
     LaneQueue<Number> queue;  // of weights and commands
     LaneMeter<Number> onward_link, back_link;
-    LaneRegister<Number> task;
-    LaneIssue<Number, 2> slot;  // of main thread and microthread
-    Vector last_beats, pop_left, holding, open, buffers, releasing, waits;
-    Vector vector, words, pending;
-    Vector hold, main_holds, extra;  // cycles for which the beat keeps the slot; stalls among them
-    Vector fresh, adds, beats_left, element;  // of the row of sums, of the instruction
-    Vector conflict, residual;
-    Vector dispatch, weights, ring_in, ring_out, buffer, blocked, in_use;
+    StreamState<Number> core;
+    Vector last_beats, pop_left;  // of the row of weights that is being taken
+    StreamWaits<Number> waited;   // cycles
+    Vector blocked, in_use;
     Vector stall_weights, closures;
   };
 
@@ -126,13 +125,23 @@ class StreamingRow {
   Vector send_copies(LaneMeter<Number>& link, bool metered, const Vector& wants, const Vector& room,
                      std::vector<Number>& copies, std::size_t first);
   void show_before(const Block& b, std::size_t first, const Vector& edge);
-  void begin_instruction(Block& b, const Vector& start);
-  void main_thread(Block& b, std::size_t first);
-  void issue(std::size_t i, Cycle now);
-  void book(Block& b, const Vector& idle, const Vector& fed);
-  Vector hold_slot(Block& b, const Vector& main, const Vector& reduce, const Vector& gathers);
-  Vector active(const Block& b) const;
-  void special(Block& b, std::size_t first, const Vector& load_mask, const Vector& command_mask);
+
+  // What StreamControl asks for; a place is a block.
+  using Control = StreamControl<Number, StreamingRow>;
+  friend Control;
+  static constexpr bool kOneInstruction = Sums::kOneInstruction;
+  Vector has_word(std::size_t place) const { return blocks_[place].queue.has(); }
+  Vector take_word(std::size_t place, const Vector& lanes);
+  void take_value(std::size_t place, const Vector& lanes);
+  Vector start(std::size_t place, const Vector& lanes);
+  void look_up(StreamState<Number>& core, std::size_t place, const Vector& load,
+               const Vector& close);
+  Vector fed(std::size_t place, const Vector& need) const { return sums_.fed(place, need); }
+  Vector room(std::size_t place, const Vector& need) const { return sums_.room(place, need); }
+  Vector gathers(std::size_t place) const { return sums_.gathers(place); }
+  void take_sums(std::size_t place, const Vector& words, const Vector& lanes);
+  Vector finish(std::size_t place, const Vector& lanes) { return sums_.finish(place, lanes); }
+
   void end_lanes(const Vector& ended, std::size_t first, Cycle now);
   void flush();
   void flush_in_use();
@@ -144,17 +153,12 @@ class StreamingRow {
   Sums sums_;
   Number vector_beats_;  // of an instruction
   Number word_beats_;    // of the instructions that a word starts
-  Number reduce_words_;
-  Number words_per_beat_;
   LaneShapes<Number> shapes_;
   const LinkRule link_rule_;
-  const Dispatch dispatch_;
-  const IssueRule issue_;
+  const Control control_;
   unsigned hop_;  // cycles
-  Vector left_bit_, entries_, lookahead_;
+  Vector left_bit_, entries_;
   bool packed_ = false;
-  bool wide_ = false;
-  bool slow_ = false;       // some beats take several cycles
   unsigned unflushed_ = 0;  // cycles since flush(), and since flush_in_use()
   unsigned unflushed_in_use_ = 0;
   unsigned in_use_cycles_ = 1;  // after so many cycles a lane's buffers in use could overflow
@@ -166,6 +170,7 @@ class StreamingRow {
   std::vector<std::uint32_t> reduce_step_;  // by lane
   std::vector<LaneCounts> counts_;
   std::vector<std::uint64_t> in_use_;  // by lane
+  RowValues* values_ = nullptr;
 };
 
 }  // namespace lacuna::wse

@@ -35,12 +35,13 @@ struct RowGroup {
   std::unique_ptr<Row> row;
 };
 
-/// Rows with equal tokens, in the order in which words come to them.
+/// Rows with equal tokens, in the order in which words come to them; if not to be folded, each row.
 std::vector<RowClass> classes_of(const std::vector<std::uint32_t>& tokens,
-                                 const std::vector<std::uint32_t>& way) {
+                                 const std::vector<std::uint32_t>& way, bool fold) {
   std::vector<RowClass> classes;
   for (std::size_t i = 0; i < way.size(); ++i) {
-    if (i == 0 || tokens[way[i]] != tokens[way[i - 1]]) classes.push_back({way[i], way[i]});
+    if (i == 0 || !fold || tokens[way[i]] != tokens[way[i - 1]])
+      classes.push_back({way[i], way[i]});
     classes.back().last = way[i];
   }
   return classes;
@@ -55,7 +56,7 @@ std::vector<std::uint32_t> rows_from(std::uint32_t first, std::uint32_t count, b
 template <class Number, class Sums>
 class Sweep final : public StreamingSweep {
  public:
-  Sweep(const HardwareParams& params, const Program& program)
+  Sweep(const HardwareParams& params, const Program& program, bool fold)
       : params_(params),
         program_(program),
         shared_(program),
@@ -64,7 +65,7 @@ class Sweep final : public StreamingSweep {
         all_open_(lanes(program), -1) {
     const std::vector<std::uint32_t>& tokens = program.kernel.tokens;
     const auto add_way = [&](bool north, std::uint32_t first, std::uint32_t count) {
-      for (const RowClass& rows : classes_of(tokens, rows_from(first, count, north))) {
+      for (const RowClass& rows : classes_of(tokens, rows_from(first, count, north), fold)) {
         const auto row = [&] {
           return std::make_unique<Row>(params, program.kernel, shared_, tokens[rows.first]);
         };
@@ -81,7 +82,7 @@ class Sweep final : public StreamingSweep {
       }
     };
     const std::uint32_t entry = program.entry;
-    const bool alike = std::equal(tokens.begin() + 1, tokens.end(), tokens.begin());
+    const bool alike = fold && std::equal(tokens.begin() + 1, tokens.end(), tokens.begin());
     if (!program.both_ways() || (alike && !metered_)) {
       // Rows that are alike never hold each other up, so the way to the north does what the way
       // to the south does.
@@ -93,6 +94,7 @@ class Sweep final : public StreamingSweep {
       add_way(true, entry - 1, entry);
     }
     classes_ = groups();
+    carry_values();
   }
 
   std::optional<SweepOutcome> run() override {
@@ -142,6 +144,7 @@ class Sweep final : public StreamingSweep {
                     Cycle behind) const;
   void add_row(WaferOutcome& outcome, std::uint32_t row, std::uint32_t place, Row& from) const;
   void count_roles();
+  void carry_values();
 
   const HardwareParams params_;
   const Program& program_;
@@ -154,7 +157,18 @@ class Sweep final : public StreamingSweep {
   const std::vector<Number> all_open_;
   std::vector<std::uint64_t> weights_, words_;  // by column
   SumCounts sums_;
+  std::vector<RowValues> values_;  // by row; without values empty
 };
+
+/// Each row has a group of its own then.
+template <class Number, class Sums>
+void Sweep<Number, Sums>::carry_values() {
+  if (program_.kernel.activations.empty()) return;
+  for (std::uint32_t row = 0; row < program_.rows; ++row) values_.emplace_back(program_, row);
+  for (Groups& way : ways_) {
+    for (RowGroup<Row>& group : way) group.row->carry(values_[group.rows.first]);
+  }
+}
 
 /// A cycle of all groups, from where words enter to the ends, each in its local time. What a row
 /// learns of the next is a hop and a cycle old, so that row's previous cycle tells it.
@@ -363,6 +377,9 @@ SweepOutcome Sweep<Number, Sums>::outcome() {
   }
   for (CoreCounters& core : outcome.cores) core.cycles[kDone] = outcome.cycles - core.end;
   outcome.injectors = injectors_.counters(outcome.cycles);
+  for (const RowValues& row : values_) {
+    for (std::uint32_t c = 0; c < columns; ++c) outcome.results.push_back(row.result(c));
+  }
   return swept;
 }
 
@@ -391,27 +408,30 @@ bool can_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
   return reason_against_lanes(params.router).empty() && program.spread_rows == 0 &&
          kernel.held.empty() && kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
-         kernel.activations.empty() && !program.gradient && QueueShapes(params.router).flows() &&
-         plan_fold(program, params, {}).refused.empty();
+         !program.gradient && QueueShapes(params.router).flows() &&
+         reason_against_rows(program, params, {}).empty();
 }
 
 template <class Number>
-std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const Program& program) {
+std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const Program& program,
+                                           bool fold) {
   if (program.kernel.reduce.is_ring()) {
-    return std::make_unique<Sweep<Number, RingSums<Number>>>(params, program);
+    return std::make_unique<Sweep<Number, RingSums<Number>>>(params, program, fold);
   }
-  return std::make_unique<Sweep<Number, RoutedSums<Number>>>(params, program);
+  return std::make_unique<Sweep<Number, RoutedSums<Number>>>(params, program, fold);
 }
 
 }  // namespace
 
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
-                                                     const Program& program) {
+                                                     const Program& program, SweepWay way) {
   if (!can_sweep(params, program)) return nullptr;
+  const bool folds = way.fold && program.kernel.activations.empty();
+  if (way.one_lane) return make_sweep<std::int64_t>(params, program, folds);
   const std::uint64_t most = largest(params, program);
   const std::uint64_t latency = QueueShapes(params.router).longest();
-  if (most <= 127 && latency <= 6) return make_sweep<std::int8_t>(params, program);
-  if (most <= 32767 && latency <= 14) return make_sweep<std::int16_t>(params, program);
+  if (most <= 127 && latency <= 6) return make_sweep<std::int8_t>(params, program, folds);
+  if (most <= 32767 && latency <= 14) return make_sweep<std::int16_t>(params, program, folds);
   return nullptr;
 }
 
@@ -443,8 +463,10 @@ class SweepBlock final : public Clocked {
 std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& program,
                                   const RunOptions& options) {
   const bool plain = options.jitter == 0 && !options.event_log && !options.modules && !options.look;
-  if (options.engine != Engine::event || !plain) return {};
-  const std::unique_ptr<StreamingSweep> sweep = make_streaming_sweep(params, program);
+  const bool one_by_one = options.engine == Engine::clocked && options.shuffle != 0;
+  if (!plain || one_by_one) return {};
+  const std::unique_ptr<StreamingSweep> sweep =
+      make_streaming_sweep(params, program, {options.fold, false});
   if (sweep == nullptr) return {};
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);

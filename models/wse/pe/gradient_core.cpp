@@ -11,8 +11,6 @@
 namespace lacuna::wse {
 namespace {
 
-std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
-
 float rounded(double value, bool fp32) {
   const auto single = static_cast<float>(value);
   return fp32 ? single : to_float(to_half(single));
@@ -32,19 +30,25 @@ GradientCores::GradientCores(const HardwareParams& params, const StreamingKernel
                              const GradientKernel& kernel, LinkArray& links, EventLog& log)
     : params_(params.core),
       link_rule_(params.router),
-      dispatch_(params.core),
-      issue_(params.core),
       stream_(stream),
       kernel_(kernel),
       links_(links),
       log_(log) {}
 
+const GradientCores::Control& GradientCores::control_of(std::uint32_t tokens) {
+  const auto known = std::find_if(controls_.begin(), controls_.end(),
+                                  [&](const auto& control) { return control.first == tokens; });
+  if (known != controls_.end()) return known->second;
+  controls_.emplace_back(tokens, Control(params_, stream_, kernel_, tokens));
+  return controls_.back().second;
+}
+
 void GradientCores::add(const CorePorts& ports) {
   cores_.emplace_back();
   Core& core = cores_.back();
   core.ports = ports;
-  core.free_vectors = stream_.lookahead;
-  core.started = !kernel_.begins_with_stream;
+  core.control = &control_of(stream_.tokens[ports.row]);
+  core.state = core.control->begin(flag(stream_.steps != 0), kernel_.begins_with_stream);
   for (const CorePort& port : core.ports.in) {
     const bool down = port.color == kernel_.down[0] || port.color == kernel_.down[1];
     if (down) core.from_north = port.queue;
@@ -57,7 +61,7 @@ void GradientCores::add(const CorePorts& ports) {
     if (stream_.ring[p] != ports.column) continue;
     core.next_column = stream_.ring[(p + 1) % stream_.ring.size()];
   }
-  for (std::uint32_t s = 0; s < stream_.steps; ++s) core.expected += stream_.count(s, ports.column);
+  look_up(core);
   if (!kernel_.gradients.empty()) {
     const std::size_t place = std::size_t{ports.row} * stream_.columns() + ports.column;
     Values values;
@@ -71,10 +75,7 @@ void GradientCores::add(const CorePorts& ports) {
     }
     values_.push_back(std::move(values));
   }
-  if (stream_.steps == 0) {
-    core.done = true;
-    ++finished_;
-  }
+  if (stream_.steps == 0) ++finished_;
 }
 
 Cycle GradientCores::step(std::size_t index, Cycle now) {
@@ -82,21 +83,52 @@ Cycle GradientCores::step(std::size_t index, Cycle now) {
   if (core.accounted > now) return kNever;
   account(index, now);
   core.accounted = now + 1;
-  bool acted = send_output(core, now);
-  if (core.releasing != 0) {
-    core.free_vectors += core.releasing;
-    core.releasing = 0;
-    acted = true;
+  now_ = now;
+  const auto busy = static_cast<Cycle>(core.state.hold[0]);
+  core.acted = send_output(core, now) || core.state.releasing[0] != 0;
+  Control::Beats issued{};
+  book(core, core.control->step(core.state, *this, index, now, issued), issued);
+  return core.acted ? now + 1 : next_step(core, busy, now);
+}
+
+/// The next cycle in which something here is over or begins, if nothing arrives. The slot was taken
+/// for `busy` cycles from this one on.
+Cycle GradientCores::next_step(const Core& core, Cycle busy, Cycle now) const {
+  Cycle next = kNever;
+  const auto due = [&](Cycle at) {
+    if (at > now) next = std::min(next, at);
+  };
+  if (core.state.task.full[0] != 0) due(now + static_cast<Cycle>(core.state.task.left[0]));
+  if (busy != 0) due(now + busy);
+  due(core.ramp.opens());
+  due(params_.init_cycles);
+  return next;
+}
+
+/// A cycle of the core's stack.
+void GradientCores::book(Core& core, const GradientWaits<Number>& waits,
+                         const Control::Beats& issued) {
+  unsigned context = kNobody;
+  for (unsigned i = 0; i < issued.size(); ++i) {
+    if (issued[i][0] != 0) context = i;
   }
-  acted = load(core, now) || acted;
-  acted = main_thread(core, index, now) || acted;
-  acted = issue(core, index, now) || acted;
-  core.counters.buffers_in_use += stream_.lookahead - core.free_vectors;
-  if (acted) return now + 1;
-  Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
-  if (core.ramp.opens() > now) next = std::min(next, core.ramp.opens());
-  if (dispatch_.begin() > now) next = std::min(next, dispatch_.begin());
-  return core.slot_free > now ? std::min(next, core.slot_free) : next;
+  extend_run(core, context, now_);
+  CoreCycle cycle = kDone;
+  if (waits.dispatch[0] != 0) cycle = kDispatch;
+  if (waits.weights[0] != 0) cycle = kWaitWeights;
+  if (waits.ring_in[0] != 0) cycle = kWaitRingIn;
+  if (waits.ring_out[0] != 0) cycle = kWaitRingOut;
+  if (waits.buffer[0] != 0) cycle = kWaitBuffer;
+  if (waits.conflict[0] != 0) cycle = kConflict;
+  if (context != kNobody) {
+    core.acted = true;
+    cycle = context == Control::kMain ? kFma : kReduce;
+  } else {
+    core.waiting_for = cycle;
+  }
+  ++core.counters.cycles[cycle];
+  core.counters.buffers_in_use +=
+      static_cast<std::uint64_t>(core.control->vectors_in_use(core.state)[0]);
 }
 
 void GradientCores::account(std::size_t index, Cycle now) {
@@ -105,7 +137,11 @@ void GradientCores::account(std::size_t index, Cycle now) {
   const Cycle slept = now - core.accounted;
   core.accounted = now;
   core.counters.cycles[core.waiting_for] += slept;
-  core.counters.buffers_in_use += (stream_.lookahead - core.free_vectors) * slept;
+  core.counters.buffers_in_use +=
+      static_cast<std::uint64_t>(core.control->vectors_in_use(core.state)[0]) * slept;
+  for (Lane* const left : {&core.state.task.left, &core.state.hold}) {
+    (*left)[0] -= std::min((*left)[0], static_cast<Number>(slept));
+  }
 }
 
 void GradientCores::settle(std::size_t index, Cycle now) {
@@ -122,207 +158,136 @@ bool GradientCores::send_output(Core& core, Cycle now) {
   return sent;
 }
 
-std::uint32_t GradientCores::words(const Core& core) const {
-  return ceil_div(tokens(core), stream_.ring_elements);
+Lanes<std::int64_t> GradientCores::take_word(std::size_t place, const Lane& lanes) {
+  Core& core = cores_[place];
+  if (lanes[0] == 0) return Lane{};
+  core.task = links_.pop(core.ports.weights, now_);
+  core.acted = true;
+  ++core.counters.received;
+  log_.record(now_, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(stream_.weights));
+  return flag(core.task.control);
 }
 
-/// Whether dY of a row goes on from here: not from the last column on its way.
-bool GradientCores::sends(const Core& core, std::uint32_t step) const {
-  return stream_.final_column[step] != core.next_column;
+void GradientCores::start(std::size_t place, const Lane& lanes) {
+  if (lanes[0] == 0) return;
+  Core& core = cores_[place];
+  core.acted = true;
+  log_.record(now_, core.ports.unit, kTask, 0);
+  log_.record(now_, core.ports.unit, kVectorActive,
+              static_cast<std::uint64_t>(core.state.closed[0]));
+  ++core.counters.words;
+  ++core.counters.weights;
+  core.counters.products += tokens(core);
+  if (values_.empty()) return;
+  Values& values = values_[place];
+  values.results.push_back(dot(core, values, core.task.payload));
 }
 
-/// Passes over what is not to be done here, and begins to take dY of the next row once a vector is
-/// free.
-bool GradientCores::load(Core& core, Cycle now) {
-  if (!core.started) return false;
-  bool acted = false;
-  if (!core.taking && core.taken != stream_.steps) {
-    if (owns(core, core.taken)) {
-      ++core.taken;
-      acted = true;
-    } else if (core.free_vectors != 0) {
-      --core.free_vectors;
-      core.taking = acted = true;
-    }
+/// What the rows that are taken and sent next ask of this column.
+void GradientCores::look_up(Core& core) const {
+  State& state = core.state;
+  const auto taken = static_cast<std::uint32_t>(state.taken[0]);
+  const auto sent = static_cast<std::uint32_t>(state.sent[0]);
+  state.open = flag(static_cast<std::uint32_t>(state.closed[0]) != stream_.steps);
+  state.take_more = flag(taken != stream_.steps);
+  state.own_take = flag(taken != stream_.steps && owns(core, taken));
+  state.send_more = flag(sent != stream_.steps);
+  state.own_sent = flag(sent != stream_.steps && owns(core, sent));
+  // not from the last column on its way
+  state.sends = flag(sent != stream_.steps && stream_.final_column[sent] != core.next_column);
+}
+
+void GradientCores::advance(State& state, std::size_t place, const Lane& /*take*/,
+                            const Lane& /*sent*/, const Lane& close) {
+  Core& core = cores_[place];
+  core.acted = true;
+  if (close[0] != 0) {
+    ++core.counters.commands;
+    log_.record(now_, core.ports.unit, kTask, 1);
   }
-  if (core.sent < core.taken && !sends(core, core.sent)) {
-    ++core.sent;
-    release(core);
-    acted = true;
-  }
-  if (acted) note_progress(core, now);
-  return acted;
-}
-
-/// The vectors of rows that are closed and sent on become free in the next cycle.
-void GradientCores::release(Core& core) const {
-  for (; core.released < std::min(core.closed, core.sent); ++core.released) {
-    if (!owns(core, core.released)) ++core.releasing;
+  look_up(core);
+  // The vectors of rows that are closed and sent on become free in the next cycle.
+  for (; core.released < std::min(state.closed[0], state.sent[0]); ++core.released) {
+    if (!owns(core, core.released)) ++state.releasing[0];
   }
 }
 
-bool GradientCores::can_take_effect(const Core& core) const {
-  if (core.taken <= core.closed) return false;  // dY of this row is not complete
-  return core.task.control || core.results < kernel_.results;
+Lanes<std::int64_t> GradientCores::has_ring(std::size_t place, const Lane& need) const {
+  const Core& core = cores_[place];
+  return flag(need[0] == 0 || (core.from_ring != kNoLink &&
+                               links_.has(core.from_ring, now_, static_cast<unsigned>(need[0]))));
 }
 
-bool GradientCores::main_thread(Core& core, std::size_t index, Cycle now) {
-  bool acted = false;
-  const bool active = core.vector_left != 0 || core.vector_end > now;
-  if (core.task_full && core.task_ready <= now && !active && can_take_effect(core)) {
-    core.task_full = false;
-    acted = true;
-    log_.record(now, core.ports.unit, kTask, core.task.control ? 1 : 0);
-    if (core.task.control) {
-      ++core.counters.commands;
-      ++core.closed;
-      release(core);
-      note_progress(core, now);
-    } else {
-      log_.record(now, core.ports.unit, kVectorActive, core.closed);
-      ++core.counters.words;
-      ++core.counters.weights;
-      core.counters.products += tokens(core);
-      core.vector_left = ceil_div(tokens(core), stream_.simd);
-      if (!values_.empty()) {
-        Values& values = values_[index];
-        values.results.push_back(dot(core, values, core.task.payload));
-      }
-    }
-  }
-  const bool busy = core.vector_left != 0 || core.vector_end > now;
-  const bool may_take = (dispatch_.overlaps() || !busy) && now >= dispatch_.begin();
-  if (!core.task_full && may_take && links_.can_pop(core.ports.weights, now)) {
-    core.task = links_.pop(core.ports.weights, now);
-    core.task_full = core.started = true;
-    core.task_ready = now + dispatch_.delay(core.task.control);
-    ++core.counters.received;
-    log_.record(now, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(stream_.weights));
-    acted = true;
-  }
-  return acted;
+Lanes<std::int64_t> GradientCores::ring_room(std::size_t place, const Lane& need) const {
+  const Core& core = cores_[place];
+  return flag(core.to_ring != nullptr &&
+              links_.can_push(core.to_ring->queue, now_, static_cast<unsigned>(need[0])));
 }
 
-unsigned GradientCores::words_of_beat(const Core& core, std::uint32_t done) const {
-  return std::min<unsigned>(params_.fabric_words_per_issue, words(core) - done);
+Lanes<std::int64_t> GradientCores::has_chain(std::size_t place) const {
+  const Core& core = cores_[place];
+  return flag(core.from_north == kNoLink || links_.can_pop(core.from_north, now_));
 }
 
-bool GradientCores::can_take(const Core& core, Cycle now) const {
-  return core.taking && links_.has(core.from_ring, now, words_of_beat(core, core.words_taken));
+Lanes<std::int64_t> GradientCores::ring_left(std::size_t place) const {
+  const Core& core = cores_[place];
+  return flag(core.to_ring == nullptr || links_.front_ready(core.to_ring->queue) == kNever);
 }
 
-/// Words of a row of another column are sent on as soon as they are here.
-bool GradientCores::can_send(const Core& core, Cycle now) const {
-  if (!core.started || core.sent == stream_.steps || core.to_ring == nullptr ||
-      !sends(core, core.sent)) {
-    return false;
-  }
-  const std::uint32_t here = owns(core, core.sent) || core.sent < core.taken ? words(core)
-                             : core.taking                                   ? core.words_taken
-                                                                             : 0;
-  const unsigned beat = words_of_beat(core, core.words_sent);
-  return core.words_sent + beat <= here && links_.can_push(core.to_ring->queue, now, beat);
+void GradientCores::move(std::size_t place, const Lane& take, const Lane& words_in,
+                         const Lane& send, const Lane& words_out, const Lane& chain) {
+  Core& core = cores_[place];
+  if (take[0] != 0) take_words(core, place, words_in[0]);
+  if (send[0] != 0) send_words(core, place, words_out[0]);
+  if (chain[0] != 0) chain_word(core, place);
 }
 
-/// Whether there are dot products for the chain, and it is its turn.
-bool GradientCores::may_chain(const Core& core) const {
-  if (core.results == 0 || !kernel_.kept) return core.results != 0;
-  const bool streamed =
-      core.closed == stream_.steps && core.taken == stream_.steps && core.sent == stream_.steps;
-  return streamed && (core.to_ring == nullptr || links_.front_ready(core.to_ring->queue) == kNever);
-}
-
-bool GradientCores::can_chain(const Core& core, Cycle now) const {
-  if (!may_chain(core) || !links_.can_push(core.to_south->queue, now)) return false;
-  return core.from_north == kNoLink || links_.can_pop(core.from_north, now);
-}
-
-GradientCores::Context GradientCores::choose(Core& core, Cycle now) const {
-  if (core.slot_free > now) return kNobody;
-  constexpr std::uint32_t kAll = 1U << kMain | 1U << kChain | 1U << kTake | 1U << kSend;
-  return choose_context(issue_, kAll, core.turn, [&](Context context) {
-    if (context == kMain) return core.vector_left != 0;
-    if (context == kChain) return can_chain(core, now);
-    return context == kTake ? can_take(core, now) : can_send(core, now);
-  });
-}
-
-bool GradientCores::issue(Core& core, std::size_t index, Cycle now) {
-  const Context context = choose(core, now);
-  extend_run(core, context, now);
-  if (context == kNobody) {
-    core.waiting_for = cause(core, now);
-    ++core.counters.cycles[core.waiting_for];
-    return false;
-  }
-  ++core.counters.cycles[context == kMain ? kFma : kReduce];
-  if (context == kMain) main_beat(core, now);
-  if (context == kTake) take_beat(core, index, now);
-  if (context == kSend) send_beat(core, index, now);
-  if (context == kChain) chain_beat(core, index, now);
-  return true;
-}
-
-void GradientCores::main_beat(Core& core, Cycle now) const {
-  core.slot_free = core.vector_end = now + kernel_.dot_cycles;
-  if (--core.vector_left == 0) ++core.results;
-}
-
-void GradientCores::take_beat(Core& core, std::size_t index, Cycle now) {
-  core.slot_free = now + kernel_.move_cycles;
-  for (unsigned n = words_of_beat(core, core.words_taken); n != 0; --n, ++core.words_taken) {
-    const std::uint32_t payload = links_.pop(core.from_ring, now).payload;
+void GradientCores::take_words(Core& core, std::size_t index, Number words) {
+  const auto taken = static_cast<std::uint32_t>(core.state.words_taken[0]);
+  for (std::uint32_t word = taken; word < taken + words; ++word) {
+    const std::uint32_t payload = links_.pop(core.from_ring, now_).payload;
     ++core.counters.received;
     ++core.counters.kept;
-    log_.record(now, core.ports.unit, kQueuePop,
+    log_.record(now_, core.ports.unit, kQueuePop,
                 static_cast<std::uint64_t>(stream_.ring_in[core.ports.column]));
     if (values_.empty()) continue;
     Values& values = values_[index];
+    const auto step = static_cast<std::size_t>(core.state.taken[0]);
     float* const vector =
-        values.received.data() + std::size_t{values.place_of_step[core.taken]} * tokens(core);
-    const std::uint32_t first = core.words_taken * stream_.ring_elements;
+        values.received.data() + std::size_t{values.place_of_step[step]} * tokens(core);
+    const std::uint32_t first = word * stream_.ring_elements;
     for (std::uint32_t i = 0; i < stream_.ring_elements && first + i < tokens(core); ++i) {
       vector[first + i] = value_of(payload >> (16U * i), stream_.ring_fp32);
     }
   }
-  if (core.words_taken != words(core)) return;
-  core.words_taken = 0;
-  core.taking = false;
-  ++core.taken;
-  note_progress(core, now);
 }
 
-void GradientCores::send_beat(Core& core, std::size_t index, Cycle now) {
-  core.slot_free = now + kernel_.move_cycles;
-  for (unsigned n = words_of_beat(core, core.words_sent); n != 0; --n, ++core.words_sent) {
+void GradientCores::send_words(Core& core, std::size_t index, Number words) {
+  const auto sent = static_cast<std::uint32_t>(core.state.words_sent[0]);
+  for (std::uint32_t number = sent; number < sent + words; ++number) {
     Wavelet word{0, core.to_ring->color, false};
     if (!values_.empty()) {
       const Values& values = values_[index];
-      const bool own = owns(core, core.sent);
-      const float* const vector = (own ? values.own : values.received).data() +
-                                  std::size_t{values.place_of_step[core.sent]} * tokens(core);
-      const std::uint32_t first = core.words_sent * stream_.ring_elements;
+      const auto step = static_cast<std::uint32_t>(core.state.sent[0]);
+      const float* const vector = (owns(core, step) ? values.own : values.received).data() +
+                                  std::size_t{values.place_of_step[step]} * tokens(core);
+      const std::uint32_t first = number * stream_.ring_elements;
       for (std::uint32_t i = 0; i < stream_.ring_elements && first + i < tokens(core); ++i) {
         word.payload |= word_of(vector[first + i], stream_.ring_fp32) << (16U * i);
       }
     }
-    links_.push(core.to_ring->queue, now, word);
+    links_.push(core.to_ring->queue, now_, word);
     ++core.counters.summed;
   }
-  if (core.words_sent != words(core)) return;
-  core.words_sent = 0;
-  ++core.sent;
-  release(core);
-  note_progress(core, now);
 }
 
-void GradientCores::chain_beat(Core& core, std::size_t index, Cycle now) {
+void GradientCores::chain_word(Core& core, std::size_t index) {
   Wavelet word{0, core.to_south->color, false};
   if (core.from_north != kNoLink) {
-    word.payload = links_.pop(core.from_north, now).payload;
+    word.payload = links_.pop(core.from_north, now_).payload;
     ++core.counters.received;
     ++core.counters.added;
-    log_.record(now, core.ports.unit, kQueuePop,
+    log_.record(now_, core.ports.unit, kQueuePop,
                 static_cast<std::uint64_t>(kernel_.down[(core.ports.row + 1) % 2]));
   }
   if (!values_.empty()) {
@@ -332,32 +297,24 @@ void GradientCores::chain_beat(Core& core, std::size_t index, Cycle now) {
     word.payload = word_of(before + results.front(), stream_.ring_fp32);
     results.erase(results.begin());
   }
-  links_.push(core.to_south->queue, now, word);
-  log_.record(now, core.ports.unit, kReductionEnd, core.chained);
-  --core.results;
+  links_.push(core.to_south->queue, now_, word);
+  log_.record(now_, core.ports.unit, kReductionEnd, core.chained);
   ++core.chained;
   ++core.counters.reductions;
-  core.slot_free = now + 1;
-  note_progress(core, now);
 }
 
-/// Everything is done once all rows are closed, all dY have passed and all results are on their
-/// way.
-void GradientCores::note_progress(Core& core, Cycle now) {
-  core.counters.end = now + 1;
-  if (core.done || core.closed != stream_.steps || core.taken != stream_.steps ||
-      core.sent != stream_.steps || core.chained != core.expected) {
-    return;
-  }
-  core.done = true;
-  ++finished_;
+void GradientCores::progress(std::size_t place, const Lane& lanes) {
+  if (lanes[0] == 0) return;
+  cores_[place].acted = true;
+  cores_[place].counters.end = now_ + 1;
 }
 
 float GradientCores::dot(const Core& core, const Values& values, std::uint32_t feature) const {
   const std::uint32_t n = tokens(core);
-  const bool own = owns(core, core.closed);
+  const auto closed = static_cast<std::uint32_t>(core.state.closed[0]);
+  const bool own = owns(core, closed);
   const float* const dy = (own ? values.own.data() : values.received.data()) +
-                          std::size_t{values.place_of_step[core.closed]} * n;
+                          std::size_t{values.place_of_step[closed]} * n;
   const float* const x = values.x.data() + std::size_t{feature} * n;
   float sum = 0;
   for (std::uint32_t t = 0; t < n; ++t) {
@@ -367,22 +324,7 @@ float GradientCores::dot(const Core& core, const Values& values, std::uint32_t f
   return sum;
 }
 
-CoreCycle GradientCores::cause(const Core& core, Cycle now) const {
-  if (core.slot_free > now) return kConflict;
-  if (core.task_full) {
-    if (core.task_ready > now) return kDispatch;
-    if (core.taken <= core.closed) return kWaitRingIn;
-    return can_take_effect(core) ? kDispatch : kWaitBuffer;
-  }
-  if (core.closed != stream_.steps) return kWaitWeights;
-  if (core.done) return kDone;
-  if (may_chain(core)) {
-    return links_.can_push(core.to_south->queue, now) ? kWaitRingIn : kWaitRingOut;
-  }
-  return core.taken == stream_.steps ? kWaitRingOut : kWaitRingIn;
-}
-
-void GradientCores::extend_run(Core& core, Context context, Cycle now) {
+void GradientCores::extend_run(Core& core, unsigned context, Cycle now) {
   if (!log_.enabled()) return;
   if (context == core.run_of && now == core.run_begin + core.run_length) {
     ++core.run_length;
@@ -390,7 +332,7 @@ void GradientCores::extend_run(Core& core, Context context, Cycle now) {
   }
   if (core.run_of != kNobody) {
     log_.record(core.run_begin, core.ports.unit, kBeatRun,
-                std::uint64_t{core.run_length} << 1U | (core.run_of == kMain ? 0U : 1U));
+                std::uint64_t{core.run_length} << 1U | (core.run_of == Control::kMain ? 0U : 1U));
   }
   core.run_of = context;
   core.run_begin = now;
@@ -399,10 +341,9 @@ void GradientCores::extend_run(Core& core, Context context, Cycle now) {
 
 std::string GradientCores::blocked(std::size_t index) const {
   const Core& core = cores_[index];
-  if (core.done) return "";
-  constexpr Cycle kLater = kNever - 2;  // whatever was under way has arrived
+  if (core.state.done[0] != 0) return "";
   const char* why = "dY of a row or a word of the chain";
-  switch (cause(core, kLater)) {
+  switch (core.waiting_for) {
     case kWaitWeights:
       why = "indices";
       break;
@@ -416,7 +357,7 @@ std::string GradientCores::blocked(std::size_t index) const {
       break;
   }
   return fmt::format("core ({}, {}): waits for {}, row {} of {}", core.ports.column, core.ports.row,
-                     why, core.closed, stream_.steps);
+                     why, core.state.closed[0], stream_.steps);
 }
 
 }  // namespace lacuna::wse

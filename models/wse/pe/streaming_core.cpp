@@ -6,21 +6,13 @@
 #include <algorithm>
 
 #include "models/wse/fabric/ramp.hpp"
-#include "models/wse/pe/datapath.hpp"
 
 namespace lacuna::wse {
-namespace {
-
-std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
-
-}  // namespace
 
 StreamingCores::StreamingCores(const HardwareParams& params, const StreamingKernel& kernel,
                                LinkArray& links, EventLog& log)
     : params_(params.core),
       link_rule_(params.router),
-      dispatch_(params.core),
-      issue_(params.core),
       kernel_(kernel),
       links_(links),
       log_(log),
@@ -30,13 +22,22 @@ StreamingCores::StreamingCores(const HardwareParams& params, const StreamingKern
   }
 }
 
+const StreamingCores::Control& StreamingCores::control_of(std::uint32_t tokens) {
+  const auto known = std::find_if(controls_.begin(), controls_.end(),
+                                  [&](const auto& control) { return control.first == tokens; });
+  if (known != controls_.end()) return known->second;
+  controls_.emplace_back(tokens, Control(params_, kernel_, tokens));
+  return controls_.back().second;
+}
+
 void StreamingCores::add(const CorePorts& ports) {
   Core core;
   core.ports = ports;
-  core.free_buffers = kernel_.lookahead;
+  const std::uint32_t tokens = kernel_.tokens[ports.row];
+  core.control = &control_of(tokens);
   // A core without tokens only lends its router.
-  if (kernel_.tokens[ports.row] == 0) core.closed = core.loaded = core.reduced = kernel_.steps;
-  if (!idle(core)) take_buffer(core);
+  if (tokens == 0) core.closed = core.loaded = core.reduced = kernel_.steps;
+  core.state = core.control->begin(flag(!idle(core)));
   if (idle(core)) core.waiting_for = kDone;
   cores_.push_back(core);
   filled_.resize(filled_.size() + kernel_.lookahead, 0);
@@ -44,7 +45,7 @@ void StreamingCores::add(const CorePorts& ports) {
     const std::size_t place = std::size_t{ports.row} * kernel_.columns() + ports.column;
     values_.emplace_back(
         CoreValues::Format{kernel_.fp32, kernel_.psum_fp32, kernel_.ring_fp32, kernel_.int8},
-        kernel_.tokens[ports.row], kernel_.lookahead, kernel_.activations[place]);
+        tokens, kernel_.lookahead, kernel_.activations[place]);
   }
   if (idle(core)) ++finished_;
 }
@@ -58,23 +59,60 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   }
   account(index, now);
   core.accounted = now + 1;
-  bool acted = send_output(core, now);
-  if (core.releasing) {
-    core.releasing = false;
-    ++core.free_buffers;
-    acted = true;
+  now_ = now;
+  StreamState<Number>& state = core.state;
+  const Number held = state.holding[0];
+  const auto busy = static_cast<Cycle>(state.hold[0]);
+  core.acted = send_output(core, now) || state.releasing[0] != 0;
+  std::array<Lane, 2> issued{};
+  Lane ended{};
+  book(core, core.control->step(state, *this, index, now, issued, ended), issued);
+  core.acted = core.acted || state.holding[0] != held;
+  return core.acted ? now + 1 : next_step(core, busy, now);
+}
+
+/// The next cycle in which something here is over or begins, if nothing arrives. The slot was taken
+/// for `busy` cycles from this one on.
+Cycle StreamingCores::next_step(const Core& core, Cycle busy, Cycle now) const {
+  const StreamState<Number>& state = core.state;
+  Cycle next = kNever;
+  const auto due = [&](Cycle at) {
+    if (at > now) next = std::min(next, at);
+  };
+  if (state.task.full[0] != 0) due(now + static_cast<Cycle>(state.task.left[0]));
+  const auto extra = static_cast<Cycle>(state.extra[0]);
+  if (busy != 0) due(now + busy);
+  if (extra != 0 && busy > extra) due(now + busy - extra);  // stalls of another kind
+  due(core.ramp.opens());
+  due(params_.init_cycles);
+  return next;
+}
+
+/// A cycle of the core's stack.
+void StreamingCores::book(Core& core, const StreamWaits<Number>& waits,
+                          const std::array<Lane, 2>& issued) {
+  const bool main = issued[0][0] != 0;
+  const bool beat = main || issued[1][0] != 0;
+  extend_run(core, !beat ? kNobody : main ? 0 : 1, now_);
+  CoreCycle cycle = kDone;
+  if (waits.dispatch[0] != 0) cycle = kDispatch;
+  if (waits.weights[0] != 0) cycle = kWaitWeights;
+  if (waits.ring_in[0] != 0) cycle = kWaitRingIn;
+  if (waits.ring_out[0] != 0) cycle = kWaitRingOut;
+  if (waits.buffer[0] != 0) cycle = kWaitBuffer;
+  const bool scattered = !kernel_.held.empty() && core.state.main_holds[0] != 0;
+  if (waits.conflict[0] != 0) cycle = scattered ? kScalar : kConflict;
+  if (waits.residual[0] != 0) cycle = kResidual;
+  if (beat) {
+    core.acted = true;
+    cycle = main ? kFma : kReduce;
+  } else {
+    core.waiting_for = cycle;
   }
-  acted = load_reduction(core, now) || acted;
-  acted = main_thread(core, index, now) || acted;
-  acted = issue(core, index, now) || acted;
-  core.counters.buffers_in_use += kernel_.lookahead - core.free_buffers;
-  if (core.blocked) ++core.counters.buffer_blocked;
-  if (acted) return now + 1;
-  Cycle next = core.task_full && core.task_ready > now ? core.task_ready : kNever;
-  if (core.stalled_from > now) next = std::min(next, core.stalled_from);
-  if (core.ramp.opens() > now) next = std::min(next, core.ramp.opens());
-  if (dispatch_.begin() > now) next = std::min(next, dispatch_.begin());
-  return core.slot_free > now ? std::min(next, core.slot_free) : next;
+  ++core.counters.cycles[cycle];
+  core.counters.buffers_in_use +=
+      static_cast<std::uint64_t>(core.control->buffers_in_use(core.state)[0]);
+  if (core.state.waits[0] != 0) ++core.counters.buffer_blocked;
 }
 
 void StreamingCores::account(std::size_t index, Cycle now) {
@@ -82,9 +120,14 @@ void StreamingCores::account(std::size_t index, Cycle now) {
   if (core.accounted >= now) return;
   const Cycle slept = now - core.accounted;
   core.accounted = now;
+  StreamState<Number>& state = core.state;
   core.counters.cycles[core.waiting_for] += slept;
-  core.counters.buffers_in_use += (kernel_.lookahead - core.free_buffers) * slept;
-  if (core.blocked) core.counters.buffer_blocked += slept;
+  core.counters.buffers_in_use +=
+      static_cast<std::uint64_t>(core.control->buffers_in_use(state)[0]) * slept;
+  if (state.waits[0] != 0) core.counters.buffer_blocked += slept;
+  for (Lane* const left : {&state.task.left, &state.hold}) {
+    (*left)[0] -= std::min((*left)[0], static_cast<Number>(slept));
+  }
 }
 
 void StreamingCores::settle(std::size_t index, Cycle now) {
@@ -101,13 +144,97 @@ bool StreamingCores::send_output(Core& core, Cycle now) {
   return sent;
 }
 
-/// Opens the next row of sums if there is a buffer for it.
-void StreamingCores::take_buffer(Core& core) {
-  if (core.free_buffers == 0) return;
-  --core.free_buffers;
-  core.holding = true;
-  core.fresh = true;
-  ++core.opened;
+Lanes<std::int64_t> StreamingCores::take_word(std::size_t place, const Lane& lanes) {
+  Core& core = cores_[place];
+  if (lanes[0] == 0) return Lane{};
+  core.task = links_.pop(core.ports.weights, now_);
+  core.acted = true;
+  ++core.counters.received;
+  log_.record(now_, core.ports.unit, kQueuePop, stream_color(core));
+  return flag(core.task.control);
+}
+
+void StreamingCores::take_value(std::size_t place, const Lane& lanes) {
+  Core& core = cores_[place];
+  if (lanes[0] == 0) return;
+  links_.pop(core.ports.weights, now_);
+  ++core.counters.received;
+  log_.record(now_, core.ports.unit, kQueuePop, stream_color(core));
+}
+
+/// The handler of a weight takes effect; of one in two words the second is still in the queue.
+Lanes<std::int64_t> StreamingCores::start(std::size_t place, const Lane& lanes) {
+  Core& core = cores_[place];
+  if (lanes[0] == 0) return Lane{};
+  core.acted = true;
+  const std::uint32_t payload = core.task.payload;
+  ++core.counters.words;
+  log_.record(now_, core.ports.unit, kTask, 0);
+  log_.record(now_, core.ports.unit, kVectorActive, core.closed);
+  switch (kernel_.form) {
+    case StreamForm::indexed:
+      return Lane{begin_vector(core, place, payload >> 16U, kernel_.value(payload))};
+    case StreamForm::packed:
+      return Lane{begin_vectors(core, place, payload)};
+    case StreamForm::wide: {
+      const std::uint32_t value = links_.front(core.ports.weights).payload;
+      return Lane{begin_vector(core, place, payload, detail::float_of(value))};
+    }
+    case StreamForm::plain:
+      return Lane{begin_vector(
+          core, place, kernel_.first_feature(core.closed, core.ports.column) + core.position,
+          detail::float_of(payload))};
+  }
+  return Lane{};
+}
+
+/// One instruction for each value of a word; the last word of a row may hold fewer.
+std::uint32_t StreamingCores::begin_vectors(Core& core, std::size_t index, std::uint32_t payload) {
+  const std::uint32_t left = kernel_.count(core.closed, core.ports.column) - core.position;
+  const std::uint32_t values = std::min(kernel_.weights_per_word(), left);
+  const std::uint32_t feature =
+      kernel_.first_feature(core.closed, core.ports.column) + core.position;
+  std::uint32_t beats = 0;
+  for (std::uint32_t i = 0; i < values; ++i) {
+    beats += begin_vector(core, index, feature + i, kernel_.value(payload, i));
+  }
+  return beats;
+}
+
+/// An instruction over the tokens of one feature; returns its beats.
+std::uint32_t StreamingCores::begin_vector(Core& core, std::size_t index, std::uint32_t feature,
+                                           float value) {
+  const std::uint32_t buffer = core.closed % kernel_.lookahead;
+  const std::uint32_t tokens = kernel_.tokens[core.ports.row];
+  const bool scattered = !kernel_.held.empty();
+  const std::size_t place = std::size_t{core.ports.row} * kernel_.columns() + core.ports.column;
+  const std::uint32_t elements = scattered ? kernel_.held[place][feature] : tokens;
+  const bool first = core.position++ == 0;
+  ++core.counters.weights;
+  core.counters.products += elements;
+  if (first) ++core.counters.first_weights;
+  if (!values_.empty()) values_[index].multiply_add(buffer, feature, value, first);
+  filled_[index * kernel_.lookahead + buffer] = 1;
+  return scattered ? elements : (tokens + kernel_.simd - 1) / kernel_.simd;
+}
+
+void StreamingCores::look_up(StreamState<Number>& state, std::size_t place, const Lane& load,
+                             const Lane& close) {
+  Core& core = cores_[place];
+  core.acted = true;
+  if (load[0] != 0) {
+    const std::uint32_t keeper = kernel_.final_column[core.loaded];
+    kernel_.reduce.is_ring() ? load_ring(core, keeper) : load_part(core, keeper);
+    core.words_left = words_of(core);
+    log_.record(now_, core.ports.unit, kReductionStart, core.loaded);
+    ++core.loaded;
+  }
+  if (close[0] != 0) {
+    ++core.counters.commands;
+    log_.record(now_, core.ports.unit, kTask, 1);
+    core.position = 0;
+    if (++core.closed == kernel_.steps) state.open = Lane{};
+  }
 }
 
 /// Around the ring: the column after the one that keeps the sum starts.
@@ -145,204 +272,32 @@ void StreamingCores::next_instruction(Core& core) const {
                 })->queue;
 }
 
-bool StreamingCores::load_reduction(Core& core, Cycle now) {
-  if (core.loaded != core.reduced || core.loaded == core.closed) return false;
-  const std::uint32_t keeper = kernel_.final_column[core.loaded];
-  kernel_.reduce.is_ring() ? load_ring(core, keeper) : load_part(core, keeper);
-  core.words_left = ceil_div(kernel_.tokens[core.ports.row], kernel_.ring_elements);
-  log_.record(now, core.ports.unit, kReductionStart, core.loaded);
-  ++core.loaded;
-  return true;
+Lanes<std::int64_t> StreamingCores::fed(std::size_t place, const Lane& need) const {
+  const Core& core = cores_[place];
+  return flag(need[0] == 0 || core.source == kNoLink ||
+              links_.has(core.source, now_, static_cast<unsigned>(need[0])));
 }
 
-bool StreamingCores::main_thread(Core& core, std::size_t index, Cycle now) {
-  bool acted = false;
-  const bool active = vector_active(core, now);
-  core.blocked = false;
-  // A command that found no free buffer is still waiting to open one; handlers wait behind it.
-  const bool opening = !core.holding && core.closed < kernel_.steps;
-  if (core.task_full && core.task_ready <= now && !active) {
-    core.blocked = !core.holding;
-    if (core.holding && can_start(core, now)) {
-      core.task_full = false;
-      acted = true;
-      core.task.control ? command(core, now) : weight(core, index, now);
-    }
-  }
-  const bool may_take =
-      (dispatch_.overlaps() || !vector_active(core, now)) && now >= dispatch_.begin();
-  if (!core.task_full && may_take && links_.can_pop(core.ports.weights, now)) {
-    core.task = links_.pop(core.ports.weights, now);
-    core.task_full = true;
-    core.task_ready = now + dispatch_.delay(core.task.control);
-    ++core.counters.received;
-    log_.record(now, core.ports.unit, kQueuePop, stream_color(core));
-    acted = true;
-  }
-  if (opening) take_buffer(core);
-  return acted || (opening && core.holding);
-}
-
-/// A weight in two words takes effect once the second has arrived.
-bool StreamingCores::can_start(const Core& core, Cycle now) const {
-  return core.task.control || kernel_.form != StreamForm::wide ||
-         links_.can_pop(core.ports.weights, now);
-}
-
-void StreamingCores::weight(Core& core, std::size_t index, Cycle now) {
-  const std::uint32_t payload = core.task.payload;
-  ++core.counters.words;
-  log_.record(now, core.ports.unit, kTask, 0);
-  log_.record(now, core.ports.unit, kVectorActive, core.closed);
-  switch (kernel_.form) {
-    case StreamForm::indexed:
-      begin_vector(core, index, payload >> 16U, kernel_.value(payload));
-      return;
-    case StreamForm::packed:
-      begin_vectors(core, index, payload);
-      return;
-    case StreamForm::wide: {
-      const std::uint32_t value = links_.pop(core.ports.weights, now).payload;
-      ++core.counters.received;
-      log_.record(now, core.ports.unit, kQueuePop, stream_color(core));
-      begin_vector(core, index, payload, detail::float_of(value));
-      return;
-    }
-    case StreamForm::plain:
-      begin_vector(core, index,
-                   kernel_.first_feature(core.closed, core.ports.column) + core.position,
-                   detail::float_of(payload));
-      return;
-  }
-}
-
-/// One instruction for each value of a word; the last word of a row may hold fewer.
-void StreamingCores::begin_vectors(Core& core, std::size_t index, std::uint32_t payload) {
-  const std::uint32_t left = kernel_.count(core.closed, core.ports.column) - core.position;
-  const std::uint32_t values = std::min(kernel_.weights_per_word(), left);
-  const std::uint32_t feature =
-      kernel_.first_feature(core.closed, core.ports.column) + core.position;
-  begin_vector(core, index, feature, kernel_.value(payload));
-  const std::uint32_t cycles = core.beat_cycles;
-  const bool adds = core.adds;
-  const std::uint32_t beats = core.vector_left;
-  for (std::uint32_t i = 1; i < values; ++i) {
-    begin_vector(core, index, feature + i, kernel_.value(payload, i));
-  }
-  core.vector_left = beats;
-  core.beat_cycles = cycles;
-  core.adds = adds;
-  core.follows = values - 1;
-}
-
-/// An instruction over the tokens of one feature becomes active.
-void StreamingCores::begin_vector(Core& core, std::size_t index, std::uint32_t feature,
-                                  float value) {
-  const std::uint32_t buffer = core.closed % kernel_.lookahead;
-  const std::uint32_t tokens = kernel_.tokens[core.ports.row];
-  const bool scattered = !kernel_.held.empty();
-  const std::size_t place = std::size_t{core.ports.row} * kernel_.columns() + core.ports.column;
-  const std::uint32_t elements = scattered ? kernel_.held[place][feature] : tokens;
-  core.vector_left = scattered ? elements : ceil_div(tokens, kernel_.simd);
-  core.adds = scattered || !core.fresh;
-  core.beat_cycles = core.adds ? kernel_.beat_cycles : kernel_.first_cycles;
-  core.element = 0;
-  ++core.position;
-  ++core.counters.weights;
-  core.counters.products += elements;
-  if (core.fresh) ++core.counters.first_weights;
-  if (!values_.empty()) values_[index].multiply_add(buffer, feature, value, core.fresh);
-  core.fresh = false;
-  filled_[index * kernel_.lookahead + buffer] = 1;
-}
-
-void StreamingCores::command(Core& core, Cycle now) {
-  ++core.counters.commands;
-  log_.record(now, core.ports.unit, kTask, 1);
-  ++core.closed;
-  core.position = 0;
-  core.holding = false;
-  if (core.closed < kernel_.steps) take_buffer(core);
-}
-
-unsigned StreamingCores::words_of_beat(const Core& core) const {
-  return std::min<unsigned>(params_.fabric_words_per_issue, core.words_left);
-}
-
-bool StreamingCores::starved(const Core& core, Cycle now) const {
-  return core.source != kNoLink && !links_.has(core.source, now, words_of_beat(core));
-}
-
-bool StreamingCores::reduction_can_issue(const Core& core, Cycle now) const {
-  if (core.loaded == core.reduced || starved(core, now)) return false;
-  return core.inputs_left != 0 || core.target == kNoLink ||
-         links_.can_push(core.target, now, words_of_beat(core));
-}
-
-/// Who issues in this cycle.
-StreamingCores::Context StreamingCores::choose(Core& core, Cycle now) const {
-  if (core.slot_free > now) return kNobody;
-  const std::uint32_t contexts = (core.vector_left != 0 ? 1U << kMain : 0U) | 1U << kMicrothread;
-  return choose_context(issue_, contexts, core.turn, [&](Context context) {
-    return context == kMain || reduction_can_issue(core, now);
-  });
-}
-
-bool StreamingCores::issue(Core& core, std::size_t index, Cycle now) {
-  const Context context = choose(core, now);
-  extend_run(core, context, now);
-  if (context == kNobody) {
-    core.waiting_for = cause(core, now);
-    ++core.counters.cycles[core.waiting_for];
-    return false;
-  }
-  if (context == kMicrothread) {
-    ++core.counters.cycles[kReduce];
-    reduction_beat(core, index, now);
-    return true;
-  }
-  main_beat(core, now);
-  return true;
-}
-
-void StreamingCores::main_beat(Core& core, Cycle now) {
-  ++core.counters.cycles[kFma];
-  const std::uint32_t stalls = residual_stalls(core);
-  core.slot_kind = kernel_.held.empty() ? kConflict : kScalar;
-  core.stalled_from = now + core.beat_cycles;
-  core.slot_free = core.stalled_from + stalls;
-  core.vector_end = core.slot_free;
-  if (--core.vector_left != 0 || core.follows == 0) return;
-  --core.follows;
-  core.vector_left = ceil_div(kernel_.tokens[core.ports.row], kernel_.simd);
-  core.beat_cycles = kernel_.beat_cycles;
-  core.adds = true;
-  core.element = 0;
-}
-
-/// The stalls after the elements of this beat.
-std::uint32_t StreamingCores::residual_stalls(Core& core) const {
-  if (kernel_.stalls == 0 || !core.adds) return 0;
-  const std::uint32_t before = wse::residual_stalls(core.element, kernel_.stalls);
-  core.element += kernel_.simd;
-  return wse::residual_stalls(core.element, kernel_.stalls) - before;
+Lanes<std::int64_t> StreamingCores::room(std::size_t place, const Lane& need) const {
+  const Core& core = cores_[place];
+  return flag(need[0] == 0 || core.inputs_left != 0 || core.target == kNoLink ||
+              links_.can_push(core.target, now_, static_cast<unsigned>(need[0])));
 }
 
 /// One word of a reduction: what came in, plus the sums here.
-Wavelet StreamingCores::reduce_word(Core& core, std::size_t index, std::uint32_t buffer,
-                                    Cycle now) {
-  const std::uint32_t tokens = kernel_.tokens[core.ports.row];
+Wavelet StreamingCores::reduce_word(Core& core, std::size_t index) {
+  const std::uint32_t buffer = core.reduced % kernel_.lookahead;
   Wavelet word;
   if (core.source != kNoLink) {
-    const Wavelet in = links_.pop(core.source, now);
+    const Wavelet in = links_.pop(core.source, now_);
     word.payload = in.payload;
     ++core.counters.received;
-    log_.record(now, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(in.color));
+    log_.record(now_, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(in.color));
   }
   if (values_.empty()) return word;
-  const std::uint32_t all = ceil_div(tokens, kernel_.ring_elements);
-  const std::uint32_t first = (all - core.words_left) * kernel_.ring_elements;
-  const std::uint32_t count = std::min(kernel_.ring_elements, tokens - first);
+  const std::uint32_t first = (words_of(core) - core.words_left) * kernel_.ring_elements;
+  const std::uint32_t count =
+      std::min(kernel_.ring_elements, kernel_.tokens[core.ports.row] - first);
   if (core.inputs_left != 0) {
     values_[index].gather(buffer, word.payload, first, count);
     return word;
@@ -352,34 +307,43 @@ Wavelet StreamingCores::reduce_word(Core& core, std::size_t index, std::uint32_t
   return word;
 }
 
-void StreamingCores::reduction_beat(Core& core, std::size_t index, Cycle now) {
-  const std::uint32_t buffer = core.reduced % kernel_.lookahead;
-  std::uint8_t& filled = filled_[index * kernel_.lookahead + buffer];
-  const bool first =
-      core.words_left == ceil_div(kernel_.tokens[core.ports.row], kernel_.ring_elements);
-  if (!values_.empty() && filled == 0 && first) values_[index].clear(buffer);
-  const bool gathers = core.inputs_left != 0;
-  for (unsigned words = words_of_beat(core); words != 0; --words, --core.words_left) {
-    Wavelet word = reduce_word(core, index, buffer, now);
-    if (gathers || core.target == kNoLink) continue;
+void StreamingCores::take_sums(std::size_t place, const Lane& words, const Lane& lanes) {
+  if (lanes[0] == 0) return;
+  Core& core = cores_[place];
+  const bool begins = core.words_left == words_of(core);
+  if (!values_.empty() && begins && filled(core, place) == 0) {
+    values_[place].clear(core.reduced % kernel_.lookahead);
+  }
+  for (Number i = 0; i < words[0]; ++i, --core.words_left) {
+    Wavelet word = reduce_word(core, place);
+    if (core.inputs_left != 0 || core.target == kNoLink) continue;
     word.color = out_color(core);
-    links_.push(core.target, now, word);
+    links_.push(core.target, now_, word);
   }
-  core.slot_kind = kConflict;
-  core.slot_free = core.stalled_from =
-      now + (gathers ? kernel_.gather_cycles : kernel_.reduce_cycles);
-  if (core.words_left != 0) return;
-  if (filled != 0) ++core.counters.summed;
-  if (filled != 0 && core.source != kNoLink) ++core.counters.added;
-  if (!gathers) {
-    if (core.keeps) ++core.counters.kept;
-    end_reduction(core, now);
-    return;
+}
+
+/// The last word of an instruction of a reduction has been moved.
+Lanes<std::int64_t> StreamingCores::finish(std::size_t place, const Lane& lanes) {
+  if (lanes[0] == 0) return Lane{};
+  Core& core = cores_[place];
+  std::uint8_t& is_filled = filled(core, place);
+  if (is_filled != 0) ++core.counters.summed;
+  if (is_filled != 0 && core.source != kNoLink) ++core.counters.added;
+  if (core.inputs_left != 0) {
+    ++core.counters.gathered;
+    is_filled = 1;
+    core.words_left = words_of(core);
+    next_instruction(core);
+    return Lane{};
   }
-  ++core.counters.gathered;
-  filled = 1;
-  core.words_left = ceil_div(kernel_.tokens[core.ports.row], kernel_.ring_elements);
-  next_instruction(core);
+  if (core.keeps) ++core.counters.kept;
+  is_filled = 0;
+  log_.record(now_, core.ports.unit, kReductionEnd, core.reduced);
+  ++core.reduced;
+  ++core.counters.reductions;
+  core.counters.end = now_ + 1;
+  if (idle(core)) ++finished_;
+  return lanes;
 }
 
 Color StreamingCores::out_color(const Core& core) const {
@@ -388,65 +352,37 @@ Color StreamingCores::out_color(const Core& core) const {
   return kernel_.reduce.role(kernel_.columns(), kernel_.final_column[core.reduced], column).out;
 }
 
-void StreamingCores::end_reduction(Core& core, Cycle now) {
-  const auto index = static_cast<std::size_t>(&core - cores_.data());
-  filled_[index * kernel_.lookahead + core.reduced % kernel_.lookahead] = 0;
-  log_.record(now, core.ports.unit, kReductionEnd, core.reduced);
-  ++core.reduced;
-  ++core.counters.reductions;
-  core.releasing = true;
-  core.counters.end = now + 1;
-  if (idle(core)) ++finished_;
-}
-
 /// Keeps the record of beats issued one after the other by the same context.
-void StreamingCores::extend_run(Core& core, Context context, Cycle now) {
+void StreamingCores::extend_run(Core& core, unsigned context, Cycle now) {
   if (!log_.enabled()) return;
   if (context == core.run_of && now == core.run_begin + core.run_length) {
     ++core.run_length;
     return;
   }
   if (core.run_of != kNobody) {
-    const std::uint64_t microthread = core.run_of == kMicrothread ? 1 : 0;
     log_.record(core.run_begin, core.ports.unit, kBeatRun,
-                std::uint64_t{core.run_length} << 1U | microthread);
+                std::uint64_t{core.run_length} << 1U | core.run_of);
   }
   core.run_of = context;
   core.run_begin = now;
   core.run_length = 1;
 }
 
-/// Why no beat was issued: what keeps the main thread, or if that has finished the microthread.
-CoreCycle StreamingCores::cause(const Core& core, Cycle now) const {
-  if (idle(core)) return kDone;  // its last beat may still hold the memory
-  if (core.slot_free > now) return core.stalled_from <= now ? kResidual : core.slot_kind;
-  if (core.task_full) {
-    if (core.blocked) return kWaitBuffer;
-    return core.task_ready > now || can_start(core, now) ? kDispatch : kWaitWeights;
-  }
-  if (core.closed != kernel_.steps) return kWaitWeights;
-  if (core.loaded == core.reduced) return kDispatch;  // the reduction is loaded in the next cycle
-  return starved(core, now) ? kWaitRingIn : kWaitRingOut;
-}
-
 std::string StreamingCores::blocked(std::size_t index) const {
   const Core& core = cores_[index];
-  const Cycle now = kNever - 2;  // whatever was under way has arrived
   if (idle(core)) return "";
   const CorePorts& ports = core.ports;
-  std::string text = fmt::format("core ({}, {})", ports.column, ports.row);
-  if (core.closed == kernel_.steps || core.blocked) {
-    const CoreCycle why = core.blocked ? kWaitBuffer : cause(core, now);
-    text += why == kWaitBuffer   ? ": waits for a free partial-sum buffer"
-            : why == kWaitRingIn ? ": reduction waits for a word of the ring"
-                                 : ": reduction waits for room in the ring's output queue";
-    if (!kernel_.reduce.is_ring() && !core.blocked) {
-      text = fmt::format("core ({}, {}): reduction waits for {}", ports.column, ports.row,
-                         why == kWaitRingIn ? "a partial sum" : "room in its output queue");
-    }
-    return text + fmt::format(", row {} of {} of the sums", core.reduced, kernel_.steps);
+  const std::string text = fmt::format("core ({}, {}): ", ports.column, ports.row);
+  const auto row = fmt::format(", row {} of {} of the sums", core.reduced, kernel_.steps);
+  const char* const what = kernel_.reduce.is_ring() ? "a word of the ring" : "a partial sum";
+  const char* const room =
+      kernel_.reduce.is_ring() ? "room in the ring's output queue" : "room in its output queue";
+  if (core.state.waits[0] != 0) return text + "waits for a free partial-sum buffer" + row;
+  if (core.closed == kernel_.steps) {
+    const bool starved = core.waiting_for == kWaitRingIn;
+    return text + "reduction waits for " + (starved ? what : room) + row;
   }
-  return text + fmt::format(": waits for weights on color {}, row {} of {}", stream_color(core),
+  return text + fmt::format("waits for weights on color {}, row {} of {}", stream_color(core),
                             core.closed, kernel_.steps);
 }
 

@@ -142,12 +142,15 @@ void StreamedOperation::simulate(Simulated& run) const {
                                 execution_.jitter_seed,
                                 execution_.event_log,
                                 false,
-                                modules};
-  if (execution_.fold && execution_.interval == 0) {  // a sweep keeps no time
+                                modules,
+                                execution_.fold};
+  if (execution_.interval == 0) {  // a sweep keeps no time
     if (std::optional<wse::SweepOutcome> swept = wse::sweep(hardware(), program, options)) {
       run.outcome = std::move(swept->kept);
       run.fold = std::move(swept->fold);
       run.rows = swept->groups;
+      if (execution_.values) run.fold.refused = "each row carries values of its own";
+      if (!execution_.fold) run.fold.refused = "switched off";
       return;
     }
   }

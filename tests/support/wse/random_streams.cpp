@@ -50,9 +50,9 @@ class Maker {
     made_.params = random_stream_hardware(draw_);
     columns_ = draw_.chance(10) ? 1 : draw_.chance(15) ? draw_.pick(8, 18) : draw_.pick(2, 7);
     const std::uint32_t rows = draw_.pick(1, columns_ > 7 ? 4 : 8);
-    // With 16 and more colors on one row at the west edge the oracle and the engines differ; which
-    // of them is right is not known yet.
-    const std::uint32_t edge = draw_.chance(15) && columns_ <= 7 ? draw_.pick(1, 3) : 0;
+    // A row at the west edge brings words to as many columns as there are colors beside those of
+    // the reduction.
+    const std::uint32_t edge = draw_.chance(15) ? draw_.pick(columns_ > 12 ? 2 : 1, 3) : 0;
     shape(rows);
     weights();
     Program& program = made_.program;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/program.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
+
+#include "sim/base/error.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -42,6 +46,10 @@ void spread_colors(Program& program) {
   }
   for (const ReducePlan::Role& role : kernel.reduce.roles) {
     if (!role.keeps) first = std::max(first, 1U + static_cast<unsigned>(role.out));
+  }
+  if (first + each > kColors) {
+    throw InternalError(fmt::format("{} rows at the west edge need {} colors of {}",
+                                    program.spread_rows, first + each, kColors));
   }
   kernel.column_colors.clear();
   program.edge_row.clear();

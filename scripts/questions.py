@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the list of questions in doc/architecture.md: each answer names a file, a line and what stands there. And that the patches
+shown in doc/changing_a_block.md are those of tests/edits.
+
+  scripts/questions.py          fails where a line is not what the list says
+  scripts/questions.py --fix    puts the lines right, where what is looked for stands once in its file
+"""
+
+import pathlib
+import re
+import sys
+
+PAGE = pathlib.Path("doc/architecture.md")
+ROW = re.compile(r"^\| (?P<question>[^|]+\?) \| \[`(?P<file>[^`:]+):(?P<line>\d+)`\]\((?P<link>[^)]+)\) \| `(?P<sign>[^`]+)` \|$")
+LEAST = 20
+CHANGES = pathlib.Path("doc/changing_a_block.md")
+PATCH = re.compile(r"<!-- patch: (\S+) -->\n```diff\n(.*?)\n```", re.DOTALL)
+
+
+def main():
+    fix = "--fix" in sys.argv[1:]
+    lines = PAGE.read_text().splitlines()
+    wrong, found = [], 0
+    for number, text in enumerate(lines):
+        row = ROW.match(text)
+        if not row:
+            continue
+        found += 1
+        file = pathlib.Path(row["file"])
+        if not file.is_file():
+            wrong.append(f"{row['question']} {file} is not there")
+            continue
+        code = file.read_text().splitlines()
+        places = [i + 1 for i, line in enumerate(code) if row["sign"] in line]
+        link = f"../{file}#L{row['line']}"
+        if int(row["line"]) in places and len(places) == 1 and row["link"] == link:
+            continue
+        if len(places) != 1:
+            wrong.append(f"{row['question']} '{row['sign']}' stands {len(places)} times in {file}, not once")
+            continue
+        if fix:
+            lines[number] = f"| {row['question']} | [`{file}:{places[0]}`](../{file}#L{places[0]}) | `{row['sign']}` |"
+        else:
+            wrong.append(f"{row['question']} stands at {file}:{places[0]}; scripts/questions.py --fix puts it right")
+    text = CHANGES.read_text()
+    for file, shown in PATCH.findall(text):
+        if pathlib.Path(file).read_text().rstrip("\n") != shown:
+            wrong.append(f"{CHANGES}: what it shows of {file} is not what stands there")
+    if len(PATCH.findall(text)) != text.count("<!-- patch:"):
+        wrong.append(f"{CHANGES}: a patch is named and not shown")
+    if found < LEAST:
+        wrong.append(f"{found} questions in {PAGE}, {LEAST} are the least")
+    if fix:
+        PAGE.write_text("\n".join(lines) + "\n")
+    for text in wrong:
+        print(text)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
