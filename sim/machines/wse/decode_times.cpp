@@ -143,13 +143,26 @@ double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placeme
               [&] { return wse::plan_tail_row(tail, costs_, params_.llm); });
 }
 
+void DecodeTimes::add_memory(const ModelShape& model, const DecodeBlock& block, const char* what,
+                             DecodeStep& step) const {
+  const wse::DecodeShape shape(decoder_model(model), block);
+  const wse::DecodeSpace space(shape);
+  step.memory.push_back({what, space.weight_bytes, space.cache_bytes, space.buffer_bytes,
+                         space.code_bytes(shape, params_.llm)});
+}
+
 void DecodeTimes::time_split(const ModelShape& model, DecodeBlock block, DecodeStep& step) {
   block.receives = true;
   block.ffn = false;
-  step.attention = sum_of(layer(model, block), DecodePhase::norm, DecodePhase::residual);
+  step.phases = layer(model, block);
+  step.attention = sum_of(step.phases, DecodePhase::norm, DecodePhase::residual);
+  add_memory(model, block, "attention", step);
   block.attention = false;
   block.ffn = true;
-  step.ffn = sum_of(layer(model, block), DecodePhase::ffn_norm, DecodePhase::ffn_residual);
+  const DecodePhaseTimes& ffn = layer(model, block);
+  step.phases.insert(ffn.begin(), ffn.end());
+  step.ffn = sum_of(ffn, DecodePhase::ffn_norm, DecodePhase::ffn_residual);
+  add_memory(model, block, "feed-forward", step);
 }
 
 void DecodeTimes::time_whole(const ModelShape& model, DecodeBlock block, DecodeStep& step) {
@@ -157,6 +170,8 @@ void DecodeTimes::time_whole(const ModelShape& model, DecodeBlock block, DecodeS
     return sum_of(layer(model, block), DecodePhase::norm, DecodePhase::ffn_residual);
   };
   step.next_layer = all();
+  step.phases = layer(model, block);
+  add_memory(model, block, "whole layers", step);
   block.receives = true;
   step.first_layer = all();
 }
@@ -181,6 +196,12 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
     step.split = true;
     step.layers = wse::DecodeShape::ceil(model.layers, blocks / 2);
     block.layers = step.layers;
+    for (const bool attention : {true, false}) {
+      DecodeBlock part = block;
+      part.attention = attention;
+      part.ffn = !attention;
+      wse::require_decode_memory({decoder_model(model), part}, params_.llm, memory);
+    }
   }
   const std::uint32_t d = wse::DecodeShape::ceil(model.width, placement.rows);
   const auto program = [&](const char* what, std::uint32_t size, const auto& make) {

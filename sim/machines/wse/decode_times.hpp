@@ -34,6 +34,15 @@ struct DecodePlacement {
   std::uint32_t top_k = 20;
 };
 
+/// Bytes of a core of a block.
+struct DecodeMemory {
+  std::string block;  // what it holds
+  std::uint64_t weights = 0;
+  std::uint64_t cache = 0;
+  std::uint64_t buffers = 0;
+  std::uint64_t code = 0;
+};
+
 /// A token's way through a model, of parts that are simulated once each and added up.
 struct DecodeStep {
   bool split = false;        // attention and feed-forward parts in blocks of their own
@@ -48,6 +57,8 @@ struct DecodeStep {
   double tail = 0;
   double cycles = 0;         // of the whole step
   double slowest_stage = 0;  // of tokens that follow each other through the blocks
+  DecodePhaseTimes phases;   // of a layer
+  std::vector<DecodeMemory> memory;
 };
 
 /// Runs programs of workloads/mapping/wse/inference on a wafer, each once.
@@ -79,6 +90,8 @@ class DecodeTimes {
   double once(const std::string& key, const std::function<wse::TaskProgram()>& make);
   double tail(const ModelShape& model, const DecodePlacement& placement);
   void time_split(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
+  void add_memory(const ModelShape& model, const wse::DecodeBlock& block, const char* what,
+                  DecodeStep& step) const;
   void time_whole(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
 
   const WseParams& params_;

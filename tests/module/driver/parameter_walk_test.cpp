@@ -263,7 +263,13 @@ const std::map<std::string, std::string>& moved_elsewhere() {
   const char* const probes = "probes of validate: tests/equivalence/wse/probe_test.cpp";
   const char* const rates = "tests/module/wse/vector_rates_test.cpp";
   const char* const zeros = "rows with x_pattern: tests/module/driver/sparse_activations_test.cpp";
+  const char* const llm = "programs of validate: tests/module/wse/decode_ends_test.cpp";
   static const std::map<std::string, std::string> all = {
+      {"wse:llm.attention_code", llm},   {"wse:llm.exp_degree", llm},
+      {"wse:llm.exp_squarings", llm},    {"wse:llm.ffn_code", llm},
+      {"wse:llm.groups", llm},           {"wse:llm.route_write", llm},
+      {"wse:llm.select_logit", llm},     {"wse:llm.silu_terms", llm},
+      {"wse:llm.sum_step", llm},         {"wse:llm.unrolled", llm},
       {"ipu:activations.encode", zeros}, {"ipu:activations.keep", zeros},
       {"ipu:activations.place", zeros},  {"ipu:activations.test", zeros},
       {"wse:mem.row_bytes", rates},      {"wse:mem.write_lag", rates},

@@ -133,9 +133,8 @@ std::uint32_t write_scalar_silu(CoreCode& code, const GatedUnit& job, Element su
   const Operand out = in_memory(job.work);
   for (std::uint32_t i = 0; i < job.elements; ++i) {
     const std::uint32_t at = i * bytes_of(sum);
-    // gate and up loaded; the exponential, 1 + it and the division; two products; the store
-    code.scalar(s.loop + 2 * s.load + 2 * s.dependent);
-    code.number_op(VectorOp::exp, sum, out.address + at, cell(job.gate + at));
+    // gate and up loaded, a special function, two products, the store
+    code.scalar(s.loop + 2 * s.load + 1);
     code.number_op(VectorOp::sigmoid, sum, out.address + at, cell(job.gate + at));
     code.number_op(VectorOp::mul, sum, out.address + at, cell(out.address + at),
                    cell(job.gate + at));

@@ -64,7 +64,7 @@ struct GatedUnit {
 /// Returns the address of the result, within `work`.
 std::uint32_t write_silu(CoreCode& code, const GatedUnit& job, Element sum);
 
-/// The same in a scalar loop over the elements, each with an exponential and a division.
+/// The same in a scalar loop over the elements, each with a special function (simd.special_cycles).
 std::uint32_t write_scalar_silu(CoreCode& code, const GatedUnit& job, Element sum);
 
 /// Rotates pairs of neighbours at `x` by the angles at `cos` and `sin`, one for each; `work` has
