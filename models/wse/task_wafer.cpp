@@ -238,6 +238,7 @@ TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
     outcome.cores.push_back(wafer.cores().counters(i));
     outcome.routers.push_back(wafer.routers().counters(i));
     if (!program.memory.empty()) outcome.memory.push_back(wafer.cores().memory(i));
+    outcome.stamps.push_back(wafer.cores().stamps(i));
   }
   outcome.events = wafer.log().sorted();
   sort_events(outcome.events);

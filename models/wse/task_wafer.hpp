@@ -65,6 +65,7 @@ struct TaskOutcome {
   std::vector<RouterCounters> routers;
   std::vector<Event> events;                      // sorted by cycle, unit, kind and argument
   std::vector<std::vector<std::uint8_t>> memory;  // at the end; with values only
+  std::vector<std::vector<Cycle>> stamps;         // when each core took its stamps
 
   /// From the first issue slot of any core to the end of the last.
   Cycle span() const;

@@ -20,6 +20,8 @@ constexpr const char* kTrillion = "ours: layers of GPT-3 175B, as many as make 1
 constexpr const char* kZhang = "Zhang et al., OPT, 2022";
 constexpr const char* kTouvron = "Touvron et al., Llama 2, 2023";
 constexpr const char* kLlama3 = "Meta, Llama 3, 2024";
+constexpr const char* kCodeLlama = "Roziere et al., Code Llama, 2023";
+constexpr const char* kQwen2 = "Yang et al., Qwen2, 2024";
 constexpr const char* kMistral = "Jiang et al., Mistral 7B, 2023";
 constexpr const char* kMixtral = "Jiang et al., Mixtral of Experts, 2024";
 constexpr const char* kQwen3 = "Yang et al., Qwen3, 2025";
@@ -153,6 +155,11 @@ ModelShape with_experts(ModelShape shape, std::uint32_t count, std::uint32_t cho
   return shape;
 }
 
+ModelShape with_qkv_bias(ModelShape shape) {
+  shape.qkv_bias = true;
+  return shape;
+}
+
 ModelShape with_window(ModelShape shape, std::uint32_t window) {
   shape.windows.assign(shape.layers, window);
   return shape;
@@ -182,6 +189,7 @@ std::vector<ModelShape> make_shapes() {
       named("llama2-7b", F::llama, {32, 4096, 32, 32, 11008, 32000, 4096}, kTouvron),
       named("llama2-13b", F::llama, {40, 5120, 40, 40, 13824, 32000, 4096}, kTouvron),
       named("llama2-70b", F::llama, {80, 8192, 64, 8, 28672, 32000, 4096}, kTouvron),
+      named("codellama-34b", F::llama, {48, 8192, 64, 8, 22016, 32000, 16384}, kCodeLlama),
       named("llama3-8b", F::llama, {32, 4096, 32, 8, 14336, 128256, 8192}, kLlama3),
       with_window(named("mistral-7b", F::llama, {32, 4096, 32, 8, 14336, 32000, 32768}, kMistral),
                   4096),
@@ -191,9 +199,12 @@ std::vector<ModelShape> make_shapes() {
       with_experts(
           named("mixtral-8x22b", F::llama, {56, 6144, 48, 8, 16384, 32000, 65536}, kMixtral), 8, 2,
           16384),
+      with_qkv_bias(named("qwen2-72b", F::llama, {80, 8192, 64, 8, 29568, 152064, 32768}, kQwen2)),
       qwen3("qwen3-0.6b", {28, 1024, 16, 8, 3072, 151936, 40960}, true),
+      qwen3("qwen3-1.7b", {28, 2048, 16, 8, 6144, 151936, 40960}, true),
       qwen3("qwen3-4b", {36, 2560, 32, 8, 9728, 151936, 40960}, true),
       qwen3("qwen3-8b", {36, 4096, 32, 8, 12288, 151936, 40960}, false),
+      qwen3("qwen3-14b", {40, 5120, 40, 8, 17408, 151936, 40960}, false),
       qwen3("qwen3-32b", {64, 5120, 64, 8, 25600, 151936, 40960}, false),
       with_experts(qwen3("qwen3-30b-a3b", {48, 2048, 32, 4, 6144, 151936, 40960}, false), 128, 8,
                    768),
@@ -211,7 +222,7 @@ const std::vector<ModelShape>& model_shapes() {
   return kShapes;
 }
 
-std::vector<std::string> model_series() { return {"mistral", "mixtral", "qwen3"}; }
+std::vector<std::string> model_series() { return {"codellama", "mistral", "mixtral", "qwen2", "qwen3"}; }
 
 const ModelShape& find_model_shape(const std::string& name) {
   std::vector<std::string> names;

@@ -115,6 +115,7 @@ class TaskModules final : public sc_core::sc_module {
       outcome.cores.push_back(place.core.cores().counters(0));
       outcome.routers.push_back(place.router.array().counters(0));
       if (with_memory) outcome.memory.push_back(place.core.cores().memory(0));
+      outcome.stamps.push_back(place.core.cores().stamps(0));
     });
     outcome.events = log_.sorted();
     sort_events(outcome.events);

@@ -335,6 +335,7 @@ bool TaskCores::take_steps(Core& core, Cycle now) {
     if (step.kind == Step::Kind::activate) core.active[step.task] = true;
     if (step.kind == Step::Kind::block) core.blocked[step.task] = true;
     if (step.kind == Step::Kind::unblock) core.blocked[step.task] = false;
+    if (step.kind == Step::Kind::stamp) core.stamps.push_back(now);
     if (step.kind != Step::Kind::vector || step.vector.length == 0) continue;
     if (step.vector.thread == kMainThread) {
       start(core, thread, step.vector, core.word, now);

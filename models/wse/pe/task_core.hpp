@@ -73,6 +73,9 @@ class TaskCores {
   TaskCounters count(std::size_t index, Cycle at);
   const std::vector<std::uint8_t>& memory(std::size_t core) const { return cores_[core].memory; }
 
+  /// The cycles of the core's stamps, in their order.
+  const std::vector<Cycle>& stamps(std::size_t core) const { return cores_[core].stamps; }
+
   /// What the core waits for; empty if it has nothing to do.
   std::string blocked(std::size_t index) const;
 
@@ -144,6 +147,7 @@ class TaskCores {
     std::array<Thread, kThreads> threads;
     std::vector<Fifo> fifos;
     std::vector<std::uint8_t> memory;
+    std::vector<Cycle> stamps;
     TaskCounters counters;
   };
 

@@ -157,10 +157,10 @@ struct Instruction {
 /// numbers alone. They neither use the word that started the task nor activate or unblock tasks.
 using Routine = std::vector<Instruction>;
 
-/// One step of a task, taken by the main thread. Activating and blocking take no time; a `call`
-/// takes what its routine takes.
+/// One step of a task, taken by the main thread. Activating, blocking and a `stamp`, which notes
+/// the cycle for those who measure, take no time; a `call` takes what its routine takes.
 struct Step {
-  enum class Kind : std::uint8_t { vector, activate, block, unblock, call };
+  enum class Kind : std::uint8_t { vector, activate, block, unblock, call, stamp };
 
   Kind kind = Kind::vector;
   TaskIndex task = kNoTask;  // of the kinds that name one
@@ -175,6 +175,7 @@ inline Step activate(TaskIndex task) { return {Step::Kind::activate, task, {}, 0
 inline Step block(TaskIndex task) { return {Step::Kind::block, task, {}, 0}; }
 inline Step unblock(TaskIndex task) { return {Step::Kind::unblock, task, {}, 0}; }
 inline Step call(std::uint32_t routine) { return {Step::Kind::call, kNoTask, {}, routine}; }
+inline Step stamp() { return {Step::Kind::stamp, kNoTask, {}, 0}; }
 
 /// Scalar code that takes `cycles` issue slots; 0 is nothing.
 inline Step work(std::uint32_t cycles) {

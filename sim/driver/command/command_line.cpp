@@ -157,6 +157,24 @@ void add_output_options(CLI::App& verb, Options& o) {
   verb.add_flag("--quiet", o.quiet, "print no progress")->group(group);
 }
 
+void add_model_options(CLI::App& verb, Options& o) {
+  const char* const group = "Language model";
+  verb.add_option("--model", o.model, "a model by its name, on a wafer; with --decode")
+      ->type_name("NAME")
+      ->group(group);
+  verb.add_flag("--decode", o.decode, "one token after another, weights and cache resident")
+      ->group(group);
+  verb.add_option("--context", o.context, "positions, the new one included; default 2048")
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--blocks", o.blocks, "blocks of cores side by side and above each other; 2x4")
+      ->type_name("XxY")
+      ->group(group);
+  verb.add_option("--block-cores", o.block_cores, "cores of a block; 256x256")
+      ->type_name("WxH")
+      ->group(group);
+}
+
 /// Arguments may follow each other in any order; a verb's help ends in an example.
 CLI::App& add_verb(CLI::App& parent, const char* name, const char* what, const char* example) {
   CLI::App& verb = *parent.add_subcommand(name, what);
@@ -171,6 +189,7 @@ void add_run(CLI::App& app, Options& o) {
   add_machine_options(run, o, false);
   add_workload_options(run, o);
   add_system_option(run, o);
+  add_model_options(run, o);
   add_pattern_options(run, o, false);
   add_run_options(run, o);
   add_output_options(run, o);

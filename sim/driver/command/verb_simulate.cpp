@@ -12,6 +12,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/command/decode_run.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
@@ -404,6 +405,7 @@ Journal::Facts facts_of_points(const std::vector<Point>& points, const WorkloadT
 
 int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   check_resume(options);
+  if (asks_for_decode(options)) return run_decode(options, kinds, streams);
   if (asks_for_system(options)) return run_system(options, kinds, streams);
   const RunSettings settings = run_settings(options);
   std::vector<std::string> names = options.machines;

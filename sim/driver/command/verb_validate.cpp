@@ -19,6 +19,7 @@
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/options.hpp"
+#include "sim/driver/validate/inference.hpp"
 #include "sim/driver/validate/kernels.hpp"
 #include "sim/driver/validate/points.hpp"
 #include "sim/driver/validate/power.hpp"
@@ -241,6 +242,7 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
         simulate_runs(table, plan.runs(), options.run, say, keeper_of(journal.get())));
     measure_others(plan.points(), table, options.run, report.outcomes);
     measure_wafer_probes(plan.points(), table, options.run, report.outcomes);
+    measure_inference(plan.points(), table, options.run, report.outcomes);
     measure_systems(plan.points(), table, options.run, report.outcomes);
     report.powers =
         measure_power(plan.points(), table, options.run, options.energy_table, report.outcomes);

@@ -23,6 +23,11 @@ struct Options {
   std::optional<std::string> matrix;
   std::optional<std::string> n;
   std::optional<std::string> system_config;
+  std::optional<std::string> model;
+  bool decode = false;
+  std::optional<std::string> context;
+  std::optional<std::string> blocks;
+  std::optional<std::string> block_cores;
   std::optional<std::string> density;
   std::optional<std::string> block;
   std::optional<std::string> nm;

@@ -13,7 +13,7 @@
 #include "models/wse/task_wafer.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/params.hpp"
-#include "workloads/mapping/wse/kernels/collective.hpp"
+#include "workloads/mapping/wse/inference/line_sums.hpp"
 #include "workloads/mapping/wse/kernels/probe_kernels.hpp"
 #include "workloads/mapping/wse/kernels/tiled_stencil.hpp"
 
@@ -304,18 +304,17 @@ double Probe::park_and_reload() const {
   return (park(32) - park(16)) / (16.0 * number("compute_cores"));
 }
 
-/// Two levels of chains and a broadcast, three instructions to set up.
+/// Two levels of chains and a broadcast, until the first core has the sum.
 double Probe::all_reduce() const {
   require("cycles");
-  wse::Collective what;
-  what.op = wse::CollectiveOp::allreduce;
-  what.pattern = wse::ReducePattern::two_phase;
-  what.columns = 1;
-  what.rows = number("cores");
-  what.element = Element::fp32;
-  what.elements = 4;  // "a few"
-  what.ramp = params_.router.ramp;
-  return cycles(wse::plan_collective(what, params_.mem.kib * 1024)) + 3 * costs_.setup(3);
+  constexpr std::uint32_t kFew = 4;
+  const std::uint32_t cores = number("cores");
+  const std::uint32_t groups =
+      has("groups") ? number("groups") : wse::LineSums::groups_of(params_.llm, cores);
+  if (groups > cores) unknown("groups");
+  const wse::LineSums line(cores, groups, 0);
+  const wse::TaskOutcome outcome = run(wse::plan_line_sum(line, kFew, costs_, params_.llm));
+  return static_cast<double>(outcome.stamps.at(0).at(0));
 }
 
 /// From the dispatch of a send to its first word on the link: when a receive that waits in the

@@ -5,6 +5,7 @@
 #include "models/system/wafer_system.hpp"
 #include "models/wse/params.hpp"
 #include "sim/base/parameter.hpp"
+#include "workloads/mapping/wse/inference/params.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
 
 namespace lacuna {
@@ -42,6 +43,8 @@ struct WseParams : ParameterSet {
   Group<wse::TaskCostParams> task = group(this, "task", "Tasks of compiled programs.");
   Group<TimerParams> timer = group(this, "timer", "Time stamps of a measurement.");
   Group<wse::KernelParams> kernel = group(this, "kernel", "Software-driven kernels.");
+  Group<wse::InferenceParams> llm =
+      group(this, "llm", "Programs of transformer inference: functions and sums.");
   Group<wse::StreamingParams> ws = group(this, "ws", "Weight streaming.");
   Group<wse::ResidentParams> resident =
       group(this, "resident", "Weights that stay in the cores (residency resident).");

@@ -69,6 +69,8 @@ std::string print(const Step& step) {
       return fmt::format("unblock {}", step.task);
     case Step::Kind::call:
       return fmt::format("call {}", step.routine);
+    case Step::Kind::stamp:
+      return "stamp";
   }
   return "";
 }

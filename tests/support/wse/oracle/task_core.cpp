@@ -145,6 +145,8 @@ bool TaskCore::take_step(const Step& step, Cycle now, std::vector<Event>& log) {
     case Step::Kind::unblock:
       blocked_[step.task] = false;
       break;
+    case Step::Kind::stamp:  // stamps are compared between the engines
+      break;
     case Step::Kind::call: {
       const Routine& routine = program_.routines[step.routine];
       start(kMainThread, routine[in_routine_], word_, now, log);

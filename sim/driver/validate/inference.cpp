@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/validate/inference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/machines/wse/decode_times.hpp"
+
+namespace lacuna {
+
+namespace {
+
+using wse::DecodeBlock;
+using wse::DecodePhase;
+
+/// Why a point cannot be run.
+struct Unsupported {
+  std::string reason;
+};
+
+/// Why nothing is run for workloads of models that have no program here.
+std::string reason_of(const std::string& workload) {
+  static const std::map<std::string, std::string> reasons = {
+      {"prefill", "prefill in chunks has no program yet"},
+      {"llm_prefill", "prefill has no program yet"},
+      {"kv_ingress_host_to_wafer", "the way of cached keys and values onto the wafer has none yet"},
+      {"kv_egress_wafer_to_host", "the way of cached keys and values off the wafer has none yet"}};
+  if (workload.rfind("prefill_function_", 0) == 0) return reasons.at("prefill");
+  const auto found = reasons.find(workload);
+  return found == reasons.end() ? "" : found->second;
+}
+
+class InferencePoint {
+ public:
+  InferencePoint(const ValidationPoint& point, DecodeTimes& times) : point_(point), times_(times) {}
+
+  double value() const;
+
+ private:
+  const std::string& text(const char* key) const {
+    const auto found = point_.parameters.find(key);
+    if (found == point_.parameters.end()) {
+      throw Unsupported{fmt::format("its parameters lack '{}'", key)};
+    }
+    return found->second;
+  }
+  bool has(const char* key) const { return point_.parameters.count(key) != 0; }
+  static std::uint32_t parse(const std::string& word, const char* key) {
+    std::uint32_t value = 0;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || stop != word.data() + word.size()) {
+      throw Unsupported{fmt::format("{} = '{}' is not a whole number", key, word)};
+    }
+    return value;
+  }
+  std::uint32_t number(const char* key) const {
+    const std::uint32_t value = parse(text(key), key);
+    if (value == 0) throw Unsupported{fmt::format("{} = 0", key)};
+    return value;
+  }
+  std::uint32_t number(const char* key, std::uint32_t otherwise) const {
+    return has(key) ? number(key) : otherwise;
+  }
+  void require(std::initializer_list<const char*> metrics) const {
+    for (const char* const metric : metrics) {
+      if (point_.metric == metric) return;
+    }
+    throw Unsupported{fmt::format("metric '{}' of workload '{}'", point_.metric, point_.workload)};
+  }
+  std::pair<std::uint32_t, std::uint32_t> sides(const char* key) const {
+    const std::string& word = text(key);
+    const std::size_t cross = word.find('x');
+    if (cross == std::string::npos) throw Unsupported{fmt::format("{} = '{}'", key, word)};
+    return {parse(word.substr(0, cross), key), parse(word.substr(cross + 1), key)};
+  }
+  void one_sequence() const {
+    if (number("bsz", 1) != 1) throw Unsupported{"several sequences at once (bsz)"};
+  }
+  const ModelShape& model() const;
+  DecodePlacement placement() const;
+  DecodeBlock block() const;
+  double part(DecodeBlock block, bool attention) const;
+  double mean(const std::function<double(const DecodeStep&)>& of) const;
+
+  double layer() const;
+  double pair_of_blocks() const;
+  double stacked_blocks() const;
+  double pipeline() const;
+  double block_row() const;
+  double step() const;
+  double forced_step() const;
+  double span() const;
+  double square_layer() const;
+
+  const ValidationPoint& point_;
+  DecodeTimes& times_;
+};
+
+const ModelShape& InferencePoint::model() const {
+  std::string name = text("model");
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const ModelShape& shape : model_shapes()) {
+    if (shape.name == name) return shape;
+  }
+  throw Unsupported{fmt::format("model '{}' is not known", text("model"))};
+}
+
+/// The stretch of phases that a workload names.
+struct Stretch {
+  const char* workload;
+  DecodePhase first;
+  DecodePhase last;
+};
+constexpr Stretch kStretches[] = {
+    {"decode_layer_attention", DecodePhase::norm, DecodePhase::residual},
+    {"decode_layer_ffn", DecodePhase::ffn_norm, DecodePhase::ffn_residual},
+    {"decode_phase_softmax", DecodePhase::softmax_max, DecodePhase::softmax_exp},
+    {"decode_softmax_max_pass", DecodePhase::softmax_max, DecodePhase::softmax_max},
+    {"decode_softmax_subtract_and_scale", DecodePhase::softmax_subtract,
+     DecodePhase::softmax_subtract},
+    {"decode_softmax_exp_pass", DecodePhase::softmax_exp, DecodePhase::softmax_exp}};
+
+std::optional<Stretch> stretch_of(const std::string& workload) {
+  for (const Stretch& stretch : kStretches) {
+    if (workload == stretch.workload) return stretch;
+  }
+  // and each phase by its own name
+  for (const DecodePhase phase : wse::decode_phases({})) {
+    if (workload == fmt::format("decode_phase_{}", word(phase))) return Stretch{"", phase, phase};
+  }
+  return std::nullopt;
+}
+
+double InferencePoint::layer() const {
+  require({"cycles_per_layer"});
+  one_sequence();
+  const Stretch stretch = stretch_of(point_.workload).value();
+  DecodeBlock block;
+  std::tie(block.columns, block.rows) = sides("block");
+  block.context = number("context");
+  block.attention = stretch.first < DecodePhase::ffn_norm;
+  block.ffn = !block.attention;
+  block.receives = true;
+  const DecodePhaseTimes& times = times_.layer(model(), block);
+  const double cycles = sum_of(times, stretch.first, stretch.last);
+  // two all-reduces of the published time leave no room for products in the published phase of
+  // these, so the norm before them is counted with the norms
+  const bool norms = point_.workload == "decode_phase_qknorm_rope";
+  return norms ? cycles + times.at(DecodePhase::norm) : cycles;
+}
+
+DecodeBlock InferencePoint::block() const {
+  DecodeBlock block;
+  block.columns = number("block_width");
+  block.rows = has("block_height") ? number("block_height") : 256;
+  block.context = number("context");
+  block.receives = true;
+  return block;
+}
+
+double InferencePoint::part(DecodeBlock block, bool attention) const {
+  block.attention = attention;
+  block.ffn = !attention;
+  return sum_of(times_.layer(model(), block), DecodePhase::norm, DecodePhase::ffn_residual);
+}
+
+/// Two stages with tokens in both: the slower one sets the time of a token.
+double InferencePoint::pair_of_blocks() const {
+  if (text("blocks") != "attention_and_ffn_side_by_side") {
+    throw Unsupported{fmt::format("blocks = '{}'", text("blocks"))};
+  }
+  require({"cycles_per_token", "attention_busy_with_probe", "ffn_busy_with_probe"});
+  const std::uint32_t layers = number("layers", 1);
+  DecodeBlock one = block();
+  one.layers = layers;
+  if (point_.metric == "attention_busy_with_probe") return layers * part(one, true);
+  if (point_.metric == "ffn_busy_with_probe") return layers * part(one, false);
+  return layers * std::max(part(one, true), part(one, false));
+}
+
+double InferencePoint::stacked_blocks() const {
+  require({"cycles_per_token", "attention_stage", "ffn_stage"});
+  const std::uint32_t layers = number("layers", 1);
+  DecodeBlock one = block();
+  one.layers = layers;
+  one.rows = number("attention_height");
+  const double attention = point_.metric == "ffn_stage" ? 0 : layers * part(one, true);
+  if (point_.metric == "attention_stage") return attention;
+  one.rows = number("ffn_height");
+  return std::max(attention, layers * part(one, false));
+}
+
+/// Whole layers in each block of a line of them.
+double InferencePoint::pipeline() const {
+  require({"cycles_per_token"});
+  DecodeBlock one = block();
+  one.layers = number("layers_per_block");
+  const auto whole = [&] {
+    return sum_of(times_.layer(model(), one), DecodePhase::norm, DecodePhase::ffn_residual);
+  };
+  const double first = whole();
+  one.receives = false;
+  return one.layers == 1 ? first : first + (one.layers - 1) * whole();
+}
+
+double InferencePoint::block_row() const {
+  require({"attention_busy", "ffn_busy"});
+  DecodeBlock one;
+  one.columns = number("block_width", 256);
+  one.rows = number("block_height", 256);
+  one.context = number("context");
+  one.layers = number("layers_per_block");
+  one.receives = true;
+  return one.layers * part(one, point_.metric == "attention_busy");
+}
+
+DecodePlacement InferencePoint::placement() const {
+  DecodePlacement placement;
+  if (has("blocks")) std::tie(placement.blocks_x, placement.blocks_y) = sides("blocks");
+  if (has("block")) std::tie(placement.columns, placement.rows) = sides("block");
+  if (!has("blocks") && has("stages")) {
+    placement.blocks_x = 2;
+    placement.blocks_y = wse::DecodeShape::ceil(number("stages"), 2);
+  }
+  placement.layers_per_block = number("layers_per_block", 0);
+  placement.capacity = number("max_seq_len", 0);
+  placement.top_k = number("top_k", placement.top_k);
+  return placement;
+}
+
+/// The mean over the contexts of a span; a layer's time changes where the fullest row of cores gets
+/// another position.
+double InferencePoint::mean(const std::function<double(const DecodeStep&)>& of) const {
+  const DecodePlacement where = placement();
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  if (has("context_from")) {
+    first = number("context_from") + 1;
+    last = number("context_to");
+  } else {
+    first = last = has("context") ? number("context") : number("position");
+  }
+  if (first > last) throw Unsupported{"context_from is not before context_to"};
+  double sum = 0;
+  for (std::uint32_t at = first; at <= last;) {
+    const std::uint32_t slots = wse::DecodeShape::ceil(at, where.rows);
+    const std::uint32_t end = std::min(slots * where.rows, last);
+    sum += (end - at + 1) * of(times_.step(model(), where, end));
+    at = end + 1;
+  }
+  return sum / (last - first + 1);
+}
+
+double InferencePoint::step() const {
+  require({"cycles_per_token", "cycles_per_step"});
+  one_sequence();
+  return mean([](const DecodeStep& step) { return step.cycles; });
+}
+
+double InferencePoint::forced_step() const {
+  require({"cycles_per_token"});
+  return mean([](const DecodeStep& step) { return step.slowest_stage; });
+}
+
+double InferencePoint::span() const {
+  require({"span"});
+  const std::uint32_t steps = number("steps");
+  const std::uint32_t forced = parse(text("forced_steps"), "forced_steps");
+  if (forced > steps) throw Unsupported{"more forced steps than steps"};
+  return mean([&](const DecodeStep& step) {
+    return (steps - forced) * step.cycles + forced * step.slowest_stage;
+  });
+}
+
+/// The authors' clock turns the cycles of all layers into tokens a second.
+double InferencePoint::square_layer() const {
+  require({"cycles_per_layer", "throughput_per_request"});
+  DecodeTimes::SquareLayer layer;
+  const auto [columns, rows] = sides("grid");
+  if (columns != rows) throw Unsupported{"the grid is no square"};
+  if (number("heads", 1) != 1) throw Unsupported{"a benchmark layer of several heads"};
+  constexpr std::uint32_t kContext = 4096;
+  layer.side = columns;
+  layer.width = number("padded_dim", model().width);
+  layer.ffn = number("padded_ffn", model().ffn);
+  layer.context = number("padded_seq", kContext);
+  layer.groups = number("groups", 0);
+  const double cycles = times_.square_layer(layer);
+  if (point_.metric == "cycles_per_layer") return cycles;
+  const double clock = std::stod(text("clock_ghz"));
+  return clock * 1e9 / (cycles * number("layers", model().layers));
+}
+
+double InferencePoint::value() const {
+  using Way = double (InferencePoint::*)() const;
+  static const std::map<std::string, Way> ways = {
+      {"forced_decode_pair_of_blocks", &InferencePoint::pair_of_blocks},
+      {"forced_decode_stacked_blocks", &InferencePoint::stacked_blocks},
+      {"forced_decode_pipeline", &InferencePoint::pipeline},
+      {"forced_decode_step", &InferencePoint::forced_step},
+      {"llm_decode", &InferencePoint::square_layer},
+      {"decode_block_row", &InferencePoint::block_row},
+      {"decode_step", &InferencePoint::step},
+      {"decode_span", &InferencePoint::span}};
+  if (stretch_of(point_.workload)) return layer();
+  const auto found = ways.find(point_.workload);
+  if (found != ways.end()) return (this->*found->second)();
+  throw Unsupported{reason_of(point_.workload)};
+}
+
+struct System {
+  const char* word;
+  const char* preset;
+};
+constexpr System kSystems[] = {{"CS-3", "wse3"}, {"CS-2", "wse2"}};
+
+}  // namespace
+
+void measure_inference(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                       const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes) {
+  for (const System& system : kSystems) {
+    std::unique_ptr<std::vector<std::unique_ptr<Machine>>> machines;
+    std::unique_ptr<DecodeTimes> times;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (outcomes[i].status != Status::unsupported || points[i].system != system.word) continue;
+      if (points[i].parameters.count("model") == 0) continue;
+      if (times == nullptr) {
+        machines = std::make_unique<std::vector<std::unique_ptr<Machine>>>(
+            make_machines(table, {system.preset}, run.settings));
+        machines->at(0)->check();
+        const auto& params = static_cast<const WseParams&>(machines->at(0)->parameters());
+        times = std::make_unique<DecodeTimes>(params, run.execution.engine);
+      }
+      try {
+        outcomes[i].simulated = InferencePoint(points[i], *times).value();
+        outcomes[i].status = Status::ok;
+        outcomes[i].reason.clear();
+      } catch (const Unsupported& unsupported) {
+        if (!unsupported.reason.empty()) outcomes[i].reason = unsupported.reason;
+      } catch (const OutOfMemoryError& error) {
+        outcomes[i].status = Status::out_of_memory;
+        outcomes[i].reason = error.what();
+      } catch (const UnsupportedError& error) {
+        outcomes[i].reason = error.what();
+      } catch (const SimulationError& error) {
+        outcomes[i].status = Status::failed;
+        outcomes[i].reason = error.what();
+      }
+    }
+  }
+}
+
+}  // namespace lacuna

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/decode_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "sim/base/error.hpp"
+#include "workloads/mapping/wse/inference/decode_ends.hpp"
+
+namespace lacuna {
+
+using wse::DecodeBlock;
+using wse::DecodePhase;
+
+namespace {
+
+/// Cores of the pipes between rows of blocks, and columns of head and tail (EPCC).
+constexpr std::uint32_t kPipeCores = 32;
+constexpr std::uint32_t kEndColumns = 128;
+
+}  // namespace
+
+double sum_of(const DecodePhaseTimes& times, DecodePhase first, DecodePhase last) {
+  double cycles = 0;
+  for (const auto& [phase, time] : times) cycles += phase >= first && phase <= last ? time : 0;
+  return cycles;
+}
+
+wse::DecoderModel decoder_model(const ModelShape& model) {
+  const bool plain = model.family == ModelFamily::llama && model.gated && model.rms &&
+                     model.activation == "silu" && !model.parallel && !model.post_norms &&
+                     model.experts.count == 0 && model.qk_norm != QkNorm::width &&
+                     model.rotated == model.head_width() && !model.qkv_bias;
+  if (!plain) {
+    throw UnsupportedError(
+        fmt::format("model '{}': programs of a wafer's decoding are of layers with RMS norms, "
+                    "rotated heads and one block with SiLU",
+                    model.name));
+  }
+  return {model.width,
+          model.heads,
+          model.kv_heads,
+          model.head_width(),
+          model.ffn,
+          model.qk_norm == QkNorm::head,
+          true};
+}
+
+DecodeTimes::DecodeTimes(const WseParams& params, Engine engine)
+    : params_(params), costs_{params.core, params.scalar, params.vec, params.task} {
+  options_.engine = engine;
+}
+
+wse::TaskOutcome DecodeTimes::run(const wse::TaskProgram& program) const {
+  return wse::simulate(
+      {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
+      program, options_);
+}
+
+const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& block) {
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {} {}", model.name, block.columns, block.rows, block.context,
+                  block.attention, block.ffn, block.receives, block.repeats);
+  const wse::DecodeShape shape(decoder_model(model), block);
+  wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
+  const auto known = layers_.find(key);
+  if (known != layers_.end()) return known->second;
+  const wse::DecodeLayer layer(shape, costs_, params_.llm);
+  return layers_.emplace(key, run_layer(layer, block)).first->second;
+}
+
+DecodePhaseTimes DecodeTimes::run_layer(const wse::DecodeLayer& layer,
+                                        const DecodeBlock& block) const {
+  const std::vector<Cycle> stamps = run(layer.plan()).stamps.at(0);
+  const std::vector<DecodePhase> phases = wse::decode_phases(block);
+  DecodePhaseTimes times;
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    times[phases[i]] = static_cast<double>(stamps.at(i + 1) - stamps.at(i));
+  }
+  return times;
+}
+
+double DecodeTimes::square_layer(const SquareLayer& what) {
+  const auto padded = [&](std::uint32_t size) {
+    return wse::DecodeShape::ceil(size, what.side) * what.side;
+  };
+  wse::DecoderModel model;
+  model.width = model.head_dim = padded(what.width);
+  model.heads = model.kv_heads = 1;
+  model.ffn = padded(what.ffn);
+  model.wide_sums = false;
+  DecodeBlock block;
+  block.columns = block.rows = what.side;
+  block.context = padded(what.context);
+  block.repeats = 2;
+  wse::InferenceParams functions = params_.llm;
+  constexpr unsigned kSquarings = 8;  // (1 + x / 256)^256
+  functions.exp_degree = 1;
+  functions.exp_squarings = kSquarings;
+  functions.groups = what.groups != 0
+                         ? what.groups
+                         : static_cast<unsigned>(std::sqrt(static_cast<double>(what.side)));
+  const wse::DecodeShape shape(model, block);
+  wse::require_decode_memory(shape, functions, params_.mem.kib * std::uint64_t{1024});
+  wse::DecodeStyle style;
+  style.scalar_silu = true;
+  const std::string key = fmt::format("square {} {} {} {} {}", what.side, model.width, model.ffn,
+                                      block.context, functions.groups.value());
+  const auto known = others_.find(key);
+  if (known != others_.end()) return known->second;
+  const DecodePhaseTimes times =
+      run_layer(wse::DecodeLayer(shape, costs_, functions, style), block);
+  const double cycles = sum_of(times, DecodePhase::norm, DecodePhase::ffn_residual);
+  return others_.emplace(key, cycles).first->second;
+}
+
+double DecodeTimes::once(const std::string& key, const std::function<wse::TaskProgram()>& make) {
+  const auto known = others_.find(key);
+  if (known != others_.end()) return known->second;
+  const auto cycles = static_cast<double>(run(make()).cycles);
+  return others_.emplace(key, cycles).first->second;
+}
+
+double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placement) {
+  wse::DecodeTail tail;
+  tail.columns = kEndColumns;
+  tail.rows = placement.rows;
+  tail.width = model.width;
+  tail.vocabulary = model.vocabulary;
+  tail.top_k = placement.top_k;
+  const std::uint64_t memory = params_.mem.kib * std::uint64_t{1024};
+  if (tail.bytes() > memory) {
+    throw OutOfMemoryError(fmt::format(
+        "the product with a vocabulary of {} on {} x {} cores needs {} bytes of a core; it has {}",
+        model.vocabulary, tail.columns, tail.rows, tail.bytes(), memory));
+  }
+  return once(fmt::format("tail column {} {}", model.name, tail.rows),
+              [&] { return wse::plan_tail_column(tail, costs_, params_.llm); }) +
+         once(fmt::format("tail row {} {}", model.vocabulary, tail.top_k),
+              [&] { return wse::plan_tail_row(tail, costs_, params_.llm); });
+}
+
+void DecodeTimes::add_memory(const ModelShape& model, const DecodeBlock& block, const char* what,
+                             DecodeStep& step) const {
+  const wse::DecodeShape shape(decoder_model(model), block);
+  const wse::DecodeSpace space(shape);
+  step.memory.push_back({what, space.weight_bytes, space.cache_bytes, space.buffer_bytes,
+                         space.code_bytes(shape, params_.llm)});
+}
+
+void DecodeTimes::time_split(const ModelShape& model, DecodeBlock block, DecodeStep& step) {
+  block.receives = true;
+  block.ffn = false;
+  step.phases = layer(model, block);
+  step.attention = sum_of(step.phases, DecodePhase::norm, DecodePhase::residual);
+  add_memory(model, block, "attention", step);
+  block.attention = false;
+  block.ffn = true;
+  const DecodePhaseTimes& ffn = layer(model, block);
+  step.phases.insert(ffn.begin(), ffn.end());
+  step.ffn = sum_of(ffn, DecodePhase::ffn_norm, DecodePhase::ffn_residual);
+  add_memory(model, block, "feed-forward", step);
+}
+
+void DecodeTimes::time_whole(const ModelShape& model, DecodeBlock block, DecodeStep& step) {
+  const auto all = [&] {
+    return sum_of(layer(model, block), DecodePhase::norm, DecodePhase::ffn_residual);
+  };
+  step.next_layer = all();
+  step.phases = layer(model, block);
+  add_memory(model, block, "whole layers", step);
+  block.receives = true;
+  step.first_layer = all();
+}
+
+DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& placement,
+                             std::uint32_t context) {
+  const std::uint32_t blocks = placement.blocks_x * placement.blocks_y;
+  DecodeBlock block;
+  block.columns = placement.columns;
+  block.rows = placement.rows;
+  block.context = context;
+  block.capacity = placement.capacity;
+  DecodeStep step;
+  step.layers = placement.layers_per_block != 0 ? placement.layers_per_block
+                                                : wse::DecodeShape::ceil(model.layers, blocks);
+  block.layers = step.layers;
+  const std::uint64_t memory = params_.mem.kib * std::uint64_t{1024};
+  try {
+    wse::require_decode_memory({decoder_model(model), block}, params_.llm, memory);
+  } catch (const OutOfMemoryError&) {
+    if (placement.blocks_x % 2 != 0) throw;
+    step.split = true;
+    step.layers = wse::DecodeShape::ceil(model.layers, blocks / 2);
+    block.layers = step.layers;
+    for (const bool attention : {true, false}) {
+      DecodeBlock part = block;
+      part.attention = attention;
+      part.ffn = !attention;
+      wse::require_decode_memory({decoder_model(model), part}, params_.llm, memory);
+    }
+  }
+  const std::uint32_t d = wse::DecodeShape::ceil(model.width, placement.rows);
+  const auto program = [&](const char* what, std::uint32_t size, const auto& make) {
+    return once(fmt::format("{} {} {}", what, size, d), make);
+  };
+  step.hand_over =
+      program("hand-over", 2, [&] { return wse::plan_hand_over(d, costs_, params_.llm); });
+  step.row_change = program("pipe", kPipeCores,
+                            [&] { return wse::plan_pipe(kPipeCores, d, costs_, params_.llm); });
+  step.head = program("head", placement.rows, [&] {
+    return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm);
+  });
+  step.tail = tail(model, placement);
+  const double rows = (placement.blocks_y - 1) * step.row_change;
+  if (step.split) {
+    time_split(model, block, step);
+    const double layer = step.attention + step.ffn + 2 * step.hand_over;
+    step.cycles = model.layers * layer;
+    step.slowest_stage = step.layers * (std::max(step.attention, step.ffn) + step.hand_over);
+  } else {
+    time_whole(model, block, step);
+    const double moves = static_cast<double>(blocks) * step.hand_over;
+    step.cycles = blocks * step.first_layer + (model.layers - blocks) * step.next_layer + moves;
+    step.slowest_stage = step.first_layer + (step.layers - 1) * step.next_layer + step.hand_over;
+  }
+  step.cycles += rows + step.head + step.tail;
+  return step;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/wse/task_wafer.hpp"
+#include "sim/machines/wse/params.hpp"
+#include "workloads/generate/model_shape.hpp"
+#include "workloads/mapping/wse/inference/decode_layer.hpp"
+
+namespace lacuna {
+
+/// Cycles of the phases of a layer, of several the last, in the core that takes the stamps.
+using DecodePhaseTimes = std::map<wse::DecodePhase, double>;
+
+/// Of phases `first` to `last`.
+double sum_of(const DecodePhaseTimes& times, wse::DecodePhase first, wse::DecodePhase last);
+
+/// A model on blocks of cores, all of one size: each row of them either holds whole layers in each
+/// block or, if a core cannot hold that, the attention parts of its layers in its even blocks and
+/// the feed-forward parts in the others.
+struct DecodePlacement {
+  std::uint32_t blocks_x = 2;
+  std::uint32_t blocks_y = 4;
+  std::uint32_t columns = 256;  // of a block
+  std::uint32_t rows = 256;
+  std::uint32_t layers_per_block = 0;  // whole layers in the fullest block; 0: as few as can be
+  std::uint32_t capacity = 0;          // positions of the cache; 0: the context
+  std::uint32_t top_k = 20;
+};
+
+/// Bytes of a core of a block.
+struct DecodeMemory {
+  std::string block;  // what it holds
+  std::uint64_t weights = 0;
+  std::uint64_t cache = 0;
+  std::uint64_t buffers = 0;
+  std::uint64_t code = 0;
+};
+
+/// A token's way through a model, of parts that are simulated once each and added up.
+struct DecodeStep {
+  bool split = false;        // attention and feed-forward parts in blocks of their own
+  std::uint32_t layers = 0;  // in the fullest block
+  double attention = 0;      // of a layer, by itself; with `split`
+  double ffn = 0;
+  double first_layer = 0;  // of a block, which waits for the hidden vector; else
+  double next_layer = 0;
+  double hand_over = 0;   // from a block to its neighbour
+  double row_change = 0;  // from a row of blocks to the next
+  double head = 0;
+  double tail = 0;
+  double cycles = 0;         // of the whole step
+  double slowest_stage = 0;  // of tokens that follow each other through the blocks
+  DecodePhaseTimes phases;   // of a layer
+  std::vector<DecodeMemory> memory;
+};
+
+/// Runs programs of workloads/mapping/wse/inference on a wafer, each once.
+class DecodeTimes {
+ public:
+  DecodeTimes(const WseParams& params, Engine engine);
+
+  /// UnsupportedError of models that are no decoder with gated blocks or of blocks that do not
+  /// suit them, OutOfMemoryError if a core cannot hold its part.
+  const DecodePhaseTimes& layer(const ModelShape& model, const wse::DecodeBlock& block);
+
+  /// The published benchmark of one layer on a square of `side` cores: sizes padded to multiples of
+  /// it, one head as wide as the model, halves throughout, a short exponential, and layers that
+  /// follow each other without a barrier. The cycles of a layer that follows one.
+  struct SquareLayer {
+    std::uint32_t side = 1;
+    std::uint32_t width = 0;
+    std::uint32_t ffn = 0;
+    std::uint32_t context = 0;
+    std::uint32_t groups = 0;  // of sums; 0: the root of `side`
+  };
+  double square_layer(const SquareLayer& layer);
+
+  DecodeStep step(const ModelShape& model, const DecodePlacement& placement, std::uint32_t context);
+
+ private:
+  wse::TaskOutcome run(const wse::TaskProgram& program) const;
+  DecodePhaseTimes run_layer(const wse::DecodeLayer& layer, const wse::DecodeBlock& block) const;
+  double once(const std::string& key, const std::function<wse::TaskProgram()>& make);
+  double tail(const ModelShape& model, const DecodePlacement& placement);
+  void time_split(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
+  void add_memory(const ModelShape& model, const wse::DecodeBlock& block, const char* what,
+                  DecodeStep& step) const;
+  void time_whole(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
+
+  const WseParams& params_;
+  const wse::CodeCosts costs_;
+  wse::RunOptions options_;
+  std::map<std::string, DecodePhaseTimes> layers_;
+  std::map<std::string, double> others_;
+};
+
+/// What the programs need to know of a model. UnsupportedError as above.
+wse::DecoderModel decoder_model(const ModelShape& model);
+
+}  // namespace lacuna

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/inference/line_sums.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/wse/task_bench.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+struct Bench {
+  Bench() { params.sum_step = 10; }
+
+  TaskOutcome run(const LineSums& line, std::uint32_t elements, bool values = false) const {
+    TaskProgram program = plan_line_sum(line, elements, costs, params);
+    for (std::uint32_t i = 0; values && i < line.cores(); ++i) {
+      MemoryImage image(4 * elements);
+      for (std::uint32_t e = 0; e < elements; ++e) {
+        image.put(4 * e, Element::fp32, static_cast<float>((i + 1) * (e + 3)));
+      }
+      program.memory.push_back(std::move(image).take());
+    }
+    return run_tasks(program);
+  }
+
+  CodeCosts costs;
+  InferenceParams params;
+};
+
+TEST(LineSums, ThreeCoresInOneGroup) {
+  // All: scalar code of 10 and loads of two descriptors, 2 + 4; the ends send in cycle 16. The word
+  // is on the ramp from 17, in the router in 19, in the middle's in 20, and taken there in 22. The
+  // other end's waits until the second addition is set up: 23 + 6 = 29. Then 30 + 10 + 6 = 46: the
+  // sum is sent, and taken at both ends 6 later, as before. A stamp is taken when a beat is over.
+  const TaskOutcome outcome = Bench().run(LineSums(3, 1, 0), 1);
+  EXPECT_EQ(outcome.stamps, (std::vector<std::vector<Cycle>>{{53}, {47}, {53}}));
+}
+
+TEST(LineSums, FourCoresInTwoGroups) {
+  // Groups {0, 1} and {2, 3} have their middles at 1 and 3, the upper of two; that of group 1 is
+  // the root. As above the word of 0 is taken in 22 in core 1, where it is added in place, and
+  // that of 2 in core 3. In 23 both begin the second level: 10 + 6. In 39 core 1 sends on; the word
+  // passes the router of core 2, a hop more: 39 + 7 = 46. In 47 the root begins the third: in
+  // 47 + 16 = 63 it sends, and 0 takes the sum 3 hops away in 63 + 8.
+  const TaskOutcome outcome = Bench().run(LineSums(4, 2, 0), 1);
+  EXPECT_EQ(outcome.stamps, (std::vector<std::vector<Cycle>>{{72}, {71}, {70}, {64}}));
+}
+
+TEST(LineSums, EveryCoreHasTheSum) {
+  for (const std::uint32_t cores : {2U, 3U, 5U, 8U, 13U}) {
+    for (std::uint32_t groups = 1; groups <= cores; ++groups) {
+      const TaskOutcome outcome = Bench().run(LineSums(cores, groups, 0), 3, true);
+      for (const auto& memory : outcome.memory) {
+        for (std::uint32_t e = 0; e < 3; ++e) {
+          const float expected = static_cast<float>(cores * (cores + 1) / 2 * (e + 3));
+          EXPECT_EQ(load_element(memory, 4 * e, true, false), expected) << cores << " " << groups;
+        }
+      }
+    }
+  }
+}
+
+TEST(LineSums, UsualGroupsAreWholeAndNearestToTheRoot) {
+  EXPECT_EQ(LineSums::usual_groups(256), 16U);
+  EXPECT_EQ(LineSums::usual_groups(420), 21U);   // 20 is as near: 420 = 20 x 21
+  EXPECT_EQ(LineSums::usual_groups(128), 16U);   // 8 is as near
+  EXPECT_EQ(LineSums::usual_groups(7), 7U);      // 1 is as near
+  EXPECT_EQ(LineSums(256, 16, 0).root(), 136U);  // published
+}
+
+}  // namespace
+}  // namespace lacuna::wse

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/base/error.hpp"
+#include "workloads/mapping/wse/inference/decode_shape.hpp"
+#include "workloads/mapping/wse/inference/functions.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+using testing::HasSubstr;
+
+/// Qwen3-4B as published on blocks of 256 x 256.
+DecoderModel large_model() { return {2560, 32, 8, 128, 9728, true, true}; }
+
+DecodeBlock block_of(std::uint32_t context, bool attention, bool ffn) {
+  DecodeBlock block;
+  block.columns = block.rows = 256;
+  block.context = context;
+  block.attention = attention;
+  block.ffn = ffn;
+  return block;
+}
+
+TEST(DecodeShape, PartsOfACore) {
+  const DecodeShape shape(large_model(), block_of(2048, true, true));
+  EXPECT_EQ(shape.d(), 10U);
+  EXPECT_EQ(shape.q(), 16U);
+  EXPECT_EQ(shape.k(), 4U);
+  EXPECT_EQ(shape.f(), 38U);
+  EXPECT_EQ(shape.band(), 32U);
+  EXPECT_EQ(shape.slots(), 8U);
+  // position 2047 in row 255; with one more it is the ninth of row 0
+  EXPECT_EQ(shape.writer(), 255U);
+  const DecodeShape next(large_model(), block_of(2049, true, true));
+  EXPECT_EQ(next.live(0), 9U);
+  EXPECT_EQ(next.live(1), 8U);
+  EXPECT_EQ(next.writer(), 0U);
+}
+
+TEST(DecodeShape, MemoryOfAttention) {
+  DecodeBlock block = block_of(8192, true, false);
+  block.layers = 9;
+  const DecodeShape shape(large_model(), block);
+  const DecodeSpace space(shape);
+  // a layer: (160 + 40 + 40 + 160) halves, a gain of 10 in 24 bytes, two of 4 in single precision;
+  // a cache of 32 positions of 4 keys and 4 values
+  EXPECT_EQ(space.weight_bytes, 9U * (800 + 24 + 16 + 16));
+  EXPECT_EQ(space.cache_bytes, 9U * 512);
+  EXPECT_NO_THROW(require_decode_memory(shape, {}, 48 * 1024));
+}
+
+TEST(DecodeShape, WhatDoesNotFitIsRefusedWithTheBytesAndWhatWould) {
+  DecodeBlock block = block_of(2048, true, true);
+  block.layers = 5;
+  const DecodeShape shape(large_model(), block);
+  try {
+    require_decode_memory(shape, {}, 48 * 1024);
+    FAIL();
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("5 layers on 256 x 256 cores need"));
+    EXPECT_THAT(error.what(), HasSubstr("it has 49152; no number of positions fits"));
+  }
+  // with room for some positions their number is said: it fits, and another row's worth does not
+  block.layers = 4;
+  block.context = 200000;
+  try {
+    require_decode_memory({large_model(), block}, {}, 48 * 1024);
+    FAIL();
+  } catch (const OutOfMemoryError& error) {
+    const std::string text = error.what();
+    const std::size_t end = text.find(" positions would fit");
+    ASSERT_NE(end, std::string::npos) << text;
+    const std::size_t begin = text.rfind(' ', end - 1) + 1;
+    block.context = static_cast<std::uint32_t>(std::stoul(text.substr(begin, end - begin)));
+    EXPECT_NO_THROW(require_decode_memory({large_model(), block}, {}, 48 * 1024));
+    block.context += 1;
+    EXPECT_THROW(require_decode_memory({large_model(), block}, {}, 48 * 1024), OutOfMemoryError);
+  }
+}
+
+TEST(DecodeShape, HeadsAreWholeNumbersOfColumns) {
+  DecodeBlock block = block_of(64, true, true);
+  block.columns = 100;
+  EXPECT_THROW(DecodeShape(large_model(), block), UnsupportedError);
+}
+
+TEST(DecodeFunctions, ThePolynomialOfTheSigmoidIsNear) {
+  const std::vector<double> c = sigmoid_coefficients(3);
+  ASSERT_EQ(c.size(), 4U);
+  for (double x = -kSigmoidRange; x <= kSigmoidRange; x += 0.125) {
+    const double z = x * x;
+    const double found = 0.5 + x * (c[0] + z * (c[1] + z * (c[2] + z * c[3])));
+    EXPECT_NEAR(found, 1 / (1 + std::exp(-x)), 0.005) << x;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::wse

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/inference/core_code.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace lacuna::wse {
+namespace {
+
+using Kind = Operand::Kind;
+
+bool is_fabric(const Operand& operand) { return operand.kind == Kind::fabric; }
+
+bool same_place(const Operand& a, const Operand& b) {
+  return a.kind == b.kind && a.kind == Kind::memory && a.address == b.address &&
+         a.stride == b.stride && a.inner == b.inner && a.outer == b.outer;
+}
+
+bool has_descriptor(const Operand& operand) {
+  return is_fabric(operand) || (operand.kind == Kind::memory && operand.stride != 0);
+}
+
+Instruction make(VectorOp op, Element element, const Operand& to, const Operand& a,
+                 const Operand& b, std::uint32_t length) {
+  Instruction what;
+  what.op = op;
+  what.element = element;
+  what.to = to;
+  what.a = a;
+  what.b = b;
+  what.length = length;
+  return what;
+}
+
+std::string text_of(const Operand& o) {
+  return fmt::format("{},{},{},{},{},{},{};", static_cast<unsigned>(o.kind),
+                     static_cast<unsigned>(o.color), o.address, o.stride, o.inner, o.outer,
+                     o.value);
+}
+
+}  // namespace
+
+std::uint32_t SharedRoutines::of(const Routine& routine) {
+  std::string text;
+  for (const Instruction& what : routine) {
+    text += fmt::format("{},{},{},{}:", static_cast<unsigned>(what.op),
+                        static_cast<unsigned>(what.element), what.length, what.starts_sum) +
+            text_of(what.to) + text_of(what.a) + text_of(what.b);
+  }
+  const auto known = known_.find(text);
+  if (known != known_.end()) return known->second;
+  const std::uint32_t number = builder_.add_routine(routine);
+  known_.emplace(std::move(text), number);
+  return number;
+}
+
+void CoreCode::scalar(std::uint32_t cycles) {
+  if (cycles == 0) return;
+  const Instruction work = wse::work(cycles).vector;
+  if (!local_.empty() && local_.back().op == VectorOp::work) {
+    local_.back().length += cycles;
+  } else {
+    local_.push_back(work);
+  }
+}
+
+void CoreCode::put(const Instruction& instruction) {
+  if (instruction.length == 0) return;
+  if (is_fabric(instruction.to) || is_fabric(instruction.a) || is_fabric(instruction.b)) {
+    flush();
+    steps_.push_back(run(instruction));
+  } else {
+    local_.push_back(instruction);
+  }
+}
+
+void CoreCode::vector(VectorOp op, Element element, const Operand& to, const Operand& a,
+                      const Operand& b, std::uint32_t length) {
+  if (length == 0) return;
+  const std::uint32_t descriptors = (has_descriptor(to) ? 1U : 0U) +
+                                    (has_descriptor(a) && !same_place(a, to) ? 1U : 0U) +
+                                    (has_descriptor(b) && !same_place(b, to) ? 1U : 0U);
+  scalar(costs_.next(descriptors));
+  put(make(op, element, to, a, b, length));
+}
+
+void CoreCode::loop_edge() {
+  const ScalarParams& s = costs_.scalar;
+  scalar((params_.unrolled ? 0U : s.loop.value()) + s.load + s.dsr_write + costs_.setup(2));
+}
+
+void CoreCode::step(VectorOp op, Element element, const Operand& to, const Operand& a,
+                    const Operand& b, std::uint32_t length) {
+  if (length == 0) return;
+  loop_edge();
+  put(make(op, element, to, a, b, length));
+}
+
+void CoreCode::accumulate(bool first, Element element, const Operand& to, const Operand& a,
+                          const Operand& b, std::uint32_t length) {
+  if (length == 0) return;
+  loop_edge();
+  Instruction what = make(first ? VectorOp::mul : VectorOp::fma, element, to, a, b, length);
+  what.starts_sum = first;
+  put(what);
+}
+
+void CoreCode::number_op(VectorOp op, Element element, std::uint32_t to, const Operand& a,
+                         const Operand& b) {
+  put(make(op, element, in_memory(to, 0), a, b, 1));
+  scalar(costs_.scalar.dependent - 1);
+}
+
+void CoreCode::take(Color color, std::uint8_t slot) { in_[color] = slot; }
+
+void CoreCode::send(Color color, std::uint8_t slot) {
+  out_[color] = static_cast<std::uint8_t>(2 + slot % 2);
+}
+
+void CoreCode::stamp() {
+  flush();
+  steps_.push_back(wse::stamp());
+}
+
+void CoreCode::flush() {
+  if (local_.empty()) return;
+  steps_.push_back(call(routines_.of(std::exchange(local_, {}))));
+}
+
+CoreProgram CoreCode::finish() && {
+  flush();
+  CoreProgram program;
+  Task task;
+  task.active = true;
+  task.steps = std::move(steps_);
+  program.tasks.push_back(std::move(task));
+  for (const auto& [color, queue] : in_) program.in.push_back({color, queue});
+  for (const auto& [color, queue] : out_) program.out.push_back({color, queue});
+  return program;
+}
+
+}  // namespace lacuna::wse

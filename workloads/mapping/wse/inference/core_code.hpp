@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/mapping/wse/inference/params.hpp"
+#include "workloads/mapping/wse/kernels/probe_kernels.hpp"
+#include "workloads/mapping/wse/kernels/task_builder.hpp"
+
+namespace lacuna::wse {
+
+/// Routines that cores of different programs share, each once.
+class SharedRoutines {
+ public:
+  explicit SharedRoutines(TaskBuilder& builder) : builder_(builder) {}
+  std::uint32_t of(const Routine& routine);
+
+ private:
+  TaskBuilder& builder_;
+  std::map<std::string, std::uint32_t> known_;
+};
+
+/// The code of a core, written one step after the other, all of it in the main thread: scalar code
+/// and tensor instructions with the set-up that compiled programs pay (scalar.*, vec.*).
+class CoreCode {
+ public:
+  CoreCode(const CodeCosts& costs, const InferenceParams& params, SharedRoutines& routines)
+      : costs_(costs), params_(params), routines_(routines) {}
+
+  const CodeCosts& costs() const { return costs_; }
+  const InferenceParams& params() const { return params_; }
+
+  void scalar(std::uint32_t cycles);
+
+  /// Something that is there is tested, and the branch is taken.
+  void test() { scalar(costs_.scalar.dependent + costs_.scalar.branch_taken); }
+
+  /// A tensor instruction behind another: its descriptors are loaded. An operand that is the result
+  /// too has no descriptor of its own.
+  void vector(VectorOp op, Element element, const Operand& to, const Operand& a, const Operand& b,
+              std::uint32_t length);
+
+  /// One of a loop over it: the load of a scalar, a new address, the whole set-up of two
+  /// descriptors behind scalar code, and the edge of the loop unless that is written out.
+  void step(VectorOp op, Element element, const Operand& to, const Operand& a, const Operand& b,
+            std::uint32_t length);
+
+  /// The same of a matrix-vector product: to = a * b if it is the `first`, else to + a * b.
+  void accumulate(bool first, Element element, const Operand& to, const Operand& a,
+                  const Operand& b, std::uint32_t length);
+
+  /// An operation on one number, which the next waits for.
+  void number_op(VectorOp op, Element element, std::uint32_t to, const Operand& a,
+                 const Operand& b = Operand());
+
+  /// Queues of colors; slot by slot the same, whatever axis the color is for.
+  void take(Color color, std::uint8_t slot);
+  void send(Color color, std::uint8_t slot);
+
+  /// Notes the cycle.
+  void stamp();
+
+  CoreProgram finish() &&;
+
+ private:
+  void flush();
+  void loop_edge();
+  void put(const Instruction& instruction);
+
+  const CodeCosts& costs_;
+  const InferenceParams& params_;
+  SharedRoutines& routines_;
+  Routine local_;  // steps on memory alone that have not been written yet
+  std::vector<Step> steps_;
+  std::map<Color, std::uint8_t> in_;
+  std::map<Color, std::uint8_t> out_;
+};
+
+}  // namespace lacuna::wse

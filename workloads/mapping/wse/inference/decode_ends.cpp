@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/inference/decode_ends.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "workloads/mapping/wse/inference/functions.hpp"
+#include "workloads/mapping/wse/inference/line_sums.hpp"
+#include "workloads/mapping/wse/layers/code.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+Operand array() { return in_memory(0); }
+
+void take(CoreCode& code, Color color, std::uint32_t elements) {
+  code.take(color, static_cast<std::uint8_t>(static_cast<unsigned>(color) % 8));
+  code.vector(VectorOp::move, Element::fp16, array(), on_fabric(color), Operand(), elements);
+}
+
+void send(CoreCode& code, Color color, std::uint32_t elements) {
+  code.send(color, static_cast<std::uint8_t>(static_cast<unsigned>(color) % 8));
+  code.vector(VectorOp::move, Element::fp16, on_fabric(color), array(), Operand(), elements);
+}
+
+/// The largest of `logits` numbers in no order, kept in a list: each is compared with its least; so
+/// many are expected to go in, past half of the list.
+std::uint32_t select_cycles(std::uint32_t logits, std::uint32_t list, const ScalarParams& s,
+                            const InferenceParams& params) {
+  const double scan = static_cast<double>(logits) * params.select_logit;
+  const double kept = std::min<double>(logits, list);
+  const double inserted = kept * (1 + std::log(std::max(1.0, logits / kept)));
+  const double moved = inserted * list / 2 * (s.loop + 2 * s.load + s.dependent + s.branch_not);
+  return static_cast<std::uint32_t>(scan + moved);
+}
+
+}  // namespace
+
+TaskProgram plan_hand_over(std::uint32_t elements, const CodeCosts& costs,
+                           const InferenceParams& params) {
+  return plan_pipe(2, elements, costs, params);
+}
+
+TaskProgram plan_pipe(std::uint32_t cores, std::uint32_t elements, const CodeCosts& costs,
+                      const InferenceParams& params) {
+  TaskBuilder builder(cores, 1);
+  SharedRoutines routines(builder);
+  for (std::uint32_t i = 0; i + 1 < cores; ++i) {
+    builder.path({i, i + std::size_t{1}}, static_cast<Color>(i % 2));
+  }
+  for (std::uint32_t i = 0; i < cores; ++i) {
+    CoreCode code(costs, params, routines);
+    const bool last = i + 1 == cores;
+    code.test();
+    if (!last) send(code, static_cast<Color>(i % 2), elements);
+    for (std::uint32_t j = 0; j < i; ++j) {
+      take(code, static_cast<Color>((i + 1) % 2), elements);
+      if (!last) send(code, static_cast<Color>(i % 2), elements);
+    }
+    builder.core(i, builder.add(std::move(code).finish()));
+  }
+  return std::move(builder).finish();
+}
+
+TaskProgram plan_head(std::uint32_t columns, std::uint32_t rows, std::uint32_t elements,
+                      const CodeCosts& costs, const InferenceParams& params) {
+  TaskBuilder builder(columns, rows);
+  SharedRoutines routines(builder);
+  const Color down{0};
+  const Color east{1};
+  std::vector<std::size_t> column;
+  std::vector<std::size_t> row;
+  for (std::uint32_t r = 0; r < rows; ++r) column.push_back(builder.place(r, 0));
+  for (std::uint32_t c = 0; c < columns; ++c) row.push_back(builder.place(rows - 1, c));
+  builder.path(column, down);
+  builder.path(row, east);
+  CoreCode holder(costs, params, routines);
+  // which core has the row, and where it begins
+  holder.scalar(costs.scalar.imul);
+  holder.test();
+  send(holder, down, elements);
+  builder.core(column.front(), builder.add(std::move(holder).finish()));
+  CoreCode corner(costs, params, routines);
+  take(corner, down, elements);
+  send(corner, east, elements);
+  builder.core(column.back(), builder.add(std::move(corner).finish()));
+  CoreCode last(costs, params, routines);
+  take(last, east, elements);
+  builder.core(row.back(), builder.add(std::move(last).finish()));
+  return std::move(builder).finish();
+}
+
+namespace {
+
+struct TailSpace {
+  explicit TailSpace(const DecodeTail& tail) {
+    CoreSpace space;
+    w = space.take(std::uint64_t{tail.d()} * tail.logits(), 2);
+    gain = space.take(tail.d(), 2);
+    x = space.take(tail.d(), 2);
+    z = space.take(tail.d(), 2);
+    stats = space.take(1, 4);
+    stats16 = space.take(1, 2);
+    list = space.take(2 * std::uint64_t{tail.top_k}, 4);
+    logits = space.take(tail.logits(), 4, Half8::upper);
+    bytes = space.bytes();
+  }
+
+  std::uint32_t w, gain, x, z, stats, stats16, list, logits;
+  std::uint64_t bytes;
+};
+
+}  // namespace
+
+std::uint64_t DecodeTail::bytes() const { return TailSpace(*this).bytes; }
+
+TaskProgram plan_tail_column(const DecodeTail& tail, const CodeCosts& costs,
+                             const InferenceParams& params) {
+  TaskBuilder builder(1, tail.rows);
+  SharedRoutines routines(builder);
+  const TailSpace space(tail);
+  const LineSums y(tail.rows, LineSums::groups_of(params, tail.rows), 0);
+  y.route(
+      builder, [](std::uint32_t i) { return std::size_t{i}; }, kNorth, kSouth);
+  for (std::uint32_t row = 0; row < tail.rows; ++row) {
+    CoreCode code(costs, params, routines);
+    write_square_sum(code, space.stats, space.x, tail.d(), Element::fp16, Element::fp32);
+    y.write(code, row, {space.stats, 1, Element::fp32});
+    write_normalised(
+        code, {space.x, space.z, space.gain, space.stats, space.stats16, tail.d(), tail.width},
+        Element::fp32);
+    write_gemv(code, {space.w, space.z, space.logits, tail.d(), tail.logits()}, Element::fp32);
+    LineVector sums{space.logits, tail.logits(), Element::fp32};
+    sums.to_all = false;
+    y.write(code, row, sums);
+    if (row == y.root()) code.scalar(y.colors() * params.route_write);
+    builder.core(row, builder.add(std::move(code).finish()));
+  }
+  return std::move(builder).finish();
+}
+
+TaskProgram plan_tail_row(const DecodeTail& tail, const CodeCosts& costs,
+                          const InferenceParams& params) {
+  TaskBuilder builder(tail.columns, 1);
+  SharedRoutines routines(builder);
+  const TailSpace space(tail);
+  const ScalarParams& s = costs.scalar;
+  const LineSums x(tail.columns, LineSums::groups_of(params, tail.columns), 0);
+  x.route(
+      builder, [](std::uint32_t i) { return std::size_t{i}; }, kWest, kEast);
+  for (std::uint32_t column = 0; column < tail.columns; ++column) {
+    CoreCode code(costs, params, routines);
+    code.scalar(select_cycles(tail.logits(), tail.top_k, s, params));
+    LineVector lists{space.list, 2 * tail.top_k, Element::fp32};
+    lists.to_all = false;
+    lists.merge_cycles = tail.top_k * (s.loop + 2 * s.load + s.dependent + s.branch_taken);
+    x.write(code, column, lists);
+    if (column == x.root()) {
+      // their exponentials, the sum of these, and the first that a drawn share of it reaches
+      code.vector(VectorOp::exp, Element::fp32, in_memory(space.list), in_memory(space.list),
+                  Operand(), tail.top_k);
+      code.scalar(2 * tail.top_k * (s.loop + s.load + s.dependent));
+    }
+    builder.core(column, builder.add(std::move(code).finish()));
+  }
+  return std::move(builder).finish();
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/inference/decode_layer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "workloads/mapping/wse/inference/functions.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+// Axes have colors of their own here; that a core rewrites the routes of five in place of that is
+// in its code.
+constexpr unsigned kColorsY = 0;
+constexpr unsigned kColorsX = 5;
+constexpr unsigned kColorsBand = 10;
+constexpr Color kReceive{15};
+constexpr std::uint8_t kReceiveSlot = 5;
+
+constexpr float kLowest = -65504;
+
+}  // namespace
+
+const char* word(DecodePhase phase) {
+  switch (phase) {
+    case DecodePhase::receive:
+      return "receive";
+    case DecodePhase::norm:
+      return "norm";
+    case DecodePhase::qkv:
+      return "qkv";
+    case DecodePhase::qknorm_rope:
+      return "qknorm_rope";
+    case DecodePhase::score:
+      return "score";
+    case DecodePhase::softmax_max:
+      return "softmax_max";
+    case DecodePhase::softmax_subtract:
+      return "softmax_subtract";
+    case DecodePhase::softmax_exp:
+      return "softmax_exp";
+    case DecodePhase::pv:
+      return "pv";
+    case DecodePhase::o_proj:
+      return "o_proj";
+    case DecodePhase::residual:
+      return "residual";
+    case DecodePhase::ffn_norm:
+      return "ffn_norm";
+    case DecodePhase::up_gate:
+      return "up_gate";
+    case DecodePhase::silu:
+      return "silu";
+    case DecodePhase::down:
+      return "down";
+    case DecodePhase::ffn_residual:
+      return "ffn_residual";
+  }
+  return "?";
+}
+
+std::vector<DecodePhase> decode_phases(const DecodeBlock& block) {
+  std::vector<DecodePhase> phases;
+  if (block.receives) phases.push_back(DecodePhase::receive);
+  for (std::uint32_t repeat = 0; repeat < block.repeats; ++repeat) {
+    for (unsigned i = 1; i <= static_cast<unsigned>(DecodePhase::ffn_residual); ++i) {
+      const auto phase = static_cast<DecodePhase>(i);
+      if (phase >= DecodePhase::ffn_norm ? block.ffn : block.attention) phases.push_back(phase);
+    }
+  }
+  return phases;
+}
+
+DecodeLayer::DecodeLayer(const DecodeShape& shape, const CodeCosts& costs,
+                         const InferenceParams& params, const DecodeStyle& style)
+    : shape_(shape),
+      costs_(costs),
+      params_(params),
+      style_(style),
+      space_(shape),
+      sum_(shape.model().wide_sums ? Element::fp32 : Element::fp16),
+      y_(shape.block().rows, LineSums::groups_of(params, shape.block().rows), kColorsY),
+      x_(shape.block().columns, LineSums::groups_of(params, shape.block().columns), kColorsX),
+      band_(shape.block().attention ? shape.band() : 1, 1, kColorsBand) {}
+
+TaskProgram DecodeLayer::plan() const {
+  const DecodeBlock& block = shape_.block();
+  TaskBuilder builder(block.columns, block.rows);
+  route(builder);
+  SharedRoutines routines(builder);
+  std::map<std::string, std::uint32_t> known;
+  for (std::uint32_t row = 0; row < block.rows; ++row) {
+    for (std::uint32_t column = 0; column < block.columns; ++column) {
+      const Place place{row, column, shape_.live(row), row == shape_.writer(),
+                        row == 0 && column == 0};
+      const auto [found, fresh] = known.emplace(role(place), 0);
+      if (fresh) found->second = builder.add(code_of(place, routines));
+      builder.core(builder.place(row, column), found->second);
+    }
+  }
+  return std::move(builder).finish();
+}
+
+void DecodeLayer::route(TaskBuilder& builder) const {
+  const DecodeBlock& block = shape_.block();
+  for (std::uint32_t column = 0; column < block.columns; ++column) {
+    y_.route(
+        builder, [&](std::uint32_t i) { return builder.place(i, column); }, kNorth, kSouth);
+  }
+  for (std::uint32_t row = 0; row < block.rows; ++row) {
+    x_.route(
+        builder, [&](std::uint32_t i) { return builder.place(row, i); }, kWest, kEast);
+    for (std::uint32_t column = 0; block.receives && column < block.columns; ++column) {
+      PortSet to = column == 0 ? PortSet{0} : bit(kRamp);
+      if (column + 1 < block.columns) to = static_cast<PortSet>(to | bit(kEast));
+      if (to == 0) continue;
+      builder.route(builder.place(row, column), kReceive, column == 0 ? kRamp : kWest, to);
+    }
+    if (!block.attention || one_band()) continue;
+    for (std::uint32_t first = 0; first < block.columns; first += shape_.band()) {
+      band_.route(
+          builder, [&](std::uint32_t i) { return builder.place(row, first + i); }, kWest, kEast);
+    }
+  }
+}
+
+std::string DecodeLayer::role(const Place& place) const {
+  std::string text = fmt::format("{} {} {} {} {} {}", place.column == 0, y_.role(place.row),
+                                 x_.role(place.column), place.live, place.writes, place.stamps);
+  if (shape_.block().attention && !one_band()) text += band_.role(place.column % shape_.band());
+  return text;
+}
+
+CoreProgram DecodeLayer::code_of(const Place& place, SharedRoutines& routines) const {
+  CoreCode code(costs_, params_, routines);
+  mark(code, place);
+  if (shape_.block().receives) receive(code, place);
+  for (std::uint32_t repeat = 0; repeat < shape_.block().repeats; ++repeat) {
+    if (shape_.block().attention) attention(code, place);
+    if (shape_.block().ffn) feed_forward(code, place);
+  }
+  return std::move(code).finish();
+}
+
+void DecodeLayer::mark(CoreCode& code, const Place& place) const {
+  if (place.stamps) code.stamp();
+}
+
+void DecodeLayer::sum_y(CoreCode& code, const Place& place, const LineVector& vector) const {
+  y_.write(code, place.row, vector);
+}
+
+void DecodeLayer::sum_x(CoreCode& code, const Place& place, const LineVector& vector) const {
+  x_.write(code, place.column, vector);
+}
+
+void DecodeLayer::sum_band(CoreCode& code, const Place& place, const LineVector& vector) const {
+  if (one_band()) {
+    sum_x(code, place, vector);
+  } else {
+    band_.write(code, place.column % shape_.band(), vector);
+  }
+}
+
+/// The first core of a row has its part of the hidden vector from the block before, and hands it on
+/// to all others.
+void DecodeLayer::receive(CoreCode& code, const Place& place) const {
+  const Operand own = in_memory(space_.x);
+  if (shape_.block().columns == 1) {
+    mark(code, place);
+    return;
+  }
+  if (place.column == 0) {
+    code.send(kReceive, kReceiveSlot);
+    code.vector(VectorOp::move, Element::fp16, on_fabric(kReceive), own, Operand(), shape_.d());
+  } else {
+    code.take(kReceive, kReceiveSlot);
+    code.vector(VectorOp::move, Element::fp16, own, on_fabric(kReceive), Operand(), shape_.d());
+  }
+  mark(code, place);
+}
+
+/// Routes are rewritten at the end of what uses the old ones.
+void DecodeLayer::rewrite(CoreCode& code, unsigned routes) const {
+  code.scalar(routes * params_.route_write);
+}
+
+/// The part of a layer before its products: z = x / rms(x) * gain.
+void DecodeLayer::norm(CoreCode& code, const Place& place, std::uint32_t gain) const {
+  write_square_sum(code, space_.stats, space_.x, shape_.d(), Element::fp16, sum_);
+  sum_y(code, place, {space_.stats, 1, sum_});
+  write_normalised(
+      code,
+      {space_.x, space_.z, gain, space_.stats, space_.stats16, shape_.d(), shape_.model().width},
+      sum_);
+}
+
+void DecodeLayer::attention(CoreCode& code, const Place& place) const {
+  norm(code, place, space_.gain);
+  mark(code, place);
+  project(code, place);
+  mark(code, place);
+  rotate(code, place);
+  mark(code, place);
+  score(code, place);
+  mark(code, place);
+  softmax(code, place);
+  mark(code, place);
+  values(code, place);
+  mark(code, place);
+  write_gemv(code, {space_.wo, space_.context16, space_.out, shape_.q(), shape_.d()}, sum_);
+  sum_x(code, place, {space_.out, shape_.d(), sum_});
+  mark(code, place);
+  residual(code);
+  mark(code, place);
+}
+
+void DecodeLayer::project(CoreCode& code, const Place& place) const {
+  const std::uint32_t d = shape_.d();
+  const std::uint32_t q = shape_.q();
+  const std::uint32_t k = shape_.k();
+  const unsigned bytes = bytes_of(sum_);
+  write_gemv(code, {space_.wq, space_.z, space_.qkv, d, q}, sum_);
+  write_gemv(code, {space_.wk, space_.z, space_.qkv + bytes * q, d, k}, sum_);
+  write_gemv(code, {space_.wv, space_.z, space_.qkv + bytes * (q + k), d, k}, sum_);
+  sum_y(code, place, {space_.qkv, q + 2 * k, sum_});
+  rewrite(code, one_band() ? x_.colors() : band_.colors());
+}
+
+/// Norms of the heads of q and k, rotation, and the new position's place in the cache.
+void DecodeLayer::rotate(CoreCode& code, const Place& place) const {
+  const std::uint32_t q = shape_.q();
+  const std::uint32_t k = shape_.k();
+  const std::uint32_t heads = shape_.group();
+  const unsigned bytes = bytes_of(sum_);
+  if (shape_.model().qk_norm) {
+    // the key's piece lies behind those of the queries
+    for (std::uint32_t h = 0; h <= heads; ++h) {
+      write_square_sum(code, space_.stats + bytes * h, space_.qkv + bytes * h * k, k, sum_, sum_);
+    }
+    sum_band(code, place, {space_.stats, heads + 1, sum_});
+    write_inverse_rms(code, space_.stats, heads + 1, shape_.model().head_dim, sum_);
+    for (std::uint32_t h = 0; h <= heads; ++h) {
+      const Operand piece = in_memory(space_.qkv + bytes * h * k);
+      code.step(VectorOp::mul, sum_, piece, piece, cell(space_.stats + bytes * h), k);
+    }
+    const Operand queries = in_memory(space_.qkv);
+    const Operand key = in_memory(space_.qkv + bytes * q);
+    code.vector(VectorOp::mul, sum_, queries, queries, around(space_.q_gain, k), q);
+    code.vector(VectorOp::mul, sum_, key, key, in_memory(space_.k_gain), k);
+  }
+  write_rotation(code, {space_.qkv, space_.cos, space_.sin, space_.rotated, q / 2}, sum_);
+  write_rotation(code, {space_.qkv + bytes * q, space_.cos, space_.sin, space_.rotated, k / 2},
+                 sum_);
+  write_halves(code, space_.qkv16, space_.qkv, q + 2 * k, sum_);
+  code.test();
+  if (!place.writes) return;
+  const std::uint32_t slot = place.live - 1;
+  code.vector(VectorOp::move, Element::fp16,
+              in_memory(space_.k_cache + 2 * slot, static_cast<std::int32_t>(shape_.slots())),
+              in_memory(space_.qkv16 + 2 * q), Operand(), k);
+  code.vector(VectorOp::move, Element::fp16, in_memory(space_.v_cache + 2 * slot * k),
+              in_memory(space_.qkv16 + 2 * (q + k)), Operand(), k);
+}
+
+void DecodeLayer::score(CoreCode& code, const Place& place) const {
+  const std::uint32_t k = shape_.k();
+  const std::uint32_t live = place.live;
+  const unsigned bytes = bytes_of(sum_);
+  for (std::uint32_t feature = 0; feature < k; ++feature) {
+    for (std::uint32_t h = 0; h < shape_.group(); ++h) {
+      code.accumulate(feature == 0, products(sum_), in_memory(space_.scores + bytes * h * live),
+                      in_memory(space_.k_cache + 2 * feature * shape_.slots()),
+                      cell(space_.qkv16 + 2 * (h * k + feature)), live);
+    }
+  }
+  if (live != 0) sum_band(code, place, {space_.scores, shape_.group() * live, sum_});
+  rewrite(code, y_.colors());
+}
+
+void DecodeLayer::softmax(CoreCode& code, const Place& place) const {
+  const std::uint32_t heads = shape_.group();
+  const std::uint32_t live = place.live;
+  const unsigned bytes = bytes_of(sum_);
+  const auto head = [&](std::uint32_t address, std::uint32_t h) {
+    return in_memory(address + bytes * h * live);
+  };
+  for (std::uint32_t h = 0; h < heads; ++h) {
+    const std::uint32_t at = space_.stats + bytes * h;
+    code.number_op(VectorOp::move, sum_, at, number(kLowest));
+    code.step(VectorOp::max, sum_, in_memory(at, 0), head(space_.scores, h), in_memory(at, 0),
+              live);
+  }
+  write_halves(code, space_.stats16, space_.stats, heads, sum_);
+  sum_y(code, place, {space_.stats16, heads, Element::fp16, VectorOp::max});
+  mark(code, place);
+  if (sum_ == Element::fp32) {
+    code.vector(VectorOp::move, Element::fp16_32, in_memory(space_.stats),
+                in_memory(space_.stats16), Operand(), heads);
+  }
+  const float scale = 1.0F / std::sqrt(static_cast<float>(shape_.model().head_dim));
+  for (std::uint32_t h = 0; h < heads; ++h) {
+    const Operand scores = head(space_.scores, h);
+    code.step(VectorOp::sub, sum_, scores, scores, cell(space_.stats + bytes * h), live);
+    code.vector(VectorOp::mul, sum_, scores, scores, number(scale), live);
+  }
+  mark(code, place);
+  for (std::uint32_t h = 0; h < heads; ++h) {
+    write_exp(code, head(space_.work, h).address, head(space_.scores, h).address, live, sum_);
+  }
+  for (std::uint32_t h = 0; h < heads; ++h) {
+    const std::uint32_t at = space_.stats + bytes * h;
+    code.number_op(VectorOp::move, sum_, at, number(0));
+    code.step(VectorOp::add, sum_, in_memory(at, 0), head(space_.work, h), in_memory(at, 0), live);
+  }
+  sum_y(code, place, {space_.stats, heads, sum_});
+  code.vector(VectorOp::move, sum_ == Element::fp32 ? Element::fp32_16 : Element::fp16,
+              in_memory(space_.probabilities), in_memory(space_.work), Operand(), heads * live);
+}
+
+void DecodeLayer::values(CoreCode& code, const Place& place) const {
+  const std::uint32_t k = shape_.k();
+  const std::uint32_t heads = shape_.group();
+  const unsigned bytes = bytes_of(sum_);
+  for (std::uint32_t t = 0; t < place.live; ++t) {
+    for (std::uint32_t h = 0; h < heads; ++h) {
+      code.accumulate(t == 0, products(sum_), in_memory(space_.context + bytes * h * k),
+                      in_memory(space_.v_cache + 2 * t * k),
+                      cell(space_.probabilities + 2 * (h * place.live + t)), k);
+    }
+  }
+  if (place.live == 0) {
+    code.vector(VectorOp::move, sum_, in_memory(space_.context), number(0), Operand(), shape_.q());
+  }
+  sum_y(code, place, {space_.context, shape_.q(), sum_});
+  code.vector(VectorOp::divide, sum_, in_memory(space_.stats), number(1), in_memory(space_.stats),
+              heads);
+  for (std::uint32_t h = 0; h < heads; ++h) {
+    const Operand piece = in_memory(space_.context + bytes * h * k);
+    code.step(VectorOp::mul, sum_, piece, piece, cell(space_.stats + bytes * h), k);
+  }
+  write_halves(code, space_.context16, space_.context, shape_.q(), sum_);
+  rewrite(code, x_.colors());
+}
+
+void DecodeLayer::residual(CoreCode& code) const {
+  write_halves(code, space_.out16, space_.out, shape_.d(), sum_);
+  const Operand x = in_memory(space_.x);
+  code.vector(VectorOp::add, Element::fp16, x, x, in_memory(space_.out16), shape_.d());
+  rewrite(code, y_.colors());
+}
+
+void DecodeLayer::feed_forward(CoreCode& code, const Place& place) const {
+  const std::uint32_t d = shape_.d();
+  const std::uint32_t f = shape_.f();
+  norm(code, place, space_.ffn_gain);
+  mark(code, place);
+  write_gemv(code, {space_.wup, space_.z, space_.inner, d, 2 * f}, sum_);
+  sum_y(code, place, {space_.inner, 2 * f, sum_});
+  mark(code, place);
+  const GatedUnit unit{space_.inner, space_.inner + bytes_of(sum_) * f, space_.silu, f};
+  const std::uint32_t made =
+      style_.scalar_silu ? write_scalar_silu(code, unit, sum_) : write_silu(code, unit, sum_);
+  write_halves(code, space_.inner16, made, f, sum_);
+  rewrite(code, x_.colors());
+  mark(code, place);
+  write_gemv(code, {space_.wdown, space_.inner16, space_.out, f, d}, sum_);
+  sum_x(code, place, {space_.out, d, sum_});
+  mark(code, place);
+  residual(code);
+  mark(code, place);
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workloads/mapping/wse/inference/decode_layer.hpp"
+
+namespace lacuna::wse {
+
+/// Numbers of a model's layer, drawn from a seed, and what a plain computation in double precision
+/// makes of them.
+class DecodeValues {
+ public:
+  DecodeValues(const DecodeShape& shape, std::uint64_t seed) : shape_(shape), seed_(seed) {}
+
+  /// The memory of each core of `program`, which is that of a DecodeLayer.
+  void fill(TaskProgram& program) const;
+
+  /// The hidden vector after the parts that the block has, once.
+  std::vector<double> reference() const;
+
+  /// The hidden vector in the cores of a column after a run.
+  std::vector<double> found(const std::vector<std::vector<std::uint8_t>>& memory,
+                            std::uint32_t column) const;
+
+ private:
+  enum class Tensor : std::uint8_t {
+    x,
+    q,
+    k,
+    v,
+    o,
+    up,
+    gate,
+    down,
+    gain,
+    ffn_gain,
+    q_gain,
+    k_gain
+  };
+
+  /// Zero outside the tensor: padding.
+  double at(Tensor tensor, std::uint32_t input, std::uint32_t output) const;
+  double cached(bool value, std::uint32_t head, std::uint32_t position,
+                std::uint32_t feature) const;
+  double angle(std::uint32_t pair) const;
+  double draw(std::uint64_t what, std::uint64_t i, std::uint64_t j) const;
+  std::vector<double> attention(const std::vector<double>& x) const;
+  std::vector<double> feed_forward(const std::vector<double>& x) const;
+  std::vector<double> normalised(const std::vector<double>& x, Tensor gain) const;
+
+  const DecodeShape shape_;
+  std::uint64_t seed_;
+};
+
+}  // namespace lacuna::wse

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/inference/functions.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace lacuna::wse {
+namespace {
+
+/// Below, e^x is taken for e to this.
+constexpr float kLeastExponent = -20;
+
+}  // namespace
+
+void write_gemv(CoreCode& code, const LocalGemv& job, Element sum) {
+  for (std::uint32_t j = 0; j < job.inputs; ++j) {
+    code.accumulate(j == 0, products(sum), in_memory(job.y), in_memory(job.w + 2 * j * job.outputs),
+                    cell(job.x + 2 * j), job.outputs);
+  }
+}
+
+void write_halves(CoreCode& code, std::uint32_t to, std::uint32_t from, std::uint32_t elements,
+                  Element sum) {
+  if (to == from) return;
+  code.vector(VectorOp::move, sum == Element::fp32 ? Element::fp32_16 : Element::fp16,
+              in_memory(to), in_memory(from), Operand(), elements);
+}
+
+void write_square_sum(CoreCode& code, std::uint32_t to, std::uint32_t numbers,
+                      std::uint32_t elements, Element from, Element sum) {
+  code.number_op(VectorOp::move, sum, to, number(0));
+  code.vector(VectorOp::fma, from == sum ? sum : products(sum), in_memory(to, 0),
+              in_memory(numbers), in_memory(numbers), elements);
+}
+
+void write_inverse_rms(CoreCode& code, std::uint32_t stats, std::uint32_t count,
+                       std::uint32_t width, Element sum) {
+  constexpr float kEpsilon = 1e-6F;
+  const Operand at = in_memory(stats);
+  code.vector(VectorOp::mul, sum, at, at, number(1.0F / static_cast<float>(width)), count);
+  code.vector(VectorOp::add, sum, at, at, number(kEpsilon), count);
+  code.vector(VectorOp::rsqrt, sum, at, at, Operand(), count);
+}
+
+void write_normalised(CoreCode& code, const Normalised& job, Element sum) {
+  write_inverse_rms(code, job.stats, 1, job.width, sum);
+  write_halves(code, job.stats16, job.stats, 1, sum);
+  const Operand z = in_memory(job.z);
+  code.vector(VectorOp::mul, Element::fp16, z, in_memory(job.x), in_memory(job.gain), job.elements);
+  code.vector(VectorOp::mul, Element::fp16, z, z, cell(job.stats16), job.elements);
+}
+
+void write_exp(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t elements,
+               Element sum) {
+  const InferenceParams& params = code.params();
+  const Operand in = in_memory(x);
+  const Operand out = in_memory(to);
+  const auto vector = [&](VectorOp op, const Operand& result, const Operand& a, const Operand& b) {
+    code.vector(op, sum, result, a, b, elements);
+  };
+  vector(VectorOp::max, in, in, number(kLeastExponent));
+  vector(VectorOp::mul, in, in, number(std::ldexp(1.0F, -static_cast<int>(params.exp_squarings))));
+  std::vector<float> c = {1};
+  for (unsigned i = 1; i <= params.exp_degree; ++i) c.push_back(c.back() / static_cast<float>(i));
+  vector(VectorOp::mul, out, in, number(c.back()));
+  for (c.pop_back(); c.size() > 1; c.pop_back()) {
+    vector(VectorOp::add, out, out, number(c.back()));
+    vector(VectorOp::mul, out, out, in);
+  }
+  vector(VectorOp::add, out, out, number(c.back()));
+  for (unsigned i = 0; i < params.exp_squarings; ++i) vector(VectorOp::mul, out, out, out);
+}
+
+std::vector<double> sigmoid_coefficients(unsigned terms) {
+  const unsigned n = terms + 1;
+  constexpr double kPi = 3.14159265358979323846;
+  std::vector<std::vector<double>> rows;  // powers of z at a node, then the value
+  for (unsigned i = 0; i < n; ++i) {
+    const double x = kSigmoidRange * std::cos(kPi * (2 * i + 1) / (4.0 * n));
+    std::vector<double> row = {1};
+    for (unsigned j = 1; j < n; ++j) row.push_back(row.back() * x * x);
+    row.push_back((1 / (1 + std::exp(-x)) - 0.5) / x);
+    rows.push_back(std::move(row));
+  }
+  for (unsigned i = 0; i < n; ++i) {
+    for (unsigned r = 0; r < n; ++r) {
+      if (r == i) continue;
+      const double factor = rows[r][i] / rows[i][i];
+      for (unsigned c = i; c <= n; ++c) rows[r][c] -= factor * rows[i][c];
+    }
+  }
+  std::vector<double> c;
+  for (unsigned i = 0; i < n; ++i) c.push_back(rows[i][n] / rows[i][i]);
+  return c;
+}
+
+std::uint32_t write_silu(CoreCode& code, const GatedUnit& job, Element sum) {
+  const std::uint32_t array = job.elements * bytes_of(sum);
+  const Operand gate = in_memory(job.gate);
+  const Operand in = in_memory(job.work);
+  const Operand square = in_memory(job.work + array);
+  const Operand out = in_memory(job.work + 2 * array);
+  const auto vector = [&](VectorOp op, const Operand& result, const Operand& a, const Operand& b) {
+    code.vector(op, sum, result, a, b, job.elements);
+  };
+  // within the range: the larger one, then the smaller one as the sum of both less the larger
+  vector(VectorOp::max, in, gate, number(-kSigmoidRange));
+  vector(VectorOp::max, out, in, number(kSigmoidRange));
+  vector(VectorOp::sub, in, in, out);
+  vector(VectorOp::add, in, in, number(kSigmoidRange));
+  vector(VectorOp::mul, square, in, in);
+  std::vector<double> c = sigmoid_coefficients(code.params().silu_terms);
+  const auto next = [&c] {
+    const auto value = static_cast<float>(c.back());
+    c.pop_back();
+    return number(value);
+  };
+  vector(VectorOp::mul, out, square, next());
+  while (c.size() > 1) {
+    vector(VectorOp::add, out, out, next());
+    vector(VectorOp::mul, out, out, square);
+  }
+  vector(VectorOp::add, out, out, next());
+  vector(VectorOp::mul, out, out, in);
+  vector(VectorOp::add, out, out, number(0.5F));
+  vector(VectorOp::mul, out, out, gate);
+  vector(VectorOp::mul, out, out, in_memory(job.up));
+  return out.address;
+}
+
+std::uint32_t write_scalar_silu(CoreCode& code, const GatedUnit& job, Element sum) {
+  const ScalarParams& s = code.costs().scalar;
+  const Operand out = in_memory(job.work);
+  for (std::uint32_t i = 0; i < job.elements; ++i) {
+    const std::uint32_t at = i * bytes_of(sum);
+    // gate and up loaded, a special function, two products, the store
+    code.scalar(s.loop + 2 * s.load + 1);
+    code.number_op(VectorOp::sigmoid, sum, out.address + at, cell(job.gate + at));
+    code.number_op(VectorOp::mul, sum, out.address + at, cell(out.address + at),
+                   cell(job.gate + at));
+    code.number_op(VectorOp::mul, sum, out.address + at, cell(out.address + at), cell(job.up + at));
+  }
+  return out.address;
+}
+
+void write_rotation(CoreCode& code, const Rotation& job, Element sum) {
+  const unsigned bytes = bytes_of(sum);
+  const std::uint32_t array = job.pairs * bytes;
+  const Operand even = in_memory(job.x, 2);
+  const Operand odd = in_memory(job.x + bytes, 2);
+  const Operand cos = in_memory(job.cos);
+  const Operand sin = in_memory(job.sin);
+  const auto work = [&](std::uint32_t i) { return in_memory(job.work + i * array); };
+  const auto vector = [&](VectorOp op, const Operand& to, const Operand& a, const Operand& b) {
+    code.vector(op, sum, to, a, b, job.pairs);
+  };
+  vector(VectorOp::mul, work(0), even, cos);
+  vector(VectorOp::mul, work(1), odd, sin);
+  vector(VectorOp::mul, work(2), even, sin);
+  vector(VectorOp::mul, work(3), odd, cos);
+  vector(VectorOp::sub, even, work(0), work(1));
+  vector(VectorOp::add, odd, work(2), work(3));
+}
+
+}  // namespace lacuna::wse

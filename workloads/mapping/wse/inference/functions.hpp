@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workloads/mapping/wse/inference/core_code.hpp"
+
+namespace lacuna::wse {
+
+// Functions that a core computes in its own memory; addresses are in bytes. `sum` is the type in
+// which results add up: fp32, or fp16 of programs that have nothing else.
+
+/// The type of an instruction that multiplies halves into sums of this type.
+inline Element products(Element sum) { return sum == Element::fp32 ? Element::fp16_32 : sum; }
+inline unsigned bytes_of(Element sum) { return sum == Element::fp32 ? 4 : 2; }
+
+/// y = W x, an instruction for each input; `w` holds the outputs of an input side by side.
+struct LocalGemv {
+  std::uint32_t w = 0;
+  std::uint32_t x = 0;
+  std::uint32_t y = 0;
+  std::uint32_t inputs = 0;
+  std::uint32_t outputs = 0;
+};
+void write_gemv(CoreCode& code, const LocalGemv& job, Element sum);
+
+/// Numbers at `to` become those at `from`, halves; nothing if they are the same.
+void write_halves(CoreCode& code, std::uint32_t to, std::uint32_t from, std::uint32_t elements,
+                  Element sum);
+
+/// The sum of the squares of `elements` numbers of the type `from`, at `to`.
+void write_square_sum(CoreCode& code, std::uint32_t to, std::uint32_t numbers,
+                      std::uint32_t elements, Element from, Element sum);
+
+/// `count` sums of squares of `width` numbers become what normalises them: 1 / rms.
+void write_inverse_rms(CoreCode& code, std::uint32_t stats, std::uint32_t count,
+                       std::uint32_t width, Element sum);
+
+/// z = x * gain / rms, once the sum of squares of all cores is at `stats`; numbers of the model's
+/// width. Halves, but for the statistics.
+struct Normalised {
+  std::uint32_t x = 0;
+  std::uint32_t z = 0;
+  std::uint32_t gain = 0;
+  std::uint32_t stats = 0;
+  std::uint32_t stats16 = 0;
+  std::uint32_t elements = 0;
+  std::uint32_t width = 0;
+};
+void write_normalised(CoreCode& code, const Normalised& job, Element sum);
+
+/// `x` becomes exp(x) in `to`: a polynomial of x over a power of two, squared. `x` is spoilt.
+void write_exp(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t elements,
+               Element sum);
+
+/// `to` = SiLU(gate) * up, by an odd polynomial of the sigmoid; `work` has room for three arrays.
+struct GatedUnit {
+  std::uint32_t up = 0;
+  std::uint32_t gate = 0;
+  std::uint32_t work = 0;
+  std::uint32_t elements = 0;
+};
+/// Returns the address of the result, within `work`.
+std::uint32_t write_silu(CoreCode& code, const GatedUnit& job, Element sum);
+
+/// The same in a scalar loop over the elements, each with a special function (simd.special_cycles).
+std::uint32_t write_scalar_silu(CoreCode& code, const GatedUnit& job, Element sum);
+
+/// Rotates pairs of neighbours at `x` by the angles at `cos` and `sin`, one for each; `work` has
+/// room for twice the elements.
+struct Rotation {
+  std::uint32_t x = 0;
+  std::uint32_t cos = 0;
+  std::uint32_t sin = 0;
+  std::uint32_t work = 0;
+  std::uint32_t pairs = 0;
+};
+void write_rotation(CoreCode& code, const Rotation& job, Element sum);
+
+/// Coefficients of z^0, z^1, ... of the polynomial in z = x^2 that is (sigmoid(x) - 1/2) / x at the
+/// Chebyshev nodes of |x| < kSigmoidRange.
+std::vector<double> sigmoid_coefficients(unsigned terms);
+inline constexpr float kSigmoidRange = 4;
+
+}  // namespace lacuna::wse

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/inference/line_sums.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+namespace lacuna::wse {
+
+LineSums::LineSums(std::uint32_t cores, std::uint32_t groups, unsigned first_color)
+    : cores_(cores), groups_(groups), first_color_(first_color) {}
+
+std::uint32_t LineSums::usual_groups(std::uint32_t cores) {
+  std::uint32_t best = 1;
+  const auto apart = [&](std::uint32_t groups) {
+    return std::abs(std::log(static_cast<double>(groups) * groups / cores));
+  };
+  for (std::uint32_t groups = 1; groups <= cores; ++groups) {
+    constexpr double kEqual = 1e-9;
+    if (cores % groups == 0 && apart(groups) < apart(best) + kEqual) best = groups;
+  }
+  return best;
+}
+
+std::uint32_t LineSums::groups_of(const InferenceParams& params, std::uint32_t cores) {
+  return params.groups == 0 ? usual_groups(cores) : std::min<std::uint32_t>(params.groups, cores);
+}
+
+std::uint32_t LineSums::group_of(std::uint32_t core) const {
+  auto group = static_cast<std::uint32_t>(std::uint64_t{core} * groups_ / cores_);
+  while (begin_of(group) > core) --group;
+  while (begin_of(group + 1) <= core) ++group;
+  return group;
+}
+
+// A core before the middle sends on the color of its own parity, one behind it on the other, so
+// that what reaches the middle from its two sides has two colors.
+LineSums::Level LineSums::within(std::uint32_t core) const {
+  const std::uint32_t group = group_of(core);
+  const std::uint32_t middle = middle_of(group);
+  Level level;
+  if (core <= middle && core > begin_of(group)) level.lower = static_cast<int>((core - 1) % 2);
+  if (core >= middle && core + 1 < begin_of(group + 1)) level.upper = static_cast<int>(core % 2);
+  if (core < middle) level.out = static_cast<int>(core % 2);
+  if (core > middle) level.out = static_cast<int>((core + 1) % 2);
+  return level;
+}
+
+LineSums::Level LineSums::between(std::uint32_t core) const {
+  const std::uint32_t group = group_of(core);
+  const std::uint32_t middle = groups_ / 2;
+  Level level;
+  if (core != middle_of(group)) return level;
+  if (group <= middle && group > 0) level.lower = 2 + static_cast<int>((group - 1) % 2);
+  if (group >= middle && group + 1 < groups_) level.upper = 2 + static_cast<int>(group % 2);
+  if (group < middle) level.out = 2 + static_cast<int>(group % 2);
+  if (group > middle) level.out = 2 + static_cast<int>((group + 1) % 2);
+  return level;
+}
+
+Color LineSums::color(int slot) const {
+  const bool spread = slot == kSpread && groups_ == 1;
+  return static_cast<Color>(first_color_ + (spread ? 2U : static_cast<unsigned>(slot)));
+}
+
+std::string LineSums::role(std::uint32_t core) const {
+  const Level a = within(core);
+  const Level b = between(core);
+  return fmt::format("{},{},{},{},{},{},{}", a.lower, a.upper, a.out, b.lower, b.upper, b.out,
+                     core == root() ? 1 : 0);
+}
+
+void LineSums::route(TaskBuilder& builder, const std::function<std::size_t(std::uint32_t)>& place,
+                     Port lower, Port upper) const {
+  if (cores_ == 1) return;
+  for (std::uint32_t core = 0; core < cores_; ++core) {
+    for (const Level& level : {within(core), between(core)}) {
+      if (level.lower != kNone) builder.route(place(core), color(level.lower), lower, bit(kRamp));
+      if (level.upper != kNone) builder.route(place(core), color(level.upper), upper, bit(kRamp));
+    }
+    const Level inner = within(core);
+    const bool before = core < middle_of(group_of(core));
+    if (inner.out != kNone) {
+      builder.route(place(core), color(inner.out), kRamp, bit(before ? upper : lower));
+    }
+    PortSet to = core == root() ? PortSet{0} : bit(kRamp);
+    if (core <= root() && core > 0) to = static_cast<PortSet>(to | bit(lower));
+    if (core >= root() && core + 1 < cores_) to = static_cast<PortSet>(to | bit(upper));
+    const Port from = core == root() ? kRamp : core < root() ? upper : lower;
+    builder.route(place(core), color(kSpread), from, to);
+  }
+  for (std::uint32_t group = 0; group < groups_; ++group) {
+    const std::uint32_t start = middle_of(group);
+    const Level outer = between(start);
+    if (outer.out == kNone) continue;
+    const bool up = group < groups_ / 2;
+    const std::uint32_t end = middle_of(up ? group + 1 : group - 1);
+    builder.route(place(start), color(outer.out), kRamp, bit(up ? upper : lower));
+    for (std::uint32_t core = up ? start + 1 : start - 1; core != end; core += up ? 1 : ~0U) {
+      builder.route(place(core), color(outer.out), up ? lower : upper, bit(up ? upper : lower));
+    }
+  }
+}
+
+void LineSums::level(CoreCode& code, const Level& level, const LineVector& vector) const {
+  const Operand own = in_memory(vector.address);
+  const auto add = [&](const Operand& to, int slot) {
+    code.take(color(slot), static_cast<std::uint8_t>(slot));
+    if (vector.merge_cycles != 0) {
+      code.vector(VectorOp::move, vector.element, own, on_fabric(color(slot)), Operand(),
+                  vector.elements);
+      code.scalar(vector.merge_cycles);
+      if (to.kind == Operand::Kind::memory) return;
+      code.vector(VectorOp::move, vector.element, to, own, Operand(), vector.elements);
+      return;
+    }
+    code.vector(vector.op, vector.element, to, on_fabric(color(slot)), own, vector.elements);
+  };
+  if (level.out == kNone) {
+    if (level.lower != kNone) add(own, level.lower);
+    if (level.upper != kNone) add(own, level.upper);
+    return;
+  }
+  const Operand out = on_fabric(color(level.out));
+  code.send(color(level.out), static_cast<std::uint8_t>(level.out));
+  if (level.lower != kNone) {
+    add(out, level.lower);
+  } else if (level.upper != kNone) {
+    add(out, level.upper);
+  } else {
+    code.vector(VectorOp::move, vector.element, out, own, Operand(), vector.elements);
+  }
+}
+
+void LineSums::write(CoreCode& code, std::uint32_t core, const LineVector& vector) const {
+  if (cores_ == 1) return;
+  code.scalar(code.params().sum_step);
+  level(code, within(core), vector);
+  if (groups_ > 1) {
+    code.scalar(code.params().sum_step);
+    level(code, between(core), vector);
+  }
+  if (!vector.to_all) return;
+  code.scalar(code.params().sum_step);
+  const Operand own = in_memory(vector.address);
+  const Operand spread = on_fabric(color(kSpread));
+  if (core == root()) {
+    code.send(color(kSpread), kSpread);
+    code.vector(VectorOp::move, vector.element, spread, own, Operand(), vector.elements);
+  } else {
+    code.take(color(kSpread), kSpread);
+    code.vector(VectorOp::move, vector.element, own, spread, Operand(), vector.elements);
+  }
+}
+
+TaskProgram plan_line_sum(const LineSums& line, std::uint32_t elements, const CodeCosts& costs,
+                          const InferenceParams& params) {
+  TaskBuilder builder(1, line.cores());
+  line.route(
+      builder, [](std::uint32_t i) { return std::size_t{i}; }, kNorth, kSouth);
+  SharedRoutines routines(builder);
+  for (std::uint32_t i = 0; i < line.cores(); ++i) {
+    CoreCode code(costs, params, routines);
+    line.write(code, i, {0, elements, Element::fp32});
+    code.stamp();
+    builder.core(i, builder.add(std::move(code).finish()));
+  }
+  return std::move(builder).finish();
+}
+
+}  // namespace lacuna::wse

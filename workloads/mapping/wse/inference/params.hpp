@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/parameter.hpp"
+
+namespace lacuna::wse {
+
+/// What compiled code of transformer inference does where no source counts its instructions. Each
+/// is a property of a function, wherever it is used.
+struct InferenceParams : ParameterSet {
+  Param<unsigned> groups = param(
+      this, "groups", 0U, range(0U, 4096U), "groups",
+      "First level of the sums along a line of cores. 0: the whole number of equal groups nearest "
+      "to the root of the cores (EPCC, WaferLLM).");
+  Param<unsigned> sum_step =
+      param(this, "sum_step", 50U, range(0U, 1024U), "cycles",
+            "Scalar code of each of the three steps of a sum along a line before its instructions: "
+            "which part a core has, and the lengths of its descriptors (chosen by W3S-AR-256).");
+  Param<bool> unrolled =
+      flag(this, "unrolled", true,
+           "Whether loops over tensor instructions are written out (inferred: 15 to 25 cycles an "
+           "input of a matrix-vector product). Off: each pays scalar.loop.");
+  Param<unsigned> route_write = param(
+      this, "route_write", 40U, range(0U, 1024U), "cycles",
+      "Rewriting the route of a color before sums turn to another axis, five of them for a whole "
+      "line, three "
+      "within a band (chosen by the phases that end with it, see describe trust).");
+  Param<unsigned> exp_degree =
+      param(this, "exp_degree", 4U, range(1U, 12U), "",
+            "Exponential in single precision: degree of the polynomial in x / 2^exp_squarings "
+            "(inferred: only that it is a polynomial is said).");
+  Param<unsigned> exp_squarings = param(this, "exp_squarings", 5U, range(0U, 12U), "",
+                                        "The same: squarings of what the polynomial gives.");
+  Param<unsigned> select_logit = param(
+      this, "select_logit", 42U, range(1U, 1024U), "cycles",
+      "Scalar code that compares a logit with the least of the best so far (chosen by the share of "
+      "the tail in a free step of Qwen3-1.7B, 18 %).");
+  Param<unsigned> attention_code =
+      param(this, "attention_code", 22400U, range(0U, 65536U), "B",
+            "Code of a core that has attention parts of layers, from a compiled model (EPCC).");
+  Param<unsigned> ffn_code =
+      param(this, "ffn_code", 11100U, range(0U, 65536U), "B", "The same of feed-forward parts.");
+  Param<unsigned> silu_terms = param(
+      this, "silu_terms", 3U, range(1U, 8U), "",
+      "SiLU in single precision: terms beyond the first of the odd polynomial of the sigmoid, "
+      "three for the degree of 6 and more that is said (EPCC).");
+};
+
+}  // namespace lacuna::wse
