@@ -55,13 +55,12 @@ std::vector<const ActionRow*> ActionTable::find(const std::string& machine,
   return found;
 }
 
-std::string ActionTable::nearest_action(const std::string& machine,
-                                        const std::string& action) const {
+std::string ActionTable::hint_for(const std::string& machine, const std::string& action) const {
   std::vector<std::string> names;
   for (const ActionRow& row : rows_) {
     if (serves(row, machine)) names.push_back(row.action);
   }
-  return nearest(action, names);
+  return hint_of(action, names);
 }
 
 }  // namespace lacuna

@@ -63,7 +63,7 @@ class ActionTable {
   std::vector<const ActionRow*> find(const std::string& machine, const std::string& action) const;
 
   /// The action's name nearest to `action` on that machine.
-  std::string nearest_action(const std::string& machine, const std::string& action) const;
+  std::string hint_for(const std::string& machine, const std::string& action) const;
 
   const std::string& name() const { return name_; }
   const std::vector<ActionRow>& rows() const { return rows_; }

@@ -84,9 +84,8 @@ std::vector<const ActionRow*> EnergyModel::rows_of(const std::string& action,
   std::vector<const ActionRow*> rows = actions_.find(machine_, action);
   if (rows.empty()) {
     throw RequestError(fmt::format(
-        "counter '{}' costs the energy action '{}', which has no row for machine '{}' in {}; did "
-        "you mean '{}'?",
-        counter, action, machine_, actions_.name(), actions_.nearest_action(machine_, action)));
+        "counter '{}' costs the energy action '{}', which has no row for machine '{}' in {}{}",
+        counter, action, machine_, actions_.name(), actions_.hint_for(machine_, action)));
   }
   return rows;
 }

@@ -36,8 +36,8 @@ EnergyTable EnergyTable::read_over(const std::string& path, const EnergyTable& s
   for (const EnergyRow& row : user.rows_) {
     const EnergyRow* const known = shipped.find(row.event);
     if (known == nullptr) {
-      throw RequestError(fmt::format("{}: there is no energy event '{}'; did you mean '{}'?", path,
-                                     row.event, nearest(row.event, events_of(shipped.rows_))));
+      throw RequestError(fmt::format("{}: there is no energy event '{}'{}", path, row.event,
+                                     hint_of(row.event, events_of(shipped.rows_))));
     }
     if (row.unit != known->unit) {
       throw RequestError(fmt::format("{}: event '{}': found the unit '{}'; allowed: {}", path,

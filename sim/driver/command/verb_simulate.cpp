@@ -181,7 +181,7 @@ double sigma_of(const std::string& kind) {
     throw RequestError(fmt::format(
         "--values: found '{}'; allowed: normal:SIGMA with SIGMA from 1e-30 to 1e30", kind));
   }
-  const std::string meant = nearest(kind, {"integer", "normal:1"}, 3);
+  const std::string meant = nearest(kind, {"integer", "normal:1"});
   throw RequestError(fmt::format("--values: found '{}'; allowed: integer, normal:SIGMA{}", kind,
                                  meant.empty() ? "" : "; did you mean '" + meant + "'?"));
 }

@@ -80,8 +80,8 @@ void check_columns(const std::vector<std::string>& by) {
                                             "block", "dtype", "mode", "seen"};
   for (const std::string& column : by) {
     if (std::find(columns.begin(), columns.end(), column) != columns.end()) continue;
-    throw RequestError(fmt::format("--by '{}' is not one of {}; did you mean '{}'?", column,
-                                   fmt::join(columns, ", "), nearest(column, columns)));
+    throw RequestError(fmt::format("--by '{}' is not one of {}{}", column, fmt::join(columns, ", "),
+                                   hint_of(column, columns)));
   }
 }
 

@@ -280,8 +280,8 @@ std::vector<std::string> split_words(const std::string& text) {
 
 std::string no_system(const std::string& name) {
   const std::vector<std::string> names = system_names();
-  return fmt::format("'{}' is no system of chips; did you mean '{}'? Systems are {}, or a file",
-                     name, nearest(name, names), fmt::join(names, ", "));
+  return fmt::format("'{}' is no system of chips; systems are {}, or a file{}", name,
+                     fmt::join(names, ", "), hint_of(name, names));
 }
 
 /// A name in the description of a training step is known, or RequestError says where it stands.
