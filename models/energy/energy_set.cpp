@@ -48,6 +48,21 @@ void narrow(EnergyRow& row, double least, double nominal, double most) {
 
 }  // namespace
 
+std::string EnergyTable::text() const {
+  std::string all;
+  for (const EnergyRow& row : rows_) {
+    all += row.event;
+    for (const EnergyRange& price : row.nodes) {
+      all += fmt::format(" {} {} {}", price.low, price.nominal, price.high);
+    }
+    all += '\n';
+  }
+  for (const std::vector<double>& member : members_) {
+    all += fmt::format("{}\n", fmt::join(member, " "));
+  }
+  return all;
+}
+
 EnergyTable EnergyTable::with_set(const std::string& path) const {
   std::ifstream file(path);
   std::string text;

@@ -57,6 +57,9 @@ class EnergyTable {
 
   const std::string& name() const { return name_; }
   const std::vector<EnergyRow>& rows() const { return rows_; }
+
+  /// All prices and members: two tables of the same text price alike.
+  std::string text() const;
   const std::vector<std::string>& taken_from_shipped() const { return taken_from_shipped_; }
 
  private:

@@ -37,6 +37,9 @@ class Pricing {
   /// Prices a finished run anew, by its counters and parameters alone.
   void reprice(RunRecord& run) const;
 
+  /// All prices, as text: what joules depend on beside counters and parameters.
+  std::string text() const { return table_.text(); }
+
   /// Events whose prices the user's table leaves to the shipped one; empty if there is none.
   const std::vector<std::string>& taken_from_shipped() const { return table_.taken_from_shipped(); }
 

@@ -78,7 +78,7 @@ ChipTimes::ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine)
     throw RequestError(fmt::format("LACUNA_CACHE = '{}' is not a folder", folder));
   }
   folder_ = folder;
-  program_ = sha256(read_text("/proc/self/exe", std::size_t{1} << 30U));
+  program_ = sha256(read_text("/proc/self/exe", std::size_t{1} << 30U)) + sha256(pricing.text());
 }
 
 bool ChipTimes::read(const std::string& hash, system::ChipCost& cost) const {

@@ -16,7 +16,7 @@ namespace lacuna {
 
 /// Simulates rows of a model on a chip, each distinct one once. With the environment variable
 /// LACUNA_CACHE, a folder, results are kept there under a hash of all that they depend on: the
-/// program itself, the parameters of the chip, the row, its mask and the seed.
+/// program itself, the prices, the parameters of the chip, the row, its mask and the seed.
 class ChipTimes {
  public:
   ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine);
@@ -37,7 +37,7 @@ class ChipTimes {
   Engine engine_;
   MaskStore masks_;
   std::string folder_;   // of kept results; empty: none
-  std::string program_;  // hash of this binary
+  std::string program_;  // hash of this binary and of the prices
   std::map<std::string, system::ChipCost> known_;
   std::size_t simulated_ = 0;
   std::size_t from_folder_ = 0;
