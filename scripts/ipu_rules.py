@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the rules and constants of the IPU model are worth. Prints Markdown.
+"""What the rules of the IPU model and the chosen constants of both machines are worth. Prints Markdown.
 
   scripts/ipu_rules.py ablation [--cache DIR] [--jobs N]
       Errors of dense and static products with each rule switched off or put in another's place.
@@ -22,6 +22,8 @@ LACUNA = os.environ.get("LACUNA", "build/release/lacuna")
 POINTS = "traces/validation"
 PRODUCTS = ("dense_gemm", "popsparse_static_heatmap")
 STEPS = ("mlperf", "caraml")
+WAFER = ("wafer_dev",)
+PROBES = ("wse3_silicon_dev",)
 
 # What is switched, and what to call it. `--mask-rule` is an option of the command.
 ABLATIONS = [
@@ -55,13 +57,16 @@ ABLATIONS = [
 
 # Each constant: its path, the value shipped, the others to be tried, and the points it concerns.
 CONSTANTS = [
-    ("exchange.entry", "60", ("0", "20", "40", "50", "70", "80", "100", "130"), PRODUCTS),
-    ("exchange.paired_words", "64", ("2", "16", "32", "40", "96", "128", "256"), PRODUCTS),
+    ("exchange.entry", "60", ("0", "40", "50", "70", "80"), PRODUCTS),
     ("planner.short_pairs", "true", ("false",), PRODUCTS),
     ("planner.order_elements", "true", ("false",), PRODUCTS),
     ("planner.long_sums", "true", ("false",), PRODUCTS),
     ("planner.long_fp32_passes", "true", ("false",), PRODUCTS),
-    ("gateway.update_ms", "110", ("0", "40", "80", "90", "100", "120", "130", "140", "160"), STEPS),
+    ("gateway.update_ms", "110", ("0", "80", "100", "120", "140"), STEPS),
+    ("mem.write_lag", "1", ("0", "2"), WAFER),
+    ("mem.fma32_stalls", "3", ("0", "1", "2", "4", "6"), WAFER),
+    ("mem.write_share", "0.6667", ("0", "0.4", "0.5", "0.6", "0.75", "0.9"), PROBES),
+    ("exchange.paired_words", "64", ("2", "32", "128"), PRODUCTS),
 ]
 NEAR = 1.05  # of the least error
 
@@ -146,8 +151,10 @@ def ablation(runner):
 
 def family_of(row):
     """Families as the leave-one-out has them: a kind of product of one size, or a kind of system."""
-    if "weight_update" in row["family"] or "iteration" in row["family"]:
+    if row["family"].startswith("system"):
         return row["system"]
+    if row["family"].startswith("wse"):
+        return row["family"]
     kind = "static" if "static" in row["family"] else row["family"].split()[3]
     if kind == "static":
         return f"static, {'blocks' if row['block'] != '1' else 'elements'}, m {row['m']}"

@@ -31,6 +31,8 @@ const char* component_name(Component component) {
       return "fabric";
     case Component::clock:
       return "clock";
+    case Component::clock_tree:
+      return "clock_tree";
     case Component::idle_clock:
       return "idle_clock";
     case Component::leakage:
@@ -53,13 +55,12 @@ std::vector<const ActionRow*> ActionTable::find(const std::string& machine,
   return found;
 }
 
-std::string ActionTable::nearest_action(const std::string& machine,
-                                        const std::string& action) const {
+std::string ActionTable::hint_for(const std::string& machine, const std::string& action) const {
   std::vector<std::string> names;
   for (const ActionRow& row : rows_) {
     if (serves(row, machine)) names.push_back(row.action);
   }
-  return nearest(action, names);
+  return hint_of(action, names);
 }
 
 }  // namespace lacuna

@@ -9,6 +9,8 @@
 namespace lacuna {
 
 /// The parts into which a breakdown divides the energy of a run, in the order they are summed.
+/// `clock_tree`, `idle_clock` and `leakage` are standing power, drawn whatever is done; those
+/// before them come with activity.
 enum class Component {
   mac,
   vector,
@@ -17,12 +19,19 @@ enum class Component {
   metadata,
   fabric,
   clock,
+  clock_tree,
   idle_clock,
   leakage,
   off_chip
 };
 
-constexpr unsigned kComponents = 10;
+constexpr unsigned kComponents = 11;
+
+/// Whether a component is drawn whatever is done.
+constexpr bool is_standing(Component component) {
+  return component == Component::clock_tree || component == Component::idle_clock ||
+         component == Component::leakage;
+}
 
 /// The word for a component in results.
 const char* component_name(Component component);
@@ -54,7 +63,7 @@ class ActionTable {
   std::vector<const ActionRow*> find(const std::string& machine, const std::string& action) const;
 
   /// The action's name nearest to `action` on that machine.
-  std::string nearest_action(const std::string& machine, const std::string& action) const;
+  std::string hint_for(const std::string& machine, const std::string& action) const;
 
   const std::string& name() const { return name_; }
   const std::vector<ActionRow>& rows() const { return rows_; }

@@ -18,8 +18,8 @@ constexpr double kSquareMillimetres = 1e-6;  // of a um2
 [[noreturn]] void refuse(const AreaTable& table, const std::string& block) {
   std::vector<std::string> names;
   for (const EnergyRow& row : table.rows()) names.push_back(row.event);
-  throw RequestError(fmt::format("block '{}' of a chip has no row in {}; did you mean '{}'?", block,
-                                 table.name(), nearest(block, names)));
+  throw RequestError(fmt::format("block '{}' of a chip has no row in {}{}", block, table.name(),
+                                 hint_of(block, names)));
 }
 
 /// So many of a block as there are in the whole chip.

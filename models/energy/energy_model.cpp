@@ -65,7 +65,8 @@ EnergyModel::EnergyModel(EnergyTable table, ActionTable actions, std::string mac
       actions_(std::move(actions)),
       machine_(std::move(machine)),
       params_(params) {
-  for (const char* event : {"clock_overhead", "idle_clock", "leak_sram", "leak_logic"}) {
+  for (const char* event :
+       {"clock_overhead", clock_tree(), "idle_clock", "leak_sram", "leak_logic"}) {
     fixed_price(event);
   }
   for (const auto& [action, count] : peak_cycle(machine_, params_)) {
@@ -73,6 +74,7 @@ EnergyModel::EnergyModel(EnergyTable table, ActionTable actions, std::string mac
       const std::size_t event = index_of(*row, "the busiest cycle");
       if (row->component == Component::fabric) continue;
       add(unit_peak_pj_, table_.rows()[event].price(params_.node), count * row->events(params_));
+      unit_peak_events_.emplace_back(event, count * row->events(params_));
     }
   }
 }
@@ -82,9 +84,8 @@ std::vector<const ActionRow*> EnergyModel::rows_of(const std::string& action,
   std::vector<const ActionRow*> rows = actions_.find(machine_, action);
   if (rows.empty()) {
     throw RequestError(fmt::format(
-        "counter '{}' costs the energy action '{}', which has no row for machine '{}' in {}; did "
-        "you mean '{}'?",
-        counter, action, machine_, actions_.name(), actions_.nearest_action(machine_, action)));
+        "counter '{}' costs the energy action '{}', which has no row for machine '{}' in {}{}",
+        counter, action, machine_, actions_.name(), actions_.hint_for(machine_, action)));
   }
   return rows;
 }
@@ -97,6 +98,14 @@ std::size_t EnergyModel::index_of(const ActionRow& row, const std::string& count
                     counter, row.action, row.event, table_.name()));
   }
   return static_cast<std::size_t>(event - table_.rows().data());
+}
+
+const char* EnergyModel::clock_tree() const {
+  return machine_ == "ipu" ? "clock_tree_ipu_tile" : "clock_tree_wafer_core";
+}
+
+std::size_t EnergyModel::row_of(const char* event) const {
+  return static_cast<std::size_t>(table_.find(event) - table_.rows().data());
 }
 
 const EnergyRange& EnergyModel::fixed_price(const char* event) const {
@@ -125,7 +134,72 @@ EnergyResult EnergyModel::price(const std::vector<StatEntry>& statistics,
   price_overheads(input, result);
   for (const EnergyRange& component : result.components) add(result.total, component);
   add_spreads(counts, result);
+  price_members(counts, input, result);
   return result;
+}
+
+/// The components with the nominal prices times a member's factors.
+std::array<double, kComponents> EnergyModel::member_parts(const std::vector<double>& factors,
+                                                          const Counts& counts,
+                                                          const EnergyInput& input) const {
+  std::array<double, kComponents> parts{};
+  const auto part = [&](Component component) -> double& {
+    return parts.at(static_cast<std::size_t>(component));
+  };
+  const auto price = [&](std::size_t row) {
+    return table_.rows()[row].price(params_.node).nominal * factors[row];
+  };
+  const double on_chip = params_.vdd_squared * params_.calibration * kJoulesPerPicojoule;
+  for (std::size_t c = 0; c < kComponents; ++c) {
+    const bool off = static_cast<Component>(c) == Component::off_chip;
+    for (std::size_t event = 0; event < counts.size(); ++event) {
+      const double count = counts[event].at(c);
+      if (count != 0) parts.at(c) += count * price(event) * (off ? kJoulesPerPicojoule : on_chip);
+    }
+  }
+  double actions = 0;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(Component::clock); ++c) {
+    actions += parts.at(c);
+  }
+  double peak = 0;
+  for (const auto& [event, count] : unit_peak_events_) peak += count * price(event);
+  const auto units = static_cast<double>(input.units);
+  const double overhead = price(row_of("clock_overhead"));
+  part(Component::clock) = overhead * actions;
+  part(Component::clock_tree) =
+      price(row_of(clock_tree())) * static_cast<double>(input.cycles) * units * on_chip;
+  part(Component::idle_clock) = price(row_of("idle_clock")) * overhead *
+                                static_cast<double>(input.idle_cycles) * peak * on_chip;
+  const double leak_milliwatts = price(row_of("leak_sram")) * input.unit_sram_mb * units +
+                                 price(row_of("leak_logic")) * input.unit_mm2 * units;
+  const double seconds =
+      input.clock_ghz > 0 ? static_cast<double>(input.cycles) / input.clock_ghz * 1e-9 : 0;
+  part(Component::leakage) = leak_milliwatts * params_.calibration * kWattsPerMilliwatt * seconds;
+  return parts;
+}
+
+/// Ranges over the members of a set in place of all prices low and all high. Those of components do
+/// not add up to the total's: not the same members are at their ends.
+void EnergyModel::price_members(const Counts& counts, const EnergyInput& input,
+                                EnergyResult& result) const {
+  if (table_.members().empty()) return;
+  for (EnergyRange& component : result.components)
+    component.low = component.high = component.nominal;
+  for (const std::vector<double>& factors : table_.members()) {
+    const std::array<double, kComponents> parts = member_parts(factors, counts, input);
+    double total = 0;
+    for (std::size_t c = 0; c < kComponents; ++c) {
+      EnergyRange& component = result.components.at(c);
+      component.low = std::min(component.low, parts.at(c));
+      component.high = std::max(component.high, parts.at(c));
+      total += parts.at(c);
+    }
+    result.member_joules.push_back(total);
+  }
+  const auto [least, most] =
+      std::minmax_element(result.member_joules.begin(), result.member_joules.end());
+  result.total.low = std::min(*least, result.total.nominal);
+  result.total.high = std::max(*most, result.total.nominal);
 }
 
 EnergyRange EnergyModel::item_joules(const StatEntry& entry, Counts& counts) const {
@@ -155,8 +229,10 @@ void EnergyModel::price_events(const Counts& counts, EnergyResult& result) const
 
 void EnergyModel::price_overheads(const EnergyInput& input, EnergyResult& result) const {
   const EnergyRange& overhead = fixed_price("clock_overhead");
+  const EnergyRange& tree = fixed_price(clock_tree());
   const EnergyRange& idle = fixed_price("idle_clock");
   const auto units = static_cast<double>(input.units);
+  const double on_chip = params_.vdd_squared * params_.calibration * kJoulesPerPicojoule;
   const EnergyRange leak_sram = leak_watts("leak_sram", input.unit_sram_mb * units);
   const EnergyRange leak_logic = leak_watts("leak_logic", input.unit_mm2 * units);
   for (const Corner corner : kCorners) {
@@ -168,12 +244,15 @@ void EnergyModel::price_overheads(const EnergyInput& input, EnergyResult& result
       return result.components.at(static_cast<std::size_t>(component)).at(corner);
     };
     part(Component::clock) = overhead.at(corner) * actions;
-    part(Component::idle_clock) =
-        idle.at(corner) * overhead.at(corner) * static_cast<double>(input.idle_cycles) *
-        unit_peak_pj_.at(corner) * params_.vdd_squared * params_.calibration * kJoulesPerPicojoule;
+    part(Component::clock_tree) =
+        tree.at(corner) * static_cast<double>(input.cycles) * units * on_chip;
+    part(Component::idle_clock) = idle.at(corner) * overhead.at(corner) *
+                                  static_cast<double>(input.idle_cycles) *
+                                  unit_peak_pj_.at(corner) * on_chip;
     part(Component::leakage) = (leak_sram.at(corner) + leak_logic.at(corner)) * result.seconds;
   }
   add_spread(result, "clock_overhead", result.of(Component::clock).nominal);
+  add_spread(result, clock_tree(), result.of(Component::clock_tree).nominal);
   add_spread(result, "leak_sram", leak_sram.nominal * result.seconds);
   add_spread(result, "leak_logic", leak_logic.nominal * result.seconds);
 }

@@ -52,6 +52,7 @@ struct EnergyResult {
   EnergyRange total;                                  // their sum
   double seconds = 0;
   double calibration = 1;
+  std::vector<double> member_joules;  // the total with each member of a set of prices
   std::vector<EnergyItem> items;      // per priced counter
   std::vector<EnergySpread> spreads;  // for the factor
 
@@ -59,11 +60,16 @@ struct EnergyResult {
     return components.at(static_cast<std::size_t>(component));
   }
 
+  /// What is drawn whatever is done, and what comes with activity, links included.
+  EnergyRange standing() const;
+  EnergyRange activity() const;
+
   /// Mean power in watts; 0 of a run that took no time.
   double power_w(Corner corner) const;
 
-  /// The usual spread of the nominal total: it is good to times or divided by this, reading
-  /// each price's low and high as one standard deviation of independent factors.
+  /// The usual spread of the nominal total: it is good to times or divided by this. With a set of
+  /// prices the standard deviation of its members' totals; else reading each price's low and high
+  /// as one standard deviation of independent factors.
   double uncertainty_factor() const;
 
   /// This result, `times` over.
@@ -71,6 +77,9 @@ struct EnergyResult {
 
   /// Adds another operation on the same chip.
   EnergyResult& operator+=(const EnergyResult& other);
+
+ private:
+  void add_members(const EnergyResult& other);
 };
 
 /// Actions and their number in the busiest cycle of a unit, which the published peak power
@@ -104,15 +113,22 @@ class EnergyModel {
   EnergyRange item_joules(const StatEntry& entry, Counts& counts) const;
   void price_events(const Counts& counts, EnergyResult& result) const;
   void price_overheads(const EnergyInput& input, EnergyResult& result) const;
+  std::array<double, kComponents> member_parts(const std::vector<double>& factors,
+                                               const Counts& counts,
+                                               const EnergyInput& input) const;
+  void price_members(const Counts& counts, const EnergyInput& input, EnergyResult& result) const;
   void add_spreads(const Counts& counts, EnergyResult& result) const;
   void add_spread(EnergyResult& result, const std::string& event, double joules) const;
   EnergyRange leak_watts(const char* event, double size) const;
+  const char* clock_tree() const;
+  std::size_t row_of(const char* event) const;
 
   EnergyTable table_;
   ActionTable actions_;
   std::string machine_;
   EnergyParams params_;
   EnergyRange unit_peak_pj_;
+  std::vector<std::pair<std::size_t, double>> unit_peak_events_;  // rows of the table, and how many
 };
 
 }  // namespace lacuna

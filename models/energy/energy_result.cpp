@@ -22,7 +22,34 @@ double EnergyResult::power_w(Corner corner) const {
   return seconds > 0 ? total.at(corner) / seconds : 0;
 }
 
+EnergyRange EnergyResult::standing() const {
+  EnergyRange sum;
+  for (std::size_t c = 0; c < kComponents; ++c) {
+    if (is_standing(static_cast<Component>(c))) add(sum, components.at(c));
+  }
+  return sum;
+}
+
+EnergyRange EnergyResult::activity() const {
+  EnergyRange sum;
+  for (std::size_t c = 0; c < kComponents; ++c) {
+    if (!is_standing(static_cast<Component>(c))) add(sum, components.at(c));
+  }
+  return sum;
+}
+
 double EnergyResult::uncertainty_factor() const {
+  if (!member_joules.empty()) {
+    const auto count = static_cast<double>(member_joules.size());
+    double sum = 0;
+    double squares = 0;
+    for (const double joules : member_joules) {
+      const double log = std::log(joules);
+      sum += log;
+      squares += log * log;
+    }
+    return std::exp(std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count))));
+  }
   double variance = 0;
   for (const EnergySpread& spread : spreads) {
     const double part = spread.joules / total.nominal * spread.half_log;
@@ -37,13 +64,28 @@ EnergyResult EnergyResult::repeated(double times) const {
   for (EnergyItem& item : result.items) scale(item.joules, times);
   for (EnergySpread& spread : result.spreads) spread.joules *= times;
   scale(result.total, times);
+  for (double& joules : result.member_joules) joules *= times;
   result.seconds *= times;
   return result;
+}
+
+/// The total of a sum ranges over what each member has for the whole.
+void EnergyResult::add_members(const EnergyResult& other) {
+  if (member_joules.empty()) member_joules.assign(other.member_joules.size(), 0);
+  if (other.member_joules.size() != member_joules.size() || member_joules.empty()) {
+    member_joules.clear();
+    return;
+  }
+  for (std::size_t m = 0; m < member_joules.size(); ++m) member_joules[m] += other.member_joules[m];
+  const auto [least, most] = std::minmax_element(member_joules.begin(), member_joules.end());
+  total.low = *least;
+  total.high = *most;
 }
 
 EnergyResult& EnergyResult::operator+=(const EnergyResult& other) {
   for (std::size_t c = 0; c < kComponents; ++c) add(components.at(c), other.components.at(c));
   add(total, other.total);
+  add_members(other);
   seconds += other.seconds;
   calibration = other.calibration;
   for (const EnergyItem& item : other.items) {

@@ -36,8 +36,8 @@ EnergyTable EnergyTable::read_over(const std::string& path, const EnergyTable& s
   for (const EnergyRow& row : user.rows_) {
     const EnergyRow* const known = shipped.find(row.event);
     if (known == nullptr) {
-      throw RequestError(fmt::format("{}: there is no energy event '{}'; did you mean '{}'?", path,
-                                     row.event, nearest(row.event, events_of(shipped.rows_))));
+      throw RequestError(fmt::format("{}: there is no energy event '{}'{}", path, row.event,
+                                     hint_of(row.event, events_of(shipped.rows_))));
     }
     if (row.unit != known->unit) {
       throw RequestError(fmt::format("{}: event '{}': found the unit '{}'; allowed: {}", path,
@@ -59,6 +59,7 @@ EnergyTable EnergyTable::read_over(const std::string& path, const EnergyTable& s
 
 EnergyTable EnergyTable::with_fixed(const std::string& event, Corner corner) const {
   EnergyTable changed = *this;
+  changed.members_.clear();
   for (EnergyRow& row : changed.rows_) {
     if (row.event != event) continue;
     for (EnergyRange& price : row.nodes) {

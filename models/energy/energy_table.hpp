@@ -39,6 +39,15 @@ class EnergyTable {
   /// by taken_from_shipped().
   static EnergyTable read_over(const std::string& path, const EnergyTable& shipped);
 
+  /// This table with the prices of a set: a CSV file of the column `event` and one for each member
+  /// of the set, with the factors on the nominal prices, those of the first member being the
+  /// nominal ones. An event's low and high become those of the members, and energies range over
+  /// members and not over all low and all high. RequestError names file, line and what is allowed.
+  EnergyTable with_set(const std::string& path) const;
+
+  /// The members of that set: of each, a factor on the nominal price of each row. Empty: none.
+  const std::vector<std::vector<double>>& members() const { return members_; }
+
   /// This table with the price of one event replaced by its own low, nominal or high, at every
   /// corner and node; for finding what a statement rests on.
   EnergyTable with_fixed(const std::string& event, Corner corner) const;
@@ -48,12 +57,16 @@ class EnergyTable {
 
   const std::string& name() const { return name_; }
   const std::vector<EnergyRow>& rows() const { return rows_; }
+
+  /// All prices and members: two tables of the same text price alike.
+  std::string text() const;
   const std::vector<std::string>& taken_from_shipped() const { return taken_from_shipped_; }
 
  private:
   std::string name_;  // of the file, for messages
   std::vector<EnergyRow> rows_;
   std::vector<std::string> taken_from_shipped_;
+  std::vector<std::vector<double>> members_;
 };
 
 }  // namespace lacuna

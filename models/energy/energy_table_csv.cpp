@@ -87,8 +87,8 @@ const std::string& one_of(const Cell& cell, const std::string& text,
   for (const std::string& word : words) {
     if (text == word) return text;
   }
-  refuse(cell, fmt::format("'{}' is none of {}; did you mean '{}'?", text, fmt::join(words, ", "),
-                           nearest(text, words)));
+  refuse(cell,
+         fmt::format("'{}' is none of {}{}", text, fmt::join(words, ", "), hint_of(text, words)));
 }
 
 Component component(const Cell& cell, const std::string& text) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/ipu/exchange_conflicts.hpp"
+#include "models/ipu/exchange_gaps.hpp"
 #include "models/ipu/exchange_schedule.hpp"
 #include "models/ipu/exchange_streams.hpp"
 #include "models/ipu/floor_plan.hpp"
@@ -16,7 +17,7 @@ void accumulate(std::vector<std::uint32_t>& first) {
   for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
 }
 
-/// Writes the programs of all tiles. Emissions come in the order of arrival at each receiver.
+/// Writes the programs of all tiles.
 class ProgramWriter {
  public:
   ProgramWriter(const ChipParams& params, const LatencyTable& latencies, const StreamList& streams,
@@ -34,9 +35,20 @@ class ProgramWriter {
     plan_.receives.resize(streams_.destinations.size());
     received_.assign(plan_.receive_first.begin(), plan_.receive_first.end() - 1);
     for (const Emission& e : schedule_.emissions) write_receives(e, streams_.trains[e.train]);
+    sort_receives();
   }
 
  private:
+  /// By their starts, as emissions may be in any order.
+  void sort_receives() {
+    const auto by_start = [](const Receive& a, const Receive& b) { return a.start < b.start; };
+    for (std::size_t tile = 0; tile + 1 < plan_.receive_first.size(); ++tile) {
+      const auto begin = plan_.receives.begin() + plan_.receive_first[tile];
+      const auto end = plan_.receives.begin() + plan_.receive_first[tile + 1];
+      if (!std::is_sorted(begin, end, by_start)) std::sort(begin, end, by_start);
+    }
+  }
+
   void write_sends() {
     std::vector<std::uint32_t> first(plan_.send_first.size(), 0);
     for (const Emission& e : schedule_.emissions) {
@@ -172,7 +184,8 @@ ExchangePlan plan_exchange(const ChipParams& chip, const TransferList& list) {
   const StreamList streams = make_streams(params, list);
   const Cycle bound = lower_bound(params, latencies, streams);
   plan.bound = params.exchange.entry + bound;
-  const Schedule schedule = schedule_trains(params, latencies, streams, bound);
+  Schedule schedule = schedule_trains(params, latencies, streams, bound);
+  close_gaps(params, latencies, streams, bound, schedule);
   ProgramWriter(params, latencies, streams, schedule, plan).write();
   plan.memory_begin = list.memory_begin;
   sum_traffic(PlainElements(params.tile.memory, list.memory_begin), plan);

@@ -19,16 +19,19 @@ enum class Order : std::uint8_t { staggered, spread };
 
 constexpr unsigned kMostChoices = 64;
 
-/// How a receiver chooses: in which order its trains stand, and among how many of the next.
+/// How a receiver chooses: in which order its trains stand, among how many of the next, and
+/// whether it counts what they cost their senders.
 struct Policy {
   Order order;
   unsigned choices;
+  bool count_sends;
 };
 
 /// Places streams on the ports one after another, never before what is already there. The
-/// receiver that is free first chooses, among the next few streams it waits for, the one for which
-/// the receivers wait least; so all receivers advance together. Receivers that are still busy then
-/// do not make it wait: the sender repeats the stream for them later, if it has the time to spare.
+/// receiver that is free first chooses, among the next few streams it waits for, the one that costs
+/// least, in cycles in which receivers wait and in which the sender sends; so all receivers advance
+/// together. Receivers that are still busy then do not make it wait: the sender repeats the stream
+/// for them later, if it has the time to spare.
 class ExchangeScheduler {
  public:
   ExchangeScheduler(const ExchangeQueues& queues, const PortLoads& loads, Policy policy)
@@ -45,6 +48,7 @@ class ExchangeScheduler {
         spare_(queues.tiles + 1U, 0) {
     emissions_.reserve(rests_.size());
     for (TileId tile = 0; tile < queues_.tiles; ++tile) orders_[tile] = order_of(tile);
+    for (const TrainRest& rest : rests_) most_receivers_ = std::max(most_receivers_, rest.count);
     find_spare_time(loads);
   }
 
@@ -150,18 +154,19 @@ class ExchangeScheduler {
   static std::uint32_t patience(const TrainRest& rest) { return rest.cycles / 4 + 2; }
 
   /// A train that a tile could receive next, when this would start, and what it would cost: the
-  /// cycles in which receivers wait for it, in proportion to the cycles it keeps receivers busy.
+  /// cycles in which receivers wait for it and those of the sender, who would otherwise send to
+  /// more of them at once, in proportion to the cycles it keeps receivers busy.
   struct Choice {
     std::uint32_t train = kEnd;  // kEnd: there is none
     std::uint32_t start = 0;
     std::uint32_t turn = 0;  // which one it is in the order of the tile
-    std::uint64_t idle = 1;
+    std::uint64_t cost = 1;
     std::uint64_t work = 0;  // 1 / 0: dearer than any
   };
 
   static bool better(const Choice& a, const Choice& b) {
-    const std::uint64_t left = a.idle * b.work;
-    const std::uint64_t right = b.idle * a.work;
+    const std::uint64_t left = a.cost * b.work;
+    const std::uint64_t right = b.cost * a.work;
     return left < right || (left == right && a.turn < b.turn);
   }
 
@@ -209,11 +214,13 @@ class ExchangeScheduler {
     return {};
   }
 
-  /// For how many cycles the receivers of `choice` may idle for it to be better than `best`, if
-  /// all of them hear it.
-  static std::uint64_t most_idle(const Choice& choice, const Choice& best) {
+  /// What a train of so many cycles costs its sender.
+  std::uint32_t sends(std::uint32_t cycles) const { return policy_.count_sends ? cycles : 0; }
+
+  /// What `choice` may cost to be better than `best`, if all of its receivers hear it.
+  static std::uint64_t most_cost(const Choice& choice, const Choice& best) {
     if (best.work == 0) return ~std::uint64_t{0};
-    const std::uint64_t equal = best.idle * choice.work;
+    const std::uint64_t equal = best.cost * choice.work;
     return (choice.turn < best.turn ? equal : equal - 1) / best.work;
   }
 
@@ -221,7 +228,9 @@ class ExchangeScheduler {
   /// and what it costs at least. A train starts when it suits all receivers, or those not too late.
   void consider(Choice choice, Choice& best) const {
     const TrainRest& rest = rests_[choice.train];
-    const std::uint64_t most = most_idle(choice, best);
+    const std::uint64_t bar = most_cost(choice, best);
+    if (bar < sends(rest.held)) return;
+    const std::uint64_t most = bar - sends(rest.held);
     const std::uint32_t wait = can_repeat(rest) ? patience(rest) : kEnd;
     Outlook outlook = look_ahead(rest, choice.start, wait, most);
     if (outlook.idle > most) return;
@@ -233,7 +242,7 @@ class ExchangeScheduler {
       choice.start = start;
       outlook = look_ahead(rest, start, 0, most);
     }
-    choice.idle = outlook.idle;
+    choice.cost = outlook.idle + sends(rest.held);
     choice.work = std::uint64_t{outlook.hear} * rest.held;
     if (better(choice, best)) best = choice;
   }
@@ -246,18 +255,24 @@ class ExchangeScheduler {
     if (waiting.alone != 0) {
       const std::uint32_t from = own > way ? own - way : 0;
       const std::uint32_t start = send_.earliest(waiting.source, from, waiting.cycles);
-      return {waiting.train, start, turn, start + way - own, waiting.held};
+      return {waiting.train, start, turn, start + way - own + sends(waiting.held), waiting.held};
     }
     const TrainRest& rest = rests_[waiting.train];
     const std::uint32_t free = receiver_free(rest.wide(), tile);
     const std::uint32_t start = sender_free(rest, free > way ? free - way : 0);
-    std::uint64_t idle = start + way - own;
-    if (rest.wide()) idle += start + way - receive_free_[tile ^ 1U];
-    return {waiting.train, start, turn, idle, rest.work()};
+    std::uint64_t cost = start + way - own + sends(rest.held);
+    if (rest.wide()) cost += start + way - receive_free_[tile ^ 1U];
+    return {waiting.train, start, turn, cost, rest.work()};
   }
 
-  /// The train for `tile` to receive next: of the next few, the one for which all that receive it
-  /// together idle least in proportion to what they receive, and of equals the first.
+  /// Whether no train could be better: none has more receivers, and none of these idles.
+  bool unbeaten(const Choice& best) const {
+    if (!policy_.count_sends) return best.cost == 0;
+    return best.cost * most_receivers_ <= best.work;
+  }
+
+  /// The train for `tile` to receive next: of the next few, the one that costs least in proportion
+  /// to what is received, and of equals the first.
   Choice choose(TileId tile) {
     Choice best;
     std::uint32_t turn = 0;
@@ -272,13 +287,13 @@ class ExchangeScheduler {
         const Choice choice = outline(waiting, tile, turn++);
         if (waiting.alone != 0) {
           if (better(choice, best)) best = choice;
-        } else if (choice.idle == 0) {
+        } else if (choice.cost == sends(waiting.held)) {  // nobody here idles
           consider(choice, best);
         } else {
           __builtin_prefetch(&listeners_[rests_[choice.train].first]);
           deferred_[deferred++] = choice;
         }
-        if (best.idle == 0) return best;
+        if (unbeaten(best)) return best;
       }
     }
     for (std::size_t i = 0; i < deferred; ++i) {
@@ -327,6 +342,7 @@ class ExchangeScheduler {
   const ExchangeQueues& queues_;
   std::vector<Emission> emissions_;
   std::vector<TrainRest> rests_;  // by train
+  std::uint32_t most_receivers_ = 1;
   std::vector<TrainListener> listeners_;
   std::vector<ListenerEntry> places_;
   OpenMarks waits_;  // of the waiting, which are not yet served
@@ -339,13 +355,16 @@ class ExchangeScheduler {
 };
 
 /// What is worth trying: in regular patterns, where every receiver's own order is good, nothing
-/// beats keeping to it; the less regular, the more it pays to look around.
-constexpr std::array<Policy, 2> kPolicies{{{Order::staggered, 1}, {Order::spread, kMostChoices}}};
+/// beats keeping to it; the less regular, the more it pays to look around. Counting the senders'
+/// cycles keeps multicasts together, which many short ones need; long ones do better without.
+constexpr std::array<Policy, 3> kPolicies{{{Order::staggered, 1, false},
+                                           {Order::spread, kMostChoices, true},
+                                           {Order::spread, kMostChoices, false}}};
 
 /// Large exchanges, which are gathers, are looked around in first; less near a bound is enough.
 constexpr std::size_t kLarge = 200'000;
 constexpr std::array<Policy, 2> kLargePolicies{
-    {{Order::spread, kMostChoices}, {Order::staggered, 1}}};
+    {{Order::spread, kMostChoices, true}, {Order::staggered, 1, false}}};
 
 // A schedule this near to the bound is good enough.
 constexpr Cycle kNear = 32;  // one part in 32 above it

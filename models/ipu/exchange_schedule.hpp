@@ -17,7 +17,7 @@ struct Emission {
   std::uint32_t count;
 };
 
-/// When everything is sent. At each receiver, emissions come in the order of arrival.
+/// When everything is sent.
 struct Schedule {
   std::vector<Emission> emissions;
   std::vector<TrainReceiver> receivers;  // those of a train in the order of its emissions

@@ -159,7 +159,7 @@ void check_keys(const PatternKind& kind, PatternRequest& request) {
     if (std::find(kind.keys.begin(), kind.keys.end(), key) == kind.keys.end()) {
       const std::string keys = kind.keys.empty() ? fmt::format("no keys with pattern {}", kind.name)
                                                  : fmt::format("{}", fmt::join(kind.keys, ", "));
-      request.fail("E207", "pattern_args", key, keys, nearest(key, kind.keys, 2));
+      request.fail("E207", "pattern_args", key, keys, nearest(key, kind.keys));
     } else if (std::any_of(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(i), same)) {
       request.fail("E207", "pattern_args", key, "each key once");
     }
@@ -209,7 +209,7 @@ MaskBuilder prepare(PatternRequest& request) {
     std::vector<std::string> names;
     for (const Row& other : rows()) names.push_back(other.kind.name);
     request.fail("E206", "pattern", request.spec.name, fmt::format("{}", fmt::join(names, ", ")),
-                 nearest(request.spec.name, names, 2));
+                 nearest(request.spec.name, names));
     return {};
   }
   check_keys(row->kind, request);

@@ -71,7 +71,7 @@ std::size_t PatternRequest::choice(const std::string& key, const std::vector<std
   const auto word = std::find(words.begin(), words.end(), *text);
   if (word != words.end()) return static_cast<std::size_t>(word - words.begin());
   fail("E206", "pattern_args", *text, fmt::format("{}, one of {}", key, joined(words)),
-       nearest(*text, words, 2));
+       nearest(*text, words));
   return 0;
 }
 

@@ -33,26 +33,10 @@ std::string in_small_letters(std::string_view text) {
 
 }  // namespace
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates,
-                    std::size_t most) {
-  std::string best;
-  std::size_t shortest = most;
-  bool found = false;
-  const std::string small = in_small_letters(word);
-  for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(small, in_small_letters(candidate));
-    if (distance < shortest || (distance == shortest && !found)) {
-      shortest = distance;
-      best = candidate;
-      found = true;
-    }
-  }
-  return best;
-}
-
 namespace {
 
 constexpr std::size_t kMostWords = 3;
+constexpr std::size_t kMostWrong = 4;  // letters
 
 /// How far `word` is from a dotted name: from all of it, or from one of its parts, which counts as
 /// a little further.
@@ -71,7 +55,8 @@ std::size_t distance_to_name(std::string_view word, std::string_view name) {
 std::vector<std::string> near_words(std::string_view word,
                                     const std::vector<std::string>& candidates) {
   const std::string small = in_small_letters(word);
-  const std::size_t most = 2 * std::max<std::size_t>(1, small.size() / 3) + 1;
+  const std::size_t wrong = std::clamp<std::size_t>((small.size() + 1) / 3, 1, kMostWrong);
+  const std::size_t most = 2 * wrong + 1;
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = distance_to_name(small, in_small_letters(candidate));
@@ -86,6 +71,11 @@ std::vector<std::string> near_words(std::string_view word,
     if (std::find(words.begin(), words.end(), candidate) == words.end()) words.push_back(candidate);
   }
   return words;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::vector<std::string> words = near_words(word, candidates);
+  return words.empty() ? "" : words.front();
 }
 
 std::string hint_of(std::string_view word, const std::vector<std::string>& candidates) {

@@ -10,12 +10,10 @@ namespace detail {
 
 void refuse_choice(const std::string& path, const std::string& text,
                    const std::vector<std::string>& words) {
-  constexpr std::size_t kProbable = 2;
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
-  const std::string meant = nearest(text, words, kProbable);
-  throw ParameterError(fmt::format("{} = '{}' is not one of {}{}", path, text, list,
-                                   meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+  throw ParameterError(
+      fmt::format("{} = '{}' is not one of {}{}", path, text, list, hint_of(text, words)));
 }
 
 bool parse_flag(const std::string& path, const std::string& text) {
@@ -58,10 +56,18 @@ const ParamBase* ParameterSet::find(const std::string& path) const {
   return found;
 }
 
-std::string ParameterSet::nearest_path(const std::string& path) const {
+namespace {
+
+std::vector<std::string> paths_of(const ParameterSet& parameters) {
   std::vector<std::string> paths;
-  for_each([&](const std::string& candidate, const ParamBase&) { paths.push_back(candidate); });
-  return nearest(path, paths);
+  parameters.for_each([&](const std::string& path, const ParamBase&) { paths.push_back(path); });
+  return paths;
+}
+
+}  // namespace
+
+std::string ParameterSet::nearest_path(const std::string& path) const {
+  return nearest(path, paths_of(*this));
 }
 
 void ParameterSet::set(const std::string& path, const std::string& text,
@@ -74,8 +80,8 @@ void ParameterSet::set(const std::string& path, const std::string& text,
       throw ParameterError(
           fmt::format("the parameter '{}' {} (doc/migration.md){}", path, retired, where));
     }
-    throw ParameterError(fmt::format("there is no parameter '{}'; did you mean '{}'?{}", path,
-                                     nearest_path(path), where));
+    throw ParameterError(
+        fmt::format("there is no parameter '{}'{}{}", path, hint_of(path, paths_of(*this)), where));
   }
   try {
     // it is a member of *this, which is not const

@@ -12,7 +12,7 @@ struct Retired {
   const char* instead;
 };
 
-constexpr std::array<Retired, 8> kRetired = {{
+constexpr std::array<Retired, 9> kRetired = {{
     {"planner.home_sums",
      "was removed: each class of equally deep sums is now summed at home or spread over the tiles "
      "by the vendor's rule; planner.sums = home or spread chooses for all of them"},
@@ -26,6 +26,7 @@ constexpr std::array<Retired, 8> kRetired = {{
      "blocks always are"},
     {"planner.wide_sums",
      "was removed: reductions of static products read 64 bits of a row at a time"},
+    {"timer.read", "was removed: nothing that is compared holds the reads of the counter"},
     {"queue.weights", "is now number 2 of queue.in, its third depth: queue.in=6,6,W,4"},
     {"queue.ring_in", "is now number 3 of queue.in, its fourth depth: queue.in=6,6,4,R"},
     {"queue.ring_out", "is now number 2 of queue.out, its third depth: queue.out=2,2,S"},

@@ -114,7 +114,7 @@ const ModelShape* shape_of(const std::string& name, const Settings& settings) {
   }
   const std::string found = size == nullptr ? "" : *size;
   refuse_setting("size", found, fmt::format("{}", fmt::join(sizes, ", ")),
-                 found.empty() ? "" : nearest(found, sizes, 3));
+                 found.empty() ? "" : nearest(found, sizes));
 }
 
 std::vector<std::string> keys_of_models(bool family) {
@@ -136,7 +136,7 @@ std::vector<std::string> with_pattern_keys(std::vector<std::string> keys) {
 void check_settings(const Generator& generator, const Pairs& settings) {
   for (const auto& [key, value] : settings) {
     if (std::find(generator.keys.begin(), generator.keys.end(), key) == generator.keys.end()) {
-      const std::string hint = nearest(key, generator.keys, 2);
+      const std::string hint = nearest(key, generator.keys);
       throw RequestError(
           fmt::format("{}: there is no setting '{}'; known: {}{}", generator.name, key,
                       fmt::join(generator.keys, ", "),
@@ -154,7 +154,7 @@ const Generator& find_generator(const std::string& name) {
     if (generator.name == name) return generator;
     names.push_back(generator.name);
   }
-  const std::string hint = nearest(name, names, 3);
+  const std::string hint = nearest(name, names);
   throw RequestError(fmt::format("there is no workload '{}'; known: {}{}", name,
                                  fmt::join(names, ", "),
                                  hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));

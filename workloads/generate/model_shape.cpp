@@ -232,7 +232,7 @@ const ModelShape& find_model_shape(const std::string& name) {
     if (shape.name == name) return shape;
     names.push_back(shape.name);
   }
-  const std::string hint = nearest(name, names, 3);
+  const std::string hint = nearest(name, names);
   throw RequestError(fmt::format("model '{}' is not known; known: {}{}", name,
                                  fmt::join(names, ", "),
                                  hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));

@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <numeric>
-#include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/base/random.hpp"
 #include "workloads/generate/settings.hpp"
 #include "workloads/trace/csv_lines.hpp"
+#include "workloads/trace/look_ups.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
@@ -91,50 +88,6 @@ class CountsReader {
   std::vector<std::string> names_;
 };
 
-/// Weights of popularity, in an order of experts that the seed of the layer shuffles.
-std::vector<std::uint64_t> popularity(const Routing& routing, std::uint32_t experts, Random& draw) {
-  std::vector<std::uint32_t> order(experts);
-  std::iota(order.begin(), order.end(), 0U);
-  for (std::uint32_t i = experts; i > 1; --i) std::swap(order[i - 1], order[draw.bounded(i)]);
-  std::vector<std::uint64_t> weights(experts, 1);
-  constexpr double kOne = 4294967296.0;
-  for (std::uint32_t r = 0; r < experts; ++r) {
-    const double weight = kOne * std::pow(r + 1.0, -routing.exponent);
-    weights[order[r]] = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(weight));
-  }
-  return weights;
-}
-
-/// Each token draws `chosen` experts, one after the other among those it has not yet.
-std::vector<std::uint32_t> drawn(const Routing& routing, std::uint32_t layer, std::uint32_t experts,
-                                 std::uint32_t chosen, std::uint32_t tokens) {
-  Random draw(stream_seed(routing.seed, fmt::format("routing.l{}", layer)));
-  const std::vector<std::uint64_t> weights = popularity(routing, experts, draw);
-  const std::uint64_t all = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
-  if (chosen == experts) return std::vector<std::uint32_t>(experts, tokens);
-  std::vector<std::uint32_t> counts(experts, 0);
-  std::vector<bool> taken;
-  for (std::uint32_t token = 0; token < tokens; ++token) {
-    taken.assign(experts, false);
-    std::uint64_t left = all;
-    for (std::uint32_t c = 0; c < chosen; ++c) {
-      std::uint64_t place = draw.bounded(left);
-      for (std::uint32_t e = 0; e < experts; ++e) {
-        if (taken[e]) continue;
-        if (place >= weights[e]) {
-          place -= weights[e];
-          continue;
-        }
-        taken[e] = true;
-        left -= weights[e];
-        ++counts[e];
-        break;
-      }
-    }
-  }
-  return counts;
-}
-
 std::vector<std::uint32_t> counted(const Routing& routing, std::uint32_t layer,
                                    std::uint32_t experts, std::uint32_t chosen,
                                    std::uint32_t tokens) {
@@ -183,6 +136,7 @@ Routing parse_routing(const std::string& text, std::uint64_t seed) {
     if (!number) refuse_setting("routing", text, kAllowed);
     routing.kind = Routing::Kind::zipf;
     routing.exponent = std::strtod(rest.c_str(), nullptr);
+    routing.text = rest;
     return routing;
   }
   if (kind != "file" || rest.empty()) refuse_setting("routing", text, kAllowed);
@@ -198,7 +152,26 @@ std::vector<std::uint32_t> tokens_of_experts(const Routing& routing, std::uint32
   if (routing.kind == Routing::Kind::counts) {
     return counted(routing, layer, experts, chosen, tokens);
   }
-  return drawn(routing, layer, experts, chosen, tokens);
+  std::vector<std::uint32_t> counts;
+  const TokensOfExperts drawn =
+      draw_experts(routing.exponent, routing.seed, layer, experts, chosen, tokens);
+  for (const auto& of_expert : drawn) {
+    counts.push_back(static_cast<std::uint32_t>(of_expert.size()));
+  }
+  return counts;
+}
+
+void set_routing(const Routing& routing, std::uint32_t layer, std::uint32_t chosen,
+                 const std::vector<std::uint32_t>& counts, LayerOp& row) {
+  row.seed = routing.seed;
+  row.args = {{"index", "routing"},
+              {"experts", fmt::format("{}", counts.size())},
+              {"chosen", fmt::format("{}", chosen)},
+              {"layer", fmt::format("{}", layer)}};
+  if (routing.kind == Routing::Kind::uniform) return;
+  row.args.emplace_back("routing", routing.kind == Routing::Kind::zipf
+                                       ? "zipf:" + routing.text
+                                       : fmt::format("counts:{}", fmt::join(counts, ":")));
 }
 
 }  // namespace lacuna

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "workloads/trace/layer_op.hpp"
+
 namespace lacuna {
 
 /// Which experts the tokens of a layer choose. No weights are simulated, so the choice is data:
@@ -19,6 +21,7 @@ struct Routing {
 
   Kind kind = Kind::uniform;
   double exponent = 0;
+  std::string text;  // of the exponent
   std::uint64_t seed = 1;
   std::string file;
   /// By layer; the layer kAllLayers stands for every one. Then by expert.
@@ -33,9 +36,14 @@ Routing parse_routing(const std::string& text, std::uint64_t seed);
 
 /// Tokens that each of `experts` has to work on, if each of `tokens` tokens takes `chosen`
 /// different ones: they add up to tokens * chosen, and none is larger than `tokens`. RequestError
-/// if counts of a file do not. The weights of Zipf's law are rounded to multiples of 2^-32.
+/// if counts of a file do not.
 std::vector<std::uint32_t> tokens_of_experts(const Routing& routing, std::uint32_t layer,
                                              std::uint32_t experts, std::uint32_t chosen,
                                              std::uint32_t tokens);
+
+/// Makes `row`, which takes tokens to experts with these counts or their results back, look up the
+/// tokens that were drawn for them.
+void set_routing(const Routing& routing, std::uint32_t layer, std::uint32_t chosen,
+                 const std::vector<std::uint32_t>& counts, LayerOp& row);
 
 }  // namespace lacuna

@@ -67,8 +67,7 @@ std::size_t Settings::choice(const std::string& key, const std::vector<std::stri
   if (given == nullptr) return otherwise;
   const auto found = std::find(words.begin(), words.end(), *given);
   if (found == words.end()) {
-    refuse_setting(key, *given, fmt::format("{}", fmt::join(words, ", ")),
-                   nearest(*given, words, 2));
+    refuse_setting(key, *given, fmt::format("{}", fmt::join(words, ", ")), nearest(*given, words));
   }
   return static_cast<std::size_t>(found - words.begin());
 }

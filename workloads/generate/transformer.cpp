@@ -136,8 +136,10 @@ class TransformerMaker {
     const std::string o = prunable("o", "out", d(), q_width(), std::vector<std::string>{q, k, v});
     if (!has_experts()) return weights_of_block("", shape_.ffn, o);
     std::vector<std::string> results;
-    for (const auto& [expert, tokens] : routed()) {
-      tokens_of_block_ = tokens;
+    const std::vector<std::uint32_t> tokens = routed();
+    for (std::uint32_t expert = 0; expert < tokens.size(); ++expert) {
+      if (tokens[expert] == 0) continue;
+      tokens_of_block_ = tokens[expert];
       results.push_back(weights_of_block(expert_name(expert), shape_.experts.ffn, o));
     }
     tokens_of_block_ = columns_;
@@ -337,16 +339,10 @@ class TransformerMaker {
 
   static std::string expert_name(std::uint32_t expert) { return fmt::format("e{}.", expert); }
 
-  // The experts of this layer that have tokens, with how many.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> routed() const {
+  // Tokens of each expert of this layer.
+  std::vector<std::uint32_t> routed() const {
     const ExpertShape& e = shape_.experts;
-    const std::vector<std::uint32_t> tokens =
-        tokens_of_experts(options_.routing, layer_, e.count, e.chosen, columns_);
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> experts;
-    for (std::uint32_t i = 0; i < e.count; ++i) {
-      if (tokens[i] != 0) experts.emplace_back(i, tokens[i]);
-    }
-    return experts;
+    return tokens_of_experts(options_.routing, layer_, e.count, e.chosen, columns_);
   }
 
   // Each token goes to its experts, whose results come back weighted and are added up. A single
@@ -354,17 +350,19 @@ class TransformerMaker {
   std::string experts(const std::string& x) {
     const std::string chosen = router(x);
     const bool moves = columns_ > 1;
+    const std::vector<std::uint32_t> tokens = routed();
     std::vector<std::string> taken = {x, chosen};
-    if (moves) taken = {moved("dispatch", "gather", taken)};
+    if (moves) taken = moved("dispatch", "gather", tokens, taken);
     std::vector<std::string> results;
-    for (const auto& [expert, tokens] : routed()) {
-      tokens_of_block_ = tokens;
+    for (std::uint32_t expert = 0; expert < tokens.size(); ++expert) {
+      if (tokens[expert] == 0) continue;
+      tokens_of_block_ = tokens[expert];
       std::string y = block(expert_name(expert), shape_.experts.ffn, taken);
       if (!moves) y = eltwise(expert_name(expert) + "weigh", "scale", d(), 1, {y, chosen});
       results.push_back(std::move(y));
     }
     tokens_of_block_ = columns_;
-    return with_shared(moves ? combined(results, chosen) : added(results), x);
+    return with_shared(moves ? combined(results, chosen, tokens) : added(results), x);
   }
 
   // Scores of all experts, of which the largest are taken out one after the other.
@@ -385,18 +383,30 @@ class TransformerMaker {
     return scores;
   }
 
-  std::string combined(std::vector<std::string> results, const std::string& chosen) {
+  std::string combined(std::vector<std::string> results, const std::string& chosen,
+                       const std::vector<std::uint32_t>& tokens) {
     const std::uint32_t copies = columns_ * shape_.experts.chosen;
     results.push_back(chosen);
     const std::string y = eltwise("weigh", "scale", d(), copies, std::move(results));
-    return moved("combine", "scatter_add", {y});
+    return moved("combine", "scatter_add", tokens, {y}).back();
   }
 
-  // Tokens to experts or back, in a round for each choice of a token.
-  std::string moved(const char* name, const char* fn, std::vector<std::string> from) {
-    std::string id = rows_.add("embed", name, {d(), columns_, columns_}, std::move(from), fn);
-    rows_.last().repeat = shape_.experts.chosen;
-    return id;
+  // Tokens to experts or back, in as many rounds as a token has choices: each round moves as many
+  // copies as there are tokens, in the order of the experts. Rounds that add up follow each other.
+  std::vector<std::string> moved(const char* name, const char* fn,
+                                 const std::vector<std::uint32_t>& tokens,
+                                 const std::vector<std::string>& from) {
+    const std::uint32_t rounds = shape_.experts.chosen;
+    std::vector<std::string> ids;
+    for (std::uint32_t i = 0; i < rounds; ++i) {
+      std::vector<std::string> inputs = from;
+      if (i != 0 && std::string(fn) == "scatter_add") inputs.push_back(ids.back());
+      const std::string id = rounds == 1 ? name : fmt::format("{}{}", name, i);
+      ids.push_back(rows_.add("embed", id, {d(), columns_, columns_}, std::move(inputs), fn));
+      set_routing(options_.routing, layer_, rounds, tokens, rows_.last());
+      if (i != 0) rows_.last().args.emplace_back("round", fmt::format("{}", i));
+    }
+    return ids;
   }
 
   std::string added(const std::vector<std::string>& results) {

@@ -53,7 +53,7 @@ void check_keys(const ImportFormat& format, const Pairs& settings) {
   for (const char* common : {"format", "dtype", "mode", "residency"}) keys.emplace_back(common);
   for (const auto& [key, value] : settings) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      const std::string hint = nearest(key, keys, 2);
+      const std::string hint = nearest(key, keys);
       throw RequestError(
           fmt::format("--{}: the format {} does not take it; it takes --{}{}", key, format.name,
                       fmt::join(keys, ", --"),
@@ -72,7 +72,7 @@ const ImportFormat& find_format(const std::string& name) {
     if (format.name == name) return format;
     names.push_back(format.name);
   }
-  const std::string hint = nearest(name, names, 3);
+  const std::string hint = nearest(name, names);
   throw RequestError(fmt::format("--format: found '{}'; allowed: {}{}", name,
                                  fmt::join(names, ", "),
                                  hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));

@@ -318,7 +318,7 @@ void ModelConfig::finish(const std::string& type) const {
                  fmt::format("keys that are known of {}; --skip {} leaves out what changes no "
                              "shape, count or arithmetic",
                              type, fmt::join(keys, ",")),
-                 nearest(keys.front(), known, 2)});
+                 nearest(keys.front(), known)});
 }
 
 }  // namespace lacuna

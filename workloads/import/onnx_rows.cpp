@@ -83,7 +83,7 @@ class RowMaker {
     const std::vector<std::string> names(present.begin(), present.end());
     for (const std::string& op : skipped_) {
       if (present.count(op) != 0) continue;
-      const std::string meant = nearest(op, names, 2);
+      const std::string meant = nearest(op, names);
       context_.result.warnings.push_back(
           fmt::format("{}: --skip: no operator of this graph is '{}'{}", file_.path, quotable(op),
                       meant.empty() ? "" : fmt::format("; did you mean '{}'?", quotable(meant))));

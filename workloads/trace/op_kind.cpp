@@ -60,7 +60,12 @@ std::vector<OpKind> make_kinds() {
                    false,
                    {"gather", "scatter_add"},
                    "gather",
-                   {{"index", Type::distribution}}});
+                   {{"index", Type::distribution},
+                    {"routing", Type::routing},
+                    {"experts", Type::count},
+                    {"chosen", Type::count},
+                    {"layer", Type::index},
+                    {"round", Type::index}}});
   for (const char* name :
        {"allreduce", "reducescatter", "allgather", "alltoall", "broadcast", "reduce", "p2p"}) {
     kinds.push_back(collective(name));

@@ -35,7 +35,7 @@ Enum parse_word(const std::string& text, const std::string& option,
     words.emplace_back(word(value));
     if (words.back() == text) return value;
   }
-  fail(option, "E206", text, fmt::format("{}", fmt::join(words, ", ")), nearest(text, words, 2));
+  fail(option, "E206", text, fmt::format("{}", fmt::join(words, ", ")), nearest(text, words));
 }
 
 void read_block(const std::string& text, const std::string& option, PatternSpec& spec) {
@@ -67,7 +67,7 @@ void read_name(const std::string& text, const std::string& option, PatternSpec& 
   names.erase(std::remove(names.begin(), names.end(), "ref"), names.end());
   if (std::find(names.begin(), names.end(), spec.name) == names.end()) {
     fail(option, "E206", spec.name, fmt::format("{}", fmt::join(names, ", ")),
-         nearest(spec.name, names, 2));
+         nearest(spec.name, names));
   }
   if (digit != std::string::npos) {
     read_block(text.substr(digit), option, spec);

@@ -97,7 +97,7 @@ std::optional<std::size_t> RowCells::word(Column column, const std::vector<std::
   if (cell.empty()) return std::nullopt;
   const auto found = std::find(words.begin(), words.end(), cell);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  fail(column, "E206", cell, fmt::format("{}", fmt::join(words, ", ")), nearest(cell, words, 2));
+  fail(column, "E206", cell, fmt::format("{}", fmt::join(words, ", ")), nearest(cell, words));
   return std::nullopt;
 }
 

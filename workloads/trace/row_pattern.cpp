@@ -99,7 +99,7 @@ class PatternReader {
     for (const auto& [name, value] : spec_.args) {
       if (std::find(keys.begin(), keys.end(), name) == keys.end()) {
         cells_.fail(Column::pattern_args, "E207", name, fmt::format("{}", fmt::join(keys, ", ")),
-                    nearest(name, keys, 2));
+                    nearest(name, keys));
       } else if (find_value(spec_.args, name) != &value) {
         cells_.fail(Column::pattern_args, "E207", name, "each key once");
       }
@@ -114,8 +114,7 @@ class PatternReader {
                   const std::vector<std::string>& words) {
     if (value == nullptr || std::find(words.begin(), words.end(), *value) != words.end()) return;
     cells_.fail(Column::pattern_args, "E206", *value,
-                fmt::format("{}, one of {}", key, fmt::join(words, ", ")),
-                nearest(*value, words, 2));
+                fmt::format("{}, one of {}", key, fmt::join(words, ", ")), nearest(*value, words));
   }
 
   void check_generated() {

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "sim/base/nearest.hpp"
+#include "workloads/trace/look_ups.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/row_pattern.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -158,7 +159,7 @@ class RowReader {
         cells_.fail(Column::args, "E207", name,
                     names.empty() ? fmt::format("empty with op {}", kind_->name)
                                   : fmt::format("{}", fmt::join(names, ", ")),
-                    nearest(name, names, 2));
+                    nearest(name, names));
       } else if (find_value(*pairs, name) != &value) {
         cells_.fail(Column::args, "E207", name, "each key once");
       } else {
@@ -168,6 +169,13 @@ class RowReader {
     for (const ArgKey& key : kind_->keys) {
       if (!key.required || find_value(*pairs, key.name) != nullptr) continue;
       cells_.fail_empty(Column::args, fmt::format("a value for '{}'", key.name));
+    }
+    if (kind_->name == "embed" && !cells_.failed(Column::args)) {
+      const std::string wrong = wrong_routing(op_);
+      if (!wrong.empty()) {
+        cells_.fail(Column::args, "E206", wrong,
+                    "index=routing with experts, chosen, round below chosen, and k = n");
+      }
     }
     if (kind_->name == "opaque" && pairs->empty()) {
       cells_.fail_empty(Column::args, "at least one of flop, bytes, us");
@@ -193,13 +201,16 @@ class RowReader {
         if (std::find(key.words.begin(), key.words.end(), value) == key.words.end()) {
           cells_.fail(Column::args, "E206", value,
                       fmt::format("{}, one of {}", key.name, fmt::join(key.words, ", ")),
-                      nearest(value, key.words, 2));
+                      nearest(value, key.words));
         }
         return;
       case ArgKey::Type::id:
         return;  // looked up when all earlier rows are known
       case ArgKey::Type::distribution:
         check_distribution(value);
+        return;
+      case ArgKey::Type::routing:
+        check_routing(value);
         return;
     }
   }
@@ -219,12 +230,20 @@ class RowReader {
   }
 
   void check_distribution(const std::string& value) {
+    if (value == "uniform" || value == "routing") return;
+    const std::string_view text = value;
+    if (text.substr(0, 5) == "zipf:") return check_decimal("zipf", value.substr(5));
+    cells_.fail(Column::args, "E206", value, "index, one of uniform, zipf:EXPONENT, routing",
+                nearest(value, {"uniform", "routing"}));
+  }
+
+  void check_routing(const std::string& value) {
     if (value == "uniform") return;
     const std::string_view text = value;
     if (text.substr(0, 5) == "zipf:") return check_decimal("zipf", value.substr(5));
-    if (text.substr(0, 5) == "file:" && text.size() > 5) return;
-    cells_.fail(Column::args, "E206", value, "index, one of uniform, zipf:EXPONENT, file:PATH",
-                nearest(value, {"uniform"}, 2));
+    if (text.substr(0, 7) == "counts:") return;  // with the other keys
+    cells_.fail(Column::args, "E206", value, "routing, one of uniform, zipf:EXPONENT, counts:N:N",
+                nearest(value, {"uniform"}));
   }
 
   void read_x_pattern() {

@@ -57,7 +57,7 @@ TraceHeader::TraceHeader(const CsvLine& line, const std::string& path, ProblemLi
     const auto name = std::find(names.begin(), names.end(), cell.text);
     if (name == names.end()) {
       fail(cell.column, "E102", cell.text, fmt::format("{}", fmt::join(names, ", ")),
-           nearest(cell.text, names, 2));
+           nearest(cell.text, names));
       continue;
     }
     int& column = places_.at(static_cast<std::size_t>(name - names.begin()));

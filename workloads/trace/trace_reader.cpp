@@ -139,7 +139,7 @@ class TraceReader {
     if (found != known_.end()) return &found->second;
     std::vector<std::string> names;
     for (const auto& [name, known] : known_) names.push_back(name);
-    cells.fail(column, "E210", id, "the id of an earlier row", nearest(id, names, 2));
+    cells.fail(column, "E210", id, "the id of an earlier row", nearest(id, names));
     return nullptr;
   }
 

@@ -165,7 +165,7 @@ std::string draw_mask(const WorkloadTrace& trace, const std::string& id, std::ui
     if (op.id == id) row = &op;
   }
   if (row == nullptr) {
-    const std::string hint = nearest(id, masked, 3);
+    const std::string hint = nearest(id, masked);
     throw RequestError(
         fmt::format("--picture: found '{}'; allowed: the id of a row with a pattern{}", id,
                     hint.empty() ? "" : "; did you mean '" + hint + "'?"));

@@ -179,6 +179,5 @@ std::vector<InjectorCounters> LaneInjectors<Number>::counters(Cycle end) {
 
 template class LaneInjectors<std::int8_t>;
 template class LaneInjectors<std::int16_t>;
-template class LaneInjectors<std::int64_t>;
 
 }  // namespace lacuna::wse

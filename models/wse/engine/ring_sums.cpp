@@ -75,6 +75,5 @@ void RingSums<Number>::add_stalls(const Program& program, RouterCounters* router
 
 template class RingSums<std::int8_t>;
 template class RingSums<std::int16_t>;
-template class RingSums<std::int64_t>;
 
 }  // namespace lacuna::wse

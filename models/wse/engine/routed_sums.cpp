@@ -98,6 +98,5 @@ void RoutedSums<Number>::add_stalls(const Program& /*program*/, RouterCounters* 
 
 template class RoutedSums<std::int8_t>;
 template class RoutedSums<std::int16_t>;
-template class RoutedSums<std::int64_t>;
 
 }  // namespace lacuna::wse

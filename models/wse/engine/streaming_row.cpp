@@ -334,9 +334,7 @@ const std::vector<LaneCounts>& StreamingRow<Number, Sums>::counts() {
 
 template class StreamingRow<std::int8_t, RingSums<std::int8_t>>;
 template class StreamingRow<std::int16_t, RingSums<std::int16_t>>;
-template class StreamingRow<std::int64_t, RingSums<std::int64_t>>;
 template class StreamingRow<std::int8_t, RoutedSums<std::int8_t>>;
 template class StreamingRow<std::int16_t, RoutedSums<std::int16_t>>;
-template class StreamingRow<std::int64_t, RoutedSums<std::int64_t>>;
 
 }  // namespace lacuna::wse

@@ -424,10 +424,9 @@ std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const P
 }  // namespace
 
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
-                                                     const Program& program, SweepWay way) {
+                                                     const Program& program, bool fold) {
   if (!can_sweep(params, program)) return nullptr;
-  const bool folds = way.fold && program.kernel.activations.empty();
-  if (way.one_lane) return make_sweep<std::int64_t>(params, program, folds);
+  const bool folds = fold && program.kernel.activations.empty();
   const std::uint64_t most = largest(params, program);
   const std::uint64_t latency = QueueShapes(params.router).longest();
   if (most <= 127 && latency <= 6) return make_sweep<std::int8_t>(params, program, folds);
@@ -465,8 +464,7 @@ std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& p
   const bool plain = options.jitter == 0 && !options.event_log && !options.modules && !options.look;
   const bool one_by_one = options.engine == Engine::clocked && options.shuffle != 0;
   if (!plain || one_by_one) return {};
-  const std::unique_ptr<StreamingSweep> sweep =
-      make_streaming_sweep(params, program, {options.fold, false});
+  const std::unique_ptr<StreamingSweep> sweep = make_streaming_sweep(params, program, options.fold);
   if (sweep == nullptr) return {};
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);

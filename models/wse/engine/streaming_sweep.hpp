@@ -35,15 +35,10 @@ class StreamingSweep {
   virtual std::optional<SweepOutcome> run() = 0;
 };
 
-/// How a sweep goes over the wafer.
-struct SweepWay {
-  bool fold = true;       // rows that do the same are simulated once, unless they carry values
-  bool one_lane = false;  // numbers of any size, core by core
-};
-
-/// Null if the program or the hardware is not of the kind that can be swept.
+/// Null if the program or the hardware is not of the kind that can be swept. Each row is simulated
+/// by itself if not to be folded (`fold`), and if it carries values.
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
-                                                     const Program& program, SweepWay way = {});
+                                                     const Program& program, bool fold = true);
 
 /// Runs a program as a sweep, as a block of a clock domain; Engine::clocked core by core. Nothing
 /// if that cannot be done.

@@ -99,12 +99,15 @@ BeatCost::BeatCost(const Instruction& instruction, const SimdParams& simd, const
       word_(word) {
   const unsigned source = source_bytes(instruction.element);
   const unsigned result = result_bytes(instruction.element);
-  const auto read = [this](const Operand& operand, unsigned bytes) {
+  const auto read = [&](const Operand& operand, unsigned bytes) {
     if (!streams(operand)) return;
     (sources_ == 0 ? first_ : second_) = operand;
     (sources_ == 0 ? first_bytes_ : second_bytes_) = bytes;
     ++sources_;
     read_bytes_ += bytes;
+    // with a row, all that lies between its elements too
+    const auto apart = static_cast<std::uint32_t>(std::max(1, std::abs(operand.stride)));
+    port_bytes_ += mem.row_bytes == 0U ? bytes : std::min(apart * bytes, mem.row_bytes.value());
   };
   const bool in_place = instruction.op == VectorOp::fma;
   if (in_place) read(instruction.to, result);
@@ -178,30 +181,14 @@ bool BeatCost::write_meets_read(std::uint32_t first) const {
   return offset < bytes || kBanks - offset < bytes;
 }
 
-/// Bits that a beat takes the read port for: with a row, all that lies between its elements too.
-std::uint64_t BeatCost::read_bits(std::uint32_t count) const {
-  const std::uint64_t plain = std::uint64_t{8} * read_bytes_ * count;
-  if (ports_.row_bytes == 0) return plain;
-  std::uint64_t bits = 0;
-  const auto add = [&](const Operand& operand, unsigned bytes) {
-    const auto stride = static_cast<std::uint64_t>(std::abs(operand.stride));
-    const std::uint64_t each =
-        std::min<std::uint64_t>(std::max<std::uint64_t>(stride, 1) * bytes, ports_.row_bytes);
-    bits += 8 * each * count;
-  };
-  if (sources_ > 0) add(first_, first_bytes_);
-  if (sources_ > 1) add(second_, second_bytes_);
-  if (sources_ > 2) bits += std::uint64_t{8} * (read_bytes_ - first_bytes_ - second_bytes_) * count;
-  return bits;
-}
-
 std::uint32_t BeatCost::port_cycles(std::uint32_t first, std::uint32_t count) const {
-  const std::uint64_t read = read_bits(count);
+  const std::uint64_t each = std::uint64_t{8} * port_bytes_;
+  const std::uint64_t read = each * count;
   const std::uint64_t write = std::uint64_t{8} * write_bytes_ * count;
   if (ports_.write_share == 0) return ports_.cycles(read, write);
   const std::uint64_t end = std::uint64_t{first} + count;
-  const std::uint64_t shared = ports_.shared_until(read / count * end, 8 * write_bytes_ * end) -
-                               ports_.shared_until(read / count * first, 8 * write_bytes_ * first);
+  const std::uint64_t shared = ports_.shared_until(each * end, 8 * write_bytes_ * end) -
+                               ports_.shared_until(each * first, 8 * write_bytes_ * first);
   return std::max({1U, ports_.need(read, ports_.read_bits), ports_.need(write, ports_.write_bits),
                    static_cast<std::uint32_t>(shared)});
 }

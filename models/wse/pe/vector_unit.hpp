@@ -66,7 +66,6 @@ class BeatCost {
   bool reads_meet(std::uint32_t first, std::uint32_t count) const;
   bool write_meets_read(std::uint32_t first) const;
   std::uint32_t port_cycles(std::uint32_t first, std::uint32_t count) const;
-  std::uint64_t read_bits(std::uint32_t count) const;
   bool constant() const;
 
   MemoryPorts ports_;
@@ -80,7 +79,8 @@ class BeatCost {
   Operand second_;
   unsigned first_bytes_ = 0;
   unsigned second_bytes_ = 0;
-  unsigned read_bytes_ = 0;  // of one element, all sources
+  unsigned read_bytes_ = 0;       // of one element, all sources
+  std::uint32_t port_bytes_ = 0;  // that its reads take of the port
   unsigned write_bytes_ = 0;
   std::uint32_t residual_ = 0;  // stalls in 16 elements
   std::uint32_t special_ = 0;

@@ -58,6 +58,10 @@ void add_pattern_options(CLI::App& verb, Options& o, bool several) {
                   "zeros of activations: bernoulli:DENSITY, channel:DENSITY, file:PATH or dense")
       ->type_name("PATTERN")
       ->group(group);
+  verb.add_option("--x-density", o.x_density,
+                  "non-zeros of activations, bernoulli unless --x-pattern says otherwise")
+      ->type_name("DENSITY")
+      ->group(group);
   verb.add_option("--dtype", o.dtype, "fp16, fp32, bf16, fp8 or int8")
       ->type_name("TYPE")
       ->group(group);
@@ -278,6 +282,10 @@ void add_validate(CLI::App& app, Options& o) {
       .add_option("--mask-rule", o.mask_rule,
                   "draw the masks of all points by uniform or popsparse[:SEED]")
       ->type_name("RULE");
+  validate
+      .add_option("--energy-table", o.energy_table,
+                  "prices of your own for the points that are powers, CSV")
+      ->type_name("FILE");
   validate.add_option("--fail-above", o.fail_above, "status 3 if a family's median error is above")
       ->type_name("PERCENT");
   validate.add_option("--set", o.settings, "sets a parameter of every machine that has it")
@@ -353,10 +361,7 @@ std::string typed_name(const CLI::App& verb) {
   const bool is_option = word.rfind('-', 0) == 0;
   const std::string name = word.substr(0, word.find('='));
   const std::vector<std::string> known = is_option ? option_names(verb) : verb_names(verb);
-  // Half of the letters must be right, else the hint misleads.
-  const std::size_t letters = name.size() - std::min<std::size_t>(name.find_first_not_of('-'), 2);
-  const std::string meant = nearest(name, known, std::clamp<std::size_t>(letters / 2, 2, 3));
-  const std::string hint = meant.empty() ? "" : "; did you mean '" + meant + "'?";
+  const std::string hint = hint_of(name, known);
   if (is_option) {
     throw RequestError(fmt::format("{} has no option '{}'{}", typed_name(verb), name, hint));
   }

@@ -121,7 +121,9 @@ std::string area_text(const MachineTable& kinds, const Options& options) {
   text += errors_text(areas, chips, options);
   text += section("By block, as scaled, before the chip's calibration");
   text += parts_text(chips, options);
-  text += section("What a block takes (R: recalled from a publication; A: assumed; F: fitted)");
+  text += section(
+      "What a block takes (R: inferred from a published number, as said; A: inferred, assumed; F: "
+      "fitted)");
   return text + sources_text(AreaTable::read_areas((config_folder() / "area_table.csv").string()),
                              options);
 }

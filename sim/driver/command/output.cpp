@@ -84,7 +84,7 @@ std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads) {
 }
 
 void add_file(ResultHeader& header, const std::string& path) {
-  constexpr std::size_t kTables = 2;  // energy_table.csv and energy_actions.csv
+  constexpr std::size_t kTables = 3;  // those of prices, at the end
   const std::size_t tables = std::min(kTables, header.files.size());
   const auto end = header.files.end() - static_cast<std::ptrdiff_t>(tables);
   const auto place =
@@ -110,7 +110,7 @@ ResultHeader Output::header(const std::string& name,
     header.files.emplace_back(path, sha256(read_text(path, kLongestInput)));
   }
   // named without their folder, which differs between an installed and a built Lacuna
-  for (const char* const table : {"energy_table.csv", "energy_actions.csv"}) {
+  for (const char* const table : {"energy_table.csv", "energy_set.csv", "energy_actions.csv"}) {
     header.files.emplace_back(table, sha256(read_text(config_folder() / table, kLongestInput)));
   }
   return header;

@@ -77,7 +77,7 @@ Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
   for (const std::string& path : input_files(workloads)) {
     facts.emplace_back("SHA-256 of " + path, sha256(read_text(path, kLongestInput)));
   }
-  for (const char* const name : {"energy_table.csv", "energy_actions.csv"}) {
+  for (const char* const name : {"energy_table.csv", "energy_set.csv", "energy_actions.csv"}) {
     facts.emplace_back(std::string("SHA-256 of ") + name,
                        sha256(read_text(config_folder() / name, kLongestInput)));
   }

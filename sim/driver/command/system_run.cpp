@@ -45,9 +45,9 @@ std::string training_file(const std::string& name) {
   if (file || fs::exists(name)) return name;
   const std::vector<std::string> names = training_names();
   throw RequestError(
-      fmt::format("--system-config: there is no file '{}', and none of that name is shipped; did "
-                  "you mean '{}'? Shipped are {}",
-                  name, nearest(name, names), fmt::join(names, ", ")));
+      fmt::format("--system-config: there is no file '{}', and none of that name is shipped; "
+                  "shipped are {}{}",
+                  name, fmt::join(names, ", "), hint_of(name, names)));
 }
 
 /// What says what a chip runs, or how its run is looked at, has no place beside --system-config.

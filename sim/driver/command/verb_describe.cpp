@@ -386,16 +386,21 @@ std::string energy_text(const Options& options) {
   list.column("unit", "", Align::left);
   for (const char* const node : {"16 nm", "7 nm", "5 nm"}) list.column(node, "");
   list.column("source", "", Align::left);
-  const EnergyTable table = EnergyTable::read((config_folder() / "energy_table.csv").string());
+  const EnergyTable table = shipped_prices(config_folder());
   for (const EnergyRow& row : table.rows()) {
     std::vector<std::string> cells = {row.event, row.unit};
     for (const EnergyRange& price : row.nodes) {
-      cells.push_back(fmt::format("{} ({} to {})", price.nominal, price.low, price.high));
+      cells.push_back(
+          fmt::format("{:.4g} ({:.4g} to {:.4g})", price.nominal, price.low, price.high));
     }
     cells.push_back(row.source);
     list.row(std::move(cells));
   }
-  return heading("Prices of events, nominal (low to high); --energy-table has one's own", options) +
+  return heading(
+             "Prices of events, nominal (low to high) as published power leaves them; "
+             "--energy-table has "
+             "one's own",
+             options) +
          shown(list, options);
 }
 

@@ -182,7 +182,7 @@ double sigma_of(const std::string& kind) {
     throw RequestError(fmt::format(
         "--values: found '{}'; allowed: normal:SIGMA with SIGMA from 1e-30 to 1e30", kind));
   }
-  const std::string meant = nearest(kind, {"integer", "normal:1"}, 3);
+  const std::string meant = nearest(kind, {"integer", "normal:1"});
   throw RequestError(fmt::format("--values: found '{}'; allowed: integer, normal:SIGMA{}", kind,
                                  meant.empty() ? "" : "; did you mean '" + meant + "'?"));
 }
@@ -263,6 +263,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   validate.by = options.by;
   validate.out = options.out;
   validate.fail_above = options.fail_above;
+  validate.energy_table = options.energy_table;
   validate.mask_rule = options.mask_rule;
   validate.quiet = options.quiet;
   validate.resume = options.resume;

@@ -15,6 +15,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/result/trust.hpp"
+#include "sim/driver/run/acting.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/mpi_ranks.hpp"
 #include "sim/driver/sweep/sweep.hpp"
@@ -142,6 +143,7 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
   }
   std::vector<std::optional<RunRecord>> records = kept_records(journal.get(), sweep.points.size());
   say_what_is_slow(sweep.points, options, streams);
+  streams.err << settings_without_effect(sweep.machines, options.settings);
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, unfinished(records));
   MaskStore masks(settings.seed);
   const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, &ranks};

@@ -22,6 +22,7 @@
 #include "sim/driver/validate/inference.hpp"
 #include "sim/driver/validate/kernels.hpp"
 #include "sim/driver/validate/points.hpp"
+#include "sim/driver/validate/power.hpp"
 #include "sim/driver/validate/probes.hpp"
 #include "sim/driver/validate/systems.hpp"
 #include "sim/report/figures/figure.hpp"
@@ -80,8 +81,8 @@ void check_columns(const std::vector<std::string>& by) {
                                             "block", "dtype", "mode", "seen"};
   for (const std::string& column : by) {
     if (std::find(columns.begin(), columns.end(), column) != columns.end()) continue;
-    throw RequestError(fmt::format("--by '{}' is not one of {}; did you mean '{}'?", column,
-                                   fmt::join(columns, ", "), nearest(column, columns)));
+    throw RequestError(fmt::format("--by '{}' is not one of {}{}", column, fmt::join(columns, ", "),
+                                   hint_of(column, columns)));
   }
 }
 
@@ -118,6 +119,7 @@ struct Report {
   std::vector<ValidationOutcome> outcomes;
   std::vector<ValidationSummary> families;
   std::vector<ValidationSummary> parts;  // by the columns asked for
+  std::vector<PowerRow> powers;
 };
 
 ResultHeader header_of(const ValidateOptions& options) {
@@ -142,6 +144,7 @@ void write_report(ResultFolder& folder, const ValidateOptions& options, const Re
   folder.write("errors.csv", errors_csv(report.outcomes));
   folder.write("families.csv", families_csv(report.families));
   if (!options.by.empty()) folder.write("by.csv", families_csv(report.parts));
+  if (!report.powers.empty()) folder.write("power.csv", power_csv(report.powers));
   folder.write("result.json", result_text(header_of(options), {}));
   std::string missing;
   try {
@@ -241,11 +244,14 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
     measure_wafer_probes(plan.points(), table, options.run, report.outcomes);
     measure_inference(plan.points(), table, options.run, report.outcomes);
     measure_systems(plan.points(), table, options.run, report.outcomes);
+    report.powers =
+        measure_power(plan.points(), table, options.run, options.energy_table, report.outcomes);
   }
   report.families = summarise(report.outcomes);
   report.parts = summarise_by(report.outcomes, options.by);
   if (!report.families.empty()) print_section(out, validation_table(report.families));
   if (!options.by.empty()) print_section(out, validation_table(report.parts));
+  if (!report.powers.empty()) print_section(out, power_table(report.powers));
   print_section(out, unsupported_table(report.outcomes));
   const std::string failed = failures(report.outcomes);
   print_section(out, failed);

@@ -112,7 +112,7 @@ fs::path locate(const std::string& name, const fs::path& from, const std::string
   if (is_file_name(name)) return from.parent_path() / name;  // an absolute name stays what it is
   const std::vector<std::string> names = preset_names();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    const std::string meant = nearest(name, names, 2);
+    const std::string meant = nearest(name, names);
     throw RequestError(fmt::format(
         "{}there is no machine '{}'; presets are {}{}", origin.empty() ? "" : origin + ": ", name,
         fmt::join(names, ", "), meant.empty() ? "" : "; did you mean '" + meant + "'?"));

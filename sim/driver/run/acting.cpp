@@ -65,4 +65,22 @@ std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
   return text;
 }
 
+std::string settings_without_effect(const std::vector<std::unique_ptr<Machine>>& machines,
+                                    const std::vector<std::string>& settings) {
+  std::string text;
+  for (const std::string& setting : settings) {
+    const auto [name, path] = split(setting);
+    std::string first;
+    bool acts = false;
+    for (const auto& machine : machines) {
+      if (!name.empty() && name != machine->name()) continue;
+      const std::string line = remark(*machine, path);
+      acts = acts || (line.empty() && machine->parameters().find(path) != nullptr);
+      if (first.empty()) first = line;
+    }
+    if (!acts) text += first;
+  }
+  return text;
+}
+
 }  // namespace lacuna

@@ -24,4 +24,8 @@ const std::vector<ActsWith>& conditions();
 std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
                           const std::vector<std::string>& settings);
 
+/// The same of machines of one experiment: lines for settings that act on none of them.
+std::string settings_without_effect(const std::vector<std::unique_ptr<Machine>>& machines,
+                                    const std::vector<std::string>& settings);
+
 }  // namespace lacuna

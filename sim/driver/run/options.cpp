@@ -36,7 +36,7 @@ const HowOption* find_how(const std::string& argument) {
 std::string check_word(const std::string& option, const std::string& found,
                        const std::vector<std::string>& allowed) {
   if (std::find(allowed.begin(), allowed.end(), found) != allowed.end()) return found;
-  const std::string meant = nearest(found, allowed, 2);
+  const std::string meant = nearest(found, allowed);
   throw RequestError(fmt::format("{}: found '{}'; allowed: {}{}", option, found,
                                  fmt::join(allowed, ", "),
                                  meant.empty() ? "" : "; did you mean '" + meant + "'?"));

@@ -11,11 +11,16 @@ namespace {
 
 EnergyTable read_table(const std::filesystem::path& folder,
                        const std::optional<std::string>& user_table) {
-  EnergyTable shipped = EnergyTable::read((folder / "energy_table.csv").string());
+  EnergyTable shipped = shipped_prices(folder);
   return user_table ? EnergyTable::read_over(*user_table, shipped) : shipped;
 }
 
 }  // namespace
+
+EnergyTable shipped_prices(const std::filesystem::path& folder) {
+  return EnergyTable::read((folder / "energy_table.csv").string())
+      .with_set((folder / "energy_set.csv").string());
+}
 
 Pricing::Pricing(const std::filesystem::path& folder, const std::optional<std::string>& user_table)
     : table_(read_table(folder, user_table)),

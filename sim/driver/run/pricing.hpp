@@ -14,6 +14,9 @@
 
 namespace lacuna {
 
+/// The prices of a configuration folder, with the set of them that published power leaves.
+EnergyTable shipped_prices(const std::filesystem::path& folder);
+
 /// Prices finished operations with the tables of a configuration folder.
 class Pricing {
  public:
@@ -33,6 +36,9 @@ class Pricing {
 
   /// Prices a finished run anew, by its counters and parameters alone.
   void reprice(RunRecord& run) const;
+
+  /// All prices, as text: what joules depend on beside counters and parameters.
+  std::string text() const { return table_.text(); }
 
   /// Events whose prices the user's table leaves to the shipped one; empty if there is none.
   const std::vector<std::string>& taken_from_shipped() const { return table_.taken_from_shipped(); }

@@ -56,6 +56,11 @@ void set_x_pattern(const Options& options, LayerOp& op) {
   op.x_pattern = check_word("--x-pattern", name, {"dense", "bernoulli", "channel", "file"});
   op.x_density.reset();
   op.x_file.clear();
+  const bool both = options.x_density && (!rest.empty() || name == "dense");
+  if (both && *options.x_density != "1") {
+    throw RequestError(fmt::format("--x-pattern {} and --x-density {}: only one of them may say it",
+                                   text, *options.x_density));
+  }
   if (name == "dense") return;
   if (name == "file") {
     if (rest.empty()) throw RequestError("--x-pattern: file needs a PATH, as in file:X.npy");

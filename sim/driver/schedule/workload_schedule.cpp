@@ -25,7 +25,7 @@ ScheduleKind find_kind(const std::string& name) {
     if (row.name == name) return row.kind;
     names.emplace_back(row.name);
   }
-  const std::string hint = nearest(name, names, 2);
+  const std::string hint = nearest(name, names);
   throw RequestError(fmt::format("there is no schedule '{}'; known: {}{}", name,
                                  fmt::join(names, ", "),
                                  hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));

@@ -323,9 +323,8 @@ class Planner {
           [&](const std::string& path, const ParamBase&) { known.push_back(path); });
     }
     const auto refuse = [&](const std::string& place, const std::string& path) {
-      throw ParameterError(
-          fmt::format("{}: no machine of this experiment has a parameter '{}'; did you mean '{}'?",
-                      place, path, nearest(path, known)));
+      throw ParameterError(fmt::format("{}: no machine of this experiment has a parameter '{}'{}",
+                                       place, path, hint_of(path, known)));
     };
     for (const auto& [path, place] : unused_) refuse(place, path);
     for (const std::string& text : options_.settings) {

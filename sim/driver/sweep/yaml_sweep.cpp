@@ -100,10 +100,10 @@ class Reader {
       return add_axis(name, key, value);
     }
     known.insert(known.end(), {"set", "grid", "zip", "where"});
-    refuse(key.Mark(),
-           fmt::format("there is no '{}' here; allowed: {}, and parameters under set, grid or zip; "
-                       "did you mean '{}'?",
-                       name, fmt::join(known, ", "), nearest(name, known)));
+    refuse(
+        key.Mark(),
+        fmt::format("there is no '{}' here; allowed: {}, and parameters under set, grid or zip{}",
+                    name, fmt::join(known, ", "), hint_of(name, known)));
   }
 
   void add_axis(const std::string& name, const YAML::Node& key, const YAML::Node& value) {

@@ -10,9 +10,9 @@ namespace lacuna {
 JouleRange EnergyAccount::total() const {
   JouleRange sum = range;
   for (const SystemEnergyPart& part : beside) {
-    sum.low += part.joules;
-    sum.nominal += part.joules;
-    sum.high += part.joules;
+    sum.low += part.joules.low;
+    sum.nominal += part.joules.nominal;
+    sum.high += part.joules.high;
   }
   return sum;
 }
@@ -27,7 +27,10 @@ std::string energy_text(const std::string& title, const EnergyAccount& account) 
   };
   row(account.work.text, account.range);
   for (const SystemEnergyPart& part : account.beside) {
-    table.row({part.text, four_digits(part.joules), "", ""});
+    const bool ranged = part.joules.low != part.joules.high;
+    table.row({part.text, four_digits(part.joules.nominal),
+               ranged ? four_digits(part.joules.low) : "",
+               ranged ? four_digits(part.joules.high) : ""});
   }
   table.rule();
   row("all", account.total());

@@ -12,13 +12,16 @@ namespace lacuna {
 struct SystemEnergyPart {
   std::string key;   // of the metric, after "energy_"
   std::string text;  // in a table
-  double joules = 0;
+  JouleRange joules;
 };
+
+/// What is counted or assumed and has no range of its own.
+inline JouleRange without_range(double joules) { return {joules, joules, joules}; }
 
 /// Joules of a whole system: operations of its chips with all prices low, nominal and high, and
 /// the rest.
 struct EnergyAccount {
-  SystemEnergyPart work;  // nominal
+  SystemEnergyPart work;
   JouleRange range;
   std::vector<SystemEnergyPart> beside;
 

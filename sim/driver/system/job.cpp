@@ -222,9 +222,9 @@ void scale(JouleRange& sum, const JouleRange& part, double times) {
 
 /// Prices what is not operations: waiting by the chip's idle power, traffic and machines by the
 /// system's prices.
-void add_energy_beside(const TrainingJob& job, const system::Fabric& fabric, double idle_w,
-                       TrainingResult& result) {
-  double idle = 0;
+void add_energy_beside(const TrainingJob& job, const system::Fabric& fabric,
+                       const JouleRange& idle_w, TrainingResult& result) {
+  JouleRange idle;
   for (const system::TimeStack& chip : result.run.chips) {
     std::uint64_t busy = 0;
     for (const system::Use use :
@@ -232,7 +232,7 @@ void add_energy_beside(const TrainingJob& job, const system::Fabric& fabric, dou
           system::Use::optimizer, system::Use::exchange}) {
       busy += chip[static_cast<std::size_t>(use)];
     }
-    idle += idle_w * static_cast<double>(result.run.ns - busy) * 1e-9;
+    scale(idle, idle_w, static_cast<double>(result.run.ns - busy) * 1e-9);
   }
   const system::SystemParams& params = job.system.params;
   double links = 0;
@@ -244,12 +244,13 @@ void add_energy_beside(const TrainingJob& job, const system::Fabric& fabric, dou
     (memory ? streaming : links) += bits * price * 1e-12;
   }
   EnergyAccount& energy = result.energy;
-  energy.work = {"chips", "operations on chips", energy.range.nominal};
+  energy.work = {"chips", "operations on chips", energy.range};
   energy.beside = {{"idle", "chips that wait", idle},
-                   {"links", "links and gateways", links},
-                   {"streaming", "streaming memory", streaming},
-                   {"machines", "machines", params.machine_w * params.machines * result.seconds()},
-                   {"hosts", "hosts", params.hosts_w * result.seconds()}};
+                   {"links", "links and gateways", without_range(links)},
+                   {"streaming", "streaming memory", without_range(streaming)},
+                   {"machines", "machines",
+                    without_range(params.machine_w * params.machines * result.seconds())},
+                   {"hosts", "hosts", without_range(params.hosts_w * result.seconds())}};
 }
 
 /// Prices the operations of a pipeline by the chip's tables.
@@ -279,8 +280,8 @@ std::vector<std::string> split_words(const std::string& text) {
 
 std::string no_system(const std::string& name) {
   const std::vector<std::string> names = system_names();
-  return fmt::format("'{}' is no system of chips; did you mean '{}'? Systems are {}, or a file",
-                     name, nearest(name, names), fmt::join(names, ", "));
+  return fmt::format("'{}' is no system of chips; systems are {}, or a file{}", name,
+                     fmt::join(names, ", "), hint_of(name, names));
 }
 
 /// A name in the description of a training step is known, or RequestError says where it stands.

@@ -78,7 +78,7 @@ ChipTimes::ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine)
     throw RequestError(fmt::format("LACUNA_CACHE = '{}' is not a folder", folder));
   }
   folder_ = folder;
-  program_ = sha256(read_text("/proc/self/exe", std::size_t{1} << 30U));
+  program_ = sha256(read_text("/proc/self/exe", std::size_t{1} << 30U)) + sha256(pricing.text());
 }
 
 bool ChipTimes::read(const std::string& hash, system::ChipCost& cost) const {
@@ -143,21 +143,22 @@ system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
   return cost;
 }
 
-double idle_watts(const Machine& chip, const Pricing& pricing) {
+JouleRange idle_watts(const Machine& chip, const Pricing& pricing) {
   return idle_watts(chip, pricing, std::stoull(chip.parameters().find("ipu.tiles")->value_text()),
                     std::stod(chip.parameters().find("clock")->value_text()));
 }
 
-double idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
-                  double clock_ghz) {
+JouleRange idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
+                      double clock_ghz) {
   OpRecord record;
   record.result.cycles = 1'000'000;
   record.result.clock_ghz = clock_ghz;
   record.result.units = units;
   record.result.stack = {{Layer::idle, "idle", units * record.result.cycles}};
   pricing.price(machine, record);
-  return record.row.energy_j->nominal /
-         (static_cast<double>(record.result.cycles) / clock_ghz * 1e-9);
+  const JouleRange& joules = *record.row.energy_j;
+  const double seconds = static_cast<double>(record.result.cycles) / clock_ghz * 1e-9;
+  return {joules.low / seconds, joules.nominal / seconds, joules.high / seconds};
 }
 
 }  // namespace lacuna

@@ -16,7 +16,7 @@ namespace lacuna {
 
 /// Simulates rows of a model on a chip, each distinct one once. With the environment variable
 /// LACUNA_CACHE, a folder, results are kept there under a hash of all that they depend on: the
-/// program itself, the parameters of the chip, the row, its mask and the seed.
+/// program itself, the prices, the parameters of the chip, the row, its mask and the seed.
 class ChipTimes {
  public:
   ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine);
@@ -37,17 +37,17 @@ class ChipTimes {
   Engine engine_;
   MaskStore masks_;
   std::string folder_;   // of kept results; empty: none
-  std::string program_;  // hash of this binary
+  std::string program_;  // hash of this binary and of the prices
   std::map<std::string, system::ChipCost> known_;
   std::size_t simulated_ = 0;
   std::size_t from_folder_ = 0;
 };
 
-/// Power of a chip that does nothing.
-double idle_watts(const Machine& chip, const Pricing& pricing);
+/// Power of a chip that does nothing, in watts.
+JouleRange idle_watts(const Machine& chip, const Pricing& pricing);
 
 /// The same of a machine of so many tiles or cores.
-double idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
-                  double clock_ghz);
+JouleRange idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
+                      double clock_ghz);
 
 }  // namespace lacuna

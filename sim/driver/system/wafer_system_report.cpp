@@ -117,13 +117,16 @@ EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine, const
     energy.range.nominal += op.row.energy_j->nominal * times;
     energy.range.high += op.row.energy_j->high * times;
   }
-  energy.work = {"work", "operations on wafers", energy.range.nominal};
+  energy.work = {"work", "operations on wafers", energy.range};
   const OpResult& first = record.ops.front().result;
-  const double idle = idle_watts(machine, pricing, first.units, first.clock_ghz);
-  double waiting = 0;
+  const JouleRange idle = idle_watts(machine, pricing, first.units, first.clock_ghz);
+  JouleRange waiting;
   for (const system::WaferTimes& wafer : run.result.wafers) {
     const std::uint64_t waits = run.result.ns - wafer[0];
-    waiting += idle * static_cast<double>(waits) * 1e-9;
+    const double seconds = static_cast<double>(waits) * 1e-9;
+    waiting.low += idle.low * seconds;
+    waiting.nominal += idle.nominal * seconds;
+    waiting.high += idle.high * seconds;
   }
   std::uint64_t carried = 0;
   for (const std::uint64_t bytes : run.result.down_bytes) carried += bytes;
@@ -133,9 +136,11 @@ EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine, const
   energy.beside = {
       {"waiting", "wafers that wait", waiting},
       {"store", "traffic of the store",
-       8e-12 * static_cast<double>(run.result.store_bytes) * params.memoryx.pj_bit},
-      {"tree", "links of the tree", 8e-12 * static_cast<double>(carried) * params.swarmx.pj_bit},
-      {"standing", "standing power beside wafers", params.standing_watts() * seconds}};
+       without_range(8e-12 * static_cast<double>(run.result.store_bytes) * params.memoryx.pj_bit)},
+      {"tree", "links of the tree",
+       without_range(8e-12 * static_cast<double>(carried) * params.swarmx.pj_bit)},
+      {"standing", "standing power beside wafers",
+       without_range(params.standing_watts() * seconds)}};
   return energy;
 }
 
@@ -352,9 +357,9 @@ NamedTable metrics_table(const WaferSystemRun& run) {
   add("energy_low", all.low / steps, "J");
   add("energy_high", all.high / steps, "J");
   add("power", all.nominal / (static_cast<double>(run.result.ns) * 1e-9), "W");
-  add("energy_work", run.energy.work.joules / steps, "J");
+  add("energy_work", run.energy.work.joules.nominal / steps, "J");
   for (const SystemEnergyPart& part : run.energy.beside) {
-    add(("energy_" + part.key).c_str(), part.joules / steps, "J");
+    add(("energy_" + part.key).c_str(), part.joules.nominal / steps, "J");
   }
   add("link_busy", run.result.link_busy_ns[0], "ns");
   add("store_weights", run.store.weights, "B");

@@ -134,8 +134,8 @@ void PointReader::read_header(const std::vector<Cell>& cells) {
   known.emplace_back("seen");
   for (const Cell& title : cells) {
     if (std::find(known.begin(), known.end(), title.text) == known.end()) {
-      refuse(title.column, fmt::format("there is no column '{}'; did you mean '{}'?", title.text,
-                                       nearest(title.text, known)));
+      refuse(title.column,
+             fmt::format("there is no column '{}'{}", title.text, hint_of(title.text, known)));
     }
     if (!places_.emplace(title.text, places_.size()).second) {
       refuse(title.column, fmt::format("the column '{}' is given twice", title.text));

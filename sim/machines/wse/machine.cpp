@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "models/wse/fabric/lanes_can.hpp"
+#include "models/wse/fabric/queue.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/layers.hpp"
@@ -120,25 +122,23 @@ class WseMachine final : public Machine {
 };
 
 /// What keeps rows from being simulated once for all that are alike, or a row from being stepped
-/// as a whole.
+/// as a whole, in the words of those who refuse to.
 std::vector<std::string> WseMachine::slow_settings() const {
   std::vector<std::string> settings;
-  const auto add = [&](bool is_slow, const char* path, const char* why) {
-    if (!is_slow) return;
-    const ParamBase* const parameter = params_.find(path);
-    settings.push_back(
-        fmt::format("{} = {}: {}", path, parameter == nullptr ? "" : parameter->value_text(), why));
-  };
-  add(params_.router.arbiter == wse::Arbiter::oldest, "router.arbiter",
-      "routers choose by the age of words, which differs from row to row");
-  add(params_.router.multicast != wse::Multicast::independent, "router.multicast",
-      "a word waits for all its outputs, so that no row is stepped as a whole");
-  add(params_.router.entries < 2, "router.entries",
-      "a port that is full holds up its neighbour, so that no row is stepped as a whole");
-  add(params_.core.init_cycles != 0, "core.init_cycles",
-      "cores begin at a cycle and not with their first word, so that no row repeats another");
-  add(params_.wafer.modules == wse::Modules::per_core, "wafer.modules",
-      "each router and each core is a module of its own");
+  const std::string lanes = wse::reason_against_lanes(params_.router);
+  if (!lanes.empty()) settings.push_back(lanes + ", so that no row is stepped as a whole");
+  if (!wse::QueueShapes(params_.router).flows()) {
+    settings.emplace_back(
+        "words stop in every router (router.entries = 1), so that no row is stepped as a whole");
+  }
+  if (params_.core.init_cycles != 0) {
+    settings.emplace_back(
+        "cores begin at a cycle, not with their first word (core.init_cycles), so that no row "
+        "repeats another");
+  }
+  if (params_.wafer.modules == wse::Modules::per_core) {
+    settings.emplace_back("each router and each core is a module of its own (wafer.modules)");
+  }
   return settings;
 }
 
@@ -146,6 +146,11 @@ std::vector<std::string> WseMachine::slow_settings() const {
 void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {
   find_sources(workload);
   share_wafer(params_, workload, mask_of);
+  for (LayerOp& op : workload.ops) {
+    if (!has_weights(op) || may_be_resident(op)) continue;
+    op.share.beside = 0;  // streamed weights leave results where they are, beside nothing
+    op.share.result_taken = false;
+  }
   if (params_.ws.k_partition != wse::KPartition::block) return;
   if (params_.ws.inject != wse::Inject::column_top) return;
   for (LayerOp& op : workload.ops) {

@@ -15,8 +15,6 @@ enum class Target { none, silicon, simfabric };
 
 /// What a harness that measures adds, and takes off what it has measured.
 struct TimerParams : ParameterSet {
-  Param<unsigned> read =
-      param(this, "read", 18U, range(0U, 32U), "cycles", "One read of the time stamp counter.");
   Param<unsigned> sync_hop =
       param(this, "sync_hop", 1U, range(0U, 4U), "cycles",
             "What the alignment of two cores' clocks takes off for each hop between them; used "

@@ -47,7 +47,6 @@ const std::vector<TargetValue>& target_values() {
       {"task.overhead", "16", "16", "measured", "M",
        "happyandslow/agent-memory, topic m3-idle-pe-tier: at most 15.8"},
       {"task.completion", "3", "3", "measured", "M", kFabrica},
-      {"timer.read", "18", "18", "measured", "M", "happyandslow/agent-memory"},
       {"timer.sync_hop", "1", "1", "measured", "M", "FABRICA WSE-3 characterization, section 10g"},
   };
   return values;

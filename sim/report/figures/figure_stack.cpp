@@ -16,7 +16,7 @@ constexpr std::array<Layer, 6> kLayers{Layer::compute, Layer::exchange,  Layer::
                                        Layer::stall,   Layer::imbalance, Layer::idle};
 
 /// The components of a breakdown of energy, in the order they are stacked.
-constexpr std::array<std::pair<const char*, const char*>, 10> kComponents{
+constexpr std::array<std::pair<const char*, const char*>, 11> kComponents{
     {{"mac", "#0072B2"},
      {"vector", "#56B4E9"},
      {"sram", "#D55E00"},
@@ -24,6 +24,7 @@ constexpr std::array<std::pair<const char*, const char*>, 10> kComponents{
      {"metadata", "#CC79A7"},
      {"fabric", "#009E73"},
      {"clock", "#4D4D4D"},
+     {"clock_tree", "#6E6E6E"},
      {"idle_clock", "#8C8C8C"},
      {"leakage", "#D9D9D9"},
      {"off_chip", "#000000"}}};

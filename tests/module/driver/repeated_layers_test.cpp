@@ -40,10 +40,8 @@ class RepeatedLayers : public ::testing::TestWithParam<const char*> {
     return result;
   }
 
-  /// What is said of `most` repeated operations; on a wafer one of them is simulated once more.
-  static std::string repeated(int most) {
-    const bool wafer = std::string(GetParam()).find("wse2") != std::string::npos;
-    return std::to_string(wafer ? most - 1 : most) +
+  static std::string repeated(int count) {
+    return std::to_string(count) +
            " of 12 operations have the shape, types and mask of an earlier one";
   }
 

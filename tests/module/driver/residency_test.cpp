@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/driver/real_program.hpp"
 
@@ -85,6 +88,26 @@ TEST(Residency, OfADenseProductOnAWaferIsWhatIsAskedAndAutoIsTheFaster) {
                                             : "weights are streamed (residency auto)"));
     EXPECT_THAT(best.ran.out, HasSubstr(few ? "; 128 B of the fullest core" : "; 32 B of the"));
   }
+}
+
+TEST(Residency, OfASparseProductOnAWaferIsTheFasterToo) {
+  // 1 token: 64 activations for about 1024 weights; 512 of them: 32,768 for about 256
+  for (const char* const shape : {"64x64x1", "16x64x512"}) {
+    const std::string gemm =
+        std::string(kWafer) + "--gemm " + shape + " --pattern unstructured:0.25 ";
+    const Measured streamed = measured(gemm + "--residency streamed");
+    const Measured resident = measured(gemm + "--residency resident");
+    const Measured best = measured(gemm);
+    EXPECT_EQ(best.cycles, std::min(streamed.cycles, resident.cycles)) << shape;
+    const bool few = std::string(shape) == "64x64x1";
+    EXPECT_EQ(best.residency, few ? "resident" : "streamed") << shape;
+    EXPECT_EQ(best.mode, few ? "static" : "streamed");
+  }
+  // 8 x 8 cores and 4,097 tokens are more than 2^18 of both together
+  const Measured longer =
+      measured(std::string(kWafer) + "--gemm 1x8x4097 --pattern unstructured:0.5");
+  EXPECT_EQ(longer.residency, "streamed");
+  EXPECT_THAT(longer.ran.out, HasSubstr("not compared with resident ones, 4097 tokens in 64"));
 }
 
 TEST(Residency, ModeStaticOfDenseWeightsIsResidentOnAWaferWithARemark) {
@@ -188,6 +211,25 @@ TEST(Residency, TraceMakeKeepsModeAndResidency) {
       run_real("trace make bert-tiny --layers 1 --heads --mode static --pattern block16:0.25");
   EXPECT_THAT(sparse.out, HasSubstr(",fp16,static,block,"));
   EXPECT_THAT(sparse.out, Not(HasSubstr(",fp16,static,,")));
+}
+
+// What takes a shortcut away is said before it takes its time, in the words of what refuses it.
+TEST(SlowSettings, AreSaidBeforeARunTakesItsTime) {
+  const std::string run =
+      "run --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--residency streamed";
+  const std::vector<std::pair<const char*, const char*>> slow = {
+      {"router.arbiter=oldest", "routers choose by the age of words"},
+      {"router.multicast=lockstep", "router.multicast = lockstep"},
+      {"router.entries=1", "words stop in every router"},
+      {"core.init_cycles=10", "core.init_cycles"}};
+  for (const auto& [setting, why] : slow) {
+    const Ran ran = run_real(run + " --set " + setting);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("simulated without a shortcut")) << setting;
+    EXPECT_THAT(ran.err, HasSubstr(why));
+  }
+  EXPECT_THAT(run_real(run).err, Not(HasSubstr("shortcut")));
 }
 
 }  // namespace

@@ -451,5 +451,22 @@ TEST(SystemFit, ATrillionParametersFitTheStreamingMemoryOfAPod256) {
   EXPECT_THAT(ran.out, Not(HasSubstr("layouts that fit\n\nnone")));
 }
 
+// Simulated over published times of ten updates of BERT-Large: -14.9 to -0.9 %.
+TEST(SystemRun, OfBertLargeOnAPodSaysHowSureItsTimeIs) {
+  const std::string line = "run --quiet --json --system-config bert_large_phase1_pod16";
+  const Ran ran = run_real(line);
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const auto number = [](const Ran& of, const std::string& name) {
+    const std::size_t at = of.out.find("\"" + name + "\": ");
+    return at == std::string::npos ? -1.0
+                                   : std::strtod(of.out.c_str() + at + name.size() + 4, nullptr);
+  };
+  EXPECT_NEAR(number(ran, "step_time_low"), number(ran, "step_time") / (1 - 0.009), 1e-9);
+  EXPECT_NEAR(number(ran, "step_time_high"), number(ran, "step_time") / (1 - 0.149), 1e-9);
+  // another chip than that of the pod
+  const Ran other = run_real(line + " --set chip.tile.workers=5");
+  EXPECT_EQ(number(other, "step_time_low"), -1) << other.err;
+}
+
 }  // namespace
 }  // namespace lacuna::test

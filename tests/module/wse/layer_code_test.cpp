@@ -99,6 +99,19 @@ TEST(LayerEltwise, GradientsAreDealtToAllCoresAndActivationsToThoseOfTheirToken)
   EXPECT_EQ(run_row(op, "2", "2").cycles, 8U);
 }
 
+// Two tokens of four scores on one core. The maximum of each: the first two scores are copied, 6 +
+// 1, the other six compared, one in a cycle, 6 + 6; those of the second and the fourth feature lie
+// at 4 and 6 modulo eight, as the maxima they are compared with, and wait a cycle each: 4. Less the
+// maximum: 6 + 2 for eight elements, four a beat. Twice: times a large number, 6 + 2, and at least
+// -1, 6 + 8. Times the scores and times -1: 6 + 2 each. 7 + 16 + 8 + 2 x 22 + 2 x 8.
+TEST(LayerTakeMax, IsAMaximumAndSevenInstructionsOverAllScores) {
+  LayerOp op;
+  op.op = "take_max";
+  op.m = 2;
+  op.n = 4;
+  EXPECT_EQ(run_row(op, "1", "1").cycles, 91U);
+}
+
 LayerOp embed(const char* fn, std::uint32_t m, std::uint32_t k, std::uint32_t n) {
   LayerOp op;
   op.id = "row";

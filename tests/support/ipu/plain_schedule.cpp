@@ -67,16 +67,19 @@ class SendPort {
 /// few receivers with the same sources begin far apart.
 enum class Order : std::uint8_t { staggered, spread };
 
-/// How a receiver chooses: in which order its trains stand, and among how many of the next.
+/// How a receiver chooses: in which order its trains stand, among how many of the next, and
+/// whether it counts what they cost their senders.
 struct Policy {
   Order order;
   unsigned choices;
+  bool count_sends;
 };
 
 /// Places streams on the ports one after another, never before what is already there. The
-/// receiver that is free first chooses, among the next few streams it waits for, the one for which
-/// the receivers wait least; so all receivers advance together. Receivers that are still busy then
-/// do not make it wait: the sender repeats the stream for them later, if it has the time to spare.
+/// receiver that is free first chooses, among the next few streams it waits for, the one that costs
+/// least, in cycles in which receivers wait and in which the sender sends; so all receivers advance
+/// together. Receivers that are still busy then do not make it wait: the sender repeats the stream
+/// for them later, if it has the time to spare.
 class ExchangeScheduler {
  public:
   ExchangeScheduler(const ChipParams& params, const LatencyTable& latencies,
@@ -247,31 +250,32 @@ class ExchangeScheduler {
     std::uint32_t start = 0;
   };
 
-  /// What a choice costs: the cycles its receivers idle before it, and the work it gets done.
+  /// What a choice costs: the cycles its receivers idle before it and, if they count, those of its
+  /// sender; and the work it gets done.
   struct Cost {
-    std::uint64_t idle;
+    std::uint64_t cycles;
     std::uint64_t work;
 
-    bool operator<(const Cost& other) const { return idle * other.work < other.idle * work; }
+    bool operator<(const Cost& other) const { return cycles * other.work < other.cycles * work; }
   };
 
   /// The cost of sending `train` in cycle `start`; once it cannot be below `limit`, any above it.
   Cost cost_of(const Train& train, std::uint32_t start, const Cost& limit) const {
     const std::uint64_t all = std::uint64_t{train.count} * train.held;
-    Cost cost{0, 0};
+    Cost cost{policy_.count_sends ? train.held : 0, 0};
     for (std::uint32_t d = train.first; d < train.first + train.count; ++d) {
       const TileId to = receivers_[d].tile;
       const std::uint32_t arrival = start + latency(train, to);
       if (receiver_free(train, to) > arrival) continue;
-      cost.idle += arrival - receive_free_[to];
+      cost.cycles += arrival - receive_free_[to];
       cost.work += train.held;
-      if (!(Cost{cost.idle, all} < limit)) return {limit.idle, limit.work};
+      if (!(Cost{cost.cycles, all} < limit)) return {limit.cycles, limit.work};
     }
     return cost;
   }
 
-  /// The train for `tile` to receive next: of the next few, the one for which all that receive it
-  /// together idle least in proportion to what they receive.
+  /// The train for `tile` to receive next: of the next few, the one that costs least in proportion
+  /// to what is received.
   Choice choose(TileId tile) {
     Choice best;
     Cost least{1, 0};  // infinite
@@ -290,7 +294,7 @@ class ExchangeScheduler {
       if (best.train != kEnd && !(cost < least)) continue;
       best = {waiting.train, start};
       least = cost;
-      if (least.idle == 0) break;
+      if (least.cycles == 0) break;
     }
     return best;
   }
@@ -344,11 +348,13 @@ class ExchangeScheduler {
 
 /// What is worth trying: in regular patterns, where every receiver's own order is good, nothing
 /// beats keeping to it; the less regular, the more it pays to look around.
-constexpr std::array<Policy, 2> kPolicies{{{Order::staggered, 1}, {Order::spread, 64}}};
+constexpr std::array<Policy, 3> kPolicies{
+    {{Order::staggered, 1, false}, {Order::spread, 64, true}, {Order::spread, 64, false}}};
 
 /// Large exchanges, whose planning takes long, are tried in fewer ways.
 constexpr std::size_t kLarge = 200'000;
-constexpr std::array<Policy, 2> kLargePolicies{{{Order::spread, 64}, {Order::staggered, 1}}};
+constexpr std::array<Policy, 2> kLargePolicies{
+    {{Order::spread, 64, true}, {Order::staggered, 1, false}}};
 
 // A schedule this near to the bound is good enough.
 constexpr Cycle kNear = 32;  // one part in 32 above it

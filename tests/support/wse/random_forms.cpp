@@ -152,6 +152,10 @@ class Shifts {
     if (draw_.chance(70)) made_.params.mem = MemoryParams();
     made_.params.router.multicast = Multicast::independent;
     if (draw_.chance(50)) made_.params.router.arbiter = Arbiter::fixed;
+    if (draw_.chance(95)) {  // beats of one length
+      made_.params.simd.by_rows = false;
+      made_.params.mem.write_share = 0.0;
+    }
     if (draw_.chance(80)) made_.params.router.link_limit = LinkLimit::link;
   }
 

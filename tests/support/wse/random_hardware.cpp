@@ -51,17 +51,6 @@ std::string draw_depths(std::uint32_t queues, Draw& draw) {
   return list;
 }
 
-/// Gives parameters their declared values again.
-void reset(ParameterSet& set, const std::vector<std::string>& paths) {
-  std::vector<std::pair<std::string, std::string>> declared;
-  set.for_each([&](const std::string& path, const ParamBase& parameter) {
-    if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
-      declared.emplace_back(path, parameter.initial_text());
-    }
-  });
-  for (const auto& [path, text] : declared) set.set(path, text);
-}
-
 void add_changes(const char* name, const ParameterSet& set, std::string& text) {
   set.for_each([&](const std::string& path, const ParamBase& parameter) {
     if (parameter.value_text() == parameter.initial_text()) return;
@@ -92,9 +81,6 @@ TaskParams random_task_hardware(Draw& draw) {
            &params.core, &params.queue, &params.router, &params.mem, &params.simd}) {
     draw_parameters(*set, draw);
   }
-  // What the oracle does not know yet, and so is compared between the engines alone.
-  reset(params.mem, {"write_share", "conflict_bytes", "write_lag", "row_bytes"});
-  reset(params.simd, {"by_rows", "to_register"});
   // What waits longer than the oracle's patience is not compared.
   params.router.reconfig = std::min(params.router.reconfig.value(), 2000U);
   // A link passes a word a cycle at most.

@@ -20,10 +20,12 @@ unsigned fabric_words(const Instruction& what, const TaskParams& params) {
 }
 
 std::uint32_t words(const Instruction& what, const TaskParams& params, bool half) {
-  const std::uint32_t width = oracle::beat_width(what, params.simd, fabric_words(what, params));
   std::uint32_t sum = 0;
-  for (std::uint32_t done = 0; done < what.length; done += width) {
-    sum += oracle::words_for(half, std::min(width, what.length - done));
+  for (std::uint32_t done = 0; done < what.length;) {
+    const std::uint32_t beat =
+        oracle::beat_elements(what, params, fabric_words(what, params), done);
+    sum += oracle::words_for(half, beat);
+    done += beat;
   }
   return sum;
 }

@@ -69,11 +69,6 @@ std::vector<std::pair<const char*, WaferOutcome>> faster_ways(const StreamCase& 
   if (std::optional<SweepOutcome> swept = sweep(made.params, made.program, options)) {
     add("lanes, row for row", std::move(swept->kept));
   }
-  if (const auto one = make_streaming_sweep(made.params, made.program, {false, true})) {
-    if (std::optional<SweepOutcome> swept = one->run()) {
-      add("one lane", std::move(swept->kept));
-    }
-  }
   add("folded", folded(made));
   add("row by row", simulate_row_by_row(made.params, made.program, {}));
   return ways;

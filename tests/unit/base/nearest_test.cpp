@@ -14,12 +14,18 @@ TEST(Nearest, IsTheCandidateWithTheFewestLettersToChange) {
   EXPECT_EQ(nearest("aab", {"aac", "aad"}), "aac");  // the first on ties
 }
 
-TEST(Nearest, IsNothingBeyondTheLimit) {
-  EXPECT_EQ(nearest("abcd", {"xyzd"}, 2), "");
-  EXPECT_EQ(nearest("abcd", {}, 2), "");
+// Of four letters one may be wrong, of five two, of any number four.
+TEST(Nearest, IsNothingBeyondAThirdOfTheLetters) {
+  EXPECT_EQ(nearest("abcd", {"xycd"}), "");
+  EXPECT_EQ(nearest("abcd", {"xbcd"}), "xbcd");
+  EXPECT_EQ(nearest("abcde", {"xycde"}), "xycde");
+  EXPECT_EQ(nearest("abcde", {"xyzde"}), "");
+  EXPECT_EQ(nearest("abcdefghijklmnopqrst", {"12345fghijklmnopqrst"}), "");
+  EXPECT_EQ(nearest("abcdefghijklmnopqrst", {"1234efghijklmnopqrst"}), "1234efghijklmnopqrst");
+  EXPECT_EQ(nearest("abcd", {}), "");
 }
 
-TEST(Nearest, DoesNotMindCapitalLetters) { EXPECT_EQ(nearest("BOW", {"gc2", "bow"}, 0), "bow"); }
+TEST(Nearest, DoesNotMindCapitalLetters) { EXPECT_EQ(nearest("BOW", {"gc2", "bow"}), "bow"); }
 
 // A part of a name counts as the name does, and what is further than a third of the letters not at
 // all: of six letters two may be wrong.

@@ -33,7 +33,7 @@ std::string written(const std::string& text) {
 
 TEST(EnergyTable, PricesRiseFromLowToHighInEveryRow) {
   const EnergyTable table = test::shipped_prices();
-  EXPECT_EQ(table.rows().size(), 40U);
+  EXPECT_EQ(table.rows().size(), 42U);
   for (const EnergyRow& row : table.rows()) {
     for (const EnergyRange& price : row.nodes) {
       EXPECT_LE(price.low, price.nominal) << row.event;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "tests/support/json_edit.hpp"
 #include "tests/support/paths.hpp"
 #include "workloads/import/import_table.hpp"
+#include "workloads/trace/look_ups.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/text_file.hpp"
 
@@ -488,12 +490,32 @@ TEST(ModelConfig, EveryExpertMultipliesItsTokens) {
     const Imported imported = read(shipped("qwen3-30b-a3b.json"),
                                    {{"tokens", "64"}, {"layers", "1"}, {"routing", routing}});
     const auto rows = rows_of(imported);
-    for (const char* id : {"fwd.l0.dispatch", "fwd.l0.combine"}) {
-      EXPECT_THAT(sizes(rows.at(id)), ElementsAre(2048, 64, 64, 1));  // once for each choice
-      EXPECT_EQ(rows.at(id).repeat, 8U);
+    for (unsigned choice = 0; choice < 8; ++choice) {
+      for (const char* id : {"fwd.l0.dispatch", "fwd.l0.combine"}) {
+        const LayerOp& row = rows.at(id + std::to_string(choice));
+        EXPECT_THAT(sizes(row), ElementsAre(2048, 64, 64, 1));
+        EXPECT_EQ(row.repeat, 1U);
+      }
     }
+    // of all choices together every expert looks up as many tokens as its products have columns
+    std::vector<std::uint32_t> copies;
+    for (unsigned choice = 0; choice < 8; ++choice) {
+      for (const std::uint32_t token :
+           look_ups(rows.at("fwd.l0.dispatch" + std::to_string(choice)), 7)) {
+        copies.push_back(token);
+      }
+    }
+    auto next = copies.begin();
+    for (unsigned expert = 0; expert < 128; ++expert) {
+      const auto gate = rows.find("fwd.l0.e" + std::to_string(expert) + ".gate");
+      if (gate == rows.end()) continue;
+      const auto end = next + gate->second.n;
+      EXPECT_EQ(std::adjacent_find(next, end, std::greater_equal<>()), end) << expert;
+      next = end;
+    }
+    EXPECT_EQ(next, copies.end());
     EXPECT_THAT(sizes(rows.at("fwd.l0.weigh")), ElementsAre(2048, 0, 512, 1));
-    EXPECT_EQ(rows.at("fwd.l0.combine").fn, "scatter_add");
+    EXPECT_EQ(rows.at("fwd.l0.combine7").fn, "scatter_add");
     std::uint64_t tokens = 0;
     std::uint32_t most = 0;
     for (const auto& [id, op] : rows) {
@@ -541,7 +563,7 @@ TEST(ModelConfig, EveryTokenTakesTheSharedExpert) {
   EXPECT_THAT(sizes(rows.at("fwd.l0.shared.gate")), ElementsAre(5632, 2048, 4, 1));
   EXPECT_THAT(sizes(rows.at("fwd.l0.shared.router")), ElementsAre(1, 2048, 4, 1));
   EXPECT_THAT(rows.at("fwd.l0.shared.add").depends_on,
-              ElementsAre("fwd.l0.combine", "fwd.l0.shared.weigh"));
+              ElementsAre("fwd.l0.combine3", "fwd.l0.shared.weigh"));
 }
 
 }  // namespace

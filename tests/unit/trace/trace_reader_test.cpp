@@ -192,6 +192,21 @@ TEST(TraceReader, ChecksKeys) {
   EXPECT_THAT(row(header, "a,gemm,4,4,4,,,x_unique=3;x_unique=4"), ElementsAre("2:16 E207"));
   EXPECT_THAT(row(header, "a,embed,4,9,4,,,index=zipf:1.1"), ElementsAre());
   EXPECT_THAT(row(header, "a,embed,4,9,4,,,index=zip:1.1"), ElementsAre("2:17 E206"));
+  // read before and ignored
+  EXPECT_THAT(row(header, "a,embed,4,9,4,,,index=file:rows.txt"), ElementsAre("2:17 E206"));
+  const std::string routed = "a,embed,4,9,9,,,index=routing;experts=4;chosen=2";
+  EXPECT_THAT(row(header, routed), ElementsAre());
+  EXPECT_THAT(row(header, routed + ";round=1"), ElementsAre());
+  EXPECT_THAT(row(header, routed + ";round=2"), ElementsAre("2:17 E206"));
+  EXPECT_THAT(row(header, routed + ";routing=counts:9:4:5:0"), ElementsAre());
+  EXPECT_THAT(row(header, routed + ";routing=counts:9:4:4:0"), ElementsAre("2:17 E206"));
+  EXPECT_THAT(row(header, routed + ";routing=counts:10:4:4:0"), ElementsAre("2:17 E206"));
+  EXPECT_THAT(row(header, routed + ";routing=counts:9:9"), ElementsAre("2:17 E206"));
+  EXPECT_THAT(row(header, "a,embed,4,8,9,,,index=routing;experts=4;chosen=2"),
+              ElementsAre("2:17 E206"));
+  EXPECT_THAT(row(header, "a,embed,4,9,9,,,index=routing;experts=4;chosen=5"),
+              ElementsAre("2:17 E206"));
+  EXPECT_THAT(row(header, "a,embed,4,9,9,,,experts=4"), ElementsAre("2:17 E206"));
 }
 
 TEST(TraceReader, ChecksReferences) {

@@ -28,10 +28,7 @@ Residency residency_of(const LayerOp& op) {
   const Residency meant = meant_by(op.mode);
   if (meant == Residency::automatic || op.residency == Residency::automatic ||
       op.residency == meant) {
-    const Residency asked = meant == Residency::automatic ? op.residency : meant;
-    // What mode auto means for sparse weights on a wafer is the streamed kernel.
-    const bool streams = asked == Residency::automatic && op.pattern.name != "dense";
-    return streams ? Residency::streamed : asked;
+    return meant == Residency::automatic ? op.residency : meant;
   }
   throw UnsupportedError(
       fmt::format("mode '{}' with residency '{}': on a wafer this kernel has its weights {}",

@@ -263,16 +263,11 @@ class Planner {
   /// Results of INT8 are the INT32 sums: what scales them is another operation.
   std::uint64_t output_bytes() const { return fp32_ || int8_ ? 4 : 2; }
   std::uint64_t sum_bytes() const { return plan_.program.kernel.psum_fp32 ? 4 : 2; }
-  std::uint64_t queue_bytes() const {
-    return 4 * (std::uint64_t{setup_.queue.stream()} + setup_.queue.sums_in() +
-                setup_.queue.sums_out());
-  }
-
   /// Of a core with `rows` elements of each feature, of which it holds `held` in all.
   std::uint64_t core_bytes(std::uint64_t held, std::uint64_t rows, std::uint32_t inputs,
                            std::uint32_t outputs) const {
     return held_bytes(held, inputs) + rows * outputs * output_bytes() * job_.batch +
-           plan_.program.kernel.lookahead * rows * sum_bytes() + queue_bytes() +
+           plan_.program.kernel.lookahead * rows * sum_bytes() + queue_bytes_ +
            std::uint64_t{setup_.mem.code_kib} * 1024 + job_.beside;
   }
 
@@ -299,7 +294,7 @@ class Planner {
         column, bytes, limit(), what,
         job_.batch == 1 ? "" : fmt::format(" of each of {} products", job_.batch),
         plan_.program.kernel.lookahead, rows, job_.resident ? "outputs" : "tokens", sum_bytes(),
-        queue_bytes(), std::uint64_t{setup_.mem.code_kib} * 1024, beside_text(job_.beside)));
+        queue_bytes_, std::uint64_t{setup_.mem.code_kib} * 1024, beside_text(job_.beside)));
   }
 
   /// What each core keeps of sparse resident weights, if it keeps no zeros.
@@ -486,6 +481,8 @@ class Planner {
   const StreamingJob& job_;
   const StreamOperands operands_;
   const StreamingSetup& setup_;
+  const std::uint64_t queue_bytes_ =
+      4 * (std::uint64_t{setup_.queue.stream()} + setup_.queue.sums_in() + setup_.queue.sums_out());
   std::uint32_t columns_;
   bool fp32_;
   bool int8_;

@@ -113,6 +113,19 @@ std::uint32_t stalls_among(std::uint32_t elements, std::uint32_t rate) {
   return stalls;
 }
 
+/// Whether `bytes` at two places that are `apart` share a bank, of banks that repeat after
+/// `period`.
+bool overlap(std::uint32_t apart, std::uint32_t bytes, std::uint32_t period) {
+  const std::uint32_t offset = apart % period;
+  return offset < bytes || period - offset < bytes;
+}
+
+/// An operation of one vector in memory whose result stays in a register, where that has a price.
+bool sums_into_register(const Instruction& what, const SimdParams& simd) {
+  return simd.to_register != 0U && what.to.kind == Kind::memory && !walks_memory(what.to) &&
+         reads_of(what).size() == 1;
+}
+
 float rounded(float value, Element element) {
   return is_half_result(element) && !is_integer_type(element) ? to_float(to_half(value)) : value;
 }
@@ -155,25 +168,123 @@ std::uint32_t words_for(bool half, std::uint32_t elements) {
   return half ? (elements + 1) / 2 : elements;
 }
 
-std::uint32_t beat_width(const Instruction& what, const SimdParams& simd, unsigned fabric_words) {
+std::uint32_t beat_width(const Instruction& what, const TaskParams& params, unsigned fabric_words) {
   std::uint32_t width = 1;
   if (what.op != VectorOp::work && !is_special(what.op)) {
-    width = table_width(what.op, what.element, simd);
+    width = table_width(what.op, what.element, params.simd);
   }
   for (const Operand* operand : {&what.to, &what.a, &what.b}) {
-    width = stride_width(*operand, width);
+    // Rows that the read port takes at once do instead for what is read.
+    const bool strides_limit = operand == &what.to || params.mem.row_bytes == 0U;
+    if (strides_limit) width = stride_width(*operand, width);
     if (!is_stream(*operand)) continue;
     const bool half = operand == &what.to ? is_half_result(what.element) : is_half(what.element);
     const std::uint32_t in_word = half ? 2 : 1;
     width = std::min(std::max(width, in_word), fabric_words * in_word);
   }
-  return width;
+  return sums_into_register(what, params.simd) ? 1 : width;
 }
 
+/// A beat ends where a row does, if rows end beats and it is of several elements.
+std::uint32_t beat_elements(const Instruction& what, const TaskParams& params,
+                            unsigned fabric_words, std::uint32_t first) {
+  const std::uint32_t width = beat_width(what, params, fabric_words);
+  std::uint32_t elements = std::min(width, what.length - first);
+  if (!params.simd.by_rows || width == 1) return elements;
+  std::uint32_t row = 0;
+  for (const Operand* operand : {&what.to, &what.a, &what.b}) {
+    if (walks_memory(*operand) && operand->inner != 0) row = operand->inner;
+  }
+  if (row != 0) elements = std::min(elements, row - first % row);
+  return elements;
+}
+
+namespace {
+
+/// Whether two reads of a beat of `count` elements ask for the same banks.
+bool reads_meet(const std::vector<Access>& reads, const MemoryParams& mem, std::uint32_t word,
+                std::uint32_t first, std::uint32_t count) {
+  if (reads.size() != 2) return false;
+  const std::uint32_t one = address(*reads[0].operand, reads[0].half, first, word);
+  const std::uint32_t other = address(*reads[1].operand, reads[1].half, first, word);
+  if (mem.conflict_bytes == 8U || reads[0].half || reads[1].half) return (one - other) % 8 != 4;
+  const bool contiguous = reads[0].operand->stride == 1 && reads[1].operand->stride == 1;
+  return overlap(one - other, contiguous ? 4 * count : 4, mem.conflict_bytes);
+}
+
+/// Whether the write of what was read `write_lag` beats before asks for the banks of this beat's
+/// read.
+bool write_meets(const Instruction& what, const std::vector<Access>& reads, const MemoryParams& mem,
+                 std::uint32_t first, std::uint32_t width) {
+  const Operand& to = what.to;
+  const bool same = what.a.kind == Kind::memory && what.a.address == to.address &&
+                    what.a.stride == to.stride && what.a.inner == to.inner &&
+                    what.a.outer == to.outer;
+  if (mem.write_lag == 0U || !(what.op == VectorOp::fma || same)) return false;
+  if (!walks_memory(to) || reads.empty() || reads[0].operand->inner != 0) return false;
+  const std::uint32_t lag = mem.write_lag * width;
+  if (first < lag) return false;  // nothing is written yet
+  const std::int64_t apart = std::int64_t{reads[0].operand->stride} * lag * bytes(reads[0].half);
+  constexpr std::uint32_t kBanks = 16;
+  return overlap(static_cast<std::uint32_t>(apart), std::min(kBanks, bytes(reads[0].half) * width),
+                 kBanks);
+}
+
+/// Bits that the read port is taken for, for each element.
+std::uint64_t bits_read(const std::vector<Access>& reads, const MemoryParams& mem) {
+  std::uint64_t bits = 0;
+  for (const Access& read : reads) {
+    std::uint64_t each = bytes(read.half);
+    if (mem.row_bytes != 0U) {
+      const auto stride = static_cast<std::uint64_t>(std::abs(read.operand->stride));
+      each = std::min<std::uint64_t>(each * std::max<std::uint64_t>(1, stride), mem.row_bytes);
+    }
+    bits += 8 * each;
+  }
+  return bits;
+}
+
+/// Cycles of the ports for elements [first, end).
+std::uint64_t port_cycles(std::uint64_t read, std::uint64_t write, const MemoryParams& mem,
+                          std::uint32_t first, std::uint32_t end) {
+  const std::uint64_t slow = mem.port_cycles;
+  const std::uint64_t count = end - first;
+  std::uint64_t cycles = std::max(divide_up(read * count * slow, mem.read_bits),
+                                  divide_up(write * count * slow, mem.write_bits));
+  // Shares are thirds and thousandths.
+  const auto share = static_cast<std::uint64_t>(std::lround(mem.write_share * 3000));
+  if (share == 0 || read == 0 || write == 0) return cycles;
+  const auto until = [&](std::uint64_t elements) {
+    return divide_up((read * 3000 + write * share) * elements * slow, mem.read_bits * 3000ULL);
+  };
+  return std::max(cycles, until(end) - until(first));
+}
+
+std::uint32_t stall_rate(const Instruction& what, const MemoryParams& mem) {
+  if (mem.conflict_bytes != 8U && what.to.inner != 0) return 0;
+  switch (what.element) {
+    case Element::fp16:
+    case Element::fp16_32:
+      return mem.fma16_stalls;
+    case Element::fp32:
+      return mem.fma32_stalls;
+    case Element::fp32_16:
+    case Element::int16:
+    case Element::int32:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
 Extra extra_cycles(const Instruction& what, const TaskParams& params, std::uint32_t word,
-                   std::uint32_t first, std::uint32_t count) {
+                   std::uint32_t first, std::uint32_t count, std::uint32_t width) {
   Extra extra;
   if (is_special(what.op)) extra.special = (params.simd.special_cycles - 1) * count;
+  if (sums_into_register(what, params.simd) && what.op != VectorOp::move) {
+    extra.special += (params.simd.to_register - 1) * count;
+  }
   switch (params.mem.model.value()) {
     case MemoryModel::none:
       return extra;
@@ -182,35 +293,19 @@ Extra extra_cycles(const Instruction& what, const TaskParams& params, std::uint3
   }
   const std::vector<Access> reads = reads_of(what);
   const bool writes = walks_memory(what.to);
-  std::uint64_t cycles = reads.size() > 2 ? 2 : 1;
-  if (reads.size() == 2) {
-    const std::uint32_t one = address(*reads[0].operand, reads[0].half, first, word);
-    const std::uint32_t other = address(*reads[1].operand, reads[1].half, first, word);
-    if ((one - other) % 8 != 4) cycles = 2;
-  }
-  std::uint64_t read_bits = 0;
-  for (const Access& read : reads) read_bits += 8ULL * bytes(read.half) * count;
-  const std::uint64_t write_bits = writes ? 8ULL * bytes(is_half_result(what.element)) * count : 0;
-  const std::uint64_t slow = params.mem.port_cycles;
-  cycles = std::max(cycles, divide_up(read_bits * slow, params.mem.read_bits));
-  cycles = std::max(cycles, divide_up(write_bits * slow, params.mem.write_bits));
+  if (reads.empty() && !writes) return extra;
+  const bool meet = reads_meet(reads, params.mem, word, first, count);
+  const bool behind = write_meets(what, reads, params.mem, first, width);
+  std::uint64_t cycles = reads.size() > 2 || meet || behind ? 2 : 1;
+  const std::uint64_t write = writes ? 8ULL * bytes(is_half_result(what.element)) : 0;
+  cycles = std::max(
+      cycles, port_cycles(bits_read(reads, params.mem), write, params.mem, first, first + count));
   extra.conflict = static_cast<std::uint32_t>(cycles - 1);
-  // A conflict leaves time for the write that would have met a read.
-  if (extra.conflict != 0 || what.op != VectorOp::fma || !writes) return extra;
-  std::uint32_t rate = 0;
-  switch (what.element) {
-    case Element::fp16:
-    case Element::fp16_32:
-      rate = params.mem.fma16_stalls;
-      break;
-    case Element::fp32:
-      rate = params.mem.fma32_stalls;
-      break;
-    case Element::fp32_16:
-    case Element::int16:
-    case Element::int32:
-      break;
-  }
+  if (what.op != VectorOp::fma || !writes) return extra;
+  // A longer beat leaves time for the write that would have met a read, unless it is the write
+  // itself that makes it longer.
+  if (extra.conflict != 0 && (meet || !behind)) return extra;
+  const std::uint32_t rate = stall_rate(what, params.mem);
   extra.residual = stalls_among(first + count, rate) - stalls_among(first, rate);
   return extra;
 }

@@ -16,8 +16,12 @@ bool is_half_result(Element element);  // of what is written
 /// Words that so many elements take on the fabric or in a FIFO.
 std::uint32_t words_for(bool half, std::uint32_t elements);
 
-/// Elements that an instruction does in an issue slot, if it may handle so many words.
-std::uint32_t beat_width(const Instruction& what, const SimdParams& simd, unsigned fabric_words);
+/// The most elements that an instruction does in an issue slot, if it may handle so many words.
+std::uint32_t beat_width(const Instruction& what, const TaskParams& params, unsigned fabric_words);
+
+/// Those of the beat that begins with element `first`.
+std::uint32_t beat_elements(const Instruction& what, const TaskParams& params,
+                            unsigned fabric_words, std::uint32_t first);
 
 /// Cycles of a beat beyond its first.
 struct Extra {
@@ -26,9 +30,10 @@ struct Extra {
   std::uint32_t special = 0;
 };
 
-/// Of the beat with elements [first, first + count), in a task that `word` started.
+/// Of the beat with elements [first, first + count), in a task that `word` started; a whole beat
+/// has `width`.
 Extra extra_cycles(const Instruction& what, const TaskParams& params, std::uint32_t word,
-                   std::uint32_t first, std::uint32_t count);
+                   std::uint32_t first, std::uint32_t count, std::uint32_t width);
 
 /// What the beat counts, but for cycles and words.
 void count_beat(const Instruction& what, std::uint32_t count, TaskCounters& counters);

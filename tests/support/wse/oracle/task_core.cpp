@@ -275,10 +275,13 @@ std::optional<std::size_t> TaskCore::choose(Cycle now) {
   return std::nullopt;
 }
 
+unsigned TaskCore::fabric_words(const Instruction& what) const {
+  const bool pairs = what.simd64 && params_.core.fabric_simd64;
+  return pairs ? 2U : params_.core.fabric_words_per_issue.value();
+}
+
 std::uint32_t TaskCore::next_elements(const Thread& thread) const {
-  const bool pairs = thread.what->simd64 && params_.core.fabric_simd64;
-  const unsigned words = pairs ? 2U : params_.core.fabric_words_per_issue.value();
-  return std::min(beat_width(*thread.what, params_.simd, words), thread.what->length - thread.done);
+  return beat_elements(*thread.what, params_, fabric_words(*thread.what), thread.done);
 }
 
 /// All words of the next beat are there.
@@ -303,7 +306,8 @@ void TaskCore::issue(std::size_t chosen, Cycle now) {
   Thread& thread = threads_[chosen];
   const Instruction& what = *thread.what;
   const std::uint32_t count = next_elements(thread);
-  const Extra extra = extra_cycles(what, params_, thread.word, thread.done, count);
+  const Extra extra = extra_cycles(what, params_, thread.word, thread.done, count,
+                                   beat_width(what, params_, fabric_words(what)));
   const auto fabric = [](const Operand& operand) { return operand.kind == Kind::fabric; };
   TaskCycle kind = TaskCycle::vector;
   if (fabric(what.to) || fabric(what.a) || fabric(what.b)) kind = TaskCycle::fabric;

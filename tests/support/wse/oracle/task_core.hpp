@@ -70,6 +70,7 @@ class TaskCore {
   float scalar(const Operand& operand, const Instruction& what, std::uint32_t word) const;
 
   std::optional<std::size_t> choose(Cycle now);
+  unsigned fabric_words(const Instruction& what) const;
   std::uint32_t next_elements(const Thread& thread) const;
   bool has_input(const Operand& operand, const Thread& thread, Cycle now) const;
   bool can_issue(const Thread& thread, Cycle now) const;

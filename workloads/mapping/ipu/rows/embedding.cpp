@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/base/random.hpp"
 #include "workloads/mapping/ceil_div.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
@@ -13,6 +12,7 @@
 #include "workloads/mapping/ipu/rows/vector_codelets.hpp"
 #include "workloads/mapping/ipu/shared_vector.hpp"
 #include "workloads/mapping/ipu/values.hpp"
+#include "workloads/trace/look_ups.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -151,7 +151,8 @@ class EmbeddingLowering {
         builder_(request.chip),
         codelets_(builder_, target_, type_),
         reduce_(builder_, target_, {type_, type_}, type_),
-        indices_vector_(shape_.n, 4, target_.tiles) {}
+        indices_vector_(shape_.n, 4, target_.tiles),
+        look_ups_(look_ups(request.op, request.seed)) {}
 
   PlannedOperation run() {
     lay_out();
@@ -176,10 +177,6 @@ class EmbeddingLowering {
     return static_cast<std::uint32_t>(ceil_div(elements * shape_.size, 4));
   }
   std::uint64_t per_word() const { return 4 / shape_.size; }
-  std::uint64_t index_of(std::uint64_t lookup) const {
-    return mix(request_.seed + mix(lookup)) % shape_.k;
-  }
-
   void lay_out();
   void place();
   void spread();
@@ -197,6 +194,7 @@ class EmbeddingLowering {
   VectorCodelets codelets_;
   ReduceCodelets reduce_;
   SharedVector indices_vector_;
+  std::vector<std::uint32_t> look_ups_;  // the table's row of each
   std::uint32_t table_ = 0;
   std::uint32_t indices_ = 0;
   std::uint32_t block_ = 0;
@@ -317,7 +315,7 @@ void EmbeddingLowering::place() {
   indices_vector_.for_each_home([&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
     std::vector<std::uint32_t> indices;
     for (std::uint64_t l = begin; l < end; ++l) {
-      indices.push_back(static_cast<std::uint32_t>(index_of(l)));
+      indices.push_back(look_ups_[l]);
     }
     builder_.program().images.push_back(
         {{tile, static_cast<std::uint32_t>(indices_ + begin)}, indices});
@@ -326,12 +324,13 @@ void EmbeddingLowering::place() {
 
 /// What a look-up or a table must hold after the run.
 Comparison compare_gather(const EmbeddingPlan& plan, const Shape& shape,
-                          const RealOperands& numbers, std::uint64_t seed, std::uint32_t output,
+                          const RealOperands& numbers, std::uint64_t seed,
+                          const std::vector<std::uint32_t>& look_ups, std::uint32_t output,
                           const ChipMemory& chip) {
   const DType type = numbers.type;
   Comparison comparison;
   for (std::uint64_t l = 0; l < shape.n; ++l) {
-    const std::uint64_t row = mix(seed + mix(l)) % shape.k;
+    const std::uint64_t row = look_ups[l];
     for (std::uint64_t column = 0; column < shape.m; ++column) {
       const std::uint64_t at = l * plan.columns + column % plan.columns;
       const TileId tile = plan.tile(at / plan.slice, column / plan.columns);
@@ -345,12 +344,12 @@ Comparison compare_gather(const EmbeddingPlan& plan, const Shape& shape,
 
 Comparison compare_scatter(const EmbeddingPlan& plan, const Shape& shape,
                            const RealOperands& numbers, std::uint64_t seed,
-                           const ChipMemory& chip) {
+                           const std::vector<std::uint32_t>& look_ups, const ChipMemory& chip) {
   const DType type = numbers.type;
   std::vector<double> table(shape.k * shape.m);
   for (std::uint64_t i = 0; i < table.size(); ++i) table[i] = numbers(seed + 1, i);
   for (std::uint64_t l = 0; l < shape.n; ++l) {
-    const std::uint64_t row = mix(seed + mix(l)) % shape.k;
+    const std::uint64_t row = look_ups[l];
     for (std::uint64_t c = 0; c < shape.m; ++c) {
       table[row * shape.m + c] += numbers(seed + 2, l * shape.m + c);
     }
@@ -380,9 +379,9 @@ PlannedOperation EmbeddingLowering::finish() {
   planned.estimates = {{"total", plan_.estimate}};
   if (request_.values) {
     planned.compare = [plan = plan_, shape = shape_, numbers = numbers_, seed = request_.seed,
-                       output = output_](const ChipMemory& chip) {
-      return shape.scatter ? compare_scatter(plan, shape, numbers, seed, chip)
-                           : compare_gather(plan, shape, numbers, seed, output, chip);
+                       rows = look_ups_, output = output_](const ChipMemory& chip) {
+      return shape.scatter ? compare_scatter(plan, shape, numbers, seed, rows, chip)
+                           : compare_gather(plan, shape, numbers, seed, rows, output, chip);
     };
   }
   planned.lowered.program = builder_.take();

@@ -229,7 +229,6 @@ void SumPlan::cut_regions(std::uint32_t index, TileSums& tile, std::size_t first
 
   // The segments, cut, and where regions begin.
   std::vector<std::uint32_t> begins;
-  std::vector<bool> adjacent;  // to the region before, in the class
   std::vector<std::uint64_t> sizes;
   std::size_t cut = 0;
   std::uint64_t done = 0;
@@ -248,7 +247,6 @@ void SumPlan::cut_regions(std::uint32_t index, TileSums& tile, std::size_t first
           (last->row == piece.row || same_tiles(sums, sums.rows[last->row], sums.rows[piece.row]));
       if (!joins) {
         begins.push_back(static_cast<std::uint32_t>(tile.segments.size()));
-        adjacent.push_back(next);
         sizes.push_back(0);
       }
       sizes.back() += take;

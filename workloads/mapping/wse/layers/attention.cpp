@@ -289,9 +289,9 @@ LayerPlan plan_layer_product(const LayerRequest& request) {
   }
   if (request.op.x_density || request.op.x_pattern != "dense") {
     throw UnsupportedError(
-        "x_pattern in a bmm of a wafer: blocks of X of one size go around rings of cores, whatever "
-        "is "
-        "zero in them; a filter at their senders is not modelled");
+        "x_pattern in a bmm of a wafer: blocks of both operands go around rings in lockstep, each "
+        "taken by an instruction whose length all cores know beforehand and then sent on whole; a "
+        "zero that its sender left out would be missing at every core after it");
   }
   return Attention(request).plan();
 }

@@ -42,6 +42,8 @@ class LayerCode {
   /// In a microthread, 1 to 8, beside what follows; starting it takes no time of the main thread.
   void beside(std::uint8_t thread, VectorOp op, Element element, const Operand& to,
               const Operand& a, std::uint64_t length);
+  /// The last word of the instruction before carries these commands to switches.
+  void switch_after(SwitchCommands commands) { steps_.back().vector.switches = commands; }
   /// The main thread goes on when that microthread is idle.
   void wait_for(std::uint8_t thread);
   /// Started by a loop whose overhead the caller has written.

@@ -8,7 +8,6 @@
 
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/mix.hpp"
 #include "workloads/mapping/ceil_div.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
@@ -16,6 +15,7 @@
 #include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
+#include "workloads/trace/look_ups.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -46,7 +46,8 @@ class Embedding {
         tensor_(request.setup.wafer, request.op.m, tokens_, 1),
         share_(static_cast<std::uint32_t>(ceil_div(op_.k, request.setup.wafer.rows.value()))),
         height_(static_cast<std::uint32_t>(ceil_div(op_.k, share_))),
-        banks_(static_cast<std::uint32_t>(ceil_div(op_.k, kBank))) {
+        banks_(static_cast<std::uint32_t>(ceil_div(op_.k, kBank))),
+        look_ups_(look_ups(request.op, request.seed)) {
     height_ = std::max(height_, layout().rows());
   }
 
@@ -71,9 +72,7 @@ class Embedding {
   const LayerLayout& layout() const { return tensor_.layout(); }
   std::uint32_t token_rows() const { return layout().rows(); }
 
-  std::uint32_t index_of(std::uint32_t lookup) const {
-    return static_cast<std::uint32_t>(mix(request_.seed + mix(lookup)) % op_.k);
-  }
+  std::uint32_t index_of(std::uint32_t lookup) const { return look_ups_[lookup]; }
 
   /// The rows of the table that core `r` of a column has: [first_row(r), first_row(r + 1)).
   std::uint32_t first_row(std::uint32_t r) const {
@@ -141,7 +140,8 @@ class Embedding {
   std::uint32_t share_;   // rows of the table in a core
   std::uint32_t height_;  // cores of a column
   std::uint32_t banks_;
-  std::uint32_t table_at_ = 0;  // addresses, the same in every core
+  std::vector<std::uint32_t> look_ups_;  // the table's row of each
+  std::uint32_t table_at_ = 0;           // addresses, the same in every core
   std::uint32_t block_at_ = 0;
   std::uint32_t tokens_at_ = 0;
   std::uint32_t indices_at_ = 0;  // of the first core of a column

@@ -10,6 +10,7 @@
 
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/mapping/wse/kernels/line_route.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
@@ -184,7 +185,12 @@ void CoreMover::add_stages(const Lines& lines, Direction direction, const std::s
     const std::vector<LineVector>& vectors = kind.vectors;
     std::uint32_t cores = 0;
     for (const LineVector& v : vectors) cores = std::max({cores, v.from + 1, v.to + 1});
-    LineMove move = move_along(vectors, cores, direction, element_, setup_.scalar.vec_issue);
+    const unsigned issue = setup_.scalar.vec_issue;
+    LineMove move = move_along(vectors, cores, direction, element_, issue);
+    for (const bool way : {true, false}) {
+      auto routed = route_along(vectors, cores, direction, way, element_, issue);
+      if (routed) (way ? move.ahead : move.back) = std::move(routed);
+    }
     ahead.add(std::move(move.ahead));
     back.add(std::move(move.back));
     for (const CorePlace& origin : origins) {
