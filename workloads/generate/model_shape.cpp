@@ -222,7 +222,9 @@ const std::vector<ModelShape>& model_shapes() {
   return kShapes;
 }
 
-std::vector<std::string> model_series() { return {"codellama", "mistral", "mixtral", "qwen2", "qwen3"}; }
+std::vector<std::string> model_series() {
+  return {"codellama", "mistral", "mixtral", "qwen2", "qwen3"};
+}
 
 const ModelShape& find_model_shape(const std::string& name) {
   std::vector<std::string> names;
