@@ -329,9 +329,9 @@ const std::vector<ProbeStep>& probe_steps() {
       {"wse:llm.groups", "4", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.route_write", "20", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.sum_step", "20", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
-      {"wse:llm.unrolled", "2", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
+      {"wse:llm.unrolled", "false", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.ffn_code", "49152", "CS-3", "decode_layer_ffn", decode, "cycles_per_layer"},
-      {"wse:llm.silu_terms", "12", "CS-3", "decode_layer_ffn", decode, "cycles_per_layer"},
+      {"wse:llm.silu_terms", "8", "CS-3", "decode_layer_ffn", decode, "cycles_per_layer"},
   };
   return all;
 }
