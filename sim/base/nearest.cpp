@@ -9,13 +9,17 @@ namespace lacuna {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> last;  // the row before, and that before it
+  std::vector<std::size_t> before;
   std::iota(row.begin(), row.end(), std::size_t{0});
-  for (const char letter : a) {
-    std::size_t diagonal = row[0]++;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    before = std::exchange(last, row);
+    row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t exchanged = diagonal + (letter == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({exchanged, row[j] + 1, row[j + 1] + 1});
+      const std::size_t exchanged = last[j] + (a[i] == b[j] ? 0 : 1);
+      row[j + 1] = std::min({exchanged, row[j] + 1, last[j + 1] + 1});
+      const bool swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+      if (swapped) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
   }
   return row.back();

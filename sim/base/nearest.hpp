@@ -8,7 +8,8 @@
 
 namespace lacuna {
 
-/// The number of letters to insert, drop or exchange to make one word of the other.
+/// The number of letters to insert, drop, exchange or swap with the next to make one word of the
+/// other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// Up to three candidates that `word` may be meant for, the nearest first: dotted names that hold

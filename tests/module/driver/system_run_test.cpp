@@ -150,7 +150,8 @@ TEST(SystemRun, SaysWhereAnUnknownSystemOrModelStands) {
     EXPECT_EQ(ran.status, 2);
     EXPECT_THAT(ran.err, HasSubstr(words));
   };
-  refused("model: bert-tiny\nsystem: pod5\n", "or a file (" + file.path() + ":2:1)");
+  refused("model: bert-tiny\nsystem: pod5\n",
+          "or a file; did you mean 'pod4' or 'bow_pod4'? (" + file.path() + ":2:1)");
   refused("model: bert-tny\n", "did you mean 'bert-tiny'? (" + file.path() + ":1:1)");
 }
 
@@ -162,7 +163,8 @@ TEST(SystemRun, NamesWhatIsMeantWhereANameIsWrongOrAnOptionHasNoPlace) {
     for (const std::string& word : words) EXPECT_THAT(ran.err, HasSubstr(word));
   };
   refused("run --system-config bert_larg_phase1_pod4", {"did you mean 'bert_large_phase1_pod4'?"});
-  refused(run_line(file) + " --machine pod5", {"'pod5' is no system", "did you mean 'pod4'?"});
+  refused(run_line(file) + " --machine pod5",
+          {"'pod5' is no system", "did you mean 'pod4' or 'bow_pod4'?"});
   refused(run_line(file) + " --machine cs2x4", {"'cs2x4' is no system of chips", "bow_pod16"});
   refused(run_line(file) + " --gemm 64x64x64", {"--gemm is for machines of one chip"});
   refused("describe fit --system-config kge_biokg_4_chips", {"describe fit is of models"});

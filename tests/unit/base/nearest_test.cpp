@@ -18,6 +18,7 @@ TEST(Nearest, IsTheCandidateWithTheFewestLettersToChange) {
 TEST(Nearest, IsNothingBeyondAThirdOfTheLetters) {
   EXPECT_EQ(nearest("abcd", {"xycd"}), "");
   EXPECT_EQ(nearest("abcd", {"xbcd"}), "xbcd");
+  EXPECT_EQ(nearest("rnu", {"run"}), "run");  // letters that have changed places are one mistake
   EXPECT_EQ(nearest("abcde", {"xycde"}), "xycde");
   EXPECT_EQ(nearest("abcde", {"xyzde"}), "");
   EXPECT_EQ(nearest("abcdefghijklmnopqrst", {"12345fghijklmnopqrst"}), "");
