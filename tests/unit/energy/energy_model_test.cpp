@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -194,7 +195,7 @@ TEST(EnergyModel, ComponentsSumToEveryTotal) {
 
 /// Two members: nominal, and memory and issue of a core at twice, the clock tree at half of it.
 EnergyTable with_two_members() {
-  const std::string path = ::testing::TempDir() + "energy_set_of_two.csv";
+  const std::string path = ::testing::TempDir() + std::to_string(getpid()) + "_of_two.csv";
   std::ofstream(path) << "event,nominal,other\nsram_read_small,1,2\nsram_write_small,1,2\n"
                          "instr_issue_wafer_core,1,2\nclock_tree_wafer_core,2,1\n";
   return test::shipped_prices().with_set(path);
@@ -223,7 +224,7 @@ TEST(EnergySet, RangesAreOverItsMembersAndNotOverAllPrices) {
 
 TEST(EnergySet, RefusesWhatIsNoEventOrNoFactor) {
   const auto read = [](const std::string& text) {
-    const std::string path = ::testing::TempDir() + "energy_set_wrong.csv";
+    const std::string path = ::testing::TempDir() + std::to_string(getpid()) + "_wrong.csv";
     std::ofstream(path) << text;
     test::shipped_prices().with_set(path);
   };

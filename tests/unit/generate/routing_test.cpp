@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -29,7 +30,8 @@ std::uint64_t sum(const Counts& counts) {
 }
 
 std::string file_with(const std::string& text) {
-  std::string path = testing::TempDir() + "routing.csv";
+  // tests run side by side, each in a process of its own
+  std::string path = testing::TempDir() + std::to_string(getpid()) + "_routing.csv";
   std::ofstream(path, std::ios::binary) << text;
   return path;
 }
