@@ -20,6 +20,9 @@ CoreCounters& CoreCounters::add(const CoreCounters& other, std::uint64_t times) 
   added += other.added * times;
   gathered += other.gathered * times;
   kept += other.kept * times;
+  rows_sent += other.rows_sent * times;
+  rows_copied += other.rows_copied * times;
+  rows_taken += other.rows_taken * times;
   sent += other.sent * times;
   received += other.received * times;
   buffer_blocked += other.buffer_blocked * times;
@@ -33,14 +36,16 @@ RouterCounters& RouterCounters::add(const RouterCounters& other, std::uint64_t t
   for (std::size_t i = 0; i < stalls.size(); ++i) stalls[i] += other.stalls[i] * times;
   closures += other.closures * times;
   filtered += other.filtered * times;
+  end = std::max(end, other.end);
   return *this;
 }
 
 bool operator==(const CoreCounters& a, const CoreCounters& b) {
   const auto all = [](const CoreCounters& x) {
     return std::tie(x.cycles, x.words, x.weights, x.first_weights, x.products, x.commands,
-                    x.reductions, x.summed, x.added, x.gathered, x.kept, x.sent, x.received,
-                    x.buffer_blocked, x.buffers_in_use, x.end);
+                    x.reductions, x.summed, x.added, x.gathered, x.kept, x.rows_sent,
+                    x.rows_copied, x.rows_taken, x.sent, x.received, x.buffer_blocked,
+                    x.buffers_in_use, x.end);
   };
   return all(a) == all(b);
 }

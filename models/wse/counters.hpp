@@ -39,6 +39,9 @@ struct CoreCounters {
   std::uint64_t added = 0;           // of them, those that add them to what came in
   std::uint64_t gathered = 0;        // instructions of them that write sums back
   std::uint64_t kept = 0;            // reductions that write results
+  std::uint64_t rows_sent = 0;       // packets of results to other groups of columns,
+  std::uint64_t rows_copied = 0;     // times the groups that each goes to
+  std::uint64_t rows_taken = 0;
   std::uint64_t sent = 0;            // words put on the ramp
   std::uint64_t received = 0;        // words taken out of queues
   std::uint64_t buffer_blocked = 0;  // cycles the main thread waited for a free buffer
@@ -54,6 +57,7 @@ struct RouterCounters {
   std::array<std::uint64_t, kColors> stalls{};  // by color: cycles a head did not leave
   std::uint64_t closures = 0;
   std::uint64_t filtered = 0;  // words dropped between the ramp and a queue
+  Cycle end = 0;  // first cycle after its last word; lanes know that of a row, and only of buses
 
   RouterCounters& add(const RouterCounters& other, std::uint64_t times);
 };

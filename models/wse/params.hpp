@@ -17,6 +17,7 @@ enum class Multicast { independent, lockstep };
 enum class LinkLimit { link, ramp_up, both };
 enum class RowOrder { ring, rotate, natural };
 enum class Reduce { ring, chain, tree, two_phase };
+enum class Exchange { product, next };
 enum class Inject { column_top, middle_row, west_edge };
 enum class GradientSums { kept, chained };
 enum class KPartition { block, cyclic, balanced };
@@ -292,6 +293,19 @@ struct StreamingParams : ParameterSet {
     return {{"fp16", Precision::fp16}, {"fp32", Precision::fp32}};
   }
 
+  Param<unsigned> groups =
+      param(this, "groups", 1U, range(1U, 256U), "groups",
+            "Groups of neighbouring columns that share the rows of streamed weights; each holds "
+            "all activations and adds up its rows' sums by itself.");
+  Param<Exchange> exchange =
+      param(this, "exchange", Exchange::product,
+            Choices<Exchange>{{"product", Exchange::product}, {"next", Exchange::next}},
+            "When results of a group go to the others: while the product goes on, as part of it, "
+            "or not in it: the operation after it finds each row in one group.");
+  Param<unsigned> buses =
+      param(this, "buses", 2U, range(1U, 16U), "colors",
+            "Colors on which a group sends its results, in each direction: each is a bus of so "
+            "many of the group's columns.");
   Param<unsigned> lookahead =
       param(this, "lookahead", 8U, range(1U, 4096U), "vectors",
             "Partial-sum vectors of a core, the one being accumulated included.");

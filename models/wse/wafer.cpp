@@ -181,6 +181,7 @@ WaferOutcome simulate(const HardwareParams& params, const Program& program,
   collect_counts(wafer, program, outcome);
   for (std::size_t i = 0; i < wafer.cores().size() && !program.kernel.activations.empty(); ++i) {
     outcome.results.push_back(wafer.cores().result(i));
+    if (program.kernel.exchange.on()) outcome.taken.push_back(wafer.cores().taken(i));
   }
   outcome.events = wafer.log().sorted();
   sort_events(outcome.events);

@@ -60,6 +60,7 @@ struct WaferOutcome {
   std::vector<InjectorCounters> injectors;
   std::vector<Event> events;                          // sorted by cycle, unit, kind and argument
   std::vector<std::vector<float>> results;            // Y of each core; with values only
+  std::vector<std::vector<std::uint32_t>> taken;      // of each core, from other groups; likewise
   std::vector<std::vector<std::uint32_t>> collected;  // by outlet, if the edge collects
 };
 

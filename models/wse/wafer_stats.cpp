@@ -34,6 +34,7 @@ class MemoryTraffic {
     add_gathered(core, stats);
     stats.core.writes_output += core.kept * reduce_beats_ * per_reduce_output_;
     stats.sram_write_bytes += core.kept * tokens_ * output_;
+    add_exchanged(core, stats);
     if (scattered_) {
       add_scattered(core, summed, stats);
       return;
@@ -54,6 +55,14 @@ class MemoryTraffic {
   }
 
  private:
+  /// Results are read where they are kept and written where they are taken.
+  void add_exchanged(const CoreCounters& core, WaferStats& stats) const {
+    stats.core.reads_input += core.rows_sent * reduce_beats_ * per_reduce_output_;
+    stats.sram_read_bytes += core.rows_sent * tokens_ * output_;
+    stats.core.writes_output += core.rows_taken * reduce_beats_ * per_reduce_output_;
+    stats.sram_write_bytes += core.rows_taken * tokens_ * output_;
+  }
+
   /// Sums that take what came in are written back.
   void add_gathered(const CoreCounters& core, WaferStats& stats) const {
     const std::uint64_t writes = core.gathered * reduce_beats_ * per_reduce_psum_;
@@ -163,10 +172,9 @@ Cycle full_cycles(const WaferOutcome& run, const FoldPlan& plan, const Program& 
   if (program.kernel.steps == 0) return end;
   for (std::size_t row = 0; row < program.rows; ++row) {
     for (std::size_t c = 0; c < program.columns; ++c) {
-      const CoreCounters& core =
-          run.cores[std::size_t{plan.representative[row]} * program.columns + c];
-      end = std::max(end,
-                     core.end + Cycle{plan.hops_behind(row)} * QueueShapes(params).link().latency);
+      const Cycle done =
+          end_of(run, std::size_t{plan.representative[row]} * program.columns + c, program);
+      end = std::max(end, done + Cycle{plan.hops_behind(row)} * QueueShapes(params).link().latency);
     }
   }
   return end;
@@ -217,6 +225,17 @@ void WaferStats::add_limits(const WaferOutcome& run, const Program& program) {
   }
 }
 
+namespace {
+
+/// Words of packets that come to more than one core.
+std::uint64_t copies_of_packets(const Program& program, const CoreCounters& core,
+                                std::uint64_t tokens) {
+  const std::uint64_t words = ceil_div(tokens, program.kernel.ring_elements) + 1;
+  return (core.rows_copied - core.rows_sent) * words;
+}
+
+}  // namespace
+
 void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Program& program,
                          const HardwareParams& params, std::size_t row, Cycle at) {
   const StreamingKernel& kernel = program.kernel;
@@ -241,7 +260,8 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
   MemoryTraffic(kernel, params.core, kernel.tokens[row]).add(counted, *this);
   add_router(counts.router, weights, router);
   core.ejected += counts.router.sent[kRamp];
-  core.deliveries += counted.sent;
+  core.deliveries += counted.sent + counts.router.filtered +
+                     copies_of_packets(program, counted, kernel.tokens[row]);
 }
 
 void WaferStats::add_edge(const std::vector<InjectorCounters>& injectors, const Program& program,

@@ -203,6 +203,11 @@ void unfold_events(const WaferOutcome& folded, const FoldPlan& plan, const Progr
 
 }  // namespace
 
+Cycle end_of(const WaferOutcome& run, std::size_t place, const Program& program) {
+  const Cycle end = run.cores[place].end;
+  return program.kernel.exchange.on() ? std::max(end, run.routers[place].end) : end;
+}
+
 WaferOutcome unfold(const WaferOutcome& folded, const FoldPlan& plan, const Program& program,
                     const RouterParams& params) {
   if (!plan.folds()) return folded;
@@ -211,7 +216,7 @@ WaferOutcome unfold(const WaferOutcome& folded, const FoldPlan& plan, const Prog
   const std::size_t columns = program.columns;
   for (std::size_t row = 0; row < program.rows; ++row) {
     for (std::size_t c = 0; c < columns; ++c) {
-      const Cycle end = folded.cores[plan.representative[row] * columns + c].end;
+      const Cycle end = end_of(folded, plan.representative[row] * columns + c, program);
       const bool works = program.kernel.steps != 0;
       full.cycles = std::max(full.cycles, works ? end + Cycle{plan.hops_behind(row)} * hop : 0);
     }

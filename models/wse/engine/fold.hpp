@@ -59,6 +59,10 @@ Program fold(const Program& program, const FoldPlan& plan);
 bool proves_fold(const WaferOutcome& folded, const FoldPlan& plan);
 
 /// What a run of all rows would have given, core by core.
+/// The first cycle after the last event of a core, and of its router if that carries buses: what
+/// no core takes leaves them later.
+Cycle end_of(const WaferOutcome& run, std::size_t place, const Program& program);
+
 WaferOutcome unfold(const WaferOutcome& folded, const FoldPlan& plan, const Program& program,
                     const RouterParams& params);
 

@@ -73,6 +73,9 @@ class Builder {
       input.color = route.color;
       input.from = route.from;
       input.to = route.to;
+      input.rules = {route.positions, route.positions > 1, route.pops};
+      input.to_at = {route.to, route.other};
+      input.filter = route.filter;
       input.link = make_buffer(route, r, c);
       inputs.push_back(input);
       if (route.from == kRamp) {
@@ -112,7 +115,7 @@ class Builder {
   void join(std::size_t r, std::size_t c) {
     for (RouterInput& input : plan_.inputs[r * program_.columns + c]) {
       for (unsigned port = 0; port < kPorts; ++port) {
-        if ((input.to & bit(port)) == 0) continue;
+        if (((input.to | input.to_at[1]) & bit(port)) == 0) continue;
         input.out[port] = port == kRamp ? ramp_down(input, r, c) : onward(input, port, r, c);
       }
     }

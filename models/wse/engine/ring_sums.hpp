@@ -23,6 +23,7 @@ class RingSums {
   using Vector = Lanes<Number>;
   /// A reduction is one instruction.
   static constexpr bool kOneInstruction = true;
+  static constexpr bool kExchanges = false;
 
   /// What the rows of a program have in common.
   struct Shared {

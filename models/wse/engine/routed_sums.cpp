@@ -3,8 +3,8 @@
 
 namespace lacuna::wse {
 
-template <class Number>
-RoutedSums<Number>::RoutedSums(const HardwareParams& params, const Shared& shared)
+template <class Number, bool kBuses>
+RoutedSums<Number, kBuses>::RoutedSums(const HardwareParams& params, const Shared& shared)
     : shared_(&shared),
       columns_(shared.column_of.size()),
       rule_(params.router),
@@ -19,7 +19,8 @@ RoutedSums<Number>::RoutedSums(const HardwareParams& params, const Shared& share
       inputs_left_(columns_, 0),
       keeps_(columns_, 0),
       out_(columns_),
-      stalls_(shared.streams.size() * columns_) {
+      stalls_(shared.streams.size() * columns_),
+      buses_(params, shared) {
   const std::size_t count = shared.streams.size();
   for (std::size_t s = 0; s < count; ++s) {
     borders_[s].sent.assign(blocks_.size() * kWidth + 2, 0);
@@ -36,9 +37,9 @@ RoutedSums<Number>::RoutedSums(const HardwareParams& params, const Shared& share
   }
 }
 
-template <class Number>
-void RoutedSums<Number>::load(std::size_t lane, std::uint32_t keeper) {
-  const ReducePlan::Role& role = shared_->plan.role(columns_, keeper, lane);
+template <class Number, bool kBuses>
+void RoutedSums<Number, kBuses>::load(std::size_t lane, std::uint32_t keeper) {
+  const ReducePlan::Role& role = shared_->kernel.role(keeper, static_cast<std::uint32_t>(lane));
   next_input_[lane] = role.first;
   inputs_left_[lane] = role.inputs;
   keeps_[lane] = role.keeps ? 1 : 0;
@@ -47,8 +48,8 @@ void RoutedSums<Number>::load(std::size_t lane, std::uint32_t keeper) {
 }
 
 /// Takes up the next input, if there is one; the last, or none, sends the total on or keeps it.
-template <class Number>
-void RoutedSums<Number>::begin_instruction(std::size_t lane) {
+template <class Number, bool kBuses>
+void RoutedSums<Number, kBuses>::begin_instruction(std::size_t lane) {
   const std::size_t i = lane % kWidth;
   Block& b = blocks_[lane / kWidth];
   Part* const parts = parts_of(lane / kWidth);
@@ -56,7 +57,7 @@ void RoutedSums<Number>::begin_instruction(std::size_t lane) {
     parts[s].source[i] = parts[s].target[i] = 0;
   b.need_in[i] = b.need_out[i] = b.more[i] = 0;
   if (inputs_left_[lane] != 0) {
-    const Color color = shared_->plan.inputs[next_input_[lane]++].color;
+    const Color color = shared_->kernel.reduce.inputs[next_input_[lane]++].color;
     parts[shared_->of_color.at(static_cast<std::size_t>(color))].source[i] = -1;
     b.need_in[i] = -1;
     --inputs_left_[lane];
@@ -69,8 +70,8 @@ void RoutedSums<Number>::begin_instruction(std::size_t lane) {
   }
 }
 
-template <class Number>
-void RoutedSums<Number>::flush() {
+template <class Number, bool kBuses>
+void RoutedSums<Number, kBuses>::flush() {
   const std::size_t count = shared_->streams.size();
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     for (std::size_t s = 0; s < count; ++s) {
@@ -81,11 +82,13 @@ void RoutedSums<Number>::flush() {
     }
   }
   for (Part& part : parts_) part.stall_in = part.stall_out = Vector{};
+  if constexpr (kBuses) buses_.flush();
 }
 
-template <class Number>
-void RoutedSums<Number>::add_stalls(const Program& /*program*/, RouterCounters* routers) {
+template <class Number, bool kBuses>
+void RoutedSums<Number, kBuses>::add_stalls(const Program& /*program*/, RouterCounters* routers) {
   flush();
+  if constexpr (kBuses) buses_.add_stalls(routers);
   for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
     for (std::size_t lane = 0; lane < columns_; ++lane) {
       const SumStreams::Lane& of = shared_->streams[s].lanes[lane];
@@ -96,7 +99,9 @@ void RoutedSums<Number>::add_stalls(const Program& /*program*/, RouterCounters* 
   }
 }
 
-template class RoutedSums<std::int8_t>;
-template class RoutedSums<std::int16_t>;
+template class RoutedSums<std::int8_t, false>;
+template class RoutedSums<std::int16_t, false>;
+template class RoutedSums<std::int8_t, true>;
+template class RoutedSums<std::int16_t, true>;
 
 }  // namespace lacuna::wse

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/engine/exchange_lanes.hpp"
 #include "models/wse/fabric/arbiter.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
@@ -17,13 +18,15 @@
 namespace lacuna::wse {
 
 /// The partial sums of a StreamingRow on routes of their own (ReducePlan): the cores' queues for
-/// them and the routers' buffers, as lanes in the order of columns, for each stream.
-template <class Number>
+/// them and the routers' buffers, as lanes in the order of columns, for each stream; of groups that
+/// exchange results the buses too.
+template <class Number, bool kBuses>
 class RoutedSums {
  public:
   using Vector = Lanes<Number>;
   /// A reduction may take several instructions, one for each input.
   static constexpr bool kOneInstruction = false;
+  static constexpr bool kExchanges = kBuses;
 
   using Shared = SumStreams;
 
@@ -44,6 +47,12 @@ class RoutedSums {
 
   /// Lanes have ended an instruction; returns those whose reduction has ended. The others go on.
   Vector finish(std::size_t i, const Vector& ended);
+
+  /// The buses of an exchange.
+  ExchangeLanes<Number>& buses() { return buses_; }
+  const ExchangeLanes<Number>& buses() const { return buses_; }
+  /// Whether the reduction of a lane that is under way, or was last, ends there.
+  bool keeps(std::size_t lane) const { return keeps_[lane] != 0; }
 
  private:
   using Turn = LaneTurn<Number>;
@@ -107,10 +116,11 @@ class RoutedSums {
   std::vector<std::uint8_t> keeps_;
   std::vector<Color> out_;
   std::vector<Stalls> stalls_;  // by stream and lane
+  ExchangeLanes<Number> buses_;
 };
 
-template <class Number>
-inline Lanes<Number> RoutedSums<Number>::ramp(std::size_t i, const Vector& weight_may) {
+template <class Number, bool kBuses>
+inline Lanes<Number> RoutedSums<Number, kBuses>::ramp(std::size_t i, const Vector& weight_may) {
   Block& b = blocks_[i];
   Part* const parts = parts_of(i);
   const std::uint32_t busy = busy_[i + 1];
@@ -126,9 +136,11 @@ inline Lanes<Number> RoutedSums<Number>::ramp(std::size_t i, const Vector& weigh
     p.key_in = b.ramp.key(rule_, head & p.sums.room(shapes_.sums), p.in_color);
     best = Turn::least(best, p.key_in);
   });
+  if constexpr (kBuses) buses_.ask_ramp(i, b.ramp, best);
   const Vector granted = best < Turn::nobody();
   const Vector weight = granted & (weight_key == best);
   b.ramp.sent(rule_, weight, weights);
+  if constexpr (kBuses) buses_.take_ramp(i, b.ramp, granted, best);
   for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
     const Vector grant = granted & (p.key_in == best);
@@ -140,16 +152,16 @@ inline Lanes<Number> RoutedSums<Number>::ramp(std::size_t i, const Vector& weigh
   return weight;
 }
 
-template <class Number>
-inline Lanes<Number> RoutedSums<Number>::fed(std::size_t i, const Vector& need) const {
+template <class Number, bool kBuses>
+inline Lanes<Number> RoutedSums<Number, kBuses>::fed(std::size_t i, const Vector& need) const {
   const Part* const parts = parts_of(i);
   Vector fed = ~blocks_[i].need_in;
   for_each(busy_[i + 1], [&](unsigned s) { fed |= parts[s].source & parts[s].sums.has(need); });
   return fed;
 }
 
-template <class Number>
-inline Lanes<Number> RoutedSums<Number>::room(std::size_t i, const Vector& need) const {
+template <class Number, bool kBuses>
+inline Lanes<Number> RoutedSums<Number, kBuses>::room(std::size_t i, const Vector& need) const {
   const Part* const parts = parts_of(i);
   Vector room = ~blocks_[i].need_out;
   for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
@@ -158,8 +170,8 @@ inline Lanes<Number> RoutedSums<Number>::room(std::size_t i, const Vector& need)
   return room;
 }
 
-template <class Number>
-inline void RoutedSums<Number>::take(std::size_t i, const Vector& words) {
+template <class Number, bool kBuses>
+inline void RoutedSums<Number, kBuses>::take(std::size_t i, const Vector& words) {
   if (!any(words)) return;
   Part* const parts = parts_of(i);
   for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
@@ -170,8 +182,8 @@ inline void RoutedSums<Number>::take(std::size_t i, const Vector& words) {
   }
 }
 
-template <class Number>
-inline Lanes<Number> RoutedSums<Number>::finish(std::size_t i, const Vector& ended) {
+template <class Number, bool kBuses>
+inline Lanes<Number> RoutedSums<Number, kBuses>::finish(std::size_t i, const Vector& ended) {
   const Vector goes_on = ended & blocks_[i].more;
   if (any(goes_on)) {
     for_each_lane<Number>(goes_on, [&](unsigned lane) { begin_instruction(i * kWidth + lane); });
@@ -180,8 +192,8 @@ inline Lanes<Number> RoutedSums<Number>::finish(std::size_t i, const Vector& end
 }
 
 /// All columns decide by what there was before the cycle; then the words arrive.
-template <class Number>
-inline void RoutedSums<Number>::end_cycle() {
+template <class Number, bool kBuses>
+inline void RoutedSums<Number, kBuses>::end_cycle() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const std::uint32_t busy = busy_[i + 1];
     Block& b = blocks_[i];
@@ -191,11 +203,13 @@ inline void RoutedSums<Number>::end_cycle() {
       east_open = b.east_link.open();
       west_open = b.west_link.open();
     }
-    if (busy == 0) continue;
+    if (busy == 0 && (!kBuses || buses_.idle(i))) continue;
     send_output(i);
     pass(i, busy & eastern_, 2, b.east, b.east_link, east_open);
     pass(i, busy & ~eastern_, 0, b.west, b.west_link, west_open);
+    if constexpr (kBuses) buses_.finish(i);
   }
+  if constexpr (kBuses) buses_.spread();
   std::uint32_t west = 0;  // what the block there had before words arrived
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const std::uint32_t mine = busy_[i + 1];
@@ -207,8 +221,8 @@ inline void RoutedSums<Number>::end_cycle() {
 }
 
 /// A word of the output queues goes up the ramp; they take turns.
-template <class Number>
-inline void RoutedSums<Number>::send_output(std::size_t i) {
+template <class Number, bool kBuses>
+inline void RoutedSums<Number, kBuses>::send_output(std::size_t i) {
   Block& b = blocks_[i];
   Part* const parts = parts_of(i);
   const std::uint32_t busy = busy_[i + 1];
@@ -219,6 +233,7 @@ inline void RoutedSums<Number>::send_output(std::size_t i) {
     p.key_out = b.queues.key(p.queue.has() & p.up.room(shapes_.up), p.number);
     best = Turn::least(best, p.key_out);
   });
+  if constexpr (kBuses) buses_.ask_up(i, b.queues, best);
   const Vector granted = best < Turn::nobody();
   for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
@@ -229,11 +244,12 @@ inline void RoutedSums<Number>::send_output(std::size_t i) {
     p.up.push(up, shapes_.up);
     b.queues.had(up, p.number);
   });
+  if constexpr (kBuses) buses_.take_up(i, b.queues, granted, best);
 }
 
 /// The port to a neighbour, `to` places on, for which `streams` compete.
-template <class Number>
-inline void RoutedSums<Number>::pass(std::size_t i, std::uint32_t streams, std::size_t to,
+template <class Number, bool kBuses>
+inline void RoutedSums<Number, kBuses>::pass(std::size_t i, std::uint32_t streams, std::size_t to,
                                      LanePort<Number>& port, LaneMeter<Number>& link,
                                      const Vector& open) {
   Part* const parts = parts_of(i);
@@ -249,6 +265,7 @@ inline void RoutedSums<Number>::pass(std::size_t i, std::uint32_t streams, std::
     p.key_out = port.key(rule_, mine & room, p.out_color);
     best = Turn::least(best, Turn::least(p.key_in, p.key_out));
   });
+  if constexpr (kBuses) buses_.ask_port(i, to != 0, port, open, best);
   const Vector granted = best < Turn::nobody();
   if (link_rule_.on_links()) link.sent(link_rule_, granted);
   for_each(streams, [&](unsigned s) {
@@ -263,11 +280,12 @@ inline void RoutedSums<Number>::pass(std::size_t i, std::uint32_t streams, std::
     port.sent(rule_, in, p.in_color);
     port.sent(rule_, out, p.out_color);
   });
+  if constexpr (kBuses) buses_.take_port(i, to != 0, port, granted, best);
 }
 
 /// Words from the neighbours, a lane away. A stream without words that sent none is not busy.
-template <class Number>
-inline void RoutedSums<Number>::arrive(std::size_t i) {
+template <class Number, bool kBuses>
+inline void RoutedSums<Number, kBuses>::arrive(std::size_t i) {
   Part* const parts = parts_of(i);
   for_each(busy_[i + 1], [&](unsigned s) {
     Part& p = parts[s];

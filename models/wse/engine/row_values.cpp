@@ -63,7 +63,7 @@ void RowValues::close(std::uint32_t column) {
 
 void RowValues::load(std::uint32_t column) {
   Core& core = cores_[column];
-  const std::uint32_t keeper = kernel_.final_column[core.step];
+  const std::uint32_t keeper = kernel_.keeper(core.step, column);
   core.inputs.clear();
   core.next_input = 0;
   core.words_left = (tokens_ + kernel_.ring_elements - 1) / kernel_.ring_elements;
@@ -73,10 +73,12 @@ void RowValues::load(std::uint32_t column) {
     if (!starts) core.inputs.push_back(static_cast<std::uint16_t>(before_[column]));
     return;
   }
-  const ReducePlan::Role& role = kernel_.reduce.role(kernel_.columns(), keeper, column);
+  const ReducePlan::Role& role = kernel_.role(keeper, column);
   core.keeps = role.keeps;
   for (std::uint32_t i = 0; i < role.inputs; ++i) {
-    core.inputs.push_back(kernel_.reduce.inputs[role.first + i].from);
+    const std::uint32_t from =
+        kernel_.group_begin(column) + kernel_.reduce.inputs[role.first + i].from;
+    core.inputs.push_back(static_cast<std::uint16_t>(from));
   }
 }
 

@@ -43,6 +43,7 @@ StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params,
       reduce_step_(columns_, 0),
       counts_(columns_),
       in_use_(open_.size(), 0) {
+  if constexpr (Sums::kExchanges) sums_.buses().begin(tokens);
   place_columns();
 }
 
@@ -55,6 +56,7 @@ void StreamingRow<Number, Sums>::place_columns() {
     }
     blocks_[i] = Block{};
     blocks_[i].core = control_.begin(open);
+    if constexpr (Sums::kExchanges) sums_.buses().begin_lanes(blocks_[i].core, i);
   }
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     Block& block = blocks_[lane / kWidth];
@@ -79,6 +81,12 @@ void StreamingRow<Number, Sums>::step(Cycle now, const NextRows<Number>& next) {
   sums_.begin_cycle();
   for (std::size_t i = 0; i < blocks_.size(); ++i) step_block(i, now, next);
   sums_.end_cycle();
+  if constexpr (Sums::kExchanges) {
+    if (finished_ == columns_) {
+      quiet_ = sums_.buses().empty();
+      if (!quiet_) end_ = now + 2;
+    }
+  }
   if (++unflushed_ == static_cast<unsigned>(kMost)) flush();
   if (++unflushed_in_use_ == in_use_cycles_) flush_in_use();
 }
@@ -88,10 +96,12 @@ inline void StreamingRow<Number, Sums>::step_block(std::size_t i, Cycle now,
                                                    const NextRows<Number>& next) {
   ramp(i, next);
   Block& b = blocks_[i];
-  std::array<Vector, 2> issued{};
+  typename Control::Issued issued{};
   Vector ended{};
   const StreamWaits<Number> waits = control_.step(b.core, *this, i, now, issued, ended);
-  moved_ = moved_ || any(issued[0] | issued[1]);
+  Vector beats = issued[0] | issued[1];
+  if constexpr (Sums::kExchanges) beats |= issued[2] | issued[3];
+  moved_ = moved_ || any(beats);
   b.waited.dispatch -= waits.dispatch;
   b.waited.weights -= waits.weights;
   b.waited.ring_in -= waits.ring_in;
@@ -245,7 +255,7 @@ void StreamingRow<Number, Sums>::look_up(StreamState<Number>& core, std::size_t 
   for_each_lane<Number>(load | close, [&](unsigned i) {
     const std::size_t lane = place * kWidth + i;
     if (load[i] != 0) {
-      sums_.load(lane, kernel_.final_column[reduce_step_[lane]++]);
+      sums_.load(lane, kernel_.keeper(reduce_step_[lane]++, shared_.column_of[lane]));
       if (values_ != nullptr) values_->load(shared_.column_of[lane]);
     }
     if (close[i] == 0) return;
@@ -334,7 +344,9 @@ const std::vector<LaneCounts>& StreamingRow<Number, Sums>::counts() {
 
 template class StreamingRow<std::int8_t, RingSums<std::int8_t>>;
 template class StreamingRow<std::int16_t, RingSums<std::int16_t>>;
-template class StreamingRow<std::int8_t, RoutedSums<std::int8_t>>;
-template class StreamingRow<std::int16_t, RoutedSums<std::int16_t>>;
+template class StreamingRow<std::int8_t, RoutedSums<std::int8_t, false>>;
+template class StreamingRow<std::int16_t, RoutedSums<std::int16_t, false>>;
+template class StreamingRow<std::int8_t, RoutedSums<std::int8_t, true>>;
+template class StreamingRow<std::int16_t, RoutedSums<std::int16_t, true>>;
 
 }  // namespace lacuna::wse

@@ -90,7 +90,9 @@ class StreamingRow {
   /// True if a beat was issued in the cycle just performed.
   bool moved() const { return moved_; }
 
-  bool finished() const { return finished_ == columns_; }
+  bool finished() const { return finished_ == columns_ && quiet_; }
+  /// The first cycle after the last word that no core took has left a bus.
+  Cycle end() const { return end_; }
   const std::vector<LaneCounts>& counts();
   /// Adds to the routers of a row, by column, how long partial sums stood there.
   void add_stalls(const Program& program, RouterCounters* routers) {
@@ -127,7 +129,7 @@ class StreamingRow {
   void show_before(const Block& b, std::size_t first, const Vector& edge);
 
   // What StreamControl asks for; a place is a block.
-  using Control = StreamControl<Number, StreamingRow>;
+  using Control = StreamControl<Number, StreamingRow, Sums::kExchanges>;
   friend Control;
   static constexpr bool kOneInstruction = Sums::kOneInstruction;
   Vector has_word(std::size_t place) const { return blocks_[place].queue.has(); }
@@ -141,6 +143,34 @@ class StreamingRow {
   Vector gathers(std::size_t place) const { return sums_.gathers(place); }
   void take_sums(std::size_t place, const Vector& words, const Vector& lanes);
   Vector finish(std::size_t place, const Vector& lanes) { return sums_.finish(place, lanes); }
+  // Templates, so that there are none of sums without buses.
+  template <class State>
+  void begin_packets(State& state, std::size_t place, const Vector& send, const Vector& take) {
+    sums_.buses().begin_packets(state, place, send, take);
+  }
+  template <class Need>
+  Vector packet_room(std::size_t place, const Need& need) const {
+    return sums_.buses().packet_room(place, need);
+  }
+  template <class Need>
+  Vector packet_fed(std::size_t place, const Need& need) const {
+    return sums_.buses().packet_fed(place, need);
+  }
+  template <class Words>
+  void send_packet(std::size_t place, const Words& words, const Vector& /*lanes*/) {
+    sums_.buses().send_packet(place, words);
+  }
+  template <class Words>
+  void take_packet(std::size_t place, const Words& words, const Vector& /*lanes*/) {
+    sums_.buses().take_packet(place, words);
+  }
+  template <class State>
+  void kept(State& state, std::size_t place, const Vector& lanes) {
+    for_each_lane<Number>(lanes, [&](unsigned i) {
+      const std::size_t lane = place * kWidth + i;
+      sums_.buses().kept(state, lane, sums_.keeps(lane));
+    });
+  }
 
   void end_lanes(const Vector& ended, std::size_t first, Cycle now);
   void flush();
@@ -164,6 +194,8 @@ class StreamingRow {
   unsigned in_use_cycles_ = 1;  // after so many cycles a lane's buffers in use could overflow
   bool moved_ = false;
   std::size_t finished_ = 0;
+  bool quiet_ = true;  // no word is left on a bus, once all have finished
+  Cycle end_ = 0;
   std::vector<Block> blocks_;
   std::vector<Number> open_, copied_, copied_back_, takes_;
   std::vector<std::uint32_t> main_step_;    // by lane

@@ -143,6 +143,8 @@ class Sweep final : public StreamingSweep {
   CoreCounters core(std::uint32_t column, const LaneCounts& counts, std::uint32_t row,
                     Cycle behind) const;
   void add_row(WaferOutcome& outcome, std::uint32_t row, std::uint32_t place, Row& from) const;
+  void add_exchange(std::uint32_t column, std::uint64_t words, CoreCounters& core) const;
+  void add_buses(std::uint32_t column, std::uint64_t words, RouterCounters& router) const;
   void count_roles();
   void carry_values();
 
@@ -276,7 +278,41 @@ CoreCounters Sweep<Number, Sums>::core(std::uint32_t column, const LaneCounts& c
   core.buffer_blocked = counts.blocked;
   core.buffers_in_use = counts.in_use + behind;
   core.end = counts.end + behind;
+  if (kernel.exchange.on()) add_exchange(column, words, core);
   return core;
+}
+
+/// What a core does for the exchange of results.
+template <class Number, class Sums>
+void Sweep<Number, Sums>::add_exchange(std::uint32_t column, std::uint64_t words,
+                                       CoreCounters& core) const {
+  const ExchangePlan& plan = program_.kernel.exchange;
+  const ExchangePlan::Column& mine = plan.columns[column];
+  const std::uint64_t each = params_.core.fabric_words_per_issue;
+  core.rows_sent = std::uint64_t{plan.packets} * mine.sends.size();
+  core.rows_taken = std::uint64_t{plan.packets} * mine.takes.size();
+  for (const std::uint32_t bus : mine.sends) {
+    core.rows_copied += std::uint64_t{plan.packets} * plan.buses[bus].copies;
+  }
+  core.cycles[kReduce] += (core.rows_sent + core.rows_taken) * ((words + each) / each);
+  core.sent += core.rows_sent * (words + 1);
+  core.received += core.rows_taken * (words + 1);
+}
+
+/// Words of buses that a router sends on.
+template <class Number, class Sums>
+void Sweep<Number, Sums>::add_buses(std::uint32_t column, std::uint64_t words,
+                                    RouterCounters& router) const {
+  const ExchangePlan& plan = program_.kernel.exchange;
+  for (const ExchangePlan::Part& part : plan.columns[column].parts) {
+    const ExchangePlan::Bus& bus = plan.buses[part.bus];
+    const std::uint64_t each = std::uint64_t{plan.packets} * (words + 1);  // of a sender
+    const std::uint64_t through = part.upstream * each;
+    if (part.passes) router.sent[bus.east ? kEast : kWest] += through + (part.sends ? each : 0);
+    if (!part.takes) continue;
+    router.sent[kRamp] += through;
+    router.filtered += through - each;
+  }
 }
 
 /// Cores and routers of `row`, which is kept in `place` of the small mesh.
@@ -299,6 +335,7 @@ void Sweep<Number, Sums>::add_row(WaferOutcome& outcome, std::uint32_t row, std:
     }
     const std::uint64_t streamed = words_[c] + kernel.steps;
     router.sent[kRamp] += streamed;
+    if (kernel.exchange.on()) add_buses(c, words, router);
     if (south) router.sent[kSouth] += streamed;
     if (north) router.sent[kNorth] += streamed;
     router.stalls[static_cast<std::size_t>(kernel.stream_color(c))] += counts[lane].stall_weights;
@@ -374,6 +411,8 @@ SweepOutcome Sweep<Number, Sums>::outcome() {
       outcome.cycles = std::max(outcome.cycles, mine.end);
     }
     add_row(outcome, row, place, from);
+    if (from.end() != 0) outcome.routers[place * columns].end = from.end() + behind;
+    outcome.cycles = std::max(outcome.cycles, outcome.routers[place * columns].end);
   }
   for (CoreCounters& core : outcome.cores) core.cycles[kDone] = outcome.cycles - core.end;
   outcome.injectors = injectors_.counters(outcome.cycles);
@@ -391,21 +430,29 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
       kernel.counts.empty() ? 0 : *std::max_element(kernel.counts.begin(), kernel.counts.end());
   const QueueShapes shapes(params.router);
   const QueueParams& queue = params.queue;
+  // Lanes compare the numbers of a round's packets, which may wrap around, and count their words.
+  std::uint32_t senders = 0;
+  for (const ExchangePlan::Bus& bus : kernel.exchange.buses) {
+    senders = std::max(senders, bus.senders());
+  }
   return std::max<std::uint64_t>(
       {count, (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
-       tokens / kernel.ring_elements + 1, kernel.lookahead, params.core.dispatch,
+       tokens / kernel.ring_elements + 2, senders > 256 ? senders : 0, kernel.lookahead, params.core.dispatch,
        params.core.cmd_cycles, shapes.ramp_down(queue.stream()).capacity + 1U,
        shapes.ramp_down(queue.sums_in()).capacity + 1U,
        QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
        shapes.ramp_up().capacity + 1U, kernel.simd + 16U,
        std::max(
-           {kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles, kernel.gather_cycles}) +
+           {kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles, kernel.gather_cycles,
+            kernel.exchange.send_cycles, kernel.exchange.take_cycles}) +
            std::uint64_t{kernel.stalls},
        shapes.link().capacity + 1U});
 }
 
 bool can_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
+  // Who carries the numbers of a row knows no exchange.
+  if (kernel.exchange.on() && !kernel.activations.empty()) return false;
   return reason_against_lanes(params.router).empty() && program.spread_rows == 0 &&
          kernel.held.empty() && kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
          !program.gradient && QueueShapes(params.router).flows() &&
@@ -418,7 +465,10 @@ std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const P
   if (program.kernel.reduce.is_ring()) {
     return std::make_unique<Sweep<Number, RingSums<Number>>>(params, program, fold);
   }
-  return std::make_unique<Sweep<Number, RoutedSums<Number>>>(params, program, fold);
+  if (program.kernel.exchange.on()) {
+    return std::make_unique<Sweep<Number, RoutedSums<Number, true>>>(params, program, fold);
+  }
+  return std::make_unique<Sweep<Number, RoutedSums<Number, false>>>(params, program, fold);
 }
 
 }  // namespace

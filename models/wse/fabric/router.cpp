@@ -184,6 +184,7 @@ void RouterArray::send(Router& router, RouterInput& input, unsigned port, Cycle 
   if (input.rules.pop) word.switches = without_first(word.switches);
   input.need = static_cast<PortSet>(input.need & ~bit(port));
   ++router.counters.sent[port];
+  router.counters.end = now + 1;
   if (port != kRamp && link_rule_.on_links()) router.meters.at(port).sent(link_rule_, now);
   const auto color = static_cast<std::uint64_t>(input.color);
   log_.record(now, router.unit, kWordOut, color << 8U | port);

@@ -60,6 +60,9 @@ class CoreArray {
 
   /// The results of a core, if values are carried.
   virtual std::vector<float> result(std::size_t core) const = 0;
+
+  /// The words of results that a core took from other groups of columns, if values are carried.
+  virtual std::vector<std::uint32_t> taken(std::size_t /*core*/) const { return {}; }
 };
 
 }  // namespace lacuna::wse

@@ -68,13 +68,14 @@ unsigned choose_context(const IssueRule& rule, std::uint32_t contexts, std::uint
   return kNobody;
 }
 
-/// The same in every lane, of kContexts contexts.
-template <class Number, std::size_t kContexts>
+/// The same in every lane.
+template <class Number>
 class LaneIssue {
  public:
   using Vector = Lanes<Number>;
 
   /// Of the lanes in which each context may issue, those in which it does.
+  template <std::size_t kContexts>
   std::array<Vector, kContexts> choose(const IssueRule& rule, std::array<Vector, kContexts> may) {
     if (rule.in_turn) return choose_in_turn(may);
     Vector taken{};
@@ -89,6 +90,7 @@ class LaneIssue {
  private:
   using Turn = LaneTurn<Number>;
 
+  template <std::size_t kContexts>
   std::array<Vector, kContexts> choose_in_turn(std::array<Vector, kContexts> may) {
     std::array<Vector, kContexts> keys{};
     Vector best = Turn::nobody();

@@ -23,7 +23,7 @@ struct StreamState {
   using Vector = Lanes<Number>;
 
   LaneRegister<Number> task;
-  LaneIssue<Number, 2> slot;  // of main thread and microthread
+  LaneIssue<Number> slot;     // of main thread and microthreads
   Vector open{};              // rows of weights are still to come
   Vector holding{};           // the main thread has a buffer of sums,
   Vector fresh{};             // in which there is nothing yet
@@ -39,7 +39,13 @@ struct StreamState {
   Vector adds{};              // the instruction reads sums
   Vector beats_left{};        // of the instruction
   Vector element{};           // the next one of it, modulo 16
+  // The exchange among groups: words left of its instructions, and whether others are to follow.
+  Vector sending{}, taking{};
+  Vector unsent{}, untaken{};
 };
+
+/// Who may issue: the main thread, the reduction, and of an exchange what sends and what takes.
+inline constexpr std::size_t kStreamContexts = 4;
 
 /// Why lanes issued nothing. A lane that is not in any of these has done all.
 template <class Number>
@@ -59,12 +65,18 @@ struct StreamWaits {
 ///   Vector fed(place, need), room(place, need), gathers(place)  of the reduction's instruction
 ///   void take_sums(place, words, lanes)   they take in and send on so many words
 ///   Vector finish(place, lanes)     the instruction is over: lanes whose reduction is
-template <class Number, class Cores>
+/// and, if kExchanges, for groups of columns that exchange results
+///   void begin_packets(state, place, send, take)  lanes begin to send a packet; to take one
+///   Vector packet_room(place, need), packet_fed(place, need)
+///   void send_packet(place, words, lanes), take_packet(place, words, lanes)  so many words
+///   void kept(state, place, lanes)  a reduction is over: there may be a row to send
+template <class Number, class Cores, bool kExchanges>
 class StreamControl {
  public:
   using Vector = Lanes<Number>;
   using State = StreamState<Number>;
   using Waits = StreamWaits<Number>;
+  using Issued = std::array<Vector, kExchanges ? kStreamContexts : 2>;
 
   StreamControl(const CoreParams& params, const StreamingKernel& kernel, std::uint32_t tokens)
       : kernel_(kernel),
@@ -75,10 +87,12 @@ class StreamControl {
         words_per_beat_(all(params.fabric_words_per_issue.value())),
         packed_(kernel.form == StreamForm::packed),
         wide_(kernel.form == StreamForm::wide),
+        exchanges_(kernel.exchange.on()),
         // some beats take several cycles
         slow_(!kernel.held.empty() ||
               std::max({kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles,
-                        kernel.gather_cycles, kernel.stalls + 1}) != 1) {}
+                        kernel.gather_cycles, kernel.stalls + 1, kernel.exchange.send_cycles,
+                        kernel.exchange.take_cycles}) != 1) {}
 
   /// Of lanes that are open, at the begin.
   State begin(const Vector& open) const {
@@ -90,20 +104,36 @@ class StreamControl {
 
   /// Buffers, reductions, handlers, wavelets, then one beat of main thread or microthread. What
   /// issued stands in `issued`, in the order of the contexts; the others waited for what is
-  /// returned. `ended`: lanes whose reduction ended.
-  Waits step(State& s, Cores& cores, std::size_t place, Cycle now, std::array<Vector, 2>& issued,
+  /// returned. `ended`: lanes whose reduction, or whose instruction of an exchange, ended.
+  Waits step(State& s, Cores& cores, std::size_t place, Cycle now, Issued& issued,
              Vector& ended) const {
+    if constexpr (kExchanges) {
+      const Vector send = s.unsent & (s.sending == Vector{});
+      const Vector take = s.untaken & (s.taking == Vector{});
+      if (any(send | take)) cores.begin_packets(s, place, send, take);
+    }
     main_thread(s, cores, place, now);
     return issue(s, cores, place, issued, ended);
   }
 
-  /// Lanes that have issued all their beats and reduced all rows.
-  static Vector done(const State& s) { return ~s.open & (s.pending == Vector{}); }
+  /// Lanes that have issued all their beats, reduced all rows and exchanged them.
+  static Vector done(const State& s) {
+    const Vector reduced = ~s.open & (s.pending == Vector{});
+    if constexpr (!kExchanges) return reduced;
+    return reduced & ~exchanging(s);
+  }
 
   Vector buffers_in_use(const State& s) const { return all(kernel_.lookahead) - s.buffers; }
 
  private:
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
+  Vector most(const Vector& left) const {
+    return select(left < words_per_beat_, left, words_per_beat_);
+  }
+  /// Lanes whose exchange is not over.
+  static Vector exchanging(const State& s) {
+    return s.unsent | s.untaken | (s.sending > Vector{}) | (s.taking > Vector{});
+  }
 
   /// Whether an instruction of the main thread has beats left or holds the slot.
   Vector active(const State& s) const {
@@ -113,9 +143,9 @@ class StreamControl {
 
   void main_thread(State& s, Cores& cores, std::size_t place, Cycle now) const;
   void begin_instruction(State& s, Cores& cores, std::size_t place, const Vector& start) const;
-  Waits issue(State& s, Cores& cores, std::size_t place, std::array<Vector, 2>& issued,
-              Vector& ended) const;
-  Vector hold_slot(State& s, const Vector& main, const Vector& reduce, const Vector& gathers) const;
+  Waits issue(State& s, Cores& cores, std::size_t place, Issued& issued, Vector& ended) const;
+  Vector exchange(State& s, Cores& cores, std::size_t place, const Issued& issued) const;
+  Vector hold_slot(State& s, const Issued& issued, const Vector& gathers) const;
   Waits causes(const State& s, Cores& cores, std::size_t place, const Vector& idle,
                const Vector& fed) const;
 
@@ -127,11 +157,12 @@ class StreamControl {
   const Vector words_per_beat_;
   const bool packed_;
   const bool wide_;
+  const bool exchanges_;
   const bool slow_;
 };
 
-template <class Number, class Cores>
-inline void StreamControl<Number, Cores>::main_thread(State& s, Cores& cores, std::size_t place,
+template <class Number, class Cores, bool kExchanges>
+inline void StreamControl<Number, Cores, kExchanges>::main_thread(State& s, Cores& cores, std::size_t place,
                                                       Cycle now) const {
   const Vector zero{};
   s.buffers -= s.releasing;
@@ -168,8 +199,8 @@ inline void StreamControl<Number, Cores>::main_thread(State& s, Cores& cores, st
 }
 
 /// What slow beats and weights of two words need to know of an instruction that starts.
-template <class Number, class Cores>
-inline void StreamControl<Number, Cores>::begin_instruction(State& s, Cores& cores,
+template <class Number, class Cores, bool kExchanges>
+inline void StreamControl<Number, Cores, kExchanges>::begin_instruction(State& s, Cores& cores,
                                                             std::size_t place,
                                                             const Vector& start) const {
   if (slow_) {
@@ -183,24 +214,30 @@ inline void StreamControl<Number, Cores>::begin_instruction(State& s, Cores& cor
   if (wide_) cores.take_value(place, start);
 }
 
-template <class Number, class Cores>
-inline StreamWaits<Number> StreamControl<Number, Cores>::issue(State& s, Cores& cores,
-                                                               std::size_t place,
-                                                               std::array<Vector, 2>& issued,
+template <class Number, class Cores, bool kExchanges>
+inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::issue(State& s, Cores& cores,
+                                                               std::size_t place, Issued& issued,
                                                                Vector& ended) const {
   const Vector zero{};
-  const Vector need = select(s.words < words_per_beat_, s.words, words_per_beat_);
+  const Vector need = most(s.words);
   const Vector fed = cores.fed(place, need);
-  Vector reduce_may = (s.words > zero) & fed & cores.room(place, need);
-  Vector main_may = s.vector > zero;
-  if (slow_) {
-    reduce_may &= s.hold == zero;
-    main_may &= s.hold == zero;
+  Issued may{s.vector > zero, (s.words > zero) & fed & cores.room(place, need)};
+  if constexpr (kExchanges) {
+    may[2] = s.sending > zero;
+    may[3] = s.taking > zero;
+    if (any(may[2])) may[2] &= cores.packet_room(place, most(s.sending));
+    if (any(may[3])) may[3] &= cores.packet_fed(place, most(s.taking));
   }
-  issued = s.slot.choose(issue_, {main_may, reduce_may});
-  const auto [main, reduce] = issued;
-  const Waits waits = causes(s, cores, place, ~(main | reduce), fed);
-  if (slow_) s.hold = hold_slot(s, main, reduce, cores.gathers(place));
+  if (slow_) {
+    for (Vector& each : may) each &= s.hold == zero;
+  }
+  issued = s.slot.choose(issue_, may);
+  Vector idle = ~zero;
+  for (const Vector& each : issued) idle &= ~each;
+  const Vector& main = issued[0];
+  const Vector& reduce = issued[1];
+  const Waits waits = causes(s, cores, place, idle, fed);
+  if (slow_) s.hold = hold_slot(s, issued, cores.gathers(place));
   s.vector += main;
   const Vector taken = need & reduce;
   s.words -= taken;
@@ -213,15 +250,43 @@ inline StreamWaits<Number> StreamControl<Number, Cores>::issue(State& s, Cores& 
   }
   s.pending += ended;
   s.releasing = ended;
+  if constexpr (kExchanges) {
+    if (exchanges_) {
+      if (any(ended)) cores.kept(s, place, ended);
+      ended |= exchange(s, cores, place, issued);
+    }
+  }
   return waits;
 }
 
-/// For how many cycles after this one the slot is taken, if `main` or `reduce` issue in it.
-template <class Number, class Cores>
-inline Lanes<Number> StreamControl<Number, Cores>::hold_slot(State& s, const Vector& main,
-                                                             const Vector& reduce,
+/// What the exchange issued; returns the lanes where an instruction of it is over.
+template <class Number, class Cores, bool kExchanges>
+inline Lanes<Number> StreamControl<Number, Cores, kExchanges>::exchange(State& s, Cores& cores,
+                                                            std::size_t place,
+                                                            const Issued& issued) const {
+  const Vector zero{};
+  Vector over{};
+  if (any(issued[2])) {
+    const Vector words = most(s.sending) & issued[2];
+    s.sending -= words;
+    cores.send_packet(place, words, issued[2]);
+    over |= issued[2] & (s.sending == zero);
+  }
+  if (any(issued[3])) {
+    const Vector words = most(s.taking) & issued[3];
+    s.taking -= words;
+    cores.take_packet(place, words, issued[3]);
+    over |= issued[3] & (s.taking == zero);
+  }
+  return over;
+}
+
+/// For how many cycles after this one the slot is taken, by what issues in it.
+template <class Number, class Cores, bool kExchanges>
+inline Lanes<Number> StreamControl<Number, Cores, kExchanges>::hold_slot(State& s, const Issued& slot,
                                                              const Vector& gathers) const {
   const Vector zero{};
+  const Vector& main = slot[0];
   const Vector adding = main & s.adds;
   const Vector rest_of_beat = all(kernel_.simd % 16);
   Vector extra = adding & all(std::uint64_t{kernel_.stalls} * (kernel_.simd / 16));
@@ -235,13 +300,18 @@ inline Lanes<Number> StreamControl<Number, Cores>::hold_slot(State& s, const Vec
   }
   const Vector beat = select(s.adds, all(kernel_.beat_cycles), all(kernel_.first_cycles));
   const Vector sums = select(gathers, all(kernel_.gather_cycles), all(kernel_.reduce_cycles));
-  const Vector cycles = select(main, beat + extra, sums);
+  Vector cycles = select(main, beat + extra, sums);
   s.beats_left += main;
   const Vector over = main & (s.beats_left == zero);  // the next instruction of a packed word
   s.adds |= over;
   s.element &= ~over;
   s.beats_left |= over & vector_beats_;
-  const Vector issued = main | reduce;
+  Vector issued = main | slot[1];
+  if constexpr (kExchanges) {
+    issued |= slot[2] | slot[3];
+    cycles = select(slot[2], all(kernel_.exchange.send_cycles), cycles);
+    cycles = select(slot[3], all(kernel_.exchange.take_cycles), cycles);
+  }
   s.main_holds = (s.main_holds & ~issued) | main;
   s.extra = select(issued, extra, s.extra);
   return select(issued, cycles - 1, s.hold + (s.hold > zero));
@@ -249,8 +319,8 @@ inline Lanes<Number> StreamControl<Number, Cores>::hold_slot(State& s, const Vec
 
 /// Why the lanes without a beat had none: what keeps the main thread, or if that has finished the
 /// microthread.
-template <class Number, class Cores>
-inline StreamWaits<Number> StreamControl<Number, Cores>::causes(const State& s, Cores& cores,
+template <class Number, class Cores, bool kExchanges>
+inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::causes(const State& s, Cores& cores,
                                                                 std::size_t place,
                                                                 const Vector& idle,
                                                                 const Vector& fed) const {
@@ -259,7 +329,7 @@ inline StreamWaits<Number> StreamControl<Number, Cores>::causes(const State& s, 
   Vector no_beat = idle;
   if (slow_) {
     const Vector taken = idle & (s.hold > zero);
-    const Vector stays = taken & (s.open | (s.pending > zero));  // not all is done
+    const Vector stays = taken & ~done(s);
     why.residual = stays & (s.hold <= s.extra);
     why.conflict = stays & ~why.residual;
     no_beat &= ~taken;
@@ -278,6 +348,12 @@ inline StreamWaits<Number> StreamControl<Number, Cores>::causes(const State& s, 
   why.buffer = no_beat & s.task.full & s.waits;
   why.ring_in = reducing & ~fed;
   why.ring_out = reducing & fed;
+  if constexpr (kExchanges) {
+    const Vector last = rest & ~loading & ~reducing;  // the exchange alone is left
+    const Vector takes = s.untaken | (s.taking > zero);
+    why.ring_in |= last & takes;
+    why.ring_out |= last & ~takes & exchanging(s);
+  }
   return why;
 }
 

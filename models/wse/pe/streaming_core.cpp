@@ -38,6 +38,7 @@ void StreamingCores::add(const CorePorts& ports) {
   // A core without tokens only lends its router.
   if (tokens == 0) core.closed = core.loaded = core.reduced = kernel_.steps;
   core.state = core.control->begin(flag(!idle(core)));
+  if (kernel_.exchange.on()) set_exchange(core);
   if (idle(core)) core.waiting_for = kDone;
   cores_.push_back(core);
   filled_.resize(filled_.size() + kernel_.lookahead, 0);
@@ -46,6 +47,8 @@ void StreamingCores::add(const CorePorts& ports) {
     values_.emplace_back(
         CoreValues::Format{kernel_.fp32, kernel_.psum_fp32, kernel_.ring_fp32, kernel_.int8},
         tokens, kernel_.lookahead, kernel_.activations[place]);
+    kept_words_.emplace_back();
+    taken_words_.emplace_back();
   }
   if (idle(core)) ++finished_;
 }
@@ -64,7 +67,7 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   const Number held = state.holding[0];
   const auto busy = static_cast<Cycle>(state.hold[0]);
   core.acted = send_output(core, now) || state.releasing[0] != 0;
-  std::array<Lane, 2> issued{};
+  Control::Issued issued{};
   Lane ended{};
   book(core, core.control->step(state, *this, index, now, issued, ended), issued);
   core.acted = core.acted || state.holding[0] != held;
@@ -90,10 +93,14 @@ Cycle StreamingCores::next_step(const Core& core, Cycle busy, Cycle now) const {
 
 /// A cycle of the core's stack.
 void StreamingCores::book(Core& core, const StreamWaits<Number>& waits,
-                          const std::array<Lane, 2>& issued) {
-  const bool main = issued[0][0] != 0;
-  const bool beat = main || issued[1][0] != 0;
-  extend_run(core, !beat ? kNobody : main ? 0 : 1, now_);
+                          const Control::Issued& issued) {
+  unsigned context = kNobody;
+  for (unsigned i = 0; i < issued.size(); ++i) {
+    if (issued[i][0] != 0) context = i;
+  }
+  const bool main = context == 0;
+  const bool beat = context != kNobody;
+  extend_run(core, context, now_);
   CoreCycle cycle = kDone;
   if (waits.dispatch[0] != 0) cycle = kDispatch;
   if (waits.weights[0] != 0) cycle = kWaitWeights;
@@ -223,7 +230,7 @@ void StreamingCores::look_up(StreamState<Number>& state, std::size_t place, cons
   Core& core = cores_[place];
   core.acted = true;
   if (load[0] != 0) {
-    const std::uint32_t keeper = kernel_.final_column[core.loaded];
+    const std::uint32_t keeper = kernel_.keeper(core.loaded, core.ports.column);
     kernel_.reduce.is_ring() ? load_ring(core, keeper) : load_part(core, keeper);
     core.words_left = words_of(core);
     log_.record(now_, core.ports.unit, kReductionStart, core.loaded);
@@ -248,7 +255,7 @@ void StreamingCores::load_ring(Core& core, std::uint32_t keeper) const {
 }
 
 void StreamingCores::load_part(Core& core, std::uint32_t keeper) const {
-  const ReducePlan::Role& role = kernel_.reduce.role(kernel_.columns(), keeper, core.ports.column);
+  const ReducePlan::Role& role = kernel_.role(keeper, core.ports.column);
   core.keeps = role.keeps;
   core.next_input = role.first;
   core.inputs_left = role.inputs;
@@ -303,7 +310,10 @@ Wavelet StreamingCores::reduce_word(Core& core, std::size_t index) {
     return word;
   }
   word.payload = values_[index].add(buffer, word.payload, first, count);
-  if (core.keeps) values_[index].keep(word.payload, count);
+  if (core.keeps) {
+    values_[index].keep(word.payload, count);
+    if (kernel_.exchange.on()) kept_words_[index].push_back(word.payload);
+  }
   return word;
 }
 
@@ -342,14 +352,106 @@ Lanes<std::int64_t> StreamingCores::finish(std::size_t place, const Lane& lanes)
   ++core.reduced;
   ++core.counters.reductions;
   core.counters.end = now_ + 1;
-  if (idle(core)) ++finished_;
+  if (core.reduced == kernel_.steps && !kernel_.exchange.on()) ++finished_;
   return lanes;
+}
+
+bool StreamingCores::exchanged(const Core& core) const {
+  const StreamState<Number>& s = core.state;
+  return (s.unsent[0] | s.untaken[0] | s.sending[0] | s.taking[0]) == 0;
+}
+
+/// Whether there are packets to send and to take: rows that are kept, and once all are, the rest.
+void StreamingCores::set_exchange(Core& core) const {
+  const ExchangePlan::Column& mine = exchange_of(core);
+  const std::uint32_t packets = kernel_.exchange.packets;
+  const std::uint64_t ready = core.kept == mine.keeps ? packets : core.kept;
+  core.state.unsent = flag(core.packets_sent < ready * mine.sends.size());
+  core.state.untaken = flag(core.packets_taken < packets * mine.takes.size());
+}
+
+void StreamingCores::kept(StreamState<Number>& /*state*/, std::size_t place, const Lane& lanes) {
+  if (lanes[0] == 0) return;
+  Core& core = cores_[place];
+  if (core.keeps) ++core.kept;
+  set_exchange(core);
+  if (idle(core)) ++finished_;
+}
+
+/// A packet is the words of a row and a command; an instruction sends it on one bus.
+void StreamingCores::begin_packets(StreamState<Number>& state, std::size_t place, const Lane& send,
+                                   const Lane& take) {
+  Core& core = cores_[place];
+  const ExchangePlan::Column& mine = exchange_of(core);
+  const auto queue_of = [&](const std::vector<CorePort>& ports, std::uint32_t bus) {
+    const Color color = kernel_.exchange.buses[bus].color;
+    return std::find_if(ports.begin(), ports.end(), [&](const CorePort& port) {
+             return port.color == color;
+           })->queue;
+  };
+  if (take[0] != 0) {
+    const std::size_t way = core.packets_taken++ % mine.takes.size();
+    core.packet_from = queue_of(core.ports.in, mine.takes[way]);
+    state.taking[0] = words_of(core) + 1;
+    ++core.counters.rows_taken;
+    core.acted = true;
+  }
+  if (send[0] != 0) {
+    const std::size_t way = core.packets_sent % mine.sends.size();
+    core.packet_row = core.packets_sent++ / static_cast<std::uint32_t>(mine.sends.size());
+    core.packet_to = queue_of(core.ports.out, mine.sends[way]);
+    core.packet_color = kernel_.exchange.buses[mine.sends[way]].color;
+    core.packet_end = mine.control[way];
+    state.sending[0] = words_of(core) + 1;
+    ++core.counters.rows_sent;
+    core.counters.rows_copied += kernel_.exchange.buses[mine.sends[way]].copies;
+    core.acted = true;
+  }
+  set_exchange(core);
+}
+
+void StreamingCores::send_packet(std::size_t place, const Lane& words, const Lane& lanes) {
+  if (lanes[0] == 0) return;
+  Core& core = cores_[place];
+  // The control has counted the words down.
+  auto left = static_cast<std::uint32_t>(core.state.sending[0] + words[0]);
+  for (Number i = 0; i < words[0]; ++i, --left) {
+    Wavelet word;
+    word.color = core.packet_color;
+    if (left == 1) {
+      word.control = true;
+      word.switches = core.packet_end;
+    } else if (!values_.empty() && core.packet_row < exchange_of(core).keeps) {
+      const std::uint32_t at = words_of(core) + 1 - left;
+      word.payload = kept_words_[place][std::size_t{core.packet_row} * words_of(core) + at];
+    }
+    links_.push(core.packet_to, now_, word);
+  }
+  finish_exchange(core);
+}
+
+void StreamingCores::take_packet(std::size_t place, const Lane& words, const Lane& lanes) {
+  if (lanes[0] == 0) return;
+  Core& core = cores_[place];
+  for (Number i = 0; i < words[0]; ++i) {
+    const Wavelet word = links_.pop(core.packet_from, now_);
+    ++core.counters.received;
+    log_.record(now_, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(word.color));
+    if (!values_.empty() && !word.control) taken_words_[place].push_back(word.payload);
+  }
+  finish_exchange(core);
+}
+
+/// The core has ended with what it sent or took last, if nothing else is left.
+void StreamingCores::finish_exchange(Core& core) {
+  core.counters.end = std::max(core.counters.end, now_ + 1);
+  if (idle(core)) ++finished_;
 }
 
 Color StreamingCores::out_color(const Core& core) const {
   const std::uint32_t column = core.ports.column;
   if (kernel_.reduce.is_ring()) return kernel_.ring_out[column];
-  return kernel_.reduce.role(kernel_.columns(), kernel_.final_column[core.reduced], column).out;
+  return kernel_.role(kernel_.keeper(core.reduced, column), column).out;
 }
 
 /// Keeps the record of beats issued one after the other by the same context.
@@ -361,7 +463,7 @@ void StreamingCores::extend_run(Core& core, unsigned context, Cycle now) {
   }
   if (core.run_of != kNobody) {
     log_.record(core.run_begin, core.ports.unit, kBeatRun,
-                std::uint64_t{core.run_length} << 1U | core.run_of);
+                std::uint64_t{core.run_length} << 1U | std::min(core.run_of, 1U));
   }
   core.run_of = context;
   core.run_begin = now;
@@ -378,6 +480,10 @@ std::string StreamingCores::blocked(std::size_t index) const {
   const char* const room =
       kernel_.reduce.is_ring() ? "room in the ring's output queue" : "room in its output queue";
   if (core.state.waits[0] != 0) return text + "waits for a free partial-sum buffer" + row;
+  if (core.reduced == kernel_.steps) {
+    return text + (core.state.sending[0] != 0 ? "waits for room to send results to other groups"
+                                              : "waits for results of other groups");
+  }
   if (core.closed == kernel_.steps) {
     const bool starved = core.waiting_for == kWaitRingIn;
     return text + "reduction waits for " + (starved ? what : room) + row;

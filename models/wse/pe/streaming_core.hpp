@@ -38,11 +38,15 @@ class StreamingCores final : public CoreArray {
 
   /// Y of a core: by the rows of weights it keeps, in their order, its tokens.
   std::vector<float> result(std::size_t core) const override { return values_[core].result(); }
+  /// The words that it took from other groups.
+  std::vector<std::uint32_t> taken(std::size_t core) const override {
+    return taken_words_.empty() ? std::vector<std::uint32_t>{} : taken_words_[core];
+  }
 
  private:
   using Number = std::int64_t;
   using Lane = Lanes<Number>;
-  using Control = StreamControl<Number, StreamingCores>;
+  using Control = StreamControl<Number, StreamingCores, true>;
   friend Control;
 
   struct Core {
@@ -62,6 +66,15 @@ class StreamingCores final : public CoreArray {
     std::uint32_t next_input = 0;
     std::uint32_t inputs_left = 0;
     bool keeps = false;
+    // The exchange among groups: rows kept, instructions begun, and those under way.
+    std::uint32_t kept = 0;
+    std::uint32_t packets_sent = 0;
+    std::uint32_t packets_taken = 0;
+    LinkId packet_to = kNoLink;
+    LinkId packet_from = kNoLink;
+    std::uint32_t packet_row = 0;
+    SwitchCommands packet_end = 0;
+    Color packet_color{};
     bool acted = false;        // in this cycle
     std::size_t next_out = 0;  // output queue that comes first
     LinkMeter ramp;
@@ -88,11 +101,22 @@ class StreamingCores final : public CoreArray {
   Lane gathers(std::size_t place) const { return flag(cores_[place].inputs_left != 0); }
   void take_sums(std::size_t place, const Lane& words, const Lane& lanes);
   Lane finish(std::size_t place, const Lane& lanes);
+  void begin_packets(StreamState<Number>& state, std::size_t place, const Lane& send,
+                     const Lane& take);
+  Lane packet_room(std::size_t place, const Lane& need) const {
+    return flag(links_.can_push(cores_[place].packet_to, now_, static_cast<unsigned>(need[0])));
+  }
+  Lane packet_fed(std::size_t place, const Lane& need) const {
+    return flag(links_.has(cores_[place].packet_from, now_, static_cast<unsigned>(need[0])));
+  }
+  void send_packet(std::size_t place, const Lane& words, const Lane& lanes);
+  void take_packet(std::size_t place, const Lane& words, const Lane& lanes);
+  void kept(StreamState<Number>& state, std::size_t place, const Lane& lanes);
 
   const Control& control_of(std::uint32_t tokens);
   bool send_output(Core& core, Cycle now);
   Cycle next_step(const Core& core, Cycle busy, Cycle now) const;
-  void book(Core& core, const StreamWaits<Number>& waits, const std::array<Lane, 2>& issued);
+  void book(Core& core, const StreamWaits<Number>& waits, const Control::Issued& issued);
   void load_ring(Core& core, std::uint32_t keeper) const;
   void load_part(Core& core, std::uint32_t keeper) const;
   void next_instruction(Core& core) const;
@@ -108,7 +132,16 @@ class StreamingCores final : public CoreArray {
     const std::uint32_t tokens = kernel_.tokens[core.ports.row];
     return (tokens + kernel_.ring_elements - 1) / kernel_.ring_elements;
   }
-  bool idle(const Core& core) const { return core.reduced == kernel_.steps; }
+  bool idle(const Core& core) const {
+    return core.reduced == kernel_.steps && (!kernel_.exchange.on() || exchanged(core));
+  }
+  const ExchangePlan::Column& exchange_of(const Core& core) const {
+    return kernel_.exchange.columns[core.ports.column];
+  }
+  /// All its packets are sent and taken.
+  bool exchanged(const Core& core) const;
+  void set_exchange(Core& core) const;
+  void finish_exchange(Core& core);
   unsigned stream_color(const Core& core) const {
     return static_cast<unsigned>(kernel_.stream_color(core.ports.column));
   }
@@ -124,6 +157,7 @@ class StreamingCores final : public CoreArray {
   std::vector<Core> cores_;
   std::vector<std::uint8_t> filled_;  // per core and buffer: whether a weight was added
   std::vector<CoreValues> values_;    // only if values are carried
+  std::vector<std::vector<std::uint32_t>> kept_words_, taken_words_;  // then, of an exchange
   std::size_t finished_ = 0;
 };
 

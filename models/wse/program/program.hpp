@@ -9,15 +9,22 @@
 
 #include "models/common/fp16.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/program/exchange_plan.hpp"
 #include "models/wse/program/wavelet.hpp"
+#include "models/wse/program/wavelet_filter.hpp"
 
 namespace lacuna::wse {
 
-/// Words of `color` that come in at `from` are copied to all ports of `to`.
+/// Words of `color` that come in at `from` are copied to all ports of `to`; if the color has a
+/// switch of two positions, to those of `other` while that is at the second.
 struct Route {
   Color color{};
   Port from = kRamp;
   PortSet to = 0;
+  PortSet other = 0;
+  std::uint8_t positions = 1;
+  bool pops = false;  // the router takes its command out of a wavelet's list
+  WaveletFilter filter{};
 };
 
 /// What one router does: its routes, one for each (color, input port) in use.
@@ -37,7 +44,7 @@ struct Rate {
 struct ReducePlan {
   struct Input {
     Color color{};
-    std::uint16_t from = 0;  // the column that sends
+    std::uint16_t from = 0;  // the column that sends, of a group its place
   };
   struct Role {
     std::uint32_t first = 0;  // of its inputs
@@ -73,6 +80,11 @@ struct StreamingKernel {
   std::uint32_t steps = 0;           // rows of the weight matrix, in the order they are streamed
   std::uint32_t instances = 1;       // of products, each with as many steps and features
 
+  /// Groups of columns, side by side: each does a product of its own, of other rows of weights,
+  /// in as many steps.
+  std::uint32_t groups = 1;
+  ExchangePlan exchange;  // of results among groups
+
   std::uint32_t lookahead = 8;  // partial-sum vectors, the one in use included
   std::uint32_t simd = 4;       // elements of one beat
   StreamForm form = StreamForm::indexed;
@@ -89,12 +101,12 @@ struct StreamingKernel {
   std::uint32_t stalls = 0;         // further cycles in 16 elements that read sums
 
   std::vector<std::uint32_t> tokens;        // of each row of cores
-  std::vector<std::uint32_t> final_column;  // by step: the column that keeps the sum
-  std::vector<std::uint32_t> ring;          // columns in the order of the ring
+  std::vector<std::uint32_t> final_column;  // by step and group: the column that keeps the sum
+  std::vector<std::uint32_t> ring;          // columns in the order of the ring; of groups' rings
   std::vector<std::uint32_t> counts;        // by step and column: weights
   std::vector<Color> ring_in;               // by column; unused if there is one column
   std::vector<Color> ring_out;              // by column
-  ReducePlan reduce;
+  ReducePlan reduce;  // of a group, by places in it; of several groups the ring's too
 
   /// The words of each column in the order they are sent, without commands; empty if neither
   /// values are carried nor indices matter.
@@ -107,6 +119,21 @@ struct StreamingKernel {
   std::vector<std::vector<std::uint16_t>> held;
 
   std::uint32_t columns() const { return static_cast<std::uint32_t>(ring.size()); }
+  std::uint32_t group_columns() const { return columns() / groups; }
+  /// The first column of the group of `column`.
+  std::uint32_t group_begin(std::uint32_t column) const {
+    return column - column % group_columns();
+  }
+  /// The column that keeps the sums of a step of a column.
+  std::uint32_t keeper(std::size_t step, std::uint32_t column) const {
+    return groups == 1 ? final_column[step] : final_column[step * groups + column / group_columns()];
+  }
+  /// What a column does for the reduction of a step that `keeper` keeps. Inputs are places in the
+  /// group.
+  const ReducePlan::Role& role(std::uint32_t keeper, std::uint32_t column) const {
+    const std::uint32_t width = group_columns();
+    return reduce.role(width, keeper % width, column % width);
+  }
   /// Of the weights of a column.
   Color stream_color(std::size_t column) const {
     return column_colors.empty() ? weights : column_colors[column];

@@ -40,10 +40,11 @@ class Counter {
   void count_routes() {
     for (std::uint32_t keeper = 0; keeper < columns_; ++keeper) {
       if (times_[keeper] == 0) continue;
-      for (std::uint32_t c = 0; c < columns_; ++c) {
-        const ReducePlan::Role& role = kernel_.reduce.role(columns_, keeper, c);
+      const std::uint32_t begin = kernel_.group_begin(keeper);
+      for (std::uint32_t c = begin; c < begin + kernel_.group_columns(); ++c) {
+        const ReducePlan::Role& role = kernel_.role(keeper, c);
         for (std::uint32_t i = 0; i < role.inputs; ++i) {
-          move(kernel_.reduce.inputs[role.first + i].from, c, times_[keeper]);
+          move(begin + kernel_.reduce.inputs[role.first + i].from, c, times_[keeper]);
         }
         const std::uint64_t later = (role.inputs > 1 ? role.inputs - 1U : 0U) * times_[keeper];
         counts_.columns[c].gathered += later;
@@ -53,7 +54,7 @@ class Counter {
     }
     for_each_filled([&](SumCounts::Column& column, std::uint32_t c, std::uint32_t keeper) {
       ++column.summed;
-      column.added += kernel_.reduce.role(columns_, keeper, c).inputs != 0 ? 1 : 0;
+      column.added += kernel_.role(keeper, c).inputs != 0 ? 1 : 0;
     });
   }
 
@@ -63,7 +64,7 @@ class Counter {
       for (std::uint32_t c = 0; c < columns_; ++c) {
         if (kernel_.count(s, c) == 0) continue;
         ++counts_.columns[c].filled;
-        visit(counts_.columns[c], c, kernel_.final_column[s]);
+        visit(counts_.columns[c], c, kernel_.keeper(s, c));
       }
     }
   }

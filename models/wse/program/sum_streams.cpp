@@ -28,13 +28,14 @@ bool overlap(const std::vector<bool>& a, const std::vector<bool>& b) {
 
 SumStreams::SumStreams(const Program& program)
     : column_of(program.columns),
-      plan(program.kernel.reduce),
+      kernel(program.kernel),
       weights(program.kernel.stream_color(0)) {
   std::iota(column_of.begin(), column_of.end(), 0U);
   for (const Port port : {kEast, kWest}) {
     const std::size_t first = streams.size();
     std::vector<std::vector<bool>> used;
     for (unsigned color = 0; color < kColors; ++color) {
+      if (program.kernel.exchange.has(Color{static_cast<std::uint8_t>(color)})) continue;
       const std::vector<bool> links =
           links_of(program, Color{static_cast<std::uint8_t>(color)}, port);
       if (!overlap(links, links)) continue;
@@ -53,6 +54,7 @@ SumStreams::SumStreams(const Program& program)
     std::uint8_t queue = 0;
     for (const Route& route : program.router(program.entry, c).routes) {
       if (route.color == program.kernel.stream_color(c)) continue;
+      if (program.kernel.exchange.has(route.color)) continue;  // its queues come last
       Lane& lane = streams[of_color[static_cast<std::size_t>(route.color)]].lanes[c];
       if (route.from == kRamp) {
         lane.sends = true;
@@ -63,6 +65,7 @@ SumStreams::SumStreams(const Program& program)
         lane.to_core = route.to == bit(kRamp);
       }
     }
+    queues.push_back(queue);
   }
 }
 

@@ -34,8 +34,9 @@ struct SumStreams {
   std::vector<Stream> streams;           // those to the east come first
   std::size_t eastern = 0;
   OfColor of_color{};  // a color has one, as it has one direction
-  const ReducePlan& plan;
+  const StreamingKernel& kernel;
   Color weights{};
+  std::vector<std::uint8_t> queues;  // by column: output queues of its core for sums
 };
 
 }  // namespace lacuna::wse

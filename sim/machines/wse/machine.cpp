@@ -115,6 +115,7 @@ class WseMachine final : public Machine {
                     const Execution& execution) const;
   void require_supported(const LayerOp& op) const;
   void require_int8(const LayerOp& op) const;
+  void require_groups(const LayerOp& op) const;
 
   std::string name_;
   WseParams params_;
@@ -153,6 +154,7 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {
   }
   if (params_.ws.k_partition != wse::KPartition::block) return;
   if (params_.ws.inject != wse::Inject::column_top) return;
+  if (params_.ws.groups != 1 && params_.ws.exchange == wse::Exchange::next) return;
   for (LayerOp& op : workload.ops) {
     const bool product = has_weights(op);
     if (op.batch != 1 || (product && may_be_resident(op))) continue;
@@ -163,6 +165,22 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {
     };
     auto& sources = op.sources;
     sources.erase(std::remove_if(sources.begin(), sources.end(), lies_there), sources.end());
+  }
+}
+
+/// Only streamed products know groups of columns; all others, and moves between rows, one of all.
+void WseMachine::require_groups(const LayerOp& op) const {
+  if (params_.ws.groups == 1) return;
+  const auto refuse = [&](const std::string& why) {
+    throw UnsupportedError(
+        fmt::format("{}: ws.groups = {}: {}", name_, params_.ws.groups.value(), why));
+  };
+  if (runs_as_tasks(params_, op) || is_gradient(op) || !has_weights(op)) {
+    refuse(fmt::format("op '{}' lies over all columns, not in groups of them", op.op));
+  }
+  if (!op.sources.empty()) {
+    refuse("its operand would have to be moved to where groups take it, which only products that "
+           "follow each other with ws.k_partition = block and ws.exchange = product do without");
   }
 }
 
@@ -236,6 +254,7 @@ OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t
     throw UnsupportedError(
         fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
   }
+  require_groups(op);
   if (runs_as_tasks(params_, op)) return run_on_wafer(op, mask, seed, execution);
   const bool gradient = is_gradient(op);
   if (!gradient && !is_dense_gradient(op) && wse::is_layer_operation(op)) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "models/common/fp16.hpp"
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/row_by_row.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
@@ -54,7 +55,8 @@ ValueCheck check_values(const StreamingJob& job, const StreamingPlan& plan,
   const wse::StreamingKernel& kernel = plan.program.kernel;
   const std::uint64_t elements = job.resident ? job.gemm.m : job.gemm.n;
   std::vector<std::size_t> next(outcome.results.size(), 0);
-  for (std::uint32_t step = 0; step < kernel.steps; ++step) {
+  for (std::size_t step = 0; step < plan.row_of_step.size(); ++step) {
+    if (plan.row_of_step[step] == wse::kNoRow) continue;  // nothing is kept after it
     std::uint64_t element = 0;
     for (std::uint32_t r = 0; r < plan.program.rows; ++r) {
       const std::size_t core = std::size_t{r} * plan.program.columns + kernel.final_column[step];
@@ -71,6 +73,43 @@ ValueCheck check_values(const StreamingJob& job, const StreamingPlan& plan,
     }
   }
   return check;
+}
+
+/// The words that cores took from other groups are those of the results that were kept there, in
+/// the order of rounds and buses.
+void check_exchange(const StreamingPlan& plan, const WaferOutcome& outcome, ValueCheck& check) {
+  const wse::StreamingKernel& kernel = plan.program.kernel;
+  const wse::ExchangePlan& exchange = kernel.exchange;
+  const std::size_t columns = plan.program.columns;
+  for (std::size_t core = 0; core < outcome.taken.size(); ++core) {
+    const std::uint32_t tokens = kernel.tokens[core / columns];
+    const std::size_t column = core % columns;
+    std::size_t word = 0;
+    const auto element = [&](std::uint32_t t) {
+      if (word + t / kernel.ring_elements >= outcome.taken[core].size()) return std::nanf("");
+      const std::uint32_t bits = outcome.taken[core][word + t / kernel.ring_elements];
+      if (kernel.int8) return static_cast<float>(static_cast<std::int32_t>(bits));
+      if (kernel.ring_fp32) return detail::float_of(bits);
+      return to_float(static_cast<Half>(bits >> (16U * (t % 2)) & 0xffffU));
+    };
+    for (std::uint32_t packet = 0; packet < exchange.packets; ++packet) {
+      for (const std::uint32_t bus : exchange.columns[column].takes) {
+        const std::size_t sender = exchange.buses[bus].begin / kernel.group_columns() *
+                                       kernel.group_columns() +
+                                   column % kernel.group_columns();
+        const std::vector<float>& rows = outcome.results[core / columns * columns + sender];
+        for (std::uint32_t t = 0; t < tokens; ++t) {
+          if (packet >= exchange.columns[sender].keeps) break;
+          ++check.compared;
+          const float kept = rows[std::size_t{packet} * tokens + t];
+          const float there =
+              kernel.fp32 || kernel.int8 ? element(t) : to_float(to_half(element(t)));
+          if (!(there == kept)) ++check.wrong;
+        }
+        word += (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
+      }
+    }
+  }
 }
 
 class StreamedOperation {
@@ -233,6 +272,19 @@ void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) 
       4.0 * static_cast<double>(rate.words) / static_cast<double>(rate.per);
 }
 
+std::string groups_text(const StreamingPlan& plan) {
+  const wse::StreamingKernel& kernel = plan.program.kernel;
+  std::string text =
+      fmt::format("{} of {} columns, {} rows of weights each", kernel.groups,
+                  kernel.group_columns(), kernel.steps);
+  if (plan.empty_rows != 0) text += fmt::format(", {} of them empty", plan.empty_rows);
+  if (!kernel.exchange.on()) {
+    return text + "; each result stays in its group, and the next operation finds it there";
+  }
+  return text + fmt::format("; {} packets of each column go to the other groups on {} buses",
+                            kernel.exchange.packets, kernel.exchange.buses.size());
+}
+
 void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const {
   const StreamingPlan& plan = run.plan;
   const auto note = [&](const char* key, std::string text) {
@@ -255,6 +307,7 @@ void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const
          fmt::format("{} in, {} out", plan.most_features, plan.most_outputs));
   }
   note("memory per core", fmt::format("{} of {} bytes", plan.bytes, plan.limit));
+  if (plan.program.kernel.groups > 1) note("groups", groups_text(plan));
   note("lookahead", fmt::format("{}", params_.ws.lookahead.value()));
   note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
                                plan.program.rate.words, plan.program.rate.per));
@@ -311,7 +364,11 @@ OpResult StreamedOperation::run() {
     const wse::HardwareParams params = hardware();
     result.explanation = explain_wse({run.plan, run.outcome, run.fold, params, run.cycles});
   }
-  if (execution_.values) result.values = check_values(job_, run.plan, run.outcome);
+  if (execution_.values) {
+    ValueCheck check = check_values(job_, run.plan, run.outcome);
+    check_exchange(run.plan, run.outcome, check);
+    result.values = check;
+  }
   return result;
 }
 

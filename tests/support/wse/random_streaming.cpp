@@ -165,7 +165,7 @@ std::string text(const CoreCounters& c) {
 
 std::string text(const RouterCounters& r) {
   return fmt::format("sent {} stalls {} closures {}", fmt::join(r.sent, ","),
-                     fmt::join(r.stalls.begin(), r.stalls.begin() + 5, ","), r.closures);
+                     fmt::join(r.stalls, ","), r.closures);
 }
 
 std::string text(const InjectorCounters& i) {

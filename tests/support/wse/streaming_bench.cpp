@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "workloads/mapping/wse/exchange.hpp"
 #include "workloads/mapping/wse/program.hpp"
 
 namespace lacuna::wse {
@@ -37,7 +38,8 @@ void hold(const StreamingScenario& scenario, StreamingKernel& kernel) {
 Program make_program(const StreamingScenario& scenario) {
   Program program;
   StreamingKernel& kernel = program.kernel;
-  kernel.steps = static_cast<std::uint32_t>(scenario.final_column.size());
+  kernel.groups = scenario.groups;
+  kernel.steps = static_cast<std::uint32_t>(scenario.final_column.size()) / scenario.groups;
   kernel.lookahead = scenario.lookahead;
   kernel.simd = scenario.simd;
   kernel.beat_cycles = scenario.beat_cycles;
@@ -52,10 +54,21 @@ Program make_program(const StreamingScenario& scenario) {
   kernel.counts = scenario.counts;
   program.rate = scenario.rate;
   program.entry = scenario.entry;
-  const bool ring = scenario.reduce == Reduce::ring || scenario.columns == 1;
-  route_streaming(program, scenario.columns,
-                  ring ? Reduction{}
-                       : plan_reduction(scenario.reduce, scenario.columns, scenario.input_queues));
+  const std::uint32_t width = scenario.columns / scenario.groups;
+  const bool ring = scenario.reduce == Reduce::ring || width == 1;
+  Reduction reduction;
+  if (!ring) reduction = plan_reduction(scenario.reduce, width, scenario.input_queues);
+  if (ring && scenario.groups > 1) reduction = ring_reduction(width);
+  if (scenario.groups > 1 && scenario.buses != 0) {
+    std::vector<std::uint32_t> keeps(scenario.columns, 0);
+    for (const std::uint32_t keeper : scenario.final_column) ++keeps[keeper];
+    kernel.exchange = plan_exchange({scenario.columns, scenario.groups, scenario.buses,
+                                     scenario.bus_order, 1 + reduction.colors},
+                                    keeps);
+    kernel.exchange.send_cycles = scenario.send_cycles;
+    kernel.exchange.take_cycles = scenario.take_cycles;
+  }
+  route_streaming(program, scenario.columns, std::move(reduction));
   if (scenario.held != 0) hold(scenario, kernel);
   return program;
 }

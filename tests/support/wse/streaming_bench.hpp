@@ -30,6 +30,12 @@ struct StreamingScenario {
   std::uint32_t first_cycles = 1;
   std::uint32_t reduce_cycles = 1;
   std::uint32_t gather_cycles = 1;
+  /// Groups of columns; then final_column is by step and group, and counts by step and column.
+  std::uint32_t groups = 1;
+  std::uint32_t buses = 0;  // of a group and direction, on which they exchange results; 0: none
+  RowOrder bus_order = RowOrder::ring;
+  std::uint32_t send_cycles = 1;
+  std::uint32_t take_cycles = 1;
   unsigned input_queues = 8;  // of a core: how many columns a tree may have
 };
 

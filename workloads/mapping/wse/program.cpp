@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "workloads/mapping/wse/exchange.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -102,14 +103,64 @@ std::vector<RouterProgram> ring_routes(StreamingKernel& kernel, std::uint32_t co
   return routers;
 }
 
+Reduction ring_reduction(std::uint32_t columns) {
+  Reduction reduction;
+  StreamingKernel kernel;
+  reduction.routers = ring_routes(kernel, columns);
+  reduction.colors = columns == 1 ? 0U : 4U;
+  reduction.inputs = reduction.outputs = columns == 1 ? 0U : 1U;
+  ReducePlan& plan = reduction.plan;
+  plan.roles.resize(std::size_t{columns} * columns);
+  plan.inputs.resize(columns);
+  for (std::uint32_t p = 0; p < columns; ++p) {
+    const std::uint32_t column = kernel.ring[p];
+    const std::uint32_t before = kernel.ring[(p + columns - 1) % columns];
+    plan.inputs[column] = {kernel.ring_in[column], static_cast<std::uint16_t>(before)};
+    for (std::uint32_t keeper = 0; keeper < columns; ++keeper) {
+      ReducePlan::Role& role = plan.roles[std::size_t{keeper} * columns + column];
+      role.first = column;
+      role.inputs = before == keeper ? 0 : 1;
+      role.keeps = column == keeper;
+      role.out = kernel.ring_out[column];
+    }
+  }
+  return reduction;
+}
+
+namespace {
+
+/// The same reduction in each group of columns, side by side.
+std::vector<RouterProgram> repeat_groups(Program& program, Reduction& reduction) {
+  StreamingKernel& kernel = program.kernel;
+  const std::uint32_t width = program.columns / kernel.groups;
+  kernel.ring.clear();
+  std::vector<RouterProgram> routers;
+  for (std::uint32_t group = 0; group < kernel.groups; ++group) {
+    for (const std::uint32_t place : ring_order(width)) kernel.ring.push_back(group * width + place);
+    routers.insert(routers.end(), reduction.routers.begin(), reduction.routers.end());
+  }
+  kernel.ring_in.assign(program.columns, Color{0});
+  kernel.ring_out.assign(program.columns, Color{0});
+  kernel.reduce = std::move(reduction.plan);
+  if (kernel.exchange.on()) add_exchange_routes(kernel.exchange, routers);
+  return routers;
+}
+
+}  // namespace
+
 void route_streaming(Program& program, std::uint32_t columns, Reduction reduction) {
   StreamingKernel& kernel = program.kernel;
   program.columns = columns;
   program.rows = static_cast<std::uint32_t>(kernel.tokens.size());
-  std::vector<RouterProgram> inner = ring_routes(kernel, columns);
-  if (!reduction.plan.is_ring()) {
-    kernel.reduce = std::move(reduction.plan);
-    inner = std::move(reduction.routers);
+  std::vector<RouterProgram> inner;
+  if (kernel.groups > 1) {
+    inner = repeat_groups(program, reduction);
+  } else {
+    inner = ring_routes(kernel, columns);
+    if (!reduction.plan.is_ring()) {
+      kernel.reduce = std::move(reduction.plan);
+      inner = std::move(reduction.routers);
+    }
   }
   if (program.spread_rows != 0) spread_colors(program);
   // Kinds of router in a column: those that pass the weights on, and the last ones.

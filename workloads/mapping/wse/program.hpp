@@ -20,11 +20,15 @@ std::vector<std::uint32_t> ring_positions(const std::vector<std::uint32_t>& ring
 /// does for it.
 std::vector<RouterProgram> ring_routes(StreamingKernel& kernel, std::uint32_t columns);
 
+/// The ring of `columns` columns as a plan: what each does for each that keeps.
+Reduction ring_reduction(std::uint32_t columns);
+
 /// Completes a program whose kernel says what is to be computed (steps, tokens, final_column,
 /// counts): the way of partial sums, its colors, and the routes of a mesh of kernel.tokens.size()
 /// rows and `columns` columns. Weights run along the columns, from
 /// row program.entry to both ends, on color 0; the ring uses colors 1 to 4,
-/// `reduction`, if it is one, as many as it needs from 1 on.
+/// `reduction`, if it is one, as many as it needs from 1 on. Several groups (kernel.groups) take a
+/// `reduction` of the columns of one, a ring too, and kernel.exchange, if there is one.
 void route_streaming(Program& program, std::uint32_t columns, Reduction reduction = {});
 
 }  // namespace lacuna::wse

@@ -19,8 +19,11 @@ class Reference {
     std::vector<std::vector<float>> result(std::size_t{program_.rows} * program_.columns);
     for (std::uint32_t step = 0; step < kernel_.steps; ++step) {
       for (std::uint32_t r = 0; r < program_.rows; ++r) {
-        for (const float y : of_row(step, r)) {
-          result[std::size_t{r} * program_.columns + kernel_.final_column[step]].push_back(y);
+        for (std::uint32_t group = 0; group < kernel_.groups; ++group) {
+          const std::uint32_t keeper = kernel_.keeper(step, group * kernel_.group_columns());
+          for (const float y : of_row(step, r, keeper)) {
+            result[std::size_t{r} * program_.columns + keeper].push_back(y);
+          }
         }
       }
       for (std::uint32_t c = 0; c < program_.columns; ++c) next_[c] += kernel_.words(step, c);
@@ -73,10 +76,11 @@ class Reference {
   /// The total that a column of a ReducePlan hands on: its own sums take all inputs but the last.
   std::vector<float> total(std::uint32_t step, std::uint32_t r, std::uint32_t c) const {
     const ReducePlan& plan = kernel_.reduce;
-    const ReducePlan::Role& role = plan.role(program_.columns, kernel_.final_column[step], c);
+    const ReducePlan::Role& role = kernel_.role(kernel_.keeper(step, c), c);
     std::vector<float> sums = partial_sums(step, r, c);
     for (std::uint32_t i = 0; i < role.inputs; ++i) {
-      const std::vector<float> in = total(step, r, plan.inputs[role.first + i].from);
+      const std::vector<float> in = 
+          total(step, r, kernel_.group_begin(c) + plan.inputs[role.first + i].from);
       const bool last = i + 1 == role.inputs;
       for (std::size_t t = 0; t < sums.size(); ++t) {
         sums[t] = last ? in[t] + sums[t] : round_sum(in[t] + sums[t]);
@@ -86,9 +90,9 @@ class Reference {
     return sums;
   }
 
-  std::vector<float> of_row(std::uint32_t step, std::uint32_t r) const {
-    std::vector<float> sums = kernel_.reduce.is_ring() ? around_ring(step, r)
-                                                       : total(step, r, kernel_.final_column[step]);
+  std::vector<float> of_row(std::uint32_t step, std::uint32_t r, std::uint32_t keeper) const {
+    std::vector<float> sums =
+        kernel_.reduce.is_ring() ? around_ring(step, r) : total(step, r, keeper);
     if (kernel_.fp32 || kernel_.int8) return sums;
     for (float& y : sums) y = to_float(to_half(y));
     return sums;

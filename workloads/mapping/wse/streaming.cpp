@@ -12,10 +12,12 @@
 #include "models/common/fp16.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ceil_div.hpp"
+#include "workloads/mapping/wse/exchange.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
+#include "workloads/mapping/wse/stream_words.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -31,10 +33,13 @@ class Planner {
         operands_(job),
         setup_(setup),
         columns_(setup.wafer.columns),
+        groups_(setup.ws.groups),
+        width_(columns_ / groups_),
         fp32_(job.gemm.dtype == DType::fp32),
         int8_(job.gemm.dtype == DType::int8) {}
 
   StreamingNeed need() {
+    check_groups();
     set_formats();
     share_elements();
     set_beats();
@@ -62,12 +67,13 @@ class Planner {
         ceil_div(ceil_div(all, whole ? (int8_ ? 4U : 2U) : 1U) * rate.per, rate.words);
     if (k.tokens.empty()) return enter;
     const std::uint64_t cores = std::uint64_t{plan_.program.rows} * columns_;
-    const std::uint64_t busiest = *std::max_element(sent.begin(), sent.end());
+    const std::uint64_t busiest =
+        ceil_div(*std::max_element(sent.begin(), sent.end()), groups_);
     // Of scattered weights the mean core, as the busiest is not known.
     Cycle slots = scattered() ? operands_.useful_products() * job_.batch *
                                     setup_.resident.nonzero_cycles / cores
                               : busiest * ceil_div(tokens(), k.simd);
-    if (setup_.ws.reduce == Reduce::ring && columns_ > 1) {
+    if (setup_.ws.reduce == Reduce::ring && width_ > 1) {
       const std::uint64_t each =
           std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue;
       slots += k.steps * ceil_div(scattered() ? k.tokens.back() : tokens(), each);
@@ -88,14 +94,18 @@ class Planner {
     Reduction way = reduction();
     plan_.tree_block = way.block;
     route_streaming(plan_.program, columns_, std::move(way));
-    if (job_.gemm.values || !kernel().held.empty()) fill_stream();
-    if (job_.gemm.values) fill_held();
+    const StreamPlaces places{owner_of_input_, index_, inputs_, first_element_};
+    if (job_.gemm.values || !kernel().held.empty()) {
+      fill_stream(job_, operands_, filters(), places, plan_);
+    }
+    if (job_.gemm.values) fill_held(job_, operands_, places, plan_);
     return std::move(plan_);
   }
 
  private:
   /// Where everything lies.
   void prepare() {
+    check_groups();
     set_formats();
     share_elements();
     set_beats();
@@ -107,7 +117,7 @@ class Planner {
 
   /// Elements that are sent down each column.
   std::vector<std::uint64_t> column_loads() const {
-    std::vector<std::uint64_t> loads(columns_, 0);
+    std::vector<std::uint64_t> loads(width_, 0);
     const std::vector<std::uint64_t> kept =
         filters() ? operands_.feature_loads() : std::vector<std::uint64_t>{};
     for (std::uint32_t j = 0; j < owner_of_input_.size(); ++j) {
@@ -115,6 +125,24 @@ class Planner {
           (filters() ? kept[j] : operands_.rows()) * std::uint64_t{job_.batch};
     }
     return loads;
+  }
+
+  /// What cannot be combined with groups of columns.
+  void check_groups() const {
+    if (groups_ == 1) return;
+    const auto refuse = [&](const std::string& why) {
+      throw UnsupportedError(fmt::format("ws.groups = {}: {}", groups_, why));
+    };
+    if (columns_ % groups_ != 0) {
+      refuse(fmt::format("wafer.columns = {} are not a multiple of it", columns_));
+    }
+    if (job_.resident) {
+      refuse("groups share the rows of weights that are streamed, and these stay in the cores");
+    }
+    if (setup_.ws.inject == Inject::west_edge) {
+      refuse("the colors that bring words from the west edge (ws.inject) and those of groups are "
+             "not dealt together");
+    }
   }
 
   StreamingKernel& kernel() { return plan_.program.kernel; }
@@ -141,8 +169,8 @@ class Planner {
     const bool indexed = filters() || !job_.packed || scattered();
     k.form = fp32_ ? (indexed ? StreamForm::wide : StreamForm::plain)
                    : (indexed ? StreamForm::indexed : StreamForm::packed);
-    k.steps = operands_.rows() * job_.batch;
     k.instances = job_.batch;
+    k.groups = groups_;
   }
 
   bool scattered() const {
@@ -167,30 +195,58 @@ class Planner {
         std::max(ports.cycles(k.simd * (element + in_sram), k.simd * in_sram), conflict ? 2U : 1U);
     k.reduce_cycles = ports.cycles(e * in_sram, e * output);
     k.gather_cycles = ports.cycles(e * in_sram, e * in_sram);
+    k.exchange.send_cycles = ports.cycles(e * output, 0);
+    k.exchange.take_cycles = ports.cycles(0, e * output);
     if (scattered()) k.beat_cycles = setup_.resident.nonzero_cycles;
     if (k.beat_cycles != 1) k.stalls = 0;  // see residual_place()
   }
 
-  /// Its colors and queues must be there.
-  Reduction reduction() const {
+  bool exchanges() const {
+    return groups_ > 1 && setup_.ws.exchange == Exchange::product && !plan_.row_of_step.empty();
+  }
+
+  /// Its colors and queues must be there, and those of an exchange.
+  Reduction reduction() {
     const Reduce kind = setup_.ws.reduce;
-    if (kind == Reduce::ring || columns_ == 1) return {};
+    const bool ring = kind == Reduce::ring || width_ == 1;
+    if (ring && groups_ == 1) return {};
     auto queues = static_cast<unsigned>(setup_.queue.in_depths().size());
     // How many rows bring words from the west edge follows from the colors of a core as it is.
     if (setup_.ws.inject == Inject::west_edge) queues = std::min(queues, kInputQueues);
-    Reduction reduction = plan_reduction(kind, columns_, queues);
-    const auto need = [&](unsigned needed, unsigned there, const char* what) {
+    const unsigned others = exchanges() ? groups_ - 1 : 0;  // that a core takes rows from
+    const unsigned ways = exchanges() ? std::min(groups_ - 1, 2U) : 0;
+    if (!ring) queues -= std::min(others, queues);
+    Reduction reduction = ring ? ring_reduction(width_) : plan_reduction(kind, width_, queues);
+    const unsigned parts = std::min(setup_.ws.buses.value(), width_);
+    const auto need = [&](unsigned needed, std::size_t there, const char* what) {
       if (needed <= there) return;
-      throw UnsupportedError(
-          fmt::format("ws.reduce = {} on {} columns needs {} {}, of which there are {}",
-                      setup_.ws.reduce.value_text(), columns_, needed, what, there));
+      throw UnsupportedError(fmt::format(
+          "ws.reduce = {} on {} columns{} needs {} {}, of which there are {}",
+          setup_.ws.reduce.value_text(), width_,
+          !exchanges() ? ""
+                       : fmt::format(", with {} groups (ws.groups) that exchange results on {} "
+                                     "buses each way (ws.buses),",
+                                     groups_, parts),
+          needed, what, there));
     };
-    need(reduction.colors + 1, kColors, "colors");
-    need(reduction.inputs + 1, static_cast<unsigned>(setup_.queue.in_depths().size()),
+    const unsigned buses = exchanges() ? exchange_colors(groups_, parts) : 0;
+    need(reduction.colors + 1 + buses, kColors, "colors");
+    need(reduction.inputs + 1 + others, setup_.queue.in_depths().size(),
          "input queues in a core (queue.in)");
-    need(reduction.outputs, static_cast<unsigned>(setup_.queue.out_depths().size()),
+    need(reduction.outputs + ways, setup_.queue.out_depths().size(),
          "output queues in a core (queue.out)");
+    if (exchanges()) plan_exchange_of_rows(parts, 1 + reduction.colors);
     return reduction;
+  }
+
+  void plan_exchange_of_rows(std::uint32_t parts, unsigned first_color) {
+    std::vector<std::uint32_t> keeps(columns_, 0);
+    for (const std::uint32_t keeper : kernel().final_column) ++keeps[keeper];
+    ExchangePlan plan =
+        plan_exchange({columns_, groups_, parts, setup_.ws.row_order, first_color}, keeps);
+    plan.send_cycles = kernel().exchange.send_cycles;
+    plan.take_cycles = kernel().exchange.take_cycles;
+    kernel().exchange = std::move(plan);
   }
 
   /// The rows next to the injectors take one more if they do not divide.
@@ -221,18 +277,42 @@ class Planner {
     const std::uint32_t features = operands_.features();
     const auto load =
         kind == KPartition::balanced ? operands_.feature_loads() : std::vector<std::uint64_t>{};
-    owner_of_input_ = assign_features(kind, features, columns_, load);
+    owner_of_input_ = assign_features(kind, features, width_, load);
     // Nothing is known of the layer that follows, so `balanced` gives outputs in blocks.
     const KPartition outputs = kind == KPartition::balanced ? KPartition::block : kind;
-    owner_of_output_ = assign_features(outputs, operands_.rows(), columns_, {});
+    owner_of_output_ = assign_features(outputs, operands_.rows(), width_, {});
+    deal_rows();
     index_.resize(features);
     inputs_.assign(columns_, 0);
     outputs_.assign(columns_, 0);
     for (std::uint32_t j = 0; j < features; ++j) index_[j] = inputs_[owner_of_input_[j]]++;
-    for (const std::uint32_t column : owner_of_output_) ++outputs_[column];
+    const bool all = setup_.ws.exchange == Exchange::product;  // each group has all results
+    for (std::uint32_t i = 0; i < owner_of_output_.size(); ++i) {
+      ++outputs_[(all ? 0 : group_of_[i] * width_) + owner_of_output_[i]];
+    }
+    for (std::uint32_t c = width_; c < columns_; ++c) {
+      inputs_[c] = inputs_[c - width_];
+      if (all) outputs_[c] = outputs_[c - width_];
+    }
     plan_.most_features = *std::max_element(inputs_.begin(), inputs_.end());
     plan_.most_outputs = *std::max_element(outputs_.begin(), outputs_.end());
     check_index(plan_.most_features);
+  }
+
+  /// The rows that a column of each group would keep are dealt to the groups in turn, those of the
+  /// next column from the next group on.
+  void deal_rows() {
+    std::vector<std::uint32_t> next(width_);
+    for (std::uint32_t c = 0; c < width_; ++c) next[c] = c % groups_;
+    std::vector<std::uint32_t> rows(groups_, 0);
+    group_of_.clear();
+    for (const std::uint32_t owner : owner_of_output_) {
+      const std::uint32_t group = next[owner]++ % groups_;
+      ++rows[group];
+      group_of_.push_back(group);
+    }
+    steps_ = *std::max_element(rows.begin(), rows.end());
+    kernel().steps = steps_ * job_.batch;
   }
 
   void check_index(std::uint64_t features) const {
@@ -246,8 +326,9 @@ class Planner {
   /// Before anything is made whose size depends on the product: no way to share the features
   /// leaves the fullest column less than the mean.
   void check_size() const {
-    const std::uint32_t inputs = ceil_u32(operands_.features(), columns_);
-    const std::uint32_t outputs = ceil_u32(operands_.rows(), columns_);
+    const bool all = setup_.ws.exchange == Exchange::product;
+    const std::uint32_t inputs = ceil_u32(operands_.features(), width_);
+    const std::uint32_t outputs = ceil_u32(operands_.rows(), all ? width_ : columns_);
     check_index(inputs);
     const std::uint64_t held = scattered() ? 0 : tokens() * inputs;
     const std::uint64_t bytes = core_bytes(held, tokens(), inputs, outputs);
@@ -355,14 +436,29 @@ class Planner {
     }
   }
 
-  /// Instances of a batch follow each other.
+  /// Instances of a batch follow each other. A group with fewer rows than others ends with one of
+  /// no weights.
   void order() {
-    const std::vector<std::uint32_t> rows =
-        order_rows(setup_.ws.row_order, owner_of_output_, columns_);
+    const std::uint32_t rows = operands_.rows();
+    std::vector<std::uint32_t> row_of(std::size_t{steps_} * groups_, kNoRow);
+    for (std::uint32_t g = 0; g < groups_; ++g) {
+      std::vector<std::uint32_t> mine;
+      std::vector<std::uint32_t> owner;
+      for (std::uint32_t i = 0; i < rows; ++i) {
+        if (group_of_[i] != g) continue;
+        mine.push_back(i);
+        owner.push_back(owner_of_output_[i]);
+      }
+      const std::vector<std::uint32_t> turn = order_rows(setup_.ws.row_order, owner, width_);
+      for (std::size_t s = 0; s < turn.size(); ++s) row_of[s * groups_ + g] = mine[turn[s]];
+      plan_.empty_rows += (steps_ - static_cast<std::uint32_t>(mine.size())) * job_.batch;
+    }
     for (std::uint32_t b = 0; b < job_.batch; ++b) {
-      for (const std::uint32_t row : rows) {
-        plan_.row_of_step.push_back(b * operands_.rows() + row);
-        kernel().final_column.push_back(owner_of_output_[row]);
+      for (std::size_t i = 0; i < row_of.size(); ++i) {
+        const bool empty = row_of[i] == kNoRow;
+        const auto begin = static_cast<std::uint32_t>(i % groups_ * width_);
+        plan_.row_of_step.push_back(empty ? kNoRow : b * rows + row_of[i]);
+        kernel().final_column.push_back(begin + (empty ? 0 : owner_of_output_[row_of[i]]));
       }
     }
   }
@@ -371,17 +467,21 @@ class Planner {
     StreamingKernel& k = kernel();
     const std::uint32_t rows = operands_.rows();
     const std::uint64_t all = std::uint64_t{rows} * operands_.features();
+    const std::size_t places = std::size_t{steps_} * groups_;
+    k.counts.assign(places * width_, 0);
     if (filters()) {
-      std::vector<std::uint32_t> step_of_row(rows);
-      for (std::uint32_t s = 0; s < rows; ++s) step_of_row[plan_.row_of_step[s]] = s;
-      k.counts.assign(std::size_t{rows} * columns_, 0);
+      std::vector<std::size_t> place_of_row(rows);
+      for (std::size_t i = 0; i < places; ++i) {
+        if (plan_.row_of_step[i] != kNoRow) place_of_row[plan_.row_of_step[i]] = i;
+      }
       for_each_kept(operands_.streamed_mask(), rows, operands_.features(),
                     [&](std::uint32_t i, std::uint32_t j) {
-                      ++k.counts[std::size_t{step_of_row[i]} * columns_ + owner_of_input_[j]];
+                      ++k.counts[place_of_row[i] * width_ + owner_of_input_[j]];
                     });
     } else {
-      for (std::uint32_t s = 0; s < rows; ++s) {
-        k.counts.insert(k.counts.end(), inputs_.begin(), inputs_.end());
+      for (std::size_t i = 0; i < places; ++i) {
+        if (plan_.row_of_step[i] == kNoRow) continue;
+        std::copy_n(inputs_.begin(), width_, k.counts.begin() + static_cast<std::ptrdiff_t>(i * width_));
       }
     }
     plan_.column_weights.assign(columns_, 0);
@@ -400,96 +500,22 @@ class Planner {
     plan_.left_out = plan_.tested - plan_.weights;
   }
 
-  /// The words of each column: values if they are carried, and indices.
-  void fill_stream() {
-    StreamingKernel& k = kernel();
-    std::vector<std::vector<std::uint32_t>> rows(operands_.rows());
-    const Mask* const sent = filters() ? operands_.streamed_mask() : nullptr;
-    for_each_kept(sent, operands_.rows(), operands_.features(),
-                  [&](std::uint32_t i, std::uint32_t j) { rows[i].push_back(j); });
-    std::vector<std::vector<std::uint32_t>> by_column(columns_);
-    k.payloads.resize(columns_);
-    for (const std::uint32_t step_row : plan_.row_of_step) {
-      const std::uint32_t b = step_row / operands_.rows();
-      const std::uint32_t i = step_row % operands_.rows();
-      for (auto& features : by_column) features.clear();
-      for (const std::uint32_t j : rows[i]) by_column[owner_of_input_[j]].push_back(j);
-      for (std::uint32_t c = 0; c < columns_; ++c) {
-        append_words(b, i, by_column[c], c, k.payloads[c]);
-      }
-    }
-  }
-
-  /// The bits of an FP16 or INT8 value.
-  std::uint32_t small_value(float value) const {
-    if (int8_) return static_cast<std::uint8_t>(static_cast<std::int8_t>(value));
-    return to_half(value);
-  }
-
-  void append_words(std::uint32_t b, std::uint32_t i, const std::vector<std::uint32_t>& features,
-                    std::uint32_t column, std::vector<std::uint32_t>& words) {
-    const auto value = [&](std::uint32_t j) {
-      return job_.gemm.values ? operands_.streamed(b, i, j) : 0.0F;
-    };
-    for (std::size_t n = 0; n < features.size(); ++n) {
-      const std::uint32_t j = features[n];
-      const std::uint32_t index = b * inputs_[column] + index_[j];
-      switch (kernel().form) {
-        case StreamForm::indexed:
-          words.push_back(index << 16U | small_value(value(j)));
-          break;
-        case StreamForm::packed: {
-          const auto each = kernel().weights_per_word();
-          if (n % each == 0) words.push_back(0);
-          words.back() |= small_value(value(j)) << (32 / each * (n % each));
-          break;
-        }
-        case StreamForm::wide:
-          words.push_back(index);
-          words.push_back(detail::bits_of(value(j)));
-          break;
-        case StreamForm::plain:
-          words.push_back(detail::bits_of(value(j)));
-          break;
-      }
-    }
-  }
-
-  /// What each core holds, feature after feature.
-  void fill_held() {
-    StreamingKernel& k = kernel();
-    std::vector<std::vector<std::uint32_t>> features(columns_);
-    for (std::uint32_t j = 0; j < operands_.features(); ++j) {
-      features[owner_of_input_[j]].push_back(j);
-    }
-    for (std::uint32_t r = 0; r < k.tokens.size(); ++r) {
-      for (std::uint32_t c = 0; c < columns_; ++c) {
-        std::vector<float> mine;
-        mine.reserve(std::size_t{k.tokens[r]} * features[c].size() * job_.batch);
-        for (std::uint32_t b = 0; b < job_.batch; ++b) {
-          for (const std::uint32_t j : features[c]) {
-            for (std::uint32_t t = 0; t < k.tokens[r]; ++t) {
-              mine.push_back(operands_.held(b, j, first_element_[r] + t));
-            }
-          }
-        }
-        k.activations.push_back(std::move(mine));
-      }
-    }
-  }
-
   const StreamingJob& job_;
   const StreamOperands operands_;
   const StreamingSetup& setup_;
   const std::uint64_t queue_bytes_ =
       4 * (std::uint64_t{setup_.queue.stream()} + setup_.queue.sums_in() + setup_.queue.sums_out());
   std::uint32_t columns_;
+  std::uint32_t groups_;
+  std::uint32_t width_;  // columns of a group
   bool fp32_;
   bool int8_;
   StreamingPlan plan_;
   std::vector<std::uint32_t> first_element_;  // of each row of cores
   std::vector<std::uint32_t> owner_of_input_;
   std::vector<std::uint32_t> owner_of_output_;
+  std::vector<std::uint32_t> group_of_;  // of an output, which multiplies its row of weights
+  std::uint32_t steps_ = 0;              // of a product
   std::vector<std::uint32_t> index_;  // of a feature within its column
   std::vector<std::uint32_t> inputs_;
   std::vector<std::uint32_t> outputs_;

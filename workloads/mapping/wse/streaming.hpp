@@ -36,6 +36,9 @@ struct StreamingJob {
   std::uint64_t beside = 0;      // bytes of each core that weights of other products take
 };
 
+/// No row of the weights.
+inline constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
+
 /// A weight-streaming product on a wafer, and how it was distributed.
 struct StreamingPlan {
   Program program;
@@ -50,7 +53,8 @@ struct StreamingPlan {
   std::uint64_t tested = 0;    // elements the sender compared with zero
   std::uint64_t left_out = 0;  // and left out
   std::vector<std::uint64_t> column_weights;
-  std::vector<std::uint32_t> row_of_step;  // output feature of each step
+  std::vector<std::uint32_t> row_of_step;  // output feature of each step and group, or kNoRow
+  std::uint32_t empty_rows = 0;            // of groups that have fewer rows than others
   double io_share = 0;
   std::uint32_t tree_block = 0;  // columns of each tree of the reduction, if there are several
 };

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/counters.hpp"
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/lanes.hpp"
+#include "models/wse/params.hpp"
+#include "models/wse/pe/stream_control.hpp"
+#include "models/wse/program/program.hpp"
+#include "models/wse/program/sum_streams.hpp"
+
+namespace lacuna::wse {
+
+/// The buses of an ExchangePlan in a row of cores, beside the RoutedSums with which they share
+/// ports, ramps and cores: routers' buffers, switches and filters, and the cores' queues, as lanes
+/// in the order of columns. Switches and filters go by the packets that have passed.
+template <class Number>
+class ExchangeLanes {
+ public:
+  using Vector = Lanes<Number>;
+  using Turn = LaneTurn<Number>;
+
+  ExchangeLanes(const HardwareParams& params, const SumStreams& shared);
+
+  /// Of a row with so many tokens in a core; before any cycle.
+  void begin(std::uint32_t tokens);
+  void begin_lanes(StreamState<Number>& state, std::size_t i);
+
+  /// True if no word is left.
+  bool empty() const;
+  /// True if nothing can happen in a block.
+  bool idle(std::size_t i) const { return busy_[i + 1] == 0; }
+
+  // What asks for the ramp to the core, with the least key so far; and what has won.
+  void ask_ramp(std::size_t i, const LanePort<Number>& port, Vector& best);
+  void take_ramp(std::size_t i, LanePort<Number>& port, const Vector& granted, const Vector& best);
+  // The same of the ramp from the core,
+  void ask_up(std::size_t i, const Turn& queues, Vector& best);
+  void take_up(std::size_t i, Turn& queues, const Vector& granted, const Vector& best);
+  // and of the port to a neighbour, `to` places on.
+  void ask_port(std::size_t i, bool east, const LanePort<Number>& port, const Vector& open,
+                Vector& best);
+  void take_port(std::size_t i, bool east, LanePort<Number>& port, const Vector& granted,
+                 const Vector& best);
+
+  /// Words that have made all their copies leave; switches move.
+  void finish(std::size_t i);
+  /// Once all blocks have finished: which of them words may come to, and that they come.
+  void spread();
+  void arrive(std::size_t i);
+
+  // See StreamControl.
+  Vector packet_room(std::size_t i, const Vector& need) const;
+  Vector packet_fed(std::size_t i, const Vector& need) const;
+  void begin_packets(StreamState<Number>& state, std::size_t i, const Vector& send,
+                     const Vector& take);
+  void send_packet(std::size_t i, const Vector& words);
+  void take_packet(std::size_t i, const Vector& words);
+  /// A lane has kept another row, or has reduced one that it does not keep.
+  void kept(StreamState<Number>& state, std::size_t lane, bool keeps);
+
+  void flush();
+  void add_stalls(RouterCounters* routers);
+
+ private:
+  static constexpr unsigned kWidth = LanesOf<Number>::kCount;
+
+  /// A bus in a block.
+  struct Line {
+    LaneQueue<Number> in;    // the router's buffer
+    LaneQueue<Number> rows;  // the core's input queue
+    Vector takes, passes, sends, switches;
+    Vector turn, last;      // packets before its own, or that it takes; the last of a round
+    Vector slot, left;      // packet of the round that passes next, and words of it
+    Vector ramped, copied;  // copies that the head has made
+    Vector source;          // lanes that take from here
+    Vector key, own_key, own_left, own_ended, stall;
+  };
+  /// What goes up from cores to buses of one direction.
+  struct Out {
+    LaneOutput<Number> queue;
+    LaneQueue<Number> up;
+    Vector pushed, number, target, key, stall;
+  };
+  struct Border {
+    std::vector<Number> sent, room;  // by lane from 1 on
+  };
+  /// A lane's instructions.
+  struct Packets {
+    std::uint32_t kept = 0;
+    std::uint32_t sent = 0;
+    std::uint32_t taken = 0;
+  };
+
+  static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
+  template <class Visit>
+  static void for_each(std::uint64_t set, const Visit& visit) {
+    for (; set != 0; set &= set - 1) visit(static_cast<unsigned>(__builtin_ctzll(set)));
+  }
+  Line* lines_of(std::size_t i) { return &lines_[i * plan_.buses.size()]; }
+  const Line* lines_of(std::size_t i) const { return &lines_[i * plan_.buses.size()]; }
+  Out& out(std::size_t i, bool east) { return outs_[2 * i + (east ? 0 : 1)]; }
+  std::uint64_t ways(bool east) const { return east ? eastern_ : ~eastern_; }
+  void set_flags(StreamState<Number>& state, std::size_t lane);
+  void advance(Line& line, const Vector& ended);
+
+  const ExchangePlan& plan_;
+  std::size_t columns_;
+  ArbiterRule rule_;
+  LaneShapes<Number> shapes_;
+  Vector words_{};  // of a packet
+  std::uint32_t ring_elements_;
+  std::vector<Line> lines_;  // by block and bus
+  std::vector<Out> outs_;    // by block and direction
+  std::vector<Border> borders_;
+  std::vector<Vector> colors_;        // of buses
+  std::vector<std::uint64_t> busy_;   // by block, from 1 on: buses in which there is something
+  std::vector<std::uint64_t> sends_;  // by block: buses with a sender in it
+  std::uint64_t eastern_ = 0;
+  std::vector<Packets> packets_;        // by lane
+  std::vector<std::uint64_t> stalls_;   // by bus and lane
+  std::vector<std::uint64_t> waiting_;  // by direction and lane: of what comes from the core
+};
+
+template <class Number>
+inline void ExchangeLanes<Number>::ask_ramp(std::size_t i, const LanePort<Number>& port,
+                                            Vector& best) {
+  Line* const lines = lines_of(i);
+  for_each(busy_[i + 1], [&](unsigned b) {
+    Line& line = lines[b];
+    line.in.begin_cycle();
+    line.rows.begin_cycle();
+    const Vector wants = line.in.has() & line.takes & ~line.ramped;
+    line.key = port.key(rule_, wants & line.rows.room(shapes_.sums), colors_[b]);
+    best = Turn::least(best, line.key);
+  });
+}
+
+/// What the filter drops has had the ramp all the same.
+template <class Number>
+inline void ExchangeLanes<Number>::take_ramp(std::size_t i, LanePort<Number>& port,
+                                             const Vector& granted, const Vector& best) {
+  Line* const lines = lines_of(i);
+  for_each(busy_[i + 1], [&](unsigned b) {
+    Line& line = lines[b];
+    const Vector grant = granted & (line.key == best);
+    line.ramped |= grant;
+    line.rows.push(grant & (line.slot == line.turn), shapes_.sums);
+    port.sent(rule_, grant, colors_[b]);
+  });
+}
+
+template <class Number>
+inline void ExchangeLanes<Number>::ask_up(std::size_t i, const Turn& queues, Vector& best) {
+  for (const bool east : {true, false}) {
+    if ((busy_[i + 1] & sends_[i] & ways(east)) == 0) continue;
+    Out& from = out(i, east);
+    from.up.begin_cycle();
+    from.key = queues.key(from.queue.has() & from.up.room(shapes_.up), from.number);
+    best = Turn::least(best, from.key);
+  }
+}
+
+template <class Number>
+inline void ExchangeLanes<Number>::take_up(std::size_t i, Turn& queues, const Vector& granted,
+                                           const Vector& best) {
+  for (const bool east : {true, false}) {
+    if ((busy_[i + 1] & sends_[i] & ways(east)) == 0) continue;
+    Out& from = out(i, east);
+    const Vector up = granted & (from.key == best);
+    from.queue.pop(up);
+    from.queue.push_words(from.pushed);
+    from.pushed = Vector{};
+    from.up.push(up, shapes_.up);
+    queues.had(up, from.number);
+  }
+}
+
+template <class Number>
+inline void ExchangeLanes<Number>::ask_port(std::size_t i, bool east, const LanePort<Number>& port,
+                                            const Vector& open, Vector& best) {
+  Line* const lines = lines_of(i);
+  Out& from = out(i, east);
+  const Vector mine = from.up.has();
+  for_each(busy_[i + 1] & ways(east), [&](unsigned b) {
+    Line& line = lines[b];
+    const Vector room = open & load<Number>(&borders_[b].room[i * kWidth + (east ? 2 : 0)]);
+    const Vector own_turn = line.slot == line.turn;
+    const Vector through =
+        line.in.has() & line.passes & ~line.copied & ~(line.switches & own_turn);
+    const Vector own = mine & line.sends & (~line.switches | own_turn);
+    line.key = port.key(rule_, through & room, colors_[b]);
+    line.own_key = port.key(rule_, own & room, colors_[b]);
+    best = Turn::least(best, Turn::least(line.key, line.own_key));
+  });
+}
+
+template <class Number>
+inline void ExchangeLanes<Number>::take_port(std::size_t i, bool east, LanePort<Number>& port,
+                                             const Vector& granted, const Vector& best) {
+  Line* const lines = lines_of(i);
+  Out& from = out(i, east);
+  from.stall -= from.up.has();
+  for_each(busy_[i + 1] & ways(east), [&](unsigned b) {
+    Line& line = lines[b];
+    const Vector through = granted & (line.key == best);
+    const Vector own = granted & (line.own_key == best);
+    line.copied |= through;
+    from.up.pop(own);
+    from.stall += own;
+    line.own_left += own;
+    line.own_ended = own & (line.own_left == Vector{});
+    store(&borders_[b].sent[i * kWidth + 1], through | own);
+    port.sent(rule_, through | own, colors_[b]);
+  });
+}
+
+template <class Number>
+inline void ExchangeLanes<Number>::advance(Line& line, const Vector& ended) {
+  line.slot = select(ended & (line.slot == line.last), Vector{}, line.slot - ended);
+}
+
+template <class Number>
+inline void ExchangeLanes<Number>::finish(std::size_t i) {
+  Line* const lines = lines_of(i);
+  for_each(busy_[i + 1], [&](unsigned b) {
+    Line& line = lines[b];
+    const Vector head = line.in.has();
+    const Vector leaves =
+        head & (line.copied | ~line.passes) & (line.ramped | ~line.takes);
+    line.in.pop(leaves);
+    line.stall -= head & ~leaves;
+    line.copied &= ~leaves;
+    line.ramped &= ~leaves;
+    line.left += leaves;
+    const Vector ended = leaves & (line.left == Vector{});
+    const Vector over = ended | line.own_ended;
+    if (!any(over)) return;
+    line.left = select(ended, words_, line.left);
+    line.own_left = select(line.own_ended, words_, line.own_left);
+    advance(line, ended | (line.own_ended & line.switches));
+    line.own_ended = Vector{};
+  });
+}
+
+/// A bus without words that sent none is not busy.
+template <class Number>
+inline void ExchangeLanes<Number>::arrive(std::size_t i) {
+  Line* const lines = lines_of(i);
+  for_each(busy_[i + 1], [&](unsigned b) {
+    Line& line = lines[b];
+    Border& border = borders_[b];
+    const bool east = (eastern_ >> b & 1U) != 0;
+    line.in.push(load<Number>(&border.sent[i * kWidth + (east ? 0 : 2)]), shapes_.link);
+    store(&border.room[i * kWidth + 1], line.in.room(shapes_.link));
+    const Out& from = out(i, east);
+    const Vector waits = (from.up.count | from.queue.words) & line.sends;
+    const Vector sent = load<Number>(&border.sent[i * kWidth + 1]);
+    if (!any(line.in.count | line.rows.count | sent | waits)) {
+      busy_[i + 1] &= ~(std::uint64_t{1} << b);
+    }
+  });
+}
+
+template <class Number>
+inline Lanes<Number> ExchangeLanes<Number>::packet_room(std::size_t i, const Vector& need) const {
+  const Out& east = outs_[2 * i];
+  const Out& west = outs_[2 * i + 1];
+  return (east.target & east.queue.room(shapes_.out_depth, need)) |
+         (west.target & west.queue.room(shapes_.out_depth, need));
+}
+
+template <class Number>
+inline Lanes<Number> ExchangeLanes<Number>::packet_fed(std::size_t i, const Vector& need) const {
+  const Line* const lines = lines_of(i);
+  Vector fed{};
+  for_each(busy_[i + 1], [&](unsigned b) { fed |= lines[b].source & lines[b].rows.has(need); });
+  return fed;
+}
+
+template <class Number>
+inline void ExchangeLanes<Number>::send_packet(std::size_t i, const Vector& words) {
+  for (const bool east : {true, false}) {
+    Out& to = out(i, east);
+    to.pushed = words & to.target;
+    if (any(to.pushed)) busy_[i + 1] |= sends_[i] & ways(east);
+  }
+}
+
+template <class Number>
+inline void ExchangeLanes<Number>::take_packet(std::size_t i, const Vector& words) {
+  Line* const lines = lines_of(i);
+  for_each(busy_[i + 1], [&](unsigned b) { lines[b].rows.pop_words(words & lines[b].source); });
+}
+
+}  // namespace lacuna::wse

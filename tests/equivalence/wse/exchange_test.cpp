@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "models/wse/engine/streaming_sweep.hpp"
+#include "sim/base/random.hpp"
+#include "tests/support/wse/cases.hpp"
+#include "tests/support/wse/random_streaming.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+struct Batch {
+  Rows rows;
+  std::uint64_t first_seed;
+  bool wide = false;          // numbers that need 16 bits
+  std::uint32_t columns = 0;  // of a group, at least; 0: few
+};
+
+/// A random product in groups of columns that exchange their rows, or do not.
+StreamingScenario grouped(std::uint64_t seed, const Batch& batch) {
+  StreamingScenario scenario = random_reduction(seed, batch.rows);
+  Random random(stream_seed(seed, "groups"));
+  const auto in = [&](std::uint32_t low, std::uint32_t high) {
+    return low + static_cast<std::uint32_t>(random.bounded(high - low + 1));
+  };
+  scenario.groups = in(2, 4);
+  const std::uint32_t width = batch.columns == 0 ? in(1, 6) : in(batch.columns, batch.columns + 9);
+  scenario.columns = scenario.groups * width;
+  scenario.buses = in(0, 5) == 0 ? 0 : std::min(width, in(1, 2));
+  scenario.bus_order = static_cast<RowOrder>(in(0, 2));
+  scenario.send_cycles = in(1, 8) == 1 ? 2 : 1;
+  scenario.take_cycles = in(1, 8) == 1 ? 3 : 1;
+  const std::uint32_t steps = in(1, 12);
+  scenario.final_column.clear();
+  for (std::uint32_t s = 0; s < steps; ++s) {
+    for (std::uint32_t g = 0; g < scenario.groups; ++g) {
+      scenario.final_column.push_back(g * width + in(0, width - 1));
+    }
+  }
+  scenario.counts.clear();
+  for (std::uint32_t i = 0; i < steps * scenario.columns; ++i) {
+    scenario.counts.push_back(in(0, 5));
+  }
+  scenario.params.queue.in = fmt::format("6,6,{},{},1,1,1,1", scenario.params.queue.stream(),
+                                         scenario.params.queue.sums_in());
+  scenario.input_queues = 5;
+  scenario.params.router.multicast = Multicast::independent;
+  scenario.params.router.entries = std::max(2U, scenario.params.router.entries.value());
+  scenario.held = 0;
+  if (scenario.rate.words != 0) scenario.rate = {in(3, 10 * scenario.columns), 10};
+  if (getenv("NOBUS")) scenario.buses = 0;
+  if (getenv("ONEBUS")) scenario.buses = 1;
+  if (getenv("NOLINK")) scenario.params.router.link_words = scenario.params.router.link_cycles = 1;
+  if (getenv("NOSLOW")) {scenario.send_cycles = scenario.take_cycles = 1; scenario.stalls=0; scenario.beat_cycles=1; scenario.gather_cycles=1;}
+  if (getenv("ONEROW")) {scenario.tokens = {scenario.tokens[0]}; scenario.entry = 0;}
+  if (getenv("RING")) scenario.reduce = Reduce::ring;
+  if (batch.wide) scenario.params.core.dispatch = 130;
+  return scenario;
+}
+
+class Exchange : public ::testing::TestWithParam<Batch> {};
+
+/// In lanes, folded and not, and unit by unit, in the order of rows and in any.
+TEST_P(Exchange, IsTheSameUnitByUnitAndInLanes) {
+  const std::uint64_t cases = 40 * test::long_factor();
+  for (std::uint64_t seed = GetParam().first_seed; seed < GetParam().first_seed + cases; ++seed) {
+    const StreamingScenario scenario = grouped(seed, GetParam());
+    SCOPED_TRACE(::testing::Message()
+                 << "seed " << seed << ": groups " << scenario.groups << " buses " << scenario.buses
+                 << " order " << static_cast<int>(scenario.bus_order) << " "
+                 << describe(scenario));
+    Program program = make_program(scenario);
+    if (seed % 3 == 0) program.column_fifo = 1 + static_cast<std::uint32_t>(seed % 5);
+    const WaferOutcome definition = simulate(scenario.params, program, {Engine::clocked});
+    const auto sweep = make_streaming_sweep(scenario.params, program);
+    ASSERT_NE(sweep, nullptr);
+    const std::optional<SweepOutcome> folded = sweep->run();
+    ASSERT_TRUE(folded);
+    if (difference(definition, unfold(folded->kept, folded->fold, program,
+                                            scenario.params.router)) != "") printf("BAD %lu\n", seed); else printf("GOOD\n");
+    if (getenv("ONEROW") && difference(definition, folded->kept) != "" && getenv("SHOW")) printf("%s\n%s groups %d buses %d order %d\n", difference(definition, folded->kept).c_str(), describe(scenario).c_str(), scenario.groups, scenario.buses, (int)scenario.bus_order);
+    if (getenv("ONEROW") && getenv("SHOW") && difference(definition, folded->kept) != "") {
+      for (std::size_t c = 0; c < scenario.columns; ++c) {
+        const auto& a = definition.cores[c]; const auto& b = folded->kept.cores[c];
+        printf("core %zu end %ld %ld sent %lu %lu rec %lu %lu rows %lu %lu %lu vs %lu %lu; ", c, (long)a.end, (long)b.end, a.sent, b.sent, a.received, b.received, a.rows_sent, a.rows_taken, a.rows_copied, b.rows_sent, b.rows_taken);
+        for (auto x : definition.routers[c].stalls) printf("%lu ", x);
+        printf(" | ");
+        for (auto x : folded->kept.routers[c].stalls) printf("%lu ", x);
+        printf("\n");
+      }
+      for (auto& bus : program.kernel.exchange.buses) { printf("bus color %d east %d begin %u reach %u order", (int)bus.color, bus.east, bus.begin, bus.reach); for (auto o : bus.order) printf(" %u", o); printf("\n"); }
+    }
+    continue;
+    const auto each = make_streaming_sweep(scenario.params, program, false)->run();
+    ASSERT_TRUE(each);
+    EXPECT_EQ(difference(definition, each->kept), "");
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Exchange,
+                         ::testing::Values(Batch{Rows::one_class, 1000},
+                                           Batch{Rows::one_class, 2000, true},
+                                           Batch{Rows::remainder, 3000},
+                                           Batch{Rows::unequal, 4000},
+                                           Batch{Rows::random_blocks, 5000},
+                                           Batch{Rows::one_class, 6000, false, 12},
+                                           Batch{Rows::remainder, 7000, true, 12}));
+
+}  // namespace
+}  // namespace lacuna::wse

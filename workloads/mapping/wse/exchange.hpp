@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/params.hpp"
+#include "models/wse/program/program.hpp"
+
+namespace lacuna::wse {
+
+/// Groups of columns and what their exchange of results may use.
+struct ExchangeShape {
+  std::uint32_t columns = 0;
+  std::uint32_t groups = 1;
+  std::uint32_t parts = 1;  // buses of a group and direction; each has neighbouring senders
+  RowOrder order = RowOrder::ring;
+  unsigned first_color = 0;
+};
+
+/// Colors that it takes: buses share those whose columns do not meet.
+unsigned exchange_colors(std::uint32_t groups, std::uint32_t parts);
+
+/// Buses from each group to the others, and what each column does; `keeps` are the rows that each
+/// column keeps. There are two groups at least.
+ExchangePlan plan_exchange(const ExchangeShape& shape, const std::vector<std::uint32_t>& keeps);
+
+/// Adds the routes of the buses to the routers of a row, one for each column.
+void add_exchange_routes(const ExchangePlan& plan, std::vector<RouterProgram>& routers);
+
+}  // namespace lacuna::wse

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/stream_words.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include "models/common/fp16.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+class Words {
+ public:
+  Words(const StreamingJob& job, const StreamOperands& operands, const StreamPlaces& places,
+        StreamingPlan& plan)
+      : job_(job), operands_(operands), places_(places), plan_(plan) {}
+
+  void fill_stream(bool filters) {
+    StreamingKernel& k = plan_.program.kernel;
+    std::vector<std::vector<std::uint32_t>> rows(operands_.rows());
+    const Mask* const sent = filters ? operands_.streamed_mask() : nullptr;
+    for_each_kept(sent, operands_.rows(), operands_.features(),
+                  [&](std::uint32_t i, std::uint32_t j) { rows[i].push_back(j); });
+    std::vector<std::vector<std::uint32_t>> by_column(k.group_columns());
+    k.payloads.resize(plan_.program.columns);
+    for (std::size_t place = 0; place < plan_.row_of_step.size(); ++place) {
+      const std::uint32_t step_row = plan_.row_of_step[place];
+      if (step_row == kNoRow) continue;
+      const auto begin = static_cast<std::uint32_t>(place % k.groups * k.group_columns());
+      const std::uint32_t b = step_row / operands_.rows();
+      const std::uint32_t i = step_row % operands_.rows();
+      for (auto& features : by_column) features.clear();
+      for (const std::uint32_t j : rows[i]) by_column[places_.owner[j]].push_back(j);
+      for (std::uint32_t c = 0; c < k.group_columns(); ++c) {
+        append_words(b, i, by_column[c], c, k.payloads[begin + c]);
+      }
+    }
+  }
+
+  /// The bits of an FP16 or INT8 value.
+  std::uint32_t small_value(float value) const {
+    if (plan_.program.kernel.int8) return static_cast<std::uplan_.program.kernel.int8t>(static_cast<std::plan_.program.kernel.int8t>(value));
+    return to_half(value);
+  }
+
+  void append_words(std::uint32_t b, std::uint32_t i, const std::vector<std::uint32_t>& features,
+                    std::uint32_t column, std::vector<std::uint32_t>& words) {
+    const auto value = [&](std::uint32_t j) {
+      return job_.gemm.values ? operands_.streamed(b, i, j) : 0.0F;
+    };
+    for (std::size_t n = 0; n < features.size(); ++n) {
+      const std::uint32_t j = features[n];
+      const std::uint32_t index = b * places_.inputs[column] + places_.index[j];
+      switch (plan_.program.kernel.form) {
+        case StreamForm::indexed:
+          words.push_back(index << 16U | small_value(value(j)));
+          break;
+        case StreamForm::packed: {
+          const auto each = plan_.program.kernel.weights_per_word();
+          if (n % each == 0) words.push_back(0);
+          words.back() |= small_value(value(j)) << (32 / each * (n % each));
+          break;
+        }
+        case StreamForm::wide:
+          words.push_back(index);
+          words.push_back(detail::bits_of(value(j)));
+          break;
+        case StreamForm::plain:
+          words.push_back(detail::bits_of(value(j)));
+          break;
+      }
+    }
+  }
+
+  void fill_held() {
+    StreamingKernel& k = plan_.program.kernel;
+    std::vector<std::vector<std::uint32_t>> features(k.group_columns());
+    for (std::uint32_t j = 0; j < operands_.features(); ++j) {
+      features[places_.owner[j]].push_back(j);
+    }
+    for (std::uint32_t r = 0; r < k.tokens.size(); ++r) {
+      for (std::uint32_t c = 0; c < plan_.program.columns; ++c) {
+        std::vector<float> mine;
+        const std::vector<std::uint32_t>& owned = features[c % k.group_columns()];
+        mine.reserve(std::size_t{k.tokens[r]} * owned.size() * job_.batch);
+        for (std::uint32_t b = 0; b < job_.batch; ++b) {
+          for (const std::uint32_t j : owned) {
+            for (std::uint32_t t = 0; t < k.tokens[r]; ++t) {
+              mine.push_back(operands_.held(b, j, places_.first_element[r] + t));
+            }
+          }
+        }
+        k.activations.push_back(std::move(mine));
+      }
+    }
+  }
+
+ private:
+  const StreamingJob& job_;
+  const StreamOperands& operands_;
+  const StreamPlaces places_;
+  StreamingPlan& plan_;
+};
+
+}  // namespace
+
+void fill_stream(const StreamingJob& job, const StreamOperands& operands, bool filters,
+                 const StreamPlaces& places, StreamingPlan& plan) {
+  Words(job, operands, places, plan).fill_stream(filters);
+}
+
+void fill_held(const StreamingJob& job, const StreamOperands& operands, const StreamPlaces& places,
+               StreamingPlan& plan) {
+  Words(job, operands, places, plan).fill_held();
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workloads/mapping/wse/stream_operands.hpp"
+#include "workloads/mapping/wse/streaming.hpp"
+
+namespace lacuna::wse {
+
+/// Where the features of a product lie: places of a group of columns, the same in all.
+struct StreamPlaces {
+  const std::vector<std::uint32_t>& owner;          // of each feature
+  const std::vector<std::uint32_t>& index;          // of each feature, of those of its owner
+  const std::vector<std::uint32_t>& inputs;         // of each place, features
+  const std::vector<std::uint32_t>& first_element;  // of each row of cores
+};
+
+/// The words of each column: values if they are carried, and indices; `filters`: without zeros.
+void fill_stream(const StreamingJob& job, const StreamOperands& operands, bool filters,
+                 const StreamPlaces& places, StreamingPlan& plan);
+
+/// What each core holds, feature after feature.
+void fill_held(const StreamingJob& job, const StreamOperands& operands, const StreamPlaces& places,
+               StreamingPlan& plan);
+
+}  // namespace lacuna::wse
