@@ -43,9 +43,8 @@ RouterCounters& RouterCounters::add(const RouterCounters& other, std::uint64_t t
 bool operator==(const CoreCounters& a, const CoreCounters& b) {
   const auto all = [](const CoreCounters& x) {
     return std::tie(x.cycles, x.words, x.weights, x.first_weights, x.products, x.commands,
-                    x.reductions, x.summed, x.added, x.gathered, x.kept, x.rows_sent,
-                    x.rows_copied, x.rows_taken, x.sent, x.received, x.buffer_blocked,
-                    x.buffers_in_use, x.end);
+                    x.reductions, x.summed, x.added, x.gathered, x.kept, x.rows_sent, x.rows_copied,
+                    x.rows_taken, x.sent, x.received, x.buffer_blocked, x.buffers_in_use, x.end);
   };
   return all(a) == all(b);
 }

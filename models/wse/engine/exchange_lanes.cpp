@@ -63,12 +63,13 @@ void ExchangeLanes<Number>::begin_lanes(StreamState<Number>& state, std::size_t 
   }
 }
 
-/// Whether there are packets to send and to take: rows that are kept, and once all are, the rest.
+/// Whether there are packets to send and to take: rows that are kept, and once all are, the rest;
+/// nothing before the first reduction, so that a row of cores does what the one above did.
 template <class Number>
 void ExchangeLanes<Number>::set_flags(StreamState<Number>& state, std::size_t lane) {
   const ExchangePlan::Column& mine = plan_.columns[lane];
   const Packets& had = packets_[lane];
-  const std::uint64_t ready = had.kept == mine.keeps ? plan_.packets : had.kept;
+  const std::uint64_t ready = had.kept == mine.keeps && had.begun ? plan_.packets : had.kept;
   const bool send = had.sent < ready * mine.sends.size();
   const bool take = had.taken < std::uint64_t{plan_.packets} * mine.takes.size();
   state.unsent[lane % kWidth] = static_cast<Number>(send ? -1 : 0);
@@ -77,8 +78,9 @@ void ExchangeLanes<Number>::set_flags(StreamState<Number>& state, std::size_t la
 
 template <class Number>
 void ExchangeLanes<Number>::kept(StreamState<Number>& state, std::size_t lane, bool keeps) {
-  if (!keeps) return;
-  ++packets_[lane].kept;
+  if (!keeps && packets_[lane].begun) return;
+  packets_[lane].begun = true;
+  if (keeps) ++packets_[lane].kept;
   set_flags(state, lane);
 }
 
@@ -114,7 +116,8 @@ bool ExchangeLanes<Number>::empty() const {
       const Line& line = lines_of(i)[b];
       words |= line.in.count | line.rows.count;
     });
-    for (const Out& from : {outs_[2 * i], outs_[2 * i + 1]}) words |= from.up.count | from.queue.words;
+    for (const Out& from : {outs_[2 * i], outs_[2 * i + 1]})
+      words |= from.up.count | from.queue.words;
   }
   return !any(words);
 }

@@ -93,6 +93,7 @@ class ExchangeLanes {
   };
   /// A lane's instructions.
   struct Packets {
+    bool begun = false;  // a reduction is over
     std::uint32_t kept = 0;
     std::uint32_t sent = 0;
     std::uint32_t taken = 0;
@@ -192,8 +193,7 @@ inline void ExchangeLanes<Number>::ask_port(std::size_t i, bool east, const Lane
     Line& line = lines[b];
     const Vector room = open & load<Number>(&borders_[b].room[i * kWidth + (east ? 2 : 0)]);
     const Vector own_turn = line.slot == line.turn;
-    const Vector through =
-        line.in.has() & line.passes & ~line.copied & ~(line.switches & own_turn);
+    const Vector through = line.in.has() & line.passes & ~line.copied & ~(line.switches & own_turn);
     const Vector own = mine & line.sends & (~line.switches | own_turn);
     line.key = port.key(rule_, through & room, colors_[b]);
     line.own_key = port.key(rule_, own & room, colors_[b]);
@@ -232,8 +232,7 @@ inline void ExchangeLanes<Number>::finish(std::size_t i) {
   for_each(busy_[i + 1], [&](unsigned b) {
     Line& line = lines[b];
     const Vector head = line.in.has();
-    const Vector leaves =
-        head & (line.copied | ~line.passes) & (line.ramped | ~line.takes);
+    const Vector leaves = head & (line.copied | ~line.passes) & (line.ramped | ~line.takes);
     line.in.pop(leaves);
     line.stall -= head & ~leaves;
     line.copied &= ~leaves;

@@ -250,8 +250,8 @@ inline void RoutedSums<Number, kBuses>::send_output(std::size_t i) {
 /// The port to a neighbour, `to` places on, for which `streams` compete.
 template <class Number, bool kBuses>
 inline void RoutedSums<Number, kBuses>::pass(std::size_t i, std::uint32_t streams, std::size_t to,
-                                     LanePort<Number>& port, LaneMeter<Number>& link,
-                                     const Vector& open) {
+                                             LanePort<Number>& port, LaneMeter<Number>& link,
+                                             const Vector& open) {
   Part* const parts = parts_of(i);
   Vector best = Turn::nobody();
   for_each(streams, [&](unsigned s) {

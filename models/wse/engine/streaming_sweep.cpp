@@ -437,14 +437,13 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
   }
   return std::max<std::uint64_t>(
       {count, (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
-       tokens / kernel.ring_elements + 2, senders > 256 ? senders : 0, kernel.lookahead, params.core.dispatch,
-       params.core.cmd_cycles, shapes.ramp_down(queue.stream()).capacity + 1U,
+       tokens / kernel.ring_elements + 2, senders > 256 ? senders : 0, kernel.lookahead,
+       params.core.dispatch, params.core.cmd_cycles, shapes.ramp_down(queue.stream()).capacity + 1U,
        shapes.ramp_down(queue.sums_in()).capacity + 1U,
        QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
        shapes.ramp_up().capacity + 1U, kernel.simd + 16U,
-       std::max(
-           {kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles, kernel.gather_cycles,
-            kernel.exchange.send_cycles, kernel.exchange.take_cycles}) +
+       std::max({kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles,
+                 kernel.gather_cycles, kernel.exchange.send_cycles, kernel.exchange.take_cycles}) +
            std::uint64_t{kernel.stalls},
        shapes.link().capacity + 1U});
 }

@@ -24,7 +24,7 @@ struct GradientState {
   using Vector = Lanes<Number>;
 
   LaneRegister<Number> task;
-  LaneIssue<Number> slot;   // of the main thread, chain, take and send
+  LaneIssue<Number> slot;      // of the main thread, chain, take and send
   Vector open{};               // indices are still to come
   Vector started{};            // sends and takes dY
   Vector free{}, releasing{};  // vectors of dY, for rows of other columns

@@ -23,22 +23,22 @@ struct StreamState {
   using Vector = Lanes<Number>;
 
   LaneRegister<Number> task;
-  LaneIssue<Number> slot;     // of main thread and microthreads
-  Vector open{};              // rows of weights are still to come
-  Vector holding{};           // the main thread has a buffer of sums,
-  Vector fresh{};             // in which there is nothing yet
-  Vector waits{};             // a handler waits for one
-  Vector buffers{};           // that are free
-  Vector releasing{};         // the microthread is done with one
-  Vector vector{};            // beats left of the main thread
-  Vector words{};             // left of the microthread's instruction
-  Vector pending{};           // rows of sums that are closed and not reduced
-  Vector hold{};              // cycles for which the beat keeps the slot,
-  Vector main_holds{};        // it is one of the main thread,
-  Vector extra{};             // and stalls among them
-  Vector adds{};              // the instruction reads sums
-  Vector beats_left{};        // of the instruction
-  Vector element{};           // the next one of it, modulo 16
+  LaneIssue<Number> slot;  // of main thread and microthreads
+  Vector open{};           // rows of weights are still to come
+  Vector holding{};        // the main thread has a buffer of sums,
+  Vector fresh{};          // in which there is nothing yet
+  Vector waits{};          // a handler waits for one
+  Vector buffers{};        // that are free
+  Vector releasing{};      // the microthread is done with one
+  Vector vector{};         // beats left of the main thread
+  Vector words{};          // left of the microthread's instruction
+  Vector pending{};        // rows of sums that are closed and not reduced
+  Vector hold{};           // cycles for which the beat keeps the slot,
+  Vector main_holds{};     // it is one of the main thread,
+  Vector extra{};          // and stalls among them
+  Vector adds{};           // the instruction reads sums
+  Vector beats_left{};     // of the instruction
+  Vector element{};        // the next one of it, modulo 16
   // The exchange among groups: words left of its instructions, and whether others are to follow.
   Vector sending{}, taking{};
   Vector unsent{}, untaken{};
@@ -162,8 +162,9 @@ class StreamControl {
 };
 
 template <class Number, class Cores, bool kExchanges>
-inline void StreamControl<Number, Cores, kExchanges>::main_thread(State& s, Cores& cores, std::size_t place,
-                                                      Cycle now) const {
+inline void StreamControl<Number, Cores, kExchanges>::main_thread(State& s, Cores& cores,
+                                                                  std::size_t place,
+                                                                  Cycle now) const {
   const Vector zero{};
   s.buffers -= s.releasing;
   const Vector load = (s.words == zero) & (s.pending > zero);
@@ -201,8 +202,8 @@ inline void StreamControl<Number, Cores, kExchanges>::main_thread(State& s, Core
 /// What slow beats and weights of two words need to know of an instruction that starts.
 template <class Number, class Cores, bool kExchanges>
 inline void StreamControl<Number, Cores, kExchanges>::begin_instruction(State& s, Cores& cores,
-                                                            std::size_t place,
-                                                            const Vector& start) const {
+                                                                        std::size_t place,
+                                                                        const Vector& start) const {
   if (slow_) {
     // Elements that are held one by one are always added.
     const Vector overwrites = kernel_.held.empty() ? s.fresh : Vector{};
@@ -216,8 +217,9 @@ inline void StreamControl<Number, Cores, kExchanges>::begin_instruction(State& s
 
 template <class Number, class Cores, bool kExchanges>
 inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::issue(State& s, Cores& cores,
-                                                               std::size_t place, Issued& issued,
-                                                               Vector& ended) const {
+                                                                           std::size_t place,
+                                                                           Issued& issued,
+                                                                           Vector& ended) const {
   const Vector zero{};
   const Vector need = most(s.words);
   const Vector fed = cores.fed(place, need);
@@ -261,9 +263,8 @@ inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::issue(State
 
 /// What the exchange issued; returns the lanes where an instruction of it is over.
 template <class Number, class Cores, bool kExchanges>
-inline Lanes<Number> StreamControl<Number, Cores, kExchanges>::exchange(State& s, Cores& cores,
-                                                            std::size_t place,
-                                                            const Issued& issued) const {
+inline Lanes<Number> StreamControl<Number, Cores, kExchanges>::exchange(
+    State& s, Cores& cores, std::size_t place, const Issued& issued) const {
   const Vector zero{};
   Vector over{};
   if (any(issued[2])) {
@@ -283,8 +284,8 @@ inline Lanes<Number> StreamControl<Number, Cores, kExchanges>::exchange(State& s
 
 /// For how many cycles after this one the slot is taken, by what issues in it.
 template <class Number, class Cores, bool kExchanges>
-inline Lanes<Number> StreamControl<Number, Cores, kExchanges>::hold_slot(State& s, const Issued& slot,
-                                                             const Vector& gathers) const {
+inline Lanes<Number> StreamControl<Number, Cores, kExchanges>::hold_slot(
+    State& s, const Issued& slot, const Vector& gathers) const {
   const Vector zero{};
   const Vector& main = slot[0];
   const Vector adding = main & s.adds;
@@ -320,10 +321,8 @@ inline Lanes<Number> StreamControl<Number, Cores, kExchanges>::hold_slot(State& 
 /// Why the lanes without a beat had none: what keeps the main thread, or if that has finished the
 /// microthread.
 template <class Number, class Cores, bool kExchanges>
-inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::causes(const State& s, Cores& cores,
-                                                                std::size_t place,
-                                                                const Vector& idle,
-                                                                const Vector& fed) const {
+inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::causes(
+    const State& s, Cores& cores, std::size_t place, const Vector& idle, const Vector& fed) const {
   const Vector zero{};
   Waits why;
   Vector no_beat = idle;

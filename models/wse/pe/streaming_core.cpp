@@ -361,11 +361,13 @@ bool StreamingCores::exchanged(const Core& core) const {
   return (s.unsent[0] | s.untaken[0] | s.sending[0] | s.taking[0]) == 0;
 }
 
-/// Whether there are packets to send and to take: rows that are kept, and once all are, the rest.
+/// Whether there are packets to send and to take: rows that are kept, and once all are, the rest;
+/// nothing before the first reduction, so that a row of cores does what the one above did.
 void StreamingCores::set_exchange(Core& core) const {
   const ExchangePlan::Column& mine = exchange_of(core);
   const std::uint32_t packets = kernel_.exchange.packets;
-  const std::uint64_t ready = core.kept == mine.keeps ? packets : core.kept;
+  const bool all = core.kept == mine.keeps && core.reduced != 0;
+  const std::uint64_t ready = all ? packets : core.kept;
   core.state.unsent = flag(core.packets_sent < ready * mine.sends.size());
   core.state.untaken = flag(core.packets_taken < packets * mine.takes.size());
 }
@@ -385,9 +387,9 @@ void StreamingCores::begin_packets(StreamState<Number>& state, std::size_t place
   const ExchangePlan::Column& mine = exchange_of(core);
   const auto queue_of = [&](const std::vector<CorePort>& ports, std::uint32_t bus) {
     const Color color = kernel_.exchange.buses[bus].color;
-    return std::find_if(ports.begin(), ports.end(), [&](const CorePort& port) {
-             return port.color == color;
-           })->queue;
+    return std::find_if(ports.begin(), ports.end(),
+                        [&](const CorePort& port) { return port.color == color; })
+        ->queue;
   };
   if (take[0] != 0) {
     const std::size_t way = core.packets_taken++ % mine.takes.size();

@@ -126,7 +126,8 @@ struct StreamingKernel {
   }
   /// The column that keeps the sums of a step of a column.
   std::uint32_t keeper(std::size_t step, std::uint32_t column) const {
-    return groups == 1 ? final_column[step] : final_column[step * groups + column / group_columns()];
+    return groups == 1 ? final_column[step]
+                       : final_column[step * groups + column / group_columns()];
   }
   /// What a column does for the reduction of a step that `keeper` keeps. Inputs are places in the
   /// group.

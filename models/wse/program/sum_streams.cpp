@@ -27,9 +27,7 @@ bool overlap(const std::vector<bool>& a, const std::vector<bool>& b) {
 }  // namespace
 
 SumStreams::SumStreams(const Program& program)
-    : column_of(program.columns),
-      kernel(program.kernel),
-      weights(program.kernel.stream_color(0)) {
+    : column_of(program.columns), kernel(program.kernel), weights(program.kernel.stream_color(0)) {
   std::iota(column_of.begin(), column_of.end(), 0U);
   for (const Port port : {kEast, kWest}) {
     const std::size_t first = streams.size();

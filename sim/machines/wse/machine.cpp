@@ -179,8 +179,9 @@ void WseMachine::require_groups(const LayerOp& op) const {
     refuse(fmt::format("op '{}' lies over all columns, not in groups of them", op.op));
   }
   if (!op.sources.empty()) {
-    refuse("its operand would have to be moved to where groups take it, which only products that "
-           "follow each other with ws.k_partition = block and ws.exchange = product do without");
+    refuse(
+        "its operand would have to be moved to where groups take it, which only products that "
+        "follow each other with ws.k_partition = block and ws.exchange = product do without");
   }
 }
 

@@ -94,9 +94,9 @@ void check_exchange(const StreamingPlan& plan, const WaferOutcome& outcome, Valu
     };
     for (std::uint32_t packet = 0; packet < exchange.packets; ++packet) {
       for (const std::uint32_t bus : exchange.columns[column].takes) {
-        const std::size_t sender = exchange.buses[bus].begin / kernel.group_columns() *
-                                       kernel.group_columns() +
-                                   column % kernel.group_columns();
+        const std::size_t sender =
+            exchange.buses[bus].begin / kernel.group_columns() * kernel.group_columns() +
+            column % kernel.group_columns();
         const std::vector<float>& rows = outcome.results[core / columns * columns + sender];
         for (std::uint32_t t = 0; t < tokens; ++t) {
           if (packet >= exchange.columns[sender].keeps) break;
@@ -274,9 +274,8 @@ void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) 
 
 std::string groups_text(const StreamingPlan& plan) {
   const wse::StreamingKernel& kernel = plan.program.kernel;
-  std::string text =
-      fmt::format("{} of {} columns, {} rows of weights each", kernel.groups,
-                  kernel.group_columns(), kernel.steps);
+  std::string text = fmt::format("{} of {} columns, {} rows of weights each", kernel.groups,
+                                 kernel.group_columns(), kernel.steps);
   if (plan.empty_rows != 0) text += fmt::format(", {} of them empty", plan.empty_rows);
   if (!kernel.exchange.on()) {
     return text + "; each result stays in its group, and the next operation finds it there";

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdlib>
 
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "sim/base/random.hpp"
@@ -53,12 +51,6 @@ StreamingScenario grouped(std::uint64_t seed, const Batch& batch) {
   scenario.params.router.entries = std::max(2U, scenario.params.router.entries.value());
   scenario.held = 0;
   if (scenario.rate.words != 0) scenario.rate = {in(3, 10 * scenario.columns), 10};
-  if (getenv("NOBUS")) scenario.buses = 0;
-  if (getenv("ONEBUS")) scenario.buses = 1;
-  if (getenv("NOLINK")) scenario.params.router.link_words = scenario.params.router.link_cycles = 1;
-  if (getenv("NOSLOW")) {scenario.send_cycles = scenario.take_cycles = 1; scenario.stalls=0; scenario.beat_cycles=1; scenario.gather_cycles=1;}
-  if (getenv("ONEROW")) {scenario.tokens = {scenario.tokens[0]}; scenario.entry = 0;}
-  if (getenv("RING")) scenario.reduce = Reduce::ring;
   if (batch.wide) scenario.params.core.dispatch = 130;
   return scenario;
 }
@@ -67,38 +59,29 @@ class Exchange : public ::testing::TestWithParam<Batch> {};
 
 /// In lanes, folded and not, and unit by unit, in the order of rows and in any.
 TEST_P(Exchange, IsTheSameUnitByUnitAndInLanes) {
-  const std::uint64_t cases = 40 * test::long_factor();
+  const std::uint64_t cases = 12 * test::long_factor();
   for (std::uint64_t seed = GetParam().first_seed; seed < GetParam().first_seed + cases; ++seed) {
     const StreamingScenario scenario = grouped(seed, GetParam());
     SCOPED_TRACE(::testing::Message()
                  << "seed " << seed << ": groups " << scenario.groups << " buses " << scenario.buses
-                 << " order " << static_cast<int>(scenario.bus_order) << " "
-                 << describe(scenario));
+                 << " order " << static_cast<int>(scenario.bus_order) << " " << describe(scenario));
     Program program = make_program(scenario);
     if (seed % 3 == 0) program.column_fifo = 1 + static_cast<std::uint32_t>(seed % 5);
     const WaferOutcome definition = simulate(scenario.params, program, {Engine::clocked});
+    EXPECT_EQ(difference(definition, simulate(scenario.params, program, {Engine::event})), "");
+    EXPECT_EQ(difference(definition, simulate(scenario.params, program, {Engine::event, seed + 1})),
+              "");
     const auto sweep = make_streaming_sweep(scenario.params, program);
     ASSERT_NE(sweep, nullptr);
     const std::optional<SweepOutcome> folded = sweep->run();
     ASSERT_TRUE(folded);
-    if (difference(definition, unfold(folded->kept, folded->fold, program,
-                                            scenario.params.router)) != "") printf("BAD %lu\n", seed); else printf("GOOD\n");
-    if (getenv("ONEROW") && difference(definition, folded->kept) != "" && getenv("SHOW")) printf("%s\n%s groups %d buses %d order %d\n", difference(definition, folded->kept).c_str(), describe(scenario).c_str(), scenario.groups, scenario.buses, (int)scenario.bus_order);
-    if (getenv("ONEROW") && getenv("SHOW") && difference(definition, folded->kept) != "") {
-      for (std::size_t c = 0; c < scenario.columns; ++c) {
-        const auto& a = definition.cores[c]; const auto& b = folded->kept.cores[c];
-        printf("core %zu end %ld %ld sent %lu %lu rec %lu %lu rows %lu %lu %lu vs %lu %lu; ", c, (long)a.end, (long)b.end, a.sent, b.sent, a.received, b.received, a.rows_sent, a.rows_taken, a.rows_copied, b.rows_sent, b.rows_taken);
-        for (auto x : definition.routers[c].stalls) printf("%lu ", x);
-        printf(" | ");
-        for (auto x : folded->kept.routers[c].stalls) printf("%lu ", x);
-        printf("\n");
-      }
-      for (auto& bus : program.kernel.exchange.buses) { printf("bus color %d east %d begin %u reach %u order", (int)bus.color, bus.east, bus.begin, bus.reach); for (auto o : bus.order) printf(" %u", o); printf("\n"); }
-    }
-    continue;
+    EXPECT_EQ(
+        difference(definition, unfold(folded->kept, folded->fold, program, scenario.params.router)),
+        "");
     const auto each = make_streaming_sweep(scenario.params, program, false)->run();
     ASSERT_TRUE(each);
     EXPECT_EQ(difference(definition, each->kept), "");
+    if (HasFailure()) return;
     if (HasFailure()) return;
   }
 }
@@ -106,8 +89,7 @@ TEST_P(Exchange, IsTheSameUnitByUnitAndInLanes) {
 INSTANTIATE_TEST_SUITE_P(Seeds, Exchange,
                          ::testing::Values(Batch{Rows::one_class, 1000},
                                            Batch{Rows::one_class, 2000, true},
-                                           Batch{Rows::remainder, 3000},
-                                           Batch{Rows::unequal, 4000},
+                                           Batch{Rows::remainder, 3000}, Batch{Rows::unequal, 4000},
                                            Batch{Rows::random_blocks, 5000},
                                            Batch{Rows::one_class, 6000, false, 12},
                                            Batch{Rows::remainder, 7000, true, 12}));

@@ -17,7 +17,8 @@ constexpr std::uint32_t kCommands = 7;
 
 class Planner {
  public:
-  explicit Planner(const ExchangeShape& shape) : shape_(shape), width_(shape.columns / shape.groups) {
+  explicit Planner(const ExchangeShape& shape)
+      : shape_(shape), width_(shape.columns / shape.groups) {
     plan_.columns.resize(shape.columns);
   }
 
@@ -62,8 +63,8 @@ class Planner {
     if (begin == end) return;
     const std::uint32_t base = group * width_;
     ExchangePlan::Bus bus;
-    bus.color = Color{static_cast<std::uint8_t>(
-        shape_.first_color + color_number(group, east) * shape_.parts + part)};
+    bus.color = Color{static_cast<std::uint8_t>(shape_.first_color +
+                                                color_number(group, east) * shape_.parts + part)};
     bus.east = east;
     bus.order = order_of(begin, end, east);
     for (std::uint32_t& sender : bus.order) sender += base;
@@ -84,8 +85,8 @@ class Planner {
     ExchangePlan::Column& column = plan_.columns[c];
     ExchangePlan::Part part;
     part.bus = number;
-    const bool in_range = c % width_ >= bus.begin % width_ &&
-                          c % width_ < bus.begin % width_ + bus.senders();
+    const bool in_range =
+        c % width_ >= bus.begin % width_ && c % width_ < bus.begin % width_ + bus.senders();
     part.sends = in_range && c / width_ == group;
     part.takes = in_range && !part.sends;
     part.passes = c != bus.reach;
@@ -114,12 +115,13 @@ class Planner {
         if (bus.east ? sender <= column : sender >= column) seen.push_back(sender);
       }
       if (seen.size() == 1) continue;
-      const auto own = static_cast<std::size_t>(
-          std::find(seen.begin(), seen.end(), column) - seen.begin());
+      const auto own =
+          static_cast<std::size_t>(std::find(seen.begin(), seen.end(), column) - seen.begin());
       const std::uint32_t before = seen[(own + seen.size() - 1) % seen.size()];
       const std::uint32_t hops = std::max(before, column) - std::min(before, column);
       if (hops >= kCommands) {
-        throw InternalError(fmt::format("bus {}: a command would have to go {} hops", number, hops));
+        throw InternalError(
+            fmt::format("bus {}: a command would have to go {} hops", number, hops));
       }
       commands_of(column) = static_cast<SwitchCommands>(commands_of(column) | advance);
       commands_of(before) =

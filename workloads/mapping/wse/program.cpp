@@ -136,7 +136,8 @@ std::vector<RouterProgram> repeat_groups(Program& program, Reduction& reduction)
   kernel.ring.clear();
   std::vector<RouterProgram> routers;
   for (std::uint32_t group = 0; group < kernel.groups; ++group) {
-    for (const std::uint32_t place : ring_order(width)) kernel.ring.push_back(group * width + place);
+    for (const std::uint32_t place : ring_order(width))
+      kernel.ring.push_back(group * width + place);
     routers.insert(routers.end(), reduction.routers.begin(), reduction.routers.end());
   }
   kernel.ring_in.assign(program.columns, Color{0});

@@ -79,7 +79,7 @@ class Reference {
     const ReducePlan::Role& role = kernel_.role(kernel_.keeper(step, c), c);
     std::vector<float> sums = partial_sums(step, r, c);
     for (std::uint32_t i = 0; i < role.inputs; ++i) {
-      const std::vector<float> in = 
+      const std::vector<float> in =
           total(step, r, kernel_.group_begin(c) + plan.inputs[role.first + i].from);
       const bool last = i + 1 == role.inputs;
       for (std::size_t t = 0; t < sums.size(); ++t) {

@@ -39,7 +39,8 @@ class Words {
 
   /// The bits of an FP16 or INT8 value.
   std::uint32_t small_value(float value) const {
-    if (plan_.program.kernel.int8) return static_cast<std::uplan_.program.kernel.int8t>(static_cast<std::plan_.program.kernel.int8t>(value));
+    if (plan_.program.kernel.int8)
+      return static_cast<std::uint8_t>(static_cast<std::int8_t>(value));
     return to_half(value);
   }
 

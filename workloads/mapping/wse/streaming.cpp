@@ -67,8 +67,7 @@ class Planner {
         ceil_div(ceil_div(all, whole ? (int8_ ? 4U : 2U) : 1U) * rate.per, rate.words);
     if (k.tokens.empty()) return enter;
     const std::uint64_t cores = std::uint64_t{plan_.program.rows} * columns_;
-    const std::uint64_t busiest =
-        ceil_div(*std::max_element(sent.begin(), sent.end()), groups_);
+    const std::uint64_t busiest = ceil_div(*std::max_element(sent.begin(), sent.end()), groups_);
     // Of scattered weights the mean core, as the busiest is not known.
     Cycle slots = scattered() ? operands_.useful_products() * job_.batch *
                                     setup_.resident.nonzero_cycles / cores
@@ -140,8 +139,9 @@ class Planner {
       refuse("groups share the rows of weights that are streamed, and these stay in the cores");
     }
     if (setup_.ws.inject == Inject::west_edge) {
-      refuse("the colors that bring words from the west edge (ws.inject) and those of groups are "
-             "not dealt together");
+      refuse(
+          "the colors that bring words from the west edge (ws.inject) and those of groups are "
+          "not dealt together");
     }
   }
 
@@ -481,7 +481,8 @@ class Planner {
     } else {
       for (std::size_t i = 0; i < places; ++i) {
         if (plan_.row_of_step[i] == kNoRow) continue;
-        std::copy_n(inputs_.begin(), width_, k.counts.begin() + static_cast<std::ptrdiff_t>(i * width_));
+        std::copy_n(inputs_.begin(), width_,
+                    k.counts.begin() + static_cast<std::ptrdiff_t>(i * width_));
       }
     }
     plan_.column_weights.assign(columns_, 0);
@@ -516,7 +517,7 @@ class Planner {
   std::vector<std::uint32_t> owner_of_output_;
   std::vector<std::uint32_t> group_of_;  // of an output, which multiplies its row of weights
   std::uint32_t steps_ = 0;              // of a product
-  std::vector<std::uint32_t> index_;  // of a feature within its column
+  std::vector<std::uint32_t> index_;     // of a feature within its column
   std::vector<std::uint32_t> inputs_;
   std::vector<std::uint32_t> outputs_;
 };
