@@ -130,7 +130,7 @@ class PowerPoints {
     record.result.cycles = kCycles;
     record.result.clock_ghz = number(machine, "clock");
     record.result.units = static_cast<std::uint64_t>(params.chip_units);
-    for (const auto& [action, count] : peak_cycle(machine.kind(), params)) {
+    for (const auto& [action, count] : pricing_.busiest_cycle(machine)) {
       StatEntry entry;
       entry.path = "unit";
       entry.name = action;
