@@ -12,11 +12,11 @@ unsigned ceil_div(unsigned a, unsigned b) { return (a + b - 1) / b; }
 
 unsigned data_bytes(AmpMode mode) {
   if (mode == AmpMode::single) return 4;
-  return mode == AmpMode::quarter ? 1 : 2;
+  return mode == AmpMode::quarter || mode == AmpMode::quarter_mixed ? 1 : 2;
 }
 
 unsigned sum_bytes(AmpMode mode) {
-  return mode == AmpMode::mixed || mode == AmpMode::single ? 4 : 2;
+  return mode == AmpMode::half || mode == AmpMode::quarter ? 2 : 4;
 }
 
 }  // namespace
@@ -42,6 +42,7 @@ unsigned AmpUnit::macs(AmpMode mode) const {
     case AmpMode::single:
       return single_macs_;
     case AmpMode::quarter:
+    case AmpMode::quarter_mixed:
       return quarter_macs_;
   }
   return 0;
@@ -50,7 +51,7 @@ unsigned AmpUnit::macs(AmpMode mode) const {
 // Four multipliers of fp16 make one of fp32, or eight of fp8.
 unsigned AmpUnit::depth(AmpMode mode) const {
   if (mode == AmpMode::single) return std::max(1U, depth_ / 4);
-  return mode == AmpMode::quarter ? 2 * depth_ : depth_;
+  return data_bytes(mode) == 1 ? 2 * depth_ : depth_;
 }
 
 unsigned AmpUnit::columns(AmpMode mode) const { return std::max(1U, macs(mode) / depth(mode)); }

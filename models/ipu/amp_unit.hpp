@@ -9,8 +9,9 @@ namespace lacuna::ipu {
 
 struct AmpParams;
 
-/// Operands and sums of the matrix unit: fp16 with fp16 or fp32 sums, fp32, fp8.
-enum class AmpMode { half, mixed, single, quarter };
+/// Operands and sums of the matrix unit: fp16 with fp16 or fp32 sums, fp32, fp8 with fp16 or fp32
+/// sums.
+enum class AmpMode { half, mixed, single, quarter, quarter_mixed };
 
 /// The matrix unit of a tile. Each of its columns holds the weights of one output, and with each
 /// bundle multiplies so many inputs by them; an element that streams past meets all columns. What

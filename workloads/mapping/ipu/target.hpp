@@ -66,8 +66,9 @@ struct Types {
 /// How the AMP works on these types.
 inline AmpMode amp_mode(const Types& types) {
   if (types.data == DType::fp32) return AmpMode::single;
-  if (types.data == DType::fp8) return AmpMode::quarter;
-  return types.partials == DType::fp32 ? AmpMode::mixed : AmpMode::half;
+  const bool wide = types.partials == DType::fp32;
+  if (types.data == DType::fp8) return wide ? AmpMode::quarter_mixed : AmpMode::quarter;
+  return wide ? AmpMode::mixed : AmpMode::half;
 }
 
 /// The results that are rounded to fp16 before `writes` writes of 64 bits of this type.
