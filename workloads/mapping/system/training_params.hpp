@@ -45,7 +45,8 @@ struct TrainingParams : ParameterSet {
 
   Param<std::string> rows =
       text(this, "rows", "",
-           "In place of a model: the rows of one chip for a micro-batch, as `trace make` has them, "
+           "In place of a model: the rows of one chip for a micro-batch, as `trace make` has them or "
+           "of a trace (file:PATH), "
            "such as 'kge width=128 shards=4'; each replica is one chip.");
   Param<std::string> model = text(this, "model", "bert-large", "A model of `trace make`.");
   Param<unsigned> model_layers = param(this, "model_layers", 0U, range(0U, 1U << 20U), "layers",
