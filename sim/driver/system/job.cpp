@@ -479,9 +479,8 @@ TrainingResult run_rows(const TrainingJob& job) {
   result.clock_ghz = number(chip, "clock");
   std::vector<ChipCost> costs;
   for (const LayerOp& op : trace.ops) {
-    costs.push_back(system::is_between(op)
-                        ? ChipCost{}
-                        : job.times.cost(chip, only_touched(op, trace), trace));
+    costs.push_back(system::is_between(op) ? ChipCost{}
+                                           : job.times.cost(chip, only_touched(op, trace), trace));
     scale(result.energy.range, costs.back().joules,
           static_cast<double>(training.accumulation) * training.replicas);
     result.flop += costs.back().flop * training.accumulation * training.replicas;
