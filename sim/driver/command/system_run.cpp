@@ -235,6 +235,7 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
     row.seconds = result.seconds();
     row.sequences_per_s = row.training.global_batch() / row.seconds;
     row.joules_per_sequence = result.energy.total().nominal / row.training.global_batch();
+    row.trust = errors_of(machine, row.training);
     rows.push_back(row);
     const double chips = static_cast<double>(rows.back().training.chips()) /
                          static_cast<double>(rows.front().training.chips());

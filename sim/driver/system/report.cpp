@@ -116,21 +116,6 @@ bool is_preset(const SystemMachine& machine) {
   return machine.chip_settings == plain.chip_settings && text_of(machine) == text_of(plain);
 }
 
-/// The errors of times of weight updates like this one; none if none like it was measured.
-std::optional<TrustErrors> errors_of(const SystemMachine& machine, const TrainingParams& training) {
-  constexpr std::size_t kFewest = 16;  // chips
-  constexpr std::size_t kMost = 256;
-  const bool like = training.model.value() == "bert-large" && training.rows.value().empty() &&
-                    training.model_layers == 0 && training.pattern.value().empty() &&
-                    training.chips() >= kFewest && training.chips() <= kMost;
-  if (!like || !is_preset(machine)) return std::nullopt;
-  const Trust trust(config_folder());
-  const TrustErrors* const errors =
-      trust.find("pods", "BERT-Large weight update", "16 to 256 chips");
-  if (errors == nullptr) return std::nullopt;
-  return *errors;
-}
-
 std::string trust_text(const std::optional<TrustErrors>& errors) {
   if (!errors) {
     return "step_time: not validated here (lacuna describe trust: BERT-Large on 16 to 256 chips of "
@@ -147,6 +132,20 @@ std::string trust_text(const std::optional<TrustErrors>& errors) {
 }
 
 }  // namespace
+
+std::optional<TrustErrors> errors_of(const SystemMachine& machine, const TrainingParams& training) {
+  constexpr std::size_t kFewest = 16;  // chips
+  constexpr std::size_t kMost = 256;
+  const bool like = training.model.value() == "bert-large" && training.rows.value().empty() &&
+                    training.model_layers == 0 && training.pattern.value().empty() &&
+                    training.chips() >= kFewest && training.chips() <= kMost;
+  if (!like || !is_preset(machine)) return std::nullopt;
+  const Trust trust(config_folder());
+  const TrustErrors* const errors =
+      trust.find("pods", "BERT-Large weight update", "16 to 256 chips");
+  if (errors == nullptr) return std::nullopt;
+  return *errors;
+}
 
 namespace {
 

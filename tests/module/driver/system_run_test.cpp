@@ -465,6 +465,24 @@ TEST(SystemRun, OfBertLargeOnAPodSaysHowSureItsTimeIs) {
   };
   EXPECT_NEAR(number(ran, "step_time_low"), number(ran, "step_time") / (1 - 0.009), 1e-9);
   EXPECT_NEAR(number(ran, "step_time_high"), number(ran, "step_time") / (1 - 0.149), 1e-9);
+  // and so does the figure of several systems, of the rate
+  const ProgramBench bench;
+  const std::string out = bench.path("out");
+  const Ran both = run_real(
+      "compare --quiet --machine pod16 --machine pod4 --system-config bert_large_phase1_pod16 "
+      "--out " +
+      out);
+  ASSERT_EQ(both.status, 0) << both.err;
+  const std::string drawn = file_text(out + "/figures/scaling.csv");
+  const auto at = [&](const std::string& series, std::size_t column) {
+    std::istringstream cells(drawn.substr(drawn.find("\n" + series + ",") + 1));
+    std::string cell;
+    for (std::size_t i = 0; i <= column; ++i) std::getline(cells, cell, i < 4 ? ',' : '\n');
+    return std::stod(cell);
+  };
+  EXPECT_NEAR(at("simulated,16", 3), at("simulated,16", 2) * (1 - 0.149), 1e-6);
+  EXPECT_NEAR(at("simulated,16", 4), at("simulated,16", 2) * (1 - 0.009), 1e-6);
+  EXPECT_EQ(at("simulated,4", 3), at("simulated,4", 2)) << "four chips were not measured";
   // another chip than that of the pod
   const Ran other = run_real(line + " --set chip.tile.workers=5");
   EXPECT_EQ(number(other, "step_time_low"), -1) << other.err;
