@@ -15,6 +15,7 @@
 #include "models/wse/engine/row_by_row.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/program/event_units.hpp"
+#include "models/wse/simulate.hpp"
 #include "models/wse/wafer_intervals.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"
@@ -374,8 +375,8 @@ OpResult StreamedOperation::run() {
 }  // namespace
 
 wse::StreamingSetup streaming_setup(const WseParams& params) {
-  return {params.wafer, params.core, params.queue, params.mem,   params.simd,
-          params.ws,    params.io,   params.map,   params.clock, params.resident};
+  return {params.wafer, params.core, params.queue, params.mem,      params.simd,       params.ws,
+          params.io,    params.map,  params.clock, params.resident, params.zero_filter};
 }
 
 wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool resident,

@@ -11,11 +11,12 @@
 
 #include "models/common/fp16.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/exchange.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
+#include "workloads/mapping/wse/scan.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 #include "workloads/mapping/wse/stream_words.hpp"
 
@@ -93,6 +94,7 @@ class Planner {
     Reduction way = reduction();
     plan_.tree_block = way.block;
     route_streaming(plan_.program, columns_, std::move(way));
+    if (filters() && setup_.zero_filter.scan_width != 0) scan_stream();
     const StreamPlaces places{owner_of_input_, index_, inputs_, first_element_};
     if (job_.gemm.values || !kernel().held.empty()) {
       fill_stream(job_, operands_, filters(), places, plan_);
@@ -137,6 +139,9 @@ class Planner {
     }
     if (job_.resident) {
       refuse("groups share the rows of weights that are streamed, and these stay in the cores");
+    }
+    if (setup_.zero_filter.scan_width != 0 && filters()) {
+      refuse("a filter that takes time (zero_filter.scan_width) goes through the rows of one group");
     }
     if (setup_.ws.inject == Inject::west_edge) {
       refuse(
@@ -499,6 +504,17 @@ class Planner {
     if (!filters()) return;
     plan_.tested = all * job_.batch;
     plan_.left_out = plan_.tested - plan_.weights;
+  }
+
+  /// How long the sender looks for each word.
+  void scan_stream() {
+    if (plan_.program.column_fifo != 0) {
+      throw UnsupportedError(
+          "zero_filter.scan_width: the filter of io.stream = row_ordered is not modelled");
+    }
+    plan_.program.scan =
+        scan_cycles({*operands_.streamed_mask(), plan_.row_of_step, owner_of_input_, inputs_,
+                     setup_.zero_filter.scan_width, kernel().words_per_weight()});
   }
 
   const StreamingJob& job_;
