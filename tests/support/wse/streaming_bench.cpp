@@ -78,9 +78,11 @@ Program make_program(const StreamingScenario& scenario) {
   if (scenario.groups > 1 && scenario.buses != 0) {
     std::vector<std::uint32_t> keeps(scenario.columns, 0);
     for (const std::uint32_t keeper : scenario.final_column) ++keeps[keeper];
-    kernel.exchange = plan_exchange({scenario.columns, scenario.groups, scenario.buses,
-                                     scenario.bus_order, 1 + reduction.colors},
-                                    keeps);
+    kernel.exchange = plan_exchange(
+        {scenario.columns, scenario.groups, scenario.buses,
+         scenario.bus_order == RowOrder::ring ? ring_order(width) : std::vector<std::uint32_t>{},
+         1 + reduction.colors},
+        keeps);
     kernel.exchange.send_cycles = scenario.send_cycles;
     kernel.exchange.take_cycles = scenario.take_cycles;
   }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/wse/program.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -42,16 +41,14 @@ class Planner {
     return shape_.groups - 1 + (group + 1 == shape_.groups && shape_.groups > 2 ? 1 : 0);
   }
 
-  /// The senders of a part in the order in which rows of sums are finished, if a command that moves
-  /// a switch need not go far for it.
+  /// The senders of a part in the order in which they finish rows, or if that is not said, from the
+  /// end that is nearer to where the bus comes from.
   std::vector<std::uint32_t> order_of(std::uint32_t begin, std::uint32_t end, bool east) const {
     std::vector<std::uint32_t> order;
-    if (shape_.order == RowOrder::ring) {
-      for (const std::uint32_t place : ring_order(width_)) {
-        if (place >= begin && place < end) order.push_back(place);
-      }
-      return order;
+    for (const std::uint32_t place : shape_.order) {
+      if (place >= begin && place < end) order.push_back(place);
     }
+    if (!order.empty()) return order;
     for (std::uint32_t place = begin; place < end; ++place) order.push_back(place);
     if (!east) std::reverse(order.begin(), order.end());
     return order;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/wse/params.hpp"
 #include "models/wse/program/program.hpp"
 
 namespace lacuna::wse {
@@ -14,8 +13,8 @@ struct ExchangeShape {
   std::uint32_t columns = 0;
   std::uint32_t groups = 1;
   std::uint32_t parts = 1;  // buses of a group and direction; each has neighbouring senders
-  RowOrder order = RowOrder::ring;
-  unsigned first_color = 0;
+  std::vector<std::uint32_t> order;  // of places of a group, as they finish rows; empty: any
+  unsigned first_color = 0;          // after those of the weights and of the reduction
 };
 
 /// Colors that it takes: buses share those whose columns do not meet.

@@ -12,19 +12,19 @@ namespace {
 class Words {
  public:
   Words(const StreamingJob& job, const StreamOperands& operands, const StreamPlaces& places,
-        StreamingPlan& plan)
-      : job_(job), operands_(operands), places_(places), plan_(plan) {}
+        Program& program)
+      : job_(job), operands_(operands), places_(places), program_(program) {}
 
   void fill_stream(bool filters) {
-    StreamingKernel& k = plan_.program.kernel;
+    StreamingKernel& k = program_.kernel;
     std::vector<std::vector<std::uint32_t>> rows(operands_.rows());
     const Mask* const sent = filters ? operands_.streamed_mask() : nullptr;
     for_each_kept(sent, operands_.rows(), operands_.features(),
                   [&](std::uint32_t i, std::uint32_t j) { rows[i].push_back(j); });
     std::vector<std::vector<std::uint32_t>> by_column(k.group_columns());
-    k.payloads.resize(plan_.program.columns);
-    for (std::size_t place = 0; place < plan_.row_of_step.size(); ++place) {
-      const std::uint32_t step_row = plan_.row_of_step[place];
+    k.payloads.resize(program_.columns);
+    for (std::size_t place = 0; place < places_.row_of_step.size(); ++place) {
+      const std::uint32_t step_row = places_.row_of_step[place];
       if (step_row == kNoRow) continue;
       const auto begin = static_cast<std::uint32_t>(place % k.groups * k.group_columns());
       const std::uint32_t b = step_row / operands_.rows();
@@ -39,8 +39,7 @@ class Words {
 
   /// The bits of an FP16 or INT8 value.
   std::uint32_t small_value(float value) const {
-    if (plan_.program.kernel.int8)
-      return static_cast<std::uint8_t>(static_cast<std::int8_t>(value));
+    if (program_.kernel.int8) return static_cast<std::uint8_t>(static_cast<std::int8_t>(value));
     return to_half(value);
   }
 
@@ -52,12 +51,12 @@ class Words {
     for (std::size_t n = 0; n < features.size(); ++n) {
       const std::uint32_t j = features[n];
       const std::uint32_t index = b * places_.inputs[column] + places_.index[j];
-      switch (plan_.program.kernel.form) {
+      switch (program_.kernel.form) {
         case StreamForm::indexed:
           words.push_back(index << 16U | small_value(value(j)));
           break;
         case StreamForm::packed: {
-          const auto each = plan_.program.kernel.weights_per_word();
+          const auto each = program_.kernel.weights_per_word();
           if (n % each == 0) words.push_back(0);
           words.back() |= small_value(value(j)) << (32 / each * (n % each));
           break;
@@ -74,13 +73,13 @@ class Words {
   }
 
   void fill_held() {
-    StreamingKernel& k = plan_.program.kernel;
+    StreamingKernel& k = program_.kernel;
     std::vector<std::vector<std::uint32_t>> features(k.group_columns());
     for (std::uint32_t j = 0; j < operands_.features(); ++j) {
       features[places_.owner[j]].push_back(j);
     }
     for (std::uint32_t r = 0; r < k.tokens.size(); ++r) {
-      for (std::uint32_t c = 0; c < plan_.program.columns; ++c) {
+      for (std::uint32_t c = 0; c < program_.columns; ++c) {
         std::vector<float> mine;
         const std::vector<std::uint32_t>& owned = features[c % k.group_columns()];
         mine.reserve(std::size_t{k.tokens[r]} * owned.size() * job_.batch);
@@ -100,19 +99,19 @@ class Words {
   const StreamingJob& job_;
   const StreamOperands& operands_;
   const StreamPlaces places_;
-  StreamingPlan& plan_;
+  Program& program_;
 };
 
 }  // namespace
 
 void fill_stream(const StreamingJob& job, const StreamOperands& operands, bool filters,
-                 const StreamPlaces& places, StreamingPlan& plan) {
-  Words(job, operands, places, plan).fill_stream(filters);
+                 const StreamPlaces& places, Program& program) {
+  Words(job, operands, places, program).fill_stream(filters);
 }
 
 void fill_held(const StreamingJob& job, const StreamOperands& operands, const StreamPlaces& places,
-               StreamingPlan& plan) {
-  Words(job, operands, places, plan).fill_held();
+               Program& program) {
+  Words(job, operands, places, program).fill_held();
 }
 
 }  // namespace lacuna::wse

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/wse/program/program.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
-#include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna::wse {
 
@@ -15,14 +15,15 @@ struct StreamPlaces {
   const std::vector<std::uint32_t>& index;          // of each feature, of those of its owner
   const std::vector<std::uint32_t>& inputs;         // of each place, features
   const std::vector<std::uint32_t>& first_element;  // of each row of cores
+  const std::vector<std::uint32_t>& row_of_step;    // by step and group, or kNoRow
 };
 
 /// The words of each column: values if they are carried, and indices; `filters`: without zeros.
 void fill_stream(const StreamingJob& job, const StreamOperands& operands, bool filters,
-                 const StreamPlaces& places, StreamingPlan& plan);
+                 const StreamPlaces& places, Program& program);
 
 /// What each core holds, feature after feature.
 void fill_held(const StreamingJob& job, const StreamOperands& operands, const StreamPlaces& places,
-               StreamingPlan& plan);
+               Program& program);
 
 }  // namespace lacuna::wse

@@ -95,11 +95,11 @@ class Planner {
     plan_.tree_block = way.block;
     route_streaming(plan_.program, columns_, std::move(way));
     if (filters() && setup_.zero_filter.scan_width != 0) scan_stream();
-    const StreamPlaces places{owner_of_input_, index_, inputs_, first_element_};
+    const StreamPlaces places{owner_of_input_, index_, inputs_, first_element_, plan_.row_of_step};
     if (job_.gemm.values || !kernel().held.empty()) {
-      fill_stream(job_, operands_, filters(), places, plan_);
+      fill_stream(job_, operands_, filters(), places, plan_.program);
     }
-    if (job_.gemm.values) fill_held(job_, operands_, places, plan_);
+    if (job_.gemm.values) fill_held(job_, operands_, places, plan_.program);
     return std::move(plan_);
   }
 
@@ -141,7 +141,8 @@ class Planner {
       refuse("groups share the rows of weights that are streamed, and these stay in the cores");
     }
     if (setup_.zero_filter.scan_width != 0 && filters()) {
-      refuse("a filter that takes time (zero_filter.scan_width) goes through the rows of one group");
+      refuse(
+          "a filter that takes time (zero_filter.scan_width) goes through the rows of one group");
     }
     if (setup_.ws.inject == Inject::west_edge) {
       refuse(
@@ -247,8 +248,11 @@ class Planner {
   void plan_exchange_of_rows(std::uint32_t parts, unsigned first_color) {
     std::vector<std::uint32_t> keeps(columns_, 0);
     for (const std::uint32_t keeper : kernel().final_column) ++keeps[keeper];
-    ExchangePlan plan =
-        plan_exchange({columns_, groups_, parts, setup_.ws.row_order, first_color}, keeps);
+    ExchangePlan plan = plan_exchange(
+        {columns_, groups_, parts,
+         setup_.ws.row_order == RowOrder::ring ? ring_order(width_) : std::vector<std::uint32_t>{},
+         first_color},
+        keeps);
     plan.send_cycles = kernel().exchange.send_cycles;
     plan.take_cycles = kernel().exchange.take_cycles;
     kernel().exchange = std::move(plan);

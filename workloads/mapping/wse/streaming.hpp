@@ -27,9 +27,6 @@ struct StreamingSetup {
   ZeroFilterParams zero_filter = {};
 };
 
-/// No row of the weights.
-inline constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
-
 /// A weight-streaming product on a wafer, and how it was distributed.
 struct StreamingPlan {
   Program program;

@@ -7,6 +7,9 @@
 
 namespace lacuna::wse {
 
+/// No row of the weights.
+inline constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
+
 /// A product as the wafer runs it: what is streamed and what the cores hold.
 struct StreamingJob {
   GemmProblem gemm;
