@@ -124,6 +124,13 @@ double DecodeTimes::once(const std::string& key, const std::function<wse::TaskPr
   return others_.emplace(key, cycles).first->second;
 }
 
+double DecodeTimes::head(const ModelShape& model, const DecodePlacement& placement) {
+  const std::uint32_t d = wse::DecodeShape::ceil(model.width, placement.rows);
+  return once(fmt::format("head {} {}", placement.rows, d), [&] {
+    return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm);
+  });
+}
+
 double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placement) {
   wse::DecodeTail tail;
   tail.columns = kEndColumns;
@@ -211,9 +218,7 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
       program("hand-over", 2, [&] { return wse::plan_hand_over(d, costs_, params_.llm); });
   step.row_change = program("pipe", kPipeCores,
                             [&] { return wse::plan_pipe(kPipeCores, d, costs_, params_.llm); });
-  step.head = program("head", placement.rows, [&] {
-    return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm);
-  });
+  step.head = head(model, placement);
   step.tail = tail(model, placement);
   const double rows = (placement.blocks_y - 1) * step.row_change;
   if (step.split) {

@@ -84,11 +84,14 @@ class DecodeTimes {
 
   DecodeStep step(const ModelShape& model, const DecodePlacement& placement, std::uint32_t context);
 
+  /// What a token passes before the first block and after the last.
+  double head(const ModelShape& model, const DecodePlacement& placement);
+  double tail(const ModelShape& model, const DecodePlacement& placement);
+
  private:
   wse::TaskOutcome run(const wse::TaskProgram& program) const;
   DecodePhaseTimes run_layer(const wse::DecodeLayer& layer, const wse::DecodeBlock& block) const;
   double once(const std::string& key, const std::function<wse::TaskProgram()>& make);
-  double tail(const ModelShape& model, const DecodePlacement& placement);
   void time_split(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
   void add_memory(const ModelShape& model, const wse::DecodeBlock& block, const char* what,
                   DecodeStep& step) const;

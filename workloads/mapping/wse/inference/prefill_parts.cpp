@@ -1,0 +1,671 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/inference/prefill_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "workloads/mapping/wse/inference/functions.hpp"
+#include "workloads/mapping/wse/layers/ring.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+// Microthreads of rings.
+constexpr std::uint8_t kSendX = 1;
+constexpr std::uint8_t kTakeX = 2;
+constexpr std::uint8_t kSendY = 3;
+constexpr std::uint8_t kTakeY = 4;
+
+constexpr std::uint8_t kSlotX = 0;
+constexpr std::uint8_t kSlotY = 1;
+
+// Colors from core to core of a band, by the parity of the one that sends.
+constexpr unsigned kSouthward = 8;
+constexpr unsigned kNorthward = 10;
+
+Color of_parity(unsigned first, std::uint32_t sender) {
+  return static_cast<Color>(first + sender % 2);
+}
+
+/// What a ring does for a core.
+class RingSide {
+ public:
+  RingSide(std::uint32_t cores, CoreLine::Direction direction)
+      : ring_(cores, direction), columns_(direction == CoreLine::Direction::columns) {}
+
+  void route(TaskBuilder& builder, std::uint32_t row, std::uint32_t column) const {
+    SwitchedRouter router;
+    ring_.add_routes(at(row, column), router);
+    for (const SwitchedRoute& route : router.routes) {
+      builder.route(builder.place(row, column), route.color, route.from, route.to);
+    }
+  }
+
+  /// The block leaves and the next comes, beside what follows.
+  void shift(CoreCode& code, std::uint32_t row, std::uint32_t column, std::uint32_t from,
+             std::uint32_t to, std::uint32_t halves) const {
+    if (ring_.cores() == 1) return;
+    const Color out = ring_.out(at(row, column));
+    const Color in = ring_.in(at(row, column));
+    const std::uint8_t slot = columns_ ? kSlotX : kSlotY;
+    code.send(out, slot);
+    code.take(in, slot);
+    code.beside(columns_ ? kSendX : kSendY, Element::fp16, on_fabric(out), in_memory(from), halves);
+    code.beside(columns_ ? kTakeX : kTakeY, Element::fp16, in_memory(to), on_fabric(in), halves);
+  }
+  void wait(CoreCode& code) const {
+    if (ring_.cores() == 1) return;
+    code.wait_for(columns_ ? kSendX : kSendY);
+    code.wait_for(columns_ ? kTakeX : kTakeY);
+  }
+
+  /// Cores of equal kind do the same.
+  std::uint32_t kind(std::uint32_t row, std::uint32_t column) const {
+    return ring_.cores() == 1 ? 0 : ring_.kind(at(row, column));
+  }
+
+ private:
+  std::uint32_t at(std::uint32_t row, std::uint32_t column) const { return columns_ ? column : row; }
+
+  CoreRing ring_;
+  bool columns_;
+};
+
+/// Adds the core at a place, which does what all of its kind do.
+template <typename Kind, typename Write>
+void add_core(TaskBuilder& builder, std::map<Kind, std::uint32_t>& known, const Kind& kind,
+              std::size_t place, const Write& write) {
+  const auto [found, fresh] = known.try_emplace(kind, 0);
+  if (fresh) found->second = builder.add(write());
+  builder.core(place, found->second);
+}
+
+}  // namespace
+
+const char* word(PrefillPart part) {
+  switch (part) {
+    case PrefillPart::norm:
+      return "norm";
+    case PrefillPart::qkv:
+      return "qkv";
+    case PrefillPart::qk_norm:
+      return "qk_norm";
+    case PrefillPart::rope:
+      return "rope";
+    case PrefillPart::value_skew:
+      return "value_skew";
+    case PrefillPart::score:
+      return "score";
+    case PrefillPart::softmax:
+      return "softmax";
+    case PrefillPart::pv:
+      return "pv";
+    case PrefillPart::fold:
+      return "fold";
+    case PrefillPart::context:
+      return "context";
+    case PrefillPart::o_proj:
+      return "o_proj";
+    case PrefillPart::residual:
+      return "residual";
+    case PrefillPart::ffn_norm:
+      return "ffn_norm";
+    case PrefillPart::up_gate:
+      return "up_gate";
+    case PrefillPart::silu:
+      return "silu";
+    case PrefillPart::down:
+      return "down";
+    case PrefillPart::ffn_residual:
+      return "ffn_residual";
+  }
+  return "?";
+}
+
+PrefillParts::PrefillParts(const PrefillShape& shape, const CodeCosts& costs,
+                           const InferenceParams& params, const PrefillStyle& style,
+                           std::uint32_t fold)
+    : shape_(shape),
+      costs_(costs),
+      params_(params),
+      style_(style),
+      space_(shape),
+      sum_(shape.sum()),
+      fold_(std::min(fold, shape.block().side)) {}
+
+std::vector<TileProduct> PrefillParts::products_of(PrefillPart part) const {
+  const std::uint32_t d = shape_.d();
+  const std::uint32_t q = shape_.q();
+  const std::uint32_t k = shape_.k();
+  const std::uint32_t f = shape_.f();
+  const bool fused = shape_.block().fused;
+  const auto product = [&](std::uint32_t inputs, std::uint32_t outputs) {
+    return TileProduct{inputs, outputs, shape_.t(), shape_.block().side};
+  };
+  if (part == PrefillPart::qkv && fused) return {product(d, q + 2 * k)};
+  if (part == PrefillPart::qkv) return {product(d, q), product(d, k), product(d, k)};
+  if (part == PrefillPart::o_proj) return {product(q, d)};
+  if (part == PrefillPart::up_gate && fused) return {product(d, 2 * f)};
+  if (part == PrefillPart::up_gate) return {product(d, f), product(d, f)};
+  if (part == PrefillPart::down) return {product(f, d)};
+  return {};
+}
+
+std::vector<TaskProgram> PrefillParts::plan(PrefillPart part) const {
+  std::vector<TaskProgram> programs;
+  const std::vector<TileProduct> all = products_of(part);
+  if (!all.empty()) {
+    programs.push_back(plan_skew(all[0].inputs * shape_.pitch(), shape_.block().side - 1));
+    for (const TileProduct& job : all) programs.push_back(plan_product(job));
+    return programs;
+  }
+  switch (part) {
+    case PrefillPart::norm:
+    case PrefillPart::ffn_norm:
+      programs.push_back(plan_norm());
+      break;
+    case PrefillPart::qk_norm:
+      if (shape_.model().qk_norm) programs.push_back(plan_head_norms());
+      break;
+    case PrefillPart::rope:
+      programs.push_back(alone(&PrefillParts::rope));
+      break;
+    case PrefillPart::value_skew:
+      if (shape_.band() > 1) {
+        programs.push_back(plan_skew(shape_.k() * shape_.pitch(), shape_.band() - 1));
+      }
+      break;
+    case PrefillPart::score:
+      programs.push_back(plan_scores());
+      break;
+    case PrefillPart::softmax:
+      programs.push_back(plan_softmax());
+      break;
+    case PrefillPart::pv:
+      programs.push_back(plan_values());
+      break;
+    case PrefillPart::fold:
+      programs.push_back(alone(&PrefillParts::fold_in));
+      break;
+    case PrefillPart::context:
+      programs.push_back(alone(&PrefillParts::finish_context));
+      break;
+    case PrefillPart::silu:
+      programs.push_back(alone(&PrefillParts::silu));
+      break;
+    default:
+      programs.push_back(alone(&PrefillParts::residual));
+  }
+  return programs;
+}
+
+TaskProgram PrefillParts::alone(Code write) const {
+  TaskBuilder builder(1, 1);
+  SharedRoutines routines(builder);
+  CoreCode code(costs_, params_, routines);
+  (this->*write)(code);
+  builder.core(0, builder.add(std::move(code).finish()));
+  return std::move(builder).finish();
+}
+
+LineSums PrefillParts::column() const {
+  const std::uint32_t cores = shape_.block().side;
+  return {cores, LineSums::groups_of(params_, cores), 0};
+}
+
+/// Of a head over the whole column in two levels, else in one.
+LineSums PrefillParts::band() const {
+  return shape_.model().kv_heads == 1 ? column() : LineSums(shape_.band(), 1, 0);
+}
+
+/// A number for each token, again and again.
+Operand PrefillParts::each_token(std::uint32_t address) const {
+  return shape_.t() == 1 ? in_memory(address, 0) : around(address, shape_.t());
+}
+
+/// One for each feature, the same for all tokens.
+Operand PrefillParts::each_feature(std::uint32_t address) const {
+  return shape_.t() == 1 ? in_memory(address) : each_for(address, shape_.t());
+}
+
+namespace {
+
+template <typename Write>
+TaskProgram along(const LineSums& line, const CodeCosts& costs, const InferenceParams& params,
+                  const Write& write) {
+  TaskBuilder builder(1, line.cores());
+  line.route(
+      builder, [](std::uint32_t i) { return std::size_t{i}; }, kNorth, kSouth);
+  SharedRoutines routines(builder);
+  for (std::uint32_t row = 0; row < line.cores(); ++row) {
+    CoreCode code(costs, params, routines);
+    write(code, row);
+    code.scalar(line.colors() * params.route_write);
+    builder.core(row, builder.add(std::move(code).finish()));
+  }
+  return std::move(builder).finish();
+}
+
+}  // namespace
+
+/// A sum of squares for each token over `features` of them.
+void PrefillParts::square_sums(CoreCode& code, std::uint32_t to, std::uint32_t numbers,
+                               std::uint32_t features, Element from) const {
+  const std::uint32_t t = shape_.t();
+  if (t == 1) {
+    write_square_sum(code, to, numbers, features, from, sum_);
+    return;
+  }
+  const Element element = from == sum_ ? sum_ : products(sum_);
+  const unsigned bytes = from == Element::fp32 ? 4 : 2;
+  code.vector(VectorOp::move, sum_, in_memory(to), number(0), Operand(), t);
+  for (std::uint32_t i = 0; i < features; ++i) {
+    const Operand row = in_memory(numbers + bytes * i * t);
+    code.vector(VectorOp::fma, element, in_memory(to), row, row, t);
+  }
+}
+
+TaskProgram PrefillParts::plan_norm() const {
+  const LineSums line = column();
+  const std::uint32_t t = shape_.t();
+  const std::uint32_t all = shape_.d() * t;
+  return along(line, costs_, params_, [&](CoreCode& code, std::uint32_t row) {
+    square_sums(code, space_.stats, space_.x, shape_.d(), Element::fp16);
+    line.write(code, row, {space_.stats, t, sum_});
+    write_inverse_rms(code, space_.stats, t, shape_.model().width, sum_);
+    write_halves(code, space_.stats16, space_.stats, t, sum_);
+    const Operand z = in_memory(space_.z);
+    code.vector(VectorOp::mul, Element::fp16, z, in_memory(space_.x), each_feature(space_.gain),
+                all);
+    code.vector(VectorOp::mul, Element::fp16, z, z, each_token(space_.stats16), all);
+  });
+}
+
+TaskProgram PrefillParts::plan_head_norms() const {
+  const LineSums line = band();
+  const std::uint32_t t = shape_.t();
+  const std::uint32_t k = shape_.k();
+  const std::uint32_t heads = shape_.group() + 1;  // the key's lies behind those of the queries
+  const unsigned bytes = bytes_of(sum_);
+  return along(line, costs_, params_, [&](CoreCode& code, std::uint32_t row) {
+    const auto piece = [&](std::uint32_t h) { return space_.out + bytes * h * k * t; };
+    const auto statistic = [&](std::uint32_t h) { return space_.stats + bytes * h * t; };
+    for (std::uint32_t h = 0; h < heads; ++h) square_sums(code, statistic(h), piece(h), k, sum_);
+    line.write(code, row, {space_.stats, heads * t, sum_});
+    write_inverse_rms(code, space_.stats, heads * t, shape_.model().head_dim, sum_);
+    for (std::uint32_t h = 0; h < heads; ++h) {
+      const Operand own = in_memory(piece(h));
+      code.vector(VectorOp::mul, sum_, own, own, each_token(statistic(h)), k * t);
+      code.vector(VectorOp::mul, sum_, own, own, each_feature(space_.head_gain), k * t);
+    }
+  });
+}
+
+void PrefillParts::rope(CoreCode& code) const {
+  const std::uint32_t t = shape_.t();
+  const std::uint32_t q = shape_.q();
+  const std::uint32_t k = shape_.k();
+  const std::uint32_t key = space_.out + bytes_of(sum_) * q * t;
+  write_rotation(code, {space_.out, space_.cos, space_.sin, space_.rotated, q / 2, t}, sum_);
+  write_rotation(code, {key, space_.cos, space_.sin, space_.rotated, k / 2, t}, sum_);
+  write_halves(code, space_.qkv16, space_.out, (q + 2 * k) * t, sum_);
+  // to the bank of the layer and chunk
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    code.vector(VectorOp::move, Element::fp16, in_memory(space_.keys[i]),
+                in_memory(space_.qkv16 + 2 * (q + i * k) * t), Operand(), k * t);
+  }
+}
+
+void PrefillParts::multiply(CoreCode& code, const TileProduct& job, std::uint32_t here) const {
+  const unsigned bytes = bytes_of(sum_);
+  code.test();
+  for (std::uint32_t i = 0; i < job.inputs; ++i) {
+    for (std::uint32_t j = 0; j < job.outputs; ++j) {
+      code.stream(products(sum_), in_memory(space_.out + bytes * j * shape_.pitch()),
+                  in_memory(space_.tile[here] + 2 * i * shape_.pitch()),
+                  cell(space_.weights[here] + 2 * (i * job.outputs + j)), job.tokens);
+    }
+  }
+}
+
+TaskProgram PrefillParts::plan_product(const TileProduct& job) const {
+  const std::uint32_t side = std::min(fold_, job.steps);
+  TaskBuilder builder(side, side);
+  SharedRoutines routines(builder);
+  const RingSide x(side, CoreLine::Direction::columns);
+  const RingSide y(side, CoreLine::Direction::rows);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
+  for (std::uint32_t row = 0; row < side; ++row) {
+    for (std::uint32_t column = 0; column < side; ++column) {
+      x.route(builder, row, column);
+      y.route(builder, row, column);
+      const auto write = [&] {
+        CoreCode code(costs_, params_, routines);
+        code.vector(VectorOp::move, sum_, in_memory(space_.out), number(0), Operand(),
+                    job.outputs * shape_.pitch());
+        std::uint32_t bodies[2];
+        for (std::uint32_t here = 0; here < 2; ++here) {
+          bodies[here] = code.keep([&] { multiply(code, job, here); });
+        }
+        for (std::uint32_t step = 0; step < job.steps; ++step) {
+          const std::uint32_t here = step % 2;
+          if (step + 1 < job.steps) {
+            x.shift(code, row, column, space_.weights[here], space_.weights[1 - here],
+                    job.inputs * job.outputs);
+            y.shift(code, row, column, space_.tile[here], space_.tile[1 - here],
+                    job.inputs * shape_.pitch());
+          }
+          code.call_kept(bodies[here]);
+          x.wait(code);
+          y.wait(code);
+        }
+        return std::move(code).finish();
+      };
+      add_core(builder, known, std::make_pair(x.kind(row, column), y.kind(row, column)),
+               builder.place(row, column), write);
+    }
+  }
+  return std::move(builder).finish();
+}
+
+TaskProgram PrefillParts::plan_skew(std::uint32_t halves, std::uint32_t shifts) const {
+  TaskBuilder builder(1, fold_);
+  SharedRoutines routines(builder);
+  const RingSide y(fold_, CoreLine::Direction::rows);
+  std::map<std::uint32_t, std::uint32_t> known;
+  for (std::uint32_t row = 0; row < fold_; ++row) {
+    y.route(builder, row, 0);
+    add_core(builder, known, y.kind(row, 0), row, [&] {
+      CoreCode code(costs_, params_, routines);
+      for (std::uint32_t i = 0; i < shifts; ++i) {
+        y.shift(code, row, 0, space_.tile[i % 2], space_.tile[1 - i % 2], halves);
+        code.test();
+        y.wait(code);
+      }
+      return std::move(code).finish();
+    });
+  }
+  return std::move(builder).finish();
+}
+
+/// A core's partial scores on their way along the band: what comes from the side that is farther
+/// from the root, and its own, goes to the next; the root keeps the sum.
+void PrefillParts::send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t root,
+                                std::uint32_t kept) const {
+  const std::uint32_t rows = shape_.band();
+  const std::uint32_t elements = shape_.group() * shape_.t() * shape_.pitch();
+  const Operand own = in_memory(space_.partial);
+  code.scalar(params_.sum_step);
+  const auto from_north = [&](const Operand& to, const Operand& mine) {
+    const Color color = of_parity(kSouthward, row - 1);
+    code.take(color, 2);
+    code.vector(VectorOp::add, sum_, to, on_fabric(color), mine, elements);
+  };
+  const auto from_south = [&](const Operand& to, const Operand& mine) {
+    const Color color = of_parity(kNorthward, row + 1);
+    code.take(color, 3);
+    code.vector(VectorOp::add, sum_, to, on_fabric(color), mine, elements);
+  };
+  if (row == root) {
+    const Operand to = in_memory(kept);
+    if (row > 0) from_north(to, own);
+    if (row + 1 < rows) from_south(to, row > 0 ? to : own);
+    if (rows == 1) code.vector(VectorOp::move, sum_, to, own, Operand(), elements);
+    return;
+  }
+  const bool south = row < root;
+  const Color color = of_parity(south ? kSouthward : kNorthward, row);
+  const Operand out = on_fabric(color);
+  code.send(color, kSlotY);
+  if (south && row > 0) {
+    from_north(out, own);
+  } else if (!south && row + 1 < rows) {
+    from_south(out, own);
+  } else {
+    code.vector(VectorOp::move, sum_, out, own, Operand(), elements);
+  }
+}
+
+/// Those of a block of keys, of a core's features.
+void PrefillParts::score(CoreCode& code, std::uint32_t here) const {
+  const std::uint32_t t = shape_.t();
+  const std::uint32_t pitch = shape_.pitch();
+  const std::uint32_t k = shape_.k();
+  const std::uint32_t heads = shape_.group();
+  const unsigned bytes = bytes_of(sum_);
+  code.test();
+  code.vector(VectorOp::move, sum_, in_memory(space_.partial), number(0), Operand(), heads * t * pitch);
+  for (std::uint32_t i = 0; i < k; ++i) {
+    for (std::uint32_t h = 0; h < heads; ++h) {
+      for (std::uint32_t token = 0; token < t; ++token) {
+        code.stream(products(sum_), in_memory(space_.partial + bytes * (h * t + token) * pitch),
+                    in_memory(space_.qkv16 + 2 * (h * k + i) * pitch),
+                    cell(space_.keys[here] + 2 * (i * pitch + token)), t);
+      }
+    }
+  }
+}
+
+/// Keys go round along x; the partial scores of each block of them are summed in the band, in a
+/// core that changes with the step.
+TaskProgram PrefillParts::plan_scores(std::uint32_t columns) const {
+  const std::uint32_t rows = shape_.band();
+  const std::uint32_t steps = shape_.block().side;
+  const std::uint32_t keys = shape_.k() * shape_.pitch();
+  const std::uint32_t scores = shape_.group() * shape_.t() * shape_.pitch();
+  const unsigned bytes = bytes_of(sum_);
+  columns = std::min(columns, shape_.block().side);
+  TaskBuilder builder(columns, rows);
+  SharedRoutines routines(builder);
+  const RingSide x(columns, CoreLine::Direction::columns);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    for (std::uint32_t column = 0; column < columns; ++column) {
+      const std::size_t place = builder.place(row, column);
+      x.route(builder, row, column);
+      if (row + 1 < rows) {
+        builder.route(place, of_parity(kSouthward, row), kRamp, bit(kSouth));
+        builder.route(place, of_parity(kNorthward, row + 1), kSouth, bit(kRamp));
+      }
+      if (row > 0) {
+        builder.route(place, of_parity(kSouthward, row - 1), kNorth, bit(kRamp));
+        builder.route(place, of_parity(kNorthward, row), kRamp, bit(kNorth));
+      }
+      add_core(builder, known, std::make_pair(row, x.kind(row, column)), place, [&] {
+        CoreCode code(costs_, params_, routines);
+        std::uint32_t bodies[2];
+        for (std::uint32_t here = 0; here < 2; ++here) {
+          bodies[here] = code.keep([&] { score(code, here); });
+        }
+        for (std::uint32_t step = 0; step < steps; ++step) {
+          const std::uint32_t here = step % 2;
+          if (step + 1 < steps) {
+            x.shift(code, row, column, space_.keys[here], space_.keys[1 - here], keys);
+          }
+          code.call_kept(bodies[here]);
+          send_to_root(code, row, step % rows,
+                       space_.scores + bytes * (step / rows) * scores);
+          x.wait(code);
+        }
+        return std::move(code).finish();
+      });
+    }
+  }
+  return std::move(builder).finish();
+}
+
+TaskProgram PrefillParts::plan_softmax() const {
+  const LineSums line = band();
+  const std::uint32_t t = shape_.t();
+  const std::uint32_t heads = shape_.group();
+  const std::uint32_t of_head = shape_.held() * t * shape_.pitch();
+  const unsigned bytes = bytes_of(sum_);
+  const float scale = 1.0F / std::sqrt(static_cast<float>(shape_.model().head_dim));
+  return along(line, costs_, params_, [&](CoreCode& code, std::uint32_t row) {
+    const auto statistic = [&](std::uint32_t h) { return space_.stats + bytes * h * t; };
+    const auto combine = [&](VectorOp op, std::uint32_t numbers, float first) {
+      for (std::uint32_t h = 0; h < heads; ++h) {
+        code.vector(VectorOp::move, sum_, in_memory(statistic(h)), number(first), Operand(), t);
+        const Operand to = each_token(statistic(h));
+        code.vector(op, sum_, to, in_memory(numbers + bytes * h * of_head), to, of_head);
+      }
+    };
+    combine(VectorOp::max, space_.scores, -65504);
+    write_halves(code, space_.stats16, space_.stats, heads * t, sum_);
+    line.write(code, row, {space_.stats16, heads * t, Element::fp16, VectorOp::max});
+    if (sum_ == Element::fp32) {
+      code.vector(VectorOp::move, Element::fp16_32, in_memory(space_.stats),
+                  in_memory(space_.stats16), Operand(), heads * t);
+    }
+    for (std::uint32_t h = 0; h < heads; ++h) {
+      const Operand scores = in_memory(space_.scores + bytes * h * of_head);
+      code.vector(VectorOp::sub, sum_, scores, scores, each_token(statistic(h)), of_head);
+      code.vector(VectorOp::mul, sum_, scores, scores, number(scale), of_head);
+    }
+    if (style_.scalar_functions) {
+      write_scalar_exp(code, space_.work, space_.scores, heads * of_head, sum_);
+    } else {
+      write_exp(code, space_.work, space_.scores, heads * of_head, sum_);
+    }
+    combine(VectorOp::add, space_.work, 0);
+    line.write(code, row, {space_.stats, heads * t, sum_});
+    write_halves(code, space_.held[0], space_.work, heads * of_head, sum_);
+  });
+}
+
+/// Values of a block of keys with their probabilities, those of number `block` of a core.
+void PrefillParts::weigh(CoreCode& code, std::uint32_t here, std::uint32_t block) const {
+  const std::uint32_t t = shape_.t();
+  const std::uint32_t pitch = shape_.pitch();
+  const std::uint32_t k = shape_.k();
+  const std::uint32_t heads = shape_.group();
+  const unsigned bytes = bytes_of(sum_);
+  code.test();
+  for (std::uint32_t token = 0; token < t; ++token) {
+    for (std::uint32_t h = 0; h < heads; ++h) {
+      const std::uint32_t weights = (h * shape_.held() + block) * t + token;
+      for (std::uint32_t i = 0; i < k; ++i) {
+        code.stream(products(sum_), in_memory(space_.context + bytes * (h * k + i) * pitch),
+                    in_memory(space_.held[here] + 2 * weights * pitch),
+                    cell(space_.keys[here] + 2 * (i * pitch + token)), t);
+      }
+    }
+  }
+}
+
+/// Values go round along x and probabilities in the band.
+TaskProgram PrefillParts::plan_values() const {
+  const std::uint32_t rows = shape_.band();
+  const std::uint32_t steps = shape_.block().side;
+  const std::uint32_t values = shape_.k() * shape_.pitch();
+  const std::uint32_t kept =
+      shape_.group() * shape_.held() * shape_.t() * shape_.pitch();
+  const std::uint32_t side = std::min(fold_, rows);
+  TaskBuilder builder(fold_, side);
+  SharedRoutines routines(builder);
+  const RingSide x(fold_, CoreLine::Direction::columns);
+  const RingSide y(side, CoreLine::Direction::rows);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
+  for (std::uint32_t row = 0; row < side; ++row) {
+    for (std::uint32_t column = 0; column < fold_; ++column) {
+      x.route(builder, row, column);
+      y.route(builder, row, column);
+      const auto write = [&] {
+        CoreCode code(costs_, params_, routines);
+        code.vector(VectorOp::move, sum_, in_memory(space_.context), number(0), Operand(),
+                    shape_.q() * shape_.pitch());
+        std::uint32_t bodies[2];
+        for (std::uint32_t step = 0; step < steps; ++step) {
+          const std::uint32_t here = step % 2;
+          if (step + 1 < steps) {
+            x.shift(code, row, column, space_.keys[here], space_.keys[1 - here], values);
+            y.shift(code, row, column, space_.held[here], space_.held[1 - here], kept);
+          }
+          if (step % rows < 2 || rows == 1) {
+            bodies[here] = code.keep([&] { weigh(code, here, step / rows); });
+          }
+          code.call_kept(bodies[here]);
+          x.wait(code);
+          y.wait(code);
+        }
+        return std::move(code).finish();
+      };
+      add_core(builder, known, std::make_pair(x.kind(row, column), y.kind(row, column)),
+               builder.place(row, column), write);
+    }
+  }
+  return std::move(builder).finish();
+}
+
+/// Maximum, sum of weights and context of a chunk of keys into those of the chunks before it.
+void PrefillParts::fold_in(CoreCode& code) const {
+  const std::uint32_t t = shape_.t();
+  const std::uint32_t heads = shape_.group();
+  const std::uint32_t numbers = heads * t;
+  const std::uint32_t piece = shape_.k() * t;
+  const unsigned bytes = bytes_of(sum_);
+  const std::uint32_t now = space_.stats;
+  const std::uint32_t before = now + bytes * (heads + 1) * t;
+  const std::uint32_t both = before + bytes * (heads + 1) * t;
+  const auto vector = [&](VectorOp op, std::uint32_t to, std::uint32_t a, std::uint32_t b) {
+    code.vector(op, sum_, in_memory(to), in_memory(a), in_memory(b), numbers);
+  };
+  vector(VectorOp::max, both, before, now);
+  vector(VectorOp::sub, before, before, both);
+  vector(VectorOp::sub, now, now, both);
+  for (const std::uint32_t at : {before, now}) {
+    if (style_.scalar_functions) {
+      write_scalar_exp(code, space_.work, at, numbers, sum_);
+    } else {
+      write_exp(code, space_.work, at, numbers, sum_);
+    }
+  }
+  // sums of weights
+  vector(VectorOp::mul, before, before, space_.work);
+  vector(VectorOp::mul, now, now, space_.work);
+  vector(VectorOp::add, before, before, now);
+  for (const std::uint32_t context : {space_.folded, space_.context}) {
+    for (std::uint32_t h = 0; h < heads; ++h) {
+      const Operand own = in_memory(context + bytes * h * piece);
+      code.vector(VectorOp::mul, sum_, own, own, each_token(space_.work + bytes * h * t), piece);
+    }
+  }
+  const Operand folded = in_memory(space_.folded);
+  code.vector(VectorOp::add, sum_, folded, folded, in_memory(space_.context), shape_.q() * t);
+}
+
+void PrefillParts::finish_context(CoreCode& code) const {
+  const std::uint32_t t = shape_.t();
+  const std::uint32_t heads = shape_.group();
+  const unsigned bytes = bytes_of(sum_);
+  const Operand scores = in_memory(space_.scores);
+  code.vector(VectorOp::add, sum_, scores, scores, each_token(space_.mask),
+              heads * shape_.held() * t * t);
+  code.vector(VectorOp::divide, sum_, in_memory(space_.stats), number(1), in_memory(space_.stats),
+              heads * t);
+  for (std::uint32_t h = 0; h < heads; ++h) {
+    const Operand own = in_memory(space_.folded + bytes * h * shape_.k() * t);
+    code.vector(VectorOp::mul, sum_, own, own, each_token(space_.stats + bytes * h * t),
+                shape_.k() * t);
+  }
+  write_halves(code, space_.tile[0], space_.folded, shape_.q() * t, sum_);
+}
+
+void PrefillParts::residual(CoreCode& code) const {
+  const std::uint32_t all = shape_.d() * shape_.t();
+  write_halves(code, space_.z, space_.out, all, sum_);
+  const Operand x = in_memory(space_.x);
+  code.vector(VectorOp::add, Element::fp16, x, x, in_memory(space_.z), all);
+}
+
+void PrefillParts::silu(CoreCode& code) const {
+  const std::uint32_t all = shape_.f() * shape_.t();
+  const GatedUnit unit{space_.out, space_.out + bytes_of(sum_) * all, space_.silu, all};
+  const std::uint32_t made = style_.scalar_functions ? write_scalar_silu(code, unit, sum_)
+                                                     : write_silu(code, unit, sum_);
+  write_halves(code, space_.tile[0], made, all, sum_);
+}
+
+}  // namespace lacuna::wse
