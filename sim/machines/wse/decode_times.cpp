@@ -126,9 +126,8 @@ double DecodeTimes::once(const std::string& key, const std::function<wse::TaskPr
 
 double DecodeTimes::head(const ModelShape& model, const DecodePlacement& placement) {
   const std::uint32_t d = wse::DecodeShape::ceil(model.width, placement.rows);
-  return once(fmt::format("head {} {}", placement.rows, d), [&] {
-    return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm);
-  });
+  return once(fmt::format("head {} {}", placement.rows, d),
+              [&] { return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm); });
 }
 
 double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placement) {

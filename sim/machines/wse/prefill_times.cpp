@@ -106,10 +106,10 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
                                            const wse::PrefillStyle& style,
                                            const wse::InferenceParams& functions) {
   const wse::DecoderModel& m = shape.model();
-  const std::string key = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {} {}", m.width, m.heads, m.kv_heads, m.head_dim, m.ffn,
-      m.qk_norm, m.wide_sums, shape.block().side, shape.t(), shape.block().fused,
-      style.scalar_functions, functions.groups.value());
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", m.width, m.heads, m.kv_heads, m.head_dim,
+                  m.ffn, m.qk_norm, m.wide_sums, shape.block().side, shape.t(), shape.block().fused,
+                  style.scalar_functions, functions.groups.value());
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
   const wse::PrefillParts parts(shape, costs_, functions, style, kFold);

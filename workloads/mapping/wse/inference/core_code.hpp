@@ -53,9 +53,9 @@ class CoreCode {
   void accumulate(bool first, Element element, const Operand& to, const Operand& a,
                   const Operand& b, std::uint32_t length);
 
-  /// The same of a product of tiles, whose instructions add to one vector each and follow each other
-  /// into the pipeline: the load of a scalar and the dispatch. Descriptors stay in their registers
-  /// and move on by themselves, as in a mapped loop.
+  /// The same of a product of tiles, whose instructions add to one vector each and follow each
+  /// other into the pipeline: the load of a scalar and the dispatch. Descriptors stay in their
+  /// registers and move on by themselves, as in a mapped loop.
   void stream(Element element, const Operand& to, const Operand& a, const Operand& b,
               std::uint32_t length);
 

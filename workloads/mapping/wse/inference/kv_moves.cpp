@@ -30,8 +30,8 @@ TaskProgram plan_row_fill(const RowFill& job, const CodeCosts& costs,
     };
     const auto send = [&](std::uint32_t link, std::uint32_t from) {
       code.send(color(link), 0);
-      code.vector(VectorOp::move, Element::fp16, on_fabric(color(link)), in_memory(from),
-                  Operand(), job.halves);
+      code.vector(VectorOp::move, Element::fp16, on_fabric(color(link)), in_memory(from), Operand(),
+                  job.halves);
     };
     for (std::uint32_t tensor = 0; tensor < job.tensors; ++tensor) {
       if (job.outwards && i > 0) send(i - 1, own);

@@ -51,9 +51,9 @@ struct TileProduct {
 };
 
 /// Programs of the parts, without values. Cores that do the same are there once: of a product of
-/// tiles a square of `fold` x `fold` cores takes as many steps as the whole one would, of scores and
-/// their product with values `fold` columns of one band; of norms and sums a column, which has all
-/// its cores; what needs no other core is one.
+/// tiles a square of `fold` x `fold` cores takes as many steps as the whole one would, of scores
+/// and their product with values `fold` columns of one band; of norms and sums a column, which has
+/// all its cores; what needs no other core is one.
 class PrefillParts {
  public:
   PrefillParts(const PrefillShape& shape, const CodeCosts& costs, const InferenceParams& params,
@@ -69,8 +69,9 @@ class PrefillParts {
   /// `halves` of each core shifted along y by up to so many places, as the first product of a
   /// column needs it.
   TaskProgram plan_skew(std::uint32_t halves, std::uint32_t shifts) const;
-  /// Of so many columns; what joins cores of a row is a ring, of which the shortest will do.
-  TaskProgram plan_scores(std::uint32_t columns = 2) const;
+  /// Of so many columns; what joins cores of a row is a ring, of which the shortest with a step of
+  /// two hops will do.
+  TaskProgram plan_scores(std::uint32_t columns = 3) const;
   TaskProgram plan_values() const;
 
  private:
@@ -94,7 +95,8 @@ class PrefillParts {
   void multiply(CoreCode& code, const TileProduct& job, std::uint32_t here) const;
   void score(CoreCode& code, std::uint32_t here) const;
   void weigh(CoreCode& code, std::uint32_t here, std::uint32_t block) const;
-  void send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t root, std::uint32_t kept) const;
+  void send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t root,
+                    std::uint32_t kept) const;
 
   const PrefillShape shape_;
   const CodeCosts& costs_;

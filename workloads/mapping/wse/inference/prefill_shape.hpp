@@ -65,7 +65,7 @@ struct PrefillSpace {
   std::uint32_t out = 0;                 // sums of the widest product
   std::uint32_t qkv16 = 0;
   std::uint32_t cos = 0, sin = 0, rotated = 0;
-  std::uint32_t partial = 0;          // scores on their way to where they are kept
+  std::uint32_t partial = 0;  // scores on their way to where they are kept
   std::uint32_t scores = 0, mask = 0, work = 0;
   std::uint32_t context = 0, folded = 0;  // of a chunk of keys, and of those so far
   std::uint32_t silu = 0;
