@@ -10,7 +10,7 @@ build="g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev libyaml-cpp-de
        nlohmann-json3-dev libprotobuf-dev libonnx-dev zlib1g-dev libfccp-dev libboost-dev libboost-iostreams-dev libboost-system-dev
        libboost-filesystem-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation"
 test="libgtest-dev libgmock-dev python3 clang-format"
-full="clang clang-tidy gcovr patch libbenchmark-dev"
+full="clang clang-tidy gcovr patch libbenchmark-dev mmdebstrap"
 
 case "${1:-build}" in
   build) wanted="$build" ;;

@@ -15,9 +15,9 @@
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/system/fit.hpp"
-#include "sim/driver/system/job.hpp"
 #include "sim/driver/system/report.hpp"
 #include "sim/driver/system/scaling.hpp"
+#include "sim/driver/system/training.hpp"
 #include "sim/report/html_report.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -53,7 +53,6 @@ std::string training_file(const std::string& name) {
 /// What says what a chip runs, or how its run is looked at, has no place beside --system-config.
 void check_options(const Options& options) {
   const std::vector<std::pair<const char*, bool>> given = {
-      {"--trace", options.trace.has_value()},
       {"--gemm", options.gemm.has_value()},
       {"--matrix", options.matrix.has_value()},
       {"--n", options.n.has_value()},
@@ -160,13 +159,34 @@ struct SystemRequest {
   SystemMachine machine;
 };
 
+/// The rows of a trace on each chip of the system, once, unless training.* says otherwise.
+SystemRequest request_of_trace(const Options& options) {
+  check_options(options);
+  SystemRequest request;
+  request.file = *options.trace;
+  request.machine = make_system(options.machines.at(0), options.settings);
+  const std::string chips = fmt::format("{}", request.machine.params.chips());
+  request.training.set("rows", kRowsOfFile + request.file, "--trace");
+  request.training.set("replicas", chips, "--trace");
+  request.training.set("micro_batch", "1", "--trace");
+  set_training(request.training, options.settings);
+  if (request.training.chips() > request.machine.params.chips()) {
+    throw RequestError(fmt::format("training.replicas = {}: {} has {} chips",
+                                   request.training.replicas.value(), request.machine.name, chips));
+  }
+  return request;
+}
+
 SystemRequest read_request(const Options& options) {
   SystemRequest request;
+  if (options.trace && !options.system_config) return request_of_trace(options);
   if (!options.system_config) {
     throw RequestError(fmt::format(
-        "a system of chips needs --system-config, a file of what it trains or one of {}",
+        "a system of chips needs --trace, rows of each chip with what they exchange, or "
+        "--system-config, a file of what it trains or one of {}",
         fmt::join(training_names(), ", ")));
   }
+  if (options.trace) throw RequestError("--trace and --system-config: a system runs one of them");
   check_options(options);
   request.file = training_file(*options.system_config);
   request.training = read_training(request.file, options.settings);
@@ -189,7 +209,7 @@ int describe_fit(const Options& options, const MachineTable& kinds, const Stream
   }
   const Pricing pricing = make_pricing(options, streams);
   ChipTimes times(pricing, 1, Engine::event);
-  streams.out << fit_text({kinds, pricing, times, request.machine, request.training, {}, false});
+  streams.out << fit_text({kinds, pricing, times, request.machine, request.training, {}});
   return kDone;
 }
 
@@ -211,10 +231,11 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
     row.system = machine.name;
     row.training = spread_over(request.training, machine.params.chips());
     const TrainingResult result =
-        run_training({kinds, pricing, times, machine, row.training, execution, true});
+        run_training({kinds, pricing, times, machine, row.training, execution});
     row.seconds = result.seconds();
     row.sequences_per_s = row.training.global_batch() / row.seconds;
     row.joules_per_sequence = result.energy.total().nominal / row.training.global_batch();
+    row.trust = errors_of(machine, row.training);
     rows.push_back(row);
     const double chips = static_cast<double>(rows.back().training.chips()) /
                          static_cast<double>(rows.front().training.chips());
@@ -251,8 +272,7 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
   system::SystemExecution execution;
   execution.engine = settings.execution.engine;
   execution.event_log = options.out.has_value();
-  const TrainingResult result =
-      run_training({kinds, pricing, times, machine, training, execution, true});
+  const TrainingResult result = run_training({kinds, pricing, times, machine, training, execution});
   if (folder) write_folder(*folder, options, file, machine, training, result);
   if (options.json) {
     streams.out << metrics_json(system_metrics(machine, training, result));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/driver/system/job.hpp"
 #include "sim/report/figures/figure.hpp"
+#include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
 
@@ -21,6 +23,10 @@ struct SystemMetric {
 std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
                                          const system::TrainingParams& training,
                                          const TrainingResult& result);
+
+/// The errors of times of weight updates like this one; none if none like it was measured.
+std::optional<TrustErrors> errors_of(const SystemMachine& machine,
+                                     const system::TrainingParams& training);
 
 /// The tables of a run: metrics, time stack, stages, memory, energy.
 std::string system_text(const SystemMachine& machine, const std::string& name,

@@ -68,8 +68,13 @@ std::string scaling_csv(const std::vector<ScalingRow>& rows) {
 Figure scaling_figure(const std::string& name, const std::vector<ScalingRow>& rows) {
   std::vector<ScalingPoint> points;
   for (const ScalingRow& row : rows) {
-    points.push_back({static_cast<double>(row.training.chips()), row.sequences_per_s,
-                      row.sequences_per_s / row.efficiency});
+    ScalingPoint point{static_cast<double>(row.training.chips()), row.sequences_per_s,
+                       row.sequences_per_s / row.efficiency};
+    if (row.trust) {  // errors of a time
+      point.low = row.sequences_per_s * (1 + row.trust->p5);
+      point.high = row.sequences_per_s * (1 + row.trust->p95);
+    }
+    points.push_back(point);
   }
   return scaling_lines({"scaling",
                         {name, fmt::format("a batch of {} sequences, more and more chips",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct ScalingRow {
   double sequences_per_s = 0;
   double efficiency = 1;  // sequences/s of a chip, by those of a chip of the first system
   double joules_per_sequence = 0;
+  std::optional<TrustErrors> trust = {};  // of the time of its weight update
 };
 
 /// The same training on another system: as many replicas as it has room for, and as many

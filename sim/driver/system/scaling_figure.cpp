@@ -21,7 +21,10 @@ Figure scaling_lines(const ScalingWords& words, const std::vector<ScalingPoint>&
   ideal.reference = true;
   ideal.style = line_style(1);
   for (const ScalingPoint& point : points) {
-    simulated.points.push_back({point.count, point.rate, point.rate, point.rate});
+    const bool known = point.high > 0;
+    figure.ranges = figure.ranges || known;
+    simulated.points.push_back(
+        {point.count, point.rate, known ? point.low : point.rate, known ? point.high : point.rate});
     ideal.points.push_back({point.count, point.most, point.most, point.most});
   }
   figure.series = {ideal, simulated};

@@ -14,6 +14,8 @@ struct ScalingPoint {
   double count = 0;
   double rate = 0;
   double most = 0;
+  double low = 0;  // of the rate, where nine of ten published values lie; 0: not known
+  double high = 0;
 };
 
 /// What a figure of how systems scale is called.
