@@ -74,9 +74,6 @@ class InferencePoint {
     if (cross == std::string::npos) throw Unsupported{fmt::format("{} = '{}'", key, word)};
     return {parse(word.substr(0, cross), key), parse(word.substr(cross + 1), key)};
   }
-  void one_sequence() const {
-    if (number("bsz", 1) != 1) throw Unsupported{"several sequences at once (bsz)"};
-  }
   const ModelShape& model() const;
   DecodePlacement placement() const;
   DecodeBlock block() const;
@@ -142,7 +139,6 @@ std::optional<Stretch> stretch_of(const std::string& workload) {
 
 double InferencePoint::layer() const {
   require({"cycles_per_layer"});
-  one_sequence();
   const Stretch stretch = stretch_of(point_.workload).value();
   DecodeBlock block;
   std::tie(block.columns, block.rows) = sides("block");
@@ -150,6 +146,7 @@ double InferencePoint::layer() const {
   block.attention = stretch.first < DecodePhase::ffn_norm;
   block.ffn = !block.attention;
   block.receives = true;
+  block.batch = number("bsz", 1);
   const DecodePhaseTimes& times = times_.layer(model(), block);
   const double cycles = sum_of(times, stretch.first, stretch.last);
   // two all-reduces of the published time leave no room for products in the published phase of
@@ -227,10 +224,8 @@ DecodePlacement InferencePoint::placement() const {
   DecodePlacement placement;
   if (has("blocks")) std::tie(placement.blocks_x, placement.blocks_y) = sides("blocks");
   if (has("block")) std::tie(placement.columns, placement.rows) = sides("block");
-  if (!has("blocks") && has("stages")) {
-    placement.blocks_x = 2;
-    placement.blocks_y = wse::DecodeShape::ceil(number("stages"), 2);
-  }
+  if (!has("blocks") && has("stages")) placement.stages = number("stages");
+  placement.batch = number("bsz", 1);
   placement.layers_per_block = number("layers_per_block", 0);
   placement.capacity = number("max_seq_len", 0);
   placement.top_k = number("top_k", placement.top_k);
@@ -262,8 +257,8 @@ double InferencePoint::mean(const std::function<double(const DecodeStep&)>& of) 
 
 double InferencePoint::step() const {
   require({"cycles_per_token", "cycles_per_step"});
-  one_sequence();
-  return mean([](const DecodeStep& step) { return step.cycles; });
+  const double of_all = mean([](const DecodeStep& step) { return step.cycles; });
+  return point_.metric == "cycles_per_step" ? of_all : of_all / number("bsz", 1);
 }
 
 double InferencePoint::forced_step() const {

@@ -32,6 +32,10 @@ struct DecodePlacement {
   std::uint32_t layers_per_block = 0;  // whole layers in the fullest block; 0: as few as can be
   std::uint32_t capacity = 0;          // positions of the cache; 0: the context
   std::uint32_t top_k = 20;
+  std::uint32_t batch = 1;   // sequences at once
+  std::uint32_t stages = 0;  // blocks that there are; 0: blocks_x times blocks_y
+
+  std::uint32_t blocks() const { return stages != 0 ? stages : blocks_x * blocks_y; }
 };
 
 /// Bytes of a core of a block.

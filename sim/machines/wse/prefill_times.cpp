@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/wse/inference/kv_moves.hpp"
 
@@ -179,7 +180,7 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
         fmt::format("a prompt on blocks of {} x {} cores: its products go round squares",
                     placement.columns, placement.rows));
   }
-  const std::uint32_t blocks = placement.blocks_x * placement.blocks_y;
+  const std::uint32_t blocks = placement.blocks();
   PrefillRun run;
   run.chunks = wse::DecodeShape::ceil(tokens, chunk);
   PrefillBlock block;
@@ -232,7 +233,7 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
 
 double PrefillTimes::cache_moves(const ModelShape& model, const DecodePlacement& placement,
                                  const CacheMove& move) {
-  const std::uint32_t blocks = placement.blocks_x * placement.blocks_y;
+  const std::uint32_t blocks = placement.blocks();
   PrefillBlock block;
   block.side = placement.columns;
   const wse::PrefillShape shape(decoder_model(model), block);
