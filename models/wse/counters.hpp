@@ -66,6 +66,7 @@ struct InjectorCounters {
   std::uint64_t words = 0;
   std::uint64_t no_token = 0;  // cycles limited by I/O
   std::uint64_t closed = 0;    // cycles limited by back-pressure
+  std::uint64_t scanning = 0;  // cycles in which the filter looked for a word
   std::uint64_t done = 0;      // cycles after the end of its stream
 };
 

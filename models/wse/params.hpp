@@ -287,6 +287,15 @@ struct TaskCostParams : ParameterSet {
             "core.dispatch.");
 };
 
+/// The comparison of a stream with zero, at its sender.
+struct ZeroFilterParams : ParameterSet {
+  Param<unsigned> scan_width =
+      param(this, "scan_width", 0U, range(0U, 65536U), "positions",
+            "Positions of a column's stream that its sender examines in a cycle, none after the "
+            "first that is kept; 0: examining takes no time. Of streams out of which zeros are "
+            "left, and not of gradients, whose positions are a list.");
+};
+
 struct StreamingParams : ParameterSet {
   static Choices<Precision> precisions() {
     return {{"fp16", Precision::fp16}, {"fp32", Precision::fp32}};

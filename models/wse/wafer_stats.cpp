@@ -251,6 +251,7 @@ void WaferStats::add_edge(const std::vector<InjectorCounters>& injectors, const 
     edge.bits += injector.words * 32;
     edge.no_token += injector.no_token;
     edge.closed += injector.closed;
+    edge.scanning += injector.scanning;
     edge.done += injector.done + (at - cycles);
     core.deliveries += injector.words * (program.rows - program.spread_rows);
   }
@@ -298,6 +299,7 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
     edge.bits += injector.words * 32;
     edge.no_token += injector.no_token;
     edge.closed += injector.closed;
+    edge.scanning += injector.scanning;
     edge.done += injector.done;
     core.deliveries += injector.words * program.rows;
   }

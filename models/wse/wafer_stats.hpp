@@ -106,6 +106,8 @@ struct EdgeStats : StatGroup {
   Counter bits{this, "io_bits", "bits", "Payload through the edge.", "io_bit"};
   Counter no_token{this, "io_limited", "cycles", "Injector-cycles held back by the I/O rate."};
   Counter closed{this, "back_pressure", "cycles", "Injector-cycles held back by the column."};
+  Counter scanning{this, "filter_limited", "cycles",
+                   "Injector-cycles in which the sender's filter looked for the next word."};
   Counter done{this, "stream_ended", "cycles", "Injector-cycles after the end of the stream."};
   Counter zero_tests{this, "zero_tests", "elements", "Weights the sender compared with zero."};
   Counter zeros{this, "zeros_filtered", "elements", "Weights the sender left out."};

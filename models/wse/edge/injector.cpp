@@ -22,7 +22,10 @@ InjectorBank::InjectorBank(const RouterParams& router, const Program& program,
       columns_(links.size()),
       stream_(program),
       cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per) {
-  for (std::size_t c = 0; c < links.size(); ++c) columns_[c].link = links[c];
+  for (std::size_t c = 0; c < links.size(); ++c) {
+    columns_[c].link = links[c];
+    scan(columns_[c], c, 0);
+  }
 }
 
 Cycle InjectorBank::step(Cycle now) {
@@ -47,6 +50,7 @@ Cycle InjectorBank::step(Cycle now) {
     if (column.hold == Hold::closed && column.meter.opens() > now) {
       next = std::min(next, column.meter.opens());
     }
+    if (column.hold == Hold::scanning) next = std::min(next, column.found);
   }
   return next;
 }
@@ -142,10 +146,18 @@ void InjectorBank::send(Column& column, std::size_t index, Cycle now) {
   if (rule_.on_links()) column.meter.sent(rule_, now);
   log_.record(now, first_unit_ + index, kWordIn, column.counters.words);
   ++column.counters.words;
+  scan(column, index, now + 1);
+}
+
+/// The filter looks for the next word from cycle `from` on.
+void InjectorBank::scan(Column& column, std::size_t index, Cycle from) const {
+  if (index >= program_.scan.size() || column.scanned == program_.scan[index].size()) return;
+  column.found = from + program_.scan[index][column.scanned++] - 1;
 }
 
 InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cycle now) {
   if (sent_all(column, index)) return Hold::done;
+  if (now < column.found) return Hold::scanning;
   if (!can_send(column, now)) return Hold::closed;
   if (tokens_ < program_.rate.per) return Hold::no_token;
   tokens_ -= program_.rate.per;
@@ -179,6 +191,9 @@ void InjectorBank::count(Column& column, Cycle cycles) {
     case Hold::closed:
       column.counters.closed += cycles;
       break;
+    case Hold::scanning:
+      column.counters.scanning += cycles;
+      break;
     case Hold::done:
       column.counters.done += cycles;
       break;
@@ -197,7 +212,9 @@ std::string InjectorBank::blocked() const {
     const Column& column = columns_[c];
     if (column.link == kNoLink || column.hold == Hold::done) continue;
     text += fmt::format("injector {}: word {} waits for {}\n", c, column.counters.words,
-                        column.hold == Hold::closed ? "room in the router below" : "its turn");
+                        column.hold == Hold::closed     ? "room in the router below"
+                        : column.hold == Hold::scanning ? "the filter"
+                                                        : "its turn");
   }
   if (!text.empty()) text.pop_back();
   return text;

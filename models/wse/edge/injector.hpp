@@ -51,7 +51,7 @@ class InjectorBank : public Clocked {
   /// Words that one stream puts into the columns' FIFOs pay; those sent out of them do not.
   bool step_row_stream(Cycle now, bool& short_of_tokens);
 
-  enum class Hold : std::uint8_t { none, no_token, closed, done };
+  enum class Hold : std::uint8_t { none, no_token, closed, scanning, done };
 
   struct Column {
     LinkId link = kNoLink;
@@ -60,6 +60,8 @@ class InjectorBank : public Clocked {
     std::uint64_t weights = 0;  // of all steps
     std::uint32_t stored = 0;   // in its FIFO
     LinkMeter meter;
+    std::uint64_t scanned = 0;  // words that were looked for
+    Cycle found = 0;            // when the next one can be sent
     Hold hold = Hold::none;
     InjectorCounters counters;
   };
@@ -72,6 +74,7 @@ class InjectorBank : public Clocked {
   void send(Column& column, std::size_t index, Cycle now);
   Hold try_send(Column& column, std::size_t index, Cycle now);
   Wavelet next_word(Column& column, std::size_t index) const;
+  void scan(Column& column, std::size_t index, Cycle from) const;
   static void count(Column& column, Cycle cycles);
   Cycle next_token(std::uint64_t tokens, Cycle now) const;
   bool can_send(const Column& column, Cycle now) const {

@@ -23,6 +23,9 @@ LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& 
       no_token_(lanes, 0),
       closed_(lanes, 0),
       rest_(program.columns, program.kernel.steps),
+      scan_left_(program.scan.empty() ? 0 : lanes, 0),
+      scanned_(scan_left_.size(), 0),
+      found_(scan_left_.size(), -1),
       counters_(program.columns),
       last_(program.columns, 0) {
   const StreamingKernel& kernel = program.kernel;
@@ -34,12 +37,32 @@ LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& 
     lane_of_[column_of_[lane]] = lane;
     rest_[lane] = counters_[lane].words = words[column_of_[lane]];
     take_up(lane, 0);
+    if (!scan_left_.empty()) look_for_next(lane);
+  }
+}
+
+template <class Number>
+void LaneInjectors<Number>::look_for_next(std::size_t lane) {
+  const std::vector<std::uint16_t>& scan = program_.scan[column_of_[lane]];
+  if (scanned_[lane] == scan.size()) return;
+  scan_left_[lane] = scan[scanned_[lane]++];
+}
+
+/// A cycle of the filters.
+template <class Number>
+void LaneInjectors<Number>::scan() {
+  for (std::size_t lane = 0; lane < column_of_.size(); ++lane) {
+    if (scan_left_[lane] > 0) --scan_left_[lane];
+    found_[lane] = scan_left_[lane] == 0 ? Number{-1} : Number{0};
+    const bool waits = scan_left_[lane] != 0 && left_[lane] > 0;
+    if (waits) ++counters_[lane].scanning;
   }
 }
 
 template <class Number>
 const std::vector<Number>& LaneInjectors<Number>::send_words(Cycle now,
                                                              const std::vector<Number>& room) {
+  if (!scan_left_.empty()) scan();
   const std::vector<Number>& open = metered(room);
   if (program_.column_fifo != 0) return send_stored(now, open);
   const std::uint64_t price = find_candidates(open) * program_.rate.per;
@@ -97,7 +120,8 @@ std::uint64_t LaneInjectors<Number>::find_candidates(const std::vector<Number>& 
     const std::size_t last = std::min(left_.size(), first + kBlocksSummed * kWidth);
     Vector sum{};
     for (std::size_t i = first; i < last; i += kWidth) {
-      const Vector has = load(&left_[i]) > 0;
+      Vector has = load(&left_[i]) > 0;
+      if (!found_.empty()) has &= load(&found_[i]);
       const Vector room = load(&open[i]);
       store(&candidates_[i], has & room);
       store(&closed_[i], load(&closed_[i]) - (has & ~room));
@@ -137,6 +161,9 @@ void LaneInjectors<Number>::send(const std::vector<Number>& lanes, Cycle now) {
     store(&left_[i], left);
     if (!meters_.empty()) meters_[i / kWidth].sent(rule_, go);
     moved |= go;
+    for (unsigned lane = 0; lane < kWidth && !scan_left_.empty(); ++lane) {
+      if (go[lane] != 0) look_for_next(i + lane);
+    }
     const Vector ended = go & (left == 0);
     if (!any(ended)) continue;
     for (unsigned lane = 0; lane < kWidth; ++lane) {

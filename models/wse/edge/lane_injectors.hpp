@@ -67,6 +67,8 @@ class LaneInjectors {
   void send(const std::vector<Number>& lanes, Cycle now);
   void take_up(std::size_t lane, Cycle now);
   void flush();
+  void scan();
+  void look_for_next(std::size_t lane);
   const std::vector<Number>& metered(const std::vector<Number>& open);
 
   const Program& program_;
@@ -84,6 +86,10 @@ class LaneInjectors {
   std::vector<Number> candidates_, chosen_;
   std::vector<Number> no_token_, closed_;
   std::vector<std::uint64_t> rest_;  // words after the chunk
+  // With a filter that takes time: by lane, cycles until the next word is found, and its number.
+  std::vector<std::uint32_t> scan_left_;
+  std::vector<std::uint64_t> scanned_;
+  std::vector<Number> found_;  // -1: it is there
   std::vector<InjectorCounters> counters_;
   std::vector<Cycle> last_;  // when the last word was sent
 };

@@ -190,6 +190,11 @@ struct Program {
   bool row_above = false;              // words come into row 0 as from a row that is not here
   std::uint32_t column_fifo = 0;  // words, if one stream feeds all columns; 0: each has its own
 
+  /// By column, for each word in the order they are sent, commands too: the cycles in which the
+  /// sender looks for it, the one in which it can be sent included, after the word before. Empty:
+  /// one each.
+  std::vector<std::vector<std::uint16_t>> scan;
+
   /// The first rows may do nothing but bring words from the west edge to their columns; the row
   /// after them is `entry`.
   std::uint32_t spread_rows = 0;

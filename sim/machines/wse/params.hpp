@@ -46,6 +46,8 @@ struct WseParams : ParameterSet {
   Group<wse::InferenceParams> llm =
       group(this, "llm", "Programs of transformer inference: functions and sums.");
   Group<wse::StreamingParams> ws = group(this, "ws", "Weight streaming.");
+  Group<wse::ZeroFilterParams> zero_filter =
+      group(this, "zero_filter", "The sender's comparison with zero.");
   Group<wse::ResidentParams> resident =
       group(this, "resident", "Weights that stay in the cores (residency resident).");
   Group<wse::IoParams> io = group(this, "io", "The edge of the wafer.");

@@ -252,6 +252,7 @@ const std::vector<Step>& steps() {
       {"wse:ws.results", "1", "gradient", M::cycles, {"ws.gradient=chained"}},
       {"wse:ws.zero_filter", "false", "streamed", M::cycles},
       {"wse:ws.index_bits", "16", "all", M::cycles},
+      {"wse:zero_filter.scan_width", "1", "streamed", M::cycles, {"io.share=1"}},
       {"wse:resident.storage", "all", "resident", M::cycles},
       {"wse:resident.nonzero_cycles", "20", "resident", M::cycles},
       {"wse:io.gbit", "2400", "streamed", M::cycles},

@@ -89,6 +89,8 @@ StreamingScenario random_scenario(std::uint64_t seed, Rows rows) {
   }
   if (!draw.one_in(3)) scenario.rate = {draw.in(3, 10 * scenario.columns), 10};
   scenario.int8 = scenario.form == StreamForm::packed && draw.one_in(2);
+  Draw filter(stream_seed(seed, "filter"));
+  if (filter.one_in(4)) scenario.scan_seed = filter.in(1, 1000);
   return scenario;
 }
 
@@ -169,8 +171,8 @@ std::string text(const RouterCounters& r) {
 }
 
 std::string text(const InjectorCounters& i) {
-  return fmt::format("words {} no_token {} closed {} done {}", i.words, i.no_token, i.closed,
-                     i.done);
+  return fmt::format("words {} no_token {} closed {} scanning {} done {}", i.words, i.no_token,
+                     i.closed, i.scanning, i.done);
 }
 
 template <class Counters>

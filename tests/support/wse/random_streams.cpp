@@ -9,6 +9,7 @@
 
 #include "tests/support/wse/draw.hpp"
 #include "tests/support/wse/random_hardware.hpp"
+#include "tests/support/wse/streaming_bench.hpp"
 #include "workloads/mapping/wse/gradient.hpp"
 #include "workloads/mapping/wse/program.hpp"
 
@@ -68,6 +69,9 @@ class Maker {
     route_streaming(program, columns_, reduction());
     numbers();
     if (edge == 0 && program.entry == 0 && draw_.chance(15)) beside();
+    if (program.column_fifo == 0 && draw_.chance(25)) {
+      program.scan = random_scan(draw_.pick(1, 1000), program);
+    }
     return std::move(made_);
   }
 

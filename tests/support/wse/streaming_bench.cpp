@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/base/random.hpp"
 #include "workloads/mapping/wse/program.hpp"
 
 namespace lacuna::wse {
@@ -34,6 +35,20 @@ void hold(const StreamingScenario& scenario, StreamingKernel& kernel) {
 
 }  // namespace
 
+std::vector<std::vector<std::uint16_t>> random_scan(std::uint64_t seed, const Program& program) {
+  Random random(seed);
+  std::vector<std::vector<std::uint16_t>> scan(program.columns);
+  for (std::uint32_t c = 0; c < program.columns; ++c) {
+    std::size_t words = program.kernel.steps;
+    for (std::uint32_t s = 0; s < program.kernel.steps; ++s) words += program.kernel.words(s, c);
+    for (std::size_t i = 0; i < words; ++i) {
+      const bool long_one = random.bounded(40) == 0;
+      scan[c].push_back(static_cast<std::uint16_t>(1 + random.bounded(long_one ? 300 : 4)));
+    }
+  }
+  return scan;
+}
+
 Program make_program(const StreamingScenario& scenario) {
   Program program;
   StreamingKernel& kernel = program.kernel;
@@ -51,6 +66,7 @@ Program make_program(const StreamingScenario& scenario) {
   kernel.final_column = scenario.final_column;
   kernel.counts = scenario.counts;
   program.rate = scenario.rate;
+  if (scenario.scan_seed != 0) program.scan = random_scan(scenario.scan_seed, program);
   program.entry = scenario.entry;
   const bool ring = scenario.reduce == Reduce::ring || scenario.columns == 1;
   route_streaming(program, scenario.columns,

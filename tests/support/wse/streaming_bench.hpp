@@ -24,6 +24,7 @@ struct StreamingScenario {
   std::uint32_t stalls = 0;
   std::uint32_t held = 0;  // not 0: a core keeps up to so many non-zeros of each feature
   Rate rate;
+  std::uint64_t scan_seed = 0;  // of the cycles in which the sender looks for a word; 0: one each
   Reduce reduce = Reduce::ring;
   std::uint32_t entry = 0;
   bool int8 = false;  // four values in a packed word, not two
@@ -32,6 +33,10 @@ struct StreamingScenario {
   std::uint32_t gather_cycles = 1;
   unsigned input_queues = 8;  // of a core: how many columns a tree may have
 };
+
+/// How long the senders of a program look for each word and command: 1 to 4 cycles, now and then
+/// more than the small numbers of an engine hold. As Program::scan.
+std::vector<std::vector<std::uint16_t>> random_scan(std::uint64_t seed, const Program& program);
 
 Program make_program(const StreamingScenario& scenario);
 

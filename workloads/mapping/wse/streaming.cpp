@@ -15,6 +15,7 @@
 #include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
+#include "workloads/mapping/wse/scan.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 
 namespace lacuna::wse {
@@ -88,6 +89,7 @@ class Planner {
     Reduction way = reduction();
     plan_.tree_block = way.block;
     route_streaming(plan_.program, columns_, std::move(way));
+    if (filters() && setup_.zero_filter.scan_width != 0) scan_stream();
     if (job_.gemm.values || !kernel().held.empty()) fill_stream();
     if (job_.gemm.values) fill_held();
     return std::move(plan_);
@@ -398,6 +400,17 @@ class Planner {
     if (!filters()) return;
     plan_.tested = all * job_.batch;
     plan_.left_out = plan_.tested - plan_.weights;
+  }
+
+  /// How long the sender looks for each word.
+  void scan_stream() {
+    if (plan_.program.column_fifo != 0) {
+      throw UnsupportedError(
+          "zero_filter.scan_width: the filter of io.stream = row_ordered is not modelled");
+    }
+    plan_.program.scan =
+        scan_cycles({*operands_.streamed_mask(), plan_.row_of_step, owner_of_input_, inputs_,
+                     setup_.zero_filter.scan_width, kernel().words_per_weight()});
   }
 
   /// The words of each column: values if they are carried, and indices.

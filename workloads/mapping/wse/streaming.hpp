@@ -24,6 +24,7 @@ struct StreamingSetup {
   MapParams map;
   double clock_ghz = 0.85;
   ResidentParams resident;
+  ZeroFilterParams zero_filter = {};
 };
 
 /// A weight-streaming product on a wafer, and how it was distributed.

@@ -62,6 +62,7 @@ bool Injectors::pay(Bucket& bucket) const {
 void Injectors::send(std::size_t i, Cycle now, std::vector<Event>& log) {
   Stream& stream = streams_[i];
   stream.link->put(now, stream.words[stream.sent++]);
+  stream.searched = 0;
   if (limits_links(router_)) stream.traffic.pass(router_, now);
   log.push_back({now, first_unit_ + static_cast<std::uint32_t>(i), kWordIn, counters[i].words});
   ++counters[i].words;
@@ -77,6 +78,14 @@ void Injectors::take_exits(Cycle now) {
   }
 }
 
+bool Injectors::search(std::size_t i) {
+  if (i >= program_.scan.size()) return true;
+  Stream& stream = streams_[i];
+  const Cycle needed = program_.scan[i][stream.sent];
+  if (stream.searched < needed) ++stream.searched;
+  return stream.searched == needed;
+}
+
 /// The columns take turns at the tokens, from column (cycle mod columns) on.
 void Injectors::send_columns(Cycle now, std::vector<Event>& log) {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
@@ -85,6 +94,8 @@ void Injectors::send_columns(Cycle now, std::vector<Event>& log) {
     if (stream.link == nullptr) continue;
     if (stream.sent == stream.words.size()) {
       ++counters[c].done;
+    } else if (!search(c)) {
+      ++counters[c].scanning;
     } else if (!can_go(stream, now)) {
       ++counters[c].closed;
     } else if (!pay(in_)) {

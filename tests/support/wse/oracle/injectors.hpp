@@ -31,6 +31,7 @@ class Injectors {
     Queue* link = nullptr;
     std::vector<Wavelet> words;  // of the whole run
     std::size_t sent = 0;
+    Cycle searched = 0;        // cycles spent on looking for the next word
     std::uint32_t stored = 0;  // in the column's FIFO, if one stream feeds all columns
     Traffic traffic;
   };
@@ -46,6 +47,8 @@ class Injectors {
   static bool can_go(const Stream& stream, Cycle now) {
     return stream.link->has_room() && stream.traffic.is_open(now);
   }
+  /// A cycle of a stream's filter; true if its next word is there.
+  bool search(std::size_t i);
   void take_exits(Cycle now);
   void send_columns(Cycle now, std::vector<Event>& log);
   void send_row_ordered(Cycle now, std::vector<Event>& log);
