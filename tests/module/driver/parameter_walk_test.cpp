@@ -343,6 +343,12 @@ const std::vector<ProbeStep>& probe_steps() {
       {"wse:llm.unrolled", "false", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.ffn_code", "49152", "CS-3", "decode_layer_ffn", decode, "cycles_per_layer"},
       {"wse:llm.silu_terms", "8", "CS-3", "decode_layer_ffn", decode, "cycles_per_layer"},
+      {"wse:llm.stream_rate",
+       "1",
+       "CS-3",
+       "kv_ingress_host_to_wafer",
+       {{"model", "qwen3-1.7b"}, {"blocks", "1x1"}, {"block", "32x32"}, {"tokens", "32"}},
+       "cycles"},
   };
   return all;
 }
