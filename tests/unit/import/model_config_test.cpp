@@ -571,7 +571,8 @@ TEST(ModelConfig, TheShapeByItself) {
   const std::string text = R"({
     "model_type": "qwen3", "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64, "vocab_size": 1000,
-    "hidden_act": "silu", "rms_norm_eps": 1e-6, "torch_dtype": "bfloat16"})";
+    "hidden_act": "silu", "rms_norm_eps": 1e-6, "torch_dtype": "bfloat16",
+    "max_position_embeddings": 4096})";
   const ModelFile file = read_model_file(text, "model.json");
   EXPECT_EQ(file.type, "qwen3");
   EXPECT_EQ(file.numbers, "bf16");
