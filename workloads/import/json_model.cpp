@@ -13,6 +13,7 @@
 #include "workloads/import/import_context.hpp"
 #include "workloads/import/json_config.hpp"
 #include "workloads/import/json_text.hpp"
+#include "workloads/import/model_file.hpp"
 #include "workloads/import/model_types.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/problem.hpp"
@@ -86,8 +87,8 @@ void refuse_quantization(const ModelConfig& config) {
   }
 }
 
-void describe(const ModelType& type, const ModelShape& shape, ImportContext& context) {
-  std::string text = fmt::format("{}, {} layers, {} parameters in all", type.name, shape.layers,
+void describe(const std::string& type, const ModelShape& shape, ImportContext& context) {
+  std::string text = fmt::format("{}, {} layers, {} parameters in all", type, shape.layers,
                                  parameter_count(shape));
   if (shape.experts.count != 0) {
     text += fmt::format(", {} met by a token; {} experts, {} of a token",
@@ -99,38 +100,48 @@ void describe(const ModelType& type, const ModelShape& shape, ImportContext& con
 
 }  // namespace
 
-void import_model_config(const ImportFile& file, ImportContext& context, const Pairs& settings) {
-  const Json json = parse_json(file.text, file.path);
+ModelFile read_model_file(const std::string& text, const std::string& path,
+                          const std::vector<std::string>& skipped) {
+  const Json json = parse_json(text, path);
   if (!json.is_object()) {
-    throw_problem({place(file.path, 1, 1), "E206", "", "JSON that is no object", "an object", ""});
+    throw_problem({place(path, 1, 1), "E206", "", "JSON that is no object", "an object", ""});
   }
   const Objects objects = objects_of(json);
-  const std::string* skip = find_value(settings, "skip");
-  const std::vector<std::string> skipped =
-      skip == nullptr ? std::vector<std::string>{} : split(*skip, ',');
-  ModelConfig config(objects.inner, objects.outer, file.path, skipped);
+  ModelConfig config(objects.inner, objects.outer, path, skipped);
   const ModelType& type = find_model_type(config);
   refuse_quantization(config);
-  const std::string numbers = type_of_numbers(config);
-  ModelShape shape = type.read(config);
-  shape.name = context.new_id(file.stem());
+  ModelFile file;
+  file.type = type.name;
+  file.other_parts = objects.has_other_parts;
+  file.numbers = type_of_numbers(config);
+  file.shape = type.read(config);
   config.read({"text_config", "vision_config", "audio_config"});
   config.neutral("is_encoder_decoder", "false");
   config.neutral("use_bfloat16", "false");
   config.neutral("cross_attention_hidden_size", "null");
   config.neutral("pruned_heads", "{}");
   config.finish(type.name);
-  if (config.has("run_single_layer") && config.flag("run_single_layer", false)) {
+  file.cut = config.has("run_single_layer") && config.flag("run_single_layer", false);
+  return file;
+}
+
+void import_model_config(const ImportFile& file, ImportContext& context, const Pairs& settings) {
+  const std::string* skip = find_value(settings, "skip");
+  ModelFile model = read_model_file(
+      file.text, file.path, skip == nullptr ? std::vector<std::string>{} : split(*skip, ','));
+  ModelShape& shape = model.shape;
+  shape.name = context.new_id(file.stem());
+  if (model.cut) {
     context.result.notes.push_back(
         fmt::format("run_single_layer: {} of the layers of a deeper model", shape.layers));
   }
-  if (objects.has_other_parts) {
+  if (model.other_parts) {
     context.result.warnings.push_back(fmt::format(
         "{}: the language model alone; its parts for pictures or sounds are no rows", file.path));
   }
   if (skip != nullptr) context.result.notes.push_back(fmt::format("left out: {}", *skip));
-  describe(type, shape, context);
-  WorkloadTrace trace = generate_model(shape, with_type(settings, numbers, context));
+  describe(model.type, shape, context);
+  WorkloadTrace trace = generate_model(shape, with_type(settings, model.numbers, context));
   context.result.trace.ops.insert(context.result.trace.ops.end(),
                                   std::make_move_iterator(trace.ops.begin()),
                                   std::make_move_iterator(trace.ops.end()));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <filesystem>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/decode_times.hpp"
 #include "sim/report/tables/text_table.hpp"
+#include "workloads/import/model_file.hpp"
+#include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 
@@ -155,6 +158,18 @@ bool asks_for_decode(const Options& options) {
          options.block_cores;
 }
 
+namespace {
+
+/// A model by its name, or what a config.json says.
+ModelShape shape_of(const std::string& model) {
+  if (!std::filesystem::is_regular_file(model)) return find_model_shape(model);
+  ModelShape shape = read_model_file(read_text_file(model), model).shape;
+  shape.name = std::filesystem::path(model).stem().string();
+  return shape;
+}
+
+}  // namespace
+
 int run_decode(const Options& options, const MachineTable& kinds, const Streams& streams) {
   check_options(options);
   if (options.machines.empty()) throw RequestError("--machine: give a wafer, such as wse3");
@@ -166,7 +181,7 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
   }
   machine.check();
   const auto& params = static_cast<const WseParams&>(machine.parameters());
-  const ModelShape& model = find_model_shape(*options.model);
+  const ModelShape model = shape_of(*options.model);
   constexpr std::uint32_t kContext = 2048;
   const std::uint32_t context = options.context ? whole("--context", *options.context) : kContext;
   DecodePlacement placement;

@@ -16,6 +16,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/decode_times.hpp"
+#include "sim/machines/wse/prefill_times.hpp"
 
 namespace lacuna {
 
@@ -29,21 +30,10 @@ struct Unsupported {
   std::string reason;
 };
 
-/// Why nothing is run for workloads of models that have no program here.
-std::string reason_of(const std::string& workload) {
-  static const std::map<std::string, std::string> reasons = {
-      {"prefill", "prefill in chunks has no program yet"},
-      {"llm_prefill", "prefill has no program yet"},
-      {"kv_ingress_host_to_wafer", "the way of cached keys and values onto the wafer has none yet"},
-      {"kv_egress_wafer_to_host", "the way of cached keys and values off the wafer has none yet"}};
-  if (workload.rfind("prefill_function_", 0) == 0) return reasons.at("prefill");
-  const auto found = reasons.find(workload);
-  return found == reasons.end() ? "" : found->second;
-}
-
 class InferencePoint {
  public:
-  InferencePoint(const ValidationPoint& point, DecodeTimes& times) : point_(point), times_(times) {}
+  InferencePoint(const ValidationPoint& point, DecodeTimes& times, PrefillTimes& prompts)
+      : point_(point), times_(times), prompts_(prompts) {}
 
   double value() const;
 
@@ -84,9 +74,6 @@ class InferencePoint {
     if (cross == std::string::npos) throw Unsupported{fmt::format("{} = '{}'", key, word)};
     return {parse(word.substr(0, cross), key), parse(word.substr(cross + 1), key)};
   }
-  void one_sequence() const {
-    if (number("bsz", 1) != 1) throw Unsupported{"several sequences at once (bsz)"};
-  }
   const ModelShape& model() const;
   DecodePlacement placement() const;
   DecodeBlock block() const;
@@ -102,9 +89,16 @@ class InferencePoint {
   double forced_step() const;
   double span() const;
   double square_layer() const;
+  double square_prompt() const;
+  double prompt() const;
+  double prompt_function() const;
+  double cache_moves() const;
+  DecodeTimes::SquareLayer square(std::uint32_t context) const;
+  double per_layer_or_rate(double cycles, double tokens) const;
 
   const ValidationPoint& point_;
   DecodeTimes& times_;
+  PrefillTimes& prompts_;
 };
 
 const ModelShape& InferencePoint::model() const {
@@ -145,7 +139,6 @@ std::optional<Stretch> stretch_of(const std::string& workload) {
 
 double InferencePoint::layer() const {
   require({"cycles_per_layer"});
-  one_sequence();
   const Stretch stretch = stretch_of(point_.workload).value();
   DecodeBlock block;
   std::tie(block.columns, block.rows) = sides("block");
@@ -153,6 +146,7 @@ double InferencePoint::layer() const {
   block.attention = stretch.first < DecodePhase::ffn_norm;
   block.ffn = !block.attention;
   block.receives = true;
+  block.batch = number("bsz", 1);
   const DecodePhaseTimes& times = times_.layer(model(), block);
   const double cycles = sum_of(times, stretch.first, stretch.last);
   // two all-reduces of the published time leave no room for products in the published phase of
@@ -230,10 +224,8 @@ DecodePlacement InferencePoint::placement() const {
   DecodePlacement placement;
   if (has("blocks")) std::tie(placement.blocks_x, placement.blocks_y) = sides("blocks");
   if (has("block")) std::tie(placement.columns, placement.rows) = sides("block");
-  if (!has("blocks") && has("stages")) {
-    placement.blocks_x = 2;
-    placement.blocks_y = wse::DecodeShape::ceil(number("stages"), 2);
-  }
+  if (!has("blocks") && has("stages")) placement.stages = number("stages");
+  placement.batch = number("bsz", 1);
   placement.layers_per_block = number("layers_per_block", 0);
   placement.capacity = number("max_seq_len", 0);
   placement.top_k = number("top_k", placement.top_k);
@@ -265,8 +257,8 @@ double InferencePoint::mean(const std::function<double(const DecodeStep&)>& of) 
 
 double InferencePoint::step() const {
   require({"cycles_per_token", "cycles_per_step"});
-  one_sequence();
-  return mean([](const DecodeStep& step) { return step.cycles; });
+  const double of_all = mean([](const DecodeStep& step) { return step.cycles; });
+  return point_.metric == "cycles_per_step" ? of_all : of_all / number("bsz", 1);
 }
 
 double InferencePoint::forced_step() const {
@@ -284,23 +276,86 @@ double InferencePoint::span() const {
   });
 }
 
-/// The authors' clock turns the cycles of all layers into tokens a second.
-double InferencePoint::square_layer() const {
+DecodeTimes::SquareLayer InferencePoint::square(std::uint32_t context) const {
   require({"cycles_per_layer", "throughput_per_request"});
   DecodeTimes::SquareLayer layer;
   const auto [columns, rows] = sides("grid");
   if (columns != rows) throw Unsupported{"the grid is no square"};
   if (number("heads", 1) != 1) throw Unsupported{"a benchmark layer of several heads"};
-  constexpr std::uint32_t kContext = 4096;
   layer.side = columns;
   layer.width = number("padded_dim", model().width);
   layer.ffn = number("padded_ffn", model().ffn);
-  layer.context = number("padded_seq", kContext);
+  layer.context = number("padded_seq", context);
   layer.groups = number("groups", 0);
-  const double cycles = times_.square_layer(layer);
+  return layer;
+}
+
+/// The authors' clock turns the cycles of all layers into tokens a second.
+double InferencePoint::per_layer_or_rate(double cycles, double tokens) const {
   if (point_.metric == "cycles_per_layer") return cycles;
   const double clock = std::stod(text("clock_ghz"));
-  return clock * 1e9 / (cycles * number("layers", model().layers));
+  return tokens * clock * 1e9 / (cycles * number("layers", model().layers));
+}
+
+double InferencePoint::square_layer() const {
+  constexpr std::uint32_t kContext = 4096;
+  return per_layer_or_rate(times_.square_layer(square(number("context", kContext))), 1);
+}
+
+double InferencePoint::square_prompt() const {
+  const std::uint32_t tokens = number("tokens");
+  return per_layer_or_rate(prompts_.square_layer(square(tokens)), tokens);
+}
+
+/// `cores` counts those of all blocks.
+double InferencePoint::prompt() const {
+  require({"device_forward"});
+  DecodePlacement where = placement();
+  if (has("cores")) {
+    const auto [columns, rows] = sides("cores");
+    if (columns % where.blocks_x != 0 || rows % where.blocks_y != 0) {
+      throw Unsupported{fmt::format("cores = '{}' are no whole blocks", text("cores"))};
+    }
+    where.columns = columns / where.blocks_x;
+    where.rows = rows / where.blocks_y;
+  }
+  constexpr std::uint32_t kChunk = 256;
+  return prompts_.run(model(), where, number("tokens"), number("chunk", kChunk)).cycles;
+}
+
+/// The mean of the calls of a function; all calls of one do the same.
+double InferencePoint::prompt_function() const {
+  require({"average"});
+  constexpr std::uint32_t kChunk = 256;
+  wse::PrefillBlock block;
+  block.side = 256;
+  if (has("block")) {
+    const auto [columns, rows] = sides("block");
+    if (columns != rows) throw Unsupported{"products of a prompt go round squares"};
+    block.side = columns;
+  }
+  block.tokens = number("chunk", has("tokens") ? std::min(number("tokens"), kChunk) : kChunk);
+  const PrefillLayer& layer = prompts_.layer(model(), block);
+  static const std::map<std::string, wse::PrefillPart> parts = {
+      {"prefill_function_rmsnorm", wse::PrefillPart::norm},
+      {"prefill_function_qk_norm", wse::PrefillPart::qk_norm},
+      {"prefill_function_rope", wse::PrefillPart::rope},
+      {"prefill_function_silu_chunk", wse::PrefillPart::silu}};
+  if (point_.workload == "prefill_function_matmul_step") return layer.product_step;
+  const auto found = parts.find(point_.workload);
+  if (found == parts.end()) throw Unsupported{fmt::format("'{}'", point_.workload)};
+  return layer.parts.at(found->second);
+}
+
+/// The authors' clock and the rate of the host's streams make a floor under the time of the rows.
+double InferencePoint::cache_moves() const {
+  require({"cycles"});
+  CacheMove move;
+  move.tokens = number("tokens");
+  move.streams = number("streams", placement().blocks_y);
+  move.clock_ghz = has("clock_ghz") ? std::stod(text("clock_ghz")) : 0;
+  move.outwards = point_.workload == "kv_egress_wafer_to_host";
+  return prompts_.cache_moves(model(), placement(), move);
 }
 
 double InferencePoint::value() const {
@@ -311,13 +366,18 @@ double InferencePoint::value() const {
       {"forced_decode_pipeline", &InferencePoint::pipeline},
       {"forced_decode_step", &InferencePoint::forced_step},
       {"llm_decode", &InferencePoint::square_layer},
+      {"llm_prefill", &InferencePoint::square_prompt},
+      {"prefill", &InferencePoint::prompt},
+      {"kv_ingress_host_to_wafer", &InferencePoint::cache_moves},
+      {"kv_egress_wafer_to_host", &InferencePoint::cache_moves},
       {"decode_block_row", &InferencePoint::block_row},
       {"decode_step", &InferencePoint::step},
       {"decode_span", &InferencePoint::span}};
   if (stretch_of(point_.workload)) return layer();
   const auto found = ways.find(point_.workload);
   if (found != ways.end()) return (this->*found->second)();
-  throw Unsupported{reason_of(point_.workload)};
+  if (point_.workload.rfind("prefill_function_", 0) == 0) return prompt_function();
+  throw Unsupported{""};
 }
 
 struct System {
@@ -333,6 +393,7 @@ void measure_inference(const std::vector<ValidationPoint>& points, const Machine
   for (const System& system : kSystems) {
     std::unique_ptr<std::vector<std::unique_ptr<Machine>>> machines;
     std::unique_ptr<DecodeTimes> times;
+    std::unique_ptr<PrefillTimes> prompts;
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (outcomes[i].status != Status::unsupported || points[i].system != system.word) continue;
       if (points[i].parameters.count("model") == 0) continue;
@@ -342,9 +403,10 @@ void measure_inference(const std::vector<ValidationPoint>& points, const Machine
         machines->at(0)->check();
         const auto& params = static_cast<const WseParams&>(machines->at(0)->parameters());
         times = std::make_unique<DecodeTimes>(params, run.execution.engine);
+        prompts = std::make_unique<PrefillTimes>(params, run.execution.engine, *times);
       }
       try {
-        outcomes[i].simulated = InferencePoint(points[i], *times).value();
+        outcomes[i].simulated = InferencePoint(points[i], *times, *prompts).value();
         outcomes[i].status = Status::ok;
         outcomes[i].reason.clear();
       } catch (const Unsupported& unsupported) {

@@ -21,6 +21,8 @@ namespace {
 /// Cores of the pipes between rows of blocks, and columns of head and tail (EPCC).
 constexpr std::uint32_t kPipeCores = 32;
 constexpr std::uint32_t kEndColumns = 128;
+/// Rows of these, however low the blocks are.
+constexpr std::uint32_t kEndRows = 256;
 
 }  // namespace
 
@@ -62,9 +64,9 @@ wse::TaskOutcome DecodeTimes::run(const wse::TaskProgram& program) const {
 }
 
 const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& block) {
-  const std::string key =
-      fmt::format("{} {} {} {} {} {} {} {}", model.name, block.columns, block.rows, block.context,
-                  block.attention, block.ffn, block.receives, block.repeats);
+  const std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", model.name, block.columns,
+                                      block.rows, block.context, block.capacity, block.attention,
+                                      block.ffn, block.receives, block.repeats, block.batch);
   const wse::DecodeShape shape(decoder_model(model), block);
   wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
   const auto known = layers_.find(key);
@@ -125,10 +127,16 @@ double DecodeTimes::once(const std::string& key, const std::function<wse::TaskPr
   return others_.emplace(key, cycles).first->second;
 }
 
+double DecodeTimes::head(const ModelShape& model, const DecodePlacement& placement) {
+  const std::uint32_t d = wse::DecodeShape::ceil(model.width, placement.rows);
+  return once(fmt::format("head {} {}", placement.rows, d),
+              [&] { return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm); });
+}
+
 double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placement) {
   wse::DecodeTail tail;
   tail.columns = kEndColumns;
-  tail.rows = placement.rows;
+  tail.rows = std::max(placement.rows, kEndRows);
   tail.width = model.width;
   tail.vocabulary = model.vocabulary;
   tail.top_k = placement.top_k;
@@ -138,7 +146,7 @@ double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placeme
         "the product with a vocabulary of {} on {} x {} cores needs {} bytes of a core; it has {}",
         model.vocabulary, tail.columns, tail.rows, tail.bytes(), memory));
   }
-  return once(fmt::format("tail column {} {}", model.name, tail.rows),
+  return once(fmt::format("tail column {} {} {}", model.width, model.vocabulary, tail.rows),
               [&] { return wse::plan_tail_column(tail, costs_, params_.llm); }) +
          once(fmt::format("tail row {} {}", model.vocabulary, tail.top_k),
               [&] { return wse::plan_tail_row(tail, costs_, params_.llm); });
@@ -179,8 +187,9 @@ void DecodeTimes::time_whole(const ModelShape& model, DecodeBlock block, DecodeS
 
 DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& placement,
                              std::uint32_t context) {
-  const std::uint32_t blocks = placement.blocks_x * placement.blocks_y;
+  const std::uint32_t blocks = placement.blocks();
   DecodeBlock block;
+  block.batch = placement.batch;
   block.columns = placement.columns;
   block.rows = placement.rows;
   block.context = context;
@@ -193,7 +202,7 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
   try {
     wse::require_decode_memory({decoder_model(model), block}, params_.llm, memory);
   } catch (const OutOfMemoryError&) {
-    if (placement.blocks_x % 2 != 0) throw;
+    if (placement.stages != 0 ? blocks % 2 != 0 : placement.blocks_x % 2 != 0) throw;
     step.split = true;
     step.layers = wse::DecodeShape::ceil(model.layers, blocks / 2);
     block.layers = step.layers;
@@ -204,7 +213,8 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
       wse::require_decode_memory({decoder_model(model), part}, params_.llm, memory);
     }
   }
-  const std::uint32_t d = wse::DecodeShape::ceil(model.width, placement.rows);
+  // those of all sequences go together
+  const std::uint32_t d = placement.batch * wse::DecodeShape::ceil(model.width, placement.rows);
   const auto program = [&](const char* what, std::uint32_t size, const auto& make) {
     return once(fmt::format("{} {} {}", what, size, d), make);
   };
@@ -212,11 +222,10 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
       program("hand-over", 2, [&] { return wse::plan_hand_over(d, costs_, params_.llm); });
   step.row_change = program("pipe", kPipeCores,
                             [&] { return wse::plan_pipe(kPipeCores, d, costs_, params_.llm); });
-  step.head = program("head", placement.rows, [&] {
-    return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm);
-  });
-  step.tail = tail(model, placement);
-  const double rows = (placement.blocks_y - 1) * step.row_change;
+  // and pass these one after the other
+  step.head = placement.batch * head(model, placement);
+  step.tail = placement.batch * tail(model, placement);
+  const double rows = (wse::DecodeShape::ceil(blocks, placement.blocks_x) - 1) * step.row_change;
   if (step.split) {
     time_split(model, block, step);
     const double layer = step.attention + step.ffn + 2 * step.hand_over;

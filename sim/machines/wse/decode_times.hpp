@@ -32,6 +32,10 @@ struct DecodePlacement {
   std::uint32_t layers_per_block = 0;  // whole layers in the fullest block; 0: as few as can be
   std::uint32_t capacity = 0;          // positions of the cache; 0: the context
   std::uint32_t top_k = 20;
+  std::uint32_t batch = 1;   // sequences at once
+  std::uint32_t stages = 0;  // blocks that there are; 0: blocks_x times blocks_y
+
+  std::uint32_t blocks() const { return stages != 0 ? stages : blocks_x * blocks_y; }
 };
 
 /// Bytes of a core of a block.
@@ -84,11 +88,14 @@ class DecodeTimes {
 
   DecodeStep step(const ModelShape& model, const DecodePlacement& placement, std::uint32_t context);
 
+  /// What a token passes before the first block and after the last.
+  double head(const ModelShape& model, const DecodePlacement& placement);
+  double tail(const ModelShape& model, const DecodePlacement& placement);
+
  private:
   wse::TaskOutcome run(const wse::TaskProgram& program) const;
   DecodePhaseTimes run_layer(const wse::DecodeLayer& layer, const wse::DecodeBlock& block) const;
   double once(const std::string& key, const std::function<wse::TaskProgram()>& make);
-  double tail(const ModelShape& model, const DecodePlacement& placement);
   void time_split(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
   void add_memory(const ModelShape& model, const wse::DecodeBlock& block, const char* what,
                   DecodeStep& step) const;

@@ -46,8 +46,10 @@ struct Bench {
     double most = 0;
     double largest = 0;
     for (const double value : expected) largest = std::max(largest, std::abs(value));
-    for (std::uint32_t column = 0; column < shape.block().columns; ++column) {
-      const std::vector<double> found = values.found(outcome.memory, column);
+    const std::uint32_t columns = shape.block().columns;
+    for (std::uint32_t copy = 0; copy < columns * shape.block().batch; ++copy) {
+      const std::vector<double> found =
+          values.found(outcome.memory, copy % columns, copy / columns);
       for (std::size_t i = 0; i < expected.size(); ++i) {
         most = std::max(most, std::abs(found[i] - expected[i]));
       }
@@ -88,6 +90,25 @@ TEST(DecodeLayer, AWholeLayerOnABlockThatIsNoSquare) {
   EXPECT_LT(Bench().error(DecodeShape(model, block)), 2 * kHalves);
 }
 
+TEST(DecodeLayer, SeveralSequencesAtOnce) {
+  DecodeBlock block = small_block(16, 4, 9);
+  block.receives = true;
+  const DecodeShape one(small_model(), block);
+  block.batch = 3;
+  const DecodeShape three(small_model(), block);
+  EXPECT_LT(Bench().error(three), 2 * kHalves);
+  // each has its own keys and values, 3 slots of 2 features in halves: 12 bytes, and 36, either
+  // rounded to eight; weights are there once
+  EXPECT_EQ(DecodeSpace(one).cache_bytes, 16U + 16);
+  EXPECT_EQ(DecodeSpace(three).cache_bytes, 40U + 40);
+  EXPECT_EQ(DecodeSpace(three).weight_bytes, DecodeSpace(one).weight_bytes);
+  // the ways of sums are there once too
+  const Cycle alone = run_tasks(Bench().program(one)).cycles;
+  const Cycle together = run_tasks(Bench().program(three)).cycles;
+  EXPECT_GT(together, alone);
+  EXPECT_LT(together, 3 * alone);
+}
+
 TEST(DecodeLayer, OneHeadOverTheWholeRowInHalves) {
   DecoderModel model = small_model();
   model.heads = model.kv_heads = 1;
@@ -105,6 +126,7 @@ TEST(DecodeLayer, EnginesAgree) {
     DecodeBlock block = small_block(8, 6, 11);
     block.receives = receives;
     block.repeats = 2;
+    block.batch = receives ? 2 : 1;
     const TaskProgram program = bench.program(DecodeShape(small_model(), block));
     const TaskOutcome event = run_tasks(program);
     const TaskOutcome clocked = run_tasks(program, Engine::clocked);

@@ -14,6 +14,7 @@
 #include "tests/support/json_edit.hpp"
 #include "tests/support/paths.hpp"
 #include "workloads/import/import_table.hpp"
+#include "workloads/import/model_file.hpp"
 #include "workloads/trace/look_ups.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -564,6 +565,25 @@ TEST(ModelConfig, EveryTokenTakesTheSharedExpert) {
   EXPECT_THAT(sizes(rows.at("fwd.l0.shared.router")), ElementsAre(1, 2048, 4, 1));
   EXPECT_THAT(rows.at("fwd.l0.shared.add").depends_on,
               ElementsAre("fwd.l0.combine3", "fwd.l0.shared.weigh"));
+}
+
+TEST(ModelConfig, TheShapeByItself) {
+  const std::string text = R"({
+    "model_type": "qwen3", "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64, "vocab_size": 1000,
+    "hidden_act": "silu", "rms_norm_eps": 1e-6, "torch_dtype": "bfloat16",
+    "max_position_embeddings": 4096})";
+  const ModelFile file = read_model_file(text, "model.json");
+  EXPECT_EQ(file.type, "qwen3");
+  EXPECT_EQ(file.numbers, "bf16");
+  EXPECT_FALSE(file.other_parts);
+  EXPECT_EQ(file.shape.name, "");
+  EXPECT_EQ(file.shape.width, 128U);
+  EXPECT_EQ(file.shape.query_width(), 4U * 64);
+  EXPECT_EQ(file.shape.kv_width(), 2U * 64);
+  EXPECT_EQ(file.shape.qk_norm, QkNorm::head);
+  EXPECT_THAT([&] { read_model_file(with(text, "hidden_sise", "3"), "model.json"); },
+              ThrowsMessage<TraceError>(HasSubstr("hidden_sise")));
 }
 
 }  // namespace

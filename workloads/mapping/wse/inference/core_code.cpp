@@ -106,6 +106,32 @@ void CoreCode::accumulate(bool first, Element element, const Operand& to, const 
   put(what);
 }
 
+void CoreCode::stream(Element element, const Operand& to, const Operand& a, const Operand& b,
+                      std::uint32_t length) {
+  if (length == 0) return;
+  scalar((params_.unrolled ? 0U : costs_.scalar.loop.value()) + costs_.scalar.load +
+         costs_.next(0));
+  put(make(VectorOp::fma, element, to, a, b, length));
+}
+
+void CoreCode::beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,
+                      std::uint32_t length) {
+  if (length == 0) return;
+  scalar(costs_.next(2));
+  Instruction what = make(VectorOp::move, element, to, a, Operand(), length);
+  what.thread = thread;
+  flush();
+  steps_.push_back(run(what));
+}
+
+// An instruction of no elements waits for its thread as any other.
+void CoreCode::wait_for(std::uint8_t thread) {
+  Instruction none;
+  none.thread = thread;
+  flush();
+  steps_.push_back(run(none));
+}
+
 void CoreCode::number_op(VectorOp op, Element element, std::uint32_t to, const Operand& a,
                          const Operand& b) {
   put(make(op, element, in_memory(to, 0), a, b, 1));
@@ -116,6 +142,17 @@ void CoreCode::take(Color color, std::uint8_t slot) { in_[color] = slot; }
 
 void CoreCode::send(Color color, std::uint8_t slot) {
   out_[color] = static_cast<std::uint8_t>(2 + slot % 2);
+}
+
+std::uint32_t CoreCode::keep(const std::function<void()>& write) {
+  flush();
+  write();
+  return routines_.of(std::exchange(local_, {}));
+}
+
+void CoreCode::call_kept(std::uint32_t number) {
+  flush();
+  steps_.push_back(call(number));
 }
 
 void CoreCode::stamp() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -52,6 +53,17 @@ class CoreCode {
   void accumulate(bool first, Element element, const Operand& to, const Operand& a,
                   const Operand& b, std::uint32_t length);
 
+  /// The same of a product of tiles, whose instructions add to one vector each and follow each
+  /// other into the pipeline: the load of a scalar and the dispatch. Descriptors stay in their
+  /// registers and move on by themselves, as in a mapped loop.
+  void stream(Element element, const Operand& to, const Operand& a, const Operand& b,
+              std::uint32_t length);
+
+  /// Started in microthread `thread` beside what follows, once it is idle; waited for.
+  void beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,
+              std::uint32_t length);
+  void wait_for(std::uint8_t thread);
+
   /// An operation on one number, which the next waits for.
   void number_op(VectorOp op, Element element, std::uint32_t to, const Operand& a,
                  const Operand& b = Operand());
@@ -59,6 +71,10 @@ class CoreCode {
   /// Queues of colors; slot by slot the same, whatever axis the color is for.
   void take(Color color, std::uint8_t slot);
   void send(Color color, std::uint8_t slot);
+
+  /// What `write` appends, all of it in memory, for later calls: code of steps that are many.
+  std::uint32_t keep(const std::function<void()>& write);
+  void call_kept(std::uint32_t number);
 
   /// Notes the cycle.
   void stamp();

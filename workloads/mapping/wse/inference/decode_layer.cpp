@@ -176,10 +176,12 @@ void DecodeLayer::receive(CoreCode& code, const Place& place) const {
   }
   if (place.column == 0) {
     code.send(kReceive, kReceiveSlot);
-    code.vector(VectorOp::move, Element::fp16, on_fabric(kReceive), own, Operand(), shape_.d());
+    code.vector(VectorOp::move, Element::fp16, on_fabric(kReceive), own, Operand(),
+                batch() * shape_.d());
   } else {
     code.take(kReceive, kReceiveSlot);
-    code.vector(VectorOp::move, Element::fp16, own, on_fabric(kReceive), Operand(), shape_.d());
+    code.vector(VectorOp::move, Element::fp16, own, on_fabric(kReceive), Operand(),
+                batch() * shape_.d());
   }
   mark(code, place);
 }
@@ -191,12 +193,18 @@ void DecodeLayer::rewrite(CoreCode& code, unsigned routes) const {
 
 /// The part of a layer before its products: z = x / rms(x) * gain.
 void DecodeLayer::norm(CoreCode& code, const Place& place, std::uint32_t gain) const {
-  write_square_sum(code, space_.stats, space_.x, shape_.d(), Element::fp16, sum_);
-  sum_y(code, place, {space_.stats, 1, sum_});
-  write_normalised(
-      code,
-      {space_.x, space_.z, gain, space_.stats, space_.stats16, shape_.d(), shape_.model().width},
-      sum_);
+  const std::uint32_t d = shape_.d();
+  const unsigned bytes = bytes_of(sum_);
+  for (std::uint32_t s = 0; s < batch(); ++s) {
+    write_square_sum(code, space_.stats + bytes * s, space_.x + 2 * d * s, d, Element::fp16, sum_);
+  }
+  sum_y(code, place, {space_.stats, batch(), sum_});
+  for (std::uint32_t s = 0; s < batch(); ++s) {
+    write_normalised(code,
+                     {space_.x + 2 * d * s, space_.z + 2 * d * s, gain, space_.stats + bytes * s,
+                      space_.stats16 + 2 * s, d, shape_.model().width},
+                     sum_);
+  }
 }
 
 void DecodeLayer::attention(CoreCode& code, const Place& place) const {
@@ -212,22 +220,32 @@ void DecodeLayer::attention(CoreCode& code, const Place& place) const {
   mark(code, place);
   values(code, place);
   mark(code, place);
-  write_gemv(code, {space_.wo, space_.context16, space_.out, shape_.q(), shape_.d()}, sum_);
-  sum_x(code, place, {space_.out, shape_.d(), sum_});
+  products_of(code, {space_.wo, space_.context16, space_.out, shape_.q(), shape_.d()}, shape_.d());
+  sum_x(code, place, {space_.out, batch() * shape_.d(), sum_});
   mark(code, place);
   residual(code);
   mark(code, place);
+}
+
+/// A product for each sequence, whose results lie `apart`.
+void DecodeLayer::products_of(CoreCode& code, LocalGemv job, std::uint32_t apart) const {
+  for (std::uint32_t s = 0; s < batch(); ++s) {
+    write_gemv(code, job, sum_);
+    job.x += 2 * job.inputs;
+    job.y += bytes_of(sum_) * apart;
+  }
 }
 
 void DecodeLayer::project(CoreCode& code, const Place& place) const {
   const std::uint32_t d = shape_.d();
   const std::uint32_t q = shape_.q();
   const std::uint32_t k = shape_.k();
+  const std::uint32_t all = q + 2 * k;
   const unsigned bytes = bytes_of(sum_);
-  write_gemv(code, {space_.wq, space_.z, space_.qkv, d, q}, sum_);
-  write_gemv(code, {space_.wk, space_.z, space_.qkv + bytes * q, d, k}, sum_);
-  write_gemv(code, {space_.wv, space_.z, space_.qkv + bytes * (q + k), d, k}, sum_);
-  sum_y(code, place, {space_.qkv, q + 2 * k, sum_});
+  products_of(code, {space_.wq, space_.z, space_.qkv, d, q}, all);
+  products_of(code, {space_.wk, space_.z, space_.qkv + bytes * q, d, k}, all);
+  products_of(code, {space_.wv, space_.z, space_.qkv + bytes * (q + k), d, k}, all);
+  sum_y(code, place, {space_.qkv, batch() * all, sum_});
   rewrite(code, one_band() ? x_.colors() : band_.colors());
 }
 
@@ -237,53 +255,72 @@ void DecodeLayer::rotate(CoreCode& code, const Place& place) const {
   const std::uint32_t k = shape_.k();
   const std::uint32_t heads = shape_.group();
   const unsigned bytes = bytes_of(sum_);
+  const auto of = [&](std::uint32_t s) { return space_.qkv + bytes * s * (q + 2 * k); };
   if (shape_.model().qk_norm) {
     // the key's piece lies behind those of the queries
-    for (std::uint32_t h = 0; h <= heads; ++h) {
-      write_square_sum(code, space_.stats + bytes * h, space_.qkv + bytes * h * k, k, sum_, sum_);
+    const auto statistic = [&](std::uint32_t s, std::uint32_t h) {
+      return space_.stats + bytes * (s * (heads + 1) + h);
+    };
+    for (std::uint32_t s = 0; s < batch(); ++s) {
+      for (std::uint32_t h = 0; h <= heads; ++h) {
+        write_square_sum(code, statistic(s, h), of(s) + bytes * h * k, k, sum_, sum_);
+      }
     }
-    sum_band(code, place, {space_.stats, heads + 1, sum_});
-    write_inverse_rms(code, space_.stats, heads + 1, shape_.model().head_dim, sum_);
-    for (std::uint32_t h = 0; h <= heads; ++h) {
-      const Operand piece = in_memory(space_.qkv + bytes * h * k);
-      code.step(VectorOp::mul, sum_, piece, piece, cell(space_.stats + bytes * h), k);
+    sum_band(code, place, {space_.stats, batch() * (heads + 1), sum_});
+    write_inverse_rms(code, space_.stats, batch() * (heads + 1), shape_.model().head_dim, sum_);
+    for (std::uint32_t s = 0; s < batch(); ++s) {
+      for (std::uint32_t h = 0; h <= heads; ++h) {
+        const Operand piece = in_memory(of(s) + bytes * h * k);
+        code.step(VectorOp::mul, sum_, piece, piece, cell(statistic(s, h)), k);
+      }
+      const Operand queries = in_memory(of(s));
+      const Operand key = in_memory(of(s) + bytes * q);
+      code.vector(VectorOp::mul, sum_, queries, queries, around(space_.q_gain, k), q);
+      code.vector(VectorOp::mul, sum_, key, key, in_memory(space_.k_gain), k);
     }
-    const Operand queries = in_memory(space_.qkv);
-    const Operand key = in_memory(space_.qkv + bytes * q);
-    code.vector(VectorOp::mul, sum_, queries, queries, around(space_.q_gain, k), q);
-    code.vector(VectorOp::mul, sum_, key, key, in_memory(space_.k_gain), k);
   }
-  write_rotation(code, {space_.qkv, space_.cos, space_.sin, space_.rotated, q / 2}, sum_);
-  write_rotation(code, {space_.qkv + bytes * q, space_.cos, space_.sin, space_.rotated, k / 2},
-                 sum_);
-  write_halves(code, space_.qkv16, space_.qkv, q + 2 * k, sum_);
+  for (std::uint32_t s = 0; s < batch(); ++s) {
+    write_rotation(code, {of(s), space_.cos, space_.sin, space_.rotated, q / 2}, sum_);
+    write_rotation(code, {of(s) + bytes * q, space_.cos, space_.sin, space_.rotated, k / 2}, sum_);
+  }
+  write_halves(code, space_.qkv16, space_.qkv, batch() * (q + 2 * k), sum_);
   code.test();
   if (!place.writes) return;
   const std::uint32_t slot = place.live - 1;
-  code.vector(VectorOp::move, Element::fp16,
-              in_memory(space_.k_cache + 2 * slot, static_cast<std::int32_t>(shape_.slots())),
-              in_memory(space_.qkv16 + 2 * q), Operand(), k);
-  code.vector(VectorOp::move, Element::fp16, in_memory(space_.v_cache + 2 * slot * k),
-              in_memory(space_.qkv16 + 2 * (q + k)), Operand(), k);
+  for (std::uint32_t s = 0; s < batch(); ++s) {
+    const std::uint32_t from = space_.qkv16 + 2 * s * (q + 2 * k);
+    const std::uint32_t cache = 2 * s * k * shape_.slots();
+    code.vector(
+        VectorOp::move, Element::fp16,
+        in_memory(space_.k_cache + cache + 2 * slot, static_cast<std::int32_t>(shape_.slots())),
+        in_memory(from + 2 * q), Operand(), k);
+    code.vector(VectorOp::move, Element::fp16, in_memory(space_.v_cache + cache + 2 * slot * k),
+                in_memory(from + 2 * (q + k)), Operand(), k);
+  }
 }
 
 void DecodeLayer::score(CoreCode& code, const Place& place) const {
   const std::uint32_t k = shape_.k();
   const std::uint32_t live = place.live;
+  const std::uint32_t heads = shape_.group();
   const unsigned bytes = bytes_of(sum_);
-  for (std::uint32_t feature = 0; feature < k; ++feature) {
-    for (std::uint32_t h = 0; h < shape_.group(); ++h) {
-      code.accumulate(feature == 0, products(sum_), in_memory(space_.scores + bytes * h * live),
-                      in_memory(space_.k_cache + 2 * feature * shape_.slots()),
-                      cell(space_.qkv16 + 2 * (h * k + feature)), live);
+  for (std::uint32_t s = 0; s < batch(); ++s) {
+    const std::uint32_t queries = space_.qkv16 + 2 * s * (shape_.q() + 2 * k);
+    for (std::uint32_t feature = 0; feature < k; ++feature) {
+      for (std::uint32_t h = 0; h < heads; ++h) {
+        code.accumulate(feature == 0, products(sum_),
+                        in_memory(space_.scores + bytes * (s * heads + h) * live),
+                        in_memory(space_.k_cache + 2 * (s * k + feature) * shape_.slots()),
+                        cell(queries + 2 * (h * k + feature)), live);
+      }
     }
   }
-  if (live != 0) sum_band(code, place, {space_.scores, shape_.group() * live, sum_});
+  if (live != 0) sum_band(code, place, {space_.scores, batch() * heads * live, sum_});
   rewrite(code, y_.colors());
 }
 
 void DecodeLayer::softmax(CoreCode& code, const Place& place) const {
-  const std::uint32_t heads = shape_.group();
+  const std::uint32_t heads = batch() * shape_.group();  // of all sequences
   const std::uint32_t live = place.live;
   const unsigned bytes = bytes_of(sum_);
   const auto head = [&](std::uint32_t address, std::uint32_t h) {
@@ -324,33 +361,38 @@ void DecodeLayer::softmax(CoreCode& code, const Place& place) const {
 
 void DecodeLayer::values(CoreCode& code, const Place& place) const {
   const std::uint32_t k = shape_.k();
-  const std::uint32_t heads = shape_.group();
+  const std::uint32_t group = shape_.group();
+  const std::uint32_t heads = batch() * group;  // of all sequences
   const unsigned bytes = bytes_of(sum_);
-  for (std::uint32_t t = 0; t < place.live; ++t) {
-    for (std::uint32_t h = 0; h < heads; ++h) {
-      code.accumulate(t == 0, products(sum_), in_memory(space_.context + bytes * h * k),
-                      in_memory(space_.v_cache + 2 * t * k),
-                      cell(space_.probabilities + 2 * (h * place.live + t)), k);
+  for (std::uint32_t s = 0; s < batch(); ++s) {
+    for (std::uint32_t t = 0; t < place.live; ++t) {
+      for (std::uint32_t h = s * group; h < (s + 1) * group; ++h) {
+        code.accumulate(t == 0, products(sum_), in_memory(space_.context + bytes * h * k),
+                        in_memory(space_.v_cache + 2 * (s * shape_.slots() + t) * k),
+                        cell(space_.probabilities + 2 * (h * place.live + t)), k);
+      }
     }
   }
+  const std::uint32_t all = batch() * shape_.q();
   if (place.live == 0) {
-    code.vector(VectorOp::move, sum_, in_memory(space_.context), number(0), Operand(), shape_.q());
+    code.vector(VectorOp::move, sum_, in_memory(space_.context), number(0), Operand(), all);
   }
-  sum_y(code, place, {space_.context, shape_.q(), sum_});
+  sum_y(code, place, {space_.context, all, sum_});
   code.vector(VectorOp::divide, sum_, in_memory(space_.stats), number(1), in_memory(space_.stats),
               heads);
   for (std::uint32_t h = 0; h < heads; ++h) {
     const Operand piece = in_memory(space_.context + bytes * h * k);
     code.step(VectorOp::mul, sum_, piece, piece, cell(space_.stats + bytes * h), k);
   }
-  write_halves(code, space_.context16, space_.context, shape_.q(), sum_);
+  write_halves(code, space_.context16, space_.context, all, sum_);
   rewrite(code, x_.colors());
 }
 
 void DecodeLayer::residual(CoreCode& code) const {
-  write_halves(code, space_.out16, space_.out, shape_.d(), sum_);
+  const std::uint32_t all = batch() * shape_.d();
+  write_halves(code, space_.out16, space_.out, all, sum_);
   const Operand x = in_memory(space_.x);
-  code.vector(VectorOp::add, Element::fp16, x, x, in_memory(space_.out16), shape_.d());
+  code.vector(VectorOp::add, Element::fp16, x, x, in_memory(space_.out16), all);
   rewrite(code, y_.colors());
 }
 
@@ -359,17 +401,21 @@ void DecodeLayer::feed_forward(CoreCode& code, const Place& place) const {
   const std::uint32_t f = shape_.f();
   norm(code, place, space_.ffn_gain);
   mark(code, place);
-  write_gemv(code, {space_.wup, space_.z, space_.inner, d, 2 * f}, sum_);
-  sum_y(code, place, {space_.inner, 2 * f, sum_});
+  products_of(code, {space_.wup, space_.z, space_.inner, d, 2 * f}, 2 * f);
+  sum_y(code, place, {space_.inner, batch() * 2 * f, sum_});
   mark(code, place);
-  const GatedUnit unit{space_.inner, space_.inner + bytes_of(sum_) * f, space_.silu, f};
-  const std::uint32_t made =
-      style_.scalar_silu ? write_scalar_silu(code, unit, sum_) : write_silu(code, unit, sum_);
-  write_halves(code, space_.inner16, made, f, sum_);
+  const unsigned bytes = bytes_of(sum_);
+  for (std::uint32_t s = 0; s < batch(); ++s) {
+    const std::uint32_t inner = space_.inner + bytes * 2 * f * s;
+    const GatedUnit unit{inner, inner + bytes * f, space_.silu, f};
+    const std::uint32_t made =
+        style_.scalar_silu ? write_scalar_silu(code, unit, sum_) : write_silu(code, unit, sum_);
+    write_halves(code, space_.inner16 + 2 * f * s, made, f, sum_);
+  }
   rewrite(code, x_.colors());
   mark(code, place);
-  write_gemv(code, {space_.wdown, space_.inner16, space_.out, f, d}, sum_);
-  sum_x(code, place, {space_.out, d, sum_});
+  products_of(code, {space_.wdown, space_.inner16, space_.out, f, d}, d);
+  sum_x(code, place, {space_.out, batch() * d, sum_});
   mark(code, place);
   residual(code);
   mark(code, place);

@@ -7,6 +7,7 @@
 
 #include "workloads/mapping/wse/inference/core_code.hpp"
 #include "workloads/mapping/wse/inference/decode_shape.hpp"
+#include "workloads/mapping/wse/inference/functions.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"
 
 namespace lacuna::wse {
@@ -71,11 +72,13 @@ class DecodeLayer {
   void sum_x(CoreCode& code, const Place& place, const LineVector& vector) const;
   void sum_band(CoreCode& code, const Place& place, const LineVector& vector) const;
   void mark(CoreCode& code, const Place& place) const;
+  std::uint32_t batch() const { return shape_.block().batch; }
   bool one_band() const { return shape_.model().kv_heads == 1; }
 
   void receive(CoreCode& code, const Place& place) const;
   void norm(CoreCode& code, const Place& place, std::uint32_t gain) const;
   void attention(CoreCode& code, const Place& place) const;
+  void products_of(CoreCode& code, LocalGemv job, std::uint32_t apart) const;
   void project(CoreCode& code, const Place& place) const;
   void rotate(CoreCode& code, const Place& place) const;
   void score(CoreCode& code, const Place& place) const;

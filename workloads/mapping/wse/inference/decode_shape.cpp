@@ -35,6 +35,7 @@ DecodeSpace::DecodeSpace(const DecodeShape& shape) {
   const std::uint32_t heads = shape.group();
   const std::uint32_t slots = shape.slots();
   const std::uint64_t layers = shape.block().layers;
+  const std::uint64_t batch = shape.block().batch;
   const bool wide = shape.model().wide_sums;
   const unsigned sum = wide ? 4 : 2;
   CoreSpace space;
@@ -55,19 +56,21 @@ DecodeSpace::DecodeSpace(const DecodeShape& shape) {
   weight_bytes = space.bytes() * layers;
   std::uint64_t before = space.bytes();
   if (shape.block().attention) {
-    k_cache = space.take(std::uint64_t{k} * slots, 2);
-    v_cache = space.take(std::uint64_t{slots} * k, 2);
+    k_cache = space.take(batch * k * slots, 2);
+    v_cache = space.take(batch * slots * k, 2);
   }
   cache_bytes = (space.bytes() - before) * layers;
   before = space.bytes();
   // sums four bytes behind a multiple of eight: they are read together with weights
-  const auto sums = [&](std::uint64_t elements) { return space.take(elements, sum, Half8::upper); };
-  const auto halves = [&](std::uint64_t elements, std::uint32_t same) {
-    return wide ? space.take(elements, 2) : same;
+  const auto sums = [&](std::uint64_t elements) {
+    return space.take(batch * elements, sum, Half8::upper);
   };
-  x = space.take(d, 2);
-  z = space.take(d, 2);
-  stats = space.take(heads + 1, sum);
+  const auto halves = [&](std::uint64_t elements, std::uint32_t same) {
+    return wide ? space.take(batch * elements, 2) : same;
+  };
+  x = space.take(batch * d, 2);
+  z = space.take(batch * d, 2);
+  stats = space.take(batch * (heads + 1), sum);
   stats16 = halves(heads + 1, stats);
   out = sums(d);
   out16 = halves(d, out);
@@ -79,7 +82,7 @@ DecodeSpace::DecodeSpace(const DecodeShape& shape) {
     rotated = space.take(2 * q, sum);
     scores = sums(std::uint64_t{heads} * slots);
     probabilities = halves(std::uint64_t{heads} * slots, scores);
-    work = space.take(std::uint64_t{heads} * slots, sum);
+    work = space.take(batch * heads * slots, sum);
     context = sums(q);
     context16 = halves(q, context);
   }

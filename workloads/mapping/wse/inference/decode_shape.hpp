@@ -33,6 +33,7 @@ struct DecodeBlock {
   bool ffn = true;
   bool receives = false;      // the hidden vector comes from the west, each row's to its first core
   std::uint32_t repeats = 1;  // layers run, one after the other without a barrier
+  std::uint32_t batch = 1;    // sequences at once, all at the same position
 };
 
 /// A decode layer cut for the cores of a block: hidden vector, cached positions and inputs of the
@@ -95,6 +96,8 @@ struct DecodeSpace {
   std::uint32_t out = 0, out16 = 0;          // of the last product of a part
   std::uint32_t inner = 0, inner16 = 0;      // up, gate
   std::uint32_t silu = 0;                    // three work arrays of f
+
+  // of the first of several sequences; the others' lie behind, array by array
 
   std::uint64_t weight_bytes = 0;  // of all layers
   std::uint64_t cache_bytes = 0;

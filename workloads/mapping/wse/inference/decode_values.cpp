@@ -104,7 +104,9 @@ void DecodeValues::fill(TaskProgram& program) const {
       for (std::uint32_t i = 0; i < d; ++i) {
         const std::uint32_t in = row * d + i;
         // of a block that receives, the others have nothing yet
-        put(space.x, i, block.receives && column != 0 ? 0 : at(Tensor::x, in, 0));
+        for (std::uint32_t s = 0; s < block.batch; ++s) {
+          put(space.x, s * d + i, block.receives && column != 0 ? 0 : at(Tensor::x, in, 0));
+        }
         for (std::uint32_t j = 0; block.ffn && j < f; ++j) {
           put(space.wup, i * 2 * f + j, at(Tensor::up, in, column * f + j));
           put(space.wup, i * 2 * f + f + j, at(Tensor::gate, in, column * f + j));
@@ -141,8 +143,12 @@ void DecodeValues::fill(TaskProgram& program) const {
         for (std::uint32_t i = 0; i < k; ++i) {
           const std::uint32_t head = column / shape_.band();
           const std::uint32_t here = feature(column, i);
-          put(space.k_cache, i * shape_.slots() + slot, cached(false, head, position, here));
-          put(space.v_cache, slot * k + i, cached(true, head, position, here));
+          for (std::uint32_t s = 0; s < block.batch; ++s) {
+            put(space.k_cache, (s * k + i) * shape_.slots() + slot,
+                cached(false, head, position, here));
+            put(space.v_cache, (s * shape_.slots() + slot) * k + i,
+                cached(true, head, position, here));
+          }
         }
       }
       program.memory.push_back(std::move(image).take());
@@ -237,12 +243,13 @@ std::vector<double> DecodeValues::reference() const {
 }
 
 std::vector<double> DecodeValues::found(const std::vector<std::vector<std::uint8_t>>& memory,
-                                        std::uint32_t column) const {
+                                        std::uint32_t column, std::uint32_t sequence) const {
   const DecodeSpace space(shape_);
   std::vector<double> x;
   for (std::uint32_t i = 0; i < shape_.model().width; ++i) {
     const std::size_t place = std::size_t{i / shape_.d()} * shape_.block().columns + column;
-    x.push_back(load_element(memory[place], space.x + 2 * (i % shape_.d()), false, false));
+    x.push_back(load_element(memory[place], space.x + 2 * (sequence * shape_.d() + i % shape_.d()),
+                             false, false));
   }
   return x;
 }

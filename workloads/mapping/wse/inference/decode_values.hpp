@@ -14,7 +14,8 @@ class DecodeValues {
  public:
   DecodeValues(const DecodeShape& shape, std::uint64_t seed) : shape_(shape), seed_(seed) {}
 
-  /// The memory of each core of `program`, which is that of a DecodeLayer.
+  /// The memory of each core of `program`, which is that of a DecodeLayer; all sequences have the
+  /// same numbers.
   void fill(TaskProgram& program) const;
 
   /// The hidden vector after the parts that the block has, once.
@@ -22,7 +23,7 @@ class DecodeValues {
 
   /// The hidden vector in the cores of a column after a run.
   std::vector<double> found(const std::vector<std::vector<std::uint8_t>>& memory,
-                            std::uint32_t column) const;
+                            std::uint32_t column, std::uint32_t sequence = 0) const;
 
  private:
   enum class Tensor : std::uint8_t {

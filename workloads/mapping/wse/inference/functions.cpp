@@ -143,16 +143,33 @@ std::uint32_t write_scalar_silu(CoreCode& code, const GatedUnit& job, Element su
   return out.address;
 }
 
+void write_scalar_exp(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t elements,
+                      Element sum) {
+  const ScalarParams& s = code.costs().scalar;
+  for (std::uint32_t i = 0; i < elements; ++i) {
+    const std::uint32_t at = i * bytes_of(sum);
+    code.scalar(s.loop + s.load + 1);  // and the store
+    code.number_op(VectorOp::exp, sum, to + at, cell(x + at));
+  }
+}
+
 void write_rotation(CoreCode& code, const Rotation& job, Element sum) {
   const unsigned bytes = bytes_of(sum);
-  const std::uint32_t array = job.pairs * bytes;
-  const Operand even = in_memory(job.x, 2);
-  const Operand odd = in_memory(job.x + bytes, 2);
+  const std::uint32_t array = job.pairs * job.tokens * bytes;
+  const auto of_each_pair = [&](std::uint32_t address) {
+    Operand operand = in_memory(address, job.tokens == 1 ? 2 : 1);
+    if (job.tokens == 1) return operand;
+    operand.inner = job.tokens;
+    operand.outer = static_cast<std::int32_t>(2 * job.tokens);
+    return operand;
+  };
+  const Operand even = of_each_pair(job.x);
+  const Operand odd = of_each_pair(job.x + bytes * job.tokens);
   const Operand cos = in_memory(job.cos);
   const Operand sin = in_memory(job.sin);
   const auto work = [&](std::uint32_t i) { return in_memory(job.work + i * array); };
   const auto vector = [&](VectorOp op, const Operand& to, const Operand& a, const Operand& b) {
-    code.vector(op, sum, to, a, b, job.pairs);
+    code.vector(op, sum, to, a, b, job.pairs * job.tokens);
   };
   vector(VectorOp::mul, work(0), even, cos);
   vector(VectorOp::mul, work(1), odd, sin);

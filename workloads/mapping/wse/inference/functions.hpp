@@ -67,14 +67,19 @@ std::uint32_t write_silu(CoreCode& code, const GatedUnit& job, Element sum);
 /// The same in a scalar loop over the elements, each with a special function (simd.special_cycles).
 std::uint32_t write_scalar_silu(CoreCode& code, const GatedUnit& job, Element sum);
 
+/// The exponential in a scalar loop of special functions.
+void write_scalar_exp(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t elements,
+                      Element sum);
+
 /// Rotates pairs of neighbours at `x` by the angles at `cos` and `sin`, one for each; `work` has
-/// room for twice the elements.
+/// room for twice the elements. Of several tokens those of a feature lie side by side.
 struct Rotation {
   std::uint32_t x = 0;
   std::uint32_t cos = 0;
   std::uint32_t sin = 0;
   std::uint32_t work = 0;
   std::uint32_t pairs = 0;
+  std::uint32_t tokens = 1;
 };
 void write_rotation(CoreCode& code, const Rotation& job, Element sum);
 

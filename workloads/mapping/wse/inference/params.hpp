@@ -35,6 +35,10 @@ struct InferenceParams : ParameterSet {
       this, "select_logit", 42U, range(1U, 1024U), "cycles",
       "Scalar code that compares a logit with the least of the best so far (chosen by the share of "
       "the tail in a free step of Qwen3-1.7B, 18 %).");
+  Param<unsigned> stream_rate = param(
+      this, "stream_rate", 798U, range(1U, 1000000U), "MB/s",
+      "What one stream of a host brings keys and values with, or takes (a quarter of the rate "
+      "of LLM-KVIN-2048, 3.19 GB/s).");
   Param<unsigned> attention_code =
       param(this, "attention_code", 22400U, range(0U, 65536U), "B",
             "Code of a core that has attention parts of layers, from a compiled model (EPCC).");

@@ -25,6 +25,10 @@ class CoreRing {
   /// Cores of equal kind use the same colors.
   std::uint32_t kind(std::uint32_t core) const;
 
+  /// Colors on which a core takes in and sends.
+  Color in(std::uint32_t core) const;
+  Color out(std::uint32_t core) const;
+
   void add_routes(std::uint32_t core, SwitchedRouter& router) const;
   void use_queues(std::uint32_t core, CoreProgram& program) const;
 
@@ -40,8 +44,6 @@ class CoreRing {
   void wait_sent(LayerCode& code) const;
 
  private:
-  Color in(std::uint32_t core) const;
-  Color out(std::uint32_t core) const;
   bool goes_ahead(std::uint32_t position) const;
   Color color(std::uint32_t position) const;
 

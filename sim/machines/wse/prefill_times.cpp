@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/prefill_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "models/wse/simulate.hpp"
+#include "sim/base/error.hpp"
+#include "workloads/mapping/wse/inference/kv_moves.hpp"
+
+namespace lacuna {
+
+using wse::PrefillBlock;
+using wse::PrefillPart;
+
+namespace {
+
+/// Cores on a side of what stands for a whole square.
+constexpr std::uint32_t kFold = 4;
+
+constexpr PrefillPart kFirst = PrefillPart::norm;
+constexpr PrefillPart kLast = PrefillPart::ffn_residual;
+
+/// What a chunk does in a block.
+struct Visit {
+  std::size_t block = 0;
+  double cycles = 0;
+};
+
+/// When the last chunk is done. Each goes from block to block in its order; of those that wait for
+/// a block the one goes first that has come first.
+double end_of(const std::vector<std::vector<Visit>>& chunks, std::size_t blocks, double hand_over,
+              double entry) {
+  using Arrival = std::tuple<double, std::size_t, std::size_t>;  // when, chunk, visit
+  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals;
+  std::vector<double> free(blocks, 0);
+  double entered = 0;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    entered += entry;
+    arrivals.emplace(entered, i, 0);
+  }
+  double end = 0;
+  while (!arrivals.empty()) {
+    const auto [at, chunk, visit] = arrivals.top();
+    arrivals.pop();
+    const Visit& here = chunks[chunk][visit];
+    const double done = std::max(at, free[here.block]) + here.cycles;
+    free[here.block] = done;
+    end = std::max(end, done);
+    if (visit + 1 == chunks[chunk].size()) continue;
+    const bool moves = chunks[chunk][visit + 1].block != here.block;
+    arrivals.emplace(done + (moves ? hand_over : 0), chunk, visit + 1);
+  }
+  return end;
+}
+
+/// Whole layers dealt to blocks, as many as there can be in the inner ones.
+std::vector<std::uint32_t> deal_layers(std::uint32_t layers, std::uint32_t blocks,
+                                       std::uint32_t most) {
+  std::vector<std::uint32_t> dealt(blocks, most);
+  std::uint32_t spare = blocks * most - layers;
+  for (std::uint32_t i = 0; spare > 0; i = (i + 1) % blocks) {
+    // the last block, the first, the last but one, ...; from the ends half of their layers
+    std::uint32_t& of_block = dealt[i % 2 == 0 ? blocks - 1 - i / 2 : i / 2];
+    const std::uint32_t less = std::min(spare, (of_block + 1) / 2);
+    of_block -= less;
+    spare -= less;
+  }
+  return dealt;
+}
+
+}  // namespace
+
+double PrefillLayer::of(PrefillPart first, PrefillPart last, std::uint32_t chunks) const {
+  double cycles = 0;
+  for (const auto& [part, time] : parts) {
+    if (part >= first && part <= last) cycles += wse::of_each_chunk(part) ? chunks * time : time;
+  }
+  return cycles;
+}
+
+double PrefillLayer::attention(std::uint32_t chunks) const {
+  return of(kFirst, PrefillPart::residual, chunks);
+}
+
+double PrefillLayer::ffn() const { return of(PrefillPart::ffn_norm, kLast, 0); }
+
+PrefillTimes::PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& ends)
+    : params_(params), costs_{params.core, params.scalar, params.vec, params.task}, ends_(ends) {
+  options_.engine = engine;
+}
+
+double PrefillTimes::cycles_of(const wse::TaskProgram& program) const {
+  const wse::TaskOutcome outcome = wse::simulate(
+      {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
+      program, options_);
+  return static_cast<double>(outcome.cycles);
+}
+
+const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
+                                           const wse::PrefillStyle& style,
+                                           const wse::InferenceParams& functions) {
+  const wse::DecoderModel& m = shape.model();
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", m.width, m.heads, m.kv_heads, m.head_dim,
+                  m.ffn, m.qk_norm, m.wide_sums, shape.block().side, shape.t(), shape.block().fused,
+                  style.scalar_functions, functions.groups.value());
+  const auto known = layers_.find(key);
+  if (known != layers_.end()) return known->second;
+  const wse::PrefillParts parts(shape, costs_, functions, style, kFold);
+  PrefillLayer layer;
+  double products = 0;
+  double steps = 0;
+  for (auto i = static_cast<unsigned>(kFirst); i <= static_cast<unsigned>(kLast); ++i) {
+    const auto part = static_cast<PrefillPart>(i);
+    if (part == PrefillPart::ffn_norm) layer.parts[part] = layer.parts.at(PrefillPart::norm);
+    if (part == PrefillPart::ffn_residual) {
+      layer.parts[part] = layer.parts.at(PrefillPart::residual);
+    }
+    if (layer.parts.count(part) != 0) continue;
+    const std::vector<wse::TaskProgram> programs = parts.plan(part);
+    double cycles = 0;
+    for (std::size_t p = 0; p < programs.size(); ++p) {
+      const double time = cycles_of(programs[p]);
+      cycles += time;
+      // the first brings the tiles into their order
+      if (parts.products_of(part).empty() || p == 0) continue;
+      products += time;
+      steps += shape.block().side;
+    }
+    layer.parts[part] = cycles;
+  }
+  layer.product_step = products / steps;
+  return layers_.emplace(key, std::move(layer)).first->second;
+}
+
+void PrefillTimes::require(const ModelShape& model, const PrefillBlock& block) const {
+  wse::require_prefill_memory({decoder_model(model), block}, params_.llm,
+                              params_.mem.kib * std::uint64_t{1024});
+}
+
+const PrefillLayer& PrefillTimes::layer(const ModelShape& model, const PrefillBlock& block) {
+  return parts_of({decoder_model(model), block}, {}, params_.llm);
+}
+
+double PrefillTimes::square_layer(const DecodeTimes::SquareLayer& what) {
+  const auto padded = [&](std::uint32_t size) {
+    return wse::DecodeShape::ceil(size, what.side) * what.side;
+  };
+  wse::DecoderModel model;
+  model.width = model.head_dim = padded(what.width);
+  model.heads = model.kv_heads = 1;
+  model.ffn = padded(what.ffn);
+  model.wide_sums = false;
+  PrefillBlock block;
+  block.side = what.side;
+  block.tokens = padded(what.context);
+  block.fused = false;
+  wse::InferenceParams functions = params_.llm;
+  functions.groups = what.groups != 0
+                         ? what.groups
+                         : static_cast<unsigned>(std::sqrt(static_cast<double>(what.side)));
+  wse::PrefillStyle style;
+  style.scalar_functions = true;
+  const PrefillLayer& layer = parts_of({model, block}, style, functions);
+  // all keys at once: nothing is folded, nothing masked
+  return layer.of(kFirst, kLast, 1) - layer.parts.at(PrefillPart::fold);
+}
+
+PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& placement,
+                             std::uint32_t tokens, std::uint32_t chunk) {
+  if (placement.columns != placement.rows) {
+    throw UnsupportedError(
+        fmt::format("a prompt on blocks of {} x {} cores: its products go round squares",
+                    placement.columns, placement.rows));
+  }
+  const std::uint32_t blocks = placement.blocks();
+  PrefillRun run;
+  run.chunks = wse::DecodeShape::ceil(tokens, chunk);
+  PrefillBlock block;
+  block.side = placement.columns;
+  block.tokens = chunk;
+  block.chunks = run.chunks;
+  run.layers = placement.layers_per_block != 0 ? placement.layers_per_block
+                                               : wse::DecodeShape::ceil(model.layers, blocks);
+  if (run.layers * blocks < model.layers) {
+    throw UnsupportedError(fmt::format("{} layers in each of {} blocks are fewer than {}",
+                                       run.layers, blocks, model.layers));
+  }
+  block.layers = run.layers;
+  try {
+    require(model, block);
+  } catch (const OutOfMemoryError&) {
+    if (placement.blocks_x % 2 != 0) throw;
+    run.split = true;
+    run.layers = block.layers = wse::DecodeShape::ceil(model.layers, blocks / 2);
+    for (const bool attention : {true, false}) {
+      PrefillBlock part = block;
+      part.attention = attention;
+      part.ffn = !attention;
+      require(model, part);
+    }
+  }
+  run.layer = layer(model, block);
+  const wse::PrefillShape shape(decoder_model(model), block);
+  const wse::PrefillParts parts(shape, costs_, params_.llm, {}, kFold);
+  run.hand_over = cycles_of(parts.plan_skew(shape.d() * shape.pitch(), block.side));
+  run.head = chunk * ends_.head(model, placement);
+  run.tail = ends_.tail(model, placement);
+  const std::vector<std::uint32_t> dealt =
+      deal_layers(model.layers, run.split ? blocks / 2 : blocks, run.layers);
+  std::vector<std::vector<Visit>> chunks(run.chunks);
+  for (std::uint32_t c = 0; c < run.chunks; ++c) {
+    const double attention = run.layer.attention(c + 1);
+    const double ffn = run.layer.ffn();
+    for (std::size_t i = 0; i < dealt.size(); ++i) {
+      for (std::uint32_t layer = 0; run.split && layer < dealt[i]; ++layer) {
+        chunks[c].push_back({2 * i, attention});
+        chunks[c].push_back({2 * i + 1, ffn});
+      }
+      if (!run.split && dealt[i] != 0) chunks[c].push_back({i, dealt[i] * (attention + ffn)});
+    }
+  }
+  run.cycles = end_of(chunks, blocks, run.hand_over, run.head) + run.tail;
+  return run;
+}
+
+double PrefillTimes::cache_moves(const ModelShape& model, const DecodePlacement& placement,
+                                 const CacheMove& move) {
+  const std::uint32_t blocks = placement.blocks();
+  PrefillBlock block;
+  block.side = placement.columns;
+  const wse::PrefillShape shape(decoder_model(model), block);
+  const std::uint32_t layers = placement.layers_per_block != 0
+                                   ? placement.layers_per_block
+                                   : wse::DecodeShape::ceil(model.layers, blocks);
+  const std::uint32_t columns = placement.blocks_x * placement.columns;
+  // of a tensor of a layer; then, for each layer, how many positions of a core are live
+  const std::uint32_t piece = shape.k() * wse::DecodeShape::ceil(move.tokens, placement.rows);
+  const auto fill = [&](std::uint32_t tensors, std::uint32_t halves) {
+    const std::string key = fmt::format("{} {} {} {}", columns, tensors, halves, move.outwards);
+    const auto known = fills_.find(key);
+    if (known != fills_.end()) return known->second;
+    const double cycles = cycles_of(
+        wse::plan_row_fill({columns, tensors, halves, move.outwards}, costs_, params_.llm));
+    return fills_.emplace(key, cycles).first->second;
+  };
+  // tensors follow each other at once: the second and all further ones take the same
+  const double first = fill(1, piece);
+  const double next = fill(2, piece) - first;
+  const double counters = fill(1, layers);
+  const double of_row = first + (2 * layers - 1) * next + counters;
+  const double bytes = (2.0 * layers * piece + layers) * 2 * columns;
+  const double clock = move.clock_ghz != 0 ? move.clock_ghz : params_.clock.value();
+  const double rate = params_.llm.stream_rate / (1000 * clock);  // bytes a cycle
+  const double rows = static_cast<double>(placement.blocks_y) * placement.rows / move.streams;
+  return rows * std::max(of_row, bytes / rate);
+}
+
+}  // namespace lacuna

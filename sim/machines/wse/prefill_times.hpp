@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/wse/task_wafer.hpp"
+#include "sim/machines/wse/decode_times.hpp"
+#include "sim/machines/wse/params.hpp"
+#include "workloads/generate/model_shape.hpp"
+#include "workloads/mapping/wse/inference/prefill_parts.hpp"
+
+namespace lacuna {
+
+/// Cycles of a layer and a chunk of a prompt, of parts that are simulated once each and added up.
+struct PrefillLayer {
+  std::map<wse::PrefillPart, double> parts;  // those of each chunk of keys once
+  double product_step = 0;                   // mean step of the products with weights
+
+  double of(wse::PrefillPart first, wse::PrefillPart last, std::uint32_t chunks) const;
+  /// With keys of so many chunks, its own included.
+  double attention(std::uint32_t chunks) const;
+  double ffn() const;
+};
+
+/// A prompt on blocks of whole layers or, if a core cannot hold that, of attention and of
+/// feed-forward parts by turns.
+struct PrefillRun {
+  bool split = false;
+  std::uint32_t layers = 0;  // in the fullest block
+  std::uint32_t chunks = 0;
+  double hand_over = 0;
+  double head = 0;    // of all tokens of a chunk
+  double tail = 0;    // of the last token
+  double cycles = 0;  // from the first token on the wafer to the choice of the next
+  PrefillLayer layer;
+};
+
+/// Keys and values of so many tokens from the host to the blocks of a model, or back. A stream of
+/// the host feeds a row of blocks, one row of cores after the other.
+struct CacheMove {
+  std::uint32_t tokens = 1;
+  std::uint32_t streams = 1;
+  double clock_ghz = 0;  // 0: the wafer's
+  bool outwards = false;
+};
+
+class PrefillTimes {
+ public:
+  PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& ends);
+
+  /// UnsupportedError and OutOfMemoryError as of DecodeTimes.
+  const PrefillLayer& layer(const ModelShape& model, const wse::PrefillBlock& block);
+
+  PrefillRun run(const ModelShape& model, const DecodePlacement& placement, std::uint32_t tokens,
+                 std::uint32_t chunk);
+
+  /// The published benchmark of one layer on a square: one head as wide as the model, halves
+  /// throughout, products one by one, functions in scalar loops, the whole sequence at once.
+  double square_layer(const DecodeTimes::SquareLayer& layer);
+
+  double cache_moves(const ModelShape& model, const DecodePlacement& placement,
+                     const CacheMove& move);
+
+ private:
+  const PrefillLayer& parts_of(const wse::PrefillShape& shape, const wse::PrefillStyle& style,
+                               const wse::InferenceParams& functions);
+  double cycles_of(const wse::TaskProgram& program) const;
+  void require(const ModelShape& model, const wse::PrefillBlock& block) const;
+
+  const WseParams& params_;
+  const wse::CodeCosts costs_;
+  wse::RunOptions options_;
+  DecodeTimes& ends_;
+  std::map<std::string, PrefillLayer> layers_;
+  std::map<std::string, double> fills_;
+};
+
+}  // namespace lacuna

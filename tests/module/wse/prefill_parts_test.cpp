@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/inference/prefill_parts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/base/error.hpp"
+#include "tests/support/wse/task_bench.hpp"
+#include "workloads/mapping/wse/inference/kv_moves.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+/// Two key and value heads with two query heads each.
+DecoderModel small_model() {
+  DecoderModel model;
+  model.width = 128;
+  model.heads = 4;
+  model.kv_heads = 2;
+  model.head_dim = 64;
+  model.ffn = 192;
+  model.qk_norm = true;
+  return model;
+}
+
+PrefillShape small_shape(std::uint32_t side, std::uint32_t tokens) {
+  PrefillBlock block;
+  block.side = side;
+  block.tokens = tokens;
+  return {small_model(), block};
+}
+
+struct Bench {
+  Bench() { params.sum_step = 10; }
+
+  PrefillParts parts(const PrefillShape& shape, std::uint32_t fold) const {
+    return {shape, costs, params, {}, fold};
+  }
+  Cycle cycles(const TaskProgram& program) const { return simulate({}, program, {}).cycles; }
+
+  CodeCosts costs;
+  InferenceParams params;
+};
+
+TEST(PrefillShape, FeaturesLieAlongYAndTokensAlongX) {
+  // 64 rows: 2 of 128 features, 3 of 192; a band of 32 rows for each of two heads of 64 features,
+  // so 2 in a core and 4 of the queries; 128 tokens in 64 columns
+  const PrefillShape shape = small_shape(64, 128);
+  EXPECT_EQ(shape.d(), 2U);
+  EXPECT_EQ(shape.f(), 3U);
+  EXPECT_EQ(shape.band(), 32U);
+  EXPECT_EQ(shape.k(), 2U);
+  EXPECT_EQ(shape.q(), 4U);
+  EXPECT_EQ(shape.t(), 2U);
+  EXPECT_EQ(shape.held(), 2U);
+  EXPECT_EQ(shape.pitch(), 4U);
+  EXPECT_EQ(small_shape(64, 64).pitch(), 1U);
+  EXPECT_THROW(small_shape(63, 64), UnsupportedError);
+}
+
+TEST(PrefillParts, AProductIsItsStepsOfInstructions) {
+  // One core, one step: the sums are cleared, 1 + 4 of set-up and 2 beats of two numbers; the
+  // step's test is 2 + 6; then 2 x 4 instructions of a load, 2, the dispatch, 4, and a beat. A half
+  // at 0 or 2 modulo 8 and a sum at 4 or 0 are read together where they are 4 apart: of two outputs
+  // one of four pairs, so six of the eight take a cycle more.
+  const Bench bench;
+  const PrefillParts parts = bench.parts(small_shape(64, 64), 1);
+  EXPECT_EQ(bench.cycles(parts.plan_product({2, 4, 1, 1})), 7U + 8 + 8 * 7 + 6);
+  EXPECT_EQ(bench.cycles(parts.plan_product({2, 8, 1, 1})), 9U + 8 + 16 * 7 + 12);
+}
+
+/// The rings of the whole square and those of a few cores that take as many steps.
+TEST(PrefillParts, AProductFoldsExactly) {
+  const Bench bench;
+  const auto folds = [&](std::uint32_t side, std::uint32_t tokens, PrefillPart part) {
+    const PrefillShape shape = small_shape(side, tokens);
+    const PrefillParts whole = bench.parts(shape, side);
+    const PrefillParts folded = bench.parts(shape, 4);
+    const TileProduct job = whole.products_of(part).at(0);
+    EXPECT_EQ(bench.cycles(folded.plan_product(job)), bench.cycles(whole.plan_product(job)))
+        << word(part) << " " << tokens;
+  };
+  folds(64, 64, PrefillPart::o_proj);
+  for (const PrefillPart part : {PrefillPart::qkv, PrefillPart::up_gate, PrefillPart::down}) {
+    for (const std::uint32_t tokens : {16U, 32U}) folds(16, tokens, part);
+  }
+}
+
+TEST(PrefillParts, ShiftsFoldExactly) {
+  const Bench bench;
+  const PrefillShape shape = small_shape(64, 64);
+  for (const std::uint32_t halves : {2U, 16U, 90U}) {
+    EXPECT_EQ(bench.cycles(bench.parts(shape, 4).plan_skew(halves, 63)),
+              bench.cycles(bench.parts(shape, 64).plan_skew(halves, 63)))
+        << halves;
+  }
+}
+
+TEST(PrefillParts, ScoresAndValuesFoldExactly) {
+  const Bench bench;
+  for (const std::uint32_t tokens : {16U, 32U}) {
+    const PrefillShape shape = small_shape(16, tokens);
+    const PrefillParts whole = bench.parts(shape, 16);
+    const PrefillParts folded = bench.parts(shape, 4);
+    EXPECT_EQ(bench.cycles(folded.plan_scores()), bench.cycles(whole.plan_scores(16))) << tokens;
+    EXPECT_EQ(bench.cycles(folded.plan_values()), bench.cycles(whole.plan_values())) << tokens;
+  }
+  const PrefillParts large = bench.parts(small_shape(64, 64), 64);
+  EXPECT_EQ(bench.cycles(large.plan_scores()), bench.cycles(large.plan_scores(64)));
+}
+
+TEST(PrefillParts, EnginesAgree) {
+  const Bench bench;
+  const PrefillShape shape = small_shape(16, 32);
+  const PrefillParts parts = bench.parts(shape, 4);
+  for (unsigned i = 0; i <= static_cast<unsigned>(PrefillPart::ffn_residual); ++i) {
+    for (const TaskProgram& program : parts.plan(static_cast<PrefillPart>(i))) {
+      const TaskOutcome event = run_tasks(program);
+      EXPECT_EQ(difference(event, run_tasks(program, Engine::clocked)), "") << i;
+      EXPECT_EQ(difference(event, run_tasks(program, Engine::event, 5)), "") << i;
+    }
+  }
+}
+
+TEST(PrefillParts, MoreTokensCostMoreInEachPart) {
+  const Bench bench;
+  for (unsigned i = 0; i <= static_cast<unsigned>(PrefillPart::ffn_residual); ++i) {
+    Cycle before = 0;
+    for (const std::uint32_t tokens : {16U, 64U, 128U}) {
+      Cycle cycles = 0;
+      const PrefillParts parts = bench.parts(small_shape(16, tokens), 4);
+      for (const TaskProgram& program : parts.plan(static_cast<PrefillPart>(i))) {
+        cycles += bench.cycles(program);
+      }
+      EXPECT_GT(cycles, before) << i << " " << tokens;
+      before = cycles;
+    }
+  }
+}
+
+TEST(PrefillMemory, IsRefusedWithItsParts) {
+  PrefillBlock block;
+  block.side = 64;
+  block.tokens = 64;
+  block.layers = 40;
+  // weights of a layer: 2 x 4 + 2 x 2 x 2 + 4 x 2 and 3 x 2 x 3 elements, gains 2 + 2 + 2 x 2:
+  // 50 of two bytes
+  const PrefillShape shape(small_model(), block);
+  EXPECT_EQ(PrefillSpace(shape).weight_bytes, 40U * 100U);
+  // two features of a token, twice, in halves
+  EXPECT_EQ(PrefillSpace(shape).cache_bytes, 40U * 8U);
+  try {
+    require_prefill_memory(shape, InferenceParams(), 16384);
+    FAIL();
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_NE(std::string(error.what()).find("weights 4000, keys and values of 1 chunks 320"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(RowFill, EachCoreKeepsItsOwnAndPassesTheOthersOn) {
+  // Cores 0 to 2. Core 0 has all and sends two pieces, one word each: the loop's edge 5, two
+  // descriptors and the dispatch 6, a beat: its words leave in 11 and 23. Core 1 takes the first,
+  // ready in 11, when it is there, 6 later, sends it on, takes the second as its own. Core 2 takes
+  // one. What matters: pieces that pass, 2 + 1, and are kept, 2.
+  const CodeCosts costs;
+  const InferenceParams params;
+  for (const bool outwards : {false, true}) {
+    const TaskOutcome outcome = run_tasks(plan_row_fill({3, 1, 2, outwards}, costs, params));
+    std::uint64_t sent = 0;
+    for (const TaskCounters& core : outcome.cores) sent += core.sent;
+    EXPECT_EQ(sent, 3U);
+    EXPECT_EQ(outcome.cores[outwards ? 0 : 2].received, outwards ? 2U : 1U);
+  }
+}
+
+TEST(RowFill, APieceOfTheNextTensorFollowsAtOnce) {
+  const CodeCosts costs;
+  const InferenceParams params;
+  const auto cycles = [&](std::uint32_t tensors) {
+    return run_tasks(plan_row_fill({16, tensors, 8, false}, costs, params)).cycles;
+  };
+  EXPECT_EQ(cycles(4) - cycles(3), cycles(3) - cycles(2));
+  EXPECT_EQ(cycles(3) - cycles(2), cycles(2) - cycles(1));
+}
+
+}  // namespace
+}  // namespace lacuna::wse
