@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/command/plot_options.hpp"
 #include "sim/driver/command/trace_options.hpp"
 #include "sim/driver/sweep/mpi_ranks.hpp"
 
@@ -302,23 +303,6 @@ void add_validate(CLI::App& app, Options& o) {
   validate.add_flag("--quiet", o.quiet, "print no progress");
 }
 
-void add_plot(CLI::App& app, Options& o) {
-  CLI::App& plot = add_verb(app, "plot", "Draws the figures of result folders again.",
-                            "lacuna plot out/compare --out out/figures");
-  plot.add_option("FOLDER", o.subjects, "result folders")->required();
-  plot.add_option("--out", o.out,
-                  "folder for the figures, default FOLDER/figures; with --energy-table for the "
-                  "result")
-      ->type_name("DIR");
-  plot.add_option("--overlay", o.overlay,
-                  "measured points of other hardware over the throughput, a file of validation "
-                  "points")
-      ->type_name("FILE");
-  plot.add_option("--energy-table", o.energy_table,
-                  "prices of your own: writes the result again with these, without simulating")
-      ->type_name("FILE");
-}
-
 void add_verbs(CLI::App& app, Options& o) {
   add_run(app, o);
   add_compare(app, o);
@@ -326,7 +310,7 @@ void add_verbs(CLI::App& app, Options& o) {
   add_trace_options(app, o);
   add_describe(app, o);
   add_validate(app, o);
-  add_plot(app, o);
+  add_plot_options(app, o);
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {

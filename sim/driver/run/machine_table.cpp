@@ -65,7 +65,8 @@ const MachineTable& standard_machines() {
   return table;
 }
 
-std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::string& name_or_file) {
+std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::string& name_or_file,
+                                      const std::string& label) {
   const Preset preset = load_preset(name_or_file);
   const auto row = std::find_if(table.begin(), table.end(),
                                 [&](const MachineKind& kind) { return preset.kind == kind.kind; });
@@ -75,7 +76,7 @@ std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::stri
     throw RequestError(fmt::format("{}: machine = '{}' is not one of {}", preset.name, preset.kind,
                                    fmt::join(kinds, ", ")));
   }
-  std::unique_ptr<Machine> machine = row->make(preset.name);
+  std::unique_ptr<Machine> machine = row->make(label.empty() ? preset.name : label);
   for (const Setting& setting : preset.settings) {
     machine->set(setting.path, setting.value, setting.origin);
   }

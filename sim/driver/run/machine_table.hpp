@@ -22,8 +22,10 @@ using MachineTable = std::vector<MachineKind>;
 /// All that Lacuna can build.
 const MachineTable& standard_machines();
 
-/// The machine of a preset or a file, without further settings and not yet checked.
-std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::string& name_or_file);
+/// The machine of a preset or a file, without further settings and not yet checked. Results call it
+/// `label`, or what the preset is called if that is empty.
+std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::string& name_or_file,
+                                      const std::string& label = "");
 
 /// Splits "path=value"; RequestError if it is not of that form.
 Setting parse_setting(const std::string& text);
