@@ -5,6 +5,7 @@ that only exist inside a network, secrets, and notes to oneself."""
 
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -26,9 +27,11 @@ SELF = "scripts/check_words.py"
 
 def tracked():
     """The files of the project: those git knows, or all if there is no git."""
-    listing = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
-                              "--exclude-standard"], capture_output=True, check=False)
-    if listing.returncode == 0:
+    listing = None
+    if shutil.which("git"):
+        listing = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
+                                  "--exclude-standard"], capture_output=True, check=False)
+    if listing and listing.returncode == 0:
         names = listing.stdout.decode().split("\0")
         return [pathlib.Path(name) for name in names if name]
     skip = {"build", "out", ".git"}

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
-#include "models/wse/wafer.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/kernel/channel.hpp"
 #include "sim/kernel/sim_context.hpp"
 #include "workloads/mapping/wse/streaming.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/energy/energy_params.hpp"
@@ -38,7 +39,7 @@ const char* component_name(Component component);
 
 /// One event of which an action consists: so many of it, times a length of the chip if it says so.
 struct ActionRow {
-  std::string machine;  // "any", "ipu" or "wse"
+  std::string machine;  // a kind of machine, or "any"
   std::string action;
   Component component;
   std::string counts;  // what one count of the action is, for the reader
@@ -51,13 +52,32 @@ struct ActionRow {
   }
 };
 
+/// Actions and their number in a cycle of a unit.
+using UnitCycle = std::vector<std::pair<std::string, double>>;
+
+/// What a tile, core or other unit of a kind of machine draws whatever its counters say.
+struct UnitEnergy {
+  std::string machine;
+  std::string clock_tree;            // the event that is a cycle of its clock tree
+  bool exchange_busy = false;        // in exchange its datapath works, and does not idle
+  UnitCycle busiest;                 // the cycle that the published peak power is compared with,
+  std::vector<std::string> of_peak;  // and actions of it of which there are EnergyParams::peak_macs
+
+  UnitCycle peak_cycle(const EnergyParams& params) const;
+};
+
 /// Of which elementary events one counted action consists, per kind of machine.
 class ActionTable {
  public:
-  explicit ActionTable(std::string name, std::vector<ActionRow> rows);
+  /// RequestError if a row is of a machine that has no unit.
+  ActionTable(std::string name, std::vector<ActionRow> rows, std::vector<UnitEnergy> units);
 
-  /// Reads a CSV file. RequestError names file, line, what was found and what is allowed.
+  /// Reads a CSV file, and energy_units.csv beside it. RequestError names file, line, what was
+  /// found and what is allowed.
   static ActionTable read(const std::string& path);
+
+  /// RequestError if there is none.
+  const UnitEnergy& unit(const std::string& machine) const;
 
   /// The rows of an action on a machine, those for any machine included, in order of the file.
   std::vector<const ActionRow*> find(const std::string& machine, const std::string& action) const;
@@ -71,6 +91,7 @@ class ActionTable {
  private:
   std::string name_;  // of the file, for messages
   std::vector<ActionRow> rows_;
+  std::vector<UnitEnergy> units_;
 };
 
 }  // namespace lacuna

@@ -33,30 +33,14 @@ void add(EnergyRange& sum, const EnergyRange& part, double times = 1) {
 
 }  // namespace
 
-std::uint64_t idle_unit_cycles(const std::string& machine, const std::vector<StackPart>& stack) {
+std::uint64_t idle_unit_cycles(const UnitEnergy& unit, const std::vector<StackPart>& stack) {
   std::uint64_t cycles = 0;
   for (const StackPart& part : stack) {
     const bool busy =
-        part.layer == Layer::compute || (part.layer == Layer::exchange && machine != "ipu");
+        part.layer == Layer::compute || (part.layer == Layer::exchange && unit.exchange_busy);
     if (!busy) cycles += part.cycles;
   }
   return cycles;
-}
-
-PeakCycle peak_cycle(const std::string& machine, const EnergyParams& params) {
-  // two 64-bit reads and one write: 24 bytes, which is the marketed memory bandwidth of both
-  if (machine == "ipu") {
-    return {{"amp_mac_fp16", params.peak_macs},
-            {"sram_read", 2},
-            {"sram_write", 1},
-            {"issue", 1},
-            {"ifetch", 0.25}};
-  }
-  return {{"mac_fp16_acc16", params.peak_macs},
-          {"sram_read", 2},
-          {"sram_write", 1},
-          {"issue", 1},
-          {"hop", 2}};
 }
 
 EnergyModel::EnergyModel(EnergyTable table, ActionTable actions, std::string machine,
@@ -69,7 +53,7 @@ EnergyModel::EnergyModel(EnergyTable table, ActionTable actions, std::string mac
        {"clock_overhead", clock_tree(), "idle_clock", "leak_sram", "leak_logic"}) {
     fixed_price(event);
   }
-  for (const auto& [action, count] : peak_cycle(machine_, params_)) {
+  for (const auto& [action, count] : actions_.unit(machine_).peak_cycle(params_)) {
     for (const ActionRow* row : rows_of(action, "the busiest cycle")) {
       const std::size_t event = index_of(*row, "the busiest cycle");
       if (row->component == Component::fabric) continue;
@@ -100,9 +84,7 @@ std::size_t EnergyModel::index_of(const ActionRow& row, const std::string& count
   return static_cast<std::size_t>(event - table_.rows().data());
 }
 
-const char* EnergyModel::clock_tree() const {
-  return machine_ == "ipu" ? "clock_tree_ipu_tile" : "clock_tree_wafer_core";
-}
+const char* EnergyModel::clock_tree() const { return actions_.unit(machine_).clock_tree.c_str(); }
 
 std::size_t EnergyModel::row_of(const char* event) const {
   return static_cast<std::size_t>(table_.find(event) - table_.rows().data());

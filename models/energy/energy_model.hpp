@@ -27,8 +27,8 @@ struct EnergyInput {
 };
 
 /// Unit-cycles in which a datapath did nothing, whatever the reason, of a cycle stack: idle,
-/// stall, sync, imbalance, and on an IPU exchange, during which a tile does not compute.
-std::uint64_t idle_unit_cycles(const std::string& machine, const std::vector<StackPart>& stack);
+/// stall, sync, imbalance, and exchange if the unit does not work in it.
+std::uint64_t idle_unit_cycles(const UnitEnergy& unit, const std::vector<StackPart>& stack);
 
 /// What one counter cost, without its share of the clock.
 struct EnergyItem {
@@ -82,16 +82,11 @@ struct EnergyResult {
   void add_members(const EnergyResult& other);
 };
 
-/// Actions and their number in the busiest cycle of a unit, which the published peak power
-/// is compared with.
-using PeakCycle = std::vector<std::pair<std::string, double>>;
-PeakCycle peak_cycle(const std::string& machine, const EnergyParams& params);
-
 /// Prices the counters of finished runs on one chip. A pure function of counters, tables and
 /// chip parameters: nothing is simulated, and equal counters give equal joules.
 class EnergyModel {
  public:
-  /// `machine` is "ipu" or "wse". RequestError if the tables lack what every run needs.
+  /// `machine` is a kind. RequestError if the tables lack what every run needs.
   EnergyModel(EnergyTable table, ActionTable actions, std::string machine,
               const EnergyParams& params);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -40,6 +41,9 @@ constexpr std::array<const char*, 14> kAreaColumns = {
     "n7_nominal", "n7_high", "n5_low", "n5_nominal", "n5_high",     "mark",     "source"};
 constexpr std::array<const char*, 6> kActionColumns = {"machine", "action", "component",
                                                        "counts",  "event",  "multiplicity"};
+
+constexpr std::array<const char*, 5> kUnitColumns = {"machine", "clock_tree", "exchange",
+                                                     "busiest_cycle", "source"};
 
 template <class AnyReader, std::size_t columns>
 void read_header(AnyReader& reader, const std::array<const char*, columns>& names) {
@@ -152,12 +156,51 @@ std::vector<ActionRow> read_actions(const std::string& path) {
   std::string times;
   while (reader.read_row(row.machine, row.action, part, row.counts, row.event, times)) {
     const unsigned line = reader.get_file_line();
-    one_of({path, line, "machine"}, row.machine, {"any", "ipu", "wse"});
+    if (row.machine.empty()) refuse({path, line, "machine"}, "is empty");
     row.component = component({path, line, "component"}, part);
     multiplicity({path, line, "multiplicity"}, times, row);
     rows.push_back(row);
   }
   return rows;
+}
+
+/// Reads "sram_read*2 + mac*peak_macs".
+void busiest_cycle(const Cell& cell, const std::string& text, UnitEnergy& unit) {
+  constexpr std::string_view kPlus = " + ";
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(kPlus, begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const std::size_t star = part.find('*');
+    if (star == std::string::npos || star == 0) {
+      refuse(cell, fmt::format("'{}' is not of the form ACTION*COUNT", part));
+    }
+    const std::string action = part.substr(0, star);
+    const std::string count = part.substr(star + 1);
+    const bool of_peak = count == "peak_macs";
+    unit.busiest.emplace_back(action, of_peak ? 0 : number(cell, count));
+    if (of_peak) unit.of_peak.push_back(action);
+    begin = end + kPlus.size();
+  }
+}
+
+std::vector<UnitEnergy> read_units(const std::string& path) {
+  Reader<5> reader(path);
+  read_header(reader, kUnitColumns);
+  std::vector<UnitEnergy> units;
+  UnitEnergy unit;
+  std::string exchange;
+  std::string cycle;
+  std::string source;
+  while (reader.read_row(unit.machine, unit.clock_tree, exchange, cycle, source)) {
+    const unsigned line = reader.get_file_line();
+    one_of({path, line, "exchange"}, exchange, {"busy", "idle"});
+    unit.exchange_busy = exchange == "busy";
+    unit.busiest.clear();
+    unit.of_peak.clear();
+    busiest_cycle({path, line, "busiest_cycle"}, cycle, unit);
+    units.push_back(unit);
+  }
+  return units;
 }
 
 template <class Kind>
@@ -223,7 +266,10 @@ EnergyTable EnergyTable::read_areas(const std::string& path) {
 }
 
 ActionTable ActionTable::read(const std::string& path) {
-  return ActionTable(path, checked(read_actions, path, kActionColumns));
+  std::vector<ActionRow> rows = checked(read_actions, path, kActionColumns);
+  const std::filesystem::path units =
+      std::filesystem::path(path).parent_path() / "energy_units.csv";
+  return {path, std::move(rows), checked(read_units, units.string(), kUnitColumns)};
 }
 
 }  // namespace lacuna

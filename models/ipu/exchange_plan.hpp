@@ -104,8 +104,4 @@ struct ExchangePlan {
 /// The time of a word from `sender`'s send instruction to `receiver`'s memory.
 unsigned exchange_latency(const ChipParams& params, TileId sender, TileId receiver);
 
-/// Schedules `list` on the chip's tiles. Deterministic; the order of transfers in the list is a
-/// hint only.
-ExchangePlan plan_exchange(const ChipParams& params, const TransferList& list);
-
 }  // namespace lacuna::ipu

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
-#include "models/sparsity/pattern.hpp"
+#include "models/sparsity/pattern_spec.hpp"
 
 namespace lacuna {
 

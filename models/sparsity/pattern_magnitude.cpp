@@ -4,6 +4,7 @@
 
 #include "models/sparsity/block_scores.hpp"
 #include "models/sparsity/magnitude_field.hpp"
+#include "models/sparsity/pattern.hpp"
 #include "models/sparsity/pattern_builder.hpp"
 #include "sim/base/error.hpp"
 

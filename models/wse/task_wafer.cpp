@@ -8,9 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "models/wse/engine/relay_sweep.hpp"
-#include "models/wse/engine/shift_sweep.hpp"
-#include "models/wse/engine/task_modules.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
 #include "sim/kernel/sim_context.hpp"
@@ -210,15 +207,8 @@ Cycle TaskOutcome::span() const {
   return end == 0 ? 0 : end - begin;
 }
 
-TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
-                     const RunOptions& options) {
-  require_queues(params, program);
-  if (options.modules) return simulate_task_modules(params, program, options);
-  if (options.engine == Engine::event && !options.event_log && options.jitter == 0 &&
-      options.shuffle == 0 && !options.look_at_tasks) {
-    if (std::optional<TaskOutcome> swept = sweep_shifts(params, program)) return std::move(*swept);
-    if (std::optional<TaskOutcome> swept = sweep_relays(params, program)) return std::move(*swept);
-  }
+TaskOutcome simulate_rows(const TaskParams& params, const TaskProgram& program,
+                          const RunOptions& options) {
   TaskOutcome outcome;
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);

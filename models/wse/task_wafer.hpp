@@ -71,8 +71,8 @@ struct TaskOutcome {
   Cycle span() const;
 };
 
-/// Runs `program` on a wafer of its own.
-TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
-                     const RunOptions& options);
+/// Runs `program` on a wafer of its own, whose rows step their routers and cores one by one.
+TaskOutcome simulate_rows(const TaskParams& params, const TaskProgram& program,
+                          const RunOptions& options);
 
 }  // namespace lacuna::wse

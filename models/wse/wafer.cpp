@@ -4,17 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "models/wse/engine/mesh_builder.hpp"
-#include "models/wse/engine/module_wafer.hpp"
-#include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/pe/gradient_core.hpp"
 #include "models/wse/pe/streaming_core.hpp"
 #include "sim/base/error.hpp"
-#include "sim/kernel/sim_context.hpp"
 
 namespace lacuna::wse {
 
@@ -135,55 +131,24 @@ void sort_events(std::vector<Event>& events) {
   });
 }
 
-namespace {
-
-void collect_counts(Wafer& wafer, const Program& program, WaferOutcome& outcome) {
-  for (std::size_t i = 0; i < wafer.cores().size(); ++i) {
-    outcome.cores.push_back(wafer.cores().counters(i));
-    outcome.routers.push_back(wafer.routers().counters(i));
+void Wafer::collect(const Program& program, WaferOutcome& outcome) const {
+  for (std::size_t i = 0; i < cores_->size(); ++i) {
+    outcome.cores.push_back(cores_->counters(i));
+    outcome.routers.push_back(routers_.counters(i));
   }
   for (std::size_t c = 0; c < program.columns; ++c) {
-    outcome.injectors.push_back(wafer.injectors().counters(c));
+    outcome.injectors.push_back(injectors_->counters(c));
   }
   for (std::size_t k = 0; program.collects && k < program.outlets.size(); ++k) {
-    outcome.collected.push_back(wafer.injectors().collected(k));
+    outcome.collected.push_back(injectors_->collected(k));
   }
 }
-
-}  // namespace
 
 WaferOutcome Wafer::counts_so_far(const Program& program, Cycle at) {
   account(at);
   WaferOutcome outcome;
   outcome.cycles = at;
-  collect_counts(*this, program, outcome);
-  return outcome;
-}
-
-WaferOutcome simulate(const HardwareParams& params, const Program& program,
-                      const RunOptions& options) {
-  if (options.modules) return simulate_modules(params, program, options);
-  if (options.sweep) {
-    if (const std::optional<SweepOutcome> swept = sweep(params, program, options)) {
-      return unfold(swept->kept, swept->fold, program, params.router);
-    }
-  }
-  WaferOutcome outcome;
-  const SimContext context;
-  ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
-  clock.shuffle(options.shuffle);
-  Wafer wafer("wafer", params, program, clock, options);
-  if (options.look) {
-    clock.watch(options.first_look, [&](Cycle at) { return options.look(at, wafer); });
-  }
-  if (wafer.cores().finished() != wafer.cores().size()) outcome.cycles = clock.run_until_done();
-  wafer.settle(outcome.cycles);
-  collect_counts(wafer, program, outcome);
-  for (std::size_t i = 0; i < wafer.cores().size() && !program.kernel.activations.empty(); ++i) {
-    outcome.results.push_back(wafer.cores().result(i));
-  }
-  outcome.events = wafer.log().sorted();
-  sort_events(outcome.events);
+  collect(program, outcome);
   return outcome;
 }
 

@@ -94,6 +94,9 @@ class Wafer : public sc_core::sc_module, public CountedWafer, private RowWaker {
   /// Accounts for the units asleep when the run ended, and checks that no word is left anywhere.
   void settle(Cycle end);
 
+  /// What all units have counted; without events and results.
+  void collect(const Program& program, WaferOutcome& outcome) const;
+
   /// The ways in and out that the program names, in its order.
   EdgeInlet& inlet(std::size_t index) { return *inlets_.at(index); }
   EdgeOutlet& outlet(std::size_t index) { return *outlets_.at(index); }
@@ -122,9 +125,5 @@ class Wafer : public sc_core::sc_module, public CountedWafer, private RowWaker {
 
 /// By cycle, unit, kind and argument: an order that no engine and no order of stepping changes.
 void sort_events(std::vector<Event>& events);
-
-/// Runs `program` on a wafer of its own.
-WaferOutcome simulate(const HardwareParams& params, const Program& program,
-                      const RunOptions& options);
 
 }  // namespace lacuna::wse

@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # All that test.sh leaves out because it takes long: the other compiler, debug, sanitizers,
-# clang-tidy, coverage, and the seeded mistakes. About an hour on 2 cores. Goes on after a failure
-# and ends in one line per step.
+# clang-tidy, coverage, a fresh machine, and the seeded mistakes. Hours on 2 cores. Goes on after a
+# failure and ends in one line per step. Each step leaves its log in build/full/STEP.log, with the
+# commit in its first line; a step that has passed on this commit, with nothing changed since, is
+# not run again (AGAIN=1: it is).
 #   scripts/ci/full.sh [STEP]...   release debug clang asan tidy coverage determinism use long fuzz
-#                                  edits mistakes
+#                                  edits mistakes fresh
 set -u
 cd "$(dirname "$0")/../.."
-steps=${*:-release debug clang asan tidy coverage determinism use long fuzz edits mistakes}
+steps=${*:-release debug clang asan tidy coverage determinism use long fuzz edits mistakes fresh}
+logs=build/full
 summary=""
 wrong=0
 
@@ -32,16 +35,46 @@ step() {
     fuzz) scripts/ci/fuzz.sh ;;
     edits) scripts/ci/edits.sh ;;
     mistakes) scripts/seed_mistakes.sh ;;
+    fresh) scripts/ci/fresh.sh ;;
     *) echo "there is no step '$1'" >&2; return 2 ;;
   esac
 }
 
+# The commit, and "changed" if the tree is another.
+state() {
+  commit=$(git rev-parse HEAD)
+  [ -z "$(git status --porcelain)" ] || commit="$commit changed"
+  printf '%s\n' "$commit"
+}
+
 scripts/setup.sh full || exit 1
+mkdir -p "$logs"
 for name in $steps; do
   printf '\n==== %s\n' "$name"
-  if step "$name"; then verdict=passed; else verdict=FAILED; wrong=1; fi
+  log=$logs/$name.log
+  commit=$(state)
+  begin=$(date +%s)
+  if [ -z "${AGAIN:-}" ] && [ "${commit% changed}" = "$commit" ] &&
+    [ "$(cat "$logs/$name.passed" 2>/dev/null)" = "$commit" ]; then
+    verdict="passed before"
+    took=0
+  else
+    rm -f "$logs/$name.passed"
+    printf 'commit %s\n' "$commit" >"$log"
+    # the status of the step, not that of tee
+    { step "$name" 2>&1; printf 'status %s\n' "$?" >>"$log.status"; } | tee -a "$log"
+    if [ "$(cat "$log.status")" = "status 0" ]; then
+      verdict=passed
+      printf '%s\n' "$commit" >"$logs/$name.passed"
+    else
+      verdict=FAILED
+      wrong=1
+    fi
+    rm -f "$log.status"
+    took=$(($(date +%s) - begin))
+  fi
   summary="$summary
-$(printf '%-8s %s' "$verdict" "$name")"
+$(printf '%-14s %-12s %5d s  %s' "$verdict" "$name" "$took" "$commit")"
 done
-printf '\n==== summary%s\n' "$summary"
+printf '\n==== summary%s\n' "$summary" | tee "$logs/summary.txt"
 exit "$wrong"

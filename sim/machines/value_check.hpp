@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "sim/report/result.hpp"
-#include "workloads/mapping/gemm_problem.hpp"
+#include "workloads/functions/gemm_problem.hpp"
 
 namespace lacuna {
 

@@ -14,8 +14,7 @@
 #include <systemc>  // declares sc_main with C linkage
 
 #include "models/wse/engine/streaming_sweep.hpp"
-#include "models/wse/task_wafer.hpp"
-#include "models/wse/wafer.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/oracle/tasks.hpp"
 #include "tests/support/wse/random_forms.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "workloads/generate/settings.hpp"
-#include "workloads/import/import_table.hpp"
+#include "workloads/import/imported.hpp"
 
 namespace lacuna {
 

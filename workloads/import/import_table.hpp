@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/trace/layer_op.hpp"
+#include "workloads/import/imported.hpp"
 
 namespace lacuna {
 
@@ -24,12 +24,6 @@ struct ImportKey {
   std::string meaning;
 };
 const std::vector<ImportKey>& import_keys();
-
-struct Imported {
-  WorkloadTrace trace;
-  std::vector<std::string> notes;     // what a reader of the trace should know
-  std::vector<std::string> warnings;  // what looks wrong, and was read all the same
-};
 
 /// Reads files of one format into one trace. The format is that of the setting `format`, else
 /// known by content. TraceError says what is wrong with a file and where; RequestError what a

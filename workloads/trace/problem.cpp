@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "sim/base/error.hpp"
-#include "workloads/trace/text_file.hpp"
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 

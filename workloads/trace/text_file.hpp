@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
+
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 
@@ -13,16 +13,5 @@ constexpr std::uint64_t kMostInput = std::uint64_t{1} << 30U;
 
 /// The bytes of a file; TraceError E001 if it is missing, unreadable or above kMostInput.
 std::string read_text_file(const std::string& path);
-
-/// The offset of the first byte of `text` that is NUL or breaks UTF-8, if there is one.
-std::optional<std::size_t> find_bad_byte(std::string_view text);
-
-/// An integer in [least, most] from the whole of `text`: digits only, no sign, no blank.
-enum class IntegerError { none, not_an_integer, out_of_range };
-IntegerError parse_integer(std::string_view text, std::uint64_t least, std::uint64_t most,
-                           std::uint64_t& result);
-
-/// Without blanks and tabs at both ends.
-std::string_view trimmed(std::string_view text);
 
 }  // namespace lacuna

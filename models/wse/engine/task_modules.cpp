@@ -161,7 +161,7 @@ TaskOutcome simulate_task_modules(const TaskParams& params, const TaskProgram& p
     RunOptions rows = options;
     rows.modules = false;
     rows.look_at_tasks = {};
-    simulate(params, program, rows);
+    simulate_rows(params, program, rows);
     throw;
   }
 }

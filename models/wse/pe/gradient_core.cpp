@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "models/common/fp16.hpp"
-#include "models/wse/fabric/ramp.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -28,26 +27,15 @@ float value_of(std::uint32_t word, bool fp32) {
 
 GradientCores::GradientCores(const HardwareParams& params, const StreamingKernel& stream,
                              const GradientKernel& kernel, LinkArray& links, EventLog& log)
-    : params_(params.core),
-      link_rule_(params.router),
-      stream_(stream),
-      kernel_(kernel),
-      links_(links),
-      log_(log) {}
-
-const GradientCores::Control& GradientCores::control_of(std::uint32_t tokens) {
-  const auto known = std::find_if(controls_.begin(), controls_.end(),
-                                  [&](const auto& control) { return control.first == tokens; });
-  if (known != controls_.end()) return known->second;
-  controls_.emplace_back(tokens, Control(params_, stream_, kernel_, tokens));
-  return controls_.back().second;
-}
+    : LaneCores(params, links, log), stream_(stream), kernel_(kernel) {}
 
 void GradientCores::add(const CorePorts& ports) {
   cores_.emplace_back();
   Core& core = cores_.back();
   core.ports = ports;
-  core.control = &control_of(stream_.tokens[ports.row]);
+  const std::uint32_t row = stream_.tokens[ports.row];
+  core.control =
+      &control_of(controls_, row, [&] { return Control(params_, stream_, kernel_, row); });
   core.state = core.control->begin(flag(stream_.steps != 0), kernel_.begins_with_stream);
   for (const CorePort& port : core.ports.in) {
     const bool down = port.color == kernel_.down[0] || port.color == kernel_.down[1];
@@ -84,78 +72,38 @@ Cycle GradientCores::step(std::size_t index, Cycle now) {
   account(index, now);
   core.accounted = now + 1;
   now_ = now;
-  const auto busy = static_cast<Cycle>(core.state.hold[0]);
+  const Cycle busy = number(core.state.hold);
   core.acted = send_output(core, now) || core.state.releasing[0] != 0;
   Control::Beats issued{};
   book(core, core.control->step(core.state, *this, index, now, issued), issued);
-  return core.acted ? now + 1 : next_step(core, busy, now);
-}
-
-/// The next cycle in which something here is over or begins, if nothing arrives. The slot was taken
-/// for `busy` cycles from this one on.
-Cycle GradientCores::next_step(const Core& core, Cycle busy, Cycle now) const {
-  Cycle next = kNever;
-  const auto due = [&](Cycle at) {
-    if (at > now) next = std::min(next, at);
-  };
-  if (core.state.task.full[0] != 0) due(now + static_cast<Cycle>(core.state.task.left[0]));
-  if (busy != 0) due(now + busy);
-  due(core.ramp.opens());
-  due(params_.init_cycles);
-  return next;
+  return core.acted ? now + 1 : next_step(core, core.state, busy, 0, now);
 }
 
 /// A cycle of the core's stack.
 void GradientCores::book(Core& core, const GradientWaits<Number>& waits,
                          const Control::Beats& issued) {
+  CoreCycle why = kDone;
+  if (waits.dispatch[0] != 0) why = kDispatch;
+  if (waits.weights[0] != 0) why = kWaitWeights;
+  if (waits.ring_in[0] != 0) why = kWaitRingIn;
+  if (waits.ring_out[0] != 0) why = kWaitRingOut;
+  if (waits.buffer[0] != 0) why = kWaitBuffer;
+  if (waits.conflict[0] != 0) why = kConflict;
   unsigned context = kNobody;
   for (unsigned i = 0; i < issued.size(); ++i) {
     if (issued[i][0] != 0) context = i;
   }
-  extend_run(core, context, now_);
-  CoreCycle cycle = kDone;
-  if (waits.dispatch[0] != 0) cycle = kDispatch;
-  if (waits.weights[0] != 0) cycle = kWaitWeights;
-  if (waits.ring_in[0] != 0) cycle = kWaitRingIn;
-  if (waits.ring_out[0] != 0) cycle = kWaitRingOut;
-  if (waits.buffer[0] != 0) cycle = kWaitBuffer;
-  if (waits.conflict[0] != 0) cycle = kConflict;
-  if (context != kNobody) {
-    core.acted = true;
-    cycle = context == Control::kMain ? kFma : kReduce;
-  } else {
-    core.waiting_for = cycle;
-  }
-  ++core.counters.cycles[cycle];
-  core.counters.buffers_in_use +=
-      static_cast<std::uint64_t>(core.control->vectors_in_use(core.state)[0]);
+  LaneCores::book(core, context, why, core.control->vectors_in_use(core.state));
 }
 
 void GradientCores::account(std::size_t index, Cycle now) {
   Core& core = cores_[index];
-  if (core.accounted >= now) return;
-  const Cycle slept = now - core.accounted;
-  core.accounted = now;
-  core.counters.cycles[core.waiting_for] += slept;
-  core.counters.buffers_in_use +=
-      static_cast<std::uint64_t>(core.control->vectors_in_use(core.state)[0]) * slept;
-  for (Lane* const left : {&core.state.task.left, &core.state.hold}) {
-    (*left)[0] -= std::min((*left)[0], static_cast<Number>(slept));
-  }
+  sleep(core, core.state, core.control->vectors_in_use(core.state), now);
 }
 
 void GradientCores::settle(std::size_t index, Cycle now) {
   account(index, now);
   extend_run(cores_[index], kNobody, now);
-}
-
-bool GradientCores::send_output(Core& core, Cycle now) {
-  const std::vector<CorePort>& out = core.ports.out;
-  const bool sent = send_up(
-      links_, link_rule_, core.ramp, out.size(), core.next_queue, now,
-      [&](std::size_t i) { return out[i].queue; }, [&](std::size_t i) { return out[i].ramp; });
-  if (sent) ++core.counters.sent;
-  return sent;
 }
 
 Lanes<std::int64_t> GradientCores::take_word(std::size_t place, const Lane& lanes) {
@@ -322,21 +270,6 @@ float GradientCores::dot(const Core& core, const Values& values, std::uint32_t f
     sum = rounded(product + sum, stream_.psum_fp32);
   }
   return sum;
-}
-
-void GradientCores::extend_run(Core& core, unsigned context, Cycle now) {
-  if (!log_.enabled()) return;
-  if (context == core.run_of && now == core.run_begin + core.run_length) {
-    ++core.run_length;
-    return;
-  }
-  if (core.run_of != kNobody) {
-    log_.record(core.run_begin, core.ports.unit, kBeatRun,
-                std::uint64_t{core.run_length} << 1U | (core.run_of == Control::kMain ? 0U : 1U));
-  }
-  core.run_of = context;
-  core.run_begin = now;
-  core.run_length = 1;
 }
 
 std::string GradientCores::blocked(std::size_t index) const {

@@ -10,10 +10,9 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/fabric/link.hpp"
-#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/params.hpp"
-#include "models/wse/pe/core_array.hpp"
 #include "models/wse/pe/gradient_control.hpp"
+#include "models/wse/pe/lane_cores.hpp"
 #include "models/wse/program/event_kinds.hpp"
 #include "models/wse/program/program.hpp"
 #include "sim/base/event_log.hpp"
@@ -23,7 +22,7 @@ namespace lacuna::wse {
 /// Cores that run a GradientKernel, one by one, with their words and numbers. In each cycle a core
 /// puts a word of an output queue on the ramp, the queues in turn; the rest is GradientControl's,
 /// of one lane. Rows of dY are counted from the first.
-class GradientCores final : public CoreArray {
+class GradientCores final : public LaneCores {
  public:
   GradientCores(const HardwareParams& params, const StreamingKernel& stream,
                 const GradientKernel& kernel, LinkArray& links, EventLog& log);
@@ -33,20 +32,16 @@ class GradientCores final : public CoreArray {
   void account(std::size_t index, Cycle now) override;
   void settle(std::size_t index, Cycle now) override;
   std::size_t size() const override { return cores_.size(); }
-  std::size_t finished() const override { return finished_; }
   const CoreCounters& counters(std::size_t core) const override { return cores_[core].counters; }
   std::string blocked(std::size_t index) const override;
   std::vector<float> result(std::size_t /*core*/) const override { return {}; }
 
  private:
-  using Number = std::int64_t;
-  using Lane = Lanes<Number>;
   using State = GradientState<Number>;
   using Control = GradientControl<Number, GradientCores>;
   friend Control;
 
-  struct Core {
-    CorePorts ports;
+  struct Core : Unit {
     const Control* control = nullptr;
     State state;
     LinkId from_ring = kNoLink;
@@ -54,18 +49,9 @@ class GradientCores final : public CoreArray {
     const CorePort* to_ring = nullptr;
     const CorePort* to_south = nullptr;
     std::uint32_t next_column = 0;  // on the ring
-    std::size_t next_queue = 0;     // of the output queues, the first to be looked at
-    LinkMeter ramp;
-    Cycle accounted = 0;
-    Wavelet task;                // in the task register
-    std::uint32_t released = 0;  // rows closed and sent on
-    std::uint64_t chained = 0;   // dot products
-    bool acted = false;          // in this cycle
-    CoreCycle waiting_for = kWaitWeights;
-    Cycle run_begin = 0;
-    std::uint32_t run_length = 0;
-    unsigned run_of = kNobody;
-    CoreCounters counters;
+    Wavelet task;                   // in the task register
+    std::uint32_t released = 0;     // rows closed and sent on
+    std::uint64_t chained = 0;      // dot products
   };
 
   /// What a core remembers of numbers.
@@ -76,8 +62,6 @@ class GradientCores final : public CoreArray {
     std::vector<float> results;   // dot products not yet in the chain, oldest first
     std::vector<std::uint32_t> place_of_step;
   };
-
-  static Lane flag(bool value) { return Lane{value ? -1 : 0}; }
 
   // What GradientControl asks for; a place is a core.
   Lane has_word(std::size_t place) const {
@@ -100,32 +84,22 @@ class GradientCores final : public CoreArray {
   void progress(std::size_t place, const Lane& lanes);
   void ended(std::size_t /*place*/, const Lane& /*lanes*/) { ++finished_; }
 
-  const Control& control_of(std::uint32_t tokens);
   bool owns(const Core& core, std::uint32_t step) const {
     return stream_.final_column[step] == core.ports.column;
   }
   void look_up(Core& core) const;
-  bool send_output(Core& core, Cycle now);
-  Cycle next_step(const Core& core, Cycle busy, Cycle now) const;
   void book(Core& core, const GradientWaits<Number>& waits, const Control::Beats& issued);
   void take_words(Core& core, std::size_t index, Number words);
   void send_words(Core& core, std::size_t index, Number words);
   void chain_word(Core& core, std::size_t index);
-  void extend_run(Core& core, unsigned context, Cycle now);
   float dot(const Core& core, const Values& values, std::uint32_t feature) const;
   std::uint32_t tokens(const Core& core) const { return stream_.tokens[core.ports.row]; }
 
-  const CoreParams params_;
-  const LinkRule link_rule_;
   const StreamingKernel& stream_;
   const GradientKernel& kernel_;
-  LinkArray& links_;
-  EventLog& log_;
-  Cycle now_ = 0;                                           // the cycle being performed
   std::deque<std::pair<std::uint32_t, Control>> controls_;  // by tokens of a core
   std::vector<Core> cores_;
   std::vector<Values> values_;  // only if values are carried
-  std::size_t finished_ = 0;
 };
 
 }  // namespace lacuna::wse

@@ -5,36 +5,21 @@
 
 #include <algorithm>
 
-#include "models/wse/fabric/ramp.hpp"
-
 namespace lacuna::wse {
 
 StreamingCores::StreamingCores(const HardwareParams& params, const StreamingKernel& kernel,
                                LinkArray& links, EventLog& log)
-    : params_(params.core),
-      link_rule_(params.router),
-      kernel_(kernel),
-      links_(links),
-      log_(log),
-      successor_(kernel.ring.size()) {
+    : LaneCores(params, links, log), kernel_(kernel), successor_(kernel.ring.size()) {
   for (std::size_t p = 0; p < kernel.ring.size(); ++p) {
     successor_[kernel.ring[p]] = kernel.ring[(p + 1) % kernel.ring.size()];
   }
-}
-
-const StreamingCores::Control& StreamingCores::control_of(std::uint32_t tokens) {
-  const auto known = std::find_if(controls_.begin(), controls_.end(),
-                                  [&](const auto& control) { return control.first == tokens; });
-  if (known != controls_.end()) return known->second;
-  controls_.emplace_back(tokens, Control(params_, kernel_, tokens));
-  return controls_.back().second;
 }
 
 void StreamingCores::add(const CorePorts& ports) {
   Core core;
   core.ports = ports;
   const std::uint32_t tokens = kernel_.tokens[ports.row];
-  core.control = &control_of(tokens);
+  core.control = &control_of(controls_, tokens, [&] { return Control(params_, kernel_, tokens); });
   // A core without tokens only lends its router.
   if (tokens == 0) core.closed = core.loaded = core.reduced = kernel_.steps;
   core.state = core.control->begin(flag(!idle(core)));
@@ -62,86 +47,41 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   now_ = now;
   StreamState<Number>& state = core.state;
   const Number held = state.holding[0];
-  const auto busy = static_cast<Cycle>(state.hold[0]);
+  const Cycle busy = number(state.hold);
   core.acted = send_output(core, now) || state.releasing[0] != 0;
   std::array<Lane, 2> issued{};
   Lane ended{};
   book(core, core.control->step(state, *this, index, now, issued, ended), issued);
   core.acted = core.acted || state.holding[0] != held;
-  return core.acted ? now + 1 : next_step(core, busy, now);
-}
-
-/// The next cycle in which something here is over or begins, if nothing arrives. The slot was taken
-/// for `busy` cycles from this one on.
-Cycle StreamingCores::next_step(const Core& core, Cycle busy, Cycle now) const {
-  const StreamState<Number>& state = core.state;
-  Cycle next = kNever;
-  const auto due = [&](Cycle at) {
-    if (at > now) next = std::min(next, at);
-  };
-  if (state.task.full[0] != 0) due(now + static_cast<Cycle>(state.task.left[0]));
-  const auto extra = static_cast<Cycle>(state.extra[0]);
-  if (busy != 0) due(now + busy);
-  if (extra != 0 && busy > extra) due(now + busy - extra);  // stalls of another kind
-  due(core.ramp.opens());
-  due(params_.init_cycles);
-  return next;
+  return core.acted ? now + 1 : next_step(core, state, busy, number(state.extra), now);
 }
 
 /// A cycle of the core's stack.
 void StreamingCores::book(Core& core, const StreamWaits<Number>& waits,
                           const std::array<Lane, 2>& issued) {
-  const bool main = issued[0][0] != 0;
-  const bool beat = main || issued[1][0] != 0;
-  extend_run(core, !beat ? kNobody : main ? 0 : 1, now_);
-  CoreCycle cycle = kDone;
-  if (waits.dispatch[0] != 0) cycle = kDispatch;
-  if (waits.weights[0] != 0) cycle = kWaitWeights;
-  if (waits.ring_in[0] != 0) cycle = kWaitRingIn;
-  if (waits.ring_out[0] != 0) cycle = kWaitRingOut;
-  if (waits.buffer[0] != 0) cycle = kWaitBuffer;
+  CoreCycle why = kDone;
+  if (waits.dispatch[0] != 0) why = kDispatch;
+  if (waits.weights[0] != 0) why = kWaitWeights;
+  if (waits.ring_in[0] != 0) why = kWaitRingIn;
+  if (waits.ring_out[0] != 0) why = kWaitRingOut;
+  if (waits.buffer[0] != 0) why = kWaitBuffer;
   const bool scattered = !kernel_.held.empty() && core.state.main_holds[0] != 0;
-  if (waits.conflict[0] != 0) cycle = scattered ? kScalar : kConflict;
-  if (waits.residual[0] != 0) cycle = kResidual;
-  if (beat) {
-    core.acted = true;
-    cycle = main ? kFma : kReduce;
-  } else {
-    core.waiting_for = cycle;
-  }
-  ++core.counters.cycles[cycle];
-  core.counters.buffers_in_use +=
-      static_cast<std::uint64_t>(core.control->buffers_in_use(core.state)[0]);
+  if (waits.conflict[0] != 0) why = scattered ? kScalar : kConflict;
+  if (waits.residual[0] != 0) why = kResidual;
+  const unsigned context = issued[0][0] != 0 ? 0 : issued[1][0] != 0 ? 1 : kNobody;
+  LaneCores::book(core, context, why, core.control->buffers_in_use(core.state));
   if (core.state.waits[0] != 0) ++core.counters.buffer_blocked;
 }
 
 void StreamingCores::account(std::size_t index, Cycle now) {
   Core& core = cores_[index];
-  if (core.accounted >= now) return;
-  const Cycle slept = now - core.accounted;
-  core.accounted = now;
-  StreamState<Number>& state = core.state;
-  core.counters.cycles[core.waiting_for] += slept;
-  core.counters.buffers_in_use +=
-      static_cast<std::uint64_t>(core.control->buffers_in_use(state)[0]) * slept;
-  if (state.waits[0] != 0) core.counters.buffer_blocked += slept;
-  for (Lane* const left : {&state.task.left, &state.hold}) {
-    (*left)[0] -= std::min((*left)[0], static_cast<Number>(slept));
-  }
+  const Cycle slept = sleep(core, core.state, core.control->buffers_in_use(core.state), now);
+  if (core.state.waits[0] != 0) core.counters.buffer_blocked += slept;
 }
 
 void StreamingCores::settle(std::size_t index, Cycle now) {
   account(index, now);
   extend_run(cores_[index], kNobody, now);
-}
-
-bool StreamingCores::send_output(Core& core, Cycle now) {
-  const std::vector<CorePort>& out = core.ports.out;
-  const bool sent = send_up(
-      links_, link_rule_, core.ramp, out.size(), core.next_out, now,
-      [&](std::size_t i) { return out[i].queue; }, [&](std::size_t i) { return out[i].ramp; });
-  if (sent) ++core.counters.sent;
-  return sent;
 }
 
 Lanes<std::int64_t> StreamingCores::take_word(std::size_t place, const Lane& lanes) {
@@ -350,22 +290,6 @@ Color StreamingCores::out_color(const Core& core) const {
   const std::uint32_t column = core.ports.column;
   if (kernel_.reduce.is_ring()) return kernel_.ring_out[column];
   return kernel_.reduce.role(kernel_.columns(), kernel_.final_column[core.reduced], column).out;
-}
-
-/// Keeps the record of beats issued one after the other by the same context.
-void StreamingCores::extend_run(Core& core, unsigned context, Cycle now) {
-  if (!log_.enabled()) return;
-  if (context == core.run_of && now == core.run_begin + core.run_length) {
-    ++core.run_length;
-    return;
-  }
-  if (core.run_of != kNobody) {
-    log_.record(core.run_begin, core.ports.unit, kBeatRun,
-                std::uint64_t{core.run_length} << 1U | core.run_of);
-  }
-  core.run_of = context;
-  core.run_begin = now;
-  core.run_length = 1;
 }
 
 std::string StreamingCores::blocked(std::size_t index) const {

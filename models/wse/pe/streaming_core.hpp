@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/wse/counters.hpp"
 #include "models/wse/fabric/link.hpp"
-#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/params.hpp"
-#include "models/wse/pe/core_array.hpp"
 #include "models/wse/pe/core_values.hpp"
+#include "models/wse/pe/lane_cores.hpp"
 #include "models/wse/pe/stream_control.hpp"
 #include "models/wse/program/event_kinds.hpp"
 #include "models/wse/program/program.hpp"
@@ -21,7 +21,7 @@ namespace lacuna::wse {
 
 /// Cores that run a StreamingKernel, one by one, with their words and numbers. In each cycle a
 /// core puts a word of its output queue on the ramp; the rest is StreamControl's, of one lane.
-class StreamingCores final : public CoreArray {
+class StreamingCores final : public LaneCores {
  public:
   StreamingCores(const HardwareParams& params, const StreamingKernel& kernel, LinkArray& links,
                  EventLog& log);
@@ -32,7 +32,6 @@ class StreamingCores final : public CoreArray {
   void account(std::size_t index, Cycle now) override;
   void settle(std::size_t index, Cycle now) override;
   std::size_t size() const override { return cores_.size(); }
-  std::size_t finished() const override { return finished_; }
   const CoreCounters& counters(std::size_t core) const override { return cores_[core].counters; }
   std::string blocked(std::size_t index) const override;
 
@@ -40,16 +39,12 @@ class StreamingCores final : public CoreArray {
   std::vector<float> result(std::size_t core) const override { return values_[core].result(); }
 
  private:
-  using Number = std::int64_t;
-  using Lane = Lanes<Number>;
   using Control = StreamControl<Number, StreamingCores>;
   friend Control;
 
-  struct Core {
-    CorePorts ports;
+  struct Core : Unit {
     const Control* control = nullptr;
     StreamState<Number> state;
-    Cycle accounted = 0;
     Wavelet task;                // in the task register
     std::uint32_t position = 0;  // weights of this row so far
     std::uint32_t closed = 0;    // steps: rows of sums completed by the main thread
@@ -62,17 +57,7 @@ class StreamingCores final : public CoreArray {
     std::uint32_t next_input = 0;
     std::uint32_t inputs_left = 0;
     bool keeps = false;
-    bool acted = false;        // in this cycle
-    std::size_t next_out = 0;  // output queue that comes first
-    LinkMeter ramp;
-    CoreCycle waiting_for = kWaitWeights;
-    Cycle run_begin = 0;
-    std::uint32_t run_length = 0;
-    unsigned run_of = kNobody;
-    CoreCounters counters;
   };
-
-  static Lane flag(bool value) { return Lane{value ? -1 : 0}; }
 
   // What StreamControl asks for; a place is a core.
   static constexpr bool kOneInstruction = false;
@@ -89,9 +74,6 @@ class StreamingCores final : public CoreArray {
   void take_sums(std::size_t place, const Lane& words, const Lane& lanes);
   Lane finish(std::size_t place, const Lane& lanes);
 
-  const Control& control_of(std::uint32_t tokens);
-  bool send_output(Core& core, Cycle now);
-  Cycle next_step(const Core& core, Cycle busy, Cycle now) const;
   void book(Core& core, const StreamWaits<Number>& waits, const std::array<Lane, 2>& issued);
   void load_ring(Core& core, std::uint32_t keeper) const;
   void load_part(Core& core, std::uint32_t keeper) const;
@@ -100,7 +82,6 @@ class StreamingCores final : public CoreArray {
   std::uint32_t begin_vector(Core& core, std::size_t index, std::uint32_t feature, float value);
   Wavelet reduce_word(Core& core, std::size_t index);
   Color out_color(const Core& core) const;
-  void extend_run(Core& core, unsigned context, Cycle now);
   std::uint8_t& filled(const Core& core, std::size_t index) {
     return filled_[index * kernel_.lookahead + core.reduced % kernel_.lookahead];
   }
@@ -113,18 +94,12 @@ class StreamingCores final : public CoreArray {
     return static_cast<unsigned>(kernel_.stream_color(core.ports.column));
   }
 
-  const CoreParams params_;
-  const LinkRule link_rule_;
   const StreamingKernel& kernel_;
-  LinkArray& links_;
-  EventLog& log_;
-  Cycle now_ = 0;                                           // the cycle being performed
   std::vector<std::uint32_t> successor_;                    // of each column on the ring
   std::deque<std::pair<std::uint32_t, Control>> controls_;  // by tokens of a core
   std::vector<Core> cores_;
   std::vector<std::uint8_t> filled_;  // per core and buffer: whether a weight was added
   std::vector<CoreValues> values_;    // only if values are carried
-  std::size_t finished_ = 0;
 };
 
 }  // namespace lacuna::wse

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/run/machine_table.hpp"
 #include "sim/report/event_spans.hpp"
 #include "sim/report/phase_traffic.hpp"
 #include "sim/report/timeline.hpp"
@@ -58,20 +59,8 @@ std::string wave_name(const std::vector<RunRecord>& records, const RunRecord& ru
 }  // namespace
 
 std::vector<WhatIf> what_ifs(const std::string& machine_kind) {
-  if (machine_kind == "wse") {
-    // cores wait for each other, so that no wait need remain without the cost
-    const std::vector<std::string> waits{"stall", "imbalance", "idle"};
-    const std::vector<std::string> all{"stall", "imbalance", "idle", "exchange"};
-    return {{"ideal exchange", all, {"wafer.limits.busiest_core_multiplies", "wafer.limits.edge"}},
-            {"perfect balance", waits, {"wafer.limits.mean_core", "wafer.limits.edge"}},
-            {"infinite I/O", waits, {"wafer.limits.busiest_core"}, true},
-            {"compute alone", all, {"wafer.limits.busiest_core_multiplies"}}};
-  }
-  return {{"ideal exchange",
-           {"exchange", "imbalance.exchange_tail", "stall.exchange_gap", "stall.port_wait"}},
-          {"perfect balance", {"imbalance", "idle"}},
-          {"no sync", {"sync"}},
-          {"compute alone", {"exchange", "sync", "stall", "imbalance", "idle"}}};
+  const MachineKind* const kind = known_kind(machine_kind);
+  return kind == nullptr || kind->what_ifs == nullptr ? std::vector<WhatIf>{} : kind->what_ifs();
 }
 
 Cycle interval_of(const Options& options) {

@@ -66,6 +66,7 @@ int report_defect(const std::vector<std::string>& arguments, const Streams& stre
 
 int run_lacuna(const std::vector<std::string>& arguments, const MachineTable& machines,
                const Streams& streams) {
+  set_known_machines(machines);
   try {
     const CommandLine line = parse_command_line(arguments);
     if (!line.text) return delivered(streams, dispatch(line.options, machines, streams));

@@ -15,9 +15,9 @@
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/system/fit.hpp"
-#include "sim/driver/system/job.hpp"
 #include "sim/driver/system/report.hpp"
 #include "sim/driver/system/scaling.hpp"
+#include "sim/driver/system/training.hpp"
 #include "sim/report/html_report.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -189,7 +189,7 @@ int describe_fit(const Options& options, const MachineTable& kinds, const Stream
   }
   const Pricing pricing = make_pricing(options, streams);
   ChipTimes times(pricing, 1, Engine::event);
-  streams.out << fit_text({kinds, pricing, times, request.machine, request.training, {}, false});
+  streams.out << fit_text({kinds, pricing, times, request.machine, request.training, {}});
   return kDone;
 }
 
@@ -211,7 +211,7 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
     row.system = machine.name;
     row.training = spread_over(request.training, machine.params.chips());
     const TrainingResult result =
-        run_training({kinds, pricing, times, machine, row.training, execution, true});
+        run_training({kinds, pricing, times, machine, row.training, execution});
     row.seconds = result.seconds();
     row.sequences_per_s = row.training.global_batch() / row.seconds;
     row.joules_per_sequence = result.energy.total().nominal / row.training.global_batch();
@@ -251,8 +251,7 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
   system::SystemExecution execution;
   execution.engine = settings.execution.engine;
   execution.event_log = options.out.has_value();
-  const TrainingResult result =
-      run_training({kinds, pricing, times, machine, training, execution, true});
+  const TrainingResult result = run_training({kinds, pricing, times, machine, training, execution});
   if (folder) write_folder(*folder, options, file, machine, training, result);
   if (options.json) {
     streams.out << metrics_json(system_metrics(machine, training, result));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,42 +21,24 @@ const char* const kBefore = "measured before this model";
 const char* const kRatio = "ratio of rates";
 
 /// Settings that change neither what was measured nor its cycles.
-constexpr std::array<const char*, 4> kBeside = {"energy.", "host.", "sys.", "round"};
+const std::vector<std::string>& beside() {
+  static const std::vector<std::string> kBeside = {"energy.", "host.", "sys.", "round"};
+  return kBeside;
+}
 
-/// Settings by which kernels of a wafer say where they run and which they are.
-constexpr std::array<const char*, 5> kOfKernels = {"wafer.columns", "wafer.rows", "wafer.modules",
-                                                   "kernel.", "map."};
-
-template <std::size_t size>
-bool begins(const std::string& path, const std::array<const char*, size>& beginnings) {
+bool begins(const std::string& path, const std::vector<std::string>& beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(),
-                     [&](const char* each) { return path.rfind(each, 0) == 0; });
-}
-
-std::string value_of(const RunRecord& run, const std::string& path) {
-  for (const ParameterValue& each : run.parameters) {
-    if (each.path == path) return each.value;
-  }
-  return "";
-}
-
-/// What the request of an operation says, such as its mode.
-std::string asked(const OpRecord& op, const char* key) {
-  for (const auto& [name, value] : op.request) {
-    if (name == key) return value;
-  }
-  return "";
+                     [&](const std::string& each) { return path.rfind(each, 0) == 0; });
 }
 
 /// Parameters of the measured presets, each read once.
 class Presets {
  public:
   /// True if `run` has the hardware of the preset: all that could change the cycles of a kernel.
-  bool alike(const RunRecord& run, const TrustPlace& place) {
+  bool alike(const RunRecord& run, const MachineKind& kind, const TrustPlace& place) {
     const std::map<std::string, std::string>& preset = values(place.machine);
     return std::all_of(run.parameters.begin(), run.parameters.end(), [&](const auto& each) {
-      if (begins(each.path, kBeside)) return true;
-      if (run.kind == "wse" && begins(each.path, kOfKernels)) return true;
+      if (begins(each.path, beside()) || begins(each.path, kind.of_kernels)) return true;
       const auto found = preset.find(each.path);
       return found != preset.end() && found->second == each.value;
     });
@@ -76,44 +57,6 @@ class Presets {
 
   std::map<std::string, std::map<std::string, std::string>> presets_;
 };
-
-std::optional<TrustPlace> ipu_place(const RunRecord& run, const OpRecord& op) {
-  const SummaryRow& row = op.row;
-  const bool product = row.op == "gemm" || row.op == "spmm";
-  if (!product) return std::nullopt;
-  if (row.pattern == "dense") {
-    const std::string partials = asked(op, "partials");
-    const bool own = partials == "auto" || partials == row.dtype;
-    const bool plain = own && (row.dtype != "fp16" || value_of(run, "planner.partials") == "fp16");
-    return TrustPlace{"bow", "dense product", plain ? row.dtype : "other types"};
-  }
-  if (row.mode != "static") return std::nullopt;
-  return TrustPlace{
-      "bow", "static sparse over dense product",
-      row.dtype == "fp16" ? "block " + (row.block.empty() ? "1" : row.block) : "other types"};
-}
-
-std::optional<TrustPlace> wafer_place(const RunRecord& run, const OpRecord& op) {
-  const SummaryRow& row = op.row;
-  const bool product = row.op == "gemm" || row.op == "spmm";
-  if (product && asked(op, "mode") == "dynamic") {
-    const std::string format = value_of(run, "kernel.spmm_format");
-    const bool as_measured = row.dtype == "fp32" && value_of(run, "kernel.spmm_phases") == "local";
-    return TrustPlace{"wse2", "SpMM in software (vendor simulator)",
-                      !as_measured        ? "other types or phases"
-                      : format == "dense" ? "gemm"
-                                          : format};
-  }
-  const std::string fn = asked(op, "fn");
-  if (row.op == "broadcast") return TrustPlace{"wse2", "collective (published model)", "broadcast"};
-  if (row.op == "allreduce" || row.op == "reduce") {
-    std::string way = fn;
-    std::replace(way.begin(), way.end(), '_', '-');
-    return TrustPlace{"wse2", "collective (published model)",
-                      (row.op == "reduce" ? "reduce; " : "all-reduce; ") + way};
-  }
-  return std::nullopt;
-}
 
 /// Where nine of ten published values lie, for a simulated one: of errors of a rate, a time is
 /// between t(1 + p5) and t(1 + p95); of cycles or time, between t/(1 + p95) and t/(1 + p5).
@@ -208,20 +151,17 @@ const TrustErrors* Trust::find(const std::string& machine, const std::string& fa
   return found == all_.end() ? nullptr : &found->errors;
 }
 
-std::optional<TrustPlace> trust_place(const RunRecord& run, const OpRecord& op) {
-  if (run.kind == "ipu") return ipu_place(run, op);
-  return run.kind == "wse" ? wafer_place(run, op) : std::nullopt;
-}
-
 void add_trust(std::vector<RunRecord>& records, const Trust& trust) {
   Presets presets;
   for (RunRecord& run : records) {
+    const MachineKind* const kind = known_kind(run.kind);
+    const bool measured = kind != nullptr && kind->trust != nullptr;
     for (OpRecord& op : run.ops) {
-      if (op.row.status != Status::ok || !op.row.time_s) continue;
-      const std::optional<TrustPlace> place = trust_place(run, op);
+      if (!measured || op.row.status != Status::ok || !op.row.time_s) continue;
+      const std::optional<TrustPlace> place = kind->trust(run, op);
       if (!place) continue;
       const TrustErrors* const errors = trust.find(place->machine, place->family, place->regime);
-      if (errors == nullptr || !presets.alike(run, *place)) {
+      if (errors == nullptr || !presets.alike(run, *kind, *place)) {
         op.row.trust = kNotHere;
       } else {
         add_errors(op, *errors);

@@ -33,16 +33,6 @@ class Trust {
   std::vector<BlindErrors> all_;
 };
 
-/// A family of kernels of a machine; which of its regimes an operation is in.
-struct TrustPlace {
-  std::string machine;  // the preset that was measured
-  std::string family;
-  std::string regime;
-};
-
-/// The family of an operation of a run; nothing if no kernel like it was measured.
-std::optional<TrustPlace> trust_place(const RunRecord& run, const OpRecord& op);
-
 /// Gives the rows of `records` that are of a measured family the interval in which nine of ten such
 /// kernels lie, of their time, or of their speed-up if ratios were measured; or says that it is not
 /// known. To be called when all else is in the records.

@@ -58,11 +58,28 @@ ScopedSetting parse_scoped(const std::string& text) {
 }  // namespace
 
 const MachineTable& standard_machines() {
-  static const MachineTable table = {
-      {"ipu", "a bulk-synchronous chip of tiles, after the Graphcore IPU", make_ipu_machine},
-      {"wse", "a dataflow wafer of small cores, after the Cerebras WSE", make_wse_machine},
-  };
+  static const MachineTable table = {ipu_kind(), wse_kind()};
   return table;
+}
+
+namespace {
+
+MachineTable& known() {
+  static MachineTable machines = standard_machines();
+  return machines;
+}
+
+}  // namespace
+
+const MachineTable& known_machines() { return known(); }
+
+void set_known_machines(const MachineTable& machines) { known() = machines; }
+
+const MachineKind* known_kind(const std::string& kind) {
+  for (const MachineKind& each : known_machines()) {
+    if (kind == each.kind) return &each;
+  }
+  return nullptr;
 }
 
 std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::string& name_or_file,

@@ -6,21 +6,22 @@
 #include <vector>
 
 #include "sim/driver/files/yaml_preset.hpp"
-#include "sim/machines/machine.hpp"
+#include "sim/machines/machine_kind.hpp"
 
 namespace lacuna {
-
-/// One kind of machine, as the word `machine:` of a preset names it.
-struct MachineKind {
-  const char* kind;
-  const char* what;
-  std::unique_ptr<Machine> (*make)(std::string name);
-};
 
 using MachineTable = std::vector<MachineKind>;
 
 /// All that Lacuna can build.
 const MachineTable& standard_machines();
+
+/// Those that this program was started with, standard_machines() if nothing was said; of any other
+/// kind only its results are known.
+const MachineTable& known_machines();
+void set_known_machines(const MachineTable& machines);
+
+/// Null if there is none of this kind among them.
+const MachineKind* known_kind(const std::string& kind);
 
 /// The machine of a preset or a file, without further settings and not yet checked. Results call it
 /// `label`, or what the preset is called if that is empty.

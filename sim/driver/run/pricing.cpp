@@ -39,7 +39,7 @@ void Pricing::price(const std::string& kind, const EnergyParams& params,
     input.unit_mm2 = silicon->mm2.nominal;
     add_silicon(op.row, silicon->mm2.nominal * static_cast<double>(result.units));
   }
-  input.idle_cycles = idle_unit_cycles(kind, result.stack);
+  input.idle_cycles = idle_unit_cycles(actions_.unit(kind), result.stack);
   const EnergyModel model(table_, actions_, kind, params);
   const EnergyResult energy = model.price(result.statistics, input);
   add_energy(op.row, energy.total);
@@ -56,7 +56,7 @@ void Pricing::price(const std::string& kind, const EnergyParams& params,
     for (std::size_t i = 0; i < counters.size(); ++i) counters[i].value = each.counters[i];
     for (std::size_t i = 0; i < stack.size(); ++i) stack[i].cycles = each.stack[i];
     input.cycles = each.to - each.from;
-    input.idle_cycles = idle_unit_cycles(kind, stack);
+    input.idle_cycles = idle_unit_cycles(actions_.unit(kind), stack);
     op.power.push_back(power_of(each, model.price(counters, input).total, result));
   }
 }

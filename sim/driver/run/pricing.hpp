@@ -31,6 +31,11 @@ class Pricing {
   void price(const std::string& kind, const EnergyParams& params,
              const std::optional<UnitSilicon>& silicon, OpRecord& op) const;
 
+  /// The actions of one unit of the machine in its busiest cycle.
+  UnitCycle busiest_cycle(const Machine& machine) const {
+    return actions_.unit(machine.kind()).peak_cycle(machine.energy());
+  }
+
   /// Areas of chips; those of runs are kept in their records.
   const Areas& areas() const { return areas_; }
 

@@ -17,8 +17,7 @@ using system::TrainingParams;
 namespace {
 
 FitRow account_of(const TrainingJob& job, const TrainingParams& training) {
-  TrainingJob tried = {job.kinds, job.pricing,   job.times, job.system,
-                       training,  job.execution, false};
+  TrainingJob tried = {job.kinds, job.pricing, job.times, job.system, training, job.execution};
   const TrainingResult result = account_training(tried);
   FitRow row;
   row.training = training;

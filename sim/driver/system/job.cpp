@@ -13,7 +13,6 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
-#include "sim/driver/system/fit.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
@@ -488,16 +487,12 @@ TrainingResult run_rows(const TrainingJob& job) {
 
 }  // namespace
 
-TrainingResult run_training(const TrainingJob& job) {
+TrainingResult simulate_training(const TrainingJob& job) {
   check_chips(job);
   const TrainingParams& training = job.training;
   if (!training.rows.value().empty()) return run_rows(job);
   const Layout layout(job);
   TrainingResult result = account(job, layout);
-  const std::string why = misfit(result);
-  if (job.must_fit && !why.empty()) {
-    throw OutOfMemoryError(fmt::format("{}: {}; {}", job.system.name, why, nearest_fit(job)));
-  }
   ChipMachines machines(job);
   const Machine& chip = machines.of(0);
   result.costs = chip_costs(job, layout.model, result.phases, machines, true);

@@ -70,11 +70,10 @@ struct TrainingJob {
   const SystemMachine& system;
   const system::TrainingParams& training;
   system::SystemExecution execution;
-  bool must_fit = true;  // OutOfMemoryError if it does not
 };
 
-/// Simulates the rows of the model on the chip and the step on the system.
-TrainingResult run_training(const TrainingJob& job);
+/// Simulates the rows of the model on the chip and the step on the system, whether it fits or not.
+TrainingResult simulate_training(const TrainingJob& job);
 
 /// Its memory alone, without simulating anything.
 TrainingResult account_training(const TrainingJob& job);

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "sim/driver/validate/points.hpp"
-#include "sim/driver/validate/rules.hpp"
+#include "sim/driver/validate/runs.hpp"
+#include "sim/report/validation_report.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {

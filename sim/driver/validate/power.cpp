@@ -13,8 +13,8 @@
 #include "sim/driver/files/config_table.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/run/pricing.hpp"
-#include "sim/driver/system/job.hpp"
 #include "sim/driver/system/times.hpp"
+#include "sim/driver/system/training.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/trace/trace_reader.hpp"
 
@@ -130,7 +130,7 @@ class PowerPoints {
     record.result.cycles = kCycles;
     record.result.clock_ghz = number(machine, "clock");
     record.result.units = static_cast<std::uint64_t>(params.chip_units);
-    for (const auto& [action, count] : peak_cycle(machine.kind(), params)) {
+    for (const auto& [action, count] : pricing_.busiest_cycle(machine)) {
       StatEntry entry;
       entry.path = "unit";
       entry.name = action;
@@ -174,7 +174,7 @@ class PowerPoints {
       system::SystemExecution execution;
       execution.engine = engine_;
       const TrainingResult result =
-          run_training({table_, pricing_, times_, system, training, execution, true});
+          run_training({table_, pricing_, times_, system, training, execution});
       JouleRange joules = result.energy.range;
       for (const SystemEnergyPart& part : result.energy.beside) {
         // Machines and hosts are what the boundary adds, or beyond it.

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"

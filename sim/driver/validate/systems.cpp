@@ -15,7 +15,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/files/locations.hpp"
-#include "sim/driver/system/job.hpp"
+#include "sim/driver/system/training.hpp"
 
 namespace lacuna {
 
@@ -228,7 +228,7 @@ class SystemPoints {
     system::SystemExecution execution;
     execution.engine = engine_;
     const double seconds =
-        run_training({table_, pricing_, times_, machine, training, execution, true}).seconds();
+        run_training({table_, pricing_, times_, machine, training, execution}).seconds();
     seconds_.emplace(key, seconds);
     return seconds;
   }

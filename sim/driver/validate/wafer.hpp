@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/driver/validate/rules.hpp"
+#include "sim/driver/validate/points.hpp"
+#include "sim/driver/validate/runs.hpp"
 
 namespace lacuna {
 

@@ -247,7 +247,7 @@ void IpuRun::count_roundings(const ipu::IpuChip& chip) {
 
 /// Operations whose results are not exact know their own reference and what roundings explain.
 void IpuRun::compare_values(const ipu::IpuChip& chip) {
-  const ipu::Comparison found = planned_.compare(
+  const Comparison found = planned_.compare(
       [&](ipu::TileId tile) -> const ipu::TileMemory& { return chip.memory(tile); });
   ValueCheck check;
   check.compared = found.compared;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/wse/inference/decode_ends.hpp"
 

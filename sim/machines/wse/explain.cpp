@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/balance.hpp"
 
 namespace lacuna {

@@ -12,7 +12,7 @@
 #include "models/common/fp16.hpp"
 #include "models/wse/engine/gradient_sweep.hpp"
 #include "models/wse/program/event_units.hpp"
-#include "models/wse/wafer.hpp"
+#include "models/wse/simulate.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/machines/wse/counts.hpp"

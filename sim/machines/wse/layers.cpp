@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "models/wse/program/event_units.hpp"
+#include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
-#include "models/wse/task_wafer.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"

@@ -10,6 +10,7 @@
 
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/layers.hpp"

@@ -14,6 +14,7 @@
 #include "models/wse/engine/row_by_row.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/program/event_units.hpp"
+#include "models/wse/simulate.hpp"
 #include "models/wse/wafer_intervals.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/wse/program/event_units.hpp"
+#include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/statistics.hpp"

@@ -200,12 +200,12 @@ std::string stack_table(const RunRecord& record) {
   const std::vector<StackPart> stack = record.stack();
   const std::uint64_t total = all_cycles(stack);
   if (total == 0) return "";
-  const bool ipu = record.kind == "ipu";
   Cycle cycles = 0;
   for (const OpRecord& op : record.ops) cycles += op.result.cycles;
-  std::string text = fmt::format("{}: {} cycles on {} {}, engine {}, {}\n\n", what_was_run(record),
-                                 cycles, record.units(), ipu ? "tiles" : "PEs", record.engine,
-                                 record.total.exact ? "exact" : "not exact");
+  std::string text =
+      fmt::format("{}: {} cycles on {} {}, engine {}, {}\n\n", what_was_run(record), cycles,
+                  record.units(), record.extent.substr(record.extent.rfind(' ') + 1), record.engine,
+                  record.total.exact ? "exact" : "not exact");
   std::size_t kind_width = 8;
   for (const StackPart& part : stack) kind_width = std::max(kind_width, part.kind.size());
   const std::size_t number_width = std::max<std::size_t>(10, fmt::format("{}", total).size());

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "models/wse/wafer.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "workloads/mapping/wse/program.hpp"
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/wse/engine/relay_sweep.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/task_bench.hpp"

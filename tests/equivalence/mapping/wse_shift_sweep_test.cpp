@@ -9,6 +9,7 @@
 
 #include "models/wse/engine/shift_program.hpp"
 #include "models/wse/engine/shift_sweep.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/task_bench.hpp"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/cases.hpp"
 #include "tests/support/wse/random_streaming.hpp"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "models/wse/engine/module_wafer.hpp"
+#include "models/wse/simulate.hpp"
 #include "tests/support/wse/random_streaming.hpp"
 
 namespace lacuna::wse {

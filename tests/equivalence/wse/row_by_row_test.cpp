@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/wse/simulate.hpp"
 #include "tests/support/wse/cases.hpp"
 #include "tests/support/wse/random_streaming.hpp"
 

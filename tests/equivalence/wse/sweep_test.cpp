@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/cases.hpp"
 #include "tests/support/wse/random_streaming.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "models/wse/engine/task_modules.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/mix.hpp"
 #include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/random_memory.hpp"

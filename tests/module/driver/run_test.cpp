@@ -25,7 +25,7 @@ TEST(Run, WithoutOutWritesNothingAndPrintsTableAndCycleStack) {
   const Ran ran = lacuna("run --machine fake --gemm 64x64x64 --pattern unstructured:0.5");
   EXPECT_EQ(ran.status, 0);
   // 2048 kept x 64 columns over 4 units x 8 MAC: 4096 cycles, and 10 to drain
-  EXPECT_THAT(ran.out, HasSubstr("4106 cycles on 4 tiles, engine event, exact"));
+  EXPECT_THAT(ran.out, HasSubstr("4106 cycles on 4 units, engine event, exact"));
   EXPECT_THAT(ran.out, HasSubstr("  compute    mac           16384   99.8 %"));
   EXPECT_THAT(ran.out, HasSubstr("  idle       drained          40    0.2 %"));
   EXPECT_THAT(ran.out, HasSubstr("  total                    16424  100.0 %"));

@@ -19,7 +19,7 @@ TEST(SystemLayouts, EveryShippedOneFitsTheSystemItIsMeantFor) {
     if (!training.rows.value().empty()) continue;
     const SystemMachine machine = make_system(training.system, {});
     const TrainingResult result =
-        account_training({standard_machines(), pricing, times, machine, training, {}, true});
+        account_training({standard_machines(), pricing, times, machine, training, {}});
     EXPECT_EQ(misfit(result), "") << file;
     EXPECT_EQ(training.global_batch(),
               training.packing * training.micro_batch * training.accumulation * training.replicas)

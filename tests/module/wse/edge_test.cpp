@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/wse/wafer.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/sim_context.hpp"
 #include "tests/support/stubs.hpp"

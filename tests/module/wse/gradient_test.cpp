@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "models/wse/wafer.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::wse {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/machines/machine.hpp"
 #include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"

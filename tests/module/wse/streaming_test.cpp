@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/streaming_bench.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/task_bench.hpp"
 

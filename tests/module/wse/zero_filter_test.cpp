@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "models/wse/wafer.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/streaming_bench.hpp"
 #include "workloads/mapping/wse/streaming.hpp"

@@ -20,7 +20,7 @@ ProgramBench::ProgramBench() {
   const fs::path config = folder_ / "config";
   fs::create_directory(config);
   for (const char* const table : {"energy_table.csv", "energy_set.csv", "energy_actions.csv",
-                                  "area_table.csv", "area_chips.csv"}) {
+                                  "energy_units.csv", "area_table.csv", "area_chips.csv"}) {
     fs::copy_file(source_path(std::string("sim/config/") + table), config / table);
   }
   // Nobody has measured these machines: tables without rows.

@@ -79,7 +79,8 @@ inline EnergyResult at_peak(const Chip& chip, Cycle cycles = 4000) {
   input.units = static_cast<std::uint64_t>(chip.params.chip_units);
   chip.add_silicon(input);
   std::vector<StatEntry> counters;
-  for (const auto& [action, per_cycle] : peak_cycle(chip.machine, chip.params)) {
+  for (const auto& [action, per_cycle] :
+       shipped_actions().unit(chip.machine).peak_cycle(chip.params)) {
     const double count = per_cycle * static_cast<double>(cycles * input.units);
     counters.push_back(counted(action, action, static_cast<std::uint64_t>(count)));
   }

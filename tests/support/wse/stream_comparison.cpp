@@ -10,6 +10,7 @@
 #include "models/wse/engine/gradient_sweep.hpp"
 #include "models/wse/engine/row_by_row.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/oracle/streams.hpp"
 #include "tests/support/wse/random_streaming.hpp"

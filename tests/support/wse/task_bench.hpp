@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/simulate.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 
 namespace lacuna::wse {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/oracle/tasks.hpp"
 #include "tests/support/wse/random_hardware.hpp"

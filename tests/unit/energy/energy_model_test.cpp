@@ -326,8 +326,8 @@ TEST(EnergyModel, ATileIdlesInAnExchangeAndACoreDoesNot) {
       {Layer::compute, "fmac", 1},       {Layer::exchange, "send", 10},
       {Layer::sync, "barrier", 100},     {Layer::stall, "bank", 1000},
       {Layer::imbalance, "wait", 10000}, {Layer::idle, "done", 100000}};
-  EXPECT_EQ(idle_unit_cycles("ipu", stack), 111110U);
-  EXPECT_EQ(idle_unit_cycles("wse", stack), 111100U);
+  EXPECT_EQ(idle_unit_cycles(test::shipped_actions().unit("ipu"), stack), 111110U);
+  EXPECT_EQ(idle_unit_cycles(test::shipped_actions().unit("wse"), stack), 111100U);
 }
 
 TEST(EnergyModel, AWordAcrossTheExchangeOfAGc200CostsFortyPicojoules) {

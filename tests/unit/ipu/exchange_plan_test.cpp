@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/ipu/exchange_planner.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/ipu/exchange_checker.hpp"

@@ -37,7 +37,7 @@ RunRecord a_run() {
 
 TEST(StackTable, AddsUpOperationsInTheOrderOfTheLayersWithTheirShares) {
   EXPECT_EQ(stack_table(a_run()),
-            "wse2 (2 x 2 cores), w, unstructured:0.1, seed 1: 125 cycles on 4 PEs, engine event, "
+            "wse2 (2 x 2 cores), w, unstructured:0.1, seed 1: 125 cycles on 4 cores, engine event, "
             "exact\n"
             "\n"
             "  compute    fma             380   76.0 %\n"

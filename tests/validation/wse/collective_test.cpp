@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "models/wse/simulate.hpp"
 #include "tests/support/wse/task_bench.hpp"
 
 namespace lacuna::wse {

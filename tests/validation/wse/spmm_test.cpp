@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/sparsity/pattern.hpp"
+#include "models/wse/simulate.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"

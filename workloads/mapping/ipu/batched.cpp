@@ -6,7 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "workloads/mapping/ceil_div.hpp"
+#include "models/ipu/exchange_planner.hpp"
+#include "workloads/functions/ceil_div.hpp"
 
 namespace lacuna::ipu {
 namespace {

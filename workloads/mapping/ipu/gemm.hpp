@@ -8,20 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/functions/operands.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"
 
 namespace lacuna::ipu {
-
-/// Numbers of a result beside those of the reference.
-struct Comparison {
-  std::uint64_t compared = 0;
-  std::uint64_t wrong = 0;
-  double largest_error = 0;  // absolute
-  double squares = 0;        // sum of the squares of the errors
-  double errors = 0;         // sum of the errors
-  std::uint64_t not_finite = 0;
-};
 
 /// The memory of each tile, after a run with values.
 using ChipMemory = std::function<const TileMemory&(TileId)>;

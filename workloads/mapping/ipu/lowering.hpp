@@ -9,7 +9,7 @@
 
 #include "models/ipu/chip_params.hpp"
 #include "models/ipu/program.hpp"
-#include "workloads/mapping/gemm_problem.hpp"
+#include "workloads/functions/gemm_problem.hpp"
 #include "workloads/mapping/ipu/dense/planner.hpp"
 #include "workloads/mapping/ipu/dynamic/planner.hpp"
 #include "workloads/mapping/ipu/static/planner.hpp"

@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "sim/base/error.hpp"
 
@@ -51,38 +49,6 @@ PlannedOperation plan_operation(const OperationRequest& request) {
   }
   throw UnsupportedError(
       fmt::format("an IPU runs {}, not {}{}", names, request.op.op, why_not(request.op.op)));
-}
-
-double RealOperands::operator()(std::uint64_t seed, std::uint64_t p) const {
-  if (sigma == 0) return operand_value(seed, p, false) / 4.0;
-  GemmProblem problem;
-  problem.dtype = type;
-  problem.sigma = sigma;
-  problem.seed = seed;
-  return weight_value(problem, p);
-}
-
-double RealOperands::growth(unsigned factors) const {
-  return std::pow(std::max(sigma, 1.0), factors);
-}
-
-void compare_element(Comparison& comparison, double found, double exact, DType type,
-                     double roundings, double scale) {
-  constexpr double kLargestHalf = 65504;
-  const bool single = type == DType::fp32;
-  const double unit = single ? 0x1p-24 : 0x1p-11;
-  ++comparison.compared;
-  if (!std::isfinite(found)) {
-    ++comparison.not_finite;
-    if (single || std::abs(exact) < kLargestHalf) ++comparison.wrong;
-    return;
-  }
-  const double error = std::abs(found - exact);
-  comparison.errors += found - exact;
-  comparison.squares += error * error;
-  const double least = single ? 0 : 0x1p-13;  // subnormal halves are 2^-24 apart
-  if (!(error <= roundings * unit * std::max({std::abs(exact), scale, least}))) ++comparison.wrong;
-  comparison.largest_error = std::max(comparison.largest_error, error);
 }
 
 void check_vector_type(const LayerOp& op) {

@@ -48,29 +48,6 @@ PlannedOperation plan_optimizer(const OperationRequest& request);
 /// `embed`.
 PlannedOperation plan_embedding(const OperationRequest& request);
 
-/// The numbers of operands whose results are not exact: a quarter of operand_value(), or, with a
-/// sigma, drawn from a normal distribution; as `type` holds them.
-struct RealOperands {
-  double sigma = 0;
-  DType type = DType::fp32;
-
-  /// At position p of the operand with this seed.
-  double operator()(std::uint64_t seed, std::uint64_t p) const;
-
-  /// How much larger a product of `factors` operands is than one of operands near 1.
-  double growth(unsigned factors) const;
-};
-
-/// A quarter of operand_value().
-inline double real_operand(std::uint64_t seed, std::uint64_t p) { return RealOperands{}(seed, p); }
-
-/// Counts `found` as compared, and as wrong if it is further from `exact` than roundings of `type`
-/// explain: `roundings` of them, each of 2^-11 (FP16) or 2^-24 (FP32) of `scale` or of the result,
-/// whichever is larger, or of the least normal number of FP16. A result too large for its type is
-/// no mistake if it is infinite.
-void compare_element(Comparison& comparison, double found, double exact, DType type,
-                     double roundings, double scale);
-
 /// UnsupportedError unless the operation is of fp16 or fp32.
 void check_vector_type(const LayerOp& op);
 

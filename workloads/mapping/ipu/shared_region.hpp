@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/ipu/program.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
 namespace lacuna::ipu {

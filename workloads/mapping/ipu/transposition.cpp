@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dynamic/cost.hpp"
 
 namespace lacuna::ipu {

@@ -5,7 +5,7 @@
 
 #include "models/common/fp16.hpp"
 #include "models/common/fp8.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/static/codelets.hpp"
 
 namespace lacuna::ipu {

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "models/system/collectives.hpp"
-#include "workloads/mapping/system/training_program.hpp"
+#include "models/system/program.hpp"
+#include "workloads/mapping/system/training_step.hpp"
 
 namespace lacuna::system {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
 #include "workloads/mapping/wse/streaming.hpp"

@@ -8,7 +8,7 @@
 
 #include "models/common/fp16.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 

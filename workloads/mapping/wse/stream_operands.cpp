@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/stream_operands.hpp"
 
-#include "workloads/mapping/gemm_problem.hpp"
+#include "workloads/functions/gemm_problem.hpp"
 
 namespace lacuna::wse {
 

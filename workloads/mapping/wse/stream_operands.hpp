@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "workloads/mapping/wse/streaming.hpp"
+#include "workloads/mapping/wse/streaming_job.hpp"
 
 namespace lacuna::wse {
 

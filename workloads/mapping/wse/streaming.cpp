@@ -11,7 +11,7 @@
 
 #include "models/common/fp16.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"

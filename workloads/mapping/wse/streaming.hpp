@@ -8,7 +8,7 @@
 #include "models/wse/params.hpp"
 #include "models/wse/program/program.hpp"
 #include "sim/base/cycle.hpp"
-#include "workloads/mapping/gemm_problem.hpp"
+#include "workloads/mapping/wse/streaming_job.hpp"
 
 namespace lacuna::wse {
 
@@ -24,16 +24,6 @@ struct StreamingSetup {
   MapParams map;
   double clock_ghz = 0.85;
   ResidentParams resident;
-};
-
-/// A product as the wafer runs it: what is streamed and what the cores hold.
-struct StreamingJob {
-  GemmProblem gemm;
-  std::uint32_t batch = 1;       // products of this shape, each with matrices of its own
-  bool packed = false;           // without zeros left out: no indices, FP16 values in pairs
-  bool resident = false;         // the cores hold W, the non-zeros of X are streamed
-  const Mask* x_mask = nullptr;  // of X; null: dense
-  std::uint64_t beside = 0;      // bytes of each core that weights of other products take
 };
 
 /// A weight-streaming product on a wafer, and how it was distributed.

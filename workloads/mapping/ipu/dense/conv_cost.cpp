@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 
 namespace lacuna::ipu {
 namespace {

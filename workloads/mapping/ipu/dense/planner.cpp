@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dense/conv_cost.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_stages.hpp"

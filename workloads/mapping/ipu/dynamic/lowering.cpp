@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dynamic/buckets.hpp"
 #include "workloads/mapping/ipu/dynamic/codelets.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dynamic/cost.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
 #include "workloads/mapping/ipu/static/cost.hpp"

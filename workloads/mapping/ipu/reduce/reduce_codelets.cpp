@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
 
 namespace lacuna::ipu {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/pair_grid.hpp"
 #include "workloads/mapping/ipu/rows/vector_codelets.hpp"
 #include "workloads/mapping/ipu/sampled/sampled.hpp"

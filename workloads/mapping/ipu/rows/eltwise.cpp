@@ -7,10 +7,11 @@
 
 #include "models/common/fp8.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
+#include "workloads/functions/element_functions.hpp"
 #include "workloads/mapping/ipu/layout.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
-#include "workloads/mapping/ipu/rows/element_functions.hpp"
+#include "workloads/mapping/ipu/rows/element_passes.hpp"
 #include "workloads/mapping/ipu/shared_vector.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
@@ -97,6 +98,7 @@ class EltwiseLowering {
  public:
   EltwiseLowering(const OperationRequest& request, const ElementFunction& function)
       : request_(request),
+        pass_(element_pass(request.op)),
         target_(make_target(request.chip, request.planner)),
         elements_(make_elements(request, function)),
         builder_(request.chip),
@@ -138,6 +140,7 @@ class EltwiseLowering {
   }
 
   const OperationRequest& request_;
+  const VectorPass& pass_;
   const Target target_;
   const Elements elements_;
   ProgramBuilder builder_;
@@ -189,7 +192,7 @@ void EltwiseLowering::spread_shared() {
 
 void EltwiseLowering::compute() {
   map_.for_each(0, elements_.count, [&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
-    const std::uint32_t vertex = codelets_.shared_vertex(elements_.function->pass, end - begin);
+    const std::uint32_t vertex = codelets_.shared_vertex(pass_, end - begin);
     const std::uint32_t function =
         request_.values ? builder_.function(ElementVertex{elements_, regions_, begin, end}) : kNone;
     builder_.work(tile, vertex, function);
@@ -227,12 +230,11 @@ PlannedOperation EltwiseLowering::finish() {
   planned.types = {request_.op.dtype, request_.op.dtype};
   planned.lowered.tile_bytes = std::uint64_t{regions_.end} * 4;
   planned.lowered.output = elements_.type;
-  planned.notes.emplace_back(
-      "plan", fmt::format("{} elements on a tile, {} bundles for each {}", map_.share(),
-                          elements_.function->pass.bundles(), codelets_.width()));
-  planned.notes.emplace_back("limit of a vector", limit(elements_.function->pass));
-  planned.estimates = {{"total", shared_clocks(request_.chip, target_, elements_.function->pass,
-                                               codelets_.vectors_of(map_.share()))}};
+  planned.notes.emplace_back("plan", fmt::format("{} elements on a tile, {} bundles for each {}",
+                                                 map_.share(), pass_.bundles(), codelets_.width()));
+  planned.notes.emplace_back("limit of a vector", limit(pass_));
+  planned.estimates = {
+      {"total", shared_clocks(request_.chip, target_, pass_, codelets_.vectors_of(map_.share()))}};
   planned.compare = [elements = elements_, regions = regions_, map = map_](const ChipMemory& chip) {
     Comparison comparison;
     const auto read = [&](unsigned t, std::uint64_t e) { return elements.operand(t, e); };

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_cost.hpp"

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
+#include "workloads/functions/optimizer_step.hpp"
 #include "workloads/mapping/ipu/layout.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/reduce/column_reduce.hpp"
 #include "workloads/mapping/ipu/rows/vector_codelets.hpp"
 #include "workloads/mapping/ipu/values.hpp"
-#include "workloads/mapping/optimizer_step.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna::ipu {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -22,7 +22,7 @@ std::uint64_t longest(const std::vector<WorkerCode>& workers) {
 }
 
 /// Whole rows: the next one goes to the worker that has least.
-RowWork whole_rows(const Target& target, const std::vector<RowStage>& stages, std::size_t first,
+RowWork whole_rows(const Target& target, const std::vector<VectorPass>& stages, std::size_t first,
                    std::size_t last, const std::vector<std::uint64_t>& vectors) {
   std::vector<WorkerCode> workers(target.workers);
   std::vector<std::uint64_t> load(target.workers, 0);
@@ -31,7 +31,7 @@ RowWork whole_rows(const Target& target, const std::vector<RowStage>& stages, st
         static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
     for (std::size_t s = first; s < last; ++s) {
       const std::uint64_t entry = workers[least].empty() ? kVectorEntry : 0;
-      workers[least].push_back({stages[s].pass, entry + kRowSetup, length});
+      workers[least].push_back({stages[s], entry + kRowSetup, length});
       load[least] += workers[least].back().bundles();
     }
   }
@@ -40,7 +40,7 @@ RowWork whole_rows(const Target& target, const std::vector<RowStage>& stages, st
 }
 
 /// Every row over all workers, one launch for each pass.
-RowWork shared_rows(const Target& target, const std::vector<RowStage>& stages, std::size_t first,
+RowWork shared_rows(const Target& target, const std::vector<VectorPass>& stages, std::size_t first,
                     std::size_t last, const std::vector<std::uint64_t>& vectors) {
   RowWork work;
   for (std::size_t s = first; s < last; ++s) {
@@ -51,7 +51,7 @@ RowWork shared_rows(const Target& target, const std::vector<RowStage>& stages, s
         const std::uint64_t mine = std::min(share, length - std::min(length, w * share));
         if (mine == 0) continue;
         const std::uint64_t entry = workers[w].empty() ? kVectorEntry : 0;
-        workers[w].push_back({stages[s].pass, entry + kRowSetup, mine});
+        workers[w].push_back({stages[s], entry + kRowSetup, mine});
       }
     }
     work.bundles += longest(workers);
@@ -87,7 +87,12 @@ class Search {
  public:
   Search(const Target& target, const RowFunction& function, std::uint64_t rows,
          std::vector<std::uint64_t> lengths, unsigned width, Cycle sync)
-      : target_(target), function_(function), rows_(rows), width_(width), sync_(sync) {
+      : target_(target),
+        function_(function),
+        passes_(row_passes(function)),
+        rows_(rows),
+        width_(width),
+        sync_(sync) {
     best_.lengths = std::move(lengths);
   }
 
@@ -128,7 +133,7 @@ class Search {
     std::uint64_t whole = 0;
     std::uint64_t shared = 0;
     for (std::size_t s = first; s < last; ++s) {
-      const std::uint64_t each = function_.stages[s].pass.bundles();
+      const std::uint64_t each = passes_.stages[s].bundles();
       whole += ceil_div(rows, target_.workers) * (kRowSetup + vectors * each);
       shared += kVectorEntry + rows * (kRowSetup + ceil_div(vectors, target_.workers) * each);
     }
@@ -151,7 +156,7 @@ class Search {
       }
     }
     if (function_.sums > 0) {
-      const std::uint64_t each = kColumnSetup + rows * function_.column_pass.bundles();
+      const std::uint64_t each = kColumnSetup + rows * passes_.columns.bundles();
       cycles += target_.worker_clocks(kVectorEntry + ceil_div(vectors, target_.workers) * each);
     }
     return cycles;
@@ -159,6 +164,7 @@ class Search {
 
   const Target target_;
   const RowFunction& function_;
+  const RowPasses& passes_;
   const std::uint64_t rows_;
   const unsigned width_;
   const Cycle sync_;
@@ -167,7 +173,7 @@ class Search {
 
 }  // namespace
 
-RowWork row_work(const Target& target, const std::vector<RowStage>& stages, std::size_t first,
+RowWork row_work(const Target& target, const std::vector<VectorPass>& stages, std::size_t first,
                  std::size_t last, const std::vector<std::uint64_t>& vectors) {
   RowWork whole = whole_rows(target, stages, first, last, vectors);
   RowWork shared = shared_rows(target, stages, first, last, vectors);

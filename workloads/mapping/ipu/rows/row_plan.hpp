@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/mapping/ipu/rows/row_functions.hpp"
+#include "workloads/mapping/ipu/rows/row_passes.hpp"
 #include "workloads/mapping/ipu/target.hpp"
 
 namespace lacuna::ipu {
@@ -39,7 +39,7 @@ struct RowWork {
   std::vector<std::vector<WorkerCode>> launches;
   std::uint64_t bundles = 0;  // of the busiest workers, over all launches
 };
-RowWork row_work(const Target& target, const std::vector<RowStage>& stages, std::size_t first,
+RowWork row_work(const Target& target, const std::vector<VectorPass>& stages, std::size_t first,
                  std::size_t last, const std::vector<std::uint64_t>& vectors);
 
 /// The cheapest plan. Rows that a mask thins out (`lengths` has several entries) stay whole.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/reduce/column_reduce.hpp"
 #include "workloads/mapping/ipu/rows/row_compare.hpp"
@@ -196,7 +196,7 @@ void RowLowering::add_pass(std::uint64_t group, std::uint64_t part, std::size_t 
   for (std::uint64_t r = plan_.first[group]; r < plan_.first[group + 1]; ++r) {
     vectors.push_back(codelets_.vectors_of(count(r, part)));
   }
-  RowWork work = row_work(target_, function_.stages, first, last, vectors);
+  RowWork work = row_work(target_, row_passes(function_).stages, first, last, vectors);
   if (first > 0 && function_.stages[first - 1].stats > 0) {
     work.launches.insert(work.launches.begin(),
                          combining(vectors.size(), function_.stages[first - 1].stats));
@@ -250,7 +250,7 @@ std::uint32_t RowLowering::column_vertex(std::uint64_t rows, std::uint64_t eleme
   for (std::uint64_t v = 0; v < vectors; ++v) {
     WorkerCode& code = workers[v / share];
     const std::uint64_t entry = code.empty() ? kVectorEntry : 0;
-    code.push_back({function_.column_pass, entry + kColumnSetup, rows});
+    code.push_back({row_passes(function_).columns, entry + kColumnSetup, rows});
   }
   return codelets_.vertex({workers});
 }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 
 namespace lacuna::ipu {
 namespace {

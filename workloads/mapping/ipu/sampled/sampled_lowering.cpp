@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dense/planner.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
 #include "workloads/mapping/ipu/sampled/sampled.hpp"

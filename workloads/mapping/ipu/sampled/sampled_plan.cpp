@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dynamic/buckets.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
 #include "workloads/mapping/ipu/sampled/sampled_codelets.hpp"

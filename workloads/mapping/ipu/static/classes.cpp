@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "sim/base/bits.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
 
 namespace lacuna::ipu {

@@ -2,7 +2,7 @@
 #include "workloads/mapping/ipu/static/cost.hpp"
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/layout.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
 #include "workloads/mapping/ipu/static/codelets.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
 #include "workloads/mapping/ipu/static/cost.hpp"
 

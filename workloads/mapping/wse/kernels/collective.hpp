@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/wse/program/task_program.hpp"
+#include "workloads/mapping/wse/kernels/collective_trees.hpp"
 
 namespace lacuna::wse {
 
@@ -42,22 +43,10 @@ ReducePattern best_pattern(const Collective& collective);
 /// Cycles by the published model: Luczynski et al., HPDC 2024.
 double model_cycles(const Collective& collective);
 
-/// The same for a reduction in two phases over a line, groups of sqrt(P) whole or not.
-double two_phase_cycles(std::uint32_t cores, std::uint32_t words, unsigned ramp);
-
 /// With values: the elements of `memory`, of all cores after a run, that are not the sum (or what
 /// the root had). In a reduction only those of the root count.
 std::uint64_t wrong_elements(const Collective& collective,
                              const std::vector<std::vector<std::uint8_t>>& memory);
-
-/// Sums over a line of cores, the root first: for each core its children, in the order in which
-/// their vectors are added; the last is added while it streams on.
-using ReduceTree = std::vector<std::vector<std::uint32_t>>;
-ReduceTree chain_tree(std::uint32_t cores);
-ReduceTree star_tree(std::uint32_t cores);
-ReduceTree binomial_tree(std::uint32_t cores);
-ReduceTree two_phase_tree(std::uint32_t cores, std::uint32_t words, unsigned ramp);
-ReduceTree generated_tree(std::uint32_t cores, std::uint32_t words, unsigned ramp);
 
 const char* word(ReducePattern pattern);
 

@@ -70,14 +70,6 @@ std::vector<ReducePattern> candidates(const Collective& c) {
 
 }  // namespace
 
-double two_phase_cycles(std::uint32_t cores, std::uint32_t words, unsigned ramp) {
-  const double p = cores;
-  const double b = words;
-  const double root = std::sqrt(p);
-  return std::max(2 * b, b * (2 * p - 2 * root) / (p - 1) + p - 1) +
-         (2.0 * ramp + 1) * (2 * root - 2);
-}
-
 ReducePattern best_pattern(const Collective& collective) {
   ReducePattern best = ReducePattern::chain;
   double least = std::numeric_limits<double>::infinity();

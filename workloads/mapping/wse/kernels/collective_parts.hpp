@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/mapping/wse/kernels/collective.hpp"
+#include "workloads/mapping/wse/kernels/collective_trees.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 
 namespace lacuna::wse {

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/kernels/collective_trees.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
-#include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/reduce_search.hpp"
 
 namespace lacuna::wse {
+
+double two_phase_cycles(std::uint32_t cores, std::uint32_t words, unsigned ramp) {
+  const double p = cores;
+  const double b = words;
+  const double root = std::sqrt(p);
+  return std::max(2 * b, b * (2 * p - 2 * root) / (p - 1) + p - 1) +
+         (2.0 * ramp + 1) * (2 * root - 2);
+}
 
 ReduceTree chain_tree(std::uint32_t cores) {
   ReduceTree tree(cores);

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
-#include "workloads/mapping/ipu/operation.hpp"
+#include "workloads/functions/ceil_div.hpp"
+#include "workloads/functions/operands.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/product.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
@@ -191,11 +191,11 @@ void Attention::add_notes(LayerPlan& plan, std::uint64_t waves) const {
 
 double Attention::w(std::uint64_t instance, std::uint32_t i, std::uint32_t k) const {
   if (!masks_y_ && !kept(i, k)) return 0;
-  return ipu::real_operand(request_.seed, (instance * op_.m + i) * op_.k + k);
+  return real_operand(request_.seed, (instance * op_.m + i) * op_.k + k);
 }
 
 double Attention::x(std::uint64_t instance, std::uint32_t k, std::uint32_t j) const {
-  return ipu::real_operand(request_.seed + 1, (instance * op_.k + k) * op_.n + j);
+  return real_operand(request_.seed + 1, (instance * op_.k + k) * op_.n + j);
 }
 
 /// visit(slot, row, column of the slot, core of the rectangle)

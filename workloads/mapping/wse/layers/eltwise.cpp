@@ -6,8 +6,8 @@
 
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ipu/operation.hpp"
-#include "workloads/mapping/ipu/rows/element_functions.hpp"
+#include "workloads/functions/element_functions.hpp"
+#include "workloads/functions/operands.hpp"
 #include "workloads/mapping/wse/layers/functions.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
@@ -15,8 +15,6 @@
 
 namespace lacuna::wse {
 namespace {
-
-using ipu::ElementFunction;
 
 constexpr unsigned kSharedSeed = 3;  // of the vector, after three operands
 
@@ -133,10 +131,10 @@ TaskProgram Elements::part(const TensorShare& share) const {
 }
 
 double Elements::shared_value(std::uint64_t element) const {
-  if (dropout()) return ipu::dropout_factor(request_.seed, element);
+  if (dropout()) return dropout_factor(request_.seed, element);
   const std::uint64_t i = element / op_.n % op_.m;
   const bool features = function_.shared == ElementFunction::Shared::features;
-  return ipu::real_operand(request_.seed + kSharedSeed, features ? i : element % op_.n);
+  return real_operand(request_.seed + kSharedSeed, features ? i : element % op_.n);
 }
 
 void Elements::fill(LayerPlan& plan) const {
@@ -144,8 +142,7 @@ void Elements::fill(LayerPlan& plan) const {
   tensor_.for_each_element([&](std::uint64_t e, const TensorPlace& at) {
     std::vector<std::uint8_t>& memory = plan.memory[at.core];
     for (unsigned t = 0; t < function_.tensors; ++t) {
-      store(memory, space_.operands.at(t), at.index, source_,
-            ipu::real_operand(request_.seed + t, e));
+      store(memory, space_.operands.at(t), at.index, source_, real_operand(request_.seed + t, e));
     }
     if (!shared() && !dropout()) return;
     const std::uint64_t index = dropout() ? at.index : per_feature() ? at.feature : at.token;
@@ -159,9 +156,7 @@ LayerComparison Elements::compare(const WaferMemory& memory) const {
   // Of a sum of products of numbers up to one: a few roundings of intermediate results.
   constexpr double kRoundings = 8;
   LayerComparison comparison;
-  const auto read = [&](unsigned t, std::uint64_t e) {
-    return ipu::real_operand(request_.seed + t, e);
-  };
+  const auto read = [&](unsigned t, std::uint64_t e) { return real_operand(request_.seed + t, e); };
   tensor_.for_each_element([&](std::uint64_t e, const TensorPlace& at) {
     double x[3] = {0, 0, 0};
     double pair[3] = {0, 0, 0};
@@ -182,7 +177,7 @@ LayerComparison Elements::compare(const WaferMemory& memory) const {
 
 LayerPlan plan_layer_eltwise(const LayerRequest& request) {
   check_layer_type(request.op);
-  const ElementFunction* function = ipu::find_element_function(request.op);
+  const ElementFunction* function = find_element_function(request.op);
   if (function == nullptr) return plan_layer_rows(request);
   const ElementCode* code = find_element_code(request.op.fn, request.op.phase);
   if (code == nullptr) {

@@ -8,8 +8,8 @@
 
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
-#include "workloads/mapping/ipu/operation.hpp"
+#include "workloads/functions/ceil_div.hpp"
+#include "workloads/functions/operands.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/line.hpp"
@@ -397,12 +397,12 @@ void Embedding::fill(LayerPlan& plan) const {
   }
   for_each_entry([&](std::uint32_t row, std::uint32_t feature, std::size_t core, std::uint32_t at) {
     store(plan.memory[core], table_at_, at, type_,
-          ipu::real_operand(request_.seed + 1, std::uint64_t{row} * op_.m + feature));
+          real_operand(request_.seed + 1, std::uint64_t{row} * op_.m + feature));
   });
   if (scatters()) {
     tensor_.for_each_element([&](std::uint64_t e, const TensorPlace& at) {
       store(plan.memory[at.core], tokens_at_, at.index, type_,
-            ipu::real_operand(request_.seed + 2, e % tokens_ * op_.m + e / tokens_));
+            real_operand(request_.seed + 2, e % tokens_ * op_.m + e / tokens_));
     });
   }
   const Embedding self = *this;
@@ -413,7 +413,7 @@ LayerComparison Embedding::compare(const WaferMemory& memory) const {
   constexpr double kRoundings = 64;  // of sums of many gradients
   LayerComparison comparison;
   std::vector<double> table(std::size_t{op_.k} * op_.m);
-  for (std::size_t i = 0; i < table.size(); ++i) table[i] = ipu::real_operand(request_.seed + 1, i);
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = real_operand(request_.seed + 1, i);
   if (!scatters()) {
     tensor_.for_each_element([&](std::uint64_t e, const TensorPlace& at) {
       const std::size_t row = index_of(static_cast<std::uint32_t>(e % tokens_));
@@ -425,7 +425,7 @@ LayerComparison Embedding::compare(const WaferMemory& memory) const {
   for (std::uint32_t token = 0; token < tokens_; ++token) {
     for (std::uint32_t i = 0; i < op_.m; ++i) {
       table[std::size_t{index_of(token)} * op_.m + i] +=
-          ipu::real_operand(request_.seed + 2, std::uint64_t{token} * op_.m + i);
+          real_operand(request_.seed + 2, std::uint64_t{token} * op_.m + i);
     }
   }
   for_each_entry([&](std::uint32_t row, std::uint32_t feature, std::size_t core, std::uint32_t at) {

@@ -7,7 +7,7 @@
 
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ipu/rows/row_values.hpp"
+#include "workloads/functions/row_values.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
@@ -274,7 +274,7 @@ void MaskedSoftmax::for_each_entry(const Visit& visit) const {
 void MaskedSoftmax::fill(LayerPlan& plan) const {
   const std::size_t cores = std::size_t{request_.setup.wafer.columns} * request_.setup.wafer.rows;
   plan.memory.assign(cores, std::vector<std::uint8_t>(plan.bytes, 0));
-  const ipu::SeededRows rows(request_.seed, op_.n);
+  const SeededRows rows(request_.seed, op_.n);
   for_each_entry([&](std::uint64_t row, std::uint64_t i, std::size_t core, std::uint64_t index) {
     store(plan.memory[core], x_, index, type_, rows.operand(0, row, i));
     if (backward_) store(plan.memory[core], dy_, index, type_, rows.operand(1, row, i));
@@ -285,18 +285,18 @@ void MaskedSoftmax::fill(LayerPlan& plan) const {
 
 LayerComparison MaskedSoftmax::compare(const WaferMemory& memory) const {
   constexpr double kRoundings = 16;
-  const ipu::RowFunction& function = *ipu::find_row_function(op_);
-  const ipu::SeededRows rows(request_.seed, op_.n);
+  const RowFunction& function = *find_row_function(op_);
+  const SeededRows rows(request_.seed, op_.n);
   const auto length = [&](std::uint64_t row) {
     return mask_.offsets[row % op_.m + 1] - mask_.offsets[row % op_.m];
   };
-  std::vector<std::vector<ipu::RowStats>> found;
+  std::vector<std::vector<RowStats>> found;
   for (std::uint64_t row = 0; row < std::uint64_t{op_.m} * op_.batch; ++row) {
     found.push_back(row_stats(function, rows, row, length(row)));
   }
   LayerComparison comparison;
   for_each_entry([&](std::uint64_t row, std::uint64_t i, std::size_t core, std::uint64_t index) {
-    const ipu::RowElement e = read_row_element(function, rows, row, i, length(row));
+    const RowElement e = read_row_element(function, rows, row, i, length(row));
     compare_element(comparison, load(memory[core], y_, index, type_),
                     function.result(e, found[row].data()), type_, kRoundings,
                     1.0 / static_cast<double>(length(row)));

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ceil_div.hpp"
-#include "workloads/mapping/ipu/operation.hpp"
-#include "workloads/mapping/optimizer_step.hpp"
+#include "workloads/functions/ceil_div.hpp"
+#include "workloads/functions/operands.hpp"
+#include "workloads/functions/optimizer_step.hpp"
 #include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
 
@@ -37,7 +37,7 @@ constexpr std::array<Rule, 5> kRules = {{{"sgd", 0, 0},
 
 /// Weight, gradient, first and second moment of parameter p.
 double operand(std::uint64_t seed, unsigned which, std::uint64_t p) {
-  const double value = ipu::real_operand(seed + which, p);
+  const double value = real_operand(seed + which, p);
   return which == 3 ? std::abs(value) : value;  // second moments are not negative
 }
 

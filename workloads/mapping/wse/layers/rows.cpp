@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ipu/rows/row_values.hpp"
+#include "workloads/functions/row_values.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
@@ -15,11 +15,6 @@
 
 namespace lacuna::wse {
 namespace {
-
-using ipu::RowElement;
-using ipu::RowFunction;
-using ipu::RowStats;
-using ipu::SeededRows;
 
 /// A row of the operation is a token of the layout: a column of activations, for norms, or a row
 /// of scores, for softmax.
@@ -238,7 +233,7 @@ LayerPlan plan_layer_rows(const LayerRequest& request) {
   check_layer_type(request.op);
   const LayerOp& op = request.op;
   const std::string& name = op.op == "eltwise" ? op.fn : op.op;
-  const RowFunction* function = ipu::find_row_function(op);
+  const RowFunction* function = find_row_function(op);
   const RowCode* code = find_row_code(name, op.phase);
   if (function == nullptr || code == nullptr) {
     throw UnsupportedError(

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/ipu/rows/row_functions.hpp"
+#include "workloads/functions/row_functions.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace lacuna::ipu {
+namespace lacuna {
 namespace {
 
 constexpr double kEpsilon = 1e-5;  // keeps a norm from dividing by zero
-
-constexpr VectorPass pass(unsigned inputs, unsigned parameters, unsigned outputs, unsigned adds,
-                          unsigned muls, unsigned specials = 0) {
-  return {inputs, parameters, outputs, adds, muls, specials, 0, 0};
-}
 
 double length(const RowElement& e) { return static_cast<double>(e.length); }
 
@@ -94,15 +89,6 @@ double nothing(const RowElement&, unsigned, unsigned, const RowStats*) { return 
 double no_result(const RowElement&, const RowStats*) { return 0; }
 double no_column(const RowElement&, unsigned) { return 0; }
 
-// Instructions of each vector and pass. A product and a sum with one of its operands are one
-// instruction (f16v4mix, f32v2axpy), counted as a product.
-//   softmax       max | x - max, exp, sum | times 1 / sum
-//   its backward  y dy, sum | dy - s, times y
-//   take_max      max | a comparison, and what it lets through
-//   layernorm     sum, squares summed | (x - mean) / dev, times gamma, plus beta
-//   its backward  z, g = gamma dy, sum of g, of g z | gamma dy, the three terms
-//                 columns: sum of dy; z, sum of dy z
-//   rmsnorm       squares summed twice as wide | times 1 / rms, times gamma
 const std::vector<RowFunction>& row_functions() {
   static const std::vector<RowFunction> kFunctions = {
       {"softmax",
@@ -112,9 +98,8 @@ const std::vector<RowFunction>& row_functions() {
        0,
        false,
        true,
-       {{pass(1, 0, 0, 1, 0), 1, true}, {pass(1, 0, 1, 2, 0, 1), 1}, {pass(1, 0, 1, 0, 1)}},
+       {{1, true}, {1}, {}},
        0,
-       {},
        softmax_partial,
        softmax_result,
        no_column},
@@ -125,9 +110,8 @@ const std::vector<RowFunction>& row_functions() {
        0,
        false,
        true,
-       {{pass(2, 0, 0, 1, 1), 1}, {pass(2, 0, 1, 1, 1)}},
+       {{1}, {}},
        0,
-       {},
        softmax_back_partial,
        softmax_back,
        no_column},
@@ -138,9 +122,8 @@ const std::vector<RowFunction>& row_functions() {
        0,
        false,
        true,
-       {{pass(1, 0, 0, 1, 0), 1, true}, {pass(1, 0, 1, 2, 0)}},
+       {{1, true}, {}},
        0,
-       {},
        take_max_partial,
        take_max_result,
        no_column},
@@ -151,9 +134,8 @@ const std::vector<RowFunction>& row_functions() {
        2,
        false,
        true,
-       {{pass(1, 0, 0, 1, 1), 2}, {pass(1, 2, 1, 1, 2)}},
+       {{2}, {}},
        0,
-       {},
        layernorm_partial,
        layernorm_result,
        no_column},
@@ -164,9 +146,8 @@ const std::vector<RowFunction>& row_functions() {
        1,
        true,
        true,
-       {{pass(2, 1, 0, 1, 3), 2}, {pass(2, 1, 1, 1, 3)}},
+       {{2}, {}},
        2,
-       pass(2, 0, 0, 1, 2),
        layernorm_back_partial,
        layernorm_back,
        layernorm_column},
@@ -177,9 +158,8 @@ const std::vector<RowFunction>& row_functions() {
        1,
        false,
        true,
-       {{pass(1, 0, 0, 1, 1), 1}, {pass(1, 1, 1, 0, 2)}},
+       {{1}, {}},
        0,
-       {},
        rmsnorm_partial,
        rmsnorm_result,
        no_column},
@@ -190,25 +170,12 @@ const std::vector<RowFunction>& row_functions() {
        1,
        true,
        true,
-       {{pass(2, 1, 0, 0, 2), 1}, {pass(2, 1, 1, 0, 3)}},
+       {{1}, {}},
        1,
-       pass(2, 0, 0, 0, 2),
        rmsnorm_back_partial,
        rmsnorm_back,
        rmsnorm_column},
-      {"bias",
-       Phase::bwd,
-       true,
-       1,
-       0,
-       false,
-       false,
-       {},
-       1,
-       pass(1, 0, 0, 1, 0),
-       nothing,
-       no_result,
-       gradient_column},
+      {"bias", Phase::bwd, true, 1, 0, false, false, {}, 1, nothing, no_result, gradient_column},
       {"bias_add",
        Phase::bwd,
        true,
@@ -218,7 +185,6 @@ const std::vector<RowFunction>& row_functions() {
        false,
        {},
        1,
-       pass(1, 0, 0, 1, 0),
        nothing,
        no_result,
        gradient_column},
@@ -229,9 +195,8 @@ const std::vector<RowFunction>& row_functions() {
        1,
        false,
        true,
-       {{pass(2, 1, 1, 5, 8, 1)}},
+       {RowStage{}},
        1,
-       pass(1, 0, 0, 1, 0),
        nothing,
        bias_gelu_back,
        bias_gelu_column},
@@ -251,4 +216,4 @@ const RowFunction* find_row_function(const LayerOp& op) {
   return nullptr;
 }
 
-}  // namespace lacuna::ipu
+}  // namespace lacuna

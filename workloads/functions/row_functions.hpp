@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/mapping/ipu/rows/vector_codelets.hpp"
 #include "workloads/trace/layer_op.hpp"
 
-namespace lacuna::ipu {
+namespace lacuna {
 
 /// Numbers of one row that all its parts need: sums, or a maximum.
 inline constexpr unsigned kRowStats = 2;
@@ -16,7 +15,6 @@ using RowStats = std::array<double, kRowStats>;
 
 /// One pass over the elements of a row.
 struct RowStage {
-  VectorPass pass;
   unsigned stats = 0;    // it finds
   bool maximum = false;  // they are maxima, otherwise sums
 };
@@ -31,7 +29,7 @@ struct RowElement {
   std::uint64_t length = 1;  // of the row
 };
 
-/// An operation on rows; a row of a table.
+/// An operation on rows; a row of a table. What it costs is said by each machine.
 struct RowFunction {
   const char* op;  // or the fn of an eltwise
   Phase phase;
@@ -41,8 +39,7 @@ struct RowFunction {
   bool saved = false;    // needs the forward's statistics of each row
   bool output = true;
   std::vector<RowStage> stages;
-  unsigned sums = 0;       // over all rows, for each column
-  VectorPass column_pass;  // of these: for a vector of columns and one row
+  unsigned sums = 0;  // over all rows, for each column
 
   /// What element `e` adds to statistic `i` of `stage`; `found` are those of the stages before.
   double (*partial)(const RowElement& e, unsigned stage, unsigned i, const RowStats* found);
@@ -53,4 +50,4 @@ struct RowFunction {
 /// Null if `op` is none of them.
 const RowFunction* find_row_function(const LayerOp& op);
 
-}  // namespace lacuna::ipu
+}  // namespace lacuna

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/gemm_problem.hpp"
+#include "workloads/functions/gemm_problem.hpp"
 
 #include <cmath>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/ipu/rows/element_functions.hpp"
+#include "workloads/functions/element_functions.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/random.hpp"
+#include "sim/base/mix.hpp"
 
-namespace lacuna::ipu {
+namespace lacuna {
 namespace {
 
 using Shared = ElementFunction::Shared;
@@ -25,62 +25,47 @@ double gelu_slope(double x) {
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner;
 }
 
-/// A pass in the order of VectorPass: loads of operands and of shared vectors, stores, additions,
-/// multiplications, special functions, conversions, integer operations.
-constexpr VectorPass pass(unsigned inputs, unsigned parameters, unsigned outputs, unsigned adds,
-                          unsigned muls, unsigned specials = 0, unsigned converts = 0,
-                          unsigned integers = 0) {
-  return {inputs, parameters, outputs, adds, muls, specials, converts, integers};
-}
-
-// Instructions of each vector, counted from the formulas:
-//   gelu        x^2, a x^2 + 1, times c x, tanh, + 1, times x, times 0.5: 5 products with c folded
-//               into a constant each, 2 sums, 1 tanh
-//   dropout     a draw of random bits, a comparison with the rate, the mask; a product with 1/keep
-//   rope        x c, the partner times s, their sum; tables of c and s are operands
-// The forward counts add up to those of op_cost.cpp except for tanh and sigmoid, which the aux pipe
-// has as one instruction.
 const std::vector<ElementFunction>& forward_functions() {
   static const std::vector<ElementFunction> kFunctions = {
-      {"relu", Phase::fwd, Shared::none, 1, 1, pass(1, 0, 1, 1, 0),
+      {"relu", Phase::fwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return std::max(x[0], 0.0); }},
-      {"gelu", Phase::fwd, Shared::none, 1, 1, pass(1, 0, 1, 2, 5, 1),
+      {"gelu", Phase::fwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return gelu(x[0]); }},
-      {"silu", Phase::fwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 1, 1),
+      {"silu", Phase::fwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return x[0] * sigmoid(x[0]); }},
-      {"tanh", Phase::fwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 0, 1),
+      {"tanh", Phase::fwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return std::tanh(x[0]); }},
-      {"sigmoid", Phase::fwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 0, 1),
+      {"sigmoid", Phase::fwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return sigmoid(x[0]); }},
-      {"swiglu", Phase::fwd, Shared::none, 2, 1, pass(2, 0, 1, 0, 2, 1),
+      {"swiglu", Phase::fwd, Shared::none, 2, 1,
        [](const double* x, double, const double*, unsigned) {
          return x[0] * sigmoid(x[0]) * x[1];
        }},
-      {"glu", Phase::fwd, Shared::none, 2, 1, pass(2, 0, 1, 0, 1, 1),
+      {"glu", Phase::fwd, Shared::none, 2, 1,
        [](const double* x, double, const double*, unsigned) { return sigmoid(x[0]) * x[1]; }},
-      {"add", Phase::fwd, Shared::none, 2, 1, pass(2, 0, 1, 1, 0),
+      {"add", Phase::fwd, Shared::none, 2, 1,
        [](const double* x, double, const double*, unsigned) { return x[0] + x[1]; }},
-      {"mul", Phase::fwd, Shared::none, 2, 1, pass(2, 0, 1, 0, 1),
+      {"mul", Phase::fwd, Shared::none, 2, 1,
        [](const double* x, double, const double*, unsigned) { return x[0] * x[1]; }},
-      {"bias", Phase::fwd, Shared::features, 1, 1, pass(1, 1, 1, 1, 0),
+      {"bias", Phase::fwd, Shared::features, 1, 1,
        [](const double* x, double s, const double*, unsigned) { return x[0] + s; }},
-      {"bias_add", Phase::fwd, Shared::features, 2, 1, pass(2, 1, 1, 2, 0),
+      {"bias_add", Phase::fwd, Shared::features, 2, 1,
        [](const double* x, double s, const double*, unsigned) { return x[0] + s + x[1]; }},
-      {"bias_gelu", Phase::fwd, Shared::features, 1, 1, pass(1, 1, 1, 3, 5, 1),
+      {"bias_gelu", Phase::fwd, Shared::features, 1, 1,
        [](const double* x, double s, const double*, unsigned) { return gelu(x[0] + s); }},
-      {"scale", Phase::fwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 1),
+      {"scale", Phase::fwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return x[0] * kScale; }},
-      {"mask", Phase::fwd, Shared::columns, 1, 1, pass(1, 1, 1, 1, 0),
+      {"mask", Phase::fwd, Shared::columns, 1, 1,
        [](const double* x, double s, const double*, unsigned) { return x[0] + s; }},
-      {"scale_mask", Phase::fwd, Shared::columns, 1, 1, pass(1, 1, 1, 1, 1),
+      {"scale_mask", Phase::fwd, Shared::columns, 1, 1,
        [](const double* x, double s, const double*, unsigned) { return x[0] * kScale + s; }},
-      {"copy", Phase::fwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 0),
+      {"copy", Phase::fwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return x[0]; }},
-      {"rope", Phase::fwd, Shared::none, 3, 1, pass(3, 0, 1, 1, 2),
+      {"rope", Phase::fwd, Shared::none, 3, 1,
        [](const double* x, double, const double* pair, unsigned) {
          return x[0] * x[1] + pair[0] * x[2];
        }},
-      {"dropout", Phase::fwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 1, 0, 0, 3),
+      {"dropout", Phase::fwd, Shared::none, 1, 1,
        [](const double* x, double s, const double*, unsigned) { return x[0] * s; }},
   };
   return kFunctions;
@@ -90,68 +75,62 @@ const std::vector<ElementFunction>& forward_functions() {
 // backward of relu, silu, tanh and sigmoid takes the slope from the saved result.
 const std::vector<ElementFunction>& backward_functions() {
   static const std::vector<ElementFunction> kFunctions = {
-      {"relu", Phase::bwd, Shared::none, 2, 1, pass(2, 0, 1, 0, 0, 0, 0, 1),
+      {"relu", Phase::bwd, Shared::none, 2, 1,
        [](const double* x, double, const double*, unsigned) { return x[1] > 0 ? x[0] : 0.0; }},
-      {"gelu", Phase::bwd, Shared::none, 2, 1, pass(2, 0, 1, 4, 8, 1),
+      {"gelu", Phase::bwd, Shared::none, 2, 1,
        [](const double* x, double, const double*, unsigned) { return x[0] * gelu_slope(x[1]); }},
-      {"silu", Phase::bwd, Shared::none, 3, 1, pass(3, 0, 1, 2, 2),
+      {"silu", Phase::bwd, Shared::none, 3, 1,
        [](const double* x, double, const double*, unsigned) {
          return x[0] * (x[1] + x[2] * (1 - x[1]));  // of y and the saved sigmoid
        }},
-      {"tanh", Phase::bwd, Shared::none, 2, 1, pass(2, 0, 1, 1, 2),
+      {"tanh", Phase::bwd, Shared::none, 2, 1,
        [](const double* x, double, const double*, unsigned) { return x[0] * (1 - x[1] * x[1]); }},
-      {"sigmoid", Phase::bwd, Shared::none, 2, 1, pass(2, 0, 1, 1, 2),
+      {"sigmoid", Phase::bwd, Shared::none, 2, 1,
        [](const double* x, double, const double*, unsigned) { return x[0] * x[1] * (1 - x[1]); }},
-      {"swiglu", Phase::bwd, Shared::none, 3, 2, pass(3, 0, 2, 2, 4, 1),
+      {"swiglu", Phase::bwd, Shared::none, 3, 2,
        [](const double* x, double, const double*, unsigned r) {
          const double s = sigmoid(x[1]);
          return r == 0 ? x[0] * x[2] * (s + x[1] * s * (1 - s)) : x[0] * x[1] * s;
        }},
-      {"glu", Phase::bwd, Shared::none, 3, 2, pass(3, 0, 2, 1, 3, 1),
+      {"glu", Phase::bwd, Shared::none, 3, 2,
        [](const double* x, double, const double*, unsigned r) {
          const double s = sigmoid(x[1]);
          return r == 0 ? x[0] * x[2] * s * (1 - s) : x[0] * s;
        }},
-      {"add", Phase::bwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 0),
+      {"add", Phase::bwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return x[0]; }},
-      {"mul", Phase::bwd, Shared::none, 3, 2, pass(3, 0, 2, 0, 2),
+      {"mul", Phase::bwd, Shared::none, 3, 2,
        [](const double* x, double, const double*, unsigned r) { return x[0] * x[2 - r]; }},
-      {"scale", Phase::bwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 1),
+      {"scale", Phase::bwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return x[0] * kScale; }},
-      {"mask", Phase::bwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 0),
+      {"mask", Phase::bwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return x[0]; }},
-      {"scale_mask", Phase::bwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 1),
+      {"scale_mask", Phase::bwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return x[0] * kScale; }},
-      {"copy", Phase::bwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 0),
+      {"copy", Phase::bwd, Shared::none, 1, 1,
        [](const double* x, double, const double*, unsigned) { return x[0]; }},
-      {"rope", Phase::bwd, Shared::none, 3, 1, pass(3, 0, 1, 1, 2),
+      {"rope", Phase::bwd, Shared::none, 3, 1,
        [](const double* x, double, const double* pair, unsigned) {
          return x[0] * x[1] - pair[0] * x[2];
        }},
-      {"dropout", Phase::bwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 1, 0, 0, 3),
+      {"dropout", Phase::bwd, Shared::none, 1, 1,
        [](const double* x, double s, const double*, unsigned) { return x[0] * s; }},
   };
   return kFunctions;
 }
 
-// A cast makes numbers of the row's type from those of the other one, of FP8 from FP16; f32v4tof16
-// and f16v2tof32 convert a vector of the result at a time, f16v4tof8 half of one.
-const ElementFunction& cast_function(DType to) {
-  static const auto kSame = [](const double* x, double, const double*, unsigned) { return x[0]; };
-  static const ElementFunction kToHalf{
-      "cast", Phase::fwd, Shared::none, 1, 1, pass(2, 0, 1, 0, 0, 0, 1), kSame};
-  static const ElementFunction kToQuarter{
-      "cast", Phase::fwd, Shared::none, 1, 1, pass(2, 0, 1, 0, 0, 0, 2), kSame};
-  static const ElementFunction kToSingle{
-      "cast", Phase::fwd, Shared::none, 1, 1, pass(1, 0, 1, 0, 0, 0, 1), kSame};
-  if (to == DType::fp8) return kToQuarter;
-  return to == DType::fp32 ? kToSingle : kToHalf;
+// Numbers of the row's type from those of another one.
+const ElementFunction& cast_function() {
+  static const ElementFunction kCast{
+      "cast", Phase::fwd, Shared::none,
+      1,      1,          [](const double* x, double, const double*, unsigned) { return x[0]; }};
+  return kCast;
 }
 
 }  // namespace
 
 const ElementFunction* find_element_function(const LayerOp& op) {
-  if (op.fn == "cast") return &cast_function(op.dtype);
+  if (op.fn == "cast") return &cast_function();
   const bool backward = op.phase == Phase::bwd;
   for (const ElementFunction& f : backward ? backward_functions() : forward_functions()) {
     if (op.fn == f.name) return &f;
@@ -165,4 +144,4 @@ double dropout_factor(std::uint64_t seed, std::uint64_t p) {
   return (mix(seed ^ mix(p)) >> 48U) < kRate ? 0 : 1 / kKeep;
 }
 
-}  // namespace lacuna::ipu
+}  // namespace lacuna

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-#include <vector>
+#include <cstdint>
 
-#include "workloads/mapping/ipu/rows/vector_codelets.hpp"
 #include "workloads/trace/layer_op.hpp"
 
-namespace lacuna::ipu {
+namespace lacuna {
 
-/// What an element-wise function reads, computes and costs; a row of a table.
+/// What an element-wise function reads and computes; a row of a table. What it costs is said by
+/// each machine.
 struct ElementFunction {
   /// A vector that is added or multiplied to each row of the operand: one number for each of the m
   /// features (operands then have the features of a token side by side), or for each of n columns.
@@ -20,7 +19,6 @@ struct ElementFunction {
   Shared shared = Shared::none;
   unsigned tensors = 1;  // operands laid out like the result
   unsigned results = 1;
-  VectorPass pass;
   /// Result `r` of the element whose operands are x[0], ..., and s, its number of the shared
   /// vector. `pair`: the operands of its partner in a rotated pair; else x.
   double (*value)(const double* x, double s, const double* pair, unsigned r) = nullptr;
@@ -32,4 +30,4 @@ const ElementFunction* find_element_function(const LayerOp& op);
 /// What `dropout` makes of element p: 0, or 1 over the chance to be kept.
 double dropout_factor(std::uint64_t seed, std::uint64_t p);
 
-}  // namespace lacuna::ipu
+}  // namespace lacuna

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/ipu/exchange_plan.hpp"
+
+namespace lacuna::ipu {
+
+/// Schedules `list` on the chip's tiles. Deterministic; the order of transfers in the list is a
+/// hint only.
+ExchangePlan plan_exchange(const ChipParams& params, const TransferList& list);
+
+}  // namespace lacuna::ipu

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/simulate.hpp"
+
+#include <optional>
+
+#include "models/wse/engine/fold.hpp"
+#include "models/wse/engine/module_wafer.hpp"
+#include "models/wse/engine/relay_sweep.hpp"
+#include "models/wse/engine/shift_sweep.hpp"
+#include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/engine/task_modules.hpp"
+#include "sim/kernel/sim_context.hpp"
+
+namespace lacuna::wse {
+
+WaferOutcome simulate(const HardwareParams& params, const Program& program,
+                      const RunOptions& options) {
+  if (options.modules) return simulate_modules(params, program, options);
+  if (options.sweep) {
+    if (const std::optional<SweepOutcome> swept = sweep(params, program, options)) {
+      return unfold(swept->kept, swept->fold, program, params.router);
+    }
+  }
+  WaferOutcome outcome;
+  const SimContext context;
+  ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
+  clock.shuffle(options.shuffle);
+  Wafer wafer("wafer", params, program, clock, options);
+  if (options.look) {
+    clock.watch(options.first_look, [&](Cycle at) { return options.look(at, wafer); });
+  }
+  if (wafer.cores().finished() != wafer.cores().size()) outcome.cycles = clock.run_until_done();
+  wafer.settle(outcome.cycles);
+  wafer.collect(program, outcome);
+  for (std::size_t i = 0; i < wafer.cores().size() && !program.kernel.activations.empty(); ++i) {
+    outcome.results.push_back(wafer.cores().result(i));
+  }
+  outcome.events = wafer.log().sorted();
+  sort_events(outcome.events);
+  return outcome;
+}
+
+TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
+                     const RunOptions& options) {
+  require_queues(params, program);
+  if (options.modules) return simulate_task_modules(params, program, options);
+  if (options.engine == Engine::event && !options.event_log && options.jitter == 0 &&
+      options.shuffle == 0 && !options.look_at_tasks) {
+    if (std::optional<TaskOutcome> swept = sweep_shifts(params, program)) return std::move(*swept);
+    if (std::optional<TaskOutcome> swept = sweep_relays(params, program)) return std::move(*swept);
+  }
+  return simulate_rows(params, program, options);
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "sim/machines/machine_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+std::optional<TrustPlace> trust_place(const RunRecord& run, const OpRecord& op) {
+  const SummaryRow& row = op.row;
+  const bool product = row.op == "gemm" || row.op == "spmm";
+  if (!product) return std::nullopt;
+  if (row.pattern == "dense") {
+    const std::string partials = asked(op, "partials");
+    const bool own = partials == "auto" || partials == row.dtype;
+    const bool plain = own && (row.dtype != "fp16" || value_of(run, "planner.partials") == "fp16");
+    return TrustPlace{"bow", "dense product", plain ? row.dtype : "other types"};
+  }
+  if (row.mode != "static") return std::nullopt;
+  return TrustPlace{
+      "bow", "static sparse over dense product",
+      row.dtype == "fp16" ? "block " + (row.block.empty() ? "1" : row.block) : "other types"};
+}
+
+std::vector<WhatIf> what_ifs() {
+  return {{"ideal exchange",
+           {"exchange", "imbalance.exchange_tail", "stall.exchange_gap", "stall.port_wait"}},
+          {"perfect balance", {"imbalance", "idle"}},
+          {"no sync", {"sync"}},
+          {"compute alone", {"exchange", "sync", "stall", "imbalance", "idle"}}};
+}
+
+}  // namespace
+
+MachineKind ipu_kind() {
+  return {"ipu", "a bulk-synchronous chip of tiles, after the Graphcore IPU", make_ipu_machine,
+          what_ifs, trust_place};
+}
+
+}  // namespace lacuna

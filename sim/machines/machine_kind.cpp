@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/machine_kind.hpp"
+
+namespace lacuna {
+
+std::string value_of(const RunRecord& run, const std::string& path) {
+  for (const ParameterValue& each : run.parameters) {
+    if (each.path == path) return each.value;
+  }
+  return "";
+}
+
+std::string asked(const OpRecord& op, const std::string& key) {
+  for (const auto& [name, value] : op.request) {
+    if (name == key) return value;
+  }
+  return "";
+}
+
+}  // namespace lacuna

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/trace/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace lacuna {
+namespace {
+
+// What a UTF-8 character of several bytes may begin with, how long it is, and what its second byte
+// may be: this leaves out overlong forms, surrogates and what lies beyond U+10FFFF (Unicode 15,
+// table 3-7).
+struct Lead {
+  unsigned char first;
+  unsigned char last;
+  std::size_t length;
+  unsigned char least_second;
+  unsigned char most_second;
+};
+
+constexpr std::array<Lead, 8> kLeads = {{{0xc2, 0xdf, 2, 0x80, 0xbf},
+                                         {0xe0, 0xe0, 3, 0xa0, 0xbf},
+                                         {0xe1, 0xec, 3, 0x80, 0xbf},
+                                         {0xed, 0xed, 3, 0x80, 0x9f},
+                                         {0xee, 0xef, 3, 0x80, 0xbf},
+                                         {0xf0, 0xf0, 4, 0x90, 0xbf},
+                                         {0xf1, 0xf3, 4, 0x80, 0xbf},
+                                         {0xf4, 0xf4, 4, 0x80, 0x8f}}};
+
+// Bytes of the character that begins at `at`, or 0 if there is none.
+std::size_t character_length(std::string_view text, std::size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  if (first < 0x80) return first == 0 ? 0 : 1;
+  const auto* const lead = std::find_if(kLeads.begin(), kLeads.end(), [first](const Lead& row) {
+    return first >= row.first && first <= row.last;
+  });
+  if (lead == kLeads.end() || at + lead->length > text.size()) return 0;
+  const auto second = static_cast<unsigned char>(text[at + 1]);
+  if (second < lead->least_second || second > lead->most_second) return 0;
+  for (std::size_t i = 2; i < lead->length; ++i) {
+    const auto next = static_cast<unsigned char>(text[at + i]);
+    if (next < 0x80 || next > 0xbf) return 0;
+  }
+  return lead->length;
+}
+
+}  // namespace
+
+std::optional<std::size_t> find_bad_byte(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = character_length(text, at);
+    if (length == 0) return at;
+    at += length;
+  }
+  return std::nullopt;
+}
+
+IntegerError parse_integer(std::string_view text, std::uint64_t least, std::uint64_t most,
+                           std::uint64_t& result) {
+  const bool negative = text.size() > 1 && text.front() == '-';
+  if (negative) text.remove_prefix(1);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (text.empty() || !std::all_of(text.begin(), text.end(), is_digit)) {
+    return IntegerError::not_an_integer;
+  }
+  std::uint64_t value = 0;
+  const std::from_chars_result read =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool too_small = (negative && value != 0) || value < least;
+  if (read.ec != std::errc() || too_small || value > most) return IntegerError::out_of_range;
+  result = value;
+  return IntegerError::none;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace lacuna
