@@ -51,6 +51,16 @@ def main():
         if said != wanted:
             sys.exit("found\n  " + "\n  ".join(said) + "\nexpected\n  " + "\n  ".join(wanted))
 
+        # completion that bash takes, of the words that are there
+        completion = prefix / "share" / "bash-completion" / "completions" / "lacuna"
+        words = run("bash", "-c", f"source {completion}; COMP_WORDS=(lacuna comp); COMP_CWORD=1; "
+                    "_lacuna; echo ${COMPREPLY[*]}; COMP_WORDS=(lacuna plot out --norm); "
+                    "COMP_CWORD=3; _lacuna; echo ${COMPREPLY[*]}").split()
+        if words != ["compare", "--normalise"]:
+            sys.exit(f"completion found {words}")
+        if ".TH LACUNA 1" not in (prefix / "share" / "man" / "man1" / "lacuna.1").read_text():
+            sys.exit("there is no manual page")
+
         # another minor version is not this one
         (place / "later").mkdir()
         (place / "later" / "CMakeLists.txt").write_text(

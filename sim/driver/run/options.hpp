@@ -73,6 +73,7 @@ struct Options {
   bool scalesim = false;
   bool explain = false;
   bool quiet = false;
+  bool wide = false;
   bool json = false;
   bool markdown = false;
   bool resume = false;

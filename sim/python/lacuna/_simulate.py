@@ -30,6 +30,8 @@ def _word(name: str, value: Any) -> list:
         return []
     if value is True:
         return [(name, "")]
+    if name == "density" and isinstance(value, (list, tuple, np.ndarray)):
+        return [(name, ",".join(text_of(each) for each in value))]
     return [(name, os.fspath(value) if isinstance(value, os.PathLike) else text_of(value))]
 
 
