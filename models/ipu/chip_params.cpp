@@ -3,13 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace lacuna::ipu {
 namespace {
 
-/// The matrix unit has a power of two of columns, each of which forms four products of halves, or
-/// one of singles.
+bool is_power_of_two(unsigned number) { return number != 0 && (number & (number - 1)) == 0; }
+
+/// The matrix unit has a power of two of columns, each of which forms `least` products.
 void check_macs(const char* name, unsigned macs, unsigned least) {
-  if (macs >= least && (macs & (macs - 1)) == 0) return;
+  if (macs >= least && is_power_of_two(macs)) return;
   throw ParameterError(
       fmt::format("tile.amp.{} = {}: the columns of the matrix unit are a power of two; allowed "
                   "are {}, {}, {} and so on",
@@ -17,10 +21,15 @@ void check_macs(const char* name, unsigned macs, unsigned least) {
 }
 
 void check_amp(const AmpParams& amp) {
-  check_macs("fp16_macs", amp.fp16_macs, 4);
-  check_macs("fp16_fp32_macs", amp.fp16_fp32_macs, 4);
-  check_macs("fp32_macs", amp.fp32_macs, 1);
-  if (amp.fp8_macs > 0) check_macs("fp8_macs", amp.fp8_macs, 4);
+  for (const auto& [name, value] :
+       {std::pair{"depth", amp.depth.value()}, {"column_bytes", amp.column_bytes.value()}}) {
+    if (is_power_of_two(value)) continue;
+    throw ParameterError(fmt::format("tile.amp.{} = {}: allowed is a power of two", name, value));
+  }
+  check_macs("fp16_macs", amp.fp16_macs, amp.depth);
+  check_macs("fp16_fp32_macs", amp.fp16_fp32_macs, amp.depth);
+  check_macs("fp32_macs", amp.fp32_macs, std::max(1U, amp.depth / 4));
+  if (amp.fp8_macs > 0) check_macs("fp8_macs", amp.fp8_macs, 2 * amp.depth);
 }
 
 }  // namespace

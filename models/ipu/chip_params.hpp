@@ -53,6 +53,19 @@ struct AmpParams : ParameterSet {
       param(this, "weight_bytes", 8U, range(1U, 16U), "B/cycle",
             "Rate at which the supervisor fills the weight store: by loads of 64 bits, or of 128 "
             "if it is 16.");
+  Param<unsigned> depth =
+      param(this, "depth", 4U, range(1U, 64U), "products",
+            "Products of fp16 that a column forms in a cycle; of fp32 a quarter, of fp8 twice as "
+            "many. Columns are fp16_macs, fp16_fp32_macs, ... over it.");
+  Param<unsigned> column_bytes =
+      param(this, "column_bytes", 32U, range(4U, 1024U), "B",
+            "Weight store of a column: it contracts 16 inputs of fp16, 8 of fp32 or 32 of fp8 in a "
+            "pass if it is 32.");
+  Param<unsigned> input_bytes =
+      param(this, "input_bytes", 8U, range(8U, 16U), "B",
+            "Inputs that a bundle takes in: one load of 64 bits, or two if it is 16.");
+  Param<unsigned> latency = param(this, "latency", 1U, range(0U, 64U), "elements",
+                                  "That are taken in before the result of an element leaves.");
 };
 
 struct TileParams : ParameterSet {

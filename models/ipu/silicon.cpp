@@ -9,8 +9,8 @@ namespace {
 
 // sixteen registers of 32 bits of each kind; Poplar vertex assembly guide. A quarter for state
 constexpr double kContextBits = 1.25 * 2 * 16 * 32;
-// of weights: 512 B for 64 products in fp16 (PopLibs); of sums on their way: 32 for each product
-constexpr double kAmpBitsOfAProduct = 64 + 32;
+// of sums on their way: 32 for each product of fp16
+constexpr double kAmpBitsOfAProduct = 32;
 constexpr double kExchangeBits = 32;   // a word in a clock
 constexpr double kChipLinksGbs = 320;  // ten IPU-Links, 10^9 B/s; IPU-M2000 data sheet
 constexpr double kBytesOfAKib = 1024;
@@ -37,8 +37,9 @@ Silicon silicon(const ChipParams& params, double tiles, double link_gbs) {
       {"multiplier_fp8", std::max(0.0, amp.fp8_macs - 2 * halves)},
       {"adder_fp16", static_cast<double>(amp.fp16_macs)},
       {"adder_fp32", std::max<double>(mixed, amp.fp32_macs)},
-      {"register_bit",
-       kContextBits * (tile.workers + 1) + kAmpBitsOfAProduct * halves + 8.0 * amp.weight_bytes},
+      {"register_bit", kContextBits * (tile.workers + 1) +
+                           kAmpBitsOfAProduct * halves * amp.latency +
+                           8.0 * amp.column_bytes * halves / amp.depth + 8.0 * amp.weight_bytes},
       {"pipeline_ipu", 1},
       {"crosspoint_bit", silicon.units * kExchangeBits * (params.exchange.paired ? 1 : 0.5)},
   };

@@ -74,16 +74,15 @@ class GraphReader {
     return node.type == Type::collective || node.type == Type::send || node.type == Type::receive;
   }
 
-  /// No machine and no system runs them from a trace, and a wafer would take chips for cores.
+  /// No machine of one chip runs them, and a wafer would take chips for cores.
   void refuse_collectives() const {
     const auto is_one = [](const ChakraNode& node) { return is_between_chips(node); };
     const auto first = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), is_one);
     if (first == graph_.nodes.end()) return;
     throw RequestError(fmt::format(
         "{}: found {} collectives or transfers between chips, the first is node {}, '{}'; no "
-        "machine runs them from a trace, and a training step on a system is run with "
-        "--system-config; --collectives drop leaves them out, --collectives keep imports them for "
-        "trace show",
+        "machine of one chip runs them: --collectives drop leaves them out, --collectives keep "
+        "imports them for a system (lacuna run --machine pod16 --trace)",
         file_.path, std::count_if(graph_.nodes.begin(), graph_.nodes.end(), is_one), first->id,
         quotable(first->name)));
   }

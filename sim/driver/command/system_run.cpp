@@ -53,7 +53,6 @@ std::string training_file(const std::string& name) {
 /// What says what a chip runs, or how its run is looked at, has no place beside --system-config.
 void check_options(const Options& options) {
   const std::vector<std::pair<const char*, bool>> given = {
-      {"--trace", options.trace.has_value()},
       {"--gemm", options.gemm.has_value()},
       {"--matrix", options.matrix.has_value()},
       {"--n", options.n.has_value()},
@@ -160,13 +159,34 @@ struct SystemRequest {
   SystemMachine machine;
 };
 
+/// The rows of a trace on each chip of the system, once, unless training.* says otherwise.
+SystemRequest request_of_trace(const Options& options) {
+  check_options(options);
+  SystemRequest request;
+  request.file = *options.trace;
+  request.machine = make_system(options.machines.at(0), options.settings);
+  const std::string chips = fmt::format("{}", request.machine.params.chips());
+  request.training.set("rows", kRowsOfFile + request.file, "--trace");
+  request.training.set("replicas", chips, "--trace");
+  request.training.set("micro_batch", "1", "--trace");
+  set_training(request.training, options.settings);
+  if (request.training.chips() > request.machine.params.chips()) {
+    throw RequestError(fmt::format("training.replicas = {}: {} has {} chips",
+                                   request.training.replicas.value(), request.machine.name, chips));
+  }
+  return request;
+}
+
 SystemRequest read_request(const Options& options) {
   SystemRequest request;
+  if (options.trace && !options.system_config) return request_of_trace(options);
   if (!options.system_config) {
     throw RequestError(fmt::format(
-        "a system of chips needs --system-config, a file of what it trains or one of {}",
+        "a system of chips needs --trace, rows of each chip with what they exchange, or "
+        "--system-config, a file of what it trains or one of {}",
         fmt::join(training_names(), ", ")));
   }
+  if (options.trace) throw RequestError("--trace and --system-config: a system runs one of them");
   check_options(options);
   request.file = training_file(*options.system_config);
   request.training = read_training(request.file, options.settings);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -19,6 +20,7 @@
 #include "workloads/mapping/system/pattern_update.hpp"
 #include "workloads/mapping/system/row_program.hpp"
 #include "workloads/trace/op_cost.hpp"
+#include "workloads/trace/trace_reader.hpp"
 
 namespace lacuna {
 
@@ -453,9 +455,10 @@ system::TrainingStep step_of(const TrainingJob& job, const Layout& layout,
           add_cycles(job, machines.of(0), layout.model.trace)};
 }
 
-/// A loop over the rows of one chip of several, with what they exchange.
-TrainingResult run_rows(const TrainingJob& job) {
-  const TrainingParams& training = job.training;
+/// The rows of one chip: of a file, or made.
+WorkloadTrace rows_of(const TrainingParams& training) {
+  const std::string& rows = training.rows;
+  if (rows.rfind(kRowsOfFile, 0) == 0) return read_trace(rows.substr(std::strlen(kRowsOfFile)));
   const std::vector<std::string> words = split_words(training.rows);
   Pairs settings;
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -463,16 +466,21 @@ TrainingResult run_rows(const TrainingJob& job) {
     settings.emplace_back(setting.path, setting.value);
   }
   if (words.empty()) throw ParameterError("rows: names no generator, such as kge");
-  const WorkloadTrace trace = generate_workload(words[0], settings);
+  return generate_workload(words[0], settings);
+}
+
+/// A loop over the rows of one chip of several, with what they exchange.
+TrainingResult run_rows(const TrainingJob& job) {
+  const TrainingParams& training = job.training;
+  const WorkloadTrace trace = rows_of(training);
   ChipMachines machines(job);
   const Machine& chip = machines.of(0);
   TrainingResult result;
   result.clock_ghz = number(chip, "clock");
   std::vector<ChipCost> costs;
   for (const LayerOp& op : trace.ops) {
-    costs.push_back(system::is_collective(op)
-                        ? ChipCost{}
-                        : job.times.cost(chip, only_touched(op, trace), trace));
+    costs.push_back(system::is_between(op) ? ChipCost{}
+                                           : job.times.cost(chip, only_touched(op, trace), trace));
     scale(result.energy.range, costs.back().joules,
           static_cast<double>(training.accumulation) * training.replicas);
     result.flop += costs.back().flop * training.accumulation * training.replicas;

@@ -17,6 +17,9 @@
 
 namespace lacuna {
 
+/// Before the path of a trace in TrainingParams::rows.
+inline constexpr const char* kRowsOfFile = "file:";
+
 /// The presets of systems, by name, sorted: config/systems/*.yaml.
 std::vector<std::string> system_names();
 

@@ -148,6 +148,28 @@ std::string trust_text(const std::optional<TrustErrors>& errors) {
 
 }  // namespace
 
+namespace {
+
+bool is_trace(const TrainingParams& training) {
+  return training.rows.value().rfind(kRowsOfFile, 0) == 0;
+}
+
+/// Rows have no tokens, and those of a trace no sequences.
+void leave_out_what_rows_have_not(const TrainingParams& training,
+                                  std::vector<SystemMetric>& metrics) {
+  if (training.rows.value().empty()) return;
+  std::vector<std::string> names = {"tokens_per_s", "streaming_bytes"};
+  if (is_trace(training)) {
+    names.insert(names.end(), {"global_batch", "sequences_per_s", "energy_per_sequence"});
+  }
+  const auto is_named = [&](const SystemMetric& metric) {
+    return std::find(names.begin(), names.end(), metric.name) != names.end();
+  };
+  metrics.erase(std::remove_if(metrics.begin(), metrics.end(), is_named), metrics.end());
+}
+
+}  // namespace
+
 std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
                                          const TrainingParams& training,
                                          const TrainingResult& result) {
@@ -175,6 +197,7 @@ std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
       {"energy_per_sequence", joules.nominal / sequences, "J"},
       {"streaming_bytes", static_cast<double>(result.streaming.bytes), "B per machine"},
   };
+  leave_out_what_rows_have_not(training, metrics);
   if (const auto errors = errors_of(machine, training)) {
     metrics.insert(metrics.begin() + 1, {{"step_time_low", seconds / (1 + errors->p95), "s"},
                                          {"step_time_high", seconds / (1 + errors->p5), "s"}});
@@ -195,12 +218,14 @@ std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
 
 std::string system_text(const SystemMachine& machine, const std::string& name,
                         const TrainingParams& training, const TrainingResult& result) {
-  std::string text = fmt::format("{} ({} chips {} in {} machines), {}: one weight update\n\n",
-                                 machine.name, machine.params.chips(), machine.params.chip.value(),
-                                 machine.params.machines.value(), name);
   const bool rows = !training.rows.value().empty();
+  const char* const what = is_trace(training) ? "the rows of a trace" : "one weight update";
+  std::string text = fmt::format("{} ({} chips {} in {} machines), {}: {}\n\n", machine.name,
+                                 machine.params.chips(), machine.params.chip.value(),
+                                 machine.params.machines.value(), name, what);
   if (rows) {
-    text += fmt::format("{} on {} chips, {} times\n\n", training.rows.value(),
+    text += fmt::format("{} on {} chips, {} times\n\n",
+                        is_trace(training) ? "each row" : training.rows.value(),
                         training.replicas.value(), training.accumulation.value());
   } else {
     text += fmt::format("{} on t x p x r = {} x {} x {} chips, micro-batch {}, accumulation {}\n\n",
@@ -222,7 +247,8 @@ std::string system_text(const SystemMachine& machine, const std::string& name,
     text += "\nStages of the pipeline, for one micro-batch\n\n" + stages_table(result);
     text += "\nMemory of a chip of each stage\n\n" + memory_table(result);
   }
-  text += "\n" + energy_text("energy of a weight update", result.energy);
+  text += "\n" +
+          energy_text(is_trace(training) ? "energy" : "energy of a weight update", result.energy);
   text += not_counted({{"hosts (hosts_w)", machine.params.hosts_w}});
   return text;
 }

@@ -55,6 +55,12 @@ void draw_chip(Random& random, Scenario& s) {
   s.set("tile.amp.fp16_fp32_macs", std::to_string(2 * width));
   s.set("tile.amp.fp32_macs", std::to_string(width));
   s.set("tile.amp.weight_bytes", pick(random, {"8", "16"}));
+  s.set("tile.amp.depth", pick(random, {"1", "2", "4", "8"}));
+  s.set("tile.amp.column_bytes", pick(random, {"16", "32", "64"}));
+  s.set("tile.amp.latency", pick(random, {"0", "1", "7"}));
+  const std::string inputs = pick(random, {"8", "16"});
+  s.set("tile.amp.input_bytes", inputs);
+  if (inputs == "16") s.set("tile.memory.load_bytes", "32");
   s.set("tile.launch", pick(random, {"0", "11", "50"}));
   s.set("tile.memory.kib", pick(random, {"64", "256", "624"}));
   s.set("exchange.latency", pick(random, {"floor_plan", "constant"}));

@@ -103,6 +103,22 @@ TEST(ExpertLayers, TakeTheLargestOutAsOftenAsTheySay) {
   }
 }
 
+// A tile has 6 rows of 4 vectors of 4 halves, and each worker one of them. Its bundles: 37 until it
+// has found its share, 8 for the row and one a vector (a load, a maximum) to find the largest; 8
+// and two a vector (a comparison, what it lets through) to take it out: 65, each six clocks. The
+// supervisor takes 11 to begin the compute set and 12 to launch.
+TEST(ExpertLayers, TakingTheLargestOutOfARowIsTwoPasses) {
+  const ProgramBench bench;
+  const std::string trace = bench.file("t.csv", "# lacuna-trace v1\nid,op,m,n\nc,take_max,12,16\n");
+  for (const char* engine : {"event", "clocked"}) {
+    const Ran ran =
+        run_real("run --json --quiet --trace " + trace +
+                 " --machine bow --set ipu.tiles=2 --set ipu.rows=1 --engine " + engine);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("\"cycles\": 413,")) << 6 * 65 + 23;
+  }
+}
+
 // The weights of the experts are thinned out like all others, each with a mask of its own.
 TEST(ExpertLayers, TakePatternsByName) {
   const ProgramBench bench;

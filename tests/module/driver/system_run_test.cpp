@@ -470,5 +470,54 @@ TEST(SystemRun, OfBertLargeOnAPodSaysHowSureItsTimeIs) {
   EXPECT_EQ(number(other, "step_time_low"), -1) << other.err;
 }
 
+/// Seconds of a trace of these rows on two of the chips of a pod.
+double seconds_of(const ProgramBench& bench, const std::string& rows) {
+  const std::string trace =
+      bench.file("rows.csv", "# lacuna-trace v1\nid,op,m,k,n,repeat,args,fn\n" +
+                                 std::string("mul,gemm,64,64,64,,,\n") + rows);
+  const Ran ran = run_real("run --machine pod4 --json --set training.replicas=2 --trace " + trace);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const std::string key = "\"step_time\": ";
+  return std::stod(ran.out.substr(ran.out.find(key) + key.size()));
+}
+
+// 2^20 halves are 2 MiB. Two chips of a pair add them up in two steps, in each of which each chip
+// sends half of them to the other over four links of 16 GB/s, of which 0.85 arrive: 2^20 B
+// over 54.4 GB/s are 19.28 us. Gathering them is one such step. Beside that a step has a hop and a
+// barrier, less than 0.3 us. 2^20 halves to a host: 2 MiB from each chip over its own 15.75 GB/s,
+// but 12.5 GB/s for the machine: 335.5 us; to that come latencies of 2.5 us and the chunks of 64
+// KiB that are under way on PCIe, 4.2 us each, when the host's link begins and when it ends.
+TEST(SystemTrace, RowsBetweenChipsTakeTheTimeOfTheirLinks) {
+  const ProgramBench bench;
+  const double step = 1048576 / 54.4e9;
+  const double none = seconds_of(bench, "");
+  const double once = seconds_of(bench, "sum,allreduce,1048576,,,1,ranks=2,\n");
+  const double thrice = seconds_of(bench, "sum,allreduce,1024,,1024,3,ranks=2,\n");
+  EXPECT_NEAR(once - none, 2 * step, 0.6e-6);
+  EXPECT_NEAR(thrice - once, 2 * (once - none), 1e-8);
+  EXPECT_NEAR(seconds_of(bench, "all,allgather,1048576,,,1,ranks=2,\n") - none, step, 0.3e-6);
+  EXPECT_NEAR(seconds_of(bench, "out,io,1048576,,1,1,,d2h\n") - none,
+              4194304 / 12.5e9 + 2.5e-6 + 2 * 65536 / 15.75e9, 0.1e-6);
+}
+
+TEST(SystemTrace, RefusesWhatIsNotBetweenTheseChips) {
+  const ProgramBench bench;
+  const auto refused = [&](const std::string& rows, const std::string& more = "") {
+    const std::string trace = bench.file("rows.csv", "# lacuna-trace v1\nid,op,m,n,args\n" + rows);
+    const Ran ran = run_real("run --machine pod4 --trace " + trace + more);
+    EXPECT_NE(ran.status, 0) << rows;
+    return ran.err;
+  };
+  EXPECT_THAT(refused("s,allreduce,64,,ranks=2\n"), HasSubstr("4 chips run these rows"));
+  EXPECT_THAT(refused("s,broadcast,64,,ranks=4\n"), HasSubstr("go allreduce, reducescatter"));
+  EXPECT_THAT(refused("s,allreduce,64,,ranks=4 between=cores\n"), HasSubstr("between=cores"));
+  EXPECT_THAT(refused("s,allreduce,64,,ranks=4\n", " --pattern block16:0.1"),
+              HasSubstr("--pattern is for machines of one chip"));
+  EXPECT_THAT(refused("s,allreduce,64,,ranks=4\n", " --set training.replicas=5"),
+              HasSubstr("pod4 has 4 chips"));
+  EXPECT_THAT(refused("s,allreduce,64,,ranks=4\n", " --system-config kge_biokg_4_chips"),
+              HasSubstr("a system runs one of them"));
+}
+
 }  // namespace
 }  // namespace lacuna::test

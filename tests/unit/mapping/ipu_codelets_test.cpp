@@ -69,7 +69,7 @@ TEST_F(CodeletTest, ConvVertexOfEveryTypeTakesTheCyclesOfTheFormula) {
         const Tally macs = types.data == DType::fp32  ? Tally::amp_mac_fp32
                            : types.data == DType::fp8 ? Tally::amp_mac_fp8
                                                       : Tally::amp_mac_fp16;
-        EXPECT_EQ(tally(macs), field * groups * conv_in_group(types) * (groups + 1) * 16);
+        EXPECT_EQ(tally(macs), field * groups * conv_in_group(target_, types) * (groups + 1) * 16);
       }
     }
   }

@@ -12,13 +12,13 @@ namespace {
 
 void check_type(const Target& target, DType type) {
   if (type == DType::fp16 || type == DType::fp32) return;
-  if (type == DType::fp8 && target.has_fp8) return;
+  if (type == DType::fp8 && target.amp.has(AmpMode::quarter)) return;
   if (type == DType::fp8) {
     throw UnsupportedError("this IPU has no fp8: tile.amp.fp8_macs is 0; it multiplies fp16, fp32");
   }
   throw UnsupportedError(
       fmt::format("an IPU multiplies fp16 and fp32{}, not {}: it has no such type",
-                  target.has_fp8 ? " and fp8" : "", word(type)));
+                  target.amp.has(AmpMode::quarter) ? " and fp8" : "", word(type)));
 }
 
 DType partials_of(Partials asked, DType automatic) {

@@ -4,8 +4,6 @@
 namespace lacuna::ipu {
 
 Target make_target(const ChipParams& chip, const PlannerParams& planner) {
-  // A column of the AMP unit forms the products of four inputs in a clock, or of one in FP32.
-  constexpr unsigned kDepth = 4;
   Target target;
   target.tiles = chip.ipu.tiles;
   target.workers = chip.tile.workers;
@@ -14,15 +12,10 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   target.plain_bytes = std::uint64_t{chip.tile.memory.element.plain_kib} * 1024;
   target.planning_bytes =
       static_cast<std::uint64_t>(planner.available_memory * static_cast<double>(target.tile_bytes));
-  target.units_half = chip.tile.amp.fp16_macs / kDepth;
-  target.units_mixed = chip.tile.amp.fp16_fp32_macs / kDepth;
-  target.units_single = chip.tile.amp.fp32_macs;
-  target.has_fp8 = chip.tile.amp.fp8_macs != 0;
-  target.units_quarter = chip.tile.amp.fp8_macs / (2 * kDepth);
-  target.weight_bytes = chip.tile.amp.weight_bytes;
   // bundles store whole words of 64 bits, and one, two, four or eight of them
-  target.store_bytes = 8;
-  while (2 * target.store_bytes <= chip.tile.memory.store_bytes) target.store_bytes *= 2;
+  unsigned store_bytes = 8;
+  while (2 * store_bytes <= chip.tile.memory.store_bytes) store_bytes *= 2;
+  target.amp = AmpUnit(chip.tile.amp, store_bytes);
   target.one_stage_depth = planner.one_stage_depth;
   target.two_stage_depth = planner.two_stage_depth;
   target.staged_estimate = planner.staged_estimate;

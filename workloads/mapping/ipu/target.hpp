@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
+#include "models/ipu/amp_unit.hpp"
 #include "sim/base/cycle.hpp"
 #include "workloads/trace/layer_op.hpp"
 
@@ -22,13 +22,7 @@ struct Target {
   std::uint64_t plain_bytes = 212992;     // of a tile's memory that is not interleaved
   std::uint64_t planning_bytes = 383385;  // of a tile that a plan may use: 0.6 of it
   unsigned exchange_bytes = 4;            // per clock, each way
-  unsigned units_half = 16;               // AMP columns, FP16 partials
-  unsigned units_mixed = 8;               // AMP columns, FP16 data and FP32 partials
-  unsigned units_single = 16;             // AMP columns, FP32 data
-  bool has_fp8 = false;
-  unsigned units_quarter = 16;     // AMP columns, FP8 data
-  unsigned weight_bytes = 8;       // with which the supervisor fills the weight store, per clock
-  unsigned store_bytes = 8;        // of a worker's bundle
+  AmpUnit amp;
   unsigned one_stage_depth = 15;   // partials that dense products sum in one stage
   unsigned two_stage_depth = 124;  // and in two
   bool staged_estimate = false;    // chooses dense plans
@@ -50,17 +44,6 @@ struct Target {
   /// Issue slots, one for each worker and the empty ones.
   unsigned slots() const { return workers > issue_interval ? workers : issue_interval; }
 
-  /// Loads with which the supervisor puts `bytes` into the weight store: of 128 bits, or of 64.
-  std::uint64_t weight_loads(std::uint64_t bytes) const {
-    const std::uint64_t load = weight_bytes >= 16 ? 16 : 8;
-    return (bytes + load - 1) / load;
-  }
-
-  /// Clocks that takes: one for each load, more if the store takes less in a clock than a load has.
-  Cycle weight_clocks(std::uint64_t bytes) const {
-    return std::max<Cycle>(weight_loads(bytes), (bytes + weight_bytes - 1) / weight_bytes);
-  }
-
   /// The clocks for which `bundles` of one worker occupy the tile.
   Cycle worker_clocks(std::uint64_t bundles) const { return std::uint64_t{slots()} * bundles; }
 };
@@ -80,10 +63,12 @@ struct Types {
   unsigned partial_bytes() const { return bytes_of(partials); }
 };
 
-/// Products the AMP forms in a clock.
-inline unsigned amp_macs(const Target& target, const Types& types) {
-  if (!types.half()) return target.units_single;
-  return 4 * (types.half_partials() ? target.units_half : target.units_mixed);
+/// How the AMP works on these types.
+inline AmpMode amp_mode(const Types& types) {
+  if (types.data == DType::fp32) return AmpMode::single;
+  const bool wide = types.partials == DType::fp32;
+  if (types.data == DType::fp8) return wide ? AmpMode::quarter_mixed : AmpMode::quarter;
+  return wide ? AmpMode::mixed : AmpMode::half;
 }
 
 /// The results that are rounded to fp16 before `writes` writes of 64 bits of this type.

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/system/row_program.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "models/system/collectives.hpp"
+#include "sim/base/error.hpp"
 
 namespace lacuna::system {
 
@@ -15,9 +20,48 @@ Use use_of(const LayerOp& op) {
   return op.phase == Phase::bwd ? Use::backward : Use::optimizer;
 }
 
+Collective kind_of(const LayerOp& op) {
+  const std::map<std::string, Collective> kinds = {{"allreduce", Collective::all_reduce},
+                                                   {"reducescatter", Collective::reduce_scatter},
+                                                   {"allgather", Collective::all_gather},
+                                                   {"alltoall", Collective::all_to_all}};
+  const auto found = kinds.find(op.op);
+  if (found != kinds.end()) return found->second;
+  throw UnsupportedError(fmt::format(
+      "{} '{}': between the chips of a system go allreduce, reducescatter, allgather and "
+      "alltoall",
+      op.op, op.id));
+}
+
+/// Of a row without columns those of a vector.
+std::uint64_t bytes_moved(const LayerOp& op) {
+  return std::uint64_t{op.m} * std::max(1U, op.n) * op.batch * bytes_of(op.dtype);
+}
+
+/// A collective between so many chips is none between others.
+void check_ranks(const LayerOp& op, unsigned chips) {
+  for (const auto& [key, value] : op.args) {
+    if (key == "between" && value != "chips") {
+      throw UnsupportedError(fmt::format(
+          "{} '{}': between={}, and a system exchanges between chips", op.op, op.id, value));
+    }
+    if (key != "ranks" || value == std::to_string(chips)) continue;
+    throw UnsupportedError(
+        fmt::format("{} '{}': ranks={}, and {} chips run these rows "
+                    "(training.replicas)",
+                    op.op, op.id, value, chips));
+  }
+}
+
 }  // namespace
 
-bool is_collective(const LayerOp& op) { return op.op == "alltoall" || op.op == "allreduce"; }
+bool is_between(const LayerOp& op) { return is_collective(op) || op.op == "io"; }
+
+bool is_collective(const LayerOp& op) {
+  const std::vector<std::string> names = {"allreduce", "reducescatter", "allgather", "alltoall",
+                                          "broadcast", "reduce",        "p2p"};
+  return std::find(names.begin(), names.end(), op.op) != names.end();
+}
 
 std::uint64_t index_bytes(const std::vector<LayerOp>& rows) {
   std::uint64_t indices = 0;
@@ -47,16 +91,20 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const LayerOp& op = rows[i];
     if (is_collective(op)) {
+      const Collective kind = kind_of(op);
+      check_ranks(op, chips);
       if (chips < 2) continue;
-      const std::uint64_t elements = std::uint64_t{op.m} * op.n * op.batch;
-      const bool exchange = op.op == "alltoall";
-      add_collective(params,
-                     {exchange ? Collective::all_to_all : Collective::all_reduce,
-                      {group},
-                      elements * bytes_of(op.dtype),
-                      exchange ? Use::links : Use::all_reduce,
-                      0},
-                     batch);
+      const Use use = kind == Collective::all_to_all ? Use::links : Use::all_reduce;
+      for (std::uint32_t time = 0; time < op.repeat; ++time) {
+        add_collective(params, {kind, {group}, bytes_moved(op), use, 0}, batch);
+      }
+      continue;
+    }
+    if (op.op == "io") {
+      const Way way = op.fn == "d2h" ? Way::to_host : Way::from_host;
+      for (const std::uint32_t chip : group) {
+        batch.transfer_and_wait({chip, chip, bytes_moved(op) * op.repeat, way}, Use::host);
+      }
       continue;
     }
     const std::uint64_t all = ns(costs[i].cycles);

@@ -11,14 +11,19 @@
 
 namespace lacuna::system {
 
-/// True if the row is done by several chips together: alltoall or allreduce.
+/// True if the row is done by several chips together.
 bool is_collective(const LayerOp& op);
+
+/// True if the row is no work of a chip: a collective, or a transfer from or to the host (`io`).
+bool is_between(const LayerOp& op);
 
 /// Bytes of the indices, of 32 bits, that the look-ups of one chip take: forward rows of embed.
 std::uint64_t index_bytes(const std::vector<LayerOp>& rows);
 
 /// The program of a trace whose rows are those of each of `chips` chips, run `times` times: rows of
-/// one chip take the time of their cost, collectives are exchanged by all chips. `costs` has an
+/// one chip take the time of their cost, collectives are exchanged by all chips: m x n elements of
+/// the whole vector, or of what each chip sends in all in an alltoall. UnsupportedError names those
+/// that are not between all chips alike. `costs` has an
 /// entry for each row, empty for collectives. Each time begins with the indices of its look-ups,
 /// which come from the host; at the end a number of each time, its loss, goes there.
 Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows,

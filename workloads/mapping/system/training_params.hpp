@@ -43,10 +43,11 @@ struct TrainingParams : ParameterSet {
       param(this, "updates_per_iteration", 1.0, range(1.0, 1e6), "updates",
             "Weight updates that published results count as one.");
 
-  Param<std::string> rows =
-      text(this, "rows", "",
-           "In place of a model: the rows of one chip for a micro-batch, as `trace make` has them, "
-           "such as 'kge width=128 shards=4'; each replica is one chip.");
+  Param<std::string> rows = text(
+      this, "rows", "",
+      "In place of a model: the rows of one chip for a micro-batch, as `trace make` has them or "
+      "of a trace (file:PATH), "
+      "such as 'kge width=128 shards=4'; each replica is one chip.");
   Param<std::string> model = text(this, "model", "bert-large", "A model of `trace make`.");
   Param<unsigned> model_layers = param(this, "model_layers", 0U, range(0U, 1U << 20U), "layers",
                                        "Layers of the model in place of its own; 0: its own.");

@@ -19,32 +19,33 @@ Tally amp_tally(const Types& types) {
 }  // namespace
 
 // An element of the field is one group of input channels and meets `units` output channels: its
-// products and its accesses to partials are spread evenly over the bundles, of which four read it.
+// products, its loads and its accesses to partials are spread evenly over the bundles.
 ConvCodelets::ConvCodelets(ProgramBuilder& builder, const Target& target, const Types& types)
     : builder_(builder), target_(target), types_(types) {
   const unsigned bundles = conv_amp_bundles(target_, types_);
   const unsigned units = conv_units(target_, types_);
-  const unsigned macs = conv_in_group(types_) * units / bundles;
+  const unsigned macs = conv_in_group(target_, types_) * units / bundles;
   const unsigned partials = units * types_.partial_bytes() / 8;
-  const auto amp = [&](unsigned inputs, unsigned reads, unsigned writes) {
+  const unsigned inputs = conv_in_group(target_, types_) * types_.bytes() / 8;
+  const auto amp = [&](unsigned loads, unsigned reads, unsigned writes) {
     return builder_.bundle(Bundle("conv amp")
                                .add(amp_tally(types_), macs)
-                               .add(Tally::read_input, inputs)
+                               .add(Tally::read_input, loads)
                                .add(Tally::read_partial, reads)
                                .add(Tally::write_partial, writes)
                                .add(Tally::round_fp16, halves_of(types_.partials, writes)));
   };
   overhead_ = builder_.bundle(Bundle("conv overhead"));
-  weights_ = builder_.bundle(
-      Bundle("conv weights").add(Tally::read_weight, target_.weight_bytes >= 16 ? 2 : 1));
+  weights_ =
+      builder_.bundle(Bundle("conv weights").add(Tally::read_weight, target_.amp.load_words()));
   std::map<std::pair<unsigned, unsigned>, unsigned> kinds;
   for (unsigned i = 0; i < bundles; ++i) {
-    const unsigned accesses = partials * (i + 1) / bundles - partials * i / bundles;
-    ++kinds[{i < 4 ? 1 : 0, accesses}];
+    const auto share = [&](unsigned all) { return all * (i + 1) / bundles - all * i / bundles; };
+    ++kinds[{share(inputs), share(partials)}];
   }
   for (const auto& [kind, count_of] : kinds) {
-    const auto [inputs, accesses] = kind;
-    amp_.push_back({amp(inputs, 0, accesses), amp(inputs, accesses, accesses), count_of});
+    const auto [loads, accesses] = kind;
+    amp_.push_back({amp(loads, 0, accesses), amp(loads, accesses, accesses), count_of});
   }
 }
 

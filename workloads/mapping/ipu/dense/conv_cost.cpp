@@ -46,9 +46,6 @@ std::uint64_t fp8_worker(std::uint64_t elements, bool first) {
   return 17 + 27 - saved + 4 * (elements - 3);
 }
 
-/// The bundles in which the AMP takes the inputs of an element.
-unsigned least_amp_bundles(const Types& types) { return types.data == DType::fp32 ? 8 : 4; }
-
 std::uint64_t path_bundles(const Target& target, const Types& types, std::uint64_t elements,
                            bool first) {
   if (types.data == DType::fp8) return fp8_worker(elements, first);
@@ -83,15 +80,12 @@ Cycle pass_clocks(const Target& target, const Types& types, std::uint64_t field,
 
 }  // namespace
 
-unsigned conv_in_group(const Types& types) {
-  if (types.data == DType::fp32) return 8;
-  return types.data == DType::fp8 ? 32 : 16;
+unsigned conv_in_group(const Target& target, const Types& types) {
+  return target.amp.contraction(amp_mode(types));
 }
 
 unsigned conv_units(const Target& target, const Types& types) {
-  if (types.data == DType::fp32) return target.units_single;
-  if (types.data == DType::fp8) return target.units_quarter;
-  return types.partials == DType::fp32 ? target.units_mixed : target.units_half;
+  return target.amp.columns(amp_mode(types));
 }
 
 unsigned conv_out_group(const Target& target, const Types& types) {
@@ -99,24 +93,28 @@ unsigned conv_out_group(const Target& target, const Types& types) {
 }
 
 unsigned conv_amp_bundles(const Target& target, const Types& types) {
-  const unsigned stored = conv_units(target, types) * types.partial_bytes();
-  return std::max(least_amp_bundles(types),
-                  static_cast<unsigned>(ceil_div(stored, target.store_bytes)));
+  return target.amp.bundles(amp_mode(types));
 }
 
 std::uint64_t conv_worker_bundles(const Target& target, const Types& types, std::uint64_t elements,
                                   bool first, Form form) {
-  const unsigned more = conv_amp_bundles(target, types) - least_amp_bundles(types);
   const bool longer = form == Form::run_time && target.long_single_passes;
-  return elements * more + path_bundles(target, types, elements, first) +
-         (longer ? longer_single_pass(target, types, elements) : 0);
+  const std::uint64_t counted = path_bundles(target, types, elements, first) +
+                                (longer ? longer_single_pass(target, types, elements) : 0);
+  if (elements == 0) return counted;
+  const AmpMode mode = amp_mode(types);
+  const std::int64_t more = static_cast<std::int64_t>(elements) * target.amp.more_bundles(mode) +
+                            target.amp.more_fill(mode);
+  // a pass has at least the bundles of its elements
+  return std::max(counted + static_cast<std::uint64_t>(more),
+                  elements * conv_amp_bundles(target, types));
 }
 
 ConvSupervisor conv_supervisor(const Target& target, const Types& types) {
   const unsigned units = conv_units(target, types);
   ConvSupervisor s{};
-  s.loads = target.weight_loads(32U * units);
-  s.weights = target.weight_clocks(32U * units);
+  s.loads = target.amp.weight_loads(target.amp.store_of(amp_mode(types)));
+  s.weights = target.amp.weight_clocks(target.amp.store_of(amp_mode(types)));
   s.passes = ceil_div(conv_out_group(target, types), units);
   s.run_ahead = 14;
   if (types.data == DType::fp8) {

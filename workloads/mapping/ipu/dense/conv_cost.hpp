@@ -19,7 +19,7 @@ struct ConvVertexShape {
 inline constexpr unsigned kLeastConvOutGroup = 16;
 
 /// Input channels of a group: what the AMP unit contracts in one pass.
-unsigned conv_in_group(const Types& types);
+unsigned conv_in_group(const Target& target, const Types& types);
 
 /// AMP columns that work in this mode.
 unsigned conv_units(const Target& target, const Types& types);
@@ -27,8 +27,7 @@ unsigned conv_units(const Target& target, const Types& types);
 /// Output channels of a weight block: sixteen, or as many as a wider AMP has columns.
 unsigned conv_out_group(const Target& target, const Types& types);
 
-/// AMP bundles for one element of the field in one pass: those that its inputs take, or more where
-/// the store port is too narrow for the partials of so many columns.
+/// AMP bundles for one element of the field in one pass.
 unsigned conv_amp_bundles(const Target& target, const Types& types);
 
 /// Bundles of one worker that streams `elements` of the field in one pass. `first` is the pass

@@ -181,7 +181,7 @@ Cell DenseLowering::cell(std::uint64_t sm, std::uint64_t sn, std::uint64_t f, st
       std::min(plan_.step_n, problem_.n - std::min<std::uint64_t>(problem_.n, sn * plan_.step_n));
   Cell c{f, i, o, {}, {}, {}, 0};
   c.field = extent(f, plan_.field, n, 1);
-  c.in = extent(i, plan_.in_channels, problem_.k, conv_in_group(types_));
+  c.in = extent(i, plan_.in_channels, problem_.k, conv_in_group(target_, types_));
   c.out = extent(o, plan_.out_channels, m, conv_out_group(target_, types_));
   // Tiles that share inputs are neighbours, so that pairs can listen to the same words.
   c.tile = static_cast<TileId>((f * plan_.in_split + i) * plan_.out_split + o);
@@ -377,7 +377,7 @@ void DenseLowering::load_operands(std::uint64_t sm, std::uint64_t sn) {
 }
 
 void DenseLowering::multiply(const Cell& c, std::uint64_t sm) {
-  const std::uint64_t in_groups = c.in.size / conv_in_group(types_);
+  const std::uint64_t in_groups = c.in.size / conv_in_group(target_, types_);
   WorkItem item;
   item.index =
       conv_.vertex({c.field.size, in_groups, c.out.size / conv_out_group(target_, types_)});
@@ -390,7 +390,7 @@ void DenseLowering::multiply(const Cell& c, std::uint64_t sm) {
     product.field = c.field.size;
     product.in = c.in.size;
     product.out = c.out.size;
-    product.group = conv_in_group(types_);
+    product.group = conv_in_group(target_, types_);
     product.input = std::uint64_t{input_} * 4 / types_.bytes();
     product.weights = std::uint64_t{weights_} * 4 / types_.bytes();
     product.partials = std::uint64_t{partials_} * 4 / types_.partial_bytes();

@@ -47,7 +47,8 @@ class Search {
     const std::vector<Split> fields = splits(n, target_.tiles);
     const std::vector<Split> outs =
         splits(ceil_div(m, conv_out_group(target_, types_)), target_.tiles);
-    const std::vector<Split> ins = splits(ceil_div(k, conv_in_group(types_)), target_.tiles);
+    const std::vector<Split> ins =
+        splits(ceil_div(k, conv_in_group(target_, types_)), target_.tiles);
     for (const Split& field : fields) {
       for (const Split& out : outs) {
         if (field.parts * out.parts > target_.tiles) break;
@@ -70,7 +71,7 @@ class Search {
   void consider(const Candidate& c) {
     const std::uint64_t field = c.field.size;
     const std::uint64_t out = c.out.size * conv_out_group(target_, types_);
-    const std::uint64_t in = c.in.size * conv_in_group(types_);
+    const std::uint64_t in = c.in.size * conv_in_group(target_, types_);
     const std::uint64_t bytes =
         (field * in + in * out) * types_.bytes() + field * out * types_.partial_bytes();
     least_bytes_ = std::min(least_bytes_, bytes);

@@ -250,8 +250,8 @@ void DynamicCodelets::make_block_bundles() {
                              .add(Tally::round_fp16, halves_of(types_.partials, kind.second))),
          per_column});
   }
-  weights_ = builder_.bundle(
-      Bundle("dynamic weights").add(Tally::read_weight, target_.weight_bytes >= 16 ? 2 : 1));
+  weights_ =
+      builder_.bundle(Bundle("dynamic weights").add(Tally::read_weight, target_.amp.load_words()));
 }
 
 std::uint32_t DynamicCodelets::block_worker(std::uint64_t columns) {

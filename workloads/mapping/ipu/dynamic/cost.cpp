@@ -130,13 +130,13 @@ DynamicBlockCost dynamic_block_cost(const Target& target, const Types& types, un
                                     std::uint64_t columns, bool retained) {
   DynamicBlockCost cost;
   const bool narrow = types.partials == DType::fp16;
-  cost.loads = target.weight_loads(std::uint64_t{block} * block * (types.half() ? 2 : 4));
-  cost.weights = target.weight_clocks(std::uint64_t{block} * block * (types.half() ? 2 : 4));
-  cost.passes = block == 16 && !narrow ? 2 : 1;
+  cost.loads = target.amp.weight_loads(std::uint64_t{block} * block * (types.half() ? 2 : 4));
+  cost.weights = target.amp.weight_clocks(std::uint64_t{block} * block * (types.half() ? 2 : 4));
+  const AmpMode mode = amp_mode(types);
+  cost.passes = target.amp.passes(mode, block, block);
   std::uint64_t column = block == 4 ? 2 : 4;
   if (!types.half()) column = block == 4 ? 4 : 8;
-  // an AMP with fewer columns than a pass has rows makes more passes
-  cost.passes *= ceil_div(ceil_div(block * block, column * cost.passes), amp_macs(target, types));
+  column += static_cast<std::uint64_t>(target.amp.more_bundles(mode, block, block));
   if (block == 4) {
     cost.entry = 26;
   } else if (block == 8) {
@@ -144,7 +144,9 @@ DynamicBlockCost dynamic_block_cost(const Target& target, const Types& types, un
   } else {
     cost.entry = narrow ? 22 : 23;
   }
-  cost.block = block_overhead(types, block, columns) + columns * column - (retained ? 3 : 0);
+  cost.block = block_overhead(types, block, columns) + columns * column +
+               static_cast<std::uint64_t>(target.amp.more_fill(mode, block, block)) -
+               (retained ? 3 : 0);
   return cost;
 }
 

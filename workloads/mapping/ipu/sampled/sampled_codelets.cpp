@@ -82,8 +82,7 @@ struct AmpPass {
 
 AmpPass amp_pass(const Target& target, const Types& types, unsigned block) {
   // A bundle forms as many products as a clock of the unit at this precision.
-  constexpr unsigned kDepth = 4;
-  const unsigned rate = types.half() ? target.units_mixed * kDepth : target.units_single;
+  const unsigned rate = target.amp.macs(types.half() ? AmpMode::mixed : AmpMode::single);
   const std::uint64_t area = std::uint64_t{block} * block;
   const std::uint64_t products = area * amp_form(types, block).depth;
   AmpPass pass{};

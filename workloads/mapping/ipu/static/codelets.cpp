@@ -17,10 +17,9 @@ struct AmpColumn {
   unsigned macs;
 };
 
-AmpColumn amp_column(const Types& types, unsigned block) {
-  if (types.half()) return {block / 4, block * block / (block / 4)};
-  if (block == 4) return {4, 4};
-  return block == 8 ? AmpColumn{8, 8} : AmpColumn{16, 16};
+AmpColumn amp_column(const Target& target, const Types& types, unsigned block) {
+  const unsigned bundles = amp_bundles(target, types, block);
+  return {bundles, block * block / bundles};
 }
 
 }  // namespace
@@ -147,7 +146,7 @@ std::uint32_t StaticCodelets::element_vertex(const RowCounts& rows, std::uint64_
 // with FP32 there are more bundles than accesses. Where partials are zeroed beforehand the first
 // block of a row reads them as well.
 void StaticCodelets::make_block_bundles() {
-  const AmpColumn column = amp_column(types_, block_);
+  const AmpColumn column = amp_column(target_, types_, block_);
   const Tally macs = types_.half() ? Tally::amp_mac_fp16 : Tally::amp_mac_fp32;
   const bool zeroed = !types_.half() && block_ >= 8;
   const unsigned more_partials = !types_.half() && block_ == 16 ? 1 : 0;
@@ -160,8 +159,8 @@ void StaticCodelets::make_block_bundles() {
                                .add(Tally::write_partial, writes)
                                .add(Tally::round_fp16, halves_of(types_.partials, writes)));
   };
-  weights_ = builder_.bundle(
-      Bundle("static weights").add(Tally::read_weight, target_.weight_bytes >= 16 ? 2 : 1));
+  weights_ =
+      builder_.bundle(Bundle("static weights").add(Tally::read_weight, target_.amp.load_words()));
   amp_first_ = amp("static amp first", 1, zeroed ? 1 : 0, 1);
   amp_ = amp("static amp", 1, 1, 1);
   amp_more_ = amp("static amp more", 0, more_partials, more_partials);
@@ -192,9 +191,9 @@ void StaticCodelets::make_block_supervisor() {
 
 std::uint32_t StaticCodelets::block_worker(std::uint64_t columns, bool first) {
   const BlockCost cost = block_cost(target_, types_, block_);
-  const AmpColumn column = amp_column(types_, block_);
+  const AmpColumn column = amp_column(target_, types_, block_);
   const std::uint64_t all =
-      block_worker_bundles(types_, block_, columns) + (first ? cost.row_bundles : 0);
+      block_worker_bundles(target_, types_, block_, columns) + (first ? cost.row_bundles : 0);
   const std::uint64_t inputs = columns * block_ * types_.bytes() / 8;
   const std::uint64_t more = columns * column.bundles - inputs;
   // a pass has a share of the block's rows, and so of its partials

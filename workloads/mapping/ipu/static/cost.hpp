@@ -32,8 +32,12 @@ struct BlockCost {
 };
 BlockCost block_cost(const Target& target, const Types& types, unsigned block);
 
+/// Bundles of the AMP for one column of a block.
+unsigned amp_bundles(const Target& target, const Types& types, unsigned block);
+
 /// Bundles of a worker for one block, if it has `columns` columns.
-std::uint64_t block_worker_bundles(const Types& types, unsigned block, std::uint64_t columns);
+std::uint64_t block_worker_bundles(const Target& target, const Types& types, unsigned block,
+                                   std::uint64_t columns);
 
 /// Passes over a block: more than one if the AMP has fewer columns than the block has rows. Each
 /// loads the weights of its rows, launches the workers and reads the columns again.
