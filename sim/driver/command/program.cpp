@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/command/command_line.hpp"
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
@@ -69,6 +70,7 @@ int run_lacuna(const std::vector<std::string>& arguments, const MachineTable& ma
   set_known_machines(machines);
   try {
     const CommandLine line = parse_command_line(arguments);
+    TextTable::fit(line.options.wide ? 0 : streams.columns);
     if (!line.text) return delivered(streams, dispatch(line.options, machines, streams));
     streams.out << *line.text;
     return delivered(streams, kDone);

@@ -27,6 +27,7 @@ struct Streams {
   std::ostream& out;
   std::ostream& err;
   bool err_is_terminal = false;
+  std::size_t columns = 0;  // letters of a line of `out`; 0: as many as there are
 };
 
 /// The verbs. Each returns an ExitStatus and throws what it cannot go on with.
