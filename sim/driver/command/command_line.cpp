@@ -220,29 +220,39 @@ void add_compare(CLI::App& app, Options& o) {
   add_output_options(compare, o);
 }
 
+/// What a sweep and a search take.
+void add_experiment_options(CLI::App& verb, Options& o) {
+  verb.add_option("FILE", o.subjects, "the experiment, YAML")->required()->expected(1);
+  verb.add_option("--set", o.settings, "sets a parameter of all machines that have it; repeatable")
+      ->type_name("PATH=VALUE")
+      ->expected(1)
+      ->take_all();
+  add_run_options(verb, o);
+  verb.add_option("--jobs", o.jobs, "points simulated at a time; default all processors")
+      ->type_name("N")
+      ->group("Simulation");
+  verb.add_flag("--resume", o.resume, "go on with what was interrupted")->group("Simulation");
+  verb.add_option("--out", o.out, "write a result folder; finished points are kept beside it")
+      ->type_name("DIR")
+      ->group("Output");
+  verb.add_flag("--json", o.json, "print the summary as JSON")->group("Output");
+  verb.add_flag("--wide", o.wide, "tables with all columns, however wide")->group("Output");
+  verb.add_flag("--quiet", o.quiet, "print no progress")->group("Output");
+}
+
 void add_sweep(CLI::App& app, Options& o) {
   CLI::App& sweep = add_verb(app, "sweep", "Simulates all points of an experiment file.",
                              "lacuna sweep traces/experiments/density.yaml --out out/density\n"
                              "  lacuna sweep traces/experiments/density.yaml --out out/density "
                              "--resume");
-  sweep.add_option("FILE", o.subjects, "the experiment, YAML")->required()->expected(1);
-  sweep
-      .add_option("--set", o.settings, "sets a parameter of all machines that have it; repeatable")
-      ->type_name("PATH=VALUE")
-      ->expected(1)
-      ->take_all();
-  add_run_options(sweep, o);
-  sweep.add_option("--jobs", o.jobs, "points simulated at a time; default all processors")
-      ->type_name("N")
-      ->group("Simulation");
-  sweep.add_flag("--resume", o.resume, "go on with a sweep that was interrupted")
-      ->group("Simulation");
-  sweep.add_option("--out", o.out, "write a result folder; finished points are kept beside it")
-      ->type_name("DIR")
-      ->group("Output");
-  sweep.add_flag("--json", o.json, "print the summary as JSON")->group("Output");
-  sweep.add_flag("--wide", o.wide, "tables with all columns, however wide")->group("Output");
-  sweep.add_flag("--quiet", o.quiet, "print no progress")->group("Output");
+  add_experiment_options(sweep, o);
+}
+
+void add_search(CLI::App& app, Options& o) {
+  CLI::App& search =
+      add_verb(app, "search", "Finds the best points of an experiment file without simulating all.",
+               "lacuna search traces/experiments/wafer_layout.yaml --out out/layout");
+  add_experiment_options(search, o);
 }
 
 void add_describe(CLI::App& app, Options& o) {
@@ -319,6 +329,7 @@ void add_verbs(CLI::App& app, Options& o) {
   add_run(app, o);
   add_compare(app, o);
   add_sweep(app, o);
+  add_search(app, o);
   add_trace_options(app, o);
   add_describe(app, o);
   add_validate(app, o);

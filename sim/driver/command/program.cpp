@@ -19,6 +19,7 @@ int dispatch(const Options& options, const MachineTable& machines, const Streams
   if (options.verb == "run") return run_verb(options, machines, streams);
   if (options.verb == "compare") return compare_verb(options, machines, streams);
   if (options.verb == "sweep") return sweep_verb(options, machines, streams);
+  if (options.verb == "search") return search_verb(options, machines, streams);
   if (options.verb == "trace" && options.subverb == "schedule") {
     return schedule_verb(options, machines, streams);
   }

@@ -35,6 +35,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
 int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int compare_results(const Options& options, const Streams& streams);  // finished ones
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
+int search_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int trace_verb(const Options& options, const Streams& streams);
 int schedule_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
