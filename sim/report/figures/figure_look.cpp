@@ -109,7 +109,7 @@ const std::vector<std::pair<std::string, std::string>>& figure_colours() {
       {"blue", "#0072B2"},  {"vermilion", "#D55E00"}, {"purple", "#CC79A7"},  {"ink", "#444444"},
       {"dim", "#666666"},   {"reference", "#888888"}, {"rule", "#CCCCCC"},    {"pale", "#D9D9D9"},
       {"clock", "#4D4D4D"}, {"tree", "#6E6E6E"},      {"idle", "#8C8C8C"},    {"night", "#00304A"},
-      {"mist", "#F7FBFF"}};
+      {"mist", "#F7FBFF"},  {"edge", "#FFFFFF"}};
   return colours;
 }
 
@@ -119,7 +119,7 @@ const std::vector<std::pair<std::string, std::string>>& grey_colours() {
       {"blue", "#333333"},  {"vermilion", "#787878"}, {"purple", "#DCDCDC"},  {"ink", "#222222"},
       {"dim", "#666666"},   {"reference", "#999999"}, {"rule", "#D8D8D8"},    {"pale", "#EFEFEF"},
       {"clock", "#4D4D4D"}, {"tree", "#6E6E6E"},      {"idle", "#8C8C8C"},    {"night", "#1A1A1A"},
-      {"mist", "#FBFBFB"}};
+      {"mist", "#FBFBFB"},  {"edge", "#FFFFFF"}};
   return greys;
 }
 
