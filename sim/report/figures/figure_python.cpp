@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/report/figures/figure_look.hpp"
+#include "sim/report/figures/figure_check.hpp"
 
 namespace lacuna {
 
