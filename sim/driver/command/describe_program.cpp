@@ -122,25 +122,24 @@ _lacuna() {{
     --mode) COMPREPLY=($(compgen -W 'auto static dynamic streamed' -- "$now")); return ;;
     --residency) COMPREPLY=($(compgen -W 'auto streamed resident' -- "$now")); return ;;
     --fold) COMPREPLY=($(compgen -W 'on off' -- "$now")); return ;;
-    --set) COMPREPLY=($(compgen -S = -W "$(lacuna describe parameters --json 2>/dev/null |
-      sed -n 's/.*"path": "\(.*\)".*
-          /\1 /
-          p' | sort -u)" -- "$now")); compopt -o nospace; return ;; esac for ((i = 1;
-                                                                               i < COMP_CWORD;
-                                                                               i++));
-      do case "${{COMP_WORDS[i]}}" in - *) break;
-  ;
-      *) path="$path ${{COMP_WORDS[i]}}" ;
-      ;
-    esac
-  done
-  words=''
-  case "$path" in
-{cases}    *) path=" ${{COMP_WORDS[1]}}"; case "$path" in
-{cases}    esac ;;
+    --set)
+      words="$(lacuna describe parameters --json 2>/dev/null | sed -n 's/.*"path": "\(.*\)".*/\1/p')"
+      COMPREPLY=($(compgen -S = -W "$words" -- "$now"))
+      compopt -o nospace 2>/dev/null
+      return ;;
   esac
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    [[ "${{COMP_WORDS[i]}}" == -* ]] && break
+    path="$path ${{COMP_WORDS[i]}}"
+  done
+  while :; do
+    case "$path" in
+{cases}    *) path="${{path% *}}"; continue ;;  # words after the verb
+    esac
+    break
+  done
   COMPREPLY=($(compgen -W "$words" -- "$now"))
-  [[ "$now" == -* ]] || COMPREPLY+=($(compgen -f -- "$now"))
+  [[ "$now" == -* || "$path" == '' ]] || COMPREPLY+=($(compgen -f -- "$now"))
 }}
 complete -o filenames -F _lacuna lacuna
 )bash",

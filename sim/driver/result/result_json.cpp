@@ -514,7 +514,8 @@ std::vector<RunRecord> parse_result(const std::string& text, const std::string& 
       for (std::size_t i = 0; i < records.back().ops.size(); ++i) {
         const Json& op = run.at("operations").at(i);
         if (!op.contains("explained_by")) continue;
-        const Json& explanation = json.at("explanations").at(op.at("explained_by"));
+        const auto place = op.at("explained_by").get<std::size_t>();
+        const Json& explanation = json.at("explanations").at(place);
         records.back().ops[i].result.explanation = parse_explanation(explanation);
       }
     }

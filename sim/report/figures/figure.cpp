@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "sim/base/error.hpp"
-#include "sim/report/figures/figure_look.hpp"
+#include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_style.hpp"
 
 namespace lacuna {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/report/figures/figure_look.hpp"
+#include "sim/report/figures/figure_check.hpp"
 
 namespace lacuna {
 
@@ -31,7 +31,9 @@ std::string colour_of(const std::string& colour) {
 
 std::string head_of(const Page& page) {
   std::string text =
-      "import re\n\nimport matplotlib.pyplot as plt\nimport pandas as pd\n\n" + look_of(page);
+      "import re\n\nimport matplotlib.pyplot as plt\nimport pandas as pd\nfrom matplotlib import "
+      "font_manager\n\n" +
+      look_of(page);
   text += "labels = {}  # what to call what the data call otherwise\n\n\n";
   std::string title;
   for (const std::string& line : page.title) title += (title.empty() ? "" : "\\n") + line;
@@ -43,7 +45,11 @@ std::string head_of(const Page& page) {
   text +=
       fmt::format("title = shown(own_title or ({} if title_lines else ''))\n\n", literal(title));
   text +=
-      "plt.rcParams.update({'font.family': font, 'font.size': points, 'axes.linewidth': 0.5,\n"
+      "# the font, or the free one of its measures\n"
+      "known = {each.name for each in font_manager.fontManager.ttflist}\n"
+      "like = {'Times': 'Liberation Serif', 'Arial': 'Liberation Sans'}.get(font, font)\n"
+      "family = [each for each in (font, like) if each in known] or ['DejaVu Sans']\n"
+      "plt.rcParams.update({'font.family': family, 'font.size': points, 'axes.linewidth': 0.5,\n"
       "                     'lines.linewidth': 0.9, 'lines.markersize': 3,\n"
       "                     'axes.titlesize': points, 'legend.frameon': False,\n"
       "                     'axes.spines.top': False, 'axes.spines.right': False})\n";
@@ -111,7 +117,9 @@ std::string look_of(const PythonSeries& series) {
 }
 
 constexpr const char* kLegend =
-    "if show_legend:\n    figure.legend(loc='outside lower center', ncols=max(1, int(width)))\n";
+    "if show_legend:\n"
+    "    axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.25), ncols=max(1, int(width / "
+    "1.5)))\n";
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/report/figures/figure_look.hpp"
+#include "sim/report/figures/figure_check.hpp"
 
 namespace lacuna {
 

@@ -98,7 +98,7 @@ TEST(DescribeProgram, CompletionAndManualAreOfTheDeclaredOptions) {
   const std::string completion = lacuna("describe completion").out;
   const std::string manual = lacuna("describe manual").out;
   // an option of one verb, one of a verb below a verb, and all verbs
-  for (const char* const word : {"--normalise", "--flop-convention", "compare"}) {
+  for (const char* const word : {"--normalise", "--picture", "compare"}) {
     EXPECT_THAT(completion, HasSubstr(word));
   }
   EXPECT_THAT(manual, AllOf(HasSubstr(".TH LACUNA 1"), HasSubstr("\\-\\-normalise HOW"),

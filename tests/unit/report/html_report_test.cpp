@@ -74,7 +74,7 @@ TEST(HtmlReport, BeginsWithTitleCommandAndAnswer) {
   const std::string page = html_report(made_up_page(), runs);
   const std::size_t title = page.find("on bow and wse2</h1>");
   const std::size_t command = page.find("<pre>lacuna compare");
-  const std::size_t answer = page.find("3.25 times as fast as its own dense run");
+  const std::size_t answer = page.find("3.250 times as fast as its own dense run");
   ASSERT_NE(title, std::string::npos);
   EXPECT_LT(title, command);
   EXPECT_LT(command, answer);
