@@ -13,7 +13,7 @@ SUFFIXES = {".hpp", ".cpp", ".py", ".sh", ".cmake"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 MOST_LINES = 600
 
-SNAKE = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+SNAKE = re.compile(r"_*[a-z0-9]+(_[a-z0-9]+)*_*")
 # CMake's own habit, and files whose names are given to us
 FREE_NAMES = {"CMakeLists.txt", "LacunaTargets.cmake"}
 

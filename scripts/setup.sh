@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that are missing, and nothing if none is.
 #   scripts/setup.sh build   what building and running need (the default)
+#   scripts/setup.sh python  and what the Python module needs
 #   scripts/setup.sh test    and what scripts/test.sh needs
 #   scripts/setup.sh full    and what scripts/ci/full.sh needs
 set -eu
@@ -9,14 +10,16 @@ set -eu
 build="g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev libyaml-cpp-dev libcli11-dev
        nlohmann-json3-dev libprotobuf-dev libonnx-dev zlib1g-dev libfccp-dev libboost-dev libboost-iostreams-dev libboost-system-dev
        libboost-filesystem-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation"
-test="libgtest-dev libgmock-dev python3 clang-format"
+python="pybind11-dev python3-dev python3-numpy python3-pandas python3-scipy python3-matplotlib"
+test="libgtest-dev libgmock-dev python3 python3-jsonschema clang-format"
 full="clang clang-tidy gcovr patch libbenchmark-dev mmdebstrap"
 
 case "${1:-build}" in
   build) wanted="$build" ;;
-  test) wanted="$build $test" ;;
-  full) wanted="$build $test $full" ;;
-  *) echo "usage: scripts/setup.sh [build|test|full]" >&2; exit 2 ;;
+  python) wanted="$build $python" ;;
+  test) wanted="$build $python $test" ;;
+  full) wanted="$build $python $test $full" ;;
+  *) echo "usage: scripts/setup.sh [build|python|test|full]" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then

@@ -32,7 +32,7 @@ window.addEventListener('load', function () {
         head.click();
         var before;
         Array.prototype.forEach.call(table.tBodies[0].rows, function (row) {
-          var value = row.cells[column].dataset.value;
+          var value = valueOf(row.cells[column]);
           if (value === '') { before = ''; return; }
           if (before === '') said.unsorted.push(head.textContent + ': not last: empty');
           if (before !== undefined) {

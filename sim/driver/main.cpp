@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -19,10 +20,19 @@ void fill_closed_streams() {
   }
 }
 
+/// Letters of a line of the terminal, or what is read well elsewhere.
+std::size_t columns() {
+  constexpr std::size_t kElsewhere = 100;
+  winsize size = {};
+  // NOLINTNEXTLINE(*-vararg): POSIX
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : kElsewhere;
+}
+
 }  // namespace
 
 int sc_main(int argc, char** argv) {
-  const lacuna::Streams streams{std::cout, std::cerr, isatty(STDERR_FILENO) == 1};
+  const lacuna::Streams streams{std::cout, std::cerr, isatty(STDERR_FILENO) == 1, columns()};
   return lacuna::run_lacuna({argv + 1, argv + argc}, lacuna::standard_machines(), streams);
 }
 

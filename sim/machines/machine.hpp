@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,9 @@ class Machine {
   /// mask is made; empty if it may fit.
   virtual std::string no_room(const LayerOp& op) const;
 
+  /// Cycles that no run of `op` can be below, from counts alone; nothing if no bound is known.
+  virtual std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const;
+
   /// Fills in what the rows of a workload tell of each other that changes how they run here.
   /// `mask_of` gives the mask of a row (null: dense), good until the next is asked for.
   virtual void relate(WorkloadTrace& /*workload*/, const MaskOf& /*mask_of*/) const {}
@@ -89,6 +93,11 @@ class Machine {
   virtual OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                        const Execution& execution) const = 0;
 };
+
+inline std::optional<Cycle> Machine::least_cycles(const LayerOp& /*op*/,
+                                                  const Mask* /*mask*/) const {
+  return std::nullopt;
+}
 
 inline std::string Machine::no_room(const LayerOp& /*op*/) const { return {}; }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <boost/tokenizer.hpp>
-#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -13,117 +12,16 @@
 #include <optional>
 #include <sstream>
 
+#include "sim/report/html_answer.hpp"
+#include "sim/report/html_captions.hpp"
+#include "sim/report/html_frame.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
 namespace {
 
-constexpr const char* kHead = R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>Lacuna report</title>
-<style>
-body { font: 15px/1.45 Arial, Helvetica, sans-serif; color: #222; max-width: 78rem;
-       margin: 1.5rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-table { border-collapse: collapse; font-size: .87rem; }
-.wide { overflow-x: auto; }
-th, td { padding: .22rem .6rem; text-align: right; white-space: nowrap;
-         border-bottom: 1px solid #ddd; }
-th { cursor: pointer; background: #f3f3f3; vertical-align: bottom; white-space: normal; }
-th:focus { outline: 2px solid #0072B2; }
-th[aria-sort=ascending]::after { content: " \2191"; }
-th[aria-sort=descending]::after { content: " \2193"; }
-td.text, th.text { text-align: left; }
-.figures { display: flex; flex-wrap: wrap; gap: 1.2rem; }
-figure { margin: 0; } figure img { width: 24rem; max-width: 100%; }
-figcaption { font-size: .8rem; color: #555; }
-pre { background: #f3f3f3; padding: .7rem; overflow-x: auto; }
-details { margin: .6rem 0; }
-</style>
-</head>
-<body>
-)";
-
-// numbers sort as numbers, empty cells last
-constexpr const char* kScript = R"(<script>
-document.querySelectorAll('table').forEach(function (table) {
-  table.querySelectorAll('th').forEach(function (head, column) {
-    function sort() {
-      var up = head.getAttribute('aria-sort') !== 'ascending';
-      var body = table.tBodies[0];
-      var rows = Array.prototype.slice.call(body.rows);
-      rows.sort(function (a, b) {
-        var x = a.cells[column].dataset.value, y = b.cells[column].dataset.value;
-        if (x === '' || y === '') return x === y ? 0 : x === '' ? 1 : -1;
-        var order = isNaN(x) || isNaN(y) ? x.localeCompare(y) : x - y;
-        return up ? order : -order;
-      });
-      rows.forEach(function (row) { body.appendChild(row); });
-      table.querySelectorAll('th').forEach(function (other) {
-        other.removeAttribute('aria-sort');
-      });
-      head.setAttribute('aria-sort', up ? 'ascending' : 'descending');
-    }
-    head.addEventListener('click', sort);
-    head.addEventListener('keydown', function (event) {
-      if (event.key === 'Enter') sort();
-    });
-  });
-});
-</script>
-)";
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
-std::string base64(const std::string& bytes) {
-  constexpr const char* kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t three = 0;
-    for (std::size_t j = 0; j < 3; ++j) {
-      const char byte = i + j < bytes.size() ? bytes[i + j] : '\0';
-      three = three << 8U | static_cast<unsigned char>(byte);
-    }
-    for (std::size_t j = 0; j < 4; ++j) {
-      const bool padding = i + j > bytes.size();
-      text += padding ? '=' : kDigits[three >> (18 - 6 * j) & 63U];
-    }
-  }
-  return text;
-}
-
-/// A cell as it is read and as it is sorted.
-struct Cell {
-  std::string shown;
-  std::string value;
-};
+using Cell = HtmlCell;
 
 Cell word(const std::string& text) { return {text, text}; }
 
@@ -141,35 +39,6 @@ Cell count(const std::optional<std::uint64_t>& value) {
   if (!value) return {};
   return word(fmt::format("{}", *value));
 }
-
-/// A table whose first `texts` columns are words.
-class HtmlTable {
- public:
-  HtmlTable(const std::vector<std::string>& heads, std::size_t texts)
-      : texts_(texts), text_("<div class=\"wide\"><table>\n<thead><tr>") {
-    for (std::size_t i = 0; i < heads.size(); ++i) {
-      text_ += fmt::format("<th tabindex=\"0\"{}>{}</th>", style(i), escaped(heads[i]));
-    }
-    text_ += "</tr></thead>\n<tbody>\n";
-  }
-
-  void row(const std::vector<Cell>& cells) {
-    text_ += "<tr>";
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      text_ += fmt::format("<td{} data-value=\"{}\">{}</td>", style(i), escaped(cells[i].value),
-                           escaped(cells[i].shown));
-    }
-    text_ += "</tr>\n";
-  }
-
-  std::string text() const { return text_ + "</tbody>\n</table></div>\n"; }
-
- private:
-  const char* style(std::size_t column) const { return column < texts_ ? " class=\"text\"" : ""; }
-
-  std::size_t texts_;
-  std::string text_;
-};
 
 std::vector<Cell> measures(const SummaryRow& row) {
   return {
@@ -213,6 +82,8 @@ void append(std::vector<Cell>& cells, const std::vector<Cell>& more) {
   cells.insert(cells.end(), more.begin(), more.end());
 }
 
+constexpr std::size_t kMostRows = 400;  // of the tables behind the answer
+
 std::string runs_table(const std::vector<RunRecord>& records) {
   std::vector<std::string> first{"run",     "machine", "simulated", "workload",
                                  "pattern", "mode",    "weights"};
@@ -255,7 +126,7 @@ std::string ops_table(const std::vector<RunRecord>& records) {
       table.row(cells);
     }
   }
-  return table.text();
+  return table.text(kMostRows, "summary.csv");
 }
 
 std::string stack_table_html(const std::vector<RunRecord>& records) {
@@ -270,7 +141,7 @@ std::string stack_table_html(const std::vector<RunRecord>& records) {
                  sum > 0 ? shown(static_cast<double>(part.cycles) * 100 / sum) : Cell{}});
     }
   }
-  return table.text();
+  return table.text(kMostRows, "cycle_stack.csv");
 }
 
 std::string energy_table_html(const std::vector<RunRecord>& records) {
@@ -290,7 +161,7 @@ std::string energy_table_html(const std::vector<RunRecord>& records) {
       }
     }
   }
-  return table.text();
+  return table.text(kMostRows, "result.json");
 }
 
 /// What each machine says of its plan, an entry each.
@@ -304,7 +175,7 @@ std::string notes_html(const std::vector<RunRecord>& records) {
       }
     }
   }
-  return table.text();
+  return table.text(kMostRows, "result.json");
 }
 
 /// Of each machine's first run; what differs between runs is a column of the tables.
@@ -318,23 +189,46 @@ std::string parameters_html(const std::vector<RunRecord>& records) {
     for (const ParameterValue& parameter : record.parameters) {
       table.row({word(parameter.path), word(parameter.value), word(parameter.unit)});
     }
-    text += fmt::format("<details><summary>{}</summary>\n{}</details>\n", escaped(record.machine),
-                        table.text());
+    text += fmt::format("<details><summary>{}</summary>\n{}</details>\n",
+                        html_escaped(record.machine), table.text());
   }
   return text;
 }
 
+/// Drawings up to two MB, which is most of what a page should be; of the others there are links.
+constexpr std::size_t kMostFigureBytes = 2000000;
+
 std::string figures_html(const HtmlReport& report) {
   if (report.figures.empty()) return "<p>No figures were drawn.</p>\n";
-  std::string text = "<div class=\"figures\">\n";
+  auto figures = report.figures;
+  std::stable_sort(figures.begin(), figures.end(), [](const auto& x, const auto& y) {
+    return figure_rank(x.first) < figure_rank(y.first);
+  });
+  std::string text =
+      "<p>What zeros gave and where the cycles went first, then energy, limits, places and times. "
+      "Under each: its data and a PDF.</p>\n<div class=\"figures\">\n";
+  std::string others;
+  std::size_t bytes = 0;
   // as images, because the drawings use the same names inside
-  for (const auto& [name, svg] : report.figures) {
+  for (const auto& [name, svg] : figures) {
+    const std::string links =
+        fmt::format("<a href=\"figures/{0}.csv\">data</a> <a href=\"figures/{0}.pdf\">PDF</a>",
+                    html_escaped(name));
+    if (bytes + svg.size() * 4 / 3 > kMostFigureBytes) {
+      others += fmt::format("<li>{}: {} <a href=\"figures/{}.svg\">drawing</a> {}</li>\n",
+                            html_escaped(name), html_escaped(figure_caption(name)),
+                            html_escaped(name), links);
+      continue;
+    }
+    bytes += svg.size() * 4 / 3;
     text += fmt::format(
-        "<figure><img alt=\"{0}\" src=\"data:image/svg+xml;base64,{1}\">"
-        "<figcaption>{0}</figcaption></figure>\n",
-        escaped(name), base64(svg));
+        "<figure id=\"figure-{0}\"><img alt=\"{1}\" src=\"data:image/svg+xml;base64,{2}\">"
+        "<figcaption><b>{0}</b>: {1} {3}</figcaption></figure>\n",
+        html_escaped(name), html_escaped(figure_caption(name)), html_base64(svg), links);
   }
-  return text + "</div>\n";
+  text += "</div>\n";
+  if (!others.empty()) text += "<p>More, beside this page:</p>\n<ul>\n" + others + "</ul>\n";
+  return text;
 }
 
 std::vector<std::string> cells_of(const std::string& line) {
@@ -375,56 +269,93 @@ bool all_exact(const std::vector<RunRecord>& records) {
 
 }  // namespace
 
+namespace {
+
+/// A part of a page, and its line in the list of contents.
+struct Section {
+  std::string id;
+  std::string title;
+  std::string text;
+};
+
+std::string page_of(const std::string& title, const std::string& said, const std::string& command,
+                    const std::vector<Section>& sections) {
+  std::string text = html_head("Lacuna: " + title);
+  text += fmt::format("<h1>{}</h1>\n<pre>{}</pre>\n{}<nav aria-label=\"contents\"><ul>\n",
+                      html_escaped(title), html_escaped(command), said);
+  for (const Section& section : sections) {
+    text +=
+        fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.id, html_escaped(section.title));
+  }
+  text += "</ul></nav>\n";
+  for (const Section& section : sections) {
+    text += fmt::format("<h2 id=\"{}\">{}</h2>\n{}", section.id, html_escaped(section.title),
+                        section.text);
+  }
+  return text + html_foot();
+}
+
+std::string details(const char* summary, const std::string& text) {
+  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", summary, text);
+}
+
+constexpr const char* kFiles =
+    "<p>Beside this page: <a href=\"summary.csv\">summary.csv</a> (a row for each operation), "
+    "<a href=\"cycle_stack.csv\">cycle_stack.csv</a>, <a "
+    "href=\"statistics.csv\">statistics.csv</a>, <a href=\"result.json\">result.json</a> "
+    "(everything).</p>\n";
+
+}  // namespace
+
 std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& records) {
-  std::string text = kHead;
-  text += fmt::format("<h1>Lacuna report</h1>\n<p>Version {}; {} run{}; {}.</p>\n",
-                      escaped(report.version), records.size(), records.size() == 1 ? "" : "s",
-                      all_exact(records) ? "exact" : "with approximations");
+  std::string said = fmt::format("<p>Lacuna {}; {} run{}; {}.</p>\n", html_escaped(report.version),
+                                 records.size(), records.size() == 1 ? "" : "s",
+                                 all_exact(records) ? "exact" : "with approximations");
   if (is_interrupted(records)) {
     const auto left = std::count_if(records.begin(), records.end(), [](const RunRecord& record) {
       return record.total.status == Status::interrupted;
     });
-    text += fmt::format(
+    said += fmt::format(
         "<p class=\"interrupted\"><strong>interrupted: {} of {} runs were not simulated. "
         "<code>--resume</code> goes on with them.</strong></p>\n",
         left, records.size());
   }
-  text += "<h2>Runs</h2>\n" + runs_table(records);
-  text += "<h2>Figures</h2>\n" + figures_html(report);
-  text += "<h2>Operations</h2>\n<details><summary>Each operation of each run</summary>\n" +
-          ops_table(records) + "</details>\n";
-  text += "<h2>Where the cycles went</h2>\n<details><summary>Each kind of each run</summary>\n" +
-          stack_table_html(records) + "</details>\n";
-  text +=
-      "<h2>Energy</h2>\n<p>Energy is from a counter-based model calibrated to published chip "
-      "power; comparisons are between runs of the same modelled chip, and the stated range moves "
-      "every event cost between its low and its high estimate.</p>\n"
-      "<details><summary>Each component of each operation</summary>\n" +
-      energy_table_html(records) + "</details>\n";
-  text += "<h2>Plans</h2>\n<details><summary>What was planned for each operation</summary>\n" +
-          notes_html(records) + "</details>\n";
-  text += "<h2>Parameters</h2>\n" + parameters_html(records);
-  text += "<h2>To make it again</h2>\n<pre>" + escaped(report.command) + "</pre>\n";
-  return text + kScript + "</body>\n</html>\n";
+  const std::string energy =
+      "<p>Energy is from a counter-based model calibrated to published chip power; comparisons are "
+      "between runs of the same modelled chip, and the stated range moves every event cost between "
+      "its low and its high estimate.</p>\n" +
+      details("Each component of each operation", energy_table_html(records));
+  return page_of(
+      report_title(records), said, report.command,
+      {{"answer", "The answer", answer_html(records)},
+       {"figures", "Figures", figures_html(report)},
+       {"runs", "Runs", runs_table(records)},
+       {"operations", "Operations", details("Each operation of each run", ops_table(records))},
+       {"cycles", "Where the cycles went",
+        details("Each kind of each run", stack_table_html(records))},
+       {"energy", "Energy", energy},
+       {"plans", "Plans", details("What was planned for each operation", notes_html(records))},
+       {"parameters", "Parameters", parameters_html(records)},
+       {"again", "Files, and to make it again",
+        kFiles + fmt::format("<pre>{}</pre>\n", html_escaped(report.command))}});
 }
 
 std::string html_tables(const HtmlReport& report,
                         const std::vector<std::pair<std::string, std::string>>& tables,
                         const std::vector<ParameterValue>& parameters) {
-  std::string text = kHead;
-  text +=
-      fmt::format("<h1>Lacuna report</h1>\n<p>Version {}; exact.</p>\n", escaped(report.version));
-  text += "<h2>Figures</h2>\n" + figures_html(report);
-  for (const auto& [name, csv] : tables) {
-    text += fmt::format("<h2>{}</h2>\n", escaped(name)) + csv_table(csv);
-  }
+  std::vector<Section> sections;
+  for (const auto& [name, csv] : tables) sections.push_back({name, name, csv_table(csv)});
+  // the first table is the answer
+  sections.insert(sections.begin() + (sections.empty() ? 0 : 1),
+                  {"figures", "Figures", figures_html(report)});
   HtmlTable table({"parameter", "value", "unit"}, 3);
   for (const ParameterValue& parameter : parameters) {
     table.row({word(parameter.path), word(parameter.value), word(parameter.unit)});
   }
-  text += "<h2>Parameters</h2>\n<details><summary>All</summary>\n" + table.text() + "</details>\n";
-  text += "<h2>To make it again</h2>\n<pre>" + escaped(report.command) + "</pre>\n";
-  return text + kScript + "</body>\n</html>\n";
+  sections.push_back({"parameters", "Parameters", details("All", table.text())});
+  return page_of("Lacuna report",
+                 fmt::format("<p>Lacuna {}; exact.</p>\n", html_escaped(report.version)),
+                 report.command, sections);
 }
 
 std::vector<std::pair<std::string, std::string>> read_figures(const std::string& folder) {

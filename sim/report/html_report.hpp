@@ -16,8 +16,9 @@ struct HtmlReport {
   std::vector<std::pair<std::string, std::string>> figures;  // name and text of the SVG
 };
 
-/// One page that needs nothing but itself, offline: the tables, which sort at a click on a
-/// heading, the figures, the parameters, and how to make it again. A function of its arguments.
+/// One page that needs nothing but itself, offline: the answer first, then figures with captions,
+/// tables that sort and filter, parameters, and how to make it again. For light and dark, phones
+/// and print; at most three MB for some dozens of runs. A function of its arguments.
 std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& records);
 
 /// The same frame for results that are not runs of operations: `tables` are CSV texts with names

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "workloads/trace/given_masks.hpp"
 #include "workloads/trace/pattern_file.hpp"
 #include "workloads/trace/text_file.hpp"
 #include "workloads/trace/token_reader.hpp"
@@ -126,6 +127,7 @@ PatternFile parse_smtx(std::string_view text, const std::string& path) {
 }
 
 PatternFile read_pattern_file(const std::string& path) {
+  if (const auto given = find_given_mask(path)) return {*given, 0};
   const std::string text = read_text_file(path);
   // Known by content: only Matrix Market begins with a banner.
   if (text.rfind('%', 0) == 0) return parse_mtx(text, path);

@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/command/plot_options.hpp"
 #include "sim/driver/command/trace_options.hpp"
 #include "sim/driver/sweep/mpi_ranks.hpp"
 
@@ -40,8 +41,11 @@ void add_pattern_options(CLI::App& verb, Options& o, bool several) {
           ->group(group)
           ->expected(1);
   if (several) pattern->take_all();
-  verb.add_option("--density", o.density, "share of the weights that is kept, 0 to 1")
-      ->type_name("D")
+  verb.add_option("--density", o.density,
+                  several ? "share of the weights that is kept, 0 to 1; several with commas: each "
+                            "pattern that takes one, with each"
+                          : "share of the weights that is kept, 0 to 1")
+      ->type_name(several ? "D,D..." : "D")
       ->group(group);
   verb.add_option("--block", o.block, "side of the blocks")->type_name("B")->group(group);
   verb.add_option("--nm", o.nm, "N of every M weights are kept")->type_name("N:M")->group(group);
@@ -154,6 +158,7 @@ void add_output_options(CLI::App& verb, Options& o) {
                 "print plan, phases, the busiest unit and why, estimate and simulation")
       ->group(group);
   verb.add_flag("--json", o.json, "print the summary as JSON")->group(group);
+  verb.add_flag("--wide", o.wide, "tables with all columns, however wide")->group(group);
   verb.add_flag("--quiet", o.quiet, "print no progress")->group(group);
 }
 
@@ -215,28 +220,39 @@ void add_compare(CLI::App& app, Options& o) {
   add_output_options(compare, o);
 }
 
+/// What a sweep and a search take.
+void add_experiment_options(CLI::App& verb, Options& o) {
+  verb.add_option("FILE", o.subjects, "the experiment, YAML")->required()->expected(1);
+  verb.add_option("--set", o.settings, "sets a parameter of all machines that have it; repeatable")
+      ->type_name("PATH=VALUE")
+      ->expected(1)
+      ->take_all();
+  add_run_options(verb, o);
+  verb.add_option("--jobs", o.jobs, "points simulated at a time; default all processors")
+      ->type_name("N")
+      ->group("Simulation");
+  verb.add_flag("--resume", o.resume, "go on with what was interrupted")->group("Simulation");
+  verb.add_option("--out", o.out, "write a result folder; finished points are kept beside it")
+      ->type_name("DIR")
+      ->group("Output");
+  verb.add_flag("--json", o.json, "print the summary as JSON")->group("Output");
+  verb.add_flag("--wide", o.wide, "tables with all columns, however wide")->group("Output");
+  verb.add_flag("--quiet", o.quiet, "print no progress")->group("Output");
+}
+
 void add_sweep(CLI::App& app, Options& o) {
   CLI::App& sweep = add_verb(app, "sweep", "Simulates all points of an experiment file.",
                              "lacuna sweep traces/experiments/density.yaml --out out/density\n"
                              "  lacuna sweep traces/experiments/density.yaml --out out/density "
                              "--resume");
-  sweep.add_option("FILE", o.subjects, "the experiment, YAML")->required()->expected(1);
-  sweep
-      .add_option("--set", o.settings, "sets a parameter of all machines that have it; repeatable")
-      ->type_name("PATH=VALUE")
-      ->expected(1)
-      ->take_all();
-  add_run_options(sweep, o);
-  sweep.add_option("--jobs", o.jobs, "points simulated at a time; default all processors")
-      ->type_name("N")
-      ->group("Simulation");
-  sweep.add_flag("--resume", o.resume, "go on with a sweep that was interrupted")
-      ->group("Simulation");
-  sweep.add_option("--out", o.out, "write a result folder; finished points are kept beside it")
-      ->type_name("DIR")
-      ->group("Output");
-  sweep.add_flag("--json", o.json, "print the summary as JSON")->group("Output");
-  sweep.add_flag("--quiet", o.quiet, "print no progress")->group("Output");
+  add_experiment_options(sweep, o);
+}
+
+void add_search(CLI::App& app, Options& o) {
+  CLI::App& search =
+      add_verb(app, "search", "Finds the best points of an experiment file without simulating all.",
+               "lacuna search traces/experiments/wafer_layout.yaml --out out/layout");
+  add_experiment_options(search, o);
 }
 
 void add_describe(CLI::App& app, Options& o) {
@@ -245,9 +261,11 @@ void add_describe(CLI::App& app, Options& o) {
                "Describes machines, parameters, statistics, patterns, formats, area or trust.",
                "lacuna describe parameters --machine bow\n  lacuna describe tile.memory.kib");
   describe
-      .add_option("SUBJECT", o.subjects,
-                  "machines, parameters, statistics, patterns, formats, a name, or fit: layouts of "
-                  "a model on a system")
+      .add_option(
+          "SUBJECT", o.subjects,
+          "machines, parameters, statistics, patterns, formats, index (all that has a name), "
+          "a name, or fit: layouts of a model on a system; completion (for bash) or manual "
+          "(a page for man)")
       ->required()
       ->expected(1);
   describe.add_option("--machine", o.machines, "preset or machine file, to show its values")
@@ -260,6 +278,8 @@ void add_describe(CLI::App& app, Options& o) {
       ->expected(1)
       ->take_all();
   describe.add_flag("--markdown", o.markdown, "as a page of the manual");
+  describe.add_flag("--json", o.json, "parameters, statistics, patterns or one parameter as JSON");
+  describe.add_flag("--wide", o.wide, "tables as wide as they are");
 }
 
 void add_validate(CLI::App& app, Options& o) {
@@ -299,35 +319,24 @@ void add_validate(CLI::App& app, Options& o) {
   validate.add_option("--out", o.out, "write errors, families and figures into a folder")
       ->type_name("DIR");
   validate.add_flag("--resume", o.resume, "go on with a validation that was interrupted");
+  validate.add_flag("--wide", o.wide, "tables as wide as they are");
   validate.add_flag("--quiet", o.quiet, "print no progress");
 }
 
-void add_plot(CLI::App& app, Options& o) {
-  CLI::App& plot = add_verb(app, "plot", "Draws the figures of result folders again.",
-                            "lacuna plot out/compare --out out/figures");
-  plot.add_option("FOLDER", o.subjects, "result folders")->required();
-  plot.add_option("--out", o.out,
-                  "folder for the figures, default FOLDER/figures; with --energy-table for the "
-                  "result")
-      ->type_name("DIR");
-  plot.add_option("--overlay", o.overlay,
-                  "measured points of other hardware over the throughput, a file of validation "
-                  "points")
-      ->type_name("FILE");
-  plot.add_option("--energy-table", o.energy_table,
-                  "prices of your own: writes the result again with these, without simulating")
-      ->type_name("FILE");
-}
+}  // namespace
 
 void add_verbs(CLI::App& app, Options& o) {
   add_run(app, o);
   add_compare(app, o);
   add_sweep(app, o);
+  add_search(app, o);
   add_trace_options(app, o);
   add_describe(app, o);
   add_validate(app, o);
-  add_plot(app, o);
+  add_plot_options(app, o);
 }
+
+namespace {
 
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;

@@ -7,6 +7,10 @@
 
 #include "sim/driver/run/options.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace lacuna {
 
 /// What the arguments ask for: options to act on, or a text to print and be done (help, version).
@@ -18,6 +22,9 @@ struct CommandLine {
 /// Reads the arguments, the name of the program left out. RequestError names what is wrong and
 /// the nearest verb or option.
 CommandLine parse_command_line(const std::vector<std::string>& arguments);
+
+/// Declares all verbs and their options, which fill in `options`.
+void add_verbs(CLI::App& app, Options& options);
 
 /// The version of Lacuna, such as "0.1.0".
 const char* version();

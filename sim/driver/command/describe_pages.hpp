@@ -15,4 +15,11 @@ std::string area_text(const MachineTable& kinds, const Options& options);
 /// assumed.
 std::string trust_text(const MachineTable& kinds, const Options& options);
 
+/// All that can be described: words, machines, systems, models, patterns and groups of parameters.
+std::string index_text(const MachineTable& kinds, const Options& options);
+
+/// Completion for bash, and a manual page, of the program's own declarations.
+std::string completion_text();
+std::string manual_text();
+
 }  // namespace lacuna

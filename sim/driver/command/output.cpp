@@ -24,6 +24,7 @@
 #include "sim/report/html_report.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/scalesim_reports.hpp"
+#include "workloads/trace/given_masks.hpp"
 
 namespace lacuna {
 
@@ -83,6 +84,15 @@ std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads) {
   return paths;
 }
 
+namespace {
+
+/// The hash of an input: of its bytes, or of a mask that a program gave, as its name has it.
+std::string hash_of(const std::string& path) {
+  return sha256(find_given_mask(path) ? path : read_text(path, kLongestInput));
+}
+
+}  // namespace
+
 void add_file(ResultHeader& header, const std::string& path) {
   constexpr std::size_t kTables = 3;  // those of prices, at the end
   const std::size_t tables = std::min(kTables, header.files.size());
@@ -107,7 +117,7 @@ ResultHeader Output::header(const std::string& name,
   std::set<std::string> paths = input_files(workloads);
   paths.insert(inputs_.begin(), inputs_.end());
   for (const std::string& path : paths) {
-    header.files.emplace_back(path, sha256(read_text(path, kLongestInput)));
+    header.files.emplace_back(path, hash_of(path));
   }
   // named without their folder, which differs between an installed and a built Lacuna
   for (const char* const table : {"energy_table.csv", "energy_set.csv", "energy_actions.csv"}) {
@@ -170,7 +180,11 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
     for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
     figures.insert(figures.end(), own_figures_.begin(), own_figures_.end());
     if (is_interrupted(records)) mark_interrupted(figures);
-    draw_figures(figures, (folder_.temporary() / "figures").string());
+    const auto older = folder_.target() / "figures";
+    for (const std::string& kept :
+         draw_figures(figures, (folder_.temporary() / "figures").string(), older.string())) {
+      streams.err << fmt::format("lacuna: figures/{} was changed by hand: drawn as it is\n", kept);
+    }
   } catch (const SimulationError& error) {
     missing_figures = error.what();  // the numbers are worth keeping without them
   }

@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/command/command_line.hpp"
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
@@ -18,6 +19,7 @@ int dispatch(const Options& options, const MachineTable& machines, const Streams
   if (options.verb == "run") return run_verb(options, machines, streams);
   if (options.verb == "compare") return compare_verb(options, machines, streams);
   if (options.verb == "sweep") return sweep_verb(options, machines, streams);
+  if (options.verb == "search") return search_verb(options, machines, streams);
   if (options.verb == "trace" && options.subverb == "schedule") {
     return schedule_verb(options, machines, streams);
   }
@@ -69,6 +71,7 @@ int run_lacuna(const std::vector<std::string>& arguments, const MachineTable& ma
   set_known_machines(machines);
   try {
     const CommandLine line = parse_command_line(arguments);
+    TextTable::fit(line.options.wide ? 0 : streams.columns);
     if (!line.text) return delivered(streams, dispatch(line.options, machines, streams));
     streams.out << *line.text;
     return delivered(streams, kDone);

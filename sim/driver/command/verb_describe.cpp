@@ -21,6 +21,7 @@
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/off_chip.hpp"
+#include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/result/statistics_list.hpp"
 #include "sim/driver/system/job.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -454,7 +455,7 @@ void add_groups(Names& names, const std::string& path) {
   throw RequestError(fmt::format(
       "there is nothing called '{}' to describe{}\nThere are machines, parameters, statistics, "
       "patterns, formats, energy and fit; a machine or its file; groups such as tile or router; "
-      "and the names in them",
+      "and the names in them: lacuna describe index",
       name, hint_of(name, names.all())));
 }
 
@@ -480,8 +481,8 @@ std::string name_text(const MachineTable& table, const Options& options) {
     return machine_text(*machine, options);
   }
   Names names;
-  for (const char* const subject :
-       {"machines", "parameters", "statistics", "patterns", "formats", "fit", "area", "trust"}) {
+  for (const char* const subject : {"machines", "parameters", "statistics", "patterns", "formats",
+                                    "fit", "area", "trust", "index", "completion", "manual"}) {
     names.add(subject, "");
   }
   for (const std::string& preset : preset_names()) {
@@ -523,6 +524,11 @@ int describe_verb(const Options& options, const MachineTable& kinds, const Strea
     if (subject != whole || options.machines.empty()) continue;
     throw RequestError(fmt::format("--machine: {} are the same for every machine", subject));
   }
+  if (options.json) {
+    streams.out << described_json(chosen_machines(kinds, options), !options.machines.empty(),
+                                  subject);
+    return kDone;
+  }
   std::string text;
   if (subject == "machines") {
     text = machines_text(kinds, options);
@@ -534,6 +540,10 @@ int describe_verb(const Options& options, const MachineTable& kinds, const Strea
     text = patterns_text(options);
   } else if (subject == "formats") {
     text = formats_text(options);
+  } else if (subject == "index") {
+    text = index_text(kinds, options);
+  } else if (subject == "completion" || subject == "manual") {
+    text = subject == "manual" ? manual_text() : completion_text();
   } else if (subject == "area") {
     text = area_text(kinds, options);
   } else if (subject == "trust") {

@@ -12,6 +12,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/command/output.hpp"
+#include "sim/driver/command/plot_options.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/result/off_chip.hpp"
 #include "sim/driver/result/result_folder.hpp"
@@ -111,7 +112,8 @@ int reprice_verb(const Options& options, const Streams& streams) {
 
 int plot_verb(const Options& options, const Streams& streams) {
   if (options.energy_table) return reprice_verb(options, streams);
-  const std::vector<RunRecord> records = read_all(options.subjects);
+  figure_look(options.plot);  // what is wrong with it is said before anything is read
+  const std::vector<RunRecord> records = chosen_runs(read_all(options.subjects), options.plot);
   if (options.subjects.size() > 1 && !options.out) {
     throw RequestError("--out: needed for the figures of more than one result");
   }
@@ -133,8 +135,18 @@ int plot_verb(const Options& options, const Streams& streams) {
     std::vector<Figure> figures = make_figures(data);
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
     if (is_interrupted(records)) mark_interrupted(figures);
-    draw_figures(figures, temporary.string());
-  } catch (const SimulationError&) {
+    figures = chosen_figures(std::move(figures), options.plot);
+    for (const std::string& kept : draw_figures(figures, temporary.string(), whole.string())) {
+      streams.err << fmt::format("lacuna: {} was changed by hand: drawn as it is\n", kept);
+    }
+    if (options.plot.matplotlib) {
+      const std::vector<std::string> without = write_matplotlib(figures, temporary.string());
+      if (!without.empty()) {
+        streams.err << fmt::format("lacuna: --matplotlib: drawn by gnuplot alone: {}\n",
+                                   fmt::join(without, ", "));
+      }
+    }
+  } catch (const std::exception&) {
     fs::remove_all(temporary, error);
     throw;
   }

@@ -16,6 +16,7 @@
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
+#include "sim/driver/command/simulation.hpp"
 #include "sim/driver/command/system_run.hpp"
 #include "sim/driver/command/verb_validate.hpp"
 #include "sim/driver/command/verbs.hpp"
@@ -42,15 +43,21 @@ namespace {
 
 using Machines = std::vector<std::unique_ptr<Machine>>;
 
+std::vector<const Machine*> pointers(const Machines& machines) {
+  std::vector<const Machine*> all;
+  for (const std::unique_ptr<Machine>& machine : machines) all.push_back(machine.get());
+  return all;
+}
+
 /// Machines in the order given, and for each all patterns.
-std::vector<Point> make_points(const Machines& machines, const WorkloadTrace& workload,
-                               const Options& options) {
+std::vector<Point> make_points(const std::vector<const Machine*>& machines,
+                               const WorkloadTrace& workload, const Options& options,
+                               const RunSettings& settings) {
   const std::vector<PatternChoice> choices = pattern_choices(options);
   std::vector<WorkloadTrace> settled;
   settled.reserve(choices.size());
   for (const PatternChoice& choice : choices) settled.push_back(settle(workload, choice, options));
   settle_mode(settled, options);
-  const RunSettings settings = run_settings(options);
   const std::uint64_t seeds = seed_count(options);
   if (seeds > 1 && std::none_of(settled.begin(), settled.end(), depends_on_seed)) {
     throw RequestError(fmt::format(
@@ -59,10 +66,10 @@ std::vector<Point> make_points(const Machines& machines, const WorkloadTrace& wo
         *options.seeds));
   }
   std::vector<Point> points;
-  for (const std::unique_ptr<Machine>& machine : machines) {
+  for (const Machine* const machine : machines) {
     for (std::size_t i = 0; i < choices.size(); ++i) {
       for (std::uint64_t s = 0; s < (depends_on_seed(settled[i]) ? seeds : 1); ++s) {
-        points.push_back({points.size(), machine.get(), choices[i].label, settled[i], settings});
+        points.push_back({points.size(), machine, choices[i].label, settled[i], settings});
         points.back().settings->seed += s;
       }
     }
@@ -115,7 +122,8 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
   }
 }
 
-/// Says what a run with values found, and whether it found fault.
+}  // namespace
+
 int check_values(const std::vector<RunRecord>& records, const Options& options,
                  const Streams& streams) {
   if (!options.values) return kDone;
@@ -151,6 +159,8 @@ int check_values(const std::vector<RunRecord>& records, const Options& options,
   }
   return status;
 }
+
+namespace {
 
 int status_of(const std::vector<RunRecord>& records, bool any_not_ok_counts) {
   const bool failed = std::any_of(records.begin(), records.end(), [&](const RunRecord& record) {
@@ -413,7 +423,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   const Machines machines = make_machines(kinds, names, options.settings);
   streams.err << idle_settings(machines, options.settings);
   const WorkloadTrace workload = load_workload(options);
-  const std::vector<Point> points = make_points(machines, workload, options);
+  const std::vector<Point> points = make_points(pointers(machines), workload, options, settings);
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);
   if (output && is_finished(*output, workload.name, {workload}, options, streams)) return kDone;
@@ -488,12 +498,27 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   const Machines machines = make_machines(kinds, options.machines, options.settings);
   streams.err << idle_settings(machines, options.settings);
-  const WorkloadTrace workload = load_workload(options);
-  const std::vector<Point> points = make_points(machines, workload, options);
+  const std::optional<Comparison> done =
+      compare_machines(options, pointers(machines), load_workload(options), settings, streams);
+  if (!done) return kDone;
+  if (done->records.empty()) return done->status;
+  print_comparison(done->workload, settings, done->records, done->systems, options, streams);
+  const int values = check_values(done->records, options, streams);
+  return done->status != kDone ? done->status : values;
+}
+
+std::optional<Comparison> compare_machines(const Options& options,
+                                           const std::vector<const Machine*>& machines,
+                                           const WorkloadTrace& workload,
+                                           const RunSettings& settings, const Streams& streams,
+                                           const Forking& forking) {
+  const std::vector<Point> points = make_points(machines, workload, options, settings);
   const std::size_t jobs = job_count(options);  // is refused before anything is simulated
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);
-  if (output && is_finished(*output, workload.name, {workload}, options, streams)) return kDone;
+  if (output && is_finished(*output, workload.name, {workload}, options, streams)) {
+    return std::nullopt;
+  }
 
   const std::vector<Point> all = with_dense_points(points, options);
   const Pricing pricing = make_pricing(options, streams);
@@ -509,26 +534,25 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   Progress progress(streams.err, options.quiet, streams.err_is_terminal,
                     all.size() - count_finished(finished));
   const bool whole =
-      run_rest(all, {settings, masks, pricing, jobs, {}}, journal.get(), progress, finished);
+      run_rest(all, {settings, masks, pricing, jobs, forking}, journal.get(), progress, finished);
   if (!whole) {
     const std::size_t done = count_finished(finished);
     streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished{}\n", done,
                                all.size(), journal ? ", and kept: --resume goes on" : "");
-    if (done == 0) return kNotCompleted;
+    if (done == 0) return Comparison{workload, settings, {}, {}, kNotCompleted, true};
   }
-  std::vector<RunRecord> records = records_of(std::move(finished), all, points.size(), settings);
+  Comparison result{workload, settings, {}, {}, kDone, !whole};
+  std::vector<RunRecord>& records = result.records;
+  records = records_of(std::move(finished), all, points.size(), settings);
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
-  const std::vector<WaferScalingRow> systems =
-      run_weight_stores(points, records, options, settings.execution.engine);
-  if (output) add_to_output(systems, *output);
+  result.systems = run_weight_stores(points, records, options, settings.execution.engine);
+  if (output) add_to_output(result.systems, *output);
   if (output) output->write(workload, records, streams);
   if (journal && whole) journal->remove();
-  print_comparison(workload, settings, records, systems, options, streams);
-  const int values = check_values(records, options, streams);
-  const int status = whole ? status_of(records, false) : static_cast<int>(kNotCompleted);
-  return status != kDone ? status : values;
+  result.status = whole ? status_of(records, false) : static_cast<int>(kNotCompleted);
+  return result;
 }
 
 }  // namespace lacuna

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
+#include "sim/driver/command/simulation.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/result_json.hpp"
@@ -93,8 +94,9 @@ void add_study(const Sweep& sweep, const std::vector<RunRecord>& records, Output
   output.add_file("sensitivity.csv", sensitivity_csv(records, axes));
 }
 
-int finish(const Sweep& sweep, std::vector<RunRecord> records, Output* output,
-           const Options& options, const Streams& streams) {
+/// Completes the records of the points that were asked for, and writes them.
+void finish(const Sweep& sweep, std::vector<RunRecord>& records, Output* output,
+            const Streams& streams) {
   std::vector<RunRecord> extra(records.begin() + static_cast<std::ptrdiff_t>(sweep.asked),
                                records.end());
   records.resize(sweep.asked);
@@ -104,8 +106,6 @@ int finish(const Sweep& sweep, std::vector<RunRecord> records, Output* output,
     add_study(sweep, records, *output);
     output->write(sweep.name, sweep.workloads, records, streams);
   }
-  print(sweep, records, options, streams);
-  return report_failures(records, streams);
 }
 
 std::size_t unfinished(const std::vector<std::optional<RunRecord>>& records) {
@@ -121,6 +121,12 @@ std::string interrupted_text(const std::vector<std::optional<RunRecord>>& record
 }  // namespace
 
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  const std::optional<SweepResult> result = run_sweep(options, kinds, streams, true);
+  return result ? result->status : kDone;
+}
+
+std::optional<SweepResult> run_sweep(const Options& options, const MachineTable& kinds,
+                                     const Streams& streams, bool print_tables) {
   check_resume(options);
   const SweepFile file = read_sweep(options.subjects.front());
   const Sweep sweep = plan_sweep(file, options, kinds);
@@ -130,14 +136,14 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
   MpiRanks ranks;
   if (ranks.is_server()) {
     ranks.serve(sweep.points, settings, pricing);
-    return kDone;
+    return std::nullopt;
   }
   std::optional<Output> output;
   std::unique_ptr<Journal> journal;
   if (options.out) {
     output.emplace(*options.out, options);
     output->add_input(file.path);
-    if (is_finished(*output, sweep.name, sweep.workloads, options, streams)) return kDone;
+    if (is_finished(*output, sweep.name, sweep.workloads, options, streams)) return std::nullopt;
     journal = open_journal(*output, sweep_facts(sweep, options), sweep.points.size(), "points",
                            options, streams);
   }
@@ -149,14 +155,17 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
   const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, &ranks};
   if (!run_rest(sweep.points, how, journal.get(), progress, records)) {
     streams.err << interrupted_text(records, journal != nullptr);
-    return kNotCompleted;
+    return SweepResult{{}, kNotCompleted, true};
   }
   std::vector<RunRecord> all;
   all.reserve(records.size());
   for (std::optional<RunRecord>& record : records) all.push_back(std::move(*record));
-  const int status = finish(sweep, std::move(all), output ? &*output : nullptr, options, streams);
+  SweepResult result{std::move(all), kDone, false};
+  finish(sweep, result.records, output ? &*output : nullptr, streams);
   if (journal) journal->remove();
-  return status;
+  if (print_tables) print(sweep, result.records, options, streams);
+  result.status = report_failures(result.records, streams);
+  return result;
 }
 
 }  // namespace lacuna

@@ -27,6 +27,7 @@ struct Streams {
   std::ostream& out;
   std::ostream& err;
   bool err_is_terminal = false;
+  std::size_t columns = 0;  // letters of a line of `out`; 0: as many as there are
 };
 
 /// The verbs. Each returns an ExitStatus and throws what it cannot go on with.
@@ -34,6 +35,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
 int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int compare_results(const Options& options, const Streams& streams);  // finished ones
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
+int search_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int trace_verb(const Options& options, const Streams& streams);
 int schedule_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/files/locations.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +11,37 @@
 
 #include "sim/base/error.hpp"
 
+/// Defined in programs that got Lacuna by find_package(): the presets that were installed with it.
+extern "C" __attribute__((weak)) const char* lacuna_config_of_package();
+
 namespace lacuna {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// The program or the library that this code is in.
+fs::path own_file() {
+  Dl_info info = {};
+  const auto here = reinterpret_cast<void*>(&preset_names);  // NOLINT(*-reinterpret-cast): POSIX
+  if (dladdr(here, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code ignored;
+  return fs::canonical(info.dli_fname, ignored);
+}
+
+/// The folder of presets nearest to `folder`, above it; empty if there is none.
+fs::path config_above(fs::path folder) {
+  std::error_code ignored;
+  for (; !folder.empty(); folder = folder.parent_path()) {
+    for (const char* const place : {"share/lacuna/config", "sim/config"}) {
+      if (fs::is_directory(folder / place, ignored)) return folder / place;
+    }
+    if (folder == folder.root_path()) break;
+  }
+  return {};
+}
+
+}  // namespace
 
 fs::path config_folder() {
   std::error_code ignored;
@@ -25,11 +54,13 @@ fs::path config_folder() {
     return given;
   }
   const fs::path binary = fs::read_symlink("/proc/self/exe", ignored);
-  for (fs::path folder = binary.parent_path(); !folder.empty(); folder = folder.parent_path()) {
-    for (const char* const place : {"share/lacuna/config", "sim/config"}) {
-      if (fs::is_directory(folder / place, ignored)) return folder / place;
-    }
-    if (folder == folder.root_path()) break;
+  for (const fs::path& start : {own_file(), binary}) {
+    const fs::path found = config_above(start.parent_path());
+    if (!found.empty()) return found;
+  }
+  if (lacuna_config_of_package != nullptr &&
+      fs::is_directory(lacuna_config_of_package(), ignored)) {
+    return lacuna_config_of_package();
   }
   throw RequestError(fmt::format(
       "the presets are neither in share/lacuna/config nor in sim/config above '{}'; set "

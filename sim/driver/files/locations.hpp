@@ -9,7 +9,8 @@ namespace lacuna {
 
 /// The folder of the machine presets: $LACUNA_CONFIG if it is set, else the nearest
 /// share/lacuna/config (installed) or sim/config (source tree) at or above the folder of the
-/// running binary. RequestError if there is none.
+/// library or program that this code is in, or the one of the package that a program was built
+/// with. RequestError if there is none.
 std::filesystem::path config_folder();
 
 /// The presets in it, by name, sorted.

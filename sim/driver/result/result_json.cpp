@@ -12,6 +12,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/result/result_explain.hpp"
+#include "sim/driver/result/result_size.hpp"
 #include "sim/driver/result/result_trust.hpp"
 
 namespace lacuna {
@@ -486,7 +487,8 @@ std::string result_text(const ResultHeader& header, const std::vector<RunRecord>
   }
   json["runs"] = Json::array();
   for (const RunRecord& record : records) json["runs"].push_back(record_json(record));
-  return json.dump(1) + '\n';
+  json["explanations"] = take_explanations(json["runs"]);
+  return with_short_lists(json.dump(1)) + '\n';
 }
 
 ResultHeader parse_header(const std::string& text, const std::string& path) {
@@ -507,7 +509,16 @@ ResultHeader parse_header(const std::string& text, const std::string& path) {
 std::vector<RunRecord> parse_result(const std::string& text, const std::string& path) {
   return read_json(text, path, [](const Json& json) {
     std::vector<RunRecord> records;
-    for (const Json& run : json.at("runs")) records.push_back(parse_record(run));
+    for (const Json& run : json.at("runs")) {
+      records.push_back(parse_record(run));
+      for (std::size_t i = 0; i < records.back().ops.size(); ++i) {
+        const Json& op = run.at("operations").at(i);
+        if (!op.contains("explained_by")) continue;
+        const auto place = op.at("explained_by").get<std::size_t>();
+        const Json& explanation = json.at("explanations").at(place);
+        records.back().ops[i].result.explanation = parse_explanation(explanation);
+      }
+    }
     return records;
   });
 }

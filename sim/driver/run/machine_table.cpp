@@ -82,7 +82,8 @@ const MachineKind* known_kind(const std::string& kind) {
   return nullptr;
 }
 
-std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::string& name_or_file) {
+std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::string& name_or_file,
+                                      const std::string& label) {
   const Preset preset = load_preset(name_or_file);
   const auto row = std::find_if(table.begin(), table.end(),
                                 [&](const MachineKind& kind) { return preset.kind == kind.kind; });
@@ -92,7 +93,7 @@ std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::stri
     throw RequestError(fmt::format("{}: machine = '{}' is not one of {}", preset.name, preset.kind,
                                    fmt::join(kinds, ", ")));
   }
-  std::unique_ptr<Machine> machine = row->make(preset.name);
+  std::unique_ptr<Machine> machine = row->make(label.empty() ? preset.name : label);
   for (const Setting& setting : preset.settings) {
     machine->set(setting.path, setting.value, setting.origin);
   }

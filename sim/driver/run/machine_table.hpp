@@ -23,8 +23,10 @@ void set_known_machines(const MachineTable& machines);
 /// Null if there is none of this kind among them.
 const MachineKind* known_kind(const std::string& kind);
 
-/// The machine of a preset or a file, without further settings and not yet checked.
-std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::string& name_or_file);
+/// The machine of a preset or a file, without further settings and not yet checked. Results call it
+/// `label`, or what the preset is called if that is empty.
+std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::string& name_or_file,
+                                      const std::string& label = "");
 
 /// Splits "path=value"; RequestError if it is not of that form.
 Setting parse_setting(const std::string& text);

@@ -9,6 +9,23 @@
 
 namespace lacuna {
 
+/// What `plot` was asked for, as it was written.
+struct PlotOptions {
+  std::optional<std::string> style;
+  std::optional<std::string> width;
+  std::optional<std::string> height;
+  std::optional<std::string> font;
+  std::optional<std::string> palette;
+  std::optional<std::string> title;
+  std::optional<std::string> legend;
+  std::optional<std::string> format;
+  std::optional<std::string> normalise;
+  std::vector<std::string> labels;
+  std::vector<std::string> only;
+  std::vector<std::string> runs;
+  bool matplotlib = false;
+};
+
 /// What the command line said, as it was written: values are read and checked where they are
 /// used, so that every message is one of ours.
 struct Options {
@@ -56,9 +73,12 @@ struct Options {
   bool scalesim = false;
   bool explain = false;
   bool quiet = false;
+  bool wide = false;
   bool json = false;
   bool markdown = false;
   bool resume = false;
+
+  PlotOptions plot;
 
   std::optional<std::string> picture;          // of trace show: the row whose mask is drawn
   std::optional<std::string> flop_convention;  // of trace show: a count of FLOP of another kind

@@ -275,9 +275,26 @@ RunRecord interrupted_record(const Point& point, const RunSettings& settings) {
                                });
 }
 
+namespace {
+
+Finished run_here(const std::vector<Point>& points, const RunSettings& settings, MaskStore& masks,
+                  const Pricing& pricing, Progress& progress, const Forking& forking) {
+  Finished finished;
+  for (const Point& point : points) {
+    RunRecord record = run_point(point, settings, masks, pricing);
+    if (forking.finished) forking.finished(finished.records.size(), record);
+    finished.records.emplace_back(std::move(record));
+    progress.step(point.machine->name());
+  }
+  return finished;
+}
+
+}  // namespace
+
 Finished run_forked(const std::vector<Point>& points, const RunSettings& settings, MaskStore& masks,
                     const Pricing& pricing, std::size_t jobs, Progress& progress,
                     const Forking& forking) {
+  if (forking.here) return run_here(points, settings, masks, pricing, progress, forking);
   return Runner(points, settings, masks, pricing, progress, forking).run(jobs);
 }
 

@@ -30,6 +30,10 @@ struct Forking {
   /// An error of a child is a failed point, and the others go on.
   bool keep_going = false;
 
+  /// No children: the points run in this process, one after the other, and an interrupt waits. For
+  /// what takes less time than a child would.
+  bool here = false;
+
   /// Called as a point finishes, in the order in which they do, with its index in `points`.
   std::function<void(std::size_t index, const RunRecord& record)> finished = {};
 };

@@ -9,7 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
@@ -117,7 +119,54 @@ WorkloadTrace load_workload(const Options& options) {
   return matrix_workload(*options.matrix, parse_side(*options.n, "--n"));
 }
 
+namespace {
+
+/// True if a pattern takes a density and does not say one itself.
+bool wants_density(const std::string& text) {
+  if (text == kOwn) return false;
+  const PatternSpec spec = parse_pattern(text);
+  const PatternKind* const kind = find_pattern_kind(spec.name);
+  return kind != nullptr && kind->density == PatternKind::Density::required && !spec.density;
+}
+
+/// Several densities of `compare`: each pattern that takes one, with each of them.
+Options with_each_density(Options options) {
+  const std::vector<std::string> densities = split(*options.density, ',');
+  if (options.verb != "compare") {
+    throw RequestError(fmt::format(
+        "--density: found '{}'; allowed: one number from 0 to 1; several are for lacuna compare",
+        *options.density));
+  }
+  std::vector<std::string> patterns;
+  if (options.patterns.empty()) {
+    options.patterns.emplace_back(options.block ? "block" + *options.block : "unstructured");
+    options.block.reset();
+  }
+  for (const std::string& text : options.patterns) {
+    if (!wants_density(text)) {
+      patterns.push_back(text);
+      continue;
+    }
+    for (const std::string& density : densities) {
+      parse_density(density);
+      // 1 keeps all: the dense product, once
+      const bool all = parse_density(density) == Decimal{1, 0};
+      const std::string with = all ? "dense" : text + ":" + density;
+      const bool known = std::find(patterns.begin(), patterns.end(), with) != patterns.end();
+      if (!(all && known)) patterns.push_back(with);
+    }
+  }
+  options.patterns = patterns;
+  options.density.reset();
+  return options;
+}
+
+}  // namespace
+
 std::vector<PatternChoice> pattern_choices(const Options& options) {
+  if (options.density && options.density->find(',') != std::string::npos) {
+    return pattern_choices(with_each_density(options));
+  }
   PatternOptions single{std::nullopt, options.density, options.block, options.nm};
   std::vector<PatternChoice> choices;
   for (const std::string& text : options.patterns) {

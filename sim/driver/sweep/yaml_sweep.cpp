@@ -13,6 +13,8 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/sweep/search_order.hpp"
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 
@@ -34,7 +36,7 @@ std::string plain_number(double value) {
 
 class Reader {
  public:
-  explicit Reader(const std::string& path) { file_.path = path; }
+  Reader(const std::string& path, bool searched) : searched_(searched) { file_.path = path; }
 
   SweepFile read() {
     YAML::Node root;
@@ -91,6 +93,7 @@ class Reader {
 
   void read_top(const std::string& name, const YAML::Node& key, const YAML::Node& value) {
     if (name == "set" || name == "grid" || name == "zip" || name == "where") check_new(key, name);
+    if (is_of_search(name)) return read_search_word(name, key, value);
     if (name == "set") return read_map(value, Keys::set, "");
     if (name == "grid") return read_map(value, Keys::grid, "");
     if (name == "zip") return read_zip(value);
@@ -100,10 +103,44 @@ class Reader {
       return add_axis(name, key, value);
     }
     known.insert(known.end(), {"set", "grid", "zip", "where"});
+    if (searched_) known.insert(known.end(), {"space", "minimise", "subject_to", "budget"});
     refuse(
         key.Mark(),
         fmt::format("there is no '{}' here; allowed: {}, and parameters under set, grid or zip{}",
                     name, fmt::join(known, ", "), hint_of(name, known)));
+  }
+
+  static bool is_of_search(const std::string& name) {
+    return name == "space" || name == "minimise" || name == "subject_to" || name == "budget";
+  }
+
+  void read_search_word(const std::string& name, const YAML::Node& key, const YAML::Node& value) {
+    if (!searched_) {
+      refuse(key.Mark(), fmt::format("'{}' is of a search: lacuna search simulates what may be "
+                                     "best, lacuna sweep all points",
+                                     name));
+    }
+    check_new(key, name);
+    if (name == "space") return read_map(value, Keys::grid, "");
+    if (name == "budget") return read_budget(value);
+    std::vector<SearchWords::Word>& words =
+        name == "minimise" ? file_.search.minimise : file_.search.subject_to;
+    const auto add = [&](const YAML::Node& node) {
+      if (!node.IsScalar()) refuse(node.Mark(), fmt::format("{}: words are needed", name));
+      words.push_back({one_line(node), place(node.Mark())});
+    };
+    if (!value.IsSequence()) return add(value);
+    for (const YAML::Node& node : value) add(node);
+  }
+
+  void read_budget(const YAML::Node& value) {
+    const std::string text = value.IsScalar() ? one_line(value) : "";
+    std::uint64_t number = 0;
+    if (parse_integer(text, 1, 1U << 30U, number) != IntegerError::none) {
+      refuse(value.Mark(),
+             fmt::format("budget: found '{}'; allowed: a number of points from 1 on", text));
+    }
+    file_.search.budget = number;
   }
 
   void add_axis(const std::string& name, const YAML::Node& key, const YAML::Node& value) {
@@ -223,6 +260,7 @@ class Reader {
     refuse(map.Mark(), fmt::format("the range has more than {} values", kMostSteps));
   }
 
+  const bool searched_;
   SweepFile file_;
   std::map<std::string, int> seen_;
 };
@@ -237,6 +275,15 @@ const std::vector<std::string>& sweep_words() {
   return words;
 }
 
-SweepFile read_sweep(const std::string& path) { return Reader(path).read(); }
+SweepFile read_sweep(const std::string& path) { return Reader(path, false).read(); }
+
+SweepFile read_search(const std::string& path) {
+  SweepFile file = Reader(path, true).read();
+  if (file.search.minimise.empty()) {
+    throw RequestError(fmt::format("{}: says not what is best; allowed: minimise: {}", path,
+                                   fmt::join(objective_words(), ", ")));
+  }
+  return file;
+}
 
 }  // namespace lacuna

@@ -17,12 +17,24 @@ struct SweepAxis {
   std::vector<std::vector<std::string>> steps;  // one or more; each with a value for each key
 };
 
+/// What a file says of a search: words and numbers as they are written, each with its place.
+struct SearchWords {
+  struct Word {
+    std::string text;
+    std::string place;
+  };
+  std::vector<Word> minimise;    // one or more objectives
+  std::vector<Word> subject_to;  // conditions of what is measured, such as "power_w <= 300"
+  std::size_t budget = 0;        // points that are simulated at most; 0: as many as it takes
+};
+
 /// An experiment file as it is written. What its words and values mean is checked where they are
 /// used.
 struct SweepFile {
   std::string path;
   std::vector<SweepAxis> axes;  // in the order of the file; the first varies slowest
   std::vector<SweepCondition> where;
+  SearchWords search;
 };
 
 /// The words of an experiment file that are no parameters, those of options.
@@ -31,5 +43,9 @@ const std::vector<std::string>& sweep_words();
 /// Reads an experiment file. RequestError, with file, line and column, if it is no YAML, a key is
 /// unknown or given twice, a list is empty, a range has no end, or a zip limps.
 SweepFile read_sweep(const std::string& path);
+
+/// The same of a file that is searched: it has `minimise`, and may have `subject_to` and `budget`;
+/// `space` is another word for `grid`. A sweep refuses these.
+SweepFile read_search(const std::string& path);
 
 }  // namespace lacuna

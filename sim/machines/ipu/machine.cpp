@@ -319,6 +319,8 @@ class IpuMachine final : public Machine {
     return product ? ipu::no_room_for_product(params_.chip(), op) : std::string();
   }
 
+  std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override;
+
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 
@@ -331,6 +333,20 @@ class IpuMachine final : public Machine {
   std::string name_;
   IpuParams params_;
 };
+
+/// All tiles form as many products in every cycle as the matrix unit or, of single elements, two
+/// vectors of four can. Zeros of activations may be left out, so that nothing is known of them.
+std::optional<Cycle> IpuMachine::least_cycles(const LayerOp& op, const Mask* mask) const {
+  const bool product = op.op == "gemm" || op.op == "spmm";
+  if (!product || op.x_pattern != "dense") return std::nullopt;
+  const ipu::AmpParams& amp = params_.tile.amp;
+  const unsigned macs = std::max({amp.fp16_macs.value(), amp.fp16_fp32_macs.value(),
+                                  amp.fp32_macs.value(), amp.fp8_macs.value(), 8U});
+  const std::uint64_t weights = mask == nullptr ? std::uint64_t{op.m} * op.k : mask->nnz();
+  const std::uint64_t products = weights * op.n * op.batch;
+  const std::uint64_t each = std::uint64_t{macs} * params_.ipu.tiles;
+  return (products + each - 1) / each;
+}
 
 void IpuMachine::require_encodable(const LayerOp& op, const Mask* mask) const {
   const auto refuse = [&](const std::string& reason) {

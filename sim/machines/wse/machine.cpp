@@ -106,6 +106,13 @@ class WseMachine final : public Machine {
     return describe_wafer_unit(params_, name_, name);
   }
 
+  std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
+    const bool product = op.op == "gemm" || op.op == "spmm";
+    const bool plain = op.phase == Phase::fwd && op.x_pattern == "dense";
+    if (!product || !plain || runs_as_tasks(params_, op)) return std::nullopt;
+    return least_cycles_of_weights(params_, op, mask);
+  }
+
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 

@@ -337,4 +337,21 @@ void add_filter_remark(const OpResult& whole, OpResult& result) {
                   100 * (1 - result.x_density.value_or(1)), result.cycles, times, whole.cycles));
 }
 
+std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const LayerOp& op,
+                                             const Mask* mask) {
+  std::optional<Cycle> least;
+  for (const bool resident : {false, true}) {
+    const Residency asked = wse::residency_of(op);
+    if (asked == (resident ? Residency::streamed : Residency::resident)) continue;
+    try {
+      const Cycle bound =
+          wse::least_cycles(streaming_job(op, mask, resident, 0), streaming_setup(params));
+      least = std::min(least.value_or(bound), bound);
+    } catch (const UnsupportedError&) {  // this way is not taken
+    } catch (const OutOfMemoryError&) {
+    }
+  }
+  return least;
+}
+
 }  // namespace lacuna

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/machines/machine.hpp"
 #include "sim/machines/wse/params.hpp"
@@ -18,6 +19,11 @@ void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf&
 /// known. Says which in a remark.
 OpResult run_weights(const WseParams& params, const LayerOp& op, const Mask* mask,
                      std::uint64_t seed, const Execution& execution);
+
+/// Cycles that no run of a product with weights can be below, wherever they may live; nothing if no
+/// bound is known.
+std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const LayerOp& op,
+                                             const Mask* mask);
 
 /// The same simulation without numbers, events and explanation: for a time to compare with.
 Execution without_record(const Execution& execution);

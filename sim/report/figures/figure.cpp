@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "sim/base/error.hpp"
+#include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_style.hpp"
 
 namespace lacuna {
@@ -50,19 +51,18 @@ std::string shell_quoted(const std::string& text) {
   return result + "'";
 }
 
-/// The PDF library notes the hour; a figure is a function of its data, so the hour is put out.
-void fix_creation_date(const fs::path& pdf) {
-  std::string bytes = content(pdf);
-  const std::string key = "/CreationDate (D:";
+/// The library notes the hour; a figure is a function of its data, so the hour is put out.
+void fix_creation_date(const fs::path& file, const std::string& key, const char* end_mark,
+                       const std::string& date) {
+  std::string bytes = content(file);
   const std::size_t found = bytes.find(key);
   if (found == std::string::npos) return;
-  const std::size_t end = bytes.find(')', found);
-  const std::string date = "20000101000000Z";
+  const std::size_t end = bytes.find(end_mark, found + key.size());
   const std::size_t length = end - found - key.size();
   std::string replacement = date.substr(0, std::min(length, date.size()));
   replacement.resize(length, '0');  // the length stays, because a PDF has offsets of its objects
   bytes.replace(found + key.size(), length, replacement);
-  write(pdf, bytes);
+  write(file, bytes);
 }
 
 /// Keeps a gnuplot that dies early from ending us as well.
@@ -128,22 +128,43 @@ FigureData figure_data(const std::vector<RunRecord>& records) {
 
 void mark_interrupted(std::vector<Figure>& figures) {
   for (Figure& figure : figures) {
-    const std::size_t output = figure.script.find("  set output ");
+    std::string text = unchecked(figure.script);
+    const std::size_t output = text.find("  set output ");
     if (output == std::string::npos) throw InternalError("no place for a mark in " + figure.name);
-    const std::size_t line = figure.script.find('\n', output) + 1;
-    figure.script.insert(line,
-                         "  set label 2000 'interrupted: not all was simulated' at screen 0.5,0.5 "
-                         "center rotate by 20 font ',11' textcolor '#D55E00' front\n");
+    const std::size_t line = text.find('\n', output) + 1;
+    text.insert(line,
+                "  set label 2000 'interrupted: not all was simulated' at screen 0.5,0.5 center "
+                "rotate by 20 font ',11' textcolor rgb vermilion front\n");
+    figure.script = with_check(figure.name, text);
   }
 }
 
-void draw_figures(const std::vector<Figure>& figures, const std::string& folder) {
-  if (figures.empty()) return;
+std::vector<std::string> write_matplotlib(const std::vector<Figure>& figures,
+                                          const std::string& folder) {
+  std::vector<std::string> without;
+  for (const Figure& figure : figures) {
+    if (figure.python.empty()) {
+      without.push_back(figure.name);
+    } else {
+      write(fs::path(folder) / (figure.name + ".py"), figure.python);
+    }
+  }
+  return without;
+}
+
+std::vector<std::string> draw_figures(const std::vector<Figure>& figures, const std::string& folder,
+                                      const std::string& older) {
+  std::vector<std::string> kept;
+  if (figures.empty()) return kept;
   const fs::path path = fs::absolute(folder);
   fs::create_directories(path);
   for (const Figure& figure : figures) {
+    const std::string file = figure.name + ".gp";
+    const std::string old = content((older.empty() ? path : fs::absolute(older)) / file);
+    const bool own = is_edited(old);
     write(path / (figure.name + ".csv"), figure.csv);
-    write(path / (figure.name + ".gp"), figure.script);
+    write(path / file, own ? old : figure.script);
+    if (own) kept.push_back(file);
   }
   if (!on_path("gnuplot")) {
     throw SimulationError(
@@ -152,7 +173,7 @@ void draw_figures(const std::vector<Figure>& figures, const std::string& folder)
   }
   const std::string complaints = run_gnuplot(figures, path);
   for (const Figure& figure : figures) {
-    for (const char* format : {"svg", "pdf", "png"}) {
+    for (const std::string& format : formats_of(content(path / (figure.name + ".gp")))) {
       const fs::path file = path / (figure.name + "." + format);
       std::error_code ignored;
       const auto size = fs::file_size(file, ignored);
@@ -160,9 +181,11 @@ void draw_figures(const std::vector<Figure>& figures, const std::string& folder)
         throw SimulationError(
             fmt::format("gnuplot did not draw '{}': {}", file.string(), complaints));
       }
+      if (format == "pdf") fix_creation_date(file, "/CreationDate (D:", ")", "20000101000000Z");
+      if (format == "eps") fix_creation_date(file, "%%CreationDate: ", "\n", "2000-01-01");
     }
-    fix_creation_date(path / (figure.name + ".pdf"));
   }
+  return kept;
 }
 
 }  // namespace lacuna

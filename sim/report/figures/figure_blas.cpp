@@ -162,13 +162,25 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
   figures.push_back(figure);
 }
 
+/// True if an operation of vectors, or of a matrix and a vector, is among the runs.
+bool has_blas_rows(const std::vector<FigureRun>& runs) {
+  for (const FigureRun& run : runs) {
+    for (const SummaryRow& op : run.ops) {
+      const std::optional<std::size_t> level = level_of(op);
+      const std::string name = level ? kLevels.at(*level).name : "";
+      if (name == "GEMV" || name == "DOT" || name == "AXPY") return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
                      std::vector<Figure>& figures) {
   const std::vector<MachineLine> lines = lines_of(data, runs);
   const double side = side_of(runs);
-  if (lines.empty() || side < 2) return;
+  if (lines.empty() || side < 2 || !has_blas_rows(runs)) return;
   Figure figure;
   figure.name = "blas";
   figure.csv = csv_line({"kind", "name", "place", "bytes_per_flop"});

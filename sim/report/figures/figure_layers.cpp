@@ -96,11 +96,10 @@ Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
   body += fmt::format(")\n  set xrange [-0.5:{}]\n  set yrange [{}:-0.5]\n",
                       static_cast<double>(kPhases.size()) - 0.5, static_cast<double>(rows) - 0.5);
   body += "  set cbrange [0:100]\n";
-  body += "  set palette defined (0 '#F7FBFF', 0.5 '#56B4E9', 0.8 '#0072B2', 1 '#00304A')\n";
-  body += fmt::format(
-      "  set colorbox user origin screen {:.4f},graph 0 size screen 0.02,graph 1\n"
-      "  set cblabel 'Computing (%)' offset 0.8,0\n",
-      1 - 0.55 / kPageWidthIn);
+  body += kShades;
+  body +=
+      "  set colorbox user origin screen (1 - 0.55*unit/width),graph 0 size screen 0.02,graph 1\n"
+      "  set cblabel 'Computing (%)' offset 0.8,0\n";
   body += fmt::format(
       "  plot {0} skip 1 using 4:3:5 with image pixels notitle, \\\n"
       "       {0} skip 1 using 4:3:($7 == 1 ? strcol(6) : '') with labels textcolor '#FFFFFF' "

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -182,6 +183,11 @@ Figure draw_lines(const LineFigure& figure) {
   const std::string axis_text = axes(figure, foot);
   add_gaps(figure, foot, drawn, plot, page);
   drawn.script = figure_script(page, axis_text + plot + "\n");
+  std::vector<PythonSeries> series;
+  for (const LineSeries& each : figure.series) {
+    series.push_back({each.label, each.style, each.joined, each.reference});
+  }
+  drawn.python = python_of_lines(page, figure.x_label, figure.y_label, series);
   return drawn;
 }
 

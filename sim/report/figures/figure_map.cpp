@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -66,10 +67,6 @@ std::vector<std::uint64_t> values(const Map& map, Member member) {
   return {found.begin(), found.end()};
 }
 
-std::size_t index_of(const std::vector<std::uint64_t>& all, std::uint64_t value) {
-  return static_cast<std::size_t>(std::find(all.begin(), all.end(), value) - all.begin());
-}
-
 std::string tics(const char* axis, const std::vector<std::uint64_t>& all) {
   std::string text = fmt::format("  set {}tics scale 0 (", axis);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -82,13 +79,17 @@ std::string tics(const char* axis, const std::vector<std::uint64_t>& all) {
 }
 
 /// Blue where sparse wins, orange where dense does, white at 1; a factor of eight is full colour.
+/// In grey the lighter is the slower.
 constexpr const char* kColours =
-    "  set palette defined (-3 '#D55E00', 0 '#FFFFFF', 3 '#0072B2')\n"
+    "  grey = vermilion eq '#787878'\n"
+    "  eval grey ? \"set palette defined (-3 '#FFFFFF', 3 '#333333')\" : \"set palette defined (-3 "
+    "'\".vermilion.\"', 0 '#FFFFFF', 3 '\".blue.\"')\"\n"
+    "  dark(v) = grey ? v > 0.5 : abs(v) > 1.6\n"
     "  set cbrange [-3:3]\n"
     "  set cbtics ('1/8' -3, '1/4' -2, '1/2' -1, '1' 0, '2' 1, '4' 2, '8' 3)\n";
 
 std::string map_body(const std::string& name, const std::vector<std::uint64_t>& sizes,
-                     const std::vector<std::uint64_t>& ns, double right) {
+                     const std::vector<std::uint64_t>& ns) {
   std::string body = "  unset grid\n  set border 0\n";
   body += tics("x", ns) + tics("y", sizes) + kColours;
   body +=
@@ -96,21 +97,26 @@ std::string map_body(const std::string& name, const std::vector<std::uint64_t>& 
                   static_cast<double>(ns.size()) - 0.5, static_cast<double>(sizes.size()) - 0.5);
   body += "  set xlabel 'Columns of the other operand, n'\n";
   body += "  set ylabel 'Weights, m = k'\n";
+  body +=
+      "  set colorbox user origin screen (1 - 0.55*unit/width),graph 0 size screen 0.02,graph 1\n"
+      "  set cblabel 'Speed-up over dense' offset 0.8,0\n";
+  body += fmt::format("  sizes = '{}'\n  ns = '{}'\n", fmt::join(sizes, " "), fmt::join(ns, " "));
+  body +=
+      "  at(list, v) = (sum [i=1:words(list)] (word(list, i) + 0 == v ? i - 1 : 0))\n"
+      "  shade(v) = v > 8 ? 3 : v < 0.125 ? -3 : log(v)/log(2)\n"
+      "  cell(v) = v > 0 ? sprintf('%.2f', v) : strcol(4)\n";
   body += fmt::format(
-      "  set colorbox user origin screen {:.4f},graph 0 size screen 0.02,graph 1\n"
-      "  set cblabel 'Speed-up over dense' offset 0.8,0\n",
-      right);
-  body += fmt::format(
-      "  plot {0} skip 1 using 3:4:5 with image pixels notitle, \\\n"
-      "       {0} skip 1 using 3:4:($7 == 1 ? strcol(6) : '') with labels textcolor '#FFFFFF' "
-      "notitle, \\\n"
-      "       {0} skip 1 using 3:4:($7 == 1 ? '' : strcol(6)) with labels notitle\n",
+      "  plot {0} skip 1 using (at(ns, $2)):(at(sizes, $1)):(shade($3)) with image pixels notitle, "
+      "\\\n"
+      "       {0} skip 1 using (at(ns, $2)):(at(sizes, $1)):(dark(shade($3)) ? cell($3) : '') with "
+      "labels textcolor '#FFFFFF' notitle, \\\n"
+      "       {0} skip 1 using (at(ns, $2)):(at(sizes, $1)):(dark(shade($3)) ? '' : cell($3)) with "
+      "labels notitle\n",
       quoted(name + ".csv"));
   return body;
 }
 
 std::string text_of(const MapCell& cell) {
-  if (cell.speedup) return fmt::format("{:.2f}", *cell.speedup);
   switch (cell.status) {
     case Status::out_of_memory:
       return "oom";
@@ -123,17 +129,7 @@ std::string text_of(const MapCell& cell) {
     case Status::ok:
       break;
   }
-  return "-";  // nothing to compare it with
-}
-
-double log2_of(const MapCell& cell) { return std::clamp(std::log2(*cell.speedup), -3.0, 3.0); }
-
-std::string colour_of(const MapCell& cell) {
-  return cell.speedup && *cell.speedup > 0 ? fmt::format("{}", log2_of(cell)) : "NaN";
-}
-
-bool is_dark(const MapCell& cell) {
-  return cell.speedup && *cell.speedup > 0 && std::abs(log2_of(cell)) > 1.6;
+  return cell.speedup ? "ok" : "-";  // nothing to compare it with
 }
 
 Figure draw_map(const Map& map, const std::vector<std::string>& machines) {
@@ -141,17 +137,16 @@ Figure draw_map(const Map& map, const std::vector<std::string>& machines) {
   const std::vector<std::uint64_t> ns = values(map, &MapCell::n);
   Figure figure;
   figure.name = file_name(map.label);
-  figure.csv = csv_line({"size", "n", "column", "row", "log2_speedup", "text", "dark"});
+  figure.csv = csv_line({"m_and_k", "n", "speedup_vs_dense", "status"});
   for (const std::uint64_t size : sizes) {
     for (const std::uint64_t n : ns) {
       const auto cell = std::find_if(map.cells.begin(), map.cells.end(), [&](const MapCell& each) {
         return each.size == size && each.n == n;
       });
       if (cell == map.cells.end()) continue;
+      const std::string speedup = cell->speedup ? fmt::format("{}", *cell->speedup) : "NaN";
       figure.csv +=
-          csv_line({fmt::format("{}", size), fmt::format("{}", n),
-                    fmt::format("{}", index_of(ns, n)), fmt::format("{}", index_of(sizes, size)),
-                    colour_of(*cell), text_of(*cell), is_dark(*cell) ? "1" : "0"});
+          csv_line({fmt::format("{}", size), fmt::format("{}", n), speedup, text_of(*cell)});
     }
   }
   Page page;
@@ -161,7 +156,8 @@ Figure draw_map(const Map& map, const std::vector<std::string>& machines) {
   page.data_height = 0.22 * static_cast<double>(sizes.size());
   page.left = 0.62;
   page.right = 0.62;
-  figure.script = figure_script(page, map_body(figure.name, sizes, ns, 1 - 0.55 / kPageWidthIn));
+  figure.python = python_of_map(page);
+  figure.script = figure_script(page, map_body(figure.name, sizes, ns));
   return figure;
 }
 

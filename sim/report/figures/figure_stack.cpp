@@ -49,6 +49,7 @@ StackedFigure layers(const std::string& name, const std::vector<std::string>& ti
   figure.x_label = "Share of the cycles of all tiles or cores";
   figure.note_label = "cycles";
   figure.percent = true;
+  figure.has_times = true;
   for (const Layer layer : kLayers) {
     figure.parts.push_back({layer_name(layer), layer_colour(layer)});
   }
@@ -58,6 +59,13 @@ StackedFigure layers(const std::string& name, const std::vector<std::string>& ti
 StackedBar empty_bar(const std::string& label, const std::string& group, std::size_t parts,
                      const std::string& note) {
   return {label, group, std::vector<double>(parts, 0), note};
+}
+
+/// How long a row took, and its dense partner.
+void add_times(const SummaryRow& row, StackedBar& bar) {
+  if (!row.time_s) return;
+  bar.time_us = *row.time_s * 1e6;
+  if (row.speedup_vs_dense) bar.dense_time_us = *bar.time_us * *row.speedup_vs_dense;
 }
 
 /// The place of a run without values.
@@ -97,10 +105,12 @@ void add_stack_figures(const FigureData& data, const std::vector<FigureRun>& run
     }
     StackedBar whole = empty_bar(run.bar(), run.machine, kLayers.size(),
                                  short_count(run.total.cycles.value_or(0)));
+    add_times(run.total, whole);
     for (const SummaryRow& op : run.ops) {
       const std::string label = runs.size() == 1 ? op.op_id : op.op_id + ": " + run.bar();
       StackedBar own =
           empty_bar(label, run.bar(), kLayers.size(), short_count(op.cycles.value_or(0)));
+      add_times(op, own);
       for (const StackRow& row : data.stacks) {
         if (row.run != run.run || row.op_id != op.op_id) continue;
         const auto layer = static_cast<std::size_t>(row.layer);

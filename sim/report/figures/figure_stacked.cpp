@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -14,13 +15,16 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::size_t kMostBars = 36;          // of one page
-constexpr double kWide = 0.55 * kPageWidthIn;  // beside the bars
+constexpr std::size_t kMostBars = 36;  // of one page
 
 double sum_of(const StackedBar& bar) {
   double sum = 0;
   for (const double value : bar.values) sum += value;
   return sum;
+}
+
+std::string number_or_none(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
 }
 
 /// Where the bars stand, from the top; groups are a little apart.
@@ -34,24 +38,18 @@ std::vector<double> places_of(const std::vector<StackedBar>& bars) {
   return places;
 }
 
-std::string stacked_csv(const StackedFigure& figure, const std::vector<double>& places) {
-  std::string csv = csv_line({"bar", "part", "place", "from", "to", "value", "note"});
-  for (std::size_t i = 0; i < figure.bars.size(); ++i) {
-    const StackedBar& bar = figure.bars[i];
-    const double sum = sum_of(bar);
-    // multiplied first, so that the last part of a bar ends at 100 exactly
-    const auto scaled = [&](double value) {
-      if (!figure.percent) return value;
-      return sum > 0 ? value * 100 / sum : 0;
-    };
-    double below = 0;
-    for (std::size_t part = 0; part < figure.parts.size(); ++part) {
-      const double value = bar.values[part];
-      csv += csv_line({bar.label, figure.parts[part].name, fmt::format("{}", places[i]),
-                       fmt::format("{}", scaled(below)), fmt::format("{}", scaled(below + value)),
-                       fmt::format("{}", value), bar.note});
-      below += value;
-    }
+constexpr std::size_t kFirstPart = 5;  // column of the data
+
+/// A row for each bar: its values as they are, and what a bar may be normalised to.
+std::string stacked_csv(const StackedFigure& figure) {
+  std::vector<std::string> columns = {"bar", "note", "time_us", "dense_time_us"};
+  for (const StackedPart& part : figure.parts) columns.push_back(part.name);
+  std::string csv = csv_line(columns);
+  for (const StackedBar& bar : figure.bars) {
+    std::vector<std::string> cells = {key_cell(bar.label), bar.note, number_or_none(bar.time_us),
+                                      number_or_none(bar.dense_time_us)};
+    for (const double value : bar.values) cells.push_back(fmt::format("{}", value));
+    csv += csv_line(cells);
   }
   return csv;
 }
@@ -69,39 +67,66 @@ std::pair<double, double> round_axis(const std::vector<StackedBar>& bars) {
   return {longest, longest / 4};
 }
 
-/// `narrow`: long labels leave room for half the marks.
+/// What the bars are stretched to: `share` to 100 %, `sum` as they are; runs also `time`, and
+/// `dense`, in times of the dense run.
+std::string normalisation(const StackedFigure& figure, double beside) {
+  const auto [longest, step] = round_axis(figure.bars);
+  std::string text = fmt::format(
+      "  all(i) = (sum [c={}:{}] column(c))\n"
+      "  stretch(i) = normalise eq 'share' ? 100/all(0) : normalise eq 'time' ? column(3)/all(0) : "
+      "normalise eq 'dense' ? column(3)/column(4)/all(0) : 1\n"
+      "  from(k) = (sum [c={}:(k-1)] column(c))*stretch(0)\n"
+      "  to(k) = (sum [c={}:k] column(c))*stretch(0)\n",
+      kFirstPart, kFirstPart + figure.parts.size() - 1, kFirstPart, kFirstPart);
+  text += fmt::format("  narrow = {:.5f}*unit > 0.55*width\n", beside);
+  text +=
+      "  if (normalise eq 'share') { step = narrow ? 50 : 25; set xrange [0:100]; set xtics step "
+      "format '%g %%' }\n";
+  text += fmt::format(
+      "  if (normalise eq 'sum') {{ step = narrow ? {1:.6g} : {2:.6g}; set xrange [0:{0:.6g}]; set "
+      "xtics step format '%g' }}\n",
+      longest, 2 * step, step);
+  text +=
+      "  if (normalise eq 'time' || normalise eq 'dense') { set xrange [0:*]; set format x '%g' "
+      "}\n";
+  text += fmt::format("  if (normalise eq 'share' || normalise eq 'sum') {{ set xlabel {} }}\n",
+                      quoted(figure.x_label));
+  text += "  if (normalise eq 'time') { set xlabel 'Time (us)' }\n";
+  return text + "  if (normalise eq 'dense') { set xlabel 'Time over that of dense weights' }\n";
+}
+
 std::string stacked_body(const StackedFigure& figure, const std::vector<double>& places,
-                         bool narrow) {
-  const auto [longest, step] = figure.percent ? std::pair{100.0, 25.0} : round_axis(figure.bars);
-  std::string body = "  unset grid\n  set border 1\n";
-  body += fmt::format("  set xrange [0:{:.6g}]\n  set yrange [{}:-1.4]\n", longest,
-                      places.back() + 0.6);
-  body += fmt::format("  set xtics {:.6g} format '{}'\n", narrow ? 2 * step : step,
-                      figure.percent ? "%g %%" : "%g");
-  body += fmt::format("  set xlabel {}\n  set ytics scale 0 (", quoted(figure.x_label));
+                         double beside) {
+  std::string body = "  unset grid\n  set border 1\n" + normalisation(figure, beside);
+  body += fmt::format("  set yrange [{}:-1.4]\n  places = '{}'\n", places.back() + 0.6,
+                      fmt::join(places, " "));
+  body += "  place(i) = word(places, int(i) + 1) + 0\n  set ytics scale 0 (";
   for (std::size_t i = 0; i < figure.bars.size(); ++i) {
     body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(figure.bars[i].label), places[i]);
   }
   body += ")\n";
   for (std::size_t i = 0; i <= figure.bars.size(); ++i) {
     const bool head = i == figure.bars.size();
-    body += fmt::format("  set label {} {} at {:.6g},{} left textcolor '#444444'\n", i + 1,
-                        quoted(head ? figure.note_label : figure.bars[i].note), longest * 1.015,
-                        head ? -1 : places[i]);
+    body +=
+        fmt::format("  set label {} {} at graph 1.015,first {} left textcolor '#444444'\n", i + 1,
+                    quoted(head ? figure.note_label : figure.bars[i].note), head ? -1 : places[i]);
   }
   for (std::size_t i = 0; i < figure.bars.size(); ++i) {
     if (!figure.bars[i].is_gap) continue;
     body += fmt::format(
-        "  set label {} '' at {:.6g},{} point pointtype 6 pointsize 0.6*size linecolor '#444444' "
-        "front\n",
-        figure.bars.size() + 2 + i, longest * 0.01, places[i]);
+        "  set label {} '' at graph 0.01,first {} point pointtype 6 pointsize 0.6*size linecolor "
+        "'#444444' front\n",
+        figure.bars.size() + 2 + i, places[i]);
   }
-  for (const StackedPart& part : figure.parts) {
-    body += &part == &figure.parts.front() ? "  plot " : ", \\\n       ";
+  for (std::size_t part = 0; part < figure.parts.size(); ++part) {
+    body += part == 0 ? "  plot " : ", \\\n       ";
     body += fmt::format(
-        "{} skip 1 using (strcol(2) eq {} ? $4 : NaN):3:4:5:($3-0.38):($3+0.38) with boxxyerror "
-        "fillstyle solid 1.0 noborder linecolor '{}' title {}",
-        quoted(figure.name + ".csv"), quoted(part.name), part.colour, quoted(part.name));
+        "{0} skip 1 using (from({1})):(place($0)):(from({1})):(to({1})):(place($0) - "
+        "0.38):(place($0) + 0.38) with boxxyerror fillstyle solid 1.0 border rgb edge linewidth "
+        "0.3 fillcolor '{2}' "
+        "title {3}",
+        quoted(figure.name + ".csv"), kFirstPart + part, figure.parts[part].colour,
+        quoted(figure.parts[part].name));
   }
   return body + "\n";
 }
@@ -121,9 +146,13 @@ void add_page(const StackedFigure& figure, std::vector<Figure>& figures) {
   page.left = widest(labels) + 0.12;
   page.right = widest(notes) + 0.12;
   for (const StackedPart& part : figure.parts) page.legend.push_back(part.name);
-  figures.push_back(
-      {figure.name, stacked_csv(figure, places),
-       figure_script(page, stacked_body(figure, places, page.left + page.right > kWide))});
+  page.variables = fmt::format("normalise = '{}'  # {}\n", figure.percent ? "share" : "sum",
+                               figure.has_times ? "share, time or dense" : "sum or share");
+  std::vector<std::pair<std::string, std::string>> parts;
+  for (const StackedPart& part : figure.parts) parts.emplace_back(part.name, part.colour);
+  figures.push_back({figure.name, stacked_csv(figure),
+                     figure_script(page, stacked_body(figure, places, page.left + page.right)),
+                     python_of_bars(page, figure.x_label, kFirstPart, parts)});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct StackedBar {
   std::string group;  // bars of different groups stand apart
   std::vector<double> values;
   std::string note;
+  std::optional<double> time_us = {};        // how long it all took
+  std::optional<double> dense_time_us = {};  // and the dense run that it is compared with
   bool is_gap = false;  // nothing to stack: an empty marker, and the note says why
 };
 
@@ -30,6 +33,7 @@ struct StackedFigure {
   std::string x_label;
   std::string note_label;
   bool percent = false;
+  bool has_times = false;  // bars may be drawn as long as their times
   std::vector<StackedPart> parts;
   std::vector<StackedBar> bars;
 };

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/report/figures/figure_check.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -15,8 +17,7 @@ namespace {
 constexpr double kFontPoints = 7;
 constexpr double kLineIn = 0.115;
 
-// Eight colours that the colour-blind tell apart: M. Okabe and K. Ito, "Color Universal Design",
-// 2008. Yellow is left out, because a yellow line is not seen on white.
+// of figure_colours()
 constexpr const char* kBlack = "#000000";
 constexpr const char* kOrange = "#E69F00";
 constexpr const char* kSkyBlue = "#56B4E9";
@@ -44,24 +45,63 @@ constexpr std::array<const char*, 4> kOthers{kPurple, kOrange, "#666666", kGreen
 constexpr std::array<unsigned, 6> kFilled{5, 7, 9, 11, 13, 15};
 constexpr std::array<unsigned, 6> kOpen{4, 6, 8, 10, 12, 14};
 
-/// The same page as a drawing of 144 units per inch, as paper, and as a bitmap of 300 dots per
-/// inch.
-std::string terminals(const std::string& name, double height) {
-  const double svg = 144;
-  const double png = 300;
-  const double screen = 96;  // dots per inch for which the other terminals have their sizes
+/// The lay-out that follows from the look: what is given for letters of seven points grows with the
+/// letters, and the legend has as many columns as the width has room for.
+std::string layout_of(const Page& page) {
+  const double longest = widest(page.legend) * 7 / kFontPoints;
   std::string text = fmt::format(
-      "  if (format eq 'svg') {{ set terminal svg noenhanced size {:.0f},{:.0f} font "
-      "'Arial,{:.2f}' linewidth {:.2f} background 'white' name {} }}\n",
-      kPageWidthIn * svg, height * svg, kFontPoints * svg / 72, svg / screen, quoted(name));
+      "# the lay-out, in inches\n"
+      "greater(a, b) = a > b ? a : b\n"
+      "unit = points/7.0\n"
+      "line = {}*unit\n"
+      "room = floor(width/(({:.5f} + 0.36)*unit))\n"
+      "columns = room < 1 ? 1 : room > 6 ? 6 : room\n"
+      "rows = show_legend ? greater(ceil({}.0/columns), 1) : 0\n"
+      "left = {:.5f}*unit\n"
+      "right = {:.5f}*unit\n"
+      "above = 0.08*unit + line*title_lines\n"
+      "below = 0.40*unit + rows*line\n",
+      kLineIn, longest, page.legend.size(), page.left, page.right);
+  const std::string natural = page.aspect > 0
+                                  ? fmt::format("(width - left - right)*{:.6f}", page.aspect)
+                                  : fmt::format("{:.5f}*unit", page.data_height);
+  // gnuplot makes a legend no higher than the data, and wider than the page if need be
   text += fmt::format(
-      "  if (format eq 'pdf') {{ set terminal pdfcairo noenhanced size {}in,{:.3f}in font "
-      "'Arial,{}' fontscale {:.3f} linewidth 1 }}\n",
-      kPageWidthIn, height, kFontPoints, 72 / screen);
-  text += fmt::format(
-      "  if (format eq 'png') {{ set terminal pngcairo noenhanced size {:.0f},{:.0f} font "
-      "'Arial,{}' fontscale {:.3f} linewidth {:.2f} pointscale {:.2f} }}\n",
-      kPageWidthIn * png, height * png, kFontPoints, png / screen, png / screen, png / screen);
+      "data = height > 0 ? greater(height - above - below, 0.2) : greater({}, 1.1*rows*line)\n"
+      "page = above + data + below\n",
+      natural);
+  return text;
+}
+
+/// The same page as a drawing of 144 units per inch, as paper, and as a bitmap of 300 dots per
+/// inch. Terminals have their sizes for 96 dots per inch.
+std::string terminals(const std::string& name) {
+  return fmt::format(
+      "  if (format eq 'svg') {{ eval sprintf(\"set terminal svg noenhanced size %.0f,%.0f font "
+      "'%s,%.2f' linewidth 1.5 background 'white' name '{}'\", width*144, page*144, font, "
+      "points*2) }}\n"
+      "  if (format eq 'pdf') {{ eval sprintf(\"set terminal pdfcairo noenhanced size %gin,%.3fin "
+      "font '%s,%g' fontscale 0.75 linewidth 1\", width, page, font, points) }}\n"
+      "  if (format eq 'eps') {{ eval sprintf(\"set terminal epscairo noenhanced size %gin,%.3fin "
+      "font '%s,%g' fontscale 0.75 linewidth 1\", width, page, font, points) }}\n"
+      "  if (format eq 'png') {{ eval sprintf(\"set terminal pngcairo noenhanced size %.0f,%.0f "
+      "font '%s,%g' fontscale 3.125 linewidth 3.13 pointscale 3.13\", width*300, page*300, font, "
+      "points) }}\n",
+      name);
+}
+
+/// Colours by the names that the head of the script gives them.
+std::string with_names(std::string text) {
+  for (const auto& [name, colour] : figure_colours()) {
+    for (const char* const what : {"linecolor", "textcolor", "fillcolor"}) {
+      const std::string literal = fmt::format("{} '{}'", what, colour);
+      const std::string named = fmt::format("{} rgb {}", what, name);
+      for (std::size_t at = text.find(literal); at != std::string::npos;
+           at = text.find(literal, at)) {
+        text.replace(at, literal.size(), named);
+      }
+    }
+  }
   return text;
 }
 
@@ -163,44 +203,52 @@ double widest(const std::vector<std::string>& texts) {
   return width;
 }
 
-std::string figure_script(const Page& page, const std::string& body) {
-  const double sample = 0.36;  // of line and marker before a legend's text
-  const double room = kPageWidthIn / (widest(page.legend) + sample);
-  const auto entries = static_cast<double>(page.legend.size());
-  const double columns = std::clamp(std::floor(room), 1.0, 6.0);
-  const double rows = std::max(std::ceil(entries / columns), 1.0);
-  const double legend = rows * kLineIn;
-  // gnuplot makes a legend no higher than the data, and wider than the page if need be
-  const double data = std::max(page.data_height, 1.1 * legend);
-  const double above = 0.08 + kLineIn * static_cast<double>(page.title.size());
-  const double axis = 0.36;  // marks and name of the horizontal axis
-  const double height = above + data + axis + legend + 0.04;
+std::string look_of(const Page& page) {
+  std::string text = fmt::format(
+      "# the look\n"
+      "width = {}  # inches\n"
+      "height = 0  # inches; 0: as high as what it shows\n"
+      "font = 'Arial'\n"
+      "points = {}\n"
+      "formats = 'svg pdf png'  # or eps\n"
+      "title_lines = {}  # above the data\n"
+      "own_title = ''  # in place of them\n"
+      "show_legend = {}\n",
+      kPageWidthIn, kFontPoints, page.title.size(), page.legend.empty() ? 0 : 1);
+  for (const auto& [name, colour] : figure_colours()) {
+    text += fmt::format("{} = '{}'\n", name, colour);
+  }
+  text += page.variables;
+  return text;
+}
 
-  std::string script =
-      fmt::format("# draws {0}.svg, {0}.pdf and {0}.png: gnuplot {0}.gp\n", page.name);
-  script += "do for [format in 'svg pdf png'] {\n" + terminals(page.name, height);
+std::string figure_script(const Page& page, const std::string& body) {
+  std::string script = look_of(page) + layout_of(page);
+  script += "do for [format in formats] {\n" + terminals(page.name);
   script +=
       "  size = format eq 'svg' ? 1.2 : 1  # markers and lines of text, which terminals size "
       "unlike\n";
   script += fmt::format("  set output {}.format\n", quoted(page.name + "."));
   script += "  set datafile separator comma\n  set border 3 linewidth 0.6 linecolor '#444444'\n";
   script += "  set tics nomirror scale 0.6\n  set grid back linecolor '#CCCCCC' linewidth 0.5\n";
-  script += fmt::format("  set lmargin at screen {:.5f}\n  set rmargin at screen {:.5f}\n",
-                        page.left / kPageWidthIn, 1 - page.right / kPageWidthIn);
-  script += fmt::format("  set tmargin at screen {:.5f}\n  set bmargin at screen {:.5f}\n",
-                        1 - above / height, (axis + legend + 0.04) / height);
-  script += fmt::format(
-      "  set key at screen 0.5,{:.5f} center top vertical Left reverse maxrows {:.0f} samplen "
-      "1.6 spacing (format eq 'svg' ? 0.78 : 1)\n",
-      (legend + 0.03) / height, rows);
+  script += "  set lmargin at screen left/width\n  set rmargin at screen 1 - right/width\n";
+  script += "  set tmargin at screen 1 - above/page\n  set bmargin at screen below/page\n";
+  script +=
+      "  set key at screen 0.5,((rows*line + 0.03*unit)/page) center top vertical Left reverse "
+      "maxrows greater(rows, 1) samplen 1.6 spacing (format eq 'svg' ? 0.78 : 1)\n";
+  script += "  if (!show_legend) { unset key }\n";
   script += "  set xlabel offset 0,(format eq 'svg' ? 0.45 : 0)\n";
   script += "  set ylabel offset (format eq 'svg' ? 1.3 : 0),0\n";
   for (std::size_t i = 0; i < page.title.size(); ++i) {
-    script +=
-        fmt::format("  set label {} {} at screen 0.5,{:.5f} center textcolor '#444444'\n", 1000 + i,
-                    quoted(page.title[i]), 1 - kLineIn * (static_cast<double>(i) + 0.6) / height);
+    script += fmt::format(
+        "  if (title_lines > {0} && own_title eq '') {{ set label {1} {2} at screen 0.5,(1 - "
+        "line*{0}.6/page) center textcolor '#444444' }}\n",
+        i, 1000 + i, quoted(page.title[i]));
   }
-  return script + body + "}\nset output\n";
+  script +=
+      "  if (own_title ne '') { set label 1000 own_title at screen 0.5,(1 - line*0.6/page) center "
+      "textcolor '#444444' }\n";
+  return with_check(page.name, with_names(script + body + "}\nset output\n"));
 }
 
 }  // namespace lacuna

@@ -39,14 +39,22 @@ std::string key_cell(std::string name);
 
 constexpr double kPageWidthIn = 3.35;  // one column of a two-column paper
 
-/// The lay-out of a figure, in inches: title above, legend below the data. The page is one
-/// column of a two-column paper wide, and as high as its parts.
+/// A palette of maps from nothing to full, of the colours that the head of a script names.
+inline constexpr const char* kShades =
+    "  eval \"set palette defined (0 '\".mist.\"', 0.5 '\".skyblue.\"', 0.8 '\".blue.\"', 1 "
+    "'\".night.\"')\"\n";
+
+/// The lay-out of a figure, in inches, for letters of seven points: title above, legend below the
+/// data. The page is one column of a two-column paper wide, and as high as its parts, unless the
+/// look says otherwise; with larger letters everything but the width grows.
 struct Page {
   std::string name;                // of the files
   std::vector<std::string> title;  // lines above the data
   double data_height = 1.75;
-  double left = 0.44;               // for the marks and name of the vertical axis
-  double right = 0.12;              // for what stands beside the data
+  double aspect = 0;      // height of the data over its width, in place of data_height; 0: not said
+  double left = 0.44;     // for the marks and name of the vertical axis
+  double right = 0.12;    // for what stands beside the data
+  std::string variables;  // lines of the script's head, of this figure alone
   std::vector<std::string> legend;  // entries; only their number and length matter here
 };
 
@@ -65,7 +73,11 @@ std::string nearest_text(const std::vector<std::string>& texts, double value);
 double text_width(const std::string& text);
 double widest(const std::vector<std::string>& texts);
 
-/// The whole script: page set-up, then `body`, drawn three times.
+/// The variables of the look, in lines that gnuplot and Python both read.
+std::string look_of(const Page& page);
+
+/// The whole script: the look as variables, page set-up, then `body`, drawn for each format. A body
+/// may use width, unit, left and right, inches; and the colours of figure_colours() by name.
 std::string figure_script(const Page& page, const std::string& body);
 
 }  // namespace lacuna

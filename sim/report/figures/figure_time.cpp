@@ -109,18 +109,16 @@ Figure draw_load_map(const LoadMap& map) {
   page.title = map.title;
   page.right = 0.62;
   // square cells, but no page higher than it is wide twice
-  const double width = kPageWidthIn - page.left - page.right;
-  page.data_height =
-      std::clamp(width * static_cast<double>(rows) / static_cast<double>(map.columns), 0.4, 5.0);
+  page.aspect = std::clamp(static_cast<double>(rows) / static_cast<double>(map.columns), 0.18, 2.2);
   std::string body = "  unset grid\n  set border 0\n";
   body += fmt::format("  set xrange [-0.5:{}]\n  set yrange [{}:-0.5]\n",
                       static_cast<double>(map.columns) - 0.5, static_cast<double>(rows) - 0.5);
   body += fmt::format("  set cbrange [0:{:.6g}]\n", most > 0 ? most : 1);
-  body += "  set palette defined (0 '#F7FBFF', 0.5 '#56B4E9', 0.8 '#0072B2', 1 '#00304A')\n";
+  body += kShades;
   body += fmt::format(
-      "  set colorbox user origin screen {:.4f},graph 0 size screen 0.02,graph 1\n"
+      "  set colorbox user origin screen (1 - 0.55*unit/width),graph 0 size screen 0.02,graph 1\n"
       "  set cblabel {} offset 0.8,0\n  set xlabel 'Column'\n  set ylabel 'Row'\n",
-      1 - 0.55 / kPageWidthIn, quoted(map.quantity));
+      quoted(map.quantity));
   // drawn cells are sharp on paper, but show their seams in a bitmap, and very many are too many
   const char* const drawn = map.values.size() > kMostDrawnCells ? "0" : "format ne 'png'";
   body += fmt::format(

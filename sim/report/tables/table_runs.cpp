@@ -13,6 +13,7 @@ namespace lacuna {
 namespace {
 
 using Align = TextTable::Align;
+using Need = TextTable::Need;
 
 constexpr std::array<Layer, 6> kLayers = {Layer::compute, Layer::exchange,  Layer::sync,
                                           Layer::stall,   Layer::imbalance, Layer::idle};
@@ -46,17 +47,17 @@ void add_number_columns(TextTable& table) {
   table.column("density", "");
   table.column("cycles", "");
   table.column("time", "us");
-  table.column("5 to 95 %", "us", Align::left);
+  table.column("5 to 95 %", "us", Align::left, Need::wide);
   table.column("useful", "TFLOP/s");
-  table.column("per unit", "GFLOP/s");
+  table.column("per unit", "GFLOP/s", Align::right, Need::wide);
   table.column("of peak", "%");
-  table.column("dense", "TFLOP/s");
+  table.column("dense", "TFLOP/s", Align::right, Need::wide);
   table.column("speed-up", "vs dense");
-  table.column("5 to 95 %", "vs dense", Align::left);
-  table.column("silicon", "mm2");
-  table.column("per area", "GFLOP/s/mm2");
+  table.column("5 to 95 %", "vs dense", Align::left, Need::wide);
+  table.column("silicon", "mm2", Align::right, Need::wide);
+  table.column("per area", "GFLOP/s/mm2", Align::right, Need::wide);
   table.column("energy", "uJ");
-  table.column("low to high", "uJ", Align::left);
+  table.column("low to high", "uJ", Align::left, Need::wide);
   table.column("status", "", Align::left);
 }
 
@@ -140,10 +141,10 @@ std::string run_table(const RunRecord& record) {
   TextTable table;
   table.column("operation", "", Align::left);
   table.column("m x k x n", "", Align::left);
-  table.column("type", "", Align::left);
+  table.column("type", "", Align::left, Need::wide);
   table.column("pattern", "", Align::left);
-  table.column("mode", "", Align::left);
-  table.column("weights", "", Align::left);
+  table.column("mode", "", Align::left, Need::wide);
+  table.column("weights", "", Align::left, Need::wide);
   add_number_columns(table);
   const auto add = [&](const SummaryRow& row) {
     std::vector<std::string> cells = {row.op_id,    shape(row), row.dtype,
@@ -169,10 +170,10 @@ std::string compare_table(const std::vector<RunRecord>& records) {
   TextTable table;
   table.column("run", "");
   table.column("machine", "", Align::left);
-  table.column("simulated", "", Align::left);
+  table.column("simulated", "", Align::left, Need::wide);
   table.column("pattern", "", Align::left);
-  table.column("mode", "", Align::left);
-  table.column("weights", "", Align::left);
+  table.column("mode", "", Align::left, Need::wide);
+  table.column("weights", "", Align::left, Need::wide);
   add_number_columns(table);
   std::string reasons;
   for (std::size_t i = 0; i < records.size(); ++i) {

@@ -24,8 +24,41 @@ std::string without_trailing_blanks(std::string line) {
 
 }  // namespace
 
-void TextTable::column(std::string title, std::string unit, Align align) {
-  columns_.push_back({std::move(title), std::move(unit), align});
+namespace {
+
+std::size_t most_letters = 0;  // NOLINT(*-avoid-non-const-global-variables): of one terminal
+
+constexpr std::size_t kGap = 2;            // between columns
+constexpr std::size_t kLeastOfWords = 24;  // of a column whose lines are broken
+
+std::size_t width_of(const std::vector<std::size_t>& widths) {
+  std::size_t all = 0;
+  for (const std::size_t width : widths) all += width == 0 ? 0 : width + kGap;
+  return all < kGap ? 0 : all - kGap;
+}
+
+/// Lines of at most `width` letters, broken between words; a longer word is a line.
+std::vector<std::string> broken(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) {
+      lines.emplace_back();
+    }
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+void TextTable::fit(std::size_t letters) { most_letters = letters; }
+
+void TextTable::column(std::string title, std::string unit, Align align, Need need) {
+  columns_.push_back({std::move(title), std::move(unit), align, need});
 }
 
 void TextTable::row(std::vector<std::string> cells) {
@@ -35,8 +68,8 @@ void TextTable::row(std::vector<std::string> cells) {
 
 void TextTable::rule() { rows_.emplace_back(); }
 
-std::string TextTable::text() const {
-  std::vector<std::size_t> widths(columns_.size(), 0);  // 0: nothing in it, left out
+std::vector<std::size_t> TextTable::widths() const {
+  std::vector<std::size_t> widths(columns_.size(), 0);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     for (const std::vector<std::string>& row : rows_) {
       if (!row.empty()) widths[c] = std::max(widths[c], row[c].size());
@@ -44,11 +77,45 @@ std::string TextTable::text() const {
     if (widths[c] == 0) continue;
     widths[c] = std::max({widths[c], columns_[c].title.size(), columns_[c].unit.size()});
   }
+  return widths;
+}
+
+std::string TextTable::leave_out(std::vector<std::size_t>& widths) const {
+  std::vector<std::string> names;
+  for (std::size_t c = columns_.size(); c-- > 0 && width_of(widths) > most_letters;) {
+    if (widths[c] == 0 || columns_[c].need == Need::always) continue;
+    widths[c] = 0;
+    names.push_back(columns_[c].title);
+  }
+  if (names.empty()) return "";
+  std::reverse(names.begin(), names.end());
+  return fmt::format("(--wide has {} too)\n", fmt::join(names, ", "));
+}
+
+std::vector<std::vector<std::size_t>> TextTable::parts(
+    const std::vector<std::size_t>& widths) const {
+  std::vector<std::vector<std::size_t>> parts(1);
+  std::size_t used = 0;
+  std::size_t first = columns_.size();  // that is repeated
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (widths[c] == 0) continue;
+    if (first == columns_.size()) first = c;
+    if (most_letters > 0 && parts.back().size() > 1 && used + widths[c] > most_letters) {
+      parts.push_back({first});
+      used = widths[first] + kGap;
+    }
+    parts.back().push_back(c);
+    used += widths[c] + kGap;
+  }
+  return parts;
+}
+
+std::string TextTable::part(const std::vector<std::size_t>& columns,
+                            const std::vector<std::size_t>& widths) const {
   const auto line = [&](const auto& cell_of) {
     std::string text;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      if (widths[c] == 0) continue;
-      text += (text.empty() ? "" : "  ") + pad(cell_of(c), widths[c], columns_[c].align);
+    for (const std::size_t c : columns) {
+      text += (c == columns.front() ? "" : "  ") + pad(cell_of(c), widths[c], columns_[c].align);
     }
     return without_trailing_blanks(text);
   };
@@ -56,13 +123,50 @@ std::string TextTable::text() const {
   const std::string units = line([&](std::size_t c) { return columns_[c].unit; });
   if (units != "\n") text += units;
   std::size_t width = 0;
-  for (const std::size_t w : widths) width += w == 0 ? 0 : w + 2;
-  const std::string ruler = std::string(width < 2 ? 0 : width - 2, '-') + '\n';
+  for (const std::size_t c : columns) width += widths[c] + kGap;
+  const std::string ruler = std::string(width < kGap ? 0 : width - kGap, '-') + '\n';
   text += ruler;
   for (const std::vector<std::string>& row : rows_) {
-    text += row.empty() ? ruler : line([&](std::size_t c) { return row[c]; });
+    if (row.empty()) {
+      text += ruler;
+      continue;
+    }
+    const std::size_t last = columns.empty() ? 0 : columns.back();
+    const std::vector<std::string> lines =
+        columns.empty() || columns_[last].align == Align::right
+            ? std::vector<std::string>{columns.empty() ? "" : row[last]}
+            : broken(row[last], widths[last]);
+    const bool whole = lines.size() == 1;
+    for (const std::string& words : lines) {
+      const bool head = &words == &lines.front();
+      text += line([&](std::size_t c) {
+        if (c == last) return whole ? row[c] : words;
+        return head ? row[c] : std::string();
+      });
+    }
   }
   return text;
+}
+
+std::string TextTable::text() const {
+  std::vector<std::size_t> widths = this->widths();
+  std::string left_out;
+  if (most_letters > 0) left_out = leave_out(widths);
+  std::size_t last = columns_.size();
+  while (last > 0 && widths[last - 1] == 0) --last;
+  const std::size_t all = width_of(widths);
+  if (most_letters > 0 && all > most_letters && last > 0 &&
+      columns_[last - 1].align == Align::left) {
+    std::size_t& words = widths[last - 1];
+    const std::size_t too_much = all - most_letters;
+    const std::size_t least = std::max(kLeastOfWords, columns_[last - 1].title.size());
+    if (words > least) words = words - std::min(too_much, words - least);
+  }
+  std::string text;
+  for (const std::vector<std::size_t>& columns : parts(widths)) {
+    text += (text.empty() ? "" : "\n") + part(columns, widths);
+  }
+  return text + left_out;
 }
 
 std::string TextTable::markdown() const {

@@ -13,7 +13,16 @@ class TextTable {
  public:
   enum class Align { left, right };
 
-  void column(std::string title, std::string unit, Align align = Align::right);
+  /// Whether a column is left out, and named below, where the table is wider than it may be.
+  enum class Need { always, wide };
+
+  /// How wide the tables of this process are to be, in letters; 0, as at first: as wide as they
+  /// are. A table that is wider leaves out what is only for wide ones, then breaks the lines of its
+  /// last column of words, then goes on below itself, its first column repeated.
+  static void fit(std::size_t letters);
+
+  void column(std::string title, std::string unit, Align align = Align::right,
+              Need need = Need::always);
 
   /// One cell for each column.
   void row(std::vector<std::string> cells);
@@ -31,7 +40,20 @@ class TextTable {
     std::string title;
     std::string unit;
     Align align;
+    Need need = Need::always;
   };
+
+  /// The width of each column; 0: nothing in it.
+  std::vector<std::size_t> widths() const;
+
+  /// Leaves out columns, as narrow tables do; a line that names them, or none.
+  std::string leave_out(std::vector<std::size_t>& widths) const;
+
+  /// The columns that are side by side, a list for each part of the table.
+  std::vector<std::vector<std::size_t>> parts(const std::vector<std::size_t>& widths) const;
+
+  std::string part(const std::vector<std::size_t>& columns,
+                   const std::vector<std::size_t>& widths) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;  // no cells: a rule

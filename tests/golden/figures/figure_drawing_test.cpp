@@ -12,6 +12,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/figure_look.hpp"
 #include "tests/support/report/made_up.hpp"
 
 namespace lacuna {
@@ -84,6 +85,42 @@ TEST(FigureDrawing, WithoutGnuplotSaysSoAndKeepsDataAndScripts) {
   setenv("PATH", path.c_str(), 1);
   EXPECT_TRUE(fs::exists(folder / "throughput.csv"));
   EXPECT_TRUE(fs::exists(folder / "throughput.gp"));
+}
+
+TEST(FigureDrawing, AnotherLookIsThatOfThePage) {
+  FigureLook look;
+  look.width = 3.5;
+  look.font = "Times";
+  look.points = 8;
+  look.formats = {"pdf", "eps"};
+  for (const auto& [name, colour] : grey_colours()) look.colours[name] = colour;
+  std::vector<Figure> figures;
+  for (Figure& figure : make_figures(figure_data(test::made_up_comparison(true, {0.25, 0.1})))) {
+    figures.push_back(with_look(std::move(figure), look));
+  }
+  const fs::path folder = fresh("look");
+  draw_figures(figures, folder.string());
+  std::map<std::string, std::string> drawn = files(folder);
+  EXPECT_THAT(drawn["speedup.pdf"], HasSubstr("/MediaBox [ 0 0 252 "));  // 3.5 x 72 points
+  EXPECT_THAT(drawn["cycle_stack.eps"], HasSubstr("%%CreationDate: 2000-01-01"));
+  EXPECT_EQ(drawn.count("speedup.svg"), 0U);
+}
+
+TEST(FigureDrawing, AScriptThatWasChangedIsDrawnAndKept) {
+  const std::vector<Figure> figures =
+      make_figures(figure_data(test::made_up_comparison(false, {0.25, 0.1})));
+  const fs::path folder = fresh("edited");
+  EXPECT_THAT(draw_figures(figures, folder.string()), ::testing::IsEmpty());
+  std::string script = files(folder)["speedup.gp"];
+  script.replace(script.find("width = 3.35"), 12, "width = 5.00");
+  std::ofstream(folder / "speedup.gp") << script;
+  EXPECT_THAT(draw_figures(figures, folder.string()), ::testing::ElementsAre("speedup.gp"));
+  EXPECT_EQ(files(folder)["speedup.gp"], script);
+  EXPECT_THAT(files(folder)["speedup.pdf"], HasSubstr("/MediaBox [ 0 0 360 "));
+  const fs::path other = fresh("edited elsewhere");
+  EXPECT_THAT(draw_figures(figures, other.string(), folder.string()),
+              ::testing::ElementsAre("speedup.gp"));
+  EXPECT_EQ(files(other)["speedup.gp"], script);
 }
 
 TEST(FigureDrawing, SaysWhatGnuplotSaid) {

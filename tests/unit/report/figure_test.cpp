@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/report/figures/figure_lines.hpp"
+#include "sim/report/figures/figure_look.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "tests/support/report/made_up.hpp"
 
@@ -15,6 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::vector<std::string> names(const std::vector<Figure>& figures) {
   std::vector<std::string> result;
@@ -36,7 +38,14 @@ std::vector<Figure> of_product(const std::vector<double>& densities) {
 TEST(Figures, OfOneProductAtSeveralDensitiesAreCurvesAndStacks) {
   EXPECT_THAT(names(of_product({0.25, 0.1})),
               ElementsAre("throughput", "speedup", "throughput_per_unit", "share_of_peak", "energy",
-                          "cycle_stack", "roofline", "bandwidth", "blas", "blas_share"));
+                          "cycle_stack", "roofline", "bandwidth"));
+}
+
+TEST(Figures, OfBlasLevelsAreDrawnWhereSuchRowsRan) {
+  std::vector<RunRecord> runs = test::made_up_comparison(false, {0.25});
+  runs[0].ops[0].row.n = 1;  // a matrix and a vector
+  EXPECT_THAT(names(make_figures(figure_data(runs))),
+              ::testing::IsSupersetOf({"blas", "blas_share"}));
 }
 
 TEST(Figures, OfALayerShowItsOperationsToo) {
@@ -130,8 +139,7 @@ TEST(Figures, ShowRunsWithoutValuesAsEmptyMarkersWithTheReason) {
   EXPECT_THAT(throughput.script, HasSubstr("pointtype 6 pointsize 0.7*size title "
                                            "'bow block 16: out of memory'"));
   const Figure& stack = find(figures, "cycle_stack");
-  EXPECT_THAT(stack.csv, HasSubstr("bow block 16 at 0.1,compute"));
-  EXPECT_THAT(stack.csv, HasSubstr(",out of memory\n"));
+  EXPECT_THAT(stack.csv, HasSubstr("bow block 16 at 0.1,out of memory,,,0,0,0,0,0,0\n"));
   EXPECT_THAT(stack.script, HasSubstr("point pointtype 6"));
   EXPECT_THAT(find(figures, "roofline").script,
               HasSubstr("no value: bow block 16 at 0.1: out of memory"));
@@ -144,6 +152,7 @@ TEST(Figures, OfAnInterruptedRunSaySoAcrossTheirData) {
     const std::size_t mark = figure.script.find("'interrupted: not all was simulated'");
     ASSERT_NE(mark, std::string::npos) << figure.name;
     EXPECT_LT(mark, figure.script.find("  plot ")) << figure.name;
+    EXPECT_FALSE(is_edited(figure.script)) << figure.name;
   }
 }
 
@@ -200,13 +209,12 @@ std::vector<RunRecord> made_up_grid() {
 TEST(SpeedupMap, HasACellForEachSizeAndNumberOfColumns) {
   const std::vector<Figure> figures = make_figures(figure_data(made_up_grid()));
   const std::string csv = find(figures, "speedup_map_bow_block_16_at_0_0625_static_fp16").csv;
-  // size, n, column, row, log2 of the speed-up, text, whether white on dark
   EXPECT_EQ(csv,
-            "size,n,column,row,log2_speedup,text,dark\n"
-            "256,16,0,0,-1,0.50,0\n"
-            "256,16384,1,0,-1,0.50,0\n"
-            "4096,16,0,1,2,4.00,1\n"
-            "4096,16384,1,1,NaN,oom,0\n");
+            "m_and_k,n,speedup_vs_dense,status\n"
+            "256,16,0.5,ok\n"
+            "256,16384,0.5,ok\n"
+            "4096,16,4,ok\n"
+            "4096,16384,NaN,oom\n");
 }
 
 TEST(Roofline, PlacesRunsByTheirTrafficUnderTheRoofsOfTheirMachine) {
@@ -242,19 +250,21 @@ TEST(EnergyParts, AreStackedPerUsefulFlop) {
   runs[0].ops[0].energy = {{"mac", {0.0002, 0.0005, 0.001}}, {"sram", {0.0008, 0.0015, 0.003}}};
   const std::string csv = find(make_figures(figure_data(runs)), "energy_parts").csv;
   // 0.5 mJ over 10^9 FLOP is 0.5 pJ
-  EXPECT_THAT(csv, HasSubstr("bow dense,mac,0,0,0.5,0.5,1 - 4\n"));
-  EXPECT_THAT(csv, HasSubstr("bow dense,sram,0,0.5,2,1.5,1 - 4\n"));
+  EXPECT_THAT(csv, StartsWith("bar,note,time_us,dense_time_us,mac,vector,sram,"));
+  EXPECT_THAT(csv, HasSubstr("\nbow dense,1 - 4,,,0.5,0,1.5,0,"));
 }
 
-TEST(CycleStackFigure, SharesSumToAHundredPerCent) {
-  const std::string csv = find(of_product({0.25}), "cycle_stack").csv;
-  // the last layer of each of the ten bars ends at 100
-  std::size_t ends = 0;
-  for (std::size_t at = csv.find(",100,"); at != std::string::npos;
-       at = csv.find(",100,", at + 1)) {
-    ++ends;
+TEST(CycleStackFigure, HasTheUnitCyclesOfEachLayerAndTheTimes) {
+  std::vector<RunRecord> runs = test::made_up_comparison(false, {0.25});
+  for (RunRecord& run : runs) {
+    run.ops[0].result.stack = {{Layer::compute, "mac", 30}, {Layer::stall, "wait", 10}};
+    run.total.time_s = 4e-6;
+    run.total.speedup_vs_dense = 2;
   }
-  EXPECT_EQ(ends, 10U);
+  const std::string csv = find(make_figures(figure_data(runs)), "cycle_stack").csv;
+  EXPECT_THAT(csv, StartsWith("bar,note,time_us,dense_time_us,compute,exchange,sync,stall,"));
+  // a dense run of twice the 4 us
+  EXPECT_THAT(csv, HasSubstr(",4,8,30,0,0,10,0,0\n"));
 }
 
 TEST(CycleStackFigure, TakesAnotherPageForMoreBarsThanOneHolds) {

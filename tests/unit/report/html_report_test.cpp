@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/html_report.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/report/html_answer.hpp"
 #include "tests/support/report/made_up.hpp"
 
 namespace lacuna {
@@ -54,13 +56,57 @@ TEST(HtmlReport, SaysWhyARunHasNoNumbers) {
 
 TEST(HtmlReport, HasARowForEachRunAndOperation) {
   const std::string page = html_report(made_up_page(), test::made_up_comparison(true, {0.1}));
-  // 2 machines x 5 patterns: 10 runs, 6 operations and 6 parts of a cycle stack each
+  // 2 machines x 5 patterns: 10 runs, in the answer and in their table, 6 operations and 6 parts of
+  // a cycle stack each
   std::size_t rows = 0;
   for (std::size_t at = page.find("<tr><td"); at != std::string::npos;
        at = page.find("<tr><td", at + 1)) {
     ++rows;
   }
-  EXPECT_EQ(rows, 130U);
+  EXPECT_EQ(rows, 140U);
+}
+
+TEST(HtmlReport, BeginsWithTitleCommandAndAnswer) {
+  std::vector<RunRecord> runs = test::made_up_comparison(false, {0.1});
+  for (RunRecord& run : runs) run.total.speedup_vs_dense = run.total.pattern == "dense" ? 1 : 0.5;
+  runs[1].total.speedup_vs_dense = 3.25;
+  runs[1].ops[0].result.stack = {{Layer::compute, "mac", 30}, {Layer::stall, "banks", 70}};
+  const std::string page = html_report(made_up_page(), runs);
+  const std::size_t title = page.find("on bow and wse2</h1>");
+  const std::size_t command = page.find("<pre>lacuna compare");
+  const std::size_t answer = page.find("3.250 times as fast as its own dense run");
+  ASSERT_NE(title, std::string::npos);
+  EXPECT_LT(title, command);
+  EXPECT_LT(command, answer);
+  EXPECT_LT(answer, page.find("<figure"));
+  EXPECT_EQ(what_limits(runs[1]), "stall: banks, 70 %");
+  EXPECT_THAT(page, HasSubstr("aria-label=\"compute 30 %, stall 70 %\""));
+  EXPECT_THAT(page, HasSubstr("<a href=\"#energy\">"));
+}
+
+TEST(HtmlReport, CaptionsSayWhatIsSeenAndLinkToTheData) {
+  HtmlReport page = made_up_page();
+  page.figures = {{"blas", "<svg/>"}, {"energy", "<svg/>"}, {"speedup", "<svg/>"}};
+  const std::string text = html_report(page, {});
+  EXPECT_THAT(text, HasSubstr("<b>speedup</b>: Speed-up over each machine's own dense run"));
+  EXPECT_THAT(text, HasSubstr("<a href=\"figures/energy.csv\">data</a>"));
+  EXPECT_THAT(text, HasSubstr("<a href=\"figures/energy.pdf\">PDF</a>"));
+  EXPECT_LT(text.find("figure-speedup"), text.find("figure-energy"));
+  EXPECT_LT(text.find("figure-energy"), text.find("figure-blas"));
+}
+
+// 40 drawings of 100,000 bytes are 5.3 MB in base64: 15 fit into the two of a page
+TEST(HtmlReport, StaysSmallWhereThereAreManyFigures) {
+  HtmlReport page = made_up_page();
+  page.figures.clear();
+  for (int i = 0; i < 40; ++i) {
+    page.figures.emplace_back(fmt::format("map_{:02}", i), std::string(100000, 'x'));
+  }
+  const std::string text = html_report(page, {});
+  EXPECT_LT(text.size(), 3000000U);
+  EXPECT_THAT(text, HasSubstr("figure-map_14"));
+  EXPECT_THAT(text, Not(HasSubstr("figure-map_15")));
+  EXPECT_THAT(text, HasSubstr("<a href=\"figures/map_39.svg\">drawing</a>"));
 }
 
 TEST(HtmlReport, FindsNoFiguresWhereThereIsNoFolder) {
@@ -75,11 +121,11 @@ TEST(HtmlReport, MakesTablesOfCsvAndNamesParameters) {
   const std::string text =
       html_tables(page, {{"metrics", "quantity,value\nstep_time,1.269006786\n\"a, b\",\n"}},
                   {{"machines", "4", "machines", true}});
-  EXPECT_THAT(text, HasSubstr("<h2>metrics</h2>"));
-  EXPECT_THAT(text, HasSubstr("<td class=\"text\" data-value=\"step_time\">step_time</td>"));
+  EXPECT_THAT(text, HasSubstr("<h2 id=\"metrics\">metrics</h2>"));
+  EXPECT_THAT(text, HasSubstr("<td class=\"text\">step_time</td>"));
   EXPECT_THAT(text, HasSubstr("<td data-value=\"1.269006786\">1.269</td>"));
-  EXPECT_THAT(text, HasSubstr(">a, b</td><td data-value=\"\"></td>"));
-  EXPECT_THAT(text, HasSubstr("alt=\"pipeline\""));
+  EXPECT_THAT(text, HasSubstr(">a, b</td><td></td>"));
+  EXPECT_THAT(text, HasSubstr("id=\"figure-pipeline\""));
   EXPECT_THAT(text, HasSubstr(">machines</td>"));
 }
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/api/hidden.hpp"
+#include "sim/base/error.hpp"
+#include "sim/driver/run/machine_table.hpp"
+
+namespace lacuna::api {
+
+namespace {
+
+Parameter described(const std::string& path, const ParamBase& parameter) {
+  return {path,
+          parameter.value_text(),
+          parameter.initial_text(),
+          parameter.unit(),
+          parameter.limits_text(),
+          parameter.doc(),
+          parameter.is_plain() && parameter.limits_text() != "true|false"};
+}
+
+}  // namespace
+
+Machine::Machine(const std::string& name_or_file, const std::string& label)
+    : hidden_(translated([&] {
+        auto hidden = std::make_unique<Hidden>();
+        hidden->file = name_or_file;
+        hidden->label = label;
+        hidden->machine = make_machine(standard_machines(), name_or_file, label);
+        return hidden;
+      })) {}
+
+Machine::~Machine() = default;
+Machine::Machine(Machine&& other) noexcept = default;
+
+Machine::Machine(const Machine& other) : Machine(other.hidden_->file, other.hidden_->label) {
+  for (const auto& [path, value] : other.hidden_->settings) set(path, value);
+}
+
+Machine& Machine::operator=(Machine other) noexcept {
+  hidden_.swap(other.hidden_);
+  return *this;
+}
+
+const std::string& Machine::name() const { return hidden_->machine->name(); }
+std::string Machine::kind() const { return hidden_->machine->kind(); }
+std::string Machine::extent() const {
+  return translated([&] { return hidden_->machine->extent(); });
+}
+
+std::vector<Parameter> Machine::parameters() const {
+  std::vector<Parameter> all;
+  hidden_->machine->parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+    all.push_back(described(path, parameter));
+  });
+  return all;
+}
+
+Parameter Machine::parameter(const std::string& path) const {
+  const ParameterSet& parameters = hidden_->machine->parameters();
+  if (const ParamBase* const found = parameters.find(path)) return described(path, *found);
+  const std::string meant = parameters.nearest_path(path);
+  throw RequestError(fmt::format("{}: there is no parameter '{}'{}", name(), path,
+                                 meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+}
+
+Machine& Machine::set(const std::string& path, const std::string& value) {
+  translated([&] { hidden_->machine->set(path, value, ""); });
+  auto& settings = hidden_->settings;
+  const auto known = std::find_if(settings.begin(), settings.end(),
+                                  [&](const auto& setting) { return setting.first == path; });
+  if (known == settings.end()) {
+    settings.emplace_back(path, value);
+  } else {
+    known->second = value;
+  }
+  return *this;
+}
+
+Machine& Machine::set(const std::string& path, double value) {
+  return set(path, fmt::format("{}", value));
+}
+
+}  // namespace lacuna::api

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <sstream>
+#include <streambuf>
+#include <systemc>  // declares sc_main with C linkage
+#include <utility>
+
+#include "sim/api/hidden.hpp"
+#include "sim/base/error.hpp"
+#include "sim/driver/command/command_line.hpp"
+#include "sim/driver/command/simulation.hpp"
+#include "sim/driver/result/result_folder.hpp"
+#include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/machine_table.hpp"
+#include "sim/driver/run/workload.hpp"
+#include "workloads/trace/trace_reader.hpp"
+
+/// SystemC's library has a main that calls this. Whoever links Lacuna has a main of their own, and
+/// may have an sc_main too, which then is taken.
+extern "C" __attribute__((weak, visibility("default"))) int sc_main(int /*argc*/, char** /*argv*/) {
+  return 0;
+}
+
+namespace lacuna::api {
+
+void throw_translated() {
+  try {
+    throw;
+  } catch (const Error&) {
+    throw;
+  } catch (const lacuna::RequestError& error) {
+    throw RequestError(error.what());
+  } catch (const lacuna::SimulationError& error) {
+    throw SimulationError(error.what());
+  } catch (const std::bad_alloc&) {
+    throw SimulationError("there is not enough memory on this computer");
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw SimulationError(error.what());
+  } catch (const std::exception& error) {
+    throw InternalError(std::string("internal inconsistency: ") + error.what());
+  }
+}
+
+const char* version() { return lacuna::version(); }
+
+namespace {
+
+/// Signals and child processes are of the whole process: one request after the other.
+std::mutex& one_at_a_time() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+/// What nobody listens to.
+class Nowhere : public std::streambuf {
+ protected:
+  int overflow(int c) override { return c == EOF ? 0 : c; }
+};
+
+/// "with_dense" is --with-dense.
+std::string dashed(std::string word) {
+  std::replace(word.begin(), word.end(), '_', '-');
+  return "--" + word;
+}
+
+void add_words(const Words& words, std::vector<std::string>& arguments) {
+  for (const auto& [word, value] : words) {
+    // a value that begins with dashes is not the next option
+    const bool flag = value.empty();
+    arguments.push_back(flag ? dashed(word) : dashed(word) + "=" + value);
+  }
+}
+
+Options parsed(const std::vector<std::string>& arguments) {
+  CommandLine line = parse_command_line(arguments);
+  if (line.text) throw RequestError("help and version are not for programs");
+  return std::move(line.options);
+}
+
+/// The options that name machines and workload are those of the objects.
+void refuse_twice(const Words& words) {
+  for (const auto& [word, value] : words) {
+    for (const char* const own : {"machine", "set", "trace", "gemm", "matrix", "n"}) {
+      if (word != own) continue;
+      throw RequestError(
+          fmt::format("--{}: the machine and the workload of the call say this", word));
+    }
+    for (const char* const other :
+         {"system-config", "system_config", "model", "decode", "event-log", "event_log"}) {
+      if (word != other) continue;
+      throw RequestError(
+          fmt::format("--{}: not for a call; the program does it, which command() calls", word));
+    }
+  }
+}
+
+void check_distinct(const std::vector<const Machine*>& machines) {
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (machines[i]->name() != machines[j]->name()) continue;
+      throw RequestError(
+          fmt::format("two machines are called '{}', and results could not tell them apart: give "
+                      "one a label",
+                      machines[i]->name()));
+    }
+  }
+}
+
+std::vector<std::string> arguments_of(const std::string& verb,
+                                      const std::vector<const Machine*>& machines,
+                                      const Workload& workload, const Words& words) {
+  std::vector<std::string> arguments{verb};
+  for (const Machine* const machine : machines) {
+    arguments.insert(arguments.end(), {"--machine", machine->hidden().file});
+  }
+  for (const Machine* const machine : machines) {
+    for (const auto& [path, value] : machine->hidden().settings) {
+      const std::string scope = machines.size() > 1 ? machine->name() + ":" : "";
+      arguments.insert(arguments.end(), {"--set", fmt::format("{}{}={}", scope, path, value)});
+    }
+  }
+  const auto& named = workload.hidden().arguments;
+  arguments.insert(arguments.end(), named.begin(), named.end());
+  add_words(words, arguments);
+  return arguments;
+}
+
+/// True of a request that is done before a process for it would have been made: a few products of
+/// at most 2^20 multiply-accumulates, in the fast engine.
+bool is_small(const Options& options, const WorkloadTrace& trace, std::size_t machines) {
+  constexpr double kMostMacs = 1 << 20;
+  double macs = 0;
+  for (const LayerOp& op : trace.ops) {
+    macs += double{1.0} * std::max(op.m, 1U) * std::max(op.k, 1U) * std::max(op.n, 1U) * op.batch;
+  }
+  const std::size_t points = machines * std::max<std::size_t>(options.patterns.size(), 1);
+  const bool fast = !options.engine && !options.fold && !options.values && !options.seeds;
+  return fast && trace.ops.size() <= 4 && macs * static_cast<double>(points) <= kMostMacs;
+}
+
+/// `run` and `compare` have the same points; that of `run` has one pattern, and no jobs.
+Result simulated(const Options& options, const std::vector<const lacuna::Machine*>& machines,
+                 const Workload& workload, const Wants& wants, std::ostream& said) {
+  const Streams streams{said, said};
+  RunSettings settings = run_settings(options);
+  settings.execution.event_log = settings.execution.event_log || wants.events;
+  const WorkloadTrace trace =
+      workload.hidden().workload ? *workload.hidden().workload : load_workload(options);
+  Forking forking;
+  forking.here = is_small(options, trace, machines.size());
+  std::optional<Comparison> done =
+      compare_machines(options, machines, trace, settings, streams, forking);
+  auto result = std::make_shared<Result::Hidden>();
+  result->command = reproducing_arguments(options);
+  result->workload = trace.name;
+  if (!done) {
+    result->records = read_result(*options.out);
+    return Result(std::move(result));
+  }
+  if (done->interrupted) throw Interrupted("interrupted");
+  result->records = std::move(done->records);
+  std::ostringstream wrong;
+  if (check_values(result->records, options, {wrong, wrong}) == kCheckFailed) {
+    throw CheckError(wrong.str());
+  }
+  return Result(std::move(result));
+}
+
+}  // namespace
+
+Result run_machines(const std::string& verb, const std::vector<const Machine*>& machines,
+                    const Workload& workload, const Words& words, const Wants& wants,
+                    std::ostream* said) {
+  const std::lock_guard<std::mutex> lock(one_at_a_time());
+  return translated([&] {
+    refuse_twice(words);
+    check_distinct(machines);
+    const Options options = parsed(arguments_of(verb, machines, workload, words));
+    std::vector<const lacuna::Machine*> all;
+    for (const Machine* const machine : machines) {
+      machine->hidden().machine->check();
+      all.push_back(machine->hidden().machine.get());
+    }
+    Nowhere nowhere;
+    std::ostream silence(&nowhere);
+    return simulated(options, all, workload, wants, said == nullptr ? silence : *said);
+  });
+}
+
+Result run(const Machine& machine, const Workload& workload, const Words& words,
+           std::ostream* said) {
+  return run_machines("run", {&machine}, workload, words, {}, said);
+}
+
+Result compare(const std::vector<Machine>& machines, const Workload& workload, const Words& words,
+               std::ostream* said) {
+  std::vector<const Machine*> all;
+  for (const Machine& machine : machines) all.push_back(&machine);
+  if (all.empty()) throw RequestError("--machine: give one or more to compare");
+  return run_machines("compare", all, workload, words, {}, said);
+}
+
+Result sweep(const std::string& file, const Words& words, std::ostream* said) {
+  const std::lock_guard<std::mutex> lock(one_at_a_time());
+  return translated([&] {
+    std::vector<std::string> arguments{"sweep", file};
+    add_words(words, arguments);
+    const Options options = parsed(arguments);
+    Nowhere nowhere;
+    std::ostream silence(&nowhere);
+    std::ostream& out = said == nullptr ? silence : *said;
+    std::optional<SweepResult> done = run_sweep(options, standard_machines(), {out, out}, false);
+    auto result = std::make_shared<Result::Hidden>();
+    result->command = reproducing_arguments(options);
+    result->workload = std::filesystem::path(file).stem().string();
+    if (done && done->interrupted) throw Interrupted("interrupted");
+    result->records = done ? std::move(done->records) : read_result(*options.out);
+    return Result(std::move(result));
+  });
+}
+
+namespace {
+
+WorkloadTrace parsed_trace(const std::string& text, const std::string& name) {
+  WorkloadTrace trace = parse_trace(text, name);
+  trace.path.clear();  // no file, of which a result could keep the hash
+  return trace;
+}
+
+}  // namespace
+
+Workload Workload::gemm(std::uint32_t m, std::uint32_t k, std::uint32_t n) {
+  return Workload(std::make_shared<const Hidden>(
+      Hidden{{"--gemm", fmt::format("{}x{}x{}", m, k, n)}, std::nullopt}));
+}
+
+Workload Workload::trace(const std::string& file) {
+  return Workload(std::make_shared<const Hidden>(Hidden{{"--trace", file}, std::nullopt}));
+}
+
+Workload Workload::trace_text(const std::string& text, const std::string& name) {
+  return translated([&] {
+    return Workload(std::make_shared<const Hidden>(Hidden{{}, parsed_trace(text, name)}));
+  });
+}
+
+Workload Workload::matrix(const std::string& file, std::uint32_t n) {
+  return Workload(std::make_shared<const Hidden>(
+      Hidden{{"--matrix", file, "--n", fmt::format("{}", n)}, std::nullopt}));
+}
+
+}  // namespace lacuna::api

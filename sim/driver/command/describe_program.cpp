@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "models/sparsity/pattern.hpp"
+#include "sim/base/split.hpp"
+#include "sim/driver/command/command_line.hpp"
+#include "sim/driver/command/describe_pages.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/system/job.hpp"
+#include "sim/report/tables/text_table.hpp"
+#include "workloads/generate/generator_table.hpp"
+#include "workloads/import/import_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// All verbs and options, as the command line declares them.
+struct Declared {
+  Options options;
+  CLI::App app{"Lacuna, a cycle-accurate simulator of hardware that profits from zeros.", "lacuna"};
+  Declared() { add_verbs(app, options); }
+};
+
+std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
+  const auto all = app.get_subcommands({});
+  return {all.begin(), all.end()};
+}
+
+std::vector<const CLI::Option*> options_of(const CLI::App& app) {
+  std::vector<const CLI::Option*> named;
+  for (const CLI::Option* const option : app.get_options()) {
+    if (!option->get_lnames().empty()) named.push_back(option);
+  }
+  return named;
+}
+
+std::string long_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* const option : options_of(app)) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+std::string verb_words(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* const verb : verbs_of(app)) names.push_back(verb->get_name());
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+/// A line of roff as it is: a dash is a minus, and no line begins with a command.
+std::string roff(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\\')
+      result += "\\e";
+    else if (c == '-')
+      result += "\\-";
+    else
+      result += c;
+  }
+  if (!result.empty() && (result[0] == '.' || result[0] == '\'')) result.insert(0, "\\&");
+  return result;
+}
+
+std::string manual_of(const CLI::App& verb, const std::string& above) {
+  const std::string name = above.empty() ? verb.get_name() : above + " " + verb.get_name();
+  std::string text =
+      fmt::format(".SS {}\n{}\n", roff("lacuna " + name), roff(verb.get_description()));
+  for (const CLI::Option* const option : verb.get_options()) {
+    std::string head = option->get_lnames().empty()
+                           ? option->get_name(true)
+                           : "--" + fmt::format("{}", fmt::join(option->get_lnames(), ", --"));
+    if (!option->get_lnames().empty() && option->get_items_expected_max() > 0) {
+      head += " " + option->get_type_name();
+    }
+    text += fmt::format(".TP\n.B {}\n{}\n", roff(head), roff(option->get_description()));
+  }
+  for (const std::string& line : split(verb.get_footer(), '\n')) {
+    if (line.rfind("  lacuna", 0) == 0) {
+      text += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(line.substr(2)));
+    }
+  }
+  for (const CLI::App* const below : verbs_of(verb)) text += manual_of(*below, name);
+  return text;
+}
+
+}  // namespace
+
+std::string completion_text() {
+  const Declared declared;
+  std::string cases;
+  const auto add = [&](const std::string& path, const CLI::App& app) {
+    cases += fmt::format("    '{}') words='{}' ;;\n", path,
+                         verb_words(app) + (verbs_of(app).empty() ? "" : " ") + long_names(app));
+  };
+  add("", declared.app);
+  for (const CLI::App* const verb : verbs_of(declared.app)) {
+    add(" " + verb->get_name(), *verb);
+    for (const CLI::App* const below : verbs_of(*verb)) {
+      add(" " + verb->get_name() + " " + below->get_name(), *below);
+    }
+  }
+  std::vector<std::string> patterns;
+  for (const PatternKind& kind : pattern_kinds()) patterns.push_back(kind.name);
+  return fmt::format(
+      R"bash(# Completion of lacuna for bash, made by `lacuna describe completion`; to use it:
+#   source <(lacuna describe completion)
+_lacuna() {{
+  local now="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" path='' words i
+  COMPREPLY=()
+  case "$before" in
+    --machine) COMPREPLY=($(compgen -W '{machines}' -- "$now") $(compgen -f -- "$now")); return ;;
+    --pattern) COMPREPLY=($(compgen -W '{patterns}' -- "$now")); return ;;
+    --engine) COMPREPLY=($(compgen -W 'event clocked' -- "$now")); return ;;
+    --mode) COMPREPLY=($(compgen -W 'auto static dynamic streamed' -- "$now")); return ;;
+    --residency) COMPREPLY=($(compgen -W 'auto streamed resident' -- "$now")); return ;;
+    --fold) COMPREPLY=($(compgen -W 'on off' -- "$now")); return ;;
+    --set)
+      words="$(lacuna describe parameters --json 2>/dev/null | sed -n 's/.*"path": "\(.*\)".*/\1/p')"
+      COMPREPLY=($(compgen -S = -W "$words" -- "$now"))
+      compopt -o nospace 2>/dev/null
+      return ;;
+  esac
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    [[ "${{COMP_WORDS[i]}}" == -* ]] && break
+    path="$path ${{COMP_WORDS[i]}}"
+  done
+  while :; do
+    case "$path" in
+{cases}    *) path="${{path% *}}"; continue ;;  # words after the verb
+    esac
+    break
+  done
+  COMPREPLY=($(compgen -W "$words" -- "$now"))
+  [[ "$now" == -* || "$path" == '' ]] || COMPREPLY+=($(compgen -f -- "$now"))
+}}
+complete -o filenames -F _lacuna lacuna
+)bash",
+      fmt::arg("machines", fmt::join(preset_names(), " ")),
+      fmt::arg("patterns", fmt::join(patterns, " ")), fmt::arg("cases", cases));
+}
+
+std::string manual_text() {
+  const Declared declared;
+  std::string text = fmt::format(
+      ".\\\" made by `lacuna describe manual`\n.TH LACUNA 1 \"\" \"lacuna {}\" \"Lacuna\"\n"
+      ".SH NAME\nlacuna \\- simulates hardware that profits from zeros, cycle by cycle\n"
+      ".SH SYNOPSIS\n.B lacuna\n.I VERB\n[options]\n.SH DESCRIPTION\n"
+      "Runs a sparse workload on a bulk\\-synchronous chip or on a dataflow wafer and says where "
+      "every cycle and every joule went.\n"
+      "Parameters of machines: lacuna describe parameters.\n.SH VERBS\n",
+      version());
+  for (const CLI::App* const verb : verbs_of(declared.app)) text += manual_of(*verb, "");
+  text +=
+      ".SH EXIT STATUS\n0 done; 1 the simulation could not be completed; 2 the request was "
+      "wrong; "
+      "3 a check failed; 4 an internal inconsistency.\n"
+      ".SH ENVIRONMENT\n.TP\n.B LACUNA_CONFIG\nthe folder of the presets\n"
+      ".SH FILES\nA result folder holds summary.csv, result.json, statistics.csv, "
+      "cycle_stack.csv, "
+      "host.json, report.html and figures.\n";
+  return text;
+}
+
+std::string index_text(const MachineTable& kinds, const Options& options) {
+  TextTable table;
+  table.column("kind", "", TextTable::Align::left);
+  table.column("names", "", TextTable::Align::left);
+  const auto row = [&](const char* kind, const std::vector<std::string>& names) {
+    table.row({kind, fmt::format("{}", fmt::join(names, " "))});
+  };
+  row("subjects", {"machines", "parameters", "statistics", "patterns", "formats", "energy", "area",
+                   "trust", "fit", "index", "completion", "manual"});
+  row("machines", preset_names());
+  row("systems", system_names());
+  std::vector<std::string> names;
+  for (const Generator& generator : generators()) names.push_back(generator.name);
+  row("trace make", names);
+  names.clear();
+  for (const ModelShape& model : model_shapes()) names.push_back(model.name);
+  row("models", names);
+  names.clear();
+  for (const PatternKind& kind : pattern_kinds()) names.push_back(kind.name);
+  row("patterns", names);
+  names.clear();
+  for (const ImportFormat& format : import_formats()) names.push_back(format.name);
+  row("trace import", names);
+  for (const MachineKind& kind : kinds) {
+    std::set<std::string> groups;
+    const std::unique_ptr<Machine> machine = kind.make(kind.kind);
+    machine->parameters().for_each([&](const std::string& path, const ParamBase&) {
+      const std::size_t dot = path.find('.');
+      if (dot != std::string::npos) groups.insert(path.substr(0, dot));
+    });
+    row(fmt::format("groups of {}", kind.kind).c_str(), {groups.begin(), groups.end()});
+  }
+  return options.markdown ? table.markdown() : table.text();
+}
+
+}  // namespace lacuna

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/command/plot_options.hpp"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/base/split.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
+
+namespace lacuna {
+
+namespace fs = std::filesystem;
+
+void add_plot_options(CLI::App& app, Options& o) {
+  CLI::App& plot = *app.add_subcommand("plot", "Draws the figures of result folders again.");
+  plot.footer(
+      "Example:\n  lacuna plot out/compare --out out/figures\n"
+      "  lacuna plot out/compare --style ieee --only speedup --out paper");
+  plot.add_option("FOLDER", o.subjects, "result folders, whose runs are drawn together")
+      ->required();
+  plot.add_option("--out", o.out,
+                  "folder for the figures, default FOLDER/figures; with --energy-table for the "
+                  "result")
+      ->type_name("DIR");
+  plot.add_option("--overlay", o.overlay,
+                  "measured points of other hardware over the throughput, a file of validation "
+                  "points")
+      ->type_name("FILE");
+  plot.add_option("--energy-table", o.energy_table,
+                  "prices of your own: writes the result again with these, without simulating")
+      ->type_name("FILE");
+  const char* const group = "What is drawn";
+  plot.add_option("--only", o.plot.only, "figures by their names, such as speedup or cycle_*")
+      ->type_name("NAME")
+      ->group(group)
+      ->expected(1)
+      ->take_all();
+  plot.add_option("--run", o.plot.runs, "runs by their numbers, counted over all folders")
+      ->type_name("N")
+      ->group(group)
+      ->expected(1)
+      ->take_all();
+  plot.add_option("--normalise", o.plot.normalise,
+                  "stacked bars: share (of each bar), sum, and of cycles time (microseconds) or "
+                  "dense (times of the dense run)")
+      ->type_name("HOW")
+      ->group(group);
+  const char* const look = "Look";
+  plot.add_option("--style", o.plot.style, "ieee, ieee_wide, slide, or a file of these words")
+      ->type_name("NAME|FILE")
+      ->group(look);
+  plot.add_option("--width", o.plot.width, "of a figure; default 3.35")
+      ->type_name("INCHES")
+      ->group(look);
+  plot.add_option("--height", o.plot.height, "of a figure; default as high as what it shows")
+      ->type_name("INCHES")
+      ->group(look);
+  plot.add_option("--font", o.plot.font, "a font, and its points if a comma and they follow")
+      ->type_name("NAME[,POINTS]")
+      ->group(look);
+  plot.add_option("--palette", o.plot.palette, "colour (default) or grey")
+      ->type_name("NAME")
+      ->group(look);
+  plot.add_option("--title", o.plot.title, "a line above the data, or none")
+      ->type_name("TEXT")
+      ->group(look);
+  plot.add_option("--legend", o.plot.legend, "below (default) or none")
+      ->type_name("WHERE")
+      ->group(look);
+  plot.add_option("--labels", o.plot.labels,
+                  "what to call a machine, pattern, series or axis; repeatable")
+      ->type_name("OLD=NEW")
+      ->group(look)
+      ->expected(1)
+      ->take_all();
+  plot.add_option("--format", o.plot.format, "svg, pdf, png, eps; several with commas")
+      ->type_name("FORMAT")
+      ->group(look);
+  plot.add_flag("--matplotlib", o.plot.matplotlib,
+                "write each figure as a Python script too, NAME.py")
+      ->group(look);
+}
+
+namespace {
+
+/// A word of a style, wherever it was said.
+struct Said {
+  std::string where;  // "--width" or "paper.yaml:2:1: width"
+  std::string value;
+};
+
+double inches(const Said& said, double least) {
+  double value = 0;
+  const char* const end = said.value.data() + said.value.size();
+  const auto [read_to, error] = std::from_chars(said.value.data(), end, value);
+  constexpr double kMost = 60;
+  if (error == std::errc{} && read_to == end && value >= least && value <= kMost) return value;
+  throw RequestError(fmt::format("{}: found '{}'; allowed: a number from {} to {}", said.where,
+                                 said.value, least, kMost));
+}
+
+std::string one_of(const Said& said, const std::vector<std::string>& allowed) {
+  return check_word(said.where, said.value, allowed);
+}
+
+void set_points(const Said& said, FigureLook& look) {
+  constexpr double kLeast = 3;
+  look.points = inches(said, kLeast);
+}
+
+void set_font(const Said& said, FigureLook& look) {
+  const std::size_t comma = said.value.find(',');
+  const std::string name = said.value.substr(0, comma);
+  if (name.empty() || name.find_first_of("'\"\\") != std::string::npos) {
+    throw RequestError(fmt::format("{}: found '{}'; allowed: the name of a font, such as Times",
+                                   said.where, said.value));
+  }
+  look.font = name;
+  if (comma != std::string::npos) set_points({said.where, said.value.substr(comma + 1)}, look);
+}
+
+void set_palette(const Said& said, FigureLook& look) {
+  const auto& colours =
+      one_of(said, {"colour", "grey"}) == "grey" ? grey_colours() : figure_colours();
+  for (const auto& [name, colour] : colours) look.colours[name] = colour;
+}
+
+void set_formats(const Said& said, FigureLook& look) {
+  std::string list = said.value;
+  std::replace(list.begin(), list.end(), ' ', ',');
+  look.formats.clear();
+  for (const std::string& format : split(list, ',')) {
+    if (format.empty()) continue;
+    look.formats.push_back(one_of({said.where, format}, figure_formats()));
+  }
+  if (look.formats.empty()) one_of(said, figure_formats());
+}
+
+void set_colour(const std::string& name, const Said& said, FigureLook& look) {
+  std::vector<std::string> names;
+  for (const auto& [known, colour] : figure_colours()) names.push_back(known);
+  check_word(said.where, name, names);
+  if (!std::regex_match(said.value, std::regex("#[0-9A-Fa-f]{6}"))) {
+    throw RequestError(fmt::format("{}: found '{}'; allowed: #RRGGBB", said.where, said.value));
+  }
+  look.colours[name] = said.value;
+}
+
+/// All words of a style but colours.NAME and labels.TEXT.
+using Setter = std::function<void(const Said&, FigureLook&)>;
+
+const std::map<std::string, Setter>& setters() {
+  static const std::map<std::string, Setter> all = {
+      {"width", [](const Said& said, FigureLook& look) { look.width = inches(said, 1); }},
+      {"height", [](const Said& said, FigureLook& look) { look.height = inches(said, 0); }},
+      {"font", set_font},
+      {"points", set_points},
+      {"palette", set_palette},
+      {"title", [](const Said& said,
+                   FigureLook& look) { look.title = said.value == "none" ? "" : said.value; }},
+      {"legend",
+       [](const Said& said, FigureLook& look) {
+         look.legend = one_of(said, {"below", "none"}) == "below";
+       }},
+      {"format", set_formats}};
+  return all;
+}
+
+fs::path style_file(const std::string& name) {
+  const fs::path path = name;
+  if (name.find('/') != std::string::npos || path.extension() == ".yaml") return path;
+  std::vector<std::string> names;
+  const fs::path folder = config_folder() / "styles";
+  if (fs::is_directory(folder)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    throw RequestError(fmt::format("--style: there is no style '{}'; there are {}{}", name,
+                                   fmt::join(names, ", "), hint_of(name, names)));
+  }
+  return folder / (name + ".yaml");
+}
+
+void apply_style(const std::string& name, FigureLook& look) {
+  for (const Setting& setting : load_leaves(style_file(name).string())) {
+    const Said said{fmt::format("{}: {}", setting.origin, setting.path), setting.value};
+    const auto setter = setters().find(setting.path);
+    if (setter != setters().end()) {
+      setter->second(said, look);
+    } else if (setting.path.rfind("colours.", 0) == 0) {
+      set_colour(setting.path.substr(8), said, look);
+    } else if (setting.path.rfind("labels.", 0) == 0) {
+      look.labels[setting.path.substr(7)] = setting.value;
+    } else {
+      std::vector<std::string> words{"colours.NAME", "labels.TEXT"};
+      for (const auto& [word, set] : setters()) words.push_back(word);
+      throw RequestError(fmt::format("{}: is no word of a style; there are {}{}", said.where,
+                                     fmt::join(words, ", "), hint_of(setting.path, words)));
+    }
+  }
+}
+
+}  // namespace
+
+FigureLook figure_look(const PlotOptions& plot) {
+  FigureLook look;
+  if (plot.style) apply_style(*plot.style, look);
+  for (const auto& [word, value] :
+       {std::pair("width", plot.width), std::pair("height", plot.height),
+        std::pair("font", plot.font), std::pair("palette", plot.palette),
+        std::pair("title", plot.title), std::pair("legend", plot.legend),
+        std::pair("format", plot.format)}) {
+    if (value) setters().at(word)({fmt::format("--{}", word), *value}, look);
+  }
+  for (const std::string& label : plot.labels) {
+    const std::size_t equals = label.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw RequestError(fmt::format("--labels: found '{}'; allowed: OLD=NEW", label));
+    }
+    look.labels[label.substr(0, equals)] = label.substr(equals + 1);
+  }
+  return look;
+}
+
+std::vector<Figure> chosen_figures(std::vector<Figure> figures, const PlotOptions& plot) {
+  const FigureLook look = figure_look(plot);
+  std::vector<std::string> names;
+  for (const Figure& figure : figures) names.push_back(figure.name);
+  std::set<std::string> wanted;
+  for (const std::string& pattern : plot.only) {
+    const std::size_t before = wanted.size();
+    bool any = false;
+    for (const std::string& name : names) {
+      if (fnmatch(pattern.c_str(), name.c_str(), 0) != 0) continue;
+      wanted.insert(name);
+      any = true;
+    }
+    if (any || wanted.size() > before) continue;
+    throw RequestError(fmt::format("--only: no figure is called '{}'; these results have {}{}",
+                                   pattern, fmt::join(names, ", "), hint_of(pattern, names)));
+  }
+  std::vector<Figure> chosen;
+  for (Figure& figure : figures) {
+    if (!plot.only.empty() && wanted.count(figure.name) == 0) continue;
+    chosen.push_back(with_look(std::move(figure), look));
+  }
+  if (plot.normalise) normalise(chosen, *plot.normalise);
+  return chosen;
+}
+
+std::vector<RunRecord> chosen_runs(std::vector<RunRecord> records, const PlotOptions& plot) {
+  if (plot.runs.empty()) return records;
+  std::vector<RunRecord> chosen;
+  for (const std::string& text : plot.runs) {
+    const std::uint64_t run = check_count("--run", text, 0, records.size() - 1);
+    chosen.push_back(records[run]);
+  }
+  return chosen;
+}
+
+}  // namespace lacuna

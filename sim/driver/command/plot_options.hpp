@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/driver/run/options.hpp"
+#include "sim/report/figures/figure_look.hpp"
+#include "sim/report/tables/summary.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace lacuna {
+
+/// Adds the verb `plot` to `app`; it fills in `options`.
+void add_plot_options(CLI::App& app, Options& options);
+
+/// The look that --style and the options over it ask for. RequestError says what is wrong.
+FigureLook figure_look(const PlotOptions& plot);
+
+/// The figures that --only names, in the look, normalised as asked; RequestError if a name is of no
+/// figure here.
+std::vector<Figure> chosen_figures(std::vector<Figure> figures, const PlotOptions& plot);
+
+/// The runs that --run names; all without it.
+std::vector<RunRecord> chosen_runs(std::vector<RunRecord> records, const PlotOptions& plot);
+
+}  // namespace lacuna

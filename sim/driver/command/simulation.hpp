@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/driver/command/verbs.hpp"
+#include "sim/driver/run/experiment.hpp"
+#include "sim/driver/run/point_runner.hpp"
+#include "sim/driver/system/wafer_system_scaling.hpp"
+#include "sim/report/tables/summary.hpp"
+
+namespace lacuna {
+
+/// What the verbs do before they print: for them, and for the library.
+
+/// Machines on a workload: what was asked, and what came of it.
+struct Comparison {
+  WorkloadTrace workload;
+  RunSettings settings;
+  std::vector<RunRecord> records;
+  std::vector<WaferScalingRow> systems;  // of wafers with a store of weights
+  int status = 0;                        // an ExitStatus
+  bool interrupted = false;
+};
+
+/// Runs all patterns of `options` on all `machines`, each point in a process of its own, and writes
+/// the result folder if one is asked for; `settings` are run_settings(), or those with more wanted.
+/// `forking` may say that points run here. Nothing if a resumed request had nothing left to do.
+std::optional<Comparison> compare_machines(const Options& options,
+                                           const std::vector<const Machine*>& machines,
+                                           const WorkloadTrace& workload,
+                                           const RunSettings& settings, const Streams& streams,
+                                           const Forking& forking = {});
+
+/// Says what a run with values found, and whether it found fault: kDone or kCheckFailed.
+int check_values(const std::vector<RunRecord>& records, const Options& options,
+                 const Streams& streams);
+
+/// An experiment file, run; nothing if a resumed one had nothing left to do. `print` says whether
+/// its tables go to streams.out.
+struct SweepResult {
+  std::vector<RunRecord> records;
+  int status = 0;
+  bool interrupted = false;
+};
+std::optional<SweepResult> run_sweep(const Options& options, const MachineTable& kinds,
+                                     const Streams& streams, bool print);
+
+}  // namespace lacuna

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/driver/command/output.hpp"
+#include "sim/driver/command/resume.hpp"
+#include "sim/driver/command/simulation.hpp"
+#include "sim/driver/command/verbs.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/result/result_json.hpp"
+#include "sim/driver/result/trust.hpp"
+#include "sim/driver/run/progress.hpp"
+#include "sim/driver/sweep/mpi_ranks.hpp"
+#include "sim/driver/sweep/search_order.hpp"
+#include "sim/driver/sweep/sweep.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::size_t kMostRows = 20;  // of a table on a terminal
+
+/// What conditions of subject_to may name, in the units of summary.csv.
+std::optional<double> measured(const SummaryRow& total, const std::string& name) {
+  if (name == "time_s") return total.time_s;
+  if (name == "energy_j" && total.energy_j) return total.energy_j->nominal;
+  if (name == "power_w") return total.power_w;
+  if (name == "silicon_mm2") return total.silicon_mm2;
+  if (name == "useful_tflops") return total.useful_tflops;
+  return std::nullopt;
+}
+
+class Search {
+ public:
+  Search(const SweepFile& file, const Options& options, const MachineTable& kinds)
+      : words_(file.search), sweep_(plan_sweep(file, options, kinds)) {
+    for (const SearchWords::Word& each : words_.minimise) {
+      const std::optional<Objective> objective = objective_of(each.text);
+      if (!objective) {
+        throw RequestError(fmt::format("{}: minimise: found '{}'; allowed: {}{}", each.place,
+                                       each.text, fmt::join(objective_words(), ", "),
+                                       hint_of(each.text, objective_words())));
+      }
+      objectives_.push_back(*objective);
+    }
+    for (const SearchWords::Word& each : words_.subject_to) {
+      conditions_.emplace_back(each.text, each.place);
+    }
+    // A speed-up is nothing that is searched for, and dense partners are no points.
+    if (sweep_.with_dense) throw RequestError("with_dense: a search has no dense partners");
+  }
+
+  const Sweep& sweep() const { return sweep_; }
+  const SearchOrder& order() const { return *order_; }
+  const std::vector<Objective>& objectives() const { return objectives_; }
+
+  /// What no point can be below.
+  void find_bounds(MaskStore& masks, const RunSettings& settings, const Pricing& pricing) {
+    std::vector<SearchPoint> points;
+    for (const Point& point : sweep_.points) {
+      const double time = least_time(point, masks, settings);
+      const double area = area_of(*point.machine, pricing);
+      SearchPoint made;
+      for (const Objective objective : objectives_) {
+        double bound = 0;
+        if (objective == Objective::time) bound = time;
+        if (objective == Objective::area) bound = area;
+        if (objective == Objective::area_delay) bound = area * time;
+        made.bound.push_back(bound);
+      }
+      points.push_back(std::move(made));
+    }
+    order_.emplace(std::move(points), words_.budget);
+  }
+
+  std::vector<std::size_t> next() { return order_->next(); }
+
+  void take(std::size_t point, const RunRecord& record) {
+    const SummaryRow& total = record.total;
+    const std::optional<double> time = total.time_s;
+    if (total.status != Status::ok || !time || !fulfils(total)) return order_->failed(point);
+    const double joules = total.energy_j ? total.energy_j->nominal : 0;
+    const double mm2 = total.silicon_mm2.value_or(0);
+    std::vector<double> value;
+    for (const Objective objective : objectives_) {
+      value.push_back(objective == Objective::time           ? *time
+                      : objective == Objective::energy       ? joules
+                      : objective == Objective::energy_delay ? joules * *time
+                      : objective == Objective::area         ? mm2
+                                                             : mm2 * *time);
+    }
+    order_->simulated(point, std::move(value));
+  }
+
+ private:
+  static double least_time(const Point& point, MaskStore& masks, const RunSettings& settings) {
+    const std::uint64_t seed = point.settings_or(settings).seed;
+    double cycles = 0;
+    for (const LayerOp& op : point.workload.ops) {
+      const std::optional<Cycle> least =
+          point.machine->least_cycles(op, masks.mask(op, point.workload, seed));
+      cycles += static_cast<double>(least.value_or(0)) * op.repeat;
+    }
+    return cycles / (value_of(*point.machine, "clock").value_or(1) * 1e9);
+  }
+
+  static std::optional<double> value_of(const Machine& machine, const char* path) {
+    const ParamBase* const found = machine.parameters().find(path);
+    if (found == nullptr) return std::nullopt;
+    return std::stod(found->value_text());
+  }
+
+  /// Of what is simulated; 0 if it is not known.
+  static double area_of(const Machine& machine, const Pricing& pricing) {
+    const std::optional<UnitSilicon> unit = pricing.areas().unit(machine);
+    if (!unit) return 0;
+    if (const auto tiles = value_of(machine, "ipu.tiles")) return unit->mm2.nominal * *tiles;
+    const auto columns = value_of(machine, "wafer.columns");
+    const auto rows = value_of(machine, "wafer.rows");
+    return columns && rows ? unit->mm2.nominal * *columns * *rows : 0;
+  }
+
+  bool fulfils(const SummaryRow& total) const {
+    return std::all_of(conditions_.begin(), conditions_.end(), [&](const SweepCondition& each) {
+      return each.holds([&](const std::string& name) -> std::optional<std::string> {
+        const std::optional<double> value = measured(total, name);
+        return value ? std::optional(fmt::format("{:.17g}", *value)) : std::nullopt;
+      });
+    });
+  }
+
+  SearchWords words_;
+  Sweep sweep_;
+  std::vector<Objective> objectives_;
+  std::vector<SweepCondition> conditions_;
+  std::optional<SearchOrder> order_;
+};
+
+std::string number(double value) { return fmt::format("{:.6g}", value); }
+
+std::string search_csv(const Search& search) {
+  std::string text = "point";
+  for (const std::string& axis : search.sweep().axes) text += "," + axis;
+  for (const Objective each : search.objectives())
+    text += fmt::format(",{0},{0}_bound", word(each));
+  text += ",fate\n";
+  for (std::size_t i = 0; i < search.order().points().size(); ++i) {
+    const SearchPoint& point = search.order().points()[i];
+    text += fmt::format("{}", i);
+    for (const std::string& value : search.sweep().axis_text[i]) text += "," + value;
+    for (std::size_t o = 0; o < point.bound.size(); ++o) {
+      text += fmt::format(",{},{}", point.value.empty() ? "" : fmt::format("{}", point.value[o]),
+                          point.bound[o]);
+    }
+    text += fmt::format(",{}\n", word(point.fate));
+  }
+  return text;
+}
+
+/// The best points, and how far from what is possible they are at most.
+std::string search_text(const Search& search) {
+  const std::vector<SearchPoint>& points = search.order().points();
+  const auto count = [&](Fate fate) {
+    return std::count_if(points.begin(), points.end(),
+                         [&](const SearchPoint& point) { return point.fate == fate; });
+  };
+  std::string text = fmt::format(
+      "{}: {} points, {} simulated, {} pruned by their bounds, {} failed or not as subject_to has "
+      "it, {} left over by the budget\n\n",
+      search.sweep().name, points.size(), count(Fate::simulated), count(Fate::pruned),
+      count(Fate::failed), count(Fate::left_over));
+  const std::vector<std::size_t> front = search.order().front();
+  if (front.empty()) return text + "none is right\n";
+  TextTable table;
+  table.column("point", "");
+  for (const std::string& axis : search.sweep().axes) table.column(axis, "", TextTable::Align::left);
+  for (const Objective each : search.objectives()) {
+    table.column(word(each), "");
+    table.column("bound", "");
+  }
+  for (std::size_t i = 0; i < std::min(front.size(), kMostRows); ++i) {
+    std::vector<std::string> row{fmt::format("{}", front[i])};
+    for (const std::string& value : search.sweep().axis_text[front[i]]) row.push_back(value);
+    for (std::size_t o = 0; o < search.objectives().size(); ++o) {
+      row.push_back(number(points[front[i]].value[o]));
+      row.push_back(number(points[front[i]].bound[o]));
+    }
+    table.row(row);
+  }
+  text += table.text();
+  if (search.objectives().size() > 1) return text;
+  const double least = search.order().least().front();
+  const double best = points[front[0]].value[0];
+  if (least > 0) {
+    text += fmt::format("\nNo point can be below {}: the best is {:.1f} % above that\n",
+                        number(least), 100 * (best / least - 1));
+  }
+  if (count(Fate::left_over) > 0) {
+    text += "The budget ended the search: a point that was left over may be better\n";
+  }
+  return text;
+}
+
+Journal::Facts search_facts(const Search& search, const SweepFile& file, const Options& options) {
+  Journal::Facts facts = search.sweep().facts;
+  for (const SearchWords::Word& each : file.search.minimise)
+    facts.emplace_back("minimise", each.text);
+  for (const SearchWords::Word& each : file.search.subject_to) {
+    facts.emplace_back("subject_to", each.text);
+  }
+  facts.emplace_back("budget", fmt::format("{}", file.search.budget));
+  std::vector<const Machine*> machines;
+  for (const auto& machine : search.sweep().machines) machines.push_back(machine.get());
+  return facts_of_request(std::move(facts), options, search.sweep().workloads, machines);
+}
+
+/// Simulates a batch: of all points those that are not in it count as done meanwhile.
+bool run_batch(const std::vector<Point>& points, const std::vector<std::size_t>& batch,
+               const RestRunner& how, Journal* journal, Progress& progress,
+               std::vector<std::optional<RunRecord>>& records) {
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool mine = std::find(batch.begin(), batch.end(), i) != batch.end();
+    if (mine || records[i]) continue;
+    records[i].emplace();
+    others.push_back(i);
+  }
+  const bool whole = run_rest(points, how, journal, progress, records);
+  for (const std::size_t i : others) records[i].reset();
+  return whole;
+}
+
+}  // namespace
+
+int search_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  check_resume(options);
+  const SweepFile file = read_search(options.subjects.front());
+  Search search(file, options, kinds);
+  const std::vector<Point>& points = search.sweep().points;
+  const RunSettings settings = run_settings(options);
+  const std::size_t jobs = job_count(options);
+  const Pricing pricing = make_pricing(options, streams);
+  std::optional<Output> output;
+  std::unique_ptr<Journal> journal;
+  if (options.out) {
+    output.emplace(*options.out, options);
+    output->add_input(file.path);
+    if (is_finished(*output, search.sweep().name, search.sweep().workloads, options, streams)) {
+      return kDone;
+    }
+    journal = open_journal(*output, search_facts(search, file, options), points.size(), "points",
+                           options, streams);
+  }
+  std::vector<std::optional<RunRecord>> records = kept_records(journal.get(), points.size());
+  MaskStore masks(settings.seed);
+  search.find_bounds(masks, settings, pricing);
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, points.size());
+  const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, nullptr};
+  for (std::vector<std::size_t> batch = search.next(); !batch.empty(); batch = search.next()) {
+    if (!run_batch(points, batch, how, journal.get(), progress, records)) {
+      streams.err << fmt::format("lacuna: interrupted{}\n",
+                                 journal ? "; what is finished was kept: --resume goes on"
+                                         : "; nothing was kept without --out");
+      return kNotCompleted;
+    }
+    for (const std::size_t i : batch) search.take(i, *records[i]);
+  }
+  std::vector<RunRecord> simulated;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Fate fate = search.order().points()[i].fate;
+    if (fate == Fate::simulated || fate == Fate::failed)
+      simulated.push_back(std::move(*records[i]));
+  }
+  add_trust(simulated, Trust(config_folder()));
+  if (output) {
+    output->add_file("search.csv", search_csv(search));
+    output->write(search.sweep().name, search.sweep().workloads, simulated, streams);
+  }
+  if (journal) journal->remove();
+  if (options.json) {
+    streams.out << summary_json(simulated);
+  } else {
+    streams.out << search_text(search);
+  }
+  return search.order().front().empty() ? kNotCompleted : kDone;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/sweep/search_order.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace lacuna {
+namespace {
+
+struct Named {
+  Objective objective;
+  const char* word;
+};
+
+constexpr std::array<Named, 5> kObjectives = {{{Objective::time, "time"},
+                                               {Objective::energy, "energy"},
+                                               {Objective::energy_delay, "energy_delay"},
+                                               {Objective::area, "area"},
+                                               {Objective::area_delay, "area_delay"}}};
+
+/// True if `a` is nowhere above `b`.
+bool not_above(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) { return x <= y; });
+}
+
+}  // namespace
+
+std::optional<Objective> objective_of(const std::string& word) {
+  for (const Named& each : kObjectives) {
+    if (word == each.word) return each.objective;
+  }
+  return std::nullopt;
+}
+
+const char* word(Objective objective) {
+  return kObjectives.at(static_cast<std::size_t>(objective)).word;
+}
+
+std::vector<std::string> objective_words() {
+  std::vector<std::string> words;
+  for (const Named& each : kObjectives) words.emplace_back(each.word);
+  return words;
+}
+
+const char* word(Fate fate) {
+  constexpr std::array<const char*, 6> kWords = {"open",      "excluded", "pruned",
+                                                 "simulated", "failed",   "left over"};
+  return kWords.at(static_cast<std::size_t>(fate));
+}
+
+SearchOrder::SearchOrder(std::vector<SearchPoint> points, std::size_t budget)
+    : points_(std::move(points)), order_(points_.size()), budget_(budget) {
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+    return points_[a].bound < points_[b].bound;
+  });
+}
+
+bool SearchOrder::is_beaten(const SearchPoint& point) const {
+  return std::any_of(points_.begin(), points_.end(), [&](const SearchPoint& other) {
+    return other.fate == Fate::simulated && not_above(other.value, point.bound);
+  });
+}
+
+std::vector<std::size_t> SearchOrder::next() {
+  std::vector<std::size_t> batch;
+  for (const std::size_t i : order_) {
+    SearchPoint& point = points_[i];
+    if (point.fate != Fate::open) continue;
+    if (is_beaten(point)) {
+      point.fate = Fate::pruned;
+    } else if (batch.size() < kBatch && (budget_ == 0 || used_ < budget_)) {
+      batch.push_back(i);
+      ++used_;
+    }
+  }
+  if (!batch.empty()) return batch;
+  for (SearchPoint& point : points_) {
+    if (point.fate == Fate::open) point.fate = Fate::left_over;
+  }
+  return batch;
+}
+
+void SearchOrder::simulated(std::size_t point, std::vector<double> value) {
+  points_[point].value = std::move(value);
+  points_[point].fate = Fate::simulated;
+}
+
+std::vector<std::size_t> SearchOrder::front() const {
+  std::vector<std::size_t> front;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (points_[i].fate != Fate::simulated) continue;
+    const auto beats = [&](std::size_t j) {
+      return points_[j].fate == Fate::simulated && not_above(points_[j].value, points_[i].value) &&
+             (j < i || points_[j].value != points_[i].value);
+    };
+    bool beaten = false;
+    for (std::size_t j = 0; j < points_.size() && !beaten; ++j) beaten = j != i && beats(j);
+    if (!beaten) front.push_back(i);
+  }
+  return front;
+}
+
+std::vector<double> SearchOrder::least() const {
+  std::vector<double> least;
+  for (const SearchPoint& point : points_) {
+    if (point.fate == Fate::excluded || point.fate == Fate::failed) continue;
+    least.resize(point.bound.size(), std::numeric_limits<double>::infinity());
+    for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], point.bound[i]);
+  }
+  return least;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lacuna {
+
+/// What a search makes small; several: no point of its front is beaten in all of them.
+enum class Objective { time, energy, energy_delay, area, area_delay };
+
+/// The objective of a word; nothing if it is none. Words of all, in their order.
+std::optional<Objective> objective_of(const std::string& word);
+const char* word(Objective objective);
+std::vector<std::string> objective_words();
+
+/// What became of a point of the space.
+enum class Fate { open, excluded, pruned, simulated, failed, left_over };
+const char* word(Fate fate);
+
+/// A point of a space as a search sees it: by objective, what it cannot be below (0 where nothing
+/// is known), and what it is.
+struct SearchPoint {
+  std::vector<double> bound;
+  std::vector<double> value = {};  // once it is simulated
+  Fate fate = Fate::open;
+};
+
+/// Best first by lower bounds: which points are to be simulated next, and which need not be,
+/// because a simulated one is at least as good as they can be. Neither depends on how many points
+/// are simulated at a time by a computer: they come in batches of a fixed size.
+class SearchOrder {
+ public:
+  static constexpr std::size_t kBatch = 8;
+
+  /// `budget`: points that are simulated at most; 0: as many as it takes.
+  SearchOrder(std::vector<SearchPoint> points, std::size_t budget);
+
+  /// The next points, those with the lowest bounds first and of equal ones the first; empty at the
+  /// end. What was simulated is to be told before.
+  std::vector<std::size_t> next();
+
+  void simulated(std::size_t point, std::vector<double> value);
+  void failed(std::size_t point) { points_[point].fate = Fate::failed; }
+
+  const std::vector<SearchPoint>& points() const { return points_; }
+
+  /// The simulated points that none beats: with one objective the first best.
+  std::vector<std::size_t> front() const;
+
+  /// What no point of the space can be below, by objective, failed and excluded ones left out.
+  std::vector<double> least() const;
+
+ private:
+  bool is_beaten(const SearchPoint& point) const;
+
+  std::vector<SearchPoint> points_;
+  std::vector<std::size_t> order_;
+  std::size_t budget_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace lacuna

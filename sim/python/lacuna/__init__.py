@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lacuna: what a zero buys, on a bulk-synchronous chip and on a dataflow wafer.
+
+    import lacuna
+    wafer = lacuna.Machine("wse2")
+    wafer.wafer.columns = wafer.wafer.rows = 64
+    result = lacuna.run(wafer, gemm=(1024, 1024, 4096), pattern="unstructured:0.1")
+    result.total.cycles, result.stack
+
+Words of the command line are keywords here (`--with-dense` is `with_dense=True`), errors are
+exceptions with the same words, and results are pandas frames and NumPy arrays.
+"""
+
+from ._lacuna import (CheckError, Error, InternalError, RequestError, SimulationError, __version__)
+from ._machine import Group, Machine, Parameter
+from ._result import Result, read
+from ._simulate import compare, run, sweep
+from ._program import Printed, Validation, command, describe, validate
+from ._workload import Mask
+from . import trace
+
+__all__ = [
+    "CheckError", "Error", "Group", "InternalError", "Machine", "Mask", "Parameter", "Printed",
+    "RequestError", "Result", "SimulationError", "Validation", "__version__", "command", "compare",
+    "describe", "read", "run", "sweep", "trace", "validate",
+]

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run, compare and sweep."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from typing import Any, Iterable, Union
+
+import numpy as np
+
+from . import _lacuna
+from ._machine import Machine, text_of
+from ._result import Result
+from ._workload import as_mask, workload_of
+
+MachineLike = Union[str, Machine]
+
+
+def _machine(what: MachineLike) -> Machine:
+    return what if isinstance(what, Machine) else Machine(what)
+
+
+def _word(name: str, value: Any) -> list:
+    """A keyword as words of the command line; None and False are not said."""
+    if name == "fold" and isinstance(value, (bool, np.bool_)):
+        return [(name, "on" if value else "off")]
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [(name, "")]
+    if name == "density" and isinstance(value, (list, tuple, np.ndarray)):
+        return [(name, ",".join(text_of(each) for each in value))]
+    return [(name, os.fspath(value) if isinstance(value, os.PathLike) else text_of(value))]
+
+
+def _pattern(name: str, value: Any, kept: list) -> list:
+    mask = as_mask(value)
+    if mask is None:
+        return _word(name, value)
+    kept.append(mask)
+    return [(name, "file:" + mask.name)]
+
+
+def _words(words: dict, kept: list) -> list:
+    said = []
+    for name, value in words.items():
+        several = name == "pattern" and isinstance(value, (list, tuple))
+        for each in value if several else [value]:
+            is_pattern = name in ("pattern", "x_pattern")
+            said += _pattern(name, each, kept) if is_pattern else _word(name, each)
+    return said
+
+
+def run(machine: MachineLike = "bow", *, events: bool = False, check: bool = True,
+        **words: Any) -> Result:
+    """Simulates one workload on one machine.
+
+    The workload is gemm=(m, k, n), trace=FILE or a frame, or matrix=ARRAY with n. Further words are
+    those of `lacuna run`: pattern (also an array or a SciPy matrix), density, mode, seed, out ...
+    `events=True` keeps the event log. An operation that cannot be run raises SimulationError, whose
+    `result` says all, unless `check=False`.
+    """
+    kept: list = []
+    workload = workload_of(words, kept)
+    own = _machine(machine)._own
+    result = Result(_lacuna.simulate("run", [own], workload, _words(words, kept), events))
+    failed = result.summary[result.summary.status != "ok"]
+    if check and len(failed):
+        error = _lacuna.SimulationError(str(failed.reason.iloc[0]))
+        error.result = result
+        raise error
+    return result
+
+
+def compare(machines: Union[MachineLike, Iterable[MachineLike]], *, events: bool = False,
+            **words: Any) -> Result:
+    """Simulates one workload on several machines and with several patterns, pattern=[...]; what
+    cannot be run is a row that says so. `jobs` points are simulated at a time."""
+    single = isinstance(machines, (str, Machine))
+    owns = [_machine(each)._own for each in ([machines] if single else machines)]
+    kept: list = []
+    workload = workload_of(words, kept)
+    if not owns:
+        raise _lacuna.RequestError("--machine: give one or more to compare")
+    return Result(_lacuna.simulate("compare", owns, workload, _words(words, kept), events))
+
+
+_OPTIONS = ("engine", "values", "seeds", "energy_table", "with_dense", "jobs", "resume", "out",
+            "quiet")
+
+
+def sweep(experiment: Union[str, os.PathLike, dict, None] = None, **words: Any) -> Result:
+    """Simulates all points of an experiment: a file, or the same words as keywords, with
+    grid={"density": [...], "tile.memory.kib": [...]}, zip, where and set."""
+    options = {word: words.pop(word) for word in _OPTIONS if word in words}
+    said = _words(options, [])
+    if isinstance(experiment, (str, os.PathLike)):
+        if words:
+            raise _lacuna.RequestError(
+                f"--{next(iter(words))}: the experiment file says what is simulated")
+        return Result(_lacuna.sweep(os.fspath(experiment), said))
+    with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
+        path = os.path.join(folder, "experiment.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(_experiment({**(experiment or {}), **words}), file)  # JSON is YAML
+        return Result(_lacuna.sweep(path, said))
+
+
+def _experiment(words: dict) -> dict:
+    said: dict = {}
+    for name, value in words.items():
+        if name == "machine":
+            several = isinstance(value, (list, tuple))
+            machines = [_machine(each) for each in (value if several else [value])]
+            changed = [each for each in machines if each._own.settings()]
+            if changed and len(machines) > 1:
+                raise _lacuna.RequestError(
+                    "machine: settings of one of several machines are not for a sweep; say them in "
+                    "`set` or `grid`")
+            files = [each._own.file() for each in machines]
+            said["machine"] = files if several else files[0]
+            own = {path: text for each in changed for path, text in each._own.settings()}
+            if own:
+                said["set"] = {**own, **said.get("set", {})}
+        elif name == "gemm" and not isinstance(value, str):
+            said[name] = "x".join(str(side) for side in value)
+        elif name == "set":
+            said["set"] = {**said.get("set", {}), **value}
+        else:
+            said[name] = value
+    return _plain(said)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON knows: lists for arrays, Python's numbers for NumPy's, paths as text."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (list, tuple, range)):
+        return [_plain(each) for each in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be run, from Python's own objects."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Optional
+
+import numpy as np
+import pandas as pd
+
+from . import _lacuna
+
+
+class Mask:
+    """Which elements of a matrix are kept: those of an array that are not zero, those that a SciPy
+    sparse matrix stores, or the pattern of a .npy, .smtx or .mtx file. An array is read where it
+    lies; `address` is where. Equal masks have equal names, which results show."""
+
+    def __init__(self, matrix: Any):
+        self._own = _mask_of(matrix)
+
+    name = property(lambda self: self._own.name, doc="How results call it.")
+    shape = property(lambda self: self._own.shape)
+    nnz = property(lambda self: self._own.nnz)
+    density = property(lambda self: self._own.density)
+    address = property(lambda self: self._own.address,
+                       doc="Of the first byte that was read; 0 of files.")
+    indptr = property(lambda self: self._own.indptr, doc="Where rows begin; not a copy.")
+    indices = property(lambda self: self._own.indices, doc="Columns, row by row; not a copy.")
+
+    def to_scipy(self) -> Any:
+        """A scipy.sparse.csr_matrix of ones, which is a copy."""
+        from scipy import sparse
+        ones = np.ones(self.nnz, dtype=np.int8)
+        return sparse.csr_matrix((ones, self.indices, self.indptr), shape=self.shape)
+
+    def __repr__(self) -> str:
+        return f"<Mask {self.shape[0]} x {self.shape[1]}, density {self.density:.6g}, {self.name}>"
+
+
+def _mask_of(matrix: Any) -> _lacuna.Mask:
+    if isinstance(matrix, (str, os.PathLike)):
+        path = os.fspath(matrix)
+        if path.endswith(".npy"):
+            return _lacuna.Mask.from_array(np.load(path, mmap_mode="r"))
+        return _lacuna.Mask.from_file(path)
+    if hasattr(matrix, "tocsr"):
+        if getattr(matrix, "format", "") == "bsr":
+            rows, columns = matrix.blocksize
+            return _lacuna.Mask.from_csr(*matrix.shape, matrix.indptr, matrix.indices, rows,
+                                         columns)
+        rows = matrix.tocsr()
+        return _lacuna.Mask.from_csr(*rows.shape, rows.indptr, rows.indices, 1, 1)
+    return _lacuna.Mask.from_array(matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix))
+
+
+def as_mask(matrix: Any) -> Optional[Mask]:
+    """The mask that `matrix` is or has; None if it is a word, such as "block16:0.1"."""
+    if matrix is None or isinstance(matrix, str):
+        return None
+    return matrix if isinstance(matrix, Mask) else Mask(matrix)
+
+
+def workload_of(words: dict, kept: list) -> _lacuna.Workload:
+    """Takes gemm, trace or matrix with n out of `words`; masks that it needs go to `kept`."""
+    given = [word for word in ("gemm", "trace", "matrix") if words.get(word) is not None]
+    if len(given) != 1:
+        many = "no workload is given" if not given else "more than one workload is given"
+        raise _lacuna.RequestError(f"{many}; give one of gemm, trace and matrix")
+    what = words.pop(given[0])
+    for other in ("gemm", "trace", "matrix"):
+        words.pop(other, None)
+    if given[0] == "gemm":
+        return _gemm(what)
+    if given[0] == "trace":
+        return _trace(what)
+    n = words.pop("n", None)
+    if n is None:
+        raise _lacuna.RequestError(
+            "--matrix: needs --n, the number of columns that it is multiplied with")
+    mask = as_mask(what)
+    if mask is None:
+        return _lacuna.Workload.matrix(os.fspath(what), int(n))
+    kept.append(mask)
+    return _lacuna.Workload.matrix(mask.name, int(n))
+
+
+def _gemm(what: Any) -> _lacuna.Workload:
+    sides = what.split("x") if isinstance(what, str) else list(what)
+    try:
+        m, k, n = (int(side) for side in sides)
+        return _lacuna.Workload.gemm(m, k, n)
+    except (TypeError, ValueError):
+        raise _lacuna.RequestError(
+            f"--gemm: error E202: found '{what}'; allowed: MxKxN, or (M, K, N)") from None
+
+
+def _trace(what: Any) -> _lacuna.Workload:
+    if isinstance(what, (str, os.PathLike)):
+        return _lacuna.Workload.trace(os.fspath(what))
+    frame = what if isinstance(what, pd.DataFrame) else pd.DataFrame(what)
+    return _lacuna.Workload.trace_text(frame.to_csv(index=False), "frame")

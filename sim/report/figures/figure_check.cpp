@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/figures/figure_check.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <sstream>
+
+namespace lacuna {
+
+namespace {
+
+constexpr const char* kCheck = "# check ";
+
+/// FNV-1a, as 16 digits.
+std::string hash_of(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return fmt::format("{:016x}", hash);
+}
+
+/// Splits a script into what stands before its check, the check, and what follows its line.
+struct Checked {
+  std::string check;
+  std::string text;
+};
+
+std::optional<Checked> checked(const std::string& script) {
+  const std::size_t mark = script.find(kCheck);
+  if (mark == std::string::npos) return std::nullopt;
+  const std::size_t begin = mark + std::string(kCheck).size();
+  const std::size_t end = script.find('\n', begin);
+  if (end == std::string::npos) return std::nullopt;
+  return Checked{script.substr(begin, end - begin), script.substr(end + 1)};
+}
+
+}  // namespace
+
+const std::vector<std::pair<std::string, std::string>>& figure_colours() {
+  // Eight colours that the colour-blind tell apart: M. Okabe and K. Ito, "Color Universal Design",
+  // 2008, without yellow, because a yellow line is not seen on white; and shades of grey.
+  static const std::vector<std::pair<std::string, std::string>> colours = {
+      {"black", "#000000"}, {"orange", "#E69F00"},    {"skyblue", "#56B4E9"}, {"green", "#009E73"},
+      {"blue", "#0072B2"},  {"vermilion", "#D55E00"}, {"purple", "#CC79A7"},  {"ink", "#444444"},
+      {"dim", "#666666"},   {"reference", "#888888"}, {"rule", "#CCCCCC"},    {"pale", "#D9D9D9"},
+      {"clock", "#4D4D4D"}, {"tree", "#6E6E6E"},      {"idle", "#8C8C8C"},    {"night", "#00304A"},
+      {"mist", "#F7FBFF"},  {"edge", "#FFFFFF"}};
+  return colours;
+}
+
+const std::vector<std::pair<std::string, std::string>>& grey_colours() {
+  static const std::vector<std::pair<std::string, std::string>> greys = {
+      {"black", "#000000"}, {"orange", "#C4C4C4"},    {"skyblue", "#A2A2A2"}, {"green", "#5C5C5C"},
+      {"blue", "#333333"},  {"vermilion", "#787878"}, {"purple", "#DCDCDC"},  {"ink", "#222222"},
+      {"dim", "#666666"},   {"reference", "#999999"}, {"rule", "#D8D8D8"},    {"pale", "#EFEFEF"},
+      {"clock", "#4D4D4D"}, {"tree", "#6E6E6E"},      {"idle", "#8C8C8C"},    {"night", "#1A1A1A"},
+      {"mist", "#FBFBFB"},  {"edge", "#FFFFFF"}};
+  return greys;
+}
+
+const std::vector<std::string>& figure_formats() {
+  static const std::vector<std::string> formats = {"svg", "pdf", "png", "eps"};
+  return formats;
+}
+
+std::string with_check(const std::string& name, const std::string& text) {
+  return fmt::format(
+      "# {0}: `gnuplot {0}.gp` draws it from {0}.csv. Change what you like: a script that was\n"
+      "# changed is known by its check and kept.\n{1}{2}\n{3}",
+      name, kCheck, hash_of(text), text);
+}
+
+std::string unchecked(const std::string& script) {
+  const std::optional<Checked> parts = checked(script);
+  return parts ? parts->text : script;
+}
+
+bool is_edited(const std::string& script) {
+  const std::optional<Checked> parts = checked(script);
+  return parts && parts->check != hash_of(parts->text);
+}
+
+std::vector<std::string> formats_of(const std::string& script) {
+  const std::string begin = "\nformats = '";
+  const std::size_t found = script.find(begin);
+  if (found == std::string::npos) return {"svg", "pdf", "png"};
+  const std::size_t first = found + begin.size();
+  std::istringstream words(script.substr(first, script.find('\'', first) - first));
+  std::vector<std::string> formats;
+  for (std::string word; words >> word;) formats.push_back(word);
+  return formats;
+}
+
+}  // namespace lacuna

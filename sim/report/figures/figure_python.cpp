@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/figures/figure_python.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/report/figures/figure_check.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// A text as Python takes it.
+std::string literal(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) {
+    result += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  }
+  return result + "'";
+}
+
+/// The variable of a colour, or the colour.
+std::string colour_of(const std::string& colour) {
+  for (const auto& [name, known] : figure_colours()) {
+    if (colour == known) return name;
+  }
+  return literal(colour);
+}
+
+std::string head_of(const Page& page) {
+  std::string text =
+      "import re\n\nimport matplotlib.pyplot as plt\nimport pandas as pd\nfrom matplotlib import "
+      "font_manager\n\n" +
+      look_of(page);
+  text += "labels = {}  # what to call what the data call otherwise\n\n\n";
+  std::string title;
+  for (const std::string& line : page.title) title += (title.empty() ? "" : "\\n") + line;
+  text +=
+      "def shown(text):\n"
+      "    for old in sorted(labels, key=len, reverse=True):\n"
+      "        text = re.sub(r'(?<![\\w.])' + re.escape(old) + r'(?![\\w.])', labels[old], text)\n"
+      "    return text\n\n\n";
+  text +=
+      fmt::format("title = shown(own_title or ({} if title_lines else ''))\n\n", literal(title));
+  text +=
+      "# the font, or the free one of its measures\n"
+      "known = {each.name for each in font_manager.fontManager.ttflist}\n"
+      "like = {'Times': 'Liberation Serif', 'Arial': 'Liberation Sans'}.get(font, font)\n"
+      "family = [each for each in (font, like) if each in known] or ['DejaVu Sans']\n"
+      "plt.rcParams.update({'font.family': family, 'font.size': points, 'axes.linewidth': 0.5,\n"
+      "                     'lines.linewidth': 0.9, 'lines.markersize': 3,\n"
+      "                     'axes.titlesize': points, 'legend.frameon': False,\n"
+      "                     'axes.spines.top': False, 'axes.spines.right': False})\n";
+  text += fmt::format("data = pd.read_csv({})\n", literal(page.name + ".csv"));
+  return text;
+}
+
+std::string tail_of(const Page& page) {
+  return fmt::format(
+      "if title:\n    axes.set_title(title, color=ink)\n"
+      "for each in formats.split():\n    figure.savefig({} + each, dpi=300)\n",
+      literal(page.name + "."));
+}
+
+const char* marker_of(unsigned gnuplot) {
+  switch (gnuplot) {
+    case 4:
+    case 5:
+      return "s";
+    case 6:
+    case 7:
+      return "o";
+    case 8:
+    case 9:
+      return "^";
+    case 10:
+    case 11:
+      return "v";
+    case 12:
+    case 13:
+      return "D";
+    case 14:
+    case 15:
+      return "p";
+    default:
+      return "x";
+  }
+}
+
+const char* dash_of(unsigned gnuplot) {
+  switch (gnuplot % 5) {
+    case 1:
+      return "-";
+    case 2:
+      return "--";
+    case 3:
+      return ":";
+    case 4:
+      return "-.";
+    default:
+      return "--";
+  }
+}
+
+std::string look_of(const PythonSeries& series) {
+  if (series.reference) {
+    return fmt::format("dict(color=reference, linewidth=0.6, linestyle='{}')",
+                       dash_of(series.style.dash + 1));
+  }
+  const bool open = series.style.marker % 2 == 0;
+  return fmt::format("dict(color={}, marker='{}', linestyle='{}'{})",
+                     colour_of(series.style.colour), marker_of(series.style.marker),
+                     series.joined ? dash_of(series.style.dash) : "",
+                     open ? ", markerfacecolor='none'" : "");
+}
+
+constexpr const char* kLegend =
+    "if show_legend:\n"
+    "    axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.25), ncols=max(1, int(width / "
+    "1.5)))\n";
+
+}  // namespace
+
+std::string python_of_lines(const Page& page, const std::string& x_label,
+                            const std::string& y_label, const std::vector<PythonSeries>& series) {
+  std::string text = head_of(page);
+  text += fmt::format(
+      "figure, axes = plt.subplots(figsize=(width, height or {:.3g}), layout='constrained')\n"
+      "series = {{\n",
+      page.data_height + 1);
+  for (const PythonSeries& each : series) {
+    text += fmt::format("    {}: {},\n", literal(key_cell(each.label)), look_of(each));
+  }
+  text += fmt::format(
+      "}}\n"
+      "for name, style in series.items():\n"
+      "    rows = data[data.series == name]\n"
+      "    axes.plot(rows.iloc[:, 1], rows.iloc[:, 2], label=shown(name), **style)\n"
+      "    ranges = rows[(rows.low < rows.iloc[:, 2]) | (rows.high > rows.iloc[:, 2])]\n"
+      "    axes.vlines(ranges.iloc[:, 1], ranges.low, ranges.high, color=style['color'],\n"
+      "                linewidth=0.6)\n"
+      "axes.set(xscale='log', yscale='log', xlabel={}, ylabel={})\n"
+      "axes.grid(color=rule, linewidth=0.4)\n",
+      literal(x_label), literal(y_label));
+  return text + kLegend + tail_of(page);
+}
+
+std::string python_of_bars(const Page& page, const std::string& x_label, std::size_t first_part,
+                           const std::vector<std::pair<std::string, std::string>>& parts) {
+  std::string text = head_of(page);
+  text += fmt::format(
+      "values = data.iloc[:, {}:]\n"
+      "total = values.sum(axis=1)\n"
+      "stretch = {{'share': 100 / total, 'sum': total / total, 'time': data.time_us / total,\n"
+      "           'dense': data.time_us / data.dense_time_us / total}}[normalise]\n"
+      "axis = {{'time': 'Time (us)', 'dense': 'Time over that of dense weights'}}\n"
+      "figure, axes = plt.subplots(figsize=(width, height or {:.3g}), layout='constrained')\n"
+      "colours = [",
+      first_part - 1, page.data_height + 1);
+  for (const auto& [name, colour] : parts) {
+    text += (name == parts.front().first ? "" : ", ") + colour_of(colour);
+  }
+  text += fmt::format(
+      "]\n"
+      "left = 0 * total\n"
+      "for part, colour in zip(values, colours):\n"
+      "    lengths = values[part] * stretch\n"
+      "    axes.barh(range(len(data)), lengths, left=left, color=colour, height=0.76,\n"
+      "              label=shown(part))\n"
+      "    left = left + lengths\n"
+      "axes.set_yticks(range(len(data)), [shown(bar) for bar in data.bar])\n"
+      "axes.invert_yaxis()\n"
+      "axes.set_xlabel(axis.get(normalise, {}))\n",
+      literal(x_label));
+  return text + kLegend + tail_of(page);
+}
+
+std::string python_of_map(const Page& page) {
+  std::string text = head_of(page);
+  text +=
+      "import matplotlib.colors\nimport numpy as np\n\n"
+      "grid = data.pivot(index='m_and_k', columns='n', values='speedup_vs_dense')\n"
+      "words = data.pivot(index='m_and_k', columns='n', values='status')\n";
+  text += fmt::format(
+      "figure, axes = plt.subplots(figsize=(width, height or {:.3g}), layout='constrained')\n",
+      page.data_height + 1);
+  return text +
+         "shades = matplotlib.colors.LinearSegmentedColormap.from_list(\n"
+         "    'shades', [vermilion, '#FFFFFF', blue])\n"
+         "image = axes.imshow(np.log2(grid.to_numpy(float)), cmap=shades, vmin=-3, vmax=3,\n"
+         "                    origin='lower', aspect='auto')\n"
+         "for row in range(grid.shape[0]):\n"
+         "    for column in range(grid.shape[1]):\n"
+         "        value = grid.iloc[row, column]\n"
+         "        text = f'{value:.2f}' if value > 0 else words.iloc[row, column]\n"
+         "        axes.text(column, row, text, ha='center', va='center')\n"
+         "axes.set_xticks(range(grid.shape[1]), grid.columns)\n"
+         "axes.set_yticks(range(grid.shape[0]), grid.index)\n"
+         "axes.set(xlabel='Columns of the other operand, n', ylabel='Weights, m = k')\n"
+         "bar = figure.colorbar(image, label='Speed-up over dense')\n"
+         "bar.set_ticks([-3, -2, -1, 0, 1, 2, 3], labels=['1/8', '1/4', '1/2', '1', '2', '4', "
+         "'8'])\n" +
+         tail_of(page);
+}
+
+}  // namespace lacuna

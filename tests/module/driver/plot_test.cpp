@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/support/driver/program_bench.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A comparison whose figures are there to be drawn otherwise.
+class PlotTest : public ::testing::Test {
+ protected:
+  PlotTest() {
+    lacuna("compare --machine fake --gemm 64x64x64 --density 1,0.5,0.25 --quiet --out " +
+           lacuna.path("out"));
+  }
+
+  Ran plot(const std::string& options) const {
+    return lacuna("plot " + lacuna.path("out") + " --out " + lacuna.path("new") + " " + options);
+  }
+
+  ProgramBench lacuna;
+};
+
+TEST_F(PlotTest, DrawsWhatIsAskedForInTheLookOfAStyle) {
+  const std::string style =
+      lacuna.file("paper.yaml",
+                  "width: 3.5\nfont: Times\npoints: 8\npalette: grey\nformat: pdf\n"
+                  "labels:\n  fake: A machine\n");
+  const Ran ran = plot("--style " + style + " --only speedup --width 7.16");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_TRUE(std::filesystem::exists(lacuna.path("new/speedup.pdf")));
+  EXPECT_FALSE(std::filesystem::exists(lacuna.path("new/speedup.svg")));
+  EXPECT_FALSE(std::filesystem::exists(lacuna.path("new/throughput.pdf")));
+  // what the command line says stands over the style
+  EXPECT_THAT(lacuna.read("new/speedup.gp"),
+              AllOf(HasSubstr("\nwidth = 7.16 "), HasSubstr("\nfont = 'Times'\n"),
+                    HasSubstr("title 'A machine unstructured'")));
+}
+
+TEST_F(PlotTest, RefusesWordsThatAreNone) {
+  EXPECT_THAT(plot("--only speedupp").err, HasSubstr("did you mean 'speedup'?"));
+  EXPECT_THAT(plot("--palette gray").err, HasSubstr("did you mean 'grey'?"));
+  EXPECT_THAT(plot("--width 0.1").err, HasSubstr("--width: found '0.1'; allowed: a number from 1"));
+  EXPECT_THAT(plot("--format pdf,gif").err, HasSubstr("found 'gif'"));
+  EXPECT_THAT(plot("--labels fake").err, HasSubstr("allowed: OLD=NEW"));
+  EXPECT_THAT(plot("--run 3").err, HasSubstr("a whole number from 0 to 2"));
+  EXPECT_THAT(plot("--normalise half").err, HasSubstr("share, sum, time, dense"));
+  const std::string style = lacuna.file("s.yaml", "width: 3\nfnt: Times\n");
+  EXPECT_THAT(plot("--style " + style).err,
+              AllOf(HasSubstr("s.yaml:2:1"), HasSubstr("did you mean 'font'?")));
+  EXPECT_FALSE(std::filesystem::exists(lacuna.path("new")));
+}
+
+TEST_F(PlotTest, ChoosesRunsAndNormalisesTheirStacks) {
+  const Ran ran = plot("--run 1 --run 0 --normalise dense --only cycle_stack --matplotlib");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(lacuna.read("new/cycle_stack.gp"), HasSubstr("\nnormalise = 'dense' "));
+  EXPECT_THAT(lacuna.read("new/cycle_stack.py"), HasSubstr("\nnormalise = 'dense' "));
+  EXPECT_THAT(lacuna.read("new/cycle_stack.csv"), AllOf(HasSubstr("0.5"), Not(HasSubstr("0.25"))));
+}
+
+TEST_F(PlotTest, AScriptThatWasChangedStaysWhenTheRunIsRepeated) {
+  std::string script = lacuna.read("out/figures/speedup.gp");
+  script.replace(script.find("width = 3.35"), 12, "width = 5.00");
+  std::ofstream(lacuna.path("out/figures/speedup.gp")) << script;
+  const Ran again =
+      lacuna("compare --machine fake --gemm 64x64x64 --density 1,0.5 --out " + lacuna.path("out"));
+  EXPECT_THAT(again.err, HasSubstr("speedup.gp was changed by hand: drawn as it is"));
+  EXPECT_EQ(lacuna.read("out/figures/speedup.gp"), script);
+}
+
+TEST(CompareDensities, AreThoseOfEachPatternThatTakesOne) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna(
+      "compare --machine fake --gemm 64x64x64 --pattern unstructured --pattern block8 --density "
+      "1,0.5,0.25 --json");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  // dense once, then two densities of each pattern: five runs
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"run\": 4"), Not(HasSubstr("\"run\": 5"))));
+  const Ran single = lacuna("run --machine fake --gemm 64x64x64 --density 0.5,0.25");
+  EXPECT_EQ(single.status, 2);
+  EXPECT_THAT(single.err, HasSubstr("several are for lacuna compare"));
+  EXPECT_THAT(lacuna("compare --machine fake --gemm 64x64x64 --density 0.5,x").err,
+              HasSubstr("'x'"));
+}
+
+TEST(DescribeProgram, CompletionAndManualAreOfTheDeclaredOptions) {
+  const ProgramBench lacuna;
+  const std::string completion = lacuna("describe completion").out;
+  const std::string manual = lacuna("describe manual").out;
+  // an option of one verb, one of a verb below a verb, and all verbs
+  for (const char* const word : {"--normalise", "--picture", "compare"}) {
+    EXPECT_THAT(completion, HasSubstr(word));
+  }
+  EXPECT_THAT(manual, AllOf(HasSubstr(".TH LACUNA 1"), HasSubstr("\\-\\-normalise HOW"),
+                            HasSubstr(".SS lacuna trace show")));
+  EXPECT_THAT(lacuna("describe index").out, AllOf(HasSubstr("fake slow"), HasSubstr("bert-base")));
+}
+
+TEST(DescribeProgram, JsonHasParametersWithTheirValues) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("describe unit.macs --machine fake --json");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out,
+              AllOf(HasSubstr("\"path\": \"unit.macs\""), HasSubstr("\"allowed\": \"[1, 64]\""),
+                    HasSubstr("\"machine\": \"fake\"")));
+  EXPECT_THAT(lacuna("describe patterns --json").out, HasSubstr("\"needs_density\": true"));
+  EXPECT_EQ(lacuna("describe machines --json").status, 2);
+}
+
+}  // namespace
+}  // namespace lacuna::test

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/base/random.hpp"
+#include "sim/driver/run/experiment.hpp"
+#include "sim/driver/run/machine_table.hpp"
+#include "tests/support/driver/program_bench.hpp"
+#include "tests/support/driver/real_program.hpp"
+#include "workloads/trace/row_mask.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const char* const kSpace =
+    "machine: wse2\ngemm: 96x96x64\npattern: unstructured\ndensity: 0.3\nresidency: streamed\n"
+    "space:\n  ws.lookahead: [1, 2, 8]\n  wafer.columns: [4, 8, 16]\n"
+    "set:\n  wafer.rows: 8\n  io.share: 1\n";
+
+Ran search(const ProgramBench& bench, const std::string& text, const std::string& more = "") {
+  return run_real("search " + bench.file("space.yaml", text) + " --quiet " + more);
+}
+
+// Sixteen columns halve the work of eight: the bounds of narrower wafers leave them out.
+TEST(Search, FindsTheBestPointWithoutSimulatingAll) {
+  const ProgramBench bench;
+  const std::string out = bench.path("out");
+  const Ran ran = search(bench, std::string("minimise: time\n") + kSpace, "--out " + out);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("9 points"));
+  const std::string points = file_text(out + "/search.csv");
+  EXPECT_THAT(points, HasSubstr("point,ws.lookahead,wafer.columns,time,time_bound,fate\n0,1,4,"));
+  EXPECT_THAT(points, HasSubstr(",pruned\n"));
+  // what all points give
+  std::string sweep = kSpace;
+  sweep.replace(sweep.find("space"), 5, "grid");
+  const Ran all =
+      run_real("sweep " + bench.file("all.yaml", sweep) + " --quiet --out " + bench.path("all"));
+  ASSERT_EQ(all.status, 0) << all.err;
+  EXPECT_EQ(search(bench, std::string("minimise: time\n") + kSpace, "--jobs 2").out, ran.out);
+}
+
+TEST(Search, RefusesWhatItDoesNotUnderstand) {
+  const ProgramBench bench;
+  const std::string space = kSpace;
+  EXPECT_THAT(search(bench, space).err,
+              HasSubstr("says not what is best; allowed: minimise: time"));
+  EXPECT_THAT(search(bench, "minimise: tine\n" + space).err, HasSubstr("did you mean 'time'?"));
+  EXPECT_THAT(search(bench, "minimise: time\nbudget: 0\n" + space).err,
+              HasSubstr("space.yaml:2:9: budget: found '0'"));
+  const Ran sweep = run_real("sweep " + bench.file("s.yaml", "minimise: time\n" + space));
+  EXPECT_THAT(sweep.err, HasSubstr("'minimise' is of a search"));
+}
+
+TEST(Search, LeavesOutWhatSubjectToDoesNotAllow) {
+  const ProgramBench bench;
+  const Ran none =
+      search(bench, std::string("minimise: time\nsubject_to: silicon_mm2 < 0.001\n") + kSpace);
+  EXPECT_NE(none.status, 0);
+  EXPECT_THAT(none.out, HasSubstr("none is right"));
+}
+
+// A bound that is above the cycles of a run would leave out the best point.
+TEST(Search, BoundsAreNeverAboveWhatIsSimulated) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    const bool wafer = random.bounded(2) == 0;
+    const auto machine = make_machine(standard_machines(), wafer ? "wse2" : "bow");
+    machine->set(wafer ? "wafer.columns" : "ipu.tiles",
+                 std::to_string(wafer ? 1 + random.bounded(12) : 2 + 2 * random.bounded(30)),
+                 "test");
+    if (wafer) machine->set("wafer.rows", std::to_string(1 + random.bounded(12)), "test");
+    LayerOp op;
+    op.m = static_cast<std::uint32_t>(16 * (1 + random.bounded(8)));
+    op.k = static_cast<std::uint32_t>(16 * (1 + random.bounded(8)));
+    op.n = static_cast<std::uint32_t>(1 + random.bounded(64));
+    op.batch = static_cast<std::uint32_t>(1 + random.bounded(2));
+    const std::uint64_t kind = random.bounded(3);
+    if (kind != 0) op.pattern.name = kind == 1 ? "unstructured" : "block";
+    if (kind != 0) op.pattern.density = Decimal{25, 2};
+    if (kind == 2) op.pattern.block_rows = op.pattern.block_cols = 16;
+    WorkloadTrace trace;
+    trace.ops = {op};
+    MaskStore masks(seed);
+    const Mask* const mask = masks.mask(op, trace);
+    const auto bound = machine->least_cycles(op, mask);
+    ASSERT_TRUE(bound.has_value()) << seed;
+    try {
+      const OpResult result = machine->run(op, mask, seed, {});
+      EXPECT_LE(*bound, result.cycles) << seed << (wafer ? " wafer" : " chip");
+    } catch (const std::exception&) {  // it does not fit, or is not planned
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test

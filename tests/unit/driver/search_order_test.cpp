@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/sweep/search_order.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sim/base/random.hpp"
+
+namespace lacuna {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// Points of some values and bounds below them; a few are not known to be above 0.
+struct Space {
+  std::vector<std::vector<double>> values;
+  std::vector<SearchPoint> points;
+};
+
+Space random_space(std::uint64_t seed, std::size_t objectives) {
+  Random random(seed);
+  Space space;
+  const std::size_t count = 1 + random.bounded(40);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<double> value;
+    SearchPoint point;
+    for (std::size_t o = 0; o < objectives; ++o) {
+      const auto number = static_cast<double>(1 + random.bounded(12));
+      value.push_back(number);
+      const bool known = random.bounded(5) != 0;
+      point.bound.push_back(known ? number * static_cast<double>(random.bounded(101)) / 100 : 0);
+    }
+    space.values.push_back(value);
+    space.points.push_back(point);
+  }
+  return space;
+}
+
+SearchOrder searched(const Space& space, bool exhaustive) {
+  std::vector<SearchPoint> points = space.points;
+  if (exhaustive) {
+    for (SearchPoint& point : points) std::fill(point.bound.begin(), point.bound.end(), 0);
+  }
+  SearchOrder order(points, 0);
+  for (std::vector<std::size_t> batch = order.next(); !batch.empty(); batch = order.next()) {
+    EXPECT_LE(batch.size(), SearchOrder::kBatch);
+    for (const std::size_t i : batch) order.simulated(i, space.values[i]);
+  }
+  return order;
+}
+
+std::vector<std::vector<double>> values_of(const SearchOrder& order) {
+  std::vector<std::vector<double>> values;
+  for (const std::size_t i : order.front()) values.push_back(order.points()[i].value);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+TEST(SearchOrder, FindsWhatSimulatingAllPointsFinds) {
+  std::size_t pruned = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Space space = random_space(seed, 1 + seed % 3);
+    const SearchOrder order = searched(space, false);
+    EXPECT_EQ(values_of(order), values_of(searched(space, true))) << seed;
+    for (const SearchPoint& point : order.points()) pruned += point.fate == Fate::pruned ? 1 : 0;
+  }
+  EXPECT_GT(pruned, 500U);
+}
+
+// Bounds 5, 1, 3: the second comes first. It is 4: the first cannot be better, the third may.
+TEST(SearchOrder, TakesTheLowestBoundsFirstAndLeavesOutWhatCannotWin) {
+  std::vector<SearchPoint> points(3);
+  points[0].bound = {5};
+  points[1].bound = {1};
+  points[2].bound = {3};
+  SearchOrder order(points, 1);
+  EXPECT_THAT(order.next(), ElementsAre(1));
+  order.simulated(1, {4});
+  EXPECT_THAT(order.next(), IsEmpty()) << "the budget is one point";
+  EXPECT_EQ(order.points()[0].fate, Fate::pruned);
+  EXPECT_EQ(order.points()[2].fate, Fate::left_over);
+  EXPECT_THAT(order.front(), ElementsAre(1));
+  EXPECT_THAT(order.least(), ElementsAre(1));
+}
+
+// Of two objectives a point is beaten by one that is nowhere above it.
+TEST(SearchOrder, KeepsAFrontOfSeveralObjectives) {
+  std::vector<SearchPoint> points(3);
+  for (SearchPoint& point : points) point.bound = {0, 0};
+  SearchOrder order(points, 0);
+  EXPECT_THAT(order.next(), ElementsAre(0, 1, 2));
+  order.simulated(0, {1, 3});
+  order.simulated(1, {2, 2});
+  order.simulated(2, {2, 3});
+  EXPECT_THAT(order.front(), ElementsAre(0, 1));
+}
+
+}  // namespace
+}  // namespace lacuna

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/tables/text_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+namespace lacuna {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A width for one test.
+class Fit {
+ public:
+  explicit Fit(std::size_t letters) { TextTable::fit(letters); }
+  ~Fit() { TextTable::fit(0); }
+  Fit(const Fit&) = delete;
+  Fit& operator=(const Fit&) = delete;
+};
+
+std::size_t widest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, line.size());
+  return widest;
+}
+
+TextTable made_up() {
+  TextTable table;
+  table.column("name", "", TextTable::Align::left);
+  table.column("cycles", "");
+  table.column("extra", "mm2", TextTable::Align::right, TextTable::Need::wide);
+  table.column("energy", "uJ");
+  table.row({"first", "123456", "1.234567", "99.5"});
+  return table;
+}
+
+// name 5, cycles 6, extra 8, energy 6 and three gaps of 2 are 31 letters
+TEST(TextTable, LeavesOutWhatIsForWideOnesAndSaysSo) {
+  EXPECT_EQ(widest_line(made_up().text()), 31U);
+  {
+    const Fit fit(31);
+    EXPECT_THAT(made_up().text(), HasSubstr("1.234567"));
+  }
+  const Fit fit(30);
+  EXPECT_THAT(made_up().text(), Not(HasSubstr("1.234567")));
+  EXPECT_THAT(made_up().text(), HasSubstr("(--wide has extra too)\n"));
+  EXPECT_THAT(made_up().text(), HasSubstr("99.5"));
+}
+
+TEST(TextTable, BreaksTheLastColumnBetweenWords) {
+  const Fit fit(40);
+  TextTable table;
+  table.column("path", "", TextTable::Align::left);
+  table.column("meaning", "", TextTable::Align::left);
+  table.row({"core.dispatch", "what a core does in the cycle after a word has come"});
+  EXPECT_EQ(table.text(),
+            "path           meaning\n"
+            "----------------------------------------\n"
+            "core.dispatch  what a core does in the\n"
+            "               cycle after a word has\n"
+            "               come\n");
+}
+
+TEST(TextTable, GoesOnBelowItselfWithItsFirstColumn) {
+  const Fit fit(30);
+  TextTable table;
+  table.column("run", "");
+  for (const char* const title : {"aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc"})
+    table.column(title, "");
+  table.row({"7", "1", "2", "3"});
+  EXPECT_LE(widest_line(table.text()), 30U);
+  EXPECT_THAT(table.text(), HasSubstr("\n\nrun  cccccccccc\n"));
+  EXPECT_THAT(table.text(), HasSubstr("  7           3\n"));
+}
+
+}  // namespace
+}  // namespace lacuna
