@@ -3,7 +3,7 @@
 # Installs what is missing, builds everything, runs all tests and the checks of our own rules, and
 # ends in the counts of passed and failed. Can be repeated; leaves the tree as it was.
 #   scripts/test.sh [PRESET]   release by default; see CMakePresets.json
-# LACUNA_PYTHON=ON in the environment builds and tests the Python module too.
+# LACUNA_PYTHON=OFF in the environment leaves out the Python module.
 set -eu
 cd "$(dirname "$0")/.."
 preset=${1:-release}
@@ -18,7 +18,7 @@ scripts/setup.sh test
 before=$(state)
 echo "== configure"
 mkdir -p build
-cmake --preset "$preset" -DLACUNA_TESTS=ON -DLACUNA_PYTHON="${LACUNA_PYTHON:-OFF}" >"$log" 2>&1 || { cat "$log"; exit 1; }
+cmake --preset "$preset" -DLACUNA_TESTS=ON -DLACUNA_PYTHON="${LACUNA_PYTHON:-ON}" >"$log" 2>&1 || { cat "$log"; exit 1; }
 echo "== build"
 cmake --build --preset "$preset"
 echo "== test"

@@ -14,12 +14,13 @@ import jsonschema
 LACUNA = os.environ["LACUNA"]
 SCHEMA = json.loads(
     (pathlib.Path(__file__).parents[2] / "doc" / "result.schema.json").read_text(encoding="utf-8"))
-SMALL = ["--set", "wafer.columns=8", "--set", "wafer.rows=8", "--set", "ipu.tiles=16", "--quiet"]
+BOW = ["--set", "ipu.tiles=16"]
+WSE = ["--set", "wafer.columns=8", "--set", "wafer.rows=8"]
 
 
 def result_of(folder, *arguments):
     out = pathlib.Path(folder) / "out"
-    subprocess.run([LACUNA, *arguments, *SMALL, "--out", out], check=False, capture_output=True)
+    subprocess.run([LACUNA, *arguments, "--quiet", "--out", out], check=False, capture_output=True)
     return (out / "result.json").read_text(encoding="utf-8")
 
 
@@ -36,7 +37,7 @@ class SchemaTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             result = self.check(result_of(
                 folder, "compare", "--machine", "bow", "--machine", "wse2", "--gemm", "64x64x32",
-                "--density", "1,0.5", "--values", "--interval", "1000"))
+                "--density", "1,0.5", "--values", "--interval", "1000", *BOW, *WSE))
             self.assertEqual(len(result["runs"]), 4)
             broken = copy.deepcopy(result)
             broken["runs"][0]["operations"][0]["more"] = 1
@@ -54,7 +55,7 @@ class SchemaTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "t.csv"
             path.write_text(trace, encoding="utf-8")
-            text = result_of(folder, "run", "--machine", "bow", "--trace", path)
+            text = result_of(folder, "run", "--machine", "bow", "--trace", path, *BOW)
             result = self.check(text)
         ops = result["runs"][0]["operations"]
         self.assertEqual([op["explained_by"] for op in ops], [0] * 8)

@@ -66,11 +66,15 @@ def run(machine: MachineLike = "bow", *, events: bool = False, check: bool = Tru
     workload = workload_of(words, kept)
     own = _machine(machine)._own
     result = Result(_lacuna.simulate("run", [own], workload, _words(words, kept), events))
-    failed = result.summary[result.summary.status != "ok"]
-    if check and len(failed):
-        error = _lacuna.SimulationError(str(failed.reason.iloc[0]))
-        error.result = result
-        raise error
+    if check:
+        # the frame is made when it is looked at, which takes longer than a small run
+        columns, rows = result._own.summary()
+        status, reason = columns.index("status"), columns.index("reason")
+        for row in rows:
+            if row[status] != "ok":
+                error = _lacuna.SimulationError(row[reason])
+                error.result = result
+                raise error
     return result
 
 
