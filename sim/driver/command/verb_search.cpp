@@ -182,7 +182,8 @@ std::string search_text(const Search& search) {
   if (front.empty()) return text + "none is right\n";
   TextTable table;
   table.column("point", "");
-  for (const std::string& axis : search.sweep().axes) table.column(axis, "", TextTable::Align::left);
+  for (const std::string& axis : search.sweep().axes)
+    table.column(axis, "", TextTable::Align::left);
   for (const Objective each : search.objectives()) {
     table.column(word(each), "");
     table.column("bound", "");

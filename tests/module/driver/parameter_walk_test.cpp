@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every parameter of every machine does something: moved, it changes cycles, bytes or joules of a
-// case that it is for, at the defaults of all others or with the setting that is named with it.
+// Every parameter does something: moved, it changes cycles, bytes or joules of a case it is for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
