@@ -164,12 +164,21 @@ void add_output_options(CLI::App& verb, Options& o) {
 
 void add_model_options(CLI::App& verb, Options& o) {
   const char* const group = "Language model";
-  verb.add_option("--model", o.model, "a model by its name, on a wafer; with --decode")
-      ->type_name("NAME")
+  verb.add_option("--model", o.model, "a model by its name or its config.json, on a wafer; with --decode or --prefill")
+      ->type_name("NAME|FILE")
       ->group(group);
   verb.add_flag("--decode", o.decode, "one token after another, weights and cache resident")
       ->group(group);
   verb.add_option("--context", o.context, "positions, the new one included; default 2048")
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--batch", o.batch, "sequences that are decoded at once; default 1")
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--prefill", o.prefill, "a prompt of so many tokens, in chunks")
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--chunk", o.chunk, "tokens of a chunk of it; default 256")
       ->type_name("N")
       ->group(group);
   verb.add_option("--blocks", o.blocks, "blocks of cores side by side and above each other; 2x4")

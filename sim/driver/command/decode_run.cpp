@@ -11,6 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/decode_times.hpp"
+#include "sim/machines/wse/prefill_times.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/import/model_file.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -73,22 +74,35 @@ void check_options(const Options& options) {
     if (is_given) throw RequestError(fmt::format("{} does not go with --model so far", name));
   }
   if (!options.model) {
-    throw RequestError("--decode, --context, --blocks and --block-cores need --model");
+    throw RequestError(
+        "--decode, --context, --batch, --prefill, --chunk, --blocks and --block-cores need "
+        "--model");
   }
-  if (!options.decode) throw RequestError("--model: say what it does; so far there is --decode");
+  if (options.decode == options.prefill.has_value()) {
+    throw RequestError("--model: say what it does: one of --decode and --prefill N");
+  }
+  const std::vector<std::pair<const char*, bool>> of_decode = {
+      {"--context", options.context.has_value()}, {"--batch", options.batch.has_value()}};
+  for (const auto& [name, is_given] : of_decode) {
+    if (is_given && options.prefill) {
+      throw RequestError(fmt::format("{} does not go with --prefill", name));
+    }
+  }
+  if (options.chunk && !options.prefill) throw RequestError("--chunk needs --prefill");
 }
 
 /// What there is to say of a step, one number for each name.
-std::vector<std::pair<std::string, double>> numbers_of(const DecodeStep& step, double clock_ghz) {
-  std::vector<std::pair<std::string, double>> all = {
-      {"step_cycles", step.cycles},
-      {"tokens_per_s", clock_ghz * 1e9 / step.cycles},
-      {"forced_token_cycles", step.slowest_stage},
-      {"forced_tokens_per_s", clock_ghz * 1e9 / step.slowest_stage},
-      {"head_cycles", step.head},
-      {"tail_cycles", step.tail},
-      {"hand_over_cycles", step.hand_over},
-      {"row_change_cycles", step.row_change}};
+using Numbers = std::vector<std::pair<std::string, double>>;
+
+Numbers numbers_of(const DecodeStep& step, std::uint32_t batch, double clock_ghz) {
+  Numbers all = {{"step_cycles", step.cycles},
+                 {"tokens_per_s", batch * clock_ghz * 1e9 / step.cycles},
+                 {"forced_token_cycles", step.slowest_stage / batch},
+                 {"forced_tokens_per_s", batch * clock_ghz * 1e9 / step.slowest_stage},
+                 {"head_cycles", step.head},
+                 {"tail_cycles", step.tail},
+                 {"hand_over_cycles", step.hand_over},
+                 {"row_change_cycles", step.row_change}};
   if (step.split) {
     all.emplace_back("attention_cycles", step.attention);
     all.emplace_back("ffn_cycles", step.ffn);
@@ -100,12 +114,13 @@ std::vector<std::pair<std::string, double>> numbers_of(const DecodeStep& step, d
 }
 
 std::string json_of(const ModelShape& model, std::uint32_t context, const DecodeStep& step,
-                    double clock_ghz) {
+                    std::uint32_t batch, double clock_ghz) {
   std::string text = fmt::format(
-      "{{\n  \"model\": \"{}\",\n  \"context\": {},\n  \"layers_per_block\": {},\n  \"composed\": "
-      "true",
-      model.name, context, step.layers);
-  for (const auto& [name, value] : numbers_of(step, clock_ghz)) {
+      "{{\n  \"model\": \"{}\",\n  \"context\": {},\n  \"batch\": {},\n  \"layers_per_block\": "
+      "{},\n  "
+      "\"composed\": true",
+      model.name, context, batch, step.layers);
+  for (const auto& [name, value] : numbers_of(step, batch, clock_ghz)) {
     text += fmt::format(",\n  \"{}\": {}", name, value);
   }
   text += ",\n  \"phases\": {";
@@ -123,14 +138,15 @@ std::string json_of(const ModelShape& model, std::uint32_t context, const Decode
   return text + "\n  }\n}\n";
 }
 
-std::string tables_of(const DecodeStep& step, const WseParams& params) {
-  const double clock = params.clock;
+std::string table_of(const Numbers& numbers) {
   TextTable parts;
   parts.column("", "", TextTable::Align::left);
   parts.column("value", "");
-  for (const auto& [name, value] : numbers_of(step, clock)) {
-    parts.row({name, four_digits(value)});
-  }
+  for (const auto& [name, value] : numbers) parts.row({name, four_digits(value)});
+  return parts.text();
+}
+
+std::string tables_of(const DecodeStep& step, std::uint32_t batch, const WseParams& params) {
   TextTable phases;
   phases.column("phase of a layer", "", TextTable::Align::left);
   phases.column("cycles", "");
@@ -148,14 +164,15 @@ std::string tables_of(const DecodeStep& step, const WseParams& params) {
                 fmt::format("{}", m.weights + m.cache + m.buffers + m.code),
                 fmt::format("{}", params.mem.kib * 1024U)});
   }
-  return parts.text() + '\n' + phases.text() + '\n' + memory.text();
+  return table_of(numbers_of(step, batch, params.clock)) + '\n' + phases.text() + '\n' +
+         memory.text();
 }
 
 }  // namespace
 
 bool asks_for_decode(const Options& options) {
   return options.model || options.decode || options.context || options.blocks ||
-         options.block_cores;
+         options.block_cores || options.prefill || options.chunk || options.batch;
 }
 
 namespace {
@@ -163,9 +180,75 @@ namespace {
 /// A model by its name, or what a config.json says.
 ModelShape shape_of(const std::string& model) {
   if (!std::filesystem::is_regular_file(model)) return find_model_shape(model);
-  ModelShape shape = read_model_file(read_text_file(model), model).shape;
+  const ModelFile file = read_model_file(read_text_file(model), model);
+  ModelShape shape = file.shape;
   shape.name = std::filesystem::path(model).stem().string();
   return shape;
+}
+
+DecodePlacement placement_of(const Options& options) {
+  DecodePlacement placement;
+  if (options.blocks) {
+    std::tie(placement.blocks_x, placement.blocks_y) = sides("--blocks", *options.blocks);
+  }
+  if (options.block_cores) {
+    std::tie(placement.columns, placement.rows) = sides("--block-cores", *options.block_cores);
+  }
+  if (options.batch) placement.batch = whole("--batch", *options.batch);
+  return placement;
+}
+
+int run_prompt(const Options& options, const ModelShape& model, const WseParams& params,
+               const Streams& streams) {
+  const DecodePlacement placement = placement_of(options);
+  const std::uint32_t tokens = whole("--prefill", *options.prefill);
+  constexpr std::uint32_t kChunk = 256;
+  const std::uint32_t chunk = options.chunk ? whole("--chunk", *options.chunk) : kChunk;
+  const Engine engine = run_settings(options).execution.engine;
+  DecodeTimes ends(params, engine);
+  PrefillTimes times(params, engine, ends);
+  const PrefillRun run = times.run(model, placement, tokens, chunk);
+  const double seconds = run.cycles / (params.clock * 1e9);
+  const Numbers numbers = {
+      {"prompt_cycles", run.cycles},
+      {"seconds", seconds},
+      {"tokens_per_s", tokens / seconds},
+      {"chunks", run.chunks},
+      {"layer_of_first_chunk_cycles", run.layer.attention(1) + run.layer.ffn()},
+      {"layer_of_each_chunk_of_keys_cycles", run.layer.attention(2) - run.layer.attention(1)},
+      {"head_cycles", run.head},
+      {"tail_cycles", run.tail},
+      {"hand_over_cycles", run.hand_over}};
+  if (options.json) {
+    std::string text = fmt::format(
+        "{{\n  \"model\": \"{}\",\n  \"tokens\": {},\n  \"chunk\": {},\n  \"layers_per_block\": "
+        "{},\n  \"composed\": true,\n  \"folded\": true",
+        model.name, tokens, chunk, run.layers);
+    for (const auto& [name, value] : numbers) text += fmt::format(",\n  \"{}\": {}", name, value);
+    text += ",\n  \"parts\": {";
+    const char* comma = "";
+    for (const auto& [part, cycles] : run.layer.parts) {
+      text += fmt::format("{}\n    \"{}\": {}", std::exchange(comma, ","), word(part), cycles);
+    }
+    streams.out << text << "\n  }\n}\n";
+    return kDone;
+  }
+  TextTable parts;
+  parts.column("part of a layer and chunk", "", TextTable::Align::left);
+  parts.column("cycles", "");
+  for (const auto& [part, cycles] : run.layer.parts) {
+    parts.row({word(part), fmt::format("{:.0f}", cycles)});
+  }
+  streams.out << fmt::format(
+      "{}, a prompt of {} tokens in chunks of {}, on {} x {} blocks of {} x {} cores; {}, up to {} "
+      "layers in a block.\nFolded: rings of a few cores stand for equal ones. Composed: parts, "
+      "layers and chunks are added up; chunks wait for blocks that are busy.\n\n{}\n{}",
+      model.name, tokens, chunk, placement.blocks_x, placement.blocks_y, placement.columns,
+      placement.rows,
+      run.split ? "attention and feed-forward parts in blocks of their own"
+                : "whole layers in each block",
+      run.layers, table_of(numbers), parts.text());
+  return kDone;
 }
 
 }  // namespace
@@ -182,30 +265,25 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
   machine.check();
   const auto& params = static_cast<const WseParams&>(machine.parameters());
   const ModelShape model = shape_of(*options.model);
+  if (options.prefill) return run_prompt(options, model, params, streams);
   constexpr std::uint32_t kContext = 2048;
   const std::uint32_t context = options.context ? whole("--context", *options.context) : kContext;
-  DecodePlacement placement;
-  if (options.blocks) {
-    std::tie(placement.blocks_x, placement.blocks_y) = sides("--blocks", *options.blocks);
-  }
-  if (options.block_cores) {
-    std::tie(placement.columns, placement.rows) = sides("--block-cores", *options.block_cores);
-  }
+  const DecodePlacement placement = placement_of(options);
   DecodeTimes times(params, run_settings(options).execution.engine);
   const DecodeStep step = times.step(model, placement, context);
   if (options.json) {
-    streams.out << json_of(model, context, step, params.clock);
+    streams.out << json_of(model, context, step, placement.batch, params.clock);
     return kDone;
   }
   streams.out << fmt::format(
-      "{}, one sequence, context {}, on {} x {} blocks of {} x {} cores; {}, up to {} layers in a "
+      "{}, sequences: {}, context {}, on {} x {} blocks of {} x {} cores; {}, up to {} layers in a "
       "block.\nComposed: a block of each role is simulated, its time taken for all layers; "
       "hand-overs, head and tail are simulated too.\n\n{}",
-      model.name, context, placement.blocks_x, placement.blocks_y, placement.columns,
-      placement.rows,
+      model.name, placement.batch, context, placement.blocks_x, placement.blocks_y,
+      placement.columns, placement.rows,
       step.split ? "attention and feed-forward parts in blocks of their own"
                  : "whole layers in each block",
-      step.layers, tables_of(step, params));
+      step.layers, tables_of(step, placement.batch, params));
   return kDone;
 }
 

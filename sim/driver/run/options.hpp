@@ -42,6 +42,9 @@ struct Options {
   std::optional<std::string> system_config;
   std::optional<std::string> model;
   bool decode = false;
+  std::optional<std::string> prefill;
+  std::optional<std::string> chunk;
+  std::optional<std::string> batch;
   std::optional<std::string> context;
   std::optional<std::string> blocks;
   std::optional<std::string> block_cores;
