@@ -164,7 +164,8 @@ void add_output_options(CLI::App& verb, Options& o) {
 
 void add_model_options(CLI::App& verb, Options& o) {
   const char* const group = "Language model";
-  verb.add_option("--model", o.model, "a model by its name or its config.json, on a wafer; with --decode or --prefill")
+  verb.add_option("--model", o.model,
+                  "a model by its name or its config.json, on a wafer; with --decode or --prefill")
       ->type_name("NAME|FILE")
       ->group(group);
   verb.add_flag("--decode", o.decode, "one token after another, weights and cache resident")

@@ -208,6 +208,7 @@ int run_prompt(const Options& options, const ModelShape& model, const WseParams&
   DecodeTimes ends(params, engine);
   PrefillTimes times(params, engine, ends);
   const PrefillRun run = times.run(model, placement, tokens, chunk);
+  const std::uint32_t padded = (chunk - tokens % chunk) % chunk;
   const double seconds = run.cycles / (params.clock * 1e9);
   const Numbers numbers = {
       {"prompt_cycles", run.cycles},
@@ -221,9 +222,10 @@ int run_prompt(const Options& options, const ModelShape& model, const WseParams&
       {"hand_over_cycles", run.hand_over}};
   if (options.json) {
     std::string text = fmt::format(
-        "{{\n  \"model\": \"{}\",\n  \"tokens\": {},\n  \"chunk\": {},\n  \"layers_per_block\": "
+        "{{\n  \"model\": \"{}\",\n  \"tokens\": {},\n  \"padded_tokens\": {},\n  \"chunk\": {},\n "
+        " \"layers_per_block\": "
         "{},\n  \"composed\": true,\n  \"folded\": true",
-        model.name, tokens, chunk, run.layers);
+        model.name, tokens, padded, chunk, run.layers);
     for (const auto& [name, value] : numbers) text += fmt::format(",\n  \"{}\": {}", name, value);
     text += ",\n  \"parts\": {";
     const char* comma = "";
@@ -242,12 +244,14 @@ int run_prompt(const Options& options, const ModelShape& model, const WseParams&
   streams.out << fmt::format(
       "{}, a prompt of {} tokens in chunks of {}, on {} x {} blocks of {} x {} cores; {}, up to {} "
       "layers in a block.\nFolded: rings of a few cores stand for equal ones. Composed: parts, "
-      "layers and chunks are added up; chunks wait for blocks that are busy.\n\n{}\n{}",
+      "layers and chunks are added up; chunks wait for blocks that are busy.{}\n\n{}\n{}",
       model.name, tokens, chunk, placement.blocks_x, placement.blocks_y, placement.columns,
       placement.rows,
       run.split ? "attention and feed-forward parts in blocks of their own"
                 : "whole layers in each block",
-      run.layers, table_of(numbers), parts.text());
+      run.layers,
+      padded == 0 ? "" : fmt::format("\nThe last chunk is padded by {} tokens.", padded),
+      table_of(numbers), parts.text());
   return kDone;
 }
 
