@@ -11,8 +11,8 @@ build="g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev libyaml-cpp-de
        nlohmann-json3-dev libprotobuf-dev libonnx-dev zlib1g-dev libfccp-dev libboost-dev libboost-iostreams-dev libboost-system-dev
        libboost-filesystem-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation"
 python="pybind11-dev python3-dev python3-numpy python3-pandas python3-scipy python3-matplotlib"
-test="libgtest-dev libgmock-dev python3 python3-jsonschema clang-format"
-full="clang clang-tidy gcovr patch libbenchmark-dev mmdebstrap"
+test="libgtest-dev libgmock-dev python3 python3-jsonschema clang-format patch"
+full="clang clang-tidy gcovr libbenchmark-dev mmdebstrap"
 
 case "${1:-build}" in
   build) wanted="$build" ;;

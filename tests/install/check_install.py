@@ -67,10 +67,10 @@ def main():
             "cmake_minimum_required(VERSION 3.25)\nproject(later LANGUAGES CXX)\n"
             "find_package(Lacuna 99.0 REQUIRED)\n")
         done = subprocess.run(["cmake", "-S", place / "later", "-B", place / "later-build",
-                               f"-DCMAKE_PREFIX_PATH={prefix}"], capture_output=True, text=True,
-                              check=False)
+                               "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}"],
+                              capture_output=True, text=True, check=False)
         if done.returncode == 0 or "99.0" not in done.stderr:
-            sys.exit("a version that there is not was found")
+            sys.exit(f"a version that there is not was found, or something else\n{done.stderr}")
 
 
 if __name__ == "__main__":
