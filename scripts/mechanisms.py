@@ -35,9 +35,9 @@ MECHANISMS = {
 # What is still written more than once, each file with the others' differential tests as its guard: a change there has to be made
 # in all of them. No file may be added here.
 SEVERAL = {
-    "what a core does next": ["pe/task_core.cpp", "engine/shift_sweep.cpp"],
-    "where words of a row go": ["fabric/router.cpp", "engine/ring_sums.hpp", "engine/routed_sums.hpp", "engine/gradient_row.cpp", "engine/shift_sweep.cpp"],
-    "closed forms": ["engine/relay_sweep.cpp", "pe/gradient_drain.cpp"],
+    "what a core does next": ["pe/task_core.cpp", "engine/tasks/shift_sweep.cpp"],
+    "where words of a row go": ["fabric/router.cpp", "engine/ring_sums.hpp", "engine/routed_sums.hpp", "engine/gradient_row.cpp", "engine/tasks/shift_sweep.cpp"],
+    "closed forms": ["engine/tasks/relay_sweep.cpp", "pe/gradient_drain.cpp"],
     "injectors": ["edge/injector.cpp", "edge/lane_injectors.cpp"],
 }
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "models/ipu/exchange_conflicts.hpp"
+#include "models/ipu/exchange/conflicts.hpp"
 #include "models/ipu/tile.hpp"
 #include "models/ipu/vertex_walk.hpp"
 #include "sim/base/error.hpp"

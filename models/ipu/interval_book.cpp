@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "models/ipu/exchange_conflicts.hpp"
+#include "models/ipu/exchange/conflicts.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::ipu {

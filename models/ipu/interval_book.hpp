@@ -7,7 +7,7 @@
 
 #include "models/ipu/chip_params.hpp"
 #include "models/ipu/chip_stats.hpp"
-#include "models/ipu/exchange_plan.hpp"
+#include "models/ipu/exchange/plan.hpp"
 #include "models/ipu/program.hpp"
 #include "models/ipu/vertex_walk.hpp"
 #include "sim/base/cycle.hpp"

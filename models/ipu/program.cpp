@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "models/ipu/exchange_planner.hpp"
+#include "models/ipu/exchange/planner.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::ipu {

@@ -11,7 +11,7 @@
 #include "models/common/rounding.hpp"
 #include "models/ipu/bundle.hpp"
 #include "models/ipu/chip_params.hpp"
-#include "models/ipu/exchange_plan.hpp"
+#include "models/ipu/exchange/plan.hpp"
 #include "models/ipu/memory_layout.hpp"
 #include "models/ipu/tile_memory.hpp"
 

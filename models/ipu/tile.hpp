@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/ipu/chip_stats.hpp"
-#include "models/ipu/exchange_fabric.hpp"
+#include "models/ipu/exchange/fabric.hpp"
 #include "models/ipu/interval_book.hpp"
 #include "models/ipu/program.hpp"
 #include "models/ipu/sync_unit.hpp"

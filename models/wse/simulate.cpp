@@ -5,10 +5,10 @@
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/module_wafer.hpp"
-#include "models/wse/engine/relay_sweep.hpp"
-#include "models/wse/engine/shift_sweep.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
-#include "models/wse/engine/task_modules.hpp"
+#include "models/wse/engine/tasks/relay_sweep.hpp"
+#include "models/wse/engine/tasks/shift_sweep.hpp"
+#include "models/wse/engine/tasks/task_modules.hpp"
 #include "sim/kernel/sim_context.hpp"
 
 namespace lacuna::wse {

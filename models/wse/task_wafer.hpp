@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/wse/engine/agenda.hpp"
-#include "models/wse/engine/task_mesh.hpp"
+#include "models/wse/engine/tasks/task_mesh.hpp"
 #include "models/wse/pe/task_core.hpp"
 #include "models/wse/wafer.hpp"
 #include "sim/kernel/clock_domain.hpp"

@@ -12,8 +12,8 @@
 
 #include "models/sparsity/mask.hpp"
 #include "sim/api/lacuna.hpp"
-#include "workloads/trace/given_masks.hpp"
-#include "workloads/trace/pattern_file.hpp"
+#include "workloads/trace/matrix/given_masks.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
 
 namespace py = pybind11;
 

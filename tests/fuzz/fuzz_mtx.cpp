@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "sim/base/error.hpp"
-#include "workloads/trace/pattern_file.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
 
 // Whatever the bytes, the reader gives a mask that is one, or a TraceError.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

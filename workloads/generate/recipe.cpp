@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
-#include "workloads/trace/pattern_file.hpp"
 
 namespace lacuna {
 namespace {

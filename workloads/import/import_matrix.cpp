@@ -6,8 +6,8 @@
 #include "sim/base/error.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
-#include "workloads/trace/npy_reader.hpp"
-#include "workloads/trace/pattern_file.hpp"
+#include "workloads/trace/matrix/npy_reader.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
+#include "workloads/trace/matrix/token_reader.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
-#include "workloads/trace/token_reader.hpp"
 
 namespace lacuna {
 namespace {

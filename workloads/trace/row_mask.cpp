@@ -12,10 +12,10 @@
 #include "models/sparsity/repattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
-#include "workloads/trace/npy_reader.hpp"
+#include "workloads/trace/matrix/npy_reader.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
-#include "workloads/trace/pattern_file.hpp"
 
 namespace lacuna {
 namespace {

@@ -24,7 +24,7 @@
 #include "sim/report/html_report.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/scalesim_reports.hpp"
-#include "workloads/trace/given_masks.hpp"
+#include "workloads/trace/matrix/given_masks.hpp"
 
 namespace lacuna {
 

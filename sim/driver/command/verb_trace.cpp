@@ -14,8 +14,8 @@
 #include "workloads/generate/global_pruning.hpp"
 #include "workloads/import/import_table.hpp"
 #include "workloads/trace/flop_convention.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
-#include "workloads/trace/pattern_file.hpp"
 #include "workloads/trace/trace_reader.hpp"
 #include "workloads/trace/trace_show.hpp"
 

@@ -11,8 +11,8 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/files/trace_file.hpp"
 #include "workloads/generate/settings.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/options.hpp"
-#include "workloads/trace/pattern_file.hpp"
 
 namespace lacuna {
 namespace {

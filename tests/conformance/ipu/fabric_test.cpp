@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/ipu/exchange/fabric.hpp"
+
 #include <gtest/gtest.h>
 
-#include "models/ipu/exchange_fabric.hpp"
 #include "models/ipu/sync_unit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/sim_context.hpp"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/ipu/exchange_schedule.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "models/ipu/exchange_streams.hpp"
+#include "models/ipu/exchange/schedule.hpp"
+#include "models/ipu/exchange/streams.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/ipu/plain_schedule.hpp"
 

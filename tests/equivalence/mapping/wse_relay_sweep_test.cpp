@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/wse/engine/relay_sweep.hpp"
+#include "models/wse/engine/tasks/relay_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/random_links.hpp"

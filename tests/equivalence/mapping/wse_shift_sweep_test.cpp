@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "models/wse/engine/shift_program.hpp"
-#include "models/wse/engine/shift_sweep.hpp"
+#include "models/wse/engine/tasks/shift_program.hpp"
+#include "models/wse/engine/tasks/shift_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/random_links.hpp"

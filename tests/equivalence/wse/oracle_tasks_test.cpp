@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "models/wse/engine/relay_program.hpp"
-#include "models/wse/engine/shift_program.hpp"
+#include "models/wse/engine/tasks/relay_program.hpp"
+#include "models/wse/engine/tasks/shift_program.hpp"
 #include "tests/support/wse/random_forms.hpp"
 #include "tests/support/wse/task_comparison.hpp"
 

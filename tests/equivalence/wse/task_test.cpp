@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "models/wse/engine/task_modules.hpp"
+#include "models/wse/engine/tasks/task_modules.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/mix.hpp"
 #include "tests/support/wse/random_links.hpp"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/ipu/exchange_plan.hpp"
+#include "models/ipu/exchange/plan.hpp"
 
 namespace lacuna::ipu::test {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/ipu/exchange_schedule.hpp"
+#include "models/ipu/exchange/schedule.hpp"
 
 namespace lacuna::ipu::test {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "models/wse/engine/task_mesh.hpp"
+#include "models/wse/engine/tasks/task_mesh.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/random_hardware.hpp"
 #include "tests/support/wse/random_instructions.hpp"

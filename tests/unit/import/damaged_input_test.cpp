@@ -10,7 +10,7 @@
 #include "sim/base/random.hpp"
 #include "tests/support/paths.hpp"
 #include "workloads/import/import_table.hpp"
-#include "workloads/trace/pattern_file.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/text_file.hpp"
 #include "workloads/trace/trace_reader.hpp"
 #include "workloads/trace/trace_writer.hpp"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/ipu/exchange_gaps.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "models/ipu/exchange_streams.hpp"
+#include "models/ipu/exchange/gaps.hpp"
+#include "models/ipu/exchange/streams.hpp"
 
 namespace lacuna::ipu {
 namespace {

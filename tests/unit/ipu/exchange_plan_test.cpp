@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/ipu/exchange_plan.hpp"
-
 #include <gtest/gtest.h>
 
-#include "models/ipu/exchange_planner.hpp"
+#include "models/ipu/exchange/plan.hpp"
+#include "models/ipu/exchange/planner.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/ipu/exchange_checker.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/trace/given_masks.hpp"
+#include "workloads/trace/matrix/given_masks.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
-#include "workloads/trace/pattern_file.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/trace/pattern_file.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "models/ipu/exchange_planner.hpp"
+#include "models/ipu/exchange/planner.hpp"
 #include "workloads/functions/ceil_div.hpp"
 
 namespace lacuna::ipu {

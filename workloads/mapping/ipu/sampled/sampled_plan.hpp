@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/ipu/exchange_plan.hpp"
+#include "models/ipu/exchange/plan.hpp"
 #include "models/sparsity/mask.hpp"
 #include "workloads/mapping/ipu/dynamic/planner.hpp"
 #include "workloads/mapping/ipu/target.hpp"

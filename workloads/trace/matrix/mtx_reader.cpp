@@ -8,10 +8,10 @@
 #include <tuple>
 #include <utility>
 
-#include "workloads/trace/pattern_file.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
+#include "workloads/trace/matrix/token_reader.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
-#include "workloads/trace/token_reader.hpp"
 
 namespace lacuna {
 namespace {

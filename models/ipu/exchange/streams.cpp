@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/ipu/exchange_streams.hpp"
+#include "models/ipu/exchange/streams.hpp"
 
 #include <fmt/format.h>
 

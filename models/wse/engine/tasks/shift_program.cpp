@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/shift_program.hpp"
+#include "models/wse/engine/tasks/shift_program.hpp"
 
 #include <algorithm>
 #include <map>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/ipu/chip_params.hpp"
-#include "models/ipu/exchange_plan.hpp"
+#include "models/ipu/exchange/plan.hpp"
 #include "models/ipu/floor_plan.hpp"
 
 namespace lacuna::ipu {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/ipu/exchange_schedule.hpp"
+#include "models/ipu/exchange/schedule.hpp"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "models/ipu/exchange_tables.hpp"
+#include "models/ipu/exchange/tables.hpp"
 
 namespace lacuna::ipu {
 namespace {

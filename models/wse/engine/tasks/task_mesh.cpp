@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/task_mesh.hpp"
+#include "models/wse/engine/tasks/task_mesh.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/trace/token_reader.hpp"
+#include "workloads/trace/matrix/token_reader.hpp"
 
 #include <algorithm>
 

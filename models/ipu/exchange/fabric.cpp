@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/ipu/exchange_fabric.hpp"
+#include "models/ipu/exchange/fabric.hpp"
 
 #include <fmt/format.h>
 

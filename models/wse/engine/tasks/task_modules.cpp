@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/task_modules.hpp"
+#include "models/wse/engine/tasks/task_modules.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/ipu/exchange_plan.hpp"
+#include "models/ipu/exchange/plan.hpp"
 
 #include "models/ipu/floor_plan.hpp"
 

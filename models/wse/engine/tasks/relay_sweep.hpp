@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "models/wse/engine/relay_program.hpp"
+#include "models/wse/engine/tasks/relay_program.hpp"
 #include "models/wse/task_wafer.hpp"
 
 namespace lacuna::wse {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/ipu/exchange_plan.hpp"
+#include "models/ipu/exchange/plan.hpp"
 #include "models/ipu/tile_memory.hpp"
 #include "sim/base/cycle.hpp"
 

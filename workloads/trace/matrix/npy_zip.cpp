@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "workloads/trace/npy_reader.hpp"
+#include "workloads/trace/matrix/npy_reader.hpp"
 #include "workloads/trace/problem.hpp"
 
 namespace lacuna {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/shift_sweep.hpp"
+#include "models/wse/engine/tasks/shift_sweep.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/trace/given_masks.hpp"
+#include "workloads/trace/matrix/given_masks.hpp"
 
 #include <fmt/format.h>
 

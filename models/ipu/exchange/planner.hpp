@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/ipu/exchange_plan.hpp"
+#include "models/ipu/exchange/plan.hpp"
 
 namespace lacuna::ipu {
 

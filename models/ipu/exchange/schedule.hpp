@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/ipu/exchange_streams.hpp"
+#include "models/ipu/exchange/streams.hpp"
 #include "models/ipu/floor_plan.hpp"
 
 namespace lacuna::ipu {

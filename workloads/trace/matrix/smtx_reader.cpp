@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "workloads/trace/given_masks.hpp"
-#include "workloads/trace/pattern_file.hpp"
+#include "workloads/trace/matrix/given_masks.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
+#include "workloads/trace/matrix/token_reader.hpp"
 #include "workloads/trace/text_file.hpp"
-#include "workloads/trace/token_reader.hpp"
 
 namespace lacuna {
 namespace {

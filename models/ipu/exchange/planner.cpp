@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/ipu/exchange_planner.hpp"
+#include "models/ipu/exchange/planner.hpp"
 
 #include <algorithm>
 
-#include "models/ipu/exchange_conflicts.hpp"
-#include "models/ipu/exchange_gaps.hpp"
-#include "models/ipu/exchange_schedule.hpp"
-#include "models/ipu/exchange_streams.hpp"
+#include "models/ipu/exchange/conflicts.hpp"
+#include "models/ipu/exchange/gaps.hpp"
+#include "models/ipu/exchange/schedule.hpp"
+#include "models/ipu/exchange/streams.hpp"
 #include "models/ipu/floor_plan.hpp"
 
 namespace lacuna::ipu {

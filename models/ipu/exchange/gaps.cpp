@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/ipu/exchange_gaps.hpp"
+#include "models/ipu/exchange/gaps.hpp"
 
 #include <algorithm>
 #include <array>

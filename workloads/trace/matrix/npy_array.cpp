@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "workloads/trace/npy_reader.hpp"
+#include "workloads/trace/matrix/npy_reader.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 

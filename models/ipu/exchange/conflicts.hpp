@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "models/ipu/chip_params.hpp"
-#include "models/ipu/exchange_plan.hpp"
+#include "models/ipu/exchange/plan.hpp"
 #include "sim/base/cycle.hpp"
 
 namespace lacuna::ipu {
