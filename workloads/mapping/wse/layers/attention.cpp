@@ -193,20 +193,13 @@ LayerComparison Attention::compare(const WaferMemory& memory) const {
   const DType type = wide_sums_ ? DType::fp32 : DType::fp16;
   for_each_slot_core(layout_, request_.setup.wafer, shape_.side,
                      [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
-                       for (std::uint32_t i = 0; i < shape_.rows; ++i) {
-                         for (std::uint32_t j = 0; j < shape_.columns; ++j) {
-                           const std::uint32_t row = r * shape_.rows + i;
-                           const std::uint32_t column = c * shape_.columns + j;
-                           if (!operands_.has_result(row, column)) continue;
-                           const double exact = operands_.result(slot, row, column, pair_);
-                           const std::uint32_t index = shape_.along_rows ? j * shape_.stride() + i
-                                                                         : i * shape_.stride() + j;
-                           const double found = load(
-                               memory[core], space_.sums.at(made.last_buffer_y(r)), index, type);
-                           // Each addition rounds the sum so far.
-                           compare_element(comparison, found, exact, type, op_.k, 1);
-                         }
-                       }
+                       const auto found = [&](std::uint32_t i, std::uint32_t j) {
+                         const std::uint32_t index =
+                             shape_.along_rows ? j * shape_.stride() + i : i * shape_.stride() + j;
+                         return load(memory[core], space_.sums.at(made.last_buffer_y(r)), index,
+                                     type);
+                       };
+                       operands_.compare(shape_, slot, r, c, pair_, type, found, comparison);
                      });
   return comparison;
 }

@@ -439,22 +439,14 @@ void FilteredProduct::fill(LayerPlan& plan) const {
 
 LayerComparison FilteredProduct::compare(const WaferMemory& memory) const {
   LayerComparison comparison;
-  for_each_slot_core(layout_, request_.setup.wafer, shape_.side,
-                     [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
-                       for (std::uint32_t i = 0; i < shape_.rows; ++i) {
-                         for (std::uint32_t j = 0; j < shape_.columns; ++j) {
-                           const std::uint32_t row = r * shape_.rows + i;
-                           const std::uint32_t column = c * shape_.columns + j;
-                           if (!operands_.has_result(row, column)) continue;
-                           const double exact =
-                               operands_.result(slot, row, column, PairFunction::dot);
-                           const double found = load(memory[core], sums_at_,
-                                                     std::uint64_t{j} * stride() + i, sum_type());
-                           // Each addition rounds the sum so far.
-                           compare_element(comparison, found, exact, sum_type(), op_.k, 1);
-                         }
-                       }
-                     });
+  for_each_slot_core(
+      layout_, request_.setup.wafer, shape_.side,
+      [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
+        const auto found = [&](std::uint32_t i, std::uint32_t j) {
+          return load(memory[core], sums_at_, std::uint64_t{j} * stride() + i, sum_type());
+        };
+        operands_.compare(shape_, slot, r, c, PairFunction::dot, sum_type(), found, comparison);
+      });
   return comparison;
 }
 

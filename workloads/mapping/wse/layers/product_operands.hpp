@@ -26,10 +26,25 @@ class ProductOperands {
   double w(std::uint64_t instance, std::uint32_t i, std::uint32_t k) const;
   double x(std::uint64_t instance, std::uint32_t k, std::uint32_t j) const;
 
-  bool has_result(std::uint32_t i, std::uint32_t j) const;
-  double result(std::uint64_t instance, std::uint32_t i, std::uint32_t j, PairFunction pair) const;
+  /// Compares block (r, c) of the results of an instance; found(i, j) is one of its elements.
+  template <class Found>
+  void compare(const ProductShape& shape, std::uint64_t instance, std::uint32_t r, std::uint32_t c,
+               PairFunction pair, DType type, const Found& found,
+               LayerComparison& comparison) const {
+    for (std::uint32_t i = 0; i < shape.rows; ++i) {
+      for (std::uint32_t j = 0; j < shape.columns; ++j) {
+        const std::uint32_t row = r * shape.rows + i;
+        const std::uint32_t column = c * shape.columns + j;
+        if (!has_result(row, column)) continue;
+        // Each addition rounds the sum so far.
+        compare_element(comparison, found(i, j), result(instance, row, column, pair), type, k_, 1);
+      }
+    }
+  }
 
  private:
+  bool has_result(std::uint32_t i, std::uint32_t j) const;
+  double result(std::uint64_t instance, std::uint32_t i, std::uint32_t j, PairFunction pair) const;
   bool kept(std::uint32_t row, std::uint32_t column) const;
 
   std::uint32_t m_, k_, n_;
