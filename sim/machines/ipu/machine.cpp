@@ -344,7 +344,11 @@ void IpuMachine::require_encodable(const LayerOp& op, const Mask* mask) const {
     throw UnsupportedError(fmt::format("x_pattern '{}': {}", op.x_pattern, reason));
   };
   if (mask != nullptr) refuse("an IPU has no product of two sparse operands, and W is sparse too");
-  if (op.batch != 1) refuse("a batch of products with sparse X is not planned on an IPU");
+  if (op.batch != 1) {
+    refuse(
+        "the buckets of an IPU's dynamic product are of one sparse operand, dealt to all tiles; no "
+        "kernel is known that deals those of a batch side by side");
+  }
   if (op.fn == "l1" || op.fn == "l2") refuse("distances have dense operands on an IPU");
   if (params_.activations.encode == ipu::Encoder::none) {
     refuse(

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "sim/machines/wse/result.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
+#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 namespace {
@@ -274,6 +276,12 @@ wse::LayerSetup layer_setup(const WseParams& params) {
   return {params.wafer, params.task_hardware(), params.scalar};
 }
 
+std::optional<Mask> x_mask_of(const LayerOp& op, std::uint64_t seed) {
+  LayerOp seeded = op;
+  seeded.seed = seed;
+  return make_x_mask(seeded, seed);
+}
+
 void add_moves(const wse::LayerRequest& request, wse::LayerMoves moves, LayerPlan& plan) {
   check_move_bytes(request, moves);
   if (moves.bytes != 0) {
@@ -292,7 +300,9 @@ void add_moves(const wse::LayerRequest& request, wse::LayerMoves moves, LayerPla
 OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const Mask* mask,
                              std::uint64_t seed, const Execution& execution) {
   const wse::LayerSetup setup = layer_setup(params);
-  const wse::LayerRequest request{setup, op, mask, seed, execution.values};
+  const std::optional<Mask> x_mask = x_mask_of(op, seed);
+  const wse::LayerRequest request{
+      setup, op, mask, seed, execution.values, x_mask ? &*x_mask : nullptr};
   // The plan refers to the request.
   LayerPlan plan = wse::plan_layer(request);
   const wse::StreamSettings stream{params.ws, params.io};
@@ -300,7 +310,9 @@ OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const M
             plan.blocks ? wse::attention_moves(request, *plan.blocks, stream)
                         : wse::function_moves(request, stream),
             plan);
-  return LayerRun(params, std::move(plan), execution).run();
+  OpResult result = LayerRun(params, std::move(plan), execution).run();
+  if (x_mask) result.x_density = x_mask->density();
+  return result;
 }
 
 namespace {
@@ -339,7 +351,8 @@ std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask
   if (!wse::is_layer_operation(op)) return 0;
   try {
     const wse::LayerSetup setup = layer_setup(params);
-    return wse::plan_layer({setup, op, mask, 0, false}).bytes;
+    const std::optional<Mask> x_mask = x_mask_of(op, 0);
+    return wse::plan_layer({setup, op, mask, 0, false, x_mask ? &*x_mask : nullptr}).bytes;
   } catch (const UnsupportedError&) {
     return 0;
   } catch (const OutOfMemoryError&) {
