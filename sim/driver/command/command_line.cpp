@@ -188,6 +188,39 @@ void add_model_options(CLI::App& verb, Options& o) {
   verb.add_option("--block-cores", o.block_cores, "cores of a block; 256x256")
       ->type_name("WxH")
       ->group(group);
+  verb.add_option("--activations", o.activations,
+                  "zeros of the inputs of a product, qkv, o, up, down, or of the vector between "
+                  "blocks, hidden: bernoulli:DENSITY, channel:DENSITY, file:PATH; repeatable; see "
+                  "llm.skip")
+      ->type_name("PRODUCT=ZEROS")
+      ->group(group)
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--weights", o.weights,
+                  "zeros of the weights of a product, or all: a pattern, tile:PATTERN if the "
+                  "outputs of a core share it, @RxC behind it for blocks; repeatable")
+      ->type_name("PRODUCT=PATTERN")
+      ->group(group)
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--window", o.window, "a token sees the last N positions, itself one")
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--kept", o.kept, "positions left in the cache, drawn, the newest one of them")
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--experts", o.experts,
+                  "each over all columns of a block or in columns of its own: spread or apart")
+      ->type_name("WORD")
+      ->group(group);
+  verb.add_option("--cache", o.cache,
+                  "a folder that keeps cycles of programs; those of another build or of other "
+                  "parameters are not taken")
+      ->type_name("DIR")
+      ->group(group);
+  verb.add_option("--layers", o.layers, "only so many layers of the model; default all")
+      ->type_name("N")
+      ->group(group);
 }
 
 /// Arguments may follow each other in any order; a verb's help ends in an example.

@@ -48,6 +48,13 @@ struct Options {
   std::optional<std::string> context;
   std::optional<std::string> blocks;
   std::optional<std::string> block_cores;
+  std::vector<std::string> activations;
+  std::vector<std::string> weights;
+  std::optional<std::string> window;
+  std::optional<std::string> kept;
+  std::optional<std::string> experts;
+  std::optional<std::string> layers;
+  std::optional<std::string> cache;
   std::optional<std::string> density;
   std::optional<std::string> block;
   std::optional<std::string> nm;
