@@ -124,6 +124,7 @@ class WseMachine final : public Machine {
   void require_supported(const LayerOp& op) const;
   void require_int8(const LayerOp& op) const;
   void require_groups(const LayerOp& op) const;
+  void require_filter(const LayerOp& op) const;
 
   std::string name_;
   WseParams params_;
@@ -191,6 +192,22 @@ void WseMachine::require_groups(const LayerOp& op) const {
         "its operand would have to be moved to where groups take it, which only products that "
         "follow each other with ws.k_partition = block and ws.exchange = product do without");
   }
+}
+
+/// Zeros of X are left out by somebody, or the row is refused.
+void WseMachine::require_filter(const LayerOp& op) const {
+  if (op.x_pattern == "dense") return;
+  const auto refuse = [&](const std::string& why) {
+    throw UnsupportedError(fmt::format("{}: x_pattern '{}': {}", name_, op.x_pattern, why));
+  };
+  if (!params_.ws.zero_filter) {
+    refuse("ws.zero_filter = false, so that senders leave no zero out");
+  }
+  if (!runs_as_tasks(params_, op)) return;
+  refuse(fmt::format("{} has a program of the cores that moves whole tiles of X",
+                     op.mode == Mode::dynamic
+                         ? "mode dynamic"
+                         : "kernel.gemm = " + params_.kernel.gemm.value_text()));
 }
 
 void WseMachine::require_int8(const LayerOp& op) const {
@@ -264,6 +281,7 @@ OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t
         fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
   }
   require_groups(op);
+  require_filter(op);
   if (runs_as_tasks(params_, op)) return run_on_wafer(op, mask, seed, execution);
   const bool gradient = is_gradient(op);
   if (!gradient && !is_dense_gradient(op) && wse::is_layer_operation(op)) {
@@ -271,6 +289,12 @@ OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t
     const bool product = op.op == "bmm" || op.op == "sddmm";
     // the programs of the cores hold the pattern
     if (product || mask != nullptr) result.mode = word(mask ? Mode::static_ : Mode::dense);
+    if (op.x_pattern != "dense") {
+      LayerOp whole = op;
+      whole.x_pattern = "dense";
+      add_filter_remark(run_layer_operation(params_, whole, mask, seed, without_record(execution)),
+                        result);
+    }
     return result;
   }
   require_supported(op);
