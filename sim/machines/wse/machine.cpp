@@ -163,34 +163,40 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {
   }
   if (params_.ws.k_partition != wse::KPartition::block) return;
   if (params_.ws.inject != wse::Inject::column_top) return;
-  if (params_.ws.groups != 1 && params_.ws.exchange == wse::Exchange::next) return;
+  const bool grouped = params_.ws.groups != 1;
+  if (grouped && params_.ws.exchange == wse::Exchange::next) return;
   for (LayerOp& op : workload.ops) {
     const bool product = has_weights(op);
     if (op.batch != 1 || (product && may_be_resident(op))) continue;
     const std::uint32_t width = product ? op.k : op.m;
     const std::uint32_t unit = op.fn == "rope" ? 2 : 1;
+    // Groups of columns lie otherwise than what functions take and leave.
     const auto lies_there = [&](const OperandSource& source) {
-      return source.features == width && source.unit == unit;
+      const bool alike = !grouped || product == source.of_product;
+      return alike && source.features == width && source.unit == unit;
     };
     auto& sources = op.sources;
     sources.erase(std::remove_if(sources.begin(), sources.end(), lies_there), sources.end());
   }
 }
 
-/// Only streamed products know groups of columns; all others, and moves between rows, one of all.
+/// Products with streamed or resident weights know groups of columns; functions and products of
+/// activations take and leave operands over all columns.
 void WseMachine::require_groups(const LayerOp& op) const {
   if (params_.ws.groups == 1) return;
   const auto refuse = [&](const std::string& why) {
     throw UnsupportedError(
         fmt::format("{}: ws.groups = {}: {}", name_, params_.ws.groups.value(), why));
   };
-  if (runs_as_tasks(params_, op) || is_gradient(op) || !has_weights(op)) {
-    refuse(fmt::format("op '{}' lies over all columns, not in groups of them", op.op));
+  if (runs_as_tasks(params_, op)) {
+    refuse(fmt::format("kernel.gemm = {} works on all columns, not in groups of them",
+                       params_.kernel.gemm.value_text()));
   }
-  if (!op.sources.empty()) {
+  if (is_gradient(op) || is_dense_gradient(op)) {
     refuse(
-        "its operand would have to be moved to where groups take it, which only products that "
-        "follow each other with ws.k_partition = block and ws.exchange = product do without");
+        fmt::format("op '{}': the sums of a weight gradient run down whole columns, which "
+                    "groups would all have a part of",
+                    op.op));
   }
 }
 

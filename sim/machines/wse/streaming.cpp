@@ -27,6 +27,7 @@
 namespace lacuna {
 namespace {
 
+using wse::ColumnGroups;
 using wse::FoldPlan;
 using wse::StreamingJob;
 using wse::StreamingPlan;
@@ -58,11 +59,17 @@ ValueCheck check_values(const StreamingJob& job, const StreamingPlan& plan,
   std::vector<std::size_t> next(outcome.results.size(), 0);
   for (std::size_t step = 0; step < plan.row_of_step.size(); ++step) {
     if (plan.row_of_step[step] == wse::kNoRow) continue;  // nothing is kept after it
-    std::uint64_t element = 0;
+    const std::uint32_t column = kernel.final_column[step];
+    std::uint32_t before = 0;
     for (std::uint32_t r = 0; r < plan.program.rows; ++r) {
-      const std::size_t core = std::size_t{r} * plan.program.columns + kernel.final_column[step];
-      for (std::uint32_t t = 0; t < kernel.tokens[r]; ++t, ++element) {
+      const std::size_t core = std::size_t{r} * plan.program.columns + column;
+      const std::uint32_t first = wse::first_element(plan.element_shares, before, kernel.tokens[r],
+                                                     kernel.groups.group_of(column));
+      before += kernel.tokens[r];
+      for (std::uint32_t t = 0; t < kernel.tokens[r]; ++t) {
         const std::size_t place = next[core]++;
+        const std::uint64_t element = first + t;
+        if (element >= elements) continue;  // padding
         const bool there = place < outcome.results[core].size();
         const float y = there ? outcome.results[core][place] : 0.0F;
         ++check.compared;
@@ -94,10 +101,7 @@ void check_exchange(const StreamingPlan& plan, const WaferOutcome& outcome, Valu
       return to_float(static_cast<Half>(bits >> (16U * (t % 2)) & 0xffffU));
     };
     for (std::uint32_t packet = 0; packet < exchange.packets; ++packet) {
-      for (const std::uint32_t bus : exchange.columns[column].takes) {
-        const std::size_t sender =
-            exchange.buses[bus].begin / kernel.group_columns() * kernel.group_columns() +
-            column % kernel.group_columns();
+      for (const auto& [bus, sender] : exchange.columns[column].takes) {
         const std::vector<float>& rows = outcome.results[core / columns * columns + sender];
         for (std::uint32_t t = 0; t < tokens; ++t) {
           if (packet >= exchange.columns[sender].keeps) break;
@@ -255,10 +259,23 @@ void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) 
       4.0 * static_cast<double>(rate.words) / static_cast<double>(rate.per);
 }
 
-std::string groups_text(const StreamingPlan& plan) {
+std::string groups_text(const StreamingPlan& plan, bool resident) {
   const wse::StreamingKernel& kernel = plan.program.kernel;
-  std::string text = fmt::format("{} of {} columns, {} rows of weights each", kernel.groups,
-                                 kernel.group_columns(), kernel.steps);
+  const ColumnGroups& groups = kernel.groups;
+  const std::string lie = groups.interleaved ? ", interleaved" : "";
+  if (plan.element_shares != 1) {
+    return fmt::format(
+        "{} of {} columns{}, {} of each row of cores each; {}{}", groups.count, groups.width, lie,
+        resident ? "outputs" : "tokens",
+        plan.program.source.empty()
+            ? "idealised: each stream enters in every group and is paid for once"
+            : fmt::format("each stream enters once, {} row{} of routers copy it to the others",
+                          plan.program.spread_rows, plan.program.spread_rows == 1 ? "" : "s"),
+        plan.padding == 0 ? "" : fmt::format("; {} of padding", plan.padding));
+  }
+  std::string text =
+      fmt::format("{} of {} columns{}, {} rows of {} each", groups.count, groups.width, lie,
+                  kernel.steps, resident ? "activations" : "weights");
   if (plan.empty_rows != 0) text += fmt::format(", {} of them empty", plan.empty_rows);
   if (!kernel.exchange.on()) {
     return text + "; each result stays in its group, and the next operation finds it there";
@@ -286,7 +303,7 @@ void StreamedOperation::fill_notes(const Simulated& run, WaferResult& into) cons
          fmt::format("{} in, {} out", plan.most_features, plan.most_outputs));
   }
   into.memory(plan.bytes, plan.limit);
-  if (plan.program.kernel.groups > 1) note("groups", groups_text(plan));
+  if (plan.program.kernel.groups.count > 1) note("groups", groups_text(plan, job_.resident));
   note("lookahead", fmt::format("{}", params_.ws.lookahead.value()));
   note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
                                plan.program.rate.words, plan.program.rate.per));
@@ -298,10 +315,9 @@ void StreamedOperation::fill_notes(const Simulated& run, WaferResult& into) cons
   }
   const auto heaviest = std::max_element(plan.column_weights.begin(), plan.column_weights.end());
   note("heaviest column",
-       fmt::format(
-           "{} with {} of {} {}, mean {:.6g}", heaviest - plan.column_weights.begin(), *heaviest,
-           plan.weights, job_.resident ? "activations" : "weights",
-           static_cast<double>(plan.weights) / static_cast<double>(plan.column_weights.size())));
+       fmt::format("{} with {} of {} {}, mean {:.6g}", heaviest - plan.column_weights.begin(),
+                   *heaviest, plan.weights, job_.resident ? "activations" : "weights",
+                   static_cast<double>(plan.weights) / static_cast<double>(plan.streams())));
   if (run.rows < plan.program.rows) {
     note("fold", fmt::format("{} of {} rows simulated, {} classes", run.rows, plan.program.rows,
                              run.fold.classes));
