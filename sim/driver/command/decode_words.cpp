@@ -80,7 +80,7 @@ bool skips(const WseParams& params, wse::LlmSkip what) {
 }
 
 /// As a string of JSON.
-std::string quoted(const std::string& text) {
+std::string json_text(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     constexpr unsigned char kSpace = 0x20;
@@ -168,7 +168,7 @@ std::string zeros_as_json(const Options& options, const DecodePlacement& placeme
   std::string text;
   for (const auto& [name, value] : said(options, placement, params)) {
     text +=
-        fmt::format("{}{}", text.empty() ? "" : ", ", quoted(fmt::format("{} {}", name, value)));
+        fmt::format("{}{}", text.empty() ? "" : ", ", json_text(fmt::format("{} {}", name, value)));
   }
   return text.empty() ? text : fmt::format(",\n  \"zeros\": [{}]", text);
 }
