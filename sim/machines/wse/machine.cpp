@@ -206,9 +206,6 @@ void WseMachine::require_filter(const LayerOp& op) const {
   const auto refuse = [&](const std::string& why) {
     throw UnsupportedError(fmt::format("{}: x_pattern '{}': {}", name_, op.x_pattern, why));
   };
-  if (!params_.ws.zero_filter) {
-    refuse("ws.zero_filter = false, so that senders leave no zero out");
-  }
   if (!runs_as_tasks(params_, op)) return;
   refuse(fmt::format("{} has a program of the cores that moves whole tiles of X",
                      op.mode == Mode::dynamic
@@ -291,14 +288,17 @@ OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t
   if (runs_as_tasks(params_, op)) return run_on_wafer(op, mask, seed, execution);
   const bool gradient = is_gradient(op);
   if (!gradient && !is_dense_gradient(op) && wse::is_layer_operation(op)) {
-    OpResult result = run_layer_operation(params_, op, mask, seed, execution);
+    LayerOp sent = op;
+    if (!params_.ws.zero_filter) sent.x_pattern = "dense";
+    OpResult result = run_layer_operation(params_, sent, mask, seed, execution);
     const bool product = op.op == "bmm" || op.op == "sddmm";
     // the programs of the cores hold the pattern
     if (product || mask != nullptr) result.mode = word(mask ? Mode::static_ : Mode::dense);
     if (op.x_pattern != "dense") {
       LayerOp whole = op;
       whole.x_pattern = "dense";
-      add_filter_remark(run_layer_operation(params_, whole, mask, seed, without_record(execution)),
+      add_filter_remark(params_,
+                        run_layer_operation(params_, whole, mask, seed, without_record(execution)),
                         result);
     }
     return result;
@@ -323,8 +323,8 @@ OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t
   if (stream_x) {
     LayerOp whole = op;
     whole.x_pattern = "dense";
-    add_filter_remark(run_streamed(params_, whole, mask, seed, without_record(execution), true),
-                      result);
+    add_filter_remark(
+        params_, run_streamed(params_, whole, mask, seed, without_record(execution), true), result);
     result.notes.emplace_back("operands",
                               "X, made on the wafer, has left it before and is streamed in; W lies "
                               "with its k along columns");

@@ -140,8 +140,19 @@ TEST(SparseActivations, AreRefusedWhereNothingLeavesThemOut) {
   refused("--gemm 64x64x64 --x-density 0.2 --set kernel.gemm=mesh", "moves whole tiles of X");
   refused("--gemm 64x64x64 --pattern unstructured:0.2 --mode dynamic --x-density 0.2 --dtype fp32",
           "mode dynamic has a program of the cores");
-  refused("--gemm 64x64x64 --x-density 0.2 --set ws.zero_filter=false",
-          "senders leave no zero out");
+}
+
+TEST(SparseActivations, AreSaidToBeSentIfNobodyFiltersThem) {
+  const ProgramBench bench;
+  for (const std::string& request :
+       {std::string("--gemm 64x64x64 --x-density 0.2"),
+        "--trace " + attention(bench, "bmm,64,32,48,4,,,,bernoulli,0.1")}) {
+    const Ran ran = run_real("run" + std::string(kWafer) + "--set ws.zero_filter=false " + request);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("all of X is sent, its zeros too"));
+    EXPECT_THAT(ran.out, ::testing::Not(HasSubstr("never leaves the sender")));
+    EXPECT_EQ(number_after(ran.out, "zeros too: "), number_after(ran.out, "without zeros takes "));
+  }
 }
 
 TEST(SparseActivations, AreRefusedOnAnIpuUnlessSomebodyFindsTheirZeros) {
