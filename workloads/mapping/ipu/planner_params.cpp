@@ -19,6 +19,7 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   target.one_stage_depth = planner.one_stage_depth;
   target.two_stage_depth = planner.two_stage_depth;
   target.staged_estimate = planner.staged_estimate;
+  target.fast_reduce = planner.fast_reduce;
   target.long_single_passes = planner.long_fp32_passes;
   target.lone_pairs = planner.lone_pairs;
   target.short_pairs = planner.short_pairs;

@@ -30,9 +30,14 @@ struct PlannerParams : ParameterSet {
       param(this, "two_stage_depth", 124U, range(1U, 65536U), "partials",
             "Partials that a dense product sums in two stages; more take three, as in poplin.");
   Param<bool> staged_estimate =
-      flag(this, "staged_estimate", false,
-           "Choose dense plans by an estimate that sums partials in stages; the regression values "
-           "of the vendor's planner have one.");
+      flag(this, "staged_estimate", true,
+           "Choose dense plans by an estimate of sums as they are made, in stages and of one "
+           "contiguous input where that can be, as poplin's ConvModel. Off: in one stage, of many "
+           "inputs.");
+  Param<bool> fast_reduce =
+      flag(this, "fast_reduce", false,
+           "Contiguous inputs of a dense product's sums lie in interleaved memory and are read 128 "
+           "bits at a time; poplin's enableFastReduce.");
   Param<bool> long_fp32_passes = flag(
       this, "long_fp32_passes", true,
       "Passes of dense FP32 products take the bundles of PopSparse's estimator, not poplin's.");

@@ -25,7 +25,8 @@ struct Target {
   AmpUnit amp;
   unsigned one_stage_depth = 15;   // partials that dense products sum in one stage
   unsigned two_stage_depth = 124;  // and in two
-  bool staged_estimate = false;    // chooses dense plans
+  bool staged_estimate = true;     // chooses dense plans; see PlannerParams
+  bool fast_reduce = false;        // sums of dense products read 128 bits
   bool long_single_passes = true;  // of dense FP32 products, at run time; see PlannerParams
 
   // What the lowering of static products may do otherwise; see PlannerParams.

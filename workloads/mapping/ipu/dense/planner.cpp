@@ -93,10 +93,11 @@ class Search {
     best_ = plan;
   }
 
-  /// The estimate, if the sums of `all` elements over `depth` tiles are made in stages: each but
-  /// the first begins by sending what the one before has left.
+  /// The estimate, with the sums of `all` elements over `depth` tiles as they are made: in stages,
+  /// of which each but the first begins by sending what the one before has left, and of one
+  /// contiguous input where that can be.
   DenseEstimate in_stages(DenseEstimate estimate, std::uint64_t all, std::uint64_t depth) const {
-    if (depth <= target_.one_stage_depth) return estimate;
+    if (depth == 1) return estimate;
     const StageDepths most{target_.one_stage_depth, target_.two_stage_depth};
     estimate.partials = estimate.reduce = 0;
     std::uint64_t left = all;
@@ -105,7 +106,7 @@ class Search {
       estimate.partials += ceil_div(left * types_.partial_bytes(), target_.exchange_bytes);
       left = ceil_div(left, depths[s]);
       const DType to = s + 1 < depths.size() ? types_.partials : result_type();
-      estimate.reduce += reduce_clocks(target_, left, depths[s], types_.partials, to);
+      estimate.reduce += dense_reduce_clocks(target_, left, depths[s], types_.partials, to);
     }
     return estimate;
   }
