@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
+#include "workloads/mapping/ipu/product_bound.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -35,6 +36,8 @@ DType partials_of(Partials asked, DType automatic) {
   throw UnsupportedError("an IPU accumulates in fp16 or fp32, not in int32");
 }
 
+}  // namespace
+
 Types dense_types(const PlannerParams& planner, const GemmProblem& problem) {
   const bool single = problem.dtype == DType::fp32;
   Types types{problem.dtype,
@@ -57,6 +60,8 @@ Types static_types(const GemmProblem& problem) {
   }
   return types;
 }
+
+namespace {
 
 void add_estimates(PlannedOperation& result, const DensePlan& plan, bool staged) {
   const DenseEstimate& e = staged ? plan.staged : plan.estimate;
@@ -254,6 +259,34 @@ PlannedOperation plan_by_mode(const ChipParams& chip, const PlannerParams& plann
 }
 
 }  // namespace
+
+std::optional<Cycle> expected_cycles(const ChipParams& chip, const PlannerParams& planner,
+                                     const LayerOp& op, const Mask* mask) {
+  const Target target = make_target(chip, planner);
+  GemmProblem problem;
+  problem.dtype = op.dtype;
+  problem.partials = op.partials;
+  try {
+    if (mask == nullptr || op.mode == Mode::dense) {
+      const DensePlan plan = plan_dense(target, dense_types(planner, problem), op.m, op.k, op.n);
+      return plan.steps() * plan.staged.total();
+    }
+    if (op.mode != Mode::dynamic) {
+      const Mask blocks = usable_blocks(*mask);
+      if (blocks.blocks() == 0) return std::nullopt;
+      return plan_static(target, static_types(problem), blocks, op.n).estimate.total();
+    }
+    const unsigned block =
+        dynamic_block({op.dtype, op.dtype}, static_cast<unsigned>(mask->block_rows));
+    const std::uint64_t most = mask->nnz() / (std::uint64_t{block} * block);
+    if (most == 0) return std::nullopt;
+    return plan_dynamic(target, dynamic_types(problem, block), {op.m, op.k, op.n, block, most},
+                        planner.bucket_oversize)
+        .forward.total();
+  } catch (const SimulationError&) {
+    return std::nullopt;
+  }
+}
 
 PlannedOperation plan_gemm(const ChipParams& chip, const PlannerParams& planner,
                            const GemmProblem& problem, Mode mode) {
