@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <tuple>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/command/allowed_options.hpp"
+#include "sim/driver/run/acting.hpp"
 #include "sim/machines/wse/decode_times.hpp"
 #include "sim/machines/wse/prefill_times.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -43,41 +46,18 @@ std::pair<std::uint32_t, std::uint32_t> sides(const char* option, const std::str
 
 /// What says what else a machine runs, or how its run is looked at, has no place beside --model.
 void check_options(const Options& options) {
-  const std::vector<std::pair<const char*, bool>> given = {
-      {"--trace", options.trace.has_value()},
-      {"--gemm", options.gemm.has_value()},
-      {"--matrix", options.matrix.has_value()},
-      {"--n", options.n.has_value()},
-      {"--system-config", options.system_config.has_value()},
-      {"--pattern", !options.patterns.empty()},
-      {"--density", options.density.has_value()},
-      {"--block", options.block.has_value()},
-      {"--nm", options.nm.has_value()},
-      {"--mode", options.mode.has_value()},
-      {"--residency", options.residency.has_value()},
-      {"--x-pattern", options.x_pattern.has_value()},
-      {"--dtype", options.dtype.has_value()},
-      {"--partials", options.partials.has_value()},
-      {"--values", options.values.has_value()},
-      {"--seeds", options.seeds.has_value()},
-      {"--interval", options.interval.has_value()},
-      {"--with-dense", options.with_dense},
-      {"--event-log", options.event_log},
-      {"--waves", !options.waves.empty()},
-      {"--units", !options.units.empty()},
-      {"--timeline", options.timeline},
-      {"--out", options.out.has_value()},
-      {"--resume", options.resume},
-      {"--scalesim", options.scalesim},
-      {"--explain", options.explain}};
-  for (const auto& [name, is_given] : given) {
-    if (is_given) throw RequestError(fmt::format("{} does not go with --model so far", name));
-  }
   if (!options.model) {
-    throw RequestError(
-        "--decode, --context, --batch, --prefill, --chunk, --blocks and --block-cores need "
-        "--model");
+    const std::vector<std::string> known = {"--decode", "--context", "--batch",      "--prefill",
+                                            "--chunk",  "--blocks",  "--block-cores"};
+    for (const std::string& name : given_options(options)) {
+      if (std::find(known.begin(), known.end(), name) == known.end()) continue;
+      throw RequestError(fmt::format("{} needs --model", name));
+    }
   }
+  allow_options(options,
+                {"--machine", "--set", "--model", "--decode", "--context", "--batch", "--prefill",
+                 "--chunk", "--blocks", "--block-cores", "--engine", "--json", "--wide", "--quiet"},
+                "{} does not go with --model so far");
   if (options.decode == options.prefill.has_value()) {
     throw RequestError("--model: say what it does: one of --decode and --prefill N");
   }
@@ -267,6 +247,7 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
         fmt::format("--model runs on wafers so far; {} is none", options.machines[0]));
   }
   machine.check();
+  streams.err << settings_beside_model(machine, options.settings);
   const auto& params = static_cast<const WseParams&>(machine.parameters());
   const ModelShape model = shape_of(*options.model);
   if (options.prefill) return run_prompt(options, model, params, streams);

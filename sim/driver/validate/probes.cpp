@@ -83,9 +83,7 @@ class Probe {
   }
 
   wse::TaskOutcome run(const wse::TaskProgram& program) const {
-    return wse::simulate(
-        {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
-        program, options_);
+    return wse::simulate(params_.task_hardware(), program, options_);
   }
   double cycles(const wse::TaskProgram& program) const {
     return static_cast<double>(run(program).cycles);

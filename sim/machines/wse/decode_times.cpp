@@ -58,9 +58,7 @@ DecodeTimes::DecodeTimes(const WseParams& params, Engine engine)
 }
 
 wse::TaskOutcome DecodeTimes::run(const wse::TaskProgram& program) const {
-  return wse::simulate(
-      {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
-      program, options_);
+  return wse::simulate(params_.task_hardware(), program, options_);
 }
 
 const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& block) {

@@ -132,6 +132,7 @@ class WseMachine final : public Machine {
   void require_supported(const LayerOp& op) const;
   void require_int8(const LayerOp& op) const;
   void require_groups(const LayerOp& op) const;
+  void require_filter(const LayerOp& op) const;
 
   std::string name_;
   WseParams params_;
@@ -176,35 +177,57 @@ void WseMachine::place_operands(WorkloadTrace& workload) const {
   find_sources(workload);
   if (params_.ws.k_partition != wse::KPartition::block) return;
   if (params_.ws.inject != wse::Inject::column_top) return;
-  if (params_.ws.groups != 1 && params_.ws.exchange == wse::Exchange::next) return;
+  const bool grouped = params_.ws.groups != 1;
+  if (grouped && params_.ws.exchange == wse::Exchange::next) return;
   for (LayerOp& op : workload.ops) {
     const bool product = has_weights(op);
     if (op.batch != 1 || (product && may_be_resident(op))) continue;
     const std::uint32_t width = product ? op.k : op.m;
     const std::uint32_t unit = op.fn == "rope" ? 2 : 1;
+    // Groups of columns lie otherwise than what functions take and leave.
     const auto lies_there = [&](const OperandSource& source) {
-      return source.features == width && source.unit == unit;
+      const bool alike = !grouped || product == source.of_product;
+      return alike && source.features == width && source.unit == unit;
     };
     auto& sources = op.sources;
     sources.erase(std::remove_if(sources.begin(), sources.end(), lies_there), sources.end());
   }
 }
 
-/// Only streamed products know groups of columns; all others, and moves between rows, one of all.
+/// Products with streamed or resident weights know groups of columns; functions and products of
+/// activations take and leave operands over all columns.
 void WseMachine::require_groups(const LayerOp& op) const {
   if (params_.ws.groups == 1) return;
   const auto refuse = [&](const std::string& why) {
     throw UnsupportedError(
         fmt::format("{}: ws.groups = {}: {}", name_, params_.ws.groups.value(), why));
   };
-  if (runs_as_tasks(params_, op) || is_gradient(op) || !has_weights(op)) {
-    refuse(fmt::format("op '{}' lies over all columns, not in groups of them", op.op));
+  if (runs_as_tasks(params_, op)) {
+    refuse(fmt::format("kernel.gemm = {} works on all columns, not in groups of them",
+                       params_.kernel.gemm.value_text()));
   }
-  if (!op.sources.empty()) {
+  if (is_gradient(op) || is_dense_gradient(op)) {
     refuse(
-        "its operand would have to be moved to where groups take it, which only products that "
-        "follow each other with ws.k_partition = block and ws.exchange = product do without");
+        fmt::format("op '{}': the sums of a weight gradient run down whole columns, which "
+                    "groups would all have a part of",
+                    op.op));
   }
+}
+
+/// Zeros of X are left out by somebody, or the row is refused.
+void WseMachine::require_filter(const LayerOp& op) const {
+  if (op.x_pattern == "dense") return;
+  const auto refuse = [&](const std::string& why) {
+    throw UnsupportedError(fmt::format("{}: x_pattern '{}': {}", name_, op.x_pattern, why));
+  };
+  if (!params_.ws.zero_filter) {
+    refuse("ws.zero_filter = false, so that senders leave no zero out");
+  }
+  if (!runs_as_tasks(params_, op)) return;
+  refuse(fmt::format("{} has a program of the cores that moves whole tiles of X",
+                     op.mode == Mode::dynamic
+                         ? "mode dynamic"
+                         : "kernel.gemm = " + params_.kernel.gemm.value_text()));
 }
 
 void WseMachine::require_int8(const LayerOp& op) const {
@@ -278,6 +301,7 @@ OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t
         fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
   }
   require_groups(op);
+  require_filter(op);
   if (runs_as_tasks(params_, op)) return run_on_wafer(op, mask, seed, execution);
   const bool gradient = is_gradient(op);
   if (!gradient && !is_dense_gradient(op) && wse::is_layer_operation(op)) {
@@ -285,6 +309,12 @@ OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t
     const bool product = op.op == "bmm" || op.op == "sddmm";
     // the programs of the cores hold the pattern
     if (product || mask != nullptr) result.mode = word(mask ? Mode::static_ : Mode::dense);
+    if (op.x_pattern != "dense") {
+      LayerOp whole = op;
+      whole.x_pattern = "dense";
+      add_filter_remark(run_layer_operation(params_, whole, mask, seed, without_record(execution)),
+                        result);
+    }
     return result;
   }
   require_supported(op);

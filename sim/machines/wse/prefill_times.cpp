@@ -97,9 +97,7 @@ PrefillTimes::PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& 
 }
 
 double PrefillTimes::cycles_of(const wse::TaskProgram& program) const {
-  const wse::TaskOutcome outcome = wse::simulate(
-      {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
-      program, options_);
+  const wse::TaskOutcome outcome = wse::simulate(params_.task_hardware(), program, options_);
   return static_cast<double>(outcome.cycles);
 }
 

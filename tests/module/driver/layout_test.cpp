@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "sim/driver/layout/laid_out_machine.hpp"

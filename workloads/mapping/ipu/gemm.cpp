@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/ipu/product_bound.hpp"
+#include "workloads/mapping/ipu/product_types.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -21,47 +21,6 @@ void check_type(const Target& target, DType type) {
       fmt::format("an IPU multiplies fp16 and fp32{}, not {}: it has no such type",
                   target.amp.has(AmpMode::quarter) ? " and fp8" : "", word(type)));
 }
-
-DType partials_of(Partials asked, DType automatic) {
-  switch (asked) {
-    case Partials::automatic:
-      return automatic;
-    case Partials::fp16:
-      return DType::fp16;
-    case Partials::fp32:
-      return DType::fp32;
-    case Partials::int32:
-      break;
-  }
-  throw UnsupportedError("an IPU accumulates in fp16 or fp32, not in int32");
-}
-
-}  // namespace
-
-Types dense_types(const PlannerParams& planner, const GemmProblem& problem) {
-  const bool single = problem.dtype == DType::fp32;
-  Types types{problem.dtype,
-              partials_of(problem.partials, single ? DType::fp32 : planner.partials.value())};
-  if (single && types.partials == DType::fp16) {
-    throw UnsupportedError("an IPU accumulates fp32 products in fp32, not in fp16");
-  }
-  return types;
-}
-
-Types static_types(const GemmProblem& problem) {
-  if (problem.dtype == DType::fp8) {
-    throw UnsupportedError("static sparse products are of fp16 or fp32, not of fp8");
-  }
-  const Types types{problem.dtype, partials_of(problem.partials, problem.dtype)};
-  if (types.partials != types.data) {
-    throw UnsupportedError(
-        fmt::format("static sparse products of {} accumulate in the same type, not in {}",
-                    word(types.data), word(types.partials)));
-  }
-  return types;
-}
-
-namespace {
 
 void add_estimates(PlannedOperation& result, const DensePlan& plan, bool staged) {
   const DenseEstimate& e = staged ? plan.staged : plan.estimate;

@@ -7,6 +7,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dense/conv_cost.hpp"
+#include "workloads/mapping/ipu/product_types.hpp"
 #include "workloads/mapping/ipu/static/cost.hpp"
 
 namespace lacuna::ipu {

@@ -14,8 +14,4 @@ namespace lacuna::ipu {
 std::optional<Cycle> least_cycles(const ChipParams& chip, const PlannerParams& planner,
                                   const LayerOp& op, const Mask* mask);
 
-/// The types that a dense and a static product are computed in. UnsupportedError if there are none.
-Types dense_types(const PlannerParams& planner, const GemmProblem& problem);
-Types static_types(const GemmProblem& problem);
-
 }  // namespace lacuna::ipu

@@ -16,7 +16,7 @@ class Bound {
       : k_(kernel),
         core_(core),
         loads_(loads),
-        groups_(kernel.groups),
+        groups_(kernel.groups.count),
         width_(loads.sent.size()),
         beats_(ceil_div(tokens, kernel.simd)),
         words_(ceil_div(tokens, kernel.ring_elements)) {}
@@ -85,7 +85,7 @@ class Bound {
     for (std::size_t i = 0; i < width_; ++i) at[ring[i]] = i;
     const std::uint64_t each = 2 * std::uint64_t{loads_.ramp} + loads_.hop;
     for (std::uint32_t g = 0; g < groups_; ++g) {
-      const std::size_t keeper = at[k_.final_column[known - groups_ + g] % width_];
+      const std::size_t keeper = at[k_.groups.place_of(k_.final_column[known - groups_ + g])];
       for (std::size_t place = 0; place < width_; ++place) {
         tails[place] += (keeper + width_ - at[place]) % width_ * each;
       }

@@ -16,7 +16,7 @@ struct StreamLoads {
   std::uint32_t farthest = 0;       // rows of cores between the one where words enter and the last
   std::uint32_t entry = 0;          // where they enter, of StreamingKernel::tokens
   bool ring = true;                 // of partial sums; false: another reduction
-  bool exchanges = false;           // groups tell each other their rows
+  bool exchanges = false;           // groups, side by side, tell each other their rows
   unsigned hop = 1;                 // latencies of a link and a ramp, in cycles
   unsigned ramp = 1;
 };

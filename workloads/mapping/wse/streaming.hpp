@@ -38,16 +38,27 @@ struct StreamingPlan {
   std::uint64_t bytes = 0;          // of the fullest core
   std::uint64_t limit = 0;          // of its memory
   std::uint32_t fullest_column = 0;
-  std::uint64_t weights = 0;   // that are streamed (resident: activations)
-  std::uint64_t useful = 0;    // products whose operands are not zero, of all tokens
-  std::uint64_t tested = 0;    // elements the sender compared with zero
-  std::uint64_t left_out = 0;  // and left out
-  std::vector<std::uint64_t> column_weights;
-  std::vector<std::uint32_t> row_of_step;  // output feature of each step and group, or kNoRow
-  std::uint32_t empty_rows = 0;            // of groups that have fewer rows than others
+  std::uint64_t weights = 0;                  // that are streamed (resident: activations)
+  std::uint64_t useful = 0;                   // products whose operands are not zero, of all tokens
+  std::uint64_t tested = 0;                   // elements the sender compared with zero
+  std::uint64_t left_out = 0;                 // and left out
+  std::vector<std::uint64_t> column_weights;  // of columns that have a stream of their own
+  std::vector<std::uint32_t> row_of_step;     // output feature of each step and group, or kNoRow
+  std::uint32_t empty_rows = 0;               // of groups that have fewer rows than others
+  std::uint32_t element_shares = 1;  // of the elements of a row of cores, one of each group
+  std::uint32_t padding = 0;         // elements that are none, of groups with fewer
   double io_share = 0;
+  /// Columns whose words are paid for.
+  std::size_t streams() const { return column_weights.size() / element_shares; }
   std::uint32_t tree_block = 0;  // columns of each tree of the reduction, if there are several
 };
+
+/// The first element that the cores of a row hold, of a group: those of a row follow each other,
+/// from group to group. `before` are the elements of a core in each row before, in all.
+inline std::uint32_t first_element(std::uint32_t shares, std::uint32_t before,
+                                   std::uint32_t elements, std::uint32_t group) {
+  return shares * before + (shares == 1 ? 0 : group * elements);
+}
 
 /// Which column owns each of `features` features on `columns` columns; `load` (their non-zeros)
 /// decides for `balanced` only: heaviest first, each to the column with the least.
@@ -60,8 +71,11 @@ inline std::uint32_t entry_row(Inject inject, std::uint32_t rows) {
   return inject == Inject::middle_row ? rows / 2 : 0;
 }
 
-/// The first rows of cores that bring words from the west edge to their columns and hold no
-/// tokens; none unless they enter there. UnsupportedError if they need more colors than there are.
+/// The first rows of cores that bring `streams` of words from the west edge to their columns and
+/// hold no tokens, beside so many colors of sums. UnsupportedError if they need more colors than
+/// there are.
+std::uint32_t rows_at_edge(const IoParams& io, std::uint32_t streams, std::uint32_t sums);
+/// The same of columns without groups; none unless words enter there.
 std::uint32_t rows_at_edge(const StreamingParams& ws, const IoParams& io, std::uint32_t columns);
 
 /// Colors of the reduction along a row.
