@@ -98,6 +98,14 @@ void add_machine_options(CLI::App& verb, Options& o, bool several) {
       ->take_all();
 }
 
+void add_layout_option(CLI::App& verb, Options& o) {
+  verb.add_option("--layout", o.layout,
+                  "how operations are laid out: planned (default), best (searched, see lacuna "
+                  "describe layouts), or a file of layouts that were found")
+      ->type_name("LAYOUT")
+      ->group("Simulation");
+}
+
 void add_run_options(CLI::App& verb, Options& o) {
   const char* const group = "Simulation";
   verb.add_option("--engine", o.engine, "event (default) or clocked; results are the same")
@@ -239,6 +247,7 @@ void add_run(CLI::App& app, Options& o) {
   add_system_option(run, o);
   add_model_options(run, o);
   add_pattern_options(run, o, false);
+  add_layout_option(run, o);
   add_run_options(run, o);
   add_output_options(run, o);
 }
@@ -256,6 +265,7 @@ void add_compare(CLI::App& app, Options& o) {
   add_workload_options(compare, o);
   add_system_option(compare, o);
   add_pattern_options(compare, o, true);
+  add_layout_option(compare, o);
   add_run_options(compare, o);
   compare.add_option("--jobs", o.jobs, "points simulated at a time; default all processors")
       ->type_name("N")
@@ -289,6 +299,7 @@ void add_sweep(CLI::App& app, Options& o) {
                              "  lacuna sweep traces/experiments/density.yaml --out out/density "
                              "--resume");
   add_experiment_options(sweep, o);
+  add_layout_option(sweep, o);
 }
 
 void add_search(CLI::App& app, Options& o) {
@@ -304,11 +315,11 @@ void add_describe(CLI::App& app, Options& o) {
                "Describes machines, parameters, statistics, patterns, formats, area or trust.",
                "lacuna describe parameters --machine bow\n  lacuna describe tile.memory.kib");
   describe
-      .add_option(
-          "SUBJECT", o.subjects,
-          "machines, parameters, statistics, patterns, formats, index (all that has a name), "
-          "a name, or fit: layouts of a model on a system; completion (for bash) or manual "
-          "(a page for man)")
+      .add_option("SUBJECT", o.subjects,
+                  "machines, parameters, layouts, statistics, patterns, formats, index (all that "
+                  "has a name), "
+                  "a name, or fit: layouts of a model on a system; completion (for bash) or manual "
+                  "(a page for man)")
       ->required()
       ->expected(1);
   describe.add_option("--machine", o.machines, "preset or machine file, to show its values")
@@ -355,6 +366,7 @@ void add_validate(CLI::App& app, Options& o) {
       ->type_name("PATH=VALUE")
       ->expected(1)
       ->take_all();
+  add_layout_option(validate, o);
   validate.add_option("--engine", o.engine, "event (default) or clocked")->type_name("ENGINE");
   validate.add_option("--seed", o.seed, "seed of the masks; default 1")->type_name("N");
   validate.add_option("--jobs", o.jobs, "simulations at a time; default all processors")

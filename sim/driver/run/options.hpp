@@ -60,6 +60,7 @@ struct Options {
   std::optional<std::string> nm;
   std::optional<std::string> mode;
   std::optional<std::string> residency;
+  std::optional<std::string> layout;
   std::optional<std::string> x_pattern;
   std::optional<std::string> x_density;
   std::optional<std::string> dtype;

@@ -78,6 +78,28 @@ struct PlannerParams : ParameterSet {
   Param<unsigned> static_bands =
       param(this, "static_bands", 0U, range(0U, 128U), "bands",
             "Bands of the contraction of static products, PopSparse's numBands; 0: the cheapest.");
+  Param<unsigned> dense_columns = param(this, "dense_columns", 0U, range(0U, 65536U), "parts",
+                                        "Parts of the columns of dense products; 0: the cheapest.");
+  Param<unsigned> dense_rows = param(this, "dense_rows", 0U, range(0U, 65536U), "parts",
+                                     "Parts of the rows of dense products; 0: the cheapest.");
+  Param<unsigned> dense_contraction =
+      param(this, "dense_contraction", 0U, range(0U, 65536U), "parts",
+            "Parts of the contraction of dense products; 0: the cheapest.");
+  Param<unsigned> dense_row_steps = param(
+      this, "dense_row_steps", 0U, range(0U, 64U), "steps",
+      "Serial steps over the rows of dense products; 0: the cheapest of the fewest that fit.");
+  Param<unsigned> dense_column_steps =
+      param(this, "dense_column_steps", 0U, range(0U, 64U), "steps",
+            "Serial steps over the columns of dense products; 0: the cheapest of the fewest that "
+            "fit.");
+  Param<unsigned> dynamic_columns =
+      param(this, "dynamic_columns", 0U, range(0U, 65536U), "parts",
+            "Parts of the columns of dynamic products; 0: the cheapest.");
+  Param<unsigned> dynamic_rows = param(this, "dynamic_rows", 0U, range(0U, 65536U), "parts",
+                                       "Parts of the rows of dynamic products; 0: the cheapest.");
+  Param<unsigned> dynamic_contraction =
+      param(this, "dynamic_contraction", 0U, range(0U, 65536U), "parts",
+            "Parts of the contraction of dynamic products; 0: the cheapest.");
 };
 
 /// What the planners need to know of the chip.

@@ -42,6 +42,19 @@ struct Target {
   unsigned static_parts = 0;  // of the columns of static products; 0: the cheapest plan's
   unsigned static_bands = 0;  // likewise
 
+  /// Parts that plans of dense and dynamic products are held to; 0: the cheapest plan's.
+  struct Parts {
+    unsigned columns = 0;
+    unsigned rows = 0;
+    unsigned contraction = 0;
+
+    bool fixed() const { return columns != 0 || rows != 0 || contraction != 0; }
+  };
+  Parts dense;
+  unsigned dense_row_steps = 0;  // serial ones, likewise
+  unsigned dense_column_steps = 0;
+  Parts dynamic;
+
   /// Issue slots, one for each worker and the empty ones.
   unsigned slots() const { return workers > issue_interval ? workers : issue_interval; }
 
