@@ -75,6 +75,7 @@ std::string settings_beside_model(const Machine& machine,
   for (const std::string& setting : settings) {
     const auto [name, path] = split(setting);
     if (!name.empty() && name != machine.name()) continue;
+    if (path == "wafer.columns" || path == "wafer.rows") continue;  // blocks have their place there
     for (const char* const group : {"wafer.", "timer.", "kernel.", "ws.", "zero_filter.",
                                     "resident.", "io.", "map.", "sys.", "energy."}) {
       if (path.rfind(group, 0) != 0) continue;

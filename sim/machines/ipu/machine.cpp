@@ -15,11 +15,13 @@
 #include "sim/kernel/sim_context.hpp"
 #include "sim/machines/ipu/explain.hpp"
 #include "sim/machines/ipu/host.hpp"
+#include "sim/machines/ipu/layouts.hpp"
 #include "sim/machines/ipu/phases.hpp"
 #include "sim/machines/result_builder.hpp"
 #include "sim/machines/value_check.hpp"
 #include "workloads/mapping/ipu/encoding.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
+#include "workloads/mapping/ipu/product_bound.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/row_mask.hpp"
@@ -312,6 +314,18 @@ class IpuMachine final : public Machine {
 
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override;
 
+  std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
+    const bool planned = !layout_kind(op, mask).empty();
+    return planned ? ipu::expected_cycles(params_.chip(), params_.planner, op, mask)
+                   : least_cycles(op, mask);
+  }
+
+  std::unique_ptr<Machine> clone() const override { return std::make_unique<IpuMachine>(*this); }
+  const std::vector<LayoutSpace>& layouts() const override { return ipu::layout_spaces(); }
+  std::string layout_kind(const LayerOp& op, const Mask* mask) const override {
+    return ipu::layout_kind(op, mask);
+  }
+
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 
@@ -336,7 +350,9 @@ std::optional<Cycle> IpuMachine::least_cycles(const LayerOp& op, const Mask* mas
   const std::uint64_t weights = mask == nullptr ? std::uint64_t{op.m} * op.k : mask->nnz();
   const std::uint64_t products = weights * op.n * op.batch;
   const std::uint64_t each = std::uint64_t{macs} * params_.ipu.tiles;
-  return (products + each - 1) / each;
+  const Cycle least = (products + each - 1) / each;
+  if (layout_kind(op, mask).empty() || op.phase != Phase::fwd) return least;
+  return std::max(least, ipu::least_cycles(params_.chip(), params_.planner, op, mask).value_or(0));
 }
 
 void IpuMachine::require_encodable(const LayerOp& op, const Mask* mask) const {

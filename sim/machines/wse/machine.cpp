@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/layers.hpp"
+#include "sim/machines/wse/layouts.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "sim/machines/wse/residency.hpp"
 #include "sim/machines/wse/silicon.hpp"
@@ -98,7 +99,14 @@ class WseMachine final : public Machine {
                        params_.wafer.rows.value(), params_.wafer.cores.value());
   }
 
-  void relate(WorkloadTrace& workload, const MaskOf& mask_of) const override;
+  std::unique_ptr<Machine> clone() const override { return std::make_unique<WseMachine>(*this); }
+  const std::vector<LayoutSpace>& layouts() const override { return wafer_layout_spaces(); }
+  std::string layout_kind(const LayerOp& op, const Mask* /*mask*/) const override {
+    return wafer_layout_kind(params_, op);
+  }
+
+  void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override;
+  void place_operands(WorkloadTrace& workload) const override;
 
   std::vector<std::string> slow_settings() const override;
 
@@ -152,8 +160,8 @@ std::vector<std::string> WseMachine::slow_settings() const {
   return settings;
 }
 
-/// Whole operands that lie in blocks wherever they come from make no difference.
-void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {
+void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
+                        std::uint64_t /*seed*/) const {
   find_sources(workload);
   share_wafer(params_, workload, mask_of);
   for (LayerOp& op : workload.ops) {
@@ -161,6 +169,12 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {
     op.share.beside = 0;  // streamed weights leave results where they are, beside nothing
     op.share.result_taken = false;
   }
+  place_operands(workload);
+}
+
+/// Whole operands that lie in blocks wherever they come from make no difference.
+void WseMachine::place_operands(WorkloadTrace& workload) const {
+  find_sources(workload);
   if (params_.ws.k_partition != wse::KPartition::block) return;
   if (params_.ws.inject != wse::Inject::column_top) return;
   const bool grouped = params_.ws.groups != 1;

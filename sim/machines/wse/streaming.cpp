@@ -366,8 +366,9 @@ OpResult StreamedOperation::run() {
 }  // namespace
 
 wse::StreamingSetup streaming_setup(const WseParams& params) {
-  return {params.wafer, params.core, params.queue, params.mem,      params.simd,       params.ws,
-          params.io,    params.map,  params.clock, params.resident, params.zero_filter};
+  return {params.wafer,       params.core,       params.queue,      params.mem,   params.simd,
+          params.ws,          params.io,         params.map,        params.clock, params.resident,
+          params.zero_filter, params.router.hop, params.router.ramp};
 }
 
 wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool resident,

@@ -74,8 +74,10 @@ std::vector<std::pair<std::string, std::string>> options_of_run() {
 // Whatever is not part of such a request would change nothing of it, and is refused by its name.
 TEST(ModelRun, RefusesEveryOptionThatItDoesNotKnow) {
   const std::set<std::string> known = {
-      "--machine", "--set",    "--model",       "--decode", "--context", "--batch", "--prefill",
-      "--chunk",   "--blocks", "--block-cores", "--engine", "--json",    "--wide",  "--quiet"};
+      "--machine", "--set",   "--model",   "--decode",      "--context",     "--batch",
+      "--prefill", "--chunk", "--blocks",  "--block-cores", "--engine",      "--json",
+      "--wide",    "--quiet", "--layers",  "--cache",       "--activations", "--weights",
+      "--window",  "--kept",  "--experts", "--seed"};
   std::size_t refused = 0;
   for (const auto& [name, value] : options_of_run()) {
     if (known.count(name) != 0) continue;
@@ -113,10 +115,10 @@ TEST(ModelRun, SaysWhichSettingsActOnNothing) {
   EXPECT_THAT(idle.err, HasSubstr("llm.groups acts in programs of language models alone"));
   const Ran model = run_real(
       "run --json --model qwen3-1.7b --machine wse3 --prefill 256 --set ws.lookahead=4 --set "
-      "llm.groups=4 --set wafer.columns=64");
+      "llm.groups=4 --set wafer.modules=per_core");
   EXPECT_EQ(model.status, 0) << model.err;
   EXPECT_THAT(model.err, HasSubstr("ws.lookahead acts on nothing of --model"));
-  EXPECT_THAT(model.err, HasSubstr("wafer.columns acts on nothing of --model"));
+  EXPECT_THAT(model.err, HasSubstr("wafer.modules acts on nothing of --model"));
   EXPECT_THAT(model.err, ::testing::Not(HasSubstr("llm.groups")));
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/feature_shares.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +14,6 @@
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
-#include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna::wse {
 namespace {

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/exchange.hpp"
+#include "workloads/mapping/wse/feature_shares.hpp"
 #include "workloads/mapping/wse/program.hpp"
 
 namespace lacuna::wse {

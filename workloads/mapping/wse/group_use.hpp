@@ -6,7 +6,7 @@
 
 #include "models/wse/program/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
-#include "workloads/mapping/wse/streaming.hpp"
+#include "workloads/mapping/wse/streaming_setup.hpp"
 
 namespace lacuna::wse {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models/common/fp16.hpp"
-#include "workloads/mapping/wse/streaming.hpp"
+#include "workloads/mapping/wse/feature_shares.hpp"
 
 namespace lacuna::wse {
 namespace {
