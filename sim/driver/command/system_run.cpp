@@ -72,6 +72,9 @@ void check_options(const Options& options) {
       {"--event-log", options.event_log},
       {"--waves", !options.waves.empty()},
       {"--units", !options.units.empty()},
+      {"--view", options.view},
+      {"--view-steps", options.view_steps.has_value()},
+      {"--timeline-limit", options.timeline_limit.has_value()},
       {"--resume", options.resume},
       {"--scalesim", options.scalesim},
       {"--explain", options.explain}};

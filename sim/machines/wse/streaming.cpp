@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,11 +15,14 @@
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/row_by_row.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/program/event_units.hpp"
+#include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_intervals.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machines/wse/core_series.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
@@ -130,6 +134,7 @@ class StreamedOperation {
   void simulate(Simulated& run) const;
   void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
   void simulate_rows(const wse::Program& kept, wse::RunOptions options, Simulated& run) const;
+  UnitSeries units_of(const Simulated& run) const;
   void fill_work(const Simulated& run, OpResult& result) const;
   void fill_peaks(const StreamingPlan& plan, OpResult& result) const;
   void fill_notes(const Simulated& run, OpResult& result) const;
@@ -239,6 +244,31 @@ void StreamedOperation::simulate_rows(const wse::Program& kept, wse::RunOptions 
   intervals.for_each_border(run.outcome, [&](Cycle at, const wse::WaferStats& stats) {
     run.borders.emplace_back(at, wafer_counts(stats));
   });
+}
+
+/// Runs the plan again, with marks at the ends of steps, now that the cycles are known. What is not
+/// swept has the rows simulated that `run` had.
+UnitSeries StreamedOperation::units_of(const Simulated& run) const {
+  const wse::Program& program = run.plan.program;
+  const wse::HardwareParams params = hardware();
+  const Cycle length = step_length(run.cycles, execution_.view);
+  wse::RunOptions options;
+  options.engine = execution_.engine;
+  options.shuffle = execution_.shuffle;
+  options.jitter = execution_.jitter;
+  options.jitter_seed = execution_.jitter_seed;
+  options.modules = params_.wafer.modules == wse::Modules::per_core;
+  options.fold = execution_.fold;
+  options.marks = length;
+  if (const std::optional<wse::SweepOutcome> swept = wse::sweep(params, program, options)) {
+    return core_series(
+        {run.plan, params, swept->kept, swept->fold, swept->marks, length, job_.resident});
+  }
+  const Cycle hop = wse::QueueShapes(params_.router).link().latency;
+  wse::RowWatch watch(run.fold, program.columns, hop, length);
+  watch.watch(options);
+  const WaferOutcome kept = wse::simulate(params, wse::fold(program, run.fold), options);
+  return core_series({run.plan, params, kept, run.fold, watch.take(), length, job_.resident});
 }
 
 void StreamedOperation::fill_work(const Simulated& run, OpResult& result) const {
@@ -359,6 +389,10 @@ OpResult StreamedOperation::run() {
   fill_notes(run, result);
   result.phases = {whole_phase("stream", result)};
   if (execution_.interval != 0) result.intervals = intervals_of(run.borders, result);
+  if (execution_.view != 0) {
+    result.units_in_time = std::make_shared<UnitSeries>(units_of(run));
+    check_units(*result.units_in_time, result);
+  }
   if (execution_.event_log) fill_events(run, result);
   if (execution_.explain) {
     const wse::HardwareParams params = hardware();

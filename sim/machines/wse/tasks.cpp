@@ -6,15 +6,18 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/wse/program/event_units.hpp"
+#include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/machines/wse/core_series.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
@@ -115,6 +118,8 @@ class TaskOperation {
   OpResult result_of(const TaskKernel& kernel, const TaskOutcome& run) const;
   void fill_products(const TaskKernel& kernel, wse::TaskStats& stats, KernelStats& spans,
                      OpResult& result) const;
+  void add_units(const TaskKernel& kernel, const wse::TaskParams& hardware, const TaskOutcome& run,
+                 OpResult& result) const;
   static void fill_events(const TaskKernel& kernel, const TaskOutcome& run, OpResult& result);
 
   const WseParams& params_;
@@ -395,6 +400,26 @@ OpResult TaskOperation::result_of(const TaskKernel& kernel, const TaskOutcome& r
   return result;
 }
 
+/// Runs the program again, now that its cycles are known, and looks at its cores after each step.
+void TaskOperation::add_units(const TaskKernel& kernel, const wse::TaskParams& hardware,
+                              const TaskOutcome& run, OpResult& result) const {
+  const Cycle length = step_length(run.cycles, execution_.view);
+  std::vector<TaskMark> marks;
+  wse::RunOptions options;
+  options.engine = execution_.engine;
+  options.modules = params_.wafer.modules == wse::Modules::per_core;
+  options.first_look = length;
+  options.look_at_tasks = [&](Cycle at, const TaskOutcome& so_far) {
+    wse::require_marks((marks.size() + 1) * so_far.cores.size());
+    if (at < run.cycles) marks.push_back(task_mark(at, so_far));
+    return at + length;
+  };
+  wse::simulate(hardware, kernel.program, options);
+  result.units_in_time = std::make_shared<UnitSeries>(
+      task_series(std::move(marks), run, kernel.program.columns, kernel.copies));
+  if (kernel.copies == 1) check_units(*result.units_in_time, result);
+}
+
 OpResult TaskOperation::run() const {
   const Prepared made = prepare();
   if (execution_.values && !made.carries_values) {
@@ -422,6 +447,7 @@ OpResult TaskOperation::run() const {
   }
   const TaskOutcome run = wse::simulate(hardware, kernel.program, options);
   OpResult result = result_of(kernel, run);
+  if (execution_.view != 0) add_units(kernel, hardware, run, result);
   while (!borders.empty() && borders.back().first >= run.cycles) borders.pop_back();
   if (execution_.interval != 0) result.intervals = intervals_of(borders, result);
   if (execution_.event_log) fill_events(kernel, run, result);

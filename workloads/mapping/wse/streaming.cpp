@@ -494,6 +494,7 @@ class Planner {
                     k.counts.begin() + static_cast<std::ptrdiff_t>(i * width_));
       }
     }
+    plan_.column_features = inputs_;
     plan_.column_weights.assign(columns_, 0);
     for (std::size_t i = 0; i < k.counts.size(); ++i) {
       plan_.column_weights[i % columns_] += std::uint64_t{k.counts[i]} * job_.batch;
