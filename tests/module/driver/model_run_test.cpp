@@ -105,6 +105,22 @@ TEST(ModelRun, ASystemRefusesEveryOptionThatItDoesNotKnow) {
   }
 }
 
+// What changes nothing of a part of a model is not read over.
+TEST(TraceMake, RefusesWhatIsOfAnotherPart) {
+  const auto error = [](const std::string& words) {
+    const Ran ran = run_real("trace make gpt2 --layers 1 " + words);
+    EXPECT_EQ(ran.status, 2) << words;
+    return ran.err;
+  };
+  EXPECT_THAT(error("--context 64"), HasSubstr("nothing but with part decode"));
+  EXPECT_THAT(error("--part decode --context 64 --tokens 7"), HasSubstr("of one token each"));
+  for (const char* const option :
+       {"--optimizer sgd", "--recompute", "--replicas 4", "--recipe plain", "--loss-scaling"}) {
+    EXPECT_THAT(error(option), HasSubstr("nothing but with part training")) << option;
+  }
+  EXPECT_EQ(run_real("trace make gpt2 --layers 1 --part training --optimizer sgd").status, 0);
+}
+
 // Parameters of what such a request does not run are remarked on.
 TEST(ModelRun, SaysWhichSettingsActOnNothing) {
   const Ran idle = run_real(
