@@ -127,6 +127,15 @@ TEST(ModelRun, SaysWhichSettingsActOnNothing) {
       "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
       "--set llm.groups=4");
   EXPECT_THAT(idle.err, HasSubstr("llm.groups acts in programs of language models alone"));
+  const Ran alone = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--set ws.buses=1 --set ws.exchange=product");
+  EXPECT_THAT(alone.err, HasSubstr("ws.buses acts unless ws.groups = 1, which it is on wse2"));
+  EXPECT_THAT(alone.err, HasSubstr("ws.exchange acts unless ws.groups = 1"));
+  const Ran two = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--set ws.buses=1 --set ws.groups=2");
+  EXPECT_EQ(two.err, "");
   const Ran model = run_real(
       "run --json --model qwen3-1.7b --machine wse3 --prefill 256 --set ws.lookahead=4 --set "
       "llm.groups=4 --set wafer.columns=64");
