@@ -65,7 +65,7 @@ void refuse_of_other_parts(Part part, const Settings& settings) {
   if (part != Part::decode) refuse("context", "nothing but with part decode");
   if (part == Part::decode) refuse("tokens", "nothing with part decode, of one token each");
   if (part == Part::training) return;
-  for (const char* key : {"replicas", "recompute", "optimizer", "recipe", "loss-scaling"}) {
+  for (const char* key : {"replicas", "recompute", "optimizer"}) {
     refuse(key, "nothing but with part training");
   }
 }

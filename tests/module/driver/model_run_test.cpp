@@ -116,8 +116,7 @@ TEST(TraceMake, RefusesWhatIsOfAnotherPart) {
   };
   EXPECT_THAT(error("--context 64"), HasSubstr("nothing but with part decode"));
   EXPECT_THAT(error("--part decode --context 64 --tokens 7"), HasSubstr("of one token each"));
-  for (const char* const option :
-       {"--optimizer sgd", "--recompute", "--replicas 4", "--recipe plain", "--loss-scaling"}) {
+  for (const char* const option : {"--optimizer sgd", "--recompute", "--replicas 4"}) {
     EXPECT_THAT(error(option), HasSubstr("nothing but with part training")) << option;
   }
   EXPECT_EQ(run_real("trace make gpt2 --layers 1 --part training --optimizer sgd").status, 0);
