@@ -112,7 +112,7 @@ struct OpResult {
   std::vector<std::string> event_units;  // name by Event::unit
   std::vector<std::string> event_kinds;  // name by Event::kind
   std::optional<ValueCheck> values;
-  Intervals intervals;  // of one execution, however often it is repeated
+  Intervals intervals;                        // of one execution, however often it is repeated
   std::shared_ptr<UnitSeries> units_in_time;  // likewise; until it is priced
   Explanation explanation;
 };
