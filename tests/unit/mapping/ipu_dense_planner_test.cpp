@@ -183,5 +183,42 @@ TEST(DensePlanner, ImpossibleProductNamesTheBytes) {
   }
 }
 
+// 4 x 2 x 8 of 64 columns, 256 rows (16 groups) and 256 of the contraction (16 groups of 16).
+TEST(DensePlanner, APlanIsHeldToParts) {
+  Target target;
+  target.dense = {4, 2, 8};
+  const DensePlan plan = plan_dense(target, kHalf, 256, 256, 64);
+  EXPECT_EQ(plan.field_split, 4U);
+  EXPECT_EQ(plan.out_split, 2U);
+  EXPECT_EQ(plan.in_split, 8U);
+  EXPECT_EQ(plan.field, 16U);
+  EXPECT_EQ(plan.out_channels, 128U);
+  EXPECT_EQ(plan.in_channels, 32U);
+  // what is left open is the cheapest of those
+  target.dense = {4, 0, 0};
+  EXPECT_EQ(plan_dense(target, kHalf, 256, 256, 64).field_split, 4U);
+  EXPECT_LE(plan_dense(target, kHalf, 256, 256, 64).estimate.total(), plan.estimate.total());
+  target.dense = {};
+  target.dense_row_steps = 2;
+  target.dense_column_steps = 4;
+  const DensePlan serial = plan_dense(target, kHalf, 256, 256, 64);
+  EXPECT_EQ(serial.serial_m, 2U);
+  EXPECT_EQ(serial.serial_n, 4U);
+  EXPECT_EQ(serial.step_m, 128U);
+  EXPECT_EQ(serial.step_n, 16U);
+}
+
+// 16 groups of rows in 12 parts of two each: eight parts have all, four would be empty.
+TEST(DensePlanner, PartsThatWouldBeEmptyAreRefused) {
+  Target target;
+  target.dense = {0, 12, 0};
+  EXPECT_THROW(plan_dense(target, kHalf, 256, 256, 64), UnsupportedError);
+  target.dense = {128, 0, 0};  // of 64 columns
+  EXPECT_THROW(plan_dense(target, kHalf, 256, 256, 64), UnsupportedError);
+  target.dense = {};
+  target.dense_row_steps = 48;  // of 64 rows, two at a time
+  EXPECT_THROW(plan_dense(target, kHalf, 64, 256, 64), UnsupportedError);
+}
+
 }  // namespace
 }  // namespace lacuna::ipu

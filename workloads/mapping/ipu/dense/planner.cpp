@@ -22,11 +22,16 @@ struct Split {
   std::uint64_t size;
 };
 
+/// Whether none of so many parts, all but the last as large as the first, is empty.
+bool fills(std::uint64_t size, std::uint64_t parts) {
+  return parts <= size && ceil_div(size, ceil_div(size, parts)) == parts;
+}
+
 /// The splits of `size` into at most `most` parts that differ in the size of the largest part; if
 /// `wanted` is not 0, that into as many.
 std::vector<Split> splits(std::uint64_t size, std::uint64_t most, unsigned wanted) {
   if (wanted != 0) {
-    if (wanted > std::min(size, most)) return {};
+    if (wanted > most || !fills(size, wanted)) return {};
     return {{wanted, ceil_div(size, wanted)}};
   }
   std::vector<Split> all;
@@ -158,7 +163,8 @@ std::optional<DensePlan> plan_steps(const Target& target, const Types& types, st
     if (of_m * of_n != steps || of_n > n || of_m > m) continue;
     const bool wanted = (target.dense_row_steps == 0 || target.dense_row_steps == of_m) &&
                         (target.dense_column_steps == 0 || target.dense_column_steps == of_n);
-    if (!wanted) continue;
+    const bool held = target.dense_row_steps + target.dense_column_steps != 0;
+    if (!wanted || (held && !(fills(m, of_m) && fills(n, of_n)))) continue;
     const std::uint64_t step_m = ceil_div(m, of_m);
     const std::uint64_t step_n = ceil_div(n, of_n);
     std::optional<DensePlan> plan = plan_dense_step(target, types, step_m, k, step_n);
@@ -238,12 +244,16 @@ DensePlan plan_dense(const Target& target, const Types& types, std::uint64_t m, 
   Search search(target, types);
   search.run(m, k, n);
   const bool held = target.dense.fixed() || target.dense_row_steps + target.dense_column_steps != 0;
-  if (held && search.least_bytes() == std::numeric_limits<std::uint64_t>::max()) {
+  const bool no_steps = !fills(m, std::max(1U, target.dense_row_steps)) ||
+                        !fills(n, std::max(1U, target.dense_column_steps));
+  const bool no_parts = search.least_bytes() == std::numeric_limits<std::uint64_t>::max();
+  if (held && (no_steps || no_parts)) {
     throw UnsupportedError(fmt::format(
         "dense {} x {} x {}: planner.dense_columns = {}, dense_rows = {}, dense_contraction = {} "
-        "(0: the cheapest) are no parts of {} columns, {} groups of rows and {} of the contraction "
+        "(0: the cheapest), or its steps over {} rows, are no parts without an empty one of {} "
+        "columns, {} groups of rows and {} of the contraction "
         "on {} tiles",
-        m, k, n, target.dense.columns, target.dense.rows, target.dense.contraction, n,
+        m, k, n, target.dense.columns, target.dense.rows, target.dense.contraction, m, n,
         ceil_div(m, conv_out_group(target, types)), ceil_div(k, conv_in_group(target, types)),
         target.tiles));
   }

@@ -46,7 +46,9 @@ Counts expected_counts(double density, std::uint64_t rows, std::uint64_t columns
 /// The part counts that differ in the size of the largest part; if `wanted` is not 0, that one.
 std::vector<std::uint64_t> distinct_parts(std::uint64_t size, std::uint64_t most, unsigned wanted) {
   if (wanted != 0) {
-    if (wanted > std::min(size, most)) return {};
+    // none of the parts may be empty
+    const bool fills = wanted <= size && ceil_div(size, ceil_div(size, wanted)) == wanted;
+    if (wanted > most || !fills) return {};
     return {wanted};
   }
   std::vector<std::uint64_t> parts;
@@ -84,7 +86,7 @@ class Search {
       throw UnsupportedError(fmt::format(
           "dynamic sparse {} x {} x {}: planner.dynamic_rows = {}, dynamic_contraction = {}, "
           "dynamic_columns = {} (0: the cheapest) are no parts of {} x {} blocks of {} and {} "
-          "columns on {} tiles; columns are cut in equal parts",
+          "columns on {} tiles; columns are cut in equal parts, and none is empty",
           problem_.m, problem_.k, problem_.n, target_.dynamic.rows, target_.dynamic.contraction,
           target_.dynamic.columns, rows_, columns_, block_, problem_.n, target_.tiles));
     }
