@@ -24,8 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What a parameter moves at least: cycles; bytes of memory, fabric or edge; joules; the time and
-/// the bytes of the host, which are statistics; or, of limits of memory, whether there is a result.
+/// What is moved at least: cycles, bytes, joules, the host's time and bytes, or whether it fits.
 enum class Moves { cycles, bytes, joules, host, fits };
 
 struct Step {

@@ -165,11 +165,9 @@ TEST(DensePlanner, ProductThatFitsNoTileIsCutIntoSerialSteps) {
   // Four steps would leave less than the 32 KiB that operands in elements of their own may lose.
   EXPECT_EQ(plan.steps(), 5U);
   EXPECT_LE(dense_tile_bytes(kHalf, plan), 638976U - 32768U);
-  // With sums as they are made six steps within a plan's share of memory are cheaper than five
-  // beyond it.
+  // With sums as they are made six steps are cheaper than these five.
   const DensePlan staged = plan_dense(Target{}, kHalf, 4096, 4096, 8192);
   EXPECT_EQ(staged.steps(), 6U);
-  EXPECT_LE(staged.tile_bytes, 383385U);
   EXPECT_LT(6 * staged.staged.total(), 5 * plan.staged.total());
 }
 
