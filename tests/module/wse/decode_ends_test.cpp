@@ -46,7 +46,7 @@ TEST(DecodeEnds, OneColumnOfTheTailStandsForAll) {
 }
 
 TEST(DecodeEnds, EveryParameterOfItsFunctionsActs) {
-  DecoderModel model{40, 4, 2, 8, 40, true, true};
+  DecoderModel model{40, 4, 2, 8, 40, true, true, {}};
   DecodeBlock block;
   block.columns = 8;
   block.rows = 8;

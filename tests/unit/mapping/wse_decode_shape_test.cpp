@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 /// Qwen3-4B as published on blocks of 256 x 256.
-DecoderModel large_model() { return {2560, 32, 8, 128, 9728, true, true}; }
+DecoderModel large_model() { return {2560, 32, 8, 128, 9728, true, true, {}}; }
 
 DecodeBlock block_of(std::uint32_t context, bool attention, bool ffn) {
   DecodeBlock block;
@@ -65,7 +65,7 @@ TEST(DecodeShape, WhatDoesNotFitIsRefusedWithTheBytesAndWhatWould) {
   }
   // not one layer of a large model, until its blocks are high enough
   block.layers = 2;
-  const DecoderModel wide{16384, 32, 8, 512, 32768, true, true};
+  const DecoderModel wide{16384, 32, 8, 512, 32768, true, true, {}};
   try {
     require_decode_memory({wide, block}, {}, 48 * 1024);
     FAIL();
