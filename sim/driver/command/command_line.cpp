@@ -160,6 +160,9 @@ void add_output_options(CLI::App& verb, Options& o) {
   verb.add_flag("--json", o.json, "print the summary as JSON")->group(group);
   verb.add_flag("--wide", o.wide, "tables with all columns, however wide")->group(group);
   verb.add_flag("--quiet", o.quiet, "print no progress")->group(group);
+  verb.add_flag("--no-cache", o.no_cache,
+                "neither use nor keep simulated parts of systems and language models")
+      ->group(group);
 }
 
 void add_model_options(CLI::App& verb, Options& o) {

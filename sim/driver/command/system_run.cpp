@@ -10,6 +10,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
@@ -221,7 +222,8 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
   const Pricing pricing = make_pricing(options, streams);
-  ChipTimes times(pricing, settings.seed, settings.execution.engine);
+  PartCache cache = open_part_cache(options.no_cache);
+  ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
   system::SystemExecution execution;
   execution.engine = settings.execution.engine;
   std::vector<ScalingRow> rows;
@@ -268,7 +270,8 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
   const Pricing pricing = make_pricing(options, streams);
-  ChipTimes times(pricing, settings.seed, settings.execution.engine);
+  PartCache cache = open_part_cache(options.no_cache);
+  ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
   system::SystemExecution execution;
   execution.engine = settings.execution.engine;
   execution.event_log = options.out.has_value();

@@ -80,6 +80,7 @@ struct Options {
   bool json = false;
   bool markdown = false;
   bool resume = false;
+  bool no_cache = false;
 
   PlotOptions plot;
 
