@@ -493,6 +493,7 @@ std::size_t count_finished(const std::vector<std::optional<RunRecord>>& records)
 int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   if (!options.subjects.empty()) return compare_results(options, streams);
   check_resume(options);
+  if (asks_for_decode(options)) return run_decode(options, kinds, streams);
   if (asks_for_system(options)) return compare_systems(options, kinds, streams);
   const RunSettings settings = run_settings(options);
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");

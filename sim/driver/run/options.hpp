@@ -46,6 +46,7 @@ struct Options {
   std::optional<std::string> chunk;
   std::optional<std::string> batch;
   std::optional<std::string> context;
+  std::optional<std::string> requests;
   std::optional<std::string> blocks;
   std::optional<std::string> block_cores;
   std::optional<std::string> density;

@@ -5,11 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
-#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/mapping/wse/inference/decode_ends.hpp"
 
 namespace lacuna {
 
@@ -52,38 +49,48 @@ wse::DecoderModel decoder_model(const ModelShape& model) {
           true};
 }
 
-DecodeTimes::DecodeTimes(const WseParams& params, Engine engine)
-    : params_(params), costs_{params.core, params.scalar, params.vec, params.task} {
-  options_.engine = engine;
+namespace {
+
+/// All that a layer's program is made of, beside the parameters.
+std::string key_of(const wse::DecodeShape& shape) {
+  const wse::DecoderModel& m = shape.model();
+  const DecodeBlock& b = shape.block();
+  return fmt::format("layer {} {} {} {} {} {} {} on {} {} {} {} {} {} {} {} {} {}", m.width,
+                     m.heads, m.kv_heads, m.head_dim, m.ffn, m.qk_norm, m.wide_sums, b.columns,
+                     b.rows, b.context, b.capacity, b.layers, b.attention, b.ffn, b.receives,
+                     b.repeats, b.batch);
 }
 
-wse::TaskOutcome DecodeTimes::run(const wse::TaskProgram& program) const {
-  return wse::simulate(
-      {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
-      program, options_);
-}
-
-const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& block) {
-  const std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", model.name, block.columns,
-                                      block.rows, block.context, block.capacity, block.attention,
-                                      block.ffn, block.receives, block.repeats, block.batch);
-  const wse::DecodeShape shape(decoder_model(model), block);
-  wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
-  const auto known = layers_.find(key);
-  if (known != layers_.end()) return known->second;
-  const wse::DecodeLayer layer(shape, costs_, params_.llm);
-  return layers_.emplace(key, run_layer(layer, block)).first->second;
-}
-
-DecodePhaseTimes DecodeTimes::run_layer(const wse::DecodeLayer& layer,
-                                        const DecodeBlock& block) const {
-  const std::vector<Cycle> stamps = run(layer.plan()).stamps.at(0);
+/// The cycles of its phases, of several layers those of the last.
+DecodePhaseTimes phases_of(const RunTotals& run, const DecodeBlock& block) {
   const std::vector<DecodePhase> phases = wse::decode_phases(block);
   DecodePhaseTimes times;
   for (std::size_t i = 0; i < phases.size(); ++i) {
-    times[phases[i]] = static_cast<double>(stamps.at(i + 1) - stamps.at(i));
+    times[phases[i]] = static_cast<double>(run.stamps.at(i + 1) - run.stamps.at(i));
   }
   return times;
+}
+
+}  // namespace
+
+DecodeTimes::DecodeTimes(const WseParams& params, Engine engine, PartCache* cache)
+    : params_(params),
+      costs_{params.core, params.scalar, params.vec, params.task},
+      runs_(params, engine, cache) {}
+
+const RunTotals& DecodeTimes::layer_run(const ModelShape& model, const DecodeBlock& block) {
+  const wse::DecodeShape shape(decoder_model(model), block);
+  wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
+  return runs_.of(key_of(shape),
+                  [&] { return wse::DecodeLayer(shape, costs_, params_.llm).plan(); });
+}
+
+const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& block) {
+  const RunTotals& run = layer_run(model, block);
+  const std::string key = key_of({decoder_model(model), block});
+  const auto known = layers_.find(key);
+  if (known != layers_.end()) return known->second;
+  return layers_.emplace(key, phases_of(run, block)).first->second;
 }
 
 double DecodeTimes::square_layer(const SquareLayer& what) {
@@ -112,44 +119,96 @@ double DecodeTimes::square_layer(const SquareLayer& what) {
   style.scalar_silu = true;
   const std::string key = fmt::format("square {} {} {} {} {}", what.side, model.width, model.ffn,
                                       block.context, functions.groups.value());
-  const auto known = others_.find(key);
-  if (known != others_.end()) return known->second;
-  const DecodePhaseTimes times =
-      run_layer(wse::DecodeLayer(shape, costs_, functions, style), block);
-  const double cycles = sum_of(times, DecodePhase::norm, DecodePhase::ffn_residual);
-  return others_.emplace(key, cycles).first->second;
+  const RunTotals& run =
+      runs_.of(key, [&] { return wse::DecodeLayer(shape, costs_, functions, style).plan(); });
+  return sum_of(phases_of(run, block), DecodePhase::norm, DecodePhase::ffn_residual);
 }
 
-double DecodeTimes::once(const std::string& key, const std::function<wse::TaskProgram()>& make) {
-  const auto known = others_.find(key);
-  if (known != others_.end()) return known->second;
-  const auto cycles = static_cast<double>(run(make()).cycles);
-  return others_.emplace(key, cycles).first->second;
+const RunTotals& DecodeTimes::head_run(const ModelShape& model, const DecodePlacement& placement) {
+  const std::uint32_t d = wse::DecodeShape::ceil(model.width, placement.rows);
+  return runs_.of(fmt::format("head {} {}", placement.rows, d), [&] {
+    return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm);
+  });
 }
 
 double DecodeTimes::head(const ModelShape& model, const DecodePlacement& placement) {
-  const std::uint32_t d = wse::DecodeShape::ceil(model.width, placement.rows);
-  return once(fmt::format("head {} {}", placement.rows, d),
-              [&] { return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm); });
+  return static_cast<double>(head_run(model, placement).cycles);
 }
 
-double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placement) {
+namespace {
+
+wse::DecodeTail tail_of(const ModelShape& model, const DecodePlacement& placement) {
   wse::DecodeTail tail;
   tail.columns = kEndColumns;
   tail.rows = std::max(placement.rows, kEndRows);
   tail.width = model.width;
   tail.vocabulary = model.vocabulary;
   tail.top_k = placement.top_k;
+  return tail;
+}
+
+}  // namespace
+
+const RunTotals& DecodeTimes::tail_column(const wse::DecodeTail& tail) {
+  return runs_.of(fmt::format("tail column {} {} {}", tail.width, tail.vocabulary, tail.rows),
+                  [&] { return wse::plan_tail_column(tail, costs_, params_.llm); });
+}
+
+const RunTotals& DecodeTimes::tail_row(const wse::DecodeTail& tail) {
+  return runs_.of(fmt::format("tail row {} {}", tail.vocabulary, tail.top_k),
+                  [&] { return wse::plan_tail_row(tail, costs_, params_.llm); });
+}
+
+double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placement) {
+  const wse::DecodeTail tail = tail_of(model, placement);
   const std::uint64_t memory = params_.mem.kib * std::uint64_t{1024};
   if (tail.bytes() > memory) {
     throw OutOfMemoryError(fmt::format(
         "the product with a vocabulary of {} on {} x {} cores needs {} bytes of a core; it has {}",
         model.vocabulary, tail.columns, tail.rows, tail.bytes(), memory));
   }
-  return once(fmt::format("tail column {} {} {}", model.width, model.vocabulary, tail.rows),
-              [&] { return wse::plan_tail_column(tail, costs_, params_.llm); }) +
-         once(fmt::format("tail row {} {}", model.vocabulary, tail.top_k),
-              [&] { return wse::plan_tail_row(tail, costs_, params_.llm); });
+  return static_cast<double>(tail_column(tail).cycles + tail_row(tail).cycles);
+}
+
+void DecodeTimes::add_ends(const ModelShape& model, const DecodePlacement& placement, double heads,
+                           double tails, PassTotals& totals) {
+  totals.add(head_run(model, placement), heads);
+  const wse::DecodeTail tail = tail_of(model, placement);
+  totals.add(tail_column(tail), tails * tail.columns);
+  totals.add(tail_row(tail), tails);
+}
+
+std::uint64_t DecodeTimes::cores(const DecodePlacement& placement) {
+  const std::uint64_t ends = placement.rows + std::max(placement.rows, kEndRows);
+  return std::uint64_t{placement.blocks()} * placement.columns * placement.rows +
+         kEndColumns * ends;
+}
+
+/// What all cores count in a step: of all layers, what hands the hidden vector on in each row of
+/// cores, and the ends for each sequence.
+void DecodeTimes::add_totals(const ModelShape& model, const DecodePlacement& placement,
+                             const DecodeBlock& block, const RunTotals& hand_over,
+                             DecodeStep& step) {
+  const auto parts = [&](bool attention, bool ffn) {
+    DecodeBlock part = block;
+    part.attention = attention;
+    part.ffn = ffn;
+    part.receives = true;
+    step.forced.add(layer_run(model, part), model.layers);
+  };
+  if (step.split) {
+    parts(true, false);
+    parts(false, true);
+  } else {
+    parts(true, true);
+  }
+  const std::uint32_t moves = step.split ? 2 * model.layers : placement.blocks();
+  step.forced.add(hand_over, static_cast<double>(moves) * placement.rows);
+  step.totals = step.forced;
+  const double batch = placement.batch;
+  add_ends(model, placement, batch, 0, step.forced);
+  add_ends(model, placement, batch, batch, step.totals);
+  step.cores = cores(placement);
 }
 
 void DecodeTimes::add_memory(const ModelShape& model, const DecodeBlock& block, const char* what,
@@ -215,13 +274,16 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
   }
   // those of all sequences go together
   const std::uint32_t d = placement.batch * wse::DecodeShape::ceil(model.width, placement.rows);
-  const auto program = [&](const char* what, std::uint32_t size, const auto& make) {
-    return once(fmt::format("{} {} {}", what, size, d), make);
+  const auto program = [&](const char* what, std::uint32_t size,
+                           const auto& make) -> const RunTotals& {
+    return runs_.of(fmt::format("{} {} {}", what, size, d), make);
   };
-  step.hand_over =
+  const RunTotals& hand_over =
       program("hand-over", 2, [&] { return wse::plan_hand_over(d, costs_, params_.llm); });
-  step.row_change = program("pipe", kPipeCores,
-                            [&] { return wse::plan_pipe(kPipeCores, d, costs_, params_.llm); });
+  const RunTotals& row_change = program(
+      "pipe", kPipeCores, [&] { return wse::plan_pipe(kPipeCores, d, costs_, params_.llm); });
+  step.hand_over = static_cast<double>(hand_over.cycles);
+  step.row_change = static_cast<double>(row_change.cycles);
   // and pass these one after the other
   step.head = placement.batch * head(model, placement);
   step.tail = placement.batch * tail(model, placement);
@@ -238,6 +300,7 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
     step.slowest_stage = step.first_layer + (step.layers - 1) * step.next_layer + step.hand_over;
   }
   step.cycles += rows + step.head + step.tail;
+  add_totals(model, placement, block, hand_over, step);
   return step;
 }
 
