@@ -92,7 +92,6 @@ struct OpResult {
   std::uint64_t sram_write_bytes = 0;
   std::uint64_t fabric_bytes = 0;  // words put on the exchange, or link traversals
   std::uint64_t io_bytes = 0;      // through the edge of chip or wafer
-  std::uint64_t unit_bytes = 0;    // of an IPU: that its fullest tile needs
   Peaks peaks;
 
   std::vector<StatEntry> statistics;

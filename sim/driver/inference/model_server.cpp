@@ -27,10 +27,6 @@ std::uint64_t to_ns(double seconds) {
   return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
 }
 
-void add(EnergyRange& sum, const EnergyRange& part) {
-  for (const Corner corner : kCorners) sum.at(corner) += part.at(corner);
-}
-
 class PodServer : public ServedModel {
  public:
   PodServer(PodModel& pod, std::uint32_t slots, std::uint32_t longest)

@@ -72,6 +72,14 @@ std::uint64_t host_value(const OpResult& result, const char* name) {
   return 0;
 }
 
+/// Of the fullest tile, as the chip notes it: "4096 of 638976 B"; 0 if it does not.
+std::uint64_t bytes_of_tile(const OpResult& result) {
+  for (const auto& [name, text] : result.notes) {
+    if (name == "memory of a tile") return std::stoull(text);
+  }
+  return 0;
+}
+
 }  // namespace
 
 ChipTimes::ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine, PartCache* cache)
@@ -81,18 +89,15 @@ std::optional<OpRecord> ChipTimes::kept(const std::string& key) {
   if (cache_ == nullptr) return std::nullopt;
   const std::optional<std::string> text = cache_->find(kKind, key);
   if (!text) return std::nullopt;
-  const std::size_t line = text->find('\n');
-  OpRecord record = std::move(decode_record(text->substr(line + 1)).ops.at(0));
-  record.result.unit_bytes = std::stoull(text->substr(0, line));
   ++from_cache_;
-  return record;
+  return std::move(decode_record(*text).ops.at(0));
 }
 
 void ChipTimes::keep(const std::string& key, const OpRecord& record) {
   if (cache_ == nullptr || !cache_->is_open()) return;
   RunRecord run;
   run.ops.push_back(record);
-  cache_->keep(kKind, key, fmt::format("{}\n", record.result.unit_bytes) + encode_record(run));
+  cache_->keep(kKind, key, encode_record(run));
 }
 
 OpRecord ChipTimes::simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) {
@@ -133,7 +138,7 @@ system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
   cost.flop = 2 * result.mac_useful;
   cost.host_ns = host_value(result, "convert_ns");
   if (cost.host_ns > 0) cost.host_bytes = host_value(result, "device_bytes");
-  cost.tile_bytes = result.unit_bytes;
+  cost.tile_bytes = bytes_of_tile(result);
   known_.emplace(key, cost);
   return cost;
 }

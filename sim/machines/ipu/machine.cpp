@@ -93,7 +93,6 @@ class IpuRun {
     result_.cycles = chip.run();
     result_.clock_ghz = params_.clock;
     result_.units = params_.ipu.tiles;
-    result_.unit_bytes = planned_.lowered.tile_bytes;
     result_.phases = ipu_phases(chip, planned_.lowered.program, execution_.explain);
     collect(chip);
     describe(chip);
