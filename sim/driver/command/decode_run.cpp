@@ -153,6 +153,12 @@ ModelRequest read_request(const Options& options, const MachineTable& kinds) {
     throw RequestError(
         "--machine: give a wafer, an IPU or a system of IPUs, such as wse3 or pod16");
   }
+  if (options.verb != "compare" && options.machines.size() > 1) {
+    throw RequestError(
+        fmt::format("--model: found {} machines, allowed is one; lacuna compare "
+                    "takes several",
+                    options.machines.size()));
+  }
   ModelRequest request{options, kinds, shape_of(*options.model), {}, {}, run_settings(options), {}};
   for (const std::string& text : options.settings) {
     if (!begins(text, kInference)) {
