@@ -18,6 +18,9 @@ enum class LinkLimit { link, ramp_up, both };
 enum class RowOrder { ring, rotate, natural };
 enum class Reduce { ring, chain, tree, two_phase };
 enum class Exchange { product, next };
+enum class Share { rows, tokens };
+enum class Lie { side_by_side, interleaved };
+enum class Copies { routed, idealised };
 enum class Inject { column_top, middle_row, west_edge };
 enum class GradientSums { kept, chained };
 enum class KPartition { block, cyclic, balanced };
@@ -304,8 +307,24 @@ struct StreamingParams : ParameterSet {
 
   Param<unsigned> groups =
       param(this, "groups", 1U, range(1U, 256U), "groups",
-            "Groups of neighbouring columns that share the rows of streamed weights; each holds "
-            "all activations and adds up its rows' sums by itself.");
+            "Groups of columns that share a product (ws.share) and each add up sums by "
+            "themselves; 1: all columns do.");
+  Param<Share> share = param(
+      this, "share", Share::rows, Choices<Share>{{"rows", Share::rows}, {"tokens", Share::tokens}},
+      "What groups share: rows of the weights, each group has all tokens; or tokens, each "
+      "group has all weights, copied to it if they are streamed (ws.copies). What stays in "
+      "the cores of a group is held by every group.");
+  Param<Lie> lie =
+      param(this, "lie", Lie::side_by_side,
+            Choices<Lie>{{"side_by_side", Lie::side_by_side}, {"interleaved", Lie::interleaved}},
+            "Where groups lie: each in neighbouring columns, or columns that hold the same "
+            "features in each group are neighbours, and the rings pass through each other.");
+  Param<Copies> copies =
+      param(this, "copies", Copies::routed,
+            Choices<Copies>{{"routed", Copies::routed}, {"idealised", Copies::idealised}},
+            "How a stream comes to all groups: it enters once, and rows of routers without tokens "
+            "copy it; or idealised, entered anew in each group and paid for once, as no hardware "
+            "does.");
   Param<Exchange> exchange =
       param(this, "exchange", Exchange::product,
             Choices<Exchange>{{"product", Exchange::product}, {"next", Exchange::next}},

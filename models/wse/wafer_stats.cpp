@@ -273,7 +273,8 @@ void WaferStats::add_edge(const std::vector<InjectorCounters>& injectors, const 
     edge.closed += injector.closed;
     edge.scanning += injector.scanning;
     edge.done += injector.done + (at - cycles);
-    core.deliveries += injector.words * (program.rows - program.spread_rows);
+    const std::uint64_t copies = program.source.empty() ? 1 : program.kernel.groups.count;
+    core.deliveries += injector.words * copies * (program.rows - program.spread_rows);
   }
 }
 

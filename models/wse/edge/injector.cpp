@@ -24,6 +24,7 @@ InjectorBank::InjectorBank(const RouterParams& router, const Program& program,
       cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per) {
   for (std::size_t c = 0; c < links.size(); ++c) {
     columns_[c].link = links[c];
+    if (!program.has_stream(c)) columns_[c].hold = Hold::done;
     scan(columns_[c], c, 0);
   }
 }
@@ -76,7 +77,10 @@ bool InjectorBank::step_row_stream(Cycle now, bool& short_of_tokens) {
   bool moved = false;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     Column& column = columns_[c];
-    if (column.link == kNoLink) continue;
+    if (column.link == kNoLink) {
+      count(column, 1);
+      continue;
+    }
     column.hold = sent_all(column, c)      ? Hold::done
                   : column.stored == 0     ? Hold::no_token
                   : !can_send(column, now) ? Hold::closed

@@ -35,6 +35,7 @@ LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& 
   }
   for (std::uint32_t lane = 0; lane < program.columns; ++lane) {
     lane_of_[column_of_[lane]] = lane;
+    if (!program.has_stream(column_of_[lane])) words[column_of_[lane]] = 0;
     rest_[lane] = counters_[lane].words = words[column_of_[lane]];
     take_up(lane, 0);
     if (!scan_left_.empty()) look_for_next(lane);
@@ -199,7 +200,7 @@ std::vector<InjectorCounters> LaneInjectors<Number>::counters(Cycle end) {
   for (std::size_t lane = 0; lane < counters_.size(); ++lane) {
     InjectorCounters& mine = by_column[column_of_[lane]];
     mine = counters_[lane];
-    mine.done = end - 1 - last_[lane];
+    mine.done = program_.has_stream(column_of_[lane]) ? end - 1 - last_[lane] : end;
   }
   return by_column;
 }

@@ -38,11 +38,12 @@ ExchangeLanes<Number>::ExchangeLanes(const HardwareParams& params, const SumStre
       Line& line = lines_[block * buses + part.bus];
       const auto flag = [](bool set) { return static_cast<Number>(set ? -1 : 0); };
       line.takes[i] = flag(part.takes);
+      line.every[i] = flag(part.every);
       line.passes[i] = flag(part.passes);
       line.sends[i] = flag(part.sends);
       line.switches[i] = flag(part.sends && part.upstream != 0);
       line.turn[i] = static_cast<Number>(part.turn);
-      line.last[i] = static_cast<Number>(part.sends ? part.upstream : bus.senders() - 1);
+      line.last[i] = static_cast<Number>(part.sends ? part.upstream : bus.senders - 1);
       if (!part.sends) continue;
       sends_[block] |= std::uint64_t{1} << part.bus;
       out(block, bus.east).number[i] = static_cast<Number>(queue++);
@@ -92,13 +93,13 @@ void ExchangeLanes<Number>::begin_packets(StreamState<Number>& state, std::size_
     const std::size_t lane = i * kWidth + at;
     const ExchangePlan::Column& mine = plan_.columns[lane];
     if (take[at] != 0) {
-      const std::uint32_t from = mine.takes[packets_[lane].taken++ % mine.takes.size()];
-      for (const std::uint32_t bus : mine.takes) lines[bus].source[at] = 0;
+      const std::uint32_t from = mine.takes[packets_[lane].taken++ % mine.takes.size()].bus;
+      for (const ExchangePlan::Take& other : mine.takes) lines[other.bus].source[at] = 0;
       lines[from].source[at] = -1;
       state.taking[at] = words_[at];
     }
     if (send[at] != 0) {
-      const std::uint32_t to = mine.sends[packets_[lane].sent++ % mine.sends.size()];
+      const std::uint32_t to = mine.sends[packets_[lane].sent++ % mine.sends.size()].bus;
       const bool east = plan_.buses[to].east;
       out(i, east).target[at] = -1;
       out(i, !east).target[at] = 0;

@@ -75,7 +75,7 @@ class ExchangeLanes {
   struct Line {
     LaneQueue<Number> in;    // the router's buffer
     LaneQueue<Number> rows;  // the core's input queue
-    Vector takes, passes, sends, switches;
+    Vector takes, every, passes, sends, switches;
     Vector turn, last;      // packets before its own, or that it takes; the last of a round
     Vector slot, left;      // packet of the round that passes next, and words of it
     Vector ramped, copied;  // copies that the head has made
@@ -137,7 +137,8 @@ inline void ExchangeLanes<Number>::ask_ramp(std::size_t i, const LanePort<Number
     Line& line = lines[b];
     line.in.begin_cycle();
     line.rows.begin_cycle();
-    const Vector wants = line.in.has() & line.takes & ~line.ramped;
+    const Vector own_turn = line.switches & (line.slot == line.turn);
+    const Vector wants = line.in.has() & line.takes & ~line.ramped & ~own_turn;
     line.key = port.key(rule_, wants & line.rows.room(shapes_.sums), colors_[b]);
     best = Turn::least(best, line.key);
   });
@@ -152,7 +153,7 @@ inline void ExchangeLanes<Number>::take_ramp(std::size_t i, LanePort<Number>& po
     Line& line = lines[b];
     const Vector grant = granted & (line.key == best);
     line.ramped |= grant;
-    line.rows.push(grant & (line.slot == line.turn), shapes_.sums);
+    line.rows.push(grant & (line.every | (line.slot == line.turn)), shapes_.sums);
     port.sent(rule_, grant, colors_[b]);
   });
 }

@@ -52,7 +52,7 @@ class Builder {
   bool is_stream(Color color, std::size_t c) const {
     return color == program_.kernel.stream_color(c);
   }
-  bool at_edge() const { return program_.spread_rows != 0; }
+  bool from_west() const { return program_.spread_rows != 0 && !program_.from_north; }
 
   /// Of the columns whose words come from the west edge on a row, the one with this color.
   std::size_t column_of(std::size_t r, Color color) const {
@@ -93,10 +93,10 @@ class Builder {
     const UnitId here = router(r, c);
     if (route.from == kRamp) return links_.add(shapes_.ramp_up(), here + 1, here);
     const UnitId there = neighbour(r, c, route.from);
-    const bool enters =
-        r == program_.entry && route.from == kNorth && is_stream(route.color, c) && !at_edge();
+    const bool enters = r == program_.entry && route.from == kNorth && is_stream(route.color, c) &&
+                        program_.spread_rows == 0;
     if (there != kNoUnit && !enters) return links_.add(shapes_.link(), there, here);
-    const bool west = at_edge() && route.from == kWest;
+    const bool west = from_west() && route.from == kWest;
     const auto injector =
         static_cast<UnitId>(router(program_.rows, 0) + (west ? column_of(r, route.color) : c));
     const LinkId link =

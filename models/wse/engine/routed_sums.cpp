@@ -43,7 +43,7 @@ void RoutedSums<Number, kBuses>::load(std::size_t lane, std::uint32_t keeper) {
   next_input_[lane] = role.first;
   inputs_left_[lane] = role.inputs;
   keeps_[lane] = role.keeps ? 1 : 0;
-  out_[lane] = role.out;
+  out_[lane] = shared_->kernel.sum_color(role.out, static_cast<std::uint32_t>(lane));
   begin_instruction(lane);
 }
 
@@ -57,7 +57,8 @@ void RoutedSums<Number, kBuses>::begin_instruction(std::size_t lane) {
     parts[s].source[i] = parts[s].target[i] = 0;
   b.need_in[i] = b.need_out[i] = b.more[i] = 0;
   if (inputs_left_[lane] != 0) {
-    const Color color = shared_->kernel.reduce.inputs[next_input_[lane]++].color;
+    const Color color = shared_->kernel.sum_color(
+        shared_->kernel.reduce.inputs[next_input_[lane]++].color, static_cast<std::uint32_t>(lane));
     parts[shared_->of_color.at(static_cast<std::size_t>(color))].source[i] = -1;
     b.need_in[i] = -1;
     --inputs_left_[lane];

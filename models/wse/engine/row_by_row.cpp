@@ -225,7 +225,10 @@ bool can_run(const HardwareParams& params, const Program& program, const RunOpti
   const bool plain = options.engine == Engine::event && options.jitter == 0 &&
                      options.shuffle == 0 && !options.event_log && !options.modules &&
                      !options.look;
-  return plain && !program.gradient && program.background.empty() && program.inlets.empty() &&
+  // In lockstep a word waits for its ramp and for the row below at once, and rows by themselves do
+  // not know of the latter.
+  const bool independent = params.router.multicast == Multicast::independent;
+  return plain && independent && !program.gradient && program.background.empty() && program.inlets.empty() &&
          program.outlets.empty() && program.kernel.activations.empty() &&
          program.kernel.steps != 0 && program.rows > 1 && program.entry == 0 &&
          QueueShapes(params.router).flows();

@@ -11,7 +11,10 @@ namespace lacuna::wse {
 /// 1, and so on, into a FIFO of each column. A full FIFO holds up the whole stream.
 class RowStream {
  public:
-  explicit RowStream(const Program& program) : program_(program) { begin_column(); }
+  explicit RowStream(const Program& program) : program_(program) {
+    while (!program_.has_stream(column_)) ++column_;
+    begin_column();
+  }
 
   /// Puts words into FIFOs while `tokens`, in units of 1 / rate.per words, pay for them and
   /// `room(column)` is true; `put(column)` puts one. Returns how many.
@@ -38,10 +41,12 @@ class RowStream {
     if (step_ != program_.kernel.steps) left_ = program_.kernel.words(step_, column_) + 1;
   }
   void next_column() {
-    if (++column_ == program_.columns) {
-      column_ = 0;
-      ++step_;
-    }
+    do {
+      if (++column_ == program_.columns) {
+        column_ = 0;
+        ++step_;
+      }
+    } while (!program_.has_stream(column_));
     begin_column();
   }
 

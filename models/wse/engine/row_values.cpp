@@ -76,8 +76,7 @@ void RowValues::load(std::uint32_t column) {
   const ReducePlan::Role& role = kernel_.role(keeper, column);
   core.keeps = role.keeps;
   for (std::uint32_t i = 0; i < role.inputs; ++i) {
-    const std::uint32_t from =
-        kernel_.group_begin(column) + kernel_.reduce.inputs[role.first + i].from;
+    const std::uint32_t from = kernel_.peer(column, kernel_.reduce.inputs[role.first + i].from);
     core.inputs.push_back(static_cast<std::uint16_t>(from));
   }
 }

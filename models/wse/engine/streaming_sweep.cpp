@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/wse/edge/lane_injectors.hpp"
+#include "models/wse/engine/copy_row.hpp"
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/ring_sums.hpp"
 #include "models/wse/engine/routed_sums.hpp"
@@ -94,14 +95,19 @@ class Sweep final : public StreamingSweep {
       add_way(true, entry - 1, entry);
     }
     classes_ = groups();
+    if (program.spread_rows != 0) copies_.emplace(params.router, program);
     carry_values();
   }
 
   std::optional<SweepOutcome> run() override {
     Cycle last_move = 0;
     for (Cycle now = 0;; ++now) {
-      const bool sent = injectors_.moved();
-      if (groups() > 1 || metered_) {
+      const bool sent = injectors_.moved() || (copies_ && copies_->moved());
+      if (copies_) {
+        copies_->step(top().takes());
+        top().arrive(copies_->copied());
+      }
+      if (groups() > 1 || metered_ || copies_) {
         step_groups(now);
       } else {
         top().step(now);
@@ -115,7 +121,11 @@ class Sweep final : public StreamingSweep {
         }
       }
       if (finished) return outcome();
-      top().arrive(injectors_.step(now, top().open()));
+      if (copies_) {
+        copies_->arrive(injectors_.step(now, copies_->open()));
+      } else {
+        top().arrive(injectors_.step(now, top().open()));
+      }
       if (moved) last_move = now;
       if (now - last_move > ClockDomain::kWatchdog) return {};
     }
@@ -145,6 +155,7 @@ class Sweep final : public StreamingSweep {
   void add_row(WaferOutcome& outcome, std::uint32_t row, std::uint32_t place, Row& from) const;
   void add_exchange(std::uint32_t column, std::uint64_t words, CoreCounters& core) const;
   void add_buses(std::uint32_t column, std::uint64_t words, RouterCounters& router) const;
+  std::vector<std::uint64_t> streamed_words() const;
   void count_roles();
   void carry_values();
 
@@ -154,6 +165,7 @@ class Sweep final : public StreamingSweep {
   /// From where words enter to the south, and from the row above it to the north.
   std::array<Groups, 2> ways_;
   std::uint32_t classes_ = 0;
+  std::optional<CopyRow<Number>> copies_;  // the row before the first with tokens
   LaneInjectors<Number> injectors_;
   const bool metered_;  // links are shut after so many words
   const std::vector<Number> all_open_;
@@ -291,8 +303,8 @@ void Sweep<Number, Sums>::add_exchange(std::uint32_t column, std::uint64_t words
   const std::uint64_t each = params_.core.fabric_words_per_issue;
   core.rows_sent = std::uint64_t{plan.packets} * mine.sends.size();
   core.rows_taken = std::uint64_t{plan.packets} * mine.takes.size();
-  for (const std::uint32_t bus : mine.sends) {
-    core.rows_copied += std::uint64_t{plan.packets} * plan.buses[bus].copies;
+  for (const ExchangePlan::Send& send : mine.sends) {
+    core.rows_copied += std::uint64_t{plan.packets} * send.copies;
   }
   core.cycles[kReduce] += (core.rows_sent + core.rows_taken) * ((words + each) / each);
   core.sent += core.rows_sent * (words + 1);
@@ -311,7 +323,7 @@ void Sweep<Number, Sums>::add_buses(std::uint32_t column, std::uint64_t words,
     if (part.passes) router.sent[bus.east ? kEast : kWest] += through + (part.sends ? each : 0);
     if (!part.takes) continue;
     router.sent[kRamp] += through;
-    router.filtered += through - each;
+    if (!part.every) router.filtered += through - each;
   }
 }
 
@@ -386,6 +398,14 @@ FoldPlan Sweep<Number, Sums>::fold(const std::vector<std::size_t>& group_of) con
   return fold;
 }
 
+/// By column, commands included.
+template <class Number, class Sums>
+std::vector<std::uint64_t> Sweep<Number, Sums>::streamed_words() const {
+  std::vector<std::uint64_t> words = words_;
+  for (std::uint64_t& each : words) each += program_.kernel.steps;
+  return words;
+}
+
 template <class Number, class Sums>
 SweepOutcome Sweep<Number, Sums>::outcome() {
   count_roles();
@@ -397,12 +417,18 @@ SweepOutcome Sweep<Number, Sums>::outcome() {
   outcome.routers.resize(outcome.cores.size());
   for (std::uint32_t place = 0; place < swept.fold.kept.size(); ++place) {
     const std::uint32_t row = swept.fold.kept[place];
+    if (row < program_.spread_rows) {
+      copies_->add_counters(streamed_words(), &outcome.routers[place * columns]);
+      continue;
+    }
     const std::size_t group = group_of[row];
     const std::size_t south = ways_[0].size();
     Row& from = *(group < south ? ways_[0][group] : ways_[1][group - south]).row;
     const std::uint32_t entry = swept.fold.kept_entry;
-    const Cycle behind = Cycle{std::max(place, entry) - std::min(place, entry)} *
-                         QueueShapes(params_.router).link().latency;
+    const std::uint32_t hops = std::max(place, entry) - std::min(place, entry);
+    // The rows keep the time of the first of them, which is a hop behind a row that copies.
+    const Cycle behind =
+        Cycle{hops + program_.spread_rows} * QueueShapes(params_.router).link().latency;
     const std::vector<LaneCounts>& counts = from.counts();
     for (std::size_t lane = 0; lane < columns; ++lane) {
       const std::uint32_t c = shared_.column_of[lane];
@@ -433,7 +459,7 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
   // Lanes compare the numbers of a round's packets, which may wrap around, and count their words.
   std::uint32_t senders = 0;
   for (const ExchangePlan::Bus& bus : kernel.exchange.buses) {
-    senders = std::max(senders, bus.senders());
+    senders = std::max(senders, bus.senders);
   }
   return std::max<std::uint64_t>(
       {count, (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
@@ -452,7 +478,7 @@ bool can_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
   // Who carries the numbers of a row knows no exchange.
   if (kernel.exchange.on() && !kernel.activations.empty()) return false;
-  return reason_against_lanes(params.router).empty() && program.spread_rows == 0 &&
+  return reason_against_lanes(params.router).empty() && *reason_against_copy_row(program) == 0 &&
          kernel.held.empty() && kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
          !program.gradient && QueueShapes(params.router).flows() &&
          reason_against_rows(program, params, {}).empty();

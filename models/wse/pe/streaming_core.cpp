@@ -23,7 +23,7 @@ void StreamingCores::add(const CorePorts& ports) {
   // A core without tokens only lends its router.
   if (tokens == 0) core.closed = core.loaded = core.reduced = kernel_.steps;
   core.state = core.control->begin(flag(!idle(core)));
-  if (kernel_.exchange.on()) set_exchange(core);
+  if (kernel_.exchange.on() && tokens != 0) set_exchange(core);
   if (idle(core)) core.waiting_for = kDone;
   cores_.push_back(core);
   filled_.resize(filled_.size() + kernel_.lookahead, 0);
@@ -200,8 +200,9 @@ void StreamingCores::load_part(Core& core, std::uint32_t keeper) const {
   core.inputs_left = role.inputs;
   core.target = kNoLink;
   if (!role.keeps) {
+    const Color out = kernel_.sum_color(role.out, core.ports.column);
     core.target = std::find_if(core.ports.out.begin(), core.ports.out.end(), [&](auto& port) {
-                    return port.color == role.out;
+                    return port.color == out;
                   })->queue;
   }
   next_instruction(core);
@@ -211,7 +212,8 @@ void StreamingCores::load_part(Core& core, std::uint32_t keeper) const {
 void StreamingCores::next_instruction(Core& core) const {
   core.source = kNoLink;
   if (core.inputs_left == 0) return;
-  const Color color = kernel_.reduce.inputs[core.next_input++].color;
+  const Color color =
+      kernel_.sum_color(kernel_.reduce.inputs[core.next_input++].color, core.ports.column);
   --core.inputs_left;
   core.source = std::find_if(core.ports.in.begin(), core.ports.in.end(), [&](auto& port) {
                   return port.color == color;
@@ -332,7 +334,7 @@ void StreamingCores::begin_packets(StreamState<Number>& state, std::size_t place
   };
   if (take[0] != 0) {
     const std::size_t way = core.packets_taken++ % mine.takes.size();
-    core.packet_from = queue_of(core.ports.in, mine.takes[way]);
+    core.packet_from = queue_of(core.ports.in, mine.takes[way].bus);
     state.taking[0] = words_of(core) + 1;
     ++core.counters.rows_taken;
     core.acted = true;
@@ -340,12 +342,12 @@ void StreamingCores::begin_packets(StreamState<Number>& state, std::size_t place
   if (send[0] != 0) {
     const std::size_t way = core.packets_sent % mine.sends.size();
     core.packet_row = core.packets_sent++ / static_cast<std::uint32_t>(mine.sends.size());
-    core.packet_to = queue_of(core.ports.out, mine.sends[way]);
-    core.packet_color = kernel_.exchange.buses[mine.sends[way]].color;
-    core.packet_end = mine.control[way];
+    core.packet_to = queue_of(core.ports.out, mine.sends[way].bus);
+    core.packet_color = kernel_.exchange.buses[mine.sends[way].bus].color;
+    core.packet_end = mine.sends[way].control;
     state.sending[0] = words_of(core) + 1;
     ++core.counters.rows_sent;
-    core.counters.rows_copied += kernel_.exchange.buses[mine.sends[way]].copies;
+    core.counters.rows_copied += mine.sends[way].copies;
     core.acted = true;
   }
   set_exchange(core);
@@ -392,7 +394,7 @@ void StreamingCores::finish_exchange(Core& core) {
 Color StreamingCores::out_color(const Core& core) const {
   const std::uint32_t column = core.ports.column;
   if (kernel_.reduce.is_ring()) return kernel_.ring_out[column];
-  return kernel_.role(kernel_.keeper(core.reduced, column), column).out;
+  return kernel_.sum_color(kernel_.role(kernel_.keeper(core.reduced, column), column).out, column);
 }
 
 std::string StreamingCores::blocked(std::size_t index) const {

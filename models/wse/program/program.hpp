@@ -9,6 +9,7 @@
 
 #include "models/common/fp16.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/program/column_groups.hpp"
 #include "models/wse/program/exchange_plan.hpp"
 #include "models/wse/program/wavelet.hpp"
 #include "models/wse/program/wavelet_filter.hpp"
@@ -80,10 +81,11 @@ struct StreamingKernel {
   std::uint32_t steps = 0;           // rows of the weight matrix, in the order they are streamed
   std::uint32_t instances = 1;       // of products, each with as many steps and features
 
-  /// Groups of columns, side by side: each does a product of its own, of other rows of weights,
+  /// Each group of columns does a product of its own, of other rows of weights or other elements,
   /// in as many steps.
-  std::uint32_t groups = 1;
-  ExchangePlan exchange;  // of results among groups
+  ColumnGroups groups;
+  std::uint8_t group_colors = 0;  // those of a group's sums are so many above the one's before
+  ExchangePlan exchange;          // of results among groups
 
   std::uint32_t lookahead = 8;  // partial-sum vectors, the one in use included
   std::uint32_t simd = 4;       // elements of one beat
@@ -119,21 +121,24 @@ struct StreamingKernel {
   std::vector<std::vector<std::uint16_t>> held;
 
   std::uint32_t columns() const { return static_cast<std::uint32_t>(ring.size()); }
-  std::uint32_t group_columns() const { return columns() / groups; }
-  /// The first column of the group of `column`.
-  std::uint32_t group_begin(std::uint32_t column) const {
-    return column - column % group_columns();
+  /// The column of the same group as `column` with another place.
+  std::uint32_t peer(std::uint32_t column, std::uint32_t place) const {
+    return groups.column_of(groups.group_of(column), place);
   }
   /// The column that keeps the sums of a step of a column.
   std::uint32_t keeper(std::size_t step, std::uint32_t column) const {
-    return groups == 1 ? final_column[step]
-                       : final_column[step * groups + column / group_columns()];
+    return groups.count == 1 ? final_column[step]
+                             : final_column[step * groups.count + groups.group_of(column)];
   }
   /// What a column does for the reduction of a step that `keeper` keeps. Inputs are places in the
-  /// group.
+  /// group, colors those of the first group.
   const ReducePlan::Role& role(std::uint32_t keeper, std::uint32_t column) const {
-    const std::uint32_t width = group_columns();
-    return reduce.role(width, keeper % width, column % width);
+    return reduce.role(groups.width, groups.place_of(keeper), groups.place_of(column));
+  }
+  /// The color of a role or an input of it in the group of `column`.
+  Color sum_color(Color first, std::uint32_t column) const {
+    const unsigned above = group_colors == 0 ? 0 : group_colors * groups.group_of(column);
+    return Color{static_cast<std::uint8_t>(static_cast<unsigned>(first) + above)};
   }
   /// Of the weights of a column.
   Color stream_color(std::size_t column) const {
@@ -223,10 +228,18 @@ struct Program {
   /// one each.
   std::vector<std::vector<std::uint16_t>> scan;
 
-  /// The first rows may do nothing but bring words from the west edge to their columns; the row
-  /// after them is `entry`.
+  /// The first rows may do nothing but bring words from an edge to their columns; the row after
+  /// them is `entry`. From the west they enter in the row along which they run, from the north
+  /// above the first.
   std::uint32_t spread_rows = 0;
-  std::vector<std::uint32_t> edge_row;  // of them, the row where a column's words enter
+  bool from_north = false;
+  std::vector<std::uint32_t> edge_row;  // of them, the row along which a column's words run
+  /// By column, the one whose stream is copied to it there, by routers; empty: each has its own.
+  std::vector<std::uint32_t> source;
+
+  bool has_stream(std::size_t column) const {
+    return column >= source.size() || source[column] == column;
+  }
 
   /// Words run north and south from where they enter.
   bool both_ways() const { return entry != 0 && spread_rows == 0; }

@@ -40,11 +40,11 @@ class Counter {
   void count_routes() {
     for (std::uint32_t keeper = 0; keeper < columns_; ++keeper) {
       if (times_[keeper] == 0) continue;
-      const std::uint32_t begin = kernel_.group_begin(keeper);
-      for (std::uint32_t c = begin; c < begin + kernel_.group_columns(); ++c) {
+      for (std::uint32_t place = 0; place < kernel_.groups.width; ++place) {
+        const std::uint32_t c = kernel_.peer(keeper, place);
         const ReducePlan::Role& role = kernel_.role(keeper, c);
         for (std::uint32_t i = 0; i < role.inputs; ++i) {
-          move(begin + kernel_.reduce.inputs[role.first + i].from, c, times_[keeper]);
+          move(kernel_.peer(c, kernel_.reduce.inputs[role.first + i].from), c, times_[keeper]);
         }
         const std::uint64_t later = (role.inputs > 1 ? role.inputs - 1U : 0U) * times_[keeper];
         counts_.columns[c].gathered += later;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -12,7 +13,9 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/command/allowed_options.hpp"
 #include "sim/driver/command/command_line.hpp"
+#include "sim/driver/command/decode_words.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/sha256.hpp"
@@ -23,6 +26,7 @@
 #include "sim/driver/inference/wafer_model.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
+#include "sim/driver/run/acting.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "sim/report/html_report.hpp"
 #include "workloads/import/model_file.hpp"
@@ -65,34 +69,23 @@ void refuse_given(const Given& given, const std::string& why) {
 
 /// What says what else a machine runs, or how its run is looked at, has no place beside --model.
 void check_options(const Options& options) {
-  refuse_given({{"--trace", options.trace.has_value()},
-                {"--gemm", options.gemm.has_value()},
-                {"--matrix", options.matrix.has_value()},
-                {"--n", options.n.has_value()},
-                {"--system-config", options.system_config.has_value()},
-                {"--mode", options.mode.has_value()},
-                {"--residency", options.residency.has_value()},
-                {"--x-pattern", options.x_pattern.has_value()},
-                {"--x-density", options.x_density.has_value()},
-                {"--dtype", options.dtype.has_value()},
-                {"--partials", options.partials.has_value()},
-                {"--values", options.values.has_value()},
-                {"--seeds", options.seeds.has_value()},
-                {"--interval", options.interval.has_value()},
-                {"--with-dense", options.with_dense},
-                {"--event-log", options.event_log},
-                {"--waves", !options.waves.empty()},
-                {"--units", !options.units.empty()},
-                {"--timeline", options.timeline},
-                {"--resume", options.resume},
-                {"--scalesim", options.scalesim},
-                {"--explain", options.explain}},
-               "does not go with --model so far");
   if (!options.model) {
-    throw RequestError(
-        "--decode, --context, --batch, --prefill, --chunk, --requests, --blocks and --block-cores "
-        "need --model");
+    const std::vector<std::string> known = {
+        "--decode", "--context",     "--batch",   "--prefill",     "--chunk",
+        "--blocks", "--block-cores", "--layers",  "--activations", "--weights",
+        "--window", "--kept",        "--experts", "--cache",       "--requests"};
+    for (const std::string& name : given_options(options)) {
+      if (std::find(known.begin(), known.end(), name) == known.end()) continue;
+      throw RequestError(fmt::format("{} needs --model", name));
+    }
   }
+  allow_options(options, {"--machine", "--set",     "--model",        "--decode",   "--context",
+                          "--batch",   "--prefill", "--chunk",        "--blocks",   "--block-cores",
+                          "--layers",  "--cache",   "--no-cache",     "--requests", "--activations",
+                          "--weights", "--window",  "--kept",         "--experts",  "--pattern",
+                          "--density", "--block",   "--energy-table", "--out",      "--seed",
+                          "--engine",  "--json",    "--wide",         "--quiet"},
+                "{} does not go with --model so far");
   const int asked =
       (options.decode ? 1 : 0) + (options.prefill ? 1 : 0) + (options.requests ? 1 : 0);
   if (asked != 1) {
@@ -100,10 +93,21 @@ void check_options(const Options& options) {
         "--model: say what it does: one of --decode and --prefill N, or --requests FILE");
   }
   if (options.context && !options.decode) {
-    throw RequestError(fmt::format("--context does not go with {}; --decode has one",
-                                   options.prefill ? "--prefill" : "--requests"));
+    throw RequestError(
+        fmt::format("--context does not go with {}", options.prefill ? "--prefill" : "--requests"));
+  }
+  if (options.prefill) {
+    refuse_given({{"--activations", !options.activations.empty()},
+                  {"--weights", !options.weights.empty()},
+                  {"--window", options.window.has_value()},
+                  {"--kept", options.kept.has_value()},
+                  {"--experts", options.experts.has_value()}},
+                 "does not go with --prefill");
   }
   if (options.chunk && !options.prefill) throw RequestError("--chunk needs --prefill");
+  if (options.cache && options.no_cache) {
+    throw RequestError("--cache and --no-cache: one of them");
+  }
 }
 
 /// A model by its name, or what a config.json says.
@@ -124,7 +128,26 @@ DecodePlacement placement_of(const Options& options) {
     std::tie(placement.columns, placement.rows) = sides("--block-cores", *options.block_cores);
   }
   if (options.batch) placement.batch = whole("--batch", *options.batch);
+  set_zeros(options, placement);
   return placement;
+}
+
+/// OutOfMemoryError if the blocks, and head and tail beside them, are more than the wafer has.
+void check_room(const DecodePlacement& placement, const WseParams& params) {
+  constexpr std::uint64_t kEnds = 128;  // columns of head and tail
+  const std::uint64_t columns = std::uint64_t{placement.blocks_x} * placement.columns + kEnds;
+  const std::uint64_t rows = std::uint64_t{placement.blocks_y} * placement.rows;
+  if (columns <= params.wafer.columns && rows <= params.wafer.rows) return;
+  const auto most = [](std::uint64_t has, std::uint64_t ends, std::uint64_t side) {
+    return has > ends ? (has - ends) / side : 0;
+  };
+  throw OutOfMemoryError(fmt::format(
+      "--blocks {}x{} of {} x {} cores, and {} columns for head and tail, take {} x {} cores; the "
+      "wafer has {} x {}: at most {}x{} such blocks",
+      placement.blocks_x, placement.blocks_y, placement.columns, placement.rows, kEnds, columns,
+      rows, params.wafer.columns.value(), params.wafer.rows.value(),
+      most(params.wafer.columns, kEnds, placement.columns),
+      most(params.wafer.rows, 0, placement.rows)));
 }
 
 std::uint32_t context_of(const Options& options) {
@@ -160,6 +183,14 @@ ModelRequest read_request(const Options& options, const MachineTable& kinds) {
                     options.machines.size()));
   }
   ModelRequest request{options, kinds, shape_of(*options.model), {}, {}, run_settings(options), {}};
+  if (options.layers) {
+    const std::uint32_t layers = whole("--layers", *options.layers);
+    if (layers > request.model.layers) {
+      throw RequestError(fmt::format("--layers: found {}, allowed are 1 to {} of model '{}'",
+                                     layers, request.model.layers, request.model.name));
+    }
+    request.model.layers = layers;
+  }
   for (const std::string& text : options.settings) {
     if (!begins(text, kInference)) {
       request.settings.push_back(text);
@@ -223,13 +254,11 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
   const Options& options = request.options;
   refuse_given({{"--pattern", !options.patterns.empty()},
                 {"--density", options.density.has_value()},
-                {"--block", options.block.has_value()},
-                {"--nm", options.nm.has_value()}},
-               "does not go with --model on a wafer so far");
-  if (options.prefill && options.batch) {
-    throw RequestError(
-        "--batch does not go with --prefill on a wafer: chunks of one prompt follow "
-        "each other");
+                {"--block", options.block.has_value()}},
+               "is for the weights of a model on IPUs; on a wafer --weights has them");
+  if (options.prefill) {
+    refuse_given({{"--batch", options.batch.has_value()}, {"--seed", options.seed.has_value()}},
+                 "does not go with --prefill on a wafer");
   }
   for (const std::string& text : options.settings) {
     const bool steps = begins(text, "inference.context_step=");
@@ -240,9 +269,19 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
                       text, machine.name()));
     }
   }
+  const auto& params = static_cast<const WseParams&>(machine.parameters());
+  check_zeros(options, params);
+  const DecodePlacement placement = placement_of(options);
+  check_room(placement, params);
   WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
-                   placement_of(options));
-  if (options.decode) return wafer.decode_report(context_of(options));
+                   placement);
+  if (options.decode) {
+    ModelReport report = wafer.decode_report(context_of(options));
+    report.remark += '\n' + zeros_as_text(options, placement, params);
+    while (report.remark.back() == '\n') report.remark.pop_back();
+    report.more_json = zeros_as_json(options, placement, params);
+    return report;
+  }
   if (options.prefill) {
     constexpr std::uint32_t kChunk = 256;
     return wafer.prefill_report(whole("--prefill", *options.prefill),
@@ -252,7 +291,7 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
 }
 
 ModelReport run_on(const ModelRequest& request, const std::string& name, const Pricing& pricing,
-                   PartCache& cache, std::string& csv) {
+                   const Streams& streams, PartCache& cache, std::string& csv) {
   if (is_system(name)) return run_pod(request, name, pricing, cache, csv);
   const auto machines = make_machines(request.kinds, {name}, request.settings);
   const Machine& machine = *machines.at(0);
@@ -262,6 +301,7 @@ ModelReport run_on(const ModelRequest& request, const std::string& name, const P
         fmt::format("--model runs on wafers, IPUs and systems of IPUs; {} is none", name));
   }
   machine.check();
+  streams.err << settings_beside_model(machine, request.settings);
   return run_wafer(request, machine, pricing, cache, csv);
 }
 
@@ -314,20 +354,33 @@ void write_folder(ResultFolder& folder, const Options& options,
 bool asks_for_decode(const Options& options) {
   return options.model || options.decode || options.context || options.blocks ||
          options.block_cores || options.prefill || options.chunk || options.batch ||
-         options.requests;
+         options.requests || options.layers || options.cache || asks_for_zeros(options);
 }
+
+namespace {
+
+PartCache cache_of(const Options& options) {
+  if (!options.cache) return open_part_cache(options.no_cache);
+  try {
+    return PartCache(*options.cache);
+  } catch (const RequestError& error) {
+    throw RequestError(fmt::format("--cache: {}", error.what()));
+  }
+}
+
+}  // namespace
 
 int run_decode(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const ModelRequest request = read_request(options, kinds);
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
   const Pricing pricing = make_pricing(options, streams);
-  PartCache cache = open_part_cache(options.no_cache);
+  PartCache cache = cache_of(options);
   std::vector<ModelReport> reports;
   std::vector<std::pair<std::string, std::string>> files;
   for (const std::string& name : options.machines) {
     std::string csv;
-    reports.push_back(run_on(request, name, pricing, cache, csv));
+    reports.push_back(run_on(request, name, pricing, streams, cache, csv));
     if (csv.empty()) continue;
     const bool one = options.machines.size() == 1;
     files.emplace_back(one ? "requests.csv" : fmt::format("requests{}.csv", files.size()), csv);

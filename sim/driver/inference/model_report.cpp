@@ -32,8 +32,15 @@ std::string quoted(const std::string& word) {
 
 /// Counts are whole; what is not has four digits.
 std::string cell(double value) {
+  if (std::isnan(value)) return "any";
   const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
   return whole ? fmt::format("{:.0f}", value) : four_digits(value);
+}
+
+std::string cell_csv(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
+
+std::string number_json(double value) {
+  return std::isnan(value) ? "null" : fmt::format("{}", value);
 }
 
 std::string numbers_text(const std::vector<ModelQuantity>& numbers) {
@@ -69,11 +76,12 @@ std::string table_json(const ModelTable& table) {
   for (const auto& [name, values] : table.rows) {
     text += fmt::format("{}\n    {}: ", std::exchange(comma, ","), quoted(name));
     if (values.size() == 1) {
-      text += fmt::format("{}", values[0]);
+      text += number_json(values[0]);
       continue;
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      text += fmt::format("{}\"{}\": {}", i == 0 ? "{" : ", ", table.columns[i].first, values[i]);
+      text += fmt::format("{}\"{}\": {}", i == 0 ? "{" : ", ", table.columns[i].first,
+                          number_json(values[i]));
     }
     text += '}';
   }
@@ -103,6 +111,7 @@ std::string model_json(const ModelReport& report) {
   std::string text = fmt::format("{{\n  \"model\": {},\n  \"machine\": {}", quoted(report.model),
                                  quoted(report.machine));
   for (const auto& [name, json] : report.facts) text += fmt::format(",\n  \"{}\": {}", name, json);
+  text += report.more_json;
   for (const ModelQuantity& each : report.numbers) {
     text += fmt::format(",\n  \"{}\": {}", each.name, each.value);
   }
@@ -162,7 +171,7 @@ std::vector<std::pair<std::string, std::string>> model_files(
       for (const auto& [row, values] : table.rows) {
         for (std::size_t i = 0; i < values.size(); ++i) {
           text += csv_line({number, report.machine, row, table.columns[i].first,
-                            fmt::format("{}", values[i]), table.columns[i].second});
+                            cell_csv(values[i]), table.columns[i].second});
         }
       }
     }

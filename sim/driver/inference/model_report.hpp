@@ -33,6 +33,7 @@ struct ModelReport {
   std::string title;   // what lies where
   std::string remark;  // which of the three words are true of it, and of what
   std::vector<std::pair<std::string, std::string>> facts;  // name, JSON
+  std::string more_json;                                   // ",\n  \"NAME\": ...", after the facts
   std::vector<ModelQuantity> numbers;
   std::vector<ModelTable> tables;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace lacuna {
@@ -94,6 +95,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   for (const char* const title : {"weights", "cache", "buffers", "code", "all", "has"}) {
     memory.columns.emplace_back(title, "B");
   }
+  memory.columns.emplace_back("positions_that_fit", "");
   for (const DecodeMemory& m : step.memory) {
     std::vector<double> row;
     for (const std::uint64_t bytes :
@@ -101,6 +103,9 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
           std::uint64_t{params_.mem.kib} * 1024}) {
       row.push_back(static_cast<double>(bytes));
     }
+    // of a block without attention any number fits
+    row.push_back(m.positions == kAnyPositions ? std::numeric_limits<double>::quiet_NaN()
+                                               : static_cast<double>(m.positions));
     memory.rows.emplace_back(m.block, row);
   }
   report.tables = {phases, memory};

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "sim/base/error.hpp"
 
@@ -32,38 +34,63 @@ double sum_of(const DecodePhaseTimes& times, DecodePhase first, DecodePhase last
 wse::DecoderModel decoder_model(const ModelShape& model) {
   const bool plain = model.family == ModelFamily::llama && model.gated && model.rms &&
                      model.activation == "silu" && !model.parallel && !model.post_norms &&
-                     model.experts.count == 0 && model.qk_norm != QkNorm::width &&
-                     model.rotated == model.head_width() && !model.qkv_bias;
+                     model.qk_norm != QkNorm::width && model.rotated == model.head_width() &&
+                     !model.qkv_bias && !model.score_cap;
   if (!plain) {
     throw UnsupportedError(
         fmt::format("model '{}': programs of a wafer's decoding are of layers with RMS norms, "
-                    "rotated heads and one block with SiLU",
+                    "rotated heads and one block with SiLU, or experts",
                     model.name));
   }
-  return {model.width,
-          model.heads,
-          model.kv_heads,
-          model.head_width(),
-          model.ffn,
-          model.qk_norm == QkNorm::head,
-          true};
+  const ExpertShape& e = model.experts;
+  const bool some_dense = std::find(e.dense.begin(), e.dense.end(), true) != e.dense.end();
+  if (e.count != 0 && (e.shared != 0 || e.one_by_one || some_dense)) {
+    throw UnsupportedError(
+        fmt::format("model '{}': experts of a wafer's decoding are in every layer, weighted by one "
+                    "softmax, without a block that all tokens take",
+                    model.name));
+  }
+  wse::DecoderModel decoder;
+  decoder.width = model.width;
+  decoder.heads = model.heads;
+  decoder.kv_heads = model.kv_heads;
+  decoder.head_dim = model.head_width();
+  decoder.ffn = e.count != 0 ? e.ffn : model.ffn;
+  decoder.qk_norm = model.qk_norm == QkNorm::head;
+  decoder.experts = {e.count, e.chosen};
+  return decoder;
+}
+
+std::string text_of(const wse::DecoderModel& m) {
+  return fmt::format("{} {} {} {} {} {} {} {} {}", m.width, m.heads, m.kv_heads, m.head_dim, m.ffn,
+                     m.qk_norm, m.wide_sums, m.experts.count, m.experts.chosen);
+}
+
+std::uint32_t window_of(const ModelShape& model) {
+  const std::uint32_t first = model.window(0);
+  for (std::uint32_t layer = 1; layer < model.layers; ++layer) {
+    if (model.window(layer) != first) {
+      throw UnsupportedError(fmt::format(
+          "model '{}': layer 0 has a window of {} and layer {} one of {}; one layer stands for all",
+          model.name, first, layer, model.window(layer)));
+    }
+  }
+  return first;
 }
 
 namespace {
 
 /// All that a layer's program is made of, beside the parameters.
-std::string key_of(const wse::DecodeShape& shape) {
-  const wse::DecoderModel& m = shape.model();
-  const DecodeBlock& b = shape.block();
-  return fmt::format("layer {} {} {} {} {} {} {} on {} {} {} {} {} {} {} {} {} {}", m.width,
-                     m.heads, m.kv_heads, m.head_dim, m.ffn, m.qk_norm, m.wide_sums, b.columns,
-                     b.rows, b.context, b.capacity, b.layers, b.attention, b.ffn, b.receives,
-                     b.repeats, b.batch);
+std::string key_of(const wse::DecoderModel& model, const DecodeBlock& block) {
+  return fmt::format("layer {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", text_of(model),
+                     block.columns, block.rows, block.context, block.capacity, block.layers,
+                     block.attention, block.ffn, block.receives, block.repeats, block.batch,
+                     block.sees.window, block.sees.kept, block.sees.seed, block.experts_apart,
+                     fmt::join(block.routes, ","), block.zeros == nullptr ? "" : block.zeros->name);
 }
 
 /// The cycles of its phases, of several layers those of the last.
-DecodePhaseTimes phases_of(const RunTotals& run, const DecodeBlock& block) {
-  const std::vector<DecodePhase> phases = wse::decode_phases(block);
+DecodePhaseTimes phases_of(const RunTotals& run, const std::vector<DecodePhase>& phases) {
   DecodePhaseTimes times;
   for (std::size_t i = 0; i < phases.size(); ++i) {
     times[phases[i]] = static_cast<double>(run.stamps.at(i + 1) - run.stamps.at(i));
@@ -79,18 +106,23 @@ DecodeTimes::DecodeTimes(const WseParams& params, Engine engine, PartCache* cach
       runs_(params, engine, cache) {}
 
 const RunTotals& DecodeTimes::layer_run(const ModelShape& model, const DecodeBlock& block) {
-  const wse::DecodeShape shape(decoder_model(model), block);
+  const wse::DecoderModel decoder = decoder_model(model);
+  const wse::DecodeShape shape(decoder, block);
   wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
-  return runs_.of(key_of(shape),
-                  [&] { return wse::DecodeLayer(shape, costs_, params_.llm).plan(); });
+  return runs_.of(key_of(decoder, block), [&] {
+    const wse::Datapath pieces = {params_.simd, params_.mem};
+    return wse::DecodeLayer(shape, costs_, params_.llm).plan(&pieces);
+  });
 }
 
 const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& block) {
   const RunTotals& run = layer_run(model, block);
-  const std::string key = key_of({decoder_model(model), block});
+  const wse::DecoderModel decoder = decoder_model(model);
+  const std::string key = key_of(decoder, block);
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
-  return layers_.emplace(key, phases_of(run, block)).first->second;
+  const wse::DecodeLayer layer({decoder, block}, costs_, params_.llm);
+  return layers_.emplace(key, phases_of(run, layer.phases())).first->second;
 }
 
 double DecodeTimes::square_layer(const SquareLayer& what) {
@@ -119,9 +151,12 @@ double DecodeTimes::square_layer(const SquareLayer& what) {
   style.scalar_silu = true;
   const std::string key = fmt::format("square {} {} {} {} {}", what.side, model.width, model.ffn,
                                       block.context, functions.groups.value());
-  const RunTotals& run =
-      runs_.of(key, [&] { return wse::DecodeLayer(shape, costs_, functions, style).plan(); });
-  return sum_of(phases_of(run, block), DecodePhase::norm, DecodePhase::ffn_residual);
+  const wse::DecodeLayer layer(shape, costs_, functions, style);
+  const RunTotals& run = runs_.of(key, [&] {
+    const wse::Datapath pieces = {params_.simd, params_.mem};
+    return layer.plan(&pieces);
+  });
+  return sum_of(phases_of(run, layer.phases()), DecodePhase::norm, DecodePhase::ffn_residual);
 }
 
 const RunTotals& DecodeTimes::head_run(const ModelShape& model, const DecodePlacement& placement) {
@@ -202,7 +237,8 @@ void DecodeTimes::add_totals(const ModelShape& model, const DecodePlacement& pla
   } else {
     parts(true, true);
   }
-  const std::uint32_t moves = step.split ? 2 * model.layers : placement.blocks();
+  const std::uint32_t moves =
+      step.split ? 2 * model.layers : std::min(placement.blocks(), model.layers);
   step.forced.add(hand_over, static_cast<double>(moves) * placement.rows);
   step.totals = step.forced;
   const double batch = placement.batch;
@@ -215,8 +251,10 @@ void DecodeTimes::add_memory(const ModelShape& model, const DecodeBlock& block, 
                              DecodeStep& step) const {
   const wse::DecodeShape shape(decoder_model(model), block);
   const wse::DecodeSpace space(shape);
-  step.memory.push_back({what, space.weight_bytes, space.cache_bytes, space.buffer_bytes,
-                         space.code_bytes(shape, params_.llm)});
+  step.memory.push_back(
+      {what, space.weight_bytes, space.cache_bytes, space.buffer_bytes,
+       space.code_bytes(shape, params_.llm),
+       wse::positions_that_fit(shape, params_.llm, params_.mem.kib * std::uint64_t{1024})});
 }
 
 void DecodeTimes::time_split(const ModelShape& model, DecodeBlock block, DecodeStep& step) {
@@ -244,6 +282,25 @@ void DecodeTimes::time_whole(const ModelShape& model, DecodeBlock block, DecodeS
   step.first_layer = all();
 }
 
+/// What tokens see and take, and the zeros that they meet.
+void DecodeTimes::add_zeros(const ModelShape& model, const DecodePlacement& placement,
+                            DecodeBlock& block) const {
+  block.sees = placement.sees;
+  block.sees.seed = placement.sparsity.seed;
+  const std::uint32_t window = window_of(model);
+  if (window != 0 && (placement.sees.window != 0 || placement.sees.kept != 0)) {
+    throw UnsupportedError(fmt::format("model '{}' has a window of {} itself", model.name, window));
+  }
+  if (window != 0) block.sees.window = window;
+  const wse::DecoderModel decoder = decoder_model(model);
+  if (placement.experts_apart && decoder.experts.count == 0) {
+    throw UnsupportedError(fmt::format("model '{}' has no experts", model.name));
+  }
+  block.experts_apart = placement.experts_apart;
+  block.routes = draw_routes(decoder.experts, block.batch, placement.sparsity.seed);
+  block.zeros = make_zeros(placement.sparsity, {decoder, block}, params_.llm.skip);
+}
+
 DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& placement,
                              std::uint32_t context) {
   const std::uint32_t blocks = placement.blocks();
@@ -253,6 +310,7 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
   block.rows = placement.rows;
   block.context = context;
   block.capacity = placement.capacity;
+  add_zeros(model, placement, block);
   DecodeStep step;
   step.layers = placement.layers_per_block != 0 ? placement.layers_per_block
                                                 : wse::DecodeShape::ceil(model.layers, blocks);
@@ -273,21 +331,27 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
     }
   }
   // those of all sequences go together
-  const std::uint32_t d = placement.batch * wse::DecodeShape::ceil(model.width, placement.rows);
+  const wse::HiddenPart part = wse::fullest_part({decoder_model(model), block});
   const auto program = [&](const char* what, std::uint32_t size,
                            const auto& make) -> const RunTotals& {
-    return runs_.of(fmt::format("{} {} {}", what, size, d), make);
+    return runs_.of(
+        fmt::format("{} {} {} {} {}", what, size, part.elements, part.counted, part.nonzeros),
+        make);
   };
   const RunTotals& hand_over =
-      program("hand-over", 2, [&] { return wse::plan_hand_over(d, costs_, params_.llm); });
+      program("hand-over", 2, [&] { return wse::plan_hand_over(part, costs_, params_.llm); });
   const RunTotals& row_change = program(
-      "pipe", kPipeCores, [&] { return wse::plan_pipe(kPipeCores, d, costs_, params_.llm); });
+      "pipe", kPipeCores, [&] { return wse::plan_pipe(kPipeCores, part, costs_, params_.llm); });
   step.hand_over = static_cast<double>(hand_over.cycles);
   step.row_change = static_cast<double>(row_change.cycles);
   // and pass these one after the other
   step.head = placement.batch * head(model, placement);
   step.tail = placement.batch * tail(model, placement);
-  const double rows = (wse::DecodeShape::ceil(blocks, placement.blocks_x) - 1) * step.row_change;
+  // of few layers some blocks have none, and are not passed
+  const std::uint32_t with_layers = wse::DecodeShape::ceil(model.layers, step.layers);
+  const std::uint32_t passed =
+      std::min(blocks, step.split ? 2 * with_layers : std::min(blocks, model.layers));
+  const double rows = (wse::DecodeShape::ceil(passed, placement.blocks_x) - 1) * step.row_change;
   if (step.split) {
     time_split(model, block, step);
     const double layer = step.attention + step.ffn + 2 * step.hand_over;
@@ -295,8 +359,8 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
     step.slowest_stage = step.layers * (std::max(step.attention, step.ffn) + step.hand_over);
   } else {
     time_whole(model, block, step);
-    const double moves = static_cast<double>(blocks) * step.hand_over;
-    step.cycles = blocks * step.first_layer + (model.layers - blocks) * step.next_layer + moves;
+    const double moves = static_cast<double>(passed) * step.hand_over;
+    step.cycles = passed * step.first_layer + (model.layers - passed) * step.next_layer + moves;
     step.slowest_stage = step.first_layer + (step.layers - 1) * step.next_layer + step.hand_over;
   }
   step.cycles += rows + step.head + step.tail;

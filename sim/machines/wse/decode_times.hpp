@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/wse/task_wafer.hpp"
+#include "sim/machines/wse/decode_sparsity.hpp"
 #include "sim/machines/wse/inference_runs.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "workloads/generate/model_shape.hpp"
@@ -36,6 +37,9 @@ struct DecodePlacement {
   std::uint32_t top_k = 20;
   std::uint32_t batch = 1;   // sequences at once
   std::uint32_t stages = 0;  // blocks that there are; 0: blocks_x times blocks_y
+  DecodeSparsity sparsity;
+  wse::Attention sees;         // beside a window that the model has
+  bool experts_apart = false;  // see wse::DecodeBlock
 
   std::uint32_t blocks() const { return stages != 0 ? stages : blocks_x * blocks_y; }
 };
@@ -47,7 +51,9 @@ struct DecodeMemory {
   std::uint64_t cache = 0;
   std::uint64_t buffers = 0;
   std::uint64_t code = 0;
+  std::uint32_t positions = 0;  // of the cache that would fit; kAnyPositions: any
 };
+inline constexpr std::uint32_t kAnyPositions = 1U << 30U;
 
 /// A token's way through a model, of parts that are simulated once each and added up.
 struct DecodeStep {
@@ -107,11 +113,13 @@ class DecodeTimes {
 
  private:
   const RunTotals& layer_run(const ModelShape& model, const wse::DecodeBlock& block);
+  const RunTotals& head_run(const ModelShape& model, const DecodePlacement& placement);
   const RunTotals& tail_column(const wse::DecodeTail& tail);
   const RunTotals& tail_row(const wse::DecodeTail& tail);
-  const RunTotals& head_run(const ModelShape& model, const DecodePlacement& placement);
   void add_totals(const ModelShape& model, const DecodePlacement& placement,
                   const wse::DecodeBlock& block, const RunTotals& hand_over, DecodeStep& step);
+  void add_zeros(const ModelShape& model, const DecodePlacement& placement,
+                 wse::DecodeBlock& block) const;
   void time_split(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
   void add_memory(const ModelShape& model, const wse::DecodeBlock& block, const char* what,
                   DecodeStep& step) const;
@@ -125,5 +133,11 @@ class DecodeTimes {
 
 /// What the programs need to know of a model. UnsupportedError as above.
 wse::DecoderModel decoder_model(const ModelShape& model);
+
+/// The same in words, for those who keep what they have simulated.
+std::string text_of(const wse::DecoderModel& model);
+
+/// The window that all layers of a model have, 0: none. UnsupportedError if layers differ.
+std::uint32_t window_of(const ModelShape& model);
 
 }  // namespace lacuna

@@ -117,9 +117,7 @@ const RunTotals& InferenceRuns::of(const std::string& name,
       if (const auto kept = totals_from(*text)) return known_.emplace(name, *kept).first->second;
     }
   }
-  const RunTotals totals = totals_of(wse::simulate(
-      {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
-      make(), options_));
+  const RunTotals totals = totals_of(wse::simulate(params_.task_hardware(), make(), options_));
   if (cache_ != nullptr) cache_->keep(kKind, key, text_of(totals));
   return known_.emplace(name, totals).first->second;
 }

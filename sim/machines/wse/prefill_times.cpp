@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -73,6 +74,20 @@ std::vector<std::uint32_t> deal_layers(std::uint32_t layers, std::uint32_t block
   return dealt;
 }
 
+/// UnsupportedError of models whose prompts have no programs.
+void require_plain(const ModelShape& model, std::uint32_t tokens) {
+  if (decoder_model(model).experts.count != 0) {
+    throw UnsupportedError(fmt::format(
+        "model '{}': prompts of a model with experts have no programs so far", model.name));
+  }
+  const std::uint32_t window = window_of(model);
+  if (window != 0 && window < tokens) {
+    throw UnsupportedError(
+        fmt::format("model '{}' has a window of {}: prompts of more tokens have no programs so far",
+                    model.name, window));
+  }
+}
+
 }  // namespace
 
 double PrefillLayer::of(PrefillPart first, PrefillPart last, std::uint32_t chunks) const {
@@ -101,9 +116,8 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
                                            const wse::InferenceParams& functions) {
   const wse::DecoderModel& m = shape.model();
   const std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", m.width, m.heads, m.kv_heads, m.head_dim,
-                  m.ffn, m.qk_norm, m.wide_sums, shape.block().side, shape.t(), shape.block().fused,
-                  style.scalar_functions, functions.groups.value());
+      fmt::format("prompt {} {} {} {} {} {}", text_of(m), shape.block().side, shape.t(),
+                  shape.block().fused, style.scalar_functions, functions.groups.value());
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
   const wse::PrefillParts parts(shape, costs_, functions, style, kFold);
@@ -123,12 +137,12 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
     double cycles = 0;
     for (std::size_t p = 0; p < programs.size(); ++p) {
       const wse::PrefillBlock& block = shape.block();
-      const RunTotals& run = runs_.of(fmt::format("prefill {} of {} {} {} {} {}", key, block.tokens,
+      const RunTotals& run = runs_.of(fmt::format("{} of {} {} {} {} {}", key, block.tokens,
                                                   block.chunks, block.layers, word(part), p),
                                       [&] { return programs[p]; });
       const auto time = static_cast<double>(run.cycles);
       cycles += time;
-      const double side = shape.block().side;
+      const double side = block.side;
       layer.totals[part].add(run, side * side / static_cast<double>(run.cores));
       // the first brings the tiles into their order
       if (parts.products_of(part).empty() || p == 0) continue;
@@ -181,6 +195,7 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
         fmt::format("a prompt on blocks of {} x {} cores: its products go round squares",
                     placement.columns, placement.rows));
   }
+  require_plain(model, tokens);
   const std::uint32_t blocks = placement.blocks();
   PrefillRun run;
   run.chunks = wse::DecodeShape::ceil(tokens, chunk);
@@ -213,7 +228,7 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
   const wse::PrefillParts parts(shape, costs_, params_.llm, {}, kFold);
   run.hand_over = static_cast<double>(
       runs_
-          .of(fmt::format("prefill hand-over {} {} {}", shape.d(), shape.pitch(), block.side),
+          .of(fmt::format("prompt hand-over {} {} {}", shape.d(), shape.pitch(), block.side),
               [&] { return parts.plan_skew(shape.d() * shape.pitch(), block.side); })
           .cycles);
   run.head = chunk * ends_.head(model, placement);

@@ -14,19 +14,20 @@
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/row_by_row.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
-#include "models/wse/program/event_units.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_intervals.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
+#include "sim/machines/wse/result.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 #include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 namespace {
 
+using wse::ColumnGroups;
 using wse::FoldPlan;
 using wse::StreamingJob;
 using wse::StreamingPlan;
@@ -58,11 +59,17 @@ ValueCheck check_values(const StreamingJob& job, const StreamingPlan& plan,
   std::vector<std::size_t> next(outcome.results.size(), 0);
   for (std::size_t step = 0; step < plan.row_of_step.size(); ++step) {
     if (plan.row_of_step[step] == wse::kNoRow) continue;  // nothing is kept after it
-    std::uint64_t element = 0;
+    const std::uint32_t column = kernel.final_column[step];
+    std::uint32_t before = 0;
     for (std::uint32_t r = 0; r < plan.program.rows; ++r) {
-      const std::size_t core = std::size_t{r} * plan.program.columns + kernel.final_column[step];
-      for (std::uint32_t t = 0; t < kernel.tokens[r]; ++t, ++element) {
+      const std::size_t core = std::size_t{r} * plan.program.columns + column;
+      const std::uint32_t first = wse::first_element(plan.element_shares, before, kernel.tokens[r],
+                                                     kernel.groups.group_of(column));
+      before += kernel.tokens[r];
+      for (std::uint32_t t = 0; t < kernel.tokens[r]; ++t) {
         const std::size_t place = next[core]++;
+        const std::uint64_t element = first + t;
+        if (element >= elements) continue;  // padding
         const bool there = place < outcome.results[core].size();
         const float y = there ? outcome.results[core][place] : 0.0F;
         ++check.compared;
@@ -94,10 +101,7 @@ void check_exchange(const StreamingPlan& plan, const WaferOutcome& outcome, Valu
       return to_float(static_cast<Half>(bits >> (16U * (t % 2)) & 0xffffU));
     };
     for (std::uint32_t packet = 0; packet < exchange.packets; ++packet) {
-      for (const std::uint32_t bus : exchange.columns[column].takes) {
-        const std::size_t sender =
-            exchange.buses[bus].begin / kernel.group_columns() * kernel.group_columns() +
-            column % kernel.group_columns();
+      for (const auto& [bus, sender] : exchange.columns[column].takes) {
         const std::vector<float>& rows = outcome.results[core / columns * columns + sender];
         for (std::uint32_t t = 0; t < tokens; ++t) {
           if (packet >= exchange.columns[sender].keeps) break;
@@ -123,17 +127,17 @@ class StreamedOperation {
 
  private:
   wse::StreamingSetup setup() const { return streaming_setup(params_); }
-  wse::HardwareParams hardware() const { return {params_.core, params_.queue, params_.router}; }
+  wse::HardwareParams hardware() const { return params_.hardware(); }
 
-  Simulated simulate_best(OpResult& result) const;
+  Simulated simulate_best(WaferResult& into) const;
   Simulated simulate_form(bool packed) const;
   void simulate(Simulated& run) const;
   void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
   void simulate_rows(const wse::Program& kept, wse::RunOptions options, Simulated& run) const;
-  void fill_work(const Simulated& run, OpResult& result) const;
+  void fill_work(const Simulated& run, WaferResult& into) const;
   void fill_peaks(const StreamingPlan& plan, OpResult& result) const;
-  void fill_notes(const Simulated& run, OpResult& result) const;
-  void fill_events(const Simulated& run, OpResult& result) const;
+  void fill_notes(const Simulated& run, WaferResult& into) const;
+  void fill_events(const Simulated& run, WaferResult& into) const;
 
   const WseParams& params_;
   const LayerOp& op_;
@@ -142,7 +146,7 @@ class StreamedOperation {
 };
 
 /// A stream that leaves nothing out can be sent with indices or without; the faster counts.
-Simulated StreamedOperation::simulate_best(OpResult& result) const {
+Simulated StreamedOperation::simulate_best(WaferResult& into) const {
   const bool filters = params_.ws.zero_filter &&
                        (job_.resident ? job_.x_mask != nullptr : job_.gemm.mask != nullptr);
   const wse::IndexBits bits = params_.ws.index_bits;
@@ -155,11 +159,11 @@ Simulated StreamedOperation::simulate_best(OpResult& result) const {
   wse::UnfilteredStats stats;
   stats.indexed += indexed.cycles;
   stats.packed += packed.cycles;
-  stats.add_to(result.statistics);
+  into.group(stats);
   const bool is_packed = packed.cycles < indexed.cycles;
-  result.notes.emplace_back(
-      "stream", fmt::format("{} cycles with an index for each value, {} packed without; {} taken",
-                            indexed.cycles, packed.cycles, is_packed ? "packed" : "indexed"));
+  into.note("stream",
+            fmt::format("{} cycles with an index for each value, {} packed without; {} taken",
+                        indexed.cycles, packed.cycles, is_packed ? "packed" : "indexed"));
   return is_packed ? std::move(packed) : std::move(indexed);
 }
 
@@ -175,15 +179,7 @@ Simulated StreamedOperation::simulate_form(bool packed) const {
 
 void StreamedOperation::simulate(Simulated& run) const {
   const wse::Program& program = run.plan.program;
-  const bool modules = params_.wafer.modules == wse::Modules::per_core;
-  const wse::RunOptions options{execution_.engine,
-                                execution_.shuffle,
-                                execution_.jitter,
-                                execution_.jitter_seed,
-                                execution_.event_log,
-                                false,
-                                modules,
-                                execution_.fold};
+  const wse::RunOptions options = run_options(params_, execution_);
   if (execution_.interval == 0) {  // a sweep keeps no time
     if (std::optional<wse::SweepOutcome> swept = wse::sweep(hardware(), program, options)) {
       run.outcome = std::move(swept->kept);
@@ -194,9 +190,9 @@ void StreamedOperation::simulate(Simulated& run) const {
       return;
     }
   }
-  if (!execution_.fold || modules) {
+  if (!execution_.fold || options.modules) {
     run.rows = program.rows;
-    run.fold = wse::no_fold(program, modules ? "each core is a module" : "switched off");
+    run.fold = wse::no_fold(program, options.modules ? "each core is a module" : "switched off");
     simulate_rows(program, options, run);
     return;
   }
@@ -241,29 +237,19 @@ void StreamedOperation::simulate_rows(const wse::Program& kept, wse::RunOptions 
   });
 }
 
-void StreamedOperation::fill_work(const Simulated& run, OpResult& result) const {
+void StreamedOperation::fill_work(const Simulated& run, WaferResult& into) const {
   wse::WaferStats stats;
   stats.collect(run.outcome, run.fold, run.plan.program, hardware(), run.plan.rows_off);
   const std::uint64_t formed = stats.core.mac16.value() + stats.core.mac32.value() +
                                stats.core.mac_fp32.value() + stats.core.mac_int8.value();
-  result.mac_algorithmic = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
-  result.mac_useful = run.plan.useful;
-  stats.core.mac_skipped += result.mac_algorithmic - formed;
-  stats.core.mac_zero += formed - result.mac_useful;
+  const std::uint64_t all = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
+  into.products(all, run.plan.useful);
+  stats.core.mac_skipped += all - formed;
+  stats.core.mac_zero += formed - run.plan.useful;
   stats.edge.zero_tests += run.plan.tested;
   stats.edge.zeros += run.plan.left_out;
   stats.router.filtered += run.plan.left_out * run.plan.program.rows;
-  result.sram_read_bytes = stats.sram_read_bytes;
-  result.sram_write_bytes = stats.sram_write_bytes;
-  result.fabric_bytes = stats.router.hops.value() * 4;
-  result.io_bytes = stats.edge.words.value() * 4;
-  for (const StatGroup* group :
-       {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
-        static_cast<const StatGroup*>(&stats.edge)}) {
-    group->add_to(result.statistics);
-    group->add_to(result.stack);
-  }
-  stats.limits.add_to(result.statistics);
+  into.counted(stats);
 }
 
 void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) const {
@@ -273,10 +259,23 @@ void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) 
       4.0 * static_cast<double>(rate.words) / static_cast<double>(rate.per);
 }
 
-std::string groups_text(const StreamingPlan& plan) {
+std::string groups_text(const StreamingPlan& plan, bool resident) {
   const wse::StreamingKernel& kernel = plan.program.kernel;
-  std::string text = fmt::format("{} of {} columns, {} rows of weights each", kernel.groups,
-                                 kernel.group_columns(), kernel.steps);
+  const ColumnGroups& groups = kernel.groups;
+  const std::string lie = groups.interleaved ? ", interleaved" : "";
+  if (plan.element_shares != 1) {
+    return fmt::format(
+        "{} of {} columns{}, {} of each row of cores each; {}{}", groups.count, groups.width, lie,
+        resident ? "outputs" : "tokens",
+        plan.program.source.empty()
+            ? "idealised: each stream enters in every group and is paid for once"
+            : fmt::format("each stream enters once, {} row{} of routers copy it to the others",
+                          plan.program.spread_rows, plan.program.spread_rows == 1 ? "" : "s"),
+        plan.padding == 0 ? "" : fmt::format("; {} of padding", plan.padding));
+  }
+  std::string text =
+      fmt::format("{} of {} columns{}, {} rows of {} each", groups.count, groups.width, lie,
+                  kernel.steps, resident ? "activations" : "weights");
   if (plan.empty_rows != 0) text += fmt::format(", {} of them empty", plan.empty_rows);
   if (!kernel.exchange.on()) {
     return text + "; each result stays in its group, and the next operation finds it there";
@@ -285,15 +284,12 @@ std::string groups_text(const StreamingPlan& plan) {
                             kernel.exchange.packets, kernel.exchange.buses.size());
 }
 
-void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const {
+void StreamedOperation::fill_notes(const Simulated& run, WaferResult& into) const {
   const StreamingPlan& plan = run.plan;
-  const auto note = [&](const char* key, std::string text) {
-    result.notes.emplace_back(key, std::move(text));
-  };
+  const auto note = [&](const char* key, std::string text) { into.note(key, std::move(text)); };
   const auto& tokens = plan.program.kernel.tokens;
   const auto [least, most] = std::minmax_element(tokens.begin(), tokens.end());
-  note("rectangle", fmt::format("{} columns x {} rows of {} cores", params_.wafer.columns.value(),
-                                params_.wafer.rows.value(), params_.wafer.cores.value()));
+  into.rectangle();
   note(job_.resident ? "outputs per core" : "tokens per core",
        *least == *most ? fmt::format("{}", *least) : fmt::format("{} to {}", *least, *most));
   if (plan.rows_off != 0) {
@@ -306,8 +302,8 @@ void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const
     note("features per column",
          fmt::format("{} in, {} out", plan.most_features, plan.most_outputs));
   }
-  note("memory per core", fmt::format("{} of {} bytes", plan.bytes, plan.limit));
-  if (plan.program.kernel.groups > 1) note("groups", groups_text(plan));
+  into.memory(plan.bytes, plan.limit);
+  if (plan.program.kernel.groups.count > 1) note("groups", groups_text(plan, job_.resident));
   note("lookahead", fmt::format("{}", params_.ws.lookahead.value()));
   note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
                                plan.program.rate.words, plan.program.rate.per));
@@ -319,10 +315,9 @@ void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const
   }
   const auto heaviest = std::max_element(plan.column_weights.begin(), plan.column_weights.end());
   note("heaviest column",
-       fmt::format(
-           "{} with {} of {} {}, mean {:.6g}", heaviest - plan.column_weights.begin(), *heaviest,
-           plan.weights, job_.resident ? "activations" : "weights",
-           static_cast<double>(plan.weights) / static_cast<double>(plan.column_weights.size())));
+       fmt::format("{} with {} of {} {}, mean {:.6g}", heaviest - plan.column_weights.begin(),
+                   *heaviest, plan.weights, job_.resident ? "activations" : "weights",
+                   static_cast<double>(plan.weights) / static_cast<double>(plan.streams())));
   if (run.rows < plan.program.rows) {
     note("fold", fmt::format("{} of {} rows simulated, {} classes", run.rows, plan.program.rows,
                              run.fold.classes));
@@ -333,33 +328,29 @@ void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const
   }
 }
 
-void StreamedOperation::fill_events(const Simulated& run, OpResult& result) const {
+void StreamedOperation::fill_events(const Simulated& run, WaferResult& into) const {
   const wse::Program& program = run.plan.program;
-  result.events = run.outcome.events;
-  if (run.fold.folds()) {
-    result.events = wse::unfold(run.outcome, run.fold, program, params_.router).events;
-  }
-  result.event_units = wse::event_unit_names(program.rows, program.columns, program.columns);
-  result.event_kinds = wse::event_kind_names();
+  into.events(run.fold.folds() ? wse::unfold(run.outcome, run.fold, program, params_.router).events
+                               : run.outcome.events);
+  into.event_names(program.rows, program.columns, program.columns);
 }
 
 OpResult StreamedOperation::run() {
-  OpResult result;
-  const Simulated run = simulate_best(result);
+  WaferResult into(params_, execution_, params_.cores());
+  OpResult& result = into.result;
+  const Simulated run = simulate_best(into);
   result.cycles = run.cycles;
-  result.clock_ghz = params_.clock;
-  result.units = std::uint64_t{params_.wafer.columns} * params_.wafer.rows;
   result.exact = run.proven;
   if (!run.proven) {
     result.approximations.emplace_back(
         "folded, although a slower row held up the rows above it; --fold off simulates all");
   }
-  fill_work(run, result);
+  fill_work(run, into);
   fill_peaks(run.plan, result);
-  fill_notes(run, result);
-  result.phases = {whole_phase("stream", result)};
-  if (execution_.interval != 0) result.intervals = intervals_of(run.borders, result);
-  if (execution_.event_log) fill_events(run, result);
+  fill_notes(run, into);
+  into.one_phase("stream");
+  for (const auto& [at, counts] : run.borders) into.border(at, counts);
+  if (execution_.event_log) fill_events(run, into);
   if (execution_.explain) {
     const wse::HardwareParams params = hardware();
     result.explanation = explain_wse({run.plan, run.outcome, run.fold, params, run.cycles});
@@ -369,14 +360,15 @@ OpResult StreamedOperation::run() {
     check_exchange(run.plan, run.outcome, check);
     result.values = check;
   }
-  return result;
+  return into.take();
 }
 
 }  // namespace
 
 wse::StreamingSetup streaming_setup(const WseParams& params) {
-  return {params.wafer, params.core, params.queue, params.mem,      params.simd,       params.ws,
-          params.io,    params.map,  params.clock, params.resident, params.zero_filter};
+  return {params.wafer,       params.core,       params.queue,      params.mem,   params.simd,
+          params.ws,          params.io,         params.map,        params.clock, params.resident,
+          params.zero_filter, params.router.hop, params.router.ramp};
 }
 
 wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool resident,

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "models/sparsity/mask.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/machines/wse/streaming.hpp"
 
@@ -78,6 +79,26 @@ Case random_case(std::uint64_t seed) {
     c.settings["simd.int8"] = pick(random, {"4", "16"});
     c.settings["core.psum_cache"] = "true";
   }
+  return c;
+}
+
+/// The same in groups of columns.
+Case grouped_case(std::uint64_t seed) {
+  Case c = random_case(seed);
+  Random random(stream_seed(seed, "groups"));
+  const std::uint64_t groups = 2 + random.bounded(3);
+  c.settings["ws.groups"] = std::to_string(groups);
+  c.settings["wafer.columns"] = std::to_string(groups * (1 + random.bounded(4)));
+  c.settings["wafer.rows"] = std::to_string(2 + random.bounded(8));
+  c.settings["ws.share"] = pick(random, {"rows", "tokens"});
+  c.settings["ws.lie"] = pick(random, {"side_by_side", "interleaved"});
+  c.settings["ws.copies"] = pick(random, {"routed", "routed", "idealised"});
+  c.settings["ws.buses"] = pick(random, {"1", "2"});
+  c.settings["ws.reduce"] = pick(random, {"ring", "ring", "chain", "two_phase"});
+  c.settings["ws.inject"] = pick(random, {"column_top", "column_top", "west_edge"});
+  c.settings["queue.in"] = "6,6,4,4,2,2,2,2,2,2,2,2";
+  const bool copied = (c.settings["ws.share"] == "tokens") != (c.op.mode == Mode::static_);
+  if (!copied) c.settings["ws.exchange"] = pick(random, {"product", "product", "next"});
   return c;
 }
 
@@ -156,6 +177,55 @@ TEST_P(WseMachineEquivalence, TheProductIsTheReferenceInTheSameOrderOfAdditions)
       EXPECT_EQ(result.values->largest_error, 0.0) << "seed " << seed;
     }
   }
+}
+
+/// Whether a case fits the colors; what does not is refused in the same words by all.
+template <class Run>
+bool fits(const Run& run) {
+  try {
+    run();
+  } catch (const UnsupportedError&) {
+    return false;
+  }
+  return true;
+}
+
+TEST_P(WseMachineEquivalence, GroupsOfColumnsGiveTheSameInEveryWay) {
+  unsigned fitting = 0;
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
+    const Case c = grouped_case(seed);
+    const bool dense = seed % 5 == 0;
+    SCOPED_TRACE(::testing::Message()
+                 << "seed " << seed << ": " << fmt::format("{}", fmt::join(c.settings, " ")));
+    Execution execution;
+    execution.engine = Engine::clocked;
+    execution.fold = false;
+    std::string definition;
+    if (!fits([&] { definition = text_of(run(c, execution, dense)); })) continue;
+    ++fitting;
+    execution.shuffle = seed;
+    EXPECT_EQ(text_of(run(c, execution, dense)), definition);
+    execution.shuffle = 0;
+    execution.engine = Engine::event;
+    EXPECT_EQ(text_of(run(c, execution, dense)), definition);
+    execution.fold = true;
+    EXPECT_EQ(text_of(run(c, execution, dense)), definition);
+    execution.values = true;
+    const OpResult result = run(c, execution, dense);
+    EXPECT_EQ(text_of(result), definition);
+    ASSERT_TRUE(result.values.has_value());
+    EXPECT_GE(result.values->compared, std::uint64_t{c.op.m} * c.op.n * c.op.batch);
+    EXPECT_EQ(result.values->wrong, 0U);
+    EXPECT_EQ(result.values->largest_error, 0.0);
+    WseParams params;
+    for (const auto& [path, text] : c.settings) params.set(path, text, "");
+    if (c.op.x_pattern != "dense") continue;
+    EXPECT_LE(wse::least_cycles(
+                  streaming_job(c.op, dense ? nullptr : &c.mask, c.op.mode == Mode::static_),
+                  streaming_setup(params)),
+              result.cycles);
+  }
+  EXPECT_GT(fitting, 4U);
 }
 
 TEST_P(WseMachineEquivalence, NoRunIsShorterThanItsLowerBound) {

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/base/error.hpp"
 #include "tests/support/wse/draw.hpp"
 #include "tests/support/wse/random_hardware.hpp"
 #include "tests/support/wse/streaming_bench.hpp"
 #include "workloads/mapping/wse/gradient.hpp"
+#include "workloads/mapping/wse/group_use.hpp"
 #include "workloads/mapping/wse/program.hpp"
 
 namespace lacuna::wse {
@@ -64,8 +66,7 @@ class Maker {
     } else if (rows > 1 && draw_.chance(25)) {
       program.entry = draw_.pick(1, rows - 1);
     }
-    if (draw_.chance(70)) program.rate = {draw_.pick(3, 10 * columns_), draw_.pick(5, 20)};
-    if (draw_.chance(25)) program.column_fifo = draw_.pick(1, 6);
+    draw_rate();
     route_streaming(program, columns_, reduction());
     numbers();
     if (edge == 0 && program.entry == 0 && draw_.chance(15)) beside();
@@ -75,7 +76,80 @@ class Maker {
     return std::move(made_);
   }
 
+  /// Columns in groups, as their parameters have it and as far as colors and queues go.
+  StreamCase make_grouped() {
+    made_.params = random_stream_hardware(draw_);
+    StreamingSetup setup;
+    GroupUse use;
+    const StreamCase empty = made_;
+    for (bool fits = false; !fits;) {
+      made_.program = empty.program;
+      const std::uint32_t groups = draw_.pick(2, 4);
+      columns_ = groups * (draw_.chance(15) ? draw_.pick(5, 9) : draw_.pick(1, 4));
+      draw_parameters(setup.ws, draw_);
+      setup.ws.set("groups", std::to_string(groups));
+      setup.ws.set("buses", std::to_string(draw_.pick(1, 3)));
+      setup.io.dist_rows = draw_.pick(0, 3);
+      setup.wafer.columns = columns_;
+      setup.queue = made_.params.queue;
+      setup.queue.in = draw_queues(draw_, 12, 2);
+      const std::uint32_t rows = draw_.pick(1, columns_ > 7 ? 4 : 7);
+      try {
+        use = use_groups(setup.wafer, setup.ws, draw_.chance(30));
+        Program& program = made_.program;
+        shape(rows);
+        program.spread_rows = program.entry = spread_rows(setup.ws, setup.io, use);
+        program.source = stream_sources(setup.ws, use);
+        program.from_north = setup.ws.inject == Inject::column_top;
+        if (program.spread_rows == 0 && setup.ws.inject == Inject::middle_row) {
+          program.entry = rows / 2;
+        }
+        program.kernel.tokens.insert(program.kernel.tokens.begin(), program.spread_rows, 0);
+        program.kernel.groups = use.groups;
+        group_weights(use);
+        program.kernel.exchange.send_cycles = draw_.pick(1, 2);
+        program.kernel.exchange.take_cycles = draw_.pick(1, 2);
+        Reduction way = plan_sums(setup, use, program.kernel);
+        draw_rate();
+        route_streaming(program, columns_, std::move(way));
+        fits = true;
+      } catch (const UnsupportedError&) {  // other ones
+      }
+    }
+    made_.params.queue.in = setup.queue.in.value();
+    numbers();
+    return std::move(made_);
+  }
+
  private:
+  void draw_rate() {
+    Program& program = made_.program;
+    if (draw_.chance(70)) program.rate = {draw_.pick(3, 10 * columns_), draw_.pick(5, 20)};
+    if (draw_.chance(25)) program.column_fifo = draw_.pick(1, 6);
+  }
+
+  /// Groups that share elements have the same rows.
+  void group_weights(const GroupUse& use) {
+    StreamingKernel& kernel = made_.program.kernel;
+    const ColumnGroups& groups = use.groups;
+    kernel.steps = draw_.pick(1, 10);
+    const std::uint32_t most = draw_.pick(0, 8);
+    for (std::uint32_t step = 0; step < kernel.steps; ++step) {
+      std::uint32_t keeper = draw_.pick(0, groups.width - 1);
+      std::vector<std::uint32_t> counts(columns_);
+      for (std::uint32_t g = 0; g < groups.count; ++g) {
+        kernel.final_column.push_back(groups.column_of(g, keeper));
+        if (!use.share_elements) keeper = draw_.pick(0, groups.width - 1);
+        for (std::uint32_t place = 0; place < groups.width; ++place) {
+          const bool same = use.share_elements && g != 0;
+          counts[groups.column_of(g, place)] =
+              same ? counts[groups.column_of(0, place)] : draw_.pick(0, most);
+        }
+      }
+      kernel.counts.insert(kernel.counts.end(), counts.begin(), counts.end());
+    }
+  }
+
   void shape(std::uint32_t rows) {
     StreamingKernel& kernel = made_.program.kernel;
     const std::uint32_t tokens = draw_.pick(1, draw_.chance(70) ? 12 : 50);
@@ -138,12 +212,17 @@ class Maker {
     const std::uint32_t features = kernel.has_index() ? draw_.pick(1, 12) : 16;
     if (way == 0 || (way == 1 && !indexed)) return;
     kernel.payloads.resize(columns_);
+    const std::vector<std::uint32_t>& source = made_.program.source;
     for (std::uint32_t c = 0; c < columns_; ++c) {
+      if (!source.empty() && source[c] != c) continue;
       for (std::uint32_t step = 0; step < kernel.steps; ++step) {
         for (std::uint32_t i = 0; i < kernel.words(step, c); ++i) {
           kernel.payloads[c].push_back(payload(i, features));
         }
       }
+    }
+    for (std::uint32_t c = 0; c < columns_ && !source.empty(); ++c) {
+      kernel.payloads[c] = kernel.payloads[source[c]];
     }
     for (std::size_t core = 0; core < cores; ++core) {
       if (way == 1) {
@@ -201,7 +280,10 @@ class Maker {
 
 }  // namespace
 
-StreamCase random_streams(std::uint64_t seed) { return Maker(seed).make(); }
+StreamCase random_streams(std::uint64_t seed) {
+  const bool grouped = seed % 3 == 0;
+  return grouped ? Maker(seed).make_grouped() : Maker(seed).make();
+}
 
 StreamCase random_gradient(std::uint64_t seed) {
   Draw draw(seed ^ 0x3000);
@@ -255,13 +337,15 @@ std::string print(const StreamCase& made) {
       "duplex "
       "{}\nsteps {} lookahead {} simd {} form {} int8 {} fp32 {}/{}/{} cycles {} {} {} {} stalls "
       "{} "
-      "values {} held {} ring {}\ntokens {}\nkept by {}\ncounts {}",
+      "values {} held {} ring {} groups {} interleaved {} copies {} buses {} colors {}\ntokens "
+      "{}\nkept by {}\ncounts {}",
       changed_parameters(shown), p.columns, p.rows, p.entry, p.spread_rows, p.rate.words,
       p.rate.per, p.column_fifo, p.background.size(), p.full_duplex, k.steps, k.lookahead, k.simd,
       static_cast<int>(k.form), k.int8, k.fp32, k.psum_fp32, k.ring_fp32, k.first_cycles,
       k.beat_cycles, k.reduce_cycles, k.gather_cycles, k.stalls, !k.activations.empty(),
-      !k.held.empty(), k.reduce.is_ring(), fmt::join(k.tokens, " "), fmt::join(k.final_column, " "),
-      fmt::join(k.counts, " "));
+      !k.held.empty(), k.reduce.is_ring(), k.groups.count, k.groups.interleaved, !p.source.empty(),
+      k.exchange.buses.size(), k.group_colors, fmt::join(k.tokens, " "),
+      fmt::join(k.final_column, " "), fmt::join(k.counts, " "));
   if (!p.gradient) return text;
   const GradientKernel& g = *p.gradient;
   return text + fmt::format("\ngradient: kept {} with the stream {} results {} cycles {} {}",

@@ -28,6 +28,7 @@ std::string against(const char* name, const WaferOutcome& expected, const WaferO
   if (run.events.empty()) shown.events.clear();
   std::string where = difference(shown, run);
   if (where.empty() && !run.results.empty() && run.results != expected.results) where = "results";
+  if (where.empty() && !run.taken.empty() && run.taken != expected.taken) where = "taken words";
   const bool values = !run.collected.empty() && !run.events.empty();
   if (where.empty() && values && run.collected != expected.collected) where = "collected words";
   return where.empty() ? "" : fmt::format("{}: {}", name, where);

@@ -34,6 +34,18 @@ void hold(const StreamingScenario& scenario, StreamingKernel& kernel) {
   }
 }
 
+/// A row of routers above the others; words enter in the middle group.
+void copy_streams(const StreamingScenario& scenario, Program& program) {
+  const ColumnGroups& groups = program.kernel.groups;
+  program.from_north = true;
+  program.spread_rows = 1;
+  program.entry = 1;
+  program.kernel.tokens.insert(program.kernel.tokens.begin(), 0);
+  for (std::uint32_t c = 0; c < scenario.columns; ++c) {
+    program.source.push_back(groups.column_of(scenario.groups / 2, groups.place_of(c)));
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<std::uint16_t>> random_scan(std::uint64_t seed, const Program& program) {
@@ -53,7 +65,7 @@ std::vector<std::vector<std::uint16_t>> random_scan(std::uint64_t seed, const Pr
 Program make_program(const StreamingScenario& scenario) {
   Program program;
   StreamingKernel& kernel = program.kernel;
-  kernel.groups = scenario.groups;
+  kernel.groups = {scenario.groups, scenario.columns / scenario.groups, scenario.interleaved};
   kernel.steps = static_cast<std::uint32_t>(scenario.final_column.size()) / scenario.groups;
   kernel.lookahead = scenario.lookahead;
   kernel.simd = scenario.simd;
@@ -70,6 +82,7 @@ Program make_program(const StreamingScenario& scenario) {
   program.rate = scenario.rate;
   if (scenario.scan_seed != 0) program.scan = random_scan(scenario.scan_seed, program);
   program.entry = scenario.entry;
+  if (scenario.copies) copy_streams(scenario, program);
   const std::uint32_t width = scenario.columns / scenario.groups;
   const bool ring = scenario.reduce == Reduce::ring || width == 1;
   Reduction reduction;
@@ -79,9 +92,9 @@ Program make_program(const StreamingScenario& scenario) {
     std::vector<std::uint32_t> keeps(scenario.columns, 0);
     for (const std::uint32_t keeper : scenario.final_column) ++keeps[keeper];
     kernel.exchange = plan_exchange(
-        {scenario.columns, scenario.groups, scenario.buses,
+        {kernel.groups, scenario.buses,
          scenario.bus_order == RowOrder::ring ? ring_order(width) : std::vector<std::uint32_t>{},
-         1 + reduction.colors},
+         1 + reduction.colors * (scenario.interleaved ? scenario.groups : 1)},
         keeps);
     kernel.exchange.send_cycles = scenario.send_cycles;
     kernel.exchange.take_cycles = scenario.take_cycles;

@@ -35,6 +35,8 @@ struct StreamingScenario {
   std::uint32_t groups = 1;
   std::uint32_t buses = 0;  // of a group and direction, on which they exchange results; 0: none
   RowOrder bus_order = RowOrder::ring;
+  bool interleaved = false;  // columns of equal place are neighbours
+  bool copies = false;       // groups have the same stream, which routers of a row more copy
   std::uint32_t send_cycles = 1;
   std::uint32_t take_cycles = 1;
   unsigned input_queues = 8;  // of a core: how many columns a tree may have

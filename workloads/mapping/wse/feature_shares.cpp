@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/feature_shares.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +14,6 @@
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
-#include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -58,7 +59,10 @@ std::uint32_t reduction_colors(Reduce kind, std::uint32_t columns) {
 
 std::uint32_t rows_at_edge(const StreamingParams& ws, const IoParams& io, std::uint32_t columns) {
   if (ws.inject != Inject::west_edge) return 0;
-  const std::uint32_t sums = reduction_colors(ws.reduce, columns);
+  return rows_at_edge(io, columns, reduction_colors(ws.reduce, columns));
+}
+
+std::uint32_t rows_at_edge(const IoParams& io, std::uint32_t columns, std::uint32_t sums) {
   const std::uint32_t colors = kColors - 1 - std::min<std::uint32_t>(kColors - 2, sums);
   const std::uint32_t rows = io.dist_rows != 0
                                  ? io.dist_rows.value()

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/program.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "sim/base/error.hpp"
 #include "workloads/mapping/wse/exchange.hpp"
+#include "workloads/mapping/wse/spread.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -33,48 +31,6 @@ void add_ring_routes(const std::vector<std::uint32_t>& ring, std::size_t positio
   columns[to].routes.push_back({color, in, bit(kRamp)});
   kernel.ring_out[from] = color;
   kernel.ring_in[to] = color;
-}
-
-/// From the west edge, the first row leads to the easternmost columns, and each row below to those
-/// west of the row's above: so columns of equal color never cross, as the words that run down a
-/// column meet, in the rows below theirs, only words on their way to columns further west.
-void spread_colors(Program& program) {
-  StreamingKernel& kernel = program.kernel;
-  const std::uint32_t each = (program.columns + program.spread_rows - 1) / program.spread_rows;
-  unsigned first = 1;  // after the colors of the reduction
-  for (const Color color : kernel.ring_out) {
-    if (program.columns > 1) first = std::max(first, 1U + static_cast<unsigned>(color));
-  }
-  for (const ReducePlan::Role& role : kernel.reduce.roles) {
-    if (!role.keeps) first = std::max(first, 1U + static_cast<unsigned>(role.out));
-  }
-  if (first + each > kColors) {
-    throw InternalError(fmt::format("{} rows at the west edge need {} colors of {}",
-                                    program.spread_rows, first + each, kColors));
-  }
-  kernel.column_colors.clear();
-  program.edge_row.clear();
-  for (std::uint32_t c = 0; c < program.columns; ++c) {
-    kernel.column_colors.push_back(Color{static_cast<std::uint8_t>(first + c % each)});
-    program.edge_row.push_back((program.columns - 1 - c) / each);
-  }
-}
-
-/// A row of routers that turns words from the west south where their columns are, and lets those
-/// from the rows above pass.
-void add_edge_row(Program& program, std::uint32_t row) {
-  for (std::uint32_t c = 0; c < program.columns; ++c) {
-    RouterProgram router;
-    const Color mine = program.kernel.stream_color(c);
-    if (program.edge_row[c] < row) router.routes.push_back({mine, kNorth, bit(kSouth)});
-    if (program.edge_row[c] == row) router.routes.push_back({mine, kWest, bit(kSouth)});
-    for (std::uint32_t to = c + 1; to < program.columns; ++to) {
-      if (program.edge_row[to] != row) continue;
-      router.routes.push_back({program.kernel.stream_color(to), kWest, bit(kEast)});
-    }
-    program.router_of.push_back(static_cast<std::uint32_t>(program.routers.size()));
-    program.routers.push_back(std::move(router));
-  }
 }
 
 }  // namespace
@@ -129,16 +85,40 @@ Reduction ring_reduction(std::uint32_t columns) {
 
 namespace {
 
-/// The same reduction in each group of columns, side by side.
+/// A route of a group's reduction, in the group's color, with the ways through the routers of other
+/// groups between its columns.
+void add_group_route(const Route& route, std::uint32_t column, const StreamingKernel& kernel,
+                     std::vector<RouterProgram>& routers) {
+  const ColumnGroups& groups = kernel.groups;
+  Route mine = route;
+  mine.color = kernel.sum_color(route.color, column);
+  routers[column].routes.push_back(mine);
+  if (!groups.interleaved) return;
+  for (const Port out : {kEast, kWest}) {
+    if ((route.to & bit(out)) == 0) continue;
+    for (std::uint32_t i = 1; i < groups.count; ++i) {
+      const std::uint32_t between = out == kEast ? column + i : column - i;
+      routers[between].routes.push_back({mine.color, static_cast<Port>(opposite(out)), bit(out)});
+    }
+  }
+}
+
+/// The same reduction in each group of columns.
 std::vector<RouterProgram> repeat_groups(Program& program, Reduction& reduction) {
   StreamingKernel& kernel = program.kernel;
-  const std::uint32_t width = program.columns / kernel.groups;
+  const ColumnGroups& groups = kernel.groups;
+  kernel.group_colors = static_cast<std::uint8_t>(groups.interleaved ? reduction.colors : 0);
   kernel.ring.clear();
-  std::vector<RouterProgram> routers;
-  for (std::uint32_t group = 0; group < kernel.groups; ++group) {
-    for (const std::uint32_t place : ring_order(width))
-      kernel.ring.push_back(group * width + place);
-    routers.insert(routers.end(), reduction.routers.begin(), reduction.routers.end());
+  std::vector<RouterProgram> routers(program.columns);
+  for (std::uint32_t group = 0; group < groups.count; ++group) {
+    for (const std::uint32_t place : ring_order(groups.width)) {
+      kernel.ring.push_back(groups.column_of(group, place));
+    }
+    for (std::uint32_t place = 0; place < groups.width; ++place) {
+      for (const Route& route : reduction.routers[place].routes) {
+        add_group_route(route, groups.column_of(group, place), kernel, routers);
+      }
+    }
   }
   kernel.ring_in.assign(program.columns, Color{0});
   kernel.ring_out.assign(program.columns, Color{0});
@@ -153,8 +133,9 @@ void route_streaming(Program& program, std::uint32_t columns, Reduction reductio
   StreamingKernel& kernel = program.kernel;
   program.columns = columns;
   program.rows = static_cast<std::uint32_t>(kernel.tokens.size());
+  if (kernel.groups.count == 1) kernel.groups.width = columns;
   std::vector<RouterProgram> inner;
-  if (kernel.groups > 1) {
+  if (kernel.groups.count > 1) {
     inner = repeat_groups(program, reduction);
   } else {
     inner = ring_routes(kernel, columns);
@@ -163,11 +144,11 @@ void route_streaming(Program& program, std::uint32_t columns, Reduction reductio
       inner = std::move(reduction.routers);
     }
   }
-  if (program.spread_rows != 0) spread_colors(program);
+  if (program.spread_rows != 0) choose_spread(program);
   // Kinds of router in a column: those that pass the weights on, and the last ones.
   program.routers.clear();
   program.router_of.clear();
-  for (std::uint32_t r = 0; r < program.spread_rows; ++r) add_edge_row(program, r);
+  for (std::uint32_t r = 0; r < program.spread_rows; ++r) add_spread_row(program, r);
   std::map<std::pair<Port, PortSet>, std::uint32_t> kinds;
   for (std::uint32_t r = program.spread_rows; r < program.rows; ++r) {
     const Port from = r < program.entry ? kSouth : kNorth;

@@ -19,8 +19,8 @@ class Reference {
     std::vector<std::vector<float>> result(std::size_t{program_.rows} * program_.columns);
     for (std::uint32_t step = 0; step < kernel_.steps; ++step) {
       for (std::uint32_t r = 0; r < program_.rows; ++r) {
-        for (std::uint32_t group = 0; group < kernel_.groups; ++group) {
-          const std::uint32_t keeper = kernel_.keeper(step, group * kernel_.group_columns());
+        for (std::uint32_t group = 0; group < kernel_.groups.count; ++group) {
+          const std::uint32_t keeper = kernel_.keeper(step, kernel_.groups.column_of(group, 0));
           for (const float y : of_row(step, r, keeper)) {
             result[std::size_t{r} * program_.columns + keeper].push_back(y);
           }
@@ -80,7 +80,7 @@ class Reference {
     std::vector<float> sums = partial_sums(step, r, c);
     for (std::uint32_t i = 0; i < role.inputs; ++i) {
       const std::vector<float> in =
-          total(step, r, kernel_.group_begin(c) + plan.inputs[role.first + i].from);
+          total(step, r, kernel_.peer(c, plan.inputs[role.first + i].from));
       const bool last = i + 1 == role.inputs;
       for (std::size_t t = 0; t < sums.size(); ++t) {
         sums[t] = last ? in[t] + sums[t] : round_sum(in[t] + sums[t]);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/common/fp16.hpp"
+#include "workloads/mapping/wse/feature_shares.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -21,18 +22,18 @@ class Words {
     const Mask* const sent = filters ? operands_.streamed_mask() : nullptr;
     for_each_kept(sent, operands_.rows(), operands_.features(),
                   [&](std::uint32_t i, std::uint32_t j) { rows[i].push_back(j); });
-    std::vector<std::vector<std::uint32_t>> by_column(k.group_columns());
+    std::vector<std::vector<std::uint32_t>> by_column(k.groups.width);
     k.payloads.resize(program_.columns);
     for (std::size_t place = 0; place < places_.row_of_step.size(); ++place) {
       const std::uint32_t step_row = places_.row_of_step[place];
       if (step_row == kNoRow) continue;
-      const auto begin = static_cast<std::uint32_t>(place % k.groups * k.group_columns());
+      const auto group = static_cast<std::uint32_t>(place % k.groups.count);
       const std::uint32_t b = step_row / operands_.rows();
       const std::uint32_t i = step_row % operands_.rows();
       for (auto& features : by_column) features.clear();
       for (const std::uint32_t j : rows[i]) by_column[places_.owner[j]].push_back(j);
-      for (std::uint32_t c = 0; c < k.group_columns(); ++c) {
-        append_words(b, i, by_column[c], c, k.payloads[begin + c]);
+      for (std::uint32_t c = 0; c < k.groups.width; ++c) {
+        append_words(b, i, by_column[c], c, k.payloads[k.groups.column_of(group, c)]);
       }
     }
   }
@@ -74,19 +75,22 @@ class Words {
 
   void fill_held() {
     StreamingKernel& k = program_.kernel;
-    std::vector<std::vector<std::uint32_t>> features(k.group_columns());
+    std::vector<std::vector<std::uint32_t>> features(k.groups.width);
     for (std::uint32_t j = 0; j < operands_.features(); ++j) {
       features[places_.owner[j]].push_back(j);
     }
     for (std::uint32_t r = 0; r < k.tokens.size(); ++r) {
       for (std::uint32_t c = 0; c < program_.columns; ++c) {
         std::vector<float> mine;
-        const std::vector<std::uint32_t>& owned = features[c % k.group_columns()];
+        const std::vector<std::uint32_t>& owned = features[k.groups.place_of(c)];
+        const std::uint32_t first = first_element(places_.element_shares, places_.first_element[r],
+                                                  k.tokens[r], k.groups.group_of(c));
         mine.reserve(std::size_t{k.tokens[r]} * owned.size() * job_.batch);
         for (std::uint32_t b = 0; b < job_.batch; ++b) {
           for (const std::uint32_t j : owned) {
             for (std::uint32_t t = 0; t < k.tokens[r]; ++t) {
-              mine.push_back(operands_.held(b, j, places_.first_element[r] + t));
+              const bool there = first + t < operands_.elements();  // else padding
+              mine.push_back(there ? operands_.held(b, j, first + t) : 0);
             }
           }
         }

@@ -14,8 +14,9 @@ struct StreamPlaces {
   const std::vector<std::uint32_t>& owner;          // of each feature
   const std::vector<std::uint32_t>& index;          // of each feature, of those of its owner
   const std::vector<std::uint32_t>& inputs;         // of each place, features
-  const std::vector<std::uint32_t>& first_element;  // of each row of cores
-  const std::vector<std::uint32_t>& row_of_step;    // by step and group, or kNoRow
+  const std::vector<std::uint32_t>& first_element;  // of each row of cores, of one group
+  std::uint32_t element_shares;
+  const std::vector<std::uint32_t>& row_of_step;  // by step and group, or kNoRow
 };
 
 /// The words of each column: values if they are carried, and indices; `filters`: without zeros.

@@ -12,11 +12,12 @@
 #include "models/common/fp16.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
-#include "workloads/mapping/wse/exchange.hpp"
+#include "workloads/mapping/wse/group_use.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
 #include "workloads/mapping/wse/scan.hpp"
+#include "workloads/mapping/wse/stream_bound.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 #include "workloads/mapping/wse/stream_words.hpp"
 
@@ -34,13 +35,13 @@ class Planner {
         operands_(job),
         setup_(setup),
         columns_(setup.wafer.columns),
-        groups_(setup.ws.groups),
-        width_(columns_ / groups_),
+        use_(use_groups(setup.wafer, setup.ws, job.resident)),
+        groups_(use_.groups),
         fp32_(job.gemm.dtype == DType::fp32),
         int8_(job.gemm.dtype == DType::int8) {}
 
   StreamingNeed need() {
-    check_groups();
+    check_filter();
     set_formats();
     share_elements();
     set_beats();
@@ -67,18 +68,21 @@ class Planner {
     const Cycle enter =
         ceil_div(ceil_div(all, whole ? (int8_ ? 4U : 2U) : 1U) * rate.per, rate.words);
     if (k.tokens.empty()) return enter;
-    const std::uint64_t cores = std::uint64_t{plan_.program.rows} * columns_;
-    const std::uint64_t busiest = ceil_div(*std::max_element(sent.begin(), sent.end()), groups_);
-    // Of scattered weights the mean core, as the busiest is not known.
-    Cycle slots = scattered() ? operands_.useful_products() * job_.batch *
-                                    setup_.resident.nonzero_cycles / cores
-                              : busiest * ceil_div(tokens(), k.simd);
-    if (setup_.ws.reduce == Reduce::ring && width_ > 1) {
-      const std::uint64_t each =
-          std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue;
-      slots += k.steps * ceil_div(scattered() ? k.tokens.back() : tokens(), each);
-    }
-    return std::max(enter, slots);
+    if (scattered()) return std::max(enter, least_of_scattered());
+    order();
+    StreamingKernel form = k;
+    if (whole) form.form = StreamForm::packed;  // the faster of two forms counts
+    const std::uint32_t first = plan_.program.spread_rows;
+    const std::uint32_t entry = plan_.program.entry;
+    const std::uint32_t farthest = std::max(entry - first, plan_.program.rows - 1 - entry);
+    StreamLoads loads{sent, farthest, entry, setup_.ws.reduce == Reduce::ring};
+    // groups share rows, or each multiplies by all of them
+    for (std::uint64_t& each : loads.sent) each *= plan_.element_shares;
+    loads.exchanges = use_.exchanges && setup_.ws.lie == Lie::side_by_side;
+    loads.hop = setup_.hop;
+    loads.ramp = setup_.ramp;
+    return std::max(enter + std::uint64_t{farthest} * setup_.hop,
+                    least_cycles_of_cores(form, setup_.core, loads));
   }
 
   StreamingPlan plan() {
@@ -86,16 +90,19 @@ class Planner {
     order();
     count_stream();
     plan_.program.rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
+    // Idealised copies are sent but not paid for.
+    if (use_.share_elements && !use_.copies) plan_.program.rate.words *= groups_.count;
     plan_.program.column_fifo = column_fifo(setup_.io);
     plan_.io_share =
         setup_.io.share > 0
             ? setup_.io.share.value()
             : std::min(1.0, static_cast<double>(columns_) / setup_.wafer.program_columns);
-    Reduction way = reduction();
+    Reduction way = plan_sums(setup_, use_, kernel());
     plan_.tree_block = way.block;
     route_streaming(plan_.program, columns_, std::move(way));
     if (filters() && setup_.zero_filter.scan_width != 0) scan_stream();
-    const StreamPlaces places{owner_of_input_, index_, inputs_, first_element_, plan_.row_of_step};
+    const StreamPlaces places{owner_of_input_,      index_,           inputs_, first_element_,
+                              plan_.element_shares, plan_.row_of_step};
     if (job_.gemm.values || !kernel().held.empty()) {
       fill_stream(job_, operands_, filters(), places, plan_.program);
     }
@@ -106,7 +113,7 @@ class Planner {
  private:
   /// Where everything lies.
   void prepare() {
-    check_groups();
+    check_filter();
     set_formats();
     share_elements();
     set_beats();
@@ -118,7 +125,7 @@ class Planner {
 
   /// Elements that are sent down each column.
   std::vector<std::uint64_t> column_loads() const {
-    std::vector<std::uint64_t> loads(width_, 0);
+    std::vector<std::uint64_t> loads(groups_.width, 0);
     const std::vector<std::uint64_t> kept =
         filters() ? operands_.feature_loads() : std::vector<std::uint64_t>{};
     for (std::uint32_t j = 0; j < owner_of_input_.size(); ++j) {
@@ -128,27 +135,12 @@ class Planner {
     return loads;
   }
 
-  /// What cannot be combined with groups of columns.
-  void check_groups() const {
-    if (groups_ == 1) return;
-    const auto refuse = [&](const std::string& why) {
-      throw UnsupportedError(fmt::format("ws.groups = {}: {}", groups_, why));
-    };
-    if (columns_ % groups_ != 0) {
-      refuse(fmt::format("wafer.columns = {} are not a multiple of it", columns_));
-    }
-    if (job_.resident) {
-      refuse("groups share the rows of weights that are streamed, and these stay in the cores");
-    }
-    if (setup_.zero_filter.scan_width != 0 && filters()) {
-      refuse(
-          "a filter that takes time (zero_filter.scan_width) goes through the rows of one group");
-    }
-    if (setup_.ws.inject == Inject::west_edge) {
-      refuse(
-          "the colors that bring words from the west edge (ws.inject) and those of groups are "
-          "not dealt together");
-    }
+  void check_filter() const {
+    if (groups_.count == 1 || setup_.zero_filter.scan_width == 0 || !filters()) return;
+    throw UnsupportedError(
+        fmt::format("ws.groups = {}: a filter that takes time (zero_filter.scan_width) goes "
+                    "through the rows of one group",
+                    groups_.count));
   }
 
   StreamingKernel& kernel() { return plan_.program.kernel; }
@@ -183,6 +175,19 @@ class Planner {
     return operands_.held_mask() != nullptr && setup_.resident.storage == ResidentStorage::nonzeros;
   }
 
+  /// Of scattered weights the mean core, as the busiest is not known.
+  Cycle least_of_scattered() {
+    const StreamingKernel& k = kernel();
+    const std::uint64_t cores = std::uint64_t{plan_.program.rows} * columns_;
+    Cycle slots = operands_.useful_products() * job_.batch * setup_.resident.nonzero_cycles / cores;
+    if (setup_.ws.reduce == Reduce::ring && groups_.width > 1) {
+      const std::uint64_t each =
+          std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue;
+      slots += k.steps * ceil_div(k.tokens.back(), each);
+    }
+    return slots;
+  }
+
   /// What a beat moves through the memory's ports decides how many cycles it takes; two reads of
   /// one cycle that meet in a bank cost one more.
   void set_beats() {
@@ -207,69 +212,25 @@ class Planner {
     if (k.beat_cycles != 1) k.stalls = 0;  // see residual_place()
   }
 
-  bool exchanges() const {
-    return groups_ > 1 && setup_.ws.exchange == Exchange::product && !plan_.row_of_step.empty();
-  }
-
-  /// Its colors and queues must be there, and those of an exchange.
-  Reduction reduction() {
-    const Reduce kind = setup_.ws.reduce;
-    const bool ring = kind == Reduce::ring || width_ == 1;
-    if (ring && groups_ == 1) return {};
-    auto queues = static_cast<unsigned>(setup_.queue.in_depths().size());
-    // How many rows bring words from the west edge follows from the colors of a core as it is.
-    if (setup_.ws.inject == Inject::west_edge) queues = std::min(queues, kInputQueues);
-    const unsigned others = exchanges() ? groups_ - 1 : 0;  // that a core takes rows from
-    const unsigned ways = exchanges() ? std::min(groups_ - 1, 2U) : 0;
-    if (!ring) queues -= std::min(others, queues);
-    Reduction reduction = ring ? ring_reduction(width_) : plan_reduction(kind, width_, queues);
-    const unsigned parts = std::min(setup_.ws.buses.value(), width_);
-    const auto need = [&](unsigned needed, std::size_t there, const char* what) {
-      if (needed <= there) return;
-      throw UnsupportedError(fmt::format(
-          "ws.reduce = {} on {} columns{} needs {} {}, of which there are {}",
-          setup_.ws.reduce.value_text(), width_,
-          !exchanges() ? ""
-                       : fmt::format(", with {} groups (ws.groups) that exchange results on {} "
-                                     "buses each way (ws.buses),",
-                                     groups_, parts),
-          needed, what, there));
-    };
-    const unsigned buses = exchanges() ? exchange_colors(groups_, parts) : 0;
-    need(reduction.colors + 1 + buses, kColors, "colors");
-    need(reduction.inputs + 1 + others, setup_.queue.in_depths().size(),
-         "input queues in a core (queue.in)");
-    need(reduction.outputs + ways, setup_.queue.out_depths().size(),
-         "output queues in a core (queue.out)");
-    if (exchanges()) plan_exchange_of_rows(parts, 1 + reduction.colors);
-    return reduction;
-  }
-
-  void plan_exchange_of_rows(std::uint32_t parts, unsigned first_color) {
-    std::vector<std::uint32_t> keeps(columns_, 0);
-    for (const std::uint32_t keeper : kernel().final_column) ++keeps[keeper];
-    ExchangePlan plan = plan_exchange(
-        {columns_, groups_, parts,
-         setup_.ws.row_order == RowOrder::ring ? ring_order(width_) : std::vector<std::uint32_t>{},
-         first_color},
-        keeps);
-    plan.send_cycles = kernel().exchange.send_cycles;
-    plan.take_cycles = kernel().exchange.take_cycles;
-    kernel().exchange = std::move(plan);
-  }
-
-  /// The rows next to the injectors take one more if they do not divide.
+  /// The rows next to the injectors take one more if they do not divide. Groups that share the
+  /// elements of a row have as many each; those that are too many are padding.
   void share_elements() {
     Program& program = plan_.program;
-    const std::uint32_t spread = rows_at_edge(setup_.ws, setup_.io, columns_);
+    plan_.element_shares = use_.element_shares();
+    program.source = stream_sources(setup_.ws, use_);
+    program.from_north = setup_.ws.inject == Inject::column_top;
+    const std::uint32_t spread = spread_rows(setup_.ws, setup_.io, use_);
     if (spread >= setup_.wafer.rows) {
       throw UnsupportedError(fmt::format(
-          "ws.inject = west_edge takes {} rows to bring words to {} columns (io.dist_rows), and "
-          "wafer.rows = {} leaves none for tokens",
-          spread, columns_, setup_.wafer.rows.value()));
+          "ws.inject = {} takes {} rows to bring words to {} columns{}, and wafer.rows = {} leaves "
+          "none for tokens",
+          setup_.ws.inject.value_text(), spread, columns_,
+          program.from_north ? "" : " (io.dist_rows)", setup_.wafer.rows.value()));
     }
     const std::uint32_t rows = setup_.wafer.rows - spread;
-    kernel().tokens = deal_tokens(setup_.ws.inject, rows, operands_.elements());
+    const std::uint32_t each = ceil_u32(operands_.elements(), plan_.element_shares);
+    plan_.padding = each * plan_.element_shares - operands_.elements();
+    kernel().tokens = deal_tokens(setup_.ws.inject, rows, each);
     const auto active = static_cast<std::uint32_t>(kernel().tokens.size());
     plan_.rows_off = rows - active;
     program.spread_rows = active == 0 ? 0 : spread;
@@ -286,41 +247,41 @@ class Planner {
     const std::uint32_t features = operands_.features();
     const auto load =
         kind == KPartition::balanced ? operands_.feature_loads() : std::vector<std::uint64_t>{};
-    owner_of_input_ = assign_features(kind, features, width_, load);
+    const std::uint32_t width = groups_.width;
+    owner_of_input_ = assign_features(kind, features, width, load);
     // Nothing is known of the layer that follows, so `balanced` gives outputs in blocks.
     const KPartition outputs = kind == KPartition::balanced ? KPartition::block : kind;
-    owner_of_output_ = assign_features(outputs, operands_.rows(), width_, {});
-    deal_rows();
+    owner_of_output_ = assign_features(outputs, operands_.rows(), width, {});
+    count_steps();
     index_.resize(features);
-    inputs_.assign(columns_, 0);
+    std::vector<std::uint32_t> places(width, 0);  // features of each
+    for (std::uint32_t j = 0; j < features; ++j) index_[j] = places[owner_of_input_[j]]++;
+    inputs_.clear();
+    for (std::uint32_t c = 0; c < columns_; ++c) inputs_.push_back(places[groups_.place_of(c)]);
     outputs_.assign(columns_, 0);
-    for (std::uint32_t j = 0; j < features; ++j) index_[j] = inputs_[owner_of_input_[j]]++;
-    const bool all = setup_.ws.exchange == Exchange::product;  // each group has all results
     for (std::uint32_t i = 0; i < owner_of_output_.size(); ++i) {
-      ++outputs_[(all ? 0 : group_of_[i] * width_) + owner_of_output_[i]];
-    }
-    for (std::uint32_t c = width_; c < columns_; ++c) {
-      inputs_[c] = inputs_[c - width_];
-      if (all) outputs_[c] = outputs_[c - width_];
+      for (std::uint32_t g = 0; g < groups_.count; ++g) {
+        const bool there = use_.exchanges || multiplies(g, i);
+        if (there) ++outputs_[groups_.column_of(g, owner_of_output_[i])];
+      }
     }
     plan_.most_features = *std::max_element(inputs_.begin(), inputs_.end());
     plan_.most_outputs = *std::max_element(outputs_.begin(), outputs_.end());
     check_index(plan_.most_features);
   }
 
-  /// The rows that a column of each group would keep are dealt to the groups in turn, those of the
-  /// next column from the next group on.
-  void deal_rows() {
-    std::vector<std::uint32_t> next(width_);
-    for (std::uint32_t c = 0; c < width_; ++c) next[c] = c % groups_;
-    std::vector<std::uint32_t> rows(groups_, 0);
-    group_of_.clear();
-    for (const std::uint32_t owner : owner_of_output_) {
-      const std::uint32_t group = next[owner]++ % groups_;
-      ++rows[group];
-      group_of_.push_back(group);
+  /// Whether a group streams a row.
+  bool multiplies(std::uint32_t group, std::uint32_t row) const {
+    return use_.share_elements || group_of_[row] == group;
+  }
+
+  void count_steps() {
+    if (!use_.share_elements) group_of_ = deal_rows(owner_of_output_, groups_);
+    for (std::uint32_t g = 0; g < groups_.count; ++g) {
+      std::uint32_t rows = 0;
+      for (std::uint32_t i = 0; i < operands_.rows(); ++i) rows += multiplies(g, i) ? 1 : 0;
+      steps_ = std::max(steps_, rows);
     }
-    steps_ = *std::max_element(rows.begin(), rows.end());
     kernel().steps = steps_ * job_.batch;
   }
 
@@ -335,9 +296,9 @@ class Planner {
   /// Before anything is made whose size depends on the product: no way to share the features
   /// leaves the fullest column less than the mean.
   void check_size() const {
-    const bool all = setup_.ws.exchange == Exchange::product;
-    const std::uint32_t inputs = ceil_u32(operands_.features(), width_);
-    const std::uint32_t outputs = ceil_u32(operands_.rows(), all ? width_ : columns_);
+    const bool all = use_.exchanges || use_.share_elements;
+    const std::uint32_t inputs = ceil_u32(operands_.features(), groups_.width);
+    const std::uint32_t outputs = ceil_u32(operands_.rows(), all ? groups_.width : columns_);
     check_index(inputs);
     const std::uint64_t held = scattered() ? 0 : tokens() * inputs;
     const std::uint64_t bytes = core_bytes(held, tokens(), inputs, outputs);
@@ -395,18 +356,27 @@ class Planner {
     for (std::size_t core = 0; core < cores; ++core) {
       kernel().held[core].assign(std::size_t{inputs_[core % columns_]} * job_.batch, 0);
     }
-    std::vector<std::uint32_t> row_of;
+    const std::uint32_t shares = plan_.element_shares;
+    std::vector<std::size_t> core_of;  // of each element, its row and share
     for (std::uint32_t r = 0; r < kernel().tokens.size(); ++r) {
-      row_of.insert(row_of.end(), kernel().tokens[r], r);
+      for (std::uint32_t share = 0; share < shares; ++share) {
+        core_of.insert(core_of.end(), kernel().tokens[r], std::size_t{r} * shares + share);
+      }
     }
     for_each_kept(operands_.held_mask(), operands_.elements(), operands_.features(),
                   [&](std::uint32_t i, std::uint32_t j) {
-                    const std::uint32_t column = owner_of_input_[j];
-                    auto& mine = kernel().held[std::size_t{row_of[i]} * columns_ + column];
-                    for (std::uint32_t b = 0; b < job_.batch; ++b) {
-                      ++mine[b * inputs_[column] + index_[j]];
+                    const std::size_t row = core_of[i] / shares;
+                    for (std::uint32_t g = 0; g < groups_.count; ++g) {
+                      if (shares != 1 && g != core_of[i] % shares) continue;
+                      hold_element(row * columns_ + groups_.column_of(g, owner_of_input_[j]), j);
                     }
                   });
+  }
+
+  void hold_element(std::size_t core, std::uint32_t feature) {
+    for (std::uint32_t b = 0; b < job_.batch; ++b) {
+      ++kernel().held[core][b * inputs_[core % columns_] + index_[feature]];
+    }
   }
 
   std::uint64_t held_by(std::uint32_t row, std::uint32_t column) {
@@ -449,25 +419,27 @@ class Planner {
   /// no weights.
   void order() {
     const std::uint32_t rows = operands_.rows();
-    std::vector<std::uint32_t> row_of(std::size_t{steps_} * groups_, kNoRow);
-    for (std::uint32_t g = 0; g < groups_; ++g) {
+    const std::uint32_t groups = groups_.count;
+    std::vector<std::uint32_t> row_of(std::size_t{steps_} * groups, kNoRow);
+    for (std::uint32_t g = 0; g < groups; ++g) {
       std::vector<std::uint32_t> mine;
       std::vector<std::uint32_t> owner;
       for (std::uint32_t i = 0; i < rows; ++i) {
-        if (group_of_[i] != g) continue;
+        if (!multiplies(g, i)) continue;
         mine.push_back(i);
         owner.push_back(owner_of_output_[i]);
       }
-      const std::vector<std::uint32_t> turn = order_rows(setup_.ws.row_order, owner, width_);
-      for (std::size_t s = 0; s < turn.size(); ++s) row_of[s * groups_ + g] = mine[turn[s]];
+      const std::vector<std::uint32_t> turn = order_rows(setup_.ws.row_order, owner, groups_.width);
+      for (std::size_t s = 0; s < turn.size(); ++s) row_of[s * groups + g] = mine[turn[s]];
       plan_.empty_rows += (steps_ - static_cast<std::uint32_t>(mine.size())) * job_.batch;
     }
     for (std::uint32_t b = 0; b < job_.batch; ++b) {
       for (std::size_t i = 0; i < row_of.size(); ++i) {
         const bool empty = row_of[i] == kNoRow;
-        const auto begin = static_cast<std::uint32_t>(i % groups_ * width_);
+        const auto group = static_cast<std::uint32_t>(i % groups);
         plan_.row_of_step.push_back(empty ? kNoRow : b * rows + row_of[i]);
-        kernel().final_column.push_back(begin + (empty ? 0 : owner_of_output_[row_of[i]]));
+        kernel().final_column.push_back(
+            groups_.column_of(group, empty ? 0 : owner_of_output_[row_of[i]]));
       }
     }
   }
@@ -476,27 +448,37 @@ class Planner {
     StreamingKernel& k = kernel();
     const std::uint32_t rows = operands_.rows();
     const std::uint64_t all = std::uint64_t{rows} * operands_.features();
-    const std::size_t places = std::size_t{steps_} * groups_;
-    k.counts.assign(places * width_, 0);
+    const std::size_t places = std::size_t{steps_} * groups_.count;
+    k.counts.assign(std::size_t{steps_} * columns_, 0);
+    const auto count = [&](std::size_t place, std::uint32_t owner) -> std::uint32_t& {
+      const auto group = static_cast<std::uint32_t>(place % groups_.count);
+      return k.counts[place / groups_.count * columns_ + groups_.column_of(group, owner)];
+    };
     if (filters()) {
+      // Of each row the places where it is streamed, which all groups have or one.
+      const std::uint32_t times = use_.share_elements ? groups_.count : 1;
       std::vector<std::size_t> place_of_row(rows);
-      for (std::size_t i = 0; i < places; ++i) {
+      for (std::size_t i = places; i-- != 0;) {
         if (plan_.row_of_step[i] != kNoRow) place_of_row[plan_.row_of_step[i]] = i;
       }
       for_each_kept(operands_.streamed_mask(), rows, operands_.features(),
                     [&](std::uint32_t i, std::uint32_t j) {
-                      ++k.counts[place_of_row[i] * width_ + owner_of_input_[j]];
+                      for (std::uint32_t n = 0; n < times; ++n) {
+                        ++count(place_of_row[i] + n, owner_of_input_[j]);
+                      }
                     });
     } else {
       for (std::size_t i = 0; i < places; ++i) {
         if (plan_.row_of_step[i] == kNoRow) continue;
-        std::copy_n(inputs_.begin(), width_,
-                    k.counts.begin() + static_cast<std::ptrdiff_t>(i * width_));
+        for (std::uint32_t p = 0; p < groups_.width; ++p) {
+          count(i, p) = inputs_[groups_.column_of(0, p)];
+        }
       }
     }
     plan_.column_weights.assign(columns_, 0);
     for (std::size_t i = 0; i < k.counts.size(); ++i) {
-      plan_.column_weights[i % columns_] += std::uint64_t{k.counts[i]} * job_.batch;
+      const bool counts = enters(static_cast<std::uint32_t>(i % columns_));
+      if (counts) plan_.column_weights[i % columns_] += std::uint64_t{k.counts[i]} * job_.batch;
     }
     const std::size_t once = k.counts.size();
     for (std::uint32_t b = 1; b < job_.batch; ++b) {
@@ -508,6 +490,12 @@ class Planner {
     if (!filters()) return;
     plan_.tested = all * job_.batch;
     plan_.left_out = plan_.tested - plan_.weights;
+  }
+
+  /// Whether a column's stream is paid for: of equal ones of groups that share elements one is.
+  bool enters(std::uint32_t column) const {
+    if (!use_.share_elements) return true;
+    return use_.copies ? plan_.program.has_stream(column) : groups_.group_of(column) == 0;
   }
 
   /// How long the sender looks for each word.
@@ -527,8 +515,8 @@ class Planner {
   const std::uint64_t queue_bytes_ =
       4 * (std::uint64_t{setup_.queue.stream()} + setup_.queue.sums_in() + setup_.queue.sums_out());
   std::uint32_t columns_;
-  std::uint32_t groups_;
-  std::uint32_t width_;  // columns of a group
+  const GroupUse use_;
+  const ColumnGroups groups_;
   bool fp32_;
   bool int8_;
   StreamingPlan plan_;

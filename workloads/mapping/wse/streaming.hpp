@@ -5,27 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "models/wse/params.hpp"
 #include "models/wse/program/program.hpp"
 #include "sim/base/cycle.hpp"
+#include "workloads/mapping/wse/feature_shares.hpp"
 #include "workloads/mapping/wse/streaming_job.hpp"
+#include "workloads/mapping/wse/streaming_setup.hpp"
 
 namespace lacuna::wse {
-
-/// What the planner needs to know of the machine.
-struct StreamingSetup {
-  WaferParams wafer;
-  CoreParams core;
-  QueueParams queue;
-  MemoryParams mem;
-  SimdParams simd;
-  StreamingParams ws;
-  IoParams io;
-  MapParams map;
-  double clock_ghz = 0.85;
-  ResidentParams resident;
-  ZeroFilterParams zero_filter = {};
-};
 
 /// A weight-streaming product on a wafer, and how it was distributed.
 struct StreamingPlan {
@@ -36,50 +22,20 @@ struct StreamingPlan {
   std::uint64_t bytes = 0;          // of the fullest core
   std::uint64_t limit = 0;          // of its memory
   std::uint32_t fullest_column = 0;
-  std::uint64_t weights = 0;   // that are streamed (resident: activations)
-  std::uint64_t useful = 0;    // products whose operands are not zero, of all tokens
-  std::uint64_t tested = 0;    // elements the sender compared with zero
-  std::uint64_t left_out = 0;  // and left out
-  std::vector<std::uint64_t> column_weights;
-  std::vector<std::uint32_t> row_of_step;  // output feature of each step and group, or kNoRow
-  std::uint32_t empty_rows = 0;            // of groups that have fewer rows than others
+  std::uint64_t weights = 0;                  // that are streamed (resident: activations)
+  std::uint64_t useful = 0;                   // products whose operands are not zero, of all tokens
+  std::uint64_t tested = 0;                   // elements the sender compared with zero
+  std::uint64_t left_out = 0;                 // and left out
+  std::vector<std::uint64_t> column_weights;  // of columns that have a stream of their own
+  std::vector<std::uint32_t> row_of_step;     // output feature of each step and group, or kNoRow
+  std::uint32_t empty_rows = 0;               // of groups that have fewer rows than others
+  std::uint32_t element_shares = 1;  // of the elements of a row of cores, one of each group
+  std::uint32_t padding = 0;         // elements that are none, of groups with fewer
   double io_share = 0;
+  /// Columns whose words are paid for.
+  std::size_t streams() const { return column_weights.size() / element_shares; }
   std::uint32_t tree_block = 0;  // columns of each tree of the reduction, if there are several
 };
-
-/// Which column owns each of `features` features on `columns` columns; `load` (their non-zeros)
-/// decides for `balanced` only: heaviest first, each to the column with the least.
-std::vector<std::uint32_t> assign_features(KPartition kind, std::uint32_t features,
-                                           std::uint32_t columns,
-                                           const std::vector<std::uint64_t>& load);
-
-/// The row of cores, of `rows` with tokens, where words enter.
-inline std::uint32_t entry_row(Inject inject, std::uint32_t rows) {
-  return inject == Inject::middle_row ? rows / 2 : 0;
-}
-
-/// The first rows of cores that bring words from the west edge to their columns and hold no
-/// tokens; none unless they enter there. UnsupportedError if they need more colors than there are.
-std::uint32_t rows_at_edge(const StreamingParams& ws, const IoParams& io, std::uint32_t columns);
-
-/// Colors of the reduction along a row.
-std::uint32_t reduction_colors(Reduce kind, std::uint32_t columns);
-
-/// Tokens of each of `rows` rows of cores, without those that have none. The rows next to where
-/// words enter take one more if they do not divide.
-std::vector<std::uint32_t> deal_tokens(Inject inject, std::uint32_t rows, std::uint32_t tokens);
-
-/// The rows of the weights in the order in which they are streamed; `owner` is the column of each.
-std::vector<std::uint32_t> order_rows(RowOrder order, const std::vector<std::uint32_t>& owner,
-                                      std::uint32_t columns);
-
-/// Words per cycle that `io` gives to `columns` columns.
-Rate io_rate(const IoParams& io, const WaferParams& wafer, double clock_ghz);
-
-/// Words of the FIFO that a row-ordered stream fills for each column; 0: columns have streams.
-inline std::uint32_t column_fifo(const IoParams& io) {
-  return io.stream == IoStream::row_ordered ? io.column_fifo.value() : 0;
-}
 
 /// What a job needs of the fullest core's memory, whether it has as much or not.
 struct StreamingNeed {

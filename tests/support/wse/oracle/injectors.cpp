@@ -35,7 +35,7 @@ Injectors::Injectors(const RouterParams& router, const Program& program, std::ui
   }
   for (std::uint32_t step = 0; step < kernel.steps; ++step) {
     for (std::uint32_t c = 0; c < program.columns; ++c) {
-      order_.insert(order_.end(), kernel.words(step, c) + 1, c);
+      if (program.has_stream(c)) order_.insert(order_.end(), kernel.words(step, c) + 1, c);
     }
   }
 }
@@ -91,6 +91,7 @@ void Injectors::send_columns(Cycle now, std::vector<Event>& log) {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     const std::size_t c = (now + i) % streams_.size();
     const Stream& stream = streams_[c];
+    if (!program_.has_stream(c)) ++counters[c].done;
     if (stream.link == nullptr) continue;
     if (stream.sent == stream.words.size()) {
       ++counters[c].done;
@@ -112,6 +113,7 @@ void Injectors::send_row_ordered(Cycle now, std::vector<Event>& log) {
   std::vector<std::size_t> sent;
   for (std::size_t c = 0; c < streams_.size(); ++c) {
     const Stream& stream = streams_[c];
+    if (!program_.has_stream(c)) ++counters[c].done;
     if (stream.link == nullptr) continue;
     if (stream.sent == stream.words.size()) {
       ++counters[c].done;

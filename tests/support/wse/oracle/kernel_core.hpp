@@ -43,6 +43,8 @@ class KernelCore {
   virtual void cycle(Cycle now, std::vector<Event>& log) = 0;
   virtual bool is_finished() const = 0;
   virtual std::vector<float> result() const { return {}; }
+  /// Words of results that came from other groups of columns.
+  virtual std::vector<std::uint32_t> taken() const { return {}; }
 
   /// Runs of beats that one context issued in one cycle after the other.
   void log_runs(std::vector<Event>& log) const;

@@ -39,7 +39,11 @@ StreamCore::StreamCore(const CoreParams& params, const StreamingKernel& kernel, 
       sums_(kernel.lookahead),
       free_(kernel.lookahead) {
   for (Sums& sums : sums_) sums.values.assign(tokens(), 0);
-  if (tokens() == 0) closed_ = loaded_ = reduced_ = kernel.steps;  // it lends its router
+  if (tokens() == 0) {  // it lends its router
+    closed_ = loaded_ = reduced_ = kernel.steps;
+  } else if (!kernel.exchange.buses.empty()) {
+    exchange_ = &kernel.exchange.columns[column];
+  }
   if (!is_finished()) open();
 }
 
@@ -47,11 +51,95 @@ void StreamCore::cycle(Cycle now, std::vector<Event>& log) {
   send_word(now);
   if (releasing_) ++free_;
   releasing_ = false;
+  load_packets();
   load_reduction(now, log);
   run_main_thread(now, log);
   issue(now, log);
   counters.buffers_in_use += kernel_.lookahead - free_;
   if (waits_) ++counters.buffer_blocked;
+}
+
+/// Side by side a group's columns follow each other, interleaved those of a place.
+std::uint32_t StreamCore::group_of(std::uint32_t column) const {
+  const ColumnGroups& groups = kernel_.groups;
+  return groups.interleaved ? column % groups.count : column / (kernel_.columns() / groups.count);
+}
+
+std::uint32_t StreamCore::place_of(std::uint32_t column) const {
+  const ColumnGroups& groups = kernel_.groups;
+  return groups.interleaved ? column / groups.count : column % (kernel_.columns() / groups.count);
+}
+
+/// Interleaved groups have colors of their own for their sums.
+Color StreamCore::shifted(Color color) const {
+  const unsigned above = kernel_.group_colors * group_of(column_);
+  return Color{static_cast<std::uint8_t>(static_cast<unsigned>(color) + above)};
+}
+
+/// A row that is kept is sent; once all are, and one at least is reduced, empty packets follow.
+bool StreamCore::must_send() const {
+  if (exchange_ == nullptr) return false;
+  const bool all = kept_ == exchange_->keeps && reduced_ != 0;
+  const std::size_t rows = all ? kernel_.exchange.packets : kept_;
+  return packets_sent_ < rows * exchange_->sends.size();
+}
+
+bool StreamCore::must_take() const {
+  return exchange_ != nullptr &&
+         packets_taken_ < std::size_t{kernel_.exchange.packets} * exchange_->takes.size();
+}
+
+bool StreamCore::has_exchanged() const {
+  return !must_send() && !must_take() && sending_.words == 0 && taking_.words == 0;
+}
+
+void StreamCore::load_packets() {
+  const bool sends = must_send() && sending_.words == 0;
+  const bool takes = must_take() && taking_.words == 0;
+  if (takes) {
+    const auto& from = exchange_->takes[packets_taken_++ % exchange_->takes.size()];
+    taking_.words = all_words() + 1;
+    ++counters.rows_taken;
+    taking_.queue = &input(kernel_.exchange.buses[from.bus].color);
+  }
+  if (!sends) return;
+  const auto count = static_cast<std::uint32_t>(exchange_->sends.size());
+  const ExchangePlan::Send& send = exchange_->sends[packets_sent_ % count];
+  const Color color = kernel_.exchange.buses[send.bus].color;
+  sending_ = {all_words() + 1, &output(color), color, send.control, packets_sent_ / count};
+  ++packets_sent_;
+  ++counters.rows_sent;
+  counters.rows_copied += send.copies;
+}
+
+std::uint32_t StreamCore::words_of(const Packet& packet) const {
+  return std::min<std::uint32_t>(params_.fabric_words_per_issue, packet.words);
+}
+
+/// The words of a row, then a control wavelet.
+void StreamCore::send_beat(Cycle now) {
+  for (std::uint32_t words = words_of(sending_); words != 0; --words, --sending_.words) {
+    Wavelet word{0, sending_.color, sending_.words == 1};
+    if (word.control) word.switches = sending_.control;
+    const std::size_t at =
+        std::size_t{sending_.row} * all_words() + all_words() + 1 - sending_.words;
+    const bool full = has_values() && !word.control && sending_.row < exchange_->keeps;
+    if (full) word.payload = kept_words_[at];
+    sending_.queue->put(now, word);
+  }
+  slot_free_ = stalled_from_ = now + kernel_.exchange.send_cycles;
+  counters.end = now + 1;
+}
+
+void StreamCore::take_beat(Cycle now, std::vector<Event>& log) {
+  for (std::uint32_t words = words_of(taking_); words != 0; --words, --taking_.words) {
+    const Wavelet word = taking_.queue->take();
+    ++counters.received;
+    log.push_back({now, unit_, kQueuePop, static_cast<unsigned>(word.color)});
+    if (has_values() && !word.control) taken_words_.push_back(word.payload);
+  }
+  slot_free_ = stalled_from_ = now + kernel_.exchange.take_cycles;
+  counters.end = now + 1;
 }
 
 /// Begins the next row of sums, if there is a vector for it.
@@ -68,17 +156,22 @@ std::uint32_t StreamCore::all_words() const { return divide_up(tokens(), kernel_
 void StreamCore::load_reduction(Cycle now, std::vector<Event>& log) {
   if (loaded_ != reduced_ || loaded_ == closed_) return;
   log.push_back({now, unit_, kReductionStart, loaded_});
-  const std::uint32_t keeper = kernel_.final_column[loaded_];
+  const std::uint32_t groups = kernel_.groups.count;
+  const std::uint32_t keeper =
+      kernel_.final_column[std::size_t{loaded_} * groups + (groups == 1 ? 0 : group_of(column_))];
   ++loaded_;
   reduction_ = {};
   reduction_.words = all_words();
   if (!kernel_.reduce.is_ring()) {
-    const ReducePlan::Role& role = kernel_.reduce.role(kernel_.columns(), keeper, column_);
+    const ReducePlan::Role& role =
+        groups == 1
+            ? kernel_.reduce.role(kernel_.columns(), keeper, column_)
+            : kernel_.reduce.role(kernel_.columns() / groups, place_of(keeper), place_of(column_));
     reduction_.keeps = role.keeps;
     reduction_.next = role.first;
     reduction_.others = role.inputs;
-    reduction_.out = role.out;
-    if (!role.keeps) reduction_.to = &output(role.out);
+    reduction_.out = shifted(role.out);
+    if (!role.keeps) reduction_.to = &output(reduction_.out);
     load_input();
     return;
   }
@@ -94,7 +187,7 @@ void StreamCore::load_reduction(Cycle now, std::vector<Event>& log) {
 void StreamCore::load_input() {
   reduction_.from = nullptr;
   if (reduction_.others == 0) return;
-  reduction_.from = &input(kernel_.reduce.inputs[reduction_.next].color);
+  reduction_.from = &input(shifted(kernel_.reduce.inputs[reduction_.next].color));
   ++reduction_.next;
   --reduction_.others;
 }
@@ -196,8 +289,12 @@ void StreamCore::begin_vector(std::uint32_t feature, float value) {
 void StreamCore::issue(Cycle now, std::vector<Event>& log) {
   std::optional<unsigned> chosen;
   if (slot_free_ <= now) {
-    chosen = choose(
-        2, [&](unsigned context) { return context == 0 ? vector_.beats != 0 : can_reduce(now); });
+    chosen = choose(exchange_ == nullptr ? 2 : 4, [&](unsigned context) {
+      if (context == 0) return vector_.beats != 0;
+      if (context == 1) return can_reduce(now);
+      if (context == 2) return sending_.words != 0 && sending_.queue->has_room(words_of(sending_));
+      return taking_.words != 0 && taking_.queue->has_words(now, words_of(taking_));
+    });
   }
   issued_.push_back(chosen);
   if (!chosen) {
@@ -207,7 +304,10 @@ void StreamCore::issue(Cycle now, std::vector<Event>& log) {
     main_beat(now);
   } else {
     ++counters.cycles[kReduce];
-    reduction_beat(now, log);
+    beat_kind_ = kConflict;
+    if (*chosen == 1) reduction_beat(now, log);
+    if (*chosen == 2) send_beat(now);
+    if (*chosen == 3) take_beat(now, log);
   }
 }
 
@@ -274,6 +374,7 @@ void StreamCore::reduction_beat(Cycle now, std::vector<Event>& log) {
     return;
   }
   if (reduction_.keeps) ++counters.kept;
+  if (reduction_.keeps) ++kept_;
   sums.touched = false;
   log.push_back({now, unit_, kReductionEnd, reduced_});
   ++reduced_;
@@ -316,6 +417,9 @@ std::uint32_t StreamCore::reduce_word(Cycle now, std::vector<Event>& log) {
     const bool whole = kernel_.ring_fp32 && (kernel_.fp32 || kernel_.int8);
     result_.push_back(whole ? total : rounded(total));
   }
+  if (exchange_ != nullptr && reduction_.others == 0 && reduction_.keeps) {
+    kept_words_.push_back(word);
+  }
   return word;
 }
 
@@ -328,6 +432,9 @@ CoreCycle StreamCore::why_nothing(Cycle now) const {
     return ready_ <= now && !is_complete(now) ? kWaitWeights : kDispatch;
   }
   if (closed_ != kernel_.steps) return kWaitWeights;
+  if (reduced_ == kernel_.steps) {
+    return must_take() || taking_.words != 0 ? kWaitRingIn : kWaitRingOut;
+  }
   if (loaded_ == reduced_) return kDispatch;
   return is_starved(now) ? kWaitRingIn : kWaitRingOut;
 }

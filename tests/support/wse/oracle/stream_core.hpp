@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "tests/support/wse/oracle/kernel_core.hpp"
 
 namespace lacuna::wse::oracle {
 
-/// A core of a streamed product (doc/model/wse_core.md, wse_streaming.md, wse_resident.md).
+/// A core of a streamed product (doc/model/wse_core.md, wse_streaming.md, wse_resident.md,
+/// wse_groups.md).
 class StreamCore final : public KernelCore {
  public:
   StreamCore(const CoreParams& params, const StreamingKernel& kernel, std::uint32_t unit,
              std::uint32_t row, std::uint32_t column);
 
   void cycle(Cycle now, std::vector<Event>& log) override;
-  bool is_finished() const override { return reduced_ == kernel_.steps; }
+  bool is_finished() const override { return reduced_ == kernel_.steps && has_exchanged(); }
   std::vector<float> result() const override { return result_; }
+  std::vector<std::uint32_t> taken() const override { return taken_words_; }
 
  private:
   /// A vector of partial sums.
@@ -41,6 +44,25 @@ class StreamCore final : public KernelCore {
     std::uint32_t others = 0;  // and how many
   };
 
+  /// An instruction that sends a packet to other groups, or takes one.
+  struct Packet {
+    std::uint32_t words = 0;  // left
+    Queue* queue = nullptr;
+    Color color{};
+    SwitchCommands control = 0;
+    std::uint32_t row = 0;  // of those that are kept
+  };
+
+  std::uint32_t group_of(std::uint32_t column) const;
+  std::uint32_t place_of(std::uint32_t column) const;
+  Color shifted(Color color) const;
+  bool must_send() const;
+  bool must_take() const;
+  bool has_exchanged() const;
+  void load_packets();
+  void send_beat(Cycle now);
+  void take_beat(Cycle now, std::vector<Event>& log);
+  std::uint32_t words_of(const Packet& packet) const;
   void load_reduction(Cycle now, std::vector<Event>& log);
   void load_input();
   void run_main_thread(Cycle now, std::vector<Event>& log);
@@ -85,6 +107,12 @@ class StreamCore final : public KernelCore {
   Cycle vector_over_ = 0;   // the last beat of the main thread
   CoreCycle beat_kind_ = kConflict;
   std::vector<float> result_;
+
+  const ExchangePlan::Column* exchange_ = nullptr;  // null: there is none
+  Packet sending_, taking_;
+  std::uint32_t kept_ = 0;                              // rows
+  std::uint32_t packets_sent_ = 0, packets_taken_ = 0;  // begun
+  std::vector<std::uint32_t> kept_words_, taken_words_;
 };
 
 }  // namespace lacuna::wse::oracle

@@ -91,7 +91,7 @@ class WholeWafer {
       Buffer buffer;
       buffer.color = route.color;
       buffer.from = route.from;
-      buffer.to[0] = route.to;
+      buffer.to = {route.to, route.other};
       if (route.from == kRamp) {
         buffer.words = add_link(params_.router.entries, params_.router.ramp);
         Queue* const queue = add(params_.queue.out_depths().at(2), 1);
@@ -102,7 +102,11 @@ class WholeWafer {
       } else {
         buffer.words = add_link(params_.router.entries, params_.router.hop);
       }
-      router.colors[route.color];
+      ColorState& color = router.colors[route.color];
+      if (color.settings.kind() == WaveletFilter::Kind::none) color.settings = route.filter;
+      color.positions = std::max<unsigned>(color.positions, route.positions);
+      color.ring = color.positions > 1;
+      color.pop = color.pop || route.pops;
       router.buffers.push_back(buffer);
     }
     std::sort(router.buffers.begin(), router.buffers.end(), [](const Buffer& a, const Buffer& b) {
@@ -125,7 +129,7 @@ class WholeWafer {
       const Background& other = program_.background[k];
       if (other.column == c && other.color == route.color) return program_.columns + k;
     }
-    if (program_.spread_rows == 0) return c;
+    if (program_.spread_rows == 0 || program_.from_north) return c;
     // From the west edge a row brings words of several columns, each in its color.
     for (std::uint32_t to = 0; to < program_.columns; ++to) {
       if (program_.edge_row[to] == r && is_stream(route.color, to)) return to;
@@ -136,7 +140,7 @@ class WholeWafer {
   void connect(std::uint32_t r, std::uint32_t c) {
     for (Buffer& buffer : routers_[place(r, c)].buffers) {
       for (unsigned port = 0; port < kPorts; ++port) {
-        if ((buffer.to[0] >> port & 1U) == 0) continue;
+        if (((buffer.to[0] | buffer.to[1]) >> port & 1U) == 0) continue;
         buffer.out.at(port) =
             port == kRamp ? input_queue(r, c, buffer.color) : onward(r, c, port, buffer.color);
       }
@@ -191,6 +195,7 @@ class WholeWafer {
       core->log_runs(events_);
       const bool values = !program_.kernel.activations.empty();
       if (values) outcome.results.push_back(core->result());
+      if (values && program_.kernel.exchange.on()) outcome.taken.push_back(core->taken());
     }
     for (const Router& router : routers_) outcome.routers.push_back(router.counters);
     outcome.injectors = injectors_->counters;

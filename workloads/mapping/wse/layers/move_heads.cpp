@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "models/wse/pe/vector_unit.hpp"
+#include "sim/base/error.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 
@@ -178,6 +181,12 @@ void HeadMoves::add_activations(Role role, const OperandSource& source, const ch
   const Heads heads = heads_of(role, source);
   if (heads.groups == 0) return;
   const WaferParams& wafer = request_.setup.wafer;
+  if (source.of_product && stream_.ws.groups != 1U) {
+    throw UnsupportedError(
+        fmt::format("ws.groups = {}: what '{}' takes from products or leaves to them is not moved "
+                    "between groups of columns and blocks of heads",
+                    stream_.ws.groups.value(), op_.id));
+  }
   const FeatureLayout whole =
       source.of_product ? product_layout(wafer, stream_, source.features, source.tokens, nullptr)
                         : block_layout(wafer, source.features, source.tokens, source.unit);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/engine/copy_row.hpp"
+
+#include <limits>
+
+namespace lacuna::wse {
+namespace {
+
+/// The ways of the one route of a router of the row.
+const Route& route_of(const Program& program, std::size_t column) {
+  return program.router(0, column).routes.front();
+}
+
+}  // namespace
+
+const char* reason_against_copy_row(const Program& program) {
+  if (program.spread_rows == 0) return "";
+  if (!program.from_north) return "words come from the west edge";
+  if (program.spread_rows > 1) return "several rows bring words to columns";
+  return program.kernel.column_colors.empty() ? "" : "columns have colors of their own";
+}
+
+template <class Number>
+CopyRow<Number>::CopyRow(const RouterParams& router, const Program& program)
+    : rule_(router),
+      link_(QueueShapes(router).link()),
+      entries_(all_lanes<Number>(QueueShapes(router).entries())),
+      blocks_((program.columns + kWidth - 1) / kWidth),
+      source_(blocks_.size() * kWidth, 0),
+      open_(source_),
+      south_(source_),
+      to_east_(source_.size() + 2, 0),
+      to_west_(to_east_),
+      room_(to_east_.size(), -1),
+      stalls_(program.columns) {
+  for (std::size_t c = 0; c < program.columns; ++c) {
+    const Route& route = route_of(program, c);
+    Block& b = blocks_[c / kWidth];
+    const std::size_t lane = c % kWidth;
+    const auto flag = [](bool set) { return static_cast<Number>(set ? -1 : 0); };
+    source_[c] = flag(program.has_stream(c));
+    b.wants[kDown][lane] = flag((route.to & bit(kSouth)) != 0);
+    b.wants[kToEast][lane] = flag((route.to & bit(kEast)) != 0);
+    b.wants[kToWest][lane] = flag((route.to & bit(kWest)) != 0);
+    b.from_east[lane] = flag(route.from == kEast);
+    b.several[lane] = flag((route.to & (route.to - 1U)) != 0);
+  }
+}
+
+template <class Number>
+inline Lanes<Number> CopyRow<Number>::room(std::size_t i, Way way,
+                                           const std::vector<Number>& takes) const {
+  if (way == kDown) return load(&takes[i * kWidth]);
+  return load(&room_[i * kWidth + (way == kToEast ? 2 : 0)]);
+}
+
+/// Each copy of a head goes when it can; the head leaves with the last.
+template <class Number>
+void CopyRow<Number>::step_block(std::size_t i, const std::vector<Number>& takes) {
+  Block& b = blocks_[i];
+  b.in.begin_cycle();
+  const Vector source = load(&source_[i * kWidth]);
+  const Vector head = (b.edge > 0) | b.in.has();
+  store(&open_[i * kWidth], source & (b.edge < entries_));
+  std::array<Vector, kWays> go{};
+  Vector left = head;
+  for (const Way way : {kDown, kToEast, kToWest}) {
+    const Vector wants = head & b.wants[way] & ~b.made[way];
+    go[way] = wants & room(i, way, takes);
+    if (rule_.on_links()) {
+      go[way] &= b.links[way].open();
+      b.links[way].sent(rule_, go[way]);
+    }
+    if (way == kDown) b.closures -= wants & ~go[way] & b.several;
+    b.made[way] |= go[way];
+    left &= b.made[way] | ~b.wants[way];
+  }
+  store(&south_[i * kWidth], go[kDown]);
+  store(&to_east_[i * kWidth + 1], go[kToEast]);
+  store(&to_west_[i * kWidth + 1], go[kToWest]);
+  for (Vector& made : b.made) made &= ~left;
+  b.stall -= head & ~left;
+  b.edge += left & source;
+  b.in.pop(left & ~source);
+  moved_ = moved_ || any(go[kDown] | go[kToEast] | go[kToWest]);
+}
+
+template <class Number>
+void CopyRow<Number>::step(const std::vector<Number>& takes) {
+  moved_ = false;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) step_block(i, takes);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    Block& b = blocks_[i];
+    const Vector east = load(&to_east_[i * kWidth]);
+    const Vector west = load(&to_west_[i * kWidth + 2]);
+    b.in.push(select(b.from_east, west, east), link_);
+    store(&room_[i * kWidth + 1], b.in.room(link_));
+  }
+  if (++unflushed_ == static_cast<unsigned>(std::numeric_limits<Number>::max())) flush();
+}
+
+template <class Number>
+void CopyRow<Number>::arrive(const std::vector<Number>& lanes) {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].edge -= load(&lanes[i * kWidth]);
+}
+
+template <class Number>
+void CopyRow<Number>::flush() {
+  unflushed_ = 0;
+  for (std::size_t lane = 0; lane < stalls_.size(); ++lane) {
+    const Block& b = blocks_[lane / kWidth];
+    stalls_[lane].all += static_cast<std::uint64_t>(b.stall[lane % kWidth]);
+    stalls_[lane].closures += static_cast<std::uint64_t>(b.closures[lane % kWidth]);
+  }
+  for (Block& b : blocks_) b.stall = b.closures = Vector{};
+}
+
+template <class Number>
+void CopyRow<Number>::add_counters(const std::vector<std::uint64_t>& words,
+                                   RouterCounters* routers) {
+  flush();
+  for (std::size_t lane = 0; lane < stalls_.size(); ++lane) {
+    const Block& b = blocks_[lane / kWidth];
+    RouterCounters& router = routers[lane];
+    if (b.wants[kDown][lane % kWidth] != 0) router.sent[kSouth] += words[lane];
+    if (b.wants[kToEast][lane % kWidth] != 0) router.sent[kEast] += words[lane];
+    if (b.wants[kToWest][lane % kWidth] != 0) router.sent[kWest] += words[lane];
+    router.stalls[0] += stalls_[lane].all;
+    router.closures += stalls_[lane].closures;
+  }
+}
+
+template class CopyRow<std::int8_t>;
+template class CopyRow<std::int16_t>;
+
+}  // namespace lacuna::wse

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/layers/layout_move.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace lacuna::wse {
+namespace {
+
+/// Tokens of a row of cores that a share of its groups has.
+struct Part {
+  std::uint32_t row = 0;
+  std::uint32_t share = 0;
+  std::uint32_t length = 0;
+};
+
+std::vector<Part> parts_of(const FeatureLayout& layout) {
+  std::vector<Part> parts;
+  const std::uint32_t shares = layout.shares();
+  for (std::uint32_t r = 0; r < layout.tokens.size(); ++r) {
+    for (std::uint32_t share = 0; share < shares; ++share) {
+      if (layout.tokens[r] != 0) parts.push_back({r, share, layout.tokens[r] / shares});
+    }
+  }
+  return parts;
+}
+
+/// The columns of a place: of the group that has this share, or of all groups.
+std::vector<std::uint32_t> columns_of(const FeatureLayout& layout, std::uint32_t place,
+                                      std::uint32_t share) {
+  if (layout.groups.count == 1) return {place};
+  if (layout.split) return {layout.groups.column_of(share, place)};
+  std::vector<std::uint32_t> columns;
+  for (std::uint32_t g = 0; g < layout.groups.count; ++g) {
+    columns.push_back(layout.groups.column_of(g, place));
+  }
+  return columns;
+}
+
+}  // namespace
+
+LayoutMove::LayoutMove(const LayoutChange& change) : change_(change) {
+  find_runs();
+  for (const Run& run : runs_) {
+    if (features_.find(run.kind) == features_.end()) visit_ways(run.kind);
+  }
+}
+
+/// Both layouts divide the same tokens.
+void LayoutMove::find_runs() {
+  std::vector<Part> from = parts_of(change_.from);
+  std::vector<Part> to = parts_of(change_.to);
+  std::size_t f = 0;
+  std::size_t t = 0;
+  for (std::uint32_t left = change_.tokens; left != 0 && f < from.size() && t < to.size();) {
+    const std::uint32_t length = std::min({left, from[f].length, to[t].length});
+    runs_.push_back({from[f].row, to[t].row, {from[f].share, to[t].share}, length});
+    left -= length;
+    if ((from[f].length -= length) == 0) ++f;
+    if ((to[t].length -= length) == 0) ++t;
+  }
+}
+
+std::uint32_t LayoutMove::source(std::uint32_t feature, std::uint32_t share,
+                                 std::uint32_t target) const {
+  const std::vector<std::uint32_t> columns =
+      columns_of(change_.from, change_.from.column[change_.first + feature], share);
+  const auto away = [&](std::uint32_t c) { return std::max(c, target) - std::min(c, target); };
+  return *std::min_element(columns.begin(), columns.end(),
+                           [&](auto a, auto b) { return away(a) < away(b); });
+}
+
+/// From which column to which each feature goes, of tokens of this kind.
+void LayoutMove::visit_ways(const Kind& kind) {
+  Features& features = features_[kind];
+  auto& ways = ways_[kind];
+  for (std::uint32_t f = 0; f < change_.count; ++f) {
+    for (const std::uint32_t target :
+         columns_of(change_.to, change_.to.column[change_.place + f], kind.second)) {
+      const std::uint32_t from = source(f, kind.first, target);
+      ++features.come[target];
+      if (from == target) continue;
+      ++features.leave[from];
+      ways.emplace_back(from, target);
+    }
+  }
+}
+
+void LayoutMove::add_to(CoreMover& mover, unsigned bytes) const {
+  add_rows(mover);
+  add_columns(mover);
+  hold(mover, bytes);
+}
+
+/// Rows of which as many tokens go the same ways do the same.
+void LayoutMove::add_rows(CoreMover& mover) const {
+  using Leaving = std::vector<std::pair<Kind, std::uint32_t>>;  // tokens
+  std::map<std::uint32_t, Leaving> rows;
+  for (const Run& run : runs_) {
+    Leaving& leaving = rows[run.from];
+    if (leaving.empty() || leaving.back().first != run.kind) leaving.emplace_back(run.kind, 0);
+    leaving.back().second += run.length;
+  }
+  std::map<Leaving, std::vector<std::uint32_t>> alike;
+  for (const auto& [row, leaving] : rows) alike[leaving].push_back(row);
+  for (const auto& [leaving, at] : alike) {
+    std::vector<LineVector> vectors;
+    for (const auto& [kind, tokens] : leaving) {
+      for (const auto& [from, to] : ways_.at(kind)) vectors.push_back({from, to, tokens, 0, 0});
+    }
+    mover.add_rows(at, vectors);
+  }
+}
+
+/// Columns of as many features, of the same share, do the same.
+void LayoutMove::add_columns(CoreMover& mover) const {
+  std::map<std::uint32_t, std::vector<LineVector>> moved;  // by share that they join, of a feature
+  for (const Run& run : runs_) {
+    if (run.from == run.to) continue;
+    std::vector<LineVector>& vectors = moved[run.kind.second];
+    const bool goes_on =
+        !vectors.empty() && vectors.back().from == run.from && vectors.back().to == run.to;
+    if (!goes_on) vectors.push_back({run.from, run.to, 0, 0, 0});
+    vectors.back().length += run.length;
+  }
+  for (const auto& [share, of_feature] : moved) {
+    std::map<std::uint32_t, std::uint32_t> owned;  // features by column
+    for (std::uint32_t f = 0; f < change_.count; ++f) {
+      const std::uint32_t place = change_.to.column[change_.place + f];
+      for (const std::uint32_t c : columns_of(change_.to, place, share)) ++owned[c];
+    }
+    std::map<std::uint32_t, std::vector<std::uint32_t>> columns;
+    for (const auto& [column, count] : owned) columns[count].push_back(column);
+    for (const auto& [count, at] : columns) {
+      std::vector<LineVector> vectors;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        vectors.insert(vectors.end(), of_feature.begin(), of_feature.end());
+      }
+      mover.add_columns(at, vectors);
+    }
+  }
+}
+
+/// What is in each core: features that leave along its row; those that come or stay, and of these
+/// the tokens that come along its column.
+void LayoutMove::hold(CoreMover& mover, unsigned bytes) const {
+  struct Tokens {
+    ByRow here, come, end;
+  };
+  const std::size_t rows = std::max(change_.from.tokens.size(), change_.to.tokens.size());
+  std::map<Kind, Tokens> tokens;
+  for (const Run& run : runs_) {
+    Tokens& of = tokens[run.kind];
+    for (ByRow* const by_row : {&of.here, &of.come, &of.end}) by_row->resize(rows, 0);
+    of.here[run.from] += run.length;
+    if (run.from != run.to) of.come[run.to] += run.length;
+    of.end[run.to] += run.length;
+  }
+  for (const auto& [kind, of] : tokens) {
+    for (std::uint32_t r = 0; r < rows; ++r) {
+      for (const auto& [column, count] : features_.at(kind).leave) {
+        if (of.here[r] != 0) mover.hold({r, column}, bytes * count * of.here[r], 0);
+      }
+      for (const auto& [column, count] : features_.at(kind).come) {
+        const std::uint64_t each = std::uint64_t{bytes} * count;
+        mover.hold({r, column}, each * (of.here[r] + of.come[r]), each * of.end[r]);
+      }
+    }
+  }
+}
+
+}  // namespace lacuna::wse
