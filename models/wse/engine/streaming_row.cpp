@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 #include "models/wse/engine/ring_sums.hpp"
 #include "models/wse/engine/routed_sums.hpp"
@@ -102,6 +103,10 @@ inline void StreamingRow<Number, Sums>::step_block(std::size_t i, Cycle now,
   Vector beats = issued[0] | issued[1];
   if constexpr (Sums::kExchanges) beats |= issued[2] | issued[3];
   moved_ = moved_ || any(beats);
+  if (counts_beats_) {
+    b.fma -= issued[0];
+    b.sums -= beats & ~issued[0];
+  }
   b.waited.dispatch -= waits.dispatch;
   b.waited.weights -= waits.weights;
   b.waited.ring_in -= waits.ring_in;
@@ -316,10 +321,12 @@ void StreamingRow<Number, Sums>::flush() {
     add(sum.closures, b.closures);
     add(sum.conflict, b.waited.conflict);
     add(sum.residual, b.waited.residual);
+    add(sum.fma, b.fma);
+    add(sum.sums, b.sums);
   }
   for (Block& b : blocks_) {
     b.waited = StreamWaits<Number>{};
-    b.blocked = b.closures = b.stall_weights = Vector{};
+    b.blocked = b.closures = b.stall_weights = b.fma = b.sums = Vector{};
   }
 }
 
@@ -340,6 +347,28 @@ const std::vector<LaneCounts>& StreamingRow<Number, Sums>::counts() {
   flush_in_use();
   for (std::size_t lane = 0; lane < columns_; ++lane) counts_[lane].in_use = in_use_[lane];
   return counts_;
+}
+
+template <class Number, class Sums>
+RowMark StreamingRow<Number, Sums>::mark() {
+  auto marks = std::make_shared<std::vector<CoreMark>>(columns_);
+  counts();
+  for (std::size_t lane = 0; lane < columns_; ++lane) {
+    const LaneCounts& counted = counts_[lane];
+    CoreMark& mark = (*marks)[shared_.column_of[lane]];
+    mark[kFma] = counted.fma;
+    mark[kReduce] = counted.sums;
+    mark[kConflict] = counted.conflict;
+    mark[kResidual] = counted.residual;
+    mark[kDispatch] = counted.dispatch;
+    mark[kWaitWeights] = counted.weights;
+    mark[kWaitRingIn] = counted.ring_in;
+    mark[kWaitRingOut] = counted.ring_out;
+    mark[kWaitBuffer] = counted.buffer;
+    mark[kRowsDone] = main_step_[lane];
+    mark[kBuffersInUse] = counted.in_use;
+  }
+  return marks;
 }
 
 template class StreamingRow<std::int8_t, RingSums<std::int8_t>>;

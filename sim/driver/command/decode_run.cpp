@@ -270,7 +270,7 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
     }
   }
   const auto& params = static_cast<const WseParams&>(machine.parameters());
-  check_zeros(options, params);
+  check_zeros(options, request.model, params);
   const DecodePlacement placement = placement_of(options);
   check_room(placement, params);
   WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
