@@ -235,6 +235,15 @@ PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pr
     throw RequestError("--pattern: one of a model's weights; found several");
   }
   if (choices[0].pattern) setup.weights = *choices[0].pattern;
+  const bool dense = setup.weights.name == "dense";
+  if (!dense && !setup.weights.density) {
+    throw RequestError(
+        fmt::format("--pattern: found '{}'; allowed for a model on IPUs: patterns with a density",
+                    pattern_label(setup.weights)));
+  }
+  if (dense && request.options.seed) {
+    throw RequestError("--seed: nothing of this request is drawn");
+  }
   return setup;
 }
 
