@@ -180,16 +180,23 @@ void add_output_options(CLI::App& verb, Options& o) {
   verb.add_flag("--json", o.json, "print the summary as JSON")->group(group);
   verb.add_flag("--wide", o.wide, "tables with all columns, however wide")->group(group);
   verb.add_flag("--quiet", o.quiet, "print no progress")->group(group);
+  verb.add_flag("--no-cache", o.no_cache,
+                "neither use nor keep simulated parts of systems and language models")
+      ->group(group);
 }
 
 void add_model_options(CLI::App& verb, Options& o) {
   const char* const group = "Language model";
   verb.add_option("--model", o.model,
-                  "a model by its name or its config.json, on a wafer; with --decode or --prefill")
+                  "a model by its name or its config.json, on a wafer, an IPU or a system of IPUs; "
+                  "with --decode, --prefill or --requests")
       ->type_name("NAME|FILE")
       ->group(group);
-  verb.add_flag("--decode", o.decode, "one token after another, weights and cache resident")
+  verb.add_option("--requests", o.requests,
+                  "serves the requests of a CSV, arrival,prompt,output, with --batch slots")
+      ->type_name("FILE")
       ->group(group);
+  verb.add_flag("--decode", o.decode, "one token after another")->group(group);
   verb.add_option("--context", o.context, "positions, the new one included; default 2048")
       ->type_name("N")
       ->group(group);
@@ -278,6 +285,7 @@ void add_compare(CLI::App& app, Options& o) {
   add_machine_options(compare, o, true);
   add_workload_options(compare, o);
   add_system_option(compare, o);
+  add_model_options(compare, o);
   add_pattern_options(compare, o, true);
   add_layout_option(compare, o);
   add_run_options(compare, o);

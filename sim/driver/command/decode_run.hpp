@@ -10,7 +10,8 @@ namespace lacuna {
 /// True if `run` is of a language model.
 bool asks_for_decode(const Options& options);
 
-/// `run` of a decoding step of a model on a wafer: --model NAME --decode.
+/// `run` and `compare` of a language model: --model NAME with --decode, --prefill or --requests, on
+/// wafers, IPUs and systems of IPUs.
 int run_decode(const Options& options, const MachineTable& kinds, const Streams& streams);
 
 }  // namespace lacuna

@@ -11,6 +11,7 @@
 #include "sim/driver/command/allowed_options.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
@@ -53,12 +54,12 @@ std::string training_file(const std::string& name) {
 
 /// What says what a chip runs, or how its run is looked at, has no place beside --system-config.
 void check_options(const Options& options) {
-  allow_options(
-      options,
-      {"--machine", "--set", "--system-config", "--trace", "--engine", "--seed", "--jobs",
-       "--energy-table", "--out", "--timeline", "--json", "--wide", "--quiet", "--markdown"},
-      "{} is for machines of one chip; what a system runs is in --system-config and "
-      "--set training.WORD=VALUE");
+  allow_options(options,
+                {"--machine", "--set", "--system-config", "--trace", "--engine", "--seed", "--jobs",
+                 "--energy-table", "--out", "--timeline", "--json", "--wide", "--quiet",
+                 "--markdown", "--no-cache"},
+                "{} is for machines of one chip; what a system runs is in --system-config and "
+                "--set training.WORD=VALUE");
 }
 
 ResultHeader header_of(const Options& options, const std::string& file) {
@@ -198,7 +199,8 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
   const Pricing pricing = make_pricing(options, streams);
-  ChipTimes times(pricing, settings.seed, settings.execution.engine);
+  PartCache cache = open_part_cache(options.no_cache);
+  ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
   system::SystemExecution execution;
   execution.engine = settings.execution.engine;
   std::vector<ScalingRow> rows;
@@ -245,7 +247,8 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
   const Pricing pricing = make_pricing(options, streams);
-  ChipTimes times(pricing, settings.seed, settings.execution.engine);
+  PartCache cache = open_part_cache(options.no_cache);
+  ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
   system::SystemExecution execution;
   execution.engine = settings.execution.engine;
   execution.event_log = options.out.has_value();

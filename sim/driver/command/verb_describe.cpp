@@ -26,6 +26,7 @@
 #include "sim/driver/system/job.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/import/import_table.hpp"
+#include "workloads/mapping/system/inference_params.hpp"
 
 namespace lacuna {
 
@@ -230,6 +231,8 @@ std::string parameters_text(const MachineTable& table, const Options& options) {
   text += parameter_table(system::SystemParams{}, false, options);
   text += heading("Training steps (--system-config); set as training.PATH", options);
   text += parameter_table(system::TrainingParams{}, false, options);
+  text += heading("Language models on IPUs (--model); set as inference.PATH", options);
+  text += parameter_table(system::InferenceParams{}, false, options);
   return text;
 }
 
@@ -426,6 +429,8 @@ std::string group_text(const MachineTable& table, const Options& options) {
             parameter_table(system::SystemParams{}, false, options, group));
     section("Parameters of training steps",
             parameter_table(system::TrainingParams{}, false, options, group));
+    section("Parameters of language models on IPUs, inference.PATH",
+            parameter_table(system::InferenceParams{}, false, options, group));
   }
   if (group == "energy") text += energy_text(options);
   return text;

@@ -532,6 +532,7 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   if (!options.subjects.empty()) return compare_results(options, streams);
   check_resume(options);
   check_layout(options);
+  if (asks_for_decode(options)) return run_decode(options, kinds, streams);
   if (asks_for_system(options)) return compare_systems(options, kinds, streams);
   const RunSettings settings = run_settings(options);
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");

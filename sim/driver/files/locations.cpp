@@ -20,15 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The program or the library that this code is in.
-fs::path own_file() {
-  Dl_info info = {};
-  const auto here = reinterpret_cast<void*>(&preset_names);  // NOLINT(*-reinterpret-cast): POSIX
-  if (dladdr(here, &info) == 0 || info.dli_fname == nullptr) return {};
-  std::error_code ignored;
-  return fs::canonical(info.dli_fname, ignored);
-}
-
 /// The folder of presets nearest to `folder`, above it; empty if there is none.
 fs::path config_above(fs::path folder) {
   std::error_code ignored;
@@ -42,6 +33,14 @@ fs::path config_above(fs::path folder) {
 }
 
 }  // namespace
+
+fs::path own_file() {
+  Dl_info info = {};
+  const auto here = reinterpret_cast<void*>(&preset_names);  // NOLINT(*-reinterpret-cast): POSIX
+  if (dladdr(here, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code ignored;
+  return fs::canonical(info.dli_fname, ignored);
+}
 
 fs::path config_folder() {
   std::error_code ignored;

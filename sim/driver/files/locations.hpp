@@ -13,6 +13,9 @@ namespace lacuna {
 /// with. RequestError if there is none.
 std::filesystem::path config_folder();
 
+/// The program or the library that this code is in; empty if that is not known.
+std::filesystem::path own_file();
+
 /// The presets in it, by name, sorted.
 std::vector<std::string> preset_names();
 

@@ -21,8 +21,9 @@ struct HowOption {
 };
 
 constexpr HowOption kHow[] = {  // NOLINT(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
-    {"--out", true},   {"--jobs", true},  {"--engine", true},   {"--quiet", false},
-    {"--json", false}, {"--wide", false}, {"--explain", false}, {"--resume", false}};
+    {"--out", true},      {"--jobs", true},    {"--engine", true},
+    {"--quiet", false},   {"--json", false},   {"--wide", false},
+    {"--explain", false}, {"--resume", false}, {"--no-cache", false}};
 
 const HowOption* find_how(const std::string& argument) {
   for (const HowOption& how : kHow) {

@@ -46,6 +46,7 @@ struct Options {
   std::optional<std::string> chunk;
   std::optional<std::string> batch;
   std::optional<std::string> context;
+  std::optional<std::string> requests;
   std::optional<std::string> blocks;
   std::optional<std::string> block_cores;
   std::vector<std::string> activations;
@@ -91,6 +92,7 @@ struct Options {
   bool json = false;
   bool markdown = false;
   bool resume = false;
+  bool no_cache = false;
 
   PlotOptions plot;
 

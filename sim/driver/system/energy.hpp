@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/system/simulation.hpp"
 #include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
@@ -27,6 +28,13 @@ struct EnergyAccount {
 
   JouleRange total() const;
 };
+
+/// What a run of a system costs beside the operations on its chips: waiting by the idle power of a
+/// chip, traffic and machines by the system's prices.
+std::vector<SystemEnergyPart> energy_beside(const system::SystemParams& params,
+                                            const system::Fabric& fabric,
+                                            const system::ProgramResult& run,
+                                            const JouleRange& idle_w);
 
 /// A table of all parts and their sum; low and high are those of the operations.
 std::string energy_text(const std::string& title, const EnergyAccount& account);

@@ -221,39 +221,6 @@ void scale(JouleRange& sum, const JouleRange& part, double times) {
   sum.high += part.high * times;
 }
 
-/// Prices what is not operations: waiting by the chip's idle power, traffic and machines by the
-/// system's prices.
-void add_energy_beside(const TrainingJob& job, const system::Fabric& fabric,
-                       const JouleRange& idle_w, TrainingResult& result) {
-  JouleRange idle;
-  for (const system::TimeStack& chip : result.run.chips) {
-    std::uint64_t busy = 0;
-    for (const system::Use use :
-         {system::Use::forward, system::Use::recompute, system::Use::backward,
-          system::Use::optimizer, system::Use::exchange}) {
-      busy += chip[static_cast<std::size_t>(use)];
-    }
-    scale(idle, idle_w, static_cast<double>(result.run.ns - busy) * 1e-9);
-  }
-  const system::SystemParams& params = job.system.params;
-  double links = 0;
-  double streaming = 0;
-  for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
-    const double bits = 8 * static_cast<double>(result.run.bytes[i]);
-    const bool memory = fabric.resources()[i].kind == system::ResourceKind::ddr;
-    const double price = memory ? params.ddr_pj_bit : params.link_pj_bit;
-    (memory ? streaming : links) += bits * price * 1e-12;
-  }
-  EnergyAccount& energy = result.energy;
-  energy.work = {"chips", "operations on chips", energy.range};
-  energy.beside = {{"idle", "chips that wait", idle},
-                   {"links", "links and gateways", without_range(links)},
-                   {"streaming", "streaming memory", without_range(streaming)},
-                   {"machines", "machines",
-                    without_range(params.machine_w * params.machines * result.seconds())},
-                   {"hosts", "hosts", without_range(params.hosts_w * result.seconds())}};
-}
-
 /// Prices the operations of a pipeline by the chip's tables.
 void add_energy_of_chips(const TrainingJob& job, TrainingResult& result) {
   JouleRange& sum = result.energy.range;
@@ -489,7 +456,9 @@ TrainingResult run_rows(const TrainingJob& job) {
                                training.accumulation, result.clock_ghz);
   const system::Fabric fabric(job.system.params);
   result.run = run_program(job.system.params, fabric, result.program, job.execution);
-  add_energy_beside(job, fabric, idle_watts(chip, job.pricing), result);
+  result.energy.work = {"chips", "operations on chips", result.energy.range};
+  result.energy.beside =
+      energy_beside(job.system.params, fabric, result.run, idle_watts(chip, job.pricing));
   return result;
 }
 
@@ -520,7 +489,9 @@ TrainingResult simulate_training(const TrainingJob& job) {
     }
   }
   add_energy_of_chips(job, result);
-  add_energy_beside(job, fabric, idle_watts(chip, job.pricing), result);
+  result.energy.work = {"chips", "operations on chips", result.energy.range};
+  result.energy.beside =
+      energy_beside(job.system.params, fabric, result.run, idle_watts(chip, job.pricing));
   return result;
 }
 

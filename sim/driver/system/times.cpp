@@ -2,24 +2,28 @@
 #include "sim/driver/system/times.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
+#include "sim/driver/result/result_json.hpp"
 #include "sim/machines/measure.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 
-namespace fs = std::filesystem;
-
 namespace {
+
+/// What a row of a chip is called in a cache.
+constexpr const char* kKind = "row of a chip";
+
+/// Files are known by what is in them.
+std::string hash_of_file(const std::string& path) {
+  constexpr std::size_t kLongest = std::size_t{1} << 34U;
+  return path.empty() ? "" : sha256(read_text(path, kLongest));
+}
 
 /// All that the time of a row depends on, beside chip and seed.
 std::string content(const LayerOp& op, const WorkloadTrace& trace) {
@@ -27,15 +31,17 @@ std::string content(const LayerOp& op, const WorkloadTrace& trace) {
                                  op.batch, word(op.dtype), word(op.partials), word(op.phase));
   for (const auto& [key, value] : op.args) text += fmt::format(" {}={}", key, value);
   text += fmt::format(" {} {} {}{}", word(op.residency), op.x_pattern,
-                      op.x_density ? op.x_density->text() : "", op.x_file);
+                      op.x_density ? op.x_density->text() : "", hash_of_file(op.x_file));
+  if (op.seed) text += fmt::format(" seed={}", *op.seed);
   if (op.pattern.name == "dense") return text + " " + word(op.mode);
   // a mask depends on the row that it belongs to, and on what that row refers to
   text += fmt::format(" {} {} {}", word(op.mode), op.id, op.pattern.name);
   for (const LayerOp& row : trace.ops) {
     if (row.pattern.name == "dense" || row.pattern.name == "ref") continue;
     text +=
-        fmt::format(" {}={}/{}x{}/{}", row.id, row.pattern.name, row.pattern.block_rows,
-                    row.pattern.block_cols, row.pattern.density ? row.pattern.density->text() : "");
+        fmt::format(" {}={}/{}x{}/{}{}", row.id, row.pattern.name, row.pattern.block_rows,
+                    row.pattern.block_cols, row.pattern.density ? row.pattern.density->text() : "",
+                    hash_of_file(row.pattern.file));
     for (const auto& [key, value] : row.pattern.args) text += fmt::format(",{}={}", key, value);
   }
   return text;
@@ -66,40 +72,35 @@ std::uint64_t host_value(const OpResult& result, const char* name) {
   return 0;
 }
 
+/// Of the fullest tile, as the chip notes it: "4096 of 638976 B"; 0 if it does not.
+std::uint64_t bytes_of_tile(const OpResult& result) {
+  for (const auto& [name, text] : result.notes) {
+    if (name == "memory of a tile") return std::stoull(text);
+  }
+  return 0;
+}
+
 }  // namespace
 
-ChipTimes::ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine)
-    : pricing_(pricing), seed_(seed), engine_(engine), masks_(seed) {
-  // read once, by a process with a single thread
-  const char* const folder = std::getenv("LACUNA_CACHE");  // NOLINT(concurrency-mt-unsafe)
-  if (folder == nullptr || *folder == 0) return;
-  std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) {
-    throw RequestError(fmt::format("LACUNA_CACHE = '{}' is not a folder", folder));
-  }
-  folder_ = folder;
-  program_ = sha256(read_text("/proc/self/exe", std::size_t{1} << 30U)) + sha256(pricing.text());
+ChipTimes::ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine, PartCache* cache)
+    : pricing_(pricing), seed_(seed), engine_(engine), masks_(seed), cache_(cache) {}
+
+std::optional<OpRecord> ChipTimes::kept(const std::string& key) {
+  if (cache_ == nullptr) return std::nullopt;
+  const std::optional<std::string> text = cache_->find(kKind, key);
+  if (!text) return std::nullopt;
+  ++from_cache_;
+  return std::move(decode_record(*text).ops.at(0));
 }
 
-bool ChipTimes::read(const std::string& hash, system::ChipCost& cost) const {
-  std::ifstream file(fs::path(folder_) / hash);
-  return static_cast<bool>(file >> cost.cycles >> cost.exchange_cycles >> cost.joules.low >>
-                           cost.joules.nominal >> cost.joules.high >> cost.flop >>
-                           cost.host_bytes >> cost.host_ns);
+void ChipTimes::keep(const std::string& key, const OpRecord& record) {
+  if (cache_ == nullptr || !cache_->is_open()) return;
+  RunRecord run;
+  run.ops.push_back(record);
+  cache_->keep(kKind, key, encode_record(run));
 }
 
-void ChipTimes::write(const std::string& hash, const system::ChipCost& cost) const {
-  const fs::path target = fs::path(folder_) / hash;
-  const fs::path part = fs::path(folder_) / fmt::format("{}.{}", hash, getpid());
-  std::ofstream(part) << fmt::format("{} {} {} {} {} {} {} {}\n", cost.cycles, cost.exchange_cycles,
-                                     cost.joules.low, cost.joules.nominal, cost.joules.high,
-                                     cost.flop, cost.host_bytes, cost.host_ns);
-  std::error_code ignored;  // what cannot be kept is simulated again
-  fs::rename(part, target, ignored);
-}
-
-system::ChipCost ChipTimes::simulate(const Machine& chip, const LayerOp& op,
-                                     const WorkloadTrace& trace) {
+OpRecord ChipTimes::simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) {
   const Mask* const mask = op.pattern.name == "dense" ? nullptr : masks_.mask(op, trace, seed_);
   Execution execution;
   execution.engine = engine_;
@@ -113,32 +114,31 @@ system::ChipCost ChipTimes::simulate(const Machine& chip, const LayerOp& op,
   }
   record.row = describe_op(op, mask, chip.default_mode());
   add_result(record.row, record.result);
-  pricing_.price(chip, record);
-  system::ChipCost cost;
-  cost.cycles = record.result.cycles;
-  cost.exchange_cycles = exchange_cycles(record.result);
-  cost.joules = *record.row.energy_j;
-  cost.flop = 2 * record.result.mac_useful;
-  cost.host_ns = host_value(record.result, "convert_ns");
-  if (cost.host_ns > 0) cost.host_bytes = host_value(record.result, "device_bytes");
-  return cost;
+  ++simulated_;
+  return record;
 }
 
 system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
                                  const WorkloadTrace& trace) {
-  const std::string key =
-      fmt::format("{}seed {}\n{}", parameters_text(chip), seed_, content(op, trace));
+  const std::string key = fmt::format("{}seed {} engine {}\n{}", parameters_text(chip), seed_,
+                                      engine_name(engine_), content(op, trace));
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
-  system::ChipCost cost;
-  const std::string hash = folder_.empty() ? "" : sha256(program_ + key);
-  if (!folder_.empty() && read(hash, cost)) {
-    ++from_folder_;
-  } else {
-    cost = simulate(chip, op, trace);
-    ++simulated_;
-    if (!folder_.empty()) write(hash, cost);
+  std::optional<OpRecord> record = kept(key);
+  if (!record) {
+    record = simulate(chip, op, trace);
+    keep(key, *record);
   }
+  pricing_.price(chip, *record);
+  const OpResult& result = record->result;
+  system::ChipCost cost;
+  cost.cycles = result.cycles;
+  cost.exchange_cycles = exchange_cycles(result);
+  cost.joules = *record->row.energy_j;
+  cost.flop = 2 * result.mac_useful;
+  cost.host_ns = host_value(result, "convert_ns");
+  if (cost.host_ns > 0) cost.host_bytes = host_value(result, "device_bytes");
+  cost.tile_bytes = bytes_of_tile(result);
   known_.emplace(key, cost);
   return cost;
 }

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/pricing.hpp"
 #include "sim/machines/machine.hpp"
@@ -14,33 +16,32 @@
 
 namespace lacuna {
 
-/// Simulates rows of a model on a chip, each distinct one once. With the environment variable
-/// LACUNA_CACHE, a folder, results are kept there under a hash of all that they depend on: the
-/// program itself, the prices, the parameters of the chip, the row, its mask and the seed.
+/// Simulates rows of a model on a chip, each distinct one once. What a simulation counted is kept
+/// in `cache`, if there is one, under the parameters of the chip, the row, its mask, the seed and
+/// the engine; it is priced anew.
 class ChipTimes {
  public:
-  ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine);
+  ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine, PartCache* cache = nullptr);
 
   /// The row of `trace` on `chip`. OutOfMemoryError and UnsupportedError name the row.
   system::ChipCost cost(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
 
   std::size_t simulated() const { return simulated_; }
-  std::size_t from_folder() const { return from_folder_; }
+  std::size_t from_cache() const { return from_cache_; }
 
  private:
-  system::ChipCost simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
-  bool read(const std::string& hash, system::ChipCost& cost) const;
-  void write(const std::string& hash, const system::ChipCost& cost) const;
+  OpRecord simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
+  std::optional<OpRecord> kept(const std::string& key);
+  void keep(const std::string& key, const OpRecord& record);
 
   const Pricing& pricing_;
   std::uint64_t seed_;
   Engine engine_;
   MaskStore masks_;
-  std::string folder_;   // of kept results; empty: none
-  std::string program_;  // hash of this binary and of the prices
+  PartCache* cache_;
   std::map<std::string, system::ChipCost> known_;
   std::size_t simulated_ = 0;
-  std::size_t from_folder_ = 0;
+  std::size_t from_cache_ = 0;
 };
 
 /// Power of a chip that does nothing, in watts.

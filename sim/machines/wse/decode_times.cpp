@@ -8,9 +8,7 @@
 #include <functional>
 #include <utility>
 
-#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/mapping/wse/inference/decode_ends.hpp"
 
 namespace lacuna {
 
@@ -80,47 +78,51 @@ std::uint32_t window_of(const ModelShape& model) {
   return first;
 }
 
-DecodeTimes::DecodeTimes(const WseParams& params, Engine engine, TimesCache cache)
-    : params_(params),
-      cache_(std::move(cache)),
-      costs_{params.core, params.scalar, params.vec, params.task} {
-  options_.engine = engine;
+namespace {
+
+/// All that a layer's program is made of, beside the parameters.
+std::string key_of(const wse::DecoderModel& model, const DecodeBlock& block) {
+  return fmt::format("layer {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", text_of(model),
+                     block.columns, block.rows, block.context, block.capacity, block.layers,
+                     block.attention, block.ffn, block.receives, block.repeats, block.batch,
+                     block.sees.window, block.sees.kept, block.sees.seed, block.experts_apart,
+                     fmt::join(block.routes, ","), block.zeros == nullptr ? "" : block.zeros->name);
 }
 
-wse::TaskOutcome DecodeTimes::run(const wse::TaskProgram& program) const {
-  return wse::simulate(params_.task_hardware(), program, options_);
+/// The cycles of its phases, of several layers those of the last.
+DecodePhaseTimes phases_of(const RunTotals& run, const std::vector<DecodePhase>& phases) {
+  DecodePhaseTimes times;
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    times[phases[i]] = static_cast<double>(run.stamps.at(i + 1) - run.stamps.at(i));
+  }
+  return times;
+}
+
+}  // namespace
+
+DecodeTimes::DecodeTimes(const WseParams& params, Engine engine, PartCache* cache)
+    : params_(params),
+      costs_{params.core, params.scalar, params.vec, params.task},
+      runs_(params, engine, cache) {}
+
+const RunTotals& DecodeTimes::layer_run(const ModelShape& model, const DecodeBlock& block) {
+  const wse::DecoderModel decoder = decoder_model(model);
+  const wse::DecodeShape shape(decoder, block);
+  wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
+  return runs_.of(key_of(decoder, block), [&] {
+    const wse::Datapath pieces = {params_.simd, params_.mem};
+    return wse::DecodeLayer(shape, costs_, params_.llm).plan(&pieces);
+  });
 }
 
 const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& block) {
-  const std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", text_of(decoder_model(model)),
-                  block.columns, block.rows, block.context, block.capacity, block.attention,
-                  block.ffn, block.receives, block.repeats, block.batch, block.sees.window,
-                  block.sees.kept, block.sees.seed, block.experts_apart,
-                  fmt::join(block.routes, ","), block.zeros == nullptr ? "" : block.zeros->name);
-  const wse::DecodeShape shape(decoder_model(model), block);
-  wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
+  const RunTotals& run = layer_run(model, block);
+  const wse::DecoderModel decoder = decoder_model(model);
+  const std::string key = key_of(decoder, block);
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
-  const wse::DecodeLayer layer(shape, costs_, params_.llm);
-  return layers_.emplace(key, run_layer(key, layer)).first->second;
-}
-
-DecodePhaseTimes DecodeTimes::run_layer(const std::string& key,
-                                        const wse::DecodeLayer& layer) const {
-  const std::vector<DecodePhase> phases = layer.phases();
-  std::vector<double> ends;
-  if (const auto known = cache_.find("layer " + key); known && known->size() > phases.size()) {
-    ends = *known;
-  } else {
-    const wse::Datapath pieces = {params_.simd, params_.mem};
-    const std::vector<Cycle> stamps = run(layer.plan(&pieces)).stamps.at(0);
-    ends.assign(stamps.begin(), stamps.end());
-    cache_.keep("layer " + key, ends);
-  }
-  DecodePhaseTimes times;
-  for (std::size_t i = 0; i < phases.size(); ++i) times[phases[i]] = ends.at(i + 1) - ends.at(i);
-  return times;
+  const wse::DecodeLayer layer({decoder, block}, costs_, params_.llm);
+  return layers_.emplace(key, phases_of(run, layer.phases())).first->second;
 }
 
 double DecodeTimes::square_layer(const SquareLayer& what) {
@@ -149,46 +151,100 @@ double DecodeTimes::square_layer(const SquareLayer& what) {
   style.scalar_silu = true;
   const std::string key = fmt::format("square {} {} {} {} {}", what.side, model.width, model.ffn,
                                       block.context, functions.groups.value());
-  const auto known = others_.find(key);
-  if (known != others_.end()) return known->second;
-  const DecodePhaseTimes times = run_layer(key, wse::DecodeLayer(shape, costs_, functions, style));
-  const double cycles = sum_of(times, DecodePhase::norm, DecodePhase::ffn_residual);
-  return others_.emplace(key, cycles).first->second;
+  const wse::DecodeLayer layer(shape, costs_, functions, style);
+  const RunTotals& run = runs_.of(key, [&] {
+    const wse::Datapath pieces = {params_.simd, params_.mem};
+    return layer.plan(&pieces);
+  });
+  return sum_of(phases_of(run, layer.phases()), DecodePhase::norm, DecodePhase::ffn_residual);
 }
 
-double DecodeTimes::once(const std::string& key, const std::function<wse::TaskProgram()>& make) {
-  const auto known = others_.find(key);
-  if (known != others_.end()) return known->second;
-  const auto kept = cache_.find(key);
-  const double cycles =
-      kept && !kept->empty() ? kept->front() : static_cast<double>(run(make()).cycles);
-  if (!kept) cache_.keep(key, {cycles});
-  return others_.emplace(key, cycles).first->second;
+const RunTotals& DecodeTimes::head_run(const ModelShape& model, const DecodePlacement& placement) {
+  const std::uint32_t d = wse::DecodeShape::ceil(model.width, placement.rows);
+  return runs_.of(fmt::format("head {} {}", placement.rows, d), [&] {
+    return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm);
+  });
 }
 
 double DecodeTimes::head(const ModelShape& model, const DecodePlacement& placement) {
-  const std::uint32_t d = wse::DecodeShape::ceil(model.width, placement.rows);
-  return once(fmt::format("head {} {}", placement.rows, d),
-              [&] { return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm); });
+  return static_cast<double>(head_run(model, placement).cycles);
 }
 
-double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placement) {
+namespace {
+
+wse::DecodeTail tail_of(const ModelShape& model, const DecodePlacement& placement) {
   wse::DecodeTail tail;
   tail.columns = kEndColumns;
   tail.rows = std::max(placement.rows, kEndRows);
   tail.width = model.width;
   tail.vocabulary = model.vocabulary;
   tail.top_k = placement.top_k;
+  return tail;
+}
+
+}  // namespace
+
+const RunTotals& DecodeTimes::tail_column(const wse::DecodeTail& tail) {
+  return runs_.of(fmt::format("tail column {} {} {}", tail.width, tail.vocabulary, tail.rows),
+                  [&] { return wse::plan_tail_column(tail, costs_, params_.llm); });
+}
+
+const RunTotals& DecodeTimes::tail_row(const wse::DecodeTail& tail) {
+  return runs_.of(fmt::format("tail row {} {}", tail.vocabulary, tail.top_k),
+                  [&] { return wse::plan_tail_row(tail, costs_, params_.llm); });
+}
+
+double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placement) {
+  const wse::DecodeTail tail = tail_of(model, placement);
   const std::uint64_t memory = params_.mem.kib * std::uint64_t{1024};
   if (tail.bytes() > memory) {
     throw OutOfMemoryError(fmt::format(
         "the product with a vocabulary of {} on {} x {} cores needs {} bytes of a core; it has {}",
         model.vocabulary, tail.columns, tail.rows, tail.bytes(), memory));
   }
-  return once(fmt::format("tail column {} {} {}", model.width, model.vocabulary, tail.rows),
-              [&] { return wse::plan_tail_column(tail, costs_, params_.llm); }) +
-         once(fmt::format("tail row {} {}", model.vocabulary, tail.top_k),
-              [&] { return wse::plan_tail_row(tail, costs_, params_.llm); });
+  return static_cast<double>(tail_column(tail).cycles + tail_row(tail).cycles);
+}
+
+void DecodeTimes::add_ends(const ModelShape& model, const DecodePlacement& placement, double heads,
+                           double tails, PassTotals& totals) {
+  totals.add(head_run(model, placement), heads);
+  const wse::DecodeTail tail = tail_of(model, placement);
+  totals.add(tail_column(tail), tails * tail.columns);
+  totals.add(tail_row(tail), tails);
+}
+
+std::uint64_t DecodeTimes::cores(const DecodePlacement& placement) {
+  const std::uint64_t ends = placement.rows + std::max(placement.rows, kEndRows);
+  return std::uint64_t{placement.blocks()} * placement.columns * placement.rows +
+         kEndColumns * ends;
+}
+
+/// What all cores count in a step: of all layers, what hands the hidden vector on in each row of
+/// cores, and the ends for each sequence.
+void DecodeTimes::add_totals(const ModelShape& model, const DecodePlacement& placement,
+                             const DecodeBlock& block, const RunTotals& hand_over,
+                             DecodeStep& step) {
+  const auto parts = [&](bool attention, bool ffn) {
+    DecodeBlock part = block;
+    part.attention = attention;
+    part.ffn = ffn;
+    part.receives = true;
+    step.forced.add(layer_run(model, part), model.layers);
+  };
+  if (step.split) {
+    parts(true, false);
+    parts(false, true);
+  } else {
+    parts(true, true);
+  }
+  const std::uint32_t moves =
+      step.split ? 2 * model.layers : std::min(placement.blocks(), model.layers);
+  step.forced.add(hand_over, static_cast<double>(moves) * placement.rows);
+  step.totals = step.forced;
+  const double batch = placement.batch;
+  add_ends(model, placement, batch, 0, step.forced);
+  add_ends(model, placement, batch, batch, step.totals);
+  step.cores = cores(placement);
 }
 
 void DecodeTimes::add_memory(const ModelShape& model, const DecodeBlock& block, const char* what,
@@ -276,15 +332,18 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
   }
   // those of all sequences go together
   const wse::HiddenPart part = wse::fullest_part({decoder_model(model), block});
-  const auto program = [&](const char* what, std::uint32_t size, const auto& make) {
-    return once(
+  const auto program = [&](const char* what, std::uint32_t size,
+                           const auto& make) -> const RunTotals& {
+    return runs_.of(
         fmt::format("{} {} {} {} {}", what, size, part.elements, part.counted, part.nonzeros),
         make);
   };
-  step.hand_over =
+  const RunTotals& hand_over =
       program("hand-over", 2, [&] { return wse::plan_hand_over(part, costs_, params_.llm); });
-  step.row_change = program("pipe", kPipeCores,
-                            [&] { return wse::plan_pipe(kPipeCores, part, costs_, params_.llm); });
+  const RunTotals& row_change = program(
+      "pipe", kPipeCores, [&] { return wse::plan_pipe(kPipeCores, part, costs_, params_.llm); });
+  step.hand_over = static_cast<double>(hand_over.cycles);
+  step.row_change = static_cast<double>(row_change.cycles);
   // and pass these one after the other
   step.head = placement.batch * head(model, placement);
   step.tail = placement.batch * tail(model, placement);
@@ -305,6 +364,7 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
     step.slowest_stage = step.first_layer + (step.layers - 1) * step.next_layer + step.hand_over;
   }
   step.cycles += rows + step.head + step.tail;
+  add_totals(model, placement, block, hand_over, step);
   return step;
 }
 

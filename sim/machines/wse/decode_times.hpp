@@ -10,9 +10,10 @@
 
 #include "models/wse/task_wafer.hpp"
 #include "sim/machines/wse/decode_sparsity.hpp"
+#include "sim/machines/wse/inference_runs.hpp"
 #include "sim/machines/wse/params.hpp"
-#include "sim/machines/wse/times_cache.hpp"
 #include "workloads/generate/model_shape.hpp"
+#include "workloads/mapping/wse/inference/decode_ends.hpp"
 #include "workloads/mapping/wse/inference/decode_layer.hpp"
 
 namespace lacuna {
@@ -70,12 +71,16 @@ struct DecodeStep {
   double slowest_stage = 0;  // of tokens that follow each other through the blocks
   DecodePhaseTimes phases;   // of a layer
   std::vector<DecodeMemory> memory;
+  std::uint64_t cores = 0;  // of blocks, head and tail
+  PassTotals totals;        // of the whole step
+  PassTotals forced;        // of tokens that follow each other: without the tail
 };
 
-/// Runs programs of workloads/mapping/wse/inference on a wafer, each once.
+/// Runs programs of workloads/mapping/wse/inference on a wafer, each once; what they came to is
+/// kept in `cache`, if there is one.
 class DecodeTimes {
  public:
-  DecodeTimes(const WseParams& params, Engine engine, TimesCache cache = {});
+  DecodeTimes(const WseParams& params, Engine engine, PartCache* cache = nullptr);
 
   /// UnsupportedError of models that are no decoder with gated blocks or of blocks that do not
   /// suit them, OutOfMemoryError if a core cannot hold its part.
@@ -99,23 +104,31 @@ class DecodeTimes {
   double head(const ModelShape& model, const DecodePlacement& placement);
   double tail(const ModelShape& model, const DecodePlacement& placement);
 
+  /// Adds what so many of them count.
+  void add_ends(const ModelShape& model, const DecodePlacement& placement, double heads,
+                double tails, PassTotals& totals);
+
+  /// Of blocks, head and tail.
+  static std::uint64_t cores(const DecodePlacement& placement);
+
  private:
-  wse::TaskOutcome run(const wse::TaskProgram& program) const;
-  DecodePhaseTimes run_layer(const std::string& key, const wse::DecodeLayer& layer) const;
+  const RunTotals& layer_run(const ModelShape& model, const wse::DecodeBlock& block);
+  const RunTotals& head_run(const ModelShape& model, const DecodePlacement& placement);
+  const RunTotals& tail_column(const wse::DecodeTail& tail);
+  const RunTotals& tail_row(const wse::DecodeTail& tail);
+  void add_totals(const ModelShape& model, const DecodePlacement& placement,
+                  const wse::DecodeBlock& block, const RunTotals& hand_over, DecodeStep& step);
   void add_zeros(const ModelShape& model, const DecodePlacement& placement,
                  wse::DecodeBlock& block) const;
-  double once(const std::string& key, const std::function<wse::TaskProgram()>& make);
   void time_split(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
   void add_memory(const ModelShape& model, const wse::DecodeBlock& block, const char* what,
                   DecodeStep& step) const;
   void time_whole(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
 
   const WseParams& params_;
-  const TimesCache cache_;
   const wse::CodeCosts costs_;
-  wse::RunOptions options_;
+  InferenceRuns runs_;
   std::map<std::string, DecodePhaseTimes> layers_;
-  std::map<std::string, double> others_;
 };
 
 /// What the programs need to know of a model. UnsupportedError as above.

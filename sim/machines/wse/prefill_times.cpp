@@ -10,7 +10,6 @@
 #include <tuple>
 #include <utility>
 
-#include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/wse/inference/kv_moves.hpp"
 
@@ -106,18 +105,11 @@ double PrefillLayer::attention(std::uint32_t chunks) const {
 double PrefillLayer::ffn() const { return of(PrefillPart::ffn_norm, kLast, 0); }
 
 PrefillTimes::PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& ends,
-                           TimesCache cache)
+                           PartCache* cache)
     : params_(params),
-      cache_(std::move(cache)),
       costs_{params.core, params.scalar, params.vec, params.task},
-      ends_(ends) {
-  options_.engine = engine;
-}
-
-double PrefillTimes::cycles_of(const wse::TaskProgram& program) const {
-  const wse::TaskOutcome outcome = wse::simulate(params_.task_hardware(), program, options_);
-  return static_cast<double>(outcome.cycles);
-}
+      runs_(params, engine, cache),
+      ends_(ends) {}
 
 const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
                                            const wse::PrefillStyle& style,
@@ -128,31 +120,30 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
                   shape.block().fused, style.scalar_functions, functions.groups.value());
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
-  constexpr std::size_t kParts = static_cast<std::size_t>(kLast) + 1;
-  if (const auto kept = cache_.find(key); kept && kept->size() == kParts + 1) {
-    PrefillLayer layer;
-    for (std::size_t i = 0; i < kParts; ++i) {
-      layer.parts[static_cast<PrefillPart>(i)] = kept->at(i);
-    }
-    layer.product_step = kept->at(kParts);
-    return layers_.emplace(key, std::move(layer)).first->second;
-  }
   const wse::PrefillParts parts(shape, costs_, functions, style, kFold);
   PrefillLayer layer;
   double products = 0;
   double steps = 0;
   for (auto i = static_cast<unsigned>(kFirst); i <= static_cast<unsigned>(kLast); ++i) {
     const auto part = static_cast<PrefillPart>(i);
-    if (part == PrefillPart::ffn_norm) layer.parts[part] = layer.parts.at(PrefillPart::norm);
-    if (part == PrefillPart::ffn_residual) {
-      layer.parts[part] = layer.parts.at(PrefillPart::residual);
+    const bool norm = part == PrefillPart::ffn_norm;
+    if (norm || part == PrefillPart::ffn_residual) {
+      const PrefillPart same = norm ? PrefillPart::norm : PrefillPart::residual;
+      layer.parts[part] = layer.parts.at(same);
+      layer.totals[part] = layer.totals.at(same);
+      continue;
     }
-    if (layer.parts.count(part) != 0) continue;
     const std::vector<wse::TaskProgram> programs = parts.plan(part);
     double cycles = 0;
     for (std::size_t p = 0; p < programs.size(); ++p) {
-      const double time = cycles_of(programs[p]);
+      const wse::PrefillBlock& block = shape.block();
+      const RunTotals& run = runs_.of(fmt::format("{} of {} {} {} {} {}", key, block.tokens,
+                                                  block.chunks, block.layers, word(part), p),
+                                      [&] { return programs[p]; });
+      const auto time = static_cast<double>(run.cycles);
       cycles += time;
+      const double side = block.side;
+      layer.totals[part].add(run, side * side / static_cast<double>(run.cores));
       // the first brings the tiles into their order
       if (parts.products_of(part).empty() || p == 0) continue;
       products += time;
@@ -161,10 +152,6 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
     layer.parts[part] = cycles;
   }
   layer.product_step = products / steps;
-  std::vector<double> cycles;
-  for (const auto& [part, time] : layer.parts) cycles.push_back(time);
-  cycles.push_back(layer.product_step);
-  cache_.keep(key, cycles);
   return layers_.emplace(key, std::move(layer)).first->second;
 }
 
@@ -239,7 +226,11 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
   run.layer = layer(model, block);
   const wse::PrefillShape shape(decoder_model(model), block);
   const wse::PrefillParts parts(shape, costs_, params_.llm, {}, kFold);
-  run.hand_over = cycles_of(parts.plan_skew(shape.d() * shape.pitch(), block.side));
+  run.hand_over = static_cast<double>(
+      runs_
+          .of(fmt::format("prompt hand-over {} {} {}", shape.d(), shape.pitch(), block.side),
+              [&] { return parts.plan_skew(shape.d() * shape.pitch(), block.side); })
+          .cycles);
   run.head = chunk * ends_.head(model, placement);
   run.tail = ends_.tail(model, placement);
   const std::vector<std::uint32_t> dealt =
@@ -257,7 +248,20 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
     }
   }
   run.cycles = end_of(chunks, blocks, run.hand_over, run.head) + run.tail;
+  add_totals(model, placement, run);
+  ends_.add_ends(model, placement, static_cast<double>(chunk) * run.chunks, 1, run.totals);
   return run;
+}
+
+/// Chunk c has the keys of c + 1 chunks; what hands over chunks is not counted.
+void PrefillTimes::add_totals(const ModelShape& model, const DecodePlacement& placement,
+                              PrefillRun& run) {
+  const double chunks = run.chunks;
+  const double pairs = chunks * (chunks + 1) / 2;
+  for (const auto& [part, totals] : run.layer.totals) {
+    run.totals.add(totals, model.layers * (wse::of_each_chunk(part) ? pairs : chunks));
+  }
+  run.cores = DecodeTimes::cores(placement);
 }
 
 double PrefillTimes::cache_moves(const ModelShape& model, const DecodePlacement& placement,
@@ -273,12 +277,12 @@ double PrefillTimes::cache_moves(const ModelShape& model, const DecodePlacement&
   // of a tensor of a layer; then, for each layer, how many positions of a core are live
   const std::uint32_t piece = shape.k() * wse::DecodeShape::ceil(move.tokens, placement.rows);
   const auto fill = [&](std::uint32_t tensors, std::uint32_t halves) {
-    const std::string key = fmt::format("{} {} {} {}", columns, tensors, halves, move.outwards);
-    const auto known = fills_.find(key);
-    if (known != fills_.end()) return known->second;
-    const double cycles = cycles_of(
-        wse::plan_row_fill({columns, tensors, halves, move.outwards}, costs_, params_.llm));
-    return fills_.emplace(key, cycles).first->second;
+    const auto plan = [&] {
+      return wse::plan_row_fill({columns, tensors, halves, move.outwards}, costs_, params_.llm);
+    };
+    const std::string key =
+        fmt::format("fill {} {} {} {}", columns, tensors, halves, move.outwards);
+    return static_cast<double>(runs_.of(key, plan).cycles);
   };
   // tensors follow each other at once: the second and all further ones take the same
   const double first = fill(1, piece);

@@ -16,8 +16,9 @@ namespace lacuna {
 
 /// Cycles of a layer and a chunk of a prompt, of parts that are simulated once each and added up.
 struct PrefillLayer {
-  std::map<wse::PrefillPart, double> parts;  // those of each chunk of keys once
-  double product_step = 0;                   // mean step of the products with weights
+  std::map<wse::PrefillPart, double> parts;       // those of each chunk of keys once
+  std::map<wse::PrefillPart, PassTotals> totals;  // of all cores of a square, likewise
+  double product_step = 0;                        // mean step of the products with weights
 
   double of(wse::PrefillPart first, wse::PrefillPart last, std::uint32_t chunks) const;
   /// With keys of so many chunks, its own included.
@@ -36,6 +37,8 @@ struct PrefillRun {
   double tail = 0;    // of the last token
   double cycles = 0;  // from the first token on the wafer to the choice of the next
   PrefillLayer layer;
+  std::uint64_t cores = 0;  // of blocks, head and tail
+  PassTotals totals;        // of the whole prompt
 };
 
 /// Keys and values of so many tokens from the host to the blocks of a model, or back. A stream of
@@ -49,7 +52,8 @@ struct CacheMove {
 
 class PrefillTimes {
  public:
-  PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& ends, TimesCache cache = {});
+  PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& ends,
+               PartCache* cache = nullptr);
 
   /// UnsupportedError and OutOfMemoryError as of DecodeTimes.
   const PrefillLayer& layer(const ModelShape& model, const wse::PrefillBlock& block);
@@ -67,16 +71,14 @@ class PrefillTimes {
  private:
   const PrefillLayer& parts_of(const wse::PrefillShape& shape, const wse::PrefillStyle& style,
                                const wse::InferenceParams& functions);
-  double cycles_of(const wse::TaskProgram& program) const;
+  void add_totals(const ModelShape& model, const DecodePlacement& placement, PrefillRun& run);
   void require(const ModelShape& model, const wse::PrefillBlock& block) const;
 
   const WseParams& params_;
-  const TimesCache cache_;
   const wse::CodeCosts costs_;
-  wse::RunOptions options_;
+  InferenceRuns runs_;
   DecodeTimes& ends_;
   std::map<std::string, PrefillLayer> layers_;
-  std::map<std::string, double> fills_;
 };
 
 }  // namespace lacuna

@@ -130,16 +130,17 @@ TEST_F(DecodeRun, WhatIsKeptIsFoundAgain) {
   const Ran first = run("dense.json", words);
   ASSERT_EQ(first.status, 0) << first.err;
   std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_ + "kept")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ + "kept")) {
+    if (!entry.is_regular_file()) continue;
     ++files;
-    // what is found is what is there: cycles of a layer and of all else are spoilt by a digit
+    // a record that is not as it was written is no record
     std::string text = file_text(entry.path().string());
-    text.insert(text.size() - 1, "7");
+    text[text.size() / 2] ^= 1;
     std::ofstream(entry.path().string()) << text;
   }
   EXPECT_GE(files, 5U);
-  const Ran spoilt = run("dense.json", words);
-  EXPECT_GT(number(spoilt, "step_cycles"), 2 * number(first, "step_cycles"));
+  EXPECT_EQ(run("dense.json", words).out, first.out);
+  EXPECT_EQ(run("dense.json", words).out, first.out) << "from what was kept again";
   // other parameters find nothing of it
   const Ran other = run("dense.json", words + "--set llm.sum_step=51");
   EXPECT_LT(number(other, "step_cycles"), 1.2 * number(first, "step_cycles"));

@@ -74,10 +74,11 @@ std::vector<std::pair<std::string, std::string>> options_of_run() {
 // Whatever is not part of such a request would change nothing of it, and is refused by its name.
 TEST(ModelRun, RefusesEveryOptionThatItDoesNotKnow) {
   const std::set<std::string> known = {
-      "--machine", "--set",   "--model",   "--decode",      "--context",     "--batch",
-      "--prefill", "--chunk", "--blocks",  "--block-cores", "--engine",      "--json",
-      "--wide",    "--quiet", "--layers",  "--cache",       "--activations", "--weights",
-      "--window",  "--kept",  "--experts", "--seed"};
+      "--machine", "--set",     "--model",   "--decode",       "--context",     "--batch",
+      "--prefill", "--chunk",   "--blocks",  "--block-cores",  "--engine",      "--json",
+      "--wide",    "--quiet",   "--layers",  "--cache",        "--activations", "--weights",
+      "--window",  "--kept",    "--experts", "--seed",         "--no-cache",    "--requests",
+      "--pattern", "--density", "--block",   "--energy-table", "--out"};
   std::size_t refused = 0;
   for (const auto& [name, value] : options_of_run()) {
     if (known.count(name) != 0) continue;
@@ -97,7 +98,8 @@ TEST(ModelRun, RefusesEveryOptionThatItDoesNotKnow) {
 TEST(ModelRun, ASystemRefusesEveryOptionThatItDoesNotKnow) {
   const std::set<std::string> known = {"--machine",  "--set",  "--system-config", "--trace",
                                        "--engine",   "--seed", "--out",           "--energy-table",
-                                       "--timeline", "--json", "--wide",          "--quiet"};
+                                       "--timeline", "--json", "--wide",          "--quiet",
+                                       "--no-cache"};
   for (const auto& [name, value] : options_of_run()) {
     if (known.count(name) != 0) continue;
     const Ran ran =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "sim/base/cycle.hpp"
@@ -18,6 +19,7 @@ struct ChipCost {
   // make that
   std::uint64_t host_bytes = 0;
   std::uint64_t host_ns = 0;
+  std::uint64_t tile_bytes = 0;  // that the fullest tile needs for any of them
 
   ChipCost& operator+=(const ChipCost& other) {
     cycles += other.cycles;
@@ -28,6 +30,7 @@ struct ChipCost {
     flop += other.flop;
     host_bytes += other.host_bytes;
     host_ns += other.host_ns;
+    tile_bytes = std::max(tile_bytes, other.tile_bytes);
     return *this;
   }
 };

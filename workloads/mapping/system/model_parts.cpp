@@ -15,7 +15,7 @@ namespace lacuna::system {
 namespace {
 
 /// How the operands of a row are cut over chips that share a matrix.
-enum class Cut { none, rows, columns, heads, tokens };
+enum class Cut { none, rows, columns, heads, each_head, tokens };
 
 struct NameRule {
   const char* name;  // of a row within its layer
@@ -24,13 +24,17 @@ struct NameRule {
 };
 
 /// Rows that are cut, and rows of attention; others of a layer are feed-forward and whole.
-constexpr std::array<NameRule, 27> kRules = {{
+constexpr std::array<NameRule, 35> kRules = {{
     {"q", Part::attention, Cut::rows},
     {"k", Part::attention, Cut::rows},
     {"v", Part::attention, Cut::rows},
     {"qkv_bias", Part::attention, Cut::rows},
     {"q_rope", Part::attention, Cut::rows},
     {"k_rope", Part::attention, Cut::rows},
+    {"q_norm", Part::attention, Cut::each_head},
+    {"k_norm", Part::attention, Cut::each_head},
+    {"k_append", Part::attention, Cut::rows},
+    {"v_append", Part::attention, Cut::rows},
     {"scores", Part::attention, Cut::heads},
     {"scale", Part::attention, Cut::heads},
     {"softmax", Part::attention, Cut::heads},
@@ -45,16 +49,21 @@ constexpr std::array<NameRule, 27> kRules = {{
     {"gate", Part::ffn, Cut::rows},
     {"up", Part::ffn, Cut::rows},
     {"bias", Part::ffn, Cut::rows},
+    {"gate_bias", Part::ffn, Cut::rows},
+    {"up_bias", Part::ffn, Cut::rows},
+    {"gate_act", Part::ffn, Cut::rows},
     {"act", Part::ffn, Cut::rows},
     {"ffn2", Part::ffn, Cut::columns},
     {"tokens", Part::embedding, Cut::tokens},
     {"mlm_out", Part::head, Cut::rows},
     {"out", Part::head, Cut::rows},
+    {"choose", Part::head, Cut::tokens},
     {"mlm_softmax", Part::head, Cut::tokens},
     {"head_softmax", Part::head, Cut::tokens},
 }};
 
-std::string name_in_layer(const LayerOp& op) { return op.layer.substr(op.layer.find('.') + 1); }
+/// Blocks of experts have rows of the same names, "l0.e3.gate".
+std::string name_in_layer(const LayerOp& op) { return op.layer.substr(op.layer.rfind('.') + 1); }
 
 NameRule rule_of(const LayerOp& op) {
   const bool embedding = op.layer.rfind("embed.", 0) == 0;
@@ -103,8 +112,10 @@ class Cutter {
     } else if (rule.cut == Cut::heads) {
       divide(op.batch, rows_, op);
       cut_queries(op);
+    } else if (rule.cut == Cut::each_head) {
+      if (op.phase != Phase::upd) round_up(op.n, rows_);  // a head of a token by itself
     } else if (rule.cut == Cut::tokens) {
-      round_up(op.op == "softmax" ? op.n : op.k, tensor_);
+      round_up(op.op == "softmax" || op.op == "take_max" ? op.n : op.k, tensor_);
     } else if (op.op == "gemm" || is_weight_gradient(op)) {
       cut_product(op, rule);
     } else if (op.op == "optim" && rule.cut == Cut::columns) {
@@ -186,8 +197,9 @@ class Cutter {
   unsigned columns_;
 };
 
-/// The part of the elements that the pattern of a row keeps, its own or that it refers to.
-double density_of(const LayerOp& op, const WorkloadTrace& trace) {
+}  // namespace
+
+double kept_share(const LayerOp& op, const WorkloadTrace& trace) {
   const LayerOp* source = &op;
   while (source->pattern.name == "ref") {
     const auto of = std::find_if(source->pattern.args.begin(), source->pattern.args.end(),
@@ -197,6 +209,8 @@ double density_of(const LayerOp& op, const WorkloadTrace& trace) {
   }
   return source->pattern.density ? source->pattern.density->value() : 1;
 }
+
+namespace {
 
 /// The row that adds a gradient to those of earlier micro-batches.
 LayerOp addition(const LayerOp& gradient, double density) {
@@ -307,7 +321,7 @@ ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCu
     } else {
       rows.backward.push_back(cut);
       if (cuts.accumulate && is_weight_gradient(op)) {
-        rows.backward.push_back(addition(cut, density_of(op, trace)));
+        rows.backward.push_back(addition(cut, kept_share(op, trace)));
       }
     }
     add_inner_bytes(op, model);
@@ -327,7 +341,7 @@ std::uint64_t parameters(const PartRows& rows, const WorkloadTrace& trace) {
   for (const LayerOp& op : rows.update) {
     if (op.op != "optim") continue;
     const double all = static_cast<double>(op.m) * op.k * op.batch;
-    count += static_cast<std::uint64_t>(std::llround(all * density_of(op, trace)));
+    count += static_cast<std::uint64_t>(std::llround(all * kept_share(op, trace)));
   }
   return count;
 }

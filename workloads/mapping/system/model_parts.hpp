@@ -84,6 +84,9 @@ bool is_weight_gradient(const LayerOp& op);
 /// repeated.
 ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCuts& cuts);
 
+/// The part of the elements that the pattern of a row keeps, its own or that it refers to.
+double kept_share(const LayerOp& op, const WorkloadTrace& trace);
+
 /// Elements of the trained matrices and vectors of a part, on one chip; kept ones of sparse ones.
 std::uint64_t parameters(const PartRows& rows, const WorkloadTrace& trace);
 

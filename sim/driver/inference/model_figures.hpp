@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "sim/driver/inference/model_report.hpp"
+#include "sim/report/figures/figure.hpp"
+
+namespace lacuna {
+
+/// Of each run a bar of the phases or rows of a layer, and a bar of memory for each block or stage
+/// (`phases`, `memory`); of several runs with tokens per second and joules per token both of all of
+/// them (`tokens`).
+std::vector<Figure> model_figures(const std::vector<ModelReport>& reports);
+
+}  // namespace lacuna

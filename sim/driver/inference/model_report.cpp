@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/inference/model_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+
+namespace {
+
+const ModelQuantity* find(const ModelReport& report, const std::string& name) {
+  const auto found = std::find_if(report.numbers.begin(), report.numbers.end(),
+                                  [&](const ModelQuantity& each) { return each.name == name; });
+  return found == report.numbers.end() ? nullptr : &*found;
+}
+
+/// A word as JSON; of what is not printable nothing is left.
+std::string quoted(const std::string& word) {
+  std::string text = "\"";
+  for (const char c : word) {
+    if (c == '"' || c == '\\') text += '\\';
+    if (static_cast<unsigned char>(c) >= ' ') text += c;
+  }
+  return text + '"';
+}
+
+/// Counts are whole; what is not has four digits.
+std::string cell(double value) {
+  if (std::isnan(value)) return "any";
+  const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+  return whole ? fmt::format("{:.0f}", value) : four_digits(value);
+}
+
+std::string cell_csv(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
+
+std::string number_json(double value) {
+  return std::isnan(value) ? "null" : fmt::format("{}", value);
+}
+
+std::string numbers_text(const std::vector<ModelQuantity>& numbers) {
+  TextTable table;
+  table.column("", "", TextTable::Align::left);
+  table.column("value", "");
+  const bool units = std::any_of(numbers.begin(), numbers.end(),
+                                 [](const ModelQuantity& each) { return !each.unit.empty(); });
+  if (units) table.column("unit", "", TextTable::Align::left);
+  for (const ModelQuantity& each : numbers) {
+    std::vector<std::string> cells = {each.name, four_digits(each.value)};
+    if (units) cells.push_back(each.unit);
+    table.row(cells);
+  }
+  return table.text();
+}
+
+std::string table_text(const ModelTable& from) {
+  TextTable table;
+  table.column(from.title, "", TextTable::Align::left);
+  for (const auto& [name, unit] : from.columns) table.column(name, unit);
+  for (const auto& [name, values] : from.rows) {
+    std::vector<std::string> cells = {name};
+    for (const double value : values) cells.push_back(cell(value));
+    table.row(cells);
+  }
+  return table.text();
+}
+
+std::string table_json(const ModelTable& table) {
+  std::string text = "{";
+  const char* comma = "";
+  for (const auto& [name, values] : table.rows) {
+    text += fmt::format("{}\n    {}: ", std::exchange(comma, ","), quoted(name));
+    if (values.size() == 1) {
+      text += number_json(values[0]);
+      continue;
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      text += fmt::format("{}\"{}\": {}", i == 0 ? "{" : ", ", table.columns[i].first,
+                          number_json(values[i]));
+    }
+    text += '}';
+  }
+  return text + "\n  }";
+}
+
+}  // namespace
+
+void ModelReport::joules(const std::string& name, const EnergyRange& range, double over) {
+  number(name, range.nominal / over, "J");
+  number(name + "_low", range.low / over, "J");
+  number(name + "_high", range.high / over, "J");
+}
+
+double ModelReport::of(const std::string& name) const {
+  const ModelQuantity* const found = find(*this, name);
+  return found == nullptr ? 0 : found->value;
+}
+
+std::string model_text(const ModelReport& report) {
+  std::string text = report.title + '\n' + report.remark + "\n\n" + numbers_text(report.numbers);
+  for (const ModelTable& table : report.tables) text += '\n' + table_text(table);
+  return text;
+}
+
+std::string model_json(const ModelReport& report) {
+  std::string text = fmt::format("{{\n  \"model\": {},\n  \"machine\": {}", quoted(report.model),
+                                 quoted(report.machine));
+  for (const auto& [name, json] : report.facts) text += fmt::format(",\n  \"{}\": {}", name, json);
+  text += report.more_json;
+  for (const ModelQuantity& each : report.numbers) {
+    text += fmt::format(",\n  \"{}\": {}", each.name, each.value);
+  }
+  for (const ModelTable& table : report.tables) {
+    text += fmt::format(",\n  \"{}\": {}", table.name, table_json(table));
+  }
+  return text + "\n}";
+}
+
+std::string model_comparison(const std::vector<ModelReport>& reports) {
+  TextTable table;
+  table.column("", "", TextTable::Align::left);
+  std::vector<ModelQuantity> names;
+  std::string text;
+  for (const ModelReport& report : reports) {
+    table.column(report.machine, "");
+    text += fmt::format("{}: {}\n{}\n\n", report.machine, report.title, report.remark);
+    for (const ModelQuantity& each : report.numbers) {
+      const auto same = [&](const ModelQuantity& other) { return other.name == each.name; };
+      if (std::none_of(names.begin(), names.end(), same)) names.push_back(each);
+    }
+  }
+  table.column("unit", "", TextTable::Align::left);
+  for (const ModelQuantity& name : names) {
+    std::vector<std::string> cells = {name.name};
+    for (const ModelReport& report : reports) {
+      const ModelQuantity* const found = find(report, name.name);
+      cells.push_back(found == nullptr ? "" : four_digits(found->value));
+    }
+    cells.push_back(name.unit);
+    table.row(cells);
+  }
+  return text + table.text();
+}
+
+std::vector<std::pair<std::string, std::string>> model_files(
+    const std::vector<ModelReport>& reports) {
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"summary.csv", csv_line({"run", "machine", "model", "what", "quantity", "value", "unit"})}};
+  const auto file = [&](const std::string& name) {
+    return std::find_if(files.begin(), files.end(),
+                        [&](const auto& each) { return each.first == name; });
+  };
+  for (std::size_t run = 0; run < reports.size(); ++run) {
+    const ModelReport& report = reports[run];
+    const std::string number = fmt::format("{}", run);
+    for (const ModelQuantity& each : report.numbers) {
+      files[0].second += csv_line({number, report.machine, report.model, report.what, each.name,
+                                   fmt::format("{}", each.value), each.unit});
+    }
+    for (const ModelTable& table : report.tables) {
+      const std::string name = table.name + ".csv";
+      if (file(name) == files.end()) {
+        files.emplace_back(name, csv_line({"run", "machine", "row", "column", "value", "unit"}));
+      }
+      std::string& text = file(name)->second;
+      for (const auto& [row, values] : table.rows) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          text += csv_line({number, report.machine, row, table.columns[i].first,
+                            cell_csv(values[i]), table.columns[i].second});
+        }
+      }
+    }
+  }
+  return files;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/energy_range.hpp"
+
+namespace lacuna {
+
+/// A number of a run of a language model.
+struct ModelQuantity {
+  std::string name;
+  double value = 0;
+  std::string unit;  // empty: its name says it
+};
+
+/// A part of a run in numbers, such as the phases of a layer: a name and its numbers in each row.
+struct ModelTable {
+  std::string name;                                          // of its file, and in JSON
+  std::string title;                                         // of the first column
+  std::vector<std::pair<std::string, std::string>> columns;  // name, unit
+  std::vector<std::pair<std::string, std::vector<double>>> rows;
+};
+
+/// What a language model does on a machine, as far as it was asked for.
+struct ModelReport {
+  std::string machine;  // preset or file
+  std::string kind;     // "wse", "ipu"
+  std::string model;
+  std::string what;    // "decode", "prefill", "requests"
+  std::string title;   // what lies where
+  std::string remark;  // which of the three words are true of it, and of what
+  std::vector<std::pair<std::string, std::string>> facts;  // name, JSON
+  std::string more_json;                                   // ",\n  \"NAME\": ...", after the facts
+  std::vector<ModelQuantity> numbers;
+  std::vector<ModelTable> tables;
+
+  void number(std::string name, double value, std::string unit = "") {
+    numbers.push_back({std::move(name), value, std::move(unit)});
+  }
+  /// NAME, NAME_low and NAME_high.
+  void joules(const std::string& name, const EnergyRange& range, double over);
+
+  /// 0 if there is none of this name.
+  double of(const std::string& name) const;
+};
+
+/// As text: title, remark, numbers, tables.
+std::string model_text(const ModelReport& report);
+
+/// As a JSON object: facts, numbers and, by their names, tables.
+std::string model_json(const ModelReport& report);
+
+/// Runs beside each other: numbers that any of them has, a column for each run.
+std::string model_comparison(const std::vector<ModelReport>& reports);
+
+/// Files of a result folder: summary.csv has the numbers of all runs, TABLE.csv the rows of each
+/// table.
+std::vector<std::pair<std::string, std::string>> model_files(
+    const std::vector<ModelReport>& reports);
+
+}  // namespace lacuna

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/inference/model_server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "sim/driver/inference/serving_report.hpp"
+
+namespace lacuna {
+
+namespace {
+
+std::uint32_t next_multiple(std::uint32_t value, std::uint32_t of) {
+  return (value + of - 1) / of * of;
+}
+
+std::uint32_t longest_of(const std::vector<ServingRequest>& requests) {
+  std::uint32_t longest = 1;
+  for (const ServingRequest& each : requests) longest = std::max(longest, each.positions());
+  return longest;
+}
+
+std::uint64_t to_ns(double seconds) {
+  return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
+}
+
+class PodServer : public ServedModel {
+ public:
+  PodServer(PodModel& pod, std::uint32_t slots, std::uint32_t longest)
+      : pod_(pod),
+        slots_(slots),
+        every_(pod.setup().params.context_step),
+        most_(std::min(next_multiple(longest, every_),
+                       std::max(longest, pod.setup().model.positions))) {
+    longest_ = pod.pass(request(true, most_));
+    pod.keep(longest_.cut);
+  }
+
+  PassCost step(std::uint32_t context) override { return pass(true, context); }
+  PassCost prompt(std::uint32_t tokens) override { return pass(false, tokens); }
+  EnergyRange idle_watts() const override { return pod_.idle_watts(); }
+
+  const PodPass& longest() const { return longest_; }
+  std::uint32_t capacity() const { return most_; }
+  std::size_t programs() const { return known_.size(); }
+
+ private:
+  PassRequest request(bool decode, std::uint32_t positions) const {
+    PassRequest made;
+    made.decode = decode;
+    made.batch = decode ? slots_ : 1;
+    made.slots = slots_;
+    made.tokens = decode ? 1 : positions;
+    made.context = positions;
+    made.capacity = most_;
+    made.weights = pod_.setup().weights;
+    return made;
+  }
+
+  PassCost pass(bool decode, std::uint32_t positions) {
+    const std::uint32_t rounded = std::min(next_multiple(positions, every_), most_);
+    const auto [known, is_new] = known_.try_emplace({decode, rounded});
+    if (is_new) {
+      const PodPass made = pod_.pass(request(decode, rounded));
+      known->second = {to_ns(made.seconds), made.energy.total()};
+    }
+    return known->second;
+  }
+
+  PodModel& pod_;
+  std::uint32_t slots_;
+  std::uint32_t every_;
+  std::uint32_t most_;
+  PodPass longest_;
+  std::map<std::pair<bool, std::uint32_t>, PassCost> known_;
+};
+
+class WaferServer : public ServedModel {
+ public:
+  WaferServer(WaferModel& wafer, std::uint32_t every, std::uint32_t longest)
+      : wafer_(wafer),
+        every_(next_multiple(every, wafer.placement().rows)),
+        capacity_(next_multiple(longest, every_)) {}
+
+  PassCost step(std::uint32_t context) override {
+    const DecodeStep& made = simulated(context);
+    return {to_ns(made.cycles / hertz()), wafer_.joules(made.totals, made.cores, made.cycles)};
+  }
+
+  PassCost prompt(std::uint32_t tokens) override {
+    // the last token of the prompt is a step; those before follow each other
+    PassCost cost = step(tokens);
+    double cycles = 0;
+    for (std::uint32_t from = 1; from < tokens;) {
+      const std::uint32_t to = std::min(next_multiple(from, every_), tokens - 1);
+      const DecodeStep& made = simulated(from);
+      const double count = to - from + 1;
+      cycles += count * made.slowest_stage;
+      const EnergyRange each = wafer_.joules(made.forced, made.cores, made.slowest_stage);
+      for (const Corner corner : kCorners) cost.joules.at(corner) += count * each.at(corner);
+      from = to + 1;
+    }
+    cost.ns += to_ns(cycles / hertz());
+    return cost;
+  }
+
+  EnergyRange idle_watts() const override {
+    constexpr double kCycles = 1e6;
+    EnergyRange watts = wafer_.joules({}, cores_, kCycles);
+    for (const Corner corner : kCorners) watts.at(corner) /= kCycles / hertz();
+    return watts;
+  }
+
+  const DecodeStep& simulated(std::uint32_t context) {
+    const std::uint32_t rounded = next_multiple(context, every_);
+    const auto known = known_.find(rounded);
+    if (known != known_.end()) return known->second;
+    const DecodeStep made = wafer_.step(rounded, capacity_);
+    cores_ = made.cores;
+    return known_.emplace(rounded, made).first->second;
+  }
+
+  std::uint32_t every() const { return every_; }
+  std::uint32_t capacity() const { return capacity_; }
+  std::size_t contexts() const { return known_.size(); }
+
+ private:
+  double hertz() const { return wafer_.params().clock * 1e9; }
+
+  WaferModel& wafer_;
+  std::uint32_t every_;
+  std::uint32_t capacity_;
+  std::uint64_t cores_ = 0;
+  std::map<std::uint32_t, DecodeStep> known_;
+};
+
+ModelReport report_of(const char* kind, const std::string& machine, const std::string& model) {
+  ModelReport report;
+  report.kind = kind;
+  report.machine = machine;
+  report.model = model;
+  report.what = "requests";
+  report.facts = {{"composed", "true"}};
+  return report;
+}
+
+constexpr const char* kScheduling =
+    "Continuous batching: {} slots, prompts before steps, in the order of arrival; a step takes "
+    "the time of all slots.\n";
+
+}  // namespace
+
+ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& requests,
+                         std::uint32_t slots, std::string& csv) {
+  PodServer server(pod, slots, longest_of(requests));
+  const ServingResult result = serve(requests, slots, server);
+  const PodSetup& setup = pod.setup();
+  ModelReport report = report_of("ipu", setup.alone ? setup.system.params.chip : setup.system.name,
+                                 setup.model.name);
+  report.title = fmt::format("{}, {} requests on {}: {}", setup.model.name, requests.size(),
+                             report.machine, server.longest().cut.text());
+  report.remark = fmt::format(
+      "{}Composed: passes are of {} programs, for prompts and contexts of multiples of {} up to {} "
+      "positions, each simulated; what is shorter is padded.",
+      fmt::format(kScheduling, slots), server.programs(), setup.params.context_step.value(),
+      server.capacity());
+  add_serving(requests, result, slots, report);
+  csv = serving_csv(requests, result);
+  return report;
+}
+
+ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>& requests,
+                           std::uint32_t context_step, std::string& csv) {
+  const std::uint32_t slots = wafer.placement().batch;
+  WaferServer server(wafer, context_step, longest_of(requests));
+  server.simulated(longest_of(requests));  // what does not fit is refused before all else
+  const ServingResult result = serve(requests, slots, server);
+  ModelReport report = report_of("wse", wafer.name(), wafer.model().name);
+  const DecodePlacement& placement = wafer.placement();
+  report.title = fmt::format("{}, {} requests on {} x {} blocks of {} x {} cores",
+                             wafer.model().name, requests.size(), placement.blocks_x,
+                             placement.blocks_y, placement.columns, placement.rows);
+  report.remark = fmt::format(
+      "{}Composed: a step is one at the next multiple of {} positions, no less than its own time; "
+      "{} contexts are simulated.\nA prompt's tokens follow each other through the blocks.",
+      fmt::format(kScheduling, slots), server.every(), server.contexts());
+  add_serving(requests, result, slots, report);
+  csv = serving_csv(requests, result);
+  return report;
+}
+
+}  // namespace lacuna

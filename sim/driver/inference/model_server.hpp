@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/driver/inference/model_report.hpp"
+#include "sim/driver/inference/pod_model.hpp"
+#include "sim/driver/inference/wafer_model.hpp"
+#include "workloads/import/request_file.hpp"
+
+namespace lacuna {
+
+/// Serves `requests` with programs for `slots` sequences, as serving.hpp has it; `csv` becomes the
+/// table of all requests.
+///
+/// On chips weights lie as a step at the longest context has them, and there is a program for every
+/// multiple of inference.context_step: a pass is the one of the next multiple, simulated as such.
+ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& requests,
+                         std::uint32_t slots, std::string& csv);
+
+/// On a wafer a core counts the positions that it holds, and all cores of a block hold as many at
+/// whole multiples of its rows. A step takes what the one at the next multiple of these takes, and
+/// of `context_step`: no less than it does itself. A prompt's tokens are known, and follow each
+/// other through the blocks; the last of them passes them by itself.
+ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>& requests,
+                           std::uint32_t context_step, std::string& csv);
+
+}  // namespace lacuna

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/driver/inference/model_report.hpp"
+#include "sim/driver/inference/pod_parts.hpp"
+#include "sim/driver/run/pricing.hpp"
+#include "sim/driver/system/job.hpp"
+#include "workloads/mapping/system/inference_params.hpp"
+#include "workloads/mapping/system/inference_program.hpp"
+
+namespace lacuna {
+
+/// Bytes of the fullest tile of a stage.
+struct TileAccount {
+  std::uint64_t weights = 0;
+  std::uint64_t cache = 0;
+  std::uint64_t values = 0;   // results of rows that others wait for
+  std::uint64_t working = 0;  // of the row that needs most beside what is stored
+  std::uint64_t code = 0;     // and buffers
+  std::uint64_t has = 0;
+
+  std::uint64_t all() const { return weights + cache + values + working + code; }
+  bool fits() const { return all() <= has; }
+};
+
+/// How a model lies on chips.
+struct PodCut {
+  unsigned tensor = 1;
+  std::vector<unsigned> layers;  // of each stage
+
+  unsigned chips() const { return tensor * static_cast<unsigned>(layers.size()); }
+  std::string text() const;  // "4 x 4 chips, 9-9-9-9 layers"
+};
+
+/// A pass of a model on chips.
+struct PodPass {
+  PodCut cut;
+  std::vector<TileAccount> memory;  // by stage
+  double seconds = 0;               // of one by itself
+  double turn_seconds = 0;          // from one to the next, if all stages are at work
+  EnergyAccount energy;             // of one by itself
+  EnergyAccount turn_energy;
+  PodParts parts;
+  system::TimeStack stack{};  // of one by itself, all chips together
+
+  const TileAccount& fullest() const;
+};
+
+/// What a model on chips is made of.
+struct PodSetup {
+  const MachineTable& kinds;
+  const Pricing& pricing;
+  ChipTimes& times;
+  SystemMachine system;
+  bool alone = false;  // one chip, with the gateway and the memory of a machine of the system
+  system::InferenceParams params;
+  ModelShape model;
+  PatternSpec weights;  // of prunable weights
+  Engine engine = Engine::event;
+};
+
+/// A language model on the IPUs of a system, or on one IPU. Its rows are simulated on a chip, each
+/// distinct one once; passes of them, with what chips exchange, are simulated on the system.
+class PodModel {
+ public:
+  explicit PodModel(PodSetup setup);
+
+  /// A pass of the request, with the cut that was kept; else with the one that is soonest over, of
+  /// those that fit. OutOfMemoryError with the bytes of a tile and the nearest that fits.
+  PodPass pass(const PassRequest& request);
+
+  /// From now on all passes have this cut: weights lie where they are.
+  void keep(const PodCut& cut) { kept_ = cut; }
+
+  ModelReport decode_report(std::uint32_t context, std::uint32_t batch);
+  ModelReport prefill_report(std::uint32_t tokens, std::uint32_t batch);
+
+  /// Of all chips that there are, while they do nothing.
+  JouleRange idle_watts() const;
+
+  const PodSetup& setup() const { return setup_; }
+
+ private:
+  std::vector<std::pair<unsigned, unsigned>> shapes() const;
+  PodCut dealt(unsigned tensor, unsigned stages, const PodParts& parts) const;
+  PodCut listed(unsigned tensor) const;
+  std::vector<TileAccount> account(const PodCut& cut, const PodParts& parts) const;
+  void time(PodPass& pass, const PassRequest& request) const;
+  EnergyAccount energy(const PodPass& pass, const system::Fabric& fabric,
+                       system::ProgramResult run) const;
+  [[noreturn]] void refuse(const PassRequest& request, const PodCut& cut,
+                           const std::vector<TileAccount>& memory, const std::string& reason) const;
+  ModelReport report(const PodPass& pass, const PassRequest& request) const;
+  std::string place() const;
+
+  PodSetup setup_;
+  std::unique_ptr<Machine> chip_;
+  std::vector<LayerKind> kinds_;
+  std::vector<std::size_t> kind_of_;  // each layer
+  unsigned tiles_ = 0;                // that work
+  double clock_ghz_ = 0;
+  std::optional<PodCut> kept_;
+};
+
+}  // namespace lacuna

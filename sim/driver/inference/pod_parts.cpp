@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/inference/pod_parts.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/system/live_memory.hpp"
+
+namespace lacuna {
+
+namespace {
+
+using system::ModelParts;
+using system::Part;
+
+/// What a row costs; of sizes alone nothing.
+using CostOf = std::function<system::ChipCost(const LayerOp& op, const WorkloadTrace& trace)>;
+
+class PartsMaker {
+ public:
+  PartsMaker(const PassRequest& request, unsigned tensor, unsigned tiles, CostOf cost)
+      : request_(request), tensor_(tensor), tiles_(tiles), cost_(std::move(cost)) {}
+
+  PodParts make(const std::vector<LayerKind>& kinds) {
+    PodParts parts;
+    for (const LayerKind& kind : kinds) {
+      const ModelParts model = pass_rows(kind, request_, tensor_);
+      PodParts::Kind made;
+      made.attention = part(kind, model, Part::attention);
+      made.ffn = part(kind, model, Part::ffn);
+      const std::uint64_t kept =
+          kind.window == 0 ? request_.capacity : std::min(kind.window, request_.capacity);
+      // keys and values, two bytes each
+      const std::uint64_t position = 2 * 2 * ceil_div(kind.shape.kv_width(), tensor_);
+      made.cache = position * kept * request_.slots;
+      made.fresh = position * std::min<std::uint64_t>(request_.tokens, kept) * request_.batch;
+      parts.kinds.push_back(std::move(made));
+      if (parts.kinds.size() > 1) continue;
+      parts.embedding = part(kind, model, Part::embedding);
+      parts.head = part(kind, model, Part::head);
+      parts.hidden_bytes = model.boundary_bytes;
+    }
+    return parts;
+  }
+
+ private:
+  PodPart part(const LayerKind& kind, const ModelParts& model, Part which) const {
+    PodPart made;
+    const system::PartRows& rows = model.of(which);
+    made.live = system::live_bytes(rows, model.boundary_bytes, 0).forward;
+    for (const LayerOp& op : rows.forward) {
+      const std::uint64_t stored = stored_bytes(op, model.trace);
+      made.stored += stored * copies_stored(op, kind, model.trace);
+      system::ChipCost cost;
+      const system::ChipCost once = cost_(op, model.trace);
+      for (std::uint32_t i = 0; i < op.repeat; ++i) cost += once;
+      made.cost += cost;
+      const std::uint64_t there = share_of_tile(stored + cache_operand(op), tiles_);
+      made.working = std::max(made.working, once.tile_bytes - std::min(once.tile_bytes, there));
+      made.rows.emplace_back(op.layer.substr(op.layer.find('.') + 1), cost);
+    }
+    return made;
+  }
+
+  const PassRequest& request_;
+  unsigned tensor_;
+  unsigned tiles_;
+  CostOf cost_;
+};
+
+}  // namespace
+
+std::uint64_t share_of_tile(std::uint64_t bytes, unsigned tiles) {
+  constexpr std::uint64_t kWord = 8;
+  return ceil_div(ceil_div(bytes, kWord), tiles) * kWord;
+}
+
+PodParts parts_of(const std::vector<LayerKind>& kinds, const PassRequest& request,
+                  unsigned tensor) {
+  const auto nothing = [](const LayerOp&, const WorkloadTrace&) { return system::ChipCost(); };
+  return PartsMaker(request, tensor, 1, nothing).make(kinds);
+}
+
+PodParts simulated_parts(const std::vector<LayerKind>& kinds, const PassRequest& request,
+                         unsigned tensor, const Machine& chip, unsigned tiles, ChipTimes& times) {
+  const auto simulate = [&](const LayerOp& op, const WorkloadTrace& trace) {
+    return times.cost(chip, op, trace);
+  };
+  return PartsMaker(request, tensor, tiles, simulate).make(kinds);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/driver/inference/model_rows.hpp"
+#include "sim/driver/system/times.hpp"
+
+namespace lacuna {
+
+/// A block of a layer, the embedding or the head on one chip.
+struct PodPart {
+  system::ChipCost cost;
+  std::uint64_t stored = 0;   // bytes: weights, of all experts
+  std::uint64_t live = 0;     // most bytes of results that are there at once
+  std::uint64_t working = 0;  // of the fullest tile: most that a row needs beside what is stored
+  std::vector<std::pair<std::string, system::ChipCost>> rows;
+};
+
+/// The parts of a model on one chip of those that share it.
+struct PodParts {
+  struct Kind {
+    PodPart attention;
+    PodPart ffn;
+    std::uint64_t cache = 0;  // bytes of keys and values on a chip
+    std::uint64_t fresh = 0;  // of those that a pass makes
+  };
+  std::vector<Kind> kinds;  // as kinds_of_layers() has them
+  PodPart embedding;
+  PodPart head;
+  std::uint64_t hidden_bytes = 0;
+};
+
+/// Of the sizes of rows alone.
+PodParts parts_of(const std::vector<LayerKind>& kinds, const PassRequest& request, unsigned tensor);
+
+/// Simulates the rows on `chip`, which has `tiles` tiles for them.
+PodParts simulated_parts(const std::vector<LayerKind>& kinds, const PassRequest& request,
+                         unsigned tensor, const Machine& chip, unsigned tiles, ChipTimes& times);
+
+/// Bytes of the fullest of `tiles` tiles over which `bytes` are spread in whole words of 64 bits.
+std::uint64_t share_of_tile(std::uint64_t bytes, unsigned tiles);
+
+}  // namespace lacuna

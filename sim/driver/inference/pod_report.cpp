@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/driver/inference/pod_model.hpp"
+
+namespace lacuna {
+
+namespace {
+
+/// Where the time of the chips that have a part of the model goes, in per cent.
+ModelTable stack_table(const PodPass& pass) {
+  ModelTable table{"time_stack", "where the time of the chips goes", {{"of all", "%"}}, {}};
+  double all = 0;
+  for (const std::uint64_t ns : pass.stack) all += static_cast<double>(ns);
+  for (std::size_t i = 0; i < system::kUses; ++i) {
+    if (pass.stack[i] == 0) continue;
+    table.rows.push_back({system::use_name(static_cast<system::Use>(i)),
+                          {100 * static_cast<double>(pass.stack[i]) / all}});
+  }
+  return table;
+}
+
+ModelTable memory_table(const PodPass& pass) {
+  ModelTable table{"memory", "fullest tile of stage", {}, {}};
+  for (const char* const name :
+       {"layers", "weights", "cache", "values", "working", "code", "all", "has"}) {
+    table.columns.emplace_back(name, std::string(name) == "layers" ? "" : "B");
+  }
+  for (std::size_t stage = 0; stage < pass.memory.size(); ++stage) {
+    const TileAccount& each = pass.memory[stage];
+    std::vector<double> values = {static_cast<double>(pass.cut.layers[stage])};
+    for (const std::uint64_t bytes :
+         {each.weights, each.cache, each.values, each.working, each.code, each.all(), each.has}) {
+      values.push_back(static_cast<double>(bytes));
+    }
+    table.rows.emplace_back(fmt::format("{}", stage), values);
+  }
+  return table;
+}
+
+/// Rows of the first kind of layers, and of the ends.
+ModelTable row_table(const PodPass& pass, double clock_ghz) {
+  ModelTable table{"phases", "row, on each chip", {{"time", "us"}, {"energy", "uJ"}}, {}};
+  const auto add = [&](const PodPart& part, const char* of) {
+    for (const auto& [name, cost] : part.rows) {
+      table.rows.push_back(
+          {of + name,
+           {static_cast<double>(cost.cycles) / (clock_ghz * 1e3), cost.joules.nominal * 1e6}});
+    }
+  };
+  add(pass.parts.embedding, "embedding ");
+  add(pass.parts.kinds[0].attention, "");
+  add(pass.parts.kinds[0].ffn, "");
+  add(pass.parts.head, "head ");
+  return table;
+}
+
+}  // namespace
+
+ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) const {
+  ModelReport report;
+  report.machine = place();
+  report.kind = "ipu";
+  report.model = setup_.model.name;
+  report.remark =
+      "Composed: each distinct row is simulated on a chip, all of its tiles, and taken for all "
+      "chips and layers that have it;\nwhat chips exchange is simulated, pass by pass.";
+  report.facts = {{"batch", fmt::format("{}", request.batch)},
+                  {"composed", "true"},
+                  {"layers_of_stages", fmt::format("[{}]", fmt::join(pass.cut.layers, ", "))}};
+  const double tokens = static_cast<double>(request.batch) * request.tokens;
+  report.number("chips", pass.cut.chips());
+  report.number("tensor", pass.cut.tensor, "chips");
+  report.number("pipeline", static_cast<double>(pass.cut.layers.size()), "stages");
+  report.number("step_time", pass.seconds, "s");
+  report.number("tokens_per_s", tokens / pass.seconds, "1/s");
+  report.joules("joules_per_token", pass.energy.total(), tokens);
+  report.number("power", pass.energy.total().nominal / pass.seconds, "W");
+  report.number("turn_time", pass.turn_seconds, "s");
+  report.number("pipelined_tokens_per_s", tokens / pass.turn_seconds, "1/s");
+  report.joules("pipelined_joules_per_token", pass.turn_energy.total(), tokens);
+  report.number("memory_of_fullest_tile", static_cast<double>(pass.fullest().all()), "B");
+  report.tables = {row_table(pass, clock_ghz_), stack_table(pass), memory_table(pass)};
+  ModelTable energy{
+      "energy", "energy of a pass", {{"energy", "J"}, {"low", "J"}, {"high", "J"}}, {}};
+  const auto add = [&](const std::string& name, const JouleRange& joules) {
+    energy.rows.push_back({name, {joules.nominal, joules.low, joules.high}});
+  };
+  add(pass.energy.work.key, pass.energy.range);
+  for (const SystemEnergyPart& part : pass.energy.beside) add(part.key, part.joules);
+  report.tables.push_back(energy);
+  return report;
+}
+
+ModelReport PodModel::decode_report(std::uint32_t context, std::uint32_t batch) {
+  PassRequest request;
+  request.batch = request.slots = batch;
+  request.context = request.capacity = context;
+  request.weights = setup_.weights;
+  const PodPass made = pass(request);
+  ModelReport all = report(made, request);
+  all.what = "decode";
+  all.facts.insert(all.facts.begin(), {"context", fmt::format("{}", context)});
+  all.title = fmt::format("{}, sequences: {}, context {}, on {}: {}", setup_.model.name, batch,
+                          context, place(), made.cut.text());
+  return all;
+}
+
+ModelReport PodModel::prefill_report(std::uint32_t tokens, std::uint32_t batch) {
+  PassRequest request;
+  request.decode = false;
+  request.batch = request.slots = batch;
+  request.tokens = request.context = request.capacity = tokens;
+  request.weights = setup_.weights;
+  const PodPass made = pass(request);
+  ModelReport all = report(made, request);
+  all.what = "prefill";
+  all.facts.insert(all.facts.begin(), {"tokens", fmt::format("{}", tokens)});
+  all.title = fmt::format("{}, a prompt of {} tokens, sequences: {}, on {}: {}", setup_.model.name,
+                          tokens, batch, place(), made.cut.text());
+  return all;
+}
+
+}  // namespace lacuna

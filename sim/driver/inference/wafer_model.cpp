@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/inference/wafer_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace lacuna {
+
+WaferModel::WaferModel(const Machine& wafer, const Pricing& pricing, Engine engine,
+                       PartCache* cache, ModelShape model, DecodePlacement placement)
+    : wafer_(wafer),
+      params_(static_cast<const WseParams&>(wafer.parameters())),
+      pricing_(pricing),
+      model_(std::move(model)),
+      placement_(placement),
+      times_(params_, engine, cache),
+      prompts_(params_, engine, times_, cache) {}
+
+DecodeStep WaferModel::step(std::uint32_t context, std::uint32_t capacity) {
+  DecodePlacement placement = placement_;
+  placement.capacity = capacity;
+  return times_.step(model_, placement, context);
+}
+
+JouleRange WaferModel::joules(const PassTotals& totals, std::uint64_t cores, double cycles) const {
+  OpRecord record;
+  OpResult& result = record.result;
+  result.cycles = static_cast<Cycle>(std::llround(cycles));
+  result.clock_ghz = params_.clock;
+  result.units = cores;
+  result.statistics = totals.statistics;
+  result.stack = totals.stack;
+  std::uint64_t counted = 0;
+  for (const StackPart& part : result.stack) counted += part.cycles;
+  const std::uint64_t all = cores * result.cycles;
+  result.stack.push_back({Layer::idle, "elsewhere", all - std::min(all, counted)});
+  pricing_.price(wafer_, record);
+  return *record.row.energy_j;
+}
+
+std::string WaferModel::blocks_text(bool split, std::uint32_t layers) const {
+  return fmt::format("{} x {} blocks of {} x {} cores; {}, up to {} layers in a block.",
+                     placement_.blocks_x, placement_.blocks_y, placement_.columns, placement_.rows,
+                     split ? "attention and feed-forward parts in blocks of their own"
+                           : "whole layers in each block",
+                     layers);
+}
+
+ModelReport WaferModel::decode_report(std::uint32_t context) {
+  const DecodeStep step = times_.step(model_, placement_, context);
+  const std::uint32_t batch = placement_.batch;
+  const double hertz = params_.clock * 1e9;
+  ModelReport report;
+  report.machine = wafer_.name();
+  report.kind = wafer_.kind();
+  report.model = model_.name;
+  report.what = "decode";
+  report.title = fmt::format("{}, sequences: {}, context {}, on {}", model_.name, batch, context,
+                             blocks_text(step.split, step.layers));
+  report.remark =
+      "Composed: a block of each role is simulated, its time taken for all layers; "
+      "hand-overs, head and tail are simulated too.";
+  report.facts = {{"context", fmt::format("{}", context)},
+                  {"batch", fmt::format("{}", batch)},
+                  {"layers_per_block", fmt::format("{}", step.layers)},
+                  {"composed", "true"}};
+  report.number("step_cycles", step.cycles);
+  report.number("step_time", step.cycles / hertz, "s");
+  report.number("tokens_per_s", batch * hertz / step.cycles, "1/s");
+  const JouleRange energy = joules(step.totals, step.cores, step.cycles);
+  report.joules("joules_per_token", energy, batch);
+  report.number("power", energy.nominal * hertz / step.cycles, "W");
+  report.number("forced_token_cycles", step.slowest_stage / batch);
+  report.number("forced_tokens_per_s", batch * hertz / step.slowest_stage, "1/s");
+  report.joules("forced_joules_per_token", joules(step.forced, step.cores, step.slowest_stage),
+                batch);
+  report.number("head_cycles", step.head);
+  report.number("tail_cycles", step.tail);
+  report.number("hand_over_cycles", step.hand_over);
+  report.number("row_change_cycles", step.row_change);
+  if (step.split) {
+    report.number("attention_cycles", step.attention);
+    report.number("ffn_cycles", step.ffn);
+  } else {
+    report.number("first_layer_cycles", step.first_layer);
+    report.number("next_layer_cycles", step.next_layer);
+  }
+  ModelTable phases{"phases", "phase of a layer", {{"cycles", ""}}, {}};
+  for (const auto& [phase, cycles] : step.phases) phases.rows.push_back({word(phase), {cycles}});
+  ModelTable memory{"memory", "core of a block of", {}, {}};
+  for (const char* const title : {"weights", "cache", "buffers", "code", "all", "has"}) {
+    memory.columns.emplace_back(title, "B");
+  }
+  memory.columns.emplace_back("positions_that_fit", "");
+  for (const DecodeMemory& m : step.memory) {
+    std::vector<double> row;
+    for (const std::uint64_t bytes :
+         {m.weights, m.cache, m.buffers, m.code, m.weights + m.cache + m.buffers + m.code,
+          std::uint64_t{params_.mem.kib} * 1024}) {
+      row.push_back(static_cast<double>(bytes));
+    }
+    // of a block without attention any number fits
+    row.push_back(m.positions == kAnyPositions ? std::numeric_limits<double>::quiet_NaN()
+                                               : static_cast<double>(m.positions));
+    memory.rows.emplace_back(m.block, row);
+  }
+  report.tables = {phases, memory};
+  return report;
+}
+
+ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk) {
+  const PrefillRun run = prompts_.run(model_, placement_, tokens, chunk);
+  const std::uint32_t padded = (chunk - tokens % chunk) % chunk;
+  const double seconds = run.cycles / (params_.clock * 1e9);
+  ModelReport report;
+  report.machine = wafer_.name();
+  report.kind = wafer_.kind();
+  report.model = model_.name;
+  report.what = "prefill";
+  report.title = fmt::format("{}, a prompt of {} tokens in chunks of {}, on {}", model_.name,
+                             tokens, chunk, blocks_text(run.split, run.layers));
+  report.remark = fmt::format(
+      "Folded: rings of a few cores stand for equal ones. Composed: parts, layers and chunks are "
+      "added up; chunks wait for blocks that are busy.{}",
+      padded == 0 ? "" : fmt::format("\nThe last chunk is padded by {} tokens.", padded));
+  report.facts = {{"tokens", fmt::format("{}", tokens)},
+                  {"padded_tokens", fmt::format("{}", padded)},
+                  {"chunk", fmt::format("{}", chunk)},
+                  {"layers_per_block", fmt::format("{}", run.layers)},
+                  {"composed", "true"},
+                  {"folded", "true"}};
+  report.number("prompt_cycles", run.cycles);
+  report.number("seconds", seconds, "s");
+  report.number("step_time", seconds, "s");
+  report.number("tokens_per_s", tokens / seconds, "1/s");
+  const JouleRange energy = joules(run.totals, run.cores, run.cycles);
+  report.joules("joules_per_token", energy, tokens);
+  report.number("power", energy.nominal / seconds, "W");
+  report.number("chunks", run.chunks);
+  report.number("layer_of_first_chunk_cycles", run.layer.attention(1) + run.layer.ffn());
+  report.number("layer_of_each_chunk_of_keys_cycles",
+                run.layer.attention(2) - run.layer.attention(1));
+  report.number("head_cycles", run.head);
+  report.number("tail_cycles", run.tail);
+  report.number("hand_over_cycles", run.hand_over);
+  ModelTable parts{"parts", "part of a layer and chunk", {{"cycles", ""}}, {}};
+  for (const auto& [part, cycles] : run.layer.parts) parts.rows.push_back({word(part), {cycles}});
+  report.tables = {parts};
+  return report;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/inference_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <sstream>
+
+#include "models/wse/simulate.hpp"
+#include "models/wse/task_stats.hpp"
+
+namespace lacuna {
+
+namespace {
+
+RunTotals totals_of(const wse::TaskOutcome& run) {
+  RunTotals totals;
+  totals.cycles = run.cycles;
+  totals.cores = run.cores.size();
+  if (!run.stamps.empty()) totals.stamps = run.stamps[0];
+  wse::TaskStats stats;
+  stats.add(run, 1, run.cycles);
+  stats.core.add_to(totals.statistics);
+  stats.router.add_to(totals.statistics);
+  stats.core.add_to(totals.stack);
+  check_stack("the wafer", totals.stack, totals.cores, totals.cycles);
+  return totals;
+}
+
+// Names, units and actions of statistics have no blanks; what they are is said elsewhere.
+std::string text_of(const RunTotals& totals) {
+  std::string text = fmt::format("{} {}\n{}", totals.cycles, totals.cores, totals.stamps.size());
+  for (const Cycle stamp : totals.stamps) text += fmt::format(" {}", stamp);
+  text += fmt::format("\n{}\n", totals.statistics.size());
+  for (const StatEntry& each : totals.statistics) {
+    text += fmt::format("{} {} {} {} {}\n", each.path, each.name, each.unit,
+                        each.action.empty() ? "-" : each.action, each.value);
+  }
+  text += fmt::format("{}\n", totals.stack.size());
+  for (const StackPart& each : totals.stack) {
+    text += fmt::format("{} {} {}\n", static_cast<int>(each.layer), each.kind, each.cycles);
+  }
+  return text;
+}
+
+std::optional<RunTotals> totals_from(const std::string& text) {
+  std::istringstream in(text);
+  RunTotals totals;
+  std::size_t count = 0;
+  in >> totals.cycles >> totals.cores >> count;
+  for (Cycle stamp = 0; count > 0 && in >> stamp; --count) totals.stamps.push_back(stamp);
+  in >> count;
+  for (StatEntry each; count > 0; --count) {
+    if (!(in >> each.path >> each.name >> each.unit >> each.action >> each.value)) break;
+    if (each.action == "-") each.action.clear();
+    totals.statistics.push_back(each);
+  }
+  in >> count;
+  int layer = 0;
+  for (StackPart each; count > 0; --count) {
+    if (!(in >> layer >> each.kind >> each.cycles)) break;
+    each.layer = static_cast<Layer>(layer);
+    totals.stack.push_back(each);
+  }
+  if (!in || count != 0) return std::nullopt;
+  return totals;
+}
+
+}  // namespace
+
+void PassTotals::add(const RunTotals& run, double times) { add(run.statistics, run.stack, times); }
+
+void PassTotals::add(const PassTotals& totals, double times) {
+  add(totals.statistics, totals.stack, times);
+}
+
+void PassTotals::add(const std::vector<StatEntry>& more, const std::vector<StackPart>& parts,
+                     double times) {
+  const auto scaled = [times](std::uint64_t value) {
+    return static_cast<std::uint64_t>(std::llround(static_cast<double>(value) * times));
+  };
+  for (StatEntry entry : more) {
+    entry.value = scaled(entry.value);
+    merge(statistics, entry);
+  }
+  for (const StackPart& part : parts) {
+    const auto same = std::find_if(stack.begin(), stack.end(), [&](const StackPart& each) {
+      return each.layer == part.layer && each.kind == part.kind;
+    });
+    if (same == stack.end()) {
+      stack.push_back({part.layer, part.kind, scaled(part.cycles)});
+    } else {
+      same->cycles += scaled(part.cycles);
+    }
+  }
+}
+
+InferenceRuns::InferenceRuns(const WseParams& params, Engine engine, PartCache* cache)
+    : params_(params), cache_(cache) {
+  options_.engine = engine;
+  params.for_each([&](const std::string& path, const ParamBase& each) {
+    parameters_ += path + '=' + each.value_text() + '\n';
+  });
+  parameters_ += engine == Engine::clocked ? "clocked\n" : "event\n";
+}
+
+const RunTotals& InferenceRuns::of(const std::string& name,
+                                   const std::function<wse::TaskProgram()>& make) {
+  constexpr const char* kKind = "program of inference";
+  const auto known = known_.find(name);
+  if (known != known_.end()) return known->second;
+  const std::string key = parameters_ + name;
+  if (cache_ != nullptr) {
+    if (const auto text = cache_->find(kKind, key)) {
+      if (const auto kept = totals_from(*text)) return known_.emplace(name, *kept).first->second;
+    }
+  }
+  const RunTotals totals = totals_of(wse::simulate(params_.task_hardware(), make(), options_));
+  if (cache_ != nullptr) cache_->keep(kKind, key, text_of(totals));
+  return known_.emplace(name, totals).first->second;
+}
+
+}  // namespace lacuna

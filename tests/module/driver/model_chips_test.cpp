@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Four layers of grouped queries on chips of 32 tiles; small enough to simulate in no time.
+class ModelOnChips : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = fs::temp_directory_path() / "lacuna-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    write("small.json",
+          R"({"model_type": "qwen3", "hidden_size": 256, "intermediate_size": 512,
+              "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 4,
+              "head_dim": 32, "vocab_size": 1024, "hidden_act": "silu", "rms_norm_eps": 1e-6,
+              "max_position_embeddings": 1048576, "tie_word_embeddings": false,
+              "torch_dtype": "float16"})");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+  }
+
+  Ran run(const std::string& words, const std::string& verb = "run") const {
+    return run_real(verb + " --quiet --model " + (folder_ / "small.json").string() + " " + words);
+  }
+  Ran on_pod(const std::string& words) const {
+    return run("--json --machine pod4 --set chip.ipu.tiles=32 " + words);
+  }
+
+  static double number(const Ran& ran, const std::string& name) {
+    const std::size_t at = ran.out.find("\"" + name + "\": ");
+    return at == std::string::npos ? -1 : std::stod(ran.out.substr(at + name.size() + 4));
+  }
+
+  /// The microseconds of all rows whose names begin with one of these words, or with none of them.
+  static double rows(const Ran& ran, bool ends) {
+    const std::size_t begin = ran.out.find("\"phases\": {");
+    const std::size_t stop = ran.out.find("\n  }", begin);
+    double sum = 0;
+    for (std::size_t at = begin; (at = ran.out.find("\"time\": ", at)) < stop; ++at) {
+      const std::size_t line = ran.out.rfind('\n', at);
+      const std::string name = ran.out.substr(line, at - line);
+      const bool end = name.find("\"embedding ") != std::string::npos ||
+                       name.find("\"head ") != std::string::npos;
+      if (end == ends) sum += std::stod(ran.out.substr(at + 8));
+    }
+    return sum;
+  }
+
+  fs::path folder_;
+};
+
+// On one chip nothing is exchanged: a step is four times the rows of a layer, once those of the
+// ends, each rounded up to nanoseconds, of which there are fewer than twenty segments.
+TEST_F(ModelOnChips, AStepOfOneChipIsItsRows) {
+  const Ran ran = run("--json --machine bow --set ipu.tiles=32 --decode --context 64");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const double rows_us = 4 * rows(ran, false) + rows(ran, true);
+  EXPECT_GT(rows_us, 0);
+  EXPECT_NEAR(number(ran, "step_time") * 1e6, rows_us, 0.1);
+  EXPECT_NEAR(number(ran, "tokens_per_s"), 1e6 / rows_us, 1e6 / rows_us * 0.01);
+  EXPECT_EQ(number(ran, "chips"), 1);
+}
+
+// Sharing each matrix takes time off rows and adds sums; stages add hand-overs, and turns of them
+// are shorter than a step.
+TEST_F(ModelOnChips, CutsAreGivenOrChosen) {
+  const Ran given =
+      on_pod("--decode --context 64 --set inference.tensor=2 --set inference.pipeline=2");
+  ASSERT_EQ(given.status, 0) << given.err;
+  EXPECT_EQ(number(given, "tensor"), 2);
+  EXPECT_EQ(number(given, "pipeline"), 2);
+  EXPECT_EQ(number(given, "chips"), 4);
+  EXPECT_LT(number(given, "turn_time"), number(given, "step_time"));
+  EXPECT_THAT(given.out, HasSubstr("\"layers_of_stages\": [2, 2]"));
+  const Ran chosen = on_pod("--decode --context 64");
+  ASSERT_EQ(chosen.status, 0) << chosen.err;
+  EXPECT_LE(number(chosen, "step_time"), number(given, "step_time"));
+  const Ran listed =
+      on_pod("--decode --context 64 --set inference.tensor=1 --set inference.layers=3-1");
+  EXPECT_THAT(listed.out, HasSubstr("\"layers_of_stages\": [3, 1]")) << listed.err;
+}
+
+TEST_F(ModelOnChips, EnginesAgree) {
+  const std::string words = "--decode --context 64 --set inference.tensor=2 --engine ";
+  const Ran event = on_pod(words + "event");
+  ASSERT_EQ(event.status, 0) << event.err;
+  EXPECT_EQ(on_pod(words + "clocked").out, event.out);
+}
+
+// What is refused names the positions that fit: so many are then accepted, and a hundredth more
+// are not.
+TEST_F(ModelOnChips, WhatDoesNotFitIsRefusedWithTheNearestThatDoes) {
+  const std::string words =
+      "--set inference.tensor=1 --set inference.pipeline=4 --decode --context ";
+  const Ran refused = on_pod(words + "200000");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("the fullest tile needs"), HasSubstr(" B and has "),
+                                 HasSubstr("the nearest that fits: ")));
+  const std::size_t at = refused.err.find("the nearest that fits: ");
+  ASSERT_NE(at, std::string::npos);
+  const int nearest = std::stoi(refused.err.substr(at + 23));
+  EXPECT_GT(nearest, 1000);
+  EXPECT_EQ(on_pod(words + std::to_string(nearest + nearest / 100)).status, 1);
+  const Ran streamed = on_pod("--set inference.cache=streaming " + words + "20000");
+  EXPECT_EQ(streamed.status, 0) << streamed.err;
+}
+
+TEST_F(ModelOnChips, RefusesWhatItDoesNotKnow) {
+  EXPECT_THAT(on_pod("--decode --set inference.tensor=3").err,
+              HasSubstr("the 4 key and value heads"));
+  EXPECT_THAT(on_pod("--decode --set inference.tensor=4 --set inference.pipeline=2").err,
+              HasSubstr("it has 4 chips"));
+  EXPECT_THAT(on_pod("--decode --set inference.layers=3-2").err, HasSubstr("these are 5 layers"));
+  EXPECT_THAT(on_pod("--decode --set inference.tensors=2").err, HasSubstr("tensor"));
+  EXPECT_THAT(on_pod("--decode --blocks 2x4").err, HasSubstr("is for wafers"));
+  EXPECT_THAT(on_pod("--decode --x-pattern bernoulli:0.1").err, HasSubstr("--x-pattern"));
+  EXPECT_THAT(on_pod("--prefill 16 --context 16").err, HasSubstr("--context does not go with"));
+  EXPECT_THAT(run("--decode --machine nothing").err, HasSubstr("nothing"));
+  EXPECT_THAT(run("--machine wse3 --decode --set inference.tensor=2").err, HasSubstr("wafer"));
+}
+
+// A prompt of 32 tokens has the products of 32 steps at once, in less time than these.
+TEST_F(ModelOnChips, APromptIsOnePass) {
+  const Ran prompt = on_pod("--prefill 32 --set inference.tensor=2");
+  ASSERT_EQ(prompt.status, 0) << prompt.err;
+  const Ran step = on_pod("--decode --context 32 --set inference.tensor=2");
+  EXPECT_LT(number(prompt, "step_time"), 32 * number(step, "step_time"));
+  EXPECT_GT(number(prompt, "step_time"), number(step, "step_time"));
+  EXPECT_NEAR(number(prompt, "tokens_per_s") * number(prompt, "step_time"), 32, 1e-6);
+}
+
+TEST_F(ModelOnChips, RequestsAreServed) {
+  write("r.csv", "arrival,prompt,output\n0,16,4\n0.001,8,1\n0.001,24,3\n");
+  const std::string words = "--batch 2 --requests " + (folder_ / "r.csv").string() +
+                            " --set inference.tensor=1 --set inference.context_step=16";
+  const Ran ran = on_pod(words);
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(number(ran, "requests"), 3);
+  EXPECT_EQ(number(ran, "output_tokens"), 8);
+  EXPECT_EQ(number(ran, "prompt_tokens"), 48);
+  EXPECT_GT(number(ran, "joules_per_token"), number(ran, "joules_per_token_low"));
+  const double shares = number(ran, "in_prompts") + number(ran, "in_steps") + number(ran, "idle");
+  EXPECT_NEAR(shares, 100, 1e-6);
+  EXPECT_EQ(on_pod(words).out, ran.out);
+  write("r.csv", "arrival,prompt,output\n0,16,zero\n");
+  const Ran wrong = on_pod(words);
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("r.csv:2:6"));
+}
+
+// The second run takes all rows from the cache, and says the same to the last byte.
+TEST_F(ModelOnChips, WhatIsKeptIsTheSame) {
+  const fs::path cache = folder_ / "cache";
+  setenv("LACUNA_CACHE", cache.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  const std::string words = "--decode --context 64 --set inference.tensor=2";
+  const Ran first = on_pod(words);
+  EXPECT_FALSE(fs::is_empty(cache));
+  const Ran again = on_pod(words);
+  const Ran without = on_pod(words + " --no-cache");
+  setenv("LACUNA_CACHE", "", 1);  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_EQ(again.out, first.out);
+  EXPECT_EQ(without.out, first.out);
+}
+
+TEST_F(ModelOnChips, ComparesAndWritesAFolder) {
+  const std::string out = (folder_ / "out").string();
+  const Ran ran = run("--machine pod4 --machine bow --decode --context 64 --out " + out, "compare");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("tokens_per_s"), HasSubstr("joules_per_token_high")));
+  EXPECT_THAT(file_text(out + "/summary.csv"),
+              AllOf(HasSubstr("0,pod4,small,decode,tokens_per_s,"),
+                    HasSubstr("1,bow,small,decode,joules_per_token,")));
+  EXPECT_THAT(file_text(out + "/result.json"), HasSubstr("\"models\""));
+  EXPECT_TRUE(fs::exists(out + "/figures/tokens.csv"));
+}
+
+}  // namespace
+}  // namespace lacuna::test
