@@ -431,10 +431,6 @@ Journal::Facts facts_of_points(const std::vector<Point>& points, const WorkloadT
   return facts_of_request(facts_of_arguments(options), options, {workload}, machines_of(points));
 }
 
-}  // namespace
-
-namespace {
-
 /// Layouts are chosen for the operations of a chip or a wafer.
 void check_layout(const Options& options) {
   if (!options.layout || *options.layout == "planned") return;

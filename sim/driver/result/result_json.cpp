@@ -471,29 +471,20 @@ auto read_json(const std::string& text, const std::string& path, const Take& tak
 
 }  // namespace
 
-namespace {
-
-Json header_json(const ResultHeader& header, bool exact, bool interrupted) {
+std::string result_text(const ResultHeader& header, const std::vector<RunRecord>& records) {
   Json json = Json::object();
   json["format"] = kResultFormat;  // first: a folder is known by it
   json["version"] = header.version;
   json["command"] = header.command;
+  bool exact = true;
+  for (const RunRecord& record : records) exact = exact && record.total.exact;
   json["exact"] = exact;
-  if (interrupted) json["interrupted"] = true;
+  if (is_interrupted(records)) json["interrupted"] = true;
   json["workload"] = {{"name", header.workload}, {"path", or_null(header.workload_path)}};
   json["files"] = Json::array();
   for (const auto& [path, hash] : header.files) {
     json["files"].push_back({{"path", path}, {"sha256", hash}});
   }
-  return json;
-}
-
-}  // namespace
-
-std::string result_text(const ResultHeader& header, const std::vector<RunRecord>& records) {
-  bool exact = true;
-  for (const RunRecord& record : records) exact = exact && record.total.exact;
-  Json json = header_json(header, exact, is_interrupted(records));
   json["runs"] = Json::array();
   for (const RunRecord& record : records) json["runs"].push_back(record_json(record));
   json["explanations"] = take_explanations(json["runs"]);
@@ -501,9 +492,7 @@ std::string result_text(const ResultHeader& header, const std::vector<RunRecord>
 }
 
 std::string models_text(const ResultHeader& header, const std::string& models_json) {
-  Json json = header_json(header, true, false);
-  json["runs"] = Json::array();
-  json["explanations"] = Json::array();
+  Json json = Json::parse(result_text(header, {}));
   json["models"] = Json::parse(models_json);
   return with_short_lists(json.dump(1)) + '\n';
 }
