@@ -13,6 +13,7 @@
 #include "sim/base/parameter.hpp"
 #include "sim/base/silicon.hpp"
 #include "sim/kernel/engine.hpp"
+#include "sim/machines/layout_space.hpp"
 #include "sim/report/result.hpp"
 #include "workloads/trace/layer_op.hpp"
 
@@ -84,9 +85,31 @@ class Machine {
   /// Cycles that no run of `op` can be below, from counts alone; nothing if no bound is known.
   virtual std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const;
 
+  /// Cycles that `op` is expected to take, cheaply and without promise; nothing if no one can say.
+  virtual std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const {
+    return least_cycles(op, mask);
+  }
+
+  /// A machine of equal parameters; null if its kind cannot be copied.
+  virtual std::unique_ptr<Machine> clone() const { return nullptr; }
+
+  /// What can be chosen of how operations lie here, for each kind of them.
+  virtual const std::vector<LayoutSpace>& layouts() const;
+
+  /// The kind of layouts() that `op` is; empty if it has one layout only.
+  virtual std::string layout_kind(const LayerOp& /*op*/, const Mask* /*mask*/) const { return ""; }
+
   /// Fills in what the rows of a workload tell of each other that changes how they run here.
-  /// `mask_of` gives the mask of a row (null: dense), good until the next is asked for.
-  virtual void relate(WorkloadTrace& /*workload*/, const MaskOf& /*mask_of*/) const {}
+  /// `mask_of` gives the mask of a row (null: dense), good until the next is asked for; `seed` is
+  /// that of the run.
+  virtual void relate(WorkloadTrace& workload, const MaskOf& /*mask_of*/,
+                      std::uint64_t /*seed*/) const {
+    place_operands(workload);
+  }
+
+  /// Of that what follows from the machine's layout alone: where operands come from, if they have
+  /// to be moved.
+  virtual void place_operands(WorkloadTrace& /*workload*/) const {}
 
   /// Runs `op`, whose weights keep the elements of `mask` (null: dense). Throws
   /// OutOfMemoryError, UnsupportedError, DeadlockError, InternalError.
@@ -97,6 +120,11 @@ class Machine {
 inline std::optional<Cycle> Machine::least_cycles(const LayerOp& /*op*/,
                                                   const Mask* /*mask*/) const {
   return std::nullopt;
+}
+
+inline const std::vector<LayoutSpace>& Machine::layouts() const {
+  static const std::vector<LayoutSpace> none;
+  return none;
 }
 
 inline std::string Machine::no_room(const LayerOp& /*op*/) const { return {}; }

@@ -38,19 +38,32 @@ Objects objects_of(const Json& json) {
   return {*text, json, json.contains("vision_config") || json.contains("audio_config")};
 }
 
-/// The type of operands that the file says, or nothing.
-std::string type_of_numbers(ModelConfig& config) {
-  std::string name = config.text({"torch_dtype", "dtype", "precision"});
-  if (name.empty()) return "";
+/// The type that a file calls `name`; empty if there is none of that name.
+std::string type_of(std::string name) {
   const std::string torch = "torch.";
   if (name.rfind(torch, 0) == 0) name = name.substr(torch.size());
   if (name == "float16" || name == "half") return "fp16";
   if (name == "bfloat16") return "bf16";
   if (name == "float32" || name == "float") return "fp32";
-  for (const char* key : {"torch_dtype", "dtype", "precision"}) {
-    if (config.has(key)) config.refuse(key, "", "float16, bfloat16, float32");
-  }
   return "";
+}
+
+/// The type of operands that the file says, or nothing. Keys of old and new versions may both be
+/// there, and then have to say the same.
+std::string type_of_numbers(ModelConfig& config) {
+  std::string type;
+  for (const char* key : {"torch_dtype", "dtype", "precision"}) {
+    const std::string name = config.text({key});
+    if (name.empty()) continue;
+    const std::string found = type_of(name);
+    if (found.empty()) config.refuse(key, "", "float16, bfloat16, float32");
+    if (!type.empty() && found != type) {
+      config.refuse(key, "another key says " + type,
+                    "one type of the operands; --skip leaves a key out");
+    }
+    type = found;
+  }
+  return type;
 }
 
 /// Settings of the generator, with the type that the file says unless --dtype says another.

@@ -7,6 +7,7 @@
 
 #include "models/common/fp16.hpp"
 #include "models/wse/fabric/ramp.hpp"
+#include "models/wse/pe/instruction_time.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::wse {
@@ -34,15 +35,6 @@ bool may_be_shared(const Instruction& what) {
   return is_local(what) && what.length != 0 && what.thread == kMainThread &&
          what.activates == kNoTask && what.unblocks == kNoTask && alone(what.to) && alone(what.a) &&
          alone(what.b);
-}
-
-/// Cycles that the beats from element `done` on take if nothing comes between them.
-Cycle rest_of(const Instruction& what, const BeatCost& cost, std::uint32_t done) {
-  if (done == what.length) return 0;
-  const Cycle left = what.length - done;
-  if (what.op == VectorOp::work) return left;
-  const BeatStalls stalls = cost.stalls_from(done, what.length);
-  return cost.beats(done, what.length) + stalls.bank + stalls.residual + stalls.special;
 }
 
 std::size_t at(TaskCycle cycle) { return static_cast<std::size_t>(cycle); }
@@ -82,7 +74,7 @@ TaskCores::TaskCores(const TaskParams& params, const TaskProgram& program, Engin
     for (const Instruction& what : routine) {
       if (!may_be_shared(what)) throw InternalError("a routine depends on the task that calls it");
       begins.push_back(now);
-      now += rest_of(what, cost_of(what, 0), 0);
+      now += cycles_alone(what, cost_of(what, 0), 0);
     }
     begins_.push_back(std::move(begins));
   }
@@ -148,7 +140,7 @@ Cycle TaskCores::step(std::size_t index, Cycle now) {
 Cycle TaskCores::stretch_end(const Core& core) const {
   const Thread& thread = core.threads[0];
   Cycle end = core.slot_free;
-  if (thread.finish == kNever) end += rest_of(*thread.instruction, thread.cost, thread.done);
+  if (thread.finish == kNever) end += cycles_alone(*thread.instruction, thread.cost, thread.done);
   if (core.in_routine == 0) return end;
   const Step& step = core.program->tasks[core.task].steps[core.next_step];
   const std::vector<Cycle>& begins = begins_[step.routine];
@@ -501,7 +493,7 @@ std::uint32_t TaskCores::elements_until(const Core& core, const Thread& thread, 
   if (what.op == VectorOp::work && until > now) {
     return static_cast<std::uint32_t>(std::min<Cycle>(left, until - now));
   }
-  return now + rest_of(what, thread.cost, thread.done) <= until ? left : width;
+  return now + cycles_alone(what, thread.cost, thread.done) <= until ? left : width;
 }
 
 /// Issues a beat; several if nothing can come between them.

@@ -98,6 +98,14 @@ void add_machine_options(CLI::App& verb, Options& o, bool several) {
       ->take_all();
 }
 
+void add_layout_option(CLI::App& verb, Options& o) {
+  verb.add_option("--layout", o.layout,
+                  "how operations are laid out: planned (default), best (searched, see lacuna "
+                  "describe layouts), or a file of layouts that were found")
+      ->type_name("LAYOUT")
+      ->group("Simulation");
+}
+
 void add_run_options(CLI::App& verb, Options& o) {
   const char* const group = "Simulation";
   verb.add_option("--engine", o.engine, "event (default) or clocked; results are the same")
@@ -188,6 +196,39 @@ void add_model_options(CLI::App& verb, Options& o) {
   verb.add_option("--block-cores", o.block_cores, "cores of a block; 256x256")
       ->type_name("WxH")
       ->group(group);
+  verb.add_option("--activations", o.activations,
+                  "zeros of the inputs of a product, qkv, o, up, down, or of the vector between "
+                  "blocks, hidden: bernoulli:DENSITY, channel:DENSITY, file:PATH; repeatable; see "
+                  "llm.skip")
+      ->type_name("PRODUCT=ZEROS")
+      ->group(group)
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--weights", o.weights,
+                  "zeros of the weights of a product, or all: a pattern, tile:PATTERN if the "
+                  "outputs of a core share it, @RxC behind it for blocks; repeatable")
+      ->type_name("PRODUCT=PATTERN")
+      ->group(group)
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--window", o.window, "a token sees the last N positions, itself one")
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--kept", o.kept, "positions left in the cache, drawn, the newest one of them")
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--experts", o.experts,
+                  "each over all columns of a block or in columns of its own: spread or apart")
+      ->type_name("WORD")
+      ->group(group);
+  verb.add_option("--cache", o.cache,
+                  "a folder that keeps cycles of programs; those of another build or of other "
+                  "parameters are not taken")
+      ->type_name("DIR")
+      ->group(group);
+  verb.add_option("--layers", o.layers, "only so many layers of the model; default all")
+      ->type_name("N")
+      ->group(group);
 }
 
 /// Arguments may follow each other in any order; a verb's help ends in an example.
@@ -206,6 +247,7 @@ void add_run(CLI::App& app, Options& o) {
   add_system_option(run, o);
   add_model_options(run, o);
   add_pattern_options(run, o, false);
+  add_layout_option(run, o);
   add_run_options(run, o);
   add_output_options(run, o);
 }
@@ -223,6 +265,7 @@ void add_compare(CLI::App& app, Options& o) {
   add_workload_options(compare, o);
   add_system_option(compare, o);
   add_pattern_options(compare, o, true);
+  add_layout_option(compare, o);
   add_run_options(compare, o);
   compare.add_option("--jobs", o.jobs, "points simulated at a time; default all processors")
       ->type_name("N")
@@ -256,6 +299,7 @@ void add_sweep(CLI::App& app, Options& o) {
                              "  lacuna sweep traces/experiments/density.yaml --out out/density "
                              "--resume");
   add_experiment_options(sweep, o);
+  add_layout_option(sweep, o);
 }
 
 void add_search(CLI::App& app, Options& o) {
@@ -271,11 +315,11 @@ void add_describe(CLI::App& app, Options& o) {
                "Describes machines, parameters, statistics, patterns, formats, area or trust.",
                "lacuna describe parameters --machine bow\n  lacuna describe tile.memory.kib");
   describe
-      .add_option(
-          "SUBJECT", o.subjects,
-          "machines, parameters, statistics, patterns, formats, index (all that has a name), "
-          "a name, or fit: layouts of a model on a system; completion (for bash) or manual "
-          "(a page for man)")
+      .add_option("SUBJECT", o.subjects,
+                  "machines, parameters, layouts, statistics, patterns, formats, index (all that "
+                  "has a name), "
+                  "a name, or fit: layouts of a model on a system; completion (for bash) or manual "
+                  "(a page for man)")
       ->required()
       ->expected(1);
   describe.add_option("--machine", o.machines, "preset or machine file, to show its values")
@@ -322,6 +366,7 @@ void add_validate(CLI::App& app, Options& o) {
       ->type_name("PATH=VALUE")
       ->expected(1)
       ->take_all();
+  add_layout_option(validate, o);
   validate.add_option("--engine", o.engine, "event (default) or clocked")->type_name("ENGINE");
   validate.add_option("--seed", o.seed, "seed of the masks; default 1")->type_name("N");
   validate.add_option("--jobs", o.jobs, "simulations at a time; default all processors")

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <tuple>
@@ -10,6 +11,9 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/command/allowed_options.hpp"
+#include "sim/driver/command/decode_words.hpp"
+#include "sim/driver/run/acting.hpp"
 #include "sim/machines/wse/decode_times.hpp"
 #include "sim/machines/wse/prefill_times.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -43,46 +47,30 @@ std::pair<std::uint32_t, std::uint32_t> sides(const char* option, const std::str
 
 /// What says what else a machine runs, or how its run is looked at, has no place beside --model.
 void check_options(const Options& options) {
-  const std::vector<std::pair<const char*, bool>> given = {
-      {"--trace", options.trace.has_value()},
-      {"--gemm", options.gemm.has_value()},
-      {"--matrix", options.matrix.has_value()},
-      {"--n", options.n.has_value()},
-      {"--system-config", options.system_config.has_value()},
-      {"--pattern", !options.patterns.empty()},
-      {"--density", options.density.has_value()},
-      {"--block", options.block.has_value()},
-      {"--nm", options.nm.has_value()},
-      {"--mode", options.mode.has_value()},
-      {"--residency", options.residency.has_value()},
-      {"--x-pattern", options.x_pattern.has_value()},
-      {"--dtype", options.dtype.has_value()},
-      {"--partials", options.partials.has_value()},
-      {"--values", options.values.has_value()},
-      {"--seeds", options.seeds.has_value()},
-      {"--interval", options.interval.has_value()},
-      {"--with-dense", options.with_dense},
-      {"--event-log", options.event_log},
-      {"--waves", !options.waves.empty()},
-      {"--units", !options.units.empty()},
-      {"--timeline", options.timeline},
-      {"--out", options.out.has_value()},
-      {"--resume", options.resume},
-      {"--scalesim", options.scalesim},
-      {"--explain", options.explain}};
-  for (const auto& [name, is_given] : given) {
-    if (is_given) throw RequestError(fmt::format("{} does not go with --model so far", name));
-  }
   if (!options.model) {
-    throw RequestError(
-        "--decode, --context, --batch, --prefill, --chunk, --blocks and --block-cores need "
-        "--model");
+    const std::vector<std::string> known = {
+        "--decode",  "--context",     "--batch",  "--prefill", "--chunk",
+        "--blocks",  "--block-cores", "--layers", "--cache",   "--activations",
+        "--weights", "--window",      "--kept",   "--experts"};
+    for (const std::string& name : given_options(options)) {
+      if (std::find(known.begin(), known.end(), name) == known.end()) continue;
+      throw RequestError(fmt::format("{} needs --model", name));
+    }
   }
+  allow_options(options,
+                {"--machine",     "--set",     "--model",  "--decode",      "--context", "--batch",
+                 "--prefill",     "--chunk",   "--blocks", "--block-cores", "--layers",  "--cache",
+                 "--activations", "--weights", "--window", "--kept",        "--experts", "--seed",
+                 "--engine",      "--json",    "--wide",   "--quiet"},
+                "{} does not go with --model so far");
   if (options.decode == options.prefill.has_value()) {
     throw RequestError("--model: say what it does: one of --decode and --prefill N");
   }
   const std::vector<std::pair<const char*, bool>> of_decode = {
-      {"--context", options.context.has_value()}, {"--batch", options.batch.has_value()}};
+      {"--context", options.context.has_value()},      {"--batch", options.batch.has_value()},
+      {"--activations", !options.activations.empty()}, {"--weights", !options.weights.empty()},
+      {"--window", options.window.has_value()},        {"--kept", options.kept.has_value()},
+      {"--experts", options.experts.has_value()},      {"--seed", options.seed.has_value()}};
   for (const auto& [name, is_given] : of_decode) {
     if (is_given && options.prefill) {
       throw RequestError(fmt::format("{} does not go with --prefill", name));
@@ -114,12 +102,13 @@ Numbers numbers_of(const DecodeStep& step, std::uint32_t batch, double clock_ghz
 }
 
 std::string json_of(const ModelShape& model, std::uint32_t context, const DecodeStep& step,
-                    std::uint32_t batch, double clock_ghz) {
+                    std::uint32_t batch, double clock_ghz, const std::string& zeros) {
   std::string text = fmt::format(
       "{{\n  \"model\": \"{}\",\n  \"context\": {},\n  \"batch\": {},\n  \"layers_per_block\": "
       "{},\n  "
       "\"composed\": true",
       model.name, context, batch, step.layers);
+  text += zeros;
   for (const auto& [name, value] : numbers_of(step, batch, clock_ghz)) {
     text += fmt::format(",\n  \"{}\": {}", name, value);
   }
@@ -132,8 +121,10 @@ std::string json_of(const ModelShape& model, std::uint32_t context, const Decode
   comma = "";
   for (const DecodeMemory& m : step.memory) {
     text += fmt::format(
-        "{}\n    \"{}\": {{\"weights\": {}, \"cache\": {}, \"buffers\": {}, \"code\": {}}}",
-        std::exchange(comma, ","), m.block, m.weights, m.cache, m.buffers, m.code);
+        "{}\n    \"{}\": {{\"weights\": {}, \"cache\": {}, \"buffers\": {}, \"code\": {}, "
+        "\"positions_that_fit\": {}}}",
+        std::exchange(comma, ","), m.block, m.weights, m.cache, m.buffers, m.code,
+        m.positions == kAnyPositions ? "null" : fmt::format("{}", m.positions));
   }
   return text + "\n  }\n}\n";
 }
@@ -158,11 +149,13 @@ std::string tables_of(const DecodeStep& step, std::uint32_t batch, const WsePara
   for (const char* const title : {"weights", "cache", "buffers", "code", "all", "has"}) {
     memory.column(title, "B");
   }
+  memory.column("positions that fit", "");
   for (const DecodeMemory& m : step.memory) {
     memory.row({m.block, fmt::format("{}", m.weights), fmt::format("{}", m.cache),
                 fmt::format("{}", m.buffers), fmt::format("{}", m.code),
                 fmt::format("{}", m.weights + m.cache + m.buffers + m.code),
-                fmt::format("{}", params.mem.kib * 1024U)});
+                fmt::format("{}", params.mem.kib * 1024U),
+                m.positions == kAnyPositions ? "any" : fmt::format("{}", m.positions)});
   }
   return table_of(numbers_of(step, batch, params.clock)) + '\n' + phases.text() + '\n' +
          memory.text();
@@ -172,7 +165,8 @@ std::string tables_of(const DecodeStep& step, std::uint32_t batch, const WsePara
 
 bool asks_for_decode(const Options& options) {
   return options.model || options.decode || options.context || options.blocks ||
-         options.block_cores || options.prefill || options.chunk || options.batch;
+         options.block_cores || options.prefill || options.chunk || options.batch ||
+         options.layers || options.cache || asks_for_zeros(options);
 }
 
 namespace {
@@ -195,18 +189,43 @@ DecodePlacement placement_of(const Options& options) {
     std::tie(placement.columns, placement.rows) = sides("--block-cores", *options.block_cores);
   }
   if (options.batch) placement.batch = whole("--batch", *options.batch);
+  set_zeros(options, placement);
   return placement;
+}
+
+/// OutOfMemoryError if the blocks, and head and tail beside them, are more than the wafer has.
+void check_room(const DecodePlacement& placement, const WseParams& params) {
+  constexpr std::uint64_t kEnds = 128;  // columns of head and tail
+  const std::uint64_t columns = std::uint64_t{placement.blocks_x} * placement.columns + kEnds;
+  const std::uint64_t rows = std::uint64_t{placement.blocks_y} * placement.rows;
+  if (columns <= params.wafer.columns && rows <= params.wafer.rows) return;
+  const auto most = [](std::uint64_t has, std::uint64_t ends, std::uint64_t side) {
+    return has > ends ? (has - ends) / side : 0;
+  };
+  throw OutOfMemoryError(fmt::format(
+      "--blocks {}x{} of {} x {} cores, and {} columns for head and tail, take {} x {} cores; the "
+      "wafer has {} x {}: at most {}x{} such blocks",
+      placement.blocks_x, placement.blocks_y, placement.columns, placement.rows, kEnds, columns,
+      rows, params.wafer.columns.value(), params.wafer.rows.value(),
+      most(params.wafer.columns, kEnds, placement.columns),
+      most(params.wafer.rows, 0, placement.rows)));
+}
+
+TimesCache cache_of(const Options& options, const WseParams& params, Engine engine) {
+  if (!options.cache) return {};
+  return {*options.cache, params, engine == Engine::event ? "event" : "clocked"};
 }
 
 int run_prompt(const Options& options, const ModelShape& model, const WseParams& params,
                const Streams& streams) {
   const DecodePlacement placement = placement_of(options);
+  check_room(placement, params);
   const std::uint32_t tokens = whole("--prefill", *options.prefill);
   constexpr std::uint32_t kChunk = 256;
   const std::uint32_t chunk = options.chunk ? whole("--chunk", *options.chunk) : kChunk;
   const Engine engine = run_settings(options).execution.engine;
-  DecodeTimes ends(params, engine);
-  PrefillTimes times(params, engine, ends);
+  DecodeTimes ends(params, engine, cache_of(options, params, engine));
+  PrefillTimes times(params, engine, ends, cache_of(options, params, engine));
   const PrefillRun run = times.run(model, placement, tokens, chunk);
   const std::uint32_t padded = (chunk - tokens % chunk) % chunk;
   const double seconds = run.cycles / (params.clock * 1e9);
@@ -260,6 +279,10 @@ int run_prompt(const Options& options, const ModelShape& model, const WseParams&
 int run_decode(const Options& options, const MachineTable& kinds, const Streams& streams) {
   check_options(options);
   if (options.machines.empty()) throw RequestError("--machine: give a wafer, such as wse3");
+  if (options.machines.size() > 1) {
+    throw RequestError(
+        fmt::format("--model: found {} machines, allowed is one", options.machines.size()));
+  }
   const auto machines = make_machines(kinds, {options.machines[0]}, options.settings);
   Machine& machine = *machines.at(0);
   if (std::string(machine.kind()) != "wse") {
@@ -267,27 +290,41 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
         fmt::format("--model runs on wafers so far; {} is none", options.machines[0]));
   }
   machine.check();
+  streams.err << settings_beside_model(machine, options.settings);
   const auto& params = static_cast<const WseParams&>(machine.parameters());
-  const ModelShape model = shape_of(*options.model);
+  ModelShape model = shape_of(*options.model);
+  if (options.layers) {
+    const std::uint32_t layers = whole("--layers", *options.layers);
+    if (layers > model.layers) {
+      throw RequestError(fmt::format("--layers: found {}, allowed are 1 to {} of model '{}'",
+                                     layers, model.layers, model.name));
+    }
+    model.layers = layers;
+  }
+  check_zeros(options, params);
   if (options.prefill) return run_prompt(options, model, params, streams);
   constexpr std::uint32_t kContext = 2048;
   const std::uint32_t context = options.context ? whole("--context", *options.context) : kContext;
   const DecodePlacement placement = placement_of(options);
-  DecodeTimes times(params, run_settings(options).execution.engine);
+  check_room(placement, params);
+  const Engine engine = run_settings(options).execution.engine;
+  DecodeTimes times(params, engine, cache_of(options, params, engine));
   const DecodeStep step = times.step(model, placement, context);
   if (options.json) {
-    streams.out << json_of(model, context, step, placement.batch, params.clock);
+    streams.out << json_of(model, context, step, placement.batch, params.clock,
+                           zeros_as_json(options, placement, params));
     return kDone;
   }
   streams.out << fmt::format(
       "{}, sequences: {}, context {}, on {} x {} blocks of {} x {} cores; {}, up to {} layers in a "
       "block.\nComposed: a block of each role is simulated, its time taken for all layers; "
-      "hand-overs, head and tail are simulated too.\n\n{}",
+      "hand-overs, head and tail are simulated too.\n{}\n{}",
       model.name, placement.batch, context, placement.blocks_x, placement.blocks_y,
       placement.columns, placement.rows,
       step.split ? "attention and feed-forward parts in blocks of their own"
                  : "whole layers in each block",
-      step.layers, tables_of(step, placement.batch, params));
+      step.layers, zeros_as_text(options, placement, params),
+      tables_of(step, placement.batch, params));
   return kDone;
 }
 

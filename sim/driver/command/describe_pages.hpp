@@ -15,6 +15,9 @@ std::string area_text(const MachineTable& kinds, const Options& options);
 /// assumed.
 std::string trust_text(const MachineTable& kinds, const Options& options);
 
+/// What `--layout best` chooses from.
+std::string layouts_text(const MachineTable& kinds, const Options& options);
+
 /// All that can be described: words, machines, systems, models, patterns and groups of parameters.
 std::string index_text(const MachineTable& kinds, const Options& options);
 

@@ -176,8 +176,8 @@ std::string index_text(const MachineTable& kinds, const Options& options) {
   const auto row = [&](const char* kind, const std::vector<std::string>& names) {
     table.row({kind, fmt::format("{}", fmt::join(names, " "))});
   };
-  row("subjects", {"machines", "parameters", "statistics", "patterns", "formats", "energy", "area",
-                   "trust", "fit", "index", "completion", "manual"});
+  row("subjects", {"machines", "parameters", "layouts", "statistics", "patterns", "formats",
+                   "energy", "area", "trust", "fit", "index", "completion", "manual"});
   row("machines", preset_names());
   row("systems", system_names());
   std::vector<std::string> names;

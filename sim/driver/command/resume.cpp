@@ -85,6 +85,11 @@ Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
     facts.emplace_back("SHA-256 of --energy-table",
                        sha256(read_text(*options.energy_table, kLongestInput)));
   }
+  if (options.layout && *options.layout != "planned") {
+    const bool file = *options.layout != "best";
+    facts.emplace_back("--layout",
+                       file ? sha256(read_text(*options.layout, kLongestInput)) : *options.layout);
+  }
   for (std::size_t i = 0; i < machines.size(); ++i) {
     std::string text;
     machines[i]->parameters().for_each([&](const std::string& path, const ParamBase& each) {

@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/command/allowed_options.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
@@ -52,36 +53,12 @@ std::string training_file(const std::string& name) {
 
 /// What says what a chip runs, or how its run is looked at, has no place beside --system-config.
 void check_options(const Options& options) {
-  const std::vector<std::pair<const char*, bool>> given = {
-      {"--gemm", options.gemm.has_value()},
-      {"--matrix", options.matrix.has_value()},
-      {"--n", options.n.has_value()},
-      {"--pattern", !options.patterns.empty()},
-      {"--density", options.density.has_value()},
-      {"--block", options.block.has_value()},
-      {"--nm", options.nm.has_value()},
-      {"--mode", options.mode.has_value()},
-      {"--residency", options.residency.has_value()},
-      {"--x-pattern", options.x_pattern.has_value()},
-      {"--dtype", options.dtype.has_value()},
-      {"--partials", options.partials.has_value()},
-      {"--values", options.values.has_value()},
-      {"--seeds", options.seeds.has_value()},
-      {"--interval", options.interval.has_value()},
-      {"--with-dense", options.with_dense},
-      {"--event-log", options.event_log},
-      {"--waves", !options.waves.empty()},
-      {"--units", !options.units.empty()},
-      {"--resume", options.resume},
-      {"--scalesim", options.scalesim},
-      {"--explain", options.explain}};
-  for (const auto& [name, is_given] : given) {
-    if (!is_given) continue;
-    throw RequestError(
-        fmt::format("{} is for machines of one chip; what a system runs is in --system-config and "
-                    "--set training.WORD=VALUE",
-                    name));
-  }
+  allow_options(
+      options,
+      {"--machine", "--set", "--system-config", "--trace", "--engine", "--seed", "--jobs",
+       "--energy-table", "--out", "--timeline", "--json", "--wide", "--quiet", "--markdown"},
+      "{} is for machines of one chip; what a system runs is in --system-config and "
+      "--set training.WORD=VALUE");
 }
 
 ResultHeader header_of(const Options& options, const std::string& file) {

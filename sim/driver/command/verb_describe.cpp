@@ -481,8 +481,9 @@ std::string name_text(const MachineTable& table, const Options& options) {
     return machine_text(*machine, options);
   }
   Names names;
-  for (const char* const subject : {"machines", "parameters", "statistics", "patterns", "formats",
-                                    "fit", "area", "trust", "index", "completion", "manual"}) {
+  for (const char* const subject :
+       {"machines", "parameters", "layouts", "statistics", "patterns", "formats", "fit", "area",
+        "trust", "index", "completion", "manual"}) {
     names.add(subject, "");
   }
   for (const std::string& preset : preset_names()) {
@@ -532,6 +533,8 @@ int describe_verb(const Options& options, const MachineTable& kinds, const Strea
   std::string text;
   if (subject == "machines") {
     text = machines_text(kinds, options);
+  } else if (subject == "layouts") {
+    text = layouts_text(kinds, options);
   } else if (subject == "parameters") {
     text = parameters_text(kinds, options);
   } else if (subject == "statistics") {

@@ -19,8 +19,11 @@
 #include "sim/driver/result/trust.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/mpi_ranks.hpp"
+#include "sim/driver/sweep/search_descent.hpp"
+#include "sim/driver/sweep/search_figures.hpp"
 #include "sim/driver/sweep/search_order.hpp"
 #include "sim/driver/sweep/sweep.hpp"
+#include "sim/report/sweep_study.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -55,6 +58,12 @@ class Search {
     for (const SearchWords::Word& each : words_.subject_to) {
       conditions_.emplace_back(each.text, each.place);
     }
+    if (words_.descent && objectives_.size() > 1) {
+      throw RequestError(fmt::format(
+          "{}: strategy: descent goes to the least of one objective, and minimise has {}; strategy "
+          "bounds finds a front",
+          words_.place, objectives_.size()));
+    }
     // A speed-up is nothing that is searched for, and dense partners are no points.
     if (sweep_.with_dense) throw RequestError("with_dense: a search has no dense partners");
   }
@@ -79,15 +88,33 @@ class Search {
       }
       points.push_back(std::move(made));
     }
+    if (words_.descent) {
+      SearchEffort effort;
+      effort.seed = settings.seed;
+      effort.budget = words_.budget == 0 ? points.size() : words_.budget;
+      effort.restarts = words_.restarts;
+      effort.batch = SearchOrder::kBatch;
+      std::vector<double> bounds;
+      for (const SearchPoint& point : points) bounds.push_back(point.bound[0]);
+      descent_.emplace(sweep_.axis_text, bounds, effort);
+    }
     order_.emplace(std::move(points), words_.budget);
   }
 
-  std::vector<std::size_t> next() { return order_->next(); }
+  std::vector<std::size_t> next() {
+    if (!descent_) return order_->next();
+    std::vector<std::size_t> batch = descent_->next();
+    if (batch.empty()) order_->leave_rest();
+    return batch;
+  }
 
   void take(std::size_t point, const RunRecord& record) {
     const SummaryRow& total = record.total;
     const std::optional<double> time = total.time_s;
-    if (total.status != Status::ok || !time || !fulfils(total)) return order_->failed(point);
+    if (total.status != Status::ok || !time || !fulfils(total)) {
+      if (descent_) descent_->take(point, std::nullopt);
+      return order_->failed(point);
+    }
     const double joules = total.energy_j ? total.energy_j->nominal : 0;
     const double mm2 = total.silicon_mm2.value_or(0);
     std::vector<double> value;
@@ -98,10 +125,35 @@ class Search {
                       : objective == Objective::area         ? mm2
                                                              : mm2 * *time);
     }
+    if (descent_) descent_->take(point, value[0]);
     order_->simulated(point, std::move(value));
+    taken_.push_back(point);
+  }
+
+  /// For figures.
+  SearchCourse course() const {
+    SearchCourse course{{}, taken_, sweep_.axes, sweep_.axis_text};
+    for (const Objective objective : objectives_) course.objectives.emplace_back(label(objective));
+    return course;
   }
 
  private:
+  static const char* label(Objective objective) {
+    switch (objective) {
+      case Objective::time:
+        return "time, s";
+      case Objective::energy:
+        return "energy, J";
+      case Objective::energy_delay:
+        return "energy x time, J s";
+      case Objective::area:
+        return "silicon, mm2";
+      case Objective::area_delay:
+        return "silicon x time, mm2 s";
+    }
+    return "";
+  }
+
   static double least_time(const Point& point, MaskStore& masks, const RunSettings& settings) {
     const std::uint64_t seed = point.settings_or(settings).seed;
     double cycles = 0;
@@ -143,6 +195,8 @@ class Search {
   std::vector<Objective> objectives_;
   std::vector<SweepCondition> conditions_;
   std::optional<SearchOrder> order_;
+  std::optional<SearchDescent> descent_;
+  std::vector<std::size_t> taken_;  // simulated points, in this order
 };
 
 std::string number(double value) { return fmt::format("{:.6g}", value); }
@@ -175,7 +229,7 @@ std::string search_text(const Search& search) {
   };
   std::string text = fmt::format(
       "{}: {} points, {} simulated, {} pruned by their bounds, {} failed or not as subject_to has "
-      "it, {} left over by the budget\n\n",
+      "it, {} left over\n\n",
       search.sweep().name, points.size(), count(Fate::simulated), count(Fate::pruned),
       count(Fate::failed), count(Fate::left_over));
   const std::vector<std::size_t> front = search.order().front();
@@ -206,7 +260,7 @@ std::string search_text(const Search& search) {
                         number(least), 100 * (best / least - 1));
   }
   if (count(Fate::left_over) > 0) {
-    text += "The budget ended the search: a point that was left over may be better\n";
+    text += "Not all points were looked at: one that was left over may be better\n";
   }
   return text;
 }
@@ -219,6 +273,8 @@ Journal::Facts search_facts(const Search& search, const SweepFile& file, const O
     facts.emplace_back("subject_to", each.text);
   }
   facts.emplace_back("budget", fmt::format("{}", file.search.budget));
+  facts.emplace_back("strategy", fmt::format("{} {}", file.search.descent ? "descent" : "bounds",
+                                             file.search.restarts));
   std::vector<const Machine*> machines;
   for (const auto& machine : search.sweep().machines) machines.push_back(machine.get());
   return facts_of_request(std::move(facts), options, search.sweep().workloads, machines);
@@ -250,6 +306,11 @@ int search_verb(const Options& options, const MachineTable& kinds, const Streams
   const RunSettings settings = run_settings(options);
   const std::size_t jobs = job_count(options);
   const Pricing pricing = make_pricing(options, streams);
+  MpiRanks ranks;
+  if (ranks.is_server()) {
+    ranks.serve(points, settings, pricing);
+    return kDone;
+  }
   std::optional<Output> output;
   std::unique_ptr<Journal> journal;
   if (options.out) {
@@ -265,7 +326,7 @@ int search_verb(const Options& options, const MachineTable& kinds, const Streams
   MaskStore masks(settings.seed);
   search.find_bounds(masks, settings, pricing);
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, points.size());
-  const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, nullptr};
+  const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, &ranks};
   for (std::vector<std::size_t> batch = search.next(); !batch.empty(); batch = search.next()) {
     if (!run_batch(points, batch, how, journal.get(), progress, records)) {
       streams.err << fmt::format("lacuna: interrupted{}\n",
@@ -284,6 +345,11 @@ int search_verb(const Options& options, const MachineTable& kinds, const Streams
   add_trust(simulated, Trust(config_folder()));
   if (output) {
     output->add_file("search.csv", search_csv(search));
+    const SweepAxes axes{search.sweep().axes, search.sweep().axis_text};
+    output->add_file("sensitivity.csv", sensitivity_csv(simulated, axes));
+    for (Figure& figure : search_figures(search.order(), search.course())) {
+      output->add_figure(std::move(figure));
+    }
     output->write(search.sweep().name, search.sweep().workloads, simulated, streams);
   }
   if (journal) journal->remove();

@@ -21,6 +21,8 @@
 #include "sim/driver/command/verb_validate.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/layout/laid_out_machine.hpp"
+#include "sim/driver/layout/layouts_file.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/result/trust.hpp"
 #include "sim/driver/run/acting.hpp"
@@ -280,6 +282,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   validate.command = reproducing_arguments(options);
   validate.run.seed = settings.seed;
   validate.run.settings = options.settings;
+  validate.run.layout = layout_request(options.layout);
   validate.run.execution = settings.execution;
   validate.run.jobs = static_cast<unsigned>(job_count(options));
   return run_validate(validate, kinds, streams.out, streams.err);
@@ -308,6 +311,12 @@ std::vector<WaferScalingRow> run_weight_stores(const std::vector<Point>& points,
     rows.push_back({record.machine, *std::move(run)});
   }
   return rows;
+}
+
+/// The layouts that were searched, for --layout.
+void add_layouts(const std::vector<RunRecord>& records, Output& output) {
+  const std::string layouts = layouts_file(records);
+  if (!layouts.empty()) output.add_file("layouts.yaml", layouts);
 }
 
 void add_to_output(const std::vector<WaferScalingRow>& systems, Output& output) {
@@ -413,15 +422,31 @@ Journal::Facts facts_of_points(const std::vector<Point>& points, const WorkloadT
 
 }  // namespace
 
+namespace {
+
+/// Layouts are chosen for the operations of a chip or a wafer.
+void check_layout(const Options& options) {
+  if (!options.layout || *options.layout == "planned") return;
+  if (!asks_for_decode(options) && !asks_for_system(options)) return;
+  throw RequestError(fmt::format(
+      "--layout: found '{}' with {}, of which only layout planned is there; best and files go with "
+      "--trace, --gemm and --matrix",
+      *options.layout, asks_for_system(options) ? "--system-config" : "--model"));
+}
+
+}  // namespace
+
 int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   check_resume(options);
+  check_layout(options);
   if (asks_for_decode(options)) return run_decode(options, kinds, streams);
   if (asks_for_system(options)) return run_system(options, kinds, streams);
   const RunSettings settings = run_settings(options);
   std::vector<std::string> names = options.machines;
   if (names.empty()) names.emplace_back("bow");
-  const Machines machines = make_machines(kinds, names, options.settings);
+  Machines machines = make_machines(kinds, names, options.settings);
   streams.err << idle_settings(machines, options.settings);
+  lay_out(machines, layout_request(options.layout));
   const WorkloadTrace workload = load_workload(options);
   const std::vector<Point> points = make_points(pointers(machines), workload, options, settings);
   std::optional<Output> output;
@@ -457,6 +482,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   if (output && wafers) {
     for (const auto& [name, text] : wafer_system_files(*wafers)) output->add_file(name, text);
   }
+  if (output) add_layouts(records, *output);
   if (output) output->write(workload, records, streams);
   kept.remove();
   print_run(records, wafers, options, streams.out);
@@ -493,11 +519,13 @@ std::size_t count_finished(const std::vector<std::optional<RunRecord>>& records)
 int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   if (!options.subjects.empty()) return compare_results(options, streams);
   check_resume(options);
+  check_layout(options);
   if (asks_for_system(options)) return compare_systems(options, kinds, streams);
   const RunSettings settings = run_settings(options);
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
-  const Machines machines = make_machines(kinds, options.machines, options.settings);
+  Machines machines = make_machines(kinds, options.machines, options.settings);
   streams.err << idle_settings(machines, options.settings);
+  lay_out(machines, layout_request(options.layout));
   const std::optional<Comparison> done =
       compare_machines(options, pointers(machines), load_workload(options), settings, streams);
   if (!done) return kDone;
@@ -549,6 +577,7 @@ std::optional<Comparison> compare_machines(const Options& options,
   add_trust(records, Trust(config_folder()));
   result.systems = run_weight_stores(points, records, options, settings.execution.engine);
   if (output) add_to_output(result.systems, *output);
+  if (output) add_layouts(records, *output);
   if (output) output->write(workload, records, streams);
   if (journal && whole) journal->remove();
   result.status = whole ? status_of(records, false) : static_cast<int>(kNotCompleted);

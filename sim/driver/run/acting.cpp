@@ -24,10 +24,18 @@ std::pair<std::string, std::string> split(const std::string& setting) {
 std::string remark(const Machine& machine, const std::string& path) {
   const ParameterSet& parameters = machine.parameters();
   if (parameters.find(path) == nullptr) return "";
+  if (path.rfind("llm.", 0) == 0) {
+    return fmt::format(
+        "lacuna: {} acts in programs of language models alone (--model), and not here\n", path);
+  }
   for (const ActsWith& condition : conditions()) {
     const ParamBase* const other = parameters.find(condition.other);
     if (other == nullptr || !covers(condition, path)) continue;
-    if (other->value_text() == condition.value) continue;
+    if ((other->value_text() == condition.value) != condition.differs) continue;
+    if (condition.differs) {
+      return fmt::format("lacuna: {} acts unless {} = {}, which it is on {}\n", path,
+                         condition.other, condition.value, machine.name());
+    }
     return fmt::format("lacuna: {} acts with {} = {} alone, and on {} that is {}\n", path,
                        condition.other, condition.value, machine.name(), other->value_text());
   }
@@ -49,8 +57,32 @@ const std::vector<ActsWith>& conditions() {
       {"io.column_fifo", "io.stream", "row_ordered"},
       {"io.dist_rows", "ws.inject", "west_edge"},
       {"sys.", "sys.memoryx.on", "true"},
+      {"ws.exchange", "ws.groups", "1", true},
+      {"ws.buses", "ws.groups", "1", true},
+      {"ws.buses", "ws.exchange", "product"},
+      {"zero_filter.scan_width", "ws.zero_filter", "true"},
+      {"activations.test", "activations.encode", "device"},
+      {"activations.keep", "activations.encode", "device"},
+      {"activations.place", "activations.encode", "device"},
+      {"host.coo_ns", "host.format", "coo"},
   };
   return all;
+}
+
+std::string settings_beside_model(const Machine& machine,
+                                  const std::vector<std::string>& settings) {
+  std::string text;
+  for (const std::string& setting : settings) {
+    const auto [name, path] = split(setting);
+    if (!name.empty() && name != machine.name()) continue;
+    if (path == "wafer.columns" || path == "wafer.rows") continue;  // blocks have their place there
+    for (const char* const group : {"wafer.", "timer.", "kernel.", "ws.", "zero_filter.",
+                                    "resident.", "io.", "map.", "sys.", "energy."}) {
+      if (path.rfind(group, 0) != 0) continue;
+      text += fmt::format("lacuna: {} acts on nothing of --model\n", path);
+    }
+  }
+  return text;
 }
 
 std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,

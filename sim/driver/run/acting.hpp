@@ -9,11 +9,12 @@
 
 namespace lacuna {
 
-/// A parameter that changes a result only while another one has a certain value.
+/// A parameter that changes a result only while another one has a certain value, or any other.
 struct ActsWith {
   std::string path;   // a name, or a group that ends in '.'
   std::string other;  // without effect on itself
   std::string value;
+  bool differs = false;  // it acts with every value but this
 };
 
 /// All of them, of machines of every kind.
@@ -23,6 +24,10 @@ const std::vector<ActsWith>& conditions();
 /// because another parameter is not what it needs; empty if all can.
 std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
                           const std::vector<std::string>& settings);
+
+/// The same of a run of a language model's programs on `machine`, which are none of the layers that
+/// other requests run.
+std::string settings_beside_model(const Machine& machine, const std::vector<std::string>& settings);
 
 /// The same of machines of one experiment: lines for settings that act on none of them.
 std::string settings_without_effect(const std::vector<std::unique_ptr<Machine>>& machines,

@@ -116,11 +116,12 @@ std::string text_of(const OperandSource& source) {
                      source.of_product ? 'p' : 'f', source.transposed ? 't' : 'n');
 }
 
-/// All that the result of an operation depends on, beside the machine: two operations of the same
-/// content take the same cycles and events.
-std::string content_of(const LayerOp& op, const Mask* mask, const RunSettings& settings) {
+}  // namespace
+
+std::string operation_content(const LayerOp& op, const Mask* mask, std::uint64_t run_seed,
+                              const Execution& execution) {
   // numbers of their own are asked for, or events by the name of the operation
-  const bool own = settings.execution.values || settings.execution.event_log;
+  const bool own = execution.values || execution.event_log;
   const bool drawn = op.x_pattern != "dense" || op.op == "embed" || op.op == "repattern";
   std::string args;
   for (const auto& [key, value] : op.args) args += fmt::format("{}={};", key, value);
@@ -128,12 +129,14 @@ std::string content_of(const LayerOp& op, const Mask* mask, const RunSettings& s
   const ChipShare& share = op.share;
   args += fmt::format(" {} {}{}{} {}", word(op.residency), share.beside, share.may_stay ? 's' : ' ',
                       share.result_taken ? 't' : ' ', share.reason);
-  return fmt::format(
-      "{} {} {} {}x{}x{} {} {} {} {} {} {} {} {} {} {}", own ? op.id : "", op.op, word(op.phase),
-      op.m, op.k, op.n, op.batch, word(op.dtype), word(op.partials), word(op.mode), op.fn, args,
-      op.x_pattern + op.x_file, op.x_density ? op.x_density->text() : "",
-      drawn ? row_seed(op, settings.seed) : 0, mask == nullptr ? op.pattern.name : digest(*mask));
+  return fmt::format("{} {} {} {}x{}x{} {} {} {} {} {} {} {} {} {} {}", own ? op.id : "", op.op,
+                     word(op.phase), op.m, op.k, op.n, op.batch, word(op.dtype), word(op.partials),
+                     word(op.mode), op.fn, args, op.x_pattern + op.x_file,
+                     op.x_density ? op.x_density->text() : "", drawn ? row_seed(op, run_seed) : 0,
+                     mask == nullptr ? op.pattern.name : digest(*mask));
 }
+
+namespace {
 
 /// The zeros of X as they were asked for.
 std::string x_label(const LayerOp& op) {
@@ -245,7 +248,8 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
   std::map<std::string, std::size_t> simulated;  // where each content was first
   WorkloadTrace workload = point.workload;
   point.machine->relate(
-      workload, [&](const LayerOp& op) { return masks.mask(op, point.workload, settings.seed); });
+      workload, [&](const LayerOp& op) { return masks.mask(op, point.workload, settings.seed); },
+      settings.seed);
   for (const LayerOp& op : workload.ops) {
     const std::string no_room = point.machine->no_room(op);
     if (!no_room.empty()) {
@@ -255,7 +259,8 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
     }
     const std::size_t place = record.ops.size();
     const Mask* const mask = masks.mask(op, point.workload, settings.seed);
-    const auto [first, is_new] = simulated.emplace(content_of(op, mask, settings), place);
+    const auto [first, is_new] =
+        simulated.emplace(operation_content(op, mask, settings.seed, settings.execution), place);
     const OpRecord* const same = is_new ? nullptr : &record.ops[first->second];
     std::optional<OpRecord> kept = keeper.find ? keeper.find(place) : std::nullopt;
     const bool is_kept = kept.has_value();

@@ -71,6 +71,11 @@ struct OpKeeper {
   std::function<void(std::size_t place, const OpRecord& op)> add = {};
 };
 
+/// All that the result of an operation depends on, beside the machine: two operations of the same
+/// content take the same cycles and events.
+std::string operation_content(const LayerOp& op, const Mask* mask, std::uint64_t run_seed,
+                              const Execution& execution);
+
 /// What a point says of itself before it has run.
 RunRecord new_record(const Point& point, const RunSettings& common);
 

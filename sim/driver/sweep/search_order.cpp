@@ -77,11 +77,15 @@ std::vector<std::size_t> SearchOrder::next() {
       ++used_;
     }
   }
-  if (!batch.empty()) return batch;
-  for (SearchPoint& point : points_) {
-    if (point.fate == Fate::open) point.fate = Fate::left_over;
-  }
+  if (batch.empty()) leave_rest();
   return batch;
+}
+
+void SearchOrder::leave_rest() {
+  for (SearchPoint& point : points_) {
+    if (point.fate != Fate::open) continue;
+    point.fate = is_beaten(point) ? Fate::pruned : Fate::left_over;
+  }
 }
 
 void SearchOrder::simulated(std::size_t point, std::vector<double> value) {

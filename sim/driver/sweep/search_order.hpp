@@ -44,6 +44,9 @@ class SearchOrder {
   std::vector<std::size_t> next();
 
   void simulated(std::size_t point, std::vector<double> value);
+  /// Points that no one looks at any more are left over; those that one already met, pruned.
+  void leave_rest();
+
   void failed(std::size_t point) { points_[point].fate = Fate::failed; }
 
   const std::vector<SearchPoint>& points() const { return points_; }

@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/verbs.hpp"
+#include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "workloads/trace/options.hpp"
 
@@ -55,6 +56,7 @@ std::optional<std::string> Options::*option_of(const std::string& key) {
       {"nm", &Options::nm},
       {"mode", &Options::mode},
       {"residency", &Options::residency},
+      {"layout", &Options::layout},
       {"x_pattern", &Options::x_pattern},
       {"x_density", &Options::x_density},
       {"dtype", &Options::dtype},
@@ -132,7 +134,7 @@ class Planner {
     }
     for (const auto& [key, given] :
          {std::pair("seed", options_.seed), std::pair("engine", options_.engine),
-          std::pair("fold", options_.fold)}) {
+          std::pair("fold", options_.fold), std::pair("layout", options_.layout)}) {
       if (!given) continue;
       for (const SweepAxis& axis : file_.axes) {
         const auto twice = std::find(axis.keys.begin(), axis.keys.end(), key);
@@ -286,10 +288,13 @@ class Planner {
       return false;
     };
     assigned.erase(std::remove_if(assigned.begin(), assigned.end(), has_not), assigned.end());
-    std::string key = name;
+    const Assigned* const layout = find(assigned, "layout");
+    const std::optional<std::string> wanted =
+        layout == nullptr ? options_.layout : std::optional(layout->value);
+    std::string key = name + '\n' + wanted.value_or("planned");
     for (const Setting& setting : settings) key += '\n' + setting.path + '=' + setting.value;
     const auto [found, is_new] = made_.try_emplace(key, nullptr);
-    if (is_new) found->second = make(name, settings);
+    if (is_new) found->second = make(name, settings, wanted);
     return found->second;
   }
 
@@ -299,7 +304,8 @@ class Planner {
                : located(name, file_.path);
   }
 
-  const Machine* make(const std::string& name, const std::vector<Setting>& settings) {
+  const Machine* make(const std::string& name, const std::vector<Setting>& settings,
+                      const std::optional<std::string>& layout) {
     // --set is for all machines of the experiment that have it
     std::unique_ptr<Machine> machine = make_machine(kinds_, machine_file(name));
     for (const std::string& text : options_.settings) {
@@ -312,7 +318,7 @@ class Planner {
       machine->set(setting.path, setting.value, setting.origin);
     }
     machine->check();
-    sweep_.machines.push_back(std::move(machine));
+    sweep_.machines.push_back(with_layouts(std::move(machine), layout_request(layout)));
     return sweep_.machines.back().get();
   }
 

@@ -103,7 +103,9 @@ class Reader {
       return add_axis(name, key, value);
     }
     known.insert(known.end(), {"set", "grid", "zip", "where"});
-    if (searched_) known.insert(known.end(), {"space", "minimise", "subject_to", "budget"});
+    if (searched_)
+      known.insert(known.end(),
+                   {"space", "minimise", "subject_to", "budget", "strategy", "restarts"});
     refuse(
         key.Mark(),
         fmt::format("there is no '{}' here; allowed: {}, and parameters under set, grid or zip{}",
@@ -111,7 +113,8 @@ class Reader {
   }
 
   static bool is_of_search(const std::string& name) {
-    return name == "space" || name == "minimise" || name == "subject_to" || name == "budget";
+    return name == "space" || name == "minimise" || name == "subject_to" || name == "budget" ||
+           name == "strategy" || name == "restarts";
   }
 
   void read_search_word(const std::string& name, const YAML::Node& key, const YAML::Node& value) {
@@ -122,7 +125,15 @@ class Reader {
     }
     check_new(key, name);
     if (name == "space") return read_map(value, Keys::grid, "");
-    if (name == "budget") return read_budget(value);
+    if (name == "budget") {
+      file_.search.budget = count_of(name, value, "points", 1);
+      return;
+    }
+    if (name == "restarts") {
+      file_.search.restarts = count_of(name, value, "starts", 0);
+      return;
+    }
+    if (name == "strategy") return read_strategy(value);
     std::vector<SearchWords::Word>& words =
         name == "minimise" ? file_.search.minimise : file_.search.subject_to;
     const auto add = [&](const YAML::Node& node) {
@@ -133,14 +144,26 @@ class Reader {
     for (const YAML::Node& node : value) add(node);
   }
 
-  void read_budget(const YAML::Node& value) {
+  std::size_t count_of(const std::string& name, const YAML::Node& value, const char* what,
+                       std::uint64_t least) const {
     const std::string text = value.IsScalar() ? one_line(value) : "";
     std::uint64_t number = 0;
-    if (parse_integer(text, 1, 1U << 30U, number) != IntegerError::none) {
-      refuse(value.Mark(),
-             fmt::format("budget: found '{}'; allowed: a number of points from 1 on", text));
+    if (parse_integer(text, least, 1U << 30U, number) != IntegerError::none) {
+      refuse(value.Mark(), fmt::format("{}: found '{}'; allowed: a number of {} from {} on", name,
+                                       text, what, least));
     }
-    file_.search.budget = number;
+    return number;
+  }
+
+  void read_strategy(const YAML::Node& value) {
+    const std::string text = value.IsScalar() ? one_line(value) : "";
+    const std::vector<std::string> allowed = {"bounds", "descent"};
+    if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
+      refuse(value.Mark(), fmt::format("strategy: found '{}'; allowed: {}{}", text,
+                                       fmt::join(allowed, ", "), hint_of(text, allowed)));
+    }
+    file_.search.descent = text == "descent";
+    file_.search.place = place(value.Mark());
   }
 
   void add_axis(const std::string& name, const YAML::Node& key, const YAML::Node& value) {
@@ -269,9 +292,9 @@ class Reader {
 
 const std::vector<std::string>& sweep_words() {
   static const std::vector<std::string> words = {
-      "machine",  "trace", "gemm",   "matrix",    "n",         "pattern",   "density",
-      "block",    "nm",    "mode",   "residency", "x_pattern", "x_density", "dtype",
-      "partials", "seed",  "engine", "fold",      "with_dense"};
+      "machine", "trace",    "gemm", "matrix",    "n",      "pattern",   "density",
+      "block",   "nm",       "mode", "residency", "layout", "x_pattern", "x_density",
+      "dtype",   "partials", "seed", "engine",    "fold",   "with_dense"};
   return words;
 }
 

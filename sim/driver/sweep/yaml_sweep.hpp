@@ -26,6 +26,9 @@ struct SearchWords {
   std::vector<Word> minimise;    // one or more objectives
   std::vector<Word> subject_to;  // conditions of what is measured, such as "power_w <= 300"
   std::size_t budget = 0;        // points that are simulated at most; 0: as many as it takes
+  bool descent = false;          // neighbours of good points, not all that bounds leave
+  std::size_t restarts = 2;      // of a descent
+  std::string place;             // of `strategy`
 };
 
 /// An experiment file as it is written. What its words and values mean is checked where they are
@@ -44,7 +47,8 @@ const std::vector<std::string>& sweep_words();
 /// unknown or given twice, a list is empty, a range has no end, or a zip limps.
 SweepFile read_sweep(const std::string& path);
 
-/// The same of a file that is searched: it has `minimise`, and may have `subject_to` and `budget`;
+/// The same of a file that is searched: it has `minimise`, and may have `subject_to`, `budget`,
+/// `strategy` and `restarts`;
 /// `space` is another word for `grid`. A sweep refuses these.
 SweepFile read_search(const std::string& path);
 

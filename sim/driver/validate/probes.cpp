@@ -83,9 +83,7 @@ class Probe {
   }
 
   wse::TaskOutcome run(const wse::TaskProgram& program) const {
-    return wse::simulate(
-        {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
-        program, options_);
+    return wse::simulate(params_.task_hardware(), program, options_);
   }
   double cycles(const wse::TaskProgram& program) const {
     return static_cast<double>(run(program).cycles);
@@ -389,16 +387,17 @@ double Probe::point_stencil() const {
   const std::size_t cross = grid.find('x');
   if (cross == std::string::npos) unknown("grid");
   wse::PointStencil job;
-  // from nine cores on a side the middle one sees no edge in so many iterations
+  // the rate at which all cores run in the end: from nine on a side on it is that of any size
   job.columns = std::min(9U, parse(grid.substr(0, cross), "grid"));
   job.rows = std::min(9U, parse(grid.substr(cross + 1), "grid"));
+  if (job.columns < 3 || job.rows < 3) throw Unsupported{"no core lies within the frame"};
   job.pairs = params_.target == Target::none;
   const std::size_t middle = std::size_t{job.rows / 2} * job.columns + job.columns / 2;
   const auto time = [&](std::uint32_t iterations) {
     job.iterations = iterations;
     return end(wse::plan_point_stencil(job, costs_), middle);
   };
-  return (time(24) - time(8)) / 16;
+  return (time(192) - time(64)) / 128;
 }
 
 double Probe::value() const {

@@ -75,7 +75,7 @@ const Machine& Workshop::machine(const ValidationRun& run) {
       made[0]->set(setting.substr(0, equals), setting.substr(equals + 1), "the point");
     }
     made[0]->check();
-    kept = std::move(made[0]);
+    kept = with_layouts(std::move(made[0]), settings_.layout);
   }
   return *kept;
 }

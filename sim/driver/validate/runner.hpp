@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/validate/rules.hpp"
 #include "sim/machines/machine.hpp"
@@ -18,6 +19,7 @@ struct ValidationRunSettings {
   std::uint64_t seed = 1;             // of the random masks
   std::vector<std::string> settings;  // "path=value", of every machine that has the parameter
   Execution execution;
+  LayoutRequest layout;
   unsigned jobs = 1;  // processes
 };
 

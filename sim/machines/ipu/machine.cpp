@@ -15,11 +15,13 @@
 #include "sim/kernel/sim_context.hpp"
 #include "sim/machines/ipu/explain.hpp"
 #include "sim/machines/ipu/host.hpp"
+#include "sim/machines/ipu/layouts.hpp"
 #include "sim/machines/ipu/phases.hpp"
+#include "sim/machines/result_builder.hpp"
 #include "sim/machines/value_check.hpp"
-#include "sim/report/interval_series.hpp"
 #include "workloads/mapping/ipu/encoding.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
+#include "workloads/mapping/ipu/product_bound.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/row_mask.hpp"
@@ -74,12 +76,23 @@ Cycle kernel_cycles(const std::vector<ipu::SuperstepTimes>& times) {
   return total;
 }
 
+CountsSoFar counts_of_tiles(const ipu::TileCycleStats& cycles, const ipu::TileWorkStats& work) {
+  CountsSoFar counts = counts_of({&cycles, &work});
+  counts.sram_bytes = work.bytes_sram_read.value() + work.bytes_sram_written.value();
+  counts.fabric_bytes = work.exch_sent.value() * 4;
+  return counts;
+}
+
 /// Runs one planned product on a chip and puts what happened into a result.
 class IpuRun {
  public:
   IpuRun(const IpuParams& params, const GemmProblem& problem, const PlannedOperation& planned,
          const Execution& execution)
-      : params_(params), problem_(problem), planned_(planned), execution_(execution) {}
+      : params_(params),
+        problem_(problem),
+        planned_(planned),
+        execution_(execution),
+        into_(execution, params.clock, params.ipu.tiles) {}
 
   OpResult run() {
     const SimContext context;
@@ -91,8 +104,6 @@ class IpuRun {
     ipu::IpuChip chip("chip", clock, chip_params, planned_.lowered.program, execution_.engine,
                       execution_.event_log, execution_.interval);
     result_.cycles = chip.run();
-    result_.clock_ghz = params_.clock;
-    result_.units = params_.ipu.tiles;
     result_.phases = ipu_phases(chip, planned_.lowered.program, execution_.explain);
     collect(chip);
     describe(chip);
@@ -109,39 +120,30 @@ class IpuRun {
         check_values(chip);
       }
     }
-    return std::move(result_);
+    return into_.take();
   }
 
  private:
   void collect(const ipu::IpuChip& chip);
   void describe(const ipu::IpuChip& chip);
   void describe_phases();
-  void collect_intervals(const ipu::IpuChip& chip);
   void set_peaks();
   void check_values(const ipu::IpuChip& chip);
   void count_roundings(const ipu::IpuChip& chip);
   void compare_values(const ipu::IpuChip& chip);
-  void note(std::string name, std::string text) {
-    result_.notes.emplace_back(std::move(name), std::move(text));
-  }
-
   const IpuParams& params_;
   const GemmProblem& problem_;
   const PlannedOperation& planned_;
   const Execution& execution_;
-  OpResult result_;
+  ResultBuilder into_;
+  OpResult& result_ = into_.result;
 };
 
 void IpuRun::collect(const ipu::IpuChip& chip) {
   const ipu::TileWorkStats& work = chip.work_stats();
-  result_.mac_algorithmic = planned_.lowered.program.mac_algorithmic;
-  result_.mac_useful = planned_.mac_useful;
-  result_.sram_read_bytes = work.bytes_sram_read.value();
-  result_.sram_write_bytes = work.bytes_sram_written.value();
-  result_.fabric_bytes = work.exch_sent.value() * 4;
-  chip.cycle_stats().add_to(result_.statistics);
-  work.add_to(result_.statistics);
-  chip.cycle_stats().add_to(result_.stack);
+  into_.products(planned_.lowered.program.mac_algorithmic, planned_.mac_useful);
+  into_.counted(counts_of_tiles(chip.cycle_stats(), work), work.bytes_sram_read.value(),
+                work.bytes_sram_written.value());
   StatEntry kernel;
   kernel.path = "chip";
   kernel.name = "kernel_cycles";
@@ -150,28 +152,19 @@ void IpuRun::collect(const ipu::IpuChip& chip) {
   kernel.value = kernel_cycles(chip.times());
   result_.statistics.push_back(kernel);
   set_peaks();
-  if (execution_.interval != 0) collect_intervals(chip);
-  if (!execution_.event_log) return;
-  result_.events = chip.events();
-  for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) {
-    result_.event_units.push_back(fmt::format("tile{}", tile));
+  if (execution_.interval != 0) {
+    chip.for_each_border([&](Cycle at, const auto& cycles, const auto& so_far) {
+      into_.border(at, counts_of_tiles(cycles, so_far));
+    });
   }
-  result_.event_units.emplace_back("chip");
-  result_.event_kinds = ipu::event_kind_names();
-}
-
-void IpuRun::collect_intervals(const ipu::IpuChip& chip) {
-  IntervalSeries series;
-  chip.for_each_border(
-      [&](Cycle at, const ipu::TileCycleStats& cycles, const ipu::TileWorkStats& work) {
-        CountsSoFar counts;
-        work.add_to(counts.statistics);
-        cycles.add_to(counts.stack);
-        counts.sram_bytes = work.bytes_sram_read.value() + work.bytes_sram_written.value();
-        counts.fabric_bytes = work.exch_sent.value() * 4;
-        series.border(at, counts);
-      });
-  result_.intervals = series.take();
+  if (!execution_.event_log) return;
+  into_.events(chip.events());
+  std::vector<std::string> units;
+  for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) {
+    units.push_back(fmt::format("tile{}", tile));
+  }
+  units.emplace_back("chip");
+  into_.event_names(std::move(units), ipu::event_kind_names());
 }
 
 void IpuRun::set_peaks() {
@@ -190,19 +183,19 @@ void IpuRun::set_peaks() {
 }
 
 void IpuRun::describe(const ipu::IpuChip& chip) {
-  for (const auto& [name, text] : planned_.notes) note(name, text);
+  for (const auto& [name, text] : planned_.notes) into_.note(name, text);
   unsigned used = 0;
   for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) used += chip.used(tile) ? 1U : 0U;
-  note("tiles used", fmt::format("{} of {}", used, params_.ipu.tiles.value()));
-  note("memory of a tile",
-       fmt::format("{} of {} B", planned_.lowered.tile_bytes, params_.tile.memory.kib * 1024U));
+  into_.note("tiles used", fmt::format("{} of {}", used, params_.ipu.tiles.value()));
+  into_.note("memory of a tile", fmt::format("{} of {} B", planned_.lowered.tile_bytes,
+                                             params_.tile.memory.kib * 1024U));
   std::string estimates;
   for (const auto& [phase, cycles] : planned_.estimates) {
     estimates += fmt::format("{}{} {}", estimates.empty() ? "" : ", ", phase, cycles);
   }
-  if (!estimates.empty()) note("planner estimate", estimates);
+  if (!estimates.empty()) into_.note("planner estimate", estimates);
   describe_phases();
-  note("kernel cycles", fmt::format("{}", kernel_cycles(chip.times())));
+  into_.note("kernel cycles", fmt::format("{}", kernel_cycles(chip.times())));
 }
 
 void IpuRun::describe_phases() {
@@ -210,7 +203,7 @@ void IpuRun::describe_phases() {
   for (const PhaseTraffic& phase : result_.phases) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", phase.name, phase.cycles);
   }
-  note("phases", text);
+  into_.note("phases", text);
 }
 
 /// Small integers are exact until a sum in FP16 passes 2048, from where on it may be rounded.
@@ -321,6 +314,18 @@ class IpuMachine final : public Machine {
 
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override;
 
+  std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
+    const bool planned = !layout_kind(op, mask).empty();
+    return planned ? ipu::expected_cycles(params_.chip(), params_.planner, op, mask)
+                   : least_cycles(op, mask);
+  }
+
+  std::unique_ptr<Machine> clone() const override { return std::make_unique<IpuMachine>(*this); }
+  const std::vector<LayoutSpace>& layouts() const override { return ipu::layout_spaces(); }
+  std::string layout_kind(const LayerOp& op, const Mask* mask) const override {
+    return ipu::layout_kind(op, mask);
+  }
+
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 
@@ -345,7 +350,9 @@ std::optional<Cycle> IpuMachine::least_cycles(const LayerOp& op, const Mask* mas
   const std::uint64_t weights = mask == nullptr ? std::uint64_t{op.m} * op.k : mask->nnz();
   const std::uint64_t products = weights * op.n * op.batch;
   const std::uint64_t each = std::uint64_t{macs} * params_.ipu.tiles;
-  return (products + each - 1) / each;
+  const Cycle least = (products + each - 1) / each;
+  if (layout_kind(op, mask).empty() || op.phase != Phase::fwd) return least;
+  return std::max(least, ipu::least_cycles(params_.chip(), params_.planner, op, mask).value_or(0));
 }
 
 void IpuMachine::require_encodable(const LayerOp& op, const Mask* mask) const {
@@ -353,7 +360,11 @@ void IpuMachine::require_encodable(const LayerOp& op, const Mask* mask) const {
     throw UnsupportedError(fmt::format("x_pattern '{}': {}", op.x_pattern, reason));
   };
   if (mask != nullptr) refuse("an IPU has no product of two sparse operands, and W is sparse too");
-  if (op.batch != 1) refuse("a batch of products with sparse X is not planned on an IPU");
+  if (op.batch != 1) {
+    refuse(
+        "the buckets of an IPU's dynamic product are of one sparse operand, dealt to all tiles; no "
+        "kernel is known that deals those of a batch side by side");
+  }
   if (op.fn == "l1" || op.fn == "l2") refuse("distances have dense operands on an IPU");
   if (params_.activations.encode == ipu::Encoder::none) {
     refuse(

@@ -2,42 +2,24 @@
 #include "sim/machines/wse/counts.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 
+#include "sim/machines/result_builder.hpp"
 #include "sim/machines/wse/params.hpp"
 
 namespace lacuna {
-namespace {
-
-CountsSoFar counts_of_groups(std::initializer_list<const StatGroup*> groups) {
-  CountsSoFar counts;
-  for (const StatGroup* group : groups) {
-    group->add_to(counts.statistics);
-    group->add_to(counts.stack);
-  }
-  return counts;
-}
-
-}  // namespace
-
 CountsSoFar task_counts(const wse::TaskStats& stats) {
-  CountsSoFar counts = counts_of_groups({&stats.core, &stats.router});
+  CountsSoFar counts = counts_of({&stats.core, &stats.router});
   counts.sram_bytes = stats.sram_read_bytes + stats.sram_write_bytes;
   counts.fabric_bytes = stats.router.hops.value() * 4;
   return counts;
 }
 
 CountsSoFar wafer_counts(const wse::WaferStats& stats) {
-  CountsSoFar counts = counts_of_groups({&stats.core, &stats.router, &stats.edge});
+  CountsSoFar counts = counts_of({&stats.core, &stats.router, &stats.edge});
   counts.sram_bytes = stats.sram_read_bytes + stats.sram_write_bytes;
   counts.fabric_bytes = stats.router.hops.value() * 4;
   counts.io_bytes = stats.edge.bits.value() / 8;
   return counts;
-}
-
-PhaseTraffic whole_phase(const std::string& name, const OpResult& result) {
-  return {name, result.cycles, result.sram_read_bytes + result.sram_write_bytes,
-          result.fabric_bytes, result.io_bytes};
 }
 
 Peaks core_peaks(const WseParams& params, unsigned simd, std::uint64_t units) {

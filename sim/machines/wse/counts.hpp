@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "models/wse/task_stats.hpp"
 #include "models/wse/wafer_stats.hpp"
@@ -17,9 +16,6 @@ CountsSoFar task_counts(const wse::TaskStats& stats);
 
 /// What a wafer has counted; all that passes its edge is payload.
 CountsSoFar wafer_counts(const wse::WaferStats& stats);
-
-/// An operation without parts that follow each other is one phase.
-PhaseTraffic whole_phase(const std::string& name, const OpResult& result);
 
 /// What `units` cores can do in a cycle whose datapaths do `simd` multiply-accumulates each. Memory
 /// without limits (mem.model = none) gives the widest beat three reads and a write of 32 bits.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
@@ -35,54 +36,90 @@ double sum_of(const DecodePhaseTimes& times, DecodePhase first, DecodePhase last
 wse::DecoderModel decoder_model(const ModelShape& model) {
   const bool plain = model.family == ModelFamily::llama && model.gated && model.rms &&
                      model.activation == "silu" && !model.parallel && !model.post_norms &&
-                     model.experts.count == 0 && model.qk_norm != QkNorm::width &&
-                     model.rotated == model.head_width() && !model.qkv_bias;
+                     model.qk_norm != QkNorm::width && model.rotated == model.head_width() &&
+                     !model.qkv_bias && !model.score_cap;
   if (!plain) {
     throw UnsupportedError(
         fmt::format("model '{}': programs of a wafer's decoding are of layers with RMS norms, "
-                    "rotated heads and one block with SiLU",
+                    "rotated heads and one block with SiLU, or experts",
                     model.name));
   }
-  return {model.width,
-          model.heads,
-          model.kv_heads,
-          model.head_width(),
-          model.ffn,
-          model.qk_norm == QkNorm::head,
-          true};
+  const ExpertShape& e = model.experts;
+  const bool some_dense = std::find(e.dense.begin(), e.dense.end(), true) != e.dense.end();
+  if (e.count != 0 && (e.shared != 0 || e.one_by_one || some_dense)) {
+    throw UnsupportedError(
+        fmt::format("model '{}': experts of a wafer's decoding are in every layer, weighted by one "
+                    "softmax, without a block that all tokens take",
+                    model.name));
+  }
+  wse::DecoderModel decoder;
+  decoder.width = model.width;
+  decoder.heads = model.heads;
+  decoder.kv_heads = model.kv_heads;
+  decoder.head_dim = model.head_width();
+  decoder.ffn = e.count != 0 ? e.ffn : model.ffn;
+  decoder.qk_norm = model.qk_norm == QkNorm::head;
+  decoder.experts = {e.count, e.chosen};
+  return decoder;
 }
 
-DecodeTimes::DecodeTimes(const WseParams& params, Engine engine)
-    : params_(params), costs_{params.core, params.scalar, params.vec, params.task} {
+std::string text_of(const wse::DecoderModel& m) {
+  return fmt::format("{} {} {} {} {} {} {} {} {}", m.width, m.heads, m.kv_heads, m.head_dim, m.ffn,
+                     m.qk_norm, m.wide_sums, m.experts.count, m.experts.chosen);
+}
+
+std::uint32_t window_of(const ModelShape& model) {
+  const std::uint32_t first = model.window(0);
+  for (std::uint32_t layer = 1; layer < model.layers; ++layer) {
+    if (model.window(layer) != first) {
+      throw UnsupportedError(fmt::format(
+          "model '{}': layer 0 has a window of {} and layer {} one of {}; one layer stands for all",
+          model.name, first, layer, model.window(layer)));
+    }
+  }
+  return first;
+}
+
+DecodeTimes::DecodeTimes(const WseParams& params, Engine engine, TimesCache cache)
+    : params_(params),
+      cache_(std::move(cache)),
+      costs_{params.core, params.scalar, params.vec, params.task} {
   options_.engine = engine;
 }
 
 wse::TaskOutcome DecodeTimes::run(const wse::TaskProgram& program) const {
-  return wse::simulate(
-      {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
-      program, options_);
+  return wse::simulate(params_.task_hardware(), program, options_);
 }
 
 const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& block) {
-  const std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", model.name, block.columns,
-                                      block.rows, block.context, block.capacity, block.attention,
-                                      block.ffn, block.receives, block.repeats, block.batch);
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", text_of(decoder_model(model)),
+                  block.columns, block.rows, block.context, block.capacity, block.attention,
+                  block.ffn, block.receives, block.repeats, block.batch, block.sees.window,
+                  block.sees.kept, block.sees.seed, block.experts_apart,
+                  fmt::join(block.routes, ","), block.zeros == nullptr ? "" : block.zeros->name);
   const wse::DecodeShape shape(decoder_model(model), block);
   wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
   const wse::DecodeLayer layer(shape, costs_, params_.llm);
-  return layers_.emplace(key, run_layer(layer, block)).first->second;
+  return layers_.emplace(key, run_layer(key, layer)).first->second;
 }
 
-DecodePhaseTimes DecodeTimes::run_layer(const wse::DecodeLayer& layer,
-                                        const DecodeBlock& block) const {
-  const std::vector<Cycle> stamps = run(layer.plan()).stamps.at(0);
-  const std::vector<DecodePhase> phases = wse::decode_phases(block);
-  DecodePhaseTimes times;
-  for (std::size_t i = 0; i < phases.size(); ++i) {
-    times[phases[i]] = static_cast<double>(stamps.at(i + 1) - stamps.at(i));
+DecodePhaseTimes DecodeTimes::run_layer(const std::string& key,
+                                        const wse::DecodeLayer& layer) const {
+  const std::vector<DecodePhase> phases = layer.phases();
+  std::vector<double> ends;
+  if (const auto known = cache_.find("layer " + key); known && known->size() > phases.size()) {
+    ends = *known;
+  } else {
+    const wse::Datapath pieces = {params_.simd, params_.mem};
+    const std::vector<Cycle> stamps = run(layer.plan(&pieces)).stamps.at(0);
+    ends.assign(stamps.begin(), stamps.end());
+    cache_.keep("layer " + key, ends);
   }
+  DecodePhaseTimes times;
+  for (std::size_t i = 0; i < phases.size(); ++i) times[phases[i]] = ends.at(i + 1) - ends.at(i);
   return times;
 }
 
@@ -114,8 +151,7 @@ double DecodeTimes::square_layer(const SquareLayer& what) {
                                       block.context, functions.groups.value());
   const auto known = others_.find(key);
   if (known != others_.end()) return known->second;
-  const DecodePhaseTimes times =
-      run_layer(wse::DecodeLayer(shape, costs_, functions, style), block);
+  const DecodePhaseTimes times = run_layer(key, wse::DecodeLayer(shape, costs_, functions, style));
   const double cycles = sum_of(times, DecodePhase::norm, DecodePhase::ffn_residual);
   return others_.emplace(key, cycles).first->second;
 }
@@ -123,7 +159,10 @@ double DecodeTimes::square_layer(const SquareLayer& what) {
 double DecodeTimes::once(const std::string& key, const std::function<wse::TaskProgram()>& make) {
   const auto known = others_.find(key);
   if (known != others_.end()) return known->second;
-  const auto cycles = static_cast<double>(run(make()).cycles);
+  const auto kept = cache_.find(key);
+  const double cycles =
+      kept && !kept->empty() ? kept->front() : static_cast<double>(run(make()).cycles);
+  if (!kept) cache_.keep(key, {cycles});
   return others_.emplace(key, cycles).first->second;
 }
 
@@ -156,8 +195,10 @@ void DecodeTimes::add_memory(const ModelShape& model, const DecodeBlock& block, 
                              DecodeStep& step) const {
   const wse::DecodeShape shape(decoder_model(model), block);
   const wse::DecodeSpace space(shape);
-  step.memory.push_back({what, space.weight_bytes, space.cache_bytes, space.buffer_bytes,
-                         space.code_bytes(shape, params_.llm)});
+  step.memory.push_back(
+      {what, space.weight_bytes, space.cache_bytes, space.buffer_bytes,
+       space.code_bytes(shape, params_.llm),
+       wse::positions_that_fit(shape, params_.llm, params_.mem.kib * std::uint64_t{1024})});
 }
 
 void DecodeTimes::time_split(const ModelShape& model, DecodeBlock block, DecodeStep& step) {
@@ -185,6 +226,25 @@ void DecodeTimes::time_whole(const ModelShape& model, DecodeBlock block, DecodeS
   step.first_layer = all();
 }
 
+/// What tokens see and take, and the zeros that they meet.
+void DecodeTimes::add_zeros(const ModelShape& model, const DecodePlacement& placement,
+                            DecodeBlock& block) const {
+  block.sees = placement.sees;
+  block.sees.seed = placement.sparsity.seed;
+  const std::uint32_t window = window_of(model);
+  if (window != 0 && (placement.sees.window != 0 || placement.sees.kept != 0)) {
+    throw UnsupportedError(fmt::format("model '{}' has a window of {} itself", model.name, window));
+  }
+  if (window != 0) block.sees.window = window;
+  const wse::DecoderModel decoder = decoder_model(model);
+  if (placement.experts_apart && decoder.experts.count == 0) {
+    throw UnsupportedError(fmt::format("model '{}' has no experts", model.name));
+  }
+  block.experts_apart = placement.experts_apart;
+  block.routes = draw_routes(decoder.experts, block.batch, placement.sparsity.seed);
+  block.zeros = make_zeros(placement.sparsity, {decoder, block}, params_.llm.skip);
+}
+
 DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& placement,
                              std::uint32_t context) {
   const std::uint32_t blocks = placement.blocks();
@@ -194,6 +254,7 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
   block.rows = placement.rows;
   block.context = context;
   block.capacity = placement.capacity;
+  add_zeros(model, placement, block);
   DecodeStep step;
   step.layers = placement.layers_per_block != 0 ? placement.layers_per_block
                                                 : wse::DecodeShape::ceil(model.layers, blocks);
@@ -214,18 +275,24 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
     }
   }
   // those of all sequences go together
-  const std::uint32_t d = placement.batch * wse::DecodeShape::ceil(model.width, placement.rows);
+  const wse::HiddenPart part = wse::fullest_part({decoder_model(model), block});
   const auto program = [&](const char* what, std::uint32_t size, const auto& make) {
-    return once(fmt::format("{} {} {}", what, size, d), make);
+    return once(
+        fmt::format("{} {} {} {} {}", what, size, part.elements, part.counted, part.nonzeros),
+        make);
   };
   step.hand_over =
-      program("hand-over", 2, [&] { return wse::plan_hand_over(d, costs_, params_.llm); });
+      program("hand-over", 2, [&] { return wse::plan_hand_over(part, costs_, params_.llm); });
   step.row_change = program("pipe", kPipeCores,
-                            [&] { return wse::plan_pipe(kPipeCores, d, costs_, params_.llm); });
+                            [&] { return wse::plan_pipe(kPipeCores, part, costs_, params_.llm); });
   // and pass these one after the other
   step.head = placement.batch * head(model, placement);
   step.tail = placement.batch * tail(model, placement);
-  const double rows = (wse::DecodeShape::ceil(blocks, placement.blocks_x) - 1) * step.row_change;
+  // of few layers some blocks have none, and are not passed
+  const std::uint32_t with_layers = wse::DecodeShape::ceil(model.layers, step.layers);
+  const std::uint32_t passed =
+      std::min(blocks, step.split ? 2 * with_layers : std::min(blocks, model.layers));
+  const double rows = (wse::DecodeShape::ceil(passed, placement.blocks_x) - 1) * step.row_change;
   if (step.split) {
     time_split(model, block, step);
     const double layer = step.attention + step.ffn + 2 * step.hand_over;
@@ -233,8 +300,8 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
     step.slowest_stage = step.layers * (std::max(step.attention, step.ffn) + step.hand_over);
   } else {
     time_whole(model, block, step);
-    const double moves = static_cast<double>(blocks) * step.hand_over;
-    step.cycles = blocks * step.first_layer + (model.layers - blocks) * step.next_layer + moves;
+    const double moves = static_cast<double>(passed) * step.hand_over;
+    step.cycles = passed * step.first_layer + (model.layers - passed) * step.next_layer + moves;
     step.slowest_stage = step.first_layer + (step.layers - 1) * step.next_layer + step.hand_over;
   }
   step.cycles += rows + step.head + step.tail;

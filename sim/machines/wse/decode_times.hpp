@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "models/wse/task_wafer.hpp"
+#include "sim/machines/wse/decode_sparsity.hpp"
 #include "sim/machines/wse/params.hpp"
+#include "sim/machines/wse/times_cache.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/mapping/wse/inference/decode_layer.hpp"
 
@@ -34,6 +36,9 @@ struct DecodePlacement {
   std::uint32_t top_k = 20;
   std::uint32_t batch = 1;   // sequences at once
   std::uint32_t stages = 0;  // blocks that there are; 0: blocks_x times blocks_y
+  DecodeSparsity sparsity;
+  wse::Attention sees;         // beside a window that the model has
+  bool experts_apart = false;  // see wse::DecodeBlock
 
   std::uint32_t blocks() const { return stages != 0 ? stages : blocks_x * blocks_y; }
 };
@@ -45,7 +50,9 @@ struct DecodeMemory {
   std::uint64_t cache = 0;
   std::uint64_t buffers = 0;
   std::uint64_t code = 0;
+  std::uint32_t positions = 0;  // of the cache that would fit; kAnyPositions: any
 };
+inline constexpr std::uint32_t kAnyPositions = 1U << 30U;
 
 /// A token's way through a model, of parts that are simulated once each and added up.
 struct DecodeStep {
@@ -68,7 +75,7 @@ struct DecodeStep {
 /// Runs programs of workloads/mapping/wse/inference on a wafer, each once.
 class DecodeTimes {
  public:
-  DecodeTimes(const WseParams& params, Engine engine);
+  DecodeTimes(const WseParams& params, Engine engine, TimesCache cache = {});
 
   /// UnsupportedError of models that are no decoder with gated blocks or of blocks that do not
   /// suit them, OutOfMemoryError if a core cannot hold its part.
@@ -94,7 +101,9 @@ class DecodeTimes {
 
  private:
   wse::TaskOutcome run(const wse::TaskProgram& program) const;
-  DecodePhaseTimes run_layer(const wse::DecodeLayer& layer, const wse::DecodeBlock& block) const;
+  DecodePhaseTimes run_layer(const std::string& key, const wse::DecodeLayer& layer) const;
+  void add_zeros(const ModelShape& model, const DecodePlacement& placement,
+                 wse::DecodeBlock& block) const;
   double once(const std::string& key, const std::function<wse::TaskProgram()>& make);
   void time_split(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
   void add_memory(const ModelShape& model, const wse::DecodeBlock& block, const char* what,
@@ -102,6 +111,7 @@ class DecodeTimes {
   void time_whole(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
 
   const WseParams& params_;
+  const TimesCache cache_;
   const wse::CodeCosts costs_;
   wse::RunOptions options_;
   std::map<std::string, DecodePhaseTimes> layers_;
@@ -110,5 +120,11 @@ class DecodeTimes {
 
 /// What the programs need to know of a model. UnsupportedError as above.
 wse::DecoderModel decoder_model(const ModelShape& model);
+
+/// The same in words, for those who keep what they have simulated.
+std::string text_of(const wse::DecoderModel& model);
+
+/// The window that all layers of a model have, 0: none. UnsupportedError if layers differ.
+std::uint32_t window_of(const ModelShape& model);
 
 }  // namespace lacuna

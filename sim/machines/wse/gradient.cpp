@@ -11,12 +11,13 @@
 
 #include "models/common/fp16.hpp"
 #include "models/wse/engine/gradient_sweep.hpp"
-#include "models/wse/program/event_units.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
+#include "sim/machines/wse/result.hpp"
+#include "sim/machines/wse/streaming.hpp"
 #include "workloads/mapping/wse/gradient.hpp"
 
 namespace lacuna {
@@ -60,9 +61,8 @@ class GradientRun {
       : params_(params),
         op_(op),
         execution_(execution),
-        hardware_{params.core, params.queue, params.router} {
-    result_.clock_ghz = params.clock;
-    result_.units = std::uint64_t{params.wafer.columns} * params.wafer.rows;
+        hardware_(params.hardware()),
+        into_(params, execution, params.cores()) {
     result_.mac_algorithmic = std::uint64_t{op.m} * op.k * op.n;
   }
 
@@ -72,7 +72,9 @@ class GradientRun {
       fill_peaks(params_, plan, result_);
       fill_notes(plan);
       if (execution_.explain) result_.explanation = explain_gradient(plan.program, outcome);
-      if (execution_.event_log) name_units(plan.program);
+      if (execution_.event_log) {
+        into_.event_names(plan.program.rows, plan.program.columns, plan.program.columns);
+      }
     }
     wse::WaferStats stats;
     stats.collect_gradient(outcome, plan.program, hardware_, plan.rows_off);
@@ -83,30 +85,25 @@ class GradientRun {
     result_.sram_write_bytes += stats.sram_write_bytes;
     counts_ = with(std::move(counts_), stats);
     stats.limits.add_to(limits_);
-    add_events(outcome);
+    into_.events(outcome.events, result_.cycles);
     if (execution_.values) add_values(job, plan, outcome);
     result_.cycles += outcome.cycles;
   }
 
   OpResult result() {
-    result_.fabric_bytes = counts_.fabric_bytes;
-    result_.io_bytes = counts_.io_bytes;
-    result_.statistics = std::move(counts_.statistics);
+    into_.counted(std::move(counts_), result_.sram_read_bytes, result_.sram_write_bytes);
     result_.statistics.insert(result_.statistics.end(), limits_.begin(), limits_.end());
-    result_.stack = std::move(counts_.stack);
     if (parts_ > 1) {
-      note("parts", fmt::format("{}, one after the other: as many rows at a time as leave room for "
-                                "their dot products",
-                                parts_));
+      into_.note("parts",
+                 fmt::format("{}, one after the other: as many rows at a time as leave room for "
+                             "their dot products",
+                             parts_));
     }
-    result_.phases = {whole_phase("stream", result_)};
-    if (execution_.interval != 0) result_.intervals = intervals_of(borders_, result_);
-    return std::move(result_);
+    into_.one_phase("stream");
+    return into_.take();
   }
 
  private:
-  void note(const char* key, std::string text) { result_.notes.emplace_back(key, std::move(text)); }
-
   /// `counts` of parts that are over, and those of a further one.
   static CountsSoFar with(CountsSoFar counts, const wse::WaferStats& stats) {
     for (const StatGroup* const group :
@@ -124,13 +121,7 @@ class GradientRun {
   /// Rows as lanes where that can be, unit by unit elsewhere; with the same result. Intervals, of
   /// which the borders but the last are noted, need the units.
   WaferOutcome simulate(const GradientPlan& plan) {
-    wse::RunOptions options{execution_.engine,
-                            execution_.shuffle,
-                            execution_.jitter,
-                            execution_.jitter_seed,
-                            execution_.event_log,
-                            false,
-                            params_.wafer.modules == wse::Modules::per_core};
+    wse::RunOptions options = run_options(params_, execution_);
     if (execution_.interval != 0) {
       const Cycle before = result_.cycles;
       options.first_look = execution_.interval - before % execution_.interval;
@@ -138,7 +129,7 @@ class GradientRun {
         wse::WaferStats stats;
         stats.collect_gradient(wafer.counts_so_far(plan.program, at), plan.program, hardware_,
                                plan.rows_off);
-        borders_.emplace_back(before + at, with(counts_, stats));
+        into_.border(before + at, with(counts_, stats));
         return at + execution_.interval;
       };
     } else if (execution_.fold && !execution_.values) {
@@ -164,28 +155,15 @@ class GradientRun {
 
   void fill_notes(const GradientPlan& plan) {
     const auto& tokens = plan.program.kernel.tokens;
-    note("rectangle", fmt::format("{} columns x {} rows of {} cores", params_.wafer.columns.value(),
-                                  params_.wafer.rows.value(), params_.wafer.cores.value()));
-    note("tokens per core", tokens.front() == tokens.back()
-                                ? fmt::format("{}", tokens.front())
-                                : fmt::format("{} to {}", tokens.back(), tokens.front()));
-    note("memory per core", fmt::format("{} of {} bytes", plan.bytes, plan.limit));
-    note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
-                                 plan.program.rate.words, plan.program.rate.per));
-    note("fold", fold_.empty() ? "every row is simulated: " + not_folded_ : fold_);
-  }
-
-  /// Names of the units of the event log.
-  void name_units(const wse::Program& program) {
-    result_.event_units = wse::event_unit_names(program.rows, program.columns, program.columns);
-    result_.event_kinds = wse::event_kind_names();
-  }
-
-  void add_events(const WaferOutcome& outcome) {
-    for (Event event : outcome.events) {
-      event.cycle += result_.cycles;
-      result_.events.push_back(event);
-    }
+    into_.rectangle();
+    into_.note("tokens per core", tokens.front() == tokens.back()
+                                      ? fmt::format("{}", tokens.front())
+                                      : fmt::format("{} to {}", tokens.back(), tokens.front()));
+    into_.memory(plan.bytes, plan.limit);
+    into_.note("io share",
+               fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
+                           plan.program.rate.words, plan.program.rate.per));
+    into_.note("fold", fold_.empty() ? "every row is simulated: " + not_folded_ : fold_);
   }
 
   void add_values(const GradientJob& job, const GradientPlan& plan, const WaferOutcome& outcome) {
@@ -200,10 +178,10 @@ class GradientRun {
   const LayerOp& op_;
   const Execution& execution_;
   const wse::HardwareParams hardware_;
-  OpResult result_;
+  WaferResult into_;
+  OpResult& result_ = into_.result;
   CountsSoFar counts_;
   std::vector<StatEntry> limits_;
-  std::vector<std::pair<Cycle, CountsSoFar>> borders_;
   std::string fold_;
   std::string not_folded_;  // if it is empty
   std::uint32_t parts_ = 0;
@@ -222,11 +200,9 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
   job.partials = op.partials;
   job.values = execution.values;
   job.seed = seed;
-  const wse::StreamingSetup setup{params.wafer, params.core,    params.queue, params.mem,
-                                  params.simd,  params.ws,      params.io,    params.map,
-                                  params.clock, params.resident};
   GradientRun run(params, op, execution);
-  wse::plan_gradient_parts(job, setup, [&](const GradientPlan& plan) { run.add(job, plan); });
+  wse::plan_gradient_parts(job, streaming_setup(params),
+                           [&](const GradientPlan& plan) { run.add(job, plan); });
   OpResult result = run.result();
   return op.batch == 1 ? result : repeated(std::move(result), op.batch);
 }

@@ -5,19 +5,21 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "models/wse/program/event_units.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
+#include "sim/machines/wse/result.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
+#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 namespace {
@@ -32,7 +34,10 @@ constexpr std::uint64_t kMostCoresUnfolded = 262144;
 class LayerRun {
  public:
   LayerRun(const WseParams& params, LayerPlan plan, const Execution& execution)
-      : params_(params), plan_(std::move(plan)), execution_(execution) {}
+      : params_(params),
+        plan_(std::move(plan)),
+        execution_(execution),
+        into_(params, execution, params.cores()) {}
 
   OpResult run() {
     const bool folds =
@@ -55,19 +60,9 @@ class LayerRun {
   }
 
  private:
-  std::uint64_t units() const { return std::uint64_t{params_.wafer.columns} * params_.wafer.rows; }
-  wse::TaskParams hardware() const {
-    return {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task};
-  }
-  wse::RunOptions options() const {
-    return {execution_.engine,
-            execution_.shuffle,
-            execution_.jitter,
-            execution_.jitter_seed,
-            execution_.event_log,
-            false,
-            params_.wafer.modules == wse::Modules::per_core};
-  }
+  std::uint64_t units() const { return params_.cores(); }
+  wse::TaskParams hardware() const { return params_.task_hardware(); }
+  wse::RunOptions options() const { return run_options(params_, execution_); }
 
   Cycle run_parts(const LayerStage& stage);
   void observe_slowest(const LayerStage& stage, const std::vector<TaskOutcome>& outcomes);
@@ -77,13 +72,13 @@ class LayerRun {
   void look_at(const wse::TaskProgram& program, const std::vector<Cycle>& phases,
                std::uint64_t times, Looks& into) const;
   void add_phase(const std::string& name, Cycle cycles);
-  void add_events(std::vector<Event> events, Cycle begin);
   OpResult finish(bool folded);
-  void fill_work(OpResult& result);
+  void fill_work();
 
   const WseParams& params_;
   LayerPlan plan_;
   const Execution& execution_;
+  WaferResult into_;
   wse::TaskStats stats_;
   Cycle cycles_ = 0;
   std::string stages_;
@@ -91,10 +86,8 @@ class LayerRun {
   PhaseTraffic so_far_;          // of the phases before
   std::uint64_t simulated_ = 0;  // cores
   std::uint64_t used_ = 0;
-  std::vector<Event> events_;
-  CountsSoFar before_;                                  // what the stages before have counted
-  std::vector<std::pair<Cycle, CountsSoFar>> borders_;  // of intervals
-  std::vector<WseTaskStage> seen_;                      // for --explain
+  CountsSoFar before_;              // what the stages before have counted
+  std::vector<WseTaskStage> seen_;  // for --explain
 };
 
 /// Simulates each distinct part once. Parts share no links, so nothing one does can be seen by
@@ -158,7 +151,7 @@ Cycle LayerRun::run_whole(const LayerStage& stage) {
   simulated_ = units();
   if (carries) plan_.memory = std::move(outcome.memory);
   for (std::uint64_t i = 0; i < stage.times && execution_.event_log; ++i) {
-    add_events(outcome.events, cycles_ + i * outcome.cycles);
+    into_.events(outcome.events, cycles_ + i * outcome.cycles);
   }
   return outcome.cycles;
 }
@@ -219,7 +212,7 @@ void LayerRun::look_into(const LayerStage& stage, Cycle cycles, bool folds) {
     CountsSoFar counts = before_;
     add(counts, looks.at(cycles), (at - cycles_) / cycles);
     add(counts, looks.at((at - cycles_) % cycles), 1);
-    borders_.emplace_back(at, std::move(counts));
+    into_.border(at, std::move(counts));
   }
   add(before_, looks.at(cycles), stage.times);
 }
@@ -238,73 +231,55 @@ void LayerRun::add_phase(const std::string& name, Cycle cycles) {
   so_far_.fabric_bytes = fabric;
 }
 
-void LayerRun::add_events(std::vector<Event> events, Cycle begin) {
-  for (Event& event : events) {
-    event.cycle += begin;
-    events_.push_back(event);
-  }
-}
-
-void LayerRun::fill_work(OpResult& result) {
+void LayerRun::fill_work() {
   const std::uint64_t formed =
       stats_.core.mac16.value() + stats_.core.mac32.value() + stats_.core.mac_fp32.value();
-  result.mac_algorithmic = plan_.mac_algorithmic;
-  result.mac_useful = plan_.mac_useful;
+  into_.products(plan_.mac_algorithmic, plan_.mac_useful);
   stats_.core.mac_skipped += plan_.mac_algorithmic - plan_.mac_useful;
   stats_.core.mac_edge += formed - plan_.mac_useful;
-  result.sram_read_bytes = stats_.sram_read_bytes;
-  result.sram_write_bytes = stats_.sram_write_bytes;
-  result.fabric_bytes = stats_.router.hops.value() * 4;
   stats_.add_mean(units());
-  for (const StatGroup* group :
-       {static_cast<const StatGroup*>(&stats_.core), static_cast<const StatGroup*>(&stats_.router),
-        static_cast<const StatGroup*>(&stats_.limits)}) {
-    group->add_to(result.statistics);
-    group->add_to(result.stack);
-  }
-  result.peaks = core_peaks(params_, params_.simd.fma16, units());
-  result.peaks.io_bytes_per_cycle = params_.io.gbit / 8.0 / params_.clock;
+  into_.counted(stats_);
+  into_.group(stats_.limits);
+  Peaks& peaks = into_.result.peaks;
+  peaks = core_peaks(params_, params_.simd.fma16, units());
+  peaks.io_bytes_per_cycle = params_.io.gbit / 8.0 / params_.clock;
 }
 
 OpResult LayerRun::finish(bool folded) {
-  OpResult result;
+  OpResult& result = into_.result;
   result.cycles = cycles_;
-  result.clock_ghz = params_.clock;
-  result.units = units();
-  fill_work(result);
-  const auto note = [&](const char* key, std::string text) {
-    result.notes.emplace_back(key, std::move(text));
-  };
-  note("rectangle", fmt::format("{} columns x {} rows of {} cores", params_.wafer.columns.value(),
-                                params_.wafer.rows.value(), params_.wafer.cores.value()));
-  for (const auto& [key, text] : plan_.notes) result.notes.emplace_back(key, text);
-  note("cores used", fmt::format("{}", used_));
-  note("memory per core", fmt::format("{} of {} bytes", plan_.bytes, plan_.limit));
-  note("stages", fmt::format("{} cycles", stages_));
+  fill_work();
+  into_.rectangle();
+  for (const auto& [key, text] : plan_.notes) into_.note(key, text);
+  into_.note("cores used", fmt::format("{}", used_));
+  into_.memory(plan_.bytes, plan_.limit);
+  into_.note("stages", fmt::format("{} cycles", stages_));
   result.phases = std::move(phases_);
-  note("fold", folded ? fmt::format("{} of {} cores simulated: parts that exchange no words and do "
-                                    "the same, once each",
-                                    simulated_, units())
-                      : std::string("every core is simulated"));
-  if (execution_.interval != 0) result.intervals = intervals_of(borders_, result);
+  into_.note("fold",
+             folded ? fmt::format("{} of {} cores simulated: parts that exchange no words and do "
+                                  "the same, once each",
+                                  simulated_, units())
+                    : std::string("every core is simulated"));
   if (execution_.explain) result.explanation = explain_tasks(seen_);
   if (execution_.event_log) {
-    result.events = std::move(events_);
     wse::sort_events(result.events);
-    result.event_units = wse::event_unit_names(params_.wafer.rows, params_.wafer.columns, 0);
-    result.event_kinds = wse::event_kind_names();
+    into_.event_names(params_.wafer.rows, params_.wafer.columns, 0);
   }
   if (execution_.values) {
     const wse::LayerComparison compared = plan_.compare(plan_.memory);
     result.values = ValueCheck{compared.compared, compared.wrong, compared.largest_error};
   }
-  return result;
+  return into_.take();
 }
 
 wse::LayerSetup layer_setup(const WseParams& params) {
-  return {params.wafer,
-          {params.core, params.queue, params.router, params.mem, params.simd},
-          params.scalar};
+  return {params.wafer, params.task_hardware(), params.scalar};
+}
+
+std::optional<Mask> x_mask_of(const LayerOp& op, std::uint64_t seed) {
+  LayerOp seeded = op;
+  seeded.seed = seed;
+  return make_x_mask(seeded, seed);
 }
 
 void add_moves(const wse::LayerRequest& request, wse::LayerMoves moves, LayerPlan& plan) {
@@ -325,7 +300,9 @@ void add_moves(const wse::LayerRequest& request, wse::LayerMoves moves, LayerPla
 OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const Mask* mask,
                              std::uint64_t seed, const Execution& execution) {
   const wse::LayerSetup setup = layer_setup(params);
-  const wse::LayerRequest request{setup, op, mask, seed, execution.values};
+  const std::optional<Mask> x_mask = x_mask_of(op, seed);
+  const wse::LayerRequest request{
+      setup, op, mask, seed, execution.values, x_mask ? &*x_mask : nullptr};
   // The plan refers to the request.
   LayerPlan plan = wse::plan_layer(request);
   const wse::StreamSettings stream{params.ws, params.io};
@@ -333,7 +310,9 @@ OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const M
             plan.blocks ? wse::attention_moves(request, *plan.blocks, stream)
                         : wse::function_moves(request, stream),
             plan);
-  return LayerRun(params, std::move(plan), execution).run();
+  OpResult result = LayerRun(params, std::move(plan), execution).run();
+  if (x_mask) result.x_density = x_mask->density();
+  return result;
 }
 
 namespace {
@@ -372,7 +351,8 @@ std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask
   if (!wse::is_layer_operation(op)) return 0;
   try {
     const wse::LayerSetup setup = layer_setup(params);
-    return wse::plan_layer({setup, op, mask, 0, false}).bytes;
+    const std::optional<Mask> x_mask = x_mask_of(op, 0);
+    return wse::plan_layer({setup, op, mask, 0, false, x_mask ? &*x_mask : nullptr}).bytes;
   } catch (const UnsupportedError&) {
     return 0;
   } catch (const OutOfMemoryError&) {

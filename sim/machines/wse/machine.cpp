@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/layers.hpp"
+#include "sim/machines/wse/layouts.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "sim/machines/wse/residency.hpp"
 #include "sim/machines/wse/silicon.hpp"
@@ -98,7 +99,14 @@ class WseMachine final : public Machine {
                        params_.wafer.rows.value(), params_.wafer.cores.value());
   }
 
-  void relate(WorkloadTrace& workload, const MaskOf& mask_of) const override;
+  std::unique_ptr<Machine> clone() const override { return std::make_unique<WseMachine>(*this); }
+  const std::vector<LayoutSpace>& layouts() const override { return wafer_layout_spaces(); }
+  std::string layout_kind(const LayerOp& op, const Mask* /*mask*/) const override {
+    return wafer_layout_kind(params_, op);
+  }
+
+  void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override;
+  void place_operands(WorkloadTrace& workload) const override;
 
   std::vector<std::string> slow_settings() const override;
 
@@ -124,6 +132,7 @@ class WseMachine final : public Machine {
   void require_supported(const LayerOp& op) const;
   void require_int8(const LayerOp& op) const;
   void require_groups(const LayerOp& op) const;
+  void require_filter(const LayerOp& op) const;
 
   std::string name_;
   WseParams params_;
@@ -151,8 +160,8 @@ std::vector<std::string> WseMachine::slow_settings() const {
   return settings;
 }
 
-/// Whole operands that lie in blocks wherever they come from make no difference.
-void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {
+void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
+                        std::uint64_t /*seed*/) const {
   find_sources(workload);
   share_wafer(params_, workload, mask_of);
   for (LayerOp& op : workload.ops) {
@@ -160,6 +169,12 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of) const {
     op.share.beside = 0;  // streamed weights leave results where they are, beside nothing
     op.share.result_taken = false;
   }
+  place_operands(workload);
+}
+
+/// Whole operands that lie in blocks wherever they come from make no difference.
+void WseMachine::place_operands(WorkloadTrace& workload) const {
+  find_sources(workload);
   if (params_.ws.k_partition != wse::KPartition::block) return;
   if (params_.ws.inject != wse::Inject::column_top) return;
   const bool grouped = params_.ws.groups != 1;
@@ -197,6 +212,19 @@ void WseMachine::require_groups(const LayerOp& op) const {
                     "groups would all have a part of",
                     op.op));
   }
+}
+
+/// Zeros of X are left out by somebody, or the row is refused.
+void WseMachine::require_filter(const LayerOp& op) const {
+  if (op.x_pattern == "dense") return;
+  const auto refuse = [&](const std::string& why) {
+    throw UnsupportedError(fmt::format("{}: x_pattern '{}': {}", name_, op.x_pattern, why));
+  };
+  if (!runs_as_tasks(params_, op)) return;
+  refuse(fmt::format("{} has a program of the cores that moves whole tiles of X",
+                     op.mode == Mode::dynamic
+                         ? "mode dynamic"
+                         : "kernel.gemm = " + params_.kernel.gemm.value_text()));
 }
 
 void WseMachine::require_int8(const LayerOp& op) const {
@@ -270,13 +298,23 @@ OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t
         fmt::format("{}: a wafer carries integers only, not --values normal:SIGMA", name_));
   }
   require_groups(op);
+  require_filter(op);
   if (runs_as_tasks(params_, op)) return run_on_wafer(op, mask, seed, execution);
   const bool gradient = is_gradient(op);
   if (!gradient && !is_dense_gradient(op) && wse::is_layer_operation(op)) {
-    OpResult result = run_layer_operation(params_, op, mask, seed, execution);
+    LayerOp sent = op;
+    if (!params_.ws.zero_filter) sent.x_pattern = "dense";
+    OpResult result = run_layer_operation(params_, sent, mask, seed, execution);
     const bool product = op.op == "bmm" || op.op == "sddmm";
     // the programs of the cores hold the pattern
     if (product || mask != nullptr) result.mode = word(mask ? Mode::static_ : Mode::dense);
+    if (op.x_pattern != "dense") {
+      LayerOp whole = op;
+      whole.x_pattern = "dense";
+      add_filter_remark(params_,
+                        run_layer_operation(params_, whole, mask, seed, without_record(execution)),
+                        result);
+    }
     return result;
   }
   require_supported(op);
@@ -299,8 +337,8 @@ OpResult WseMachine::simulate(const LayerOp& op, const Mask* mask, std::uint64_t
   if (stream_x) {
     LayerOp whole = op;
     whole.x_pattern = "dense";
-    add_filter_remark(run_streamed(params_, whole, mask, seed, without_record(execution), true),
-                      result);
+    add_filter_remark(
+        params_, run_streamed(params_, whole, mask, seed, without_record(execution), true), result);
     result.notes.emplace_back("operands",
                               "X, made on the wafer, has left it before and is streamed in; W lies "
                               "with its k along columns");

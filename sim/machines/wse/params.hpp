@@ -55,6 +55,11 @@ struct WseParams : ParameterSet {
   Group<system::WaferSystemParams> sys =
       group(this, "sys", "Wafers that share a store of weights: MemoryX and SwarmX.");
   Group<EnergyParams> energy = group(this, "energy", "What pricing needs to know.");
+
+  wse::HardwareParams hardware() const { return {core, queue, router}; }
+  /// Of cores that run tasks.
+  wse::TaskParams task_hardware() const { return {core, queue, router, mem, simd, task}; }
+  std::uint64_t cores() const { return std::uint64_t{wafer.columns} * wafer.rows; }
 };
 
 }  // namespace lacuna

@@ -75,6 +75,20 @@ std::vector<std::uint32_t> deal_layers(std::uint32_t layers, std::uint32_t block
   return dealt;
 }
 
+/// UnsupportedError of models whose prompts have no programs.
+void require_plain(const ModelShape& model, std::uint32_t tokens) {
+  if (decoder_model(model).experts.count != 0) {
+    throw UnsupportedError(fmt::format(
+        "model '{}': prompts of a model with experts have no programs so far", model.name));
+  }
+  const std::uint32_t window = window_of(model);
+  if (window != 0 && window < tokens) {
+    throw UnsupportedError(
+        fmt::format("model '{}' has a window of {}: prompts of more tokens have no programs so far",
+                    model.name, window));
+  }
+}
+
 }  // namespace
 
 double PrefillLayer::of(PrefillPart first, PrefillPart last, std::uint32_t chunks) const {
@@ -91,15 +105,17 @@ double PrefillLayer::attention(std::uint32_t chunks) const {
 
 double PrefillLayer::ffn() const { return of(PrefillPart::ffn_norm, kLast, 0); }
 
-PrefillTimes::PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& ends)
-    : params_(params), costs_{params.core, params.scalar, params.vec, params.task}, ends_(ends) {
+PrefillTimes::PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& ends,
+                           TimesCache cache)
+    : params_(params),
+      cache_(std::move(cache)),
+      costs_{params.core, params.scalar, params.vec, params.task},
+      ends_(ends) {
   options_.engine = engine;
 }
 
 double PrefillTimes::cycles_of(const wse::TaskProgram& program) const {
-  const wse::TaskOutcome outcome = wse::simulate(
-      {params_.core, params_.queue, params_.router, params_.mem, params_.simd, params_.task},
-      program, options_);
+  const wse::TaskOutcome outcome = wse::simulate(params_.task_hardware(), program, options_);
   return static_cast<double>(outcome.cycles);
 }
 
@@ -108,11 +124,19 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
                                            const wse::InferenceParams& functions) {
   const wse::DecoderModel& m = shape.model();
   const std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", m.width, m.heads, m.kv_heads, m.head_dim,
-                  m.ffn, m.qk_norm, m.wide_sums, shape.block().side, shape.t(), shape.block().fused,
-                  style.scalar_functions, functions.groups.value());
+      fmt::format("prompt {} {} {} {} {} {}", text_of(m), shape.block().side, shape.t(),
+                  shape.block().fused, style.scalar_functions, functions.groups.value());
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
+  constexpr std::size_t kParts = static_cast<std::size_t>(kLast) + 1;
+  if (const auto kept = cache_.find(key); kept && kept->size() == kParts + 1) {
+    PrefillLayer layer;
+    for (std::size_t i = 0; i < kParts; ++i) {
+      layer.parts[static_cast<PrefillPart>(i)] = kept->at(i);
+    }
+    layer.product_step = kept->at(kParts);
+    return layers_.emplace(key, std::move(layer)).first->second;
+  }
   const wse::PrefillParts parts(shape, costs_, functions, style, kFold);
   PrefillLayer layer;
   double products = 0;
@@ -137,6 +161,10 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
     layer.parts[part] = cycles;
   }
   layer.product_step = products / steps;
+  std::vector<double> cycles;
+  for (const auto& [part, time] : layer.parts) cycles.push_back(time);
+  cycles.push_back(layer.product_step);
+  cache_.keep(key, cycles);
   return layers_.emplace(key, std::move(layer)).first->second;
 }
 
@@ -180,6 +208,7 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
         fmt::format("a prompt on blocks of {} x {} cores: its products go round squares",
                     placement.columns, placement.rows));
   }
+  require_plain(model, tokens);
   const std::uint32_t blocks = placement.blocks();
   PrefillRun run;
   run.chunks = wse::DecodeShape::ceil(tokens, chunk);

@@ -49,7 +49,7 @@ struct CacheMove {
 
 class PrefillTimes {
  public:
-  PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& ends);
+  PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& ends, TimesCache cache = {});
 
   /// UnsupportedError and OutOfMemoryError as of DecodeTimes.
   const PrefillLayer& layer(const ModelShape& model, const wse::PrefillBlock& block);
@@ -71,6 +71,7 @@ class PrefillTimes {
   void require(const ModelShape& model, const wse::PrefillBlock& block) const;
 
   const WseParams& params_;
+  const TimesCache cache_;
   const wse::CodeCosts costs_;
   wse::RunOptions options_;
   DecodeTimes& ends_;

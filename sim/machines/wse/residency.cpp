@@ -316,7 +316,8 @@ OpResult run_weights(const WseParams& params, const LayerOp& op, const Mask* mas
     LayerOp whole = op;
     whole.x_pattern = "dense";
     whole.residency = Residency::resident;
-    add_filter_remark(run_placed(params, whole, mask, seed, without_record(execution)), result);
+    add_filter_remark(params, run_placed(params, whole, mask, seed, without_record(execution)),
+                      result);
   }
   return result;
 }
@@ -328,7 +329,14 @@ Execution without_record(const Execution& execution) {
   return plain;
 }
 
-void add_filter_remark(const OpResult& whole, OpResult& result) {
+void add_filter_remark(const WseParams& params, const OpResult& whole, OpResult& result) {
+  if (!params.ws.zero_filter) {
+    result.remarks.push_back(
+        fmt::format("ws.zero_filter = false: all of X is sent, its zeros too: {} cycles, where X "
+                    "without zeros takes {}",
+                    result.cycles, whole.cycles));
+    return;
+  }
   const double times =
       static_cast<double>(whole.cycles) / static_cast<double>(std::max<Cycle>(result.cycles, 1));
   result.remarks.push_back(

@@ -29,6 +29,6 @@ std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const Laye
 Execution without_record(const Execution& execution);
 
 /// Says what the zeros of X that were left out have bought, beside a run with all of X.
-void add_filter_remark(const OpResult& whole, OpResult& result);
+void add_filter_remark(const WseParams& params, const OpResult& whole, OpResult& result);
 
 }  // namespace lacuna

@@ -14,13 +14,13 @@
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/row_by_row.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
-#include "models/wse/program/event_units.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_intervals.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
+#include "sim/machines/wse/result.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 #include "workloads/trace/row_mask.hpp"
 
@@ -127,17 +127,17 @@ class StreamedOperation {
 
  private:
   wse::StreamingSetup setup() const { return streaming_setup(params_); }
-  wse::HardwareParams hardware() const { return {params_.core, params_.queue, params_.router}; }
+  wse::HardwareParams hardware() const { return params_.hardware(); }
 
-  Simulated simulate_best(OpResult& result) const;
+  Simulated simulate_best(WaferResult& into) const;
   Simulated simulate_form(bool packed) const;
   void simulate(Simulated& run) const;
   void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
   void simulate_rows(const wse::Program& kept, wse::RunOptions options, Simulated& run) const;
-  void fill_work(const Simulated& run, OpResult& result) const;
+  void fill_work(const Simulated& run, WaferResult& into) const;
   void fill_peaks(const StreamingPlan& plan, OpResult& result) const;
-  void fill_notes(const Simulated& run, OpResult& result) const;
-  void fill_events(const Simulated& run, OpResult& result) const;
+  void fill_notes(const Simulated& run, WaferResult& into) const;
+  void fill_events(const Simulated& run, WaferResult& into) const;
 
   const WseParams& params_;
   const LayerOp& op_;
@@ -146,7 +146,7 @@ class StreamedOperation {
 };
 
 /// A stream that leaves nothing out can be sent with indices or without; the faster counts.
-Simulated StreamedOperation::simulate_best(OpResult& result) const {
+Simulated StreamedOperation::simulate_best(WaferResult& into) const {
   const bool filters = params_.ws.zero_filter &&
                        (job_.resident ? job_.x_mask != nullptr : job_.gemm.mask != nullptr);
   const wse::IndexBits bits = params_.ws.index_bits;
@@ -159,11 +159,11 @@ Simulated StreamedOperation::simulate_best(OpResult& result) const {
   wse::UnfilteredStats stats;
   stats.indexed += indexed.cycles;
   stats.packed += packed.cycles;
-  stats.add_to(result.statistics);
+  into.group(stats);
   const bool is_packed = packed.cycles < indexed.cycles;
-  result.notes.emplace_back(
-      "stream", fmt::format("{} cycles with an index for each value, {} packed without; {} taken",
-                            indexed.cycles, packed.cycles, is_packed ? "packed" : "indexed"));
+  into.note("stream",
+            fmt::format("{} cycles with an index for each value, {} packed without; {} taken",
+                        indexed.cycles, packed.cycles, is_packed ? "packed" : "indexed"));
   return is_packed ? std::move(packed) : std::move(indexed);
 }
 
@@ -179,15 +179,7 @@ Simulated StreamedOperation::simulate_form(bool packed) const {
 
 void StreamedOperation::simulate(Simulated& run) const {
   const wse::Program& program = run.plan.program;
-  const bool modules = params_.wafer.modules == wse::Modules::per_core;
-  const wse::RunOptions options{execution_.engine,
-                                execution_.shuffle,
-                                execution_.jitter,
-                                execution_.jitter_seed,
-                                execution_.event_log,
-                                false,
-                                modules,
-                                execution_.fold};
+  const wse::RunOptions options = run_options(params_, execution_);
   if (execution_.interval == 0) {  // a sweep keeps no time
     if (std::optional<wse::SweepOutcome> swept = wse::sweep(hardware(), program, options)) {
       run.outcome = std::move(swept->kept);
@@ -198,9 +190,9 @@ void StreamedOperation::simulate(Simulated& run) const {
       return;
     }
   }
-  if (!execution_.fold || modules) {
+  if (!execution_.fold || options.modules) {
     run.rows = program.rows;
-    run.fold = wse::no_fold(program, modules ? "each core is a module" : "switched off");
+    run.fold = wse::no_fold(program, options.modules ? "each core is a module" : "switched off");
     simulate_rows(program, options, run);
     return;
   }
@@ -245,29 +237,19 @@ void StreamedOperation::simulate_rows(const wse::Program& kept, wse::RunOptions 
   });
 }
 
-void StreamedOperation::fill_work(const Simulated& run, OpResult& result) const {
+void StreamedOperation::fill_work(const Simulated& run, WaferResult& into) const {
   wse::WaferStats stats;
   stats.collect(run.outcome, run.fold, run.plan.program, hardware(), run.plan.rows_off);
   const std::uint64_t formed = stats.core.mac16.value() + stats.core.mac32.value() +
                                stats.core.mac_fp32.value() + stats.core.mac_int8.value();
-  result.mac_algorithmic = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
-  result.mac_useful = run.plan.useful;
-  stats.core.mac_skipped += result.mac_algorithmic - formed;
-  stats.core.mac_zero += formed - result.mac_useful;
+  const std::uint64_t all = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
+  into.products(all, run.plan.useful);
+  stats.core.mac_skipped += all - formed;
+  stats.core.mac_zero += formed - run.plan.useful;
   stats.edge.zero_tests += run.plan.tested;
   stats.edge.zeros += run.plan.left_out;
   stats.router.filtered += run.plan.left_out * run.plan.program.rows;
-  result.sram_read_bytes = stats.sram_read_bytes;
-  result.sram_write_bytes = stats.sram_write_bytes;
-  result.fabric_bytes = stats.router.hops.value() * 4;
-  result.io_bytes = stats.edge.words.value() * 4;
-  for (const StatGroup* group :
-       {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
-        static_cast<const StatGroup*>(&stats.edge)}) {
-    group->add_to(result.statistics);
-    group->add_to(result.stack);
-  }
-  stats.limits.add_to(result.statistics);
+  into.counted(stats);
 }
 
 void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) const {
@@ -302,15 +284,12 @@ std::string groups_text(const StreamingPlan& plan, bool resident) {
                             kernel.exchange.packets, kernel.exchange.buses.size());
 }
 
-void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const {
+void StreamedOperation::fill_notes(const Simulated& run, WaferResult& into) const {
   const StreamingPlan& plan = run.plan;
-  const auto note = [&](const char* key, std::string text) {
-    result.notes.emplace_back(key, std::move(text));
-  };
+  const auto note = [&](const char* key, std::string text) { into.note(key, std::move(text)); };
   const auto& tokens = plan.program.kernel.tokens;
   const auto [least, most] = std::minmax_element(tokens.begin(), tokens.end());
-  note("rectangle", fmt::format("{} columns x {} rows of {} cores", params_.wafer.columns.value(),
-                                params_.wafer.rows.value(), params_.wafer.cores.value()));
+  into.rectangle();
   note(job_.resident ? "outputs per core" : "tokens per core",
        *least == *most ? fmt::format("{}", *least) : fmt::format("{} to {}", *least, *most));
   if (plan.rows_off != 0) {
@@ -323,7 +302,7 @@ void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const
     note("features per column",
          fmt::format("{} in, {} out", plan.most_features, plan.most_outputs));
   }
-  note("memory per core", fmt::format("{} of {} bytes", plan.bytes, plan.limit));
+  into.memory(plan.bytes, plan.limit);
   if (plan.program.kernel.groups.count > 1) note("groups", groups_text(plan, job_.resident));
   note("lookahead", fmt::format("{}", params_.ws.lookahead.value()));
   note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
@@ -349,33 +328,29 @@ void StreamedOperation::fill_notes(const Simulated& run, OpResult& result) const
   }
 }
 
-void StreamedOperation::fill_events(const Simulated& run, OpResult& result) const {
+void StreamedOperation::fill_events(const Simulated& run, WaferResult& into) const {
   const wse::Program& program = run.plan.program;
-  result.events = run.outcome.events;
-  if (run.fold.folds()) {
-    result.events = wse::unfold(run.outcome, run.fold, program, params_.router).events;
-  }
-  result.event_units = wse::event_unit_names(program.rows, program.columns, program.columns);
-  result.event_kinds = wse::event_kind_names();
+  into.events(run.fold.folds() ? wse::unfold(run.outcome, run.fold, program, params_.router).events
+                               : run.outcome.events);
+  into.event_names(program.rows, program.columns, program.columns);
 }
 
 OpResult StreamedOperation::run() {
-  OpResult result;
-  const Simulated run = simulate_best(result);
+  WaferResult into(params_, execution_, params_.cores());
+  OpResult& result = into.result;
+  const Simulated run = simulate_best(into);
   result.cycles = run.cycles;
-  result.clock_ghz = params_.clock;
-  result.units = std::uint64_t{params_.wafer.columns} * params_.wafer.rows;
   result.exact = run.proven;
   if (!run.proven) {
     result.approximations.emplace_back(
         "folded, although a slower row held up the rows above it; --fold off simulates all");
   }
-  fill_work(run, result);
+  fill_work(run, into);
   fill_peaks(run.plan, result);
-  fill_notes(run, result);
-  result.phases = {whole_phase("stream", result)};
-  if (execution_.interval != 0) result.intervals = intervals_of(run.borders, result);
-  if (execution_.event_log) fill_events(run, result);
+  fill_notes(run, into);
+  into.one_phase("stream");
+  for (const auto& [at, counts] : run.borders) into.border(at, counts);
+  if (execution_.event_log) fill_events(run, into);
   if (execution_.explain) {
     const wse::HardwareParams params = hardware();
     result.explanation = explain_wse({run.plan, run.outcome, run.fold, params, run.cycles});
@@ -385,14 +360,15 @@ OpResult StreamedOperation::run() {
     check_exchange(run.plan, run.outcome, check);
     result.values = check;
   }
-  return result;
+  return into.take();
 }
 
 }  // namespace
 
 wse::StreamingSetup streaming_setup(const WseParams& params) {
-  return {params.wafer, params.core, params.queue, params.mem,      params.simd,       params.ws,
-          params.io,    params.map,  params.clock, params.resident, params.zero_filter};
+  return {params.wafer,       params.core,       params.queue,      params.mem,   params.simd,
+          params.ws,          params.io,         params.map,        params.clock, params.resident,
+          params.zero_filter, params.router.hop, params.router.ramp};
 }
 
 wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool resident,

@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "models/wse/program/event_units.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
+#include "sim/machines/wse/result.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
@@ -112,10 +112,9 @@ class TaskOperation {
   void require_rectangle(std::uint64_t columns, std::uint64_t rows) const;
   /// Before a plan is made, whose addresses hold only what fits.
   void require_memory(const std::string& what, std::uint64_t bytes) const;
-  OpResult result_of(const TaskKernel& kernel, const TaskOutcome& run) const;
+  void fill(const TaskKernel& kernel, const TaskOutcome& run, WaferResult& into) const;
   void fill_products(const TaskKernel& kernel, wse::TaskStats& stats, KernelStats& spans,
-                     OpResult& result) const;
-  static void fill_events(const TaskKernel& kernel, const TaskOutcome& run, OpResult& result);
+                     WaferResult& into) const;
 
   const WseParams& params_;
   const LayerOp& op_;
@@ -339,28 +338,23 @@ Prepared TaskOperation::prepare() const {
   return collective();
 }
 
-void TaskOperation::fill_events(const TaskKernel& kernel, const TaskOutcome& run,
-                                OpResult& result) {
-  result.events = run.events;
-  result.event_units = wse::event_unit_names(kernel.program.rows, kernel.program.columns, 0);
-  result.event_kinds = wse::event_kind_names();
-}
-
 /// What was useful of the products formed, and what the others were for.
 void TaskOperation::fill_products(const TaskKernel& kernel, wse::TaskStats& stats,
-                                  KernelStats& spans, OpResult& result) const {
+                                  KernelStats& spans, WaferResult& into) const {
   const std::uint64_t formed =
       stats.core.mac16.value() + stats.core.mac32.value() + stats.core.mac_fp32.value();
   const std::uint64_t zeros = kernel.zeros * kernel.copies;
-  result.mac_useful = formed - kernel.edge - zeros;
+  const std::uint64_t useful = formed - kernel.edge - zeros;
   const bool product = op_.op == "gemm" || op_.op == "spmm";
-  result.mac_algorithmic = product ? std::uint64_t{op_.m} * op_.k * op_.n : result.mac_useful;
+  const std::uint64_t all = product ? std::uint64_t{op_.m} * op_.k * op_.n : useful;
+  into.products(all, useful);
   stats.core.mac_edge += kernel.edge;
   spans.mac_zero += zeros;
-  stats.core.mac_skipped += result.mac_algorithmic - result.mac_useful - zeros;
+  stats.core.mac_skipped += all - useful - zeros;
 }
 
-OpResult TaskOperation::result_of(const TaskKernel& kernel, const TaskOutcome& run) const {
+void TaskOperation::fill(const TaskKernel& kernel, const TaskOutcome& run,
+                         WaferResult& into) const {
   wse::TaskStats stats;
   stats.add(run, kernel.copies, run.cycles);
   stats.add_limits({&run}, 1);
@@ -369,30 +363,20 @@ OpResult TaskOperation::result_of(const TaskKernel& kernel, const TaskOutcome& r
   spans.add(run);
   const std::uint64_t repeats = op_.op == "gemv" ? params_.kernel.gemv_repeats.value() : 1;
   spans.each += (run.cycles + repeats / 2) / repeats;
-  OpResult result;
-  result.cycles = run.cycles;
-  result.clock_ghz = params_.clock;
-  result.units = run.cores.size() * kernel.copies;
-  fill_products(kernel, stats, spans, result);
-  result.sram_read_bytes = stats.sram_read_bytes;
-  result.sram_write_bytes = stats.sram_write_bytes;
-  result.fabric_bytes = stats.router.hops.value() * 4;
+  into.result.cycles = run.cycles;
+  fill_products(kernel, stats, spans, into);
   const bool wide = op_.dtype == DType::fp32;
-  result.peaks = core_peaks(params_, wide ? params_.simd.fma32 : params_.simd.fma16, result.units);
-  for (const StatGroup* group :
-       {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
-        static_cast<const StatGroup*>(&spans), static_cast<const StatGroup*>(&stats.limits)}) {
-    group->add_to(result.statistics);
-    group->add_to(result.stack);
-  }
-  result.notes.emplace_back("rectangle", fmt::format("{} columns x {} rows of cores, {} simulated",
-                                                     kernel.program.columns * kernel.copies,
-                                                     kernel.program.rows, run.cores.size()));
-  result.notes.emplace_back("memory per core",
-                            fmt::format("{} of {} bytes", kernel.bytes, memory_bytes()));
-  for (const auto& note : kernel.notes) result.notes.push_back(note);
-  result.phases = {whole_phase(op_.op, result)};
-  return result;
+  into.result.peaks =
+      core_peaks(params_, wide ? params_.simd.fma32 : params_.simd.fma16, into.result.units);
+  into.counted(stats);
+  into.group(spans);
+  into.group(stats.limits);
+  into.note("rectangle", fmt::format("{} columns x {} rows of cores, {} simulated",
+                                     kernel.program.columns * kernel.copies, kernel.program.rows,
+                                     run.cores.size()));
+  into.memory(kernel.bytes, memory_bytes());
+  for (const auto& [key, text] : kernel.notes) into.note(key, text);
+  into.one_phase(op_.op);
 }
 
 OpResult TaskOperation::run() const {
@@ -401,35 +385,30 @@ OpResult TaskOperation::run() const {
     refuse(fmt::format("op '{}' with --values", op_.op));
   }
   const TaskKernel& kernel = made.kernel;
-  const wse::TaskParams hardware{params_.core, params_.queue, params_.router,
-                                 params_.mem,  params_.simd,  params_.task};
-  wse::RunOptions options;
-  options.engine = execution_.engine;
-  options.shuffle = execution_.shuffle;
-  options.jitter = execution_.jitter;
-  options.jitter_seed = execution_.jitter_seed;
-  options.event_log = execution_.event_log;
-  options.modules = params_.wafer.modules == wse::Modules::per_core;
-  std::vector<std::pair<Cycle, CountsSoFar>> borders;
+  const std::uint64_t cores =
+      std::uint64_t{kernel.program.columns} * kernel.program.rows * kernel.copies;
+  WaferResult into(params_, execution_, cores);
+  wse::RunOptions options = run_options(params_, execution_);
   if (execution_.interval != 0) {
     options.first_look = execution_.interval;
     options.look_at_tasks = [&](Cycle at, const TaskOutcome& so_far) {
       wse::TaskStats stats;
       stats.add(so_far, kernel.copies, at);
-      borders.emplace_back(at, task_counts(stats));
+      into.border(at, task_counts(stats));
       return at + execution_.interval;
     };
   }
-  const TaskOutcome run = wse::simulate(hardware, kernel.program, options);
-  OpResult result = result_of(kernel, run);
-  while (!borders.empty() && borders.back().first >= run.cycles) borders.pop_back();
-  if (execution_.interval != 0) result.intervals = intervals_of(borders, result);
-  if (execution_.event_log) fill_events(kernel, run, result);
-  if (execution_.explain) {
-    result.explanation = explain_tasks({observe_stage(op_.op, kernel.program, run, 1, 0, 0)});
+  const TaskOutcome run = wse::simulate(params_.task_hardware(), kernel.program, options);
+  fill(kernel, run, into);
+  if (execution_.event_log) {
+    into.events(run.events);
+    into.event_names(kernel.program.rows, kernel.program.columns, 0);
   }
-  if (execution_.values) result.values = made.check(run);
-  return result;
+  if (execution_.explain) {
+    into.result.explanation = explain_tasks({observe_stage(op_.op, kernel.program, run, 1, 0, 0)});
+  }
+  if (execution_.values) into.result.values = made.check(run);
+  return into.take();
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
   }
   body += ")\n  set ytics scale 0 (";
   for (std::size_t i = 0; i < rows; ++i) {
-    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(names[i]), i);
+    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", lacuna::quoted(names[i]), i);
   }
   body += fmt::format(")\n  set xrange [-0.5:{}]\n  set yrange [{}:-0.5]\n",
                       static_cast<double>(kPhases.size()) - 0.5, static_cast<double>(rows) - 0.5);

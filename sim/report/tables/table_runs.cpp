@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/report/layout_note.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -137,6 +138,28 @@ std::string what_was_run(const RunRecord& record) {
 
 }  // namespace
 
+namespace {
+
+/// True if a layout was chosen for any operation.
+bool has_layouts(const RunRecord& record) {
+  return std::any_of(record.ops.begin(), record.ops.end(),
+                     [](const OpRecord& op) { return !note_of(op.result, kLayoutNote).empty(); });
+}
+
+/// How the operations of a run were laid out and who chose, a line for each that had a choice.
+std::string layout_lines(const RunRecord& record, const std::string& before = "") {
+  std::string text;
+  for (const OpRecord& op : record.ops) {
+    const std::string layout = note_of(op.result, kLayoutNote);
+    if (layout.empty()) continue;
+    text += fmt::format("{}{}: layout {} ({})\n", before, op.row.op_id, layout,
+                        note_of(op.result, kLayoutSourceNote));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string run_table(const RunRecord& record) {
   TextTable table;
   table.column("operation", "", Align::left);
@@ -145,23 +168,26 @@ std::string run_table(const RunRecord& record) {
   table.column("pattern", "", Align::left);
   table.column("mode", "", Align::left, Need::wide);
   table.column("weights", "", Align::left, Need::wide);
+  const bool layouts = has_layouts(record);
+  if (layouts) table.column("layout", "", Align::left);
   add_number_columns(table);
-  const auto add = [&](const SummaryRow& row) {
+  const auto add = [&](const SummaryRow& row, const std::string& layout) {
     std::vector<std::string> cells = {row.op_id,    shape(row), row.dtype,
                                       pattern(row), row.mode,   row.residency};
+    if (layouts) cells.push_back(layout);
     append_numbers(cells, row, record.units());
     table.row(std::move(cells));
   };
   std::string reasons;
   for (const OpRecord& op : record.ops) {
-    add(op.row);
+    add(op.row, note_of(op.result, kLayoutNote));
     reasons += reason(op.row.op_id, op.row);
   }
   if (record.ops.size() > 1) {
     table.rule();
-    add(record.total);
+    add(record.total, "");
   }
-  reasons += remarks_of(record);
+  reasons += remarks_of(record) + layout_lines(record);
   if (!reasons.empty()) reasons.insert(0, "\n");
   return what_was_run(record) + "\n\n" + table.text() + reasons;
 }
@@ -191,7 +217,8 @@ std::string compare_table(const std::vector<RunRecord>& records) {
     for (const OpRecord& op : record.ops) {
       reasons += reason(fmt::format("run {}, {}", record.run, op.row.op_id), op.row);
     }
-    reasons += remarks_of(record, fmt::format("run {}, ", record.run));
+    const std::string run = fmt::format("run {}, ", record.run);
+    reasons += remarks_of(record, run) + layout_lines(record, run);
   }
   if (!reasons.empty()) reasons.insert(0, "\n");
   return table.text() + reasons;

@@ -57,6 +57,8 @@ void shape(Random& random, Scenario& s) {
 
 // Seeds from here on are of rows that take the largest out, which have no backward.
 constexpr std::uint64_t kOfChoices = 1001;
+// And from here on of products of attention of whose X zeros are left out.
+constexpr std::uint64_t kOfZeros = 2001;
 
 Scenario make_scenario(std::uint64_t seed) {
   Random random(stream_seed(seed, "layers"));
@@ -68,13 +70,19 @@ Scenario make_scenario(std::uint64_t seed) {
                                      "rmsnorm", "optim", "bmm", "bmm", "sddmm", "embed", "embed"});
   op.phase = pick<Phase>(random, {Phase::fwd, Phase::bwd});
   if (seed >= kOfChoices) {
-    op.op = "take_max";
+    op.op = seed >= kOfZeros ? "bmm" : "take_max";
     op.phase = Phase::fwd;
   }
   const OpKind& kind = kind_of(op);
   if (!kind.functions.empty()) op.fn = pick(random, kind.functions);
   op.dtype = pick<DType>(random, {DType::fp16, DType::fp32});
   shape(random, s);
+  if (seed >= kOfZeros) {
+    op.fn.clear();
+    s.mask.reset();
+    op.x_pattern = pick<std::string>(random, {"bernoulli", "channel"});
+    op.x_density = Decimal{random.bounded(11), 1};
+  }
   const auto set = [&](const char* path, std::string text) {
     s.settings.emplace_back(path, std::move(text));
   };
@@ -91,7 +99,10 @@ Scenario make_scenario(std::uint64_t seed) {
   set("mem.model", pick<std::string>(random, {"rule", "none"}));
   s.text = fmt::format("seed {}: {} {} {} {} m {} k {} n {} x {}{}, {} x {}", seed, op.op, op.fn,
                        word(op.phase), word(op.dtype), op.m, op.k, op.n, op.batch,
-                       s.mask ? " masked" : "", s.settings[0].second, s.settings[1].second);
+                       s.mask         ? " masked"
+                       : op.x_density ? " x " + op.x_density->text()
+                                      : "",
+                       s.settings[0].second, s.settings[1].second);
   return s;
 }
 
@@ -200,6 +211,8 @@ INSTANTIATE_TEST_SUITE_P(Random, WseLayers,
                          ::testing::Range(std::uint64_t{1}, std::uint64_t{201}, std::uint64_t{10}));
 INSTANTIATE_TEST_SUITE_P(Choices, WseLayers,
                          ::testing::Range(kOfChoices, kOfChoices + 20, std::uint64_t{10}));
+INSTANTIATE_TEST_SUITE_P(Zeros, WseLayers,
+                         ::testing::Range(kOfZeros, kOfZeros + 60, std::uint64_t{10}));
 
 LayerOp row(const char* op, const char* fn, std::uint32_t m, std::uint32_t n) {
   LayerOp result;

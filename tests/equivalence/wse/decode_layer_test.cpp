@@ -3,91 +3,35 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "tests/support/wse/task_bench.hpp"
-#include "workloads/mapping/wse/inference/decode_values.hpp"
+#include "tests/support/wse/decode_bench.hpp"
 
 namespace lacuna::wse {
 namespace {
-
-/// Grouped queries, widths that do not divide by the cores.
-DecoderModel small_model() {
-  DecoderModel model;
-  model.width = 44;
-  model.heads = 4;
-  model.kv_heads = 2;
-  model.head_dim = 16;
-  model.ffn = 70;
-  model.qk_norm = true;
-  return model;
-}
-
-DecodeBlock small_block(std::uint32_t columns, std::uint32_t rows, std::uint32_t context) {
-  DecodeBlock block;
-  block.columns = columns;
-  block.rows = rows;
-  block.context = context;
-  return block;
-}
-
-struct Bench {
-  TaskProgram program(const DecodeShape& shape) const {
-    TaskProgram program = DecodeLayer(shape, costs, params).plan();
-    DecodeValues(shape, 7).fill(program);
-    return program;
-  }
-
-  /// The largest difference to the reference in any column, over the largest number.
-  double error(const DecodeShape& shape) const {
-    const TaskOutcome outcome = run_tasks(program(shape));
-    const DecodeValues values(shape, 7);
-    const std::vector<double> expected = values.reference();
-    double most = 0;
-    double largest = 0;
-    for (const double value : expected) largest = std::max(largest, std::abs(value));
-    const std::uint32_t columns = shape.block().columns;
-    for (std::uint32_t copy = 0; copy < columns * shape.block().batch; ++copy) {
-      const std::vector<double> found =
-          values.found(outcome.memory, copy % columns, copy / columns);
-      for (std::size_t i = 0; i < expected.size(); ++i) {
-        most = std::max(most, std::abs(found[i] - expected[i]));
-      }
-    }
-    return most / largest;
-  }
-
-  CodeCosts costs;
-  InferenceParams params;
-};
-
-// Halves have 11 bits; of some hundred roundings of numbers below 4 the sum stays under 2^-7.
-constexpr double kHalves = 1.0 / 128;
 
 TEST(DecodeLayer, AttentionIsThatOfAPlainComputation) {
   // 12 positions on 8 rows: two in the first four, one in the others; the last is the new one
   DecodeBlock block = small_block(8, 8, 12);
   block.ffn = false;
-  EXPECT_LT(Bench().error(DecodeShape(small_model(), block)), kHalves);
+  EXPECT_LT(DecodeBench().error(DecodeShape(small_model(), block)), kHalves);
   // fewer positions than rows
   block.context = 5;
-  EXPECT_LT(Bench().error(DecodeShape(small_model(), block)), kHalves);
+  EXPECT_LT(DecodeBench().error(DecodeShape(small_model(), block)), kHalves);
 }
 
 TEST(DecodeLayer, TheFeedForwardPartIsThatOfAPlainComputation) {
   // the polynomial of the sigmoid is 1/200 off at most within its range
   DecodeBlock block = small_block(8, 8, 12);
   block.attention = false;
-  EXPECT_LT(Bench().error(DecodeShape(small_model(), block)), 2 * kHalves);
+  EXPECT_LT(DecodeBench().error(DecodeShape(small_model(), block)), 2 * kHalves);
 }
 
 TEST(DecodeLayer, AWholeLayerOnABlockThatIsNoSquare) {
   DecodeBlock block = small_block(16, 4, 9);
   block.receives = true;
   DecoderModel model = small_model();
-  EXPECT_LT(Bench().error(DecodeShape(model, block)), 2 * kHalves);
+  EXPECT_LT(DecodeBench().error(DecodeShape(model, block)), 2 * kHalves);
   model.qk_norm = false;
-  EXPECT_LT(Bench().error(DecodeShape(model, block)), 2 * kHalves);
+  EXPECT_LT(DecodeBench().error(DecodeShape(model, block)), 2 * kHalves);
 }
 
 TEST(DecodeLayer, SeveralSequencesAtOnce) {
@@ -96,15 +40,15 @@ TEST(DecodeLayer, SeveralSequencesAtOnce) {
   const DecodeShape one(small_model(), block);
   block.batch = 3;
   const DecodeShape three(small_model(), block);
-  EXPECT_LT(Bench().error(three), 2 * kHalves);
+  EXPECT_LT(DecodeBench().error(three), 2 * kHalves);
   // each has its own keys and values, 3 slots of 2 features in halves: 12 bytes, and 36, either
   // rounded to eight; weights are there once
   EXPECT_EQ(DecodeSpace(one).cache_bytes, 16U + 16);
   EXPECT_EQ(DecodeSpace(three).cache_bytes, 40U + 40);
   EXPECT_EQ(DecodeSpace(three).weight_bytes, DecodeSpace(one).weight_bytes);
   // the ways of sums are there once too
-  const Cycle alone = run_tasks(Bench().program(one)).cycles;
-  const Cycle together = run_tasks(Bench().program(three)).cycles;
+  const Cycle alone = run_tasks(DecodeBench().program(one)).cycles;
+  const Cycle together = run_tasks(DecodeBench().program(three)).cycles;
   EXPECT_GT(together, alone);
   EXPECT_LT(together, 3 * alone);
 }
@@ -116,12 +60,12 @@ TEST(DecodeLayer, OneHeadOverTheWholeRowInHalves) {
   model.wide_sums = false;
   DecodeBlock block = small_block(8, 8, 12);
   block.ffn = false;
-  Bench bench;
+  DecodeBench bench;
   EXPECT_LT(bench.error(DecodeShape(model, block)), 4 * kHalves);
 }
 
 TEST(DecodeLayer, EnginesAgree) {
-  const Bench bench;
+  const DecodeBench bench;
   for (const bool receives : {false, true}) {
     DecodeBlock block = small_block(8, 6, 11);
     block.receives = receives;
@@ -138,7 +82,7 @@ TEST(DecodeLayer, EnginesAgree) {
 }
 
 TEST(DecodeLayer, TimeIsTheSameWithoutValues) {
-  const Bench bench;
+  const DecodeBench bench;
   const DecodeShape shape(small_model(), small_block(8, 8, 12));
   const TaskProgram program = DecodeLayer(shape, bench.costs, bench.params).plan();
   EXPECT_EQ(run_tasks(program).stamps, run_tasks(bench.program(shape)).stamps);

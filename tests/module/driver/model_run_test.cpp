@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/driver/real_program.hpp"
 
@@ -47,6 +51,75 @@ TEST(ModelRun, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT(error("--prefill 0"), HasSubstr("found '0'"));
   EXPECT_THAT(run_real("run --model llama3-8b --machine wse3 --prefill 256").err,
               HasSubstr("bytes of a core"));
+}
+
+/// The options of `lacuna run` as its help lists them: the name, and what follows it, if anything.
+std::vector<std::pair<std::string, std::string>> options_of_run() {
+  std::vector<std::pair<std::string, std::string>> options;
+  std::istringstream help(run_real("run --help").out);
+  for (std::string line; std::getline(help, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::string value;
+    words >> name;
+    if (name.rfind("--", 0) != 0) continue;
+    const bool takes = line.size() > name.size() + 3 && line[name.size() + 2] == ' ' &&
+                       line[name.size() + 3] != ' ';
+    if (takes) words >> value;
+    options.emplace_back(name, value);
+  }
+  return options;
+}
+
+// Whatever is not part of such a request would change nothing of it, and is refused by its name.
+TEST(ModelRun, RefusesEveryOptionThatItDoesNotKnow) {
+  const std::set<std::string> known = {
+      "--machine", "--set",   "--model",   "--decode",      "--context",     "--batch",
+      "--prefill", "--chunk", "--blocks",  "--block-cores", "--engine",      "--json",
+      "--wide",    "--quiet", "--layers",  "--cache",       "--activations", "--weights",
+      "--window",  "--kept",  "--experts", "--seed"};
+  std::size_t refused = 0;
+  for (const auto& [name, value] : options_of_run()) {
+    if (known.count(name) != 0) continue;
+    ++refused;
+    const Ran ran = run_real("run --model qwen3-1.7b --machine wse3 --decode " + name +
+                             (value.empty() ? "" : "=1"));
+    EXPECT_EQ(ran.status, 2) << name;
+    // --resume lacks its folder first
+    const std::string why = name == "--resume" ? ": needs --out" : " does not go with --model";
+    EXPECT_THAT(ran.err, HasSubstr(name + why));
+  }
+  EXPECT_GE(refused, 30U);
+  EXPECT_THAT(run_real("run --machine wse3 --gemm 8x8x8 --context 64").err,
+              HasSubstr("--context needs --model"));
+}
+
+TEST(ModelRun, ASystemRefusesEveryOptionThatItDoesNotKnow) {
+  const std::set<std::string> known = {"--machine",  "--set",  "--system-config", "--trace",
+                                       "--engine",   "--seed", "--out",           "--energy-table",
+                                       "--timeline", "--json", "--wide",          "--quiet"};
+  for (const auto& [name, value] : options_of_run()) {
+    if (known.count(name) != 0) continue;
+    const Ran ran =
+        run_real("run --system-config bert_base_dense " + name + (value.empty() ? "" : "=1"));
+    EXPECT_EQ(ran.status, 2) << name;
+    EXPECT_THAT(ran.err, HasSubstr(name)) << name;
+  }
+}
+
+// Parameters of what such a request does not run are remarked on.
+TEST(ModelRun, SaysWhichSettingsActOnNothing) {
+  const Ran idle = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--set llm.groups=4");
+  EXPECT_THAT(idle.err, HasSubstr("llm.groups acts in programs of language models alone"));
+  const Ran model = run_real(
+      "run --json --model qwen3-1.7b --machine wse3 --prefill 256 --set ws.lookahead=4 --set "
+      "llm.groups=4 --set wafer.modules=per_core");
+  EXPECT_EQ(model.status, 0) << model.err;
+  EXPECT_THAT(model.err, HasSubstr("ws.lookahead acts on nothing of --model"));
+  EXPECT_THAT(model.err, HasSubstr("wafer.modules acts on nothing of --model"));
+  EXPECT_THAT(model.err, ::testing::Not(HasSubstr("llm.groups")));
 }
 
 }  // namespace

@@ -52,8 +52,28 @@ TEST(Search, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(search(bench, "minimise: tine\n" + space).err, HasSubstr("did you mean 'time'?"));
   EXPECT_THAT(search(bench, "minimise: time\nbudget: 0\n" + space).err,
               HasSubstr("space.yaml:2:9: budget: found '0'"));
+  EXPECT_THAT(search(bench, "minimise: time\nstrategy: descend\n" + space).err,
+              HasSubstr("space.yaml:2:11: strategy: found 'descend'; allowed: bounds, descent"));
+  EXPECT_THAT(search(bench, "minimise: [time, area]\nstrategy: descent\n" + space).err,
+              HasSubstr("strategy bounds finds a front"));
   const Ran sweep = run_real("sweep " + bench.file("s.yaml", "minimise: time\n" + space));
   EXPECT_THAT(sweep.err, HasSubstr("'minimise' is of a search"));
+}
+
+// Both axes act by themselves here, so that a descent ends where all points would.
+TEST(Search, DescendsToTheSamePoint) {
+  const ProgramBench bench;
+  const std::string space = std::string("minimise: time\n") + kSpace;
+  const auto best_line = [](const std::string& text) {
+    const std::size_t row = text.find("\n", text.find("----"));
+    return text.substr(row, text.find('\n', row + 1) - row);
+  };
+  const Ran all = search(bench, space);
+  const Ran one = search(bench, "strategy: descent\n" + space, "--jobs 1");
+  const Ran two = search(bench, "strategy: descent\n" + space, "--jobs 2");
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_EQ(one.out, two.out);
+  EXPECT_EQ(best_line(one.out), best_line(all.out)) << one.out;
 }
 
 TEST(Search, LeavesOutWhatSubjectToDoesNotAllow) {

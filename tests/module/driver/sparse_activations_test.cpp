@@ -84,6 +84,77 @@ TEST(SparseActivations, OfAGradientAreWhatIsStreamed) {
   EXPECT_THAT(ran.out, HasSubstr("of X is zero and never leaves the sender"));
 }
 
+std::string attention(const ProgramBench& bench, const std::string& cells) {
+  return bench.file(
+      "a.csv", "id,op,m,k,n,batch,fn,pattern,density,x_pattern,x_density\nrow," + cells + "\n");
+}
+
+TEST(SparseActivations, OfAttentionAreFilteredByTheCoreThatHasThem) {
+  const ProgramBench bench;
+  const Ran ran = run_trace(kWafer, attention(bench, "bmm,64,32,48,4,,,,bernoulli,0.1"));
+  EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("12288 values equal the reference product"));
+  EXPECT_THAT(ran.out, HasSubstr("of X is zero and never leaves the sender"));
+  const std::uint64_t with = number_after(ran.out, "sender: ");
+  EXPECT_GT(with, 0U);
+  EXPECT_GT(number_after(ran.out, "all of X ("), 2 * with) << "nine of ten are not multiplied";
+}
+
+// One core, FP16, X of 4 x 4 whose mask says 5 elements, or 6 of which the last is one more. To
+// list it: two stores, as long as the load of scalar.load = 2. Two slots to send its two words.
+// Then, as its task is dispatched under the last beats of the one before: vec_issue 6 and a beat
+// for its number, two addresses of imul 8 and dsr_write 4 each, load 2, vec_issue 6, 16 / 4 beats,
+// and the mem.fma16_stalls = 2 of 16 elements.
+TEST(SparseActivations, OfAttentionTakeACoresCodeAndItsBeatsForEachElement) {
+  const ProgramBench bench;
+  bench.file("five.smtx", "4, 4, 5\n0 2 3 4 5\n0 2 1 3 0\n");
+  bench.file("six.smtx", "4, 4, 6\n0 2 3 4 6\n0 2 1 3 0 2\n");
+  const auto cycles = [&](const std::string& name) {
+    const std::string file = bench.file(
+        name + ".csv",
+        "id,op,m,k,n,batch,x_pattern,x_pattern_file\nrow,bmm,16,4,4,1,file," + name + ".smtx\n");
+    const Ran ran = run_real(
+        "run --quiet --machine wse2 --set wafer.columns=1 --set wafer.rows=1 --set "
+        "mem.fma16_stalls=2 --values --trace " +
+        file);
+    EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
+    return number_after(ran.out, "sender: ");
+  };
+  constexpr std::uint64_t kFind = 2 * 2;
+  constexpr std::uint64_t kSend = 2;
+  constexpr std::uint64_t kMultiply = 6 + 1 + 2 * (8 + 4) + 2 + 6 + 16 / 4 + 2;
+  EXPECT_EQ(cycles("six") - cycles("five"), kFind + kSend + kMultiply);
+}
+
+TEST(SparseActivations, AreRefusedWhereNothingLeavesThemOut) {
+  const ProgramBench bench;
+  const auto refused = [&](const std::string& request, const char* why) {
+    const Ran ran = run_real("run" + std::string(kWafer) + request);
+    EXPECT_EQ(ran.status, 1) << ran.out;
+    EXPECT_THAT(ran.out, HasSubstr(why)) << request;
+  };
+  const std::string trace = "--trace ";
+  refused(trace + attention(bench, "bmm,8,8,8,4,l1,,,bernoulli,0.1"), "no zero can be left out");
+  refused(trace + attention(bench, "bmm,8,8,8,4,,unstructured,0.5,bernoulli,0.1"),
+          "a masked operand says which blocks move");
+  refused("--gemm 64x64x64 --x-density 0.2 --set kernel.gemm=mesh", "moves whole tiles of X");
+  refused("--gemm 64x64x64 --pattern unstructured:0.2 --mode dynamic --x-density 0.2 --dtype fp32",
+          "mode dynamic has a program of the cores");
+}
+
+TEST(SparseActivations, AreSaidToBeSentIfNobodyFiltersThem) {
+  const ProgramBench bench;
+  for (const std::string& request :
+       {std::string("--gemm 64x64x64 --x-density 0.2"),
+        "--trace " + attention(bench, "bmm,64,32,48,4,,,,bernoulli,0.1")}) {
+    const Ran ran = run_real("run" + std::string(kWafer) + "--set ws.zero_filter=false " + request);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("all of X is sent, its zeros too"));
+    EXPECT_THAT(ran.out, ::testing::Not(HasSubstr("never leaves the sender")));
+    EXPECT_EQ(number_after(ran.out, "zeros too: "), number_after(ran.out, "without zeros takes "));
+  }
+}
+
 TEST(SparseActivations, AreRefusedOnAnIpuUnlessSomebodyFindsTheirZeros) {
   const ProgramBench bench;
   const std::string file = trace(bench, "t.csv", "gemm,64,128,32,,bernoulli,0.1,");

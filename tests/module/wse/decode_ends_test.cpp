@@ -17,14 +17,14 @@ Cycle cycles(const TaskProgram& program) { return run_tasks(program).cycles; }
 TEST(DecodeEnds, AHandOver) {
   // Sender: a test 2 + 6, two descriptors 2 + 4; in cycle 14 the first of 5 words of halves. Each
   // is taken 6 later (ramp, hop, ramp, see LineSums); the last sent in 18: 18 + 6 + 1.
-  EXPECT_EQ(cycles(plan_hand_over(10, {}, {})), 25U);
+  EXPECT_EQ(cycles(plan_hand_over({10}, {}, {})), 25U);
 }
 
 TEST(DecodeEnds, APipeStoresAndForwards) {
   // Three cores, one word each. All but the last send theirs in 14, taken by the next in 20 at the
   // earliest. The second has to be set up for it: 15 + 6 = 21; then to send it: 22 + 6 = 28. The
   // last takes the second's own in 20 and this one 6 after 28: in 34, until 35.
-  EXPECT_EQ(cycles(plan_pipe(3, 2, {}, {})), 35U);
+  EXPECT_EQ(cycles(plan_pipe(3, {2}, {}, {})), 35U);
 }
 
 TEST(DecodeEnds, OneColumnOfTheTailStandsForAll) {

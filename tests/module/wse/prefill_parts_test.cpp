@@ -4,29 +4,20 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.hpp"
-#include "tests/support/wse/task_bench.hpp"
+#include "tests/support/wse/decode_bench.hpp"
 #include "workloads/mapping/wse/inference/kv_moves.hpp"
 
 namespace lacuna::wse {
 namespace {
 
-/// Two key and value heads with two query heads each.
-DecoderModel small_model() {
-  DecoderModel model;
-  model.width = 128;
-  model.heads = 4;
-  model.kv_heads = 2;
-  model.head_dim = 64;
-  model.ffn = 192;
-  model.qk_norm = true;
-  return model;
-}
+/// Widths that divide by the cores.
+DecoderModel even_model() { return grouped_model(128, 64, 192); }
 
 PrefillShape small_shape(std::uint32_t side, std::uint32_t tokens) {
   PrefillBlock block;
   block.side = side;
   block.tokens = tokens;
-  return {small_model(), block};
+  return {even_model(), block};
 }
 
 struct Bench {
@@ -144,7 +135,7 @@ TEST(PrefillMemory, IsRefusedWithItsParts) {
   block.layers = 40;
   // weights of a layer: 2 x 4 + 2 x 2 x 2 + 4 x 2 and 3 x 2 x 3 elements, gains 2 + 2 + 2 x 2:
   // 50 of two bytes
-  const PrefillShape shape(small_model(), block);
+  const PrefillShape shape(even_model(), block);
   EXPECT_EQ(PrefillSpace(shape).weight_bytes, 40U * 100U);
   // two features of a token, twice, in halves
   EXPECT_EQ(PrefillSpace(shape).cache_bytes, 40U * 8U);

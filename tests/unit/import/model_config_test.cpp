@@ -291,6 +291,8 @@ TEST(ModelConfig, UsesEveryKeyOrRefusesItByName) {
   refuses(with(llama, "num_local_experts", "8"), "found 'num_local_experts'");
   refuses(with(llama, "hidden_act", "\"relu2\""), "key 'hidden_act'");
   refuses(with(llama, "torch_dtype", "\"float8_e4m3fn\""), "float16, bfloat16, float32");
+  refuses(with(llama, "dtype", "\"float16\""),
+          "key 'dtype': error E214: found 'float16 (another key says bf16)'");
   refuses(with(llama, "quantization_config", R"({"quant_method": "awq", "bits": 4})"),
           "--skip quantization_config takes them as if they were not quantised");
   refuses(with(llama, "is_encoder_decoder", "true"), "key 'is_encoder_decoder'");

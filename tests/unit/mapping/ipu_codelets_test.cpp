@@ -145,13 +145,33 @@ TEST_F(CodeletTest, ReduceAddTakesTheCyclesOfTheFormula) {
   EXPECT_EQ(tally(Tally::write_output), 2880U / 4);
 }
 
-// 2880 halves are 60 vectors for each worker; 14 partials are added to the one on the tile:
-// 33 + 6 (20 + 60 (14 + 9)) = 8433.
-TEST_F(CodeletTest, ReduceAddOfOneContiguousInputReads128BitsAtOnce) {
+// 2880 halves are 60 vectors for each worker; 14 partials are added to the one on the tile, each in
+// two reads of 64 bits: 33 + 6 (20 + 60 (2 * 14 + 9)) = 13,473.
+TEST_F(CodeletTest, ReduceAddOfOneContiguousInputReads64BitsAtOnce) {
+  ReduceCodelets reduce(builder_, target_, kHalf, DType::fp16);
+  EXPECT_EQ(cycles(reduce.contiguous_vertex({2880, 14})), 13473U);
+  EXPECT_EQ(dense_reduce_clocks(target_, 2880, 15, DType::fp16, DType::fp16), 19272U);  // too long
+  EXPECT_EQ(tally(Tally::vec_add_fp16), 2880U * 15);
+  EXPECT_EQ(tally(Tally::read_partial), 2880U * 15 / 4);
+}
+
+// In interleaved memory 128 bits: 33 + 6 (20 + 60 (14 + 9)) = 8433.
+TEST_F(CodeletTest, FastReduceReads128BitsAtOnce) {
+  target_.fast_reduce = true;
   ReduceCodelets reduce(builder_, target_, kHalf, DType::fp16);
   EXPECT_EQ(cycles(reduce.contiguous_vertex({2880, 14})), 8433U);
   EXPECT_EQ(tally(Tally::vec_add_fp16), 2880U * 15);
   EXPECT_EQ(tally(Tally::read_partial), 2880U * 15 / 4);
+}
+
+// 16 partials of 160 halves, 4,800 B received: 33 + 6 (20 + ceil(20 / 6) (2 * 15 + 9)) = 1,089. Of
+// 161 halves, no multiple of 8, by pointers: 20 vectors and a piece for six workers, 6 (32 + 2 * 16
+// + 11 + 3 (3 * 16 + 8)) = 1,458.
+TEST_F(CodeletTest, SumsAreOfOneContiguousInputIfThatIsShortAndEven) {
+  EXPECT_EQ(dense_reduce_clocks(target_, 160, 16, DType::fp16, DType::fp16), 1089U);
+  EXPECT_EQ(dense_reduce_clocks(target_, 161, 16, DType::fp16, DType::fp16), 1458U);
+  EXPECT_TRUE(sums_contiguously(target_, 2488, 9, DType::fp16));   // 39,808 B
+  EXPECT_FALSE(sums_contiguously(target_, 2496, 9, DType::fp16));  // 39,936 B: a sixteenth
 }
 
 // A C600 copies 8 KiB with six workers in 1308 clocks, 11 of them the launch of the compute set:

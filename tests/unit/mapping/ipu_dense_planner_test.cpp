@@ -31,7 +31,9 @@ class DensePlannerTable : public ::testing::TestWithParam<Row> {};
 
 TEST_P(DensePlannerTable, PlanAndEveryPhaseAreThoseOfTheTable) {
   const Row& row = GetParam();
-  const DensePlan plan = plan_dense(Target{}, row.types, row.side, row.side, row.n);
+  Target target;
+  target.staged_estimate = false;
+  const DensePlan plan = plan_dense(target, row.types, row.side, row.side, row.n);
   EXPECT_EQ(plan.field_split, row.field);
   EXPECT_EQ(plan.out_split, row.out);
   EXPECT_EQ(plan.in_split, row.in);
@@ -82,6 +84,7 @@ TEST(DensePlanner, EstimateWithStagesHasThePartialsAndSumsOfEach) {
 // (32 + 2 x 4 + 11 + 3 x 4 + 8) = 426.
 TEST(DensePlanner, StagesOfUnequalDepthsTakeEachTheirOwn) {
   Target target;
+  target.staged_estimate = false;
   target.tiles = 17;
   const DensePlan plan = plan_dense(target, kHalf, 16, 16 * 17 * 8, 64);
   ASSERT_EQ(plan.in_split, 17U);
@@ -89,15 +92,29 @@ TEST(DensePlanner, StagesOfUnequalDepthsTakeEachTheirOwn) {
   EXPECT_EQ(plan.staged.reduce, 870U + 426U);
 }
 
-// Summed at once, 22 partials are dearer than 16; in five by five they are cheaper than in four by
-// four, as more tiles take part.
-TEST(DensePlanner, PlansAreChosenByStagesIfAskedTo) {
+// 8 partials of 94 columns x 32 rows: 376 sums on a tile, 47 vectors, 8 for a worker; 5,264 B are
+// received, so they are one contiguous input: 33 + 6 (20 + 8 (2 * 7 + 9)) = 1,257, and with reads
+// of 128 bits 33 + 6 (20 + 8 (7 + 9)) = 921; by pointers 6 (32 + 8 (3 * 8 + 8)) = 1,728.
+TEST(DensePlanner, EstimateOfOneContiguousInput) {
   Target target;
-  EXPECT_EQ(plan_dense(target, kHalf, 4096, 4096, 16).in_split, 16U);
-  target.staged_estimate = true;
-  const DensePlan staged = plan_dense(target, kHalf, 4096, 4096, 16);
-  EXPECT_EQ(staged.in_split, 22U);
-  EXPECT_LT(staged.staged.total(), plan_dense(Target{}, kHalf, 4096, 4096, 16).staged.total());
+  const DensePlan plan = plan_dense(target, kHalf, 512, 512, 1024);
+  EXPECT_EQ(plan.in_split, 8U);
+  EXPECT_EQ(plan.estimate.reduce, 1728U);
+  EXPECT_EQ(plan.staged.reduce, 1257U);
+  target.fast_reduce = true;
+  EXPECT_EQ(plan_dense(target, kHalf, 512, 512, 1024).staged.reduce, 921U);
+}
+
+// 22 parts of the contraction are cheaper than 11 with half of the columns each, if their partials
+// are summed at once (28,977 clocks); five by five they are dearer (31,930 and 29,803).
+TEST(DensePlanner, PlansAreChosenByStages) {
+  Target target;
+  const DensePlan staged = plan_dense(target, kHalf, 2048, 2048, 256);
+  EXPECT_EQ(staged.in_split, 11U);
+  target.staged_estimate = false;
+  const DensePlan flat = plan_dense(target, kHalf, 2048, 2048, 256);
+  EXPECT_EQ(flat.in_split, 22U);
+  EXPECT_LT(staged.staged.total(), flat.staged.total());
 }
 
 // Field 342 is 57 elements for each worker. First input group: 6 (37 + 4 * 54 - 7) = 1476, but at
@@ -142,10 +159,18 @@ TEST(DensePlanner, MemoryTargetIsExceededRatherThanWorkSplitIfTheTileHasRoom) {
 }
 
 TEST(DensePlanner, ProductThatFitsNoTileIsCutIntoSerialSteps) {
-  const DensePlan plan = plan_dense(Target{}, kHalf, 4096, 4096, 8192);
+  Target target;
+  target.staged_estimate = false;
+  const DensePlan plan = plan_dense(target, kHalf, 4096, 4096, 8192);
   // Four steps would leave less than the 32 KiB that operands in elements of their own may lose.
   EXPECT_EQ(plan.steps(), 5U);
   EXPECT_LE(dense_tile_bytes(kHalf, plan), 638976U - 32768U);
+  // With sums as they are made six steps within a plan's share of memory are cheaper than five
+  // beyond it.
+  const DensePlan staged = plan_dense(Target{}, kHalf, 4096, 4096, 8192);
+  EXPECT_EQ(staged.steps(), 6U);
+  EXPECT_LE(staged.tile_bytes, 383385U);
+  EXPECT_LT(6 * staged.staged.total(), 5 * plan.staged.total());
 }
 
 TEST(DensePlanner, ImpossibleProductNamesTheBytes) {

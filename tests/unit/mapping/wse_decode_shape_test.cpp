@@ -60,8 +60,26 @@ TEST(DecodeShape, WhatDoesNotFitIsRefusedWithTheBytesAndWhatWould) {
     FAIL();
   } catch (const OutOfMemoryError& error) {
     EXPECT_THAT(error.what(), HasSubstr("5 layers on 256 x 256 cores need"));
-    EXPECT_THAT(error.what(), HasSubstr("it has 49152; no number of positions fits"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("it has 49152; no number of positions fits; 4 layers would"));
   }
+  // not one layer of a large model, until its blocks are high enough
+  block.layers = 2;
+  const DecoderModel wide{16384, 32, 8, 512, 32768, true, true};
+  try {
+    require_decode_memory({wide, block}, {}, 48 * 1024);
+    FAIL();
+  } catch (const OutOfMemoryError& error) {
+    const std::string text = error.what();
+    const std::size_t at = text.find("one layer would fit 256 x ");
+    ASSERT_NE(at, std::string::npos) << text;
+    block.layers = 1;
+    block.rows = static_cast<std::uint32_t>(std::stoul(text.substr(at + 26)));
+    EXPECT_NO_THROW(require_decode_memory({wide, block}, {}, 48 * 1024));
+    block.rows /= 2;
+    EXPECT_THROW(require_decode_memory({wide, block}, {}, 48 * 1024), OutOfMemoryError);
+  }
+  block.rows = 256;
   // with room for some positions their number is said: it fits, and another row's worth does not
   block.layers = 4;
   block.context = 200000;

@@ -145,7 +145,7 @@ Cycle by_hand(const SpmmJob& job, SpmmFormat format) {
       for (std::uint32_t j = 0; j < columns; ++j) {
         cycles += 48 + 4;
         for (std::uint32_t t = 0; t < job.n; ++t) {
-          cycles += 17;
+          cycles += 21;  // loop 5, address 2 + 2, load 2, base 4, start 6
           for (std::uint32_t i = 0; i < rows; ++i) {
             const bool conflict = (i * columns + j + i * job.n + t) % 2 == 0;
             const bool stall = !conflict && (i % 16 == 4 || i % 16 == 9 || i % 16 == 14);

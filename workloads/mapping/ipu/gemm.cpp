@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
+#include "workloads/mapping/ipu/product_types.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -19,43 +20,6 @@ void check_type(const Target& target, DType type) {
   throw UnsupportedError(
       fmt::format("an IPU multiplies fp16 and fp32{}, not {}: it has no such type",
                   target.amp.has(AmpMode::quarter) ? " and fp8" : "", word(type)));
-}
-
-DType partials_of(Partials asked, DType automatic) {
-  switch (asked) {
-    case Partials::automatic:
-      return automatic;
-    case Partials::fp16:
-      return DType::fp16;
-    case Partials::fp32:
-      return DType::fp32;
-    case Partials::int32:
-      break;
-  }
-  throw UnsupportedError("an IPU accumulates in fp16 or fp32, not in int32");
-}
-
-Types dense_types(const PlannerParams& planner, const GemmProblem& problem) {
-  const bool single = problem.dtype == DType::fp32;
-  Types types{problem.dtype,
-              partials_of(problem.partials, single ? DType::fp32 : planner.partials.value())};
-  if (single && types.partials == DType::fp16) {
-    throw UnsupportedError("an IPU accumulates fp32 products in fp32, not in fp16");
-  }
-  return types;
-}
-
-Types static_types(const GemmProblem& problem) {
-  if (problem.dtype == DType::fp8) {
-    throw UnsupportedError("static sparse products are of fp16 or fp32, not of fp8");
-  }
-  const Types types{problem.dtype, partials_of(problem.partials, problem.dtype)};
-  if (types.partials != types.data) {
-    throw UnsupportedError(
-        fmt::format("static sparse products of {} accumulate in the same type, not in {}",
-                    word(types.data), word(types.partials)));
-  }
-  return types;
 }
 
 void add_estimates(PlannedOperation& result, const DensePlan& plan, bool staged) {
@@ -254,6 +218,34 @@ PlannedOperation plan_by_mode(const ChipParams& chip, const PlannerParams& plann
 }
 
 }  // namespace
+
+std::optional<Cycle> expected_cycles(const ChipParams& chip, const PlannerParams& planner,
+                                     const LayerOp& op, const Mask* mask) {
+  const Target target = make_target(chip, planner);
+  GemmProblem problem;
+  problem.dtype = op.dtype;
+  problem.partials = op.partials;
+  try {
+    if (mask == nullptr || op.mode == Mode::dense) {
+      const DensePlan plan = plan_dense(target, dense_types(planner, problem), op.m, op.k, op.n);
+      return plan.steps() * plan.staged.total();
+    }
+    if (op.mode != Mode::dynamic) {
+      const Mask blocks = usable_blocks(*mask);
+      if (blocks.blocks() == 0) return std::nullopt;
+      return plan_static(target, static_types(problem), blocks, op.n).estimate.total();
+    }
+    const unsigned block =
+        dynamic_block({op.dtype, op.dtype}, static_cast<unsigned>(mask->block_rows));
+    const std::uint64_t most = mask->nnz() / (std::uint64_t{block} * block);
+    if (most == 0) return std::nullopt;
+    return plan_dynamic(target, dynamic_types(problem, block), {op.m, op.k, op.n, block, most},
+                        planner.bucket_oversize)
+        .forward.total();
+  } catch (const SimulationError&) {
+    return std::nullopt;
+  }
+}
 
 PlannedOperation plan_gemm(const ChipParams& chip, const PlannerParams& planner,
                            const GemmProblem& problem, Mode mode) {

@@ -36,6 +36,11 @@ struct PlannedOperation {
 PlannedOperation plan_gemm(const ChipParams& chip, const PlannerParams& planner,
                            const GemmProblem& problem, Mode mode);
 
+/// The clocks that the planner expects of the plan that it would take, without barriers; nothing if
+/// it has no plan.
+std::optional<Cycle> expected_cycles(const ChipParams& chip, const PlannerParams& planner,
+                                     const LayerOp& op, const Mask* mask);
+
 /// Why the operands and the result of a product cannot be held by the chip whichever elements are
 /// kept, from the dimensions and the density; empty if they may.
 std::string no_room_for_product(const ChipParams& chip, const LayerOp& op);

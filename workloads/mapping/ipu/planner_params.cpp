@@ -19,6 +19,7 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   target.one_stage_depth = planner.one_stage_depth;
   target.two_stage_depth = planner.two_stage_depth;
   target.staged_estimate = planner.staged_estimate;
+  target.fast_reduce = planner.fast_reduce;
   target.long_single_passes = planner.long_fp32_passes;
   target.lone_pairs = planner.lone_pairs;
   target.short_pairs = planner.short_pairs;
@@ -31,6 +32,10 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   target.long_sums = planner.long_sums;
   target.static_parts = planner.static_parts;
   target.static_bands = planner.static_bands;
+  target.dense = {planner.dense_columns, planner.dense_rows, planner.dense_contraction};
+  target.dense_row_steps = planner.dense_row_steps;
+  target.dense_column_steps = planner.dense_column_steps;
+  target.dynamic = {planner.dynamic_columns, planner.dynamic_rows, planner.dynamic_contraction};
   return target;
 }
 

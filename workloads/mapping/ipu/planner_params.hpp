@@ -30,9 +30,14 @@ struct PlannerParams : ParameterSet {
       param(this, "two_stage_depth", 124U, range(1U, 65536U), "partials",
             "Partials that a dense product sums in two stages; more take three, as in poplin.");
   Param<bool> staged_estimate =
-      flag(this, "staged_estimate", false,
-           "Choose dense plans by an estimate that sums partials in stages; the regression values "
-           "of the vendor's planner have one.");
+      flag(this, "staged_estimate", true,
+           "Choose dense plans by an estimate of sums as they are made, in stages and of one "
+           "contiguous input where that can be, as poplin's ConvModel. Off: in one stage, of many "
+           "inputs.");
+  Param<bool> fast_reduce =
+      flag(this, "fast_reduce", false,
+           "Contiguous inputs of a dense product's sums lie in interleaved memory and are read 128 "
+           "bits at a time; poplin's enableFastReduce.");
   Param<bool> long_fp32_passes = flag(
       this, "long_fp32_passes", true,
       "Passes of dense FP32 products take the bundles of PopSparse's estimator, not poplin's.");
@@ -73,6 +78,28 @@ struct PlannerParams : ParameterSet {
   Param<unsigned> static_bands =
       param(this, "static_bands", 0U, range(0U, 128U), "bands",
             "Bands of the contraction of static products, PopSparse's numBands; 0: the cheapest.");
+  Param<unsigned> dense_columns = param(this, "dense_columns", 0U, range(0U, 65536U), "parts",
+                                        "Parts of the columns of dense products; 0: the cheapest.");
+  Param<unsigned> dense_rows = param(this, "dense_rows", 0U, range(0U, 65536U), "parts",
+                                     "Parts of the rows of dense products; 0: the cheapest.");
+  Param<unsigned> dense_contraction =
+      param(this, "dense_contraction", 0U, range(0U, 65536U), "parts",
+            "Parts of the contraction of dense products; 0: the cheapest.");
+  Param<unsigned> dense_row_steps = param(
+      this, "dense_row_steps", 0U, range(0U, 64U), "steps",
+      "Serial steps over the rows of dense products; 0: the cheapest of the fewest that fit.");
+  Param<unsigned> dense_column_steps =
+      param(this, "dense_column_steps", 0U, range(0U, 64U), "steps",
+            "Serial steps over the columns of dense products; 0: the cheapest of the fewest that "
+            "fit.");
+  Param<unsigned> dynamic_columns =
+      param(this, "dynamic_columns", 0U, range(0U, 65536U), "parts",
+            "Parts of the columns of dynamic products; 0: the cheapest.");
+  Param<unsigned> dynamic_rows = param(this, "dynamic_rows", 0U, range(0U, 65536U), "parts",
+                                       "Parts of the rows of dynamic products; 0: the cheapest.");
+  Param<unsigned> dynamic_contraction =
+      param(this, "dynamic_contraction", 0U, range(0U, 65536U), "parts",
+            "Parts of the contraction of dynamic products; 0: the cheapest.");
 };
 
 /// What the planners need to know of the chip.

@@ -25,7 +25,8 @@ struct Target {
   AmpUnit amp;
   unsigned one_stage_depth = 15;   // partials that dense products sum in one stage
   unsigned two_stage_depth = 124;  // and in two
-  bool staged_estimate = false;    // chooses dense plans
+  bool staged_estimate = true;     // chooses dense plans; see PlannerParams
+  bool fast_reduce = false;        // sums of dense products read 128 bits
   bool long_single_passes = true;  // of dense FP32 products, at run time; see PlannerParams
 
   // What the lowering of static products may do otherwise; see PlannerParams.
@@ -40,6 +41,19 @@ struct Target {
   bool long_sums = true;
   unsigned static_parts = 0;  // of the columns of static products; 0: the cheapest plan's
   unsigned static_bands = 0;  // likewise
+
+  /// Parts that plans of dense and dynamic products are held to; 0: the cheapest plan's.
+  struct Parts {
+    unsigned columns = 0;
+    unsigned rows = 0;
+    unsigned contraction = 0;
+
+    bool fixed() const { return columns != 0 || rows != 0 || contraction != 0; }
+  };
+  Parts dense;
+  unsigned dense_row_steps = 0;  // serial ones, likewise
+  unsigned dense_column_steps = 0;
+  Parts dynamic;
 
   /// Issue slots, one for each worker and the empty ones.
   unsigned slots() const { return workers > issue_interval ? workers : issue_interval; }

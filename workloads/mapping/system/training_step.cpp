@@ -11,8 +11,18 @@ using Costs = std::array<PartCost, kParts>;
 
 const PartCost& of(const Costs& costs, Part part) { return costs[static_cast<std::size_t>(part)]; }
 
-void add(ChipCost& sum, const ChipCost& cost, unsigned times) {
-  for (unsigned i = 0; i < times; ++i) sum += cost;
+/// What the layers of `stage` cost in one direction, and its embedding and head if `ends`.
+ChipCost cost_of(const Costs& costs, const Stage& stage, ChipCost PartCost::*direction,
+                 bool ends = true) {
+  ChipCost cost;
+  const auto add = [&](Part part, unsigned times) {
+    for (unsigned i = 0; i < times; ++i) cost += of(costs, part).*direction;
+  };
+  add(Part::attention, stage.attention);
+  add(Part::ffn, stage.ffn);
+  if (ends && stage.embedding) add(Part::embedding, 1);
+  if (ends && stage.head) add(Part::head, 1);
+  return cost;
 }
 
 }  // namespace
@@ -22,35 +32,19 @@ std::uint32_t first_chip(const TrainingParams& training, unsigned replica, unsig
 }
 
 ChipCost forward_cost(const std::array<PartCost, kParts>& costs, const Stage& stage) {
-  ChipCost cost = recompute_cost(costs, stage);
-  if (stage.embedding) cost += of(costs, Part::embedding).forward;
-  if (stage.head) cost += of(costs, Part::head).forward;
-  return cost;
+  return cost_of(costs, stage, &PartCost::forward);
 }
 
 ChipCost backward_cost(const std::array<PartCost, kParts>& costs, const Stage& stage) {
-  ChipCost cost;
-  add(cost, of(costs, Part::attention).backward, stage.attention);
-  add(cost, of(costs, Part::ffn).backward, stage.ffn);
-  if (stage.embedding) cost += of(costs, Part::embedding).backward;
-  if (stage.head) cost += of(costs, Part::head).backward;
-  return cost;
+  return cost_of(costs, stage, &PartCost::backward);
 }
 
 ChipCost recompute_cost(const std::array<PartCost, kParts>& costs, const Stage& stage) {
-  ChipCost cost;
-  add(cost, of(costs, Part::attention).forward, stage.attention);
-  add(cost, of(costs, Part::ffn).forward, stage.ffn);
-  return cost;
+  return cost_of(costs, stage, &PartCost::forward, false);
 }
 
 ChipCost update_cost(const std::array<PartCost, kParts>& costs, const Stage& stage) {
-  ChipCost cost;
-  add(cost, of(costs, Part::attention).update, stage.attention);
-  add(cost, of(costs, Part::ffn).update, stage.ffn);
-  if (stage.embedding) cost += of(costs, Part::embedding).update;
-  if (stage.head) cost += of(costs, Part::head).update;
-  return cost;
+  return cost_of(costs, stage, &PartCost::update);
 }
 
 std::uint64_t elements_of(const ChipCosts& costs, const Stages& stages, unsigned chip) {

@@ -17,6 +17,7 @@
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
 #include "workloads/mapping/wse/scan.hpp"
+#include "workloads/mapping/wse/stream_bound.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 #include "workloads/mapping/wse/stream_words.hpp"
 
@@ -67,20 +68,21 @@ class Planner {
     const Cycle enter =
         ceil_div(ceil_div(all, whole ? (int8_ ? 4U : 2U) : 1U) * rate.per, rate.words);
     if (k.tokens.empty()) return enter;
-    const std::uint64_t cores = std::uint64_t{plan_.program.rows} * columns_;
-    // Groups share rows, or each multiplies by all of them.
-    const std::uint32_t shares = use_.share_elements ? 1 : groups_.count;
-    const std::uint64_t busiest = ceil_div(*std::max_element(sent.begin(), sent.end()), shares);
-    // Of scattered weights the mean core, as the busiest is not known.
-    Cycle slots = scattered() ? operands_.useful_products() * job_.batch *
-                                    setup_.resident.nonzero_cycles / cores
-                              : busiest * ceil_div(tokens(), k.simd);
-    if (setup_.ws.reduce == Reduce::ring && groups_.width > 1) {
-      const std::uint64_t each =
-          std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue;
-      slots += k.steps * ceil_div(scattered() ? k.tokens.back() : tokens(), each);
-    }
-    return std::max(enter, slots);
+    if (scattered()) return std::max(enter, least_of_scattered());
+    order();
+    StreamingKernel form = k;
+    if (whole) form.form = StreamForm::packed;  // the faster of two forms counts
+    const std::uint32_t first = plan_.program.spread_rows;
+    const std::uint32_t entry = plan_.program.entry;
+    const std::uint32_t farthest = std::max(entry - first, plan_.program.rows - 1 - entry);
+    StreamLoads loads{sent, farthest, entry, setup_.ws.reduce == Reduce::ring};
+    // groups share rows, or each multiplies by all of them
+    for (std::uint64_t& each : loads.sent) each *= plan_.element_shares;
+    loads.exchanges = use_.exchanges && setup_.ws.lie == Lie::side_by_side;
+    loads.hop = setup_.hop;
+    loads.ramp = setup_.ramp;
+    return std::max(enter + std::uint64_t{farthest} * setup_.hop,
+                    least_cycles_of_cores(form, setup_.core, loads));
   }
 
   StreamingPlan plan() {
@@ -171,6 +173,19 @@ class Planner {
 
   bool scattered() const {
     return operands_.held_mask() != nullptr && setup_.resident.storage == ResidentStorage::nonzeros;
+  }
+
+  /// Of scattered weights the mean core, as the busiest is not known.
+  Cycle least_of_scattered() {
+    const StreamingKernel& k = kernel();
+    const std::uint64_t cores = std::uint64_t{plan_.program.rows} * columns_;
+    Cycle slots = operands_.useful_products() * job_.batch * setup_.resident.nonzero_cycles / cores;
+    if (setup_.ws.reduce == Reduce::ring && groups_.width > 1) {
+      const std::uint64_t each =
+          std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue;
+      slots += k.steps * ceil_div(k.tokens.back(), each);
+    }
+    return slots;
   }
 
   /// What a beat moves through the memory's ports decides how many cycles it takes; two reads of

@@ -18,6 +18,8 @@ struct StreamingSetup {
   double clock_ghz = 0.85;
   ResidentParams resident;
   ZeroFilterParams zero_filter = {};
+  unsigned hop = 1;  // cycles of a link and of a ramp, for bounds; the least they can be
+  unsigned ramp = 1;
 };
 
 }  // namespace lacuna::wse

@@ -12,6 +12,7 @@
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dense/conv_codelets.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
+#include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_stages.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
@@ -520,10 +521,7 @@ void DenseLowering::reduce(const Cell& c, std::uint64_t step) {
 // partials; else by pointers to all of them.
 std::uint32_t DenseLowering::reduce_vertex(ReduceCodelets& codelets, std::uint64_t elements,
                                            std::uint64_t depth) const {
-  const unsigned width = types_.partials == DType::fp32 ? 4 : 8;
-  const std::uint64_t received = (depth - 1) * elements * types_.partial_bytes();
-  const bool contiguous = elements % width == 0 && received < target_.tile_bytes / 16;
-  if (contiguous) {
+  if (sums_contiguously(target_, elements, depth, types_.partials)) {
     return codelets.contiguous_vertex({elements, static_cast<std::uint32_t>(depth - 1)});
   }
   return codelets.add_vertex({elements, static_cast<std::uint32_t>(depth)});

@@ -22,8 +22,13 @@ struct Split {
   std::uint64_t size;
 };
 
-/// The splits of `size` into at most `most` parts that differ in the size of the largest part.
-std::vector<Split> splits(std::uint64_t size, std::uint64_t most) {
+/// The splits of `size` into at most `most` parts that differ in the size of the largest part; if
+/// `wanted` is not 0, that into as many.
+std::vector<Split> splits(std::uint64_t size, std::uint64_t most, unsigned wanted) {
+  if (wanted != 0) {
+    if (wanted > std::min(size, most)) return {};
+    return {{wanted, ceil_div(size, wanted)}};
+  }
   std::vector<Split> all;
   for (std::uint64_t parts = 1; parts <= std::min(size, most); ++parts) {
     const std::uint64_t part = ceil_div(size, parts);
@@ -44,11 +49,12 @@ class Search {
   Search(const Target& target, const Types& types) : target_(target), types_(types) {}
 
   std::optional<DensePlan> run(std::uint64_t m, std::uint64_t k, std::uint64_t n) {
-    const std::vector<Split> fields = splits(n, target_.tiles);
+    const Target::Parts& wanted = target_.dense;
+    const std::vector<Split> fields = splits(n, target_.tiles, wanted.columns);
     const std::vector<Split> outs =
-        splits(ceil_div(m, conv_out_group(target_, types_)), target_.tiles);
+        splits(ceil_div(m, conv_out_group(target_, types_)), target_.tiles, wanted.rows);
     const std::vector<Split> ins =
-        splits(ceil_div(k, conv_in_group(target_, types_)), target_.tiles);
+        splits(ceil_div(k, conv_in_group(target_, types_)), target_.tiles, wanted.contraction);
     for (const Split& field : fields) {
       for (const Split& out : outs) {
         if (field.parts * out.parts > target_.tiles) break;
@@ -93,10 +99,11 @@ class Search {
     best_ = plan;
   }
 
-  /// The estimate, if the sums of `all` elements over `depth` tiles are made in stages: each but
-  /// the first begins by sending what the one before has left.
+  /// The estimate, with the sums of `all` elements over `depth` tiles as they are made: in stages,
+  /// of which each but the first begins by sending what the one before has left, and of one
+  /// contiguous input where that can be.
   DenseEstimate in_stages(DenseEstimate estimate, std::uint64_t all, std::uint64_t depth) const {
-    if (depth <= target_.one_stage_depth) return estimate;
+    if (depth == 1) return estimate;
     const StageDepths most{target_.one_stage_depth, target_.two_stage_depth};
     estimate.partials = estimate.reduce = 0;
     std::uint64_t left = all;
@@ -105,7 +112,7 @@ class Search {
       estimate.partials += ceil_div(left * types_.partial_bytes(), target_.exchange_bytes);
       left = ceil_div(left, depths[s]);
       const DType to = s + 1 < depths.size() ? types_.partials : result_type();
-      estimate.reduce += reduce_clocks(target_, left, depths[s], types_.partials, to);
+      estimate.reduce += dense_reduce_clocks(target_, left, depths[s], types_.partials, to);
     }
     return estimate;
   }
@@ -149,6 +156,9 @@ std::optional<DensePlan> plan_steps(const Target& target, const Types& types, st
   for (std::uint64_t of_n = 1; of_n <= steps; ++of_n) {
     const std::uint64_t of_m = steps / of_n;
     if (of_m * of_n != steps || of_n > n || of_m > m) continue;
+    const bool wanted = (target.dense_row_steps == 0 || target.dense_row_steps == of_m) &&
+                        (target.dense_column_steps == 0 || target.dense_column_steps == of_n);
+    if (!wanted) continue;
     const std::uint64_t step_m = ceil_div(m, of_m);
     const std::uint64_t step_n = ceil_div(n, of_n);
     std::optional<DensePlan> plan = plan_dense_step(target, types, step_m, k, step_n);
@@ -227,6 +237,16 @@ DensePlan plan_dense(const Target& target, const Types& types, std::uint64_t m, 
   }
   Search search(target, types);
   search.run(m, k, n);
+  const bool held = target.dense.fixed() || target.dense_row_steps + target.dense_column_steps != 0;
+  if (held && search.least_bytes() == std::numeric_limits<std::uint64_t>::max()) {
+    throw UnsupportedError(fmt::format(
+        "dense {} x {} x {}: planner.dense_columns = {}, dense_rows = {}, dense_contraction = {} "
+        "(0: the cheapest) are no parts of {} columns, {} groups of rows and {} of the contraction "
+        "on {} tiles",
+        m, k, n, target.dense.columns, target.dense.rows, target.dense.contraction, n,
+        ceil_div(m, conv_out_group(target, types)), ceil_div(k, conv_in_group(target, types)),
+        target.tiles));
+  }
   throw OutOfMemoryError(fmt::format(
       "dense {} x {} x {}: the smallest partition needs {} bytes on a tile, of which a plan may "
       "use {}",

@@ -43,8 +43,12 @@ Counts expected_counts(double density, std::uint64_t rows, std::uint64_t columns
   return counts;
 }
 
-/// The part counts that differ in the size of the largest part.
-std::vector<std::uint64_t> distinct_parts(std::uint64_t size, std::uint64_t most) {
+/// The part counts that differ in the size of the largest part; if `wanted` is not 0, that one.
+std::vector<std::uint64_t> distinct_parts(std::uint64_t size, std::uint64_t most, unsigned wanted) {
+  if (wanted != 0) {
+    if (wanted > std::min(size, most)) return {};
+    return {wanted};
+  }
   std::vector<std::uint64_t> parts;
   std::uint64_t last = 0;
   for (std::uint64_t p = 1; p <= std::min(size, most); ++p) {
@@ -76,6 +80,14 @@ class Search {
       const unsigned wide = types_.half() ? 16 : 8;
       if (problem_.n % wide == 0) search(wide);
     }
+    if (least_bytes_ == std::numeric_limits<std::uint64_t>::max() && target_.dynamic.fixed()) {
+      throw UnsupportedError(fmt::format(
+          "dynamic sparse {} x {} x {}: planner.dynamic_rows = {}, dynamic_contraction = {}, "
+          "dynamic_columns = {} (0: the cheapest) are no parts of {} x {} blocks of {} and {} "
+          "columns on {} tiles; columns are cut in equal parts",
+          problem_.m, problem_.k, problem_.n, target_.dynamic.rows, target_.dynamic.contraction,
+          target_.dynamic.columns, rows_, columns_, block_, problem_.n, target_.tiles));
+    }
     if (best_total_ == kNever) {
       throw OutOfMemoryError(fmt::format(
           "dynamic sparse {} x {} x {}, at most {} blocks of {} x {}: the smallest partition needs "
@@ -97,13 +109,16 @@ class Search {
 
   void search(unsigned grain) {
     const std::uint64_t z_grains = ceil_div(problem_.n, grain);
-    const std::vector<std::uint64_t> xs = distinct_parts(rows_, target_.tiles);
-    const std::vector<std::uint64_t> ys = distinct_parts(columns_, target_.tiles);
+    const std::vector<std::uint64_t> xs =
+        distinct_parts(rows_, target_.tiles, target_.dynamic.rows);
+    const std::vector<std::uint64_t> ys =
+        distinct_parts(columns_, target_.tiles, target_.dynamic.contraction);
     for (const std::uint64_t x : xs) {
       for (const std::uint64_t y : ys) {
         if (x * y > target_.tiles) break;
         for (std::uint64_t z = 1; z <= z_grains && x * y * z <= target_.tiles; ++z) {
-          if (z_grains % z == 0) consider(grain, x, y, z);
+          const bool wanted = target_.dynamic.columns == 0 || target_.dynamic.columns == z;
+          if (wanted && z_grains % z == 0) consider(grain, x, y, z);
         }
       }
     }

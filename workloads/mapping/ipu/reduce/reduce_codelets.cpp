@@ -60,8 +60,12 @@ void ReduceCodelets::make_sums() {
   // Arguments: vectors, depth. The sums on the tile are read as well.
   contiguous_launch_ = builder_.codelet({issue(overhead_, count(kContiguousReduceEntry)), run(0)});
   contiguous_ =
-      builder_.codelet({issue(overhead_, 20), loop(4, 0, 0), issue(overhead_, count(around)),
-                        issue(both, 1), issue(both, 0, 1), issue(store_, count(stores))});
+      target_.fast_reduce
+          ? builder_.codelet({issue(overhead_, 20), loop(4, 0, 0), issue(overhead_, count(around)),
+                              issue(both, 1), issue(both, 0, 1), issue(store_, count(stores))})
+          : builder_.codelet({issue(overhead_, 20), loop(6, 0, 0), issue(overhead_, count(around)),
+                              issue(both, 1), loop(2, 0, 1), issue(load, 1), issue(add, 1),
+                              issue(store_, count(stores))});
   // Arguments: vectors of 64 bits, depth.
   strided_ =
       builder_.codelet({issue(overhead_, count(entry)), loop(3, 0, 0),

@@ -43,7 +43,23 @@ std::uint64_t contiguous_reduce_bundles(const Target& target, std::uint64_t outp
   const bool single = partials == DType::fp32;
   const std::uint64_t store = (single ? 7U : 9U) + (out == DType::fp32 ? 1U : 0U);
   const std::uint64_t share = ceil_div(outputs / (single ? 4 : 8), target.workers);
-  return 20 + share * (depth + store);
+  return 20 + share * (depth * (target.fast_reduce ? 1 : 2) + store);
+}
+
+bool sums_contiguously(const Target& target, std::uint64_t outputs, std::uint64_t depth,
+                       DType partials) {
+  const unsigned width = partials == DType::fp32 ? 4 : 8;
+  const std::uint64_t received = (depth - 1) * outputs * bytes_of(partials);
+  return outputs % width == 0 && received < target.tile_bytes / 16;
+}
+
+Cycle dense_reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t depth,
+                          DType partials, DType out) {
+  if (!sums_contiguously(target, outputs, depth, partials)) {
+    return reduce_clocks(target, outputs, depth, partials, out);
+  }
+  return kContiguousReduceEntry +
+         target.worker_clocks(contiguous_reduce_bundles(target, outputs, depth - 1, partials, out));
 }
 
 Cycle static_reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t factor,

@@ -16,12 +16,22 @@ Cycle reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t d
 std::uint64_t reduce_worker_bundles(const Target& target, std::uint64_t outputs,
                                     std::uint64_t depth, DType partials, DType out);
 
-/// The same for ReduceAdd with one contiguous input of `depth` partials in interleaved memory, a
-/// multiple of the vector width long, which it adds to sums on the tile: 33 clocks of the
-/// supervisor, and the bundles of its busiest worker.
+/// The same for ReduceAdd with one contiguous input of `depth` partials, a multiple of the vector
+/// width long, which it adds to sums on the tile: 33 clocks of the supervisor, and the bundles of
+/// its busiest worker, one for each 128 bits of interleaved memory (Target::fast_reduce), else two.
 inline constexpr Cycle kContiguousReduceEntry = 33;
 std::uint64_t contiguous_reduce_bundles(const Target& target, std::uint64_t outputs,
                                         std::uint64_t depth, DType partials, DType out);
+
+/// Whether a dense product's sums of `outputs` elements are made that way: a multiple of the vector
+/// width, and what the tile receives for them less than a sixteenth of its memory; PopLibs poplin
+/// ConvReducePlan, checkPartialsSizeForSingleInputReduce (MIT).
+bool sums_contiguously(const Target& target, std::uint64_t outputs, std::uint64_t depth,
+                       DType partials);
+
+/// Clocks of a dense product's sums on a tile, one way or the other.
+Cycle dense_reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t depth,
+                          DType partials, DType out);
 
 /// The static planner's estimate of a reduction of `outputs` sums of `factor` partials.
 Cycle static_reduce_clocks(const Target& target, std::uint64_t outputs, std::uint64_t factor,

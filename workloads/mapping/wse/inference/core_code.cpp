@@ -5,6 +5,9 @@
 
 #include <utility>
 
+#include "models/wse/pe/instruction_time.hpp"
+#include "sim/base/error.hpp"
+
 namespace lacuna::wse {
 namespace {
 
@@ -112,6 +115,27 @@ void CoreCode::stream(Element element, const Operand& to, const Operand& a, cons
   scalar((params_.unrolled ? 0U : costs_.scalar.loop.value()) + costs_.scalar.load +
          costs_.next(0));
   put(make(VectorOp::fma, element, to, a, b, length));
+}
+
+void CoreCode::multiply_add(Element element, const Operand& to, const Operand& a, const Operand& b,
+                            std::uint32_t length) {
+  if (length == 0) return;
+  scalar(costs_.setup(2));
+  put(make(VectorOp::fma, element, to, a, b, length));
+}
+
+void CoreCode::as_one_piece(const Datapath& datapath, const std::function<void()>& write) {
+  Routine before = std::exchange(local_, {});
+  const std::size_t steps = steps_.size();
+  write();
+  if (steps_.size() != steps) throw InternalError("a piece of code that uses the fabric");
+  Cycle cycles = 0;
+  for (const Instruction& what : std::exchange(local_, std::move(before))) {
+    constexpr unsigned kFabricWords = 1;
+    const BeatCost cost(what, datapath.simd, datapath.mem, kFabricWords, 0);
+    cycles += cycles_alone(what, cost, 0);
+  }
+  scalar(static_cast<std::uint32_t>(cycles));
 }
 
 void CoreCode::beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,

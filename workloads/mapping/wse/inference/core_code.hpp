@@ -24,6 +24,12 @@ class SharedRoutines {
   std::map<std::string, std::uint32_t> known_;
 };
 
+/// What says how long an instruction on memory takes.
+struct Datapath {
+  SimdParams simd;
+  MemoryParams mem;
+};
+
 /// The code of a core, written one step after the other, all of it in the main thread: scalar code
 /// and tensor instructions with the set-up that compiled programs pay (scalar.*, vec.*).
 class CoreCode {
@@ -58,6 +64,14 @@ class CoreCode {
   /// registers and move on by themselves, as in a mapped loop.
   void stream(Element element, const Operand& to, const Operand& a, const Operand& b,
               std::uint32_t length);
+
+  /// to + a * b behind scalar code that has loaded what it needs: the set-up of two descriptors.
+  void multiply_add(Element element, const Operand& to, const Operand& a, const Operand& b,
+                    std::uint32_t length);
+
+  /// What `write` appends, all of it in memory, as scalar code of as many cycles: for programs
+  /// without values whose cores all have code of their own.
+  void as_one_piece(const Datapath& datapath, const std::function<void()>& write);
 
   /// Started in microthread `thread` beside what follows, once it is idle; waited for.
   void beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,

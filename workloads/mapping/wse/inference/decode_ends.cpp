@@ -39,12 +39,76 @@ std::uint32_t select_cycles(std::uint32_t logits, std::uint32_t list, const Scal
 
 }  // namespace
 
-TaskProgram plan_hand_over(std::uint32_t elements, const CodeCosts& costs,
-                           const InferenceParams& params) {
-  return plan_pipe(2, elements, costs, params);
+HiddenPart hidden_part(const DecodeShape& shape, std::uint32_t row) {
+  HiddenPart part;
+  part.elements = shape.block().batch * shape.d();
+  const DecodeZeros* zeros = shape.block().zeros.get();
+  part.counted = zeros != nullptr && zeros->compact && zeros->hidden.given();
+  for (std::uint32_t s = 0; part.counted && s < shape.block().batch; ++s) {
+    for (std::uint32_t i = 0; i < shape.d(); ++i) {
+      part.nonzeros += zeros->hidden.at(shape.hidden_feature(row, i), s) ? 1 : 0;
+    }
+  }
+  return part;
 }
 
-TaskProgram plan_pipe(std::uint32_t cores, std::uint32_t elements, const CodeCosts& costs,
+HiddenPart fullest_part(const DecodeShape& shape) {
+  HiddenPart most = hidden_part(shape, 0);
+  for (std::uint32_t row = 1; row < shape.block().rows; ++row) {
+    most.nonzeros = std::max(most.nonzeros, hidden_part(shape, row).nonzeros);
+  }
+  return most;
+}
+
+void write_compaction(CoreCode& code, const HiddenPart& part) {
+  if (!part.counted) return;
+  const ScalarParams& s = code.costs().scalar;
+  // the index goes beside the value, and the word into the list
+  constexpr std::uint32_t kPut = 2;
+  const std::uint32_t zeros = part.elements - part.nonzeros;
+  code.scalar(part.elements * (s.loop + s.load + s.dependent) + zeros * s.branch_taken +
+              part.nonzeros * (s.branch_not + kPut));
+}
+
+void write_spreading(CoreCode& code, const HiddenPart& part, std::uint32_t to) {
+  if (!part.listed()) return;
+  const ScalarParams& s = code.costs().scalar;
+  code.vector(VectorOp::move, Element::fp16, in_memory(to), number(0), Operand(), part.elements);
+  // the address of the index, and the store
+  constexpr std::uint32_t kPut = 2;
+  code.scalar(part.nonzeros * (s.loop + s.load + kPut));
+}
+
+void write_part(CoreCode& code, const HiddenPart& part, Color color, std::uint8_t slot, bool sends,
+                std::uint32_t list, std::uint32_t x) {
+  if (sends) {
+    code.send(color, slot);
+  } else {
+    code.take(color, slot);
+  }
+  const auto move = [&](Element element, std::uint32_t at, std::uint32_t length) {
+    const Operand there = on_fabric(color);
+    const Operand here = in_memory(at);
+    code.vector(VectorOp::move, element, sends ? there : here, sends ? here : there, Operand(),
+                length);
+  };
+  if (part.counted) {
+    move(Element::int32, list, 1);
+    code.test();
+  }
+  if (part.listed()) {
+    move(Element::int32, list + 4, part.nonzeros);
+  } else {
+    move(Element::fp16, x, part.elements);
+  }
+}
+
+TaskProgram plan_hand_over(const HiddenPart& part, const CodeCosts& costs,
+                           const InferenceParams& params) {
+  return plan_pipe(2, part, costs, params);
+}
+
+TaskProgram plan_pipe(std::uint32_t cores, const HiddenPart& part, const CodeCosts& costs,
                       const InferenceParams& params) {
   TaskBuilder builder(cores, 1);
   SharedRoutines routines(builder);
@@ -55,10 +119,15 @@ TaskProgram plan_pipe(std::uint32_t cores, std::uint32_t elements, const CodeCos
     CoreCode code(costs, params, routines);
     const bool last = i + 1 == cores;
     code.test();
-    if (!last) send(code, static_cast<Color>(i % 2), elements);
+    const auto pass = [&](Color color, bool sends) {
+      const auto slot = static_cast<std::uint8_t>(color);
+      write_part(code, part, color, slot, sends, 0, 0);
+    };
+    if (!last) write_compaction(code, part);
+    if (!last) pass(static_cast<Color>(i % 2), true);
     for (std::uint32_t j = 0; j < i; ++j) {
-      take(code, static_cast<Color>((i + 1) % 2), elements);
-      if (!last) send(code, static_cast<Color>(i % 2), elements);
+      pass(static_cast<Color>((i + 1) % 2), false);
+      if (!last) pass(static_cast<Color>(i % 2), true);
     }
     builder.core(i, builder.add(std::move(code).finish()));
   }

@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "sim/base/error.hpp"
+#include "workloads/mapping/wse/inference/decode_ends.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
 
 namespace lacuna::wse {
@@ -51,6 +53,8 @@ const char* word(DecodePhase phase) {
       return "residual";
     case DecodePhase::ffn_norm:
       return "ffn_norm";
+    case DecodePhase::router:
+      return "router";
     case DecodePhase::up_gate:
       return "up_gate";
     case DecodePhase::silu:
@@ -63,12 +67,13 @@ const char* word(DecodePhase phase) {
   return "?";
 }
 
-std::vector<DecodePhase> decode_phases(const DecodeBlock& block) {
+std::vector<DecodePhase> decode_phases(const DecodeBlock& block, bool experts) {
   std::vector<DecodePhase> phases;
   if (block.receives) phases.push_back(DecodePhase::receive);
   for (std::uint32_t repeat = 0; repeat < block.repeats; ++repeat) {
     for (unsigned i = 1; i <= static_cast<unsigned>(DecodePhase::ffn_residual); ++i) {
       const auto phase = static_cast<DecodePhase>(i);
+      if (phase == DecodePhase::router && !experts) continue;
       if (phase >= DecodePhase::ffn_norm ? block.ffn : block.attention) phases.push_back(phase);
     }
   }
@@ -85,9 +90,18 @@ DecodeLayer::DecodeLayer(const DecodeShape& shape, const CodeCosts& costs,
       sum_(shape.model().wide_sums ? Element::fp32 : Element::fp16),
       y_(shape.block().rows, LineSums::groups_of(params, shape.block().rows), kColorsY),
       x_(shape.block().columns, LineSums::groups_of(params, shape.block().columns), kColorsX),
-      band_(shape.block().attention ? shape.band() : 1, 1, kColorsBand) {}
+      band_(shape.block().attention ? shape.band() : 1, 1, kColorsBand) {
+  const DecodeZeros* zeros = shape.block().zeros.get();
+  if (shape.model().experts.count == 0) return;
+  if (sum_ != Element::fp32) throw UnsupportedError("experts with sums in halves");
+  if (zeros != nullptr && (zeros->inputs[static_cast<std::size_t>(Projection::up)].given() ||
+                           zeros->inputs[static_cast<std::size_t>(Projection::down)].given() ||
+                           zeros->sparse(Matrix::up) || zeros->sparse(Matrix::down))) {
+    throw UnsupportedError("zeros of the products of experts");
+  }
+}
 
-TaskProgram DecodeLayer::plan() const {
+TaskProgram DecodeLayer::plan(const Datapath* pieces) const {
   const DecodeBlock& block = shape_.block();
   TaskBuilder builder(block.columns, block.rows);
   route(builder);
@@ -95,8 +109,8 @@ TaskProgram DecodeLayer::plan() const {
   std::map<std::string, std::uint32_t> known;
   for (std::uint32_t row = 0; row < block.rows; ++row) {
     for (std::uint32_t column = 0; column < block.columns; ++column) {
-      const Place place{row, column, shape_.live(row), row == shape_.writer(),
-                        row == 0 && column == 0};
+      const Place place{
+          row, column, shape_.live(row), row == shape_.writer(), row == 0 && column == 0, pieces};
       const auto [found, fresh] = known.emplace(role(place), 0);
       if (fresh) found->second = builder.add(code_of(place, routines));
       builder.core(builder.place(row, column), found->second);
@@ -132,7 +146,7 @@ std::string DecodeLayer::role(const Place& place) const {
   std::string text = fmt::format("{} {} {} {} {} {}", place.column == 0, y_.role(place.row),
                                  x_.role(place.column), place.live, place.writes, place.stamps);
   if (shape_.block().attention && !one_band()) text += band_.role(place.column % shape_.band());
-  return text;
+  return text + role_of_zeros(place);
 }
 
 CoreProgram DecodeLayer::code_of(const Place& place, SharedRoutines& routines) const {
@@ -169,20 +183,13 @@ void DecodeLayer::sum_band(CoreCode& code, const Place& place, const LineVector&
 /// The first core of a row has its part of the hidden vector from the block before, and hands it on
 /// to all others.
 void DecodeLayer::receive(CoreCode& code, const Place& place) const {
-  const Operand own = in_memory(space_.x);
   if (shape_.block().columns == 1) {
     mark(code, place);
     return;
   }
-  if (place.column == 0) {
-    code.send(kReceive, kReceiveSlot);
-    code.vector(VectorOp::move, Element::fp16, on_fabric(kReceive), own, Operand(),
-                batch() * shape_.d());
-  } else {
-    code.take(kReceive, kReceiveSlot);
-    code.vector(VectorOp::move, Element::fp16, own, on_fabric(kReceive), Operand(),
-                batch() * shape_.d());
-  }
+  const HiddenPart part = hidden_part(shape_, place.row);
+  write_part(code, part, kReceive, kReceiveSlot, place.column == 0, space_.list, space_.x);
+  write_spreading(code, part, space_.x);
   mark(code, place);
 }
 
@@ -220,20 +227,12 @@ void DecodeLayer::attention(CoreCode& code, const Place& place) const {
   mark(code, place);
   values(code, place);
   mark(code, place);
-  products_of(code, {space_.wo, space_.context16, space_.out, shape_.q(), shape_.d()}, shape_.d());
+  products_of(code, place, Matrix::o,
+              {space_.wo, space_.context16, space_.out, shape_.q(), shape_.d()}, shape_.d());
   sum_x(code, place, {space_.out, batch() * shape_.d(), sum_});
   mark(code, place);
   residual(code);
   mark(code, place);
-}
-
-/// A product for each sequence, whose results lie `apart`.
-void DecodeLayer::products_of(CoreCode& code, LocalGemv job, std::uint32_t apart) const {
-  for (std::uint32_t s = 0; s < batch(); ++s) {
-    write_gemv(code, job, sum_);
-    job.x += 2 * job.inputs;
-    job.y += bytes_of(sum_) * apart;
-  }
 }
 
 void DecodeLayer::project(CoreCode& code, const Place& place) const {
@@ -242,9 +241,10 @@ void DecodeLayer::project(CoreCode& code, const Place& place) const {
   const std::uint32_t k = shape_.k();
   const std::uint32_t all = q + 2 * k;
   const unsigned bytes = bytes_of(sum_);
-  products_of(code, {space_.wq, space_.z, space_.qkv, d, q}, all);
-  products_of(code, {space_.wk, space_.z, space_.qkv + bytes * q, d, k}, all);
-  products_of(code, {space_.wv, space_.z, space_.qkv + bytes * (q + k), d, k}, all);
+  products_of(code, place, Matrix::q, {space_.wq, space_.z, space_.qkv, d, q}, all);
+  products_of(code, place, Matrix::k, {space_.wk, space_.z, space_.qkv + bytes * q, d, k}, all);
+  products_of(code, place, Matrix::v, {space_.wv, space_.z, space_.qkv + bytes * (q + k), d, k},
+              all);
   sum_y(code, place, {space_.qkv, batch() * all, sum_});
   rewrite(code, one_band() ? x_.colors() : band_.colors());
 }
@@ -396,25 +396,39 @@ void DecodeLayer::residual(CoreCode& code) const {
   rewrite(code, y_.colors());
 }
 
+/// SiLU(gate) * up of what lies at number `number` of the inner vectors, times the number at
+/// `share` if that is not 0; in halves.
+void DecodeLayer::gated_unit(CoreCode& code, std::uint32_t number, std::uint32_t share) const {
+  const std::uint32_t f = shape_.f();
+  const unsigned bytes = bytes_of(sum_);
+  const std::uint32_t inner = space_.inner + bytes * 2 * f * number;
+  const GatedUnit unit{inner, inner + bytes * f, space_.silu, f};
+  const std::uint32_t made =
+      style_.scalar_silu ? write_scalar_silu(code, unit, sum_) : write_silu(code, unit, sum_);
+  if (share != 0) {
+    code.step(VectorOp::mul, sum_, in_memory(made), in_memory(made), cell(share), f);
+  }
+  write_halves(code, space_.inner16 + 2 * f * number, made, f, sum_);
+}
+
 void DecodeLayer::feed_forward(CoreCode& code, const Place& place) const {
   const std::uint32_t d = shape_.d();
   const std::uint32_t f = shape_.f();
   norm(code, place, space_.ffn_gain);
   mark(code, place);
-  products_of(code, {space_.wup, space_.z, space_.inner, d, 2 * f}, 2 * f);
-  sum_y(code, place, {space_.inner, batch() * 2 * f, sum_});
-  mark(code, place);
-  const unsigned bytes = bytes_of(sum_);
-  for (std::uint32_t s = 0; s < batch(); ++s) {
-    const std::uint32_t inner = space_.inner + bytes * 2 * f * s;
-    const GatedUnit unit{inner, inner + bytes * f, space_.silu, f};
-    const std::uint32_t made =
-        style_.scalar_silu ? write_scalar_silu(code, unit, sum_) : write_silu(code, unit, sum_);
-    write_halves(code, space_.inner16 + 2 * f * s, made, f, sum_);
+  if (shape_.model().experts.count != 0) {
+    choose_experts(code, place);
+    mark(code, place);
+    experts(code, place);
+  } else {
+    products_of(code, place, Matrix::up, {space_.wup, space_.z, space_.inner, d, 2 * f}, 2 * f);
+    sum_y(code, place, {space_.inner, batch() * 2 * f, sum_});
+    mark(code, place);
+    for (std::uint32_t s = 0; s < batch(); ++s) gated_unit(code, s, 0);
+    rewrite(code, x_.colors());
+    mark(code, place);
+    products_of(code, place, Matrix::down, {space_.wdown, space_.inner16, space_.out, f, d}, d);
   }
-  rewrite(code, x_.colors());
-  mark(code, place);
-  products_of(code, {space_.wdown, space_.inner16, space_.out, f, d}, d);
   sum_x(code, place, {space_.out, batch() * d, sum_});
   mark(code, place);
   residual(code);

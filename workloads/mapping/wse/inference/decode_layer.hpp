@@ -28,6 +28,7 @@ enum class DecodePhase : std::uint8_t {
   o_proj,
   residual,
   ffn_norm,
+  router,  // of layers with experts: logits of all, the best of them
   up_gate,
   silu,
   down,
@@ -36,7 +37,7 @@ enum class DecodePhase : std::uint8_t {
 const char* word(DecodePhase phase);
 
 /// Phases of the parts that a block has, in their order.
-std::vector<DecodePhase> decode_phases(const DecodeBlock& block);
+std::vector<DecodePhase> decode_phases(const DecodeBlock& block, bool experts = false);
 
 /// What differs between published kernels.
 struct DecodeStyle {
@@ -49,8 +50,13 @@ class DecodeLayer {
   DecodeLayer(const DecodeShape& shape, const CodeCosts& costs, const InferenceParams& params,
               const DecodeStyle& style = {});
 
-  TaskProgram plan() const;
+  /// With `pieces` products that leave zeros out stand as scalar code of as many cycles, as every
+  /// core has others: for programs without values.
+  TaskProgram plan(const Datapath* pieces = nullptr) const;
 
+  std::vector<DecodePhase> phases() const {
+    return decode_phases(shape_.block(), shape_.model().experts.count != 0);
+  }
   const DecodeSpace& space() const { return space_; }
   const LineSums& along_y() const { return y_; }
   const LineSums& along_x() const { return x_; }
@@ -62,6 +68,12 @@ class DecodeLayer {
     std::uint32_t live = 0;  // positions that its cache holds
     bool writes = false;     // the position being decoded
     bool stamps = false;
+    const Datapath* pieces = nullptr;
+  };
+  /// A choice of a sequence.
+  struct Choice {
+    std::uint32_t sequence = 0;
+    std::uint32_t number = 0;
   };
 
   void route(TaskBuilder& builder) const;
@@ -78,13 +90,24 @@ class DecodeLayer {
   void receive(CoreCode& code, const Place& place) const;
   void norm(CoreCode& code, const Place& place, std::uint32_t gain) const;
   void attention(CoreCode& code, const Place& place) const;
-  void products_of(CoreCode& code, LocalGemv job, std::uint32_t apart) const;
+  std::string role_of_zeros(const Place& place) const;
+  void product(CoreCode& code, const Place& place, Matrix matrix, const LocalGemv& job,
+               std::uint32_t sequence) const;
+  void products_of(CoreCode& code, const Place& place, Matrix matrix, LocalGemv job,
+                   std::uint32_t apart) const;
   void project(CoreCode& code, const Place& place) const;
   void rotate(CoreCode& code, const Place& place) const;
   void score(CoreCode& code, const Place& place) const;
   void softmax(CoreCode& code, const Place& place) const;
   void values(CoreCode& code, const Place& place) const;
   void feed_forward(CoreCode& code, const Place& place) const;
+  void gated_unit(CoreCode& code, std::uint32_t number, std::uint32_t share) const;
+  void choose_experts(CoreCode& code, const Place& place) const;
+  void choose(CoreCode& code, std::uint32_t sequence) const;
+  std::vector<Choice> choices_of(std::uint32_t column) const;
+  std::uint32_t share_of(const Choice& choice) const;
+  void address_of_expert(CoreCode& code) const;
+  void experts(CoreCode& code, const Place& place) const;
   void residual(CoreCode& code) const;
 
   const DecodeShape shape_;

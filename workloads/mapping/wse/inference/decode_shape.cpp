@@ -4,14 +4,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/mix.hpp"
 
 namespace lacuna::wse {
 
+namespace {
+
+/// The newest position and `count` - 1 of the others, each set as likely: those whose drawn numbers
+/// are the least.
+std::vector<std::uint32_t> draw_kept(std::uint32_t context, std::uint32_t count,
+                                     std::uint64_t seed) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> drawn;
+  for (std::uint32_t p = 0; p + 1 < context; ++p) drawn.emplace_back(mix(seed ^ mix(p)), p);
+  const std::size_t most = std::min<std::size_t>(drawn.size(), count - 1);
+  std::nth_element(drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(most), drawn.end());
+  std::vector<std::uint32_t> kept = {context - 1};
+  for (std::size_t i = 0; i < most; ++i) kept.push_back(drawn[i].second);
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
+}  // namespace
+
 DecodeShape::DecodeShape(const DecoderModel& model, const DecodeBlock& block)
     : model_(model), block_(block) {
+  check_experts();
   if (!block.attention) return;
+  if (block.sees.kept != 0) {
+    kept_.resize(block.rows);
+    for (const std::uint32_t p : draw_kept(block.context, block.sees.kept, block.sees.seed)) {
+      kept_[p % block.rows].push_back(p);
+    }
+  }
   if (block.columns % model.kv_heads != 0) {
     throw UnsupportedError(
         fmt::format("{} columns are no whole number for each of {} key and value heads",
@@ -23,9 +50,87 @@ DecodeShape::DecodeShape(const DecoderModel& model, const DecodeBlock& block)
   }
 }
 
-std::uint32_t DecodeShape::slots() const {
-  return ceil(std::max(block_.context, block_.capacity), block_.rows);
+void DecodeShape::check_experts() const {
+  const DecoderExperts& experts = model_.experts;
+  if (experts.chosen > experts.count) {
+    throw UnsupportedError(
+        fmt::format("{} experts of {} for a token", experts.chosen, experts.count));
+  }
+  if (block_.experts_apart && (experts.count == 0 || block_.columns % experts.count != 0)) {
+    throw UnsupportedError(fmt::format("{} columns are no whole number for each of {} experts",
+                                       block_.columns, experts.count));
+  }
 }
+
+std::uint32_t DecodeShape::route(std::uint32_t sequence, std::uint32_t choice) const {
+  if (block_.routes.empty()) return choice;
+  return block_.routes.at(std::size_t{sequence} * model_.experts.chosen + choice);
+}
+
+std::uint32_t DecodeShape::inputs(Matrix matrix) const {
+  if (matrix == Matrix::o) return q();
+  return matrix == Matrix::down ? f() : d();
+}
+
+std::uint32_t DecodeShape::outputs(Matrix matrix) const {
+  switch (matrix) {
+    case Matrix::q:
+      return q();
+    case Matrix::k:
+    case Matrix::v:
+      return k();
+    case Matrix::up:
+      return 2 * f();
+    default:
+      return d();
+  }
+}
+
+std::uint32_t DecodeShape::slots() const {
+  const std::uint32_t all = std::max(block_.context, block_.capacity);
+  if (block_.sees.kept != 0) {
+    std::uint32_t most = 0;
+    for (std::uint32_t row = 0; row < block_.rows; ++row) most = std::max(most, live(row));
+    return most;
+  }
+  return ceil(block_.sees.window != 0 ? std::min(all, block_.sees.window) : all, block_.rows);
+}
+
+std::uint32_t DecodeShape::live(std::uint32_t row) const {
+  if (!kept_.empty()) return static_cast<std::uint32_t>(kept_[row].size());
+  const auto below = [&](std::uint32_t end) {
+    return row < end ? (end - row - 1) / block_.rows + 1 : 0;
+  };
+  const std::uint32_t window = block_.sees.window;
+  const bool all = window == 0 || window >= block_.context;
+  return below(block_.context) - (all ? 0 : below(block_.context - window));
+}
+
+std::vector<std::uint32_t> DecodeShape::positions(std::uint32_t row) const {
+  if (!kept_.empty()) return kept_[row];
+  std::vector<std::uint32_t> found;
+  const std::uint32_t count = live(row);
+  if (count == 0) return found;
+  const std::uint32_t last = (block_.context - row - 1) / block_.rows * block_.rows + row;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    found.push_back(last - (count - 1 - i) * block_.rows);
+  }
+  return found;
+}
+
+namespace {
+
+/// Halves of a matrix in a core.
+std::uint64_t halves_of(const DecodeShape& shape, Matrix matrix) {
+  const std::uint32_t inputs = shape.inputs(matrix);
+  const DecodeZeros* zeros = shape.block().zeros.get();
+  if (zeros != nullptr && zeros->sparse(matrix)) {
+    return zeros->sizes.at(static_cast<std::size_t>(matrix)).halves(inputs);
+  }
+  return std::uint64_t{inputs} * shape.outputs(matrix);
+}
+
+}  // namespace
 
 DecodeSpace::DecodeSpace(const DecodeShape& shape) {
   const std::uint32_t d = shape.d();
@@ -34,23 +139,31 @@ DecodeSpace::DecodeSpace(const DecodeShape& shape) {
   const std::uint32_t f = shape.f();
   const std::uint32_t heads = shape.group();
   const std::uint32_t slots = shape.slots();
+  const std::uint32_t experts_all = shape.model().experts.count;
+  // inner widths of a token at once: those of all its experts, or of the core's own
+  const std::uint32_t at_once =
+      experts_all == 0 || shape.block().experts_apart ? 1 : shape.model().experts.chosen;
   const std::uint64_t layers = shape.block().layers;
   const std::uint64_t batch = shape.block().batch;
   const bool wide = shape.model().wide_sums;
   const unsigned sum = wide ? 4 : 2;
   CoreSpace space;
   if (shape.block().attention) {
-    wq = space.take(std::uint64_t{d} * q, 2);
-    wk = space.take(std::uint64_t{d} * k, 2);
-    wv = space.take(std::uint64_t{d} * k, 2);
-    wo = space.take(std::uint64_t{q} * d, 2);
+    wq = space.take(halves_of(shape, Matrix::q), 2);
+    wk = space.take(halves_of(shape, Matrix::k), 2);
+    wv = space.take(halves_of(shape, Matrix::v), 2);
+    wo = space.take(halves_of(shape, Matrix::o), 2);
     gain = space.take(d, 2);
     q_gain = space.take(shape.model().qk_norm ? k : 0, sum);
     k_gain = space.take(shape.model().qk_norm ? k : 0, sum);
   }
   if (shape.block().ffn) {
-    wup = space.take(std::uint64_t{d} * 2 * f, 2);
-    wdown = space.take(std::uint64_t{f} * d, 2);
+    const std::uint64_t experts = experts_all == 0 ? 1 : shape.experts_here();
+    up_bytes = 2 * halves_of(shape, Matrix::up);
+    down_bytes = 2 * halves_of(shape, Matrix::down);
+    wup = space.take(experts * up_bytes / 2, 2);
+    wdown = space.take(experts * down_bytes / 2, 2);
+    wrouter = space.take(std::uint64_t{d} * experts_all, 2);
     ffn_gain = space.take(d, 2);
   }
   weight_bytes = space.bytes() * layers;
@@ -70,6 +183,8 @@ DecodeSpace::DecodeSpace(const DecodeShape& shape) {
   };
   x = space.take(batch * d, 2);
   z = space.take(batch * d, 2);
+  const bool lists = shape.block().zeros != nullptr && shape.block().zeros->compact;
+  list = space.take(lists ? batch * d + 1 : 0, 4);
   stats = space.take(batch * (heads + 1), sum);
   stats16 = halves(heads + 1, stats);
   out = sums(d);
@@ -87,9 +202,18 @@ DecodeSpace::DecodeSpace(const DecodeShape& shape) {
     context16 = halves(q, context);
   }
   if (shape.block().ffn) {
-    inner = sums(2 * f);
-    inner16 = halves(f, inner);
+    inner = sums(std::uint64_t{2} * f * at_once);
+    inner16 = halves(f * at_once, inner);
     silu = space.take(3 * f, sum);
+  }
+  if (shape.block().ffn && experts_all != 0) {
+    const std::uint64_t choices = batch * shape.model().experts.chosen;
+    logits = sums(experts_all);
+    mark = space.take(experts_all, sum);
+    numbers = space.take(experts_all, sum);
+    best = space.take(choices, sum);
+    chosen = space.take(choices, sum);
+    shares = space.take(choices, sum);
   }
   buffer_bytes = space.bytes() - before;
   image_bytes = space.bytes();
@@ -101,37 +225,71 @@ std::uint64_t DecodeSpace::code_bytes(const DecodeShape& shape,
          (shape.block().ffn ? params.ffn_code : 0U);
 }
 
+std::uint64_t decode_bytes(const DecodeShape& shape, const InferenceParams& params) {
+  const DecodeSpace space(shape);
+  return space.weight_bytes + space.cache_bytes + space.buffer_bytes +
+         space.code_bytes(shape, params);
+}
+
+std::uint32_t positions_that_fit(const DecodeShape& shape, const InferenceParams& params,
+                                 std::uint64_t bytes) {
+  DecodeBlock block = shape.block();
+  constexpr std::uint32_t kMost = 1U << 30U;
+  if (block.sees.kept != 0) return decode_bytes(shape, params) <= bytes ? kMost : 0;
+  block.capacity = 0;
+  const auto holds = [&](std::uint32_t context) {
+    block.context = context;
+    return decode_bytes(DecodeShape(shape.model(), block), params) <= bytes;
+  };
+  if (!holds(1)) return 0;
+  std::uint32_t low = 1;
+  std::uint32_t high = 2;
+  for (; high < kMost && holds(high); high *= 2) low = high;
+  if (high == kMost) return kMost;
+  while (high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    (holds(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+namespace {
+
+/// What comes nearest and fits: fewer positions, fewer layers, or higher blocks.
+std::string nearest_that_fits(const DecodeShape& shape, const InferenceParams& params,
+                              std::uint64_t bytes) {
+  if (const std::uint32_t most = positions_that_fit(shape, params, bytes); most != 0) {
+    return fmt::format("{} positions would fit", most);
+  }
+  const std::string none = "no number of positions fits";
+  DecodeBlock block = shape.block();
+  const auto fits = [&] { return decode_bytes({shape.model(), block}, params) <= bytes; };
+  for (block.layers = shape.block().layers - 1; block.layers > 0; --block.layers) {
+    if (fits()) return fmt::format("{}; {} layers would fit", none, block.layers);
+  }
+  if (block.zeros != nullptr && block.zeros->any_weights()) return none;  // tiles have that size
+  block.layers = 1;
+  constexpr std::uint32_t kMostRows = 4096;
+  for (block.rows *= 2; block.rows <= kMostRows; block.rows *= 2) {
+    if (!fits()) continue;
+    return fmt::format("{}; one layer would fit {} x {} cores", none, block.columns, block.rows);
+  }
+  return none;
+}
+
+}  // namespace
+
 void require_decode_memory(const DecodeShape& shape, const InferenceParams& params,
                            std::uint64_t bytes) {
-  const auto all = [&](const DecodeSpace& space, const DecodeShape& of) {
-    return space.weight_bytes + space.cache_bytes + space.buffer_bytes +
-           space.code_bytes(of, params);
-  };
+  const std::uint64_t all = decode_bytes(shape, params);
+  if (all <= bytes) return;
   const DecodeSpace space(shape);
-  if (all(space, shape) <= bytes) return;
-  std::string fits = "no number of positions fits";
-  DecodeBlock less = shape.block();
-  less.capacity = 0;
-  less.context = 1;
-  const auto holds = [&](std::uint32_t context) {
-    less.context = context;
-    const DecodeShape smaller(shape.model(), less);
-    return all(DecodeSpace(smaller), smaller) <= bytes;
-  };
-  if (holds(1)) {
-    std::uint32_t low = 1;
-    std::uint32_t high = shape.slots() * shape.block().rows;
-    while (high - low > 1) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      (holds(middle) ? low : high) = middle;
-    }
-    fits = fmt::format("{} positions would fit", low);
-  }
+  const std::string fits = nearest_that_fits(shape, params, bytes);
   throw OutOfMemoryError(fmt::format(
       "{} layers on {} x {} cores need {} bytes of a core: weights {}, cache {} for {} positions, "
       "buffers {}, code {}; it has {}; {}",
-      shape.block().layers, shape.block().columns, shape.block().rows, all(space, shape),
-      space.weight_bytes, space.cache_bytes, shape.slots() * shape.block().rows, space.buffer_bytes,
+      shape.block().layers, shape.block().columns, shape.block().rows, all, space.weight_bytes,
+      space.cache_bytes, shape.slots() * shape.block().rows, space.buffer_bytes,
       space.code_bytes(shape, params), bytes, fits));
 }
 

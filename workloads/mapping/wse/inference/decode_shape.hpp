@@ -2,14 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "models/wse/program/task_program.hpp"
+#include "workloads/mapping/wse/inference/decode_zeros.hpp"
 #include "workloads/mapping/wse/inference/params.hpp"
 #include "workloads/mapping/wse/layers/code.hpp"
 
 namespace lacuna::wse {
+
+/// Experts in place of the feed-forward part: gated blocks of which a token takes the `chosen` ones
+/// with the largest logits, weighted by a softmax over these.
+struct DecoderExperts {
+  std::uint32_t count = 0;  // 0: none
+  std::uint32_t chosen = 0;
+};
 
 /// A layer of a decoder: sizes as the model has them.
 struct DecoderModel {
@@ -18,8 +27,17 @@ struct DecoderModel {
   std::uint32_t kv_heads = 0;
   std::uint32_t head_dim = 0;
   std::uint32_t ffn = 0;
-  bool qk_norm = false;   // of each head, before rotation
-  bool wide_sums = true;  // products of halves add up in single precision
+  bool qk_norm = false;    // of each head, before rotation
+  bool wide_sums = true;   // products of halves add up in single precision
+  DecoderExperts experts;  // of inner width `ffn`
+};
+
+/// Which positions a token sees.
+struct Attention {
+  std::uint32_t window = 0;  // the last so many, itself one; 0: all
+  std::uint32_t kept = 0;    // itself and, of the earlier ones, so many less one that are left,
+                             // drawn; 0: all
+  std::uint64_t seed = 1;    // of what is kept
 };
 
 /// What a block of cores does in a run.
@@ -34,6 +52,10 @@ struct DecodeBlock {
   bool receives = false;      // the hidden vector comes from the west, each row's to its first core
   std::uint32_t repeats = 1;  // layers run, one after the other without a barrier
   std::uint32_t batch = 1;    // sequences at once, all at the same position
+  Attention sees;
+  bool experts_apart = false;         // each in columns of its own; else each over all of them
+  std::vector<std::uint32_t> routes;  // experts of each sequence, the best first; empty: 0, 1, ...
+  std::shared_ptr<const DecodeZeros> zeros;  // none: nothing is left out
 };
 
 /// A decode layer cut for the cores of a block: hidden vector, cached positions and inputs of the
@@ -51,24 +73,61 @@ class DecodeShape {
   /// Features of one head in a core, of the columns of one key and value head.
   std::uint32_t k() const { return ceil(model_.head_dim, band()); }
   std::uint32_t q() const { return group() * k(); }
-  std::uint32_t f() const { return ceil(model_.ffn, block_.columns); }
+  std::uint32_t f() const { return ceil(model_.ffn, expert_columns()); }
+  /// Columns over which an inner width lies: all, or those of an expert that has its own.
+  std::uint32_t expert_columns() const {
+    return block_.experts_apart ? block_.columns / model_.experts.count : block_.columns;
+  }
+  /// Experts of which a core has weights.
+  std::uint32_t experts_here() const { return block_.experts_apart ? 1 : model_.experts.count; }
+  /// The expert that a sequence takes as number `choice`.
+  std::uint32_t route(std::uint32_t sequence, std::uint32_t choice) const;
   /// Query heads of a key and value head.
   std::uint32_t group() const { return model_.heads / model_.kv_heads; }
   std::uint32_t band() const { return block_.columns / model_.kv_heads; }
   /// Positions of which a core has room for the cache.
   std::uint32_t slots() const;
-  /// Position p lies in row p mod rows.
-  std::uint32_t live(std::uint32_t row) const {
-    return row < block_.context ? (block_.context - row - 1) / block_.rows + 1 : 0;
-  }
+  /// Positions that are seen in a row; position p lies in row p mod rows.
+  std::uint32_t live(std::uint32_t row) const;
+  /// Those of a row, in their order.
+  std::vector<std::uint32_t> positions(std::uint32_t row) const;
   /// The row that keeps the position being decoded.
   std::uint32_t writer() const { return (block_.context - 1) % block_.rows; }
+
+  /// Inputs and outputs of a core's tile of a matrix.
+  std::uint32_t inputs(Matrix matrix) const;
+  std::uint32_t outputs(Matrix matrix) const;
+
+  /// The feature that is number `i` of a core, or kPadding.
+  static constexpr std::uint32_t kPadding = ~0U;
+  std::uint32_t hidden_feature(std::uint32_t row, std::uint32_t i) const {
+    return inside(row * d() + i, model_.width);
+  }
+  std::uint32_t inner_feature(std::uint32_t column, std::uint32_t i) const {
+    return inside(column % expert_columns() * f() + i, model_.ffn);
+  }
+  std::uint32_t query_feature(std::uint32_t column, std::uint32_t i) const {
+    return of_head(column, column / band() * group() + i / k(), i % k());
+  }
+  std::uint32_t key_feature(std::uint32_t column, std::uint32_t i) const {
+    return of_head(column, column / band(), i);
+  }
 
   static std::uint32_t ceil(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
 
  private:
+  static std::uint32_t inside(std::uint32_t feature, std::uint32_t all) {
+    return feature < all ? feature : kPadding;
+  }
+  std::uint32_t of_head(std::uint32_t column, std::uint32_t head, std::uint32_t i) const {
+    const std::uint32_t at = column % band() * k() + i;
+    return at < model_.head_dim ? head * model_.head_dim + at : kPadding;
+  }
+  void check_experts() const;
+
   DecoderModel model_;
   DecodeBlock block_;
+  std::vector<std::vector<std::uint32_t>> kept_;  // positions of each row; with sees.kept
 };
 
 /// Where everything lies in the memory of a core; bytes. The weights are those of one layer: others
@@ -80,11 +139,14 @@ struct DecodeSpace {
   std::uint32_t wq = 0, wk = 0, wv = 0, wo = 0;
   std::uint32_t wup = 0;  // up, then gate, of each input
   std::uint32_t wdown = 0;
-  std::uint32_t gain = 0, ffn_gain = 0;    // of the norms, d
-  std::uint32_t q_gain = 0, k_gain = 0;    // of the norms of heads, single precision
-  std::uint32_t k_cache = 0, v_cache = 0;  // by feature and position; by position and feature
+  std::uint32_t wrouter = 0;                   // logits of all experts of an input side by side
+  std::uint64_t up_bytes = 0, down_bytes = 0;  // of an expert
+  std::uint32_t gain = 0, ffn_gain = 0;        // of the norms, d
+  std::uint32_t q_gain = 0, k_gain = 0;        // of the norms of heads, single precision
+  std::uint32_t k_cache = 0, v_cache = 0;      // by feature and position; by position and feature
   // buffers
   std::uint32_t x = 0, z = 0;  // the hidden vector, and normalised
+  std::uint32_t list = 0;      // the hidden vector as it travels without zeros
   std::uint32_t stats = 0;     // sums of squares, maxima, sums: G + 1 numbers
   std::uint32_t stats16 = 0;
   std::uint32_t qkv = 0, qkv16 = 0;  // q, then k, then v
@@ -96,6 +158,10 @@ struct DecodeSpace {
   std::uint32_t out = 0, out16 = 0;          // of the last product of a part
   std::uint32_t inner = 0, inner16 = 0;      // up, gate
   std::uint32_t silu = 0;                    // three work arrays of f
+  std::uint32_t logits = 0, mark = 0;        // of experts; which one is the largest
+  std::uint32_t numbers = 0;                 // of the experts
+  std::uint32_t best = 0, chosen = 0;        // of a token: the largest logits, whose they are
+  std::uint32_t shares = 0;                  // the softmax of the former
 
   // of the first of several sequences; the others' lie behind, array by array
 
@@ -106,6 +172,13 @@ struct DecodeSpace {
 
   std::uint64_t code_bytes(const DecodeShape& shape, const InferenceParams& params) const;
 };
+
+/// Bytes of a core that all of it takes.
+std::uint64_t decode_bytes(const DecodeShape& shape, const InferenceParams& params);
+
+/// The largest context whose cache a core of `bytes` has room for; 0: not even one position.
+std::uint32_t positions_that_fit(const DecodeShape& shape, const InferenceParams& params,
+                                 std::uint64_t bytes);
 
 /// OutOfMemoryError with the bytes of each part if a core cannot hold it, and with the number of
 /// positions that it could.

@@ -2,11 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "workloads/mapping/wse/inference/decode_layer.hpp"
+#include "workloads/mapping/wse/inference/decode_tiles.hpp"
 
 namespace lacuna::wse {
+
+/// Keys, rotated, and values of the positions so far, by position and feature.
+struct DecodeHistory {
+  std::vector<std::vector<double>> keys;
+  std::vector<std::vector<double>> values;
+};
 
 /// Numbers of a model's layer, drawn from a seed, and what a plain computation in double precision
 /// makes of them.
@@ -14,12 +22,22 @@ class DecodeValues {
  public:
   DecodeValues(const DecodeShape& shape, std::uint64_t seed) : shape_(shape), seed_(seed) {}
 
+  /// A hidden vector in place of the drawn one, and positions in place of drawn ones, to which
+  /// reference() adds its own. In fill() such positions are zero.
+  void follow(std::vector<double> x, DecodeHistory* history) {
+    x_ = std::move(x);
+    history_ = history;
+  }
+
   /// The memory of each core of `program`, which is that of a DecodeLayer; all sequences have the
   /// same numbers.
   void fill(TaskProgram& program) const;
 
   /// The hidden vector after the parts that the block has, once.
   std::vector<double> reference() const;
+
+  /// The experts that the token takes then, the best first.
+  std::vector<std::uint32_t> reference_routes() const;
 
   /// The hidden vector in the cores of a column after a run.
   std::vector<double> found(const std::vector<std::vector<std::uint8_t>>& memory,
@@ -38,21 +56,31 @@ class DecodeValues {
     gain,
     ffn_gain,
     q_gain,
-    k_gain
+    k_gain,
+    router
   };
 
   /// Zero outside the tensor: padding.
-  double at(Tensor tensor, std::uint32_t input, std::uint32_t output) const;
+  double at(Tensor tensor, std::uint32_t input, std::uint32_t output,
+            std::uint32_t expert = 0) const;
+  bool is_zero(Tensor tensor, std::uint32_t input, std::uint32_t output) const;
+  double weight(const TilePlace& place, std::uint32_t input, std::uint32_t output,
+                std::uint32_t expert) const;
   double cached(bool value, std::uint32_t head, std::uint32_t position,
                 std::uint32_t feature) const;
   double angle(std::uint32_t pair) const;
   double draw(std::uint64_t what, std::uint64_t i, std::uint64_t j) const;
   std::vector<double> attention(const std::vector<double>& x) const;
   std::vector<double> feed_forward(const std::vector<double>& x) const;
+  void add_gated(const std::vector<double>& z, std::uint32_t expert, double share,
+                 std::vector<double>& out) const;
+  std::vector<std::pair<std::uint32_t, double>> routed(const std::vector<double>& z) const;
   std::vector<double> normalised(const std::vector<double>& x, Tensor gain) const;
 
   const DecodeShape shape_;
   std::uint64_t seed_;
+  std::vector<double> x_;
+  DecodeHistory* history_ = nullptr;
 };
 
 }  // namespace lacuna::wse

@@ -14,8 +14,55 @@ constexpr float kLeastExponent = -20;
 
 void write_gemv(CoreCode& code, const LocalGemv& job, Element sum) {
   for (std::uint32_t j = 0; j < job.inputs; ++j) {
-    code.accumulate(j == 0, products(sum), in_memory(job.y), in_memory(job.w + 2 * j * job.outputs),
-                    cell(job.x + 2 * j), job.outputs);
+    code.accumulate(j == 0 && !job.adds, products(sum), in_memory(job.y),
+                    in_memory(job.w + 2 * j * job.outputs), cell(job.x + 2 * j), job.outputs);
+  }
+}
+
+namespace {
+
+/// Scalar code before the instructions of an input: the edge of its loop, what says which input it
+/// is or how many runs it has, its value, and whether that is zero.
+std::uint32_t before_input(const CoreCode& code, const SparseGemv& job, bool zero) {
+  const ScalarParams& s = code.costs().scalar;
+  const bool loops = job.listed || !code.params().unrolled;
+  std::uint32_t cycles = (loops ? s.loop.value() : 0U) + s.load;
+  if (job.listed) cycles += s.load;
+  if (job.tests) cycles += s.dependent + (zero ? s.branch_taken : s.branch_not);
+  // the next input's weights lie behind those that are left out
+  if (job.tests && zero && job.listed) cycles += s.load;
+  return cycles;
+}
+
+}  // namespace
+
+void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum) {
+  const LocalGemv& d = job.dense;
+  const ScalarParams& s = code.costs().scalar;
+  const unsigned bytes = bytes_of(sum);
+  if (!d.adds) code.vector(VectorOp::move, sum, in_memory(d.y), number(0), Operand(), d.outputs);
+  const std::vector<OutputRun> all = {{0, d.outputs}};
+  std::uint32_t w = d.w;
+  for (std::uint32_t j = 0; j < d.inputs; ++j) {
+    const std::vector<OutputRun>& runs = job.listed ? job.runs[j] : all;
+    if (runs.empty() && job.whole) continue;
+    const bool zero = job.tests && job.zero[j];
+    code.scalar(before_input(code, job, zero));
+    // that there is no run is seen as the end of a loop over them
+    if (runs.empty()) code.test();
+    for (const OutputRun& run : runs) {
+      const std::uint32_t from = w;
+      w += 2 * run.count;
+      if (zero) continue;
+      // where the weights are; of a run the word that says where its outputs are, too
+      if (job.whole) {
+        code.scalar(s.dsr_write);
+      } else {
+        code.scalar(s.loop + s.load + 2 * s.dsr_write);
+      }
+      code.multiply_add(products(sum), in_memory(d.y + bytes * run.first), in_memory(from),
+                        cell(d.x + 2 * j), run.count);
+    }
   }
 }
 

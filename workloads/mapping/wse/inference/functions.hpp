@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "workloads/mapping/wse/inference/core_code.hpp"
+#include "workloads/mapping/wse/inference/decode_zeros.hpp"
 
 namespace lacuna::wse {
 
@@ -22,8 +23,20 @@ struct LocalGemv {
   std::uint32_t y = 0;
   std::uint32_t inputs = 0;
   std::uint32_t outputs = 0;
+  bool adds = false;  // to what y holds
 };
 void write_gemv(CoreCode& code, const LocalGemv& job, Element sum);
+
+/// The same with zeros. Values lie one behind the other in the order in which they are used.
+struct SparseGemv {
+  LocalGemv dense;
+  bool tests = false;      // each input is compared with zero before its instructions
+  std::vector<bool> zero;  // inputs that are; with `tests`
+  bool listed = false;     // weights are stored as lists
+  bool whole = true;       // of inputs, with all outputs; else of runs of outputs for each
+  std::vector<std::vector<OutputRun>> runs;  // of each input; with `listed`
+};
+void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum);
 
 /// Numbers at `to` become those at `from`, halves; nothing if they are the same.
 void write_halves(CoreCode& code, std::uint32_t to, std::uint32_t from, std::uint32_t elements,

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "sim/base/parameter.hpp"
 
 namespace lacuna::wse {
+
+/// Which zeros a decode layer leaves out: instructions of inputs that are zero, zeros of the hidden
+/// vector on its way between blocks, or both.
+enum class LlmSkip : std::uint8_t { none, act, traffic, both };
 
 /// What compiled code of transformer inference does where no source counts its instructions. Each
 /// is a property of a function, wherever it is used.
@@ -44,6 +50,16 @@ struct InferenceParams : ParameterSet {
             "Code of a core that has attention parts of layers, from a compiled model (EPCC).");
   Param<unsigned> ffn_code =
       param(this, "ffn_code", 11100U, range(0U, 65536U), "B", "The same of feed-forward parts.");
+  Param<LlmSkip> skip = param(
+      this, "skip", LlmSkip::none,
+      Choices<LlmSkip>{{"none", LlmSkip::none},
+                       {"act", LlmSkip::act},
+                       {"traffic", LlmSkip::traffic},
+                       {"act+traffic", LlmSkip::both}},
+      "Zeros that decoding leaves out. act: each input of a product with zeros is compared with "
+      "zero (scalar.load, scalar.dependent, scalar.branch_not or branch_taken), and has no "
+      "instruction if it is. traffic: hidden vectors between blocks travel as a count and, where "
+      "that is shorter, as words of index and value; compacting and spreading are scalar loops.");
   Param<unsigned> silu_terms = param(
       this, "silu_terms", 3U, range(1U, 8U), "",
       "SiLU in single precision: terms beyond the first of the odd polynomial of the sigmoid, "

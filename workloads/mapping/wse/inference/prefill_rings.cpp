@@ -75,13 +75,49 @@ class RingSide {
   bool columns_;
 };
 
-/// Adds the core at a place, which does what all of its kind do.
-template <typename Kind, typename Write>
-void add_core(TaskBuilder& builder, std::map<Kind, std::uint32_t>& known, const Kind& kind,
-              std::size_t place, const Write& write) {
-  const auto [found, fresh] = known.try_emplace(kind, 0);
-  if (fresh) found->second = builder.add(write());
-  builder.core(place, found->second);
+/// What a core of such a program is made from.
+struct RingCosts {
+  const CodeCosts& costs;
+  const InferenceParams& params;
+};
+
+/// A rectangle of cores: `route` adds the routes of one, `kind` says which do the same, and `write`
+/// what.
+template <typename Route, typename Kind, typename Write>
+TaskProgram plan_cores(std::uint32_t columns, std::uint32_t rows, const RingCosts& costs,
+                       const Route& route, const Kind& kind, const Write& write) {
+  TaskBuilder builder(columns, rows);
+  SharedRoutines routines(builder);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    for (std::uint32_t column = 0; column < columns; ++column) {
+      route(builder, row, column);
+      const auto [found, fresh] = known.try_emplace(kind(row, column), 0);
+      if (fresh) {
+        CoreCode code(costs.costs, costs.params, routines);
+        write(code, row, column);
+        found->second = builder.add(std::move(code).finish());
+      }
+      builder.core(builder.place(row, column), found->second);
+    }
+  }
+  return std::move(builder).finish();
+}
+
+/// The same with rings along both axes.
+template <typename Write>
+TaskProgram plan_rings(const RingSide& x, std::uint32_t columns, const RingSide& y,
+                       std::uint32_t rows, const RingCosts& costs, const Write& write) {
+  return plan_cores(
+      columns, rows, costs,
+      [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
+        x.route(builder, row, column);
+        y.route(builder, row, column);
+      },
+      [&](std::uint32_t row, std::uint32_t column) {
+        return std::make_pair(x.kind(row, column), y.kind(row, column));
+      },
+      write);
 }
 
 }  // namespace
@@ -100,62 +136,43 @@ void PrefillParts::multiply(CoreCode& code, const TileProduct& job, std::uint32_
 
 TaskProgram PrefillParts::plan_product(const TileProduct& job) const {
   const std::uint32_t side = std::min(fold_, job.steps);
-  TaskBuilder builder(side, side);
-  SharedRoutines routines(builder);
   const RingSide x(side, CoreLine::Direction::columns);
   const RingSide y(side, CoreLine::Direction::rows);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
-  for (std::uint32_t row = 0; row < side; ++row) {
-    for (std::uint32_t column = 0; column < side; ++column) {
-      x.route(builder, row, column);
-      y.route(builder, row, column);
-      const auto write = [&] {
-        CoreCode code(costs_, params_, routines);
-        code.vector(VectorOp::move, sum_, in_memory(space_.out), number(0), Operand(),
-                    job.outputs * shape_.pitch());
-        std::uint32_t bodies[2];
-        for (std::uint32_t here = 0; here < 2; ++here) {
-          bodies[here] = code.keep([&] { multiply(code, job, here); });
-        }
-        for (std::uint32_t step = 0; step < job.steps; ++step) {
-          const std::uint32_t here = step % 2;
-          if (step + 1 < job.steps) {
-            x.shift(code, row, column, space_.weights[here], space_.weights[1 - here],
-                    job.inputs * job.outputs);
-            y.shift(code, row, column, space_.tile[here], space_.tile[1 - here],
-                    job.inputs * shape_.pitch());
-          }
-          code.call_kept(bodies[here]);
-          x.wait(code);
-          y.wait(code);
-        }
-        return std::move(code).finish();
-      };
-      add_core(builder, known, std::make_pair(x.kind(row, column), y.kind(row, column)),
-               builder.place(row, column), write);
+  const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+    code.vector(VectorOp::move, sum_, in_memory(space_.out), number(0), Operand(),
+                job.outputs * shape_.pitch());
+    std::uint32_t bodies[2];
+    for (std::uint32_t here = 0; here < 2; ++here) {
+      bodies[here] = code.keep([&] { multiply(code, job, here); });
     }
-  }
-  return std::move(builder).finish();
+    for (std::uint32_t step = 0; step < job.steps; ++step) {
+      const std::uint32_t here = step % 2;
+      if (step + 1 < job.steps) {
+        x.shift(code, row, column, space_.weights[here], space_.weights[1 - here],
+                job.inputs * job.outputs);
+        y.shift(code, row, column, space_.tile[here], space_.tile[1 - here],
+                job.inputs * shape_.pitch());
+      }
+      code.call_kept(bodies[here]);
+      x.wait(code);
+      y.wait(code);
+    }
+  };
+  return plan_rings(x, side, y, side, {costs_, params_}, write);
 }
 
 TaskProgram PrefillParts::plan_skew(std::uint32_t halves, std::uint32_t shifts) const {
-  TaskBuilder builder(1, fold_);
-  SharedRoutines routines(builder);
+  const RingSide x(1, CoreLine::Direction::columns);
   const RingSide y(fold_, CoreLine::Direction::rows);
-  std::map<std::uint32_t, std::uint32_t> known;
-  for (std::uint32_t row = 0; row < fold_; ++row) {
-    y.route(builder, row, 0);
-    add_core(builder, known, y.kind(row, 0), row, [&] {
-      CoreCode code(costs_, params_, routines);
-      for (std::uint32_t i = 0; i < shifts; ++i) {
-        y.shift(code, row, 0, space_.tile[i % 2], space_.tile[1 - i % 2], halves);
-        code.test();
-        y.wait(code);
-      }
-      return std::move(code).finish();
-    });
-  }
-  return std::move(builder).finish();
+  return plan_rings(x, 1, y, fold_, {costs_, params_},
+                    [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+                      for (std::uint32_t i = 0; i < shifts; ++i) {
+                        y.shift(code, row, column, space_.tile[i % 2], space_.tile[1 - i % 2],
+                                halves);
+                        code.test();
+                        y.wait(code);
+                      }
+                    });
 }
 
 /// A core's partial scores on their way along the band: what comes from the side that is farther
@@ -226,42 +243,38 @@ TaskProgram PrefillParts::plan_scores(std::uint32_t columns) const {
   const std::uint32_t scores = shape_.group() * shape_.t() * shape_.pitch();
   const unsigned bytes = bytes_of(sum_);
   columns = std::min(columns, shape_.block().side);
-  TaskBuilder builder(columns, rows);
-  SharedRoutines routines(builder);
   const RingSide x(columns, CoreLine::Direction::columns);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    for (std::uint32_t column = 0; column < columns; ++column) {
-      const std::size_t place = builder.place(row, column);
-      x.route(builder, row, column);
-      if (row + 1 < rows) {
-        builder.route(place, of_parity(kSouthward, row), kRamp, bit(kSouth));
-        builder.route(place, of_parity(kNorthward, row + 1), kSouth, bit(kRamp));
-      }
-      if (row > 0) {
-        builder.route(place, of_parity(kSouthward, row - 1), kNorth, bit(kRamp));
-        builder.route(place, of_parity(kNorthward, row), kRamp, bit(kNorth));
-      }
-      add_core(builder, known, std::make_pair(row, x.kind(row, column)), place, [&] {
-        CoreCode code(costs_, params_, routines);
-        std::uint32_t bodies[2];
-        for (std::uint32_t here = 0; here < 2; ++here) {
-          bodies[here] = code.keep([&] { score(code, here); });
-        }
-        for (std::uint32_t step = 0; step < steps; ++step) {
-          const std::uint32_t here = step % 2;
-          if (step + 1 < steps) {
-            x.shift(code, row, column, space_.keys[here], space_.keys[1 - here], keys);
-          }
-          code.call_kept(bodies[here]);
-          send_to_root(code, row, step % rows, space_.scores + bytes * (step / rows) * scores);
-          x.wait(code);
-        }
-        return std::move(code).finish();
-      });
+  const auto route = [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
+    const std::size_t place = builder.place(row, column);
+    x.route(builder, row, column);
+    if (row + 1 < rows) {
+      builder.route(place, of_parity(kSouthward, row), kRamp, bit(kSouth));
+      builder.route(place, of_parity(kNorthward, row + 1), kSouth, bit(kRamp));
     }
-  }
-  return std::move(builder).finish();
+    if (row > 0) {
+      builder.route(place, of_parity(kSouthward, row - 1), kNorth, bit(kRamp));
+      builder.route(place, of_parity(kNorthward, row), kRamp, bit(kNorth));
+    }
+  };
+  const auto kind = [&](std::uint32_t row, std::uint32_t column) {
+    return std::make_pair(row, x.kind(row, column));
+  };
+  const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+    std::uint32_t bodies[2];
+    for (std::uint32_t here = 0; here < 2; ++here) {
+      bodies[here] = code.keep([&] { score(code, here); });
+    }
+    for (std::uint32_t step = 0; step < steps; ++step) {
+      const std::uint32_t here = step % 2;
+      if (step + 1 < steps) {
+        x.shift(code, row, column, space_.keys[here], space_.keys[1 - here], keys);
+      }
+      code.call_kept(bodies[here]);
+      send_to_root(code, row, step % rows, space_.scores + bytes * (step / rows) * scores);
+      x.wait(code);
+    }
+  };
+  return plan_cores(columns, rows, {costs_, params_}, route, kind, write);
 }
 
 /// Values of a block of keys with their probabilities, those of number `block` of a core.
@@ -291,40 +304,27 @@ TaskProgram PrefillParts::plan_values() const {
   const std::uint32_t values = shape_.k() * shape_.pitch();
   const std::uint32_t kept = shape_.group() * shape_.held() * shape_.t() * shape_.pitch();
   const std::uint32_t side = std::min(fold_, rows);
-  TaskBuilder builder(fold_, side);
-  SharedRoutines routines(builder);
   const RingSide x(fold_, CoreLine::Direction::columns);
   const RingSide y(side, CoreLine::Direction::rows);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
-  for (std::uint32_t row = 0; row < side; ++row) {
-    for (std::uint32_t column = 0; column < fold_; ++column) {
-      x.route(builder, row, column);
-      y.route(builder, row, column);
-      const auto write = [&] {
-        CoreCode code(costs_, params_, routines);
-        code.vector(VectorOp::move, sum_, in_memory(space_.context), number(0), Operand(),
-                    shape_.q() * shape_.pitch());
-        std::uint32_t bodies[2];
-        for (std::uint32_t step = 0; step < steps; ++step) {
-          const std::uint32_t here = step % 2;
-          if (step + 1 < steps) {
-            x.shift(code, row, column, space_.keys[here], space_.keys[1 - here], values);
-            y.shift(code, row, column, space_.held[here], space_.held[1 - here], kept);
-          }
-          if (step % rows < 2 || rows == 1) {
-            bodies[here] = code.keep([&] { weigh(code, here, step / rows); });
-          }
-          code.call_kept(bodies[here]);
-          x.wait(code);
-          y.wait(code);
-        }
-        return std::move(code).finish();
-      };
-      add_core(builder, known, std::make_pair(x.kind(row, column), y.kind(row, column)),
-               builder.place(row, column), write);
+  const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+    code.vector(VectorOp::move, sum_, in_memory(space_.context), number(0), Operand(),
+                shape_.q() * shape_.pitch());
+    std::uint32_t bodies[2];
+    for (std::uint32_t step = 0; step < steps; ++step) {
+      const std::uint32_t here = step % 2;
+      if (step + 1 < steps) {
+        x.shift(code, row, column, space_.keys[here], space_.keys[1 - here], values);
+        y.shift(code, row, column, space_.held[here], space_.held[1 - here], kept);
+      }
+      if (step % rows < 2 || rows == 1) {
+        bodies[here] = code.keep([&] { weigh(code, here, step / rows); });
+      }
+      code.call_kept(bodies[here]);
+      x.wait(code);
+      y.wait(code);
     }
-  }
-  return std::move(builder).finish();
+  };
+  return plan_rings(x, fold_, y, side, {costs_, params_}, write);
 }
 
 }  // namespace lacuna::wse

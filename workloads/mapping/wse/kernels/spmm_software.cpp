@@ -187,8 +187,9 @@ class Planner {
     }
   }
 
-  /// For each column of A, for each column of B: C's column += A's column times one element of B.
-  /// Both columns have a stride, and lie in different banks for every other pair of them.
+  /// For each column of A, for each column of B: C's column += A's column times one element of B,
+  /// whose address is two sums, one after the other (row start and column, base). Both columns have
+  /// a stride, and lie in different banks for every other pair of them.
   void add_dense(std::size_t place) {
     Script& script = scripts_[place];
     Instruction fma;
@@ -198,7 +199,8 @@ class Planner {
       script.then(work(scalar_.outer + scalar_.dsr_write));
       fma.a = in_memory(weights_at() + j * 4, static_cast<std::int32_t>(tile_columns_));
       for (std::uint32_t t = 0; t < job_.n; ++t) {
-        script.then(work(scalar_.loop + scalar_.load + scalar_.dsr_write + scalar_.vec_issue));
+        script.then(work(scalar_.loop + 2 * scalar_.dependent + scalar_.load + scalar_.dsr_write +
+                         scalar_.vec_issue));
         fma.to = in_memory(sums_at() + t * 4, static_cast<std::int32_t>(pitch_));
         fma.b = cell((j * pitch_ + t) * 4);
         script.then(fma);

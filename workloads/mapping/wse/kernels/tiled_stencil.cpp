@@ -203,6 +203,107 @@ class Planner {
 /// Of five colors, so that a core and its neighbours have different ones.
 Color point_color(std::uint32_t r, std::uint32_t c) { return static_cast<Color>((2 * r + c) % 5); }
 
+class PointPlanner {
+ public:
+  PointPlanner(const PointStencil& job, const CodeCosts& costs)
+      : job_(job), costs_(costs), builder_(job.columns, job.rows) {}
+
+  TaskProgram plan() {
+    for (std::uint32_t r = 0; r < job_.rows; ++r) {
+      for (std::uint32_t c = 0; c < job_.columns; ++c) add_core(r, c);
+    }
+    return std::move(builder_).finish();
+  }
+
+ private:
+  /// Whether the point of a core changes, or is a boundary value in the frame of the grid.
+  bool inner(std::uint32_t r, std::uint32_t c) const {
+    return r > 0 && c > 0 && r + 1 < job_.rows && c + 1 < job_.columns;
+  }
+
+  void add_core(std::uint32_t r, std::uint32_t c) {
+    const std::size_t place = builder_.place(r, c);
+    const bool sums = inner(r, c);
+    // in the order of the tiled program: up, down, left, right
+    constexpr std::array<Port, 4> kOrder = {kNorth, kSouth, kWest, kEast};
+    const std::array<bool, 4> joined = {sums || (r > 0 && inner(r - 1, c)), sums || inner(r + 1, c),
+                                        sums || (c > 0 && inner(r, c - 1)),
+                                        sums || inner(r, c + 1)};
+    const std::array<Color, 4> from = {point_color(r + 4, c), point_color(r + 1, c),
+                                       point_color(r, c + 4), point_color(r, c + 1)};
+    CoreProgram program;
+    std::vector<Color> neighbours;
+    PortSet to = 0;
+    for (std::size_t side = 0; side < 4; ++side) {
+      if (!joined.at(side)) continue;
+      to = static_cast<PortSet>(to | bit(kOrder.at(side)));
+      builder_.route(place, from.at(side), kOrder.at(side), bit(kRamp));
+      program.in.push_back({from.at(side), static_cast<std::uint8_t>(neighbours.size())});
+      neighbours.push_back(from.at(side));
+    }
+    Task task;
+    task.active = true;
+    if (to != 0) {
+      builder_.route(place, point_color(r, c), kRamp, to);
+      program.out.push_back({point_color(r, c), 2});
+      task.steps = steps_of(point_color(r, c), neighbours, sums);
+    }
+    program.tasks = {std::move(task)};
+    builder_.core(place, builder_.add(std::move(program)));
+  }
+
+  std::vector<Step> steps_of(Color mine, const std::vector<Color>& neighbours, bool sums) {
+    steps_.clear();
+    if (!sums) {
+      Instruction drop;  // a core of the frame has one neighbour within
+      drop.length = job_.iterations;
+      drop.to = in_memory(4, 0);
+      drop.a = on_fabric(neighbours.front());
+      drop.thread = 1;
+      steps_.push_back(run(drop));
+    }
+    for (std::uint32_t i = 0; i < job_.iterations; ++i) {
+      then(VectorOp::mul, on_fabric(mine), mine_, number(1));
+      if (sums) add_up(neighbours);
+      steps_.push_back(work(costs_.scalar.loop));
+    }
+    return std::move(steps_);
+  }
+
+  void then(VectorOp op, const Operand& to, const Operand& a, const Operand& b) {
+    Instruction what;
+    what.length = 1;
+    what.op = op;
+    what.to = to;
+    what.a = a;
+    what.b = b;
+    steps_.push_back(run(what));
+  }
+
+  void add_up(const std::vector<Color>& from) {
+    const Step wait = work(costs_.scalar.dependent - 1);
+    std::size_t taken = 0;
+    std::size_t sums = 0;
+    for (; job_.pairs && taken + 1 < from.size(); taken += 2, ++sums) {
+      then(VectorOp::add, mine_, on_fabric(from[taken]), on_fabric(from[taken + 1]));
+    }
+    for (std::size_t k = 0; k < sums; ++k) {  // to the point
+      steps_.push_back(wait);
+      then(VectorOp::add, mine_, mine_, mine_);
+    }
+    for (bool first = true; taken < from.size(); ++taken, first = false) {
+      if (!first || sums != 0) steps_.push_back(wait);
+      then(VectorOp::add, mine_, on_fabric(from[taken]), mine_);
+    }
+  }
+
+  const Operand mine_ = in_memory(0, 0);
+  const PointStencil job_;
+  const CodeCosts& costs_;
+  TaskBuilder builder_;
+  std::vector<Step> steps_;  // of the core that is being written
+};
+
 }  // namespace
 
 TaskProgram plan_tiled_stencil(const TiledStencil& job, const CodeCosts& costs) {
@@ -215,65 +316,7 @@ std::uint64_t tiled_stencil_bytes(const TiledStencil& job) {
 }
 
 TaskProgram plan_point_stencil(const PointStencil& job, const CodeCosts& costs) {
-  TaskBuilder builder(job.columns, job.rows);
-  for (std::uint32_t r = 0; r < job.rows; ++r) {
-    for (std::uint32_t c = 0; c < job.columns; ++c) {
-      const std::size_t place = builder.place(r, c);
-      const std::array<bool, 4> there = {r > 0, c + 1 < job.columns, r + 1 < job.rows, c > 0};
-      const std::array<Color, 4> from = {point_color(r + 4, c), point_color(r, c + 1),
-                                         point_color(r + 1, c), point_color(r, c + 4)};
-      CoreProgram program;
-      std::vector<Color> neighbours;
-      PortSet to = 0;
-      for (std::size_t side = 0; side < 4; ++side) {
-        if (!there.at(side)) continue;
-        to = static_cast<PortSet>(to | bit(kSides.at(side)));
-        builder.route(place, from.at(side), kSides.at(side), bit(kRamp));
-        program.in.push_back({from.at(side), static_cast<std::uint8_t>(neighbours.size())});
-        neighbours.push_back(from.at(side));
-      }
-      Task task;
-      task.active = true;
-      Instruction what;
-      what.length = 1;
-      const auto then = [&](VectorOp op, const Operand& out, const Operand& a, const Operand& b) {
-        what.op = op;
-        what.to = out;
-        what.a = a;
-        what.b = b;
-        task.steps.push_back(run(what));
-      };
-      const Step wait = work(costs.scalar.dependent - 1);
-      const Operand mine = in_memory(0, 0);
-      if (to != 0) {
-        builder.route(place, point_color(r, c), kRamp, to);
-        program.out.push_back({point_color(r, c), 2});
-      }
-      for (std::uint32_t i = 0; i < job.iterations && to != 0; ++i) {
-        then(VectorOp::mul, on_fabric(point_color(r, c)), mine, number(1));
-        std::size_t taken = 0;
-        std::size_t sums = 0;
-        if (job.pairs) {
-          for (; taken + 1 < neighbours.size(); taken += 2, ++sums) {
-            then(VectorOp::add, mine, on_fabric(neighbours[taken]),
-                 on_fabric(neighbours[taken + 1]));
-          }
-        }
-        for (std::size_t k = 0; k < sums; ++k) {  // to the point
-          task.steps.push_back(wait);
-          then(VectorOp::add, mine, mine, mine);
-        }
-        for (bool first = true; taken < neighbours.size(); ++taken, first = false) {
-          if (!first || sums != 0) task.steps.push_back(wait);
-          then(VectorOp::add, mine, on_fabric(neighbours[taken]), mine);
-        }
-        task.steps.push_back(work(costs.scalar.loop));
-      }
-      program.tasks = {std::move(task)};
-      builder.core(place, builder.add(std::move(program)));
-    }
-  }
-  return std::move(builder).finish();
+  return PointPlanner(job, costs).plan();
 }
 
 }  // namespace lacuna::wse

@@ -28,9 +28,10 @@ TaskProgram plan_tiled_stencil(const TiledStencil& job, const CodeCosts& costs);
 std::uint64_t tiled_stencil_bytes(const TiledStencil& job);
 
 /// One point in each of columns x rows cores: it multiplies its value into an output queue, which
-/// its router copies to all neighbours, and adds the words of the neighbours. `pairs`: an
-/// instruction may take two words of the fabric; without, the additions follow each other, each
-/// waiting for the last.
+/// its router copies to all neighbours, and adds the words of the neighbours. The cores of the
+/// frame (the corners apart, which nobody needs) have boundary values: they send, and drop what
+/// they get. `pairs`: an instruction may take two words of the fabric; without, the additions
+/// follow each other, each waiting for the last.
 struct PointStencil {
   std::uint32_t columns = 1;
   std::uint32_t rows = 1;

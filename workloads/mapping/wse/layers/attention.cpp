@@ -2,14 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
-#include "workloads/functions/operands.hpp"
+#include "workloads/mapping/wse/layers/filtered_product.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/product.hpp"
+#include "workloads/mapping/wse/layers/product_operands.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
 
 namespace lacuna::wse {
@@ -25,7 +25,7 @@ class Attention {
   explicit Attention(const LayerRequest& request)
       : request_(request),
         op_(request.op),
-        masks_y_(op_.op == "sddmm"),
+        operands_(request),
         layout_(request.setup.wafer, op_.n, op_.m, op_.batch) {
     if (op_.fn == "l1") pair_ = PairFunction::l1;
     if (op_.fn == "l2") pair_ = PairFunction::l2;
@@ -46,9 +46,9 @@ class Attention {
                                               : Element::fp16;
     find_active();
     count_work(plan);
-    add_stages(plan, waves);
+    add_in_slots(layout_, op_.batch, program().stages(), plan);
     add_notes(plan, waves);
-    if (request_.values) fill(plan, waves);
+    if (request_.values) fill(plan);
     return plan;
   }
 
@@ -57,28 +57,21 @@ class Attention {
   std::uint64_t estimate(const ProductShape& shape) const;
   ProductShape shape_of(std::uint32_t side) const;
   void find_active();
-  bool kept(std::uint32_t row, std::uint32_t column) const;
   void count_work(LayerPlan& plan) const;
-  void add_stages(LayerPlan& plan, std::uint64_t waves) const;
   void add_notes(LayerPlan& plan, std::uint64_t waves) const;
-  void fill(LayerPlan& plan, std::uint64_t waves) const;
+  void fill(LayerPlan& plan) const;
   ProductProgram program() const { return {request_.setup, shape_, space_, pair_, active_}; }
-  template <class Visit>
-  void for_each_core(const Visit& visit) const;
   LayerComparison compare(const WaferMemory& memory) const;
-  double w(std::uint64_t instance, std::uint32_t i, std::uint32_t k) const;
-  double x(std::uint64_t instance, std::uint32_t k, std::uint32_t j) const;
 
   const LayerRequest& request_;
   const LayerOp op_;
-  bool masks_y_;
+  const ProductOperands operands_;
   LayerLayout layout_;
   PairFunction pair_ = PairFunction::dot;
   bool wide_sums_ = false;
   ProductShape shape_;
   ProductSpace space_;
   std::vector<bool> active_;
-  Mask elements_;
 };
 
 ProductShape Attention::shape_of(std::uint32_t side) const {
@@ -87,7 +80,7 @@ ProductShape Attention::shape_of(std::uint32_t side) const {
   shape.rows = ceil32(op_.m, side);
   shape.inner = ceil32(op_.k, side);
   shape.columns = ceil32(op_.n, side);
-  shape.w_stays = request_.mask != nullptr && !masks_y_;
+  shape.w_stays = request_.mask != nullptr && !operands_.masks_y();
   return shape;
 }
 
@@ -121,24 +114,16 @@ void Attention::choose_shape() {
   }
 }
 
-bool Attention::kept(std::uint32_t row, std::uint32_t column) const {
-  if (request_.mask == nullptr) return true;
-  const auto begin = elements_.columns.begin();
-  return std::binary_search(begin + static_cast<std::ptrdiff_t>(elements_.offsets[row]),
-                            begin + static_cast<std::ptrdiff_t>(elements_.offsets[row + 1]),
-                            column);
-}
-
 /// Cores whose block of the masked operand has an element.
 void Attention::find_active() {
   const std::uint32_t side = shape_.side;
   active_.assign(std::size_t{side} * side, request_.mask == nullptr);
   if (request_.mask == nullptr) return;
-  elements_ = request_.mask->elements();
-  const std::uint32_t width = masks_y_ ? shape_.columns : shape_.inner;
-  for (std::uint32_t i = 0; i < elements_.rows; ++i) {
-    for (std::uint64_t e = elements_.offsets[i]; e < elements_.offsets[i + 1]; ++e) {
-      active_[std::size_t{i / shape_.rows} * side + elements_.columns[e] / width] = true;
+  const Mask& elements = operands_.elements();
+  const std::uint32_t width = operands_.masks_y() ? shape_.columns : shape_.inner;
+  for (std::uint32_t i = 0; i < elements.rows; ++i) {
+    for (std::uint64_t e = elements.offsets[i]; e < elements.offsets[i + 1]; ++e) {
+      active_[std::size_t{i / shape_.rows} * side + elements.columns[e] / width] = true;
     }
   }
 }
@@ -146,33 +131,10 @@ void Attention::find_active() {
 void Attention::count_work(LayerPlan& plan) const {
   if (pair_ != PairFunction::dot) return;
   const std::uint64_t all = request_.mask == nullptr
-                                ? std::uint64_t{op_.m} * (masks_y_ ? op_.n : op_.k)
+                                ? std::uint64_t{op_.m} * (operands_.masks_y() ? op_.n : op_.k)
                                 : request_.mask->nnz();
-  plan.mac_useful = all * (masks_y_ ? op_.k : op_.n) * op_.batch;
+  plan.mac_useful = all * (operands_.masks_y() ? op_.k : op_.n) * op_.batch;
   plan.mac_algorithmic = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
-}
-
-/// Every slot does the same: in each wave all that still have a product.
-void Attention::add_stages(LayerPlan& plan, std::uint64_t waves) const {
-  const auto add = [&](std::uint32_t slots, std::uint64_t times) {
-    if (times == 0 || slots == 0) return;
-    for (LayerStage& stage : program().stages()) {
-      const std::vector<LayerPlacement> one = std::exchange(stage.places, {});
-      stage.times = times;
-      for (std::uint32_t slot = 0; slot < slots; ++slot) {
-        for (LayerPlacement place : one) {
-          place.row += layout_.slot_row(slot);
-          place.column += layout_.slot_column(slot);
-          stage.places.push_back(place);
-        }
-      }
-      plan.stages.push_back(std::move(stage));
-    }
-  };
-  const std::uint32_t slots = layout_.slots();
-  const std::uint32_t in_last = op_.batch % slots == 0 ? slots : op_.batch % slots;
-  add(slots, in_last == slots ? waves : waves - 1);
-  if (in_last != slots) add(in_last, 1);
 }
 
 void Attention::add_notes(LayerPlan& plan, std::uint64_t waves) const {
@@ -189,35 +151,8 @@ void Attention::add_notes(LayerPlan& plan, std::uint64_t waves) const {
                   std::count(active_.begin(), active_.end(), true), active_.size()));
 }
 
-double Attention::w(std::uint64_t instance, std::uint32_t i, std::uint32_t k) const {
-  if (!masks_y_ && !kept(i, k)) return 0;
-  return real_operand(request_.seed, (instance * op_.m + i) * op_.k + k);
-}
-
-double Attention::x(std::uint64_t instance, std::uint32_t k, std::uint32_t j) const {
-  return real_operand(request_.seed + 1, (instance * op_.k + k) * op_.n + j);
-}
-
-/// visit(slot, row, column of the slot, core of the rectangle)
-template <class Visit>
-void Attention::for_each_core(const Visit& visit) const {
-  for (std::uint32_t slot = 0; slot < layout_.slots(); ++slot) {
-    for (std::uint32_t r = 0; r < shape_.side; ++r) {
-      for (std::uint32_t c = 0; c < shape_.side; ++c) {
-        visit(slot, r, c,
-              std::size_t{layout_.slot_row(slot) + r} * request_.setup.wafer.columns +
-                  layout_.slot_column(slot) + c);
-      }
-    }
-  }
-}
-
-void Attention::fill(LayerPlan& plan, std::uint64_t waves) const {
-  if (waves > 1) {
-    throw UnsupportedError(
-        fmt::format("bmm '{}': --values needs a slot for each of {} products; {} fit the rectangle",
-                    op_.id, op_.batch, layout_.slots()));
-  }
+void Attention::fill(LayerPlan& plan) const {
+  require_slot_each(request_, layout_);
   const ProductProgram made = program();
   const std::size_t cores = std::size_t{request_.setup.wafer.columns} * request_.setup.wafer.rows;
   plan.memory.assign(cores, std::vector<std::uint8_t>(plan.bytes, 0));
@@ -227,24 +162,27 @@ void Attention::fill(LayerPlan& plan, std::uint64_t waves) const {
     const std::uint32_t stride = is_vector ? shape_.stride() : shape_.scalars();
     store(plan.memory[core], base.at(buffer), std::uint64_t{k} * stride + other, op_.dtype, value);
   };
-  for_each_core([&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
-    const std::uint32_t k_of_x = shape_.w_stays ? c : r;
-    const std::uint32_t j_of_x = shape_.w_stays ? r : c;
-    for (std::uint32_t k = 0; k < shape_.inner; ++k) {
-      for (std::uint32_t i = 0; i < shape_.rows; ++i) {
-        const std::uint32_t row = r * shape_.rows + i;
-        const std::uint32_t in = c * shape_.inner + k;
-        if (row >= op_.m || in >= op_.k) continue;
-        put(core, shape_.along_rows, made.first_buffer_w(r), k, i, w(slot, row, in));
-      }
-      for (std::uint32_t j = 0; j < shape_.columns; ++j) {
-        const std::uint32_t in = k_of_x * shape_.inner + k;
-        const std::uint32_t column = j_of_x * shape_.columns + j;
-        if (in >= op_.k || column >= op_.n) continue;
-        put(core, !shape_.along_rows, made.first_buffer_x(c), k, j, x(slot, in, column));
-      }
-    }
-  });
+  for_each_slot_core(layout_, request_.setup.wafer, shape_.side,
+                     [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
+                       const std::uint32_t k_of_x = shape_.w_stays ? c : r;
+                       const std::uint32_t j_of_x = shape_.w_stays ? r : c;
+                       for (std::uint32_t k = 0; k < shape_.inner; ++k) {
+                         for (std::uint32_t i = 0; i < shape_.rows; ++i) {
+                           const std::uint32_t row = r * shape_.rows + i;
+                           const std::uint32_t in = c * shape_.inner + k;
+                           if (row >= op_.m || in >= op_.k) continue;
+                           put(core, shape_.along_rows, made.first_buffer_w(r), k, i,
+                               operands_.w(slot, row, in));
+                         }
+                         for (std::uint32_t j = 0; j < shape_.columns; ++j) {
+                           const std::uint32_t in = k_of_x * shape_.inner + k;
+                           const std::uint32_t column = j_of_x * shape_.columns + j;
+                           if (in >= op_.k || column >= op_.n) continue;
+                           put(core, !shape_.along_rows, made.first_buffer_x(c), k, j,
+                               operands_.x(slot, in, column));
+                         }
+                       }
+                     });
   const Attention self = *this;
   plan.compare = [self](const WaferMemory& memory) { return self.compare(memory); };
 }
@@ -253,29 +191,16 @@ LayerComparison Attention::compare(const WaferMemory& memory) const {
   LayerComparison comparison;
   const ProductProgram made = program();
   const DType type = wide_sums_ ? DType::fp32 : DType::fp16;
-  for_each_core([&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
-    for (std::uint32_t i = 0; i < shape_.rows; ++i) {
-      for (std::uint32_t j = 0; j < shape_.columns; ++j) {
-        const std::uint32_t row = r * shape_.rows + i;
-        const std::uint32_t column = c * shape_.columns + j;
-        if (row >= op_.m || column >= op_.n || (masks_y_ && !kept(row, column))) continue;
-        double exact = 0;
-        for (std::uint32_t k = 0; k < op_.k; ++k) {
-          const double a = w(slot, row, k);
-          const double b = x(slot, k, column);
-          const double d = a - b;
-          exact += pair_ == PairFunction::dot  ? a * b
-                   : pair_ == PairFunction::l1 ? std::abs(d)
-                                               : d * d;
-        }
-        const std::uint32_t index =
-            shape_.along_rows ? j * shape_.stride() + i : i * shape_.stride() + j;
-        const double found = load(memory[core], space_.sums.at(made.last_buffer_y(r)), index, type);
-        // Each addition rounds the sum so far.
-        compare_element(comparison, found, exact, type, op_.k, 1);
-      }
-    }
-  });
+  for_each_slot_core(layout_, request_.setup.wafer, shape_.side,
+                     [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
+                       const auto found = [&](std::uint32_t i, std::uint32_t j) {
+                         const std::uint32_t index =
+                             shape_.along_rows ? j * shape_.stride() + i : i * shape_.stride() + j;
+                         return load(memory[core], space_.sums.at(made.last_buffer_y(r)), index,
+                                     type);
+                       };
+                       operands_.compare(shape_, slot, r, c, pair_, type, found, comparison);
+                     });
   return comparison;
 }
 
@@ -287,13 +212,20 @@ LayerPlan plan_layer_product(const LayerRequest& request) {
     throw UnsupportedError(
         fmt::format("a wafer does not run bmm {} of a masked operand", request.op.fn));
   }
-  if (request.op.x_density || request.op.x_pattern != "dense") {
+  if (request.op.x_pattern == "dense") return Attention(request).plan();
+  const auto refuse = [&](const char* why) {
     throw UnsupportedError(
-        "x_pattern in a bmm of a wafer: blocks of both operands go around rings in lockstep, each "
-        "taken by an instruction whose length all cores know beforehand and then sent on whole; a "
-        "zero that its sender left out would be missing at every core after it");
+        fmt::format("x_pattern '{}' in a {}: {}", request.op.x_pattern, request.op.op, why));
+  };
+  if (request.op.fn == "l1" || request.op.fn == "l2") {
+    refuse("the distance of an element to a zero is none, so that no zero can be left out");
   }
-  return Attention(request).plan();
+  if (request.mask != nullptr) {
+    refuse(
+        "a masked operand says which blocks move and which cores multiply, and a wafer does not "
+        "leave zeros of X out of that");
+  }
+  return plan_filtered_product(request);
 }
 
 }  // namespace lacuna::wse

@@ -43,13 +43,15 @@ struct LayerSetup {
   ScalarParams scalar;
 };
 
-/// A row of a trace as a planner takes it. `mask` is that of its masked operand; null: dense.
+/// A row of a trace as a planner takes it. `mask` is that of its masked operand, `x_mask` says what
+/// of X (k x n) is not zero if the row's x_pattern does; null: dense.
 struct LayerRequest {
   const LayerSetup& setup;
   const LayerOp& op;
   const Mask* mask = nullptr;
   std::uint64_t seed = 0;
   bool values = false;
+  const Mask* x_mask = nullptr;
 };
 
 /// Where a part of a stage lies: its north-west core.

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "sim/driver/run/options.hpp"
+#include "sim/machines/wse/decode_times.hpp"
+
+namespace lacuna {
+
+// What `run --model` says of zeros: of activations, weights, positions and experts.
+
+bool asks_for_zeros(const Options& options);
+
+/// RequestError of words that are not understood.
+void set_zeros(const Options& options, DecodePlacement& placement);
+
+/// RequestError if llm.skip leaves out zeros that nothing says, or a request says zeros that no
+/// program of it meets.
+void check_zeros(const Options& options, const WseParams& params);
+
+/// Lines of the answer; empty if there is nothing to say.
+std::string zeros_as_text(const Options& options, const DecodePlacement& placement,
+                          const WseParams& params);
+std::string zeros_as_json(const Options& options, const DecodePlacement& placement,
+                          const WseParams& params);
+
+}  // namespace lacuna

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/files/yaml_layouts.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/driver/files/locations.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::size_t kLongest = std::size_t{1} << 24U;
+
+class Reader {
+ public:
+  explicit Reader(std::string file) : file_(std::move(file)) {}
+
+  std::vector<LayoutEntry> read() {
+    YAML::Node root;
+    try {
+      root = YAML::Load(read_text(file_, kLongest));
+    } catch (const YAML::Exception& error) {
+      refuse(error.mark, "is not YAML: " + error.msg);
+    }
+    if (!root.IsMap()) throw RequestError(file_ + ": holds no `layouts:`, a list of layouts");
+    for (const auto& item : root) {
+      const std::string key = scalar(item.first, "a key");
+      if (key != "layouts") refuse(item.first.Mark(), unknown(key, {"layouts"}));
+    }
+    const YAML::Node list = root["layouts"];
+    if (!list.IsSequence()) refuse(list.Mark(), "`layouts` is no list");
+    std::vector<LayoutEntry> entries;
+    for (const YAML::Node& each : list) entries.push_back(entry(each));
+    return entries;
+  }
+
+ private:
+  [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& why) const {
+    throw RequestError(fmt::format("{}: {}", place(mark), why));
+  }
+
+  std::string place(const YAML::Mark& mark) const {
+    return fmt::format("{}:{}:{}", file_, mark.line + 1, mark.column + 1);
+  }
+
+  static std::string unknown(const std::string& key, const std::vector<std::string>& allowed) {
+    return fmt::format("found '{}'; allowed: {}{}", key, fmt::join(allowed, ", "),
+                       hint_of(key, allowed));
+  }
+
+  std::string scalar(const YAML::Node& node, const std::string& what) const {
+    if (!node.IsScalar()) refuse(node.Mark(), what + " is no word");
+    return node.Scalar();
+  }
+
+  LayoutEntry entry(const YAML::Node& map) const {
+    if (!map.IsMap()) refuse(map.Mark(), "a layout is a map, with `machine` and `layout`");
+    LayoutEntry made;
+    made.place = place(map.Mark());
+    bool has_layout = false;
+    std::vector<std::string> allowed = layout_words();
+    allowed.insert(allowed.end(), {"layout", "found"});
+    for (const auto& item : map) {
+      const std::string key = scalar(item.first, "a key");
+      if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
+        refuse(item.first.Mark(), unknown(key, allowed));
+      }
+      if (key == "found") continue;
+      if (key == "layout") {
+        if (has_layout) refuse(item.first.Mark(), "'layout' is given twice");
+        has_layout = true;
+        add_settings(item.second, made);
+      } else if (!made.of.emplace(key, scalar(item.second, key)).second) {
+        refuse(item.first.Mark(), fmt::format("'{}' is given twice", key));
+      }
+    }
+    if (!has_layout) refuse(map.Mark(), "has no `layout`; {} is the one that is planned");
+    return made;
+  }
+
+  void add_settings(const YAML::Node& map, LayoutEntry& made) const {
+    if (!map.IsMap()) refuse(map.Mark(), "`layout` is no map of choices and values");
+    for (const auto& item : map) {
+      const std::string key = scalar(item.first, "a choice");
+      const bool twice = std::any_of(made.layout.begin(), made.layout.end(),
+                                     [&](const Setting& each) { return each.path == key; });
+      if (twice) refuse(item.first.Mark(), fmt::format("'{}' is given twice", key));
+      made.layout.push_back({key, scalar(item.second, key), place(item.first.Mark())});
+    }
+  }
+
+  std::string file_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& layout_words() {
+  static const std::vector<std::string> words = {"machine", "id",    "op",   "m",       "k",
+                                                 "n",       "batch", "type", "pattern", "mode"};
+  return words;
+}
+
+std::vector<LayoutEntry> read_layouts(const std::string& path) { return Reader(path).read(); }
+
+std::string layouts_yaml(const std::vector<LayoutEntry>& entries,
+                         const std::vector<std::string>& found) {
+  const auto quoted = [](const std::string& text) {
+    const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';
+    });
+    return plain && !text.empty() ? text : "\"" + text + "\"";
+  };
+  std::string text = "# Layouts of operations, for --layout\nlayouts:\n";
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const char* lead = "  - ";
+    for (const std::string& word : layout_words()) {
+      const auto value = entries[i].of.find(word);
+      if (value == entries[i].of.end()) continue;
+      text += fmt::format("{}{}: {}\n", lead, word, quoted(value->second));
+      lead = "    ";
+    }
+    std::string settings;
+    for (const Setting& each : entries[i].layout) {
+      settings +=
+          fmt::format("{}{}: {}", settings.empty() ? "" : ", ", each.path, quoted(each.value));
+    }
+    text += fmt::format("{}layout: {{{}}}\n", lead, settings);
+    if (i < found.size() && !found[i].empty()) text += fmt::format("    found: \"{}\"\n", found[i]);
+  }
+  return text;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/driver/files/yaml_layouts.hpp"
+#include "sim/driver/layout/layout_search.hpp"
+
+namespace lacuna {
+
+/// Where layouts come from, as --layout says it.
+struct LayoutRequest {
+  enum class Source { planned, best, file };
+  Source source = Source::planned;
+  std::vector<LayoutEntry> entries;  // of a file
+  std::string file;
+  SearchEffort effort;
+};
+
+/// "planned", "best", or a file of layouts; RequestError if it is neither.
+LayoutRequest layout_request(const std::optional<std::string>& option);
+
+/// A machine that lays its operations out as `request` has it, in place of `machine`, of which all
+/// else is. `planned` is the machine itself.
+///
+/// `best` searches the layout of each operation that has a space, each content once. What rows that
+/// follow each other see of a layout they have in common: of the forms they can have, that is taken
+/// in which the whole workload is fastest, what moves between them included as far as the machine
+/// charges it. UnsupportedError, before anything runs, of an operation of which a file has no
+/// layout, or two.
+std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
+                                      const LayoutRequest& request);
+
+/// The same for all of a request.
+void lay_out(std::vector<std::unique_ptr<Machine>>& machines, const LayoutRequest& request);
+
+}  // namespace lacuna

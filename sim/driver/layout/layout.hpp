@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/sparsity/mask.hpp"
+#include "sim/driver/sweep/local_search.hpp"
+#include "sim/driver/sweep/sweep_condition.hpp"
+#include "sim/machines/machine.hpp"
+
+namespace lacuna {
+
+/// What was chosen of a machine's space for an operation: keys with values, in the order of the
+/// space. What is not there is as the machine has it.
+using Layout = std::vector<std::pair<std::string, std::string>>;
+
+/// "ws.groups=5 ws.k_partition=balanced"; "as planned" if nothing was chosen.
+std::string layout_text(const Layout& layout);
+
+/// The word of a row that is a key beside the parameters of a machine.
+inline constexpr const char* kResidencyKey = "residency";
+
+/// The space of the kind that a machine calls `kind`, or null.
+const LayoutSpace* layout_space(const Machine& machine, const std::string& kind);
+
+/// A copy of `machine` that lays `op` out so, and tells `op` what is said by words of a row.
+/// ParameterError, beginning with `origin`, if a value is none of its parameter's, or parameters do
+/// not go together.
+std::unique_ptr<Machine> laid_out(const Machine& machine, const Layout& layout, LayerOp& op,
+                                  const std::string& origin);
+
+/// How much of what the rows around it see of a layout is fixed: for each key a label of
+/// LayoutChoice::seen_as.
+using SeenForm = std::map<std::string, std::string>;
+
+/// The layouts that an operation may have on a machine. Place 0 of each choice is the machine's
+/// own value.
+class LayoutPoints {
+ public:
+  /// `form`: of choices that are seen, values that are seen otherwise are left out.
+  LayoutPoints(const Machine& machine, const LayerOp& op, const Mask* mask,
+               const LayoutSpace& space, const SeenForm& form);
+
+  /// Of each choice, how many values.
+  std::vector<std::uint32_t> values() const;
+
+  /// With choices that make no difference at their own value; nothing if a condition of the space
+  /// does not hold.
+  std::optional<SpacePlace> settle(const SpacePlace& place) const;
+
+  Layout layout(const SpacePlace& place) const;
+
+ private:
+  struct Choice {
+    std::string key;
+    std::vector<std::string> values;  // the machine's own first
+    std::optional<SweepCondition> when;
+  };
+
+  std::optional<std::string> value(const SpacePlace& place, const std::string& name) const;
+
+  const Machine& machine_;
+  std::map<std::string, std::string> facts_;  // of the operation
+  std::vector<Choice> choices_;
+  std::vector<SweepCondition> where_;
+};
+
+/// The combinations of what rows that follow each other can agree on, the machine's own first,
+/// then those that differ from it in one choice. One if its spaces have nothing that is seen.
+std::vector<SeenForm> seen_forms(const Machine& machine);
+
+/// The form that a layout has on a machine.
+SeenForm form_of(const Machine& machine, const Layout& layout);
+
+/// The settings that have a machine leave and expect operands in a form.
+Layout settings_of(const Machine& machine, const SeenForm& form);
+
+}  // namespace lacuna

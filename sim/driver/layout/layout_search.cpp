@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/layout/layout_search.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <sstream>
+#include <utility>
+
+#include "sim/base/error.hpp"
+
+namespace lacuna {
+namespace {
+
+/// An operation and a machine that lays it out in one way.
+struct Laid {
+  std::unique_ptr<Machine> machine;
+  LayerOp op;
+};
+
+class OneSearch {
+ public:
+  OneSearch(const Machine& machine, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+            const Execution& execution, const LayoutPoints& points,
+            const PlaceOperands& place_operands)
+      : machine_(machine),
+        op_(op),
+        mask_(mask),
+        seed_(seed),
+        points_(points),
+        place_operands_(place_operands) {
+    execution_.engine = execution.engine;
+    execution_.fold = execution.fold;
+  }
+
+  double bound(const SpacePlace& place) const {
+    return cycles_of(place, 0,
+                     [&](const Laid& laid) { return laid.machine->least_cycles(laid.op, mask_); });
+  }
+
+  /// What no one can say, because it is refused or of an unknown kind, comes last.
+  double guess(const SpacePlace& place) const {
+    return cycles_of(place, std::numeric_limits<double>::infinity(), [&](const Laid& laid) {
+      return laid.machine->expected_cycles(laid.op, mask_);
+    });
+  }
+
+  std::shared_ptr<const OpResult> simulate(const SpacePlace& place) const {
+    std::shared_ptr<const OpResult> result;
+    attempt(place, [&](const Laid& laid) {
+      result = std::make_shared<OpResult>(laid.machine->run(laid.op, mask_, seed_, execution_));
+    });
+    return result;
+  }
+
+ private:
+  /// What a layout cannot do is no result of it; false then.
+  template <class Action>
+  bool attempt(const SpacePlace& place, const Action& action) const {
+    try {
+      Laid laid;
+      laid.op = op_;
+      laid.machine = laid_out(machine_, points_.layout(place), laid.op, "layout");
+      place_operands_(*laid.machine, laid.op);
+      action(laid);
+      return true;
+    } catch (const RequestError&) {  // parameters that do not go together
+      return false;
+    } catch (const SimulationError&) {  // no room, no such kernel
+      return false;
+    }
+  }
+
+  template <class Count>
+  double cycles_of(const SpacePlace& place, double unknown, const Count& count) const {
+    double cycles = unknown;
+    attempt(place, [&](const Laid& laid) {
+      if (const std::optional<Cycle> found = count(laid)) cycles = static_cast<double>(*found);
+    });
+    return cycles;
+  }
+
+  const Machine& machine_;
+  const LayerOp& op_;
+  const Mask* mask_;
+  std::uint64_t seed_;
+  Execution execution_;
+  const LayoutPoints& points_;
+  const PlaceOperands& place_operands_;
+};
+
+}  // namespace
+
+bool asks_for_nothing(const Execution& execution) {
+  return !execution.values && execution.sigma == 0 && !execution.event_log && !execution.explain &&
+         execution.interval == 0 && execution.shuffle == 0 && execution.jitter == 0;
+}
+
+std::optional<LayoutFound> find_layout(const Machine& machine, const LayerOp& op, const Mask* mask,
+                                       std::uint64_t seed, const Execution& execution,
+                                       const LayoutSpace& space, const SeenForm& form,
+                                       const PlaceOperands& place_operands,
+                                       const SearchEffort& effort) {
+  const LayoutPoints points(machine, op, mask, space, form);
+  const OneSearch one(machine, op, mask, seed, execution, points, place_operands);
+  const SpacePlace own(points.values().size(), 0);
+  LocalSearch search({points.values(), [&](const SpacePlace& at) { return points.settle(at); },
+                      [&](const SpacePlace& at) { return one.bound(at); },
+                      [&](const SpacePlace& at) { return one.guess(at); }},
+                     own, effort);
+  LayoutFound found;
+  for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+    for (const SpacePlace& place : batch) {
+      const std::shared_ptr<const OpResult> result = one.simulate(place);
+      if (place == own && result) found.planned = result->cycles;
+      search.take(place,
+                  result ? std::optional(static_cast<double>(result->cycles)) : std::nullopt);
+      if (search.best() == place) found.result = result;
+    }
+  }
+  if (!search.best()) return std::nullopt;
+  found.layout = points.layout(*search.best());
+  found.cycles = static_cast<Cycle>(search.best_value());
+  found.simulated = search.simulated();
+  found.pruned = search.pruned();
+  found.impossible = search.impossible();
+  found.cut_off = search.cut_off();
+  return found;
+}
+
+std::string encode_found(const LayoutFound& found) {
+  std::string text = fmt::format("{} {} {} {} {} {}", found.cycles, found.planned, found.simulated,
+                                 found.pruned, found.impossible, found.cut_off ? 1 : 0);
+  for (const auto& [key, value] : found.layout) text += fmt::format(" {}={}", key, value);
+  return text;
+}
+
+std::optional<LayoutFound> decode_found(const std::string& text) {
+  std::istringstream in(text);
+  LayoutFound found;
+  if (!(in >> found.cycles >> found.planned >> found.simulated >> found.pruned >>
+        found.impossible >> found.cut_off)) {
+    return std::nullopt;
+  }
+  for (std::string word; in >> word;) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) return std::nullopt;
+    found.layout.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return found;
+}
+
+}  // namespace lacuna

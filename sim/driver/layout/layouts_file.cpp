@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/layout/layouts_file.hpp"
+
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "sim/driver/files/yaml_layouts.hpp"
+#include "sim/report/layout_note.hpp"
+
+namespace lacuna {
+namespace {
+
+std::string asked_for(const OpRecord& op, const char* name) {
+  for (const auto& [key, text] : op.request) {
+    if (key == name) return text;
+  }
+  return {};
+}
+
+LayoutEntry entry_of(const OpRecord& op) {
+  LayoutEntry entry;
+  const SummaryRow& row = op.row;
+  entry.of = {{"machine", row.machine}, {"id", row.op_id}, {"type", row.dtype}};
+  entry.of["m"] = std::to_string(row.m.value_or(0));
+  entry.of["k"] = std::to_string(row.k.value_or(0));
+  entry.of["n"] = std::to_string(row.n.value_or(0));
+  for (const char* const word : {"batch", "pattern", "mode"}) entry.of[word] = asked_for(op, word);
+  std::istringstream words(note_of(op.result, kLayoutNote));
+  for (std::string each; words >> each;) {
+    const std::size_t equals = each.find('=');
+    if (equals == std::string::npos) continue;  // "as planned"
+    entry.layout.push_back({each.substr(0, equals), each.substr(equals + 1), ""});
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string layouts_file(const std::vector<RunRecord>& records) {
+  std::vector<LayoutEntry> entries;
+  std::vector<std::string> found;
+  std::set<std::map<std::string, std::string>> known;
+  for (const RunRecord& record : records) {
+    for (const OpRecord& op : record.ops) {
+      if (note_of(op.result, kLayoutNote).empty()) continue;
+      LayoutEntry entry = entry_of(op);
+      if (!known.insert(entry.of).second) continue;
+      entries.push_back(std::move(entry));
+      found.push_back(note_of(op.result, kLayoutSourceNote));
+    }
+  }
+  return entries.empty() ? std::string() : layouts_yaml(entries, found);
+}
+
+}  // namespace lacuna

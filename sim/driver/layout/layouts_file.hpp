@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/tables/summary.hpp"
+
+namespace lacuna {
+
+/// The layouts that were searched in some runs, as a file for --layout; empty if there are none.
+/// Operations of equal names that a file cannot tell apart, such as those of several seeds, are
+/// there once, with the first.
+std::string layouts_file(const std::vector<RunRecord>& records);
+
+}  // namespace lacuna

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/sweep/local_search.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lacuna {
+namespace {
+
+constexpr std::size_t kDraws = 64;  // places of which the most promising begins anew
+
+}  // namespace
+
+LocalSearch::LocalSearch(SearchedSpace space, SpacePlace start, const SearchEffort& effort)
+    : space_(std::move(space)), effort_(effort), random_(effort.seed), at_(std::move(start)) {
+  left_.push_back({at_, 0});
+  fates_[at_] = Fate::open;
+}
+
+void LocalSearch::consider(const SpacePlace& place, std::vector<Candidate>& into) {
+  const std::optional<SpacePlace> settled = space_.settle(place);
+  if (!settled || !fates_.emplace(*settled, Fate::open).second) return;
+  into.push_back({*settled, space_.guess(*settled)});
+}
+
+/// The neighbours of a place that are not known yet.
+void LocalSearch::surround(const SpacePlace& place) {
+  left_.clear();
+  for (std::size_t choice = 0; choice < place.size(); ++choice) {
+    for (std::uint32_t value = 0; value < space_.values[choice]; ++value) {
+      if (value == place[choice]) continue;
+      SpacePlace other = place;
+      other[choice] = value;
+      consider(other, left_);
+    }
+  }
+  std::stable_sort(left_.begin(), left_.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.guess < b.guess; });
+  std::reverse(left_.begin(), left_.end());
+}
+
+bool LocalSearch::start_anew() {
+  if (starts_ >= effort_.restarts) return false;
+  ++starts_;
+  std::vector<Candidate> drawn;
+  for (std::size_t i = 0; i < kDraws; ++i) {
+    SpacePlace place;
+    for (const std::uint32_t values : space_.values) {
+      place.push_back(static_cast<std::uint32_t>(random_.bounded(values)));
+    }
+    consider(place, drawn);
+  }
+  for (const Candidate& each : drawn) fates_.erase(each.place);
+  const auto below = [&](const Candidate& each) { return space_.bound(each.place) < best_value_; };
+  drawn.erase(std::remove_if(drawn.begin(), drawn.end(),
+                             [&](const Candidate& each) { return !below(each); }),
+              drawn.end());
+  if (drawn.empty()) return false;
+  const auto first =
+      std::min_element(drawn.begin(), drawn.end(),
+                       [](const Candidate& a, const Candidate& b) { return a.guess < b.guess; });
+  left_ = {*first};
+  fates_[first->place] = Fate::open;
+  at_ = first->place;
+  at_value_ = std::numeric_limits<double>::infinity();
+  return true;
+}
+
+std::vector<SpacePlace> LocalSearch::next() {
+  std::vector<SpacePlace> batch;
+  while (batch.empty()) {
+    if (std::exchange(moved_, false)) {
+      // what the last round left is as good as unseen: it may surround another place
+      for (const Candidate& each : left_) fates_.erase(each.place);
+      surround(at_);
+    }
+    while (!left_.empty() && batch.size() < effort_.batch) {
+      if (handed_out_ == effort_.budget) {
+        cut_off_ = true;
+        return batch;
+      }
+      const SpacePlace place = std::move(left_.back().place);
+      left_.pop_back();
+      if (space_.bound(place) >= best_value_) {
+        fates_[place] = Fate::pruned;
+        ++pruned_;
+        continue;
+      }
+      fates_[place] = Fate::handed_out;
+      ++handed_out_;
+      batch.push_back(place);
+    }
+    if (batch.empty() && !start_anew()) return batch;
+  }
+  return batch;
+}
+
+void LocalSearch::take(const SpacePlace& place, std::optional<double> value) {
+  fates_[place] = Fate::known;
+  if (!value) {
+    ++impossible_;
+    --handed_out_;  // refused at once: the budget is for what takes time
+    // a start that cannot be has neighbours that may
+    if (place == at_) moved_ = true;
+    return;
+  }
+  ++simulated_;
+  if (*value < at_value_) {
+    at_ = place;
+    at_value_ = *value;
+    moved_ = true;
+  }
+  if (*value < best_value_) {
+    best_ = place;
+    best_value_ = *value;
+  }
+}
+
+}  // namespace lacuna

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "sim/base/random.hpp"
+
+namespace lacuna {
+
+/// A point of a space: the number of a value for each choice.
+using SpacePlace = std::vector<std::uint32_t>;
+
+/// A space too large to be looked at whole.
+struct SearchedSpace {
+  std::vector<std::uint32_t> values;  // of each choice, how many
+
+  /// The place that a combination comes to, as choices may make others meaningless; nothing if it
+  /// cannot be.
+  std::function<std::optional<SpacePlace>(const SpacePlace&)> settle;
+
+  /// What a place cannot be below; 0 if nothing is known.
+  std::function<double(const SpacePlace&)> bound;
+
+  /// What it is expected to be: decides in which order places are tried, and nothing else.
+  std::function<double(const SpacePlace&)> guess;
+};
+
+/// How long a search may take, and by which draws it starts anew.
+struct SearchEffort {
+  std::uint64_t seed = 1;
+  std::size_t budget = 48;   // places that are simulated at most
+  std::size_t restarts = 2;  // after the first start
+  std::size_t batch = 1;     // places that are handed out before any of them is known
+};
+
+/// Descent with restarts for the smallest value: of the neighbours of a place, which differ from it
+/// in one choice, those whose bound is below the best so far are tried in the order of their
+/// guesses, and the first batch with a better one becomes the place. Where none is better it starts
+/// anew, at the most promising of some places that are drawn. The same seed gives the same places.
+class LocalSearch {
+ public:
+  LocalSearch(SearchedSpace space, SpacePlace start, const SearchEffort& effort);
+
+  /// The next places to be simulated, at most a batch; none at the end.
+  std::vector<SpacePlace> next();
+
+  /// What a place that was handed out is; nothing: it cannot be.
+  void take(const SpacePlace& place, std::optional<double> value);
+
+  /// The best place, of equal ones the first; nothing if none can be.
+  const std::optional<SpacePlace>& best() const { return best_; }
+  double best_value() const { return best_value_; }
+
+  std::size_t simulated() const { return simulated_; }
+  std::size_t pruned() const { return pruned_; }
+  std::size_t impossible() const { return impossible_; }
+
+  /// True if places were left that the budget did not reach.
+  bool cut_off() const { return cut_off_; }
+
+ private:
+  enum class Fate { open, handed_out, known, pruned };
+  struct Candidate {
+    SpacePlace place;
+    double guess = 0;
+  };
+
+  void surround(const SpacePlace& place);
+  void consider(const SpacePlace& place, std::vector<Candidate>& into);
+  bool start_anew();
+
+  SearchedSpace space_;
+  SearchEffort effort_;
+  Random random_;
+  std::map<SpacePlace, Fate> fates_;
+  std::vector<Candidate> left_;  // of the round, the most promising last
+  std::size_t starts_ = 0;
+  bool moved_ = false;  // a place of this round is better than the one it surrounds
+  SpacePlace at_;
+  double at_value_ = std::numeric_limits<double>::infinity();
+  std::optional<SpacePlace> best_;
+  double best_value_ = std::numeric_limits<double>::infinity();
+  std::size_t handed_out_ = 0;
+  std::size_t simulated_ = 0;
+  std::size_t pruned_ = 0;
+  std::size_t impossible_ = 0;
+  bool cut_off_ = false;
+};
+
+}  // namespace lacuna

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/decode_sparsity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "models/sparsity/activation_mask.hpp"
+#include "models/sparsity/pattern.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/mix.hpp"
+#include "sim/base/nearest.hpp"
+#include "workloads/mapping/wse/inference/decode_tiles.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/row_mask.hpp"
+
+namespace lacuna {
+
+using wse::DecodeShape;
+using wse::DecodeZeros;
+using wse::NonZeros;
+using wse::Projection;
+
+namespace {
+
+/// Features of the inputs and of the outputs of a product.
+std::pair<std::uint32_t, std::uint32_t> features(const wse::DecoderModel& m, Projection what) {
+  const std::uint32_t q = m.heads * m.head_dim;
+  const std::uint32_t kv = m.kv_heads * m.head_dim;
+  switch (what) {
+    case Projection::qkv:
+      return {m.width, q + 2 * kv};
+    case Projection::o:
+      return {q, m.width};
+    case Projection::up:
+      return {m.width, 2 * m.ffn};
+    case Projection::down:
+      return {m.ffn, m.width};
+  }
+  return {0, 0};
+}
+
+Mask inputs_mask(const DecodeSparsity::Inputs& inputs, const char* what, std::uint32_t rows,
+                 std::uint32_t sequences, std::uint64_t seed) {
+  if (inputs.name == "bernoulli") return bernoulli_mask(rows, sequences, inputs.density, seed);
+  if (inputs.name == "channel") return channel_mask(rows, sequences, inputs.density, seed);
+  Mask mask = read_x_file(inputs.file);
+  if (mask.rows != rows || mask.cols != sequences) {
+    throw RequestError(
+        fmt::format("--activations {}={}: found a matrix of {} x {}, allowed is {} features x {} "
+                    "sequences",
+                    what, inputs.text, mask.rows, mask.cols, rows, sequences));
+  }
+  return mask;
+}
+
+/// What tells the zeros of a file from others.
+std::uint64_t digest(const Mask& mask) {
+  std::uint64_t all = mix(mask.columns.size());
+  for (const std::uint64_t offset : mask.offsets) all = mix(all ^ offset);
+  for (const std::uint32_t column : mask.columns) all = mix(all ^ column);
+  return all;
+}
+
+/// The core, along the axis of the outputs, that has an output.
+std::uint32_t tile_of(const DecodeShape& shape, Projection what, std::uint32_t output) {
+  const wse::DecoderModel& m = shape.model();
+  const std::uint32_t q = m.heads * m.head_dim;
+  if (what == Projection::o || what == Projection::down) return output / shape.d();
+  if (what == Projection::up) return output % m.ffn / shape.f();
+  std::uint32_t head = output / m.head_dim / shape.group();
+  if (output >= q) head = (output - q) / m.head_dim % m.kv_heads;
+  return head * shape.band() + output % m.head_dim / shape.k();
+}
+
+Mask weights_mask(const DecodeSparsity::Weights& weights, const DecodeShape& shape, Projection what,
+                  std::uint64_t seed) {
+  const auto [inputs, outputs] = features(shape.model(), what);
+  const bool along_y = what == Projection::o || what == Projection::down;
+  const std::uint32_t tiles = along_y ? shape.block().rows : shape.block().columns;
+  const std::uint32_t rows = weights.tiles ? tiles : outputs;
+  if (weights.pattern.name == "file") {
+    throw RequestError(fmt::format(
+        "--weights {}={}: patterns of files are not read here; allowed are those that are drawn",
+        word(what), weights.text));
+  }
+  const std::vector<PatternProblem> problems = check_pattern(weights.pattern, rows, inputs);
+  if (!problems.empty()) {
+    throw RequestError(
+        fmt::format("--weights {}={}: {} of {} outputs x {} inputs: found '{}', "
+                    "allowed is {}",
+                    word(what), weights.text, problems[0].cell, rows, inputs, problems[0].found,
+                    problems[0].allowed));
+  }
+  Mask drawn = generate_mask(weights.pattern, rows, inputs, seed);
+  if (!weights.tiles) return drawn;
+  drawn = drawn.elements();
+  Mask all;
+  all.rows = outputs;
+  all.cols = inputs;
+  all.offsets.push_back(0);
+  for (std::uint32_t output = 0; output < outputs; ++output) {
+    const std::uint32_t tile = tile_of(shape, what, output);
+    const auto begin = drawn.columns.begin();
+    all.columns.insert(all.columns.end(), begin + static_cast<std::ptrdiff_t>(drawn.offsets[tile]),
+                       begin + static_cast<std::ptrdiff_t>(drawn.offsets[tile + std::size_t{1}]));
+    all.offsets.push_back(all.columns.size());
+  }
+  return all;
+}
+
+}  // namespace
+
+bool DecodeSparsity::any() const {
+  const auto given = [](const auto& of) { return of.has_value(); };
+  return hidden || std::any_of(inputs.begin(), inputs.end(), given) ||
+         std::any_of(weights.begin(), weights.end(), given);
+}
+
+DecodeSparsity::Inputs parse_inputs(const std::string& text, const std::string& option) {
+  const std::size_t colon = text.find(':');
+  DecodeSparsity::Inputs inputs;
+  inputs.text = text;
+  inputs.name = text.substr(0, colon);
+  const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const bool drawn = inputs.name == "bernoulli" || inputs.name == "channel";
+  if (!drawn && inputs.name != "file") {
+    throw RequestError(
+        fmt::format("{}: found '{}', allowed are bernoulli:DENSITY, channel:DENSITY and file:PATH",
+                    option, text));
+  }
+  if (rest.empty()) {
+    throw RequestError(fmt::format("{}: '{}' lacks {}", option, text,
+                                   drawn ? "a density, as in bernoulli:0.1" : "a path"));
+  }
+  if (drawn) {
+    inputs.density = parse_density(rest, option);
+  } else {
+    inputs.file = rest;
+  }
+  return inputs;
+}
+
+DecodeSparsity::Weights parse_weights(const std::string& text, const std::string& option) {
+  constexpr const char* kTile = "tile:";
+  DecodeSparsity::Weights weights;
+  weights.text = text;
+  std::string rest = text;
+  if (rest.rfind(kTile, 0) == 0) {
+    weights.tiles = true;
+    rest = rest.substr(std::string(kTile).size());
+  }
+  const std::size_t at = rest.rfind('@');
+  const std::string block = at == std::string::npos ? "" : rest.substr(at + 1);
+  weights.pattern = parse_pattern(rest.substr(0, at), option);
+  if (at == std::string::npos) return weights;
+  const auto side = [&](const std::string& digits) {
+    std::uint32_t value = 0;
+    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || stop != digits.data() + digits.size() || value == 0) {
+      throw RequestError(
+          fmt::format("{}: found the block '{}', allowed are two numbers such as 8x1, outputs "
+                      "and inputs",
+                      option, block));
+    }
+    return value;
+  };
+  const std::size_t cross = block.find('x');
+  weights.pattern.block_rows = side(block.substr(0, cross));
+  weights.pattern.block_cols = side(cross == std::string::npos ? "" : block.substr(cross + 1));
+  return weights;
+}
+
+std::shared_ptr<const DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
+                                              const DecodeShape& shape, wse::LlmSkip skip) {
+  if (!sparsity.any()) return nullptr;
+  auto zeros = std::make_shared<DecodeZeros>();
+  zeros->skip = skip == wse::LlmSkip::act || skip == wse::LlmSkip::both;
+  zeros->compact = skip == wse::LlmSkip::traffic || skip == wse::LlmSkip::both;
+  zeros->name = fmt::format("{} {}", sparsity.seed, static_cast<unsigned>(skip));
+  const std::uint32_t sequences = shape.block().batch;
+  for (std::size_t i = 0; i < wse::kProjections; ++i) {
+    const auto what = static_cast<Projection>(i);
+    const auto [inputs, outputs] = features(shape.model(), what);
+    if (sparsity.inputs[i]) {
+      const Mask mask = inputs_mask(*sparsity.inputs[i], word(what), inputs, sequences,
+                                    mix(sparsity.seed ^ mix(i)));
+      zeros->inputs[i] = NonZeros(mask);
+      zeros->name += fmt::format(" {}={}#{}", word(what), sparsity.inputs[i]->text, digest(mask));
+    }
+    if (sparsity.weights[i]) {
+      const std::uint64_t seed = mix(sparsity.seed ^ mix(wse::kProjections + i));
+      zeros->weights[i] = NonZeros(weights_mask(*sparsity.weights[i], shape, what, seed));
+      zeros->name += fmt::format(" w:{}={}", word(what), sparsity.weights[i]->text);
+    }
+  }
+  if (sparsity.hidden) {
+    const Mask mask = inputs_mask(*sparsity.hidden, "hidden", shape.model().width, sequences,
+                                  mix(sparsity.seed ^ mix(2 * wse::kProjections)));
+    zeros->hidden = NonZeros(mask);
+    zeros->name += fmt::format(" hidden={}#{}", sparsity.hidden->text, digest(mask));
+  }
+  measure_tiles(shape, *zeros);
+  return zeros;
+}
+
+std::vector<std::uint32_t> draw_routes(const wse::DecoderExperts& experts, std::uint32_t sequences,
+                                       std::uint64_t seed) {
+  std::vector<std::uint32_t> routes;
+  for (std::uint32_t s = 0; s < sequences; ++s) {
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> drawn;
+    for (std::uint32_t e = 0; e < experts.count; ++e) {
+      drawn.emplace_back(mix(seed ^ mix((std::uint64_t{s} << 32U) | e)), e);
+    }
+    std::sort(drawn.begin(), drawn.end());
+    for (std::uint32_t j = 0; j < experts.chosen; ++j) routes.push_back(drawn[j].second);
+  }
+  return routes;
+}
+
+}  // namespace lacuna

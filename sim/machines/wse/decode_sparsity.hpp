@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/sparsity/pattern_spec.hpp"
+#include "workloads/mapping/wse/inference/decode_shape.hpp"
+
+namespace lacuna {
+
+/// Zeros of the layers of a model, as a request says them; each is drawn once, for all layers.
+struct DecodeSparsity {
+  /// Zeros of the inputs of a product: "bernoulli" or "channel" with a density, or "file".
+  struct Inputs {
+    std::string text;  // as it was said
+    std::string name;
+    Decimal density;
+    std::string file;
+  };
+  /// A pattern over outputs x inputs; with `tiles` one row of it for all outputs of a core.
+  struct Weights {
+    std::string text;
+    PatternSpec pattern;
+    bool tiles = false;
+  };
+
+  std::array<std::optional<Inputs>, wse::kProjections> inputs;
+  std::optional<Inputs> hidden;  // between blocks
+  std::array<std::optional<Weights>, wse::kProjections> weights;
+  std::uint64_t seed = 1;
+
+  bool any() const;
+};
+
+/// "bernoulli:0.1", "channel:0.1" or "file:PATH" of a matrix features x sequences. RequestError
+/// names `option`.
+DecodeSparsity::Inputs parse_inputs(const std::string& text, const std::string& option);
+
+/// A pattern in the words of --pattern, "@RxC" behind it for blocks of R outputs and C inputs,
+/// "tile:" before it if the outputs of a core share it.
+DecodeSparsity::Weights parse_weights(const std::string& text, const std::string& option);
+
+/// Draws, or reads, the zeros for a block as `shape` has it, and measures the tiles of its cores.
+/// RequestError if a mask has another shape. Null if there are none.
+std::shared_ptr<const wse::DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
+                                                   const wse::DecodeShape& shape,
+                                                   wse::LlmSkip skip);
+
+/// The experts that each of `sequences` takes, drawn uniformly.
+std::vector<std::uint32_t> draw_routes(const wse::DecoderExperts& experts, std::uint32_t sequences,
+                                       std::uint64_t seed);
+
+}  // namespace lacuna

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/layouts.hpp"
+
+#include "sim/machines/wse/tasks.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr const char* kWeights = "product with weights";
+
+}  // namespace
+
+const std::vector<LayoutSpace>& wafer_layout_spaces() {
+  static const std::vector<LayoutSpace> spaces = {
+      {kWeights,
+       {{"residency",
+         {"streamed", "resident"},
+         "",
+         "resident: the weights of a core's rows and columns"},
+        {"ws.groups",
+         {"1", "2", "3", "5", "6", "10", "15"},
+         "",
+         "what groups do not share is held by each: groups times as much a core",
+         {"1 group", "2 groups", "3 groups", "5 groups", "6 groups", "10 groups", "15 groups"}},
+        {"ws.share",
+         {"rows", "tokens"},
+         "ws.groups > 1",
+         "rows: all activations in each group",
+         {"all tokens", "shares of tokens"}},
+        {"ws.lie",
+         {"side_by_side", "interleaved"},
+         "ws.groups > 1",
+         "none",
+         {"side by side", "interleaved"}},
+        {"ws.buses",
+         {"1", "2", "3"},
+         "ws.groups > 1 and ws.share == rows",
+         "none; two colors for each pair of groups"},
+        {"ws.k_partition",
+         {"block", "cyclic", "balanced"},
+         "",
+         "the fullest column's features and results",
+         {"blocks", "cyclic", "blocks"}},
+        {"ws.lookahead",
+         {"4", "8", "16", "32", "64", "128"},
+         "",
+         "a vector of partial sums of all tokens of a core for each"},
+        {"ws.row_order", {"ring", "rotate", "natural"}, "", "none"},
+        {"ws.reduce", {"ring", "chain", "tree", "two_phase"}, "", "none; colors and queues"},
+        {"ws.inject",
+         {"column_top", "middle_row"},
+         "",
+         "none",
+         {"first rows fuller", "middle rows fuller"}},
+        {"kernel.gemm",
+         {"streamed", "mesh", "summa", "cannon"},
+         "density == 1 and residency != streamed and wafer.columns * wafer.rows <= 1024",
+         "both operands and the result in the cores"}},
+       // resident weights without their zeros: every core differs, and is simulated
+       {"residency != resident or density == 1 or resident.storage == all or "
+        "n * wafer.columns * wafer.rows <= 262144"}}};
+  return spaces;
+}
+
+std::string wafer_layout_kind(const WseParams& params, const LayerOp& op) {
+  const bool product = op.op == "gemm" || op.op == "spmm";
+  const bool plain = product && op.phase == Phase::fwd && op.x_pattern == "dense";
+  return plain && !runs_as_tasks(params, op) ? kWeights : "";
+}
+
+}  // namespace lacuna

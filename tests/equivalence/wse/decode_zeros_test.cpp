@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "models/sparsity/activation_mask.hpp"
+#include "models/sparsity/pattern.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/wse/decode_bench.hpp"
+#include "workloads/mapping/wse/inference/decode_tiles.hpp"
+#include "workloads/mapping/wse/inference/functions.hpp"
+#include "workloads/trace/options.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+NonZeros some(std::uint32_t rows, const char* density, std::uint64_t seed) {
+  return NonZeros(bernoulli_mask(rows, 1, parse_density(density), seed));
+}
+
+NonZeros pattern(const char* text, std::uint32_t rows, std::uint32_t cols, std::uint64_t seed) {
+  return NonZeros(generate_mask(parse_pattern(text), rows, cols, seed));
+}
+
+NonZeros& of(std::array<NonZeros, kProjections>& all, Projection what) {
+  return all.at(static_cast<std::size_t>(what));
+}
+
+/// Zeros of values are those of a head's features in all heads of its group.
+NonZeros grouped(const DecoderModel& m, const char* density, std::uint64_t seed) {
+  const NonZeros drawn = some(m.head_dim, density, seed);
+  Mask mask;
+  mask.rows = m.heads * m.head_dim;
+  mask.cols = 1;
+  mask.offsets.push_back(0);
+  for (std::uint32_t i = 0; i < mask.rows; ++i) {
+    if (drawn.at(i % m.head_dim, 0)) mask.columns.push_back(0);
+    mask.offsets.push_back(mask.columns.size());
+  }
+  return NonZeros(mask);
+}
+
+std::shared_ptr<DecodeZeros> zeros_of_inputs(const DecoderModel& m, std::uint64_t seed) {
+  auto zeros = std::make_shared<DecodeZeros>();
+  zeros->skip = true;
+  of(zeros->inputs, Projection::qkv) = some(m.width, "0.6", seed);
+  of(zeros->inputs, Projection::o) = grouped(m, "0.5", seed + 1);
+  of(zeros->inputs, Projection::up) = some(m.width, "0.7", seed + 2);
+  of(zeros->inputs, Projection::down) = some(m.ffn, "0.2", seed + 3);
+  return zeros;
+}
+
+std::shared_ptr<DecodeZeros> zeros_of_weights(const DecoderModel& m, const DecodeBlock& block,
+                                              const char* text) {
+  auto zeros = std::make_shared<DecodeZeros>();
+  const std::uint32_t q = m.heads * m.head_dim;
+  of(zeros->weights, Projection::qkv) = pattern(text, q + 2 * m.kv_heads * m.head_dim, m.width, 1);
+  of(zeros->weights, Projection::o) = pattern(text, m.width, q, 2);
+  of(zeros->weights, Projection::up) = pattern(text, 2 * m.ffn, m.width, 3);
+  of(zeros->weights, Projection::down) = pattern(text, m.width, m.ffn, 4);
+  measure_tiles(DecodeShape(m, block), *zeros);
+  return zeros;
+}
+
+TEST(SparseGemv, ATestedZeroCostsItsTestAlone) {
+  // Two outputs in single precision are cleared: one descriptor, 1 + 4, and one beat. Of each
+  // input: a load, 2, the comparison, 2, and a branch: not taken 3, taken 6. One that is not zero
+  // has an address, 4, two descriptors and the way to the first beat, 1 + 1 + 4 + 4, and a beat of
+  // two products. Its weights are at 0, its sums at 4 modulo 8: they are read together.
+  const CodeCosts costs;
+  const InferenceParams params;
+  const auto cycles = [&](const std::vector<bool>& zero) {
+    TaskBuilder builder(1, 1);
+    SharedRoutines routines(builder);
+    CoreCode code(costs, params, routines);
+    SparseGemv job;
+    job.dense = {0, 16, 36, 3, 2};
+    job.tests = true;
+    job.zero = zero;
+    write_sparse_gemv(code, job, Element::fp32);
+    builder.core(0, builder.add(std::move(code).finish()));
+    return run_tasks(std::move(builder).finish()).cycles;
+  };
+  constexpr Cycle kClear = 5 + 1;
+  constexpr Cycle kZero = 2 + 2 + 6;
+  EXPECT_EQ(cycles({true, true, true}), kClear + 3 * kZero);
+  EXPECT_EQ(cycles({false, true, true}), kClear + (2 + 2 + 3 + 4 + 10 + 1) + 2 * kZero);
+}
+
+TEST(DecodeZeros, AreLeftOutWithoutChangingTheResult) {
+  const DecoderModel model = small_model();
+  for (const std::uint64_t seed : {1U, 2U}) {
+    DecodeBlock block = small_block(8, 8, 12);
+    block.zeros = zeros_of_inputs(model, seed);
+    EXPECT_LT(DecodeBench().error(DecodeShape(model, block)), 2 * kHalves) << seed;
+  }
+}
+
+/// With zeros that the numbers do not have something is left out that counts.
+TEST(DecodeZeros, OfOtherNumbersChangeIt) {
+  const DecoderModel model = small_model();
+  DecodeBlock block = small_block(8, 8, 12);
+  block.attention = false;
+  const DecodeShape plain(model, block);
+  block.zeros = zeros_of_inputs(model, 1);
+  TaskProgram program = DecodeLayer(DecodeShape(model, block), {}, {}).plan();
+  const DecodeValues values(plain, 7);
+  values.fill(program);
+  EXPECT_GT(DecodeBench::error(plain, run_tasks(program), values, values.reference()), 0.1);
+}
+
+TEST(DecodeZeros, TheFullestColumnDecides) {
+  // 8 inputs of `down` in each of 8 columns; if all are zero but those of one column, what this
+  // column takes is what the phase takes when none is zero
+  const DecoderModel model = grouped_model(64, 16, 64);
+  DecodeBlock block = small_block(8, 8, 12);
+  block.attention = false;
+  const auto down = [&](std::uint32_t columns) {
+    Mask mask;
+    mask.rows = model.ffn;
+    mask.cols = 1;
+    mask.offsets.push_back(0);
+    for (std::uint32_t i = 0; i < mask.rows; ++i) {
+      if (i / 8 < columns) mask.columns.push_back(0);
+      mask.offsets.push_back(mask.columns.size());
+    }
+    auto zeros = std::make_shared<DecodeZeros>();
+    zeros->skip = true;
+    of(zeros->inputs, Projection::down) = NonZeros(mask);
+    block.zeros = zeros;
+    return run_tasks(DecodeLayer(DecodeShape(model, block), {}, {}).plan()).cycles;
+  };
+  const Cycle none = down(0);
+  const Cycle one = down(1);
+  const Cycle all = down(8);
+  EXPECT_LT(none, one);
+  EXPECT_LE(one, all);
+  // the others take part in the sums along x earlier, at most 8 cores of less than 10 cycles each
+  EXPECT_GE(one + 80, all);
+  // an instruction left out saves at least its address and set-up, less the longer branch: 11
+  EXPECT_GE(all - none, 8U * 11);
+}
+
+TEST(DecodeZeros, WeightsThatAreStoredAsListsGiveTheSameResult) {
+  const DecoderModel model = grouped_model(64, 16, 64);
+  DecodeBlock block = small_block(8, 8, 12);
+  for (const char* const text : {"unstructured:0.5", "2:4", "rows:0.3", "dense"}) {
+    block.zeros = zeros_of_weights(model, block, text);
+    EXPECT_LT(DecodeBench().error(DecodeShape(model, block)), 2 * kHalves) << text;
+  }
+}
+
+TEST(DecodeZeros, WeightsAndInputsTogether) {
+  const DecoderModel model = grouped_model(64, 16, 64);
+  DecodeBlock block = small_block(8, 8, 12);
+  auto zeros = zeros_of_weights(model, block, "unstructured:0.5");
+  const auto inputs = zeros_of_inputs(model, 3);
+  zeros->inputs = inputs->inputs;
+  zeros->skip = true;
+  block.zeros = zeros;
+  EXPECT_LT(DecodeBench().error(DecodeShape(model, block)), 2 * kHalves);
+}
+
+TEST(DecodeZeros, BytesOfSparseWeights) {
+  // 16 x 16 cores; down: 4 of 64 inputs and 4 of 64 outputs each. Dense 16 halves. A pattern that
+  // keeps the first half of the inputs for all outputs: cores of the first 8 columns have all 4,
+  // with 4 numbers: 20 halves. Every second output: two runs of one for each input: 8 values, 4
+  // counts, 8 runs of two halves.
+  const DecoderModel model = grouped_model(64, 32, 64);
+  const DecodeBlock block = small_block(16, 16, 12);
+  const DecodeShape shape(model, block);
+  const auto size = [&](const auto& keeps) {
+    Mask mask;
+    mask.rows = mask.cols = 64;
+    mask.offsets.push_back(0);
+    for (std::uint32_t output = 0; output < 64; ++output) {
+      for (std::uint32_t input = 0; input < 64; ++input) {
+        if (keeps(output, input)) mask.columns.push_back(input);
+      }
+      mask.offsets.push_back(mask.columns.size());
+    }
+    DecodeZeros zeros;
+    of(zeros.weights, Projection::down) = NonZeros(mask);
+    measure_tiles(shape, zeros);
+    return zeros.sizes.at(static_cast<std::size_t>(Matrix::down));
+  };
+  const SparseTileSize half = size([](std::uint32_t, std::uint32_t input) { return input < 32; });
+  EXPECT_TRUE(half.whole);
+  EXPECT_EQ(half.halves(4), 20U);
+  const SparseTileSize even =
+      size([](std::uint32_t output, std::uint32_t) { return output % 2 == 0; });
+  EXPECT_FALSE(even.whole);
+  EXPECT_EQ(even.halves(4), 8U + 4 + 2 * 8);
+}
+
+TEST(DecodeZeros, EnginesAgreeAndPiecesOfCodeTakeAsLong) {
+  const DecoderModel model = grouped_model(64, 16, 64);
+  const CodeCosts costs;
+  const InferenceParams params;
+  const Datapath datapath;
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    DecodeBlock block = small_block(8, 6, 11);
+    block.receives = true;
+    block.batch = 1;
+    auto zeros = seed == 3 ? std::make_shared<DecodeZeros>()
+                           : zeros_of_weights(model, block, seed == 1 ? "2:4" : "bernoulli:0.3");
+    zeros->inputs = zeros_of_inputs(model, seed)->inputs;
+    zeros->skip = seed != 2;
+    zeros->compact = true;
+    zeros->hidden = some(model.width, "0.2", seed);
+    block.zeros = zeros;
+    const DecodeLayer layer(DecodeShape(model, block), costs, params);
+    const TaskProgram program = layer.plan();
+    const TaskOutcome event = run_tasks(program);
+    EXPECT_EQ(difference(event, run_tasks(program, Engine::clocked)), "") << seed;
+    EXPECT_EQ(difference(event, run_tasks(program, Engine::event, 5)), "") << seed;
+    const TaskOutcome pieces = run_tasks(layer.plan(&datapath));
+    EXPECT_EQ(event.stamps, pieces.stamps) << seed;
+    EXPECT_EQ(event.cycles, pieces.cycles) << seed;
+    EXPECT_EQ(difference(run_tasks(program, Engine::event, 5, 7),
+                         run_tasks(program, Engine::clocked, 6, 7)),
+              "")
+        << seed;
+  }
+}
+
+TEST(DecodePositions, AWindowAndWhatIsLeftGiveTheResultOfAPlainComputation) {
+  const DecoderModel model = small_model();
+  DecodeBlock block = small_block(8, 8, 29);
+  block.ffn = false;
+  block.sees.window = 11;
+  const DecodeShape windowed(model, block);
+  // positions 18 to 28 on 8 rows: 18 in row 2; 3 rows, 2 to 4, have two
+  EXPECT_EQ(windowed.slots(), 2U);
+  EXPECT_EQ(windowed.positions(2), (std::vector<std::uint32_t>{18, 26}));
+  EXPECT_EQ(windowed.live(5), 1U);
+  EXPECT_LT(DecodeBench().error(windowed), kHalves);
+  block.sees.window = 0;
+  block.sees.kept = 9;
+  const DecodeShape kept(model, block);
+  std::uint32_t all = 0;
+  for (std::uint32_t row = 0; row < 8; ++row) all += kept.live(row);
+  EXPECT_EQ(all, 9U);
+  EXPECT_EQ(kept.positions(28 % 8).back(), 28U);
+  EXPECT_LT(DecodeBench().error(kept), kHalves);
+}
+
+}  // namespace
+}  // namespace lacuna::wse

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+double number(const Ran& ran, const std::string& name) {
+  const std::size_t at = ran.out.find("\"" + name + "\": ");
+  return at == std::string::npos ? -1 : std::stod(ran.out.substr(at + name.size() + 4));
+}
+
+/// Small models on two blocks of 16 x 16 cores.
+class DecodeRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "decode_run_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name() + "/";
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    write("dense.json", "");
+    write("window.json", R"("sliding_window": 8, )", "mistral");
+    write("experts.json", R"("num_local_experts": 4, "num_experts_per_tok": 2, )", "mixtral");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& more, const std::string& type = "llama") {
+    std::ofstream(folder_ + name)
+        << "{" << more << R"("model_type": ")" << type
+        << R"(", "hidden_act": "silu", "hidden_size": 128, "intermediate_size": 256,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 4,
+            "vocab_size": 512, "max_position_embeddings": 4096, "rms_norm_eps": 1e-5,
+            "rope_theta": 10000.0, "tie_word_embeddings": true, "torch_dtype": "bfloat16"})";
+  }
+  Ran run(const std::string& model, const std::string& words) const {
+    return run_real("run --json --machine wse3 --blocks 1x2 --block-cores 16x16 --model " +
+                    folder_ + model + " " + words);
+  }
+  double step(const std::string& model, const std::string& words) const {
+    const Ran ran = run(model, "--decode --context 64 " + words);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return number(ran, "step_cycles");
+  }
+  std::string error(const std::string& model, const std::string& words) const {
+    const Ran ran = run(model, words);
+    EXPECT_NE(ran.status, 0) << words;
+    EXPECT_EQ(ran.out, "") << words;
+    return ran.err;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(DecodeRun, WhatIsLeftOutIsNotPaid) {
+  const double all = step("dense.json", "");
+  const std::string zeros = "--activations down=bernoulli:0.1";
+  // zeros that nothing leaves out cost what other numbers do
+  EXPECT_EQ(step("dense.json", zeros), all);
+  const double skipped = step("dense.json", zeros + " --set llm.skip=act");
+  EXPECT_LT(skipped, all);
+  // without zeros the tests are paid: 16 inputs, 3 layers that follow one, 5 cycles and the
+  // clearing
+  const double none = step("dense.json", "--activations down=bernoulli:1 --set llm.skip=act");
+  EXPECT_GE(none, all + 4 * 16 * 5);
+  EXPECT_LT(step("dense.json", "--window 16"), all);
+  EXPECT_LT(step("dense.json", "--weights down=tile:nm:2:8"), all);
+  // hidden vectors without zeros travel as before, behind a count
+  EXPECT_GT(step("dense.json", "--activations hidden=bernoulli:1 --set llm.skip=traffic"), all);
+}
+
+TEST_F(DecodeRun, OtherSeedsDrawOtherZeros) {
+  const std::string words = "--activations down=bernoulli:0.5 --set llm.skip=act --seed ";
+  const double one = step("dense.json", words + "1");
+  EXPECT_EQ(step("dense.json", words + "1"), one);
+  bool other = false;
+  for (const char* const seed : {"2", "3", "4"})
+    other = other || step("dense.json", words + seed) != one;
+  EXPECT_TRUE(other);
+}
+
+TEST_F(DecodeRun, SparseWeightsLeaveRoom) {
+  const auto positions = [&](const std::string& words) {
+    return number(run("dense.json", "--decode --context 64 " + words), "positions_that_fit");
+  };
+  const double dense = positions("");
+  EXPECT_GT(positions("--weights all=tile:2:4"), dense);
+  // of single weights each has a run of its own: twice what it saves
+  EXPECT_LT(positions("--weights all=unstructured:0.5"), dense);
+}
+
+TEST_F(DecodeRun, ExpertsCostMoreThanOneOfThem) {
+  const double dense = step("dense.json", "");
+  const double spread = step("experts.json", "");
+  const double apart = step("experts.json", "--experts apart");
+  EXPECT_GT(spread, dense);
+  EXPECT_NE(apart, spread);
+  EXPECT_THAT(error("dense.json", "--decode --experts apart"), HasSubstr("has no experts"));
+  EXPECT_THAT(error("experts.json", "--prefill 64"), HasSubstr("prompts of a model with experts"));
+  EXPECT_THAT(error("experts.json", "--decode --activations down=bernoulli:0.1 --set llm.skip=act"),
+              HasSubstr("zeros of the products of experts"));
+}
+
+TEST_F(DecodeRun, AWindowOfTheModelIsKept) {
+  // 8 positions of 64 on 16 rows: as many as a context of 8, at most one in a core
+  EXPECT_EQ(step("window.json", ""), step("dense.json", "--window 8"));
+  EXPECT_THAT(error("window.json", "--decode --window 4"), HasSubstr("has a window of 8 itself"));
+  EXPECT_THAT(error("window.json", "--prefill 64 --chunk 16"), HasSubstr("has a window of 8"));
+}
+
+TEST_F(DecodeRun, FewerLayersTakeFewerCycles) {
+  const double four = step("dense.json", "");
+  const double two = step("dense.json", "--layers 2");
+  const double one = step("dense.json", "--layers 1");
+  EXPECT_LT(two, four);
+  EXPECT_LT(one, two);
+  EXPECT_GT(one, 0);
+  EXPECT_THAT(error("dense.json", "--decode --layers 5"), HasSubstr("allowed are 1 to 4"));
+}
+
+TEST_F(DecodeRun, WhatIsKeptIsFoundAgain) {
+  const std::string words = "--decode --context 64 --cache " + folder_ + "kept ";
+  const Ran first = run("dense.json", words);
+  ASSERT_EQ(first.status, 0) << first.err;
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ + "kept")) {
+    ++files;
+    // what is found is what is there: cycles of a layer and of all else are spoilt by a digit
+    std::string text = file_text(entry.path().string());
+    text.insert(text.size() - 1, "7");
+    std::ofstream(entry.path().string()) << text;
+  }
+  EXPECT_GE(files, 5U);
+  const Ran spoilt = run("dense.json", words);
+  EXPECT_GT(number(spoilt, "step_cycles"), 2 * number(first, "step_cycles"));
+  // other parameters find nothing of it
+  const Ran other = run("dense.json", words + "--set llm.sum_step=51");
+  EXPECT_LT(number(other, "step_cycles"), 1.2 * number(first, "step_cycles"));
+  EXPECT_THAT(error("dense.json", "--decode --cache " + folder_ + "dense.json"),
+              HasSubstr("is no folder"));
+}
+
+TEST_F(DecodeRun, RefusesWhatIsHalfUnderstood) {
+  const auto refused = [&](const char* words, const char* why) {
+    EXPECT_THAT(error("dense.json", words), HasSubstr(why)) << words;
+  };
+  refused("--decode --activations down", "allowed is PRODUCT=ZEROS");
+  refused("--decode --activations =bernoulli:0.1", "allowed is PRODUCT=ZEROS");
+  refused("--decode --activations gate=bernoulli:0.1", "'gate'");
+  refused("--decode --activations down=bernoulli", "lacks a density");
+  refused("--decode --activations down=bernoulli:1.5", "1.5");
+  refused("--decode --activations down=bernoulli:nan", "nan");
+  refused("--decode --activations down=uniform:0.1", "allowed are bernoulli:DENSITY");
+  refused("--decode --activations down=file:", "lacks a path");
+  refused("--decode --activations down=file:none.npy", "none.npy");
+  refused("--decode --activations down=bernoulli:0.1 --activations down=bernoulli:0.2",
+          "'down' is given twice");
+  refused("--decode --weights all=2:4 --weights down=2:4", "'down' is given twice");
+  refused("--decode --weights down=nonsense:0.5", "nonsense");
+  refused("--decode --weights down=unstructured", "density");
+  refused("--decode --weights down=block:0.5@8", "the block '8'");
+  refused("--decode --weights down=block:0.5@0x4", "the block '0x4'");
+  refused("--decode --weights down=block:0.5@7x1", "multiple of 7");
+  refused("--decode --weights down=2:5", "multiple of 5");
+  refused("--decode --window 0", "--window");
+  refused("--decode --window 4 --kept 4", "--window and --kept");
+  refused("--decode --kept -1", "--kept");
+  refused("--decode --experts both", "both");
+  refused("--decode --layers 0", "--layers");
+  refused("--decode --set llm.skip=act", "needs zeros of inputs");
+  refused("--decode --set llm.skip=act --activations hidden=bernoulli:0.1",
+          "needs zeros of inputs");
+  refused("--decode --set llm.skip=traffic", "needs zeros between blocks");
+  refused("--decode --set llm.skip=all", "act+traffic");
+  refused("--prefill 64 --window 8", "--window does not go with --prefill");
+  refused("--prefill 64 --activations down=bernoulli:0.1", "--activations does not go");
+  refused("--prefill 64 --set llm.skip=act", "llm.skip");
+  refused("--decode --x-density 0.5", "--x-density does not go with --model");
+  refused("--decode --fold off", "--fold does not go with --model");
+  refused("--decode --machine wse2", "found 2 machines");
+  refused("--decode --context 0", "--context");
+  refused("--decode --context 1e3", "1e3");
+  refused("--decode --context 16777216", "positions would fit");
+  refused("--decode --batch 100000", "bytes of a core");
+}
+
+TEST_F(DecodeRun, BlocksHaveTheirPlaceOnTheWafer) {
+  const Ran wide = run_real("run --machine wse3 --model qwen3-4b --decode --blocks 3x4");
+  EXPECT_THAT(wide.err, HasSubstr("take 896 x 1024 cores; the wafer has 755 x 1170: at most 2x4"));
+  const Ran high = run_real("run --machine wse3 --model qwen3-4b --prefill 256 --blocks 2x5");
+  EXPECT_THAT(high.err, HasSubstr("at most 2x4"));
+  // a layer of 8 experts of 14,336 does not fit 256 x 256 cores
+  const Ran experts = run_real("run --machine wse3 --model mixtral-8x7b --decode");
+  EXPECT_THAT(experts.err, HasSubstr("one layer would fit 256 x 512 cores"));
+}
+
+}  // namespace
+}  // namespace lacuna::test

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "sim/driver/layout/laid_out_machine.hpp"
+#include "sim/driver/run/experiment.hpp"
+#include "sim/driver/run/machine_table.hpp"
+#include "tests/support/driver/program_bench.hpp"
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const char* const kWafer =
+    "--machine wse2 --set wafer.columns=12 --set wafer.rows=6 --set io.share=1 --gemm 96x96x60 "
+    "--pattern unstructured:0.2 --residency streamed";
+const char* const kChip =
+    "--machine bow --set ipu.tiles=32 --gemm 128x128x64 --pattern block16:0.25";
+
+/// The column of the only operation.
+std::string cell(const std::string& folder, const std::string& column) {
+  std::istringstream lines(file_text(folder + "/summary.csv"));
+  std::string names;
+  std::string values;
+  std::getline(lines, names);
+  std::getline(lines, values);
+  std::istringstream name(names);
+  std::istringstream value(values);
+  std::string n;
+  std::string v;
+  while (std::getline(name, n, ',') && std::getline(value, v, ',')) {
+    if (n == column) return v;
+  }
+  return {};
+}
+
+std::uint64_t cycles(const ProgramBench& bench, const std::string& line, const std::string& name) {
+  const Ran ran = run_real("run " + line + " --quiet --out " + bench.path(name));
+  EXPECT_EQ(ran.status, 0) << line << '\n' << ran.err << ran.out;
+  const std::string text = cell(bench.path(name), "cycles");
+  return text.empty() ? 0 : std::stoull(text);
+}
+
+// No layout is better than the best but for a change of two choices: planned is one of those that
+// were tried, and so is each that differs from the best in one choice.
+TEST(Layout, BestIsNotSlowerThanPlannedNorThanAnySingleChange) {
+  const ProgramBench bench;
+  for (const std::string line : {kWafer, kChip}) {
+    const std::uint64_t planned = cycles(bench, line, "planned");
+    const std::uint64_t best = cycles(bench, line + " --layout best", "best");
+    EXPECT_LT(best, planned) << line;
+    const std::string found = file_text(bench.path("best/layouts.yaml"));
+    EXPECT_THAT(found, HasSubstr("layout: {"));
+    for (const std::string change :
+         {"ws.lookahead=128", "ws.lookahead=4", "ws.row_order=natural", "ws.reduce=chain",
+          "ws.groups=2", "ws.k_partition=cyclic", "planner.static_parts=1",
+          "planner.static_parts=2", "planner.static_bands=1", "planner.static_bands=4"}) {
+      if ((change[0] == 'w') != (line == kWafer)) continue;
+      EXPECT_LE(best, cycles(bench, line + " --set " + change, "other")) << change;
+    }
+  }
+}
+
+TEST(Layout, AFileReplaysWhatWasFound) {
+  const ProgramBench bench;
+  for (const std::string line : {kWafer, kChip}) {
+    const std::uint64_t best = cycles(bench, line + " --layout best", "best");
+    const std::string file = bench.path("best/layouts.yaml");
+    EXPECT_EQ(cycles(bench, line + " --layout " + file, "again"), best);
+    EXPECT_EQ(file_text(bench.path("again/layouts.yaml")).substr(0, 80),
+              file_text(file).substr(0, 80));
+  }
+}
+
+// Numbers are carried and compared in the layout that was found.
+TEST(Layout, ProductsAreRightAtTheirBestLayout) {
+  for (const std::string line : {kWafer, kChip}) {
+    const Ran ran = run_real("run " + line + " --layout best --values --quiet");
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("values equal the reference product"));
+    EXPECT_THAT(ran.out, HasSubstr("times as fast as planned"));
+  }
+}
+
+TEST(Layout, RefusesWhatItDoesNotUnderstand) {
+  const ProgramBench bench;
+  const auto refused = [&](const std::string& layout, const std::string& line = kWafer) {
+    return run_real("run " + line + " --quiet --layout " + layout);
+  };
+  EXPECT_THAT(refused("bets").err, HasSubstr("allowed: planned, best, or a file"));
+  EXPECT_THAT(refused("bets").err, HasSubstr("did you mean 'best'?"));
+  const auto file = [&](const std::string& text) { return bench.file("l.yaml", text); };
+  const Ran none = refused(file("layouts: []\n"));
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("has no layout for 'gemm'"));
+  EXPECT_THAT(refused(file("layouts:\n  - {machine: wse2, layout: {ws.grups: 2}}\n")).err,
+              HasSubstr("l.yaml:2:31: 'ws.grups' is no choice of a product with weights"));
+  EXPECT_THAT(refused(file("layouts:\n  - {machin: wse2, layout: {}}\n")).err,
+              HasSubstr("l.yaml:2:6: found 'machin'; allowed: machine, id"));
+  EXPECT_THAT(refused(file("layouts:\n  - {machine: wse2}\n")).err, HasSubstr("has no `layout`"));
+  EXPECT_THAT(refused(file("layouts:\n  - {layout: {ws.groups: 2}}\n  - {layout: {}}\n")).err,
+              HasSubstr("l.yaml:3:5: also has a layout for 'gemm'"));
+  EXPECT_THAT(refused(file("layouts:\n  - {layout: {ws.groups: many}}\n")).err,
+              HasSubstr("ws.groups = 'many' is not a number"));
+  // a layout that cannot be: twelve columns are no five groups
+  const Ran five = refused(file("layouts:\n  - {layout: {ws.groups: 5}}\n"));
+  EXPECT_EQ(five.status, 1);
+  EXPECT_THAT(five.out + five.err, HasSubstr("layout ws.groups=5 ("));
+  EXPECT_THAT(five.out + five.err, HasSubstr("wafer.columns = 12 are not a multiple of it"));
+  EXPECT_THAT(refused("best", "--machine wse2 --model x.json --decode --context 8").err,
+              HasSubstr("only layout planned is there"));
+}
+
+TEST(Layout, ASweepComparesPlannedWithBest) {
+  const ProgramBench bench;
+  const std::string file = bench.file(
+      "s.yaml",
+      "machine: wse2\ngemm: 96x96x60\npattern: unstructured\ndensity: 0.2\nresidency: streamed\n"
+      "set: {wafer.columns: 12, wafer.rows: 6, io.share: 1}\ngrid: {layout: [planned, best]}\n");
+  const Ran ran = run_real("sweep " + file + " --quiet --jobs 2 --out " + bench.path("out"));
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("best"));
+  EXPECT_THAT(run_real("sweep " + file + " --quiet --layout best").err,
+              HasSubstr("--layout: is given in"));
+}
+
+TEST(Layout, SpacesAreDescribedAsTheyAreSearched) {
+  const Ran ran = run_real("describe layouts --wide");
+  EXPECT_EQ(ran.status, 0);
+  for (const MachineKind& kind : standard_machines()) {
+    const auto machine = kind.make(kind.kind);
+    ASSERT_FALSE(machine->layouts().empty());
+    for (const LayoutSpace& space : machine->layouts()) {
+      EXPECT_THAT(ran.out, HasSubstr(space.kind));
+      for (const LayoutChoice& choice : space.choices) {
+        EXPECT_THAT(ran.out, HasSubstr(choice.key));
+        if (!choice.seen_as.empty()) {
+          EXPECT_EQ(choice.seen_as.size(), choice.values.size()) << choice.key;
+        }
+        if (choice.key == kResidencyKey) continue;
+        // a value that the parameter does not take would be refused at each point
+        for (const std::string& value : choice.values) {
+          EXPECT_NO_THROW(kind.make(kind.kind)->set(choice.key, value, "test")) << choice.key;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/sweep/local_search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace lacuna::test {
+namespace {
+
+/// A space whose value is a sum of terms, one for each choice.
+struct Separable {
+  std::vector<std::vector<double>> terms;
+
+  explicit Separable(Random& random) {
+    const std::uint64_t choices = 1 + random.bounded(4);
+    for (std::uint64_t i = 0; i < choices; ++i) {
+      std::vector<double> each;
+      const std::uint64_t values = 1 + random.bounded(6);
+      for (std::uint64_t v = 0; v < values; ++v) {
+        each.push_back(static_cast<double>(random.bounded(1000)));
+      }
+      terms.push_back(std::move(each));
+    }
+  }
+
+  double value(const SpacePlace& place) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < place.size(); ++i) sum += terms[i][place[i]];
+    return sum;
+  }
+
+  double least() const {
+    double sum = 0;
+    for (const auto& each : terms) sum += *std::min_element(each.begin(), each.end());
+    return sum;
+  }
+
+  SearchedSpace space(double tightness) const {
+    SearchedSpace space;
+    for (const auto& each : terms) space.values.push_back(static_cast<std::uint32_t>(each.size()));
+    space.settle = [](const SpacePlace& place) { return std::optional(place); };
+    space.bound = [this, tightness](const SpacePlace& place) { return tightness * value(place); };
+    space.guess = [](const SpacePlace& place) { return static_cast<double>(place[0] * 7 % 5); };
+    return space;
+  }
+};
+
+std::vector<SpacePlace> walk(LocalSearch& search, const Separable& of) {
+  std::vector<SpacePlace> all;
+  for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+    for (const SpacePlace& place : batch) {
+      all.push_back(place);
+      search.take(place, of.value(place));
+    }
+  }
+  return all;
+}
+
+// Where choices do not interact, a place that no single change improves is the best of all: each
+// of its terms is the least. So descent finds what trying all would, however bad its guesses are.
+TEST(LocalSearch, FindsTheBestWhereChoicesDoNotInteract) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    const Separable of(random);
+    SearchEffort effort;
+    effort.seed = seed;
+    effort.budget = 10000;
+    effort.batch = 1 + random.bounded(8);
+    LocalSearch search(of.space(random.unit()), SpacePlace(of.terms.size(), 0), effort);
+    const std::vector<SpacePlace> places = walk(search, of);
+    ASSERT_TRUE(search.best().has_value());
+    EXPECT_EQ(search.best_value(), of.least()) << seed;
+    EXPECT_EQ(of.value(*search.best()), of.least()) << seed;
+    const std::set<SpacePlace> once(places.begin(), places.end());
+    EXPECT_EQ(once.size(), places.size()) << "a place was simulated twice, seed " << seed;
+    EXPECT_FALSE(search.cut_off());
+  }
+}
+
+// A bound that is the value itself leaves out all that is not better than the best so far.
+TEST(LocalSearch, SimulatesNothingThatABoundRulesOut) {
+  Random random(3);
+  const Separable of(random);
+  SearchEffort effort;
+  LocalSearch search(of.space(1), SpacePlace(of.terms.size(), 0), effort);
+  double best = of.value(SpacePlace(of.terms.size(), 0)) + 1;
+  for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+    for (const SpacePlace& place : batch) {
+      EXPECT_LT(of.value(place), best);
+      best = of.value(place);
+      search.take(place, best);
+    }
+  }
+}
+
+TEST(LocalSearch, TakesTheSameWayForTheSameSeedAndEndsWithItsBudget) {
+  Random random(11);
+  const Separable of(random);
+  SearchEffort effort;
+  effort.budget = 7;
+  LocalSearch first(of.space(0), SpacePlace(of.terms.size(), 0), effort);
+  LocalSearch second(of.space(0), SpacePlace(of.terms.size(), 0), effort);
+  const std::vector<SpacePlace> places = walk(first, of);
+  EXPECT_EQ(places, walk(second, of));
+  EXPECT_LE(places.size(), 7U);
+  EXPECT_EQ(first.simulated(), places.size());
+}
+
+// The start cannot be, and half of its neighbours: the search goes on from those that can.
+TEST(LocalSearch, LeavesAStartThatCannotBe) {
+  SearchedSpace space;
+  space.values = {3, 3};
+  space.settle = [](const SpacePlace& place) { return std::optional(place); };
+  space.bound = [](const SpacePlace&) { return 0.0; };
+  space.guess = space.bound;
+  LocalSearch search(space, {0, 0}, {});
+  for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+    for (const SpacePlace& place : batch) {
+      const bool possible = place[0] != 0;
+      search.take(place, possible ? std::optional(10.0 - place[0] - place[1]) : std::nullopt);
+    }
+  }
+  ASSERT_TRUE(search.best().has_value());
+  EXPECT_EQ(*search.best(), (SpacePlace{2, 2}));
+  EXPECT_GE(search.impossible(), 1U);
+}
+
+}  // namespace
+}  // namespace lacuna::test

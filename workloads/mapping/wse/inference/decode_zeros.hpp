@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/sparsity/mask.hpp"
+
+namespace lacuna::wse {
+
+/// Products of a decode layer; q, k and v are one, up and gate another.
+enum class Projection : std::uint8_t { qkv, o, up, down };
+inline constexpr std::size_t kProjections = 4;
+const char* word(Projection projection);
+
+/// The matrices that a core has a tile of. `up` is up, then gate, of each input.
+enum class Matrix : std::uint8_t { q, k, v, o, up, down };
+inline constexpr std::size_t kMatrices = 6;
+Projection projection_of(Matrix matrix);
+
+/// Elements of an array that are not zero; what lies outside is padding, and zero.
+class NonZeros {
+ public:
+  NonZeros() = default;
+  explicit NonZeros(const Mask& mask);
+
+  bool given() const { return rows_ != 0; }
+  std::uint32_t rows() const { return rows_; }
+  std::uint32_t cols() const { return cols_; }
+  bool at(std::uint32_t row, std::uint32_t col) const {
+    return row < rows_ && col < cols_ && bits_[std::size_t{row} * cols_ + col];
+  }
+
+ private:
+  std::uint32_t rows_ = 0;
+  std::uint32_t cols_ = 0;
+  std::vector<bool> bits_;
+};
+
+/// Neighbouring outputs of an input that have weights.
+struct OutputRun {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+/// How a core stores a tile of sparse weights: values side by side in the order of inputs, then
+/// what says where they belong. If all outputs of an input are there or none (`whole`, in all
+/// cores), the numbers of the inputs that are, two bytes each. Else for each input the number of
+/// its runs of outputs, two bytes, and for each run its first output and length, four bytes.
+struct SparseTileSize {
+  std::uint32_t inputs = 0;  // with weights
+  std::uint32_t values = 0;
+  std::uint32_t runs = 0;
+  bool whole = true;
+
+  /// Halves of memory of a tile of so many inputs.
+  std::uint64_t halves(std::uint32_t all_inputs) const {
+    return values + (whole ? std::uint64_t{inputs} : all_inputs + 2 * std::uint64_t{runs});
+  }
+};
+
+/// Zeros of a decode layer, and which of them the program profits from.
+struct DecodeZeros {
+  bool skip = false;     // an input that is zero has no instruction; each is tested
+  bool compact = false;  // zeros of the hidden vector do not travel between blocks
+  std::array<NonZeros, kProjections> inputs;      // features x sequences; not given: not tested
+  std::array<NonZeros, kProjections> weights;     // outputs x inputs; q, k, v and up, gate follow
+                                                  // each other
+  NonZeros hidden;                                // features x sequences, between blocks
+  std::array<SparseTileSize, kMatrices> sizes{};  // of the fullest tile; see measure_tiles()
+  std::string name;                               // equal for equal zeros
+
+  bool tests(Matrix matrix) const { return skip && inputs.at(at(matrix)).given(); }
+  bool sparse(Matrix matrix) const { return weights.at(at(matrix)).given(); }
+  bool any_weights() const;
+
+ private:
+  static std::size_t at(Matrix matrix) { return static_cast<std::size_t>(projection_of(matrix)); }
+};
+
+}  // namespace lacuna::wse

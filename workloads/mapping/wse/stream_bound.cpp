@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/stream_bound.hpp"
+
+#include <algorithm>
+
+#include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/wse/program.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+class Bound {
+ public:
+  Bound(const StreamingKernel& kernel, const CoreParams& core, const StreamLoads& loads,
+        std::uint32_t tokens)
+      : k_(kernel),
+        core_(core),
+        loads_(loads),
+        groups_(kernel.groups.count),
+        width_(loads.sent.size()),
+        beats_(ceil_div(tokens, kernel.simd)),
+        words_(ceil_div(tokens, kernel.ring_elements)) {}
+
+  /// Of each place the sum over its columns in all groups, of which none is above the time.
+  Cycle cores() const {
+    const std::vector<std::uint64_t> tails = tails_of_groups();
+    Cycle most = 0;
+    for (std::size_t place = 0; place < width_; ++place) {
+      const std::uint64_t all = std::max(slots(loads_.sent[place]), dispatches(loads_.sent[place]));
+      most = std::max(most, ceil_div(all + tails[place], groups_));
+    }
+    return most;
+  }
+
+  /// The first link within the last group: what all groups before it send, and its own ring.
+  Cycle link() const {
+    if (!loads_.exchanges || width_ < 3) return 0;
+    const std::uint64_t before = std::uint64_t{k_.steps} * (groups_ - 1);
+    return before / width_ * (width_ - 1) * (words_ + 1) +
+           (loads_.ring ? std::uint64_t{k_.steps} * words_ : 0);
+  }
+
+ private:
+  std::uint64_t issues(std::uint64_t words) const {
+    return ceil_div(words, core_.fabric_words_per_issue.value());
+  }
+
+  /// Issue slots of the columns of a place: weights, rows of sums, packets of groups.
+  std::uint64_t slots(std::uint64_t sent) const {
+    const std::uint64_t rows = std::uint64_t{k_.steps} * groups_;
+    const std::uint64_t first = std::min(rows, sent);  // that may overwrite, in fewer cycles
+    const std::uint64_t cheap = std::min(k_.first_cycles, k_.beat_cycles);
+    std::uint64_t slots = beats_ * (first * cheap + (sent - first) * k_.beat_cycles);
+    if (loads_.ring && width_ > 1) slots += rows * issues(words_) * k_.reduce_cycles;
+    if (!loads_.exchanges) return slots;
+    const std::uint64_t packets = ceil_div(k_.steps, width_);
+    const std::uint64_t others = groups_ - 1;
+    return slots + packets * issues(words_) *
+                       (2 * others * k_.exchange.send_cycles +
+                        std::uint64_t{groups_} * others * k_.exchange.take_cycles);
+  }
+
+  /// Cycles of their main threads. A weight takes effect no sooner after the one before than it is
+  /// dispatched, and that one has its beats; a word of several weights likewise, each with its
+  /// share of that. The command that ends a row waits for the last weight too, and delays the next
+  /// one.
+  std::uint64_t dispatches(std::uint64_t sent) const {
+    const std::uint64_t rows = std::uint64_t{k_.steps} * groups_;
+    const std::uint64_t each = k_.weights_per_word();
+    const std::uint64_t data = core_.dispatch.value();
+    const std::uint64_t command = core_.cmd_cycles.value();
+    const std::uint64_t work = each * beats_ * std::min(k_.first_cycles, k_.beat_cycles);
+    return sent * std::max(work, data) / each + rows * std::min(data, command);
+  }
+
+  /// By place, what the last row of each group still has before it when the column of that place
+  /// has issued its last word of it: the columns that follow on the ring, each with a ramp up, a
+  /// link and a ramp down. Added up over the groups.
+  std::vector<std::uint64_t> tails_of_groups() const {
+    std::vector<std::uint64_t> tails(width_, 0);
+    const std::size_t known = std::size_t{k_.steps} * groups_;
+    if (!loads_.ring || width_ < 2 || k_.final_column.size() != known || known == 0) return tails;
+    const std::vector<std::uint32_t> ring = ring_order(static_cast<std::uint32_t>(width_));
+    std::vector<std::size_t> at(width_);
+    for (std::size_t i = 0; i < width_; ++i) at[ring[i]] = i;
+    const std::uint64_t each = 2 * std::uint64_t{loads_.ramp} + loads_.hop;
+    for (std::uint32_t g = 0; g < groups_; ++g) {
+      const std::size_t keeper = at[k_.groups.place_of(k_.final_column[known - groups_ + g])];
+      for (std::size_t place = 0; place < width_; ++place) {
+        tails[place] += (keeper + width_ - at[place]) % width_ * each;
+      }
+    }
+    return tails;
+  }
+
+  const StreamingKernel& k_;
+  const CoreParams& core_;
+  const StreamLoads& loads_;
+  const std::uint64_t groups_;
+  const std::uint64_t width_;
+  const std::uint64_t beats_;  // of a weight
+  const std::uint64_t words_;  // of a row of sums
+};
+
+}  // namespace
+
+Cycle least_cycles_of_cores(const StreamingKernel& kernel, const CoreParams& core,
+                            const StreamLoads& loads) {
+  if (kernel.tokens.empty() || loads.sent.empty()) return 0;
+  const Bound entry(kernel, core, loads, kernel.tokens[loads.entry]);
+  // the farthest row may have a token less, and has its first word later
+  std::uint32_t least = kernel.tokens[loads.entry];
+  for (const std::uint32_t tokens : kernel.tokens) {
+    if (tokens != 0) least = std::min(least, tokens);
+  }
+  const Bound last(kernel, core, loads, least);
+  const Cycle later = std::uint64_t{loads.farthest} * loads.hop;
+  return std::max({entry.cores(), last.cores() + later, entry.link()});
+}
+
+}  // namespace lacuna::wse

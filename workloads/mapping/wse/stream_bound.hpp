@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/params.hpp"
+#include "models/wse/program/program.hpp"
+#include "sim/base/cycle.hpp"
+
+namespace lacuna::wse {
+
+/// What is known of a streamed product once it is laid out and before it is counted word by word.
+struct StreamLoads {
+  std::vector<std::uint64_t> sent;  // elements, by place in a group, of all groups together
+  std::uint32_t farthest = 0;       // rows of cores between the one where words enter and the last
+  std::uint32_t entry = 0;          // where they enter, of StreamingKernel::tokens
+  bool ring = true;                 // of partial sums; false: another reduction
+  bool exchanges = false;           // groups, side by side, tell each other their rows
+  unsigned hop = 1;                 // latencies of a link and a ramp, in cycles
+  unsigned ramp = 1;
+};
+
+/// Cycles that no run of a streamed product can be below once its words are there, from counts
+/// alone: issue slots and dispatches of each column, what its last row of sums has before it on the
+/// ring, words on the busiest link of groups. Of `kernel` the forms, costs, tokens, steps and, if
+/// it is known, who keeps which row.
+Cycle least_cycles_of_cores(const StreamingKernel& kernel, const CoreParams& core,
+                            const StreamLoads& loads);
+
+}  // namespace lacuna::wse
