@@ -73,7 +73,8 @@ std::size_t longest_latency(const Program& program) {
 }  // namespace
 
 IpuChip::IpuChip(const sc_core::sc_module_name& name, ClockDomain& clock, const ChipParams& params,
-                 const Program& program, Engine engine, bool event_log, Cycle interval)
+                 const Program& program, Engine engine, bool event_log, Cycle interval,
+                 std::size_t marks)
     : sc_module(name),
       params_((check_program(params, program), params)),
       program_(program),
@@ -82,8 +83,9 @@ IpuChip::IpuChip(const sc_core::sc_module_name& name, ClockDomain& clock, const 
       fabric_(engine == Engine::clocked ? params.ipu.tiles : 0U, longest_latency(program)),
       costs_(program),
       book_(params, program, interval),
+      marks_(params.ipu.tiles, program.supersteps.size(), marks),
       context_{params_, program, clock, sync_, fabric_, log_, memories_, costs_,
-               book_,   {},      0,     0,     0,       0,    0},
+               book_,   marks_,  {},    0,     0,       0,    0,         0},
       issues_(program.bundles.size(), 0) {
   if (event_log) log_.enable();
   context_.times.resize(program.supersteps.size());

@@ -16,9 +16,10 @@ namespace lacuna::ipu {
 class IpuChip : public sc_core::sc_module {
  public:
   /// The program is used, not copied. InternalError if it does not fit the parameters. `interval`
-  /// is that of for_each_border().
+  /// is that of for_each_border(), `marks` the most of each tile in supersteps().
   IpuChip(const sc_core::sc_module_name& name, ClockDomain& clock, const ChipParams& params,
-          const Program& program, Engine engine, bool event_log = false, Cycle interval = 0);
+          const Program& program, Engine engine, bool event_log = false, Cycle interval = 0,
+          std::size_t marks = 0);
   ~IpuChip() override;
 
   /// For binding a module of one's own to a tile's ports, before run().
@@ -33,7 +34,11 @@ class IpuChip : public sc_core::sc_module {
   const TileWorkStats& work_stats() const { return work_; }
   const std::vector<SuperstepTimes>& times() const { return context_.times; }
   const CycleAccount& account(TileId id) const { return tiles_.at(id)->account(); }
+  const TileTraffic& moved(TileId id) const { return tiles_.at(id)->moved(); }
   bool used(TileId id) const { return tiles_.at(id)->used(); }
+
+  /// What tiles had counted at barriers and ends of exchanges.
+  const SuperstepBook& supersteps() const { return marks_; }
 
   /// Calls `visit` at the end of each interval, the last of which may be shorter, with what had
   /// been counted by then. Products that are never formed count as skipped from the begin on.
@@ -71,6 +76,7 @@ class IpuChip : public sc_core::sc_module {
   ExchangeFabric fabric_;
   VertexCosts costs_;
   IntervalBook book_;
+  SuperstepBook marks_;
   ChipContext context_;
   std::vector<std::unique_ptr<Tile>> tiles_;
   std::vector<std::uint64_t> issues_;

@@ -101,11 +101,13 @@ void Tile::pass_barrier(Cycle now) {
   spend(Spend::barrier, arrived_, last);
   spend(Spend::sync, last, now);
   chip_.times[superstep_].released = now;
+  chip_.marks.released(superstep_, id_, account_, moved_);
 }
 
 bool Tile::end_exchange(Cycle at) {
   SuperstepTimes& times = chip_.times[superstep_];
   times.end = std::max(times.end, at);
+  chip_.marks.exchanged(superstep_, id_, account_, moved_);
   return go_on(at);
 }
 

@@ -11,6 +11,7 @@
 #include "models/ipu/exchange/fabric.hpp"
 #include "models/ipu/interval_book.hpp"
 #include "models/ipu/program.hpp"
+#include "models/ipu/superstep_book.hpp"
 #include "models/ipu/sync_unit.hpp"
 #include "sim/base/event_log.hpp"
 #include "sim/kernel/channel.hpp"
@@ -86,6 +87,7 @@ struct ChipContext {
   std::vector<TileMemory>& memories;  // empty without values
   VertexCosts& costs;
   IntervalBook& book;
+  SuperstepBook& marks;
   std::vector<SuperstepTimes> times;
   std::uint64_t port_sent = 0;
   std::uint64_t port_received = 0;

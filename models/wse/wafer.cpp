@@ -102,6 +102,15 @@ std::vector<InjectorCounters> Wafer::count_injectors(Cycle at) {
   return counts;
 }
 
+std::vector<CoreCounters> Wafer::row_cores(std::size_t row, Cycle at) {
+  std::vector<CoreCounters> cores;
+  for (std::size_t i = row * mesh_.columns; i < (row + 1) * mesh_.columns; ++i) {
+    cores_->account(i, at);
+    cores.push_back(cores_->counters(i));
+  }
+  return cores;
+}
+
 void Wafer::account(Cycle at) {
   injectors_->account(at);
   for (std::size_t i = 0; i < cores_->size(); ++i) {

@@ -32,6 +32,7 @@ struct RunOptions {
   bool sweep = false;    // Engine::event may take a StreamingSweep, where it can; not with a log
   bool modules = false;  // a SystemC module for each router and core
   bool fold = true;      // a sweep simulates rows that are proven alike once
+  Cycle marks = 0;       // a sweep notes what cores have counted every so many cycles; 0: not
 
   /// Called as ClockDomain::watch has it, the first time at `first_look`: `look` of wafers without
   /// a sweep, `look_at_tasks` of cores that run tasks with what they have done so far.
@@ -74,6 +75,9 @@ class CountedWafer {
   virtual RowCounts count_row(std::size_t row, std::uint64_t steps, Cycle at) = 0;
   virtual std::vector<InjectorCounters> count_injectors(Cycle at) = 0;
 
+  /// The cores of a row one by one.
+  virtual std::vector<CoreCounters> row_cores(std::size_t row, Cycle at) = 0;
+
   /// The same of all units one by one, which run `program`; without events and results.
   virtual WaferOutcome counts_so_far(const Program& program, Cycle at) = 0;
 };
@@ -87,6 +91,7 @@ class Wafer : public sc_core::sc_module, public CountedWafer, private RowWaker {
 
   RowCounts count_row(std::size_t row, std::uint64_t steps, Cycle at) override;
   std::vector<InjectorCounters> count_injectors(Cycle at) override;
+  std::vector<CoreCounters> row_cores(std::size_t row, Cycle at) override;
   WaferOutcome counts_so_far(const Program& program, Cycle at) override;
 
   /// Accounts for all units up to cycle `at`, between two cycles of a run.

@@ -241,7 +241,7 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
   const StreamingKernel& kernel = program.kernel;
   const Color weights = kernel.stream_color(0);
   if (row < program.spread_rows) {
-    core.unused += program.columns * at;
+    core.unused += counts.ends.size() * at;
     add_router(counts.router, weights, router);
     return;
   }
@@ -250,9 +250,9 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
     // Its words came later than its representative's, and it had a buffer open meanwhile.
     const Cycle hop = QueueShapes(params.router).link().latency;
     const Cycle behind = std::min(Cycle{plan.hops_behind(row)} * hop, at);
-    counted.cycles[kWaitWeights] += behind * program.columns;
-    counted.buffers_in_use += behind * program.columns;
-    counted.cycles[kWaitWeights] -= std::min(program.distance(row) * hop, at) * program.columns;
+    counted.cycles[kWaitWeights] += behind * counts.ends.size();
+    counted.buffers_in_use += behind * counts.ends.size();
+    counted.cycles[kWaitWeights] -= std::min(program.distance(row) * hop, at) * counts.ends.size();
     add_ends(counts, program, hop, behind, row, at, core);
   }
   add_work(counted, kernel, kernel.tokens[row], core);

@@ -135,7 +135,7 @@ struct WaferStats {
                const HardwareParams& params, std::uint64_t rows_off);
 
   /// Adds `row` of `program` as it stood at cycle `at`, when its representative had counted
-  /// `counts` so many cycles before as the row is behind.
+  /// `counts` so many cycles before as the row is behind; or those of its cores that are counted.
   void add_row(const RowCounts& counts, const FoldPlan& plan, const Program& program,
                const HardwareParams& params, std::size_t row, Cycle at);
 

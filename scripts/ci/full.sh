@@ -5,11 +5,11 @@
 # failure and ends in one line per step. Each step leaves its log in build/full/STEP.log, with the
 # commit in its first line; a step that has passed on this commit, with nothing changed since, is
 # not run again (AGAIN=1: it is).
-#   scripts/ci/full.sh [STEP]...   release debug clang asan tidy coverage determinism use long fuzz
-#                                  edits mistakes fresh
+#   scripts/ci/full.sh [STEP]...   release debug clang asan tidy coverage determinism pages use long
+#                                  fuzz edits mistakes fresh
 set -u
 cd "$(dirname "$0")/../.."
-steps=${*:-release debug clang asan tidy coverage determinism use long fuzz edits mistakes fresh}
+steps=${*:-release debug clang asan tidy coverage determinism pages use long fuzz edits mistakes fresh}
 logs=build/full
 summary=""
 wrong=0
@@ -26,6 +26,7 @@ step() {
     tidy) cmake --preset tidy >/dev/null && cmake --build --preset tidy --clean-first ;;
     coverage) scripts/test.sh coverage && scripts/ci/coverage.sh ;;
     determinism) scripts/ci/determinism.sh ;;
+    pages) scripts/ci/check_view.py build/release/lacuna build/full/pages ;;
     use) EDIT=1 scripts/ci/tutorials.sh && scripts/ci/kill_sweep.sh && scripts/ci/interrupt.py ;;
     long)
       LACUNA_LONG=4000 build/release/tests/test_equivalence --gtest_filter='RandomChips.*' &&

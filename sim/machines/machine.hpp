@@ -19,8 +19,8 @@
 
 namespace lacuna {
 
-/// How an operation is to be simulated. Of these only `values`, `event_log`, `explain`
-/// and `interval` may change what a result holds, and nothing here may change its cycles or
+/// How an operation is to be simulated. Of these only `values`, `event_log`, `explain`,
+/// `interval` and `view` may change what a result holds, and nothing here may change its cycles or
 /// counters, except `jitter`.
 struct Execution {
   Engine engine = Engine::event;
@@ -29,6 +29,7 @@ struct Execution {
   bool event_log = false;
   bool explain = false;       // fill OpResult::explanation
   Cycle interval = 0;         // fill OpResult::intervals, of so many cycles each; 0: do not
+  std::uint64_t view = 0;     // fill OpResult::units_in_time, in about so many steps; 0: do not
   bool fold = true;           // simulate rows that are proven alike once, where a machine can
   std::uint64_t shuffle = 0;  // step the blocks of a cycle in an order drawn from this; 0: in order
   Cycle jitter = 0;           // delay tokens by up to this many cycles (a test of robustness)

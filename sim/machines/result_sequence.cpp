@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/report/unit_series.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -73,6 +75,9 @@ namespace {
 
 /// What does not depend on which was first.
 void add_counts(OpResult& other, OpResult& result) {
+  if (result.units_in_time) {
+    result.units_in_time->loss += " What the same units did before or after it is not shown.";
+  }
   result.cycles += other.cycles;
   result.sram_read_bytes += other.sram_read_bytes;
   result.sram_write_bytes += other.sram_write_bytes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "sim/report/explanation.hpp"
 
 namespace lacuna {
+
+struct UnitSeries;
 
 /// What became of an operation; `interrupted`: it was not simulated, as the run was ended before.
 enum class Status { ok, out_of_memory, unsupported, failed, interrupted };
@@ -110,6 +113,7 @@ struct OpResult {
   std::vector<std::string> event_kinds;  // name by Event::kind
   std::optional<ValueCheck> values;
   Intervals intervals;  // of one execution, however often it is repeated
+  std::shared_ptr<UnitSeries> units_in_time;  // likewise; until it is priced
   Explanation explanation;
 };
 

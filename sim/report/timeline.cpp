@@ -7,8 +7,11 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "sim/base/error.hpp"
+#include "sim/report/event_flows.hpp"
 #include "sim/report/event_spans.hpp"
 #include "sim/report/figures/figure_time.hpp"
 
@@ -35,24 +38,45 @@ Layer layer_of(const std::string& what) {
   return has("superstep") ? Layer::idle : Layer::compute;
 }
 
+/// A trace event, or several that belong together, of the cycles it is about.
+struct Piece {
+  Cycle from = 0;
+  Cycle to = 0;
+  std::string text;
+  bool always = false;  // names of tracks
+};
+
 /// One operation on its way to trace events.
 class TimelineOp {
  public:
   TimelineOp(const OpRecord& op, std::size_t process, std::string name, const UnitPatterns& units)
       : result_(op.result),
         process_(process),
-        name_(std::move(name)),
         units_(shown_units(result_, units)),
-        tracks_(event_tracks(result_)) {}
-
-  void write(std::string& json) {
-    add(json,
-        fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"{}"}}}})",
-                    process_, name_));
+        tracks_(event_tracks(result_)) {
+    pieces_.push_back(
+        {0, 0,
+         fmt::format(
+             R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"{}"}}}})",
+             process_, name),
+         true});
     for (const EventSpan& span : tracks_.spans) {
-      if (units_.count(span.unit) != 0) write_span(json, span);
+      if (units_.count(span.unit) != 0) add_span(span);
     }
-    write_counters(json);
+    add_waits();
+    add_flows();
+    add_counters();
+  }
+
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  Cycle cycles() const { return std::max<Cycle>(result_.cycles, 1); }
+
+  /// What is left out where windows are, on a track of its own.
+  Piece left_out(Cycle from, Cycle to) {
+    const std::size_t number = track("left out of this file", ~0U, 0);
+    Piece piece = slice(number, "left out", "left_out", from, to, "");
+    piece.always = true;
+    return piece;
   }
 
  private:
@@ -60,57 +84,155 @@ class TimelineOp {
     return static_cast<double>(cycle) / (result_.clock_ghz * 1000);
   }
 
-  static void add(std::string& json, const std::string& event) {
-    if (json.back() != '[') json += ",\n";
-    json += event;
+  void add(Cycle from, Cycle to, std::string text) {
+    pieces_.push_back({from, to, std::move(text)});
   }
 
   /// Tracks are numbered as they come and stand in the order of their units.
-  std::size_t track(std::string& json, const EventSpan& span) {
-    const std::string what =
-        span.lane == 0 ? span.what : fmt::format("{} {}", span.what, span.lane);
-    const std::string name = result_.event_units.at(span.unit) + " " + what;
+  std::size_t track(const std::string& name, std::uint32_t unit, unsigned lane) {
     const auto [place, is_new] = numbers_.emplace(name, numbers_.size() + 1);
     if (is_new) {
-      add(json,
-          fmt::format(
-              R"({{"ph":"M","name":"thread_name","pid":{0},"tid":{1},"args":{{"name":"{2}"}}}},)"
-              "\n"
-              R"({{"ph":"M","name":"thread_sort_index","pid":{0},"tid":{1},"args":{{"sort_index":{3}}}}})",
-              process_, place->second, name, span.unit * 64U + std::min(span.lane, 63U)));
+      pieces_.push_back(
+          {0, 0,
+           fmt::format(
+               R"({{"ph":"M","name":"thread_name","pid":{0},"tid":{1},"args":{{"name":"{2}"}}}},)"
+               "\n"
+               R"({{"ph":"M","name":"thread_sort_index","pid":{0},"tid":{1},"args":{{"sort_index":{3}}}}})",
+               process_, place->second, name, unit * 64U + std::min(lane, 63U)),
+           true});
     }
     return place->second;
   }
 
-  void write_span(std::string& json, const EventSpan& span) {
-    const std::size_t number = track(json, span);
-    add(json,
-        fmt::format(
-            R"({{"ph":"X","name":"{} {}","cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{{"cycle":{},"cycles":{}}}}})",
-            span.what, span.argument, layer_name(layer_of(span.what)), process_, number,
-            micros(span.from), micros(span.to) - micros(span.from), span.from,
-            span.to - span.from));
+  std::string track_name(std::uint32_t unit, const std::string& what, unsigned lane) const {
+    const std::string name = result_.event_units.at(unit) + " " + what;
+    return lane == 0 ? name : fmt::format("{} {}", name, lane);
   }
 
-  void write_counters(std::string& json) {
+  Piece slice(std::size_t number, const std::string& name, const char* category, Cycle from,
+              Cycle to, const std::string& more) const {
+    return {
+        from, to,
+        fmt::format(
+            R"({{"ph":"X","name":"{}","cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{{"cycle":{},"cycles":{}{}}}}})",
+            name, category, process_, number, micros(from), micros(to) - micros(from), from,
+            to - from, more)};
+  }
+
+  void add_span(const EventSpan& span) {
+    const std::size_t number =
+        track(track_name(span.unit, span.what, span.lane), span.unit, span.lane);
+    pieces_.push_back(slice(number, fmt::format("{} {}", span.what, span.argument),
+                            layer_name(layer_of(span.what)), span.from, span.to, ""));
+    if (span.what == "send" || span.what == "receive") {
+      ends_[{span.unit, span.from, span.what == "send"}] = number;
+    }
+  }
+
+  void add_waits() {
+    for (const EventWait& wait : event_waits(result_, tracks_)) {
+      if (units_.count(wait.unit) == 0) continue;
+      const std::size_t number = track(track_name(wait.unit, "waits", 0), wait.unit, 62);
+      const std::string until =
+          wait.until.empty() ? "" : fmt::format(R"(,"until":"{}")", wait.until);
+      pieces_.push_back(slice(number, wait.until.empty() ? "waits" : "waits until " + wait.until,
+                              "wait", wait.from, wait.to, until));
+    }
+  }
+
+  /// The track of a word that a router passes on, which lasts a cycle.
+  std::size_t word(std::uint32_t unit, Cycle at) {
+    const auto [place, is_new] = ends_.emplace(std::tuple(unit, at, true), 0);
+    if (is_new) {
+      place->second = track(track_name(unit, "words", 0), unit, 61);
+      pieces_.push_back(slice(place->second, "word", layer_name(Layer::exchange), at, at + 1, ""));
+    }
+    return place->second;
+  }
+
+  void add_flows() {
+    const EventFlows flows = event_flows(result_, tracks_);
+    std::size_t number = 0;
+    for (const EventFlow& flow : flows.flows) {
+      if (units_.count(flow.sender) == 0 || units_.count(flow.receiver) == 0) continue;
+      const auto send = ends_.find({flow.sender, flow.sent, true});
+      const auto receive = ends_.find({flow.receiver, flow.received, false});
+      const bool tiles = send != ends_.end() && receive != ends_.end();
+      const std::size_t from = tiles ? send->second : word(flow.sender, flow.sent);
+      const std::size_t to = tiles ? receive->second : word(flow.receiver, flow.received);
+      ++number;
+      add(flow.sent, flow.received,
+          fmt::format(
+              R"({{"ph":"s","id":{0},"name":"word","cat":"flow","pid":{1},"tid":{2},"ts":{3}}},)"
+              "\n"
+              R"({{"ph":"f","bp":"e","id":{0},"name":"word","cat":"flow","pid":{1},"tid":{4},"ts":{5}}})",
+              process_ * 1000000000 + number, process_, from, micros(flow.sent), to,
+              micros(flow.received)));
+    }
+    if (flows.ambiguous == 0) return;
+    pieces_.push_back(
+        {0, 0,
+         fmt::format(
+             R"({{"ph":"M","name":"process_labels","pid":{},"tid":0,"args":{{"labels":"no flows for {} receptions: the log does not tell their senders"}}}})",
+             process_, flows.ambiguous),
+         true});
+  }
+
+  void add_counters() {
     std::map<std::pair<std::uint32_t, std::string>, std::int64_t> held;
     for (const EventStep& step : tracks_.steps) {
       if (units_.count(step.unit) == 0) continue;
       std::int64_t& value = held[{step.unit, step.what}];
       value += step.by == 0 ? 1 : step.by;  // what only happens is counted
-      add(json, fmt::format(R"({{"ph":"C","name":"{} {}","pid":{},"ts":{},"args":{{"{}":{}}}}})",
-                            result_.event_units.at(step.unit), step.what, process_,
-                            micros(step.cycle), step.by == 0 ? "so far" : "held", value));
+      add(step.cycle, step.cycle + 1,
+          fmt::format(R"({{"ph":"C","name":"{} {}","pid":{},"ts":{},"args":{{"{}":{}}}}})",
+                      result_.event_units.at(step.unit), step.what, process_, micros(step.cycle),
+                      step.by == 0 ? "so far" : "held", value));
     }
   }
 
   const OpResult& result_;
   std::size_t process_;
-  std::string name_;
   std::set<std::uint32_t> units_;
   EventTracks tracks_;
   std::map<std::string, std::size_t> numbers_;
+  /// Tracks of what flows begin and end in, by unit, first cycle and whether it sends.
+  std::map<std::tuple<std::uint32_t, Cycle, bool>, std::size_t> ends_;
+  std::vector<Piece> pieces_;
 };
+
+/// Of kWindows windows of equal length of each operation, every so manieth is kept.
+constexpr std::uint64_t kWindows = 64;
+
+bool is_kept(const Piece& piece, Cycle cycles, std::uint64_t every) {
+  if (piece.always || every == 1) return true;
+  const auto window = [&](Cycle at) { return std::min(at * kWindows / cycles, kWindows - 1); };
+  const std::uint64_t first = window(piece.from);
+  const std::uint64_t last = window(piece.to > piece.from ? piece.to - 1 : piece.from);
+  return first % every == 0 || first / every != last / every;
+}
+
+std::size_t size_of(const std::vector<TimelineOp>& ops, std::uint64_t every) {
+  std::size_t size = 0;
+  for (const TimelineOp& op : ops) {
+    for (const Piece& piece : op.pieces()) {
+      if (is_kept(piece, op.cycles(), every)) size += piece.text.size() + 2;
+    }
+  }
+  return size;
+}
+
+/// Every which window is kept so that the file is no larger than `limit`; 1: all.
+std::uint64_t sampling(const std::vector<TimelineOp>& ops, std::size_t limit) {
+  constexpr std::size_t kRest = 32768;  // what stands around the events, and says what is left out
+  for (std::uint64_t every = 1; every <= kWindows; every *= 2) {
+    if (size_of(ops, every) + kRest <= std::max(limit, kRest)) return every;
+  }
+  throw RequestError(fmt::format(
+      "--timeline-limit: found {} MB, but one of {} windows of time of the units "
+      "shown takes {:.3g} MB; a larger limit, or fewer --units",
+      limit / 1000000, kWindows, static_cast<double>(size_of(ops, kWindows) + kRest) * 1e-6));
+}
 
 /// Names of things in a dump: "!" to "~" as digits.
 std::string vcd_code(std::size_t number) {
@@ -214,15 +336,39 @@ Signals signals_of(const OpResult& result, const std::set<std::uint32_t>& units)
 
 }  // namespace
 
-std::string timeline_json(const std::vector<RunRecord>& records, const UnitPatterns& units) {
-  std::string json = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
-  std::size_t process = 0;
+std::string timeline_json(const std::vector<RunRecord>& records, const UnitPatterns& units,
+                          std::size_t limit) {
+  std::vector<TimelineOp> ops;
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
-      const std::string name =
-          fmt::format("run {}: {}, {}", record.run, record.machine, op.row.op_id);
-      TimelineOp(op, ++process, name, units).write(json);
+      ops.emplace_back(op, ops.size() + 1,
+                       fmt::format("run {}: {}, {}", record.run, record.machine, op.row.op_id),
+                       units);
     }
+  }
+  const std::uint64_t every = sampling(ops, limit);
+  std::string json = "{\"displayTimeUnit\":\"ns\",";
+  json += every == 1 ? R"("otherData":{"sampling":"every event of the units shown"},)"
+                     : fmt::format(R"("otherData":{{"sampling":"of {} windows of equal length of )"
+                                   R"(each operation every {}th, the first included"}},)",
+                                   kWindows, every);
+  json += "\"traceEvents\":[";
+  const auto add = [&](const Piece& piece) {
+    if (json.back() != '[') json += ",\n";
+    json += piece.text;
+  };
+  for (TimelineOp& op : ops) {
+    std::vector<Piece> gaps;
+    for (std::uint64_t window = 0; every != 1 && window < kWindows; window += every) {
+      const auto begin = [&](std::uint64_t number) {
+        return (number * op.cycles() + kWindows - 1) / kWindows;
+      };
+      gaps.push_back(op.left_out(begin(window + 1), begin(std::min(window + every, kWindows))));
+    }
+    for (const Piece& piece : op.pieces()) {
+      if (is_kept(piece, op.cycles(), every)) add(piece);
+    }
+    for (const Piece& piece : gaps) add(piece);
   }
   return json + "]}\n";
 }

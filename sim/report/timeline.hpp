@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,13 @@ namespace lacuna {
 using UnitPatterns = std::vector<std::string>;
 
 /// The event logs of all operations as Chrome trace events, which Perfetto and chrome://tracing
-/// open: a process for each operation, a track for each thing a unit does (phases, workers, waits),
-/// counters of what it holds. Time is in microseconds, cycles stand in the arguments.
-std::string timeline_json(const std::vector<RunRecord>& records, const UnitPatterns& units);
+/// open: a process for each operation, a track for each thing a unit does (phases, workers) and for
+/// its waits, flows from who sends to who receives, counters of what it holds. Time is in
+/// microseconds, cycles stand in the arguments. Not larger than `limit` bytes: beyond it whole
+/// windows of time are left out, at equal distances, and the file says so; RequestError if one
+/// window is too much.
+std::string timeline_json(const std::vector<RunRecord>& records, const UnitPatterns& units,
+                          std::size_t limit);
 
 /// The event log of an operation as Value Change Dump (IEEE 1364): for each thing a unit does how
 /// many are under way and the argument of the last, for each queue what it holds. In femtoseconds.

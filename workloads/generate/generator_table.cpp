@@ -56,6 +56,20 @@ void read_routing(const Settings& settings, TransformerOptions& options) {
   options.routing = parse_routing(text == nullptr ? "uniform" : *text, seed);
 }
 
+/// Settings that change nothing of a part are not read over.
+void refuse_of_other_parts(Part part, const Settings& settings) {
+  const auto refuse = [&](const char* key, const char* allowed) {
+    const std::string* text = settings.text(key);
+    if (text != nullptr && *text != "false") refuse_setting(key, *text, allowed);
+  };
+  if (part != Part::decode) refuse("context", "nothing but with part decode");
+  if (part == Part::decode) refuse("tokens", "nothing with part decode, of one token each");
+  if (part == Part::training) return;
+  for (const char* key : {"replicas", "recompute", "optimizer", "recipe", "loss-scaling"}) {
+    refuse(key, "nothing but with part training");
+  }
+}
+
 WorkloadTrace make_model(const ModelShape& shape, const Settings& settings) {
   TransformerOptions options;
   constexpr std::uint32_t kUsual = 512;
@@ -63,6 +77,7 @@ WorkloadTrace make_model(const ModelShape& shape, const Settings& settings) {
   options.part =
       static_cast<Part>(settings.choice("part", {"weights", "forward", "training", "decode"}, 1));
   if (options.part == Part::decode) options.tokens = 1;
+  refuse_of_other_parts(options.part, settings);
   settings.integer("sequences", 1, options.sequences);
   settings.integer("tokens", 1, options.tokens);
   settings.integer("context", 1, options.context);

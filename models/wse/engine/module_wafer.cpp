@@ -152,6 +152,12 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
     return counts;
   }
 
+  std::vector<CoreCounters> row_cores(std::size_t row, Cycle at) override {
+    std::vector<CoreCounters> cores;
+    for (const auto& place : rows_.at(row)->places) cores.push_back(count(*place, at));
+    return cores;
+  }
+
   WaferOutcome counts_so_far(const Program& program, Cycle at) override {
     WaferOutcome outcome;
     outcome.cycles = at;

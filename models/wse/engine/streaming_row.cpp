@@ -102,6 +102,10 @@ inline void StreamingRow<Number, Sums>::step_block(std::size_t i, Cycle now,
   Vector beats = issued[0] | issued[1];
   if constexpr (Sums::kExchanges) beats |= issued[2] | issued[3];
   moved_ = moved_ || any(beats);
+  if (counts_beats_) {
+    b.fma -= issued[0];
+    b.sums -= beats & ~issued[0];
+  }
   b.waited.dispatch -= waits.dispatch;
   b.waited.weights -= waits.weights;
   b.waited.ring_in -= waits.ring_in;
@@ -316,10 +320,12 @@ void StreamingRow<Number, Sums>::flush() {
     add(sum.closures, b.closures);
     add(sum.conflict, b.waited.conflict);
     add(sum.residual, b.waited.residual);
+    add(sum.fma, b.fma);
+    add(sum.sums, b.sums);
   }
   for (Block& b : blocks_) {
     b.waited = StreamWaits<Number>{};
-    b.blocked = b.closures = b.stall_weights = Vector{};
+    b.blocked = b.closures = b.stall_weights = b.fma = b.sums = Vector{};
   }
 }
 

@@ -20,6 +20,8 @@ namespace lacuna::wse {
 
 /// What a lane of a StreamingRow counted.
 struct LaneCounts {
+  std::uint64_t fma = 0;  // and sums: if beats are counted
+  std::uint64_t sums = 0;
   std::uint64_t dispatch = 0;
   std::uint64_t weights = 0;  // cycles without a wavelet
   std::uint64_t ring_in = 0;
@@ -58,6 +60,9 @@ class StreamingRow {
   /// From now on `values`, of the same row, is told what the cores do; it outlives this.
   void carry(RowValues& values) { values_ = &values; }
 
+  /// From now on, from cycle 0, beats are counted as they are issued.
+  void count_beats() { counts_beats_ = true; }
+
   /// Performs a cycle, of the words that arrive() put there before. The row is alone: next to it,
   /// if anything, are rows that take every copy at once.
   void step(Cycle now) { step(now, NextRows<Number>{}); }
@@ -94,6 +99,8 @@ class StreamingRow {
   /// The first cycle after the last word that no core took has left a bus.
   Cycle end() const { return end_; }
   const std::vector<LaneCounts>& counts();
+  /// The rows of weights that a lane has closed.
+  std::uint32_t closed(std::size_t lane) const { return main_step_[lane]; }
   /// Adds to the routers of a row, by column, how long partial sums stood there.
   void add_stalls(const Program& program, RouterCounters* routers) {
     sums_.add_stalls(program, routers);
@@ -116,6 +123,7 @@ class StreamingRow {
     StreamWaits<Number> waited;   // cycles
     Vector blocked, in_use;
     Vector stall_weights, closures;
+    Vector fma, sums;  // beats, if they are counted
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
@@ -189,6 +197,7 @@ class StreamingRow {
   unsigned hop_;  // cycles
   Vector left_bit_, entries_;
   bool packed_ = false;
+  bool counts_beats_ = false;
   unsigned unflushed_ = 0;  // cycles since flush(), and since flush_in_use()
   unsigned unflushed_in_use_ = 0;
   unsigned in_use_cycles_ = 1;  // after so many cycles a lane's buffers in use could overflow

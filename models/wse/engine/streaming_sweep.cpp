@@ -34,6 +34,7 @@ template <class Row>
 struct RowGroup {
   RowClass rows;
   std::unique_ptr<Row> row;
+  RowMarks marks = {};
 };
 
 /// Rows with equal tokens, in the order in which words come to them; if not to be folded, each row.
@@ -57,13 +58,14 @@ std::vector<std::uint32_t> rows_from(std::uint32_t first, std::uint32_t count, b
 template <class Number, class Sums>
 class Sweep final : public StreamingSweep {
  public:
-  Sweep(const HardwareParams& params, const Program& program, bool fold)
+  Sweep(const HardwareParams& params, const Program& program, bool fold, Cycle marks)
       : params_(params),
         program_(program),
         shared_(program),
         injectors_(params.router, program, shared_.column_of, lanes(program)),
         metered_(LinkRule(params.router).on_links()),
-        all_open_(lanes(program), -1) {
+        all_open_(lanes(program), -1),
+        mark_length_(marks) {
     const std::vector<std::uint32_t>& tokens = program.kernel.tokens;
     const auto add_way = [&](bool north, std::uint32_t first, std::uint32_t count) {
       for (const RowClass& rows : classes_of(tokens, rows_from(first, count, north), fold)) {
@@ -97,11 +99,20 @@ class Sweep final : public StreamingSweep {
     classes_ = groups();
     if (program.spread_rows != 0) copies_.emplace(params.router, program);
     carry_values();
+    if (marks == 0) return;
+    for (Groups& way : ways_) {
+      for (RowGroup<Row>& group : way) group.row->count_beats();
+    }
   }
 
   std::optional<SweepOutcome> run() override {
     Cycle last_move = 0;
+    Cycle next_mark = mark_length_ == 0 ? kNever : mark_length_;
     for (Cycle now = 0;; ++now) {
+      if (now == next_mark) {
+        mark();
+        next_mark += mark_length_;
+      }
       const bool sent = injectors_.moved() || (copies_ && copies_->moved());
       if (copies_) {
         copies_->step(top().takes());
@@ -158,6 +169,8 @@ class Sweep final : public StreamingSweep {
   std::vector<std::uint64_t> streamed_words() const;
   void count_roles();
   void carry_values();
+  void mark();
+  WaferMarks take_marks();
 
   const HardwareParams params_;
   const Program& program_;
@@ -172,6 +185,8 @@ class Sweep final : public StreamingSweep {
   std::vector<std::uint64_t> weights_, words_;  // by column
   SumCounts sums_;
   std::vector<RowValues> values_;  // by row; without values empty
+  Cycle mark_length_;              // 0: no marks are made
+  std::uint64_t marked_ = 0;       // cores, all marks together
 };
 
 /// Each row has a group of its own then.
@@ -182,6 +197,47 @@ void Sweep<Number, Sums>::carry_values() {
   for (Groups& way : ways_) {
     for (RowGroup<Row>& group : way) group.row->carry(values_[group.rows.first]);
   }
+}
+
+/// What the cores of each group have counted, in its own time.
+template <class Number, class Sums>
+void Sweep<Number, Sums>::mark() {
+  marked_ += std::uint64_t{groups()} * program_.columns;
+  require_marks(marked_);
+  for (Groups& way : ways_) {
+    for (RowGroup<Row>& group : way) {
+      auto marks = std::make_shared<std::vector<CoreMark>>(program_.columns);
+      const std::vector<LaneCounts>& counts = group.row->counts();
+      for (std::size_t lane = 0; lane < program_.columns; ++lane) {
+        const LaneCounts& counted = counts[lane];
+        CoreMark& mark = (*marks)[shared_.column_of[lane]];
+        mark[kFma] = counted.fma;
+        mark[kReduce] = counted.sums;
+        mark[kConflict] = counted.conflict;
+        mark[kResidual] = counted.residual;
+        mark[kDispatch] = counted.dispatch;
+        mark[kWaitWeights] = counted.weights;
+        mark[kWaitRingIn] = counted.ring_in;
+        mark[kWaitRingOut] = counted.ring_out;
+        mark[kWaitBuffer] = counted.buffer;
+        mark[kRowsDone] = group.row->closed(lane);
+        mark[kBuffersInUse] = counted.in_use;
+      }
+      group.marks.push_back(std::move(marks));
+    }
+  }
+}
+
+template <class Number, class Sums>
+WaferMarks Sweep<Number, Sums>::take_marks() {
+  WaferMarks marks;
+  for (const std::size_t group : group_of_row()) {
+    marks.row_of.push_back(static_cast<std::uint32_t>(group));
+  }
+  for (Groups& way : ways_) {
+    for (RowGroup<Row>& group : way) marks.rows.push_back(std::move(group.marks));
+  }
+  return marks;
 }
 
 /// A cycle of all groups, from where words enter to the ends, each in its local time. What a row
@@ -225,7 +281,8 @@ void Sweep<Number, Sums>::part(Groups& way, std::size_t group) {
   RowGroup<Row>& whole = way[group];
   const std::uint32_t first = whole.rows.first;
   RowGroup<Row> others{{whole.rows.last > first ? first + 1 : first - 1, whole.rows.last},
-                       std::make_unique<Row>(whole.row->follower())};
+                       std::make_unique<Row>(whole.row->follower()),
+                       whole.marks};
   whole.rows.last = first;
   way.insert(way.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(others));
 }
@@ -235,7 +292,8 @@ template <class Number, class Sums>
 void Sweep<Number, Sums>::split(Groups& way, std::size_t group) {
   RowGroup<Row>& whole = way[group];
   RowGroup<Row> last{{whole.rows.last, whole.rows.last},
-                     std::make_unique<Row>(whole.row->follower())};
+                     std::make_unique<Row>(whole.row->follower()),
+                     whole.marks};
   whole.rows.last = whole.rows.last > whole.rows.first ? whole.rows.last - 1 : whole.rows.last + 1;
   way.insert(way.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(last));
 }
@@ -410,7 +468,8 @@ template <class Number, class Sums>
 SweepOutcome Sweep<Number, Sums>::outcome() {
   count_roles();
   const std::vector<std::size_t> group_of = group_of_row();
-  SweepOutcome swept{fold(group_of), {}, groups()};
+  SweepOutcome swept{fold(group_of), {}, groups(), {}};
+  if (mark_length_ != 0) swept.marks = take_marks();
   WaferOutcome& outcome = swept.kept;
   const std::size_t columns = program_.columns;
   outcome.cores.resize(swept.fold.kept.size() * columns);
@@ -486,26 +545,28 @@ bool can_sweep(const HardwareParams& params, const Program& program) {
 
 template <class Number>
 std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const Program& program,
-                                           bool fold) {
+                                           bool fold, Cycle marks) {
   if (program.kernel.reduce.is_ring()) {
-    return std::make_unique<Sweep<Number, RingSums<Number>>>(params, program, fold);
+    return std::make_unique<Sweep<Number, RingSums<Number>>>(params, program, fold, marks);
   }
   if (program.kernel.exchange.on()) {
-    return std::make_unique<Sweep<Number, RoutedSums<Number, true>>>(params, program, fold);
+    return std::make_unique<Sweep<Number, RoutedSums<Number, true>>>(params, program, fold, marks);
   }
-  return std::make_unique<Sweep<Number, RoutedSums<Number, false>>>(params, program, fold);
+  return std::make_unique<Sweep<Number, RoutedSums<Number, false>>>(params, program, fold, marks);
 }
 
 }  // namespace
 
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
-                                                     const Program& program, bool fold) {
+                                                     const Program& program, bool fold,
+                                                     Cycle marks) {
   if (!can_sweep(params, program)) return nullptr;
   const bool folds = fold && program.kernel.activations.empty();
   const std::uint64_t most = largest(params, program);
   const std::uint64_t latency = QueueShapes(params.router).longest();
-  if (most <= 127 && latency <= 6) return make_sweep<std::int8_t>(params, program, folds);
-  if (most <= 32767 && latency <= 14) return make_sweep<std::int16_t>(params, program, folds);
+  if (most <= 127 && latency <= 6) return make_sweep<std::int8_t>(params, program, folds, marks);
+  if (most <= 32767 && latency <= 14)
+    return make_sweep<std::int16_t>(params, program, folds, marks);
   return nullptr;
 }
 
@@ -538,8 +599,11 @@ std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& p
                                   const RunOptions& options) {
   const bool plain = options.jitter == 0 && !options.event_log && !options.modules && !options.look;
   const bool one_by_one = options.engine == Engine::clocked && options.shuffle != 0;
-  if (!plain || one_by_one) return {};
-  const std::unique_ptr<StreamingSweep> sweep = make_streaming_sweep(params, program, options.fold);
+  // Rows behind some that copy keep another time than RowWatch has them.
+  const bool marks_behind = options.marks != 0 && program.spread_rows != 0;
+  if (!plain || one_by_one || marks_behind) return {};
+  const std::unique_ptr<StreamingSweep> sweep =
+      make_streaming_sweep(params, program, options.fold, options.marks);
   if (sweep == nullptr) return {};
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);

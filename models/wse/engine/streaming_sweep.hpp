@@ -8,6 +8,7 @@
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/program.hpp"
+#include "models/wse/row_marks.hpp"
 #include "models/wse/wafer.hpp"
 
 namespace lacuna::wse {
@@ -17,6 +18,7 @@ struct SweepOutcome {
   FoldPlan fold;
   WaferOutcome kept;
   std::uint32_t groups = 0;  // of rows that did the same: so many were simulated
+  WaferMarks marks;          // if RunOptions::marks asks for them
 };
 
 /// Runs a weight-streaming program as one row of lanes for each group of rows that do the same.
@@ -36,9 +38,10 @@ class StreamingSweep {
 };
 
 /// Null if the program or the hardware is not of the kind that can be swept. Each row is simulated
-/// by itself if not to be folded (`fold`), and if it carries values.
+/// by itself if not to be folded (`fold`), and if it carries values. `marks`: RunOptions::marks.
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
-                                                     const Program& program, bool fold = true);
+                                                     const Program& program, bool fold = true,
+                                                     Cycle marks = 0);
 
 /// Runs a program as a sweep, as a block of a clock domain; Engine::clocked core by core. Nothing
 /// if that cannot be done.

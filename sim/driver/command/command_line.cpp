@@ -154,6 +154,18 @@ void add_output_options(CLI::App& verb, Options& o) {
       ->group(group)
       ->expected(1)
       ->take_all();
+  verb.add_option("--timeline-limit", o.timeline_limit,
+                  "size of timeline.json in MB, 32 if not given; beyond it windows of equal "
+                  "length are left out, and it says which")
+      ->type_name("MB")
+      ->group(group);
+  verb.add_flag("--view", o.view,
+                "write view.html: the die as a map over time, to zoom to one core or tile")
+      ->group(group);
+  verb.add_option("--view-steps", o.view_steps,
+                  "steps of time of --view on a wafer, 200 if not given; a chip has its supersteps")
+      ->type_name("N")
+      ->group(group);
   verb.add_option("--waves", o.waves, "write .vcd waves of these units; repeatable")
       ->type_name("PATH")
       ->group(group)
@@ -241,7 +253,9 @@ CLI::App& add_verb(CLI::App& parent, const char* name, const char* what, const c
 void add_run(CLI::App& app, Options& o) {
   CLI::App& run = add_verb(
       app, "run", "Simulates one workload on one machine.",
-      "lacuna run --machine bow --gemm 4096x4096x1024 --pattern block16:0.0625 --out out/first");
+      "lacuna run --machine bow --gemm 4096x4096x1024 --pattern block16:0.0625 --out out/first\n"
+      "  lacuna run --machine wse2 --gemm 4096x4096x8192 --pattern unstructured:0.1 --view --out "
+      "out/view");
   add_machine_options(run, o, false);
   add_workload_options(run, o);
   add_system_option(run, o);

@@ -301,7 +301,7 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
     }
     model.layers = layers;
   }
-  check_zeros(options, params);
+  check_zeros(options, model, params);
   if (options.prefill) return run_prompt(options, model, params, streams);
   constexpr std::uint32_t kContext = 2048;
   const std::uint32_t context = options.context ? whole("--context", *options.context) : kContext;

@@ -136,7 +136,14 @@ void set_zeros(const Options& options, DecodePlacement& placement) {
   }
 }
 
-void check_zeros(const Options& options, const WseParams& params) {
+void check_zeros(const Options& options, const ModelShape& model, const WseParams& params) {
+  if (options.experts && model.experts.count == 0) {
+    throw RequestError(fmt::format("--experts: model '{}' has no experts", model.name));
+  }
+  if (options.seed && model.experts.count == 0 && options.activations.empty() &&
+      options.weights.empty() && !options.kept) {
+    throw RequestError("--seed: nothing of this request is drawn");
+  }
   bool of_products = false;
   bool of_hidden = false;
   for (const std::string& text : options.activations) {

@@ -15,9 +15,9 @@ bool asks_for_zeros(const Options& options);
 /// RequestError of words that are not understood.
 void set_zeros(const Options& options, DecodePlacement& placement);
 
-/// RequestError if llm.skip leaves out zeros that nothing says, or a request says zeros that no
-/// program of it meets.
-void check_zeros(const Options& options, const WseParams& params);
+/// RequestError if llm.skip leaves out zeros that nothing says, or if a request says how experts
+/// lie or how something is drawn of a model that has none of it.
+void check_zeros(const Options& options, const ModelShape& model, const WseParams& params);
 
 /// Lines of the answer; empty if there is nothing to say.
 std::string zeros_as_text(const Options& options, const DecodePlacement& placement,

@@ -11,6 +11,7 @@
 #include "sim/report/event_spans.hpp"
 #include "sim/report/phase_traffic.hpp"
 #include "sim/report/timeline.hpp"
+#include "sim/report/view_page.hpp"
 
 namespace lacuna {
 
@@ -68,6 +69,11 @@ Cycle interval_of(const Options& options) {
   return check_count("--interval", *options.interval, 1, std::uint64_t{1} << 62U);
 }
 
+std::uint64_t view_steps_of(const Options& options) {
+  if (!options.view) return 0;
+  return options.view_steps ? check_count("--view-steps", *options.view_steps, 1, 10000) : 200;
+}
+
 bool needs_events(const Options& options) {
   return options.event_log || options.timeline || !options.waves.empty();
 }
@@ -79,6 +85,13 @@ void check_event_options(const Options& options) {
   if (options.timeline && !options.out) {
     throw RequestError("--timeline: needs --out, the folder for timeline.json");
   }
+  if (options.view && !options.out) {
+    throw RequestError("--view: needs --out, the folder for view.html");
+  }
+  if (options.view_steps && !options.view) throw RequestError("--view-steps: goes with --view");
+  if (options.timeline_limit && !options.timeline) {
+    throw RequestError("--timeline-limit: goes with --timeline");
+  }
   if (!options.waves.empty() && !options.out) {
     throw RequestError("--waves: needs --out, the folder for the .vcd files");
   }
@@ -87,11 +100,43 @@ void check_event_options(const Options& options) {
   }
 }
 
+namespace {
+
+std::size_t timeline_limit(const Options& options) {
+  const std::string megabytes = options.timeline_limit.value_or("32");
+  return check_count("--timeline-limit", megabytes, 1, 4000) * 1000000;
+}
+
+/// The page of --view, of all operations that have numbers of each unit.
+void write_view(const std::vector<RunRecord>& records, ResultFolder& folder) {
+  constexpr std::size_t kLargest = std::size_t{48} << 20U;
+  std::vector<ViewData> data;
+  std::size_t all = 0;
+  std::size_t size = 0;
+  for (const RunRecord& run : records) {
+    for (const OpRecord& op : run.ops) {
+      if (op.view.empty()) continue;
+      ++all;
+      size += op.view.size();
+      if (data.empty() || size <= kLargest) data.push_back(unpack_view(op.view));
+    }
+  }
+  if (data.empty()) return;  // what kept it is said of each operation
+  std::string title = "Lacuna: " + records.front().workload;
+  if (data.size() < all) {
+    title += fmt::format(", the first {} of {} operations, as 48 MB hold", data.size(), all);
+  }
+  folder.write("view.html", view_page(title, data));
+}
+
+}  // namespace
+
 void write_event_files(const Options& options, const std::vector<RunRecord>& records,
                        ResultFolder& folder) {
+  if (options.view) write_view(records, folder);
   if (options.timeline) {
     check_units(records, options.units, "--units");
-    folder.write("timeline.json", timeline_json(records, options.units));
+    folder.write("timeline.json", timeline_json(records, options.units, timeline_limit(options)));
   }
   check_units(records, options.waves, "--waves");
   for (const RunRecord& run : records) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,13 @@ std::vector<WhatIf> what_ifs(const std::string& machine_kind);
 /// The cycles of --interval; 0 without it.
 Cycle interval_of(const Options& options);
 
+/// The steps of --view; 0 without it.
+std::uint64_t view_steps_of(const Options& options);
+
 /// True if an option asks for something that is made of event logs.
 bool needs_events(const Options& options);
 
-/// RequestError if --timeline or --waves cannot be.
+/// RequestError if --timeline, --view or --waves cannot be.
 void check_event_options(const Options& options);
 
 /// timeline.json and *.vcd, as far as they are asked for, power.csv and intervals.csv of operations

@@ -27,7 +27,8 @@ void add_plot_options(CLI::App& app, Options& o) {
   CLI::App& plot = *app.add_subcommand("plot", "Draws the figures of result folders again.");
   plot.footer(
       "Example:\n  lacuna plot out/compare --out out/figures\n"
-      "  lacuna plot out/compare --style ieee --only speedup --out paper");
+      "  lacuna plot out/compare --style ieee --only speedup --out paper\n"
+      "  lacuna plot --view out/before out/after --out out/beside");
   plot.add_option("FOLDER", o.subjects, "result folders, whose runs are drawn together")
       ->required();
   plot.add_option("--out", o.out,
@@ -41,6 +42,9 @@ void add_plot_options(CLI::App& app, Options& o) {
   plot.add_option("--energy-table", o.energy_table,
                   "prices of your own: writes the result again with these, without simulating")
       ->type_name("FILE");
+  plot.add_flag("--view", o.view,
+                "writes no figures but one view.html, in which the runs of the folders' pages "
+                "stand beside each other");
   const char* const group = "What is drawn";
   plot.add_option("--only", o.plot.only, "figures by their names, such as speedup or cycle_*")
       ->type_name("NAME")

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <system_error>
@@ -14,11 +15,13 @@
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/plot_options.hpp"
 #include "sim/driver/command/verbs.hpp"
+#include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/off_chip.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/validate/points.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/figure.hpp"
+#include "sim/report/view_page.hpp"
 
 namespace lacuna {
 
@@ -108,9 +111,55 @@ int reprice_verb(const Options& options, const Streams& streams) {
   return kDone;
 }
 
+/// Puts the pages of --view of several results into one, whose runs stand beside each other.
+int join_views(const Options& options, const Streams& streams) {
+  if (!options.out) throw RequestError("--view: needs --out, the folder for view.html");
+  const PlotOptions& plot = options.plot;
+  const std::vector<std::pair<const char*, bool>> of_figures = {
+      {"--energy-table", options.energy_table.has_value()},
+      {"--overlay", options.overlay.has_value()},
+      {"--style", plot.style.has_value()},
+      {"--width", plot.width.has_value()},
+      {"--height", plot.height.has_value()},
+      {"--font", plot.font.has_value()},
+      {"--palette", plot.palette.has_value()},
+      {"--title", plot.title.has_value()},
+      {"--legend", plot.legend.has_value()},
+      {"--format", plot.format.has_value()},
+      {"--normalise", plot.normalise.has_value()},
+      {"--labels", !plot.labels.empty()},
+      {"--only", !plot.only.empty()},
+      {"--run", !plot.runs.empty()},
+      {"--matplotlib", plot.matplotlib}};
+  for (const auto& [name, is_given] : of_figures) {
+    if (is_given) throw RequestError(fmt::format("{} is for figures, not for --view", name));
+  }
+  constexpr std::size_t kLongestPage = std::size_t{1} << 30U;
+  std::vector<ViewData> all;
+  for (const std::string& folder : options.subjects) {
+    const fs::path path = fs::path(folder) / "view.html";
+    if (!fs::exists(path)) {
+      throw RequestError(fmt::format(
+          "--view: '{}' has no view.html; run and compare write one with --view", folder));
+    }
+    for (const ViewData& data : read_views(path.string(), read_text(path, kLongestPage))) {
+      all.push_back(of_origin(data, folder));
+    }
+  }
+  const fs::path out = fs::path(*options.out) / "view.html";
+  fs::create_directories(*options.out);
+  std::ofstream file(out, std::ios::binary);
+  file << view_page("Lacuna: runs beside each other", all);
+  file.close();
+  if (!file) throw SimulationError(fmt::format("{} cannot be written", out.string()));
+  streams.err << "lacuna: page in " << out.string() << '\n';
+  return kDone;
+}
+
 }  // namespace
 
 int plot_verb(const Options& options, const Streams& streams) {
+  if (options.view) return join_views(options, streams);
   if (options.energy_table) return reprice_verb(options, streams);
   figure_look(options.plot);  // what is wrong with it is said before anything is read
   const std::vector<RunRecord> records = chosen_runs(read_all(options.subjects), options.plot);

@@ -223,6 +223,7 @@ RunSettings run_settings(const Options& options) {
   check_event_options(options);
   execution.event_log = needs_events(options);
   execution.interval = interval_of(options);
+  execution.view = view_steps_of(options);
   execution.explain = options.explain || options.out;
   return settings;
 }

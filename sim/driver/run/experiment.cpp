@@ -12,6 +12,8 @@
 #include "sim/driver/run/invariants.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/report/interval_series.hpp"
+#include "sim/report/json_view.hpp"
+#include "sim/report/unit_series.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/row_mask.hpp"
 
@@ -178,6 +180,34 @@ OpRecord refused_op(const Point& point, const LayerOp& op, const RunSettings& se
   return record;
 }
 
+/// What the page of --view has of an operation, of one execution of it; empty if its machine does
+/// not know what each unit did, of which the operation then has a remark.
+std::string view_of(const Point& point, const OpRecord& record, const Pricing& pricing,
+                    OpResult& once) {
+  if (once.status != Status::ok) return {};
+  if (once.units_in_time == nullptr) {
+    once.remarks.emplace_back(
+        "--view: what each unit did over time is not known of this operation");
+    return {};
+  }
+  constexpr std::size_t kMostNumbers = 12U << 20U;
+  UnitSeries& series = *once.units_in_time;
+  pricing.price_units(*point.machine, once, once.cycles, series);
+  coarsen(series, kMostNumbers);
+  ViewFacts facts;
+  facts.title =
+      fmt::format("run {}: {}, {}{}{}", point.run, record.row.machine,
+                  point.pattern.empty() ? "" : point.pattern + ", ", record.row.op_id,
+                  record.repeat == 1 ? "" : fmt::format(", one of {} executions", record.repeat));
+  facts.cycles = once.cycles;
+  facts.clock_ghz = once.clock_ghz;
+  facts.units = once.units;
+  facts.exact = once.exact;
+  const std::string view = pack(view_data(facts, series));
+  once.units_in_time.reset();
+  return view;
+}
+
 /// `same` is an operation of this record with the same content, or null.
 OpRecord run_op(const Point& point, const LayerOp& op, const Mask* mask, const OpRecord* same,
                 const RunSettings& settings, const Pricing& pricing) {
@@ -188,7 +218,9 @@ OpRecord run_op(const Point& point, const LayerOp& op, const Mask* mask, const O
     record.result = same->result;
     record.request.emplace_back("same_as", same->row.op_id);
   } else {
-    record.result = repeated(simulate(machine, op, mask, op_seed, settings.execution), op.repeat);
+    OpResult once = simulate(machine, op, mask, op_seed, settings.execution);
+    if (settings.execution.view != 0) record.view = view_of(point, record, pricing, once);
+    record.result = repeated(std::move(once), op.repeat);
   }
   add_result(record.row, record.result);
   if (record.result.status == Status::ok) pricing.price(machine, record);

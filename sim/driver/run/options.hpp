@@ -73,6 +73,8 @@ struct Options {
   std::optional<std::string> energy_table;
   std::optional<std::string> seeds;
   std::optional<std::string> interval;
+  std::optional<std::string> view_steps;
+  std::optional<std::string> timeline_limit;
   std::optional<std::string> overlay;
   std::vector<std::string> units;  // of --timeline
   std::vector<std::string> waves;
@@ -81,6 +83,7 @@ struct Options {
   bool with_dense = false;
   bool event_log = false;
   bool timeline = false;
+  bool view = false;
   bool scalesim = false;
   bool explain = false;
   bool quiet = false;

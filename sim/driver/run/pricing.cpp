@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/run/pricing.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 #include "models/energy/energy_model.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/report/power_over_time.hpp"
@@ -8,6 +14,25 @@
 namespace lacuna {
 
 namespace {
+
+/// The cycle stack of one stored unit over a run; cycles of no step are idle.
+std::vector<StackPart> stack_of(const UnitSeries& series, std::size_t cell, Cycle cycles) {
+  const std::size_t row = series.timed[cell / series.columns];
+  const std::size_t place = row * series.columns + cell % series.columns;
+  std::vector<StackPart> stack;
+  std::uint64_t sum = 0;
+  for (const UnitChannel& channel : series.channels) {
+    if (channel.group != UnitChannel::Group::stack) continue;
+    StackPart part{channel.layer, channel.name, 0};
+    for (std::size_t step = 0; step < series.ends.size(); ++step) {
+      part.cycles += channel.values[step * series.cells() + place];
+    }
+    sum += part.cycles;
+    stack.push_back(part);
+  }
+  stack.push_back({Layer::idle, "rest", cycles - std::min<std::uint64_t>(sum, cycles)});
+  return stack;
+}
 
 EnergyTable read_table(const std::filesystem::path& folder,
                        const std::optional<std::string>& user_table) {
@@ -59,6 +84,48 @@ void Pricing::price(const std::string& kind, const EnergyParams& params,
     input.idle_cycles = idle_unit_cycles(actions_.unit(kind), stack);
     op.power.push_back(power_of(each, model.price(counters, input).total, result));
   }
+}
+
+void Pricing::price_units(const Machine& machine, const OpResult& result, Cycle cycles,
+                          UnitSeries& series) const {
+  constexpr std::size_t kMostPriced = 65536;
+  const std::size_t cells = std::size_t{series.stored_rows} * series.columns;
+  if (cells > kMostPriced) {
+    series.priced.clear();
+    series.loss += fmt::format(" Energy is not shown of more than {} units.", kMostPriced);
+    return;
+  }
+  const std::optional<UnitSilicon> silicon = areas_.unit(machine);
+  EnergyInput input;
+  input.cycles = cycles;
+  input.clock_ghz = result.clock_ghz;
+  input.units = 1;
+  if (silicon) {
+    input.unit_sram_mb = silicon->sram_mb;
+    input.unit_mm2 = silicon->mm2.nominal;
+  }
+  const EnergyModel model(table_, actions_, machine.kind(), machine.energy());
+  UnitChannel energy;
+  energy.name = "energy";
+  energy.unit = "pJ";
+  energy.doc =
+      "Nominal, of what the unit counted, its clock and its leakage; what the chip has once and "
+      "what passes its edge is not in it.";
+  energy.group = UnitChannel::Group::whole;
+  energy.values.assign(cells, 0);
+  std::vector<StatEntry> entries;
+  for (const PricedUnits& each : series.priced) entries.push_back(each.entry);
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    if (!series.numbers.empty() && series.numbers[cell] == 0) continue;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      entries[i].value = series.priced[i].values[cell];
+    input.idle_cycles =
+        idle_unit_cycles(actions_.unit(machine.kind()), stack_of(series, cell, cycles));
+    const double joules = model.price(entries, input).total.nominal;
+    energy.values[cell] = static_cast<std::uint64_t>(std::llround(joules * 1e12));
+  }
+  series.channels.push_back(std::move(energy));
+  series.priced.clear();
 }
 
 void Pricing::reprice(RunRecord& run) const {

@@ -11,6 +11,7 @@
 #include "sim/driver/run/area.hpp"
 #include "sim/machines/machine.hpp"
 #include "sim/report/tables/summary.hpp"
+#include "sim/report/unit_series.hpp"
 
 namespace lacuna {
 
@@ -30,6 +31,10 @@ class Pricing {
   }
   void price(const std::string& kind, const EnergyParams& params,
              const std::optional<UnitSilicon>& silicon, OpRecord& op) const;
+
+  /// Adds what each unit of `series` took in `cycles`, nominal, in pJ, and forgets its counters.
+  void price_units(const Machine& machine, const OpResult& result, Cycle cycles,
+                   UnitSeries& series) const;
 
   /// The actions of one unit of the machine in its busiest cycle.
   UnitCycle busiest_cycle(const Machine& machine) const {

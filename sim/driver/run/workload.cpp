@@ -156,6 +156,10 @@ Options with_each_density(Options options) {
       if (!(all && known)) patterns.push_back(with);
     }
   }
+  if (patterns == options.patterns) {
+    throw RequestError(fmt::format("--density: found '{}', and none of the patterns takes one: {}",
+                                   *options.density, fmt::join(patterns, ", ")));
+  }
   options.patterns = patterns;
   options.density.reset();
   return options;

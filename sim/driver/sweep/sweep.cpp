@@ -109,6 +109,7 @@ class Planner {
         sweep_.facts.emplace_back(axis.keys[i], fmt::format("{}", fmt::join(values, ", ")));
         if (axis.steps.size() > 1) sweep_.axes.push_back(axis.keys[i]);
         if (!is_word(axis.keys[i])) unused_.emplace(axis.keys[i], axis.places[i]);
+        if (means_nothing_dense(axis.keys[i])) idle_.emplace(axis.keys[i], axis.places[i]);
       }
     }
     for (std::size_t i = 0; i < file_.where.size(); ++i) {
@@ -179,6 +180,7 @@ class Planner {
   void add_point(Assignment assigned) {
     if (!wanted(assigned)) return;
     settle_pattern(assigned);
+    for (const Assigned& each : assigned) idle_.erase(each.key);
     const Machine* const machine = machine_of(assigned);
     std::string same = fmt::format("{}", fmt::ptr(machine));
     for (const Assigned& each : assigned) {
@@ -240,6 +242,11 @@ class Planner {
     return text.empty() ? text : text + ": ";
   }
 
+  /// Words that say nothing of a point with pattern dense.
+  static bool means_nothing_dense(const std::string& key) {
+    return key == "density" || key == "block" || key == "nm" || key == "mode";
+  }
+
   static void settle_pattern(Assignment& assigned) {
     const auto pattern = std::find_if(assigned.begin(), assigned.end(),
                                       [](const Assigned& each) { return each.key == "pattern"; });
@@ -249,9 +256,7 @@ class Planner {
     if (pattern->value == "unstructured" && blocks) pattern->value = "block";
     const bool is_dense = pattern->value == "dense";
     if (!is_dense) return;
-    const auto means_nothing = [](const Assigned& each) {
-      return each.key == "density" || each.key == "block" || each.key == "nm" || each.key == "mode";
-    };
+    const auto means_nothing = [](const Assigned& each) { return means_nothing_dense(each.key); };
     assigned.erase(std::remove_if(assigned.begin(), assigned.end(), means_nothing), assigned.end());
   }
 
@@ -333,6 +338,12 @@ class Planner {
                                        place, path, hint_of(path, known)));
     };
     for (const auto& [path, place] : unused_) refuse(place, path);
+    for (const auto& [word, place] : idle_) {
+      throw RequestError(fmt::format(
+          "{}: '{}' acts on no point: all that would have it are of pattern dense, which "
+          "takes none",
+          place, word));
+    }
     for (const std::string& text : options_.settings) {
       if (used_options_.count(text) == 0) refuse("--set", parse_setting(text).path);
     }
@@ -368,6 +379,7 @@ class Planner {
   const MachineTable& kinds_;
   Sweep sweep_;
   std::map<std::string, std::string> unused_;              // parameters, with their places
+  std::map<std::string, std::string> idle_;                // words that no point has yet, the same
   std::set<std::string> used_options_;                     // of --set
   std::map<std::string, std::unique_ptr<Machine>> plain_;  // by name, as the preset has it
   std::map<std::string, const Machine*> made_;             // by name and parameters

@@ -17,6 +17,7 @@
 #include "sim/machines/ipu/host.hpp"
 #include "sim/machines/ipu/layouts.hpp"
 #include "sim/machines/ipu/phases.hpp"
+#include "sim/machines/ipu/tile_series.hpp"
 #include "sim/machines/result_builder.hpp"
 #include "sim/machines/value_check.hpp"
 #include "workloads/mapping/ipu/encoding.hpp"
@@ -30,6 +31,8 @@ namespace lacuna {
 namespace {
 
 using ipu::PlannedOperation;
+
+constexpr std::size_t kMostMarks = 2048;  // of a tile, for a view: two of each superstep
 
 /// All parameters of an IPU: those of the chip, and what lies outside it.
 struct IpuParams : ParameterSet {
@@ -102,11 +105,17 @@ class IpuRun {
     clock.shuffle(execution_.shuffle);
     const ipu::ChipParams chip_params = params_.chip();
     ipu::IpuChip chip("chip", clock, chip_params, planned_.lowered.program, execution_.engine,
-                      execution_.event_log, execution_.interval);
+                      execution_.event_log, execution_.interval,
+                      execution_.view == 0 ? 0 : kMostMarks);
     result_.cycles = chip.run();
     result_.phases = ipu_phases(chip, planned_.lowered.program, execution_.explain);
     collect(chip);
     describe(chip);
+    if (execution_.view != 0) {
+      result_.units_in_time =
+          std::make_shared<UnitSeries>(tile_series(chip, planned_.lowered.program, result_.cycles));
+      check_units(*result_.units_in_time, result_);
+    }
     if (!execution_.explain) result_.phases.clear();  // what they moved is not known
     if (execution_.explain) {
       result_.explanation =

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,10 +15,13 @@
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/row_by_row.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_intervals.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machines/wse/core_series.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
 #include "sim/machines/wse/result.hpp"
@@ -134,6 +138,7 @@ class StreamedOperation {
   void simulate(Simulated& run) const;
   void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
   void simulate_rows(const wse::Program& kept, wse::RunOptions options, Simulated& run) const;
+  UnitSeries units_of(const Simulated& run) const;
   void fill_work(const Simulated& run, WaferResult& into) const;
   void fill_peaks(const StreamingPlan& plan, OpResult& result) const;
   void fill_notes(const Simulated& run, WaferResult& into) const;
@@ -235,6 +240,28 @@ void StreamedOperation::simulate_rows(const wse::Program& kept, wse::RunOptions 
   intervals.for_each_border(run.outcome, [&](Cycle at, const wse::WaferStats& stats) {
     run.borders.emplace_back(at, wafer_counts(stats));
   });
+}
+
+/// Runs the plan again, with marks at the ends of steps, now that the cycles are known. What is not
+/// swept has the rows simulated that `run` had.
+UnitSeries StreamedOperation::units_of(const Simulated& run) const {
+  const wse::Program& program = run.plan.program;
+  const wse::HardwareParams params = hardware();
+  const Cycle length = step_length(run.cycles, execution_.view);
+  wse::RunOptions options = run_options(params_, execution_);
+  options.event_log = false;
+  options.marks = length;
+  if (const std::optional<wse::SweepOutcome> swept = wse::sweep(params, program, options)) {
+    return core_series(
+        {run.plan, params, swept->kept, swept->fold, swept->marks, length, job_.resident});
+  }
+  const Cycle hop = wse::QueueShapes(params_.router).link().latency;
+  // what lanes have folded is proven for lanes, which do not mark rows behind some that copy
+  const FoldPlan fold = program.spread_rows == 0 ? run.fold : wse::no_fold(program, "");
+  wse::RowWatch watch(fold, program.columns, hop, length);
+  watch.watch(options);
+  const WaferOutcome kept = wse::simulate(params, wse::fold(program, fold), options);
+  return core_series({run.plan, params, kept, fold, watch.take(), length, job_.resident});
 }
 
 void StreamedOperation::fill_work(const Simulated& run, WaferResult& into) const {
@@ -350,6 +377,10 @@ OpResult StreamedOperation::run() {
   fill_notes(run, into);
   into.one_phase("stream");
   for (const auto& [at, counts] : run.borders) into.border(at, counts);
+  if (execution_.view != 0) {
+    result.units_in_time = std::make_shared<UnitSeries>(units_of(run));
+    check_units(*result.units_in_time, result);
+  }
   if (execution_.event_log) fill_events(run, into);
   if (execution_.explain) {
     const wse::HardwareParams params = hardware();

@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/machines/wse/core_series.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
 #include "sim/machines/wse/result.hpp"
@@ -115,6 +118,7 @@ class TaskOperation {
   void fill(const TaskKernel& kernel, const TaskOutcome& run, WaferResult& into) const;
   void fill_products(const TaskKernel& kernel, wse::TaskStats& stats, KernelStats& spans,
                      WaferResult& into) const;
+  void add_units(const TaskKernel& kernel, const TaskOutcome& run, OpResult& result) const;
 
   const WseParams& params_;
   const LayerOp& op_;
@@ -379,6 +383,25 @@ void TaskOperation::fill(const TaskKernel& kernel, const TaskOutcome& run,
   into.one_phase(op_.op);
 }
 
+/// Runs the program again, now that its cycles are known, and looks at its cores after each step.
+void TaskOperation::add_units(const TaskKernel& kernel, const TaskOutcome& run,
+                              OpResult& result) const {
+  const Cycle length = step_length(run.cycles, execution_.view);
+  std::vector<TaskMark> marks;
+  wse::RunOptions options = run_options(params_, execution_);
+  options.event_log = false;
+  options.first_look = length;
+  options.look_at_tasks = [&](Cycle at, const TaskOutcome& so_far) {
+    wse::require_marks((marks.size() + 1) * so_far.cores.size());
+    if (at < run.cycles) marks.push_back(task_mark(at, so_far));
+    return at + length;
+  };
+  wse::simulate(params_.task_hardware(), kernel.program, options);
+  result.units_in_time = std::make_shared<UnitSeries>(
+      task_series(std::move(marks), run, kernel.program.columns, kernel.copies));
+  if (kernel.copies == 1) check_units(*result.units_in_time, result);
+}
+
 OpResult TaskOperation::run() const {
   const Prepared made = prepare();
   if (execution_.values && !made.carries_values) {
@@ -400,6 +423,7 @@ OpResult TaskOperation::run() const {
   }
   const TaskOutcome run = wse::simulate(params_.task_hardware(), kernel.program, options);
   fill(kernel, run, into);
+  if (execution_.view != 0) add_units(kernel, run, into.result);
   if (execution_.event_log) {
     into.events(run.events);
     into.event_names(kernel.program.rows, kernel.program.columns, 0);

@@ -105,7 +105,7 @@ Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
       "       {0} skip 1 using 4:3:($7 == 1 ? strcol(6) : '') with labels textcolor '#FFFFFF' "
       "notitle, \\\n"
       "       {0} skip 1 using 4:3:($7 == 1 ? '' : strcol(6)) with labels notitle\n",
-      quoted(figure.name + ".csv"));
+      lacuna::quoted(figure.name + ".csv"));
   figure.script = figure_script(page, body);
   return figure;
 }

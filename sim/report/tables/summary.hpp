@@ -139,6 +139,7 @@ struct OpRecord {
   std::optional<double> energy_factor;  // usual spread of the total, as a factor
   std::vector<PowerInterval> power;     // of OpResult::intervals
   std::optional<TrustErrors> trust;     // of its family, on the machine as it was measured
+  std::string view;                     // what its units did over time, as pack(ViewData) has it
 };
 
 /// The silicon of one simulated tile or core, with its share of what the chip has once.

@@ -173,6 +173,8 @@ TEST_F(DecodeRun, RefusesWhatIsHalfUnderstood) {
   refused("--decode --window 4 --kept 4", "--window and --kept");
   refused("--decode --kept -1", "--kept");
   refused("--decode --experts both", "both");
+  refused("--decode --experts spread", "has no experts");
+  refused("--decode --seed 2", "nothing of this request is drawn");
   refused("--decode --layers 0", "--layers");
   refused("--decode --set llm.skip=act", "needs zeros of inputs");
   refused("--decode --set llm.skip=act --activations hidden=bernoulli:0.1",

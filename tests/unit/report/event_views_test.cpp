@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.hpp"
+#include "sim/report/event_flows.hpp"
 #include "sim/report/event_spans.hpp"
 #include "sim/report/interval_series.hpp"
 #include "sim/report/power_over_time.hpp"
@@ -74,11 +75,98 @@ TEST(Timeline, HasASpanForEachPhaseInMicroseconds) {
   RunRecord run;
   run.machine = "bow";
   run.ops = {a_logged_op()};
-  const std::string json = timeline_json({run}, {"tile1"});
+  const std::string json = timeline_json({run}, {"tile1"}, 1000000);
   EXPECT_THAT(json,
               HasSubstr(R"("name":"vertex 8","cat":"compute","pid":1,"tid":1,"ts":0,"dur":0.015,)"
                         R"("args":{"cycle":0,"cycles":15})"));
   EXPECT_THAT(json, ::testing::Not(HasSubstr("tile0")));
+}
+
+// Tile 0 ends its vertex with cycle 9 and the exchange of words begins with the release in 16: what
+// lies between is the barrier, no wait of its own. A core has beats in 2 to 5 and from 9 on, and
+// the word that was pushed in 8 was the last to happen before.
+TEST(Timeline, HasWaitsAndWhatEndedThem) {
+  OpResult result;
+  result.cycles = 20;
+  result.event_units = {"wafer.r0.c0.core"};
+  result.event_kinds = {"beat_run", "queue_push", "reduction_start", "reduction_end"};
+  result.events = {{0, 0, 2, 0},       {2, 0, 0, 3 << 1U}, {6, 0, 1, 4}, {8, 0, 1, 5},
+                   {9, 0, 0, 2 << 1U}, {9, 0, 1, 6},       {10, 0, 3, 0}};
+  const std::vector<EventWait> waits = event_waits(result, event_tracks(result));
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_EQ(waits[0].from, 5U);
+  EXPECT_EQ(waits[0].to, 9U);
+  EXPECT_EQ(waits[0].until, "queue_push 5");
+}
+
+/// Tile 0 sends in 10, 14 and 30; what tile 1 receives of it comes 7 cycles later, what tile 2 says
+/// it receives fits no sending.
+OpResult an_exchange() {
+  OpResult result;
+  result.cycles = 50;
+  result.clock_ghz = 1;
+  result.event_units = {"tile0", "tile1", "tile2", "chip"};
+  result.event_kinds = {"send_first", "send_last", "receive_first", "receive_last"};
+  result.events = {{10, 0, 0, 2}, {11, 0, 1, 2}, {14, 0, 0, 2}, {15, 0, 1, 2}, {17, 1, 2, 0},
+                   {18, 1, 3, 0}, {30, 0, 0, 2}, {31, 0, 1, 2}, {37, 1, 2, 0}, {38, 1, 3, 0},
+                   {40, 2, 2, 0}, {41, 2, 2, 0}, {42, 2, 3, 0}, {43, 2, 3, 0}};
+  return result;
+}
+
+TEST(Timeline, HasFlowsFromSenderToReceiver) {
+  const OpResult result = an_exchange();
+  const EventFlows flows = event_flows(result, event_tracks(result));
+  ASSERT_EQ(flows.flows.size(), 2U);
+  EXPECT_EQ(flows.flows[0].sent, 10U);
+  EXPECT_EQ(flows.flows[0].received, 17U);
+  EXPECT_EQ(flows.flows[1].sent, 30U);
+  EXPECT_EQ(flows.flows[1].receiver, 1U);
+  EXPECT_EQ(flows.ambiguous, 2U);
+}
+
+TEST(Timeline, FollowsTheWordsOfAColorFromRouterToRouter) {
+  OpResult result;
+  result.cycles = 20;
+  result.event_units = {"wafer.r0.c0.router", "wafer.r0.c0.core", "wafer.r0.c1.router",
+                        "wafer.r0.c1.core"};
+  result.event_kinds = {"word_out"};
+  // color 3: two words to the east, which the next router sends up its ramp
+  const std::uint64_t east = 3U << 8U | 1U;
+  const std::uint64_t ramp = 3U << 8U | 4U;
+  result.events = {{4, 0, 0, east}, {5, 0, 0, east}, {6, 2, 0, ramp}, {9, 2, 0, ramp}};
+  const EventFlows flows = event_flows(result, event_tracks(result));
+  ASSERT_EQ(flows.flows.size(), 2U);
+  EXPECT_EQ(flows.flows[1].sent, 5U);
+  EXPECT_EQ(flows.flows[1].received, 9U);
+  EXPECT_EQ(flows.flows[1].receiver, 2U);
+  result.events.push_back({10, 2, 0, ramp});  // a word of its own core may have been among them
+  EXPECT_TRUE(event_flows(result, event_tracks(result)).flows.empty());
+}
+
+TEST(Timeline, LeavesOutWindowsBeyondItsLimitAndSaysSo) {
+  RunRecord run;
+  run.machine = "bow";
+  OpRecord op;
+  op.row.op_id = "gemm";
+  op.result.cycles = 64000;
+  op.result.clock_ghz = 1;
+  op.result.event_units = {"tile0"};
+  op.result.event_kinds = {"vertex_start", "vertex_end"};
+  for (Cycle at = 0; at < 64000; at += 50) {
+    op.result.events.push_back({at, 0, 0, at});
+    op.result.events.push_back({at + 49, 0, 1, at});
+  }
+  run.ops = {op};
+  const std::string all = timeline_json({run}, {}, 10000000);
+  EXPECT_THAT(all, HasSubstr("every event of the units shown"));
+  const std::string some = timeline_json({run}, {}, 70000);
+  EXPECT_LE(some.size(), 70000U);
+  EXPECT_THAT(some, HasSubstr("of 64 windows of equal length of each operation every 8th"));
+  EXPECT_THAT(some, HasSubstr(R"("name":"vertex 950")"));                   // of window 0
+  EXPECT_THAT(some, ::testing::Not(HasSubstr(R"("name":"vertex 1000")")));  // of window 1
+  EXPECT_THAT(some, HasSubstr(R"("name":"vertex 8000")"));                  // of window 8
+  EXPECT_THAT(some, HasSubstr(R"("args":{"cycle":1000,"cycles":7000})"));   // is left out
+  EXPECT_THROW(timeline_json({run}, {}, 33000), RequestError);
 }
 
 TEST(Waves, ShowHowManyOfAThingAreUnderWay) {

@@ -475,6 +475,7 @@ class Planner {
         }
       }
     }
+    plan_.column_features = inputs_;
     plan_.column_weights.assign(columns_, 0);
     for (std::size_t i = 0; i < k.counts.size(); ++i) {
       const bool counts = enters(static_cast<std::uint32_t>(i % columns_));

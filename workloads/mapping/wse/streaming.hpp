@@ -27,8 +27,9 @@ struct StreamingPlan {
   std::uint64_t tested = 0;                   // elements the sender compared with zero
   std::uint64_t left_out = 0;                 // and left out
   std::vector<std::uint64_t> column_weights;  // of columns that have a stream of their own
-  std::vector<std::uint32_t> row_of_step;     // output feature of each step and group, or kNoRow
-  std::uint32_t empty_rows = 0;               // of groups that have fewer rows than others
+  std::vector<std::uint32_t> column_features;  // of the streamed operand, kept in it or not
+  std::vector<std::uint32_t> row_of_step;      // output feature of each step and group, or kNoRow
+  std::uint32_t empty_rows = 0;                // of groups that have fewer rows than others
   std::uint32_t element_shares = 1;  // of the elements of a row of cores, one of each group
   std::uint32_t padding = 0;         // elements that are none, of groups with fewer
   double io_share = 0;

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/ipu/ipu_chip.hpp"
+#include "sim/report/unit_series.hpp"
+
+namespace lacuna {
+
+/// What each tile of a finished run of `program`, whose supersteps were marked, did: a step up to
+/// the release of each barrier and one for each exchange, on the floor plan of the die.
+UnitSeries tile_series(ipu::IpuChip& chip, const ipu::Program& program, Cycle cycles);
+
+}  // namespace lacuna

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/core_series.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/task_stats.hpp"
+#include "models/wse/wafer_stats.hpp"
+#include "sim/base/error.hpp"
+
+namespace lacuna {
+namespace {
+
+using Group = UnitChannel::Group;
+using wse::CoreMark;
+
+UnitChannel make_channel(const char* name, const char* unit, const char* doc, Group group) {
+  UnitChannel made;
+  made.name = name;
+  made.unit = unit;
+  made.doc = doc;
+  made.group = group;
+  return made;
+}
+
+UnitChannel stack_channel(const CycleCounter& part) {
+  UnitChannel made = make_channel(part.name(), "cycles", part.doc(), Group::stack);
+  made.layer = part.layer();
+  return made;
+}
+
+std::uint64_t more(const std::string& name, std::uint64_t before, std::uint64_t now) {
+  if (now >= before) return now - before;
+  throw InternalError(fmt::format("{} of a core goes back from {} to {}", name, before, now));
+}
+
+constexpr std::array<const char*, 4> kWays{"words north", "words east", "words south",
+                                           "words west"};
+constexpr std::array<wse::Port, 4> kWayPorts{wse::kNorth, wse::kEast, wse::kSouth, wse::kWest};
+
+/// What routers have counted by the end, of each stored place; `words_unit` in words.
+void add_links(const std::vector<wse::RouterCounters>& routers, UnitSeries& series) {
+  for (std::size_t way = 0; way < kWays.size(); ++way) {
+    UnitChannel made = make_channel(kWays.at(way), "wavelets",
+                                    "Passed on by the router on this link.", Group::whole);
+    for (const wse::RouterCounters& router : routers) {
+      made.values.push_back(router.sent.at(kWayPorts.at(way)));
+    }
+    series.channels.push_back(std::move(made));
+  }
+  UnitChannel ramp = make_channel("words to the core", "wavelets",
+                                  "Sent by the router to its core.", Group::whole);
+  UnitChannel stood = make_channel("words stood", "cycles",
+                                   "A word at the head of a buffer of the router stayed there, "
+                                   "all colors together.",
+                                   Group::whole);
+  for (const wse::RouterCounters& router : routers) {
+    ramp.values.push_back(router.sent.at(wse::kRamp));
+    stood.values.push_back(
+        std::accumulate(router.stalls.begin(), router.stalls.end(), std::uint64_t{0}));
+  }
+  series.channels.push_back(std::move(ramp));
+  series.channels.push_back(std::move(stood));
+}
+
+/// The series of a streamed product.
+class StreamedCores {
+ public:
+  explicit StreamedCores(const MarkedRun& run)
+      : run_(run),
+        program_(run.plan.program),
+        hop_(wse::QueueShapes(run.hardware.router).link().latency) {}
+
+  UnitSeries build() {
+    lay_out();
+    find_ends();
+    add_stack();
+    add_counts();
+    add_links(run_.kept.routers, series_);
+    add_energy();
+    add_notes();
+    return std::move(series_);
+  }
+
+ private:
+  void lay_out();
+  void find_ends();
+  void add_stack();
+  void add_counts();
+  void add_energy();
+  void add_notes();
+  Cycle lag(std::size_t place) const {
+    const std::size_t entry = run_.fold.kept_entry;
+    return (std::max(place, entry) - std::min(place, entry)) * hop_;
+  }
+  const wse::CoreCounters& core(std::size_t place, std::size_t column) const {
+    return run_.kept.cores[place * program_.columns + column];
+  }
+  CoreMark mark(std::size_t row, std::size_t step, std::size_t column) const;
+  template <class Value>
+  UnitChannel over_time(UnitChannel made, const Value& value) const;
+
+  const MarkedRun& run_;
+  const wse::Program& program_;
+  Cycle hop_;
+  UnitSeries series_;
+  std::vector<std::size_t> place_of_;  // by row over time: a kept row that has it
+};
+
+void StreamedCores::lay_out() {
+  series_.unit = "core";
+  series_.columns = program_.columns;
+  series_.rows = program_.rows;
+  series_.source = run_.fold.representative;
+  series_.stored_rows = static_cast<std::uint32_t>(run_.fold.kept.size());
+  series_.timed_rows = static_cast<std::uint32_t>(run_.marks.rows.size());
+  place_of_.assign(series_.timed_rows, 0);
+  for (std::size_t place = 0; place < series_.stored_rows; ++place) {
+    series_.timed.push_back(run_.marks.row_of[run_.fold.kept[place]]);
+    place_of_[series_.timed.back()] = place;
+  }
+  for (std::size_t row = 0; row < series_.rows; ++row) {
+    series_.behind.push_back(program_.distance(row) * hop_);
+  }
+}
+
+/// The last step ends with the last core, in its row's own time.
+void StreamedCores::find_ends() {
+  Cycle end = 1;
+  for (std::size_t place = 0; place < series_.stored_rows; ++place) {
+    for (std::size_t c = 0; c < series_.columns; ++c) {
+      const Cycle last = core(place, c).end;
+      end = std::max(end, last - std::min(last, lag(place)));
+    }
+  }
+  for (Cycle at = run_.length; at < end; at += run_.length) series_.ends.push_back(at);
+  series_.ends.push_back(end);
+}
+
+/// What had been counted by the end of a step; after a row's marks, at its end.
+CoreMark StreamedCores::mark(std::size_t row, std::size_t step, std::size_t column) const {
+  const wse::RowMarks& marks = run_.marks.rows[row];
+  if (step + 1 < series_.ends.size() && step < marks.size()) return (*marks[step])[column];
+  return wse::mark_of(core(place_of_[row], column), lag(place_of_[row]));
+}
+
+template <class Value>
+UnitChannel StreamedCores::over_time(UnitChannel made, const Value& value) const {
+  made.values.assign(series_.ends.size() * series_.cells(), 0);
+  for (std::size_t row = 0; row < series_.timed_rows; ++row) {
+    for (std::size_t c = 0; c < series_.columns; ++c) {
+      std::uint64_t before = 0;
+      for (std::size_t step = 0; step < series_.ends.size(); ++step) {
+        const std::uint64_t now = value(mark(row, step, c), step, c);
+        made.values[(step * series_.timed_rows + row) * series_.columns + c] =
+            more(made.name, before, now);
+        before = now;
+      }
+    }
+  }
+  return made;
+}
+
+void StreamedCores::add_stack() {
+  wse::CoreStats names("wafer.core");
+  const std::array<std::pair<const CycleCounter*, wse::CoreCycle>, 10> parts{
+      {{&names.fma, wse::kFma},
+       {&names.scalar, wse::kScalar},
+       {&names.reduce, wse::kReduce},
+       {&names.bank, wse::kConflict},
+       {&names.residual, wse::kResidual},
+       {&names.dispatch, wse::kDispatch},
+       {&names.ring_out, wse::kWaitRingOut},
+       {&names.buffer, wse::kWaitBuffer},
+       {&names.weights, wse::kWaitWeights},
+       {&names.ring_in, wse::kWaitRingIn}}};
+  for (const auto& [counter, cycle] : parts) {
+    const wse::CoreCycle which = cycle;
+    UnitChannel made = over_time(stack_channel(*counter), [&](const CoreMark& mark, std::size_t,
+                                                              std::size_t) { return mark[which]; });
+    const bool any = std::any_of(made.values.begin(), made.values.end(),
+                                 [](std::uint64_t value) { return value != 0; });
+    if (any || which == wse::kFma) series_.channels.push_back(std::move(made));
+  }
+  UnitChannel done =
+      make_channel("done", "cycles", "The core had finished, or has no work.", Group::stack);
+  series_.channels.push_back(
+      over_time(std::move(done), [&](const CoreMark& mark, std::size_t step, std::size_t) {
+        const std::uint64_t spent =
+            std::accumulate(mark.begin(), mark.begin() + wse::kCoreCycles, std::uint64_t{0});
+        return more("the time", spent, series_.ends[step]);
+      }));
+}
+
+/// Zeros that the filter kept out of a column are counted when a core comes to the end of their
+/// row.
+void StreamedCores::add_counts() {
+  const wse::StreamingKernel& kernel = program_.kernel;
+  const std::size_t columns = program_.columns;
+  if (run_.plan.left_out != 0) {
+    std::vector<std::uint64_t> zeros((kernel.steps + std::size_t{1}) * columns, 0);
+    for (std::size_t step = 0; step < kernel.steps; ++step) {
+      for (std::size_t c = 0; c < columns; ++c) {
+        const std::size_t group = c / kernel.group_columns();
+        const std::size_t place = step % (kernel.steps / kernel.instances) * kernel.groups + group;
+        const bool is_row = run_.plan.row_of_step.at(place) != wse::kNoRow;
+        const std::uint32_t all = is_row ? run_.plan.column_features.at(c) : 0;
+        zeros[(step + 1) * columns + c] =
+            zeros[step * columns + c] + more("a row of zeros", kernel.count(step, c), all);
+      }
+    }
+    series_.channels.push_back(
+        over_time(make_channel("zeros kept out", "elements",
+                               "Zeros that the sender's filter left out of the rows that a core "
+                               "came to the end of.",
+                               Group::count),
+                  [&](const CoreMark& mark, std::size_t, std::size_t c) {
+                    return zeros[mark[wse::kRowsDone] * columns + c];
+                  }));
+  }
+  series_.channels.push_back(over_time(
+      make_channel("rows done", "rows",
+                   run_.resident ? "Tokens of X that a core came to the end of."
+                                 : "Rows of W that a core came to the end of.",
+                   Group::count),
+      [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kRowsDone]; }));
+  series_.channels.push_back(over_time(
+      make_channel("buffers in use", "vector-cycles",
+                   "Partial-sum vectors in use, added up over cycles: a queue between "
+                   "products and reduction.",
+                   Group::count),
+      [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kBuffersInUse]; }));
+}
+
+/// Each core as if it were a wafer of one.
+void StreamedCores::add_energy() {
+  for (std::size_t place = 0; place < series_.stored_rows; ++place) {
+    const std::uint32_t row = run_.fold.kept[place];
+    for (std::size_t c = 0; c < series_.columns; ++c) {
+      wse::RowCounts one;
+      one.core = core(place, c);
+      one.router = run_.kept.routers[place * program_.columns + c];
+      one.ends.push_back(one.core.end);
+      wse::WaferStats stats;
+      stats.add_row(one, run_.fold, program_, run_.hardware, row,
+                    run_.kept.cycles + Cycle{run_.fold.hops_behind(row)} * hop_);
+      add_priced(series_, stats.core, place * series_.columns + c);
+      add_priced(series_, stats.router, place * series_.columns + c);
+    }
+  }
+}
+
+void StreamedCores::add_notes() {
+  const wse::StreamingKernel& kernel = program_.kernel;
+  const char* const rows = run_.resident ? "outputs" : "tokens";
+  std::uint64_t first = 0;
+  for (std::size_t row = 0; row < series_.rows; ++row) {
+    const std::uint32_t held = kernel.tokens[row];
+    series_.row_notes.push_back(
+        held == 0 ? fmt::format("holds no {}", rows)
+                  : fmt::format("holds {} {}, {} to {}; its time begins in cycle {}", held, rows,
+                                first, first + held - 1, series_.behind[row]));
+    first += held;
+  }
+  std::vector<std::uint64_t> keeps(series_.columns, 0);
+  for (const std::uint32_t column : kernel.final_column) {
+    if (column < keeps.size()) ++keeps[column];
+  }
+  for (std::size_t c = 0; c < series_.columns; ++c) {
+    series_.column_notes.push_back(fmt::format(
+        "runs {} rows of {}: adds {} {} times {} input features, and keeps the sums of {} rows",
+        kernel.steps, run_.resident ? "X" : "W", run_.plan.column_weights.at(c),
+        run_.resident ? "activations" : "weights", run_.plan.column_features.at(c), keeps[c]));
+  }
+  series_.loss = fmt::format(
+      "Every number is of one core and exact, {} of {} rows stored: the others did the same. A row "
+      "is shown in its own time, which begins when its first word can be there, so many cycles "
+      "after the run as it lies hops behind.",
+      series_.stored_rows, series_.rows);
+  if (run_.plan.rows_off != 0) {
+    series_.loss += fmt::format(" {} further rows have nothing to do.", run_.plan.rows_off);
+  }
+}
+
+}  // namespace
+
+UnitSeries core_series(const MarkedRun& run) { return StreamedCores(run).build(); }
+
+TaskMark task_mark(Cycle at, const wse::TaskOutcome& so_far) {
+  TaskMark mark;
+  mark.at = at;
+  mark.cores.resize(so_far.cores.size());
+  for (std::size_t i = 0; i < mark.cores.size(); ++i) {
+    const wse::TaskCounters& core = so_far.cores[i];
+    auto& counts = mark.cores[i];
+    std::copy(core.cycles.begin(), core.cycles.end(), counts.begin());
+    counts[static_cast<std::size_t>(wse::TaskCycle::idle)] = 0;  // it may have slept
+    counts[wse::kTaskCycles] = core.sent;
+    counts[wse::kTaskCycles + 1] = core.received;
+    counts[wse::kTaskCycles + 2] = core.instructions;
+  }
+  return mark;
+}
+
+namespace {
+
+/// The channels of a TaskMark, and what its cycles leave of the time.
+void add_task_marks(const std::vector<TaskMark>& marks, UnitSeries& series) {
+  const auto add = [&](UnitChannel made, const auto& value) {
+    for (std::size_t step = 0; step < marks.size(); ++step) {
+      for (std::size_t i = 0; i < marks[step].cores.size(); ++i) {
+        const std::uint64_t before = step == 0 ? 0 : value(marks[step - 1], i);
+        made.values.push_back(more(made.name, before, value(marks[step], i)));
+      }
+    }
+    series.channels.push_back(std::move(made));
+  };
+  const auto counted = [](std::size_t which) {
+    return [which](const TaskMark& mark, std::size_t i) { return mark.cores[i].at(which); };
+  };
+  wse::TaskCoreStats names("wafer.tasks");
+  using wse::TaskCycle;
+  const std::array<std::pair<const CycleCounter*, TaskCycle>, 9> parts{
+      {{&names.vector, TaskCycle::vector},
+       {&names.scalar, TaskCycle::scalar},
+       {&names.special, TaskCycle::special},
+       {&names.fabric, TaskCycle::fabric},
+       {&names.bank, TaskCycle::conflict},
+       {&names.residual, TaskCycle::residual},
+       {&names.dispatch, TaskCycle::dispatch},
+       {&names.wait_out, TaskCycle::wait_out},
+       {&names.wait_in, TaskCycle::wait_in}}};
+  for (const auto& [counter, cycle] : parts) {
+    add(stack_channel(*counter), counted(static_cast<std::size_t>(cycle)));
+  }
+  add(stack_channel(names.drained), [](const TaskMark& mark, std::size_t i) {
+    const auto& core = mark.cores[i];
+    const std::uint64_t spent =
+        std::accumulate(core.begin(), core.begin() + wse::kTaskCycles, std::uint64_t{0});
+    return more("the time", spent, mark.at);
+  });
+  add(make_channel("words sent", "wavelets", "Put on the ramp by a core.", Group::count),
+      counted(wse::kTaskCycles));
+  add(make_channel("words taken", "wavelets", "Taken by a core out of its queues.", Group::count),
+      counted(wse::kTaskCycles + 1));
+  add(make_channel("instructions", "instructions", "Tensor instructions started.", Group::count),
+      counted(wse::kTaskCycles + 2));
+}
+
+}  // namespace
+
+UnitSeries task_series(std::vector<TaskMark> marks, const wse::TaskOutcome& run,
+                       std::uint32_t columns, std::uint64_t copies) {
+  UnitSeries series;
+  series.unit = "core";
+  series.columns = columns;
+  series.rows = static_cast<std::uint32_t>(run.cores.size() / columns);
+  series.source.resize(series.rows);
+  std::iota(series.source.begin(), series.source.end(), 0U);
+  series.timed = series.source;
+  series.stored_rows = series.timed_rows = series.rows;
+  marks.push_back(task_mark(run.cycles, run));
+  for (const TaskMark& mark : marks) series.ends.push_back(mark.at);
+  add_task_marks(marks, series);
+  add_links(run.routers, series);
+  for (std::size_t i = 0; i < run.cores.size(); ++i) {
+    wse::TaskOutcome one;
+    one.cycles = run.cycles;
+    one.cores.push_back(run.cores[i]);
+    one.routers.push_back(run.routers[i]);
+    wse::TaskStats stats;
+    stats.add(one, 1, run.cycles);
+    add_priced(series, stats.core, i);
+    add_priced(series, stats.router, i);
+  }
+  if (copies != 1) {
+    series.loss += fmt::format(" Each core stands for {} that do the same.", copies);
+  }
+  return series;
+}
+
+}  // namespace lacuna

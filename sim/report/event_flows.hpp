@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/report/event_spans.hpp"
+
+namespace lacuna {
+
+/// A stretch in which a unit that had worked, and worked again, did nothing.
+struct EventWait {
+  std::uint32_t unit = 0;
+  Cycle from = 0;
+  Cycle to = 0;
+  std::string until;  // the last event of the unit in it, up to the cycle in which it goes on
+};
+
+/// A word or words on their way: what begins at one unit begins later at another because of it.
+struct EventFlow {
+  std::uint32_t sender = 0;
+  std::uint32_t receiver = 0;
+  Cycle sent = 0;      // within a send, or a word that a router passes on
+  Cycle received = 0;  // likewise
+};
+
+struct EventFlows {
+  std::vector<EventFlow> flows;  // by the time of their ends
+  std::uint64_t ambiguous = 0;   // receptions of which the log does not tell the one sending
+};
+
+/// The gaps between what each unit did, beats where it has any: workers are part of their vertex.
+std::vector<EventWait> event_waits(const OpResult& result, const EventTracks& tracks);
+
+/// Who sent what is received. Tiles: a word takes as long from one tile to another every time, so
+/// that of the times that would fit all receptions of a pair there must be one alone. Routers: the
+/// words of a color that come from one neighbour leave in the order in which they came, if no
+/// others leave with them.
+EventFlows event_flows(const OpResult& result, const EventTracks& tracks);
+
+}  // namespace lacuna

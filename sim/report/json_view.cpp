@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/json_view.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sim/base/error.hpp"
+#include "sim/report/html_frame.hpp"
+
+namespace lacuna {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* group_name(UnitChannel::Group group) {
+  switch (group) {
+    case UnitChannel::Group::stack:
+      return "stack";
+    case UnitChannel::Group::count:
+      return "count";
+    case UnitChannel::Group::whole:
+      return "whole";
+  }
+  return "";
+}
+
+/// Numbers in planes: the lowest bytes of all, then the next; as many planes as the largest needs.
+class Planes {
+ public:
+  template <class Number>
+  unsigned add(const std::vector<Number>& values) {
+    std::uint64_t most = 0;
+    for (const Number value : values) most = std::max<std::uint64_t>(most, value);
+    unsigned width = 1;
+    while (width < 8 && most >> (8 * width) != 0) ++width;
+    for (unsigned plane = 0; plane < width; ++plane) {
+      for (const Number value : values) {
+        bytes_ += static_cast<char>(std::uint64_t{value} >> (8 * plane) & 0xffU);
+      }
+    }
+    return width;
+  }
+  std::size_t size() const { return bytes_.size(); }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+std::string deflated(const std::string& bytes) {
+  uLongf size = compressBound(bytes.size());
+  std::string packed(size, '\0');
+  const int status = compress2(reinterpret_cast<Bytef*>(packed.data()), &size,  // NOLINT(*-cast)
+                               reinterpret_cast<const Bytef*>(bytes.data()),    // NOLINT(*-cast)
+                               bytes.size(), Z_BEST_COMPRESSION);
+  if (status != Z_OK) throw InternalError("the numbers of a view cannot be compressed");
+  packed.resize(size);
+  return packed;
+}
+
+/// Runs of equal numbers as [number, times].
+Json runs_of(const std::vector<std::uint32_t>& numbers) {
+  Json runs = Json::array();
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i;
+    while (end < numbers.size() && numbers[end] == numbers[i]) ++end;
+    runs.push_back({numbers[i], end - i});
+    i = end;
+  }
+  return runs;
+}
+
+/// JSON as the text of a script, which an end tag within it would end.
+std::string script_text(const Json& json) {
+  std::string text = json.dump();
+  for (std::size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3) {
+    text.replace(at, 2, "<\\/");
+  }
+  return text;
+}
+
+void add_text(Json& head, const char* key, const std::vector<std::string>& texts) {
+  if (!texts.empty()) head[key] = texts;
+}
+
+}  // namespace
+
+ViewData view_data(const ViewFacts& facts, const UnitSeries& series) {
+  Planes planes;
+  Json head = {{"format", "lacuna view 1"},
+               {"title", facts.title},
+               {"cycles", facts.cycles},
+               {"clock_ghz", facts.clock_ghz},
+               {"units", facts.units},
+               {"exact", facts.exact},
+               {"unit", series.unit},
+               {"columns", series.columns},
+               {"rows", series.rows},
+               {"source", runs_of(series.source)},
+               {"stored_rows", series.stored_rows},
+               {"timed", series.timed},
+               {"timed_rows", series.timed_rows},
+               {"block", {series.block_columns, series.block_rows}},
+               {"ends", series.ends},
+               {"loss", series.loss}};
+  if (!series.behind.empty()) head["behind"] = series.behind;
+  add_text(head, "step_names", series.step_names);
+  add_text(head, "row_notes", series.row_notes);
+  add_text(head, "column_notes", series.column_notes);
+  Json channels = Json::array();
+  for (const UnitChannel& channel : series.channels) {
+    const std::size_t offset = planes.size();
+    const unsigned width = planes.add(channel.values);
+    channels.push_back({{"name", channel.name},
+                        {"unit", channel.unit},
+                        {"doc", channel.doc},
+                        {"group", group_name(channel.group)},
+                        {"layer", layer_name(channel.layer)},
+                        {"timed", channel.timed()},
+                        {"width", width},
+                        {"offset", offset}});
+  }
+  head["channels"] = std::move(channels);
+  if (!series.numbers.empty()) {
+    const std::size_t offset = planes.size();
+    const unsigned width = planes.add(series.numbers);
+    head["numbers"] = {{"offset", offset}, {"width", width}, {"count", series.numbers.size()}};
+  }
+  head["bytes"] = planes.size();
+  return {script_text(head), html_base64(deflated(planes.bytes()))};
+}
+
+ViewData of_origin(const ViewData& data, const std::string& origin) {
+  Json head = Json::parse(data.head);
+  head["title"] = origin + ": " + head.at("title").get<std::string>();
+  return {script_text(head), data.numbers};
+}
+
+std::string bytes_of(const ViewData& data) {
+  const std::string letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string packed;
+  std::uint32_t bits = 0;
+  unsigned count = 0;
+  for (const char letter : data.numbers) {
+    const std::size_t six = letters.find(letter);
+    if (six == std::string::npos) break;  // padding
+    bits = bits << 6U | static_cast<std::uint32_t>(six);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    packed += static_cast<char>(bits >> count & 0xffU);
+  }
+  std::string bytes(Json::parse(data.head).at("bytes").get<std::size_t>(), '\0');
+  uLongf size = bytes.size();
+  const int status = uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,  // NOLINT(*-cast)
+                                reinterpret_cast<const Bytef*>(packed.data()),  // NOLINT(*-cast)
+                                packed.size());
+  if (status != Z_OK || size != bytes.size()) {
+    throw InternalError("the numbers of a view are not what its head says");
+  }
+  return bytes;
+}
+
+std::string pack(const ViewData& data) {
+  return data.empty() ? std::string() : data.head + '\n' + data.numbers;
+}
+
+ViewData unpack_view(const std::string& text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string::npos) return {};
+  return {text.substr(0, end), text.substr(end + 1)};
+}
+
+}  // namespace lacuna

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/cycle.hpp"
+#include "sim/report/unit_series.hpp"
+
+namespace lacuna {
+
+/// What the page says of a run beside its numbers.
+struct ViewFacts {
+  std::string title;
+  Cycle cycles = 0;  // of the execution that is shown
+  double clock_ghz = 0;
+  std::uint64_t units = 0;
+  bool exact = true;
+};
+
+/// A data set of the page: its head, in JSON, and its numbers, as a zlib stream in base64. Of a
+/// channel all lowest bytes come first, then the next. A function of its arguments.
+struct ViewData {
+  std::string head;
+  std::string numbers;
+
+  bool empty() const { return head.empty(); }
+};
+ViewData view_data(const ViewFacts& facts, const UnitSeries& series);
+
+/// The same as one text, and back.
+std::string pack(const ViewData& data);
+ViewData unpack_view(const std::string& text);
+
+/// The same data under a title that begins with `origin`.
+ViewData of_origin(const ViewData& data, const std::string& origin);
+
+/// The bytes of the numbers, as a page inflates them.
+std::string bytes_of(const ViewData& data);
+
+}  // namespace lacuna

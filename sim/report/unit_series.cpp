@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/unit_series.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/report/result.hpp"
+
+namespace lacuna {
+namespace {
+
+using Group = UnitChannel::Group;
+
+/// How many rows of the die have each row of channels over time.
+std::vector<std::uint64_t> rows_like(const UnitSeries& series) {
+  std::vector<std::uint64_t> like(series.timed_rows, 0);
+  for (const std::uint32_t stored : series.source) ++like[series.timed[stored]];
+  return like;
+}
+
+std::uint64_t sum_of(const UnitSeries& series, const UnitChannel& channel,
+                     const std::vector<std::uint64_t>& like) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < channel.values.size(); ++i) {
+    sum += channel.values[i] * like[i / series.columns % series.timed_rows];
+  }
+  return sum;
+}
+
+/// Of each unit what it has over all steps, before its steps are added up with others'.
+UnitChannel whole_of(const UnitSeries& series, const UnitChannel& channel) {
+  UnitChannel whole = channel;
+  whole.group = Group::whole;
+  whole.name = channel.name + " of each " + series.unit;
+  whole.values.assign(std::size_t{series.stored_rows} * series.columns, 0);
+  for (std::size_t stored = 0; stored < series.stored_rows; ++stored) {
+    for (std::size_t c = 0; c < series.columns; ++c) {
+      for (std::size_t step = 0; step < series.ends.size(); ++step) {
+        whole.values[stored * series.columns + c] +=
+            channel.values[(step * series.timed_rows + series.timed[stored]) * series.columns + c];
+      }
+    }
+  }
+  return whole;
+}
+
+}  // namespace
+
+void add_priced(UnitSeries& series, const StatGroup& group, std::size_t cell) {
+  const auto same = [&](const Counter* counter) {
+    return std::find_if(series.priced.begin(), series.priced.end(), [&](const PricedUnits& each) {
+      return each.entry.name == counter->name() && each.entry.path == group.path();
+    });
+  };
+  for (const Counter* const counter : group.counters()) {
+    if (counter->action() == nullptr || counter->value() == 0) continue;
+    auto found = same(counter);
+    if (found == series.priced.end()) {
+      PricedUnits made;
+      made.entry.path = group.path();
+      made.entry.name = counter->name();
+      made.entry.action = counter->action();
+      made.values.assign(std::size_t{series.stored_rows} * series.columns, 0);
+      found = series.priced.insert(found, std::move(made));
+    }
+    found->values[cell] += counter->value();
+  }
+}
+
+void check_units(const UnitSeries& series, const OpResult& result) {
+  const std::vector<std::uint64_t> like = rows_like(series);
+  for (const UnitChannel& channel : series.channels) {
+    if (channel.group != Group::stack || channel.layer == Layer::idle) continue;
+    const auto part =
+        std::find_if(result.stack.begin(), result.stack.end(), [&](const StackPart& each) {
+          return each.layer == channel.layer && each.kind == channel.name;
+        });
+    const std::uint64_t counted = part == result.stack.end() ? 0 : part->cycles;
+    const std::uint64_t sum = sum_of(series, channel, like);
+    if (sum == counted) continue;
+    throw InternalError(fmt::format("{}: the steps of all units add up to {} of {} cycles",
+                                    channel.name, sum, counted));
+  }
+}
+
+void coarsen(UnitSeries& series, std::size_t most) {
+  const bool by_rows = series.timed_rows == series.rows && series.numbers.empty();
+  const auto timed = static_cast<std::size_t>(
+      std::count_if(series.channels.begin(), series.channels.end(),
+                    [](const UnitChannel& channel) { return channel.timed(); }));
+  std::uint32_t block = 1;
+  const auto size = [&] {
+    const std::size_t wide = (series.columns + block - 1) / block;
+    const std::size_t high = by_rows ? (series.rows + block - 1) / block : series.timed_rows;
+    return wide * high * series.ends.size() * timed;
+  };
+  while (size() > most && block < series.columns) block *= 2;
+  if (block == 1) return;
+  series.block_columns = block;
+  series.block_rows = by_rows ? block : 1;
+  const std::size_t wide = series.timed_columns();
+  const std::uint32_t high = (series.timed_rows + series.block_rows - 1) / series.block_rows;
+  std::vector<UnitChannel> wholes;
+  for (UnitChannel& channel : series.channels) {
+    if (!channel.timed()) continue;
+    wholes.push_back(whole_of(series, channel));
+    std::vector<std::uint64_t> sums(series.ends.size() * high * wide, 0);
+    for (std::size_t i = 0; i < channel.values.size(); ++i) {
+      const std::size_t row = i / series.columns;
+      const std::size_t step = row / series.timed_rows;
+      const std::size_t place = row % series.timed_rows / series.block_rows;
+      sums[(step * high + place) * wide + i % series.columns / block] += channel.values[i];
+    }
+    channel.values = std::move(sums);
+  }
+  series.timed_rows = high;
+  for (UnitChannel& whole : wholes) series.channels.push_back(std::move(whole));
+  series.loss = fmt::format(
+      "In steps a number is the sum of {} x {} neighbouring {}s, exact, and what is shown is "
+      "their mean: how they differ among each other within a step is lost. Of the whole run each "
+      "{} has its own, under 'counted over the whole run'.",
+      block, series.block_rows, series.unit, series.unit);
+}
+
+}  // namespace lacuna

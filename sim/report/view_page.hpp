@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/json_view.hpp"
+
+namespace lacuna {
+
+/// One page that needs nothing but itself, offline: the die as a map over time, to walk in, of
+/// `data`, of which there is one at least; two runs beside each other, or their difference.
+std::string view_page(const std::string& title, const std::vector<ViewData>& data);
+
+/// The data sets of such a page. RequestError, which names `path`, if it is none.
+std::vector<ViewData> read_views(const std::string& path, const std::string& page);
+
+}  // namespace lacuna

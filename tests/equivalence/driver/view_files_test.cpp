@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// --view, as the program is asked for it: the page is the same with both engines and folded or not,
+// and what cannot be is refused by name.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/report/view_page.hpp"
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kWafer =
+    "--machine wse2 --set wafer.columns=6 --set wafer.rows=7 --gemm 30x40x50 "
+    "--pattern unstructured:0.3 --quiet --view --view-steps 9 ";
+const std::string kChip = "--machine bow --set ipu.tiles=16 --gemm 64x64x48 --quiet --view ";
+
+std::string page_of(const ProgramBench& bench, const std::string& arguments,
+                    const std::string& name) {
+  const Ran ran = run_real("run " + arguments + " --out " + bench.path(name));
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  return file_text(bench.path(name + "/view.html"));
+}
+
+TEST(ViewFiles, AreTheSameWithBothEngines) {
+  const ProgramBench bench;
+  for (const std::string& machine : {kWafer, kChip}) {
+    const std::string event = page_of(bench, machine, "event");
+    EXPECT_THAT(event, HasSubstr("data-view=\"data-0\""));
+    EXPECT_EQ(page_of(bench, machine + "--engine clocked", "clocked"), event);
+  }
+}
+
+TEST(ViewFiles, HaveTheSuperstepsOfAChipByName) {
+  const ProgramBench bench;
+  const std::vector<ViewData> data = read_views("", page_of(bench, kChip, "chip"));
+  ASSERT_EQ(data.size(), 1U);
+  EXPECT_THAT(data[0].head, HasSubstr("superstep 0 "));
+  EXPECT_THAT(data[0].head, HasSubstr(R"("name":"energy")"));
+}
+
+TEST(ViewFiles, OfSeveralRunsStandInOnePage) {
+  const ProgramBench bench;
+  const Ran both = run_real("compare --pattern dense --pattern block8:0.5 " + kChip + " --out " +
+                            bench.path("both"));
+  ASSERT_EQ(both.status, 0) << both.err;
+  EXPECT_EQ(read_views("", file_text(bench.path("both/view.html"))).size(), 2U);
+  page_of(bench, kWafer, "one");
+  const Ran joined = run_real("plot --view " + bench.path("both") + " " + bench.path("one") +
+                              " --out " + bench.path("joined"));
+  ASSERT_EQ(joined.status, 0) << joined.err;
+  const auto data = read_views("", file_text(bench.path("joined/view.html")));
+  ASSERT_EQ(data.size(), 3U);
+  EXPECT_THAT(data[2].head, HasSubstr("one: run 0: wse2"));
+}
+
+TEST(ViewFiles, ThatCannotBeAreRefusedByName) {
+  const ProgramBench bench;
+  const auto refused = [&](const std::string& arguments, const std::string& words) {
+    const Ran ran = run_real(arguments);
+    EXPECT_EQ(ran.status, 2) << arguments;
+    EXPECT_THAT(ran.err, HasSubstr(words)) << arguments;
+  };
+  const std::string out = " --out " + bench.path("x");
+  refused("run " + kWafer, "--view: needs --out");
+  refused("run --gemm 64x64x48 --view-steps 4" + out, "--view-steps: goes with --view");
+  refused("run --gemm 64x64x48 --view --view-steps 0" + out, "--view-steps: found '0'");
+  refused("run --gemm 64x64x48 --timeline-limit 4" + out, "--timeline-limit: goes with --timeline");
+  refused("run --model qwen3-4b --machine wse3 --decode --view", "--view does not go with --model");
+  refused("plot --view " + bench.path("none") + out, "has no view.html");
+  refused("plot --view " + bench.path("none") + " --only speedup" + out,
+          "--only is for figures, not for --view");
+}
+
+// A weight gradient knows its cores one by one only at its end: the run is done, the page is not
+// there, and the remark says why.
+TEST(ViewFiles, ThatAMachineDoesNotKnowAreSaidToBeMissing) {
+  const ProgramBench bench;
+  const std::string trace = bench.file("trace.csv",
+                                       "# lacuna-trace v1\nid,op,m,k,n\n"
+                                       "grad,sddmm,16,24,16\n");
+  const Ran ran = run_real("run --machine wse2 --set wafer.columns=6 --set wafer.rows=7 --trace " +
+                           trace + " --quiet --view --out " + bench.path("gradient"));
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("--view: what each unit did over time is not known"));
+  EXPECT_EQ(file_text(bench.path("gradient/view.html")), "");
+}
+
+}  // namespace
+}  // namespace lacuna::test
