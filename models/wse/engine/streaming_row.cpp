@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 #include "models/wse/engine/ring_sums.hpp"
 #include "models/wse/engine/routed_sums.hpp"
@@ -346,6 +347,28 @@ const std::vector<LaneCounts>& StreamingRow<Number, Sums>::counts() {
   flush_in_use();
   for (std::size_t lane = 0; lane < columns_; ++lane) counts_[lane].in_use = in_use_[lane];
   return counts_;
+}
+
+template <class Number, class Sums>
+RowMark StreamingRow<Number, Sums>::mark() {
+  auto marks = std::make_shared<std::vector<CoreMark>>(columns_);
+  counts();
+  for (std::size_t lane = 0; lane < columns_; ++lane) {
+    const LaneCounts& counted = counts_[lane];
+    CoreMark& mark = (*marks)[shared_.column_of[lane]];
+    mark[kFma] = counted.fma;
+    mark[kReduce] = counted.sums;
+    mark[kConflict] = counted.conflict;
+    mark[kResidual] = counted.residual;
+    mark[kDispatch] = counted.dispatch;
+    mark[kWaitWeights] = counted.weights;
+    mark[kWaitRingIn] = counted.ring_in;
+    mark[kWaitRingOut] = counted.ring_out;
+    mark[kWaitBuffer] = counted.buffer;
+    mark[kRowsDone] = main_step_[lane];
+    mark[kBuffersInUse] = counted.in_use;
+  }
+  return marks;
 }
 
 template class StreamingRow<std::int8_t, RingSums<std::int8_t>>;

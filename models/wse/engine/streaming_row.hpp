@@ -14,6 +14,7 @@
 #include "models/wse/params.hpp"
 #include "models/wse/pe/stream_control.hpp"
 #include "models/wse/program/program.hpp"
+#include "models/wse/row_marks.hpp"
 #include "sim/base/cycle.hpp"
 
 namespace lacuna::wse {
@@ -99,8 +100,8 @@ class StreamingRow {
   /// The first cycle after the last word that no core took has left a bus.
   Cycle end() const { return end_; }
   const std::vector<LaneCounts>& counts();
-  /// The rows of weights that a lane has closed.
-  std::uint32_t closed(std::size_t lane) const { return main_step_[lane]; }
+  /// What the cores have counted, if beats are counted.
+  RowMark mark();
   /// Adds to the routers of a row, by column, how long partial sums stood there.
   void add_stalls(const Program& program, RouterCounters* routers) {
     sums_.add_stalls(program, routers);

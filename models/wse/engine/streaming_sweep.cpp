@@ -199,32 +199,13 @@ void Sweep<Number, Sums>::carry_values() {
   }
 }
 
-/// What the cores of each group have counted, in its own time.
+/// Each group in its own time.
 template <class Number, class Sums>
 void Sweep<Number, Sums>::mark() {
   marked_ += std::uint64_t{groups()} * program_.columns;
   require_marks(marked_);
   for (Groups& way : ways_) {
-    for (RowGroup<Row>& group : way) {
-      auto marks = std::make_shared<std::vector<CoreMark>>(program_.columns);
-      const std::vector<LaneCounts>& counts = group.row->counts();
-      for (std::size_t lane = 0; lane < program_.columns; ++lane) {
-        const LaneCounts& counted = counts[lane];
-        CoreMark& mark = (*marks)[shared_.column_of[lane]];
-        mark[kFma] = counted.fma;
-        mark[kReduce] = counted.sums;
-        mark[kConflict] = counted.conflict;
-        mark[kResidual] = counted.residual;
-        mark[kDispatch] = counted.dispatch;
-        mark[kWaitWeights] = counted.weights;
-        mark[kWaitRingIn] = counted.ring_in;
-        mark[kWaitRingOut] = counted.ring_out;
-        mark[kWaitBuffer] = counted.buffer;
-        mark[kRowsDone] = group.row->closed(lane);
-        mark[kBuffersInUse] = counted.in_use;
-      }
-      group.marks.push_back(std::move(marks));
-    }
+    for (RowGroup<Row>& group : way) group.marks.push_back(group.row->mark());
   }
 }
 

@@ -87,6 +87,16 @@ std::vector<Point> with_dense_points(const std::vector<Point>& points, const Opt
   return all;
 }
 
+/// Refuses steps of time of machines that have steps of their own.
+void check_view_steps(const std::vector<Point>& points, const Options& options) {
+  if (!options.view_steps) return;
+  const bool any = std::any_of(points.begin(), points.end(), [](const Point& point) {
+    return point.machine->kind() == std::string("wse");
+  });
+  if (any) return;
+  throw RequestError("--view-steps: the steps of a chip are its supersteps; it is for wafers");
+}
+
 /// Refuses what a system of wafers cannot do, before anything is simulated.
 void check_weight_stores(const std::vector<Point>& points, const RunSettings& settings,
                          MaskStore& masks) {
@@ -450,6 +460,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   lay_out(machines, layout_request(options.layout));
   const WorkloadTrace workload = load_workload(options);
   const std::vector<Point> points = make_points(pointers(machines), workload, options, settings);
+  check_view_steps(points, options);
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);
   if (output && is_finished(*output, workload.name, {workload}, options, streams)) return kDone;
@@ -542,6 +553,7 @@ std::optional<Comparison> compare_machines(const Options& options,
                                            const RunSettings& settings, const Streams& streams,
                                            const Forking& forking) {
   const std::vector<Point> points = make_points(machines, workload, options, settings);
+  check_view_steps(points, options);
   const std::size_t jobs = job_count(options);  // is refused before anything is simulated
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);

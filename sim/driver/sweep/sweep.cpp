@@ -340,9 +340,8 @@ class Planner {
     for (const auto& [path, place] : unused_) refuse(place, path);
     for (const auto& [word, place] : idle_) {
       throw RequestError(fmt::format(
-          "{}: '{}' acts on no point: all that would have it are of pattern dense, which "
-          "takes none",
-          place, word));
+          "{}: '{}' acts on no point: those there are of pattern dense, which takes none", place,
+          word));
     }
     for (const std::string& text : options_.settings) {
       if (used_options_.count(text) == 0) refuse("--set", parse_setting(text).path);

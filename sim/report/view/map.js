@@ -161,19 +161,31 @@ class DieMap {
       this.context.lineTo(view.right, r);
     }
     this.context.stroke();
-    if (camera.scale < 44) return;
-    this.context.font = `${11 / camera.scale}px sans-serif`;
-    this.context.textAlign = 'center';
+    if (camera.scale >= 44) this.names(series, camera, ratio, view);
+  }
+
+  /** Names of units, in pixels of the screen so that their letters are sharp. */
+  names(series, camera, ratio, view) {
+    const context = this.context;
+    context.save();
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.font = '11px Arial, Helvetica, sans-serif';
+    context.textAlign = 'center';
+    context.lineWidth = 3;
+    context.lineJoin = 'round';
+    context.strokeStyle = '#000';
+    context.fillStyle = '#fff';
     for (let r = view.top; r < view.bottom; r++) {
       for (let c = view.left; c < view.right; c++) {
         if (!series.isUnit(r, c)) continue;
         const name = series.numbers ? series.nameOf(r, c).split(' ')[1] : `${r},${c}`;
-        this.context.fillStyle = '#fff';
-        this.context.fillText(name, c + 0.5 + 0.6 / camera.scale, r + 0.55 + 0.6 / camera.scale);
-        this.context.fillStyle = '#111';
-        this.context.fillText(name, c + 0.5, r + 0.55);
+        const x = (c + 0.5 - camera.x) * camera.scale;
+        const y = (r + 0.5 - camera.y) * camera.scale + 4;
+        context.strokeText(name, x, y);
+        context.fillText(name, x, y);
       }
     }
+    context.restore();
   }
 
   mark(chosen, scale) {

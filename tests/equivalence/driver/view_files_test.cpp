@@ -67,6 +67,7 @@ TEST(ViewFiles, ThatCannotBeAreRefusedByName) {
   refused("run " + kWafer, "--view: needs --out");
   refused("run --gemm 64x64x48 --view-steps 4" + out, "--view-steps: goes with --view");
   refused("run --gemm 64x64x48 --view --view-steps 0" + out, "--view-steps: found '0'");
+  refused("run " + kChip + "--view-steps 4" + out, "the steps of a chip are its supersteps");
   refused("run --gemm 64x64x48 --timeline-limit 4" + out, "--timeline-limit: goes with --timeline");
   refused("run --model qwen3-4b --machine wse3 --decode --view", "--view does not go with --model");
   refused("plot --view " + bench.path("none") + out, "has no view.html");

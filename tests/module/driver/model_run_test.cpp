@@ -107,12 +107,37 @@ TEST(ModelRun, ASystemRefusesEveryOptionThatItDoesNotKnow) {
   }
 }
 
+// What changes nothing of a part of a model is not read over.
+TEST(TraceMake, RefusesWhatIsOfAnotherPart) {
+  const auto error = [](const std::string& words) {
+    const Ran ran = run_real("trace make gpt2 --layers 1 " + words);
+    EXPECT_EQ(ran.status, 2) << words;
+    return ran.err;
+  };
+  EXPECT_THAT(error("--context 64"), HasSubstr("nothing but with part decode"));
+  EXPECT_THAT(error("--part decode --context 64 --tokens 7"), HasSubstr("of one token each"));
+  for (const char* const option :
+       {"--optimizer sgd", "--recompute", "--replicas 4", "--recipe plain", "--loss-scaling"}) {
+    EXPECT_THAT(error(option), HasSubstr("nothing but with part training")) << option;
+  }
+  EXPECT_EQ(run_real("trace make gpt2 --layers 1 --part training --optimizer sgd").status, 0);
+}
+
 // Parameters of what such a request does not run are remarked on.
 TEST(ModelRun, SaysWhichSettingsActOnNothing) {
   const Ran idle = run_real(
       "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
       "--set llm.groups=4");
   EXPECT_THAT(idle.err, HasSubstr("llm.groups acts in programs of language models alone"));
+  const Ran alone = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--set ws.buses=1 --set ws.exchange=product");
+  EXPECT_THAT(alone.err, HasSubstr("ws.buses acts unless ws.groups = 1, which it is on wse2"));
+  EXPECT_THAT(alone.err, HasSubstr("ws.exchange acts unless ws.groups = 1"));
+  const Ran two = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--set ws.buses=1 --set ws.groups=2");
+  EXPECT_EQ(two.err, "");
   const Ran model = run_real(
       "run --json --model qwen3-1.7b --machine wse3 --prefill 256 --set ws.lookahead=4 --set "
       "llm.groups=4 --set wafer.modules=per_core");

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/machine_table.hpp"
@@ -82,6 +83,57 @@ TEST(Search, LeavesOutWhatSubjectToDoesNotAllow) {
       search(bench, std::string("minimise: time\nsubject_to: silicon_mm2 < 0.001\n") + kSpace);
   EXPECT_NE(none.status, 0);
   EXPECT_THAT(none.out, HasSubstr("none is right"));
+}
+
+/// Lays operations out at random, within what `machine` calls its choices.
+void draw_layout(Machine& machine, const std::string& kind, Random& random) {
+  for (const LayoutSpace& space : machine.layouts()) {
+    if (space.kind != kind) continue;
+    for (const LayoutChoice& choice : space.choices) {
+      if (machine.parameters().find(choice.key) == nullptr || random.bounded(3) != 0) continue;
+      machine.set(choice.key, choice.values[random.bounded(choice.values.size())], "test");
+    }
+  }
+}
+
+// A bound that is above the cycles of a run would leave out the best point. Layouts that cannot be
+// are drawn too, and are not compared.
+TEST(Search, BoundsAreNeverAboveWhatIsSimulatedInAnyLayout) {
+  unsigned compared = 0;
+  for (std::uint64_t seed = 1000; seed < 1240; ++seed) {
+    Random random(seed);
+    const bool wafer = random.bounded(3) != 0;
+    const auto machine = make_machine(standard_machines(), wafer ? "wse2" : "bow");
+    machine->set(wafer ? "wafer.columns" : "ipu.tiles", wafer ? "12" : "32", "test");
+    if (wafer) machine->set("wafer.rows", std::to_string(1 + random.bounded(12)), "test");
+    if (wafer && random.bounded(2) == 0) machine->set("io.share", "1", "test");
+    LayerOp op;
+    op.m = static_cast<std::uint32_t>(16 * (1 + random.bounded(12)));
+    op.k = static_cast<std::uint32_t>(16 * (1 + random.bounded(12)));
+    op.n = static_cast<std::uint32_t>(1 + random.bounded(128));
+    op.residency = wafer ? Residency::streamed : Residency::automatic;
+    if (wafer && random.bounded(4) == 0) op.residency = Residency::resident;
+    const std::uint64_t kind = random.bounded(4);
+    if (kind != 0) op.pattern.name = kind == 1 ? "unstructured" : "block";
+    if (kind != 0) op.pattern.density = Decimal{10 + random.bounded(80), 2};
+    if (kind >= 2) op.pattern.block_rows = op.pattern.block_cols = kind == 2 ? 16 : 4;
+    WorkloadTrace trace;
+    trace.ops = {op};
+    MaskStore masks(seed);
+    const Mask* const mask = masks.mask(op, trace);
+    draw_layout(*machine, machine->layout_kind(op, mask), random);
+    try {
+      machine->check();
+      const auto bound = machine->least_cycles(op, mask);
+      const OpResult result = machine->run(op, mask, seed, {});
+      if (!bound) continue;
+      EXPECT_LE(*bound, result.cycles) << seed << (wafer ? " wafer" : " chip");
+      ++compared;
+    } catch (const RequestError&) {  // it does not fit, or is not planned
+    } catch (const SimulationError&) {
+    }
+  }
+  EXPECT_GT(compared, 100U);
 }
 
 // A bound that is above the cycles of a run would leave out the best point.

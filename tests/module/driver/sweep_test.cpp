@@ -105,6 +105,21 @@ TEST(Sweep, DenseWeightsTakeNoDensityAndUnstructuredOnesInBlocksAreBlocks) {
   EXPECT_EQ(column(summary, "speedup_vs_dense")[5], "1");
 }
 
+TEST(Sweep, AWordThatNoPointTakesIsRefused) {
+  const ProgramBench lacuna;
+  const auto error = [&](const std::string& pattern) {
+    const std::string file = lacuna.file(
+        "e.yaml",
+        "machine: fake\ngemm: 8x8x8\ngrid:\n  density: [0.5]\n  pattern: " + pattern + "\n");
+    return lacuna("sweep --quiet " + file).err;
+  };
+  EXPECT_THAT(error("[dense]"), HasSubstr("e.yaml:4:3: 'density' acts on no point"));
+  EXPECT_EQ(error("[dense, unstructured]"), "");
+  const Ran none = lacuna("compare --machine fake --gemm 8x8x8 --pattern dense --density 0.1,0.2");
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("none of the patterns takes one: dense"));
+}
+
 TEST(Sweep, ADensePartnerIsOneOfTheSameParameters) {
   const ProgramBench lacuna;
   const std::string file = lacuna.file("study.yaml",

@@ -26,8 +26,9 @@ class Bound {
     const std::vector<std::uint64_t> tails = tails_of_groups();
     Cycle most = 0;
     for (std::size_t place = 0; place < width_; ++place) {
-      const std::uint64_t all = std::max(slots(loads_.sent[place]), dispatches(loads_.sent[place]));
-      most = std::max(most, ceil_div(all + tails[place], groups_));
+      const std::uint64_t own = std::max(slots(loads_.sent[place]), dispatches(loads_.sent[place]));
+      const std::uint64_t exchanged = slots(loads_.sent[place]) + packets();
+      most = std::max(most, ceil_div(std::max(own + tails[place], exchanged), groups_));
     }
     return most;
   }
@@ -35,9 +36,11 @@ class Bound {
   /// The first link within the last group: what all groups before it send, and its own ring.
   Cycle link() const {
     if (!loads_.exchanges || width_ < 3) return 0;
-    const std::uint64_t before = std::uint64_t{k_.steps} * (groups_ - 1);
-    return before / width_ * (width_ - 1) * (words_ + 1) +
-           (loads_.ring ? std::uint64_t{k_.steps} * words_ : 0);
+    // rows that places on this side of it keep, at most
+    const std::uint64_t here = ceil_div(std::uint64_t{k_.steps} * groups_, width_);
+    const std::uint64_t others = groups_ - 1;
+    const std::uint64_t rows = k_.steps - std::min<std::uint64_t>(k_.steps, here);
+    return others * rows * (words_ + 1) + (loads_.ring ? rows * words_ : 0);
   }
 
  private:
@@ -45,19 +48,22 @@ class Bound {
     return ceil_div(words, core_.fabric_words_per_issue.value());
   }
 
-  /// Issue slots of the columns of a place: weights, rows of sums, packets of groups.
+  /// Issue slots of the columns of a place: weights and rows of sums.
   std::uint64_t slots(std::uint64_t sent) const {
     const std::uint64_t rows = std::uint64_t{k_.steps} * groups_;
     const std::uint64_t first = std::min(rows, sent);  // that may overwrite, in fewer cycles
     const std::uint64_t cheap = std::min(k_.first_cycles, k_.beat_cycles);
     std::uint64_t slots = beats_ * (first * cheap + (sent - first) * k_.beat_cycles);
     if (loads_.ring && width_ > 1) slots += rows * issues(words_) * k_.reduce_cycles;
-    if (!loads_.exchanges) return slots;
-    const std::uint64_t packets = ceil_div(k_.steps, width_);
+    return slots;
+  }
+
+  /// Issue slots of the packets that the columns of a place send and take.
+  std::uint64_t packets() const {
+    if (!loads_.exchanges) return 0;
     const std::uint64_t others = groups_ - 1;
-    return slots + packets * issues(words_) *
-                       (2 * others * k_.exchange.send_cycles +
-                        std::uint64_t{groups_} * others * k_.exchange.take_cycles);
+    return ceil_div(k_.steps, width_) * issues(words_) *
+           (2 * others * k_.exchange.send_cycles + groups_ * others * k_.exchange.take_cycles);
   }
 
   /// Cycles of their main threads. A weight takes effect no sooner after the one before than it is
