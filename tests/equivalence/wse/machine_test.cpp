@@ -198,8 +198,8 @@ TEST_P(WseMachineEquivalence, GroupsOfColumnsGiveTheSameInEveryWay) {
     SCOPED_TRACE(::testing::Message()
                  << "seed " << seed << ": "
                  << fmt::format("{} x {} x {} x {} {} {} {} dense {} {}", c.op.m, c.op.k, c.op.n,
-                                c.op.batch, word(c.op.mode), word(c.op.dtype),
-                                c.op.x_pattern, dense, fmt::join(c.settings, " ")));
+                                c.op.batch, word(c.op.mode), word(c.op.dtype), c.op.x_pattern,
+                                dense, fmt::join(c.settings, " ")));
     Execution execution;
     execution.engine = Engine::clocked;
     execution.fold = false;
