@@ -207,8 +207,8 @@ void StreamedCores::add_counts() {
     std::vector<std::uint64_t> zeros((kernel.steps + std::size_t{1}) * columns, 0);
     for (std::size_t step = 0; step < kernel.steps; ++step) {
       for (std::size_t c = 0; c < columns; ++c) {
-        const std::size_t group = c / kernel.group_columns();
-        const std::size_t place = step % (kernel.steps / kernel.instances) * kernel.groups + group;
+        const std::uint32_t group = kernel.groups.group_of(static_cast<std::uint32_t>(c));
+        const std::size_t place = step * kernel.groups.count + group;
         const bool is_row = run_.plan.row_of_step.at(place) != wse::kNoRow;
         const std::uint32_t all = is_row ? run_.plan.column_features.at(c) : 0;
         zeros[(step + 1) * columns + c] =

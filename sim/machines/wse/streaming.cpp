@@ -62,7 +62,7 @@ ValueCheck check_values(const StreamingJob& job, const StreamingPlan& plan,
   const std::uint64_t elements = job.resident ? job.gemm.m : job.gemm.n;
   std::vector<std::size_t> next(outcome.results.size(), 0);
   for (std::size_t step = 0; step < plan.row_of_step.size(); ++step) {
-    if (plan.row_of_step[step] == wse::kNoRow) continue;  // nothing is kept after it
+    const bool empty = plan.row_of_step[step] == wse::kNoRow;  // of no weights: zeros are kept
     const std::uint32_t column = kernel.final_column[step];
     std::uint32_t before = 0;
     for (std::uint32_t r = 0; r < plan.program.rows; ++r) {
@@ -72,6 +72,7 @@ ValueCheck check_values(const StreamingJob& job, const StreamingPlan& plan,
       before += kernel.tokens[r];
       for (std::uint32_t t = 0; t < kernel.tokens[r]; ++t) {
         const std::size_t place = next[core]++;
+        if (empty) continue;
         const std::uint64_t element = first + t;
         if (element >= elements) continue;  // padding
         const bool there = place < outcome.results[core].size();

@@ -196,7 +196,10 @@ TEST_P(WseMachineEquivalence, GroupsOfColumnsGiveTheSameInEveryWay) {
     const Case c = grouped_case(seed);
     const bool dense = seed % 5 == 0;
     SCOPED_TRACE(::testing::Message()
-                 << "seed " << seed << ": " << fmt::format("{}", fmt::join(c.settings, " ")));
+                 << "seed " << seed << ": "
+                 << fmt::format("{} x {} x {} x {} {} {} {} dense {} {}", c.op.m, c.op.k, c.op.n,
+                                c.op.batch, word(c.op.mode), word(c.op.dtype), c.op.x_pattern,
+                                dense, fmt::join(c.settings, " ")));
     Execution execution;
     execution.engine = Engine::clocked;
     execution.fold = false;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "sim/driver/files/locations.hpp"
-#include "sim/driver/run/acting.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/system/wafer_system_report.hpp"
@@ -22,9 +21,8 @@
 namespace lacuna::test {
 namespace {
 
-using ::testing::HasSubstr;
-
-/// What is moved at least: cycles, bytes, joules, the host's time and bytes, or whether it fits.
+/// What a parameter moves at least: cycles; bytes of memory, fabric or edge; joules; the time and
+/// the bytes of the host, which are statistics; or, of limits of memory, whether there is a result.
 enum class Moves { cycles, bytes, joules, host, fits };
 
 struct Step {
@@ -565,44 +563,6 @@ TEST(ParameterWalk, LeavesNoneOut) {
   EXPECT_THAT(missing, ::testing::IsEmpty()) << "give each a step, or change it so that it acts";
   for (const std::string& path : walked) EXPECT_EQ(known.count(path), 1U) << path;
   EXPECT_LE(without_a_step().size(), 5U);
-}
-
-TEST(ActsWith, NamesParametersAndValuesThatExist) {
-  for (const ActsWith& condition : conditions()) {
-    bool found = false;
-    for (const MachineKind& kind : standard_machines()) {
-      const auto machine = kind.make(kind.kind);
-      if (machine->parameters().find(condition.other) == nullptr) continue;
-      found = true;
-      EXPECT_NO_THROW(machine->set(condition.other, condition.value, ""));
-    }
-    EXPECT_TRUE(found) << condition.other;
-  }
-}
-
-TEST(ActsWith, SaysWhatAGivenParameterWaitsFor) {
-  const Ran idle = run_real(
-      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
-      "--set io.column_fifo=32");
-  EXPECT_THAT(idle.err, HasSubstr("io.column_fifo acts with io.stream = row_ordered alone, and on "
-                                  "wse2 that is per_column"));
-  const Ran acting = run_real(
-      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
-      "--set io.column_fifo=32 --set io.stream=row_ordered");
-  EXPECT_EQ(acting.err, "");
-}
-
-// An experiment's settings are remarked on if they act on none of its points.
-TEST(ActsWith, SaysSoOfASettingOfAnExperimentThatActsNowhere) {
-  const ProgramBench bench;
-  const auto remarks = [&](const std::string& axis) {
-    const std::string file = bench.file(
-        "e.yaml", "machine: wse2\ngemm: 8x8x8\nset: {wafer.columns: 4, wafer.rows: 4}\ngrid:\n  " +
-                      axis + "\n");
-    return run_real("sweep --quiet " + file + " --set io.column_fifo=32").err;
-  };
-  EXPECT_THAT(remarks("io.share: [0.5, 1]"), HasSubstr("io.column_fifo acts with io.stream = "));
-  EXPECT_EQ(remarks("io.stream: [per_column, row_ordered]"), "");
 }
 
 }  // namespace

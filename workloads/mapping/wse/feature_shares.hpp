@@ -30,7 +30,7 @@ inline std::uint32_t entry_row(Inject inject, std::uint32_t rows) {
 /// The first rows of cores that bring `streams` of words from the west edge to their columns and
 /// hold no tokens, beside so many colors of sums. UnsupportedError if they need more colors than
 /// there are.
-std::uint32_t rows_at_edge(const IoParams& io, std::uint32_t streams, std::uint32_t sums);
+std::uint32_t rows_for_streams(const IoParams& io, std::uint32_t streams, std::uint32_t sums);
 /// The same of columns without groups; none unless words enter there.
 std::uint32_t rows_at_edge(const StreamingParams& ws, const IoParams& io, std::uint32_t columns);
 

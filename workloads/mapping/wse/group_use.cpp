@@ -84,8 +84,8 @@ std::vector<std::uint32_t> deal_rows(const std::vector<std::uint32_t>& owner,
 std::uint32_t spread_rows(const StreamingParams& ws, const IoParams& io, const GroupUse& use) {
   check_crossing(ws, use);
   const bool crossing = use.copies && !use.groups.interleaved;
-  if (crossing) return std::max(1U, io.dist_rows.value());
-  if (at_west_edge(ws)) return rows_at_edge(io, use.streams(), use.sums + use.buses);
+  if (crossing && at_west_edge(ws)) return std::max(1U, io.dist_rows.value());
+  if (at_west_edge(ws)) return rows_for_streams(io, use.streams(), use.sums + use.buses);
   return use.copies ? 1 : 0;
 }
 

@@ -45,13 +45,15 @@ class Words {
   }
 
   void append_words(std::uint32_t b, std::uint32_t i, const std::vector<std::uint32_t>& features,
-                    std::uint32_t column, std::vector<std::uint32_t>& words) {
+                    std::uint32_t place, std::vector<std::uint32_t>& words) {
+    const std::uint32_t column = program_.kernel.groups.column_of(0, place);
+    const std::uint32_t all = places_.inputs[column];  // features of an instance
     const auto value = [&](std::uint32_t j) {
       return job_.gemm.values ? operands_.streamed(b, i, j) : 0.0F;
     };
     for (std::size_t n = 0; n < features.size(); ++n) {
       const std::uint32_t j = features[n];
-      const std::uint32_t index = b * places_.inputs[column] + places_.index[j];
+      const std::uint32_t index = b * all + places_.index[j];
       switch (program_.kernel.form) {
         case StreamForm::indexed:
           words.push_back(index << 16U | small_value(value(j)));

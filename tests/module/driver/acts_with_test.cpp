@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters that act with a value of another alone, and what is said of one that waits for it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/machine_table.hpp"
+#include "tests/support/driver/program_bench.hpp"
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ActsWith, NamesParametersAndValuesThatExist) {
+  for (const ActsWith& condition : conditions()) {
+    bool found = false;
+    for (const MachineKind& kind : standard_machines()) {
+      const auto machine = kind.make(kind.kind);
+      if (machine->parameters().find(condition.other) == nullptr) continue;
+      found = true;
+      EXPECT_NO_THROW(machine->set(condition.other, condition.value, ""));
+    }
+    EXPECT_TRUE(found) << condition.other;
+  }
+}
+
+TEST(ActsWith, SaysWhatAGivenParameterWaitsFor) {
+  const Ran idle = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--set io.column_fifo=32");
+  EXPECT_THAT(idle.err, HasSubstr("io.column_fifo acts with io.stream = row_ordered alone, and on "
+                                  "wse2 that is per_column"));
+  const Ran acting = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--set io.column_fifo=32 --set io.stream=row_ordered");
+  EXPECT_EQ(acting.err, "");
+}
+
+// An experiment's settings are remarked on if they act on none of its points.
+TEST(ActsWith, SaysSoOfASettingOfAnExperimentThatActsNowhere) {
+  const ProgramBench bench;
+  const auto remarks = [&](const std::string& axis) {
+    const std::string file = bench.file(
+        "e.yaml", "machine: wse2\ngemm: 8x8x8\nset: {wafer.columns: 4, wafer.rows: 4}\ngrid:\n  " +
+                      axis + "\n");
+    return run_real("sweep --quiet " + file + " --set io.column_fifo=32").err;
+  };
+  EXPECT_THAT(remarks("io.share: [0.5, 1]"), HasSubstr("io.column_fifo acts with io.stream = "));
+  EXPECT_EQ(remarks("io.stream: [per_column, row_ordered]"), "");
+}
+
+}  // namespace
+}  // namespace lacuna::test
