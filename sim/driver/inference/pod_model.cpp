@@ -292,7 +292,11 @@ void PodModel::refuse(const PassRequest& request, const PodCut& cut,
                  each.cache == 0 ? 0 : request.capacity * spare / static_cast<double>(each.cache));
   }
   if (request.decode && positions >= 1) {
-    text += fmt::format("; the nearest that fits: {} positions", std::floor(positions));
+    const bool simulated = most.working != 0;
+    text += fmt::format(simulated ? "; the nearest that fits: {} positions"
+                                  : "; before its rows are planned, whose working memory comes "
+                                    "on top: no more than {} positions can fit",
+                        std::floor(positions));
     throw OutOfMemoryError(text);
   }
   if (setup_.params.weights == Home::sram) {

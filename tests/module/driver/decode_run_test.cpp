@@ -173,7 +173,7 @@ TEST_F(DecodeRun, RefusesWhatIsHalfUnderstood) {
   refused("--decode --window 0", "--window");
   refused("--decode --window 4 --kept 4", "--window and --kept");
   refused("--decode --kept -1", "--kept");
-  refused("--decode --experts both", "both");
+  refused("--decode --experts both", "has no experts");
   refused("--decode --experts spread", "has no experts");
   refused("--decode --seed 2", "nothing of this request is drawn");
   refused("--decode --layers 0", "--layers");
@@ -187,7 +187,7 @@ TEST_F(DecodeRun, RefusesWhatIsHalfUnderstood) {
   refused("--prefill 64 --set llm.skip=act", "llm.skip");
   refused("--decode --x-density 0.5", "--x-density does not go with --model");
   refused("--decode --fold off", "--fold does not go with --model");
-  refused("--decode --machine wse2", "found 2 machines");
+  refused("--decode --machine wse2", "--machine is given 2 times; allowed: once");
   refused("--decode --context 0", "--context");
   refused("--decode --context 1e3", "1e3");
   refused("--decode --context 16777216", "positions would fit");

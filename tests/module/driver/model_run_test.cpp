@@ -78,7 +78,7 @@ TEST(ModelRun, RefusesEveryOptionThatItDoesNotKnow) {
       "--prefill", "--chunk",   "--blocks",  "--block-cores",  "--engine",      "--json",
       "--wide",    "--quiet",   "--layers",  "--cache",        "--activations", "--weights",
       "--window",  "--kept",    "--experts", "--seed",         "--no-cache",    "--requests",
-      "--pattern", "--density", "--block",   "--energy-table", "--out"};
+      "--pattern", "--density", "--block",   "--energy-table", "--out",         "--layout"};
   std::size_t refused = 0;
   for (const auto& [name, value] : options_of_run()) {
     if (known.count(name) != 0) continue;
@@ -90,7 +90,9 @@ TEST(ModelRun, RefusesEveryOptionThatItDoesNotKnow) {
     const std::string why = name == "--resume" ? ": needs --out" : " does not go with --model";
     EXPECT_THAT(ran.err, HasSubstr(name + why));
   }
-  EXPECT_GE(refused, 30U);
+  EXPECT_GE(refused, 27U);
+  EXPECT_THAT(run_real("run --model qwen3-1.7b --machine wse3 --decode --layout best").err,
+              HasSubstr("--layout: found 'best' with --model"));
   EXPECT_THAT(run_real("run --machine wse3 --gemm 8x8x8 --context 64").err,
               HasSubstr("--context needs --model"));
 }
@@ -141,10 +143,10 @@ TEST(ModelRun, SaysWhichSettingsActOnNothing) {
   EXPECT_EQ(two.err, "");
   const Ran model = run_real(
       "run --json --model qwen3-1.7b --machine wse3 --prefill 256 --set ws.lookahead=4 --set "
-      "llm.groups=4 --set wafer.modules=per_core");
+      "llm.groups=4 --set ws.reduce=chain");
   EXPECT_EQ(model.status, 0) << model.err;
   EXPECT_THAT(model.err, HasSubstr("ws.lookahead acts on nothing of --model"));
-  EXPECT_THAT(model.err, HasSubstr("wafer.modules acts on nothing of --model"));
+  EXPECT_THAT(model.err, HasSubstr("ws.reduce acts on nothing of --model"));
   EXPECT_THAT(model.err, ::testing::Not(HasSubstr("llm.groups")));
 }
 

@@ -150,7 +150,7 @@ const std::vector<Step>& steps() {
       {"ipu:planner.static_parts", "1", "elements", M::cycles},
       {"ipu:planner.static_bands", "1", "many blocks", M::cycles},
       {"ipu:planner.dense_columns", "16", "dense", M::cycles},
-      {"ipu:planner.dense_rows", "8", "dense", M::cycles, {"planner.dense_columns=1"}},
+      {"ipu:planner.dense_rows", "4", "dense", M::cycles},
       {"ipu:planner.dense_contraction", "8", "dense", M::cycles},
       {"ipu:planner.dense_row_steps", "2", "dense", M::cycles},
       {"ipu:planner.dense_column_steps", "2", "dense", M::cycles},
