@@ -181,7 +181,7 @@ void add_output_options(CLI::App& verb, Options& o) {
   verb.add_flag("--wide", o.wide, "tables with all columns, however wide")->group(group);
   verb.add_flag("--quiet", o.quiet, "print no progress")->group(group);
   verb.add_flag("--no-cache", o.no_cache,
-                "neither use nor keep simulated parts of systems and language models")
+                "neither use nor keep simulated parts of systems and language models, and layouts")
       ->group(group);
 }
 

@@ -293,7 +293,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   validate.command = reproducing_arguments(options);
   validate.run.seed = settings.seed;
   validate.run.settings = options.settings;
-  validate.run.layout = layout_request(options.layout);
+  validate.run.layout = layout_request(options.layout, options.no_cache);
   validate.run.execution = settings.execution;
   validate.run.jobs = static_cast<unsigned>(job_count(options));
   return run_validate(validate, kinds, streams.out, streams.err);
@@ -453,7 +453,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   if (names.empty()) names.emplace_back("bow");
   Machines machines = make_machines(kinds, names, options.settings);
   streams.err << idle_settings(machines, options.settings);
-  lay_out(machines, layout_request(options.layout));
+  lay_out(machines, layout_request(options.layout, options.no_cache));
   const WorkloadTrace workload = load_workload(options);
   const std::vector<Point> points = make_points(pointers(machines), workload, options, settings);
   check_view_steps(points, options);
@@ -534,7 +534,7 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   Machines machines = make_machines(kinds, options.machines, options.settings);
   streams.err << idle_settings(machines, options.settings);
-  lay_out(machines, layout_request(options.layout));
+  lay_out(machines, layout_request(options.layout, options.no_cache));
   const std::optional<Comparison> done =
       compare_machines(options, pointers(machines), load_workload(options), settings, streams);
   if (!done) return kDone;

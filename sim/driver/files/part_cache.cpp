@@ -100,6 +100,14 @@ void PartCache::keep(const std::string& kind, const std::string& key, const std:
   ++kept_;
 }
 
+std::string settings_text(const ParameterSet& parameters) {
+  std::string text;
+  parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
+    text += path + "=" + parameter.value_text() + "\n";
+  });
+  return text;
+}
+
 PartCache open_part_cache(bool off) {
   if (off) return {};
   if (const char* const given = variable("LACUNA_CACHE"); given != nullptr) {

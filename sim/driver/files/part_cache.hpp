@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "sim/base/parameter.hpp"
+
 namespace lacuna {
 
 /// Parts of simulations that are kept from one run of the program to the next: texts under all that
@@ -41,6 +43,9 @@ class PartCache {
   std::size_t found_ = 0;
   std::size_t kept_ = 0;
 };
+
+/// Every parameter and its value, a line each, for a key.
+std::string settings_text(const ParameterSet& parameters);
 
 /// The cache of this user: in $LACUNA_CACHE, or $XDG_CACHE_HOME/lacuna, or ~/.cache/lacuna. None if
 /// `off`, if LACUNA_CACHE is set to nothing, or if the latter two cannot be written; RequestError

@@ -20,6 +20,9 @@
 namespace lacuna {
 namespace {
 
+/// What a layout is called in a cache.
+constexpr const char* kLayoutKind = "layout";
+
 /// A row as a file of layouts names it.
 std::map<std::string, std::string> names_of(const Machine& machine, const LayerOp& op) {
   return {{"machine", machine.name()},
@@ -94,6 +97,7 @@ class LaidOutMachine final : public Machine {
                         const std::string& origin) const;
   const LayerOp* related(const LayerOp& op) const;
   void place(const Machine& machine, LayerOp& op) const;
+  std::string cache_key(const LayoutSpace& space, const std::string& row) const;
   std::optional<LayoutFound> find(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                   const Execution& execution, const SeenForm& form) const;
   void take_form_of_file(bool follow) const;
@@ -138,8 +142,32 @@ std::optional<LayoutFound> LaidOutMachine::find(const LayerOp& op, const Mask* m
   const auto known = found_.find(key);
   if (known != found_.end()) return known->second;
   const auto placed = [this](const Machine& machine, LayerOp& laid) { place(machine, laid); };
-  return found_[key] = find_layout(*plain_, row, mask, seed, execution, *space, form, placed,
-                                   request_.effort);
+  // a file of activations is known by its name alone
+  const bool keeps = request_.cache != nullptr && row.x_file.empty();
+  const std::string kept_as = cache_key(*space, key);
+  if (keeps) {
+    if (const std::optional<std::string> kept = request_.cache->find(kLayoutKind, kept_as)) {
+      if (const std::optional<LayoutFound> layout = decode_found(*kept)) {
+        return found_[key] = layout;
+      }
+    }
+  }
+  const std::optional<LayoutFound> found =
+      find_layout(*plain_, row, mask, seed, execution, *space, form, placed, request_.effort);
+  if (keeps && found) request_.cache->keep(kLayoutKind, kept_as, encode_found(*found));
+  return found_[key] = found;
+}
+
+/// What was found depends on the machine, the row, how long was searched, and the rows around it.
+std::string LaidOutMachine::cache_key(const LayoutSpace& space, const std::string& row) const {
+  const SearchEffort& effort = request_.effort;
+  std::string key = fmt::format("{} {}\n{}{} {} {} {}\n{}\n", plain_->kind(), space.kind,
+                                settings_text(plain_->parameters()), effort.seed, effort.budget,
+                                effort.restarts, effort.batch, row);
+  for (const LayerOp& op : related_.ops) {
+    key += fmt::format("{} {} {}\n", op.id, op.repeat, operation_content(op, nullptr, 0, {}));
+  }
+  return key;
 }
 
 /// What all rows take if they agree on a form; given up when it is more than `most`.
@@ -341,11 +369,12 @@ OpResult LaidOutMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t 
 
 }  // namespace
 
-LayoutRequest layout_request(const std::optional<std::string>& option) {
+LayoutRequest layout_request(const std::optional<std::string>& option, bool no_cache) {
   LayoutRequest request;
   if (!option || *option == "planned") return request;
   if (*option == "best") {
     request.source = LayoutRequest::Source::best;
+    request.cache = std::make_shared<PartCache>(open_part_cache(no_cache));
     return request;
   }
   if (!std::filesystem::exists(*option)) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/yaml_layouts.hpp"
 #include "sim/driver/layout/layout_search.hpp"
 
@@ -20,10 +21,12 @@ struct LayoutRequest {
   std::vector<LayoutEntry> entries;  // of a file
   std::string file;
   SearchEffort effort;
+  std::shared_ptr<PartCache> cache;  // of what `best` has found; none: only this process knows
 };
 
-/// "planned", "best", or a file of layouts; RequestError if it is neither.
-LayoutRequest layout_request(const std::optional<std::string>& option);
+/// "planned", "best", or a file of layouts; RequestError if it is neither. What `best` finds is
+/// kept for later runs unless `no_cache`.
+LayoutRequest layout_request(const std::optional<std::string>& option, bool no_cache);
 
 /// A machine that lays its operations out as `request` has it, in place of `machine`, of which all
 /// else is. `planned` is the machine itself.

@@ -323,7 +323,8 @@ class Planner {
       machine->set(setting.path, setting.value, setting.origin);
     }
     machine->check();
-    sweep_.machines.push_back(with_layouts(std::move(machine), layout_request(layout)));
+    sweep_.machines.push_back(
+        with_layouts(std::move(machine), layout_request(layout, options_.no_cache)));
     return sweep_.machines.back().get();
   }
 

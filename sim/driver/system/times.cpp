@@ -47,14 +47,6 @@ std::string content(const LayerOp& op, const WorkloadTrace& trace) {
   return text;
 }
 
-std::string parameters_text(const Machine& machine) {
-  std::string text;
-  machine.parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
-    text += path + "=" + parameter.value_text() + "\n";
-  });
-  return text;
-}
-
 /// The mean of the tiles' cycles in exchange.
 Cycle exchange_cycles(const OpResult& result) {
   std::uint64_t sum = 0;
@@ -120,8 +112,8 @@ OpRecord ChipTimes::simulate(const Machine& chip, const LayerOp& op, const Workl
 
 system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
                                  const WorkloadTrace& trace) {
-  const std::string key = fmt::format("{}seed {} engine {}\n{}", parameters_text(chip), seed_,
-                                      engine_name(engine_), content(op, trace));
+  const std::string key = fmt::format("{}seed {} engine {}\n{}", settings_text(chip.parameters()),
+                                      seed_, engine_name(engine_), content(op, trace));
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   std::optional<OpRecord> record = kept(key);

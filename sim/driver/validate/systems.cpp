@@ -15,6 +15,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/system/training.hpp"
 
 namespace lacuna {
@@ -218,10 +219,7 @@ class SystemPoints {
 
   /// Points with different metrics of one run share it.
   double step_seconds(const TrainingParams& training) {
-    std::string key;
-    training.for_each([&](const std::string& path, const ParamBase& parameter) {
-      key += path + "=" + parameter.value_text() + "\n";
-    });
+    const std::string key = settings_text(training);
     const auto known = seconds_.find(key);
     if (known != seconds_.end()) return known->second;
     const SystemMachine machine = make_system(training.system, settings_);

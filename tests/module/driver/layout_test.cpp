@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -64,6 +67,37 @@ TEST(Layout, BestIsNotSlowerThanPlannedNorThanAnySingleChange) {
       EXPECT_LE(best, cycles(bench, line + " --set " + change, "other")) << change;
     }
   }
+}
+
+// A second process takes what the first has found, of the same machine and operation alone.
+TEST(Layout, WhatBestFindsIsKeptForLaterRuns) {
+  namespace fs = std::filesystem;
+  const ProgramBench bench;
+  const std::string folder = bench.path("kept");
+  const auto records = [&] {
+    std::size_t count = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      count += entry.is_regular_file() ? 1 : 0;
+    }
+    return count;
+  };
+  setenv("LACUNA_CACHE", folder.c_str(), 1);
+  const std::string line = std::string("run --quiet ") + kChip + " --layout best";
+  const Ran first = run_real(line);
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_EQ(records(), 1U);
+  EXPECT_EQ(run_real(line).out, first.out);
+  EXPECT_EQ(records(), 1U);
+  EXPECT_EQ(run_real(line + " --no-cache --set tile.workers=5").status, 0);
+  EXPECT_EQ(records(), 1U);
+  EXPECT_EQ(run_real(line + " --set tile.workers=5").status, 0);
+  EXPECT_EQ(records(), 2U);
+  // what is no record is not taken
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) std::ofstream(entry.path().string()) << "no record";
+  }
+  EXPECT_EQ(run_real(line).out, first.out) << "searched again";
+  setenv("LACUNA_CACHE", "", 1);
 }
 
 TEST(Layout, AFileReplaysWhatWasFound) {
