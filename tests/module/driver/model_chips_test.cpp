@@ -130,6 +130,19 @@ TEST_F(ModelOnChips, WhatDoesNotFitIsRefusedWithTheNearestThatDoes) {
   EXPECT_EQ(fits.status, 0) << fits.err;
 }
 
+// Four layers on one chip: keys and values of 7,000 positions are 4 x 112,000 B of a tile, of which
+// streaming keeps one layer's.
+TEST_F(ModelOnChips, StreamedKeysAndValuesLeaveRoomForMorePositions) {
+  const std::string words =
+      "--set inference.tensor=1 --set inference.pipeline=1 --decode --context 7000 "
+      "--set inference.cache=";
+  const Ran kept = on_pod(words + "sram");
+  EXPECT_EQ(kept.status, 1);
+  EXPECT_THAT(kept.err, HasSubstr("cache 448000,"));
+  const Ran streamed = on_pod(words + "streaming");
+  EXPECT_EQ(streamed.status, 0) << streamed.err;
+}
+
 TEST_F(ModelOnChips, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(on_pod("--decode --set inference.tensor=3").err,
               HasSubstr("the 4 key and value heads"));

@@ -79,6 +79,9 @@ TEST(ModelRun, RefusesEveryOptionThatItDoesNotKnow) {
       "--wide",    "--quiet",   "--layers",  "--cache",        "--activations", "--weights",
       "--window",  "--kept",    "--experts", "--seed",         "--no-cache",    "--requests",
       "--pattern", "--density", "--block",   "--energy-table", "--out",         "--layout"};
+  std::set<std::string> there;
+  for (const auto& [name, value] : options_of_run()) there.insert(name);
+  for (const std::string& name : known) EXPECT_EQ(there.count(name), 1U) << name;
   std::size_t refused = 0;
   for (const auto& [name, value] : options_of_run()) {
     if (known.count(name) != 0) continue;
