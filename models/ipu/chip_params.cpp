@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/error.hpp"
+
 namespace lacuna::ipu {
 namespace {
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "sim/api/hidden.hpp"
+#include "sim/base/error.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/result/result_folder.hpp"
 

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <fmt/format.h>
-
-#include <charconv>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include "sim/base/error.hpp"
 
 namespace lacuna {
 
@@ -30,9 +24,22 @@ constexpr Range<T> range(T min, T max) {
   return {min, max};
 }
 
+/// A word of an enumeration, and the value it stands for.
+struct Choice {
+  const char* word;
+  int value;
+};
+
 /// The words of an enumeration, in the order they are listed to the user.
 template <class E>
-using Choices = std::vector<std::pair<const char*, E>>;
+struct Choices {
+  Choices(std::initializer_list<std::pair<const char*, E>> choices) {
+    list.reserve(choices.size());
+    for (const auto& [word, value] : choices) list.push_back({word, static_cast<int>(value)});
+  }
+
+  std::vector<Choice> list;
+};
 
 /// What param() says of a parameter, on its way to the Param it initialises. `Limits` is
 /// Range<T> for numbers, Choices<T> for enumerations, nothing for flags and text.
@@ -151,39 +158,12 @@ class ParameterSet {
   std::vector<Member> members_;
 };
 
-namespace detail {
-
-template <class T>
-T parse_number(const std::string& path, const std::string& text, const Range<T>& limits,
-               const char* unit) {
-  T value{};
-  const char* const end = text.data() + text.size();
-  const auto [read_to, error] = std::from_chars(text.data(), end, value);
-  const std::string allowed = fmt::format("[{}, {}]", limits.min, limits.max);
-  const std::string after = *unit == 0 ? "" : std::string(" ") + unit;
-  if (error == std::errc::invalid_argument || read_to != end) {
-    throw ParameterError(
-        fmt::format("{} = '{}' is not a number in {}{}", path, text, allowed, after));
-  }
-  if (error != std::errc{} || !(value >= limits.min && value <= limits.max)) {
-    throw ParameterError(fmt::format("{} = {}{} is outside {}", path, text, after, allowed));
-  }
-  return value;
-}
-
-[[noreturn]] void refuse_choice(const std::string& path, const std::string& text,
-                                const std::vector<std::string>& words);
-bool parse_flag(const std::string& path, const std::string& text);
-
-}  // namespace detail
-
-/// A parameter of type T, used as a T.
-template <class T>
+/// A parameter of type T, used as a T: a number, a flag or text. Its functions are in parameter.cpp
+/// for the types named below, so that no file that has parameters compiles them.
+template <class T, bool is_enum = std::is_enum_v<T>>
 class Param final : public ParamBase {
-  static constexpr bool kIsEnum = std::is_enum_v<T>;
   static constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
-  using Limits =
-      std::conditional_t<kIsEnum, Choices<T>, std::conditional_t<kIsNumber, Range<T>, NoLimits>>;
+  using Limits = std::conditional_t<kIsNumber, Range<T>, NoLimits>;
 
  public:
   template <class U, class L>
@@ -196,50 +176,14 @@ class Param final : public ParamBase {
   operator const T&() const { return value_; }
   const T& value() const { return value_; }
 
-  Param& operator=(T value) {
-    if constexpr (kIsNumber) {
-      if (!(value >= limits_.min && value <= limits_.max)) {
-        throw ParameterError(
-            fmt::format("{} = {} {} is outside {}", name(), value, unit(), limits_text()));
-      }
-    }
-    value_ = std::move(value);
-    return *this;
-  }
+  /// ParameterError if a number is outside its range.
+  Param& operator=(T value);
 
-  std::string value_text() const override { return to_text(value_); }
-  std::string initial_text() const override { return to_text(initial_); }
-  std::string limits_text() const override {
-    if constexpr (kIsNumber) return fmt::format("[{}, {}]", limits_.min, limits_.max);
-    if constexpr (std::is_same_v<T, bool>) return "true|false";
-    std::string words;
-    if constexpr (kIsEnum) {
-      for (const auto& [word, value] : limits_)
-        words += (words.empty() ? "" : "|") + to_text(value);
-    }
-    return words;
-  }
-  bool is_plain() const override { return kIsNumber || std::is_same_v<T, bool>; }
-
-  void parse(const std::string& path, const std::string& text) override {
-    if constexpr (kIsNumber) {
-      value_ = detail::parse_number<T>(path, text, limits_, unit());
-    } else if constexpr (kIsEnum) {
-      std::vector<std::string> words;
-      for (const auto& [word, value] : limits_) {
-        words.emplace_back(word);
-        if (text == word) {
-          value_ = value;
-          return;
-        }
-      }
-      detail::refuse_choice(path, text, words);
-    } else if constexpr (std::is_same_v<T, bool>) {
-      value_ = detail::parse_flag(path, text);
-    } else {
-      value_ = text;
-    }
-  }
+  std::string value_text() const override;
+  std::string initial_text() const override;
+  std::string limits_text() const override;
+  bool is_plain() const override;
+  void parse(const std::string& path, const std::string& text) override;
 
  private:
   template <class L>
@@ -251,20 +195,51 @@ class Param final : public ParamBase {
     }
   }
 
-  std::string to_text(const T& value) const {
-    if constexpr (kIsEnum) {
-      for (const auto& [word, choice] : limits_) {
-        if (choice == value) return word;
-      }
-      return "?";
-    } else {
-      return fmt::format("{}", value);
-    }
-  }
-
   T value_;
   T initial_;
   Limits limits_;
+};
+
+extern template class Param<unsigned>;
+extern template class Param<double>;
+extern template class Param<bool>;
+extern template class Param<std::string>;
+
+/// An enumeration without its type.
+class ChoiceParam : public ParamBase {
+ public:
+  std::string value_text() const override;
+  std::string initial_text() const override;
+  std::string limits_text() const override;
+  bool is_plain() const override { return false; }
+  void parse(const std::string& path, const std::string& text) override;
+
+ protected:
+  ChoiceParam(ParameterSet* set, const char* name, const char* doc, int initial,
+              std::vector<Choice> choices);
+
+  int value_;
+
+ private:
+  int initial_;
+  std::vector<Choice> choices_;
+};
+
+/// A parameter that is one of an enumeration.
+template <class E>
+class Param<E, true> final : public ChoiceParam {
+ public:
+  Param(const ParamSpec<E, Choices<E>>& spec)
+      : ChoiceParam(spec.set, spec.name, spec.doc, static_cast<int>(spec.initial),
+                    spec.limits.list) {}
+
+  operator E() const { return value(); }
+  E value() const { return static_cast<E>(value_); }
+
+  Param& operator=(E value) {
+    value_ = static_cast<int>(value);
+    return *this;
+  }
 };
 
 /// A named set of parameters inside another; its name is one step of their paths.

@@ -3,6 +3,13 @@
 
 namespace lacuna {
 
+OpResult::OpResult() = default;
+OpResult::OpResult(const OpResult&) = default;
+OpResult::OpResult(OpResult&&) noexcept = default;
+OpResult& OpResult::operator=(const OpResult&) = default;
+OpResult& OpResult::operator=(OpResult&&) noexcept = default;
+OpResult::~OpResult() = default;
+
 const char* status_name(Status status) {
   switch (status) {
     case Status::ok:

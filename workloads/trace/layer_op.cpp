@@ -3,6 +3,13 @@
 
 namespace lacuna {
 
+LayerOp::LayerOp() = default;
+LayerOp::LayerOp(const LayerOp&) = default;
+LayerOp::LayerOp(LayerOp&&) noexcept = default;
+LayerOp& LayerOp::operator=(const LayerOp&) = default;
+LayerOp& LayerOp::operator=(LayerOp&&) noexcept = default;
+LayerOp::~LayerOp() = default;
+
 unsigned bytes_of(DType dtype) {
   switch (dtype) {
     case DType::fp32:

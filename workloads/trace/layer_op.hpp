@@ -56,6 +56,14 @@ struct ChipShare {
 /// One row of a trace: an operation on matrices Y[m x n] = W[m x k] X[k x n], of which W may be
 /// sparse. Dimensions that the operation does not have are 0. Elements, not bytes.
 struct LayerOp {
+  // defined in its source: inline they were half of what every file with one took to compile
+  LayerOp();
+  LayerOp(const LayerOp&);
+  LayerOp(LayerOp&&) noexcept;
+  LayerOp& operator=(const LayerOp&);
+  LayerOp& operator=(LayerOp&&) noexcept;
+  ~LayerOp();
+
   std::string id;
   std::string op = "gemm";
   std::string model;
