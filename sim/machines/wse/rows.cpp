@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/rows.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/base/error.hpp"
+#include "sim/machines/wse/gradient.hpp"
+#include "sim/machines/wse/layers.hpp"
+#include "sim/machines/wse/residency.hpp"
+#include "sim/machines/wse/streaming.hpp"
+#include "sim/machines/wse/tasks.hpp"
+#include "workloads/mapping/wse/layers/plan.hpp"
+#include "workloads/mapping/wse/residency.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+template <class... Args>
+[[noreturn]] void refuse(const WaferRequest& request, fmt::format_string<Args...> what,
+                         Args&&... args) {
+  throw UnsupportedError(request.machine + ": " + fmt::format(what, std::forward<Args>(args)...));
+}
+
+bool is_weight_product(const WseParams& /*params*/, const LayerOp& op) {
+  return op.op == "gemm" || op.op == "spmm";
+}
+
+/// One sampled product, such as the gradient of a sparse weight: its results leave the wafer. The
+/// products of attention, many at once, stay on it.
+bool is_gradient(const WseParams& /*params*/, const LayerOp& op) {
+  return op.op == "sddmm" && op.batch == 1;
+}
+
+/// The gradient of a dense weight: the left operand is streamed from outside as weights are.
+bool is_dense_gradient(const WseParams& /*params*/, const LayerOp& op) {
+  return op.op == "bmm" && op.batch == 1 && op.phase != Phase::fwd &&
+         (op.fn.empty() || op.fn == "dot");
+}
+
+bool is_layer(const WseParams& /*params*/, const LayerOp& op) {
+  return wse::is_layer_operation(op);
+}
+
+void require_no_groups(const WaferRequest& request, const std::string& why) {
+  const unsigned groups = request.params.ws.groups;
+  if (groups != 1) refuse(request, "ws.groups = {}: {}", groups, why);
+}
+
+/// The sums of a weight gradient are one for a column.
+void require_whole_columns(const WaferRequest& request) {
+  require_no_groups(
+      request, fmt::format("op '{}': the sums of a weight gradient run down whole columns, which "
+                           "groups would all have a part of",
+                           request.op.op));
+}
+
+void require_int8(const WaferRequest& request) {
+  const LayerOp& op = request.op;
+  if (request.params.simd.int8 == 0) {
+    refuse(request, "simd.int8 = 0, its datapath has no int8 instruction; that of a wse3 has one");
+  }
+  if (is_gradient(request.params, op)) refuse(request, "weight gradients of int8");
+  if (op.partials != Partials::automatic && op.partials != Partials::int32) {
+    refuse(request, "floating-point partial sums of int8 products; they are int32");
+  }
+}
+
+/// What streams into the array: where it is multiplied, and how.
+void require_stream(const WaferRequest& request) {
+  const LayerOp& op = request.op;
+  if (op.mode == Mode::dynamic) {
+    refuse(request, "a wafer cannot run mode '{}' (streamed and static are possible) yet",
+           word(op.mode));
+  }
+  if (op.dtype == DType::int8) return require_int8(request);
+  if (op.dtype != DType::fp16 && op.dtype != DType::fp32) {
+    refuse(request,
+           "dtype '{}': nothing is published of how fast its datapath multiplies it; fp16, fp32 "
+           "and, on a wse3, int8 are possible",
+           word(op.dtype));
+  }
+  if (op.partials == Partials::int32) {
+    refuse(request, "a wafer cannot run int32 partial sums of floating-point products yet");
+  }
+  if (op.partials == Partials::fp16 && op.dtype == DType::fp32) {
+    refuse(request, "a wafer cannot run fp16 partial sums of fp32 products yet");
+  }
+}
+
+/// Programs of tasks have all their operands in the cores.
+void require_tasks(const WaferRequest& request) {
+  const WseParams& params = request.params;
+  const LayerOp& op = request.op;
+  const std::string kernel = "kernel.gemm = " + params.kernel.gemm.value_text();
+  require_no_groups(request, kernel + " works on all columns, not in groups of them");
+  if (op.x_pattern != "dense") {
+    refuse(request, "x_pattern '{}': {} has a program of the cores that moves whole tiles of X",
+           op.x_pattern, op.mode == Mode::dynamic ? "mode dynamic" : kernel);
+  }
+  if (has_weights(op) && wse::residency_of(op) == Residency::streamed) {
+    refuse(request, "residency streamed with {}: this kernel has both operands in the cores",
+           kernel);
+  }
+}
+
+OpResult run_task_row(const WaferRequest& request) {
+  const auto& [machine, params, op, mask, seed, execution] = request;
+  OpResult result = run_tasks(params, op, mask, seed, execution);
+  if (!has_weights(op)) return result;
+  result.mode = word(op.mode == Mode::dynamic ? Mode::dynamic : Mode::dense);
+  result.residency = word(Residency::resident);
+  return result;
+}
+
+void require_gradient(const WaferRequest& request) {
+  require_whole_columns(request);
+  require_stream(request);
+  if (request.params.ws.inject == wse::Inject::column_top) return;
+  refuse(request,
+         "the sums of a weight gradient run down the whole column, so its stream enters at the "
+         "top, not where ws.inject = {} has it",
+         request.params.ws.inject.value_text());
+}
+
+OpResult run_gradient_row(const WaferRequest& request) {
+  const auto& [machine, params, op, mask, seed, execution] = request;
+  OpResult result = run_gradient(params, op, mask, seed, execution);
+  result.mode = word(wse::kernel_of(mask != nullptr, Residency::streamed));
+  return result;
+}
+
+void require_dense_gradient(const WaferRequest& request) {
+  require_whole_columns(request);
+  require_stream(request);
+}
+
+/// Of its two operands the one with zeros is streamed.
+OpResult run_dense_gradient_row(const WaferRequest& request) {
+  const auto& [machine, params, op, mask, seed, execution] = request;
+  const bool stream_x = op.x_pattern != "dense";
+  OpResult result = run_streamed(params, op, mask, seed, execution, stream_x);
+  result.mode = word(Mode::dense);
+  if (!stream_x) {
+    result.notes.emplace_back("operands",
+                              "W, made on the wafer, has left it before and is streamed in as "
+                              "weights are; X lies with its k along columns");
+    return result;
+  }
+  LayerOp whole = op;
+  whole.x_pattern = "dense";
+  add_filter_remark(
+      params, run_streamed(params, whole, mask, seed, without_record(execution), true), result);
+  result.notes.emplace_back("operands",
+                            "X, made on the wafer, has left it before and is streamed in; W lies "
+                            "with its k along columns");
+  return result;
+}
+
+void require_layer(const WaferRequest& /*request*/) {}  // its planner says what it cannot
+
+OpResult run_layer_row(const WaferRequest& request) {
+  const auto& [machine, params, op, mask, seed, execution] = request;
+  LayerOp sent = op;
+  if (!params.ws.zero_filter) sent.x_pattern = "dense";
+  OpResult result = run_layer_operation(params, sent, mask, seed, execution);
+  const bool product = op.op == "bmm" || op.op == "sddmm";
+  // the programs of the cores hold the pattern
+  if (product || mask != nullptr) result.mode = word(mask ? Mode::static_ : Mode::dense);
+  if (op.x_pattern == "dense") return result;
+  LayerOp whole = op;
+  whole.x_pattern = "dense";
+  add_filter_remark(
+      params, run_layer_operation(params, whole, mask, seed, without_record(execution)), result);
+  return result;
+}
+
+OpResult run_weight_row(const WaferRequest& request) {
+  const auto& [machine, params, op, mask, seed, execution] = request;
+  return run_weights(params, op, mask, seed, execution);
+}
+
+}  // namespace
+
+const std::vector<WaferRows>& wafer_rows() {
+  static const std::vector<WaferRows> rows = {
+      {"programs of tasks", runs_as_tasks, require_tasks, run_task_row},
+      {"gradients of sparse weights", is_gradient, require_gradient, run_gradient_row},
+      {"gradients of dense weights", is_dense_gradient, require_dense_gradient,
+       run_dense_gradient_row},
+      {"products of activations and functions", is_layer, require_layer, run_layer_row},
+      {"products with weights", is_weight_product, require_stream, run_weight_row},
+  };
+  return rows;
+}
+
+OpResult run_wafer_row(const WaferRequest& request) {
+  if (request.execution.sigma > 0) {
+    refuse(request, "a wafer carries integers only, not --values normal:SIGMA");
+  }
+  for (const WaferRows& rows : wafer_rows()) {
+    if (!rows.takes(request.params, request.op)) continue;
+    rows.require(request);
+    return rows.run(request);
+  }
+  refuse(request, "a wafer cannot run op '{}' yet", request.op.op);
+}
+
+}  // namespace lacuna
