@@ -38,6 +38,12 @@ struct Execution {
 
 using MaskOf = std::function<const Mask*(const LayerOp&)>;
 
+/// A statistic as it is declared, its value 0.
+struct DeclaredStatistic {
+  StatEntry entry;
+  std::string layer;  // of the cycle stack; empty: it is no part of it
+};
+
 /// What IPU chips and wafers have in common: parameters, and the ability to run one operation.
 /// Each run elaborates its own hardware in its own SimContext.
 class Machine {
@@ -54,6 +60,9 @@ class Machine {
 
   /// The part of the parameters that prices need.
   virtual const EnergyParams& energy() const = 0;
+
+  /// All statistics that its results can have, each once.
+  virtual std::vector<DeclaredStatistic> statistics() const = 0;
 
   /// What the chip is made of; not known if its kind has no model of its area.
   virtual Silicon silicon() const { return {}; }

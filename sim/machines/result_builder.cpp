@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machines/result_builder.hpp"
 
+#include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace lacuna {
 
@@ -12,6 +14,26 @@ CountsSoFar counts_of(std::initializer_list<const StatGroup*> groups) {
     group->add_to(counts.stack);
   }
   return counts;
+}
+
+std::vector<DeclaredStatistic> declared(std::initializer_list<const StatGroup*> groups) {
+  std::vector<DeclaredStatistic> all;
+  for (const StatGroup* const group : groups) {
+    std::vector<StatEntry> entries;
+    group->add_to(entries);
+    for (StatEntry& entry : entries) {
+      const auto same = [&](const DeclaredStatistic& known) {
+        return known.entry.path == entry.path && known.entry.name == entry.name;
+      };
+      if (std::any_of(all.begin(), all.end(), same)) continue;
+      DeclaredStatistic& next = all.emplace_back();
+      for (const CycleCounter* const part : group->cycle_stack()) {
+        if (part->name() == entry.name) next.layer = layer_name(part->layer());
+      }
+      next.entry = std::move(entry);
+    }
+  }
+  return all;
 }
 
 ResultBuilder::ResultBuilder(const Execution& execution, double clock_ghz, std::uint64_t units)

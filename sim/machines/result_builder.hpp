@@ -18,6 +18,9 @@ namespace lacuna {
 /// What the groups have counted: each of them in statistics and in the cycle stack, in this order.
 CountsSoFar counts_of(std::initializer_list<const StatGroup*> groups);
 
+/// The statistics of these groups, each once, for Machine::statistics().
+std::vector<DeclaredStatistic> declared(std::initializer_list<const StatGroup*> groups);
+
 /// Puts what a machine did in one operation into its result. What all adapters say in the same way
 /// is said here; the members of `result` that have no method are theirs to fill.
 class ResultBuilder {

@@ -22,7 +22,6 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/off_chip.hpp"
 #include "sim/driver/result/result_describe.hpp"
-#include "sim/driver/result/statistics_list.hpp"
 #include "sim/driver/system/job.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/import/import_table.hpp"
@@ -247,7 +246,7 @@ std::string statistics_table(Machine& machine, const Options& options,
   list.column("action", "", Align::left);
   list.column("meaning", "", Align::left);
   bool is_empty = true;
-  for (const ListedStatistic& listed : list_statistics(machine)) {
+  for (const DeclaredStatistic& listed : machine.statistics()) {
     const StatEntry& entry = listed.entry;
     if (!is_in_group(entry.path, group) && listed.layer != group) continue;
     is_empty = false;
@@ -448,7 +447,7 @@ void add_groups(Names& names, const std::string& path) {
     machine->parameters().for_each([&](const std::string& path, const ParamBase&) {
       if (path.find('.') != std::string::npos) add_groups(names, path.substr(0, path.rfind('.')));
     });
-    for (const ListedStatistic& listed : list_statistics(*machine)) {
+    for (const DeclaredStatistic& listed : machine->statistics()) {
       add_groups(names, listed.entry.path);
     }
   }
@@ -506,7 +505,7 @@ std::string name_text(const MachineTable& table, const Options& options) {
                                      density_rule(kind.density), kind.source));
   }
   for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
-    for (const ListedStatistic& listed : list_statistics(*machine)) {
+    for (const DeclaredStatistic& listed : machine->statistics()) {
       const StatEntry& entry = listed.entry;
       names.add(entry.name, fmt::format("{}.{} of a machine of kind {}, in {}: {}\n", entry.path,
                                         entry.name, machine->kind(), entry.unit, entry.doc));

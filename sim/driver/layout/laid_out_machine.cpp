@@ -57,6 +57,7 @@ class LaidOutMachine final : public Machine {
   const std::string& name() const override { return plain_->name(); }
   const ParameterSet& parameters() const override { return plain_->parameters(); }
   const EnergyParams& energy() const override { return plain_->energy(); }
+  std::vector<DeclaredStatistic> statistics() const override { return plain_->statistics(); }
   Silicon silicon() const override { return plain_->silicon(); }
   void set(const std::string& path, const std::string& text, const std::string& origin) override {
     plain_->set(path, text, origin);

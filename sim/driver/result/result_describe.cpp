@@ -7,7 +7,6 @@
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
-#include "sim/driver/result/statistics_list.hpp"
 
 namespace lacuna {
 
@@ -38,7 +37,7 @@ Json parameters_json(const Machine& machine, bool with_values, const std::string
 
 Json statistics_json(Machine& machine) {
   Json list = Json::array();
-  for (const ListedStatistic& listed : list_statistics(machine)) {
+  for (const DeclaredStatistic& listed : machine.statistics()) {
     const StatEntry& entry = listed.entry;
     list.push_back({{"path", entry.path},
                     {"name", entry.name},

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/machines/result_sequence.hpp"
 
@@ -15,15 +16,42 @@ namespace {
 
 std::uint64_t whole_ns(double ns) { return static_cast<std::uint64_t>(std::ceil(ns)); }
 
-void add(OpResult& result, const char* name, const char* unit, std::uint64_t value,
-         const char* doc) {
+/// A statistic of the host; a product has those that its operands ask for.
+struct HostStatistic {
+  const char* name;
+  const char* unit;
+  const char* doc;
+};
+
+constexpr HostStatistic kUserBytes{"user_bytes", "B", "The sparse operand in the user's format."};
+constexpr HostStatistic kXBytes{"x_bytes", "B", "Activations that go to the host to be encoded."};
+constexpr HostStatistic kDeviceBytes{"device_bytes", "B", "What a host sends of it to the device."};
+constexpr HostStatistic kConvert{"convert_ns", "ns",
+                                 "Host time to make buckets of the user's format."};
+constexpr HostStatistic kTransfer{"transfer_ns", "ns", "Time of the buckets on the host link."};
+constexpr HostStatistic kExposed{"exposed_ns", "ns",
+                                 "Part of both that is not hidden by products."};
+constexpr HostStatistic kStep{"step_ns", "ns",
+                              "From pattern to pattern: products and what is exposed."};
+constexpr HostStatistic kEncode{"encode_ns", "ns", "Host time to make buckets of activations."};
+constexpr HostStatistic kLink{"link_ns", "ns", "Time of activations and buckets on the link."};
+constexpr HostStatistic kResultDevice{"result_device_bytes", "B",
+                                      "Values of a sparse result, as the device has them."};
+constexpr HostStatistic kResultUser{"result_user_bytes", "B",
+                                    "The sparse result in the user's format."};
+
+StatEntry entry_of(const HostStatistic& statistic, std::uint64_t value) {
   StatEntry entry;
   entry.path = "host";
-  entry.name = name;
-  entry.unit = unit;
-  entry.doc = doc;
+  entry.name = statistic.name;
+  entry.unit = statistic.unit;
+  entry.doc = statistic.doc;
   entry.value = value;
-  result.statistics.push_back(std::move(entry));
+  return entry;
+}
+
+void add(OpResult& result, const HostStatistic& statistic, std::uint64_t value) {
+  result.statistics.push_back(entry_of(statistic, value));
 }
 
 /// Values of all kept blocks, in the device's order.
@@ -33,11 +61,18 @@ std::uint64_t value_bytes(const Mask& mask, DType type) {
 
 }  // namespace
 
+std::vector<StatEntry> host_statistics() {
+  std::vector<StatEntry> all;
+  for (const HostStatistic& each : {kUserBytes, kXBytes, kDeviceBytes, kConvert, kTransfer,
+                                    kExposed, kStep, kEncode, kLink, kResultDevice, kResultUser}) {
+    all.push_back(entry_of(each, 0));
+  }
+  return all;
+}
+
 void add_sparse_result(const IpuHostParams& host, const Mask& mask, DType type, OpResult& result) {
-  add(result, "result_device_bytes", "B", value_bytes(mask, type),
-      "Values of a sparse result, as the device has them.");
-  add(result, "result_user_bytes", "B", ipu::user_bytes(host.format, mask, type).total(),
-      "The sparse result in the user's format.");
+  add(result, kResultDevice, value_bytes(mask, type));
+  add(result, kResultUser, ipu::user_bytes(host.format, mask, type).total());
 }
 
 void add_host_encoding(const IpuHostParams& host, const ipu::PlannedOperation& planned,
@@ -54,10 +89,10 @@ void add_host_encoding(const IpuHostParams& host, const ipu::PlannedOperation& p
   for (StatEntry& entry : result.statistics) {
     if (entry.name == "idle_cycles") entry.value += before.cycles * result.units;
   }
-  add(result, "x_bytes", "B", x_bytes, "Activations that go to the host to be encoded.");
-  add(result, "device_bytes", "B", planned.bucket_bytes, "What a host sends of it to the device.");
-  add(result, "encode_ns", "ns", whole_ns(work), "Host time to make buckets of activations.");
-  add(result, "link_ns", "ns", whole_ns(link), "Time of activations and buckets on the link.");
+  add(result, kXBytes, x_bytes);
+  add(result, kDeviceBytes, planned.bucket_bytes);
+  add(result, kEncode, whole_ns(work));
+  add(result, kLink, whole_ns(link));
   put_before(std::move(before), result);
 }
 
@@ -65,14 +100,13 @@ void add_host_side(const IpuHostParams& host, const Mask& mask, DType type,
                    const ipu::PlannedOperation& planned, OpResult& result) {
   const ipu::UserFormat format = host.format;
   const ipu::FormatBytes bytes = ipu::user_bytes(format, mask, type);
-  add(result, "user_bytes", "B", bytes.total(), "The sparse operand in the user's format.");
+  add(result, kUserBytes, bytes.total());
   if (planned.bucket_bytes == 0) {
     // The pattern is compiled in; what the host may still send is values in the device's order.
-    add(result, "device_bytes", "B", value_bytes(mask, type),
-        "What a host sends of it to the device.");
+    add(result, kDeviceBytes, value_bytes(mask, type));
     return;
   }
-  add(result, "device_bytes", "B", planned.bucket_bytes, "What a host sends of it to the device.");
+  add(result, kDeviceBytes, planned.bucket_bytes);
   const std::uint64_t values =
       planned.blocks * std::uint64_t{planned.block} * planned.block * bytes_of(type);
   const bool sorts = format == ipu::UserFormat::coo;
@@ -87,10 +121,10 @@ void add_host_side(const IpuHostParams& host, const Mask& mask, DType type,
   // Pipelined, the slowest of the three stages sets the pace; else they follow each other.
   const std::uint64_t step =
       host.overlap ? std::max({convert, transfer, device}) : convert + transfer + device;
-  add(result, "convert_ns", "ns", convert, "Host time to make buckets of the user's format.");
-  add(result, "transfer_ns", "ns", transfer, "Time of the buckets on the host link.");
-  add(result, "exposed_ns", "ns", step - device, "Part of both that is not hidden by products.");
-  add(result, "step_ns", "ns", step, "From pattern to pattern: products and what is exposed.");
+  add(result, kConvert, convert);
+  add(result, kTransfer, transfer);
+  add(result, kExposed, step - device);
+  add(result, kStep, step);
   result.notes.emplace_back(
       "host", fmt::format("conversion {} ns, transfer of {} B {} ns, exposed {} ns; a step of {} "
                           "product(s) {} ns",

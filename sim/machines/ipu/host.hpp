@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "models/sparsity/mask.hpp"
 #include "sim/base/parameter.hpp"
@@ -33,6 +34,9 @@ struct IpuHostParams : ParameterSet {
   Param<unsigned> products = param(this, "products", 1U, range(1U, 1U << 30U), "products",
                                    "Products with one pattern before the next.");
 };
+
+/// All statistics that these functions add, their values 0.
+std::vector<StatEntry> host_statistics();
 
 /// Adds what the host does for the sparse operand `mask` of a finished product: bytes in the user's
 /// format and the device's; with buckets, the times of conversion and transfer, what of them is not

@@ -61,6 +61,13 @@ struct IpuParams : ParameterSet {
   }
 };
 
+/// What device profiles say of a run.
+struct PhaseStats : StatGroup {
+  PhaseStats() : StatGroup("chip") {}
+  Counter kernel{this, "kernel_cycles", "cycles",
+                 "Cycles of compute and exchange phases, waiting for barriers left out."};
+};
+
 /// The cycles in which some tile computes or exchanges, waiting for barriers left out: what device
 /// profiles call the time of a kernel. Phases between which there is no barrier overlap; a cycle
 /// of two of them counts once.
@@ -153,13 +160,9 @@ void IpuRun::collect(const ipu::IpuChip& chip) {
   into_.products(planned_.lowered.program.mac_algorithmic, planned_.mac_useful);
   into_.counted(counts_of_tiles(chip.cycle_stats(), work), work.bytes_sram_read.value(),
                 work.bytes_sram_written.value());
-  StatEntry kernel;
-  kernel.path = "chip";
-  kernel.name = "kernel_cycles";
-  kernel.unit = "cycles";
-  kernel.doc = "Cycles of compute and exchange phases, waiting for barriers left out.";
-  kernel.value = kernel_cycles(chip.times());
-  result_.statistics.push_back(kernel);
+  PhaseStats phases;
+  phases.kernel += kernel_cycles(chip.times());
+  into_.group(phases);
   set_peaks();
   if (execution_.interval != 0) {
     chip.for_each_border([&](Cycle at, const auto& cycles, const auto& so_far) {
@@ -297,6 +300,14 @@ class IpuMachine final : public Machine {
   const std::string& name() const override { return name_; }
   const ParameterSet& parameters() const override { return params_; }
   const EnergyParams& energy() const override { return params_.energy; }
+  std::vector<DeclaredStatistic> statistics() const override {
+    const ipu::TileCycleStats cycles("tile.cycles");
+    const ipu::TileWorkStats work("tile");
+    const PhaseStats phases;
+    std::vector<DeclaredStatistic> all = declared({&cycles, &work, &phases});
+    for (StatEntry& entry : host_statistics()) all.push_back({std::move(entry), ""});
+    return all;
+  }
   Silicon silicon() const override {
     return ipu::silicon(params_.chip(), params_.energy.chip_units, params_.host.link_gbs);
   }

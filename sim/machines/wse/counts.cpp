@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "sim/machines/result_builder.hpp"
+#include "sim/machines/wse/kernel_stats.hpp"
 #include "sim/machines/wse/params.hpp"
 
 namespace lacuna {
+
 CountsSoFar task_counts(const wse::TaskStats& stats) {
   CountsSoFar counts = counts_of({&stats.core, &stats.router});
   counts.sram_bytes = stats.sram_read_bytes + stats.sram_write_bytes;
@@ -36,6 +38,15 @@ Peaks core_peaks(const WseParams& params, unsigned simd, std::uint64_t units) {
   if (ports.model == wse::MemoryModel::none) peaks.sram_bytes_per_cycle = 16.0 * widest * cores;
   peaks.fabric_bytes_per_cycle = 4 * 4.0 * cores;
   return peaks;
+}
+
+std::vector<DeclaredStatistic> wafer_statistics() {
+  const wse::WaferStats streams;
+  const wse::UnfilteredStats unfiltered;
+  const wse::TaskStats tasks;
+  const KernelStats kernel;
+  return declared({&streams.core, &streams.router, &streams.edge, &streams.limits, &unfiltered,
+                   &tasks.core, &tasks.router, &kernel});
 }
 
 }  // namespace lacuna

@@ -2,14 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "models/wse/task_stats.hpp"
 #include "models/wse/wafer_stats.hpp"
+#include "sim/machines/machine.hpp"
 #include "sim/report/interval_series.hpp"
 
 namespace lacuna {
 
 struct WseParams;
+
+/// All that a wafer counts, whatever it runs.
+std::vector<DeclaredStatistic> wafer_statistics();
 
 /// What cores that run tasks have counted.
 CountsSoFar task_counts(const wse::TaskStats& stats);

@@ -12,6 +12,7 @@
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/layouts.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "sim/machines/wse/residency.hpp"
@@ -37,6 +38,7 @@ class WseMachine final : public Machine {
   const std::string& name() const override { return name_; }
   const ParameterSet& parameters() const override { return params_; }
   const EnergyParams& energy() const override { return params_.energy; }
+  std::vector<DeclaredStatistic> statistics() const override { return wafer_statistics(); }
   Silicon silicon() const override { return wafer_silicon(params_); }
   void set(const std::string& path, const std::string& text, const std::string& origin) override {
     setter_.set(params_, path, text, origin);

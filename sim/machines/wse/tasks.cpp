@@ -19,6 +19,7 @@
 #include "sim/machines/wse/core_series.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
+#include "sim/machines/wse/kernel_stats.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
@@ -55,34 +56,6 @@ Element element_of(const LayerOp& op) {
   if (op.dtype == DType::fp32) return Element::fp32;
   refuse(fmt::format("op '{}' in dtype '{}' (fp16 and fp32 are possible)", op.op, word(op.dtype)));
 }
-
-/// How long cores took, from the first to the last issue slot of each, and what their products
-/// are for.
-struct KernelStats : StatGroup {
-  using StatGroup::StatGroup;
-  Counter longest{this, "core_cycles_longest", "cycles",
-                  "From the first to the last issue slot of the core that took longest."};
-  Counter shortest{this, "core_cycles_shortest", "cycles", "The same of the shortest."};
-  Counter mean{this, "core_cycles_mean", "cycles", "The same on average, rounded."};
-  Counter each{this, "cycles_each", "cycles",
-               "Cycles of the run for each of its products (kernel.gemv_repeats), rounded."};
-  Counter mac_zero{this, "mac_zero", "MAC", "Products with a zero that the format stores."};
-
-  void add(const TaskOutcome& run) {
-    std::uint64_t total = 0;
-    Cycle most = 0;
-    Cycle least = kNever;
-    for (const wse::TaskCounters& core : run.cores) {
-      const Cycle span = core.end > core.begin ? core.end - core.begin : 0;
-      total += span;
-      most = std::max(most, span);
-      least = std::min(least, span);
-    }
-    longest += most;
-    shortest += least;
-    mean += (total + run.cores.size() / 2) / run.cores.size();
-  }
-};
 
 /// An operation as tasks: its kernel, and how to count the elements of its result that are wrong.
 struct Prepared {
@@ -363,7 +336,7 @@ void TaskOperation::fill(const TaskKernel& kernel, const TaskOutcome& run,
   stats.add(run, kernel.copies, run.cycles);
   stats.add_limits({&run}, 1);
   stats.add_mean(run.cores.size() * kernel.copies);
-  KernelStats spans("wafer.kernel");
+  KernelStats spans;
   spans.add(run);
   const std::uint64_t repeats = op_.op == "gemv" ? params_.kernel.gemv_repeats.value() : 1;
   spans.each += (run.cycles + repeats / 2) / repeats;

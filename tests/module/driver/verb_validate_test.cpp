@@ -33,6 +33,7 @@ class FormulaMachine final : public Machine {
   const std::string& name() const override { return name_; }
   const ParameterSet& parameters() const override { return params_; }
   const EnergyParams& energy() const override { return energy_; }
+  std::vector<DeclaredStatistic> statistics() const override { return {}; }
   void set(const std::string& path, const std::string& text, const std::string& origin) override {
     params_.set(path, text, origin);
   }

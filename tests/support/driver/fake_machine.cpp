@@ -11,6 +11,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "sim/machines/result_builder.hpp"
 
 namespace lacuna::test {
 
@@ -41,16 +42,21 @@ void fail(Fault fault) {
   }
 }
 
-StatEntry counter(const char* name, const char* unit, const char* action, std::uint64_t value) {
-  StatEntry entry;
-  entry.path = "unit";
-  entry.name = name;
-  entry.unit = unit;
-  entry.doc = "A counter of the fake machine.";
-  entry.action = action;
-  entry.value = value;
-  return entry;
-}
+struct FakeStats : StatGroup {
+  FakeStats() : StatGroup("unit") {}
+  Counter mac_actual{this, "mac_actual", "MAC", "A counter of the fake machine.", "amp_mac_fp16"};
+  Counter mac_skipped{this, "mac_skipped", "MAC", "A counter of the fake machine."};
+  Counter mac_zero{this, "mac_zero", "MAC", "A counter of the fake machine."};
+  Counter exch_sent{this, "exch_sent", "words", "A counter of the fake machine.", "exch_send"};
+  Counter sram_reads{this, "sram_reads", "accesses", "A counter of the fake machine."};
+  Counter sram_reads_weight{this, "sram_reads_weight", "accesses", "A counter of the fake machine.",
+                            "sram_read"};
+  Counter exch_received{this, "exch_received", "words", "A counter of the fake machine.",
+                        "exch_recv"};
+  Counter exch_deliveries{this, "exch_deliveries", "words", "A counter of the fake machine."};
+  Counter busy_cycles{this, "busy_cycles", "cycles", "A counter of the fake machine."};
+  Counter idle_cycles{this, "idle_cycles", "cycles", "A counter of the fake machine."};
+};
 
 void plant(Fault fault, OpResult& result) {
   const auto add = [&](const char* name, std::uint64_t more) {
@@ -74,6 +80,11 @@ void plant(Fault fault, OpResult& result) {
 }
 
 }  // namespace
+
+std::vector<DeclaredStatistic> FakeMachine::statistics() const {
+  const FakeStats stats;
+  return declared({&stats});
+}
 
 std::string FakeMachine::extent() const {
   return fmt::format("{} units", static_cast<unsigned>(params_.unit.count));
@@ -100,17 +111,17 @@ OpResult FakeMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t /*s
   result.peaks = {2.0 * static_cast<double>(width), 24.0 * static_cast<double>(units),
                   4.0 * static_cast<double>(units), 16.0};
   result.stack = {{Layer::compute, "mac", units * busy}, {Layer::idle, "drained", units * 10}};
-  result.statistics = {
-      counter("mac_actual", "MAC", "amp_mac_fp16", result.mac_useful),
-      counter("mac_skipped", "MAC", "", result.mac_algorithmic - result.mac_useful),
-      counter("mac_zero", "MAC", "", 0),
-      counter("exch_sent", "words", "exch_send", 1),
-      counter("sram_reads", "accesses", "", kept / 4),
-      counter("sram_reads_weight", "accesses", "sram_read", kept / 4),
-      counter("exch_received", "words", "exch_recv", units),
-      counter("exch_deliveries", "words", "", units),
-      counter("busy_cycles", "cycles", "", units * busy),
-      counter("idle_cycles", "cycles", "", units * 10)};
+  FakeStats stats;
+  stats.mac_actual += result.mac_useful;
+  stats.mac_skipped += result.mac_algorithmic - result.mac_useful;
+  stats.exch_sent += 1;
+  stats.sram_reads += kept / 4;
+  stats.sram_reads_weight += kept / 4;
+  stats.exch_received += units;
+  stats.exch_deliveries += units;
+  stats.busy_cycles += units * busy;
+  stats.idle_cycles += units * 10;
+  stats.add_to(result.statistics);
   result.notes = {{"plan", fmt::format("{} units share the rows", units)}};
   if (execution.event_log) {
     result.events = {{0, 0, 0, op.m}, {result.cycles - 1, 1, 1, op.n}};

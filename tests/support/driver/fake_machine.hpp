@@ -79,6 +79,7 @@ class FakeMachine final : public Machine {
   const std::string& name() const override { return name_; }
   const ParameterSet& parameters() const override { return params_; }
   const EnergyParams& energy() const override { return params_.energy; }
+  std::vector<DeclaredStatistic> statistics() const override;
   void set(const std::string& path, const std::string& text, const std::string& origin) override {
     params_.set(path, text, origin);
   }
