@@ -9,34 +9,88 @@
 namespace lacuna::ipu {
 namespace {
 
-std::uint64_t when(bool condition, std::uint64_t amount) { return condition ? amount : 0; }
-
 /// Sub-groups that are looked at before the matching one, on average, and that one.
 std::uint64_t looked_at(const BucketSearch& search, std::uint64_t each) {
   return ((search.groups - 1) * each + 2 * each) / 2;
 }
 
-std::uint64_t half_forward(std::uint64_t x, std::uint64_t y, std::uint64_t z, Form form) {
-  if (z == 8) return 28 + x * (15 + 3 * y);
-  if (z == 4) return 30 + x * (11 + 2 * y);
-  const std::uint64_t eights = z / 8;
-  const std::uint64_t rest =
-      when((z & 4U) != 0, 13 + 2 * y) + when((z & 3U) != 0, 11 + 2 * y * (z & 3U));
-  // The estimator charges the set-up of a group of eight columns once, hardware each time.
-  if (form == Form::run_time) return 33 + x * (13 + eights * (17 + 3 * y) + rest);
-  return 33 + x * (12 + when(eights != 0, 16 + eights * 3 * y) + rest);
+/// A pass of a worker over the non-zeros of a row, for some of its columns: bundles to set it up,
+/// and of each non-zero.
+struct Pass {
+  std::uint64_t setup = 0;
+  std::uint64_t nonzero = 0;
+};
+
+/// A codelet whose workers walk rows: bundles before the first, and of a row with its passes those
+/// beside its non-zeros and those of each. The numbers are those of PopLibs (7eac0f26), of the
+/// estimators in popsparse and, at run time, of the assembly.
+struct RowCodelet {
+  std::uint64_t entry = 0;
+  std::uint64_t row = 0;
+  std::uint64_t nonzero = 0;
+
+  void add(std::uint64_t times, Pass pass) {
+    row += times * pass.setup;
+    nonzero += times * pass.nonzero;
+  }
+
+  std::uint64_t bundles(std::uint64_t rows, std::uint64_t nonzeros) const {
+    return entry + rows * (row + nonzero * nonzeros);
+  }
+};
+
+/// Two bundles of each non-zero for four FP16 columns, three for eight: the loads of X, and the
+/// multiply-accumulates beside them.
+RowCodelet half_forward(std::uint64_t columns, Form form) {
+  if (columns == 8) return {28, 15, 3};
+  if (columns == 4) return {30, 11, 2};
+  const std::uint64_t eights = columns / 8;
+  const std::uint64_t odd = columns % 4;
+  RowCodelet codelet{33, form == Form::run_time ? 13U : 12U};
+  if (form == Form::run_time) {
+    codelet.add(eights, {17, 3});
+  } else if (eights != 0) {
+    // the estimator charges the set-up of a group of eight columns once, hardware each time
+    codelet.add(1, {16, 3 * eights});
+  }
+  if (columns % 8 >= 4) codelet.add(1, {13, 2});
+  if (odd != 0) codelet.add(1, {11, 2 * odd});
+  return codelet;
 }
 
-std::uint64_t single_forward(std::uint64_t x, std::uint64_t y, std::uint64_t z, Form form) {
-  if (z == 4) return 25 + x * (13 + 3 * y);
-  if (z == 2) return 27 + x * (11 + 2 * y);
-  const std::uint64_t odd = when((z & 1U) != 0, 8 + 2 * y) + ((z & 3U) != 0 ? 3 : 1);
-  // The assembly has not been counted; its loops are taken to be those of the FP16 codelet.
+/// The assembly has not been counted; its loops are taken to be those of the FP16 codelet.
+RowCodelet single_forward(std::uint64_t columns, Form form) {
+  if (columns == 4) return {25, 13, 3};
+  if (columns == 2) return {27, 11, 2};
+  const std::uint64_t fours = columns / 4;
+  const std::uint64_t odd_or_pair = columns % 4 != 0 ? 3 : 1;  // branches to what is left
+  RowCodelet codelet{30, 13 + odd_or_pair};
   if (form == Form::run_time) {
-    return 30 + x * (13 + z / 4 * (12 + 3 * y) + when((z & 2U) != 0, 8 + 2 * y) + odd);
+    codelet.add(fours, {12, 3});
+    if (columns % 4 >= 2) codelet.add(1, {8, 2});
+  } else {
+    if (fours != 0) codelet.add(1, {12, 3 * fours});
+    if (columns % 4 >= 2) codelet.add(1, {8, columns / 2 * 2});
   }
-  return 30 +
-         x * (13 + when(z >= 4, 12 + z / 4 * 3 * y) + when((z & 2U) != 0, 8 + z / 2 * 2 * y) + odd);
+  if (columns % 2 != 0) codelet.add(1, {8, 2});
+  return codelet;
+}
+
+/// On the buckets of the forward product; four FP16 columns are five bundles of each non-zero.
+RowCodelet half_transposed(std::uint64_t columns) {
+  if (columns == 8) return {20, 18, 10};
+  if (columns == 4) return {20, 21, 7};
+  RowCodelet codelet{26, 30};
+  if (columns >= 4) codelet.add(1, {0, 2 + 5 * (columns / 4)});
+  if (columns % 4 != 0) codelet.add(1, {0, 5 + 3 * (columns % 4)});
+  return codelet;
+}
+
+RowCodelet single_transposed(std::uint64_t columns) {
+  RowCodelet codelet{23, 32};
+  if (columns >= 2) codelet.add(1, {0, 2 + 3 * (columns / 2)});
+  if (columns % 2 != 0) codelet.add(1, {0, 4});
+  return codelet;
 }
 
 /// Bundles of a worker for a pass over one block, apart from its columns.
@@ -107,23 +161,16 @@ Cycle dynamic_block_search(const BucketSearch& s) {
 
 std::uint64_t dynamic_forward_bundles(const Types& types, std::uint64_t rows,
                                       std::uint64_t nonzeros, std::uint64_t columns, Form form) {
-  return types.half() ? half_forward(rows, nonzeros, columns, form)
-                      : single_forward(rows, nonzeros, columns, form);
+  const RowCodelet codelet =
+      types.half() ? half_forward(columns, form) : single_forward(columns, form);
+  return codelet.bundles(rows, nonzeros);
 }
 
 std::uint64_t dynamic_transposed_bundles(const Target& target, const Types& types,
                                          std::uint64_t rows, std::uint64_t nonzeros,
                                          std::uint64_t columns) {
-  const std::uint64_t y = ceil_div(nonzeros, target.workers);
-  const std::uint64_t z = columns;
-  if (!types.half()) {
-    return 23 +
-           rows * (24 + 8 + when(z / 2 >= 1, (2 + 3 * (z / 2)) * y) + when((z & 1U) != 0, 4 * y));
-  }
-  if (z == 8) return 20 + rows * (18 + 10 * y);
-  if (z == 4) return 20 + rows * (21 + 7 * y);
-  return 26 + rows * (22 + 8 + when(z / 4 >= 1, (2 + 5 * (z / 4)) * y) +
-                      when((z & 3U) != 0, (5 + 3 * (z & 3U)) * y));
+  const RowCodelet codelet = types.half() ? half_transposed(columns) : single_transposed(columns);
+  return codelet.bundles(rows, ceil_div(nonzeros, target.workers));
 }
 
 DynamicBlockCost dynamic_block_cost(const Target& target, const Types& types, unsigned block,
