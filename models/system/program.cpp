@@ -68,8 +68,8 @@ bool operator==(const Barrier& a, const Barrier& b) {
 }
 
 bool operator==(const Segment& a, const Segment& b) {
-  if (a.name != b.name || a.transfers != b.transfers || a.barriers != b.barriers ||
-      a.chips.size() != b.chips.size()) {
+  if (a.name != b.name || a.synced != b.synced || a.transfers != b.transfers ||
+      a.barriers != b.barriers || a.chips.size() != b.chips.size()) {
     return false;
   }
   for (std::size_t i = 0; i < a.chips.size(); ++i) {

@@ -82,6 +82,7 @@ struct Barrier {
 struct Segment {
   std::string name;
   std::vector<ChipSteps> chips;
+  std::uint32_t synced = 0;  // chips whose barrier ends it, the others being idle; 0: all
   std::vector<Transfer> transfers;
   std::vector<Barrier> barriers;
 

@@ -20,6 +20,11 @@ namespace lacuna::system {
 
 namespace {
 
+std::uint64_t end_ns(const SystemParams& params, unsigned chips) {
+  constexpr std::uint64_t kLeast = 3;  // a token there, the step of the conductor, one back
+  return std::max(params.sync_ns(chips), kLeast);
+}
+
 /// The modules of a segment, bound to each other.
 class Plant {
  public:
@@ -29,7 +34,7 @@ class Plant {
         wiring_(fabric, params, segment),
         arrived_(segment.transfers.size()),
         conductor_("conductor", clock_, segment.barriers, fabric.chips(),
-                   std::max<std::uint64_t>(params.sync_ns(fabric.chips()), 3)) {
+                   end_ns(params, segment.synced == 0 ? fabric.chips() : segment.synced)) {
     clock_.shuffle(execution.shuffle);
     if (execution.event_log) log_.enable();
     add_chips(fabric, segment);

@@ -307,6 +307,12 @@ void add_experiment_options(CLI::App& verb, Options& o) {
       ->type_name("N")
       ->group("Simulation");
   verb.add_flag("--resume", o.resume, "go on with what was interrupted")->group("Simulation");
+  verb.add_option("--cache", o.cache, "of a language model: a folder that keeps simulated parts")
+      ->type_name("DIR")
+      ->group("Simulation");
+  verb.add_flag("--no-cache", o.no_cache,
+                "neither use nor keep simulated parts of language models, and layouts")
+      ->group("Simulation");
   verb.add_option("--out", o.out, "write a result folder; finished points are kept beside it")
       ->type_name("DIR")
       ->group("Output");

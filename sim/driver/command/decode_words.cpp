@@ -59,6 +59,8 @@ void set_activations(const Options& options, DecodeSparsity& sparsity) {
   }
 }
 
+}  // namespace
+
 void set_weights(const Options& options, DecodeSparsity& sparsity) {
   constexpr const char* kOption = "--weights";
   std::vector<std::string> allowed = products();
@@ -73,6 +75,8 @@ void set_weights(const Options& options, DecodeSparsity& sparsity) {
     }
   }
 }
+
+namespace {
 
 bool skips(const WseParams& params, wse::LlmSkip what) {
   const wse::LlmSkip skip = params.llm.skip;

@@ -13,6 +13,7 @@ namespace lacuna {
 bool asks_for_zeros(const Options& options);
 
 /// RequestError of words that are not understood.
+void set_weights(const Options& options, DecodeSparsity& sparsity);
 void set_zeros(const Options& options, DecodePlacement& placement);
 
 /// RequestError if llm.skip leaves out zeros that nothing says, or if a request says how experts

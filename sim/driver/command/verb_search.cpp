@@ -10,6 +10,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/command/model_sweep.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
@@ -98,7 +99,7 @@ class Search {
       for (const SearchPoint& point : points) bounds.push_back(point.bound[0]);
       descent_.emplace(sweep_.axis_text, bounds, effort);
     }
-    order_.emplace(std::move(points), words_.budget);
+    order_.emplace(std::move(points), words_.budget, !words_.all);
   }
 
   std::vector<std::size_t> next() {
@@ -259,6 +260,11 @@ std::string search_text(const Search& search) {
     text += fmt::format("\nNo point can be below {}: the best is {:.1f} % above that\n",
                         number(least), 100 * (best / least - 1));
   }
+  if (const std::vector<double> slack = search.order().slack(); !slack.empty()) {
+    text += fmt::format(
+        "Bounds are below what was simulated by {:.1f} to {:.1f} %, in the median by {:.1f} %\n",
+        100 * slack.front(), 100 * slack.back(), 100 * slack[slack.size() / 2]);
+  }
   if (count(Fate::left_over) > 0) {
     text += "Not all points were looked at: one that was left over may be better\n";
   }
@@ -273,8 +279,8 @@ Journal::Facts search_facts(const Search& search, const SweepFile& file, const O
     facts.emplace_back("subject_to", each.text);
   }
   facts.emplace_back("budget", fmt::format("{}", file.search.budget));
-  facts.emplace_back("strategy", fmt::format("{} {}", file.search.descent ? "descent" : "bounds",
-                                             file.search.restarts));
+  const char* const strategy = file.search.all ? "all" : file.search.descent ? "descent" : "bounds";
+  facts.emplace_back("strategy", fmt::format("{} {}", strategy, file.search.restarts));
   std::vector<const Machine*> machines;
   for (const auto& machine : search.sweep().machines) machines.push_back(machine.get());
   return facts_of_request(std::move(facts), options, search.sweep().workloads, machines);
@@ -299,8 +305,10 @@ bool run_batch(const std::vector<Point>& points, const std::vector<std::size_t>&
 }  // namespace
 
 int search_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
-  check_resume(options);
   const SweepFile file = read_search(options.subjects.front());
+  if (is_of_model(file)) return run_model_sweep(file, options, kinds, streams);
+  check_resume(options);
+  refuse_model_words(file, options);
   Search search(file, options, kinds);
   const std::vector<Point>& points = search.sweep().points;
   const RunSettings settings = run_settings(options);

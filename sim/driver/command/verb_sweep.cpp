@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/command/model_sweep.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
@@ -121,14 +122,17 @@ std::string interrupted_text(const std::vector<std::optional<RunRecord>>& record
 }  // namespace
 
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  const SweepFile file = read_sweep(options.subjects.front());
+  if (is_of_model(file)) return run_model_sweep(file, options, kinds, streams);
   const std::optional<SweepResult> result = run_sweep(options, kinds, streams, true);
   return result ? result->status : kDone;
 }
 
 std::optional<SweepResult> run_sweep(const Options& options, const MachineTable& kinds,
                                      const Streams& streams, bool print_tables) {
-  check_resume(options);
   const SweepFile file = read_sweep(options.subjects.front());
+  check_resume(options);
+  refuse_model_words(file, options);
   const Sweep sweep = plan_sweep(file, options, kinds);
   const RunSettings settings = run_settings(options);
   const std::size_t jobs = job_count(options);

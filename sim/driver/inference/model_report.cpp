@@ -96,6 +96,15 @@ void ModelReport::joules(const std::string& name, const EnergyRange& range, doub
   number(name + "_high", range.high / over, "J");
 }
 
+void ModelReport::words(bool folded, bool composed) {
+  const auto say = [&](const char* name, bool is) {
+    facts.emplace_back(name, is ? "true" : "false");
+  };
+  say("exact", !composed);
+  say("folded", folded);
+  say("composed", composed);
+}
+
 double ModelReport::of(const std::string& name) const {
   const ModelQuantity* const found = find(*this, name);
   return found == nullptr ? 0 : found->value;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "sim/driver/inference/serving_report.hpp"
+#include "workloads/trace/options.hpp"
 
 namespace lacuna {
 
@@ -86,7 +87,7 @@ class WaferServer : public ServedModel {
         capacity_(next_multiple(longest, every_)) {}
 
   PassCost step(std::uint32_t context) override {
-    const DecodeStep& made = simulated(context);
+    const DecodeStep& made = simulated(context).step;
     return {to_ns(made.cycles / hertz()), wafer_.joules(made.totals, made.cores, made.cycles)};
   }
 
@@ -96,7 +97,7 @@ class WaferServer : public ServedModel {
     double cycles = 0;
     for (std::uint32_t from = 1; from < tokens;) {
       const std::uint32_t to = std::min(next_multiple(from, every_), tokens - 1);
-      const DecodeStep& made = simulated(from);
+      const DecodeStep& made = simulated(from).forced;
       const double count = to - from + 1;
       cycles += count * made.slowest_stage;
       const EnergyRange each = wafer_.joules(made.forced, made.cores, made.slowest_stage);
@@ -114,13 +115,22 @@ class WaferServer : public ServedModel {
     return watts;
   }
 
-  const DecodeStep& simulated(std::uint32_t context) {
+  /// The slower of the step whose new position comes to the last row of cores, which fills the
+  /// rows, and of the one whose comes to the first.
+  struct Bounds {
+    DecodeStep step;    // by itself
+    DecodeStep forced;  // of tokens that follow each other
+  };
+  const Bounds& simulated(std::uint32_t context) {
     const std::uint32_t rounded = next_multiple(context, every_);
     const auto known = known_.find(rounded);
     if (known != known_.end()) return known->second;
-    const DecodeStep made = wafer_.step(rounded, capacity_);
-    cores_ = made.cores;
-    return known_.emplace(rounded, made).first->second;
+    const DecodeStep last = wafer_.step(rounded, capacity_);
+    const DecodeStep first = wafer_.step(rounded - wafer_.placement().rows + 1, capacity_);
+    cores_ = last.cores;
+    const Bounds bounds = {first.cycles > last.cycles ? first : last,
+                           first.slowest_stage > last.slowest_stage ? first : last};
+    return known_.emplace(rounded, bounds).first->second;
   }
 
   std::uint32_t every() const { return every_; }
@@ -134,16 +144,17 @@ class WaferServer : public ServedModel {
   std::uint32_t every_;
   std::uint32_t capacity_;
   std::uint64_t cores_ = 0;
-  std::map<std::uint32_t, DecodeStep> known_;
+  std::map<std::uint32_t, Bounds> known_;
 };
 
-ModelReport report_of(const char* kind, const std::string& machine, const std::string& model) {
+ModelReport report_of(const char* kind, const std::string& machine, const std::string& model,
+                      bool folded) {
   ModelReport report;
   report.kind = kind;
   report.machine = machine;
   report.model = model;
   report.what = "requests";
-  report.facts = {{"composed", "true"}};
+  report.words(folded, true);
   return report;
 }
 
@@ -159,7 +170,7 @@ ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& reque
   const ServingResult result = serve(requests, slots, server);
   const PodSetup& setup = pod.setup();
   ModelReport report = report_of("ipu", setup.alone ? setup.system.params.chip : setup.system.name,
-                                 setup.model.name);
+                                 setup.model.name, false);
   report.title = fmt::format("{}, {} requests on {}: {}", setup.model.name, requests.size(),
                              report.machine, server.longest().cut.text());
   report.remark = fmt::format(
@@ -167,6 +178,9 @@ ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& reque
       "positions, each simulated; what is shorter is padded.",
       fmt::format(kScheduling, slots), server.programs(), setup.params.context_step.value(),
       server.capacity());
+  if (setup.weights.name != "dense") {
+    report.remark += "\nZeros: weights: " + pattern_label(setup.weights);
+  }
   add_serving(requests, result, slots, report);
   csv = serving_csv(requests, result);
   return report;
@@ -178,14 +192,16 @@ ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>&
   WaferServer server(wafer, context_step, longest_of(requests));
   server.simulated(longest_of(requests));  // what does not fit is refused before all else
   const ServingResult result = serve(requests, slots, server);
-  ModelReport report = report_of("wse", wafer.name(), wafer.model().name);
+  ModelReport report = report_of("wse", wafer.name(), wafer.model().name, true);
   const DecodePlacement& placement = wafer.placement();
   report.title = fmt::format("{}, {} requests on {} x {} blocks of {} x {} cores",
                              wafer.model().name, requests.size(), placement.blocks_x,
                              placement.blocks_y, placement.columns, placement.rows);
   report.remark = fmt::format(
-      "{}Composed: a step is one at the next multiple of {} positions, no less than its own time; "
-      "{} contexts are simulated.\nA prompt's tokens follow each other through the blocks.",
+      "{}Composed: a step takes what the slower of two does that the fullest rows of cores have at "
+      "the next multiple of {} positions: no less than its own time; steps at {} such are "
+      "simulated.\nA prompt's tokens follow each other through the blocks.\n"
+      "Folded: of the tail's product one column, of a hand-over one row of cores.",
       fmt::format(kScheduling, slots), server.every(), server.contexts());
   add_serving(requests, result, slots, report);
   csv = serving_csv(requests, result);

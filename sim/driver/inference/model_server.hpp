@@ -20,10 +20,13 @@ namespace lacuna {
 ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& requests,
                          std::uint32_t slots, std::string& csv);
 
-/// On a wafer a core counts the positions that it holds, and all cores of a block hold as many at
-/// whole multiples of its rows. A step takes what the one at the next multiple of these takes, and
-/// of `context_step`: no less than it does itself. A prompt's tokens are known, and follow each
-/// other through the blocks; the last of them passes them by itself.
+/// On a wafer a core counts the positions that it holds. Up to the next whole multiple of a block's
+/// rows, and of `context_step`, no core has more than at that multiple; what the row with the new
+/// position does besides is on the way of the sums or beside it, depending on which row that is. A
+/// step takes what the slower of two takes, the one at the multiple, whose new position is in the
+/// last row, and the one whose is in the first with as many in that row: no less than it does
+/// itself. A prompt's tokens are known, and follow each other through the blocks; the last of them
+/// passes them by itself.
 ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>& requests,
                            std::uint32_t context_step, std::string& csv);
 

@@ -351,6 +351,7 @@ void PodModel::time(PodPass& pass, const PassRequest& request) const {
   program.token_bytes = std::uint64_t{4} * request.batch;
   program.in_background = setup_.params.io_tiles > 0;
   program.clock_ghz = clock_ghz_;
+  program.alone = setup_.alone;
   const system::SystemParams& params = setup_.system.params;
   const system::Fabric fabric(params);
   system::SystemExecution execution;

@@ -98,6 +98,7 @@ class PodModel {
                        system::ProgramResult run) const;
   [[noreturn]] void refuse(const PassRequest& request, const PodCut& cut,
                            const std::vector<TileAccount>& memory, const std::string& reason) const;
+  static double positions_that_fit(const PodPass& pass, const PassRequest& request);
   ModelReport report(const PodPass& pass, const PassRequest& request) const;
   std::string place() const;
 

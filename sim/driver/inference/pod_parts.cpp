@@ -56,6 +56,11 @@ class PartsMaker {
       const system::ChipCost once = cost_(op, model.trace);
       for (std::uint32_t i = 0; i < op.repeat; ++i) cost += once;
       made.cost += cost;
+      if (cache_operand(op) != 0 || (which == Part::attention && op.op == "softmax")) {
+        made.of_cache += cost.cycles;
+      } else if (stored != 0 && op.op == "gemm") {
+        made.of_weights += cost.cycles;
+      }
       const std::uint64_t there = share_of_tile(stored + cache_operand(op), tiles_);
       made.working = std::max(made.working, once.tile_bytes - std::min(once.tile_bytes, there));
       made.rows.emplace_back(op.layer.substr(op.layer.find('.') + 1), cost);

@@ -18,6 +18,8 @@ struct PodPart {
   std::uint64_t stored = 0;   // bytes: weights, of all experts
   std::uint64_t live = 0;     // most bytes of results that are there at once
   std::uint64_t working = 0;  // of the fullest tile: most that a row needs beside what is stored
+  Cycle of_weights = 0;       // cycles of products with weights
+  Cycle of_cache = 0;         // of rows on keys and values
   std::vector<std::pair<std::string, system::ChipCost>> rows;
 };
 

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/driver/inference/pod_model.hpp"
+#include "workloads/trace/options.hpp"
 
 namespace lacuna {
 
@@ -59,6 +61,20 @@ ModelTable row_table(const PodPass& pass, double clock_ghz) {
 
 }  // namespace
 
+/// With the cut of `pass`, and rows that need as much beside what they store as its own.
+double PodModel::positions_that_fit(const PodPass& pass, const PassRequest& request) {
+  double fewest = 0;
+  bool first = true;
+  for (const TileAccount& each : pass.memory) {
+    if (each.cache == 0) continue;
+    const auto spare = static_cast<double>(each.has - (each.all() - each.cache));
+    const double fit = std::floor(request.capacity * spare / static_cast<double>(each.cache));
+    fewest = first ? fit : std::min(fewest, fit);
+    first = false;
+  }
+  return fewest;
+}
+
 ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) const {
   ModelReport report;
   report.machine = place();
@@ -68,8 +84,13 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
       "Composed: each distinct row is simulated on a chip, all of its tiles, and taken for all "
       "chips and layers that have it;\nwhat chips exchange is simulated, pass by pass.";
   report.facts = {{"batch", fmt::format("{}", request.batch)},
-                  {"composed", "true"},
                   {"layers_of_stages", fmt::format("[{}]", fmt::join(pass.cut.layers, ", "))}};
+  report.words(false, true);
+  if (request.weights.name != "dense") {
+    const std::string weights = pattern_label(request.weights);
+    report.remark += "\nZeros: weights: " + weights;
+    report.facts.emplace_back("weights", '"' + weights + '"');
+  }
   const double tokens = static_cast<double>(request.batch) * request.tokens;
   report.number("chips", pass.cut.chips());
   report.number("tensor", pass.cut.tensor, "chips");
@@ -81,6 +102,17 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
   report.number("turn_time", pass.turn_seconds, "s");
   report.number("pipelined_tokens_per_s", tokens / pass.turn_seconds, "1/s");
   report.joules("pipelined_joules_per_token", pass.turn_energy.total(), tokens);
+  double all = 0;
+  double weights = 0;
+  double cache = 0;
+  for (const PodPart* const part : {&pass.parts.kinds[0].attention, &pass.parts.kinds[0].ffn}) {
+    all += static_cast<double>(part->cost.cycles);
+    weights += static_cast<double>(part->of_weights);
+    cache += static_cast<double>(part->of_cache);
+  }
+  report.number("of_layer_in_weights", 100 * weights / all, "%");
+  report.number("of_layer_in_cache", 100 * cache / all, "%");
+  if (request.decode) report.number("positions_that_fit", positions_that_fit(pass, request));
   report.number("memory_of_fullest_tile", static_cast<double>(pass.fullest().all()), "B");
   report.tables = {row_table(pass, clock_ghz_), stack_table(pass), memory_table(pass)};
   ModelTable energy{

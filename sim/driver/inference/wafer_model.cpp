@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
 namespace lacuna {
+
+using wse::DecodePhase;
 
 WaferModel::WaferModel(const Machine& wafer, const Pricing& pricing, Engine engine,
                        PartCache* cache, ModelShape model, DecodePlacement placement)
@@ -63,11 +66,12 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
                              blocks_text(step.split, step.layers));
   report.remark =
       "Composed: a block of each role is simulated, its time taken for all layers; "
-      "hand-overs, head and tail are simulated too.";
+      "hand-overs, head and tail are simulated too.\n"
+      "Folded: of the tail's product one column, of a hand-over one row of cores.";
   report.facts = {{"context", fmt::format("{}", context)},
                   {"batch", fmt::format("{}", batch)},
-                  {"layers_per_block", fmt::format("{}", step.layers)},
-                  {"composed", "true"}};
+                  {"layers_per_block", fmt::format("{}", step.layers)}};
+  report.words(true, true);
   report.number("step_cycles", step.cycles);
   report.number("step_time", step.cycles / hertz, "s");
   report.number("tokens_per_s", batch * hertz / step.cycles, "1/s");
@@ -89,6 +93,26 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
     report.number("first_layer_cycles", step.first_layer);
     report.number("next_layer_cycles", step.next_layer);
   }
+  const auto in = [&](std::initializer_list<DecodePhase> which) {
+    double cycles = 0;
+    for (const DecodePhase phase : which) {
+      if (const auto found = step.phases.find(phase); found != step.phases.end()) {
+        cycles += found->second;
+      }
+    }
+    return 100 * cycles / sum_of(step.phases, DecodePhase::norm, DecodePhase::ffn_residual);
+  };
+  report.number("of_layer_in_weights",
+                in({DecodePhase::qkv, DecodePhase::o_proj, DecodePhase::router,
+                    DecodePhase::up_gate, DecodePhase::down}),
+                "%");
+  report.number("of_layer_in_cache",
+                in({DecodePhase::score, DecodePhase::softmax_max, DecodePhase::softmax_subtract,
+                    DecodePhase::softmax_exp, DecodePhase::pv}),
+                "%");
+  std::uint32_t positions = kAnyPositions;
+  for (const DecodeMemory& m : step.memory) positions = std::min(positions, m.positions);
+  report.number("positions_that_fit", positions);
   ModelTable phases{"phases", "phase of a layer", {{"cycles", ""}}, {}};
   for (const auto& [phase, cycles] : step.phases) phases.rows.push_back({word(phase), {cycles}});
   ModelTable memory{"memory", "core of a block of", {}, {}};
@@ -130,9 +154,8 @@ ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk
   report.facts = {{"tokens", fmt::format("{}", tokens)},
                   {"padded_tokens", fmt::format("{}", padded)},
                   {"chunk", fmt::format("{}", chunk)},
-                  {"layers_per_block", fmt::format("{}", run.layers)},
-                  {"composed", "true"},
-                  {"folded", "true"}};
+                  {"layers_per_block", fmt::format("{}", run.layers)}};
+  report.words(true, true);
   report.number("prompt_cycles", run.cycles);
   report.number("seconds", seconds, "s");
   report.number("step_time", seconds, "s");

@@ -51,8 +51,8 @@ const char* word(Fate fate) {
   return kWords.at(static_cast<std::size_t>(fate));
 }
 
-SearchOrder::SearchOrder(std::vector<SearchPoint> points, std::size_t budget)
-    : points_(std::move(points)), order_(points_.size()), budget_(budget) {
+SearchOrder::SearchOrder(std::vector<SearchPoint> points, std::size_t budget, bool prunes)
+    : points_(std::move(points)), order_(points_.size()), budget_(budget), prunes_(prunes) {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
     return points_[a].bound < points_[b].bound;
@@ -60,9 +60,9 @@ SearchOrder::SearchOrder(std::vector<SearchPoint> points, std::size_t budget)
 }
 
 bool SearchOrder::is_beaten(const SearchPoint& point) const {
-  return std::any_of(points_.begin(), points_.end(), [&](const SearchPoint& other) {
-    return other.fate == Fate::simulated && not_above(other.value, point.bound);
-  });
+  return prunes_ && std::any_of(points_.begin(), points_.end(), [&](const SearchPoint& other) {
+           return other.fate == Fate::simulated && not_above(other.value, point.bound);
+         });
 }
 
 std::vector<std::size_t> SearchOrder::next() {
@@ -116,6 +116,16 @@ std::vector<double> SearchOrder::least() const {
     for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], point.bound[i]);
   }
   return least;
+}
+
+std::vector<double> SearchOrder::slack() const {
+  std::vector<double> slack;
+  for (const SearchPoint& point : points_) {
+    if (point.fate != Fate::simulated || point.bound[0] <= 0) continue;
+    slack.push_back(1 - point.bound[0] / point.value[0]);
+  }
+  std::sort(slack.begin(), slack.end());
+  return slack;
 }
 
 }  // namespace lacuna

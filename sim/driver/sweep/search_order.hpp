@@ -36,8 +36,9 @@ class SearchOrder {
  public:
   static constexpr std::size_t kBatch = 8;
 
-  /// `budget`: points that are simulated at most; 0: as many as it takes.
-  SearchOrder(std::vector<SearchPoint> points, std::size_t budget);
+  /// `budget`: points that are simulated at most; 0: as many as it takes. Unless it `prunes`, all
+  /// points are open whatever their bounds.
+  SearchOrder(std::vector<SearchPoint> points, std::size_t budget, bool prunes = true);
 
   /// The next points, those with the lowest bounds first and of equal ones the first; empty at the
   /// end. What was simulated is to be told before.
@@ -57,12 +58,17 @@ class SearchOrder {
   /// What no point of the space can be below, by objective, failed and excluded ones left out.
   std::vector<double> least() const;
 
+  /// By how much of its value the bound of each simulated point is below it, sorted; of points with
+  /// a bound of objective 0. Negative: above it.
+  std::vector<double> slack() const;
+
  private:
   bool is_beaten(const SearchPoint& point) const;
 
   std::vector<SearchPoint> points_;
   std::vector<std::size_t> order_;
   std::size_t budget_;
+  bool prunes_;
   std::size_t used_ = 0;
 };
 

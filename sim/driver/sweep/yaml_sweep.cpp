@@ -99,9 +99,14 @@ class Reader {
     if (name == "zip") return read_zip(value);
     if (name == "where") return read_where(value);
     std::vector<std::string> known = sweep_words();
-    if (std::find(known.begin(), known.end(), name) != known.end()) {
-      return add_axis(name, key, value);
-    }
+    known.insert(known.end(), model_words().begin(), model_words().end());
+    const auto is_in = [&](const std::vector<std::string>& words, const std::string& word) {
+      return std::find(words.begin(), words.end(), word) != words.end();
+    };
+    // NAME:WORD is of one machine
+    const std::size_t colon = name.find(':');
+    const bool of_one = colon != std::string::npos && is_in(model_words(), name.substr(colon + 1));
+    if (of_one || is_in(known, name)) return add_axis(name, key, value);
     known.insert(known.end(), {"set", "grid", "zip", "where"});
     if (searched_)
       known.insert(known.end(),
@@ -157,12 +162,13 @@ class Reader {
 
   void read_strategy(const YAML::Node& value) {
     const std::string text = value.IsScalar() ? one_line(value) : "";
-    const std::vector<std::string> allowed = {"bounds", "descent"};
+    const std::vector<std::string> allowed = {"bounds", "descent", "all"};
     if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
       refuse(value.Mark(), fmt::format("strategy: found '{}'; allowed: {}{}", text,
                                        fmt::join(allowed, ", "), hint_of(text, allowed)));
     }
     file_.search.descent = text == "descent";
+    file_.search.all = text == "all";
     file_.search.place = place(value.Mark());
   }
 
@@ -296,6 +302,19 @@ const std::vector<std::string>& sweep_words() {
       "block",   "nm",       "mode", "residency", "layout", "x_pattern", "x_density",
       "dtype",   "partials", "seed", "engine",    "fold",   "with_dense"};
   return words;
+}
+
+const std::vector<std::string>& model_words() {
+  static const std::vector<std::string> words = {
+      "model",  "decode",      "context", "prefill",     "chunk",   "requests", "batch", "layers",
+      "blocks", "block_cores", "weights", "activations", "experts", "window",   "kept"};
+  return words;
+}
+
+bool is_of_model(const SweepFile& file) {
+  return std::any_of(file.axes.begin(), file.axes.end(), [](const SweepAxis& axis) {
+    return std::find(axis.keys.begin(), axis.keys.end(), "model") != axis.keys.end();
+  });
 }
 
 SweepFile read_sweep(const std::string& path) { return Reader(path, false).read(); }

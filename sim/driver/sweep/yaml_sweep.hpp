@@ -27,6 +27,7 @@ struct SearchWords {
   std::vector<Word> subject_to;  // conditions of what is measured, such as "power_w <= 300"
   std::size_t budget = 0;        // points that are simulated at most; 0: as many as it takes
   bool descent = false;          // neighbours of good points, not all that bounds leave
+  bool all = false;              // every point, whatever its bound
   std::size_t restarts = 2;      // of a descent
   std::string place;             // of `strategy`
 };
@@ -42,6 +43,12 @@ struct SweepFile {
 
 /// The words of an experiment file that are no parameters, those of options.
 const std::vector<std::string>& sweep_words();
+
+/// Those of a language model's: `model`, what it does, how it lies on machines and its zeros.
+const std::vector<std::string>& model_words();
+
+/// True if the file is of a language model: it has the word `model`.
+bool is_of_model(const SweepFile& file);
 
 /// Reads an experiment file. RequestError, with file, line and column, if it is no YAML, a key is
 /// unknown or given twice, a list is empty, a range has no end, or a zip limps.

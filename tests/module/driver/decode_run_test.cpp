@@ -148,6 +148,34 @@ TEST_F(DecodeRun, WhatIsKeptIsFoundAgain) {
               HasSubstr("is no folder"));
 }
 
+// A prompt of one token is a step: at one of up to 16 positions it takes what the slower of those
+// at 16 and at 1 does.
+TEST_F(DecodeRun, RequestsAreServed) {
+  const auto served = [&](const std::string& rows, const std::string& words) {
+    std::ofstream(folder_ + "r.csv") << "arrival,prompt,output\n" << rows;
+    return run("dense.json",
+               "--requests " + folder_ + "r.csv --set inference.context_step=16 " + words);
+  };
+  const Ran one = served("0,1,1\n", "");
+  ASSERT_EQ(one.status, 0) << one.err;
+  const double step_s = number(run("dense.json", "--decode --context 16"), "step_time");
+  EXPECT_GE(number(one, "seconds"), step_s * (1 - 1e-6));
+  EXPECT_LT(number(one, "seconds"), step_s * 1.02);
+  const std::string three = "0,16,4\n0.00001,8,1\n0.00001,24,3\n";
+  const Ran ran = served(three, "--batch 2");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(number(ran, "requests"), 3);
+  EXPECT_EQ(number(ran, "output_tokens"), 8);
+  EXPECT_NEAR(number(ran, "in_prompts") + number(ran, "in_steps") + number(ran, "idle"), 100, 1e-6);
+  EXPECT_GT(number(ran, "joules_per_token"), number(ran, "joules_per_token_low"));
+  for (const char* const fact : {"\"exact\": false", "\"folded\": true", "\"composed\": true"}) {
+    EXPECT_THAT(ran.out, HasSubstr(fact));
+  }
+  EXPECT_EQ(served(three, "--batch 2").out, ran.out);
+  EXPECT_THAT(served(three, "--kept 8").err, HasSubstr("--kept does not go with --requests"));
+  EXPECT_THAT(served("0,100000,1\n", "").err, HasSubstr("positions would fit"));
+}
+
 TEST_F(DecodeRun, RefusesWhatIsHalfUnderstood) {
   const auto refused = [&](const char* words, const char* why) {
     EXPECT_THAT(error("dense.json", words), HasSubstr(why)) << words;

@@ -69,16 +69,29 @@ class ModelOnChips : public ::testing::Test {
 };
 
 // On one chip nothing is exchanged: a step is four times the rows of a layer and once those of the
-// ends, each rounded up to nanoseconds, and the barriers of its machine of four chips after each of
-// six segments (embedding, layers, head): 113 ns and two hops there and back of 15 ns each.
+// ends, each rounded up to nanoseconds, and the barrier of its tiles after each of six segments
+// (embedding, layers, head): 113 ns, and no hop to a chip beside it.
 TEST_F(ModelOnChips, AStepOfOneChipIsItsRows) {
   const Ran ran = run("--json --machine bow --set ipu.tiles=32 --decode --context 64");
   ASSERT_EQ(ran.status, 0) << ran.err;
-  const double rows_us = 4 * rows(ran, false) + rows(ran, true) + 6 * 0.173;
+  const double rows_us = 4 * rows(ran, false) + rows(ran, true) + 6 * 0.113;
   EXPECT_GT(rows_us, 0);
   EXPECT_NEAR(number(ran, "step_time") * 1e6, rows_us, 0.1);
   EXPECT_NEAR(number(ran, "tokens_per_s"), 1e6 / rows_us, 1e6 / rows_us * 0.01);
   EXPECT_EQ(number(ran, "chips"), 1);
+}
+
+// N:M of all products is a pattern with that share: stored as single weights, two bytes and two
+// for the place of each. --weights says it as on wafers.
+TEST_F(ModelOnChips, TwoOfFourWeights) {
+  const std::string words = "--decode --context 64 --set inference.tensor=2 ";
+  const Ran ran = on_pod(words + "--pattern 2:4");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("\"weights\": \"nm:2:4\""));
+  EXPECT_EQ(on_pod(words + "--weights all=2:4").out, ran.out);
+  const double half =
+      number(on_pod(words + "--pattern unstructured:0.5"), "memory_of_fullest_tile");
+  EXPECT_NEAR(number(ran, "memory_of_fullest_tile"), half, 0.02 * half);
 }
 
 // Sharing each matrix takes time off rows and adds sums; stages add hand-overs, and turns of them
@@ -152,6 +165,13 @@ TEST_F(ModelOnChips, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(on_pod("--decode --set inference.tensors=2").err, HasSubstr("tensor"));
   EXPECT_THAT(on_pod("--decode --blocks 2x4").err, HasSubstr("is for wafers"));
   EXPECT_THAT(on_pod("--decode --x-pattern bernoulli:0.1").err, HasSubstr("--x-pattern"));
+  for (const char* const words :
+       {"--activations down=bernoulli:0.1", "--window 8", "--kept 8", "--experts apart"}) {
+    EXPECT_THAT(on_pod(std::string("--decode ") + words).err, HasSubstr("is for wafers")) << words;
+  }
+  EXPECT_THAT(on_pod("--decode --weights down=2:4").err, HasSubstr("all=PATTERN"));
+  EXPECT_THAT(on_pod("--decode --weights all=tile:2:4").err, HasSubstr("all=PATTERN"));
+  EXPECT_THAT(on_pod("--decode --weights all=2:4 --pattern 2:4").err, HasSubstr("both say"));
   EXPECT_THAT(on_pod("--prefill 16 --context 16").err, HasSubstr("--context does not go with"));
   EXPECT_THAT(run("--decode --machine nothing").err, HasSubstr("nothing"));
   EXPECT_THAT(run("--machine wse3 --decode --set inference.tensor=2").err, HasSubstr("wafer"));

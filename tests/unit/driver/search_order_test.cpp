@@ -99,5 +99,28 @@ TEST(SearchOrder, KeepsAFrontOfSeveralObjectives) {
   EXPECT_THAT(order.front(), ElementsAre(0, 1));
 }
 
+// Bounds of 4 and 9 of points of 5 and 10: a fifth and a tenth below; without a bound none is said.
+TEST(SearchOrder, AllPointsAreSimulatedIfBoundsPruneNone) {
+  const std::vector<SearchPoint> points = {{{4}}, {{9}}, {{0}}};
+  SearchOrder pruned(points, 0);
+  SearchOrder all(points, 0, false);
+  for (SearchOrder* const order : {&pruned, &all}) {
+    EXPECT_EQ(order->next().size(), 3U);
+    order->simulated(0, {5});
+    order->simulated(1, {10});
+    order->simulated(2, {7});
+    EXPECT_THAT(order->slack(), testing::ElementsAre(testing::DoubleNear(0.1, 1e-12),
+                                                     testing::DoubleNear(0.2, 1e-12)));
+  }
+  const std::vector<SearchPoint> many(SearchOrder::kBatch + 1, {{9}});
+  SearchOrder first(many, 0);
+  SearchOrder every(many, 0, false);
+  for (SearchOrder* const order : {&first, &every}) {
+    for (const std::size_t i : order->next()) order->simulated(i, {9});
+  }
+  EXPECT_EQ(first.next().size(), 0U);
+  EXPECT_EQ(every.next().size(), 1U);
+}
+
 }  // namespace
 }  // namespace lacuna

@@ -71,6 +71,7 @@ class PassBuilder {
     Segment segment;
     segment.name = std::move(name);
     segment.chips.resize(params_.chips());
+    if (pass_.alone) segment.synced = pass_.chips();
     return segment;
   }
 

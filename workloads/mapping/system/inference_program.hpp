@@ -36,6 +36,7 @@ struct InferencePass {
   std::uint64_t choice_bytes = 0;  // that the chips of a head tell each other of their shares
   std::uint64_t token_bytes = 0;   // of the chosen ones, for the embedding of the next pass
   bool in_background = false;      // loads come while the layer before works
+  bool alone = false;              // one chip of a machine whose others take part in nothing
   double clock_ghz = 1;
 
   unsigned chips() const { return tensor * static_cast<unsigned>(stages.size()); }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -207,7 +208,14 @@ double kept_share(const LayerOp& op, const WorkloadTrace& trace) {
     source = &*std::find_if(trace.ops.begin(), trace.ops.end(),
                             [&](const LayerOp& row) { return row.id == of->second; });
   }
-  return source->pattern.density ? source->pattern.density->value() : 1;
+  if (source->pattern.density) return source->pattern.density->value();
+  double keep = 1;
+  double of = 1;
+  for (const auto& [name, value] : source->pattern.args) {
+    if (source->pattern.name == "nm" && name == "keep") keep = std::stod(value);
+    if (source->pattern.name == "nm" && name == "of") of = std::stod(value);
+  }
+  return keep / of;
 }
 
 namespace {

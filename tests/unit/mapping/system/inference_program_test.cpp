@@ -56,6 +56,17 @@ TEST(InferenceProgram, OneChipDoesAllLayersOneAfterTheOther) {
   EXPECT_GE(result.ns, 10'000U);
 }
 
+// Five segments (embedding, three layers, head) end with a barrier: of a chip alone 113 ns, of the
+// four of its machine two hops there and back of 15 ns more.
+TEST(InferenceProgram, AChipAloneWaitsForNoOther) {
+  InferencePass pass = pass_of(1, {3});
+  const Cycle together = run(pass_program({}, pass)).ns;
+  pass.alone = true;
+  const Cycle alone = run(pass_program({}, pass)).ns;
+  EXPECT_EQ(alone, 10'000U + 5 * 113);
+  EXPECT_EQ(together - alone, 5U * 4 * 15);
+}
+
 // Two stages on a pair of chips: the hidden vector goes over, the tokens come back, and chips wait
 // for each other, so that the pass takes longer than on one.
 TEST(InferenceProgram, StagesHandTheHiddenVectorOnAndTheTokensBack) {

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/command/model_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <tuple>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/command/allowed_options.hpp"
+#include "sim/driver/command/decode_words.hpp"
+#include "sim/driver/inference/model_server.hpp"
+#include "sim/driver/inference/pod_model.hpp"
+#include "sim/driver/inference/wafer_model.hpp"
+#include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/workload.hpp"
+#include "workloads/import/model_file.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/text_file.hpp"
+
+namespace lacuna {
+
+namespace {
+
+constexpr std::uint32_t kMost = 1U << 24U;
+constexpr const char* kInference = "inference.";
+
+std::uint32_t whole(const char* option, const std::string& text) {
+  std::uint32_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size() || value == 0 || value > kMost) {
+    throw RequestError(
+        fmt::format("{}: found '{}', allowed is a whole number from 1 to {}", option, text, kMost));
+  }
+  return value;
+}
+
+std::pair<std::uint32_t, std::uint32_t> sides(const char* option, const std::string& text) {
+  const std::size_t cross = text.find('x');
+  if (cross == std::string::npos) {
+    throw RequestError(
+        fmt::format("{}: found '{}', allowed are two numbers such as 2x4", option, text));
+  }
+  return {whole(option, text.substr(0, cross)), whole(option, text.substr(cross + 1))};
+}
+
+using Given = std::vector<std::pair<const char*, bool>>;
+
+void refuse_given(const Given& given, const std::string& why) {
+  for (const auto& [name, is_given] : given) {
+    if (is_given) throw RequestError(fmt::format("{} {}", name, why));
+  }
+}
+
+}  // namespace
+
+void check_model_options(const Options& options) {
+  if (!options.model) {
+    const std::vector<std::string> known = {
+        "--decode", "--context",     "--batch",   "--prefill",     "--chunk",
+        "--blocks", "--block-cores", "--layers",  "--activations", "--weights",
+        "--window", "--kept",        "--experts", "--cache",       "--requests"};
+    for (const std::string& name : given_options(options)) {
+      if (std::find(known.begin(), known.end(), name) == known.end()) continue;
+      throw RequestError(fmt::format("{} needs --model", name));
+    }
+  }
+  allow_options(options, {"--machine", "--set",     "--model",        "--decode",   "--context",
+                          "--batch",   "--prefill", "--chunk",        "--blocks",   "--block-cores",
+                          "--layers",  "--cache",   "--no-cache",     "--requests", "--activations",
+                          "--weights", "--window",  "--kept",         "--experts",  "--pattern",
+                          "--density", "--block",   "--energy-table", "--out",      "--seed",
+                          "--engine",  "--json",    "--wide",         "--quiet"},
+                "{} does not go with --model so far");
+}
+
+namespace {
+
+/// What the words of a request say of each other.
+void check_request(const Options& options) {
+  const int asked =
+      (options.decode ? 1 : 0) + (options.prefill ? 1 : 0) + (options.requests ? 1 : 0);
+  if (asked != 1) {
+    throw RequestError(
+        "--model: say what it does: one of --decode and --prefill N, or --requests FILE");
+  }
+  if (options.context && !options.decode) {
+    throw RequestError(
+        fmt::format("--context does not go with {}", options.prefill ? "--prefill" : "--requests"));
+  }
+  if (options.chunk && !options.prefill) throw RequestError("--chunk needs --prefill");
+  if (options.cache && options.no_cache) {
+    throw RequestError("--cache and --no-cache: one of them");
+  }
+}
+
+/// A model by its name, or what a config.json says.
+ModelShape shape_of(const std::string& model) {
+  if (!std::filesystem::is_regular_file(model)) return find_model_shape(model);
+  const ModelFile file = read_model_file(read_text_file(model), model);
+  ModelShape shape = file.shape;
+  shape.name = std::filesystem::path(model).stem().string();
+  return shape;
+}
+
+DecodePlacement placement_of(const Options& options) {
+  DecodePlacement placement;
+  if (options.blocks) {
+    std::tie(placement.blocks_x, placement.blocks_y) = sides("--blocks", *options.blocks);
+  }
+  if (options.block_cores) {
+    std::tie(placement.columns, placement.rows) = sides("--block-cores", *options.block_cores);
+  }
+  if (options.batch) placement.batch = whole("--batch", *options.batch);
+  set_zeros(options, placement);
+  return placement;
+}
+
+/// OutOfMemoryError if the blocks, and head and tail beside them, are more than the wafer has.
+void check_room(const DecodePlacement& placement, const WseParams& params) {
+  constexpr std::uint64_t kEnds = 128;  // columns of head and tail
+  const std::uint64_t columns = std::uint64_t{placement.blocks_x} * placement.columns + kEnds;
+  const std::uint64_t rows = std::uint64_t{placement.blocks_y} * placement.rows;
+  if (columns <= params.wafer.columns && rows <= params.wafer.rows) return;
+  const auto most = [](std::uint64_t has, std::uint64_t ends, std::uint64_t side) {
+    return has > ends ? (has - ends) / side : 0;
+  };
+  throw OutOfMemoryError(fmt::format(
+      "--blocks {}x{} of {} x {} cores, and {} columns for head and tail, take {} x {} cores; the "
+      "wafer has {} x {}: at most {}x{} such blocks",
+      placement.blocks_x, placement.blocks_y, placement.columns, placement.rows, kEnds, columns,
+      rows, params.wafer.columns.value(), params.wafer.rows.value(),
+      most(params.wafer.columns, kEnds, placement.columns),
+      most(params.wafer.rows, 0, placement.rows)));
+}
+
+std::uint32_t context_of(const Options& options) {
+  constexpr std::uint32_t kContext = 2048;
+  return options.context ? whole("--context", *options.context) : kContext;
+}
+
+bool begins(const std::string& text, const std::string& with) {
+  return text.compare(0, with.size(), with) == 0;
+}
+
+}  // namespace
+
+ModelRequest read_model_request(const Options& options, const MachineTable& kinds) {
+  check_request(options);
+  ModelRequest request{options, kinds, shape_of(*options.model), {}, {}, run_settings(options), {}};
+  if (options.layers) {
+    const std::uint32_t layers = whole("--layers", *options.layers);
+    if (layers > request.model.layers) {
+      throw RequestError(fmt::format("--layers: found {}, allowed are 1 to {} of model '{}'",
+                                     layers, request.model.layers, request.model.name));
+    }
+    request.model.layers = layers;
+  }
+  for (const std::string& text : options.settings) {
+    if (!begins(text, kInference)) {
+      request.settings.push_back(text);
+      continue;
+    }
+    const Setting setting = parse_setting(text);
+    request.params.set(setting.path.substr(std::string(kInference).size()), setting.value,
+                       setting.origin);
+  }
+  if (options.requests) {
+    request.requests = read_requests(read_text_file(*options.requests), *options.requests);
+  }
+  return request;
+}
+
+namespace {
+
+/// RequestError of patterns that do not say which share of the weights is there.
+void require_share(const char* option, const PatternSpec& pattern) {
+  if (pattern.density || pattern.name == "nm") return;
+  throw RequestError(
+      fmt::format("{}: found '{}'; allowed for a model on IPUs: N:M and patterns with a density",
+                  option, pattern_label(pattern)));
+}
+
+/// The pattern of --weights all=PATTERN, if that was given.
+std::optional<PatternSpec> weights_on_chips(const Options& options) {
+  if (options.weights.empty()) return std::nullopt;
+  DecodeSparsity said;
+  set_weights(options, said);
+  const std::string& first = options.weights.front();
+  if (options.weights.size() > 1 || first.rfind("all=", 0) != 0 || said.weights[0]->tiles) {
+    throw RequestError(
+        fmt::format("--weights: found '{}'; allowed for a model on IPUs: all=PATTERN",
+                    fmt::join(options.weights, " ")));
+  }
+  require_share("--weights", said.weights[0]->pattern);
+  return said.weights[0]->pattern;
+}
+
+/// The system of a name; of one chip a machine of its like, all of whose settings are the chip's.
+PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pricing& pricing,
+                  ChipTimes& times) {
+  refuse_given(
+      {{"--blocks", request.options.blocks.has_value()},
+       {"--block-cores", request.options.block_cores.has_value()},
+       {"--chunk", request.options.chunk.has_value()}},
+      fmt::format("is for wafers; {} is cut by inference.tensor and inference.pipeline", name));
+  PodSetup setup{request.kinds,
+                 pricing,
+                 times,
+                 {},
+                 !is_system(name),
+                 request.params,
+                 request.model,
+                 {},
+                 request.run.execution.engine};
+  if (setup.alone) {
+    setup.system.name = name;
+    setup.system.params.chip.parse("chip", name);
+    setup.system.chip_settings = request.settings;
+  } else {
+    setup.system = make_system(name, request.settings);
+  }
+  refuse_given({{"--activations", !request.options.activations.empty()},
+                {"--window", request.options.window.has_value()},
+                {"--kept", request.options.kept.has_value()},
+                {"--experts", request.options.experts.has_value()}},
+               fmt::format("is for wafers; of zeros of a model {} has those of weights", name));
+  if (const std::optional<PatternSpec> pattern = weights_on_chips(request.options)) {
+    refuse_given({{"--pattern", !request.options.patterns.empty()},
+                  {"--density", request.options.density.has_value()},
+                  {"--block", request.options.block.has_value()}},
+                 "and --weights both say which weights there are");
+    setup.weights = *pattern;
+    return setup;
+  }
+  const std::vector<PatternChoice> choices = pattern_choices(request.options);
+  if (choices.size() > 1) {
+    throw RequestError("--pattern: one of a model's weights; found several");
+  }
+  if (choices[0].pattern) setup.weights = *choices[0].pattern;
+  const bool dense = setup.weights.name == "dense";
+  if (!dense) require_share("--pattern", setup.weights);
+  if (dense && request.options.seed) {
+    throw RequestError("--seed: nothing of this request is drawn");
+  }
+  return setup;
+}
+
+ModelReport run_pod(const ModelRequest& request, const std::string& name, const Pricing& pricing,
+                    PartCache& cache, std::string& csv) {
+  ChipTimes times(pricing, request.run.seed, request.run.execution.engine, &cache);
+  PodModel pod(setup_of(request, name, pricing, times));
+  const Options& options = request.options;
+  const std::uint32_t batch = options.batch ? whole("--batch", *options.batch) : 1;
+  if (options.decode) return pod.decode_report(context_of(options), batch);
+  if (options.prefill) return pod.prefill_report(whole("--prefill", *options.prefill), batch);
+  return serve_on_pod(pod, request.requests, batch, csv);
+}
+
+ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const Pricing& pricing,
+                      PartCache& cache, std::string& csv) {
+  const Options& options = request.options;
+  refuse_given({{"--pattern", !options.patterns.empty()},
+                {"--density", options.density.has_value()},
+                {"--block", options.block.has_value()}},
+               "is for the weights of a model on IPUs; on a wafer --weights has them");
+  if (options.prefill) {
+    refuse_given({{"--batch", options.batch.has_value()},
+                  {"--seed", options.seed.has_value()},
+                  {"--activations", !options.activations.empty()},
+                  {"--weights", !options.weights.empty()},
+                  {"--window", options.window.has_value()},
+                  {"--kept", options.kept.has_value()},
+                  {"--experts", options.experts.has_value()}},
+                 "does not go with --prefill on a wafer");
+  }
+  for (const std::string& text : options.settings) {
+    const bool steps = begins(text, "inference.context_step=");
+    if (begins(text, kInference) && !steps) {
+      throw RequestError(
+          fmt::format("{}: how a model lies on chips; {} is a wafer, where --blocks "
+                      "and --block-cores say it",
+                      text, machine.name()));
+    }
+  }
+  if (options.requests) {
+    refuse_given({{"--kept", options.kept.has_value()}},
+                 "does not go with --requests: what is left of a cache differs from step to step");
+  }
+  const auto& params = static_cast<const WseParams&>(machine.parameters());
+  check_zeros(options, request.model, params);
+  const DecodePlacement placement = placement_of(options);
+  check_room(placement, params);
+  WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
+                   placement);
+  if (options.prefill) {
+    constexpr std::uint32_t kChunk = 256;
+    return wafer.prefill_report(whole("--prefill", *options.prefill),
+                                options.chunk ? whole("--chunk", *options.chunk) : kChunk);
+  }
+  ModelReport report =
+      options.decode ? wafer.decode_report(context_of(options))
+                     : serve_on_wafer(wafer, request.requests, request.params.context_step, csv);
+  report.remark += '\n' + zeros_as_text(options, placement, params);
+  while (report.remark.back() == '\n') report.remark.pop_back();
+  report.more_json = zeros_as_json(options, placement, params);
+  return report;
+}
+
+}  // namespace
+
+ModelReport run_model(const ModelRequest& request, const std::string& name, const Pricing& pricing,
+                      const Streams& streams, PartCache& cache, std::string& csv) {
+  if (is_system(name)) return run_pod(request, name, pricing, cache, csv);
+  const auto machines = make_machines(request.kinds, {name}, request.settings);
+  const Machine& machine = *machines.at(0);
+  if (std::string(machine.kind()) == "ipu") return run_pod(request, name, pricing, cache, csv);
+  if (std::string(machine.kind()) != "wse") {
+    throw RequestError(
+        fmt::format("--model runs on wafers, IPUs and systems of IPUs; {} is none", name));
+  }
+  machine.check();
+  streams.err << settings_beside_model(machine, request.settings);
+  return run_wafer(request, machine, pricing, cache, csv);
+}
+
+PartCache model_cache(const Options& options) {
+  if (!options.cache) return open_part_cache(options.no_cache);
+  try {
+    return PartCache(*options.cache);
+  } catch (const RequestError& error) {
+    throw RequestError(fmt::format("--cache: {}", error.what()));
+  }
+}
+
+}  // namespace lacuna

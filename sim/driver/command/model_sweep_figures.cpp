@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+#include <sstream>
+
+#include "sim/driver/command/model_sweep.hpp"
+#include "sim/report/figures/figure_lines.hpp"
+#include "sim/report/figures/figure_style.hpp"
+
+namespace lacuna {
+
+namespace {
+
+std::optional<double> number(const std::string& text) {
+  double value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// Of a part such as "all=tile:nm:2:4": the share after its names.
+std::optional<double> share_of_part(std::string part) {
+  part = part.substr(part.find('=') == std::string::npos ? 0 : part.find('=') + 1);
+  part = part.substr(0, part.find('@'));
+  std::vector<std::string> fields;
+  std::istringstream in(part);
+  for (std::string field; std::getline(in, field, ':');) fields.push_back(field);
+  std::vector<double> numbers;
+  for (const std::string& field : fields) {
+    if (const auto value = number(field)) numbers.push_back(*value);
+  }
+  if (numbers.size() == 2 && numbers[1] > 0) return numbers[0] / numbers[1];
+  if (numbers.size() == 1) return numbers[0];
+  return std::nullopt;
+}
+
+struct Quantity {
+  const char* name;
+  const char* label;
+  const char* title;
+};
+constexpr Quantity kQuantities[] = {
+    {"tokens_per_s", "tokens/s", "Rate of a language model"},
+    {"joules_per_token", "J/token", "Energy of a language model"},
+    {"positions_that_fit", "positions", "Context that fits"},
+    {"of_layer_in_cache", "% of a layer's time", "Time on keys and values"}};
+
+/// What an axis is without the name of the machine that it is for.
+std::string bare(const std::string& axis) {
+  const std::size_t colon = axis.find(':');
+  return colon == std::string::npos ? axis : axis.substr(colon + 1);
+}
+
+bool is_share(const std::string& axis) {
+  return axis == "weights" || axis == "activations" || axis == "density";
+}
+
+/// The value of an axis at a point, one axis standing for those of single machines.
+std::string value_of(const ModelSweep& sweep, const ModelPoint& point, const std::string& axis) {
+  for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
+    if (bare(sweep.axes[i]) == axis && !point.varying[i].empty()) return point.varying[i];
+  }
+  return "";
+}
+
+std::vector<std::string> axes_of(const ModelSweep& sweep) {
+  std::vector<std::string> axes;
+  for (const std::string& axis : sweep.axes) {
+    const std::string name = bare(axis);
+    bool known = false;
+    for (const std::string& each : axes) known = known || each == name;
+    if (!known) axes.push_back(name);
+  }
+  return axes;
+}
+
+std::optional<double> place_of(const std::string& axis, const std::string& value) {
+  if (is_share(axis)) return share_said(value.empty() ? "none" : value);
+  return number(value);
+}
+
+/// Lines over `axis`: a point is on the line of what the others have.
+LineFigure lines_over(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes,
+                      const std::string& axis, const Quantity& quantity) {
+  LineFigure figure;
+  figure.name = fmt::format("{}_{}", quantity.name, axis);
+  figure.title = {quantity.title, sweep.name};
+  figure.x_label = is_share(axis) ? axis + " left" : axis;
+  figure.y_label = quantity.label;
+  figure.x_is_density = is_share(axis);
+  std::map<std::string, std::size_t> known;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const ModelPoint& point = sweep.points[i];
+    const std::optional<double> x = place_of(axis, value_of(sweep, point, axis));
+    if (!outcomes[i].report || !x || *x <= 0) continue;
+    const double y = outcomes[i].report->of(quantity.name);
+    if (!(y > 0)) continue;
+    std::string label = point.machine;
+    bool plain = true;
+    for (const std::string& other : axes_of(sweep)) {
+      if (other == axis || other == "machine") continue;
+      const std::string value = value_of(sweep, point, other);
+      if (is_share(other) && share_said(value.empty() ? "none" : value) != 1) plain = false;
+      if (!value.empty() && !is_share(other)) label += fmt::format(", {} {}", other, value);
+    }
+    if (!plain) continue;
+    const auto [found, fresh] = known.try_emplace(label, figure.series.size());
+    if (fresh) {
+      LineSeries series;
+      series.label = label;
+      series.style = line_style(static_cast<unsigned>(figure.series.size()));
+      figure.series.push_back(series);
+    }
+    figure.series[found->second].points.push_back({*x, y, y, y});
+  }
+  return figure;
+}
+
+}  // namespace
+
+std::optional<double> share_said(const std::string& word) {
+  if (word == "none" || word == "dense") return 1;
+  std::optional<double> share;
+  std::istringstream in(word);
+  for (std::string part; in >> part;) {
+    const std::optional<double> one = share_of_part(part);
+    if (!one || (share && *share != *one)) return std::nullopt;
+    share = one;
+  }
+  return share;
+}
+
+std::vector<Figure> model_sweep_figures(const ModelSweep& sweep,
+                                        const std::vector<ModelOutcome>& outcomes) {
+  std::vector<Figure> figures;
+  for (const std::string& axis : axes_of(sweep)) {
+    for (const Quantity& quantity : kQuantities) {
+      const LineFigure figure = lines_over(sweep, outcomes, axis, quantity);
+      bool line = false;
+      for (const LineSeries& series : figure.series) line = line || series.points.size() > 1;
+      if (line) figures.push_back(draw_lines(figure));
+    }
+  }
+  return figures;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/command/model_sweep.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Experiments with a small model.
+class ModelSweepRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) /
+              (std::string("model_sweep_") +
+               testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    write("small.json",
+          R"({"model_type": "llama", "hidden_act": "silu", "hidden_size": 128,
+            "intermediate_size": 256, "num_attention_heads": 4, "num_key_value_heads": 2,
+            "num_hidden_layers": 4, "vocab_size": 512, "max_position_embeddings": 4096,
+            "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true,
+            "torch_dtype": "bfloat16"})");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+  }
+  Ran sweep(const std::string& text, const std::string& words = "--no-cache",
+            const std::string& verb = "sweep") const {
+    write("study.yaml", "model: small.json\n" + text);
+    return run_real(verb + " --quiet " + (folder_ / "study.yaml").string() + " " + words);
+  }
+  std::string wafer_step(const std::string& words) const {
+    return run_real(
+               "run --no-cache --json --machine wse3 --blocks 1x2 --block-cores 16x16 "
+               "--model " +
+               (folder_ / "small.json").string() + " --decode " + words)
+        .out;
+  }
+
+  fs::path folder_;
+};
+
+constexpr const char* kWafer =
+    "machine: wse3\ndecode: true\nblocks: 1x2\nblock_cores: 16x16\ncontext: 64\n";
+
+// A point is the run with the same words; words that are not said change nothing.
+TEST_F(ModelSweepRun, PointsAreRunsOfTheSameWords) {
+  const Ran ran = sweep(std::string(kWafer) +
+                            "zip:\n  activations: [none, \"down=bernoulli:0.1\"]\n"
+                            "  llm.skip: [none, act]\n",
+                        "--no-cache --json");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const std::string dense = wafer_step("--context 64");
+  const std::string zeros =
+      wafer_step("--context 64 --activations down=bernoulli:0.1 --set llm.skip=act");
+  EXPECT_EQ(ran.out, "[\n" + dense.substr(0, dense.size() - 1) + ",\n" +
+                         zeros.substr(0, zeros.size() - 1) + "\n]\n");
+}
+
+// Jobs, and what was kept before, change no byte of a folder; a line for each machine over what
+// both machines have in words of their own.
+TEST_F(ModelSweepRun, FoldersAreTheSameWhateverTheJobs) {
+  const std::string study =
+      "decode: true\ncontext: 64\nmachine: [wse3, pod4]\nwse3:blocks: 1x2\nwse3:block_cores: "
+      "16x16\n"
+      "set: {pod4:inference.tensor: 2}\nzip:\n  wse3:weights: [none, \"all=tile:2:4\"]\n"
+      "  pod4:weights: [none, \"all=block16:0.5\"]\n";
+  const auto folder = [&](const std::string& name, const std::string& words) {
+    const Ran ran = sweep(study, words + " --out " + (folder_ / name).string());
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return file_text((folder_ / name / "points.csv").string()) +
+           file_text((folder_ / name / "summary.csv").string()) + ran.out;
+  };
+  const std::string cache = "--cache " + (folder_ / "kept").string();
+  const std::string one = folder("one", "--no-cache --jobs 1");
+  EXPECT_EQ(folder("two", cache + " --jobs 2"), one);
+  EXPECT_EQ(folder("kept_folder", cache + " --jobs 1"), one);
+  EXPECT_THAT(one, AllOf(HasSubstr("point,machine,wse3:weights,pod4:weights,why_not"),
+                         HasSubstr("0,wse3,none,,,"), HasSubstr("3,pod4,,all=block16:0.5,,")));
+  EXPECT_TRUE(fs::exists(folder_ / "one" / "figures" / "tokens_per_s_weights.svg"));
+}
+
+TEST_F(ModelSweepRun, WhatDoesNotFitIsAPointWithAReason) {
+  const Ran ran = sweep(
+      "machine: wse3\ndecode: true\nblocks: 1x2\nblock_cores: 16x16\n"
+      "context: [64, 1000000]\n");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("point 1:"), HasSubstr("positions would fit")));
+  EXPECT_THAT(ran.out, HasSubstr("tokens_per_s"));
+}
+
+TEST_F(ModelSweepRun, ASearchFindsTheSoonestThatFulfilsConditions) {
+  const std::string study =
+      "machine: wse3\ndecode: true\nblock_cores: 16x16\ncontext: 64\n"
+      "space:\n  blocks: [1x1, 1x2, 1x4]\n";
+  const auto best = [&](const std::string& more) {
+    const Ran ran = sweep(study + more, "--no-cache --json", "search");
+    return ran.status == 0 ? ran.out : "";
+  };
+  EXPECT_THAT(best("minimise: energy\n"), HasSubstr("joules_per_token"));
+  EXPECT_EQ(best("minimise: energy\nsubject_to: tokens_per_s < 1\n"), "");
+  EXPECT_THAT(sweep(study + "minimise: area\n", "--no-cache", "search").err,
+              HasSubstr("allowed for a model: time, energy, energy_delay"));
+}
+
+TEST_F(ModelSweepRun, RefusesWhatIsHalfUnderstood) {
+  const auto refused = [&](const std::string& text, const char* why) {
+    const Ran ran = sweep(text);
+    EXPECT_EQ(ran.status, 2) << text;
+    EXPECT_THAT(ran.err, HasSubstr(why)) << text;
+  };
+  const std::string plain(kWafer);
+  refused("machine: wse3\n", "say what it does");
+  refused("decode: true\n", "machine: give a wafer");
+  refused(plain + "gemm: 16x16x16\n", "'gemm' does not go with model");
+  refused(plain + "set: {llm.skips: act}\n", "no machine of this experiment has 'llm.skips'");
+  refused(plain + "pod4:weights: all=2:4\n", "no machine of this experiment has 'pod4:weights'");
+  refused(plain + "prefill: [64, 128]\n", "say what it does");
+  refused(plain + "windows: 4\n", "there is no 'windows' here");
+  EXPECT_THAT(sweep(plain, "--resume").err, HasSubstr("--resume does not go with"));
+  write("other.yaml", "gemm: 16x16x16\ncontext: 64\n");
+  EXPECT_THAT(run_real("sweep " + (folder_ / "other.yaml").string()).err,
+              HasSubstr("'context' needs the word model"));
+}
+
+TEST(ModelSweep, SharesThatWordsSay) {
+  EXPECT_EQ(share_said("none"), 1);
+  EXPECT_EQ(share_said("all=2:4"), 0.5);
+  EXPECT_EQ(share_said("all=tile:nm:2:8"), 0.25);
+  EXPECT_EQ(share_said("down=bernoulli:0.1"), 0.1);
+  EXPECT_EQ(share_said("all=bernoulli:0.5@8x1"), 0.5);
+  EXPECT_EQ(share_said("down=bernoulli:0.1 up=bernoulli:0.1"), 0.1);
+  EXPECT_EQ(share_said("down=bernoulli:0.1 up=bernoulli:0.2"), std::nullopt);
+  EXPECT_EQ(share_said("down=file:x.npy"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace lacuna::test
