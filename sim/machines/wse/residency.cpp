@@ -351,6 +351,8 @@ std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const Laye
   for (const bool resident : {false, true}) {
     const Residency asked = wse::residency_of(op);
     if (asked == (resident ? Residency::streamed : Residency::resident)) continue;
+    const bool open = asked == Residency::automatic && op.x_pattern == "dense";
+    if (resident && open && !too_long(params, op, mask).empty()) continue;
     try {
       const Cycle bound =
           wse::least_cycles(streaming_job(op, mask, resident, 0), streaming_setup(params));

@@ -2,13 +2,18 @@
 #include "workloads/mapping/ipu/product_bound.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dense/conv_cost.hpp"
 #include "workloads/mapping/ipu/product_types.hpp"
+#include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
+#include "workloads/mapping/ipu/static/classes.hpp"
 #include "workloads/mapping/ipu/static/cost.hpp"
+#include "workloads/mapping/ipu/static/runs.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -43,26 +48,78 @@ Cycle least_of(const Target& target, const Types& types, Cycle sync, const Dense
   return least + plan.steps() * (receives(target, lacks(sums, staged ? 2 : plan.in_split)) + sync);
 }
 
-/// The band with most non-zeros for each of its tiles: one of these has the mean.
+/// Clocks of the vertex of a run, of which each worker has its share of rows or of columns.
+Cycle vertex_clocks(const Target& target, const Types& types, unsigned block,
+                    const StaticRuns::Run& run, std::uint64_t columns) {
+  if (block != 1) {
+    // the supervisor launches its workers again for each row
+    return block_vertex_clocks(target, types, block, 1, run.nonzeros(), columns / target.workers) +
+           (run.rows - 1) * block_cost(target, types, block).row;
+  }
+  const ElementWiseBundles w = element_wise_bundles(types, columns, Form::run_time);
+  const std::uint64_t all = run.rows * w.row + (run.nonzeros() - run.rows) * w.nonzero;
+  return target.worker_clocks(w.entry + all / target.workers);
+}
+
+/// Of the partials that are summed what the fullest tile receives, or copies beside these, and the
+/// additions of its busiest worker.
+Cycle least_of_sums(const Target& target, const Types& types, Cycle sync, const StaticPlan& plan,
+                    const Mask& mask, const std::map<unsigned, StaticRuns>& runs) {
+  const std::uint64_t grain = static_grain(types);
+  const LinearMap home(mask.grid_rows() * plan.padded_n * plan.block,
+                       plan.block == 1 ? grain : grain * grain, target.tiles);
+  const SumPlan sums(target, types, plan, runs, mask.grid_rows(), home);
+  const std::uint64_t width = 8 / types.partial_bytes();
+  std::uint64_t most = 0;
+  std::uint64_t bundles = 0;
+  for (const TileSums& tile : sums.tiles()) {
+    std::uint64_t bytes = 0;
+    std::vector<std::uint64_t> of_workers(target.workers, 0);
+    for (const SumVertex& vertex : tile.vertices) {
+      const std::uint64_t depth = sums.classes()[vertex.of_class].depth;
+      bytes += vertex.elements * depth * types.partial_bytes();
+      of_workers.at(vertex.worker) += strided_reduce_bundles(
+          target, ceil_div(vertex.elements, width), depth, types.partials, types.data);
+    }
+    most = std::max(most, bytes);
+    bundles = std::max(bundles, *std::max_element(of_workers.begin(), of_workers.end()));
+  }
+  if (most == 0) return 0;
+  const Cycle moved = target.copy_sums ? receives(target, most) : 0;
+  return sync + moved + target.worker_clocks(bundles);
+}
+
+/// Of each phase the fullest tile, as they follow each other: what it receives or copies to where
+/// it reads it, single elements that are put into order, its vertex, and its sums.
 Cycle least_of(const Target& target, const Types& types, Cycle sync, const StaticPlan& plan,
-               std::uint64_t nonzeros) {
-  Cycle most = 0;
+               const Mask& mask) {
+  const BandedNonzeros nonzeros(mask, plan);
+  const std::uint64_t area = std::uint64_t{plan.block} * plan.block;
+  std::map<unsigned, StaticRuns> known;
+  std::uint64_t gathered = 0;
+  std::uint64_t longest = 0;  // run, of blocks
+  Cycle multiply = 0;
   for (const ColumnPart& part : plan.parts) {
-    const std::vector<unsigned> tiles = tiles_of_bands(plan.bands, nonzeros, part.tiles);
-    for (std::size_t b = 0; b < tiles.size(); ++b) {
-      const std::uint64_t mean = ceil_div(plan.bands[b].nonzeros, tiles[b]);
-      Cycle clocks = 0;
-      if (plan.block == 1) {
-        const ElementWiseBundles w = element_wise_bundles(types, part.columns(), Form::run_time);
-        clocks = target.worker_clocks(w.entry + mean * std::min(w.row, w.nonzero) / target.workers);
-      } else {
-        clocks = block_vertex_clocks(target, types, plan.block, 1, mean,
-                                     part.columns() / target.workers);
-      }
-      most = std::max(most, clocks);
+    const StaticRuns& runs =
+        known.try_emplace(part.tiles, mask, plan, nonzeros, part.tiles).first->second;
+    const std::uint64_t width = part.columns() * plan.block;
+    for (const StaticRuns::Run& run : runs.runs) {
+      if (run.nonzeros() == 0) continue;
+      std::uint64_t bytes = run.columns * width * types.bytes();
+      if (plan.parts.size() > 1) bytes += run.nonzeros() * area * types.bytes();
+      gathered = std::max(gathered, bytes);
+      longest = std::max(longest, run.nonzeros());
+      multiply = std::max(multiply, vertex_clocks(target, types, plan.block, run, part.columns()));
     }
   }
-  return most + sync;
+  Cycle least = receives(target, gathered) + sync + multiply;
+  if (plan.block == 1 && target.order_elements) {
+    const std::uint64_t elements = plan.parts.size() == 1 ? longest : mask.blocks() / target.tiles;
+    constexpr std::uint64_t kWord = 4;
+    constexpr std::uint64_t kBundles = 2;  // a load and a store of each word at least
+    least += elements * types.bytes() / kWord * kBundles;
+  }
+  return least + least_of_sums(target, types, sync, plan, mask, known);
 }
 
 }  // namespace
@@ -83,7 +140,7 @@ std::optional<Cycle> least_cycles(const ChipParams& chip, const PlannerParams& p
     const Mask blocks = usable_blocks(*mask);
     if (blocks.blocks() == 0) return std::nullopt;
     const Types types = static_types(problem);
-    return least_of(target, types, sync, plan_static(target, types, blocks, op.n), blocks.blocks());
+    return least_of(target, types, sync, plan_static(target, types, blocks, op.n), blocks);
   } catch (const SimulationError&) {
     return std::nullopt;
   }
