@@ -26,17 +26,20 @@ void add(OpResult& result, const char* name, const char* unit, std::uint64_t val
   result.statistics.push_back(std::move(entry));
 }
 
-/// Values of all kept blocks, in the device's order.
-std::uint64_t value_bytes(const Mask& mask, DType type) {
-  return mask.blocks() * std::uint64_t{mask.block_rows} * mask.block_cols * bytes_of(type);
+/// Values of all kept blocks of all instances, in the device's order.
+std::uint64_t value_bytes(const Mask& mask, const LayerOp& op) {
+  return mask.blocks() * std::uint64_t{mask.block_rows} * mask.block_cols * bytes_of(op.dtype) *
+         op.batch;
 }
 
 }  // namespace
 
-void add_sparse_result(const IpuHostParams& host, const Mask& mask, DType type, OpResult& result) {
-  add(result, "result_device_bytes", "B", value_bytes(mask, type),
+void add_sparse_result(const IpuHostParams& host, const Mask& mask, const LayerOp& op,
+                       OpResult& result) {
+  add(result, "result_device_bytes", "B", value_bytes(mask, op),
       "Values of a sparse result, as the device has them.");
-  add(result, "result_user_bytes", "B", ipu::user_bytes(host.format, mask, type).total(),
+  add(result, "result_user_bytes", "B",
+      ipu::user_bytes(host.format, mask, op.dtype).total() * op.batch,
       "The sparse result in the user's format.");
 }
 
@@ -61,25 +64,26 @@ void add_host_encoding(const IpuHostParams& host, const ipu::PlannedOperation& p
   put_before(std::move(before), result);
 }
 
-void add_host_side(const IpuHostParams& host, const Mask& mask, DType type,
+void add_host_side(const IpuHostParams& host, const Mask& mask, const LayerOp& op,
                    const ipu::PlannedOperation& planned, OpResult& result) {
   const ipu::UserFormat format = host.format;
-  const ipu::FormatBytes bytes = ipu::user_bytes(format, mask, type);
-  add(result, "user_bytes", "B", bytes.total(), "The sparse operand in the user's format.");
+  const ipu::FormatBytes bytes = ipu::user_bytes(format, mask, op.dtype);
+  add(result, "user_bytes", "B", bytes.total() * op.batch,
+      "The sparse operand in the user's format.");
   if (planned.bucket_bytes == 0) {
     // The pattern is compiled in; what the host may still send is values in the device's order.
-    add(result, "device_bytes", "B", value_bytes(mask, type),
+    add(result, "device_bytes", "B", value_bytes(mask, op),
         "What a host sends of it to the device.");
     return;
   }
   add(result, "device_bytes", "B", planned.bucket_bytes, "What a host sends of it to the device.");
   const std::uint64_t values =
-      planned.blocks * std::uint64_t{planned.block} * planned.block * bytes_of(type);
+      planned.blocks * std::uint64_t{planned.block} * planned.block * bytes_of(op.dtype);
   const bool sorts = format == ipu::UserFormat::coo;
   const std::uint64_t convert =
       whole_ns(static_cast<double>(planned.blocks) * host.block_ns +
                static_cast<double>(values) * host.byte_ns +
-               (sorts ? static_cast<double>(mask.nnz()) * host.coo_ns : 0.0));
+               (sorts ? static_cast<double>(mask.nnz() * op.batch) * host.coo_ns : 0.0));
   const std::uint64_t transfer =
       whole_ns(static_cast<double>(planned.bucket_bytes) / host.link_gbs);
   const std::uint64_t device = whole_ns(static_cast<double>(result.cycles) / result.clock_ghz *
