@@ -91,7 +91,7 @@ void TileWorkStats::derive() {
                  sram_writes_output.value() + sram_writes_partial.value() +
                  sram_writes_metadata.value() + sram_writes_transfer.value();
   exch_word_distance += exch_sent.value();
-  bytes_sram_read += kAccessBytes * sram_reads.value();
+  bytes_sram_read += kAccessBytes * (sram_reads.value() - sram_reads_instruction.value());
   bytes_sram_written += kAccessBytes * sram_writes.value();
   bytes_exchanged += kWordBytes * exch_received.value();
 }

@@ -150,7 +150,9 @@ struct TileWorkStats : StatGroup {
   Counter syncs{this, "syncs", "passes", "Tiles times barriers.", "sync_tile"};
   Counter busy_cycles{this, "busy_cycles", "cycles", "Cycles of compute, over all tiles."};
   Counter idle_cycles{this, "idle_cycles", "cycles", "All other cycles, over all tiles."};
-  Counter bytes_sram_read{this, "bytes_sram_read", "B", "Bytes read from tile memory."};
+  Counter bytes_sram_read{this, "bytes_sram_read", "B",
+                          "Bytes read from tile memory by loads and sends; instructions come in by "
+                          "a port of their own (ifetches)."};
   Counter bytes_sram_written{this, "bytes_sram_written", "B", "Bytes written to tile memory."};
   Counter bytes_exchanged{this, "bytes_exchanged", "B", "Bytes taken from the exchange."};
 

@@ -9,6 +9,7 @@
 #include "models/wse/engine/tasks/relay_sweep.hpp"
 #include "models/wse/engine/tasks/shift_sweep.hpp"
 #include "models/wse/engine/tasks/task_modules.hpp"
+#include "models/wse/engine/tasks/turn_sweep.hpp"
 #include "sim/kernel/sim_context.hpp"
 
 namespace lacuna::wse {
@@ -49,6 +50,7 @@ TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
       options.shuffle == 0 && !options.look_at_tasks) {
     if (std::optional<TaskOutcome> swept = sweep_shifts(params, program)) return std::move(*swept);
     if (std::optional<TaskOutcome> swept = sweep_relays(params, program)) return std::move(*swept);
+    if (std::optional<TaskOutcome> swept = sweep_turns(params, program)) return std::move(*swept);
   }
   return simulate_rows(params, program, options);
 }

@@ -8,6 +8,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/options.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -82,6 +83,16 @@ void Settings::settle_weights(WorkloadTrace& trace) const {
                                  [](const LayerOp& op) { return op.pattern.name == "dense"; });
   const std::string* const mode = text("mode");
   const std::string* const residency = text("residency");
+  if (mode != nullptr && residency != nullptr) {
+    const Residency meant = residency_of_kernel(parse_mode(*mode, "--mode"));
+    const Residency asked = parse_residency(*residency, "--residency");
+    const bool open = meant == Residency::automatic || asked == Residency::automatic;
+    if (!open && meant != asked) {
+      refuse_setting("residency", *residency,
+                     fmt::format("auto or {}, where the kernel of --mode {} has its weights",
+                                 word(meant), *mode));
+    }
+  }
   for (LayerOp& op : trace.ops) {
     if (!has_weights(op)) continue;
     if (mode != nullptr && dense) op.mode = parse_mode(*mode, "--mode");

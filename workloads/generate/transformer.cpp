@@ -520,6 +520,10 @@ void check(const ModelShape& shape, const TransformerOptions& options) {
     fail(fmt::format("{} layers", options.layers), fmt::format("at most {}", shape.layers));
   }
   if (options.sequences == 0 || options.tokens == 0) fail("no tokens", "at least one token");
+  const bool bert = shape.family == ModelFamily::bert || shape.family == ModelFamily::group_bert;
+  if (options.predictions != 0 && !(bert && options.heads)) {
+    fail("masked positions to predict", bert ? "none without heads" : "none but of BERT's head");
+  }
   constexpr std::uint64_t kMostColumns = 0x7fffffff;
   if (std::uint64_t{options.sequences} * options.tokens > kMostColumns) {
     fail("more than 2^31 - 1 tokens", "fewer sequences or tokens");

@@ -134,7 +134,11 @@ std::string place_of(const std::string& path, const char* key) {
 
 std::string shown(const Json& value) {
   constexpr std::size_t kLongest = 60;
-  return value.is_string() ? value.get<std::string>() : value.dump().substr(0, kLongest);
+  if (!value.is_string()) return value.dump().substr(0, kLongest);
+  const auto text = value.get<std::string>();
+  // a number in quotes is none
+  const bool number = !text.empty() && text.find_first_not_of("0123456789.-") == std::string::npos;
+  return number ? '"' + text + '"' : text;
 }
 
 [[noreturn]] void fail(const std::string& path, const char* key, const char* code,

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/import/json_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "workloads/trace/problem.hpp"
 
@@ -30,6 +36,26 @@ bool is_too_deep(const std::string& text) {
   return false;
 }
 
+/// Notes the first key that an object has twice, of which a reader would take the last.
+class RepeatedKey {
+ public:
+  bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::object_start) open_.emplace_back();
+    if (event == Event::object_end) open_.pop_back();
+    if (event == Event::key) {
+      const auto key = parsed.get<std::string>();
+      if (!open_.back().insert(key).second && found_.empty()) found_ = key;
+    }
+    return true;
+  }
+  const std::string& found() const { return found_; }
+
+ private:
+  std::vector<std::set<std::string>> open_;
+  std::string found_;
+};
+
 }  // namespace
 
 nlohmann::json parse_json(const std::string& text, const std::string& path) {
@@ -38,7 +64,13 @@ nlohmann::json parse_json(const std::string& text, const std::string& path) {
         {place(path, 1, 1), "E206", "", "JSON nested deeper than 200", "flatter JSON", ""});
   }
   try {
-    return nlohmann::json::parse(text);
+    RepeatedKey repeated;
+    nlohmann::json parsed = nlohmann::json::parse(text, std::ref(repeated));
+    if (!repeated.found().empty()) {
+      throw_problem({fmt::format("{}: key '{}'", path, repeated.found()), "E209", "",
+                     repeated.found() + " twice", "each key of an object once", ""});
+    }
+    return parsed;
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t end = std::min(error.byte, text.size());
     const std::string before = text.substr(0, end == 0 ? 0 : end - 1);

@@ -171,6 +171,20 @@ Residency parse_residency(const std::string& text, const std::string& option) {
   return parse_word(text, option, kValues);
 }
 
+Residency residency_of_kernel(Mode mode) {
+  switch (mode) {
+    case Mode::static_:
+    case Mode::dynamic:
+      return Residency::resident;
+    case Mode::streamed:
+      return Residency::streamed;
+    case Mode::automatic:
+    case Mode::dense:
+      break;
+  }
+  return Residency::automatic;
+}
+
 PatternSpec parse_pattern(const std::string& text, const std::string& option) {
   const std::string where = fmt::format("{} {}", option, quotable(text));
   const std::vector<std::string> parts = split(text, ':');

@@ -32,6 +32,9 @@ Mode parse_mode(const std::string& text, const std::string& option = "--mode");
 /// auto, streamed, resident.
 Residency parse_residency(const std::string& text, const std::string& option = "--residency");
 
+/// Where the kernel that a mode names has its weights, on any machine; automatic: it does not say.
+Residency residency_of_kernel(Mode mode);
+
 /// NAME[BLOCK][:DENSITY][:key=value...]: "dense", "unstructured:0.1", "block16:0.1",
 /// "block16x4:0.1", "nm:2:4" (also "2:4"), "rows:0.1:alpha=1", "file:PATH".
 PatternSpec parse_pattern(const std::string& text, const std::string& option = "--pattern");

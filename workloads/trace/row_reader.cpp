@@ -11,6 +11,7 @@
 #include "sim/base/nearest.hpp"
 #include "workloads/trace/look_ups.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/options.hpp"
 #include "workloads/trace/row_pattern.hpp"
 #include "workloads/trace/text_file.hpp"
 
@@ -40,6 +41,7 @@ class RowReader {
     read_words();
     read_counts();
     if (kind_ != nullptr) {
+      check_residency();
       read_dimensions();
       check_product();
       read_function();
@@ -82,6 +84,20 @@ class RowReader {
     op_.mode = kModes.at(mode.value_or(0));
     const auto residency = cells_.word(Column::residency, {"auto", "streamed", "resident"});
     op_.residency = static_cast<Residency>(residency.value_or(0));
+  }
+
+  void check_residency() {
+    if (op_.residency == Residency::automatic) return;
+    if (!has_weights(op_)) {
+      cells_.fail(Column::residency, "E208", word(op_.residency),
+                  fmt::format("empty or auto with op {}, which has no weights", op_.op));
+      return;
+    }
+    const Residency meant = residency_of_kernel(op_.mode);
+    if (meant == Residency::automatic || meant == op_.residency) return;
+    cells_.fail(Column::residency, "E208", word(op_.residency),
+                fmt::format("auto or {} with mode {}, whose kernel has its weights there",
+                            word(meant), word(op_.mode)));
   }
 
   std::uint32_t side(Column column, std::uint32_t otherwise, std::uint64_t least = 1) {
@@ -253,6 +269,11 @@ class RowReader {
     op_.x_density = cells_.fraction(Column::x_density);
     op_.x_file = cells_.text(Column::x_pattern_file);
     check_x_file();
+    const bool drawn = op_.x_pattern == "bernoulli" || op_.x_pattern == "channel";
+    if (drawn && !cells_.is_set(Column::x_density)) {
+      cells_.fail_empty(Column::x_density,
+                        "a decimal in [0, 1], as x_pattern " + op_.x_pattern + " needs one");
+    }
     const bool thin = op_.x_density && !(*op_.x_density == Decimal{1, 0});
     if (kind_ != nullptr && !kind_->sparse_x && (op_.x_pattern != "dense" || thin)) {
       const Column column = op_.x_pattern != "dense" ? Column::x_pattern : Column::x_density;

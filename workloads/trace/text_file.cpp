@@ -20,6 +20,7 @@ namespace {
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
+  const std::string kMark = "\xEF\xBB\xBF";  // that some programs put before UTF-8
   constexpr std::size_t kPiece = std::size_t{1} << 16U;
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
@@ -40,6 +41,7 @@ std::string read_text_file(const std::string& path) {
     }
   }
   if (file.bad()) throw_unreadable(path, "a file that cannot be read", "a readable file");
+  if (text.compare(0, kMark.size(), kMark) == 0) text.erase(0, kMark.size());
   return text;
 }
 

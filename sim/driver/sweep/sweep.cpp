@@ -92,10 +92,10 @@ class Planner {
       }
       add_point(assignment(step));
     } while (advance(step));
-    check_parameters_used();
     if (sweep_.points.empty()) {
       throw RequestError(fmt::format("{}: no combination meets the conditions", file_.path));
     }
+    check_parameters_used();
     finish();
     return std::move(sweep_);
   }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -316,8 +317,13 @@ SystemMachine make_system(const std::string& name, const std::vector<std::string
     }
   };
   for (const Setting& setting : loaded.settings) take(setting);
+  std::set<std::string> given;
   for (const std::string& text : settings) {
     const Setting setting = parse_setting(text);
+    if (!given.insert(setting.path).second) {
+      throw ParameterError(
+          fmt::format("--set: '{}' is given twice for {}", setting.path, made.name));
+    }
     if (!begins(setting.path, kTrainingPrefix)) take(setting);
   }
   made.params.check();

@@ -54,9 +54,10 @@ void add(OpResult& result, const HostStatistic& statistic, std::uint64_t value) 
   result.statistics.push_back(entry_of(statistic, value));
 }
 
-/// Values of all kept blocks, in the device's order.
-std::uint64_t value_bytes(const Mask& mask, DType type) {
-  return mask.blocks() * std::uint64_t{mask.block_rows} * mask.block_cols * bytes_of(type);
+/// Values of all kept blocks of all instances, in the device's order.
+std::uint64_t value_bytes(const Mask& mask, const LayerOp& op) {
+  return mask.blocks() * std::uint64_t{mask.block_rows} * mask.block_cols * bytes_of(op.dtype) *
+         op.batch;
 }
 
 }  // namespace
@@ -70,9 +71,10 @@ std::vector<StatEntry> host_statistics() {
   return all;
 }
 
-void add_sparse_result(const IpuHostParams& host, const Mask& mask, DType type, OpResult& result) {
-  add(result, kResultDevice, value_bytes(mask, type));
-  add(result, kResultUser, ipu::user_bytes(host.format, mask, type).total());
+void add_sparse_result(const IpuHostParams& host, const Mask& mask, const LayerOp& op,
+                       OpResult& result) {
+  add(result, kResultDevice, value_bytes(mask, op));
+  add(result, kResultUser, ipu::user_bytes(host.format, mask, op.dtype).total() * op.batch);
 }
 
 void add_host_encoding(const IpuHostParams& host, const ipu::PlannedOperation& planned,
@@ -96,24 +98,24 @@ void add_host_encoding(const IpuHostParams& host, const ipu::PlannedOperation& p
   put_before(std::move(before), result);
 }
 
-void add_host_side(const IpuHostParams& host, const Mask& mask, DType type,
+void add_host_side(const IpuHostParams& host, const Mask& mask, const LayerOp& op,
                    const ipu::PlannedOperation& planned, OpResult& result) {
   const ipu::UserFormat format = host.format;
-  const ipu::FormatBytes bytes = ipu::user_bytes(format, mask, type);
-  add(result, kUserBytes, bytes.total());
+  const ipu::FormatBytes bytes = ipu::user_bytes(format, mask, op.dtype);
+  add(result, kUserBytes, bytes.total() * op.batch);
   if (planned.bucket_bytes == 0) {
     // The pattern is compiled in; what the host may still send is values in the device's order.
-    add(result, kDeviceBytes, value_bytes(mask, type));
+    add(result, kDeviceBytes, value_bytes(mask, op));
     return;
   }
   add(result, kDeviceBytes, planned.bucket_bytes);
   const std::uint64_t values =
-      planned.blocks * std::uint64_t{planned.block} * planned.block * bytes_of(type);
+      planned.blocks * std::uint64_t{planned.block} * planned.block * bytes_of(op.dtype);
   const bool sorts = format == ipu::UserFormat::coo;
   const std::uint64_t convert =
       whole_ns(static_cast<double>(planned.blocks) * host.block_ns +
                static_cast<double>(values) * host.byte_ns +
-               (sorts ? static_cast<double>(mask.nnz()) * host.coo_ns : 0.0));
+               (sorts ? static_cast<double>(mask.nnz() * op.batch) * host.coo_ns : 0.0));
   const std::uint64_t transfer =
       whole_ns(static_cast<double>(planned.bucket_bytes) / host.link_gbs);
   const std::uint64_t device = whole_ns(static_cast<double>(result.cycles) / result.clock_ghz *

@@ -9,6 +9,7 @@
 #include "sim/report/result.hpp"
 #include "workloads/mapping/ipu/device_format.hpp"
 #include "workloads/mapping/ipu/gemm.hpp"
+#include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
 
@@ -38,10 +39,11 @@ struct IpuHostParams : ParameterSet {
 /// All statistics that these functions add, their values 0.
 std::vector<StatEntry> host_statistics();
 
-/// Adds what the host does for the sparse operand `mask` of a finished product: bytes in the user's
+/// Adds what the host does for the sparse operand `mask` of a finished product `op`, with values of
+/// its own in each instance of a batch: bytes in the user's
 /// format and the device's; with buckets, the times of conversion and transfer, what of them is not
 /// hidden behind the products, and the time from pattern to pattern.
-void add_host_side(const IpuHostParams& host, const Mask& mask, DType type,
+void add_host_side(const IpuHostParams& host, const Mask& mask, const LayerOp& op,
                    const ipu::PlannedOperation& planned, OpResult& result);
 
 /// Puts before a product the time in which the host makes the buckets of activations that the chip
@@ -52,6 +54,7 @@ void add_host_encoding(const IpuHostParams& host, const ipu::PlannedOperation& p
 
 /// Adds the bytes of a finished product's sparse result, whose pattern the user has: in the
 /// device's order and in the user's format.
-void add_sparse_result(const IpuHostParams& host, const Mask& mask, DType type, OpResult& result);
+void add_sparse_result(const IpuHostParams& host, const Mask& mask, const LayerOp& op,
+                       OpResult& result);
 
 }  // namespace lacuna

@@ -20,7 +20,6 @@
 #include "sim/machines/ipu/tile_series.hpp"
 #include "sim/machines/result_builder.hpp"
 #include "sim/machines/value_check.hpp"
-#include "workloads/mapping/ipu/encoding.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 #include "workloads/mapping/ipu/product_bound.hpp"
 #include "workloads/mapping/ipu/values.hpp"
@@ -380,11 +379,6 @@ void IpuMachine::require_encodable(const LayerOp& op, const Mask* mask) const {
     throw UnsupportedError(fmt::format("x_pattern '{}': {}", op.x_pattern, reason));
   };
   if (mask != nullptr) refuse("an IPU has no product of two sparse operands, and W is sparse too");
-  if (op.batch != 1) {
-    refuse(
-        "the buckets of an IPU's dynamic product are of one sparse operand, dealt to all tiles; no "
-        "kernel is known that deals those of a batch side by side");
-  }
   if (op.fn == "l1" || op.fn == "l2") refuse("distances have dense operands on an IPU");
   if (params_.activations.encode == ipu::Encoder::none) {
     refuse(
@@ -440,8 +434,10 @@ OpResult IpuMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
 OpResult IpuMachine::run_planned(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                  const Execution& execution, bool encode) const {
   const ipu::ChipParams chip = params_.chip();
-  PlannedOperation planned = ipu::plan_operation(
-      {chip, params_.planner, op, mask, seed, execution.values, execution.sigma});
+  const bool on_device = encode && params_.activations.encode == ipu::Encoder::device;
+  PlannedOperation planned =
+      ipu::plan_operation({chip, params_.planner, op, mask, seed, execution.values, execution.sigma,
+                           on_device ? &params_.activations : nullptr});
   GemmProblem problem;
   problem.m = op.m;
   problem.k = op.k;
@@ -451,8 +447,6 @@ OpResult IpuMachine::run_planned(const LayerOp& op, const Mask* mask, std::uint6
   const bool product = op.op == "gemm" || op.op == "spmm" || op.op == "bmm";
   problem.sigma = execution.sigma;
   problem.seed = seed;
-  const bool on_device = encode && params_.activations.encode == ipu::Encoder::device;
-  if (on_device) encode_first(chip, params_.planner, params_.activations, problem, planned);
   planned.lowered.program.round = planned.round.value_or(params_.round);
   planned.lowered.program.round_seed = stream_seed(seed, "rounding");
   OpResult result = IpuRun(params_, problem, planned, execution).run();
@@ -460,12 +454,12 @@ OpResult IpuMachine::run_planned(const LayerOp& op, const Mask* mask, std::uint6
   if (has_weights(op)) result.residency = word(Residency::resident);
   if (encode) {
     if (on_device) return result;
-    const std::uint64_t x_bytes = std::uint64_t{op.m} * op.k * bytes_of(op.dtype);
+    const std::uint64_t x_bytes = std::uint64_t{op.m} * op.k * op.batch * bytes_of(op.dtype);
     add_host_encoding(params_.host, planned, x_bytes, result);
   } else if (product && mask != nullptr) {
-    add_host_side(params_.host, *mask, op.dtype, planned, result);
+    add_host_side(params_.host, *mask, op, planned, result);
   } else if (op.op == "sddmm" && mask != nullptr) {
-    add_sparse_result(params_.host, *mask, op.dtype, result);
+    add_sparse_result(params_.host, *mask, op, result);
   }
   return result;
 }

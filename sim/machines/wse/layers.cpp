@@ -45,7 +45,7 @@ class LayerRun {
     if (!folds && units() > kMostCoresUnfolded) {
       throw UnsupportedError(fmt::format(
           "{} cores are too many to simulate one by one (at most {}); set wafer.columns and "
-          "wafer.rows lower, or leave out --fold off, --values, --event-log and --jitter",
+          "wafer.rows lower, or leave out --fold off, --values and --event-log",
           units(), kMostCoresUnfolded));
     }
     for (LayerStage& stage : plan_.stages) {

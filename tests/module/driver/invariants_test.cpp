@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/run/invariants.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/machines/machine.hpp"
 #include "tests/support/driver/program_bench.hpp"
 
 namespace lacuna::test {
@@ -51,6 +54,24 @@ INSTANTIATE_TEST_SUITE_P(
                       Planted{"products", "mac_skipped"}, Planted{"useful", "mac_zero"},
                       Planted{"busy", "busy_cycles"}),
     name_of);
+
+// Every bundle of a long element-wise pass loads 16 B and stores 8, all that the ports carry; its
+// instructions are fetched beside: 1,024 x 1,024 x 24 / 8 B of operands and results, the bias that
+// each tile receives and its homes send, and nothing else.
+TEST(PossibleNumbers, APassThatFillsThePortsOfATileIsNotAboveTheirPeak) {
+  const auto machine = make_ipu_machine("bow");
+  machine->set("ipu.tiles", "16", "test");
+  LayerOp op;
+  op.id = "bias";
+  op.op = "eltwise";
+  op.fn = "bias";
+  op.m = op.n = 1024;
+  const OpResult result = machine->run(op, nullptr, 1, {});
+  EXPECT_NO_THROW(check_possible(result));
+  constexpr std::uint64_t kVectors = 1024 * 1024 / 4;
+  EXPECT_EQ(result.sram_write_bytes, kVectors * 8 + 15 * 1024 * 2);
+  EXPECT_EQ(result.sram_read_bytes, kVectors * 16 + 1024 * 2);
+}
 
 }  // namespace
 }  // namespace lacuna::test

@@ -159,6 +159,31 @@ TEST(Residency, ThatContradictsTheModeIsRefused) {
   EXPECT_THAT(word.err, HasSubstr("did you mean 'resident'?"));
 }
 
+// What no run would take is neither written nor read.
+TEST(Residency, ThatContradictsTheModeIsNoTrace) {
+  for (const char* const both :
+       {"--mode streamed --residency resident", "--mode static --residency streamed",
+        "--mode dynamic --residency streamed"}) {
+    const Ran made = run_real(std::string("trace make gemm --shape 64x64x8 --pattern 2:4 ") + both);
+    EXPECT_EQ(made.status, 2) << both;
+    EXPECT_EQ(made.out, "");
+    EXPECT_THAT(made.err, HasSubstr("where the kernel of --mode"));
+  }
+  const Ran agreed = run_real(
+      "trace make gemm --shape 64x64x8 --pattern 2:4 --mode streamed --residency streamed");
+  EXPECT_EQ(agreed.status, 0) << agreed.err;
+  const ProgramBench bench;
+  const std::string file = bench.file(
+      "both.csv",
+      "id,op,m,k,n,pattern,density,mode,residency\na,gemm,64,64,8,unstructured,0.5,streamed,"
+      "resident\n");
+  const Ran checked = run_real("trace check " + file);
+  EXPECT_EQ(checked.status, 1);
+  EXPECT_THAT(checked.out + checked.err,
+              HasSubstr("error E208: found 'resident'; allowed: auto or streamed with mode "
+                        "streamed"));
+}
+
 /// 256 x 256 weights are 32 x 32 x 2 B = 2,048 B of a core. Of its 40,960 B beside code 16 such
 /// layers and what they work on fit, 32 do not.
 std::string layers(unsigned count, const char* residency) {

@@ -183,23 +183,81 @@ TEST(SparseActivations, FindingZerosCostsWhatTheParametersSay) {
   EXPECT_EQ(cycles("--set activations.test=3") - cycles("--set activations.test=2"), 6 * 43U);
 }
 
+TEST(SparseActivations, OfABatchAreFoundByTheTilesOfEachInstance) {
+  const ProgramBench bench;
+  const std::string file = attention(bench, "bmm,32,48,40,5,,,,bernoulli,0.2");
+  const std::string request =
+      "run" + std::string(kChip) + "--set activations.encode=device --explain --trace " + file;
+  const Ran fewer = run_real(request + " --values");
+  ASSERT_EQ(fewer.status, 0) << fewer.err << fewer.out;
+  EXPECT_THAT(fewer.err, HasSubstr("6400 values equal the reference product"));
+  const std::uint64_t groups = number_after(fewer.out, "5 instances on ");
+  const std::uint64_t tiles = number_after(fewer.out, "groups of ");
+  const std::uint64_t rounds = number_after(fewer.out, "tiles, ");
+  ASSERT_GT(groups * tiles * rounds, 0U) << fewer.out;
+  EXPECT_GE(groups * rounds, 5U);
+  // X has 48 x 40 elements; the busiest of six workers of a tile takes one clock in six more for
+  // each of its part, in every round.
+  const Ran more = run_real(request + " --set activations.test=3");
+  const std::uint64_t share = (48 * 40 + tiles - 1) / tiles;
+  const char* const before = "(inferred cost): ";
+  EXPECT_EQ(number_after(more.out, before) - number_after(fewer.out, before),
+            6 * ((share + 5) / 6) * rounds);
+}
+
+TEST(SparseActivations, OfABatchTakeTheSameCyclesInBothEngines) {
+  const ProgramBench bench;
+  for (const char* const who : {"device", "host"}) {
+    for (const char* const shape :
+         {"bmm,16,24,40,3,,,,bernoulli,0.3", "bmm,8,16,8,37,,,,channel,0.2",
+          "bmm,64,8,8,2,,,,bernoulli,0.01"}) {
+      const std::string request = "run" + std::string(kChip) +
+                                  "--values --set activations.encode=" + who + " --trace " +
+                                  attention(bench, shape) + " --engine ";
+      const Ran event = run_real(request + "event");
+      const Ran clocked = run_real(request + "clocked");
+      EXPECT_EQ(event.status, 0) << event.err << event.out;
+      EXPECT_THAT(event.err, HasSubstr("equal the reference product"));
+      EXPECT_EQ(event.out, clocked.out) << shape;
+    }
+  }
+}
+
+// All of X of every instance goes to the host: 3 x 24 x 40 halves.
+TEST(SparseActivations, OfABatchAllGoToTheHost) {
+  const ProgramBench bench;
+  const std::string file = attention(bench, "bmm,16,24,40,3,,,,bernoulli,0.3");
+  const Ran ran = run_real("run" + std::string(kChip) + "--set activations.encode=host --trace " +
+                           file + " --out " + bench.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(bench.read("out/statistics.csv"), HasSubstr("host,x_bytes,B,5760"));
+}
+
 TEST(SparseActivations, OfAMaskFileAreThoseOfTheFile) {
   const ProgramBench bench;
   // 4 x 2: elements (0, 0), (2, 1) and (3, 0).
   const std::string smtx = bench.file("x.smtx", "4, 2, 3\n0 1 1 2 3\n0 1 0\n");
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2), }";
-  header.resize(118 - 1, ' ');
-  header += '\n';
-  std::string npy("\x93NUMPY\x01\x00", 8);
-  npy += static_cast<char>(header.size());
-  npy += '\0';
-  npy += header;
+  const auto npy = [&](const char* name, const char* type, const void* numbers, std::size_t bytes) {
+    std::string header =
+        std::string("{'descr': '") + type + "', 'fortran_order': False, 'shape': (4, 2), }";
+    header.resize(118 - 1, ' ');
+    header += '\n';
+    std::string text("\x93NUMPY\x01\x00", 8);
+    text += static_cast<char>(header.size());
+    text += '\0';
+    text += header;
+    text.append(static_cast<const char*>(numbers), bytes);
+    bench.file(name, text);
+  };
   const float x[8] = {1.5F, 0, 0, 0, 0, -2, 0.25F, 0};
-  npy.append(reinterpret_cast<const char*>(x), sizeof x);
-  bench.file("x.npy", npy);
-  std::string found[2];
+  const bool mask[8] = {true, false, false, false, false, true, true, false};
+  const std::uint8_t bytes[8] = {200, 0, 0, 0, 0, 1, 255, 0};
+  npy("x.npy", "<f4", x, sizeof x);
+  npy("mask.npy", "|b1", mask, sizeof mask);
+  npy("bytes.npy", "|u1", bytes, sizeof bytes);
+  std::string found[4];
   int at = 0;
-  for (const char* const name : {"x.smtx", "x.npy"}) {
+  for (const char* const name : {"x.smtx", "x.npy", "mask.npy", "bytes.npy"}) {
     const std::string file =
         trace(bench, "t.csv", std::string("gemm,8,4,2,resident,file,,") + name);
     const Ran ran = run_trace(kWafer, file);
@@ -207,7 +265,7 @@ TEST(SparseActivations, OfAMaskFileAreThoseOfTheFile) {
     EXPECT_THAT(ran.out, HasSubstr("62.5 % of X is zero"));
     found[at++] = ran.out;
   }
-  EXPECT_EQ(found[0], found[1]);
+  for (const std::string& one : found) EXPECT_EQ(one, found[0]);
   const Ran shape = run_trace(kWafer, trace(bench, "s.csv", "gemm,8,4,3,resident,file,,x.npy"));
   EXPECT_EQ(shape.status, 2);
   EXPECT_THAT(shape.err, HasSubstr("activations of 4 x 2"));

@@ -176,6 +176,8 @@ TEST(Sweep, RefusesMistakesOfTheFileWithLineAndColumn) {
   EXPECT_THAT(refusal(head + "seed: '1\n\n2'\n"), HasSubstr("goes on over several lines"));
   EXPECT_THAT(refusal(head + "where: seed > 2\nseed: 1\n"),
               HasSubstr("no combination meets the conditions"));
+  EXPECT_THAT(refusal(head + "where: seed > 2\nseed: 1\nset: {unit.macs: 2}\n"),
+              HasSubstr("no combination meets the conditions"));
   EXPECT_THAT(refusal(head + "pattern: unstructured\ngrid: {density: [0.5, 1.5]}\n"),
               HasSubstr("at density = 1.5: --density: error E205"));
   EXPECT_THAT(refusal("machine: fake\ngrid: {seed: [1, 2]}\n"), HasSubstr("no workload is given"));

@@ -11,7 +11,7 @@ namespace {
 
 /// 8 x 8 with all 4 blocks of 4, in buckets of 1000 B; the chip takes 500 cycles at 2 GHz: 250 ns.
 std::map<std::string, std::uint64_t> host_side(const std::map<std::string, std::string>& settings,
-                                               bool dynamic = true) {
+                                               bool dynamic = true, std::uint32_t batch = 1) {
   IpuHostParams host;
   host.set("link_gbs", "10");
   host.set("block_ns", "25");
@@ -25,7 +25,9 @@ std::map<std::string, std::uint64_t> host_side(const std::map<std::string, std::
   OpResult result;
   result.cycles = 500;
   result.clock_ghz = 2;
-  add_host_side(host, mask, DType::fp16, planned, result);
+  LayerOp op;
+  op.batch = batch;
+  add_host_side(host, mask, op, planned, result);
   std::map<std::string, std::uint64_t> values;
   for (const StatEntry& entry : result.statistics) values[entry.name] = entry.value;
   return values;
@@ -64,6 +66,11 @@ TEST(IpuHost, SendsOnlyValuesWhereThePatternIsCompiledIn) {
   auto values = host_side({}, false);
   EXPECT_EQ(values["device_bytes"], 128U);
   EXPECT_EQ(values.count("convert_ns"), 0U);
+  // each instance of a batch has values of its own: as CSR 64 halves, 64 columns and 9 offsets
+  const std::uint64_t user = values["user_bytes"];
+  values = host_side({}, false, 3);
+  EXPECT_EQ(values["device_bytes"], 3 * 128U);
+  EXPECT_EQ(values["user_bytes"], 3 * user);
 }
 
 // 4 blocks of 16 halves are 128 B on the device. As BSR they have 4 columns of 2 B and 3 offsets of
@@ -75,7 +82,7 @@ TEST(IpuHost, CountsTheBytesOfASparseResultInBothFormats) {
     IpuHostParams host;
     host.set("format", format);
     OpResult result;
-    add_sparse_result(host, mask, DType::fp16, result);
+    add_sparse_result(host, mask, LayerOp(), result);
     ASSERT_EQ(result.statistics.size(), 2U);
     EXPECT_EQ(result.statistics[0].value, 128U) << format;
     EXPECT_EQ(result.statistics[1].value, bytes) << format;

@@ -164,6 +164,21 @@ TEST(TraceReader, ChecksNumbers) {
   EXPECT_THAT(row(header, "a,gemm,4,4,4,,,18446744073709551616"), ElementsAre("2:16 E203"));
 }
 
+// A density that nobody gave is not 1; weights that are not there live nowhere.
+TEST(TraceReader, TakesNothingForGranted) {
+  const char* x = "id,op,m,k,n,x_pattern,x_density";
+  EXPECT_THAT(row(x, "a,gemm,4,4,4,bernoulli,0.5"), ElementsAre());
+  EXPECT_THAT(row(x, "a,gemm,4,4,4,bernoulli,1"), ElementsAre());
+  EXPECT_THAT(row(x, "a,gemm,4,4,4,bernoulli,"), ElementsAre("2:24 E201"));
+  EXPECT_THAT(row(x, "a,bmm,4,4,4,channel,"), ElementsAre("2:21 E201"));
+  const char* place = "id,op,m,k,n,mode,residency";
+  EXPECT_THAT(row(place, "a,gemm,4,4,4,,resident"), ElementsAre());
+  EXPECT_THAT(row(place, "a,gemm,4,4,4,streamed,resident"), ElementsAre("2:23 E208"));
+  EXPECT_THAT(row(place, "a,gemm,4,4,4,dynamic,streamed"), ElementsAre("2:22 E208"));
+  EXPECT_THAT(row(place, "a,softmax,4,,4,,resident"), ElementsAre("2:17 E208"));
+  EXPECT_THAT(row(place, "a,bmm,4,4,4,,streamed"), ElementsAre("2:14 E208"));
+}
+
 TEST(TraceReader, ChecksThatEachCellIsUsed) {
   const char* header = "id,op,m,k,n,fn,density,x_density,pattern_file,args,block,pattern";
   EXPECT_THAT(row(header, "a,softmax,4,4,4,,,,,,,"), ElementsAre("2:13 E208"));

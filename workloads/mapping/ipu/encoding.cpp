@@ -52,6 +52,10 @@ class Encoding {
     if (program.values) program.memory_words = end_;
     planned_.lowered.program = std::move(program);
     planned_.lowered.tile_bytes += end_ * 4ULL - first_ * 4ULL;
+    if (planned_.estimates.empty()) return;
+    planned_.estimates.back().second += scan_ + fill_;  // the total
+    planned_.estimates.insert(planned_.estimates.begin(),
+                              {{"find non-zeros", scan_}, {"fill buckets", fill_}});
   }
 
  private:
@@ -83,6 +87,11 @@ class Encoding {
   /// Value and 16-bit place of each.
   std::uint32_t words(std::uint64_t nonzeros) const {
     return static_cast<std::uint32_t>(ceil_div(nonzeros * (bytes_ + 2ULL), 8) * 2);
+  }
+
+  /// Of a step in which the longest worker has so many bundles beside its entry.
+  Cycle clocks(std::uint64_t bundles) const {
+    return chip_.tile.launch + kVectorSupervisor + target_.worker_clocks(kVectorEntry + bundles);
   }
 
   void place_lists() {
@@ -144,6 +153,7 @@ class Encoding {
         const std::uint64_t vectors = ceil_div(part * bytes_, 8);
         const std::uint64_t others = part * encode_.test + nonzeros * (encode_.keep - 2ULL);
         set.push_back(builder_.worker({{code, {arg(vectors), arg(others), arg(nonzeros)}}}));
+        scan_ = std::max(scan_, clocks(vectors + others + 2 * nonzeros));
       }
       builder_.work(tile, builder_.vertex({{supervisor, {}}}, set));
     }
@@ -171,6 +181,7 @@ class Encoding {
             std::min(part, received_[tile] - std::min(received_[tile], worker * part));
         set.push_back(
             builder_.worker({{code, {arg(mine * (encode_.place - 2ULL)), arg(mine), 0}}}));
+        fill_ = std::max(fill_, clocks(mine * encode_.place));
       }
       builder_.work(tile, builder_.vertex({{supervisor, {}}}, set));
     }
@@ -194,6 +205,8 @@ class Encoding {
   TransferList transfers_;
   std::uint32_t first_ = 0;  // word of a tile's memory behind the product
   std::uint32_t end_ = 0;
+  Cycle scan_ = 0;  // as estimated
+  Cycle fill_ = 0;
 };
 
 }  // namespace

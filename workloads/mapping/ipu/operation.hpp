@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/mapping/ipu/encoding.hpp"
 #include "workloads/mapping/ipu/gemm.hpp"
 #include "workloads/trace/layer_op.hpp"
 
@@ -20,7 +21,8 @@ struct OperationRequest {
   const Mask* mask = nullptr;
   std::uint64_t seed = 0;
   bool values = false;
-  double sigma = 0;  // of normally distributed values; 0: small integers
+  double sigma = 0;                      // of normally distributed values; 0: small integers
+  const EncodeParams* encode = nullptr;  // of a masked operand whose zeros the tiles find first
 };
 
 /// Plans and lowers any operation an IPU can run; the table of these is in operation.cpp. Throws

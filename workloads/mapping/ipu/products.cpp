@@ -73,6 +73,9 @@ PlannedOperation plan_instance(const OperationRequest& request, const ChipParams
     return plan_sampled_product(chip, request.planner, problem, request.op.mode);
   }
   PlannedOperation planned = plan_gemm(chip, request.planner, problem, request.op.mode);
+  if (request.encode != nullptr) {
+    encode_first(chip, request.planner, *request.encode, problem, planned);
+  }
   if (request.op.phase != Phase::bwd || problem.mask != nullptr) return planned;
   const Target target = make_target(chip, request.planner);
   const std::uint64_t weights = std::uint64_t{problem.m} * problem.k;
@@ -105,7 +108,9 @@ std::uint64_t operand_elements(const OperationRequest& request, Series series) {
   const bool sampled = op.op == "sddmm";
   std::uint64_t all = std::uint64_t{op.k} * op.n;
   if (series == Series::columns) return all + result;
-  all += request.mask != nullptr && !sampled ? request.mask->nnz() : left;
+  // activations lie there with their zeros until these are found
+  const bool thin = request.mask != nullptr && !sampled && request.encode == nullptr;
+  all += thin ? request.mask->nnz() : left;
   all += request.mask != nullptr && sampled ? request.mask->nnz() : result;
   return all;
 }
@@ -205,6 +210,8 @@ PlannedOperation repeat(const OperationRequest& request, Series series, Candidat
   result.lowered.tile_bytes = candidate.bytes;
   result.lowered.tiles_used *= batch.groups;
   result.mac_useful *= batch.instances;
+  result.bucket_bytes *= batch.instances;
+  result.blocks *= batch.instances;
   result.estimates = {{"total", candidate.estimate}};
   result.notes.push_back(series_note(series, batch, request.op.n));
   if (!request.values) return result;
@@ -265,8 +272,10 @@ PlannedOperation plan_columns_in_steps(const OperationRequest& request,
 }
 
 PlannedOperation plan_single(const OperationRequest& request) {
+  // the buckets of activations are made once, for one plan
   const bool divisible = request.op.op != "sddmm" && request.mask != nullptr &&
-                         request.op.mode != Mode::dense && request.op.n > 1;
+                         request.op.mode != Mode::dense && request.op.n > 1 &&
+                         request.encode == nullptr;
   try {
     return plan_instance(request, request.chip,
                          problem_of(request, Series::batch, 0, request.values));

@@ -4,28 +4,12 @@
 #include <fmt/format.h>
 
 #include "sim/base/error.hpp"
+#include "workloads/trace/options.hpp"
 
 namespace lacuna::wse {
-namespace {
-
-Residency meant_by(Mode mode) {
-  switch (mode) {
-    case Mode::static_:
-    case Mode::dynamic:
-      return Residency::resident;
-    case Mode::streamed:
-      return Residency::streamed;
-    case Mode::automatic:
-    case Mode::dense:
-      break;
-  }
-  return Residency::automatic;
-}
-
-}  // namespace
 
 Residency residency_of(const LayerOp& op) {
-  const Residency meant = meant_by(op.mode);
+  const Residency meant = residency_of_kernel(op.mode);
   if (meant == Residency::automatic || op.residency == Residency::automatic ||
       op.residency == meant) {
     return meant == Residency::automatic ? op.residency : meant;

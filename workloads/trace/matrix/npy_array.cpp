@@ -53,9 +53,16 @@ const Type* find_type(std::string_view name) {
       {"<f4", 4,
        [](std::string_view b, std::size_t i) { return std::abs(double{load<float>(b, i)}); }},
       {"<f8", 8, [](std::string_view b, std::size_t i) { return std::abs(load<double>(b, i)); }},
-      {"|i1", 1, [](std::string_view b, std::size_t i) {
+      {"|i1", 1,
+       [](std::string_view b, std::size_t i) {
          return std::abs(static_cast<double>(load<std::int8_t>(b, i)));
-       }}};
+       }},
+      {"|u1", 1,
+       [](std::string_view b, std::size_t i) {
+         return static_cast<double>(load<std::uint8_t>(b, i));
+       }},
+      {"|b1", 1,
+       [](std::string_view b, std::size_t i) { return load<char>(b, i) == 0 ? 0.0 : 1.0; }}};
   for (const Type& type : kTypes) {
     if (name == type.name) return &type;
   }
@@ -118,7 +125,7 @@ Header read_header(std::string_view bytes, const std::string& path) {
   const std::string_view name = end == std::string_view::npos ? type : type.substr(1, end - 1);
   header.type = find_type(name);
   if (header.type == nullptr) {
-    fail(path, fmt::format("type {}", quotable(name)), "<f2, <f4, <f8, |i1");
+    fail(path, fmt::format("type {}", quotable(name)), "<f2, <f4, <f8, |i1, |u1, |b1");
   }
   header.fortran = value_of(text, "fortran_order", path).rfind("True", 0) == 0;
   read_shape(value_of(text, "shape", path), path, header);

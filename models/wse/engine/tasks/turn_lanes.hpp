@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/engine/tasks/turn_program.hpp"
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/lanes.hpp"
+#include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/issue.hpp"
+#include "models/wse/task_wafer.hpp"
+
+// Cores that send along their lines in turn, as lanes of small integers. What every cycle does is
+// in turn_sweep.cpp, what a core does where something changes in turn_control.cpp.
+
+namespace lacuna::wse::turns {
+
+using Small = std::int8_t;
+using Vector = Lanes<Small>;
+using Queue = LaneQueue<Small>;
+inline constexpr std::uint32_t kWidth = LanesOf<Small>::kCount;
+
+/// Words and beats are counted down in pieces that a lane can hold.
+inline constexpr std::uint32_t kMost = 100;
+/// Cycles between two readings of the counters, of which a stall is counted up to three times.
+inline constexpr unsigned kWindow = 40;
+/// Cycles without any word or beat, more than any latency.
+inline constexpr Cycle kPatience = 1000;
+inline constexpr unsigned kThreads = 4;
+
+enum Side : std::uint8_t { kLow, kOwn, kHigh };
+
+/// What one router and core have of the stream of their row or column.
+struct Stream {
+  std::array<Queue, 3> from;     // the router's buffers: of lower places, the ramp, higher ones
+  std::array<Vector, 3> open{};  // that which the switch lets through
+  std::array<Vector, 3> left{};  // copies that a head which has made one still has to make: to
+                                 // lower places, the core, higher ones
+  Vector partly{};               // there is such a head
+  std::array<LaneMeter<Small>, 3> links;  // from the router to lower and higher places
+  Vector until{};                         // words until the switch moves; 0 at its last position
+  Queue in;
+  Queue out;
+  Vector stalled{};
+  Vector closed{};
+};
+
+struct Block {
+  std::array<Stream, 2> streams;
+  std::array<Vector, 2> has_low{};  // there are lower places of the line,
+  std::array<Vector, 2> has_high{};
+  std::array<Vector, kThreads> words{};  // of microthreads; of the main thread beats
+  Vector takes{};                        // a beat of the main thread takes a word
+  Vector extra{};                        // cycles of each beyond the first
+  Vector taken{};                        // cycles for which the slot is still taken
+  LaneIssue<Small> issue;
+  LaneTurn<Small> queues;  // on the ramp up,
+  LanePort<Small> ramp;    // and down
+  Vector ask{};            // the main thread goes on
+  Vector may_pick{};       // its task register is empty, and it would take a task
+  Vector closing{};        // the closing task is active
+  Vector full{};           // the task register,
+  Vector delay{};          // and cycles until its task can begin
+  Vector no_task{};
+  Vector wait_in{};
+  Vector wait_out{};
+  Vector dispatch{};
+  Vector last{};  // in this window: after the last issue slot
+  Vector begun{};
+};
+
+/// Where a core is in its program.
+struct Lane {
+  const TurnCode* code = nullptr;
+  std::uint32_t task = kNoTask;
+  std::uint32_t next = 0;  // op
+  std::uint32_t register_task = 0;
+  Cycle ready = 0;  // of that
+  std::uint32_t next_task = 0;
+  std::array<std::uint32_t, kThreads> more{};  // words and beats beyond those in the lanes
+  std::array<std::uint32_t, 2> until_more{};
+  std::uint8_t waits_for = 0;     // microthread
+  std::uint8_t starting = 0;      // bits of microthreads that begin in the next cycle
+  std::uint32_t sender = 0;       // of the column, whose words come,
+  std::uint32_t sender_left = 0;  // and how many do
+  std::vector<std::uint32_t> runs;
+  Cycle begin = kNever;
+  Cycle end = 0;
+  std::uint64_t wait_in = 0;
+  std::uint64_t wait_out = 0;
+  std::uint64_t dispatch = 0;
+  std::array<std::uint64_t, 2> stalled{};
+  std::uint64_t closed = 0;
+};
+
+class TurnSweep {
+ public:
+  TurnSweep(const TaskParams& params, const TurnProgram& turns);
+
+  /// False if nothing more can happen and not all programs have come to their end.
+  bool run();
+  TaskOutcome outcome() const;
+
+ private:
+  using Bytes = std::vector<Small>;
+  struct Start {
+    std::uint32_t lane;
+    std::uint8_t thread;
+    std::uint32_t words;
+  };
+  /// Who does what in a cycle, as the state at its begin says.
+  struct Moves {
+    std::array<Vector, 2> up{};                   // out of output queues
+    std::array<std::array<Vector, 3>, 2> copy{};  // of heads: to lower places, the core, higher
+    std::array<std::array<Vector, 3>, 2> left{};  // that they still have to make
+    std::array<Vector, 2> leaves{};
+    std::array<Vector, kThreads> issued{};
+  };
+
+  static Small& at(Vector& lanes, std::uint32_t lane) {
+    return reinterpret_cast<Small*>(&lanes)[lane % kWidth];  // NOLINT
+  }
+  Block& block_of(std::uint32_t lane) { return blocks_[lane / kWidth]; }
+  std::uint32_t place(unsigned stream, std::uint32_t lane) const {
+    return stream == kTurnRow ? lane % turns_.columns : lane / turns_.columns;
+  }
+  std::uint32_t count(unsigned stream) const {
+    return stream == kTurnRow ? turns_.columns : turns_.rows;
+  }
+  /// The lane of place `to` of the line of `lane`.
+  std::uint32_t along(unsigned stream, std::uint32_t lane, std::uint32_t to) const {
+    return stream == kTurnRow ? lane - lane % turns_.columns + to
+                              : to * turns_.columns + lane % turns_.columns;
+  }
+  /// Words that the core of a lane sends.
+  std::uint32_t sends(unsigned stream, std::uint32_t lane) const {
+    const TurnTask& first = turns_.code(lane).tasks[0];
+    return stream == kTurnRow ? first.row_words : first.column_words + 1;
+  }
+  std::uint32_t step_of(unsigned stream) const { return stream == kTurnRow ? 1 : turns_.columns; }
+
+  void prepare(std::uint32_t lane);
+  bool step();
+  void choose_words(Block& block, std::size_t index, Moves& moves) const;
+  void control(std::uint32_t lane);
+  bool in_last_step(std::uint32_t lane) const;
+  void take_steps(std::uint32_t lane);
+  void pick(std::uint32_t lane);
+  void take_word(std::uint32_t lane);
+  void choose_thread(Block& block, Moves& moves) const;
+  void apply(Block& block, std::size_t index, const Moves& moves);
+  void end_thread(std::uint32_t lane, std::uint8_t thread);
+  void move_switch(std::uint32_t lane, unsigned stream);
+  void set_until(std::uint32_t lane, unsigned stream, std::uint32_t words);
+  void start_threads();
+  void hand_over();
+  void flush();
+  bool is_over() const;
+  bool is_busy(std::uint32_t lane, std::uint8_t thread) {
+    return at(block_of(lane).words.at(thread), lane) != 0 ||
+           (state_[lane].starting >> thread & 1U) != 0;
+  }
+
+  const TurnProgram& turns_;
+  const std::uint32_t lanes_;
+  const ArbiterRule arbiter_;
+  const LinkRule link_rule_;
+  const IssueRule issue_;
+  const Dispatch dispatch_;
+  const LaneShape<Small> up_;
+  const LaneShape<Small> link_;
+  std::vector<LaneShape<Small>> out_;  // by stream
+  std::vector<LaneShape<Small>> in_;
+  std::vector<Block> blocks_;
+  std::vector<Lane> state_;
+  // By stream and side: room in the buffers that face it, and words that went there; padded by the
+  // longest step on either end.
+  std::array<std::array<Bytes, 3>, 2> room_;
+  std::array<std::array<Bytes, 3>, 2> moved_;
+  std::size_t pad_ = 0;
+  std::vector<Start> starts_;
+  Cycle now_ = 0;
+  Cycle moved_at_ = 0;  // something last did
+  unsigned window_ = 0;
+  bool lost_ = false;  // a word was taken that is none of an element
+};
+
+}  // namespace lacuna::wse::turns

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/wse/engine/tasks/turn_sweep.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/engine/tasks/turn_lanes.hpp"
+
+namespace lacuna::wse {
+namespace turns {
+namespace {
+
+void add_task(const TaskCounters& task, std::uint64_t times, TaskCounters& sum) {
+  for (std::size_t i = 0; i < sum.cycles.size(); ++i) sum.cycles[i] += task.cycles[i] * times;
+  constexpr std::array<std::uint64_t TaskCounters::*, 16> kCounters = {
+      &TaskCounters::mac16,       &TaskCounters::mac16_32,     &TaskCounters::mac32,
+      &TaskCounters::add16,       &TaskCounters::add32,        &TaskCounters::mul16,
+      &TaskCounters::mul32,       &TaskCounters::special16,    &TaskCounters::special32,
+      &TaskCounters::reads,       &TaskCounters::writes,       &TaskCounters::read_bytes,
+      &TaskCounters::write_bytes, &TaskCounters::instructions, &TaskCounters::sent,
+      &TaskCounters::received};
+  for (const auto counter : kCounters) sum.*counter += task.*counter * times;
+}
+
+}  // namespace
+
+TurnSweep::TurnSweep(const TaskParams& params, const TurnProgram& turns)
+    : turns_(turns),
+      lanes_(turns.rows * turns.columns),
+      arbiter_(params.router),
+      link_rule_(params.router),
+      issue_(params.core),
+      dispatch_(params.core),
+      up_(QueueShapes(params.router).ramp_up()),
+      link_(QueueShapes(params.router).link()),
+      blocks_((lanes_ + kWidth - 1) / kWidth),
+      state_(blocks_.size() * kWidth),
+      pad_(turns.columns + kWidth) {
+  for (unsigned s = 0; s < 2; ++s) {
+    out_.emplace_back(QueueShapes::output(turns.out_depth.at(s)));
+    in_.emplace_back(QueueShapes(params.router).ramp_down(turns.in_depth.at(s)));
+    for (const Side side : {kLow, kHigh}) {
+      room_[s][side].assign(state_.size() + 2 * pad_, -1);
+      moved_[s][side].assign(state_.size() + 2 * pad_, 0);
+    }
+  }
+  for (std::uint32_t lane = 0; lane < lanes_; ++lane) prepare(lane);
+}
+
+/// Output queues to ramps, and copies of heads. Every port goes by itself; the ramp down has one
+/// word of both streams in a cycle.
+void TurnSweep::choose_words(Block& block, std::size_t index, Moves& moves) const {
+  for (unsigned s = 0; s < 2; ++s) {
+    Stream& t = block.streams[s];
+    begin_cycles(t.from[kLow], t.from[kOwn], t.from[kHigh], t.in, t.out);
+    moves.up[s] = t.out.has() & t.from[kOwn].room(up_);
+    Vector head{};
+    for (unsigned side = 0; side < 3; ++side) head |= t.open[side] & t.from[side].has();
+    const Vector itself = s == kTurnColumn ? t.open[kOwn] : Vector{};
+    const std::array<Vector, 3> to = {(t.open[kOwn] | t.open[kHigh]) & block.has_low[s],
+                                      t.open[kLow] | t.open[kHigh] | itself,
+                                      (t.open[kOwn] | t.open[kLow]) & block.has_high[s]};
+    for (unsigned side = 0; side < 3; ++side) {
+      moves.left[s][side] = head & select(t.partly, t.left[side], to[side]);
+    }
+    const std::size_t here = pad_ + index * kWidth;
+    Vector low = load(&room_[s][kHigh][here - step_of(s)]);
+    Vector high = load(&room_[s][kLow][here + step_of(s)]);
+    if (link_rule_.on_links()) {
+      low &= t.links[kLow].open();
+      high &= t.links[kHigh].open();
+      t.links[kLow].sent(link_rule_, moves.left[s][kLow] & low);
+      t.links[kHigh].sent(link_rule_, moves.left[s][kHigh] & high);
+    }
+    moves.copy[s][kLow] = moves.left[s][kLow] & low;
+    moves.copy[s][kHigh] = moves.left[s][kHigh] & high;
+    moves.copy[s][kOwn] = moves.left[s][kOwn] & t.in.room(in_[s]);
+    if (s == kTurnColumn) t.closed -= moves.left[s][kHigh] & ~high;
+  }
+  const Vector first = block.queues.key(moves.up[0], all_lanes<Small>(0));
+  const Vector second = block.queues.key(moves.up[1], all_lanes<Small>(1));
+  moves.up[0] = first < second;
+  moves.up[1] = second < first;
+  std::array<Vector, 2> down{};
+  for (unsigned s = 0; s < 2; ++s) {
+    const Vector color = all_lanes<Small>(static_cast<unsigned>(turns_.color.at(s)));
+    down[s] = block.ramp.key(arbiter_, moves.copy[s][kOwn], color);
+  }
+  moves.copy[0][kOwn] = down[0] < down[1];
+  moves.copy[1][kOwn] = down[1] < down[0];
+  for (unsigned s = 0; s < 2; ++s) {
+    block.queues.had(moves.up[s], all_lanes<Small>(s));
+    const Vector color = all_lanes<Small>(static_cast<unsigned>(turns_.color.at(s)));
+    block.ramp.sent(arbiter_, moves.copy[s][kOwn], color);
+    Vector stays{};
+    for (unsigned side = 0; side < 3; ++side) {
+      stays |= moves.left[s][side] &= ~moves.copy[s][side];
+    }
+    Vector head{};
+    const Stream& t = block.streams[s];
+    for (unsigned side = 0; side < 3; ++side) head |= t.open[side] & t.from[side].has();
+    moves.leaves[s] = head & ~stays;
+  }
+}
+
+/// One issue slot.
+void TurnSweep::choose_thread(Block& block, Moves& moves) const {
+  const Vector zero{};
+  const Stream& row = block.streams[kTurnRow];
+  const Stream& column = block.streams[kTurnColumn];
+  const Vector free = block.taken == zero;
+  block.taken += ~free;
+  std::array<Vector, kThreads> has{};
+  for (unsigned thread = 0; thread < kThreads; ++thread) has[thread] = block.words[thread] > zero;
+  const Vector no_word = block.takes & ~column.in.has();
+  moves.issued = block.issue.choose<kThreads>(
+      issue_, {free & has[kTurnMain] & ~no_word, free & has[kTurnTakeRow] & row.in.has(),
+               free & has[kTurnSendRow] & row.out.room(out_[kTurnRow]),
+               free & has[kTurnSendColumn] & column.out.room(out_[kTurnColumn])});
+  Vector slot = free;
+  for (const Vector& issued : moves.issued) slot &= ~issued;
+  block.taken = select(moves.issued[kTurnMain], block.extra, block.taken);
+  // why nothing issues
+  const Vector starts = slot & block.no_task & block.full & (block.delay > zero);
+  const Vector in = slot & ~starts & (has[kTurnMain] | has[kTurnTakeRow]);
+  const Vector out = slot & ~starts & ~in & (has[kTurnSendRow] | has[kTurnSendColumn]);
+  block.wait_in -= in;
+  block.wait_out -= out;
+  block.dispatch -= starts | (slot & ~in & ~out & block.full);
+  const Vector after = all_lanes<Small>(window_ + 1);
+  for (const Vector& issued : moves.issued) block.last = select(issued, after, block.last);
+  block.last += moves.issued[kTurnMain] & block.extra;
+}
+
+void TurnSweep::apply(Block& block, std::size_t index, const Moves& moves) {
+  const Vector zero{};
+  const auto first = static_cast<std::uint32_t>(index * kWidth);
+  for (unsigned s = 0; s < 2; ++s) {
+    Stream& t = block.streams[s];
+    for (unsigned side = 0; side < 3; ++side) {
+      const Vector left = moves.leaves[s] & t.open[side];
+      t.stalled -= t.from[side].has() & ~left;
+      t.from[side].pop(left);
+      t.left[side] = moves.left[s][side];
+    }
+    Vector head{};
+    for (unsigned side = 0; side < 3; ++side) head |= moves.left[s][side];
+    t.partly = head;
+    t.from[kOwn].push(moves.up[s], up_);
+    t.out.pop(moves.up[s]);
+    t.in.push(moves.copy[s][kOwn], in_[s]);
+    store(&moved_[s][kLow][pad_ + first], moves.copy[s][kLow]);
+    store(&moved_[s][kHigh][pad_ + first], moves.copy[s][kHigh]);
+    const Vector counted = moves.leaves[s] & (t.until > zero);
+    t.until += counted;
+    const Vector over = counted & (t.until == zero);
+    if (any(over)) for_each_lane<Small>(over, [&](unsigned lane) { move_switch(first + lane, s); });
+  }
+  Stream& row = block.streams[kTurnRow];
+  Stream& column = block.streams[kTurnColumn];
+  row.in.pop(moves.issued[kTurnTakeRow]);
+  row.out.push(moves.issued[kTurnSendRow], out_[kTurnRow]);
+  column.out.push(moves.issued[kTurnSendColumn], out_[kTurnColumn]);
+  const Vector words = moves.issued[kTurnMain] & block.takes;
+  if (any(words)) {
+    column.in.pop(words);
+    for_each_lane<Small>(words, [&](unsigned lane) {
+      lost_ = lost_ || state_[first + lane].sender_left == 0;
+      take_word(first + lane);
+    });
+  }
+  Vector issued{};
+  for (std::uint8_t thread = 0; thread < kThreads; ++thread) {
+    issued |= moves.issued[thread];
+    block.words[thread] += moves.issued[thread];
+    const Vector over = moves.issued[thread] & (block.words[thread] == zero);
+    if (!any(over)) continue;
+    for_each_lane<Small>(over, [&](unsigned lane) { end_thread(first + lane, thread); });
+  }
+  const Vector fresh = issued & ~block.begun;
+  if (!any(fresh)) return;
+  block.begun |= fresh;
+  for_each_lane<Small>(fresh, [&](unsigned lane) { state_[first + lane].begin = now_; });
+}
+
+/// Words that went on to the next routers, and the room there.
+void TurnSweep::hand_over() {
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    const std::size_t here = pad_ + b * kWidth;
+    for (unsigned s = 0; s < 2; ++s) {
+      Stream& t = blocks_[b].streams[s];
+      t.from[kLow].push(load(&moved_[s][kHigh][here - step_of(s)]), link_);
+      t.from[kHigh].push(load(&moved_[s][kLow][here + step_of(s)]), link_);
+      store(&room_[s][kLow][here], t.from[kLow].room(link_));
+      store(&room_[s][kHigh][here], t.from[kHigh].room(link_));
+    }
+  }
+}
+
+/// Returns whether anything happened.
+bool TurnSweep::step() {
+  Vector moved{};
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    Block& block = blocks_[b];
+    Moves moves;
+    choose_words(block, b, moves);
+    block.delay += block.delay > 0;
+    const Vector due = block.no_task & block.full & (block.delay == 0);
+    const Vector column = block.streams[kTurnColumn].in.has() | block.closing;
+    const Vector look = block.ask | due | (block.may_pick & column);
+    if (any(look)) {
+      const auto first = static_cast<std::uint32_t>(b * kWidth);
+      for_each_lane<Small>(look, [&](unsigned lane) { control(first + lane); });
+      moved |= look;
+    }
+    choose_thread(block, moves);
+    apply(block, b, moves);
+    for (const Vector& issued : moves.issued) moved |= issued;
+    for (unsigned s = 0; s < 2; ++s) {
+      moved |= moves.up[s];
+      for (const Vector& copy : moves.copy[s]) moved |= copy;
+    }
+  }
+  const bool acted = any(moved) || !starts_.empty();
+  start_threads();
+  hand_over();
+  if (++window_ == kWindow) flush();
+  return acted;
+}
+
+void TurnSweep::flush() {
+  const Cycle begin = now_ + 1 - window_;
+  window_ = 0;
+  for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
+    Block& block = block_of(lane);
+    Lane& state = state_[lane];
+    const auto add = [&](std::uint64_t& sum, Vector& lanes) {
+      sum += static_cast<std::uint64_t>(at(lanes, lane));
+    };
+    add(state.wait_in, block.wait_in);
+    add(state.wait_out, block.wait_out);
+    add(state.dispatch, block.dispatch);
+    for (unsigned s = 0; s < 2; ++s) add(state.stalled.at(s), block.streams[s].stalled);
+    add(state.closed, block.streams[kTurnColumn].closed);
+    const auto last = static_cast<Cycle>(at(block.last, lane));
+    if (last != 0) state.end = std::max(state.end, begin + last);
+  }
+  for (Block& block : blocks_) {
+    block.wait_in = block.wait_out = block.dispatch = block.last = Vector{};
+    for (Stream& t : block.streams) t.stalled = t.closed = Vector{};
+  }
+}
+
+/// Every core has taken all words of its column and has nothing left to do.
+bool TurnSweep::is_over() const {
+  for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
+    const Lane& state = state_[lane];
+    if (state.sender != turns_.rows || state.task != kNoTask || state.starting != 0) return false;
+  }
+  return std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) {
+    Vector busy = block.ask | block.full | block.closing | block.taken;
+    for (const Vector& words : block.words) busy |= words;
+    for (const Stream& t : block.streams) {
+      busy |= t.in.count | t.out.count;
+      for (const Queue& queue : t.from) busy |= queue.count;
+    }
+    return !any(busy);
+  });
+}
+
+bool TurnSweep::run() {
+  for (bool over = false; !over;) {
+    if (step()) moved_at_ = now_;
+    if (lost_ || now_ - moved_at_ > kPatience) return false;  // they wait for each other
+    over = window_ == 0 && is_over();
+    ++now_;
+  }
+  return true;
+}
+
+TaskOutcome TurnSweep::outcome() const {
+  TaskOutcome outcome;
+  outcome.cores.resize(lanes_);
+  outcome.routers.resize(lanes_);
+  for (const Lane& lane : state_) outcome.cycles = std::max(outcome.cycles, lane.end);
+  // words of the line up to a place, and from it on
+  std::array<std::vector<std::uint64_t>, 2> before;
+  for (unsigned s = 0; s < 2; ++s) {
+    before[s].resize(lanes_);
+    for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
+      const std::uint32_t mine = place(s, lane);
+      if (mine != 0) before[s][lane] = before[s][lane - step_of(s)] + sends(s, lane - step_of(s));
+    }
+  }
+  for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
+    const Lane& state = state_[lane];
+    TaskCounters& counters = outcome.cores[lane];
+    std::uint64_t tasks = 0;
+    for (std::size_t i = 0; i < state.runs.size(); ++i) {
+      tasks += state.runs[i];
+      add_task(state.code->tasks[i].counters, state.runs[i] + (i == 0 ? 1 : 0), counters);
+    }
+    counters.tasks = tasks;
+    counters.received += tasks - state.runs[state.code->close];  // the words that started them
+    counters.begin = state.begin;
+    counters.end = state.end;
+    auto& cycles = counters.cycles;
+    cycles[static_cast<std::size_t>(TaskCycle::wait_in)] = state.wait_in;
+    cycles[static_cast<std::size_t>(TaskCycle::wait_out)] = state.wait_out;
+    cycles[static_cast<std::size_t>(TaskCycle::dispatch)] = state.dispatch;
+    Cycle booked = 0;
+    for (const std::uint64_t part : cycles) booked += part;
+    cycles[static_cast<std::size_t>(TaskCycle::idle)] = outcome.cycles - booked;
+    RouterCounters& router = outcome.routers[lane];
+    router.closures = state.closed;
+    for (unsigned s = 0; s < 2; ++s) {
+      const std::uint32_t ends = along(s, lane, count(s) - 1);
+      const std::uint64_t all = before[s][ends] + sends(s, ends);
+      const std::uint64_t upto = before[s][lane] + sends(s, lane);
+      const bool row = s == kTurnRow;
+      if (place(s, lane) != 0) router.sent[row ? kWest : kNorth] = all - before[s][lane];
+      if (place(s, lane) + 1 != count(s)) router.sent[row ? kEast : kSouth] = upto;
+      router.sent[kRamp] += row ? all - sends(s, lane) : all;
+      router.stalls[static_cast<std::size_t>(turns_.color.at(s))] = state.stalled.at(s);
+    }
+  }
+  return outcome;
+}
+
+}  // namespace turns
+
+std::optional<TaskOutcome> sweep_turns(const TaskParams& params, const TaskProgram& program) {
+  const std::optional<TurnProgram> turns = find_turns(params, program);
+  if (!turns) return std::nullopt;
+  turns::TurnSweep sweep(params, *turns);
+  if (!sweep.run()) return std::nullopt;
+  return sweep.outcome();
+}
+
+}  // namespace lacuna::wse
