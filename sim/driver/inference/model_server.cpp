@@ -86,10 +86,7 @@ class WaferServer : public ServedModel {
         every_(next_multiple(every, wafer.placement().rows)),
         capacity_(next_multiple(longest, every_)) {}
 
-  PassCost step(std::uint32_t context) override {
-    const DecodeStep& made = simulated(context).step;
-    return {to_ns(made.cycles / hertz()), wafer_.joules(made.totals, made.cores, made.cycles)};
-  }
+  PassCost step(std::uint32_t context) override { return simulated(context).step; }
 
   PassCost prompt(std::uint32_t tokens) override {
     // the last token of the prompt is a step; those before follow each other
@@ -97,11 +94,12 @@ class WaferServer : public ServedModel {
     double cycles = 0;
     for (std::uint32_t from = 1; from < tokens;) {
       const std::uint32_t to = std::min(next_multiple(from, every_), tokens - 1);
-      const DecodeStep& made = simulated(from).forced;
+      const Bounds& made = simulated(from);
       const double count = to - from + 1;
-      cycles += count * made.slowest_stage;
-      const EnergyRange each = wafer_.joules(made.forced, made.cores, made.slowest_stage);
-      for (const Corner corner : kCorners) cost.joules.at(corner) += count * each.at(corner);
+      cycles += count * made.forced_cycles;
+      for (const Corner corner : kCorners) {
+        cost.joules.at(corner) += count * made.forced_joules.at(corner);
+      }
       from = to + 1;
     }
     cost.ns += to_ns(cycles / hertz());
@@ -118,8 +116,9 @@ class WaferServer : public ServedModel {
   /// The slower of the step whose new position comes to the last row of cores, which fills the
   /// rows, and of the one whose comes to the first.
   struct Bounds {
-    DecodeStep step;    // by itself
-    DecodeStep forced;  // of tokens that follow each other
+    PassCost step;             // by itself
+    double forced_cycles = 0;  // of tokens that follow each other
+    EnergyRange forced_joules;
   };
   const Bounds& simulated(std::uint32_t context) {
     const std::uint32_t rounded = next_multiple(context, every_);
@@ -128,8 +127,12 @@ class WaferServer : public ServedModel {
     const DecodeStep last = wafer_.step(rounded, capacity_);
     const DecodeStep first = wafer_.step(rounded - wafer_.placement().rows + 1, capacity_);
     cores_ = last.cores;
-    const Bounds bounds = {first.cycles > last.cycles ? first : last,
-                           first.slowest_stage > last.slowest_stage ? first : last};
+    const DecodeStep& step = first.cycles > last.cycles ? first : last;
+    const DecodeStep& forced = first.slowest_stage > last.slowest_stage ? first : last;
+    const Bounds bounds = {
+        {to_ns(step.cycles / hertz()), wafer_.joules(step.totals, step.cores, step.cycles)},
+        forced.slowest_stage,
+        wafer_.joules(forced.forced, forced.cores, forced.slowest_stage)};
     return known_.emplace(rounded, bounds).first->second;
   }
 
