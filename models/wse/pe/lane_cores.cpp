@@ -13,9 +13,10 @@ bool LaneCores::send_output(Unit& core, Cycle now) {
   const bool sent = send_up(
       links_, link_rule_, core.ramp, out.size(), core.next_out, now,
       [&](std::size_t i) { return out[i].queue; }, [&](std::size_t i) { return out[i].ramp; },
-      [&](Color color, Cycle put) {
-        log_.record(now, core.ports.unit, kWordUp,
-                    (now - put) << 8U | static_cast<std::uint64_t>(color));
+      [&](LinkId queue) {
+        if (!log_.keeps(kWordUp)) return;
+        const auto color = static_cast<std::uint64_t>(links_.front(queue).color);
+        log_.record(now, core.ports.unit, kWordUp, (now - links_.front_sent(queue)) << 8U | color);
       });
   if (sent) ++core.counters.sent;
   return sent;

@@ -211,16 +211,6 @@ void TaskCores::extend_run(Core& core, EventKind what, Cycle at, Cycle length) {
   core.run_length = length;
 }
 
-Wavelet TaskCores::take(Core& core, LinkId queue, Cycle now) {
-  if (log_.keeps(kWordTaken)) {
-    log_.record(now, core.ports.unit, kWordTaken,
-                (now - links_.front_sent(queue)) << 8U |
-                    static_cast<std::uint64_t>(links_.front(queue).color));
-  }
-  ++core.counters.received;
-  return links_.pop(queue, now);
-}
-
 /// A beat is booked whole when it is issued: its stalls that are still to come, the last ones
 /// first, are not counted yet.
 TaskCounters TaskCores::count(std::size_t index, Cycle at) {
@@ -272,9 +262,10 @@ bool TaskCores::send_output(Core& core, Cycle now) {
   const bool sent = send_up(
       links_, link_rule_, core.ramp, core.out_queues.size(), core.next_queue, now,
       [&](std::size_t i) { return core.out_queues[i]; }, ramp_of,
-      [&](Color color, Cycle put) {
-        log_.record(now, core.ports.unit, kWordUp,
-                    (now - put) << 8U | static_cast<std::uint64_t>(color));
+      [&](LinkId queue) {
+        if (!log_.keeps(kWordUp)) return;
+        const auto color = static_cast<std::uint64_t>(links_.front(queue).color);
+        log_.record(now, core.ports.unit, kWordUp, (now - links_.front_sent(queue)) << 8U | color);
       });
   if (sent) ++core.counters.sent;
   return sent;

@@ -18,12 +18,14 @@ inline std::vector<Event> take_details(std::vector<Event>& events) {
   return details;
 }
 
-/// The details of several ways to simulate the same, which have to be those of the first.
+/// The details of several ways to simulate the same, which have to be those of the first; modules
+/// have none.
 class SameDetails {
  public:
   /// False if they are others.
   bool take(std::vector<Event>& events) {
     std::vector<Event> details = take_details(events);
+    if (details.empty()) return true;
     if (!first_) {
       first_ = std::move(details);
       return true;
