@@ -258,7 +258,7 @@ function showCritical(place, series, step) {
 
 const PATH_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442',
   '#999999', '#8a5fbf', '#5b8c2a', '#b05050', '#3fb0a0', '#a08030', '#6070d0', '#c06090', '#707070'];
-const MOST_STEPS = 300; // of a path in the list
+const MOST_STEPS = 120; // of a path in the list
 
 function pathColour(what) { return PATH_COLOURS[what % PATH_COLOURS.length]; }
 
