@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Opens report.html in headless Chromium: no console message, all figures visible, tables sort.
+"""Opens report.html in headless Chromium: no console message, all figures visible, tables sort, none
+wider than a phone, and 32 runs in 3 MB.
 
-usage: check_report.py LACUNA [REPORT.html...]; exits with 77 if there is no browser. Without a page
-it opens that of a comparison of its own."""
+usage: check_report.py LACUNA [PICTURES] [REPORT.html...]; exits with 77 if there is no browser.
+Without a page it opens those of a comparison and of a sweep of its own. PICTURES: where pictures go,
+wide and phone, light and dark."""
 
 import html
 import json
@@ -13,6 +15,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import browser as driven
+
+MOST_MB = 3  # of the page of a sweep
+SWEEP = """machine: [bow, wse2]
+gemm: 256x256x128
+pattern: unstructured
+with_dense: true
+set: {ipu.tiles: 64, wafer.columns: 16, wafer.rows: 16}
+grid:
+  density: [0.5, 0.25, 0.125, 0.0625]
+  block: [1, 4, 8, 16]
+"""
+LOOKS = (("wide", 1400, 1000, False, False), ("wide_dark", 1400, 1000, True, False),
+         ("phone", 390, 844, False, True), ("phone_dark", 390, 844, True, True))
 
 # Clicks every heading twice and says what it finds, in the page itself.
 PROBE = """<script>
@@ -65,6 +82,37 @@ def make_page(lacuna, work):
     return work / "out/report.html"
 
 
+def make_sweep(lacuna, work):
+    """A sweep of 32 runs."""
+    (work / "sweep.yaml").write_text(SWEEP, encoding="utf-8")
+    subprocess.run([lacuna, "sweep", str(work / "sweep.yaml"), "--quiet", "--out", str(work / "sweep")],
+                   check=True, stdout=subprocess.DEVNULL)
+    return work / "sweep/report.html"
+
+
+def looks_good(work, page, pictures):
+    """Whether a page fits windows of both kinds in both looks; takes pictures of it."""
+    good = True
+    with driven.Browser(work / "looks") as chromium:
+        for name, width, height, dark, mobile in LOOKS:
+            chromium.look(width, height, dark, mobile)
+            chromium.open(page)
+            chromium.say("new Promise((done) => setTimeout(done, 500))")
+            if chromium.say("document.documentElement.scrollWidth > window.innerWidth + 1"):
+                print(f"{page}: {name}: wider than the window")
+                good = False
+            ink, paper = chromium.say(
+                "[getComputedStyle(document.body).color, getComputedStyle(document.body)."
+                "backgroundColor].map((each) => each.match(/[0-9.]+/g).slice(0, 3)"
+                ".reduce((sum, part) => sum + Number(part), 0))")
+            if (ink > paper) != dark:
+                print(f"{page}: {name}: ink {ink} on paper {paper}")
+                good = False
+            if pictures:
+                chromium.picture(pictures / f"report_{page.parent.name}_{name}.png")
+    return good
+
+
 def is_good(browser, work, page, figures, tables):
     """Opens the page and says what it shows; true if that is so many figures and tables at least,
     all visible and sorting, without a message."""
@@ -96,10 +144,19 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
-        if len(sys.argv) == 2:
-            return 0 if is_good(browser, work, make_page(sys.argv[1], work), 6, 4) else 1
-        pages = [pathlib.Path(page) for page in sys.argv[2:]]
-        return 0 if all([is_good(browser, work, page, 1, 1) for page in pages]) else 1
+        pictures = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+        if pictures:
+            pictures.mkdir(parents=True, exist_ok=True)
+        pages = [pathlib.Path(page).resolve() for page in sys.argv[3:]]
+        verdicts = [is_good(browser, work, page, 1, 1) for page in pages]
+        if not pages:
+            pages = [make_page(sys.argv[1], work), make_sweep(sys.argv[1], work)]
+            verdicts = [is_good(browser, work, page, 6, 4) for page in pages]
+            size = pages[1].stat().st_size / 1e6
+            print(f"32 runs: {size:.2f} MB")
+            verdicts.append(size <= MOST_MB)
+        verdicts += [looks_good(work, page, pictures) for page in pages]
+        return 0 if all(verdicts) else 1
 
 
 if __name__ == "__main__":

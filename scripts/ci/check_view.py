@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Walks through view.html in headless Chromium: no console message, every colour paints, frames of
-panning and sliding stay below a bound of script time, both looks, wide and phone.
+"""Walks through view.html in headless Chromium: no console message, every colour paints, every frame
+of panning and sliding stays below a bound of script time, both looks, wide and phone.
 
 usage: check_view.py LACUNA [PICTURES] [VIEW.html...]; exits with 77 if there is no browser. Without a
-page it walks through one of a chip of all tiles and of a wafer. PICTURES: where pictures go."""
+page it walks through those of a chip of all tiles, of a wafer with the critical path of a window, and
+of the whole wse2 in 200 steps. PICTURES: where pictures go."""
 
 import pathlib
 import subprocess
@@ -13,7 +14,8 @@ import tempfile
 
 import browser
 
-MOST_MS = 15  # of script in the median frame; the machine may be busy with other things
+MOST_MS = 15  # of script in any frame: the least of several passes, as other things run beside it
+MOST_MB = 15  # of a page
 WAIT = "new Promise((done) => setTimeout(done, 300))"
 READY = """(async () => {
   for (let i = 0; i < 1200 && !document.body.dataset.ready; i++) {
@@ -41,17 +43,40 @@ COLOURS = """(async () => {
 FRAMES = """(async () => {
   const next = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
   const middle = (times) => [...times].sort((a, b) => a - b)[times.length >> 1];
-  state.frames.length = 0;
-  for (let s = 0; s < Math.min(100, state.left.steps); s++) { setStep(s); await next(); }
-  const slide = middle(state.frames);
+  const passes = async (count, act) => {
+    const all = [];
+    for (let pass = 0; pass < 5; pass++) {
+      const mine = [];
+      for (let i = 0; i < count; i++) {
+        state.frames.length = 0;
+        act(i);
+        await next();
+        while (state.requested) await next();
+        mine.push(Math.max(...state.frames, 0));
+      }
+      all.push(mine);
+    }
+    const least = all[0].map((_, i) => Math.min(...all.map((mine) => mine[i])));
+    return [middle(all.flat()), Math.max(...least)];
+  };
+  const slide = await passes(Math.min(200, state.left.steps), (s) => setStep(s));
   zoomBy(4);
   await new Promise((done) => setTimeout(done, 200));
+  const [x, y] = [state.camera.x, state.camera.y];
+  const pan = await passes(100, (i) => {
+    state.camera.x = x + i / 2;
+    state.camera.y = y + i / 4;
+    moved();
+  });
   state.frames.length = 0;
-  for (let i = 0; i < 100; i++) { state.camera.x += 0.5; moved(); await next(); }
-  const pan = middle(state.frames);
+  const words = await passes(20, (i) => {
+    state.chosen = { row: i % state.left.rows, column: i % state.left.columns };
+    request('words');
+  });
+  state.chosen = null;
   fit();
   moved();
-  return [slide, pan];
+  return [slide, pan, words];
 })()"""
 # the stack of all units, as the page adds it up, over the whole run
 SUMS = """(() => {
@@ -63,7 +88,10 @@ SUMS = """(() => {
 def make_pages(lacuna, work):
     runs = {"chip": ["--machine", "bow", "--gemm", "1024x1024x512", "--pattern", "block16:0.1"],
             "wafer": ["--machine", "wse2", "--set", "wafer.columns=64", "--set", "wafer.rows=96",
-                      "--gemm", "512x512x960", "--pattern", "unstructured:0.1"]}
+                      "--gemm", "512x512x960", "--pattern", "unstructured:0.1", "--view-path",
+                      "1000:11000"],
+            "whole_wafer": ["--machine", "wse2", "--gemm", "12288x12288x67592", "--pattern",
+                            "unstructured:0.1"]}
     pages = []
     for name, arguments in runs.items():
         subprocess.run([lacuna, "run", *arguments, "--view", "--quiet", "--out", str(work / name)],
@@ -81,9 +109,10 @@ def walk(page, chromium, pictures, tag):
     if not str(ready).isdigit():
         return [f"not ready: {ready}"]
     wrong += chromium.say(COLOURS)
-    slide, pan = chromium.say(FRAMES)
-    if max(slide, pan) > MOST_MS:
-        wrong.append(f"a frame takes {slide:.1f} ms while sliding, {pan:.1f} while panning")
+    times = dict(zip(("sliding", "panning", "choosing"), chromium.say(FRAMES)))
+    for what, (_, worst) in times.items():
+        if worst > MOST_MS:
+            wrong.append(f"a frame takes {worst:.1f} ms while {what}")
     if not chromium.say(SUMS) > 0:
         wrong.append("the cycle stack of all units is empty")
     chromium.say("choose(maps.left.canvas, 420, 260); 0")
@@ -101,8 +130,12 @@ def walk(page, chromium, pictures, tag):
         if pictures:
             chromium.picture(pictures / f"{tag}_{name}.png")
     size = page.stat().st_size / 1e6
-    print(f"{tag}: {size:.2f} MB, median script time of a frame {slide:.1f} ms sliding, "
-          f"{pan:.1f} ms panning, console: {len(chromium.console)} messages")
+    if size > MOST_MB:
+        wrong.append(f"{size:.1f} MB, of at most {MOST_MB}")
+    said = ", ".join(f"{what} {median:.1f} ms (worst {worst:.1f})"
+                     for what, (median, worst) in times.items())
+    print(f"{tag}: {size:.2f} MB, script time of a frame {said}, "
+          f"console: {len(chromium.console)} messages", flush=True)
     return wrong + chromium.console
 
 

@@ -26,7 +26,10 @@ step() {
     tidy) cmake --preset tidy >/dev/null && cmake --build --preset tidy --clean-first ;;
     coverage) scripts/test.sh coverage && scripts/ci/coverage.sh ;;
     determinism) scripts/ci/determinism.sh ;;
-    pages) scripts/ci/check_view.py build/release/lacuna build/full/pages ;;
+    pages)
+      scripts/ci/check_view.py build/release/lacuna build/full/pages &&
+        scripts/ci/check_report.py build/release/lacuna build/full/pages
+      ;;
     use) EDIT=1 scripts/ci/tutorials.sh && scripts/ci/kill_sweep.sh && scripts/ci/kill_search.sh && scripts/ci/interrupt.py ;;
     long)
       LACUNA_LONG=4000 build/release/tests/test_equivalence --gtest_filter='RandomChips.*' &&

@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/simulation.hpp"
+#include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/acting.hpp"
 #include "sim/driver/run/machine_table.hpp"
@@ -61,6 +62,8 @@ class Nowhere : public std::streambuf {
  protected:
   int overflow(int c) override { return c == EOF ? 0 : c; }
 };
+
+constexpr std::size_t kLargestTable = std::size_t{1} << 30U;  // bytes of search.csv
 
 /// "with_dense" is --with-dense.
 std::string dashed(std::string word) {
@@ -205,22 +208,52 @@ Result compare(const std::vector<Machine>& machines, const Workload& workload, c
   return run_machines("compare", all, workload, words, {}, said);
 }
 
+namespace {
+
+/// The options of a verb that takes an experiment file, and the result that it begins.
+struct FileRequest {
+  Options options;
+  std::shared_ptr<Result::Hidden> result = std::make_shared<Result::Hidden>();
+
+  FileRequest(const char* verb, const std::string& file, const Words& words) {
+    std::vector<std::string> arguments{verb, file};
+    add_words(words, arguments);
+    options = parsed(arguments);
+    result->command = reproducing_arguments(options);
+    result->workload = std::filesystem::path(file).stem().string();
+  }
+};
+
+}  // namespace
+
 Result sweep(const std::string& file, const Words& words, std::ostream* said) {
   const std::lock_guard<std::mutex> lock(one_at_a_time());
   return translated([&] {
-    std::vector<std::string> arguments{"sweep", file};
-    add_words(words, arguments);
-    const Options options = parsed(arguments);
+    FileRequest request("sweep", file, words);
     Nowhere nowhere;
     std::ostream silence(&nowhere);
     std::ostream& out = said == nullptr ? silence : *said;
-    std::optional<SweepResult> done = run_sweep(options, standard_machines(), {out, out}, false);
-    auto result = std::make_shared<Result::Hidden>();
-    result->command = reproducing_arguments(options);
-    result->workload = std::filesystem::path(file).stem().string();
+    std::optional<SweepResult> done =
+        run_sweep(request.options, standard_machines(), {out, out}, false);
     if (done && done->interrupted) throw Interrupted("interrupted");
-    result->records = done ? std::move(done->records) : read_result(*options.out);
-    return Result(std::move(result));
+    request.result->records = done ? std::move(done->records) : read_result(*request.options.out);
+    return Result(std::move(request.result));
+  });
+}
+
+Found search(const std::string& file, const Words& words, std::ostream* said) {
+  const std::lock_guard<std::mutex> lock(one_at_a_time());
+  return translated([&] {
+    FileRequest request("search", file, words);
+    Nowhere nowhere;
+    std::ostream silence(&nowhere);
+    std::ostream& out = said == nullptr ? silence : *said;
+    std::optional<SearchResult> done = run_search(request.options, standard_machines(), {out, out});
+    if (done && done->interrupted) throw Interrupted("interrupted");
+    std::string points = done ? std::move(done->points)
+                              : read_text(*request.options.out + "/search.csv", kLargestTable);
+    request.result->records = done ? std::move(done->records) : read_result(*request.options.out);
+    return Found{Result(std::move(request.result)), std::move(points)};
   });
 }
 

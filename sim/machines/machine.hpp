@@ -14,6 +14,7 @@
 #include "sim/base/silicon.hpp"
 #include "sim/kernel/engine.hpp"
 #include "sim/machines/layout_space.hpp"
+#include "sim/report/critical_path.hpp"
 #include "sim/report/result.hpp"
 #include "workloads/trace/layer_op.hpp"
 
@@ -27,8 +28,10 @@ struct Execution {
   bool values = false;  // carry numbers and check the product
   double sigma = 0;     // of normally distributed values; 0: small integers
   bool event_log = false;
-  bool explain = false;       // fill OpResult::explanation
-  Cycle interval = 0;         // fill OpResult::intervals, of so many cycles each; 0: do not
+  bool explain = false;            // fill OpResult::explanation
+  Cycle interval = 0;              // fill OpResult::intervals, of so many cycles each; 0: do not
+  bool event_details = false;      // of the log: senders of words, and what units waited for
+  std::optional<PathWindow> path;  // of `view`: a window whose critical path is wanted
   std::uint64_t view = 0;     // fill OpResult::units_in_time, in about so many steps; 0: do not
   bool fold = true;           // simulate rows that are proven alike once, where a machine can
   std::uint64_t shuffle = 0;  // step the blocks of a cycle in an order drawn from this; 0: in order

@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <streambuf>
 #include <string>
 #include <utility>
@@ -55,6 +56,17 @@ api::Result swept(const std::string& file, const api::Words& words) {
   SaidBuffer buffer;
   std::ostream said(&buffer);
   return api::sweep(file, words, &said);
+}
+
+py::tuple searched(const std::string& file, const api::Words& words) {
+  std::optional<api::Found> found;
+  {
+    const py::gil_scoped_release released;
+    SaidBuffer buffer;
+    std::ostream said(&buffer);
+    found = api::search(file, words, &said);
+  }
+  return py::make_tuple(found->result, found->points);
 }
 
 py::tuple commanded(const std::vector<std::string>& arguments) {
@@ -232,6 +244,7 @@ PYBIND11_MODULE(_lacuna, m) {
       .def_static("matrix", &api::Workload::matrix);
   m.def("simulate", &simulated);
   m.def("sweep", &swept);
+  m.def("search", &searched);
   m.def("read", &api::read);
   m.def("command", &commanded);
 }

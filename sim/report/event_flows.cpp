@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -114,6 +115,53 @@ struct Places {
   }
 };
 
+/// Of a log with details: every word of it says when it was sent, and from which port.
+void add_words(const OpResult& result, const EventTracks& tracks, EventFlows& flows) {
+  constexpr unsigned kRamp = 4;
+  constexpr std::array<unsigned, 4> kFacing{2, 3, 0, 1};
+  const Places places(result.event_units);
+  std::map<std::string, std::uint32_t> injectors;
+  for (std::uint32_t unit = 0; unit < result.event_units.size(); ++unit) {
+    const std::string& name = result.event_units[unit];
+    if (name.rfind("wafer.injector.", 0) == 0) injectors[name] = unit;
+  }
+  const auto byte = [](std::uint64_t argument, unsigned shift) {
+    return static_cast<unsigned>(argument >> shift & 0xffU);
+  };
+  std::set<std::tuple<std::uint32_t, Cycle, unsigned, unsigned>> passed;  // color, out of port
+  for (const EventStep& word : tracks.words) {
+    if (word.what != "word_pass") continue;
+    passed.insert({word.unit, word.cycle, byte(word.argument, 8), byte(word.argument, 0)});
+  }
+  for (const EventStep& word : tracks.words) {
+    if (word.what == "word_taken") {
+      flows.flows.push_back(
+          {word.unit - 1, word.unit, word.cycle - (word.argument >> 8U), word.cycle});
+    }
+    if (word.what != "word_pass") continue;
+    const Cycle sent = word.cycle - (word.argument >> 24U);
+    const unsigned from = byte(word.argument, 16);
+    if (from == kRamp) {
+      flows.flows.push_back({word.unit + 1, word.unit, sent, word.cycle});
+      continue;
+    }
+    const std::uint32_t* const next = places.next(word.unit, from);
+    const bool sender = next != nullptr &&
+                        passed.count({*next, sent, byte(word.argument, 8), kFacing.at(from)}) != 0;
+    const auto place = places.place_of.find(word.unit);
+    if (sender) {
+      flows.flows.push_back({*next, word.unit, sent, word.cycle});
+    } else if (place != places.place_of.end()) {
+      const auto edge = injectors.find(fmt::format("wafer.injector.c{}", place->second.second));
+      if (edge != injectors.end()) {
+        flows.flows.push_back({edge->second, word.unit, sent, word.cycle});
+      } else {
+        ++flows.ambiguous;
+      }
+    }
+  }
+}
+
 /// Of routers: a word_out has its color and its port.
 void add_hops(const OpResult& result, const EventTracks& tracks, EventFlows& flows) {
   const Places places(result.event_units);
@@ -150,8 +198,13 @@ void add_hops(const OpResult& result, const EventTracks& tracks, EventFlows& flo
 std::vector<EventWait> event_waits(const OpResult& result, const EventTracks& tracks) {
   std::map<std::uint32_t, std::vector<const Event*>> events;
   for (const Event& event : result.events) events[event.unit].push_back(&event);
+  std::set<std::uint32_t> named;  // units whose waits the log has itself
+  for (const EventSpan& span : tracks.spans) {
+    if (is_wait(span.what)) named.insert(span.unit);
+  }
   std::vector<EventWait> waits;
   for (const auto& [unit, stretches] : work_of(tracks)) {
+    if (named.count(unit) != 0) continue;
     const std::vector<const Event*>& own = events[unit];
     for (std::size_t i = 1; i < stretches.size(); ++i) {
       EventWait wait{unit, stretches[i - 1].second, stretches[i].first, ""};
@@ -171,7 +224,11 @@ std::vector<EventWait> event_waits(const OpResult& result, const EventTracks& tr
 EventFlows event_flows(const OpResult& result, const EventTracks& tracks) {
   EventFlows flows;
   add_exchanges(tracks, flows);
-  add_hops(result, tracks, flows);
+  if (tracks.words.empty()) {
+    add_hops(result, tracks, flows);
+  } else {
+    add_words(result, tracks, flows);
+  }
   std::sort(flows.flows.begin(), flows.flows.end(), [](const EventFlow& a, const EventFlow& b) {
     return std::tie(a.received, a.sender, a.receiver, a.sent) <
            std::tie(b.received, b.sender, b.receiver, b.sent);

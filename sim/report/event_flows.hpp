@@ -31,12 +31,14 @@ struct EventFlows {
 };
 
 /// The gaps between what each unit did, beats where it has any: workers are part of their vertex.
+/// None of units whose waits the log names.
 std::vector<EventWait> event_waits(const OpResult& result, const EventTracks& tracks);
 
-/// Who sent what is received. Tiles: a word takes as long from one tile to another every time, so
-/// that of the times that would fit all receptions of a pair there must be one alone. Routers: the
-/// words of a color that come from one neighbour leave in the order in which they came, if no
-/// others leave with them.
+/// Who sent what is received. Words of a log with details say when and from where they came, router
+/// by router, from the edge and the cores to the cores that take them. Without: Tiles: a word takes
+/// as long from one tile to another every time, so that of the times that would fit all receptions
+/// of a pair there must be one alone. Routers: the words of a color that come from one neighbour
+/// leave in the order in which they came, if no others leave with them.
 EventFlows event_flows(const OpResult& result, const EventTracks& tracks);
 
 }  // namespace lacuna

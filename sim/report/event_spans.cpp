@@ -13,7 +13,7 @@ namespace lacuna {
 
 namespace {
 
-enum class Role { opens, closes, waits, releases, runs, puts, takes, happens };
+enum class Role { opens, closes, waits, releases, runs, puts, takes, moves, happens };
 
 struct Ending {
   std::string_view text;
@@ -44,6 +44,9 @@ Kind kind_of(const std::string& name) {
     if (name.compare(at, ending.text.size(), ending.text) == 0) {
       return {name.substr(0, at), ending.role};
     }
+  }
+  for (const char* const word : {"word_pass", "word_up", "word_taken"}) {
+    if (name == word) return {name, Role::moves};
   }
   return {name, Role::happens};
 }
@@ -94,6 +97,9 @@ class Reader {
         break;
       case Role::takes:
         tracks_.steps.push_back({event.unit, kind.what, event.cycle, -1, event.argument});
+        break;
+      case Role::moves:
+        tracks_.words.push_back({event.unit, kind.what, event.cycle, 0, event.argument});
         break;
       case Role::happens:
         tracks_.steps.push_back({event.unit, kind.what, event.cycle, 0, event.argument});
@@ -170,6 +176,14 @@ bool matches(std::string_view name, std::string_view pattern) {
 }
 
 }  // namespace
+
+bool is_wait(const std::string& what) {
+  if (what.rfind("wait_", 0) == 0) return true;
+  for (const char* const word : {"conflict", "residual", "dispatch", "io_rate", "closed", "scan"}) {
+    if (what == word) return true;
+  }
+  return false;
+}
 
 EventTracks event_tracks(const OpResult& result) { return Reader(result).read(); }
 

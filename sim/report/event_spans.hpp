@@ -29,8 +29,9 @@ struct EventStep {
 };
 
 struct EventTracks {
-  std::vector<EventSpan> spans;  // by their ends
-  std::vector<EventStep> steps;  // in the order of the log
+  std::vector<EventSpan> spans;       // by their ends
+  std::vector<EventStep> steps;       // in the order of the log
+  std::vector<EventStep> words = {};  // of logs with details: words on their way
 };
 
 /// Reads an event log by the endings of its kinds: X_start and X_end, X_launch and X_exit, X_first
@@ -40,6 +41,9 @@ struct EventTracks {
 /// at the last release, and is the first cycle after it; a start without its end lasts until the
 /// next.
 EventTracks event_tracks(const OpResult& result);
+
+/// Whether a span of this name is a wait, with its cause.
+bool is_wait(const std::string& what);
 
 /// The units whose names match one of `patterns`: a name, the beginning of one up to a dot, or
 /// either with `*` for any characters. Empty if there is no such unit.

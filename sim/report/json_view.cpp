@@ -85,6 +85,19 @@ void add_text(Json& head, const char* key, const std::vector<std::string>& texts
   if (!texts.empty()) head[key] = texts;
 }
 
+/// Its steps as [place, row, column, what, from, to], forward in time.
+Json path_json(const CriticalPath& path) {
+  const PathWindow& window = path.window;
+  Json steps = Json::array();
+  for (const PathStep& step : path.steps) {
+    steps.push_back(
+        {static_cast<unsigned>(step.place), step.row, step.column, step.what, step.from, step.to});
+  }
+  return {{"from", window.from}, {"to", window.to},           {"column", window.column},
+          {"row", window.row},   {"columns", window.columns}, {"rows", window.rows},
+          {"whats", path.whats}, {"steps", std::move(steps)}};
+}
+
 }  // namespace
 
 ViewData view_data(const ViewFacts& facts, const UnitSeries& series) {
@@ -128,6 +141,7 @@ ViewData view_data(const ViewFacts& facts, const UnitSeries& series) {
     const unsigned width = planes.add(series.numbers);
     head["numbers"] = {{"offset", offset}, {"width", width}, {"count", series.numbers.size()}};
   }
+  if (series.path) head["window_path"] = path_json(*series.path);
   head["bytes"] = planes.size();
   return {script_text(head), html_base64(deflated(planes.bytes()))};
 }

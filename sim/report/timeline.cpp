@@ -120,6 +120,11 @@ class TimelineOp {
   }
 
   void add_span(const EventSpan& span) {
+    if (is_wait(span.what)) {
+      const std::size_t number = track(track_name(span.unit, "waits", 0), span.unit, 62);
+      pieces_.push_back(slice(number, span.what, "wait", span.from, span.to, ""));
+      return;
+    }
     const std::size_t number =
         track(track_name(span.unit, span.what, span.lane), span.unit, span.lane);
     pieces_.push_back(slice(number, fmt::format("{} {}", span.what, span.argument),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -69,6 +70,48 @@ void add_priced(UnitSeries& series, const StatGroup& group, std::size_t cell) {
     }
     found->values[cell] += counter->value();
   }
+}
+
+UnitChannel energy_over_time(const UnitChannel& energy, const std::vector<double>& standing,
+                             const UnitSeries& series) {
+  UnitChannel made = energy;
+  made.name = "energy over time";
+  made.group = Group::count;
+  made.doc =
+      "The unit's energy over the whole run: its clock and leakage spread evenly, all else in "
+      "proportion to its cycles of compute and exchange.";
+  made.values.assign(series.ends.size() * series.cells(), 0);
+  std::vector<std::size_t> stored(series.timed_rows, series.stored_rows);
+  for (std::size_t row = series.stored_rows; row-- > 0;) stored[series.timed[row]] = row;
+  std::vector<double> busy(series.ends.size());
+  for (std::size_t cell = 0; cell < series.cells(); ++cell) {
+    const std::size_t row = stored[cell / series.columns];
+    if (row == series.stored_rows) continue;
+    std::fill(busy.begin(), busy.end(), 0.0);
+    for (const UnitChannel& channel : series.channels) {
+      const bool works = channel.layer == Layer::compute || channel.layer == Layer::exchange;
+      if (channel.group != Group::stack || !works) continue;
+      for (std::size_t step = 0; step < busy.size(); ++step) {
+        busy[step] += static_cast<double>(channel.values[step * series.cells() + cell]);
+      }
+    }
+    const double all = std::accumulate(busy.begin(), busy.end(), 0.0);
+    const std::size_t place = row * series.columns + cell % series.columns;
+    const auto total = static_cast<double>(energy.values[place]);
+    const double still = all > 0 ? std::min(standing[place], total) : total;
+    double done = 0;
+    std::uint64_t given = 0;
+    for (std::size_t step = 0; step < busy.size(); ++step) {
+      done += busy[step];
+      const double share = static_cast<double>(series.ends[step]) /
+                           static_cast<double>(std::max<Cycle>(series.ends.back(), 1));
+      const double so_far = still * share + (all > 0 ? (total - still) * done / all : 0);
+      const auto now = std::max(given, static_cast<std::uint64_t>(std::llround(so_far)));
+      made.values[step * series.cells() + cell] = now - given;
+      given = now;
+    }
+  }
+  return made;
 }
 
 void check_units(const UnitSeries& series, const OpResult& result) {

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/cycle.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/report/critical_path.hpp"
 
 namespace lacuna {
 
@@ -59,6 +61,7 @@ struct UnitSeries {
   std::string loss = "Every number is of one unit and exact.";
   std::uint32_t block_columns = 1;  // a value over time is of so many units
   std::uint32_t block_rows = 1;
+  std::optional<CriticalPath> path;  // of a window that was asked for
 
   std::size_t timed_columns() const { return (columns + block_columns - 1) / block_columns; }
   std::size_t cells() const { return timed_columns() * timed_rows; }
@@ -70,6 +73,12 @@ struct UnitSeries {
 
 /// Adds the priced counters of one unit, in the `cell`-th of the stored places.
 void add_priced(UnitSeries& series, const StatGroup& group, std::size_t cell);
+
+/// `energy` of units over their steps: `standing`, of each, in proportion to time, the rest in
+/// proportion to its cycles of compute and exchange. Of rows that share their steps the first
+/// one's.
+UnitChannel energy_over_time(const UnitChannel& energy, const std::vector<double>& standing,
+                             const UnitSeries& series);
 
 /// InternalError unless the parts of the stack of all units add up to those of `result`, which is
 /// of one execution; idle cycles are what is left. Before coarsen().

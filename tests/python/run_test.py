@@ -98,6 +98,22 @@ class RunTest(unittest.TestCase):
         single = lacuna.run(small(), gemm=(64, 64, 32), pattern="unstructured:0.25")
         self.assertEqual(result.cycles[2], single.cycles)
 
+    def test_search_finds_what_a_sweep_of_all_has(self):
+        words = {"gemm": (96, 96, 64), "pattern": "unstructured:0.3", "residency": "streamed"}
+        axes = {"ws.lookahead": [1, 2, 8], "core.fabric_words_per_issue": [1, 2]}
+        found = lacuna.search(machine=small(), **words, space=axes, minimise="time", quiet=True)
+        self.assertEqual(len(found.points), 6)
+        every = lacuna.sweep(machine=small(), **words, grid=axes, quiet=True).totals
+        best = found.best.iloc[0]
+        self.assertEqual(len(found.best), 1)
+        self.assertAlmostEqual(best.time, every.time_s.min())
+        self.assertEqual(found.result.totals.time_s[best.run], best.time)
+        self.assertTrue((found.points.time_bound <= best.time * (1 + 1e-9))[found.points.best].all())
+        self.assertEqual(len(found.result), found.points.run.notna().sum())
+        with self.assertRaises(lacuna.RequestError) as caught:
+            lacuna.search(machine=small(), **words, space=axes, minimise="tine")
+        self.assertIn("did you mean 'time'?", str(caught.exception))
+
     def test_a_folder_is_written_and_read(self):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "result"
@@ -160,6 +176,29 @@ def by_program_unchecked(*arguments):
     done = subprocess.run([LACUNA, *arguments, "--json"], capture_output=True, text=True,
                           check=False)
     return json.loads(done.stdout)
+
+
+class DoorTest(unittest.TestCase):
+    def test_twenty_points_and_their_figure_are_fifteen_lines(self):
+        page = (pathlib.Path(__file__).parents[2] / "doc" / "library.md").read_text("utf-8")
+        code = page.split("```python\n", 1)[1].split("```", 1)[0]
+        self.assertLessEqual(len([line for line in code.splitlines() if line.strip()]), 15)
+        with tempfile.TemporaryDirectory() as folder:
+            ended = "\nprint(len(totals))\n"
+            done = subprocess.run([os.sys.executable, "-c", code + ended], capture_output=True,
+                                  text=True, check=False, cwd=folder)
+            self.assertEqual(done.stdout.strip(), "20", done.stderr)
+            figure = pathlib.Path(folder) / "speedup.pdf"
+            self.assertTrue(figure.read_bytes().startswith(b"%PDF"))
+
+    def test_a_call_costs_less_than_five_milliseconds(self):
+        machine = lacuna.Machine("wse2", wafer__columns=2, wafer__rows=2)
+        taken = []
+        for _ in range(60):  # the least of them, as other things run beside the tests
+            begun = time.perf_counter()
+            lacuna.run(machine, gemm=(4, 4, 1))
+            taken.append(time.perf_counter() - begun)
+        self.assertLess(min(taken), 5e-3)
 
 
 LONG = {"gemm": (256, 256, 4096), "pattern": "unstructured:0.5", "fold": False}

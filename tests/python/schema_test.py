@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""result.json is what doc/result.schema.json says, and nothing is in it twice."""
+"""result.json and describe --json are what their schemas in doc say; nothing is there twice."""
 
 import copy
 import json
@@ -12,8 +12,9 @@ import unittest
 import jsonschema
 
 LACUNA = os.environ["LACUNA"]
-SCHEMA = json.loads(
-    (pathlib.Path(__file__).parents[2] / "doc" / "result.schema.json").read_text(encoding="utf-8"))
+DOC = pathlib.Path(__file__).parents[2] / "doc"
+SCHEMA = json.loads((DOC / "result.schema.json").read_text(encoding="utf-8"))
+DESCRIBE = json.loads((DOC / "describe.schema.json").read_text(encoding="utf-8"))
 BOW = ["--set", "ipu.tiles=16"]
 WSE = ["--set", "wafer.columns=8", "--set", "wafer.rows=8"]
 
@@ -62,6 +63,34 @@ class SchemaTest(unittest.TestCase):
         self.assertEqual(len(result["explanations"]), 1)
         # a list of numbers is a line, however long
         self.assertLess(text.count("\n"), 8000)
+
+
+class DescribeTest(unittest.TestCase):
+    def described(self, *arguments):
+        printed = subprocess.run([LACUNA, "describe", *arguments, "--json"], check=False,
+                                 capture_output=True, text=True)
+        self.assertEqual(printed.returncode, 0, printed.stderr)
+        said = json.loads(printed.stdout)
+        jsonschema.Draft202012Validator(DESCRIBE).validate(said)
+        return said
+
+    def test_every_subject_of_the_index_is_there(self):
+        index = self.described("index")
+        rows = {row["kind"]: row["names"].split() for row in index["sections"][0]["rows"]}
+        names = [name for name in rows["subjects"] if name not in ("completion", "manual", "fit")]
+        names += rows["machines"][:1] + rows["systems"][:1] + rows["patterns"][:2]
+        names += rows["groups of ipu"][:2] + rows["groups of wse"][:2]
+        for name in names + ["wafer.columns", "cycles", "imbalance", "wafer.r1.c1"]:
+            with self.subTest(name):
+                self.described(name)
+        self.described("fit", "--system-config", "bert_large_phase1_pod16")
+
+    def test_numbers_are_numbers(self):
+        machines = self.described("machines")["sections"][0]["rows"]
+        bow = next(row for row in machines if row["name"] == "bow")
+        self.assertEqual(bow["clock (GHz)"], 1.85)
+        tile = self.described("tile", "--machine", "bow")[0]
+        self.assertTrue(tile["parameters"] and tile["statistics"])
 
 
 if __name__ == "__main__":

@@ -115,7 +115,9 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
   ModuleWafer(const sc_core::sc_module_name& name, const HardwareParams& params,
               const Program& program, ClockDomain& clock, const RunOptions& options)
       : sc_module(name) {
-    if (options.event_log) log_.enable();
+    EventScope scope = options.event_scope;
+    scope.kinds &= kPlainEvents;  // a module does not know how long its words were on their way
+    if (options.event_log) log_.enable(scope);
     run_.clock = &clock;
     run_.cores = std::size_t{program.rows} * program.columns;
     Agendas none;
@@ -187,6 +189,7 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
     }
     add_edge(program, end, outcome);
     outcome.events = log_.sorted();
+    outcome.events_left_out = log_.overflowed();
     sort_events(outcome.events);
     return outcome;
   }

@@ -36,7 +36,7 @@ class LaneCores : public CoreArray {
     bool acted = false;  // in this cycle
     CoreCycle waiting_for = kWaitWeights;
     Cycle run_begin = 0;
-    std::uint32_t run_length = 0;
+    Cycle run_length = 0;
     unsigned run_of = kNobody;
     CoreCounters counters;
   };
@@ -53,14 +53,27 @@ class LaneCores : public CoreArray {
   /// A cycle of the core's stack: `context` issued, or the core waited `why`, with so many buffers.
   void book(Unit& core, unsigned context, CoreCycle why, const Lane& in_use);
 
-  /// Keeps the record of beats issued one after the other by the same context.
-  void extend_run(Unit& core, unsigned context, Cycle now);
+  /// Takes the first word of an input queue, of a color.
+  Wavelet take(Unit& core, LinkId queue, std::uint64_t color);
+
+  /// The color of the first word of a queue.
+  std::uint64_t color_of(LinkId queue) const {
+    return static_cast<std::uint64_t>(links_.front(queue).color);
+  }
+
+  /// What a core waits for, beside the contexts of its slot; kNobody if it has done all.
+  static unsigned waiting(CoreCycle why) { return why == kDone ? kNobody : kNobody + 1 + why; }
+
+  /// Keeps the record of beats issued one after the other by the same context, and of cycles in
+  /// which a core waited for the same.
+  void extend_run(Unit& core, unsigned what, Cycle at, Cycle length);
 
   /// The cycles up to `now` in which the core slept; returns how many.
   template <class State>
   Cycle sleep(Unit& core, State& state, const Lane& in_use, Cycle now) {
     if (core.accounted >= now) return 0;
     const Cycle slept = now - core.accounted;
+    extend_run(core, waiting(core.waiting_for), core.accounted, slept);
     core.accounted = now;
     core.counters.cycles[core.waiting_for] += slept;
     core.counters.buffers_in_use += number(in_use) * slept;

@@ -128,6 +128,7 @@ Cycle TaskCores::step(std::size_t index, Cycle now) {
   }
   if (core.accounted <= now) {
     core.waiting_for = cause(core, now);
+    extend_run(core, kind_of(core.waiting_for), now, 1);
     ++core.counters.cycles[at(core.waiting_for)];
     core.accounted = now + 1;
   }
@@ -184,8 +185,30 @@ bool TaskCores::goes_on(const Core& core) const {
 void TaskCores::account(std::size_t index, Cycle now) {
   Core& core = cores_[index];
   if (core.accounted >= now) return;
+  extend_run(core, kind_of(core.waiting_for), core.accounted, now - core.accounted);
   core.counters.cycles[at(core.waiting_for)] += now - core.accounted;
   core.accounted = now;
+}
+
+EventKind TaskCores::kind_of(TaskCycle why) {
+  if (why == TaskCycle::dispatch) return kDispatchRun;
+  if (why == TaskCycle::wait_in) return kWaitWordsRun;
+  return why == TaskCycle::wait_out ? kWaitRoomRun : kWordOut;
+}
+
+void TaskCores::extend_run(Core& core, EventKind what, Cycle at, Cycle length) {
+  if (!log_.keeps(kBusyRun)) return;
+  if (what == core.run_of && at == core.run_begin + core.run_length) {
+    core.run_length += length;
+    return;
+  }
+  if (core.run_of != kWordOut) {
+    log_.record_run(core.run_begin, core.run_length, core.ports.unit, core.run_of,
+                    core.run_length << 1U);
+  }
+  core.run_of = what;
+  core.run_begin = at;
+  core.run_length = length;
 }
 
 /// A beat is booked whole when it is issued: its stalls that are still to come, the last ones
@@ -210,6 +233,7 @@ TaskCounters TaskCores::count(std::size_t index, Cycle at) {
 void TaskCores::settle(std::size_t index, Cycle end) {
   account(index, end);
   Core& core = cores_[index];
+  extend_run(core, kWordOut, kNever, 0);
   if (core.accounted <= end) return;
   core.counters.cycles[at(core.waiting_for)] -= core.accounted - end;  // in which nothing was done
   core.accounted = end;
@@ -237,7 +261,12 @@ bool TaskCores::send_output(Core& core, Cycle now) {
   };
   const bool sent = send_up(
       links_, link_rule_, core.ramp, core.out_queues.size(), core.next_queue, now,
-      [&](std::size_t i) { return core.out_queues[i]; }, ramp_of);
+      [&](std::size_t i) { return core.out_queues[i]; }, ramp_of,
+      [&](LinkId queue) {
+        if (!log_.keeps(kWordUp)) return;
+        const auto color = static_cast<std::uint64_t>(links_.front(queue).color);
+        log_.record(now, core.ports.unit, kWordUp, (now - links_.front_sent(queue)) << 8U | color);
+      });
   if (sent) ++core.counters.sent;
   return sent;
 }
@@ -394,8 +423,7 @@ bool TaskCores::pick(Core& core, Cycle now) {
     core.taken = static_cast<TaskIndex>(task);
     core.next_task = task + 1;
     if (queue != kNoLink) {
-      core.taken_word = links_.pop(queue, now).payload;
-      ++core.counters.received;
+      core.taken_word = take(core, queue, now).payload;
       log_.record(now, core.ports.unit, kQueuePop, core.taken_word);
     }
     core.active[task] = false;
@@ -532,6 +560,7 @@ void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
   cycles[at(TaskCycle::residual)] += stalls.residual;
   cycles[at(TaskCycle::special)] += stalls.special;
   core.slot_free = now + beats + stalls.bank + stalls.residual + stalls.special;
+  extend_run(core, kBusyRun, now, core.slot_free - now);
   core.accounted = core.slot_free;
   core.stalls = stalls;
 }

@@ -143,7 +143,10 @@ class TaskCores {
     std::vector<bool> active;        // local tasks
     std::vector<bool> blocked;
     TaskPorts ports;
-    BeatStalls stalls;  // of the last beats
+    BeatStalls stalls;            // of the last beats
+    EventKind run_of = kWordOut;  // of the log; this one: nothing
+    Cycle run_begin = 0;
+    Cycle run_length = 0;
     std::array<Thread, kThreads> threads;
     std::vector<Fifo> fifos;
     std::vector<std::uint8_t> memory;
@@ -178,8 +181,11 @@ class TaskCores {
   void beats(Core& core, Thread& thread, Cycle now, Cycle until);
   std::uint32_t elements_until(const Core& core, const Thread& thread, Cycle now,
                                Cycle until) const;
-  static void book(Core& core, const Thread& thread, std::uint32_t beats, const BeatStalls& stalls,
-                   Cycle now);
+  void book(Core& core, const Thread& thread, std::uint32_t beats, const BeatStalls& stalls,
+            Cycle now);
+  void extend_run(Core& core, EventKind what, Cycle at, Cycle length);
+  static EventKind kind_of(TaskCycle why);
+  Wavelet take(Core& core, LinkId queue, Cycle now);
   void move_elements(Core& core, const Thread& thread, std::uint32_t elements, Cycle now);
   void move_words(Core& core, const Thread& thread, std::uint32_t elements, Cycle now);
   void put_word(Core& core, const Thread& thread, std::uint32_t word, bool last, Cycle now);

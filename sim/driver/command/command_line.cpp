@@ -159,12 +159,18 @@ void add_output_options(CLI::App& verb, Options& o) {
                   "length are left out, and it says which")
       ->type_name("MB")
       ->group(group);
-  verb.add_flag("--view", o.view,
-                "write view.html: the die as a map over time, to zoom to one core or tile")
+  verb.add_flag("--view", o.view, "write view.html: the die over time, down to a core or tile")
       ->group(group);
-  verb.add_option("--view-steps", o.view_steps,
-                  "steps of time of --view on a wafer, 200 if not given; a chip has its supersteps")
+  verb.add_option("--view-steps", o.view_steps, "steps of --view on a wafer, 200 if not given")
       ->type_name("N")
+      ->group(group);
+  verb.add_option("--view-path", o.view_path,
+                  "what each moment of at most 10000 cycles of a wafer waited for, on its page")
+      ->type_name("FROM:TO")
+      ->group(group);
+  verb.add_option("--view-cores", o.view_cores,
+                  "of these columns and rows, 0-63x0-63 if not given; at most 64 of each")
+      ->type_name("COLUMNSxROWS")
       ->group(group);
   verb.add_option("--waves", o.waves, "write .vcd waves of these units; repeatable")
       ->type_name("PATH")
@@ -360,7 +366,7 @@ void add_describe(CLI::App& app, Options& o) {
       ->expected(1)
       ->take_all();
   describe.add_flag("--markdown", o.markdown, "as a page of the manual");
-  describe.add_flag("--json", o.json, "parameters, statistics, patterns or one parameter as JSON");
+  describe.add_flag("--json", o.json, "as JSON (doc/describe.schema.json)");
   describe.add_flag("--wide", o.wide, "tables as wide as they are");
 }
 

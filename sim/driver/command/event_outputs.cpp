@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -72,6 +75,68 @@ Cycle interval_of(const Options& options) {
 std::uint64_t view_steps_of(const Options& options) {
   if (!options.view) return 0;
   return options.view_steps ? check_count("--view-steps", *options.view_steps, 1, 10000) : 200;
+}
+
+namespace {
+
+/// "FROM:TO" or "FIRST-LAST" as two numbers.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> two_numbers(const std::string& text,
+                                                                   char between) {
+  const std::size_t at = text.find(between);
+  const auto number = [](const std::string& word) -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || stop != word.data() + word.size()) return std::nullopt;
+    return value;
+  };
+  if (at == std::string::npos) return std::nullopt;
+  const auto first = number(text.substr(0, at));
+  const auto second = number(text.substr(at + 1));
+  if (!first || !second) return std::nullopt;
+  return std::pair(*first, *second);
+}
+
+}  // namespace
+
+std::optional<PathWindow> view_path_of(const Options& options) {
+  constexpr std::uint64_t kMostCycles = 10000;
+  constexpr std::uint32_t kMostCores = 64;
+  if (options.view_cores && !options.view_path) {
+    throw RequestError("--view-cores: goes with --view-path");
+  }
+  if (!options.view_path) return std::nullopt;
+  if (!options.view) throw RequestError("--view-path: goes with --view");
+  PathWindow window;
+  const auto cycles = two_numbers(*options.view_path, ':');
+  if (!cycles || cycles->second <= cycles->first || cycles->second - cycles->first > kMostCycles) {
+    throw RequestError(fmt::format("--view-path: found '{}'; allowed: FROM:TO, at most {} cycles",
+                                   *options.view_path, kMostCycles));
+  }
+  window.from = cycles->first;
+  window.to = cycles->second;
+  window.columns = window.rows = kMostCores;
+  if (!options.view_cores) return window;
+  const std::size_t by = options.view_cores->find('x');
+  const auto side = [&](const std::string& text, std::uint32_t& first, std::uint32_t& count) {
+    const auto ends = two_numbers(text, '-');
+    const bool right = ends && ends->first <= ends->second && ends->second < (1U << 20U) &&
+                       ends->second - ends->first < kMostCores;
+    if (right) {
+      first = static_cast<std::uint32_t>(ends->first);
+      count = static_cast<std::uint32_t>(ends->second - ends->first + 1);
+    }
+    return right;
+  };
+  const bool right = by != std::string::npos &&
+                     side(options.view_cores->substr(0, by), window.column, window.columns) &&
+                     side(options.view_cores->substr(by + 1), window.row, window.rows);
+  if (!right) {
+    throw RequestError(
+        fmt::format("--view-cores: found '{}'; allowed: columns and rows as 0-63x0-63, at most {} "
+                    "of each",
+                    *options.view_cores, kMostCores));
+  }
+  return window;
 }
 
 bool needs_events(const Options& options) {

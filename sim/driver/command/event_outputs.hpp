@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/options.hpp"
+#include "sim/report/critical_path.hpp"
 #include "sim/report/figures/figure.hpp"
 #include "sim/report/power_over_time.hpp"
 #include "sim/report/tables/summary.hpp"
@@ -24,6 +26,9 @@ Cycle interval_of(const Options& options);
 std::uint64_t view_steps_of(const Options& options);
 
 /// True if an option asks for something that is made of event logs.
+/// The window of --view-path; nothing if there is none.
+std::optional<PathWindow> view_path_of(const Options& options);
+
 bool needs_events(const Options& options);
 
 /// RequestError if --timeline, --view or --waves cannot be.

@@ -260,9 +260,15 @@ std::vector<Figure> chosen_figures(std::vector<Figure> figures, const PlotOption
   }
   std::vector<Figure> chosen;
   for (Figure& figure : figures) {
-    if (!plot.only.empty() && wanted.count(figure.name) == 0) continue;
-    chosen.push_back(with_look(std::move(figure), look));
+    if (plot.only.empty() || wanted.count(figure.name) != 0) chosen.push_back(std::move(figure));
   }
+  for (const std::string& label : plot.labels) {
+    const std::string old = label.substr(0, label.find('='));
+    const bool any = std::any_of(chosen.begin(), chosen.end(),
+                                 [&](const Figure& figure) { return shows(figure, old); });
+    if (!any) throw RequestError(fmt::format("--labels: no figure here shows '{}'", old));
+  }
+  for (Figure& figure : chosen) figure = with_look(std::move(figure), look);
   if (plot.normalise) normalise(chosen, *plot.normalise);
   return chosen;
 }

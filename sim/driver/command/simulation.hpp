@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/driver/command/verbs.hpp"
@@ -46,5 +47,17 @@ struct SweepResult {
 };
 std::optional<SweepResult> run_sweep(const Options& options, const MachineTable& kinds,
                                      const Streams& streams, bool print);
+
+/// A search, done: the runs of the points that were simulated, search.csv and what is said of the
+/// best; nothing if a resumed one had nothing left to do.
+struct SearchResult {
+  std::vector<RunRecord> records;
+  std::string points;
+  std::string text;
+  int status = 0;
+  bool interrupted = false;
+};
+std::optional<SearchResult> run_search(const Options& options, const MachineTable& kinds,
+                                       const Streams& streams);
 
 }  // namespace lacuna

@@ -13,6 +13,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/sha256.hpp"
+#include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
@@ -187,7 +188,9 @@ int describe_fit(const Options& options, const MachineTable& kinds, const Stream
   }
   const Pricing pricing = make_pricing(options, streams);
   ChipTimes times(pricing, 1, Engine::event);
-  streams.out << fit_text({kinds, pricing, times, request.machine, request.training, {}});
+  const TrainingJob job{kinds, pricing, times, request.machine, request.training, {}};
+  streams.out << (options.json ? page_json("fit", fit_text(job, true))
+                               : fit_text(job, options.markdown));
   return kDone;
 }
 

@@ -180,12 +180,6 @@ std::string machines_text(const MachineTable& table, const Options& options) {
          shown(list, options) + systems_text(options) + bandwidth_text(table, options);
 }
 
-/// True if a dotted name is of `group`: it, or a part of it, and everything below; of all if empty.
-bool is_in_group(const std::string& name, const std::string& group) {
-  if (group.empty()) return true;
-  return ('.' + name + '.').find('.' + group + '.') != std::string::npos;
-}
-
 /// Parameters of a machine, or of a group of them, empty if there is none; the values are its own
 /// if it was asked for by name.
 std::string parameter_table(const ParameterSet& parameters, bool with_values,
@@ -518,10 +512,42 @@ std::string name_text(const MachineTable& table, const Options& options) {
   return text;
 }
 
+/// The page of a subject, in the form that `options` say.
+std::string page_of(const Options& options, const MachineTable& kinds) {
+  const std::string& subject = options.subjects.front();
+  if (subject == "machines") return machines_text(kinds, options);
+  if (subject == "layouts") return layouts_text(kinds, options);
+  if (subject == "parameters") return parameters_text(kinds, options);
+  if (subject == "statistics") return statistics_text(kinds, options);
+  if (subject == "patterns") return patterns_text(options);
+  if (subject == "formats") return formats_text(options);
+  if (subject == "index") return index_text(kinds, options);
+  if (subject == "completion") return completion_text();
+  if (subject == "manual") return manual_text();
+  if (subject == "area") return area_text(kinds, options);
+  if (subject == "trust") return trust_text(kinds, options);
+  return name_text(kinds, options);
+}
+
+std::string json_of(const Options& options, const MachineTable& kinds) {
+  const std::string& subject = options.subjects.front();
+  if (subject == "completion" || subject == "manual") {
+    throw RequestError(fmt::format("--json: describe {} is a text for {}", subject,
+                                   subject == "manual" ? "man" : "bash"));
+  }
+  const auto described =
+      described_json(chosen_machines(kinds, options), !options.machines.empty(), subject);
+  if (described) return *described;
+  Options page = options;
+  page.markdown = true;
+  return page_json(subject, page_of(page, kinds));
+}
+
 }  // namespace
 
 int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const std::string& subject = options.subjects.front();
+  if (options.json && options.markdown) throw RequestError("--json and --markdown: give one");
   if (subject == "fit") return describe_fit(options, kinds, streams);
   if (options.system_config) throw RequestError("--system-config: goes with fit alone");
   if (!options.settings.empty()) throw RequestError("--set: goes with fit alone");
@@ -529,35 +555,7 @@ int describe_verb(const Options& options, const MachineTable& kinds, const Strea
     if (subject != whole || options.machines.empty()) continue;
     throw RequestError(fmt::format("--machine: {} are the same for every machine", subject));
   }
-  if (options.json) {
-    streams.out << described_json(chosen_machines(kinds, options), !options.machines.empty(),
-                                  subject);
-    return kDone;
-  }
-  std::string text;
-  if (subject == "machines") {
-    text = machines_text(kinds, options);
-  } else if (subject == "layouts") {
-    text = layouts_text(kinds, options);
-  } else if (subject == "parameters") {
-    text = parameters_text(kinds, options);
-  } else if (subject == "statistics") {
-    text = statistics_text(kinds, options);
-  } else if (subject == "patterns") {
-    text = patterns_text(options);
-  } else if (subject == "formats") {
-    text = formats_text(options);
-  } else if (subject == "index") {
-    text = index_text(kinds, options);
-  } else if (subject == "completion" || subject == "manual") {
-    text = subject == "manual" ? manual_text() : completion_text();
-  } else if (subject == "area") {
-    text = area_text(kinds, options);
-  } else if (subject == "trust") {
-    text = trust_text(kinds, options);
-  } else {
-    text = name_text(kinds, options);
-  }
+  std::string text = options.json ? json_of(options, kinds) : page_of(options, kinds);
   if (!options.markdown) text.erase(0, text.find_first_not_of('\n'));
   streams.out << text;
   return kDone;

@@ -200,14 +200,20 @@ class Search {
   std::vector<std::size_t> taken_;  // simulated points, in this order
 };
 
+/// Of what is left of a search as runs.
+bool is_run(Fate fate) { return fate == Fate::simulated || fate == Fate::failed; }
+
 std::string number(double value) { return fmt::format("{:.6g}", value); }
 
+/// A row for each point; `run` is its number in the result, if it was simulated.
 std::string search_csv(const Search& search) {
+  const std::vector<std::size_t> front = search.order().front();
+  std::size_t run = 0;
   std::string text = "point";
   for (const std::string& axis : search.sweep().axes) text += "," + axis;
   for (const Objective each : search.objectives())
     text += fmt::format(",{0},{0}_bound", word(each));
-  text += ",fate\n";
+  text += ",fate,run,best\n";
   for (std::size_t i = 0; i < search.order().points().size(); ++i) {
     const SearchPoint& point = search.order().points()[i];
     text += fmt::format("{}", i);
@@ -216,7 +222,9 @@ std::string search_csv(const Search& search) {
       text += fmt::format(",{},{}", point.value.empty() ? "" : fmt::format("{}", point.value[o]),
                           point.bound[o]);
     }
-    text += fmt::format(",{}\n", word(point.fate));
+    const bool best = std::find(front.begin(), front.end(), i) != front.end();
+    text += fmt::format(",{},{},{}\n", word(point.fate),
+                        is_run(point.fate) ? fmt::format("{}", run++) : "", best ? "yes" : "");
   }
   return text;
 }
@@ -307,6 +315,20 @@ bool run_batch(const std::vector<Point>& points, const std::vector<std::size_t>&
 int search_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const SweepFile file = read_search(options.subjects.front());
   if (is_of_model(file)) return run_model_sweep(file, options, kinds, streams);
+  const std::optional<SearchResult> result = run_search(options, kinds, streams);
+  if (!result) return kDone;
+  if (!result->interrupted) {
+    streams.out << (options.json ? summary_json(result->records) : result->text);
+  }
+  return result->status;
+}
+
+std::optional<SearchResult> run_search(const Options& options, const MachineTable& kinds,
+                                       const Streams& streams) {
+  const SweepFile file = read_search(options.subjects.front());
+  if (is_of_model(file)) {
+    throw RequestError(file.path + ": a search of a language model is one of the command line");
+  }
   check_resume(options);
   refuse_model_words(file, options);
   Search search(file, options, kinds);
@@ -317,7 +339,7 @@ int search_verb(const Options& options, const MachineTable& kinds, const Streams
   MpiRanks ranks;
   if (ranks.is_server()) {
     ranks.serve(points, settings, pricing);
-    return kDone;
+    return std::nullopt;
   }
   std::optional<Output> output;
   std::unique_ptr<Journal> journal;
@@ -325,7 +347,7 @@ int search_verb(const Options& options, const MachineTable& kinds, const Streams
     output.emplace(*options.out, options);
     output->add_input(file.path);
     if (is_finished(*output, search.sweep().name, search.sweep().workloads, options, streams)) {
-      return kDone;
+      return std::nullopt;
     }
     journal = open_journal(*output, search_facts(search, file, options), points.size(), "points",
                            options, streams);
@@ -340,19 +362,18 @@ int search_verb(const Options& options, const MachineTable& kinds, const Streams
       streams.err << fmt::format("lacuna: interrupted{}\n",
                                  journal ? "; what is finished was kept: --resume goes on"
                                          : "; nothing was kept without --out");
-      return kNotCompleted;
+      return SearchResult{{}, "", "", kNotCompleted, true};
     }
     for (const std::size_t i : batch) search.take(i, *records[i]);
   }
   std::vector<RunRecord> simulated;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const Fate fate = search.order().points()[i].fate;
-    if (fate == Fate::simulated || fate == Fate::failed)
-      simulated.push_back(std::move(*records[i]));
+    if (is_run(search.order().points()[i].fate)) simulated.push_back(std::move(*records[i]));
   }
   add_trust(simulated, Trust(config_folder()));
+  const std::string table = search_csv(search);
   if (output) {
-    output->add_file("search.csv", search_csv(search));
+    output->add_file("search.csv", table);
     const SweepAxes axes{search.sweep().axes, search.sweep().axis_text};
     output->add_file("sensitivity.csv", sensitivity_csv(simulated, axes));
     for (Figure& figure : search_figures(search.order(), search.course())) {
@@ -361,12 +382,8 @@ int search_verb(const Options& options, const MachineTable& kinds, const Streams
     output->write(search.sweep().name, search.sweep().workloads, simulated, streams);
   }
   if (journal) journal->remove();
-  if (options.json) {
-    streams.out << summary_json(simulated);
-  } else {
-    streams.out << search_text(search);
-  }
-  return search.order().front().empty() ? kNotCompleted : kDone;
+  const int status = search.order().front().empty() ? kNotCompleted : kDone;
+  return SearchResult{std::move(simulated), table, search_text(search), status, false};
 }
 
 }  // namespace lacuna

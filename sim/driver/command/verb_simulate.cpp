@@ -89,12 +89,13 @@ std::vector<Point> with_dense_points(const std::vector<Point>& points, const Opt
 
 /// Refuses steps of time of machines that have steps of their own.
 void check_view_steps(const std::vector<Point>& points, const Options& options) {
-  if (!options.view_steps) return;
-  const bool any = std::any_of(points.begin(), points.end(), [](const Point& point) {
-    return point.machine->kind() == std::string("wse");
-  });
-  if (any) return;
-  throw RequestError("--view-steps: the steps of a chip are its supersteps; it is for wafers");
+  if (!options.view_steps && !options.view_path) return;
+  for (const Point& point : points) {
+    if (point.machine->kind() == std::string("wse")) return;
+  }
+  throw RequestError(
+      options.view_path ? "--view-path: the page of a chip has its critical path in any case"
+                        : "--view-steps: the steps of a chip are its supersteps; it is for wafers");
 }
 
 /// Refuses what a system of wafers cannot do, before anything is simulated.
@@ -233,7 +234,9 @@ RunSettings run_settings(const Options& options) {
   check_event_options(options);
   execution.event_log = needs_events(options);
   execution.interval = interval_of(options);
+  execution.event_details = options.timeline;
   execution.view = view_steps_of(options);
+  execution.path = view_path_of(options);
   execution.explain = options.explain || options.out;
   return settings;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/result/result_describe.hpp"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 
 namespace lacuna {
 
@@ -35,10 +34,11 @@ Json parameters_json(const Machine& machine, bool with_values, const std::string
   return list;
 }
 
-Json statistics_json(Machine& machine) {
+Json statistics_json(Machine& machine, const std::string& group) {
   Json list = Json::array();
   for (const DeclaredStatistic& listed : machine.statistics()) {
     const StatEntry& entry = listed.entry;
+    if (!is_in_group(entry.path, group) && listed.layer != group) continue;
     list.push_back({{"path", entry.path},
                     {"name", entry.name},
                     {"unit", entry.unit},
@@ -63,31 +63,139 @@ Json patterns_json() {
   return list;
 }
 
+/// The cells of a line of a table of Markdown.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::string cell;
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    if (line[i] == '\\' && i + 1 < line.size() && line[i + 1] == '|') {
+      cell += line[++i];
+    } else if (line[i] == '|') {
+      const std::size_t first = cell.find_first_not_of(' ');
+      cells.push_back(first == std::string::npos
+                          ? ""
+                          : cell.substr(first, cell.find_last_not_of(' ') - first + 1));
+      cell.clear();
+    } else {
+      cell += line[i];
+    }
+  }
+  return cells;
+}
+
+/// Reads a page line by line.
+class PageReader {
+ public:
+  void take(const std::string& line) {
+    if (line.empty()) {
+      titles_.clear();
+      paragraph_ = false;
+    } else if (line[0] == '|') {
+      paragraph_ = false;
+      take_row(cells_of(line));
+    } else if (line[0] == '#') {
+      const std::string title = line.substr(line.find_first_not_of("# "));
+      if (line.rfind("## ", 0) == 0) above_ = title;
+      if (line.rfind("### ", 0) == 0) begin(above_ + ": " + title);
+      if (line.rfind("## ", 0) == 0) begin(title);
+    } else if (line.rfind("Made by `lacuna ", 0) != 0) {
+      take_text(line);
+    }
+  }
+
+  /// A title alone is no section.
+  Json sections() {
+    Json all = Json::array();
+    for (Json& each : sections_) {
+      if (!each["text"].empty() || !each["rows"].empty()) all.push_back(std::move(each));
+    }
+    return all;
+  }
+
+ private:
+  void begin(const std::string& title) {
+    titles_.clear();
+    paragraph_ = false;
+    sections_.push_back(Json({{"title", title}, {"text", Json::array()}, {"rows", Json::array()}}));
+  }
+
+  Json& now() {
+    if (sections_.empty()) begin("");
+    return sections_.back();
+  }
+
+  void take_text(const std::string& line) {
+    Json& texts = now()["text"];
+    if (paragraph_) {
+      texts.back() = texts.back().get<std::string>() + " " + line;
+    } else {
+      texts.push_back(line);
+    }
+    paragraph_ = true;
+  }
+
+  void take_row(const std::vector<std::string>& cells) {
+    if (titles_.empty()) {  // a second table is a section of the same title
+      if (!now()["rows"].empty()) begin(now()["title"].get<std::string>());
+      titles_ = cells;
+      numbers_.clear();
+      return;
+    }
+    if (numbers_.empty()) {  // the line below the titles
+      for (const std::string& cell : cells) numbers_.push_back(cell == "--:");
+      return;
+    }
+    Json row = Json::object();
+    for (std::size_t i = 0; i < cells.size() && i < titles_.size(); ++i) {
+      const bool number = numbers_[i] && Json::accept(cells[i]);
+      row[titles_[i]] = number                            ? Json::parse(cells[i])
+                        : numbers_[i] && cells[i].empty() ? Json()
+                                                          : Json(cells[i]);
+    }
+    now()["rows"].push_back(std::move(row));
+  }
+
+  std::vector<Json> sections_;
+  std::string above_;
+  std::vector<std::string> titles_;
+  std::vector<bool> numbers_;
+  bool paragraph_ = false;
+};
+
 }  // namespace
 
-std::string described_json(const std::vector<std::unique_ptr<Machine>>& machines, bool with_values,
-                           const std::string& subject) {
+bool is_in_group(const std::string& name, const std::string& group) {
+  if (group.empty()) return true;
+  return ('.' + name + '.').find('.' + group + '.') != std::string::npos;
+}
+
+std::optional<std::string> described_json(const std::vector<std::unique_ptr<Machine>>& machines,
+                                          bool with_values, const std::string& subject) {
   if (subject == "patterns") return patterns_json().dump(1) + '\n';
   Json all = Json::array();
-  bool any = false;
   for (const std::unique_ptr<Machine>& machine : machines) {
     Json item = {{with_values ? "machine" : "kind",
                   with_values ? machine->name() : std::string(machine->kind())}};
     if (subject == "statistics") {
-      item["statistics"] = statistics_json(*machine);
+      item["statistics"] = statistics_json(*machine, "");
     } else {
       item["parameters"] =
           parameters_json(*machine, with_values, subject == "parameters" ? "" : subject);
       if (item["parameters"].empty()) continue;
+      if (subject != "parameters" && machine->parameters().find(subject) == nullptr) {
+        item["statistics"] = statistics_json(*machine, subject);
+      }
     }
-    any = true;
     all.push_back(std::move(item));
   }
-  if (any) return all.dump(1) + '\n';
-  throw RequestError(fmt::format(
-      "--json: found '{}'; allowed: parameters, statistics, patterns, and a parameter or a group "
-      "of them",
-      subject));
+  if (all.empty()) return std::nullopt;
+  return all.dump(1) + '\n';
+}
+
+std::string page_json(const std::string& subject, const std::string& markdown) {
+  PageReader reader;
+  for (const std::string& line : split(markdown, '\n')) reader.take(line);
+  return Json({{"subject", subject}, {"sections", reader.sections()}}).dump(1) + '\n';
 }
 
 }  // namespace lacuna

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,17 @@
 
 namespace lacuna {
 
-/// What `describe --json` prints: `subject` is parameters, statistics or patterns, or the path of a
-/// parameter or of a group of them. RequestError if it is another. `with_values`: the machines were
-/// asked for by name, and their values are theirs.
-std::string described_json(const std::vector<std::unique_ptr<Machine>>& machines, bool with_values,
-                           const std::string& subject);
+/// True if a dotted name is of `group`: it, or a part of it, and everything below; of all if empty.
+bool is_in_group(const std::string& name, const std::string& group);
+
+/// What `describe --json` prints of parameters, statistics or patterns, of a parameter or of a
+/// group of them, with the statistics of that group; nothing if `subject` is another.
+/// `with_values`: the machines were asked for by name, and their values are theirs.
+std::optional<std::string> described_json(const std::vector<std::unique_ptr<Machine>>& machines,
+                                          bool with_values, const std::string& subject);
+
+/// The same of any other subject, of its page in Markdown: sections with their texts and the rows
+/// of their tables, a value under the title of each column; numbers where columns have numbers.
+std::string page_json(const std::string& subject, const std::string& markdown);
 
 }  // namespace lacuna

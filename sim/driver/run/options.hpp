@@ -75,6 +75,8 @@ struct Options {
   std::optional<std::string> seeds;
   std::optional<std::string> interval;
   std::optional<std::string> view_steps;
+  std::optional<std::string> view_path;
+  std::optional<std::string> view_cores;
   std::optional<std::string> timeline_limit;
   std::optional<std::string> overlay;
   std::vector<std::string> units;  // of --timeline

@@ -114,6 +114,7 @@ void Pricing::price_units(const Machine& machine, const OpResult& result, Cycle 
   energy.group = UnitChannel::Group::whole;
   energy.values.assign(cells, 0);
   std::vector<StatEntry> entries;
+  std::vector<double> standing(cells, 0);  // of clock and leakage
   for (const PricedUnits& each : series.priced) entries.push_back(each.entry);
   for (std::size_t cell = 0; cell < cells; ++cell) {
     if (!series.numbers.empty() && series.numbers[cell] == 0) continue;
@@ -123,7 +124,9 @@ void Pricing::price_units(const Machine& machine, const OpResult& result, Cycle 
         idle_unit_cycles(actions_.unit(machine.kind()), stack_of(series, cell, cycles));
     const double joules = model.price(entries, input).total.nominal;
     energy.values[cell] = static_cast<std::uint64_t>(std::llround(joules * 1e12));
+    standing[cell] = model.price({}, input).total.nominal * 1e12;
   }
+  series.channels.push_back(energy_over_time(energy, standing, series));
   series.channels.push_back(std::move(energy));
   series.priced.clear();
 }

@@ -219,7 +219,7 @@ std::string largest_text(const TrainingJob& job) {
       row->training.share_sequence ? ", share_sequence=true" : "");
 }
 
-std::string fit_text(const TrainingJob& job) {
+std::string fit_text(const TrainingJob& job, bool markdown) {
   TextTable table;
   for (const char* const name : {"tensor", "pipeline", "replicas"}) table.column(name, "");
   table.column("state", "", TextTable::Align::left);
@@ -245,7 +245,11 @@ std::string fit_text(const TrainingJob& job) {
   const std::string title = fmt::format(
       "{} on {}, micro-batch {} of {} tokens: layouts that fit\n\n", job.training.model.value(),
       job.system.name, job.training.micro_batch.value(), job.training.tokens.value());
-  return title + (rows.empty() ? "none\n" : table.text()) + largest_text(job);
+  return title +
+         (rows.empty() ? "none\n"
+          : markdown   ? table.markdown()
+                       : table.text()) +
+         largest_text(job);
 }
 
 }  // namespace lacuna

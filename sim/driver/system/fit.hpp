@@ -37,6 +37,6 @@ std::optional<FitRow> largest_held(const TrainingJob& job);
 std::string largest_text(const TrainingJob& job);
 
 /// The table of `lacuna describe fit`.
-std::string fit_text(const TrainingJob& job);
+std::string fit_text(const TrainingJob& job, bool markdown = false);
 
 }  // namespace lacuna

@@ -167,7 +167,9 @@ UnitChannel StreamedCores::over_time(UnitChannel made, const Value& value) const
   return made;
 }
 
-void StreamedCores::add_stack() {
+/// The parts of the stack of a core that have any cycles; `make(channel, which)` fills one.
+template <class Make>
+void add_core_stack(const Make& make, UnitSeries& series) {
   wse::CoreStats names("wafer.core");
   const std::array<std::pair<const CycleCounter*, wse::CoreCycle>, 10> parts{
       {{&names.fma, wse::kFma},
@@ -180,14 +182,22 @@ void StreamedCores::add_stack() {
        {&names.buffer, wse::kWaitBuffer},
        {&names.weights, wse::kWaitWeights},
        {&names.ring_in, wse::kWaitRingIn}}};
-  for (const auto& [counter, cycle] : parts) {
-    const wse::CoreCycle which = cycle;
-    UnitChannel made = over_time(stack_channel(*counter), [&](const CoreMark& mark, std::size_t,
-                                                              std::size_t) { return mark[which]; });
+  for (const auto& [counter, which] : parts) {
+    UnitChannel made = make(stack_channel(*counter), which);
     const bool any = std::any_of(made.values.begin(), made.values.end(),
                                  [](std::uint64_t value) { return value != 0; });
-    if (any || which == wse::kFma) series_.channels.push_back(std::move(made));
+    if (any || which == wse::kFma) series.channels.push_back(std::move(made));
   }
+}
+
+void StreamedCores::add_stack() {
+  add_core_stack(
+      [&](UnitChannel made, wse::CoreCycle which) {
+        return over_time(std::move(made), [&](const CoreMark& mark, std::size_t, std::size_t) {
+          return mark[which];
+        });
+      },
+      series_);
   UnitChannel done =
       make_channel("done", "cycles", "The core had finished, or has no work.", Group::stack);
   series_.channels.push_back(
@@ -231,6 +241,17 @@ void StreamedCores::add_counts() {
                    Group::count),
       [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kRowsDone]; }));
   series_.channels.push_back(over_time(
+      make_channel("link load, stream", "wavelets",
+                   "Words of the stream that a core took: what its column's link brought.",
+                   Group::count),
+      [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kStreamWords]; }));
+  series_.channels.push_back(over_time(
+      make_channel("link load, sums", "wavelets",
+                   "Words of partial sums that a core passed on or kept: what its row's links "
+                   "bring and take.",
+                   Group::count),
+      [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kSumWords]; }));
+  series_.channels.push_back(over_time(
       make_channel("buffers in use", "vector-cycles",
                    "Partial-sum vectors in use, added up over cycles: a queue between "
                    "products and reduction.",
@@ -238,7 +259,6 @@ void StreamedCores::add_counts() {
       [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kBuffersInUse]; }));
 }
 
-/// Each core as if it were a wafer of one.
 void StreamedCores::add_energy() {
   for (std::size_t place = 0; place < series_.stored_rows; ++place) {
     const std::uint32_t row = run_.fold.kept[place];
@@ -355,20 +375,26 @@ void add_task_marks(const std::vector<TaskMark>& marks, UnitSeries& series) {
 
 }  // namespace
 
-UnitSeries task_series(std::vector<TaskMark> marks, const wse::TaskOutcome& run,
-                       std::uint32_t columns, std::uint64_t copies) {
+UnitSeries series_of_marks(const std::vector<TaskMark>& marks,
+                           const std::vector<wse::RouterCounters>& routers, std::uint32_t columns) {
   UnitSeries series;
   series.unit = "core";
   series.columns = columns;
-  series.rows = static_cast<std::uint32_t>(run.cores.size() / columns);
+  series.rows = static_cast<std::uint32_t>(routers.size() / columns);
   series.source.resize(series.rows);
   std::iota(series.source.begin(), series.source.end(), 0U);
   series.timed = series.source;
   series.stored_rows = series.timed_rows = series.rows;
-  marks.push_back(task_mark(run.cycles, run));
   for (const TaskMark& mark : marks) series.ends.push_back(mark.at);
   add_task_marks(marks, series);
-  add_links(run.routers, series);
+  add_links(routers, series);
+  return series;
+}
+
+UnitSeries task_series(std::vector<TaskMark> marks, const wse::TaskOutcome& run,
+                       std::uint32_t columns, std::uint64_t copies) {
+  marks.push_back(task_mark(run.cycles, run));
+  UnitSeries series = series_of_marks(marks, run.routers, columns);
   for (std::size_t i = 0; i < run.cores.size(); ++i) {
     wse::TaskOutcome one;
     one.cycles = run.cycles;
@@ -382,6 +408,93 @@ UnitSeries task_series(std::vector<TaskMark> marks, const wse::TaskOutcome& run,
   if (copies != 1) {
     series.loss += fmt::format(" Each core stands for {} that do the same.", copies);
   }
+  return series;
+}
+
+namespace {
+
+/// What one core of a weight gradient is priced by.
+void add_gradient_energy(const wse::WaferOutcome& run, const wse::Program& program,
+                         const wse::HardwareParams& hardware, UnitSeries& series) {
+  wse::Program alone;  // a wafer of one core, of what the counts of a core depend on
+  const wse::StreamingKernel& kernel = program.kernel;
+  alone.columns = alone.rows = 1;
+  alone.kernel.weights = kernel.weights;
+  alone.kernel.fp32 = kernel.fp32;
+  alone.kernel.psum_fp32 = kernel.psum_fp32;
+  alone.kernel.ring_fp32 = kernel.ring_fp32;
+  alone.kernel.ring_elements = kernel.ring_elements;
+  alone.kernel.simd = kernel.simd;
+  for (std::size_t i = 0; i < run.cores.size(); ++i) {
+    const std::size_t row = i / program.columns;
+    alone.kernel.tokens.assign(1, std::max(1U, kernel.tokens[row]));
+    wse::WaferOutcome one;
+    one.cycles = run.cycles;
+    one.cores.push_back(run.cores[i]);
+    one.routers.push_back(run.routers[i]);
+    wse::WaferStats stats;
+    stats.collect_gradient(one, alone, hardware, 0);
+    if (row + 1 != program.rows) stats.core.deliveries += run.cores[i].reductions;
+    add_priced(series, stats.core, i);
+    add_priced(series, stats.router, i);
+  }
+}
+
+}  // namespace
+
+UnitSeries gradient_series(const std::vector<GradientMark>& marks, const wse::WaferOutcome& run,
+                           const wse::Program& program, const wse::HardwareParams& hardware) {
+  UnitSeries series;
+  series.unit = "core";
+  series.columns = program.columns;
+  series.rows = program.rows;
+  series.source.resize(series.rows);
+  std::iota(series.source.begin(), series.source.end(), 0U);
+  series.timed = series.source;
+  series.stored_rows = series.timed_rows = series.rows;
+  for (const GradientMark& mark : marks) series.ends.push_back(mark.at);
+  series.ends.push_back(run.cycles);
+  const auto over_time = [&](UnitChannel made, const auto& value) {
+    for (std::size_t step = 0; step < series.ends.size(); ++step) {
+      const auto at = [&](std::size_t s) -> const std::vector<wse::CoreCounters>& {
+        return s < marks.size() ? marks[s].cores : run.cores;
+      };
+      for (std::size_t i = 0; i < run.cores.size(); ++i) {
+        const std::uint64_t before = step == 0 ? 0 : value(at(step - 1)[i], step - 1);
+        made.values.push_back(more(made.name, before, value(at(step)[i], step)));
+      }
+    }
+    return made;
+  };
+  add_core_stack(
+      [&](UnitChannel made, wse::CoreCycle which) {
+        return over_time(std::move(made), [which](const wse::CoreCounters& core, std::size_t) {
+          return core.cycles[which];
+        });
+      },
+      series);
+  series.channels.push_back(
+      over_time(make_channel("done", "cycles", "The core had finished, or has no work.",
+                             UnitChannel::Group::stack),
+                [&](const wse::CoreCounters& core, std::size_t step) {
+                  const std::uint64_t spent = std::accumulate(
+                      core.cycles.begin(), core.cycles.begin() + wse::kDone, std::uint64_t{0});
+                  return more("the time", spent, series.ends[step]);
+                }));
+  series.channels.push_back(
+      over_time(make_channel("words sent", "wavelets", "Put on the ramp by a core.",
+                             UnitChannel::Group::count),
+                [](const wse::CoreCounters& core, std::size_t) { return core.sent; }));
+  series.channels.push_back(
+      over_time(make_channel("words taken", "wavelets", "Taken by a core out of its queues.",
+                             UnitChannel::Group::count),
+                [](const wse::CoreCounters& core, std::size_t) { return core.received; }));
+  series.channels.push_back(
+      over_time(make_channel("positions done", "weights", "Dot products that were begun.",
+                             UnitChannel::Group::count),
+                [](const wse::CoreCounters& core, std::size_t) { return core.weights; }));
+  add_links(run.routers, series);
+  add_gradient_energy(run, program, hardware, series);
   return series;
 }
 

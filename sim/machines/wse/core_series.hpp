@@ -38,10 +38,23 @@ struct TaskMark {
 };
 TaskMark task_mark(Cycle at, const wse::TaskOutcome& so_far);
 
+/// The series of `marks` of all steps, without energy, and of routers at the end.
+UnitSeries series_of_marks(const std::vector<TaskMark>& marks,
+                           const std::vector<wse::RouterCounters>& routers, std::uint32_t columns);
+
 /// What tasks have done; `marks` are of the ends of steps but the last, `run` is the whole. Its
 /// cores are all that are shown, of `copies` times as many.
 UnitSeries task_series(std::vector<TaskMark> marks, const wse::TaskOutcome& run,
                        std::uint32_t columns, std::uint64_t copies);
+
+/// What the cores of a weight gradient had counted at the ends of steps but the last; `run` is the
+/// whole.
+struct GradientMark {
+  Cycle at = 0;
+  std::vector<wse::CoreCounters> cores;
+};
+UnitSeries gradient_series(const std::vector<GradientMark>& marks, const wse::WaferOutcome& run,
+                           const wse::Program& program, const wse::HardwareParams& hardware);
 
 /// The cycles of a step, so that about `steps` of them make `cycles`.
 inline Cycle step_length(Cycle cycles, std::uint64_t steps) {

@@ -5,16 +5,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/common/fp16.hpp"
 #include "models/wse/engine/gradient_sweep.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/machines/measure.hpp"
+#include "sim/machines/wse/core_series.hpp"
 #include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/critical_path.hpp"
 #include "sim/machines/wse/explain.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "sim/machines/wse/streaming.hpp"
@@ -54,6 +60,89 @@ void fill_peaks(const WseParams& params, const GradientPlan& plan, OpResult& res
                                     static_cast<double>(rate.words) / static_cast<double>(rate.per);
 }
 
+/// Runs the parts once more, now that their cycles are known, and looks at their cores at the ends
+/// of steps.
+class GradientUnits {
+ public:
+  GradientUnits(const wse::HardwareParams& hardware, wse::RunOptions options, Cycle cycles,
+                const Execution& execution)
+      : hardware_(hardware),
+        options_(std::move(options)),
+        cycles_(cycles),
+        length_(step_length(cycles, execution.view)),
+        window_(execution.path) {
+    options_.event_log = false;
+  }
+
+  void add(const wse::Program& program) {
+    if (run_.cores.empty()) {
+      program_ = program;
+      run_.cores.resize(std::size_t{program.columns} * program.rows);
+      run_.routers.resize(run_.cores.size());
+    }
+    wse::RunOptions options = options_;
+    options.first_look = length_ - before_ % length_;
+    options.look = [&](Cycle at, wse::CountedWafer& wafer) {
+      wse::require_marks((marks_.size() + 1) * run_.cores.size());
+      GradientMark mark{before_ + at, run_.cores};
+      add_to(mark.cores, wafer.counts_so_far(program, at).cores);
+      if (mark.at < cycles_) marks_.push_back(std::move(mark));
+      return at + length_;
+    };
+    const WaferOutcome part = wse::simulate(hardware_, program, options);
+    if (window_) add_records(program, part.cycles);
+    add_to(run_.cores, part.cores);
+    for (std::size_t i = 0; i < part.routers.size(); ++i) run_.routers[i].add(part.routers[i], 1);
+    before_ += part.cycles;
+  }
+
+  UnitSeries take() {
+    run_.cycles = before_;
+    UnitSeries series = gradient_series(marks_, run_, program_, hardware_);
+    if (!window_) return series;
+    std::stable_sort(records_.begin(), records_.end(),
+                     [](const Event& a, const Event& b) { return a.cycle < b.cycle; });
+    const wse::QueueShapes shapes(hardware_.router);
+    const PathWindow window = fitted(*window_, program_.columns, program_.rows, before_);
+    series.path =
+        critical_path(window, {std::move(records_), program_.columns, program_.rows,
+                               shapes.link().latency, shapes.ramp_up().latency, program_.entry});
+    return series;
+  }
+
+ private:
+  static void add_to(std::vector<wse::CoreCounters>& sums,
+                     const std::vector<wse::CoreCounters>& part) {
+    for (std::size_t i = 0; i < part.size(); ++i) sums[i].add(part[i], 1);
+  }
+
+  /// The records of a part that the window meets.
+  void add_records(const wse::Program& program, Cycle cycles) {
+    if (window_->to <= before_ || window_->from >= before_ + cycles) return;
+    PathWindow window = fitted(*window_, program.columns, program.rows, cycles_);
+    window.from -= std::min(window.from, before_);
+    window.to -= before_;
+    const WaferOutcome run = wse::simulate(
+        hardware_, program, with_records(options_, window, program.columns, program.rows));
+    require_records(run.events_left_out);
+    for (Event event : run.events) {
+      event.cycle += before_;
+      records_.push_back(event);
+    }
+  }
+
+  const wse::HardwareParams& hardware_;
+  wse::RunOptions options_;
+  Cycle cycles_;
+  Cycle length_;
+  std::optional<PathWindow> window_;
+  wse::Program program_;
+  Cycle before_ = 0;
+  WaferOutcome run_;
+  std::vector<GradientMark> marks_;
+  std::vector<Event> records_;
+};
+
 /// Runs the parts of a weight gradient one after the other.
 class GradientRun {
  public:
@@ -88,6 +177,15 @@ class GradientRun {
     into_.events(outcome.events, result_.cycles);
     if (execution_.values) add_values(job, plan, outcome);
     result_.cycles += outcome.cycles;
+  }
+
+  /// Of all parts, which have been added: what their cores did over time. `visit(part)` calls
+  /// `part` with the plan of each.
+  template <class Visit>
+  void add_units(const Visit& visit) {
+    GradientUnits units(hardware_, run_options(params_, execution_), result_.cycles, execution_);
+    visit([&](const GradientPlan& plan) { units.add(plan.program); });
+    result_.units_in_time = std::make_shared<UnitSeries>(units.take());
   }
 
   OpResult result() {
@@ -201,9 +299,13 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
   job.values = execution.values;
   job.seed = seed;
   GradientRun run(params, op, execution);
-  wse::plan_gradient_parts(job, streaming_setup(params),
-                           [&](const GradientPlan& plan) { run.add(job, plan); });
+  const auto each_part = [&](const auto& visit) {
+    wse::plan_gradient_parts(job, streaming_setup(params), visit);
+  };
+  each_part([&](const GradientPlan& plan) { run.add(job, plan); });
+  if (execution.view != 0) run.add_units(each_part);
   OpResult result = run.result();
+  if (result.units_in_time != nullptr) check_units(*result.units_in_time, result);
   return op.batch == 1 ? result : repeated(std::move(result), op.batch);
 }
 

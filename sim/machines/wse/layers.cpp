@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
+#include "sim/machines/wse/layer_series.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
@@ -51,6 +53,7 @@ class LayerRun {
     for (LayerStage& stage : plan_.stages) {
       const Cycle cycles = folds ? run_parts(stage) : run_whole(stage);
       if (execution_.interval != 0) look_into(stage, cycles, folds);
+      taken_.push_back(cycles);
       add_phase(stage.name, cycles * stage.times);
       cycles_ += cycles * stage.times;
       stages_ +=
@@ -72,6 +75,7 @@ class LayerRun {
   void look_at(const wse::TaskProgram& program, const std::vector<Cycle>& phases,
                std::uint64_t times, Looks& into) const;
   void add_phase(const std::string& name, Cycle cycles);
+  void add_units(OpResult& result);
   OpResult finish(bool folded);
   void fill_work();
 
@@ -81,6 +85,7 @@ class LayerRun {
   WaferResult into_;
   wse::TaskStats stats_;
   Cycle cycles_ = 0;
+  std::vector<Cycle> taken_;  // by an execution of each stage
   std::string stages_;
   std::vector<PhaseTraffic> phases_;
   PhaseTraffic so_far_;          // of the phases before
@@ -245,6 +250,17 @@ void LayerRun::fill_work() {
   peaks.io_bytes_per_cycle = params_.io.gbit / 8.0 / params_.clock;
 }
 
+void LayerRun::add_units(OpResult& result) {
+  LayerUnits units(hardware(), options(), params_.wafer.columns, params_.wafer.rows,
+                   step_length(cycles_, execution_.view));
+  for (std::size_t i = 0; i < taken_.size(); ++i) units.add(plan_.stages[i], taken_[i]);
+  result.units_in_time = std::make_shared<UnitSeries>(units.take());
+  if (execution_.path) {
+    result.remarks.emplace_back("--view-path: the stages of a layer have no critical path");
+  }
+  result.units_in_time->loss += fmt::format(" Stages: {} cycles.", stages_);
+}
+
 OpResult LayerRun::finish(bool folded) {
   OpResult& result = into_.result;
   result.cycles = cycles_;
@@ -269,7 +285,10 @@ OpResult LayerRun::finish(bool folded) {
     const wse::LayerComparison compared = plan_.compare(plan_.memory);
     result.values = ValueCheck{compared.compared, compared.wrong, compared.largest_error};
   }
-  return into_.take();
+  if (execution_.view != 0) add_units(result);
+  OpResult taken = into_.take();
+  if (taken.units_in_time != nullptr) check_units(*taken.units_in_time, taken);
+  return taken;
 }
 
 wse::LayerSetup layer_setup(const WseParams& params) {
@@ -324,6 +343,7 @@ OpResult run_moves(const WseParams& params, const wse::LayerRequest& request, ws
   add_moves(request, std::move(moves), plan);
   Execution without = execution;
   without.values = false;
+  without.view = 0;  // what the product itself does is shown
   return LayerRun(params, std::move(plan), without).run();
 }
 

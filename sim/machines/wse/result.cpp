@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "models/wse/program/event_kinds.hpp"
 #include "models/wse/program/event_units.hpp"
 #include "sim/machines/wse/counts.hpp"
 
@@ -15,6 +16,7 @@ wse::RunOptions run_options(const WseParams& params, const Execution& execution)
   options.jitter = execution.jitter;
   options.jitter_seed = execution.jitter_seed;
   options.event_log = execution.event_log;
+  if (execution.event_details) options.event_scope.kinds = wse::kAllEvents;
   options.modules = params.wafer.modules == wse::Modules::per_core;
   options.fold = execution.fold;
   return options;

@@ -23,6 +23,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/core_series.hpp"
 #include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/critical_path.hpp"
 #include "sim/machines/wse/explain.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
@@ -140,6 +141,7 @@ class StreamedOperation {
   void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
   void simulate_rows(const wse::Program& kept, wse::RunOptions options, Simulated& run) const;
   UnitSeries units_of(const Simulated& run) const;
+  CriticalPath path_of(const Simulated& run) const;
   void fill_work(const Simulated& run, WaferResult& into) const;
   void fill_peaks(const StreamingPlan& plan, OpResult& result) const;
   void fill_notes(const Simulated& run, WaferResult& into) const;
@@ -265,6 +267,38 @@ UnitSeries StreamedOperation::units_of(const Simulated& run) const {
   return core_series({run.plan, params, kept, fold, watch.take(), length, job_.resident});
 }
 
+/// Runs the plan once more, up to the end of the window, with records of it.
+CriticalPath StreamedOperation::path_of(const Simulated& run) const {
+  const wse::Program& program = run.plan.program;
+  const wse::QueueShapes shapes(params_.router);
+  const PathWindow window = fitted(*execution_.path, program.columns, program.rows, run.cycles);
+  const FoldPlan fold =
+      program.spread_rows == 0 && execution_.fold ? run.fold : wse::no_fold(program, "");
+  const wse::Program kept = wse::fold(program, fold);
+  PathWindow records = window;
+  records.row = 0;
+  records.rows = kept.rows;
+  Cycle behind = 0;
+  std::vector<bool> wanted(kept.rows, false);
+  for (std::uint32_t row = window.row; row < window.row + window.rows; ++row) {
+    wanted[fold.representative[row]] = true;
+    behind = std::max(behind, fold.hops_behind(row) * shapes.link().latency);
+  }
+  records.from -= std::min(records.from, behind);
+  wse::RunOptions options =
+      with_records(run_options(params_, execution_), records, kept.columns, kept.rows);
+  for (std::size_t i = 0; i < std::size_t{2} * kept.rows * kept.columns; ++i) {
+    if (!wanted[i / 2 / kept.columns]) options.event_scope.units[i] = false;
+  }
+  options.cycles = window.to;
+  const WaferOutcome outcome = wse::simulate(hardware(), kept, options);
+  require_records(outcome.events_left_out);
+  return critical_path(
+      window, {unfold_records(outcome.events, window, fold, program, shapes.link().latency),
+               program.columns, program.rows, shapes.link().latency, shapes.ramp_up().latency,
+               program.entry});
+}
+
 void StreamedOperation::fill_work(const Simulated& run, WaferResult& into) const {
   wse::WaferStats stats;
   stats.collect(run.outcome, run.fold, run.plan.program, hardware(), run.plan.rows_off);
@@ -381,6 +415,7 @@ OpResult StreamedOperation::run() {
   if (execution_.view != 0) {
     result.units_in_time = std::make_shared<UnitSeries>(units_of(run));
     check_units(*result.units_in_time, result);
+    if (execution_.path) result.units_in_time->path = path_of(run);
   }
   if (execution_.event_log) fill_events(run, into);
   if (execution_.explain) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
@@ -18,6 +19,7 @@
 #include "sim/base/statistics.hpp"
 #include "sim/machines/wse/core_series.hpp"
 #include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/critical_path.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
 #include "sim/machines/wse/kernel_stats.hpp"
 #include "sim/machines/wse/result.hpp"
@@ -373,6 +375,18 @@ void TaskOperation::add_units(const TaskKernel& kernel, const TaskOutcome& run,
   result.units_in_time = std::make_shared<UnitSeries>(
       task_series(std::move(marks), run, kernel.program.columns, kernel.copies));
   if (kernel.copies == 1) check_units(*result.units_in_time, result);
+  if (!execution_.path) return;
+  const wse::TaskProgram& program = kernel.program;
+  const PathWindow window = fitted(*execution_.path, program.columns, program.rows, run.cycles);
+  TaskOutcome recorded = wse::simulate(
+      params_.task_hardware(), program,
+      with_records(run_options(params_, execution_), window, program.columns, program.rows));
+  require_records(recorded.events_left_out);
+  const wse::QueueShapes shapes(params_.router);
+  constexpr std::int64_t kNothingEnters = -1;
+  result.units_in_time->path =
+      critical_path(window, {std::move(recorded.events), program.columns, program.rows,
+                             shapes.link().latency, shapes.ramp_up().latency, kNothingEnters});
 }
 
 OpResult TaskOperation::run() const {

@@ -14,13 +14,13 @@ exceptions with the same words, and results are pandas frames and NumPy arrays.
 from ._lacuna import (CheckError, Error, InternalError, RequestError, SimulationError, __version__)
 from ._machine import Group, Machine, Parameter
 from ._result import Result, read
-from ._simulate import compare, run, sweep
+from ._simulate import Found, compare, run, search, sweep
 from ._program import Printed, Validation, command, describe, validate
 from ._workload import Mask
 from . import trace
 
 __all__ = [
-    "CheckError", "Error", "Group", "InternalError", "Machine", "Mask", "Parameter", "Printed",
+    "CheckError", "Error", "Found", "Group", "InternalError", "Machine", "Mask", "Parameter", "Printed",
     "RequestError", "Result", "SimulationError", "Validation", "__version__", "command", "compare",
-    "describe", "read", "run", "sweep", "trace", "validate",
+    "describe", "read", "run", "search", "sweep", "trace", "validate",
 ]

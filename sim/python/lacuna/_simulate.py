@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run, compare and sweep."""
+"""run, compare, sweep and search."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import tempfile
-from typing import Any, Iterable, Union
+from typing import Any, Iterable, NamedTuple, Union
 
 import numpy as np
+import pandas as pd
 
 from . import _lacuna
 from ._machine import Machine, text_of
@@ -95,21 +97,47 @@ _OPTIONS = ("engine", "values", "seeds", "energy_table", "with_dense", "jobs", "
             "quiet")
 
 
-def sweep(experiment: Union[str, os.PathLike, dict, None] = None, **words: Any) -> Result:
-    """Simulates all points of an experiment: a file, or the same words as keywords, with
-    grid={"density": [...], "tile.memory.kib": [...]}, zip, where and set."""
+def _with_file(experiment: Any, words: dict, act: Any) -> Any:
+    """Calls `act(file, options)` with an experiment: a file, or words of which one is made."""
     options = {word: words.pop(word) for word in _OPTIONS if word in words}
     said = _words(options, [])
     if isinstance(experiment, (str, os.PathLike)):
         if words:
             raise _lacuna.RequestError(
                 f"--{next(iter(words))}: the experiment file says what is simulated")
-        return Result(_lacuna.sweep(os.fspath(experiment), said))
+        return act(os.fspath(experiment), said)
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         path = os.path.join(folder, "experiment.yaml")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(_experiment({**(experiment or {}), **words}), file)  # JSON is YAML
-        return Result(_lacuna.sweep(path, said))
+        return act(path, said)
+
+
+def sweep(experiment: Union[str, os.PathLike, dict, None] = None, **words: Any) -> Result:
+    """Simulates all points of an experiment: a file, or the same words as keywords, with
+    grid={"density": [...], "tile.memory.kib": [...]}, zip, where and set."""
+    return Result(_with_file(experiment, words, _lacuna.sweep))
+
+
+class Found(NamedTuple):
+    """What a search has found."""
+
+    best: pd.DataFrame
+    """The rows of `points` that no other beats: of one objective the first best."""
+    points: pd.DataFrame
+    """Every point: its values, objectives, their bounds, its fate, and its run if it has one."""
+    result: Result
+    """The runs that were simulated."""
+
+
+def search(experiment: Union[str, os.PathLike, dict, None] = None, **words: Any) -> Found:
+    """Finds the best points of an experiment without simulating all: a file, or its words as
+    keywords, with space={"ws.groups": [...]}, minimise="time", subject_to, budget, strategy."""
+    own, csv = _with_file(experiment, words, _lacuna.search)
+    points = pd.read_csv(io.StringIO(csv))
+    points["run"] = points.run.astype("Int64")
+    points["best"] = points.best == "yes"
+    return Found(points[points.best].reset_index(drop=True), points, Result(own))
 
 
 def _experiment(words: dict) -> dict:

@@ -133,6 +133,11 @@ Figure with_look(Figure figure, const FigureLook& look) {
   return figure;
 }
 
+bool shows(const Figure& figure, const std::string& words) {
+  const std::string text = "\n" + unchecked(figure.script);
+  return relabelled(text, {{words, words + "."}}) != text;
+}
+
 void normalise(std::vector<Figure>& figures, const std::string& how) {
   const std::vector<std::string> words = {"share", "sum", "time", "dense"};
   if (std::find(words.begin(), words.end(), how) == words.end()) {

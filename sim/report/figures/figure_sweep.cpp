@@ -27,14 +27,63 @@ std::optional<double> positive(const std::string& text) {
   return value;
 }
 
-/// A run without one of the parameters that vary: what its line is called.
-std::string line_name(const FigureRun& run, const FigureData& data, std::size_t without) {
+/// Whether each value of axis `axis` goes with one text of the runs alone, of which there are
+/// several: what is zipped with an axis moves along it.
+template <class Text>
+bool goes_with(const std::vector<FigureRun>& runs, std::size_t axis, const Text& text) {
+  std::map<std::string, std::string> with;
+  std::set<std::string> texts;
+  for (const FigureRun& run : runs) {
+    if (run.total.varying.size() <= axis) continue;
+    const std::string mine = text(run);
+    texts.insert(mine);
+    if (with.emplace(run.total.varying[axis], mine).first->second != mine) return false;
+  }
+  return texts.size() > 1;
+}
+
+/// What lines along an axis do not name: the axis, and what is zipped with it.
+struct Along {
+  std::set<std::size_t> axes;
+  bool pattern = false;
+  bool density = false;
+
+  Along(const std::vector<FigureRun>& runs, const FigureData& data, std::size_t axis)
+      : axes{axis},
+        pattern(goes_with(runs, axis, [](const FigureRun& run) { return run.pattern; })),
+        density(goes_with(runs, axis, [](const FigureRun& run) { return run.density_text; })) {
+    for (std::size_t other = 0; other < data.varying.size(); ++other) {
+      const auto value = [other](const FigureRun& run) {
+        return other < run.total.varying.size() ? run.total.varying[other] : std::string();
+      };
+      if (goes_with(runs, axis, value)) axes.insert(other);
+    }
+  }
+
+  /// The axis, and what goes with it.
+  std::string label(const FigureData& data, std::size_t axis) const {
+    std::string text;
+    const auto add = [&](const std::string& name) { text += (text.empty() ? "" : " and ") + name; };
+    for (const std::size_t other : axes) {
+      if (other != axis) add(data.varying[other]);
+    }
+    if (pattern) add("pattern");
+    if (density) add("density");
+    return data.varying[axis] + (text.empty() ? "" : " (with " + text + ")");
+  }
+};
+
+/// What the line of a run is called.
+std::string line_name(const FigureRun& run, const FigureData& data, const Along& along) {
   const auto last = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
-  std::string name = run.machine + " " + run.pattern;
-  if (run.pattern != "dense") name += " at " + run.density_text;
+  std::string name = run.machine;
+  if (!along.pattern) name += " " + run.pattern;
+  if (!along.density && run.pattern != "dense") name += " at " + run.density_text;
   for (std::size_t i = 0; i < run.total.varying.size(); ++i) {
     const std::string& value = run.total.varying[i];
-    if (i != without && !value.empty()) name += fmt::format(" {}={}", last(data.varying[i]), value);
+    if (along.axes.count(i) == 0 && !value.empty()) {
+      name += fmt::format(" {}={}", last(data.varying[i]), value);
+    }
   }
   return name;
 }
@@ -64,14 +113,15 @@ LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs,
   std::replace_if(
       figure.name.begin(), figure.name.end(),
       [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  figure.x_label = data.varying[axis];
+  const Along along(runs, data, axis);
+  figure.x_label = along.label(data, axis);
   figure.y_label = measure.label;
   figure.x_is_density = false;
   for (const FigureRun& run : runs) {
     if (run.total.varying.size() <= axis) continue;
     const std::optional<double> x = positive(run.total.varying[axis]);
     const std::optional<EnergyRange> y = measure.value(run.total);
-    const std::string name = line_name(run, data, axis);
+    const std::string name = line_name(run, data, along);
     if (x && !run.ok()) {
       LineGap& gap = figure.gaps.emplace_back();
       gap.series = name;

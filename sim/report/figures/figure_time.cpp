@@ -96,6 +96,13 @@ std::string phases_body(const std::string& name, const std::vector<std::string>&
   return body + "\n";
 }
 
+/// A round number of about half of `most`.
+double half_of(double most) {
+  const double ten = std::pow(10.0, std::floor(std::log10(most / 2)));
+  const double digit = most / 2 / ten;
+  return ten * (digit >= 5 ? 5 : digit >= 2 ? 2 : 1);
+}
+
 }  // namespace
 
 Figure draw_load_map(const LoadMap& map) {
@@ -115,10 +122,18 @@ Figure draw_load_map(const LoadMap& map) {
                       static_cast<double>(map.columns) - 0.5, static_cast<double>(rows) - 0.5);
   body += fmt::format("  set cbrange [0:{:.6g}]\n", most > 0 ? most : 1);
   body += kShades;
-  body += fmt::format(
+  body +=
       "  set colorbox user origin screen (1 - 0.55*unit/width),graph 0 size screen 0.02,graph 1\n"
-      "  set cblabel {} offset 0.8,0\n  set xlabel 'Column'\n  set ylabel 'Row'\n",
-      quoted(map.quantity));
+      "  set ylabel 'Row'\n";
+  // beside a low map there is no room for its name, nor for many numbers
+  constexpr double kLow = 0.6;
+  if (page.aspect < kLow) {
+    body += fmt::format("  set cbtics {:.6g}\n  set xlabel {}\n", half_of(most > 0 ? most : 1),
+                        quoted("Column; shades: " + map.quantity));
+  } else {
+    body +=
+        fmt::format("  set cblabel {} offset 0.8,0\n  set xlabel 'Column'\n", quoted(map.quantity));
+  }
   // drawn cells are sharp on paper, but show their seams in a bitmap, and very many are too many
   const char* const drawn = map.values.size() > kMostDrawnCells ? "0" : "format ne 'png'";
   body += fmt::format(

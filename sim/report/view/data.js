@@ -206,6 +206,26 @@ class Series {
     return this.path;
   }
 
+  /** The steps of the path of a window that meet a step of time, or all. */
+  pathIn(step) {
+    if (this.window_path === undefined) return [];
+    const { steps } = this.window_path;
+    if (step < 0) return steps;
+    let first = 0;
+    for (let many = steps.length; many > 0;) { // the first that ends after the step begins
+      const half = many >> 1;
+      if (steps[first + half][5] <= this.starts[step]) {
+        first += half + 1;
+        many -= half + 1;
+      } else {
+        many = half;
+      }
+    }
+    let last = first;
+    while (last < steps.length && steps[last][4] < this.ends[step]) last++;
+    return steps.slice(first, last);
+  }
+
   /** The step at a share of the run, or at a cycle. */
   stepAt(cycle) {
     let step = 0;

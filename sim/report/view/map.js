@@ -133,7 +133,7 @@ class DieMap {
   }
 
   /** Puts the picture on the screen. */
-  draw(camera, series, chosen) {
+  draw(camera, series, chosen, step) {
     const { width, height } = this.canvas;
     const ratio = this.ratio || 1;
     this.context.setTransform(1, 0, 0, 1, 0, 0);
@@ -143,7 +143,31 @@ class DieMap {
     this.context.setTransform(scale, 0, 0, scale, -camera.x * scale, -camera.y * scale);
     this.context.drawImage(this.picture, 0, 0);
     if (camera.scale >= 12) this.grid(series, camera, ratio);
+    this.way(series.pathIn(step), scale);
     if (chosen) this.mark(chosen, scale);
+  }
+
+  /** The way of a critical path over the die; of a long one some places. */
+  way(steps, scale) {
+    const places = steps.filter(([where]) => where !== 3);
+    if (places.length === 0) return;
+    const every = Math.ceil(places.length / 2000);
+    const context = this.context;
+    context.beginPath();
+    places.forEach(([, row, column], i) => {
+      if (i % every === 0) context.lineTo(column + 0.5, row + 0.5);
+    });
+    context.lineJoin = 'round';
+    for (const [colour, wide] of [['#000', 4], ['#ff5a36', 2]]) {
+      context.lineWidth = wide / scale;
+      context.strokeStyle = colour;
+      context.stroke();
+    }
+    const [, row, column] = places[places.length - 1];
+    context.beginPath();
+    context.arc(column + 0.5, row + 0.5, 5 / scale, 0, 2 * Math.PI);
+    context.fillStyle = '#ff5a36';
+    context.fill();
   }
 
   grid(series, camera, ratio) {

@@ -101,8 +101,10 @@ function paintAll() {
 }
 
 function drawAll() {
-  maps.left.draw(state.camera, state.left, state.chosen);
-  if (state.mode === 'beside') maps.right.draw(state.camera, state.right, state.chosen);
+  maps.left.draw(state.camera, state.left, state.chosen, state.step);
+  if (state.mode === 'beside') {
+    maps.right.draw(state.camera, state.right, state.chosen, stepOf(state.right));
+  }
 }
 
 /** One frame for all that changed since the last; its script time is kept for the tests. */
@@ -228,6 +230,7 @@ function showWords() {
     const title = `${shownSeries().length > 1 ? `${series.title}: ` : ''}${what}`;
     showStack(place, title, series, series.stackIn(view, step));
     showCritical(place, series, step);
+    showWindow(place, series, step);
   }
   if (state.chosen) showChosen(place);
 }
@@ -251,6 +254,83 @@ function showCritical(place, series, step) {
   });
   line.append(button);
   place.append(line);
+}
+
+const PATH_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442',
+  '#999999', '#8a5fbf', '#5b8c2a', '#b05050', '#3fb0a0', '#a08030', '#6070d0', '#c06090', '#707070'];
+const MOST_STEPS = 120; // of a path in the list
+
+function pathColour(what) { return PATH_COLOURS[what % PATH_COLOURS.length]; }
+
+/** What each moment of the window waited for, or how to ask for that. */
+function showWindow(place, series, step) {
+  if (series.window_path === undefined) {
+    showRequest(place, series, step);
+    return;
+  }
+  const path = series.window_path;
+  const box = element('section', '');
+  box.append(element('h3', `what each moment waited for, cycles ${number(path.from)} to `
+    + `${number(path.to)} of the run, columns ${path.column} to ${path.column + path.columns - 1}, `
+    + `rows ${path.row} to ${path.row + path.rows - 1}`));
+  const sums = path.whats.map((name, what) => ({ name, what, cycles: 0 }));
+  for (const [, , , what, from, to] of path.steps) sums[what].cycles += to - from;
+  sums.sort((a, b) => b.cycles - a.cycles);
+  const bar = element('div', '', { class: 'bar' });
+  const table = element('table', '');
+  for (const { name, what, cycles } of sums) {
+    const share = cycles / (path.to - path.from);
+    const piece = element('i', '', { title: `${name} ${percent(share)}` });
+    piece.style.width = `${100 * share}%`;
+    piece.style.background = pathColour(what);
+    bar.append(piece);
+    const key = element('td', '');
+    const mark = element('i', '', { class: 'key' });
+    mark.style.background = pathColour(what);
+    key.append(mark, name);
+    const line = element('tr', '');
+    line.append(key, element('td', number(cycles)), element('td', percent(share)));
+    table.append(line);
+  }
+  box.append(bar, table, stepsOf(series, step));
+  place.append(box);
+}
+
+/** Where the path was in a step, or in all: a click leads there. */
+function stepsOf(series, step) {
+  const shown = series.pathIn(step);
+  const list = element('ol', '', { class: 'path' });
+  for (const [where, row, column, what, from, to] of shown.slice(0, MOST_STEPS)) {
+    const item = element('li', '');
+    const place = ['core', 'router', 'edge', 'outside'][where];
+    const button = element('button', `${place} r${row}.c${column}`);
+    button.addEventListener('click', () => {
+      state.chosen = { row, column };
+      request('words');
+    });
+    const mark = element('i', '', { class: 'key' });
+    mark.style.background = pathColour(what);
+    item.append(mark, `${number(from)} to ${number(to)} `, button,
+      ` ${series.window_path.whats[what]}`);
+    list.append(item);
+  }
+  if (shown.length > MOST_STEPS) {
+    list.append(element('li', `and ${number(shown.length - MOST_STEPS)} more: slide to see them`));
+  }
+  return list;
+}
+
+/** The options that have the critical path of what is in view on the page. */
+function showRequest(place, series, step) {
+  if (series.numbers !== null) return;
+  const view = state.camera.inView(series.columns, series.rows, ...size());
+  const side = (from, to) => `${from}-${Math.min(to, from + 64) - 1}`;
+  const from = step < 0 ? 0 : series.starts[step];
+  const to = Math.min(step < 0 ? series.cycles : series.ends[step], from + 10000);
+  const text = element('p', 'What each moment waited for: run it again with ');
+  text.append(element('code', `--view --view-path ${from}:${to} --view-cores `
+    + `${side(view.left, view.right)}x${side(view.top, view.bottom)}`));
+  place.append(text);
 }
 
 function showChosen(place) {

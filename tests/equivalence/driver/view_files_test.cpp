@@ -68,6 +68,11 @@ TEST(ViewFiles, ThatCannotBeAreRefusedByName) {
   refused("run --gemm 64x64x48 --view-steps 4" + out, "--view-steps: goes with --view");
   refused("run --gemm 64x64x48 --view --view-steps 0" + out, "--view-steps: found '0'");
   refused("run " + kChip + "--view-steps 4" + out, "the steps of a chip are its supersteps");
+  refused("run " + kWafer + "--view-path 5:5" + out, "--view-path: found '5:5'; allowed: FROM:TO");
+  refused("run " + kWafer + "--view-path 0:10001" + out, "at most 10000 cycles");
+  refused("run " + kWafer + "--view-cores 0-3x0-3" + out, "--view-cores: goes with --view-path");
+  refused("run " + kWafer + "--view-path 0:9 --view-cores 0-64x0-3" + out, "at most 64 of each");
+  refused("run " + kChip + "--view-path 0:9" + out, "has its critical path in any case");
   refused("run --gemm 64x64x48 --timeline-limit 4" + out, "--timeline-limit: goes with --timeline");
   refused("run --model qwen3-4b --machine wse3 --decode --view", "--view does not go with --model");
   refused("plot --view " + bench.path("none") + out, "has no view.html");
@@ -75,18 +80,44 @@ TEST(ViewFiles, ThatCannotBeAreRefusedByName) {
           "--only is for figures, not for --view");
 }
 
-// A weight gradient knows its cores one by one only at its end: the run is done, the page is not
-// there, and the remark says why.
-TEST(ViewFiles, ThatAMachineDoesNotKnowAreSaidToBeMissing) {
+// Steps of the path follow each other from the begin of the window to its end, whichever engine ran
+// and whether rows were folded; gradients and programs of tasks have one too.
+TEST(ViewFiles, HaveTheCriticalPathOfAWindow) {
+  const ProgramBench bench;
+  const std::string gradient = bench.file("gradient.csv",
+                                          "# lacuna-trace v1\nid,op,m,k,n\n"
+                                          "grad,sddmm,16,24,16\n");
+  const std::string wafer = "--machine wse2 --set wafer.columns=6 --set wafer.rows=7 ";
+  const std::string path = "--quiet --view --view-steps 9 --view-path 100:900 ";
+  for (const std::string& what :
+       {"--gemm 30x40x50 --pattern unstructured:0.3 " + path,
+        "--gemm 30x40x50 --mode dynamic " + path, "--trace " + gradient + " " + path}) {
+    const std::string event = page_of(bench, wafer + what, "event");
+    const std::size_t at = event.find("\"window_path\":");
+    ASSERT_NE(at, std::string::npos) << what;
+    EXPECT_EQ(event.find("before the records"), std::string::npos) << what;
+    EXPECT_EQ(page_of(bench, wafer + what + "--engine clocked", "clocked"), event) << what;
+    EXPECT_EQ(page_of(bench, wafer + what + "--fold off", "unfolded").substr(at, 2000),
+              event.substr(at, 2000))
+        << what;
+  }
+}
+
+// The stages of a layer follow each other: what its cores did adds up to its cycle stack, folded or
+// not, and the page says which stages.
+TEST(ViewFiles, HaveTheStagesOfALayer) {
   const ProgramBench bench;
   const std::string trace = bench.file("trace.csv",
                                        "# lacuna-trace v1\nid,op,m,k,n\n"
-                                       "grad,sddmm,16,24,16\n");
-  const Ran ran = run_real("run --machine wse2 --set wafer.columns=6 --set wafer.rows=7 --trace " +
-                           trace + " --quiet --view --out " + bench.path("gradient"));
-  EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("--view: what each unit did over time is not known"));
-  EXPECT_EQ(file_text(bench.path("gradient/view.html")), "");
+                                       "soft,softmax,16,24,0\n");
+  const std::string run = "--machine wse2 --set wafer.columns=6 --set wafer.rows=7 --trace " +
+                          trace + " --quiet --view --view-steps 9 ";
+  const std::string folded = page_of(bench, run, "layer");
+  EXPECT_THAT(folded, HasSubstr(" Stages: "));
+  EXPECT_EQ(page_of(bench, run + "--fold off", "unfolded"), folded);
+  EXPECT_EQ(page_of(bench, run + "--engine clocked", "clocked"), folded);
+  const Ran path = run_real("run " + run + "--view-path 0:9 --out " + bench.path("path"));
+  EXPECT_THAT(path.out, HasSubstr("--view-path: the stages of a layer have no critical path"));
 }
 
 }  // namespace

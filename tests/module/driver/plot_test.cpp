@@ -68,6 +68,12 @@ TEST_F(PlotTest, ChoosesRunsAndNormalisesTheirStacks) {
   EXPECT_THAT(lacuna.read("new/cycle_stack.csv"), AllOf(HasSubstr("0.5"), Not(HasSubstr("0.25"))));
 }
 
+TEST_F(PlotTest, ALabelOfNothingThatIsShownIsRefused) {
+  const Ran ran = plot("--only speedup --labels fake=mine --labels nosuch=thing");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--labels: no figure here shows 'nosuch'"));
+}
+
 TEST_F(PlotTest, AScriptThatWasChangedStaysWhenTheRunIsRepeated) {
   std::string script = lacuna.read("out/figures/speedup.gp");
   script.replace(script.find("width = 3.35"), 12, "width = 5.00");
@@ -114,7 +120,19 @@ TEST(DescribeProgram, JsonHasParametersWithTheirValues) {
               AllOf(HasSubstr("\"path\": \"unit.macs\""), HasSubstr("\"allowed\": \"[1, 64]\""),
                     HasSubstr("\"machine\": \"fake\"")));
   EXPECT_THAT(lacuna("describe patterns --json").out, HasSubstr("\"needs_density\": true"));
-  EXPECT_EQ(lacuna("describe machines --json").status, 2);
+  EXPECT_THAT(lacuna("describe manual --json").err, HasSubstr("a text for man"));
+}
+
+TEST(DescribeProgram, JsonOfAPageHasTheRowsOfItsTables) {
+  const ProgramBench lacuna;
+  const Ran ran = lacuna("describe index --json");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"subject\": \"index\""),
+                             HasSubstr("\"kind\": \"machines\""), HasSubstr("fake slow")));
+  // a name whose page is a line of text
+  EXPECT_THAT(lacuna("describe unstructured --json").out, HasSubstr("\"text\": [\n"));
+  EXPECT_EQ(lacuna("describe nothing_such --json").status, 2);
+  EXPECT_THAT(lacuna("describe index --json --markdown").err, HasSubstr("give one"));
 }
 
 }  // namespace

@@ -34,8 +34,12 @@ TEST(Search, FindsTheBestPointWithoutSimulatingAll) {
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("9 points"));
   const std::string points = file_text(out + "/search.csv");
-  EXPECT_THAT(points, HasSubstr("point,ws.lookahead,wafer.columns,time,time_bound,fate\n0,1,4,"));
-  EXPECT_THAT(points, HasSubstr(",pruned\n"));
+  EXPECT_THAT(points,
+              HasSubstr("point,ws.lookahead,wafer.columns,time,time_bound,fate,run,best\n0,1,4,"));
+  EXPECT_THAT(points, HasSubstr(",pruned,,\n"));
+  // one objective has one best point
+  EXPECT_NE(points.find(",yes\n"), std::string::npos);
+  EXPECT_EQ(points.find(",yes\n"), points.rfind(",yes\n"));
   // what all points give
   std::string sweep = kSpace;
   sweep.replace(sweep.find("space"), 5, "grid");

@@ -68,6 +68,23 @@ TEST(Sweep, IsTheSameBytesWhateverTheNumberOfJobs) {
   }
 }
 
+// What is zipped moves along an axis: one line of three points, whose axis names both.
+TEST(Sweep, DrawsZippedAxes) {
+  const ProgramBench lacuna;
+  const std::string file = lacuna.file("study.yaml",
+                                       "machine: fake\n"
+                                       "gemm: 64x64x64\n"
+                                       "pattern: unstructured:0.5\n"
+                                       "zip: {unit.count: [1, 2, 4], unit.macs: [8, 16, 32]}\n");
+  const Ran ran = lacuna("sweep " + file + " --out " + lacuna.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const std::string drawn = lacuna.read("out/figures/throughput_against_unit_count.csv");
+  EXPECT_THAT(drawn, HasSubstr("unit.count (with unit.macs)"));
+  // a line for all: its name has neither
+  EXPECT_EQ(drawn.find("macs="), std::string::npos);
+  EXPECT_THAT(drawn, HasSubstr(",4,"));
+}
+
 TEST(Sweep, ZipsStepTogetherAndConditionsLeaveOut) {
   const ProgramBench lacuna;
   const std::string file = lacuna.file("study.yaml",

@@ -143,6 +143,43 @@ TEST(Timeline, FollowsTheWordsOfAColorFromRouterToRouter) {
   EXPECT_TRUE(event_flows(result, event_tracks(result)).flows.empty());
 }
 
+// With details every word says when it was sent and where it came in: an injector's in 3, passed on
+// south in 4 and up the ramp of the next router in 6, taken in 9.
+TEST(Timeline, FollowsEveryWordOfALogWithDetails) {
+  OpResult result;
+  result.cycles = 20;
+  result.event_units = {"wafer.r0.c0.router", "wafer.r0.c0.core", "wafer.r1.c0.router",
+                        "wafer.r1.c0.core", "wafer.injector.c0"};
+  result.event_kinds = {"word_pass", "word_taken", "wait_weights_run", "beat_run"};
+  const auto pass = [](std::uint64_t on_way, std::uint64_t from, std::uint64_t to) {
+    return on_way << 24U | from << 16U | 5U << 8U | to;
+  };
+  result.events = {{0, 3, 2, 9U << 1U},
+                   {4, 0, 0, pass(1, 0, 2)},
+                   {6, 2, 0, pass(2, 0, 4)},
+                   {9, 3, 1, 3U << 8U | 5U},
+                   {9, 3, 3, 2U << 1U}};
+  const EventTracks tracks = event_tracks(result);
+  const EventFlows flows = event_flows(result, tracks);
+  EXPECT_EQ(flows.ambiguous, 0U);
+  std::vector<std::string> said;
+  for (const EventFlow& flow : flows.flows) {
+    said.push_back(std::to_string(flow.sender) + "@" + std::to_string(flow.sent) + ">" +
+                   std::to_string(flow.receiver) + "@" + std::to_string(flow.received));
+  }
+  EXPECT_THAT(said, ElementsAre("4@3>0@4", "0@4>2@6", "2@6>3@9"));
+  // the log names the wait itself
+  EXPECT_TRUE(event_waits(result, tracks).empty());
+  RunRecord run;
+  run.machine = "wse2";
+  OpRecord op;
+  op.result = result;
+  op.result.clock_ghz = 1;
+  run.ops = {op};
+  EXPECT_THAT(timeline_json({run}, {"*"}, 1000000),
+              HasSubstr(R"("name":"wait_weights","cat":"wait")"));
+}
+
 TEST(Timeline, LeavesOutWindowsBeyondItsLimitAndSaysSo) {
   RunRecord run;
   run.machine = "bow";
