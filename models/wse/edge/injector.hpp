@@ -47,6 +47,9 @@ class InjectorBank : public Clocked {
 
   const InjectorCounters& counters(std::size_t column) const { return columns_[column].counters; }
 
+  /// Words of Program::background that have not been sent: the run is not over before they are.
+  const std::uint64_t& to_enter() const { return to_enter_; }
+
  private:
   /// Words that one stream puts into the columns' FIFOs pay; those sent out of them do not.
   bool step_row_stream(Cycle now, bool& short_of_tokens);
@@ -73,7 +76,7 @@ class InjectorBank : public Clocked {
   bool sent_all(const Column& column, std::size_t index) const;
   void send(Column& column, std::size_t index, Cycle now);
   Hold try_send(Column& column, std::size_t index, Cycle now);
-  Wavelet next_word(Column& column, std::size_t index) const;
+  Wavelet next_word(Column& column, std::size_t index);
   void scan(Column& column, std::size_t index, Cycle from) const;
   static void count(Column& column, Cycle cycles);
   Cycle next_token(std::uint64_t tokens, Cycle now) const;
@@ -100,6 +103,7 @@ class InjectorBank : public Clocked {
   bool exits_short_ = false;  // of tokens, in the cycle just performed
   const Mesh* mesh_ = nullptr;
   Cycle accounted_ = 0;
+  std::uint64_t to_enter_ = 0;
 };
 
 }  // namespace lacuna::wse

@@ -5,7 +5,7 @@
 
 #include "models/wse/pe/task_core.hpp"
 
-// What cores wait for, for reports of runs in which nothing moves.
+// What cores wait for: in cycles of stalls, and in reports of runs in which nothing moves.
 
 namespace lacuna::wse {
 namespace {
@@ -56,6 +56,22 @@ LinkId TaskCores::waits_for(std::size_t index, LinkId queue) const {
   }
   const bool full = reader->to != kNoLink && !links_.can_push(reader->to, kNever - 2);
   return full ? reader->to : kNoLink;
+}
+
+/// Which of the cycles that stalls take is the `cycle`-th, from 0 on.
+TaskCycle TaskCores::of_stall(const BeatStalls& stalls, Cycle cycle) {
+  if (cycle < stalls.bank) return TaskCycle::conflict;
+  return cycle < stalls.bank + stalls.residual ? TaskCycle::residual : TaskCycle::special;
+}
+
+/// Books the cycles before `until` in which a beat kept the microthreads' slot, and which are not
+/// the main thread's.
+void TaskCores::book_kept(Core& core, Cycle until) const {
+  const BeatStalls& stalls = core.stalls[1];
+  const Cycle begin = core.slot_free[1] - (stalls.bank + stalls.residual + stalls.special);
+  for (; core.accounted < std::min(until, core.slot_free[1]); ++core.accounted) {
+    ++core.counters.cycles[static_cast<std::size_t>(of_stall(stalls, core.accounted - begin))];
+  }
 }
 
 }  // namespace lacuna::wse

@@ -179,13 +179,12 @@ class Planner {
   Cycle least_of_scattered() {
     const StreamingKernel& k = kernel();
     const std::uint64_t cores = std::uint64_t{plan_.program.rows} * columns_;
-    Cycle slots = operands_.useful_products() * job_.batch * setup_.resident.nonzero_cycles / cores;
-    if (setup_.ws.reduce == Reduce::ring && groups_.width > 1) {
-      const std::uint64_t each =
-          std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue;
-      slots += k.steps * ceil_div(k.tokens.back(), each);
-    }
-    return slots;
+    const Cycle main =
+        operands_.useful_products() * job_.batch * setup_.resident.nonzero_cycles / cores;
+    if (setup_.ws.reduce != Reduce::ring || groups_.width < 2) return main;
+    const std::uint64_t each = std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue;
+    const Cycle sums = k.steps * ceil_div(k.tokens.back(), each);
+    return IssueRule(setup_.core).two ? std::max(main, sums) : main + sums;
   }
 
   /// What a beat moves through the memory's ports decides how many cycles it takes; two reads of
