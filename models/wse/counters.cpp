@@ -26,6 +26,8 @@ CoreCounters& CoreCounters::add(const CoreCounters& other, std::uint64_t times) 
   rows_taken += other.rows_taken * times;
   sent += other.sent * times;
   received += other.received * times;
+  stream_words += other.stream_words * times;
+  sum_words += other.sum_words * times;
   buffer_blocked += other.buffer_blocked * times;
   buffers_in_use += other.buffers_in_use * times;
   end = std::max(end, other.end);
@@ -45,7 +47,8 @@ bool operator==(const CoreCounters& a, const CoreCounters& b) {
   const auto all = [](const CoreCounters& x) {
     return std::tie(x.cycles, x.beside, x.words, x.weights, x.first_weights, x.products, x.commands,
                     x.reductions, x.summed, x.added, x.gathered, x.kept, x.rows_sent, x.rows_copied,
-                    x.rows_taken, x.sent, x.received, x.buffer_blocked, x.buffers_in_use, x.end);
+                    x.rows_taken, x.sent, x.received, x.stream_words, x.sum_words, x.buffer_blocked,
+                    x.buffers_in_use, x.end);
   };
   return all(a) == all(b);
 }
@@ -61,9 +64,13 @@ bool operator==(const InjectorCounters& a, const InjectorCounters& b) {
 }
 
 std::vector<std::string> event_kind_names() {
-  return {"word_out",      "closure",       "queue_push", "queue_pop",
-          "task_activate", "vector_active", "beat_run",   "reduction_start",
-          "reduction_end", "word_in",       "vector_end"};
+  return {"word_out",      "closure",        "queue_push",    "queue_pop",
+          "task_activate", "vector_active",  "beat_run",      "reduction_start",
+          "reduction_end", "word_in",        "vector_end",    "word_pass",
+          "word_up",       "word_taken",     "busy_run",      "scalar_run",
+          "conflict_run",  "residual_run",   "dispatch_run",  "wait_weights_run",
+          "wait_sums_run", "wait_words_run", "wait_room_run", "wait_buffer_run",
+          "io_rate_run",   "closed_run",     "scan_run"};
 }
 
 }  // namespace lacuna::wse

@@ -45,6 +45,8 @@ struct CoreCounters {
   std::uint64_t rows_taken = 0;
   std::uint64_t sent = 0;            // words put on the ramp
   std::uint64_t received = 0;        // words taken out of queues
+  std::uint64_t stream_words = 0;    // of them, of the stream of a streamed product,
+  std::uint64_t sum_words = 0;       // and words that its reductions passed on or took in
   std::uint64_t buffer_blocked = 0;  // cycles the main thread waited for a free buffer
   std::uint64_t buffers_in_use = 0;  // buffers times cycles
   Cycle end = 0;                     // first cycle after its last event

@@ -19,6 +19,8 @@ CoreMark mark_of(const CoreCounters& counted, Cycle lag) {
   mark[kRowsDone] = counted.commands;
   mark[kBuffersInUse] =
       counted.buffers_in_use - std::min<std::uint64_t>(lag, counted.buffers_in_use);
+  mark[kStreamWords] = counted.stream_words;
+  mark[kSumWords] = counted.sum_words;
   return mark;
 }
 

@@ -16,7 +16,10 @@ namespace lacuna::wse {
 /// What a core had counted when it was looked at: its cycles by CoreCycle, but kDone, and then
 inline constexpr std::size_t kRowsDone = kCoreCycles;          // commands that took effect
 inline constexpr std::size_t kBuffersInUse = kCoreCycles + 1;  // times cycles
-inline constexpr std::size_t kCoreMarks = kCoreCycles + 2;
+inline constexpr std::size_t kStreamWords =
+    kCoreCycles + 2;                                       // taken out of the queue of the stream
+inline constexpr std::size_t kSumWords = kCoreCycles + 3;  // of reductions
+inline constexpr std::size_t kCoreMarks = kCoreCycles + 4;
 using CoreMark = std::array<std::uint64_t, kCoreMarks>;
 
 /// Those of a row of cores, by column, at the ends of its steps. Rows that parted have the same

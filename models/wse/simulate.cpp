@@ -29,6 +29,14 @@ WaferOutcome simulate(const HardwareParams& params, const Program& program,
   if (options.look) {
     clock.watch(options.first_look, [&](Cycle at) { return options.look(at, wafer); });
   }
+  if (options.cycles != kNever) {
+    outcome.cycles = options.cycles;
+    clock.run(options.cycles);
+    wafer.flush(options.cycles);
+    outcome.events = wafer.log().sorted();
+    outcome.events_left_out = wafer.log().overflowed();
+    return outcome;
+  }
   if (!wafer.done()) outcome.cycles = clock.run_until_done();
   wafer.settle(outcome.cycles);
   wafer.collect(program, outcome);
@@ -37,6 +45,7 @@ WaferOutcome simulate(const HardwareParams& params, const Program& program,
     if (program.kernel.exchange.on()) outcome.taken.push_back(wafer.cores().taken(i));
   }
   outcome.events = wafer.log().sorted();
+  outcome.events_left_out = wafer.log().overflowed();
   sort_events(outcome.events);
   return outcome;
 }

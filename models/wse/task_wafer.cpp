@@ -88,7 +88,7 @@ TaskWafer::TaskWafer(const sc_core::sc_module_name& name, const TaskParams& para
       // one beat at a time for those who look in between
       cores_(params, program, options.look_at_tasks ? Engine::clocked : options.engine, links_,
              log_) {
-  if (options.event_log) log_.enable();
+  if (options.event_log) log_.enable(options.event_scope);
   const TaskMeshPlan plan = build_task_mesh(params, program, links_);
   links_.jitter(options.jitter, options.jitter_seed);
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {
@@ -231,6 +231,7 @@ TaskOutcome simulate_rows(const TaskParams& params, const TaskProgram& program,
     outcome.stamps.push_back(wafer.cores().stamps(i));
   }
   outcome.events = wafer.log().sorted();
+  outcome.events_left_out = wafer.log().overflowed();
   sort_events(outcome.events);
   return outcome;
 }

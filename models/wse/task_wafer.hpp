@@ -64,6 +64,7 @@ struct TaskOutcome {
   std::vector<TaskCounters> cores;
   std::vector<RouterCounters> routers;
   std::vector<Event> events;                      // sorted by cycle, unit, kind and argument
+  bool events_left_out = false;                   // there were more than its scope has
   std::vector<std::vector<std::uint8_t>> memory;  // at the end; with values only
   std::vector<std::vector<Cycle>> stamps;         // when each core took its stamps
 

@@ -28,7 +28,7 @@ Wafer::Wafer(const sc_core::sc_module_name& name, const HardwareParams& params,
       clock_(clock),
       routers_(params.router, links_, log_),
       cores_(make_cores(params, program, links_, log_)) {
-  if (options.event_log) log_.enable();
+  if (options.event_log) log_.enable(options.event_scope);
   if (program.both_ways()) routers_.watch_north();
   MeshPlan plan = build_mesh(params, program, links_);
   links_.jitter(options.jitter, options.jitter_seed);
@@ -120,12 +120,17 @@ void Wafer::account(Cycle at) {
   }
 }
 
-void Wafer::settle(Cycle end) {
+void Wafer::flush(Cycle end) {
   injectors_->account(end);
+  if (log_.enabled()) injectors_->end_records();
   for (std::size_t i = 0; i < cores_->size(); ++i) {
     routers_.account(i, end);
     cores_->settle(i, end);
   }
+}
+
+void Wafer::settle(Cycle end) {
+  flush(end);
   for (LinkId id = 0; id < links_.size(); ++id) {
     if (links_.stored(id) != 0) {
       throw InternalError(fmt::format("{} words are left between units {} and {} of the wafer",

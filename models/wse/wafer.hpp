@@ -14,6 +14,7 @@
 #include "models/wse/engine/pe_row.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/pe/core_array.hpp"
+#include "models/wse/program/event_kinds.hpp"
 #include "models/wse/program/program.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
@@ -29,10 +30,12 @@ struct RunOptions {
   Cycle jitter = 0;
   std::uint64_t jitter_seed = 1;
   bool event_log = false;
-  bool sweep = false;    // Engine::event may take a StreamingSweep, where it can; not with a log
-  bool modules = false;  // a SystemC module for each router and core
-  bool fold = true;      // a sweep simulates rows that are proven alike once
-  Cycle marks = 0;       // a sweep notes what cores have counted every so many cycles; 0: not
+  EventScope event_scope = {kPlainEvents};
+  bool sweep = false;     // Engine::event may take a StreamingSweep, where it can; not with a log
+  bool modules = false;   // a SystemC module for each router and core
+  bool fold = true;       // a sweep simulates rows that are proven alike once
+  Cycle cycles = kNever;  // a run of units with a log may end before its program
+  Cycle marks = 0;        // a sweep notes what cores have counted every so many cycles; 0: not
 
   /// Called as ClockDomain::watch has it, the first time at `first_look`: `look` of wafers without
   /// a sweep, `look_at_tasks` of cores that run tasks with what they have done so far.
@@ -60,6 +63,7 @@ struct WaferOutcome {
   std::vector<RouterCounters> routers;
   std::vector<InjectorCounters> injectors;
   std::vector<Event> events;                          // sorted by cycle, unit, kind and argument
+  bool events_left_out = false;                       // there were more than its scope has
   std::vector<std::vector<float>> results;            // Y of each core; with values only
   std::vector<std::vector<std::uint32_t>> taken;      // of each core, from other groups; likewise
   std::vector<std::vector<std::uint32_t>> collected;  // by outlet, if the edge collects
@@ -97,7 +101,10 @@ class Wafer : public sc_core::sc_module, public CountedWafer, private RowWaker {
   /// Accounts for all units up to cycle `at`, between two cycles of a run.
   void account(Cycle at);
 
-  /// Accounts for the units asleep when the run ended, and checks that no word is left anywhere.
+  /// Accounts for the units asleep when the run was ended, and ends the records of the log.
+  void flush(Cycle end);
+
+  /// The same at the end of the program; checks that no word is left anywhere.
   void settle(Cycle end);
 
   /// What all units have counted; without events and results.

@@ -72,7 +72,7 @@ bool InjectorBank::step_columns(Cycle now, bool& short_of_tokens) {
       sent = sent || column.hold == Hold::none;
       short_of_tokens = short_of_tokens || column.hold == Hold::no_token;
     }
-    count(column, 1);
+    count(c, now, 1);
     if (++c == columns_.size()) c = 0;
   }
   return sent;
@@ -84,14 +84,14 @@ bool InjectorBank::step_row_stream(Cycle now, bool& short_of_tokens) {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     Column& column = columns_[c];
     if (column.link == kNoLink) {
-      count(column, 1);
+      count(c, now, 1);
       continue;
     }
     column.hold = sent_all(column, c)      ? Hold::done
                   : column.stored == 0     ? Hold::no_token
                   : !can_send(column, now) ? Hold::closed
                                            : Hold::none;
-    count(column, 1);
+    count(c, now, 1);
     if (column.hold == Hold::none) send(column, c, now);
     moved = moved || column.hold == Hold::none;
   }
@@ -129,12 +129,20 @@ bool InjectorBank::take_exits(Cycle now) {
   return taken;
 }
 
+void InjectorBank::end_records() {
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    columns_[c].hold = Hold::done;
+    if (log_.keeps(kClosedRun)) extend_run(columns_[c], c, kNever, 0);
+  }
+}
+
 void InjectorBank::account(Cycle now) {
   if (accounted_ >= now) return;
   const Cycle slept = now - accounted_;
+  const Cycle from = accounted_;
   accounted_ = now;
   refill(slept);
-  for (Column& column : columns_) count(column, slept);
+  for (std::size_t c = 0; c < columns_.size(); ++c) count(c, from, slept);
 }
 
 void InjectorBank::refill(Cycle cycles) {
@@ -192,7 +200,9 @@ Wavelet InjectorBank::next_word(Column& column, std::size_t index) {
           false};
 }
 
-void InjectorBank::count(Column& column, Cycle cycles) {
+void InjectorBank::count(std::size_t index, Cycle from, Cycle cycles) {
+  Column& column = columns_[index];
+  if (log_.keeps(kClosedRun)) extend_run(column, index, from, cycles);
   switch (column.hold) {
     case Hold::none:
       break;
@@ -209,6 +219,24 @@ void InjectorBank::count(Column& column, Cycle cycles) {
       column.counters.done += cycles;
       break;
   }
+}
+
+/// Keeps the record of cycles in which a column was held up by the same.
+void InjectorBank::extend_run(Column& column, std::size_t index, Cycle at, Cycle length) {
+  if (column.hold == column.run_of && at == column.run_begin + column.run_length) {
+    column.run_length += length;
+    return;
+  }
+  if (column.run_of != Hold::none && column.run_of != Hold::done) {
+    const EventKind kind = column.run_of == Hold::no_token ? kIoRateRun
+                           : column.run_of == Hold::closed ? kClosedRun
+                                                           : kScanRun;
+    log_.record_run(column.run_begin, column.run_length, first_unit_ + index, kind,
+                    column.run_length << 1U);
+  }
+  column.run_of = column.hold;
+  column.run_begin = at;
+  column.run_length = length;
 }
 
 /// The first cycle in which there will be a token.

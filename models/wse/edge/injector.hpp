@@ -45,6 +45,9 @@ class InjectorBank : public Clocked {
   /// Accounts for the cycles before `now`, in which nothing was sent.
   void account(Cycle now);
 
+  /// Ends the open records of the event log; the run is over.
+  void end_records();
+
   const InjectorCounters& counters(std::size_t column) const { return columns_[column].counters; }
 
   /// Words of Program::background that have not been sent: the run is not over before they are.
@@ -66,6 +69,9 @@ class InjectorBank : public Clocked {
     std::uint64_t scanned = 0;  // words that were looked for
     Cycle found = 0;            // when the next one can be sent
     Hold hold = Hold::none;
+    Hold run_of = Hold::none;  // of the log
+    Cycle run_begin = 0;
+    Cycle run_length = 0;
     InjectorCounters counters;
   };
 
@@ -78,7 +84,8 @@ class InjectorBank : public Clocked {
   Hold try_send(Column& column, std::size_t index, Cycle now);
   Wavelet next_word(Column& column, std::size_t index);
   void scan(Column& column, std::size_t index, Cycle from) const;
-  static void count(Column& column, Cycle cycles);
+  void count(std::size_t index, Cycle from, Cycle cycles);
+  void extend_run(Column& column, std::size_t index, Cycle at, Cycle length);
   Cycle next_token(std::uint64_t tokens, Cycle now) const;
   bool can_send(const Column& column, Cycle now) const {
     return column.meter.open(now) && links_.can_push(column.link, now);

@@ -120,7 +120,7 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
   ModuleWafer(const sc_core::sc_module_name& name, const HardwareParams& params,
               const Program& program, ClockDomain& clock, const RunOptions& options)
       : sc_module(name) {
-    if (options.event_log) log_.enable();
+    if (options.event_log) log_.enable(options.event_scope);
     run_.clock = &clock;
     run_.cores = std::size_t{program.rows} * program.columns;
     Agendas none;
@@ -191,7 +191,9 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
       }
     }
     add_edge(program, end, outcome);
+    if (log_.enabled()) injectors_->bank().end_records();
     outcome.events = log_.sorted();
+    outcome.events_left_out = log_.overflowed();
     sort_events(outcome.events);
     return outcome;
   }

@@ -52,6 +52,8 @@ CoreCounters StreamingOutcome::core(std::uint32_t column, const LaneCounts& coun
   core.kept = sums.kept;
   core.sent = words * (kernel.steps - sums.kept);
   core.received = words_[column] + kernel.steps + words * sums.inputs;
+  core.stream_words = words_[column] + kernel.steps;
+  core.sum_words = words * (kernel.steps + sums.gathered);
   core.buffer_blocked = counts.blocked;
   core.buffers_in_use = counts.in_use + behind;
   core.end = counts.end + behind;

@@ -34,7 +34,9 @@ StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params,
       left_bit_(all(std::uint64_t{1} << hop_)),
       entries_(all(QueueShapes(params.router).entries())),
       packed_(kernel.form == StreamForm::packed),
-      in_use_cycles_(static_cast<unsigned>(kMost) / std::max(1U, kernel.lookahead)),
+      in_use_cycles_(
+          static_cast<unsigned>(kMost) /
+          std::max<unsigned>({2U, kernel.lookahead, params.core.fabric_words_per_issue})),
       blocks_((columns_ + kWidth - 1) / kWidth),
       open_(blocks_.size() * kWidth, 0),
       copied_(open_.size(), 0),
@@ -230,6 +232,7 @@ inline Lanes<Number> StreamingRow<Number, Sums>::take_word(std::size_t place, co
   const Vector command = lanes & (b.pop_left == Vector{});
   b.pop_left += lanes & ~command;
   b.queue.pop(lanes);
+  if (counts_beats_) b.stream_words -= lanes;
   return command;
 }
 
@@ -237,6 +240,7 @@ template <class Number, class Sums>
 inline void StreamingRow<Number, Sums>::take_value(std::size_t place, const Vector& lanes) {
   blocks_[place].queue.pop(lanes);
   blocks_[place].pop_left += lanes;
+  if (counts_beats_) blocks_[place].stream_words -= lanes;
 }
 
 /// Once all words of a row have been taken, the one that takes effect is its last, which may hold
@@ -280,6 +284,7 @@ template <class Number, class Sums>
 inline void StreamingRow<Number, Sums>::take_sums(std::size_t place, const Vector& words,
                                                   const Vector& lanes) {
   sums_.take(place, words);
+  if (counts_beats_) blocks_[place].sum_words += words & lanes;
   if (values_ == nullptr) return;
   for_each_lane<Number>(lanes, [&](unsigned i) {
     values_->reduce(shared_.column_of[place * kWidth + i], static_cast<std::uint32_t>(words[i]));
@@ -338,8 +343,12 @@ void StreamingRow<Number, Sums>::flush_in_use() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     for (unsigned lane = 0; lane < kWidth; ++lane) {
       in_use_[i * kWidth + lane] += static_cast<std::uint64_t>(blocks_[i].in_use[lane]);
+      if (!counts_beats_ || i * kWidth + lane >= columns_) continue;
+      LaneCounts& sum = counts_[i * kWidth + lane];
+      sum.stream_words += static_cast<std::uint64_t>(blocks_[i].stream_words[lane]);
+      sum.sum_words += static_cast<std::uint64_t>(blocks_[i].sum_words[lane]);
     }
-    blocks_[i].in_use = Vector{};
+    blocks_[i].in_use = blocks_[i].stream_words = blocks_[i].sum_words = Vector{};
   }
 }
 
@@ -369,6 +378,8 @@ RowMark StreamingRow<Number, Sums>::mark() {
     mark[kWaitBuffer] = counted.buffer;
     mark[kRowsDone] = main_step_[lane];
     mark[kBuffersInUse] = counted.in_use;
+    mark[kStreamWords] = counted.stream_words;
+    mark[kSumWords] = counted.sum_words;
   }
   return marks;
 }

@@ -23,6 +23,8 @@ namespace lacuna::wse {
 struct LaneCounts {
   std::uint64_t fma = 0;  // and sums: if beats are counted
   std::uint64_t sums = 0;
+  std::uint64_t stream_words = 0;  // taken, and of reductions; likewise
+  std::uint64_t sum_words = 0;
   std::uint64_t dispatch = 0;
   std::uint64_t weights = 0;  // cycles without a wavelet
   std::uint64_t ring_in = 0;
@@ -125,7 +127,8 @@ class StreamingRow {
     StreamWaits<Number> waited;   // cycles
     Vector blocked, in_use;
     Vector stall_weights, closures;
-    Vector fma, sums;  // beats, if they are counted
+    Vector fma, sums;                // beats, if they are counted,
+    Vector stream_words, sum_words;  // and words
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }

@@ -99,6 +99,9 @@ class LinkArray {
     return link.count == 0 ? kNever : slots_[link.base + link.head].ready;
   }
 
+  /// When the first word was pushed, which there is, without jitter and turns.
+  Cycle front_sent(LinkId id) const { return front_ready(id) - links_[id].latency; }
+
   /// True if at least `words` words can be popped.
   bool has(LinkId id, Cycle now, unsigned words) const {
     assert(words != 0);

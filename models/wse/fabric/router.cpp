@@ -198,6 +198,11 @@ void RouterArray::send(Router& router, RouterInput& input, unsigned port, Cycle 
   if (port != kRamp && link_rule_.on_links()) router.meters.at(port).sent(link_rule_, now);
   const auto color = static_cast<std::uint64_t>(input.color);
   log_.record(now, router.unit, kWordOut, color << 8U | port);
+  if (log_.keeps(kWordPass)) {
+    const std::uint64_t from = input.from;
+    log_.record(now, router.unit, kWordPass,
+                (now - links_.front_sent(input.link)) << 24U | from << 16U | color << 8U | port);
+  }
   if (port == kRamp && !filter_of(router, input.color).passes(word)) {
     ++router.counters.filtered;
     return;

@@ -180,11 +180,9 @@ void GradientCores::move(std::size_t place, const Lane& take, const Lane& words_
 void GradientCores::take_words(Core& core, std::size_t index, Number words) {
   const auto taken = static_cast<std::uint32_t>(core.state.words_taken[0]);
   for (std::uint32_t word = taken; word < taken + words; ++word) {
-    const std::uint32_t payload = links_.pop(core.from_ring, now_).payload;
-    ++core.counters.received;
+    const auto color = static_cast<std::uint64_t>(stream_.ring_in[core.ports.column]);
+    const std::uint32_t payload = take(core, core.from_ring, color).payload;
     ++core.counters.kept;
-    log_.record(now_, core.ports.unit, kQueuePop,
-                static_cast<std::uint64_t>(stream_.ring_in[core.ports.column]));
     if (values_.empty()) continue;
     Values& values = values_[index];
     const auto step = static_cast<std::size_t>(core.state.taken[0]);
@@ -219,11 +217,9 @@ void GradientCores::send_words(Core& core, std::size_t index, Number words) {
 void GradientCores::chain_word(Core& core, std::size_t index) {
   Wavelet word{0, core.to_south->color, false};
   if (core.from_north != kNoLink) {
-    word.payload = links_.pop(core.from_north, now_).payload;
-    ++core.counters.received;
+    const auto color = static_cast<std::uint64_t>(kernel_.down[(core.ports.row + 1) % 2]);
+    word.payload = take(core, core.from_north, color).payload;
     ++core.counters.added;
-    log_.record(now_, core.ports.unit, kQueuePop,
-                static_cast<std::uint64_t>(kernel_.down[(core.ports.row + 1) % 2]));
   }
   if (!values_.empty()) {
     std::vector<float>& results = values_[index].results;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/pe/lane_cores.hpp"
 
+#include <array>
+
 #include "models/wse/fabric/ramp.hpp"
 #include "models/wse/pe/dispatch.hpp"
 #include "models/wse/program/event_kinds.hpp"
@@ -15,10 +17,8 @@ Lanes<std::int64_t> LaneCores::may_begin(const Unit& core) const {
 
 Lanes<std::int64_t> LaneCores::take_task(Unit& core, const Lane& lanes) {
   if (lanes[0] == 0) return Lane{};
-  core.task = links_.pop(core.ports.weights, now_);
+  core.task = take(core, core.ports.weights, color_of(core.ports.weights));
   core.acted = true;
-  ++core.counters.received;
-  log_.record(now_, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(core.task.color));
   return flag(core.task.control);
 }
 
@@ -26,22 +26,26 @@ bool LaneCores::send_output(Unit& core, Cycle now) {
   const std::vector<CorePort>& out = core.ports.out;
   const bool sent = send_up(
       links_, link_rule_, core.ramp, out.size(), core.next_out, now,
-      [&](std::size_t i) { return out[i].queue; }, [&](std::size_t i) { return out[i].ramp; });
+      [&](std::size_t i) { return out[i].queue; }, [&](std::size_t i) { return out[i].ramp; },
+      [&](Color color, Cycle put) {
+        log_.record(now, core.ports.unit, kWordUp,
+                    (now - put) << 8U | static_cast<std::uint64_t>(color));
+      });
   if (sent) ++core.counters.sent;
   return sent;
 }
 
 void LaneCores::book(Unit& core, const Who& who, bool kept, CoreCycle why, const Lane& in_use) {
-  for (unsigned slot = 0; slot < who.size(); ++slot) {
-    extend_run(core, core.runs[slot], who[slot], now_);
-    core.acted = core.acted || who[slot] != kNobody;
-  }
   core.counters.buffers_in_use += number(in_use);
   const bool main = who[0] == 0;
   const bool other = (!main && who[0] != kNobody) || who[1] != kNobody;
   const bool beside = other && (main || kept);
   if (beside) ++core.counters.beside;
-  if (!main && (!other || beside)) {
+  const bool waits = !main && (!other || beside);
+  extend_run(core, core.runs[0], waits ? waiting(why) : who[0], now_, 1);
+  if (issue_.two) extend_run(core, core.runs[1], who[1], now_, 1);
+  core.acted = core.acted || main || other;
+  if (waits) {
     core.waiting_for = why;
     ++core.counters.cycles[why];
     return;
@@ -49,19 +53,33 @@ void LaneCores::book(Unit& core, const Who& who, bool kept, CoreCycle why, const
   ++core.counters.cycles[main ? kFma : kReduce];
 }
 
-void LaneCores::extend_run(Unit& core, Run& run, unsigned context, Cycle now) {
+Wavelet LaneCores::take(Unit& core, LinkId queue, std::uint64_t color) {
+  if (log_.keeps(kWordTaken)) {
+    log_.record(now_, core.ports.unit, kWordTaken, (now_ - links_.front_sent(queue)) << 8U | color);
+  }
+  log_.record(now_, core.ports.unit, kQueuePop, color);
+  ++core.counters.received;
+  return links_.pop(queue, now_);
+}
+
+void LaneCores::extend_run(const Unit& core, Run& run, unsigned what, Cycle at, Cycle length) {
   if (!log_.enabled()) return;
-  if (context == run.of && now == run.begin + run.length) {
-    ++run.length;
+  if (what == run.of && at == run.begin + run.length) {
+    run.length += length;
     return;
   }
-  if (run.of != kNobody) {
-    log_.record(run.begin, core.ports.unit, kBeatRun,
-                std::uint64_t{run.length} << 1U | (run.of == 0 ? 0U : 1U));
+  static constexpr std::array<EventKind, kCoreCycles> kKinds{
+      kBeatRun,        kScalarRun,   kConflictRun, kResidualRun,   kBeatRun, kDispatchRun,
+      kWaitWeightsRun, kWaitSumsRun, kWaitRoomRun, kWaitBufferRun, kBeatRun};
+  const bool beats = run.of < kNobody;
+  if (beats || run.of > kNobody) {
+    log_.record_run(run.begin, run.length, core.ports.unit,
+                    beats ? kBeatRun : kKinds.at(run.of - kNobody - 1),
+                    run.length << 1U | (beats && run.of != 0 ? 1U : 0U));
   }
-  run.of = context;
-  run.begin = now;
-  run.length = 1;
+  run.of = what;
+  run.begin = at;
+  run.length = length;
 }
 
 }  // namespace lacuna::wse

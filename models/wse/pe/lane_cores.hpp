@@ -30,10 +30,10 @@ class LaneCores : public CoreArray {
   using Number = std::int64_t;
   using Lane = Lanes<Number>;
 
-  /// Beats that a context issued one after the other.
+  /// Beats of a context, or cycles of waiting, one after the other.
   struct Run {
     Cycle begin = 0;
-    std::uint32_t length = 0;
+    Cycle length = 0;
     unsigned of = kNobody;
   };
 
@@ -81,9 +81,20 @@ class LaneCores : public CoreArray {
     book(core, who, kept, why, in_use);
   }
 
-  /// Ends the record of beats.
+  /// Takes the first word of an input queue, of a color.
+  Wavelet take(Unit& core, LinkId queue, std::uint64_t color);
+
+  /// The color of the first word of a queue.
+  std::uint64_t color_of(LinkId queue) const {
+    return static_cast<std::uint64_t>(links_.front(queue).color);
+  }
+
+  /// What a core waits for, beside the contexts of its slot; kNobody if it has done all.
+  static unsigned waiting(CoreCycle why) { return why == kDone ? kNobody : kNobody + 1 + why; }
+
+  /// Ends the records.
   void end_runs(Unit& core, Cycle now) {
-    for (Run& run : core.runs) extend_run(core, run, kNobody, now);
+    for (Run& run : core.runs) extend_run(core, run, kNobody, now, 0);
   }
 
   /// The cycles up to `now` in which the core slept; returns how many.
@@ -91,6 +102,7 @@ class LaneCores : public CoreArray {
   Cycle sleep(Unit& core, State& state, const Lane& in_use, Cycle now) {
     if (core.accounted >= now) return 0;
     const Cycle slept = now - core.accounted;
+    extend_run(core, core.runs[0], waiting(core.waiting_for), core.accounted, slept);
     core.accounted = now;
     core.counters.cycles[core.waiting_for] += slept;
     core.counters.buffers_in_use += number(in_use) * slept;
@@ -133,7 +145,9 @@ class LaneCores : public CoreArray {
   }
 
   void book(Unit& core, const Who& who, bool kept, CoreCycle why, const Lane& in_use);
-  void extend_run(Unit& core, Run& run, unsigned context, Cycle now);
+  /// Keeps the record of beats issued one after the other by the same context, and of cycles in
+  /// which a core waited for the same.
+  void extend_run(const Unit& core, Run& run, unsigned what, Cycle at, Cycle length);
 
   const CoreParams params_;
   const IssueRule issue_;

@@ -90,9 +90,8 @@ void StreamingCores::settle(std::size_t index, Cycle now) {
 void StreamingCores::take_value(std::size_t place, const Lane& lanes) {
   Core& core = cores_[place];
   if (lanes[0] == 0) return;
-  links_.pop(core.ports.weights, now_);
-  ++core.counters.received;
-  log_.record(now_, core.ports.unit, kQueuePop, stream_color(core));
+  take(core, core.ports.weights, stream_color(core));
+  ++core.counters.stream_words;
 }
 
 /// The handler of a weight takes effect; of one in two words the second is still in the queue.
@@ -224,10 +223,7 @@ Wavelet StreamingCores::reduce_word(Core& core, std::size_t index) {
   const std::uint32_t buffer = core.reduced % kernel_.lookahead;
   Wavelet word;
   if (core.source != kNoLink) {
-    const Wavelet in = links_.pop(core.source, now_);
-    word.payload = in.payload;
-    ++core.counters.received;
-    log_.record(now_, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(in.color));
+    word.payload = take(core, core.source, color_of(core.source)).payload;
   }
   if (values_.empty()) return word;
   const std::uint32_t first = (words_of(core) - core.words_left) * kernel_.ring_elements;
@@ -252,6 +248,7 @@ void StreamingCores::take_sums(std::size_t place, const Lane& words, const Lane&
   if (!values_.empty() && begins && filled(core, place) == 0) {
     values_[place].clear(core.reduced % kernel_.lookahead);
   }
+  core.counters.sum_words += static_cast<std::uint64_t>(words[0]);
   for (Number i = 0; i < words[0]; ++i, --core.words_left) {
     Wavelet word = reduce_word(core, place);
     if (core.inputs_left != 0 || core.target == kNoLink) continue;
@@ -364,9 +361,7 @@ void StreamingCores::take_packet(std::size_t place, const Lane& words, const Lan
   if (lanes[0] == 0) return;
   Core& core = cores_[place];
   for (Number i = 0; i < words[0]; ++i) {
-    const Wavelet word = links_.pop(core.packet_from, now_);
-    ++core.counters.received;
-    log_.record(now_, core.ports.unit, kQueuePop, static_cast<std::uint64_t>(word.color));
+    const Wavelet word = take(core, core.packet_from, color_of(core.packet_from));
     if (!values_.empty() && !word.control) taken_words_[place].push_back(word.payload);
   }
   finish_exchange(core);

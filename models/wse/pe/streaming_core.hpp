@@ -77,7 +77,10 @@ class StreamingCores final : public LaneCores {
     return flag(links_.can_pop(cores_[place].ports.weights, now_));
   }
   Lane may_begin(std::size_t place) const { return LaneCores::may_begin(cores_[place]); }
-  Lane take_word(std::size_t place, const Lane& lanes) { return take_task(cores_[place], lanes); }
+  Lane take_word(std::size_t place, const Lane& lanes) {
+    if (lanes[0] != 0) ++cores_[place].counters.stream_words;
+    return take_task(cores_[place], lanes);
+  }
   void take_value(std::size_t place, const Lane& lanes);
   Lane start(std::size_t place, const Lane& lanes);
   void look_up(StreamState<Number>& state, std::size_t place, const Lane& load, const Lane& close);

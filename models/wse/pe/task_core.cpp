@@ -129,6 +129,7 @@ Cycle TaskCores::step(std::size_t index, Cycle now) {
   if (issue_.two) book_kept(core, now + 1);
   if (core.accounted <= now) {
     core.waiting_for = cause(core, now);
+    extend_run(core, kind_of(core.waiting_for), now, 1);
     ++core.counters.cycles[at(core.waiting_for)];
     core.accounted = now + 1;
   }
@@ -189,8 +190,40 @@ void TaskCores::account(std::size_t index, Cycle now) {
   Core& core = cores_[index];
   if (issue_.two) book_kept(core, now);
   if (core.accounted >= now) return;
+  extend_run(core, kind_of(core.waiting_for), core.accounted, now - core.accounted);
   core.counters.cycles[at(core.waiting_for)] += now - core.accounted;
   core.accounted = now;
+}
+
+EventKind TaskCores::kind_of(TaskCycle why) {
+  if (why == TaskCycle::dispatch) return kDispatchRun;
+  if (why == TaskCycle::wait_in) return kWaitWordsRun;
+  return why == TaskCycle::wait_out ? kWaitRoomRun : kWordOut;
+}
+
+void TaskCores::extend_run(Core& core, EventKind what, Cycle at, Cycle length) {
+  if (!log_.keeps(kBusyRun)) return;
+  if (what == core.run_of && at == core.run_begin + core.run_length) {
+    core.run_length += length;
+    return;
+  }
+  if (core.run_of != kWordOut) {
+    log_.record_run(core.run_begin, core.run_length, core.ports.unit, core.run_of,
+                    core.run_length << 1U);
+  }
+  core.run_of = what;
+  core.run_begin = at;
+  core.run_length = length;
+}
+
+Wavelet TaskCores::take(Core& core, LinkId queue, Cycle now) {
+  if (log_.keeps(kWordTaken)) {
+    log_.record(now, core.ports.unit, kWordTaken,
+                (now - links_.front_sent(queue)) << 8U |
+                    static_cast<std::uint64_t>(links_.front(queue).color));
+  }
+  ++core.counters.received;
+  return links_.pop(queue, now);
 }
 
 /// A beat of the first slot is booked whole when it is issued: its stalls that are still to come,
@@ -215,6 +248,7 @@ TaskCounters TaskCores::count(std::size_t index, Cycle at) {
 void TaskCores::settle(std::size_t index, Cycle end) {
   account(index, end);
   Core& core = cores_[index];
+  extend_run(core, kWordOut, kNever, 0);
   if (core.accounted <= end) return;
   core.counters.cycles[at(core.waiting_for)] -= core.accounted - end;  // in which nothing was done
   core.accounted = end;
@@ -244,7 +278,11 @@ bool TaskCores::send_output(Core& core, Cycle now) {
   };
   const bool sent = send_up(
       links_, link_rule_, core.ramp, core.out_queues.size(), core.next_queue, now,
-      [&](std::size_t i) { return core.out_queues[i]; }, ramp_of);
+      [&](std::size_t i) { return core.out_queues[i]; }, ramp_of,
+      [&](Color color, Cycle put) {
+        log_.record(now, core.ports.unit, kWordUp,
+                    (now - put) << 8U | static_cast<std::uint64_t>(color));
+      });
   if (sent) ++core.counters.sent;
   return sent;
 }
@@ -408,8 +446,7 @@ bool TaskCores::pick(Core& core, Cycle now) {
     core.taken = static_cast<TaskIndex>(task);
     core.next_task = task + 1;
     if (queue != kNoLink) {
-      core.taken_word = links_.pop(queue, now).payload;
-      ++core.counters.received;
+      core.taken_word = take(core, queue, now).payload;
       log_.record(now, core.ports.unit, kQueuePop, core.taken_word);
     }
     core.active[task] = false;
@@ -552,10 +589,14 @@ void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
   }
   cycles[at(kind)] += beats;
   core.accounted = now + 1;
-  if (slot != 0) return;  // see book_kept()
+  if (slot != 0) {  // see book_kept()
+    extend_run(core, kBusyRun, now, 1);
+    return;
+  }
   cycles[at(TaskCycle::conflict)] += stalls.bank;
   cycles[at(TaskCycle::residual)] += stalls.residual;
   cycles[at(TaskCycle::special)] += stalls.special;
+  extend_run(core, kBusyRun, now, core.slot_free[0] - now);
   core.accounted = core.slot_free[0];
 }
 

@@ -146,7 +146,10 @@ class TaskCores {
     std::vector<bool> active;        // local tasks
     std::vector<bool> blocked;
     TaskPorts ports;
-    Slots<BeatStalls> stalls{};  // of the last beats
+    Slots<BeatStalls> stalls{};   // of the last beats
+    EventKind run_of = kWordOut;  // of the log; this one: nothing
+    Cycle run_begin = 0;
+    Cycle run_length = 0;
     std::array<Thread, kThreads> threads;
     std::vector<Fifo> fifos;
     std::vector<std::uint8_t> memory;
@@ -185,10 +188,13 @@ class TaskCores {
                                Cycle until) const;
   void book(Core& core, const Thread& thread, std::uint32_t beats, const BeatStalls& stalls,
             Cycle now);
-  void book_kept(Core& core, Cycle until) const;
+  void book_kept(Core& core, Cycle until);
   unsigned slot_of(const Core& core, const Thread& thread) const {
     return issue_.slot_of(static_cast<unsigned>(&thread - core.threads.data()));
   }
+  void extend_run(Core& core, EventKind what, Cycle at, Cycle length);
+  static EventKind kind_of(TaskCycle why);
+  Wavelet take(Core& core, LinkId queue, Cycle now);
   void move_elements(Core& core, const Thread& thread, std::uint32_t elements, Cycle now);
   void move_words(Core& core, const Thread& thread, std::uint32_t elements, Cycle now);
   void put_word(Core& core, const Thread& thread, std::uint32_t word, bool last, Cycle now);

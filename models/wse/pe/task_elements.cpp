@@ -16,10 +16,7 @@ bool is_stream(const Operand& operand) { return is_fabric(operand) || operand.ki
 }  // namespace
 
 std::uint32_t TaskCores::take_word(Core& core, const Operand& operand, LinkId link, Cycle now) {
-  if (is_fabric(operand)) {
-    ++core.counters.received;
-    return links_.pop(link, now).payload;
-  }
+  if (is_fabric(operand)) return take(core, link, now).payload;
   Fifo& fifo = core.fifos[operand.fifo];
   const std::uint32_t word = fifo.words[fifo.head];
   fifo.head = static_cast<std::uint32_t>((fifo.head + 1) % fifo.words.size());

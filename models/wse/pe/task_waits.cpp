@@ -66,10 +66,11 @@ TaskCycle TaskCores::of_stall(const BeatStalls& stalls, Cycle cycle) {
 
 /// Books the cycles before `until` in which a beat kept the microthreads' slot, and which are not
 /// the main thread's.
-void TaskCores::book_kept(Core& core, Cycle until) const {
+void TaskCores::book_kept(Core& core, Cycle until) {
   const BeatStalls& stalls = core.stalls[1];
   const Cycle begin = core.slot_free[1] - (stalls.bank + stalls.residual + stalls.special);
   for (; core.accounted < std::min(until, core.slot_free[1]); ++core.accounted) {
+    extend_run(core, kBusyRun, core.accounted, 1);
     ++core.counters.cycles[static_cast<std::size_t>(of_stall(stalls, core.accounted - begin))];
   }
 }

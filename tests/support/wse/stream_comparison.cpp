@@ -12,6 +12,7 @@
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/wse/details.hpp"
 #include "tests/support/wse/oracle/streams.hpp"
 #include "tests/support/wse/random_streaming.hpp"
 #include "tests/support/wse/random_streams.hpp"
@@ -96,16 +97,20 @@ std::string compare_streams(const StreamCase& made, std::uint64_t seed, unsigned
   clocked.engine = Engine::clocked;
   clocked.shuffle = seed;
   clocked.event_log = true;
+  clocked.event_scope.kinds = kAllEvents;
   RunOptions event;
   event.event_log = true;
+  event.event_scope.kinds = kAllEvents;
   RunOptions modules = event;
   modules.modules = true;
   modules.shuffle = seed;
   std::vector<std::pair<const char*, RunOptions>> plain{{"clocked", clocked}, {"event", event}};
   if (seed % 4 == 0) plain.emplace_back("modules", modules);
   try {
+    SameDetails details;
     for (const auto& [name, options] : plain) {
-      const WaferOutcome run = simulate(made.params, made.program, options);
+      WaferOutcome run = simulate(made.params, made.program, options);
+      if (!details.take(run.events)) return fmt::format("{}: details of the log", name);
       const std::string text = against(name, *expected, run);
       if (!text.empty()) return text;
     }

@@ -10,6 +10,7 @@
 
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/wse/details.hpp"
 #include "tests/support/wse/oracle/tasks.hpp"
 #include "tests/support/wse/random_hardware.hpp"
 #include "tests/support/wse/task_bench.hpp"
@@ -61,6 +62,7 @@ std::vector<Way> ways(std::uint64_t seed) {
   ways[3].options.event_log = true;
   ways[3].options.engine = seed % 2 == 0 ? Engine::event : Engine::clocked;
   ways[3].options.shuffle = seed;
+  for (Way& way : ways) way.options.event_scope.kinds = kAllEvents;
   if (seed % 4 != 0) ways.pop_back();
   return ways;
 }
@@ -114,9 +116,13 @@ std::string compare_tasks(const TaskCase& made, std::uint64_t seed) {
   const std::optional<TaskOutcome> expected =
       oracle::run_tasks(made.params, made.program, kPatience);
   if (!expected) return also_waits(made);
+  SameDetails details;
   for (const Way& way : ways(seed)) {
     try {
-      const TaskOutcome run = simulate(made.params, made.program, way.options);
+      TaskOutcome run = simulate(made.params, made.program, way.options);
+      if (way.options.event_log && !details.take(run.events)) {
+        return fmt::format("{}: details of the log", way.name);
+      }
       std::string text = against(way.name, *expected, run, way.options.event_log);
       if (!text.empty()) return text;
     } catch (const std::exception& error) {

@@ -76,7 +76,7 @@ class TaskModules final : public sc_core::sc_module {
   TaskModules(const sc_core::sc_module_name& name, const TaskParams& params,
               const TaskProgram& program, ClockDomain& clock, const RunOptions& options)
       : sc_module(name) {
-    if (options.event_log) log_.enable();
+    if (options.event_log) log_.enable(options.event_scope);
     run_.clock = &clock;
     run_.cores = std::size_t{program.rows} * program.columns;
     Agendas none;
@@ -118,6 +118,7 @@ class TaskModules final : public sc_core::sc_module {
       outcome.stamps.push_back(place.core.cores().stamps(0));
     });
     outcome.events = log_.sorted();
+    outcome.events_left_out = log_.overflowed();
     sort_events(outcome.events);
     return outcome;
   }

@@ -218,6 +218,7 @@ void StreamCore::run_main_thread(Cycle now, std::vector<Event>& log) {
     taken_ = true;
     ready_ = now + (task_.control ? params_.cmd_cycles.value() : params_.dispatch.value());
     ++counters.received;
+    ++counters.stream_words;
     log.push_back({now, unit_, kQueuePop, static_cast<unsigned>(kernel_.stream_color(column_))});
   }
   if (opens) open();
@@ -252,6 +253,7 @@ void StreamCore::begin_weight(Cycle now, std::vector<Event>& log) {
     case StreamForm::wide: {
       const std::uint32_t value = weights->take().payload;
       ++counters.received;
+      ++counters.stream_words;
       log.push_back({now, unit_, kQueuePop, static_cast<unsigned>(kernel_.stream_color(column_))});
       begin_vector(word, single(value));
       break;
@@ -360,6 +362,7 @@ void StreamCore::reduction_beat(Cycle now, std::vector<Event>& log) {
   for (std::uint32_t words = words_of_beat(); words != 0; --words) {
     const std::uint32_t word = reduce_word(now, log);
     --reduction_.words;
+    ++counters.sum_words;
     if (!gathers && reduction_.to != nullptr) reduction_.to->put(now, {word, reduction_.out});
   }
   keep_slot(now, gathers ? kernel_.gather_cycles : kernel_.reduce_cycles);
