@@ -16,7 +16,8 @@ MOST_FILES = 3
 
 # mechanism: (its text, what must stand there, the parameters that only it should read)
 MECHANISMS = {
-    "queue: capacity, latency, credit": ("fabric/queue.hpp", "struct LaneQueue", ["router.hop", "router.ramp", "router.entries", "router.turn"]),
+    "queue: capacity, latency, credit": ("fabric/queue.hpp", "struct LaneQueue",
+                                         ["router.hop", "router.ramp", "router.ramp_in", "router.entries", "router.turn"]),
     "queue with its words": ("fabric/link.hpp", "class LinkArray", []),
     "who wins an output port": ("fabric/arbiter.hpp", "struct ArbiterRule", ["router.arbiter"]),
     "how many words a link passes": ("fabric/link_rule.hpp", "struct LinkRule",

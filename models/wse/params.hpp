@@ -111,6 +111,9 @@ struct RouterParams : ParameterSet {
       param(this, "hop", 1U, range(1U, 64U), "cycles", "Latency of a link between neighbours.");
   Param<unsigned> ramp = param(this, "ramp", 2U, range(1U, 64U), "cycles",
                                "Latency between router and core, each way.");
+  Param<unsigned> ramp_in =
+      param(this, "ramp_in", 0U, range(0U, 8U), "cycles",
+            "Further latency of the ramp from router to core, as traces of messages show it.");
   Param<Multicast> multicast = param(this, "multicast", Multicast::independent,
                                      Choices<Multicast>{{"independent", Multicast::independent},
                                                         {"lockstep", Multicast::lockstep}},
@@ -285,6 +288,9 @@ struct VectorParams : ParameterSet {
             "From the load of the last descriptor to the dispatch of the instruction.");
   Param<unsigned> setup_first = param(this, "setup_first", 4U, range(0U, 8U), "cycles",
                                       "From the dispatch to the first beat.");
+  Param<unsigned> setup_scalar =
+      param(this, "setup_scalar", 0U, range(0U, 16U), "cycles",
+            "More for a source that is a number no register holds yet: it is brought into one.");
 };
 
 /// Tasks of compiled programs, beside core.dispatch.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,7 +31,11 @@ struct QueueShape {
 class QueueShapes {
  public:
   explicit QueueShapes(const RouterParams& router)
-      : entries_(router.entries), hop_(router.hop), ramp_(router.ramp), turn_(router.turn) {}
+      : entries_(router.entries),
+        hop_(router.hop),
+        up_(router.ramp),
+        down_(router.ramp + router.ramp_in),
+        turn_(router.turn) {}
 
   /// From a router through a port into the buffer of its neighbour.
   QueueShape link(unsigned /*port*/) const { return into(entries_, hop_); }
@@ -61,9 +66,9 @@ class QueueShapes {
   /// From an injector into the buffer of the router below it.
   QueueShape inlet() const { return into(entries_, 1); }
   /// From the output queues of a core into the buffer of its router,
-  QueueShape ramp_up() const { return into(entries_, ramp_); }
+  QueueShape ramp_up() const { return into(entries_, up_); }
   /// and from a router into an input queue of its core.
-  QueueShape ramp_down(unsigned depth) const { return into(depth, ramp_); }
+  QueueShape ramp_down(unsigned depth) const { return into(depth, down_); }
   /// An output queue of a core.
   static QueueShape output(unsigned depth) { return into(depth, 1); }
 
@@ -72,7 +77,7 @@ class QueueShapes {
   /// True if a word can follow another through every router without a pause.
   bool flows() const { return entries_ >= 2; }
   /// The longest latency of a queue here.
-  Cycle longest() const { return hop_ > ramp_ ? hop_ : ramp_; }
+  Cycle longest() const { return std::max({hop_, up_, down_}); }
 
  private:
   static QueueShape into(unsigned entries, Cycle latency) {
@@ -81,7 +86,8 @@ class QueueShapes {
 
   unsigned entries_;
   Cycle hop_;
-  Cycle ramp_;
+  Cycle up_;
+  Cycle down_;
   Cycle turn_;
 };
 

@@ -321,7 +321,7 @@ double Probe::first_word() const {
   require("dispatch_to_first_word_on_the_link");
   const double taken = end(wse::plan_line_probe({1, 1, true, false}, costs_), 1) - 1;
   const double dispatch = costs_.setup(2) - params_.vec.setup_first;
-  return taken - dispatch - params_.router.hop - params_.router.ramp;
+  return taken - dispatch - params_.router.hop - params_.router.ramp - params_.router.ramp_in;
 }
 
 double Probe::overlap() const {

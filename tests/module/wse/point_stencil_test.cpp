@@ -10,9 +10,11 @@ namespace lacuna::wse {
 namespace {
 
 /// Cycles of an iteration of the middle core of side x side, when all have settled.
-double iteration(std::uint32_t side, bool pairs, unsigned hop, unsigned loop) {
+double iteration(std::uint32_t side, bool pairs, unsigned hop, unsigned loop,
+                 unsigned ramp_in = 0) {
   TaskParams params;
   params.router.hop = hop;
+  params.router.ramp_in = ramp_in;
   CodeCosts costs;
   costs.core = params.core;
   costs.task = params.task;
@@ -44,6 +46,9 @@ TEST(PointStencil, CoresWithinWaitForEachOther) {
     EXPECT_LT(iteration(side, true, 1, 5), 18.05) << side;
     EXPECT_GT(iteration(side, false, 2, 9), 21.95) << side;
     EXPECT_LT(iteration(side, false, 2, 9), 23.05) << side;
+    // each word a cycle later
+    EXPECT_GT(iteration(side, false, 2, 9, 1), 22.95) << side;
+    EXPECT_LT(iteration(side, false, 2, 9, 1), 24.05) << side;
   }
 }
 

@@ -8,9 +8,12 @@
 
 namespace lacuna::wse {
 
-/// In half of all cases links are shut for a while after some words. `ramps`: ramps may be, too.
-/// Draws from a stream of its own, so that what else a case draws stays as it is.
+/// In half of all cases links are shut for a while after some words, and in half the ramp into the
+/// core is longer. `ramps`: ramps may be shut, too. Draws from streams of its own, so that what
+/// else a case draws stays as it is.
 inline void draw_link_rule(std::uint64_t seed, RouterParams& router, bool ramps = false) {
+  Random inwards(stream_seed(seed, "ramp inwards"));
+  if (inwards.bounded(2) == 0) router.ramp_in = static_cast<unsigned>(1 + inwards.bounded(3));
   Random random(stream_seed(seed, "link rule"));
   if (random.bounded(2) == 0) return;
   const auto words = static_cast<unsigned>(1 + random.bounded(9));

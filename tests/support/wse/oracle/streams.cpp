@@ -156,8 +156,8 @@ class WholeWafer {
       if (input.color == color) return input.queue;
     }
     const bool weights = is_stream(color, c);
-    Queue* const queue =
-        add_link(params_.queue.in_depths().at(weights ? 2 : 3), params_.router.ramp);
+    Queue* const queue = add_link(params_.queue.in_depths().at(weights ? 2 : 3),
+                                  params_.router.ramp + params_.router.ramp_in);
     if (weights) core.weights = queue;
     core.in.push_back({color, queue});
     return queue;

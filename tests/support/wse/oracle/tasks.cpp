@@ -122,7 +122,8 @@ class Rectangle {
     Queue*& queue = cores_[place].in[color];
     if (queue != nullptr) return queue;
     const unsigned depth = params_.queue.in_depths().at(queue_number(code(place).in, color, 0));
-    queue = add(depth + params_.router.ramp - 1, params_.router.ramp);
+    const unsigned latency = params_.router.ramp + params_.router.ramp_in;
+    queue = add(depth + latency - 1, latency);
     return queue;
   }
 

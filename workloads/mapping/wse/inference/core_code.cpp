@@ -24,6 +24,11 @@ bool has_descriptor(const Operand& operand) {
   return is_fabric(operand) || (operand.kind == Kind::memory && operand.stride != 0);
 }
 
+/// A number, from the code or from memory.
+bool is_scalar(const Operand& operand) {
+  return operand.kind == Kind::number || operand.kind == Kind::cell;
+}
+
 Instruction make(VectorOp op, Element element, const Operand& to, const Operand& a,
                  const Operand& b, std::uint32_t length) {
   Instruction what;
@@ -84,7 +89,8 @@ void CoreCode::vector(VectorOp op, Element element, const Operand& to, const Ope
   const std::uint32_t descriptors = (has_descriptor(to) ? 1U : 0U) +
                                     (has_descriptor(a) && !same_place(a, to) ? 1U : 0U) +
                                     (has_descriptor(b) && !same_place(b, to) ? 1U : 0U);
-  scalar(costs_.next(descriptors));
+  const bool scalar_source = op != VectorOp::move && (is_scalar(a) || is_scalar(b));
+  scalar(costs_.next(descriptors) + (scalar_source ? costs_.vec.setup_scalar.value() : 0U));
   put(make(op, element, to, a, b, length));
 }
 

@@ -45,8 +45,8 @@ class CoreCode {
   /// Something that is there is tested, and the branch is taken.
   void test() { scalar(costs_.scalar.dependent + costs_.scalar.branch_taken); }
 
-  /// A tensor instruction behind another: its descriptors are loaded. An operand that is the result
-  /// too has no descriptor of its own.
+  /// A tensor instruction behind another: its descriptors are loaded, and a source that is a number
+  /// is brought into a register. An operand that is the result too has no descriptor of its own.
   void vector(VectorOp op, Element element, const Operand& to, const Operand& a, const Operand& b,
               std::uint32_t length);
 

@@ -81,6 +81,7 @@ TaskProgram plan_vector_probe(const VectorProbe& probe, const CodeCosts& costs) 
   const std::uint32_t second = array_bytes(span, bytes);
   what.a = in_memory(second + probe.offset, probe.stride);
   std::uint32_t descriptors = 2;
+  std::uint32_t scalar = 0;
   switch (probe.kind) {
     case Kind::copy:
       break;
@@ -91,6 +92,7 @@ TaskProgram plan_vector_probe(const VectorProbe& probe, const CodeCosts& costs) 
     case Kind::fma:
       what.op = VectorOp::fma;
       what.b = number(2);
+      scalar = costs.vec.setup_scalar;
       break;
     case Kind::add:
       what.op = VectorOp::add;
@@ -109,7 +111,7 @@ TaskProgram plan_vector_probe(const VectorProbe& probe, const CodeCosts& costs) 
       break;
   }
   Script script;
-  script.then(work(costs.setup(descriptors)));
+  script.then(work(costs.setup(descriptors) + scalar));
   script.then(what);
   TaskBuilder builder(1, 1);
   builder.core(0, builder.add(std::move(script).finish()));
@@ -212,8 +214,8 @@ TaskProgram plan_store_and_forward(std::uint32_t stages, std::uint32_t words,
       use_in_queue(script, in);
     }
     if (i <= stages) {
-      // the array's descriptor is that of the receive, the output queue's is loaded
-      script.then(work(costs.setup(1)));
+      // the array's descriptor is that of the receive; the output queue's was loaded before it
+      script.then(work(costs.setup(0)));
       script.then(move(words, on_fabric(out), in_memory(0)));
       use_out_queue(script, out);
     }

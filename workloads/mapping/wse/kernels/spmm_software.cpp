@@ -231,12 +231,13 @@ class Planner {
     }
   }
 
+  /// All rows are equally long: where one begins is its number times that, not read from pointers.
   void add_ellpack(std::size_t place) {
     const std::uint32_t width = slots();
     const std::vector<NonZero>& tile = tiles_[place];
     std::size_t next = 0;
     for (std::uint32_t row = 0; row < tile_rows_; ++row) {
-      scripts_[place].then(work(scalar_.outer));
+      scripts_[place].then(work(scalar_.loop + scalar_.imul));
       for (std::uint32_t slot = 0; slot < width; ++slot) {
         const bool there = next < tile.size() && tile[next].row == row;
         add_element(place, there ? tile[next] : NonZero{row, 0}, !there);
