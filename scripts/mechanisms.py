@@ -16,7 +16,8 @@ MOST_FILES = 3
 
 # mechanism: (its text, what must stand there, the parameters that only it should read)
 MECHANISMS = {
-    "queue: capacity, latency, credit": ("fabric/queue.hpp", "struct LaneQueue", ["router.hop", "router.ramp", "router.ramp_in", "router.entries"]),
+    "queue: capacity, latency, credit": ("fabric/queue.hpp", "struct LaneQueue",
+                                         ["router.hop", "router.ramp", "router.ramp_in", "router.entries", "router.turn"]),
     "queue with its words": ("fabric/link.hpp", "class LinkArray", []),
     "who wins an output port": ("fabric/arbiter.hpp", "struct ArbiterRule", ["router.arbiter"]),
     "how many words a link passes": ("fabric/link_rule.hpp", "struct LinkRule",
@@ -25,7 +26,7 @@ MECHANISMS = {
     "router port by port, switches": ("fabric/router.cpp", "RouterArray::grant_ports", ["router.multicast", "router.reconfig"]),
     "filter at the receiving ramp": ("program/wavelet_filter.hpp", "class WaveletFilter", []),
     "task dispatch": ("pe/dispatch.hpp", "class Dispatch", ["core.dispatch", "core.cmd_cycles", "core.dispatch_overlap"]),
-    "who has the issue slot": ("pe/issue.hpp", "struct IssueRule", ["core.sched"]),
+    "who has the issue slot": ("pe/issue.hpp", "struct IssueRule", ["core.sched", "core.slots"]),
     "control of a core that streams": ("pe/stream_control.hpp", "class StreamControl", []),
     "control of a core that forms gradients": ("pe/gradient_control.hpp", "class GradientControl", []),
     "residual stalls": ("pe/datapath.hpp", "residual_place", []),

@@ -10,6 +10,7 @@ namespace lacuna::wse {
 
 CoreCounters& CoreCounters::add(const CoreCounters& other, std::uint64_t times) {
   for (std::size_t i = 0; i < cycles.size(); ++i) cycles[i] += other.cycles[i] * times;
+  beside += other.beside * times;
   words += other.words * times;
   weights += other.weights * times;
   first_weights += other.first_weights * times;
@@ -44,7 +45,7 @@ RouterCounters& RouterCounters::add(const RouterCounters& other, std::uint64_t t
 
 bool operator==(const CoreCounters& a, const CoreCounters& b) {
   const auto all = [](const CoreCounters& x) {
-    return std::tie(x.cycles, x.words, x.weights, x.first_weights, x.products, x.commands,
+    return std::tie(x.cycles, x.beside, x.words, x.weights, x.first_weights, x.products, x.commands,
                     x.reductions, x.summed, x.added, x.gathered, x.kept, x.rows_sent, x.rows_copied,
                     x.rows_taken, x.sent, x.received, x.stream_words, x.sum_words, x.buffer_blocked,
                     x.buffers_in_use, x.end);

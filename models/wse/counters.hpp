@@ -29,6 +29,7 @@ inline constexpr unsigned kCoreCycles = 11;
 /// What one core counts. Sums over cores are sums of these.
 struct CoreCounters {
   std::array<std::uint64_t, kCoreCycles> cycles{};
+  std::uint64_t beside = 0;         // beats of microthreads in cycles of the main thread's slot
   std::uint64_t words = 0;          // handlers of data that took effect
   std::uint64_t weights = 0;        // weights they brought
   std::uint64_t first_weights = 0;  // of them, those that overwrite the sums

@@ -64,6 +64,9 @@ struct CoreParams : ParameterSet {
             "From the start of the run; before, a core takes nothing out of its queue of weights.");
   Param<Sched> sched = param(this, "sched", Sched::ut_first, sched_choices(),
                              "Which context issues when main thread and microthread both could.");
+  Param<unsigned> slots = param(this, "slots", 1U, range(1U, 2U), "slots",
+                                "Issue slots: one that main thread and microthreads share, or two: "
+                                "microthreads have one of their own (hypothetical hardware).");
   Param<bool> psum_cache =
       flag(this, "psum_cache", false,
            "Whether a vector of partial sums that fits the core's cache lies there, not in SRAM.");
@@ -131,11 +134,16 @@ struct RouterParams : ParameterSet {
           {"link", LinkLimit::link}, {"ramp_up", LinkLimit::ramp_up}, {"both", LinkLimit::both}},
       "Where that holds: on links between routers, on the ramp from a core to its router, or "
       "on both.");
+  Param<unsigned> turn =
+      param(this, "turn", 0U, range(0U, 64U), "cycles",
+            "Further latency of a word whose direction changes in a router; words follow each "
+            "other as fast as before (fitted to whole routes on a chip: 20; its simulator: 33).");
   Param<unsigned> reconfig = param(this, "reconfig", 64U, range(0U, 65536U), "cycles",
                                    "For which a color lets nothing through after its teardown.");
 };
 
-inline IssueRule::IssueRule(const CoreParams& params) : IssueRule(params.sched.value()) {}
+inline IssueRule::IssueRule(const CoreParams& params)
+    : IssueRule(params.sched.value(), params.slots) {}
 inline ArbiterRule::ArbiterRule(const RouterParams& params) : ArbiterRule(params.arbiter.value()) {}
 
 /// The ports of a core's memory, which a beat needs for as many cycles as its bits take. Reads and

@@ -38,7 +38,7 @@ WaferOutcome simulate(const HardwareParams& params, const Program& program,
     outcome.events_left_out = wafer.log().overflowed();
     return outcome;
   }
-  if (wafer.cores().finished() != wafer.cores().size()) outcome.cycles = clock.run_until_done();
+  if (!wafer.done()) outcome.cycles = clock.run_until_done();
   wafer.settle(outcome.cycles);
   wafer.collect(program, outcome);
   for (std::size_t i = 0; i < wafer.cores().size() && !program.kernel.activations.empty(); ++i) {

@@ -27,7 +27,8 @@ inline constexpr unsigned kTaskCycles = 10;
 /// What one core counts.
 struct TaskCounters {
   std::array<std::uint64_t, kTaskCycles> cycles{};
-  std::uint64_t mac16 = 0;  // multiply-accumulates, FP16 sums
+  std::uint64_t beside = 0;  // beats of microthreads in cycles of the main thread's slot
+  std::uint64_t mac16 = 0;   // multiply-accumulates, FP16 sums
   std::uint64_t mac16_32 = 0;
   std::uint64_t mac32 = 0;
   std::uint64_t add16 = 0;  // additions, subtractions, maxima
@@ -48,7 +49,7 @@ struct TaskCounters {
   Cycle end = 0;                   // after the last
 
   auto all() const {
-    return std::tie(cycles, mac16, mac16_32, mac32, add16, add32, mul16, mul32, special16,
+    return std::tie(cycles, beside, mac16, mac16_32, mac32, add16, add32, mul16, mul32, special16,
                     special32, reads, writes, read_bytes, write_bytes, tasks, instructions, sent,
                     received, begin, end);
   }

@@ -31,7 +31,7 @@ class CoreSum {
     s.wait_out += cycles(TaskCycle::wait_out);
     s.wait_in += cycles(TaskCycle::wait_in);
     s.drained += cycles(TaskCycle::idle);
-    s.issues += busy();
+    s.issues += busy() + c_.beside * times_;
     s.busy += busy();
     s.mac16 += c_.mac16 * times_;
     s.mac32 += c_.mac16_32 * times_;
@@ -93,7 +93,7 @@ void TaskStats::add_limits(const std::vector<const TaskOutcome*>& stage, std::ui
 }
 
 void TaskStats::add_mean(std::uint64_t units) {
-  if (units != 0) limits.mean += core.issues.value() / units;
+  if (units != 0) limits.mean += core.busy.value() / units;
 }
 
 void TaskStats::add_idle(std::uint64_t cores, Cycle cycles) {

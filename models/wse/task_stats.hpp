@@ -47,7 +47,8 @@ struct TaskCoreStats : StatGroup {
                     "sfu_fp16"};
   Counter special32{this, "sfu_fp32", "operations", "Divisions and special functions, FP32.",
                     "sfu_fp32"};
-  Counter issues{this, "issues", "issues", "Cycles in which the datapath was busy.", "issue"};
+  Counter issues{this, "issues", "issues",
+                 "Beats; with core.slots = 2 there can be two of them in a busy cycle.", "issue"};
   Counter reads{this, "sram_reads_operand", "accesses", "64-bit reads of memory.", "sram_read"};
   Counter writes{this, "sram_writes_result", "accesses", "64-bit writes of memory.", "sram_write"};
   Counter injected{this, "wavelets_injected", "wavelets", "Sent by cores to their routers.",

@@ -68,6 +68,7 @@ void Wafer::add_edge(const RouterParams& router, const Program& program, MeshPla
   injectors_ = std::make_unique<InjectorBank>(router, program, std::move(plan.injectors),
                                               router_unit(program.columns, program.rows, 0),
                                               program.rows, agendas_, links_, log_, clock_);
+  mesh_.to_enter = &injectors_->to_enter();
   if (program.collects) injectors_->collect(std::move(plan.outlets), &mesh_);
   clock_.add(*injectors_, "injectors");
 }

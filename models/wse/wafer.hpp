@@ -114,6 +114,8 @@ class Wafer : public sc_core::sc_module, public CountedWafer, private RowWaker {
   EdgeInlet& inlet(std::size_t index) { return *inlets_.at(index); }
   EdgeOutlet& outlet(std::size_t index) { return *outlets_.at(index); }
 
+  /// Nothing is left to do.
+  bool done() const { return cores_->finished() == cores_->size() && injectors_->to_enter() == 0; }
   const CoreArray& cores() const { return *cores_; }
   const RouterArray& routers() const { return routers_; }
   const InjectorBank& injectors() const { return *injectors_; }

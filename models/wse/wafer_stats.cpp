@@ -113,7 +113,7 @@ void add_work(const CoreCounters& core, const StreamingKernel& kernel, std::uint
    : kernel.psum_fp32 || kernel.ring_fp32 ? stats.add32
                                           : stats.add16) += core.added * tokens;
   const std::uint64_t issues = core.cycles[kFma] + core.cycles[kScalar] + core.cycles[kReduce];
-  stats.issues += issues;
+  stats.issues += issues + core.beside;
   stats.busy += issues;
   stats.injected += core.sent;
   if (kernel.has_index()) stats.index_decodes += core.words;
@@ -219,7 +219,7 @@ void WaferStats::add_limits(const WaferOutcome& run, const Program& program) {
   limits.busiest += busiest;
   limits.multiplies += multiplies;
   const std::uint64_t cores = std::uint64_t{program.rows} * program.columns;
-  if (cores != 0) limits.mean += core.issues.value() / cores;
+  if (cores != 0) limits.mean += core.busy.value() / cores;
   if (program.rate.words != 0 && edge.words.value() != 0) {
     limits.edge += (edge.words.value() - 1) * program.rate.per / program.rate.words;
   }
@@ -292,7 +292,7 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
     core.drained += counted.cycles[kDone];
     (kernel.fp32 ? core.mac_fp32 : kernel.psum_fp32 ? core.mac32 : core.mac16) += counted.products;
     (kernel.ring_fp32 ? core.add32 : core.add16) += counted.added;
-    core.issues += counted.cycles[kFma] + counted.cycles[kReduce];
+    core.issues += counted.cycles[kFma] + counted.cycles[kReduce] + counted.beside;
     core.busy += counted.cycles[kFma] + counted.cycles[kReduce];
     core.injected += counted.sent;
     core.index_decodes += counted.words;

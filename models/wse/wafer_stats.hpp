@@ -53,7 +53,8 @@ struct CoreStats : StatGroup {
   Counter add32{this, "vec_add_fp32", "operations", "Additions along the ring, FP32.",
                 "vec_add_fp32"};
   Counter add_int{this, "vec_int", "operations", "Additions along the ring, INT32.", "vec_int"};
-  Counter issues{this, "issues", "issues", "Cycles in which the datapath was busy.", "issue"};
+  Counter issues{this, "issues", "issues",
+                 "Beats; with core.slots = 2 there can be two of them in a busy cycle.", "issue"};
   Counter reads_input{this, "sram_reads_input", "accesses", "64-bit reads of activations.",
                       "sram_read"};
   Counter reads_partial{this, "sram_reads_partial", "accesses", "64-bit reads of partial sums.",

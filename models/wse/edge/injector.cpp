@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/error.hpp"
+
 namespace lacuna::wse {
 
 InjectorBank::InjectorBank(const RouterParams& router, const Program& program,
@@ -26,6 +28,10 @@ InjectorBank::InjectorBank(const RouterParams& router, const Program& program,
     columns_[c].link = links[c];
     if (!program.has_stream(c)) columns_[c].hold = Hold::done;
     scan(columns_[c], c, 0);
+  }
+  for (const Background& other : program.background) to_enter_ += other.words;
+  if (to_enter_ != 0 && program.column_fifo != 0) {
+    throw InternalError("other words run down the columns of one stream that feeds all of them");
   }
 }
 
@@ -177,10 +183,11 @@ InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cyc
   return Hold::none;
 }
 
-Wavelet InjectorBank::next_word(Column& column, std::size_t index) const {
+Wavelet InjectorBank::next_word(Column& column, std::size_t index) {
   const StreamingKernel& kernel = program_.kernel;
   if (index >= program_.columns) {
     ++column.sent;
+    --to_enter_;
     return {0, program_.background[index - program_.columns].color, false};
   }
   if (column.sent == kernel.words(column.step, index)) {

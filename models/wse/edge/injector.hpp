@@ -50,6 +50,9 @@ class InjectorBank : public Clocked {
 
   const InjectorCounters& counters(std::size_t column) const { return columns_[column].counters; }
 
+  /// Words of Program::background that have not been sent: the run is not over before they are.
+  const std::uint64_t& to_enter() const { return to_enter_; }
+
  private:
   /// Words that one stream puts into the columns' FIFOs pay; those sent out of them do not.
   bool step_row_stream(Cycle now, bool& short_of_tokens);
@@ -79,7 +82,7 @@ class InjectorBank : public Clocked {
   bool sent_all(const Column& column, std::size_t index) const;
   void send(Column& column, std::size_t index, Cycle now);
   Hold try_send(Column& column, std::size_t index, Cycle now);
-  Wavelet next_word(Column& column, std::size_t index) const;
+  Wavelet next_word(Column& column, std::size_t index);
   void scan(Column& column, std::size_t index, Cycle from) const;
   void count(std::size_t index, Cycle from, Cycle cycles);
   void extend_run(Column& column, std::size_t index, Cycle at, Cycle length);
@@ -107,6 +110,7 @@ class InjectorBank : public Clocked {
   bool exits_short_ = false;  // of tokens, in the cycle just performed
   const Mesh* mesh_ = nullptr;
   Cycle accounted_ = 0;
+  std::uint64_t to_enter_ = 0;
 };
 
 }  // namespace lacuna::wse

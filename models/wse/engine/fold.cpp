@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 
 namespace lacuna::wse {
@@ -61,6 +62,11 @@ bool same_work(const Program& program, std::size_t a, std::size_t b) {
 std::string reason_against_rows(const Program& program, const HardwareParams& params,
                                 const RunOptions& options) {
   if (ArbiterRule(params.router).by_age) return "routers choose by the age of words";
+  if (QueueShapes(params.router).has_turns() && turns(program)) {
+    return "words take longer around a corner (router.turn)";
+  }
+  if (!QueueShapes(params.router).links_alike()) return "links of some directions are longer";
+  if (!IssueRule::always_open()) return "in some cycles no beat is issued";
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
   if (!program.background.empty()) return "other words run down the columns";
   if (options.jitter != 0) return "delays of single words differ from row to row";

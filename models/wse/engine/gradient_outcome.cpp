@@ -53,7 +53,8 @@ CoreCounters GradientOutcome::core(std::size_t lane, const GradientLaneCounts& c
   const std::uint64_t others = kernel.steps - work.owned;
   CoreCounters core;
   core.cycles[kFma] = work.weights * ((tokens + kernel.simd - 1) / kernel.simd);
-  core.cycles[kReduce] = (others + work.passed) * beats + work.weights;
+  core.beside = counts.beside;
+  core.cycles[kReduce] = (others + work.passed) * beats + work.weights - core.beside;
   core.cycles[kDispatch] = counts.dispatch;
   core.cycles[kWaitWeights] = counts.weights;
   core.cycles[kWaitRingIn] = counts.ring_in;

@@ -120,6 +120,7 @@ inline void GradientRow<Number>::step_block(std::size_t index, Cycle now, Entry&
   b.waited.ring_in -= waits.ring_in;
   b.waited.ring_out -= waits.ring_out;
   b.waited.buffer -= waits.buffer;
+  b.waited.beside -= waits.beside;
   b.in_use += control_.vectors_in_use(b.core);
 }
 
@@ -429,6 +430,7 @@ void GradientRow<Number>::flush() {
     add(sum.ring_in, b.waited.ring_in);
     add(sum.ring_out, b.waited.ring_out);
     add(sum.buffer, b.waited.buffer);
+    add(sum.beside, b.waited.beside);
     add(sum.in_use, b.in_use);
     add(sum.stall_weights, b.stall_weights);
     add(sum.closures, b.closures);

@@ -24,6 +24,7 @@ struct GradientLaneCounts {
   std::uint64_t ring_in = 0;
   std::uint64_t ring_out = 0;
   std::uint64_t buffer = 0;
+  std::uint64_t beside = 0;
   std::uint64_t in_use = 0;
   std::uint64_t stall_weights = 0;  // of the router, by the head of its buffer
   std::uint64_t closures = 0;
@@ -150,6 +151,7 @@ class GradientRow {
   using Control = GradientControl<Number, GradientRow>;
   friend Control;
   Vector has_word(std::size_t place) const { return blocks_[place].indices.has(); }
+  static Vector may_begin(std::size_t /*place*/) { return ~Vector{}; }
   Vector take_word(std::size_t place, const Vector& lanes);
   static void start(std::size_t /*place*/, const Vector& /*lanes*/) {}
   void advance(GradientState<Number>& core, std::size_t place, const Vector& take,

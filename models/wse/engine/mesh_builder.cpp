@@ -95,7 +95,9 @@ class Builder {
     const UnitId there = neighbour(r, c, route.from);
     const bool enters = r == program_.entry && route.from == kNorth && is_stream(route.color, c) &&
                         program_.spread_rows == 0;
-    if (there != kNoUnit && !enters) return links_.add(shapes_.link(), there, here);
+    if (there != kNoUnit && !enters) {
+      return links_.add(link_from(there, opposite(route.from), route.color), there, here);
+    }
     const bool west = from_west() && route.from == kWest;
     const auto injector =
         static_cast<UnitId>(router(program_.rows, 0) + (west ? column_of(r, route.color) : c));
@@ -110,6 +112,15 @@ class Builder {
     }
     plan_.injectors[place] = link;
     return link;
+  }
+
+  /// Into the buffer of a color behind a port of a router.
+  QueueShape link_from(UnitId from, unsigned port, Color color) const {
+    for (const Route& route : program_.routers[program_.router_of[from / 2]].routes) {
+      const bool leads = route.color == color && ((route.to | route.other) & bit(port)) != 0;
+      if (leads && QueueShapes::turns(route.from, port)) return shapes_.link_behind_turn(port);
+    }
+    return shapes_.link(port);
   }
 
   void join(std::size_t r, std::size_t c) {
@@ -146,7 +157,7 @@ class Builder {
       if (outlet.row != r || outlet.column != c || outlet.port != port) continue;
       if (outlet.color != input.color) continue;
       const auto unit = static_cast<UnitId>(router(program_.rows, 0) + program_.columns + k);
-      plan_.outlets[k] = links_.add(shapes_.link(), router(r, c), unit);
+      plan_.outlets[k] = links_.add(link_from(router(r, c), port, input.color), router(r, c), unit);
       return plan_.outlets[k];
     }
     throw InternalError(fmt::format("router ({}, {}) sends color {} {}, where nothing takes it", c,

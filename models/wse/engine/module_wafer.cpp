@@ -71,6 +71,7 @@ class InjectorModule final : public LinkedModule {
     bank_ = std::make_unique<InjectorBank>(router, program, std::move(mine),
                                            router_unit(program.columns, program.rows, 0), 0,
                                            agendas_, links_, log, *run.clock);
+    run.to_enter = bank_->to_enter();
     if (!program.collects) return;
     std::vector<LinkId> exits;
     for (std::size_t k = 0; k < plan.outlets.size(); ++k) {
@@ -79,7 +80,11 @@ class InjectorModule final : public LinkedModule {
     bank_->collect(std::move(exits), nullptr);
   }
 
-  Cycle step(Cycle now) override { return done(bank_->step(now), now); }
+  Cycle step(Cycle now) override {
+    const Cycle next = bank_->step(now);
+    run_.to_enter = bank_->to_enter();
+    return done(next, now);
+  }
   std::string blocked() const override { return bank_->blocked(); }
 
   InjectorBank& bank() { return *bank_; }
@@ -131,7 +136,7 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
     clock.add(*injectors_, injectors_->name());
   }
 
-  bool finished() const { return run_.finished == run_.cores; }
+  bool done() const { return run_.done(); }
 
   RowCounts count_row(std::size_t row, std::uint64_t steps, Cycle at) override {
     RowCounts counts;
@@ -228,7 +233,7 @@ WaferOutcome simulate_modules(const HardwareParams& params, const Program& progr
   if (options.look) {
     clock.watch(options.first_look, [&](Cycle at) { return options.look(at, wafer); });
   }
-  const Cycle end = wafer.finished() ? 0 : clock.run_until_done();
+  const Cycle end = wafer.done() ? 0 : clock.run_until_done();
   return wafer.outcome(end, program);
 }
 

@@ -59,7 +59,7 @@ class EventPeRow final : public PeRow {
 
 void stop_if_done(const Mesh& mesh, Cycle now) {
   const bool finished = mesh.cores->finished() == mesh.cores->size();
-  if (finished && mesh.links->words() == 0) mesh.clock->stop(now);
+  if (finished && mesh.links->words() == 0 && *mesh.to_enter == 0) mesh.clock->stop(now);
 }
 
 Cycle PeRow::step_unit(std::uint32_t unit, Cycle now) const {

@@ -24,10 +24,11 @@ struct Mesh {
   RouterArray* routers = nullptr;
   CoreArray* cores = nullptr;
   ClockDomain* clock = nullptr;
+  const std::uint64_t* to_enter = nullptr;  // words beside the streams that injectors have
 };
 
-/// Ends the run in cycle `now` if all cores have finished and no word is under way. The last core
-/// to finish takes the last word, unless some go to modules outside.
+/// Ends the run in cycle `now` if all cores have finished, no word is under way and none is to
+/// enter. The last core to finish takes the last word, unless some go out at the edge.
 void stop_if_done(const Mesh& mesh, Cycle now);
 
 /// One row of cores and their routers, which it steps. Unit 2 c is the router of column c, unit

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "models/wse/edge/injector.hpp"
 #include "models/wse/engine/mesh_builder.hpp"
+#include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/pe/streaming_core.hpp"
 #include "sim/kernel/clock_domain.hpp"
@@ -19,8 +21,14 @@
 namespace lacuna::wse {
 namespace {
 
-/// When the words of each column were sent south, or leave the row above.
-using Passage = std::vector<std::vector<Cycle>>;
+/// Of each column the cycles in which words leave the row above, and those from which on a word
+/// waits there for its own ramp: with routers in lockstep it then tells whether this row is closed.
+struct Passage {
+  explicit Passage(std::uint32_t columns) : sent(columns), waits(columns) {}
+
+  std::vector<std::vector<Cycle>> sent;
+  std::vector<std::vector<Cycle>> waits;
+};
 
 /// The program of one row. What is the same in all rows stays in place.
 struct RowProgram {
@@ -61,6 +69,7 @@ class OneRow : private RowWaker {
 
   /// After its end.
   void add_to(WaferOutcome& outcome);
+  /// What has been accounted for; the last core may have been done before.
   Cycle end() const { return end_; }
   Passage& sent_south() { return sent_south_; }
 
@@ -68,6 +77,7 @@ class OneRow : private RowWaker {
   void wake_row(std::size_t /*row*/, Cycle /*at*/) override {}  // next() asks the agendas
   bool step(Cycle now);
   bool take_from_north(Cycle now);
+  void note_wait(std::size_t column, Cycle now);
   void give_to_south(Cycle now);
   Cycle next();
   Wavelet word(std::uint32_t column);
@@ -90,12 +100,19 @@ class OneRow : private RowWaker {
   std::vector<LinkId> north_;
   std::vector<LinkId> south_;
   std::vector<Source> sources_;
-  std::vector<std::pair<Cycle, std::uint32_t>> arrivals_;  // of all columns, in order
+  struct Arrival {
+    Cycle at;
+    std::uint32_t column;
+    bool waits;  // above, and does not come yet
+  };
+  std::vector<Arrival> arrivals_;  // of all columns, in order
   std::size_t next_arrival_ = 0;
   Cycle next_injection_ = 0;
   Passage sent_south_;
   std::vector<std::uint32_t> due_;
   std::vector<std::uint32_t> edge_due_;
+  std::vector<const RouterInput*> streams_;  // by column, in lockstep: the buffer of the stream
+  std::vector<bool> waits_;                  // its head did in the cycle before
   Cycle end_ = 0;
 };
 
@@ -118,15 +135,28 @@ OneRow::OneRow(const HardwareParams& params, const Program& program, const Passa
   north_ = plan.injectors;
   south_ = plan.outlets;
   std::iota(due_.begin(), due_.end(), 0U);
+  if (params.router.multicast == Multicast::lockstep && !program.outlets.empty()) {
+    waits_.assign(program.columns, false);
+    for (std::size_t c = 0; c < program.columns; ++c) {
+      const auto [first, last] = routers_.inputs_of(c);
+      const auto stream = std::find_if(
+          &routers_.inputs()[first], &routers_.inputs()[first] + (last - first),
+          [&](const RouterInput& input) { return input.color == program.kernel.weights; });
+      streams_.push_back(stream);
+    }
+  }
   if (!program.row_above) {
     injectors_.emplace(params.router, program, plan.injectors, router_unit(program.columns, 1, 0),
                        1, agendas_, links_, log_, clock);
     return;
   }
-  for (std::uint32_t c = 0; c < from_north.size(); ++c) {
-    for (const Cycle at : from_north[c]) arrivals_.emplace_back(at, c);
+  for (std::uint32_t c = 0; c < from_north.sent.size(); ++c) {
+    for (const Cycle at : from_north.sent[c]) arrivals_.push_back({at, c, false});
+    for (const Cycle at : from_north.waits[c]) arrivals_.push_back({at, c, true});
   }
-  std::sort(arrivals_.begin(), arrivals_.end());
+  std::sort(arrivals_.begin(), arrivals_.end(), [](const Arrival& a, const Arrival& b) {
+    return std::tie(a.at, a.column) < std::tie(b.at, b.column);
+  });
 }
 
 Wavelet OneRow::word(std::uint32_t column) {
@@ -143,12 +173,20 @@ Wavelet OneRow::word(std::uint32_t column) {
 
 bool OneRow::take_from_north(Cycle now) {
   for (; next_arrival_ != arrivals_.size(); ++next_arrival_) {
-    const auto [at, column] = arrivals_[next_arrival_];
-    if (at != now) break;
-    if (!links_.can_push(north_[column], now)) return false;
-    links_.push(north_[column], now, word(column));
+    const Arrival& arrival = arrivals_[next_arrival_];
+    if (arrival.at != now) break;
+    const LinkId link = north_[arrival.column];
+    if (!links_.can_push(link, now)) return false;
+    if (!arrival.waits) links_.push(link, now, word(arrival.column));
   }
   return true;
+}
+
+/// While a word waits no other comes, so that a link that is open at the begin stays so.
+void OneRow::note_wait(std::size_t column, Cycle now) {
+  const bool waits = streams_[column]->waiting;
+  if (waits && !waits_[column]) sent_south_.waits[column].push_back(now);
+  waits_[column] = waits;
 }
 
 /// A word was sent south a hop before it is there.
@@ -156,7 +194,7 @@ void OneRow::give_to_south(Cycle now) {
   const auto give = [&](std::size_t c) {
     if (!links_.can_pop(south_[c], now)) return;
     links_.pop(south_[c], now);
-    sent_south_[c].push_back(now - QueueShapes(params_.router).link().latency);
+    sent_south_.sent[c].push_back(now - QueueShapes(params_.router).link().latency);
   };
   if (injectors_) {  // who have taken their part of the agenda
     for (std::size_t c = 0; c < south_.size(); ++c) give(c);
@@ -170,7 +208,7 @@ void OneRow::give_to_south(Cycle now) {
 Cycle OneRow::next() {
   Cycle at = std::min(agendas_.row(0).next(), agendas_.row(1).next());
   if (injectors_) at = std::min(at, next_injection_);
-  if (next_arrival_ != arrivals_.size()) at = std::min(at, arrivals_[next_arrival_].first);
+  if (next_arrival_ != arrivals_.size()) at = std::min(at, arrivals_[next_arrival_].at);
   return at;
 }
 
@@ -189,6 +227,7 @@ bool OneRow::step(Cycle now) {
   for (const std::uint32_t unit : due_) {
     const Cycle again = unit % 2 == 0 ? routers_.step(unit / 2, now) : cores_.step(unit / 2, now);
     if (again != kNever) agenda.add(unit, again);
+    if (unit % 2 == 0 && !streams_.empty()) note_wait(unit / 2, now);
   }
   return true;
 }
@@ -197,9 +236,7 @@ bool OneRow::run() {
   for (Cycle now = 0; now != kNever; now = next()) {
     if (!step(now)) return false;
     if (cores_.finished() == cores_.size() && links_.words() == 0) {
-      for (std::size_t i = 0; i < cores_.size(); ++i) {
-        end_ = std::max(end_, cores_.counters(i).end);
-      }
+      end_ = now + 1;
       return true;
     }
   }
@@ -207,8 +244,9 @@ bool OneRow::run() {
 }
 
 void OneRow::add_to(WaferOutcome& outcome) {
-  outcome.cycles = std::max(outcome.cycles, end_);
   for (std::size_t i = 0; i < cores_.size(); ++i) {
+    // the last word leaves a bus, if no core takes it
+    outcome.cycles = std::max({outcome.cycles, cores_.counters(i).end, routers_.counters(i).end});
     routers_.account(i, end_);
     cores_.settle(i, end_);
     outcome.cores.push_back(cores_.counters(i));
@@ -225,13 +263,11 @@ bool can_run(const HardwareParams& params, const Program& program, const RunOpti
   const bool plain = options.engine == Engine::event && options.jitter == 0 &&
                      options.shuffle == 0 && !options.event_log && !options.modules &&
                      !options.look;
-  // In lockstep a word waits for its ramp and for the row below at once, and rows by themselves do
-  // not know of the latter.
-  const bool independent = params.router.multicast == Multicast::independent;
-  return plain && independent && !program.gradient && program.background.empty() &&
-         program.inlets.empty() && program.outlets.empty() && program.kernel.activations.empty() &&
+  return plain && !program.gradient && program.background.empty() && program.inlets.empty() &&
+         program.outlets.empty() && program.kernel.activations.empty() &&
          program.kernel.steps != 0 && program.rows > 1 && program.entry == 0 &&
-         QueueShapes(params.router).flows();
+         QueueShapes(params.router).flows() && QueueShapes(params.router).links_alike() &&
+         kSlotFree == 1 && !(QueueShapes(params.router).has_turns() && turns(program));
 }
 
 }  // namespace
@@ -253,7 +289,7 @@ std::optional<WaferOutcome> simulate_row_by_row(const HardwareParams& params,
     ends.push_back(row.end());
     passage = std::move(row.sent_south());
   }
-  // After its row's end a core waits for the end of all.
+  // After its row's end a core waits for the end of all, which may be sooner.
   for (std::size_t i = 0; i < outcome.cores.size(); ++i) {
     outcome.cores[i].cycles[kDone] += outcome.cycles - ends[i / program.columns];
   }

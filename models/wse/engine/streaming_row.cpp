@@ -107,7 +107,7 @@ inline void StreamingRow<Number, Sums>::step_block(std::size_t i, Cycle now,
   moved_ = moved_ || any(beats);
   if (counts_beats_) {
     b.fma -= issued[0];
-    b.sums -= beats & ~issued[0];
+    b.sums -= beats & ~issued[0] & ~waits.beside;
   }
   b.waited.dispatch -= waits.dispatch;
   b.waited.weights -= waits.weights;
@@ -116,6 +116,7 @@ inline void StreamingRow<Number, Sums>::step_block(std::size_t i, Cycle now,
   b.waited.buffer -= waits.buffer;
   b.waited.conflict -= waits.conflict;
   b.waited.residual -= waits.residual;
+  b.waited.beside -= waits.beside;
   b.blocked -= b.core.waits;
   b.in_use += control_.buffers_in_use(b.core);
   const Vector all_done = ended & Control::done(b.core);
@@ -326,6 +327,7 @@ void StreamingRow<Number, Sums>::flush() {
     add(sum.closures, b.closures);
     add(sum.conflict, b.waited.conflict);
     add(sum.residual, b.waited.residual);
+    add(sum.beside, b.waited.beside);
     add(sum.fma, b.fma);
     add(sum.sums, b.sums);
   }

@@ -34,6 +34,7 @@ struct LaneCounts {
   std::uint64_t in_use = 0;
   std::uint64_t conflict = 0;
   std::uint64_t residual = 0;
+  std::uint64_t beside = 0;
   std::uint64_t stall_weights = 0;  // of the router at the ramp, by the head of its buffer
   std::uint64_t closures = 0;       // of them, those that found the link to another row closed
   Cycle end = 0;
@@ -145,6 +146,7 @@ class StreamingRow {
   friend Control;
   static constexpr bool kOneInstruction = Sums::kOneInstruction;
   Vector has_word(std::size_t place) const { return blocks_[place].queue.has(); }
+  static Vector may_begin(std::size_t /*place*/) { return ~Vector{}; }
   Vector take_word(std::size_t place, const Vector& lanes);
   void take_value(std::size_t place, const Vector& lanes);
   Vector start(std::size_t place, const Vector& lanes);

@@ -13,10 +13,10 @@
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/ring_sums.hpp"
 #include "models/wse/engine/routed_sums.hpp"
+#include "models/wse/engine/streaming_outcome.hpp"
 #include "models/wse/engine/streaming_row.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
-#include "models/wse/program/sum_counts.hpp"
 #include "sim/kernel/clock_domain.hpp"
 #include "sim/kernel/sim_context.hpp"
 
@@ -161,13 +161,6 @@ class Sweep final : public StreamingSweep {
   SweepOutcome outcome();
   std::vector<std::size_t> group_of_row() const;
   FoldPlan fold(const std::vector<std::size_t>& group) const;
-  CoreCounters core(std::uint32_t column, const LaneCounts& counts, std::uint32_t row,
-                    Cycle behind) const;
-  void add_row(WaferOutcome& outcome, std::uint32_t row, std::uint32_t place, Row& from) const;
-  void add_exchange(std::uint32_t column, std::uint64_t words, CoreCounters& core) const;
-  void add_buses(std::uint32_t column, std::uint64_t words, RouterCounters& router) const;
-  std::vector<std::uint64_t> streamed_words() const;
-  void count_roles();
   void carry_values();
   void mark();
   WaferMarks take_marks();
@@ -182,8 +175,6 @@ class Sweep final : public StreamingSweep {
   LaneInjectors<Number> injectors_;
   const bool metered_;  // links are shut after so many words
   const std::vector<Number> all_open_;
-  std::vector<std::uint64_t> weights_, words_;  // by column
-  SumCounts sums_;
   std::vector<RowValues> values_;  // by row; without values empty
   Cycle mark_length_;              // 0: no marks are made
   std::uint64_t marked_ = 0;       // cores, all marks together
@@ -279,124 +270,6 @@ void Sweep<Number, Sums>::split(Groups& way, std::size_t group) {
   way.insert(way.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(last));
 }
 
-/// What each column does is known beforehand; only when, is simulated.
-template <class Number, class Sums>
-void Sweep<Number, Sums>::count_roles() {
-  const StreamingKernel& kernel = program_.kernel;
-  const std::size_t columns = program_.columns;
-  weights_.assign(columns, 0);
-  words_.assign(columns, 0);
-  for (std::size_t s = 0; s < kernel.steps; ++s) {
-    for (std::size_t c = 0; c < columns; ++c) {
-      const std::uint32_t count = kernel.count(s, c);
-      weights_[c] += count;
-      words_[c] += kernel.words_of(count);
-    }
-  }
-  sums_ = count_sums(program_);
-}
-
-/// A core of `row`, whose first word comes `behind` cycles after that of the row simulated.
-template <class Number, class Sums>
-CoreCounters Sweep<Number, Sums>::core(std::uint32_t column, const LaneCounts& counts,
-                                       std::uint32_t row, Cycle behind) const {
-  const StreamingKernel& kernel = program_.kernel;
-  const SumCounts::Column& sums = sums_.columns[column];
-  const std::uint64_t tokens = kernel.tokens[row];
-  const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
-  const std::uint64_t each = params_.core.fabric_words_per_issue;
-  CoreCounters core;
-  core.cycles[kFma] = weights_[column] * ((tokens + kernel.simd - 1) / kernel.simd);
-  core.cycles[kReduce] = (kernel.steps + sums.gathered) * ((words + each - 1) / each);
-  core.cycles[kDispatch] = counts.dispatch;
-  core.cycles[kWaitWeights] = counts.weights + behind;
-  core.cycles[kWaitRingIn] = counts.ring_in;
-  core.cycles[kWaitRingOut] = counts.ring_out;
-  core.cycles[kWaitBuffer] = counts.buffer;
-  core.cycles[kConflict] = counts.conflict;
-  core.cycles[kResidual] = counts.residual;
-  core.words = words_[column] / kernel.words_per_weight();
-  core.weights = weights_[column];
-  core.products = weights_[column] * tokens;
-  core.first_weights = sums.filled;
-  core.commands = core.reductions = kernel.steps;
-  core.summed = sums.summed;
-  core.added = sums.added;
-  core.gathered = sums.gathered;
-  core.kept = sums.kept;
-  core.sent = words * (kernel.steps - sums.kept);
-  core.received = words_[column] + kernel.steps + words * sums.inputs;
-  core.stream_words = words_[column] + kernel.steps;
-  core.sum_words = words * (kernel.steps + sums.gathered);
-  core.buffer_blocked = counts.blocked;
-  core.buffers_in_use = counts.in_use + behind;
-  core.end = counts.end + behind;
-  if (kernel.exchange.on()) add_exchange(column, words, core);
-  return core;
-}
-
-/// What a core does for the exchange of results.
-template <class Number, class Sums>
-void Sweep<Number, Sums>::add_exchange(std::uint32_t column, std::uint64_t words,
-                                       CoreCounters& core) const {
-  const ExchangePlan& plan = program_.kernel.exchange;
-  const ExchangePlan::Column& mine = plan.columns[column];
-  const std::uint64_t each = params_.core.fabric_words_per_issue;
-  core.rows_sent = std::uint64_t{plan.packets} * mine.sends.size();
-  core.rows_taken = std::uint64_t{plan.packets} * mine.takes.size();
-  for (const ExchangePlan::Send& send : mine.sends) {
-    core.rows_copied += std::uint64_t{plan.packets} * send.copies;
-  }
-  core.cycles[kReduce] += (core.rows_sent + core.rows_taken) * ((words + each) / each);
-  core.sent += core.rows_sent * (words + 1);
-  core.received += core.rows_taken * (words + 1);
-}
-
-/// Words of buses that a router sends on.
-template <class Number, class Sums>
-void Sweep<Number, Sums>::add_buses(std::uint32_t column, std::uint64_t words,
-                                    RouterCounters& router) const {
-  const ExchangePlan& plan = program_.kernel.exchange;
-  for (const ExchangePlan::Part& part : plan.columns[column].parts) {
-    const ExchangePlan::Bus& bus = plan.buses[part.bus];
-    const std::uint64_t each = std::uint64_t{plan.packets} * (words + 1);  // of a sender
-    const std::uint64_t through = part.upstream * each;
-    if (part.passes) router.sent[bus.east ? kEast : kWest] += through + (part.sends ? each : 0);
-    if (!part.takes) continue;
-    router.sent[kRamp] += through;
-    if (!part.every) router.filtered += through - each;
-  }
-}
-
-/// Cores and routers of `row`, which is kept in `place` of the small mesh.
-template <class Number, class Sums>
-void Sweep<Number, Sums>::add_row(WaferOutcome& outcome, std::uint32_t row, std::uint32_t place,
-                                  Row& from) const {
-  const StreamingKernel& kernel = program_.kernel;
-  const std::size_t columns = program_.columns;
-  const std::uint64_t tokens = kernel.tokens[row];
-  const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
-  const bool south = row >= program_.entry && row + 1 != program_.rows;
-  const bool north = program_.both_ways() && row <= program_.entry && row != 0;
-  RouterCounters* const routers = &outcome.routers[place * columns];
-  const std::vector<LaneCounts>& counts = from.counts();
-  for (std::size_t lane = 0; lane < columns; ++lane) {
-    const std::uint32_t c = shared_.column_of[lane];
-    RouterCounters& router = routers[c];
-    for (unsigned port = 0; port < kPorts; ++port) {
-      router.sent.at(port) += sums_.columns[c].passed.at(port) * words;
-    }
-    const std::uint64_t streamed = words_[c] + kernel.steps;
-    router.sent[kRamp] += streamed;
-    if (kernel.exchange.on()) add_buses(c, words, router);
-    if (south) router.sent[kSouth] += streamed;
-    if (north) router.sent[kNorth] += streamed;
-    router.stalls[static_cast<std::size_t>(kernel.stream_color(c))] += counts[lane].stall_weights;
-    router.closures += counts[lane].closures;
-  }
-  from.add_stalls(program_, routers);
-}
-
 /// The group of each row, those to the north behind those to the south.
 template <class Number, class Sums>
 std::vector<std::size_t> Sweep<Number, Sums>::group_of_row() const {
@@ -439,17 +312,9 @@ FoldPlan Sweep<Number, Sums>::fold(const std::vector<std::size_t>& group_of) con
   return fold;
 }
 
-/// By column, commands included.
-template <class Number, class Sums>
-std::vector<std::uint64_t> Sweep<Number, Sums>::streamed_words() const {
-  std::vector<std::uint64_t> words = words_;
-  for (std::uint64_t& each : words) each += program_.kernel.steps;
-  return words;
-}
-
 template <class Number, class Sums>
 SweepOutcome Sweep<Number, Sums>::outcome() {
-  count_roles();
+  const StreamingOutcome known(params_, program_);
   const std::vector<std::size_t> group_of = group_of_row();
   SweepOutcome swept{fold(group_of), {}, groups(), {}};
   if (mark_length_ != 0) swept.marks = take_marks();
@@ -460,7 +325,7 @@ SweepOutcome Sweep<Number, Sums>::outcome() {
   for (std::uint32_t place = 0; place < swept.fold.kept.size(); ++place) {
     const std::uint32_t row = swept.fold.kept[place];
     if (row < program_.spread_rows) {
-      copies_->add_counters(streamed_words(), &outcome.routers[place * columns]);
+      copies_->add_counters(known.streamed_words(), &outcome.routers[place * columns]);
       continue;
     }
     const std::size_t group = group_of[row];
@@ -475,10 +340,12 @@ SweepOutcome Sweep<Number, Sums>::outcome() {
     for (std::size_t lane = 0; lane < columns; ++lane) {
       const std::uint32_t c = shared_.column_of[lane];
       CoreCounters& mine = outcome.cores[place * columns + c];
-      mine = core(c, counts[lane], row, behind);
+      mine = known.core(c, counts[lane], row, behind);
       outcome.cycles = std::max(outcome.cycles, mine.end);
     }
-    add_row(outcome, row, place, from);
+    RouterCounters* const routers = &outcome.routers[place * columns];
+    known.add_routers(row, counts, shared_.column_of, routers);
+    from.add_stalls(program_, routers);
     if (from.end() != 0) outcome.routers[place * columns].end = from.end() + behind;
     outcome.cycles = std::max(outcome.cycles, outcome.routers[place * columns].end);
   }

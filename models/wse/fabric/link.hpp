@@ -27,9 +27,11 @@ class LinkArray {
   /// `writer` and `reader` are the units to wake, kNoUnit for none.
   LinkId add(const QueueShape& shape, UnitId writer, UnitId reader) {
     assert(shape.latency >= 1);
-    const Link link{static_cast<std::uint32_t>(slots_.size()), shape.capacity, 0,      0,     0,
-                    static_cast<std::uint32_t>(shape.latency), writer,         reader, kNever};
+    const Link link{
+        static_cast<std::uint32_t>(slots_.size()), shape.capacity, 0,      0,      0,
+        static_cast<std::uint32_t>(shape.latency), writer,         reader, kNever, shape.varies};
     links_.push_back(link);
+    if constexpr (kSlotFree != 1) popped_.emplace_back();
     slots_.resize(slots_.size() + shape.capacity);
     return static_cast<LinkId>(links_.size() - 1);
   }
@@ -51,7 +53,9 @@ class LinkArray {
   }
 
   std::size_t size() const { return links_.size(); }
-  QueueShape shape(LinkId id) const { return {links_[id].capacity, links_[id].latency}; }
+  QueueShape shape(LinkId id) const {
+    return {links_[id].capacity, links_[id].latency, links_[id].varies};
+  }
 
   /// Words in all links together.
   std::uint64_t words() const { return words_; }
@@ -62,18 +66,23 @@ class LinkArray {
   bool can_push(LinkId id, Cycle now, unsigned words = 1) const {
     if (!ends_.empty()) return ends_[id].push->can_push(now, words);
     const Link& link = links_[id];
-    return link.count + (link.freed_in == now ? link.freed : 0) + words <= link.capacity;
+    return link.count + freed(id, now) + words <= link.capacity;
   }
 
-  /// Returns the cycle in which the word can be popped.
-  Cycle push(LinkId id, Cycle now, Wavelet word) {
+  /// Returns the cycle in which the word can be popped: `more` cycles later than its link's latency
+  /// says, or with the word ahead of it.
+  Cycle push(LinkId id, Cycle now, Wavelet word, Cycle more = 0) {
     assert(can_push(id, now));
-    if (!ends_.empty()) return ends_[id].push->push(now, word);
+    if (!ends_.empty()) return ends_[id].push->push(now, word, more);
     Link& link = links_[id];
-    Cycle ready = now + link.latency;
-    if (jitter_ != 0) ready = delayed(id, ready);
+    Cycle ready = now + link.latency + more;
     std::uint32_t place = link.head + link.count;
     if (place >= link.capacity) place -= link.capacity;
+    if (link.varies && link.count != 0) {
+      const std::uint32_t ahead = (place == 0 ? link.capacity : place) - 1;
+      ready = std::max(ready, slots_[link.base + ahead].ready);
+    }
+    if (jitter_ != 0) ready = delayed(id, ready);
     slots_[link.base + place] = {ready, word};
     ++link.count;
     ++words_;
@@ -90,7 +99,7 @@ class LinkArray {
     return link.count == 0 ? kNever : slots_[link.base + link.head].ready;
   }
 
-  /// When the first word was pushed, which there is, without jitter.
+  /// When the first word was pushed, which there is, without jitter and turns.
   Cycle front_sent(LinkId id) const { return front_ready(id) - links_[id].latency; }
 
   /// True if at least `words` words can be popped.
@@ -120,7 +129,8 @@ class LinkArray {
     --words_;
     link.freed = (link.freed_in == now ? link.freed : 0) + 1;
     link.freed_in = now;
-    agendas_.wake(link.writer, now + 1);
+    if constexpr (kSlotFree != 1) popped_[id].push_back(now);
+    agendas_.wake(link.writer, now + kSlotFree);
     return word;
   }
 
@@ -135,6 +145,7 @@ class LinkArray {
     UnitId writer;
     UnitId reader;
     Cycle freed_in;
+    bool varies;
   };
   struct Slot {
     Cycle ready = 0;
@@ -149,6 +160,16 @@ class LinkArray {
     Cycle last_ready = 0;
   };
 
+  /// Slots out of which a word went and which cannot be filled yet.
+  unsigned freed(LinkId id, Cycle now) const {
+    const Link& link = links_[id];
+    if constexpr (kSlotFree == 1) return link.freed_in == now ? link.freed : 0;
+    unsigned slots = 0;
+    const std::vector<Cycle>& pops = popped_[id];
+    for (auto at = pops.rbegin(); at != pops.rend() && *at + kSlotFree > now; ++at) ++slots;
+    return slots;
+  }
+
   Cycle delayed(LinkId id, Cycle ready) {
     History& history = history_[id];
     const std::uint64_t draw =
@@ -160,8 +181,9 @@ class LinkArray {
   Agendas& agendas_;
   std::vector<Link> links_;
   std::vector<Slot> slots_;
-  std::vector<Ends> ends_;        // of modules
-  std::vector<History> history_;  // only with jitter
+  std::vector<Ends> ends_;                  // of modules
+  std::vector<History> history_;            // only with jitter
+  std::vector<std::vector<Cycle>> popped_;  // cycles, only if kSlotFree is not 1
   std::uint64_t words_ = 0;
   Cycle jitter_ = 0;
   std::uint64_t seed_ = 0;

@@ -7,6 +7,7 @@
 
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/program/wavelet.hpp"
 #include "sim/base/cycle.hpp"
 
 // The queues between the cores of a wafer. All keep one contract: a word pushed in cycle t can be
@@ -17,9 +18,13 @@
 
 namespace lacuna::wse {
 
+/// From a pop to the first cycle in which its slot can be filled.
+inline constexpr Cycle kSlotFree = 1;
+
 struct QueueShape {
   unsigned capacity = 1;  // words, those under way included
   Cycle latency = 1;      // from a push to the first cycle of its pop
+  bool varies = false;    // words may take longer than that
 };
 
 /// The shapes of all queues: the only place where buffers and latencies of routers meet depths.
@@ -29,10 +34,35 @@ class QueueShapes {
       : entries_(router.entries),
         hop_(router.hop),
         up_(router.ramp),
-        down_(router.ramp + router.ramp_in) {}
+        down_(router.ramp + router.ramp_in),
+        turn_(router.turn) {}
 
-  /// From a router into the buffer of its neighbour.
-  QueueShape link() const { return into(entries_, hop_); }
+  /// From a router through a port into the buffer of its neighbour.
+  QueueShape link(unsigned /*port*/) const { return into(entries_, hop_); }
+  /// The same, if words come to it around a corner: it holds those that are under way longer too.
+  QueueShape link_behind_turn(unsigned port) const {
+    QueueShape shape = link(port);
+    shape.capacity += static_cast<unsigned>(turn_);
+    shape.varies = turn_ != 0;
+    return shape;
+  }
+  /// From any router to any neighbour, for those who ask links_alike() before.
+  QueueShape link() const { return link(kSouth); }
+  bool links_alike() const {
+    const QueueShape south = link(kSouth);
+    for (const unsigned port : {kNorth, kEast, kWest}) {
+      const QueueShape other = link(port);
+      if (other.capacity != south.capacity || other.latency != south.latency) return false;
+    }
+    return true;
+  }
+  /// Words that come into a router along a column and leave along a row turn, or the other way.
+  static constexpr bool turns(unsigned from, unsigned to) {
+    return from != kRamp && to != kRamp && from % 2 != to % 2;
+  }
+  /// So much longer a word takes.
+  Cycle turn(unsigned from, unsigned to) const { return turns(from, to) ? turn_ : 0; }
+  bool has_turns() const { return turn_ != 0; }
   /// From an injector into the buffer of the router below it.
   QueueShape inlet() const { return into(entries_, 1); }
   /// From the output queues of a core into the buffer of its router,
@@ -58,6 +88,7 @@ class QueueShapes {
   Cycle hop_;
   Cycle up_;
   Cycle down_;
+  Cycle turn_;
 };
 
 /// A shape as lanes need it.

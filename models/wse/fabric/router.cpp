@@ -39,13 +39,23 @@ Cycle RouterArray::step(std::size_t index, Cycle now) {
   account(index, now);
   router.accounted = now + 1;
   const std::uint32_t heads = find_heads(router, now);
-  if (heads == 0) return router.reopen > now ? router.reopen : kNever;
+  if (heads == 0) return next_reopening(router, now);
   const bool granted = params_.multicast == Multicast::lockstep ? grant_heads(router, heads, now)
                                                                 : grant_ports(router, heads, now);
   const bool left = finish(router, heads, now);
   if ((granted || left) && has_words(router, now + 1)) return now + 1;
   const Cycle opens = link_rule_.on_links() ? next_opening(router, heads, now) : kNever;
-  return router.reopen > now ? std::min(router.reopen, opens) : opens;
+  return std::min(next_reopening(router, now), opens);
+}
+
+/// When the first of the colors opens that a teardown has closed.
+Cycle RouterArray::next_reopening(const Router& router, Cycle now) const {
+  Cycle next = kNever;
+  if (router.reopen <= now) return next;
+  for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
+    if (inputs_[i].reopen > now) next = std::min(next, inputs_[i].reopen);
+  }
+  return next;
 }
 
 /// When the first of the links opens that are shut and for which a head waits.
@@ -197,7 +207,7 @@ void RouterArray::send(Router& router, RouterInput& input, unsigned port, Cycle 
     ++router.counters.filtered;
     return;
   }
-  const Cycle ready = links_.push(input.out[port], now, word);
+  const Cycle ready = links_.push(input.out[port], now, word, shapes_.turn(input.from, port));
   if (port == kRamp) log_.record(ready, router.unit + 1, kQueuePush, color);
 }
 

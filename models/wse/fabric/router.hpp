@@ -55,7 +55,12 @@ struct RouterInput {
 class RouterArray {
  public:
   RouterArray(const RouterParams& params, LinkArray& links, EventLog& log)
-      : params_(params), rule_(params), link_rule_(params), links_(links), log_(log) {}
+      : params_(params),
+        shapes_(params),
+        rule_(params),
+        link_rule_(params),
+        links_(links),
+        log_(log) {}
 
   /// Adds a router, which is unit `unit`, with its buffers in the order of color and port.
   void add(UnitId unit, const std::vector<RouterInput>& inputs);
@@ -116,8 +121,10 @@ class RouterArray {
     return is_open(router, port, now) && links_.can_push(input.out[port], now);
   }
   Cycle next_opening(const Router& router, std::uint32_t heads, Cycle now) const;
+  Cycle next_reopening(const Router& router, Cycle now) const;
 
   const RouterParams params_;
+  const QueueShapes shapes_;
   const ArbiterRule rule_;
   const LinkRule link_rule_;
   LinkArray& links_;

@@ -18,9 +18,11 @@ struct ModuleRun {
   std::uint64_t words = 0;
   std::size_t cores = 0;
   std::size_t finished = 0;
+  std::uint64_t to_enter = 0;  // words beside the streams that injectors have still to send
 
+  bool done() const { return finished == cores && to_enter == 0; }
   void stop_if_done(Cycle now) const {
-    if (finished == cores && words == 0) clock->stop(now);
+    if (done() && words == 0) clock->stop(now);
   }
 };
 
@@ -37,8 +39,8 @@ class WordChannel final : public WordPushIf, public WordPopIf {
 
   bool can_push(Cycle now, unsigned words) const override { return queue_.can_push(0, now, words); }
 
-  Cycle push(Cycle now, Wavelet word) override {
-    const Cycle ready = queue_.push(0, now, word);
+  Cycle push(Cycle now, Wavelet word, Cycle more) override {
+    const Cycle ready = queue_.push(0, now, word, more);
     ++run_.words;
     if (reader_ != nullptr) run_.clock->wake(*reader_, ready);
     return ready;
@@ -51,7 +53,7 @@ class WordChannel final : public WordPushIf, public WordPopIf {
   Wavelet pop(Cycle now) override {
     const Wavelet word = queue_.pop(0, now);
     --run_.words;
-    if (writer_ != nullptr) run_.clock->wake(*writer_, now + 1);
+    if (writer_ != nullptr) run_.clock->wake(*writer_, now + kSlotFree);
     return word;
   }
 

@@ -12,8 +12,8 @@ namespace lacuna::wse {
 class WordPushIf : public virtual sc_core::sc_interface {
  public:
   virtual bool can_push(Cycle now, unsigned words) const = 0;
-  /// Returns the cycle in which the word can be popped.
-  virtual Cycle push(Cycle now, Wavelet word) = 0;
+  /// Returns the cycle in which the word can be popped, see LinkArray.
+  virtual Cycle push(Cycle now, Wavelet word, Cycle more) = 0;
 };
 
 /// The reader's end.

@@ -22,6 +22,10 @@ class Dispatch {
   /// Whether a core whose task register is empty may take a wavelet while its main thread works.
   bool overlaps() const { return overlap_; }
 
+  /// Whether a task that is due may begin if so many output queues of its core are full.
+  static constexpr bool may_begin(unsigned /*full*/) { return true; }
+  static constexpr bool heeds_output() { return !may_begin(1); }
+
   /// From this cycle on a core takes wavelets.
   Cycle begin() const { return begin_; }
 

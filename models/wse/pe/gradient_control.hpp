@@ -37,15 +37,15 @@ struct GradientState {
   Vector results{};                         // dot products that wait for the chain
   Vector streamed{};                        // stream and ring are done
   Vector done{};
-  Vector hold{}, main_holds{};  // cycles for which the beat keeps the slot; of the main thread
 };
 
-/// Why lanes issued nothing. A lane that is not in any of these has done all.
+/// Why lanes issued nothing, and `beside`: see StreamWaits.
 template <class Number>
 struct GradientWaits {
   using Vector = Lanes<Number>;
 
   Vector dispatch{}, weights{}, ring_in{}, ring_out{}, buffer{}, conflict{};
+  Vector beside{};
 };
 
 /// The control itself: the main thread forms a dot product for each index that arrives; of the
@@ -117,9 +117,11 @@ class GradientControl {
     if (kept_) note_streamed(s, cores, place);
     const Vector take_words = LaneTurn<Number>::least(words_ - s.words_taken, each_);
     const Vector send_words = LaneTurn<Number>::least(words_ - s.words_sent, each_);
-    issued = choose(s, cores, place, take_words, send_words);
-    const Waits waits =
-        causes(s, cores, place, ~(issued[kMain] | issued[kChain] | issued[kTake] | issued[kSend]));
+    issued = choose(s, cores, place, now, take_words, send_words);
+    const Vector others = issued[kChain] | issued[kTake] | issued[kSend];
+    const Vector kept = slow_ ? s.slot.kept(0) : Vector{};
+    Waits waits = causes(s, cores, place, ~issued[kMain] & ~(others & ~kept));
+    if (issue_.two) waits.beside = others & (issued[kMain] | kept);
     finish(s, cores, place, issue(s, cores, place, issued, take_words, send_words));
     return waits;
   }
@@ -131,13 +133,13 @@ class GradientControl {
 
   Vector active(const State& s) const {
     const Vector left = s.vector > 0;
-    return slow_ ? left | (s.main_holds & (s.hold > 0)) : left;
+    return slow_ ? left | s.slot.kept_by_main() : left;
   }
 
   Vector load(State& s, Cores& cores, std::size_t place) const;
   Vector main_thread(State& s, Cores& cores, std::size_t place, Cycle now) const;
   void note_streamed(State& s, Cores& cores, std::size_t place) const;
-  Beats choose(State& s, Cores& cores, std::size_t place, const Vector& take_words,
+  Beats choose(State& s, Cores& cores, std::size_t place, Cycle now, const Vector& take_words,
                const Vector& send_words) const;
   Vector issue(State& s, Cores& cores, std::size_t place, const Beats& beats,
                const Vector& take_words, const Vector& send_words) const;
@@ -177,7 +179,8 @@ inline Lanes<Number> GradientControl<Number, Cores>::main_thread(State& s, Cores
   const Vector zero{};
   s.task.begin_cycle();
   const Vector may = (s.taken > s.closed) & (s.task.command | (s.results < results_most_));
-  const Vector effect = s.task.due() & ~active(s) & may;
+  Vector effect = s.task.due() & ~active(s) & may;
+  if constexpr (Dispatch::heeds_output()) effect &= cores.may_begin(place);
   const Vector close = effect & s.task.command;
   const Vector start = effect & ~close;
   s.vector = select(start, vector_beats_, s.vector);
@@ -206,7 +209,7 @@ inline void GradientControl<Number, Cores>::note_streamed(State& s, Cores& cores
 /// Which context issues: the main thread, then chain, take and send.
 template <class Number, class Cores>
 inline typename GradientControl<Number, Cores>::Beats GradientControl<Number, Cores>::choose(
-    State& s, Cores& cores, std::size_t place, const Vector& take_words,
+    State& s, Cores& cores, std::size_t place, Cycle now, const Vector& take_words,
     const Vector& send_words) const {
   const Vector here = select(s.own_sent | (s.taken > s.sent), words_, s.taking & s.words_taken);
   Beats may;
@@ -217,9 +220,8 @@ inline typename GradientControl<Number, Cores>::Beats GradientControl<Number, Co
   may[kTake] = s.taking & cores.has_ring(place, take_words);
   may[kSend] = s.started & s.send_more & s.sends & (s.words_sent + send_words <= here) &
                cores.ring_room(place, send_words);
-  if (slow_) {
-    for (Vector& context : may) context &= s.hold == 0;
-  }
+  if (slow_) s.slot.close(issue_, may);
+  if (IssueRule::opens(now) != now) may = Beats{};
   return s.slot.choose(issue_, may);
 }
 
@@ -246,10 +248,7 @@ inline Lanes<Number> GradientControl<Number, Cores>::issue(State& s, Cores& core
   s.results += chain;
   if (any(took | sent)) cores.advance(s, place, took, sent, zero);
   if (slow_) {
-    const Vector moves = take | send;
-    s.hold += s.hold > 0;
-    s.hold = select(main, dot_ - 1, select(moves, move_ - 1, s.hold));
-    s.main_holds = (s.main_holds & ~(moves | chain)) | main;
+    s.slot.keep(issue_, main, dot_, take | send | chain, select(chain, all(1), move_));
   }
   return took | sent | chain;
 }
@@ -263,7 +262,7 @@ inline GradientWaits<Number> GradientControl<Number, Cores>::causes(const State&
   Waits why;
   Vector idle = no_beat;
   if (slow_) {
-    why.conflict = no_beat & (s.hold > zero);
+    why.conflict = no_beat & (s.slot.kept(0) | s.slot.kept(1));
     idle &= ~why.conflict;
   }
   const Vector full = idle & s.task.full;

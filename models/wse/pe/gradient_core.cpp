@@ -72,16 +72,16 @@ Cycle GradientCores::step(std::size_t index, Cycle now) {
   account(index, now);
   core.accounted = now + 1;
   now_ = now;
-  const Cycle busy = number(core.state.hold);
+  const LaneIssue<Number> slot = core.state.slot;
   core.acted = send_output(core, now) || core.state.releasing[0] != 0;
   Control::Beats issued{};
-  book(core, core.control->step(core.state, *this, index, now, issued), issued);
-  return core.acted ? now + 1 : next_step(core, core.state, busy, 0, now);
+  book(core, core.control->step(core.state, *this, index, now, issued), issued, slot);
+  return core.acted ? now + 1 : next_step(core, core.state, slot, 0, now);
 }
 
-/// A cycle of the core's stack.
+/// A cycle of the core's stack, before which its slots were taken as `slot` says.
 void GradientCores::book(Core& core, const GradientWaits<Number>& waits,
-                         const Control::Beats& issued) {
+                         const Control::Beats& issued, const LaneIssue<Number>& slot) {
   CoreCycle why = kDone;
   if (waits.dispatch[0] != 0) why = kDispatch;
   if (waits.weights[0] != 0) why = kWaitWeights;
@@ -89,11 +89,8 @@ void GradientCores::book(Core& core, const GradientWaits<Number>& waits,
   if (waits.ring_out[0] != 0) why = kWaitRingOut;
   if (waits.buffer[0] != 0) why = kWaitBuffer;
   if (waits.conflict[0] != 0) why = kConflict;
-  unsigned context = kNobody;
-  for (unsigned i = 0; i < issued.size(); ++i) {
-    if (issued[i][0] != 0) context = i;
-  }
-  LaneCores::book(core, context, why, core.control->vectors_in_use(core.state));
+  LaneCores::book(core, issued, slot.kept(0)[0] != 0, why,
+                  core.control->vectors_in_use(core.state));
 }
 
 void GradientCores::account(std::size_t index, Cycle now) {
@@ -103,15 +100,7 @@ void GradientCores::account(std::size_t index, Cycle now) {
 
 void GradientCores::settle(std::size_t index, Cycle now) {
   account(index, now);
-  extend_run(cores_[index], kNobody, now, 0);
-}
-
-Lanes<std::int64_t> GradientCores::take_word(std::size_t place, const Lane& lanes) {
-  Core& core = cores_[place];
-  if (lanes[0] == 0) return Lane{};
-  core.task = take(core, core.ports.weights, static_cast<std::uint64_t>(stream_.weights));
-  core.acted = true;
-  return flag(core.task.control);
+  end_runs(cores_[index], now);
 }
 
 void GradientCores::start(std::size_t place, const Lane& lanes) {

@@ -49,7 +49,6 @@ class GradientCores final : public LaneCores {
     const CorePort* to_ring = nullptr;
     const CorePort* to_south = nullptr;
     std::uint32_t next_column = 0;  // on the ring
-    Wavelet task;                   // in the task register
     std::uint32_t released = 0;     // rows closed and sent on
     std::uint64_t chained = 0;      // dot products
   };
@@ -67,7 +66,8 @@ class GradientCores final : public LaneCores {
   Lane has_word(std::size_t place) const {
     return flag(links_.can_pop(cores_[place].ports.weights, now_));
   }
-  Lane take_word(std::size_t place, const Lane& lanes);
+  Lane may_begin(std::size_t place) const { return LaneCores::may_begin(cores_[place]); }
+  Lane take_word(std::size_t place, const Lane& lanes) { return take_task(cores_[place], lanes); }
   void start(std::size_t place, const Lane& lanes);
   void advance(State& state, std::size_t place, const Lane& take, const Lane& sent,
                const Lane& close);
@@ -88,7 +88,8 @@ class GradientCores final : public LaneCores {
     return stream_.final_column[step] == core.ports.column;
   }
   void look_up(Core& core) const;
-  void book(Core& core, const GradientWaits<Number>& waits, const Control::Beats& issued);
+  void book(Core& core, const GradientWaits<Number>& waits, const Control::Beats& issued,
+            const LaneIssue<Number>& slot);
   void take_words(Core& core, std::size_t index, Number words);
   void send_words(Core& core, std::size_t index, Number words);
   void chain_word(Core& core, std::size_t index);

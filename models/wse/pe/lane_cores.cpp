@@ -4,9 +4,23 @@
 #include <array>
 
 #include "models/wse/fabric/ramp.hpp"
+#include "models/wse/pe/dispatch.hpp"
 #include "models/wse/program/event_kinds.hpp"
 
 namespace lacuna::wse {
+
+Lanes<std::int64_t> LaneCores::may_begin(const Unit& core) const {
+  unsigned full = 0;
+  for (const CorePort& port : core.ports.out) full += links_.can_push(port.queue, now_) ? 0 : 1;
+  return flag(Dispatch::may_begin(full));
+}
+
+Lanes<std::int64_t> LaneCores::take_task(Unit& core, const Lane& lanes) {
+  if (lanes[0] == 0) return Lane{};
+  core.task = take(core, core.ports.weights, color_of(core.ports.weights));
+  core.acted = true;
+  return flag(core.task.control);
+}
 
 bool LaneCores::send_output(Unit& core, Cycle now) {
   const std::vector<CorePort>& out = core.ports.out;
@@ -22,16 +36,22 @@ bool LaneCores::send_output(Unit& core, Cycle now) {
   return sent;
 }
 
-void LaneCores::book(Unit& core, unsigned context, CoreCycle why, const Lane& in_use) {
-  extend_run(core, context == kNobody ? waiting(why) : context, now_, 1);
+void LaneCores::book(Unit& core, const Who& who, bool kept, CoreCycle why, const Lane& in_use) {
   core.counters.buffers_in_use += number(in_use);
-  if (context == kNobody) {
+  const bool main = who[0] == 0;
+  const bool other = (!main && who[0] != kNobody) || who[1] != kNobody;
+  const bool beside = other && (main || kept);
+  if (beside) ++core.counters.beside;
+  const bool waits = !main && (!other || beside);
+  extend_run(core, core.runs[0], waits ? waiting(why) : who[0], now_, 1);
+  if (issue_.two) extend_run(core, core.runs[1], who[1], now_, 1);
+  core.acted = core.acted || main || other;
+  if (waits) {
     core.waiting_for = why;
     ++core.counters.cycles[why];
     return;
   }
-  core.acted = true;
-  ++core.counters.cycles[context == 0 ? kFma : kReduce];
+  ++core.counters.cycles[main ? kFma : kReduce];
 }
 
 Wavelet LaneCores::take(Unit& core, LinkId queue, std::uint64_t color) {
@@ -43,24 +63,24 @@ Wavelet LaneCores::take(Unit& core, LinkId queue, std::uint64_t color) {
   return links_.pop(queue, now_);
 }
 
-void LaneCores::extend_run(Unit& core, unsigned what, Cycle at, Cycle length) {
+void LaneCores::extend_run(const Unit& core, Run& run, unsigned what, Cycle at, Cycle length) {
   if (!log_.enabled()) return;
-  if (what == core.run_of && at == core.run_begin + core.run_length) {
-    core.run_length += length;
+  if (what == run.of && at == run.begin + run.length) {
+    run.length += length;
     return;
   }
   static constexpr std::array<EventKind, kCoreCycles> kKinds{
       kBeatRun,        kScalarRun,   kConflictRun, kResidualRun,   kBeatRun, kDispatchRun,
       kWaitWeightsRun, kWaitSumsRun, kWaitRoomRun, kWaitBufferRun, kBeatRun};
-  const bool beats = core.run_of < kNobody;
-  if (beats || core.run_of > kNobody) {
-    log_.record_run(core.run_begin, core.run_length, core.ports.unit,
-                    beats ? kBeatRun : kKinds.at(core.run_of - kNobody - 1),
-                    core.run_length << 1U | (beats && core.run_of != 0 ? 1U : 0U));
+  const bool beats = run.of < kNobody;
+  if (beats || run.of > kNobody) {
+    log_.record_run(run.begin, run.length, core.ports.unit,
+                    beats ? kBeatRun : kKinds.at(run.of - kNobody - 1),
+                    run.length << 1U | (beats && run.of != 0 ? 1U : 0U));
   }
-  core.run_of = what;
-  core.run_begin = at;
-  core.run_length = length;
+  run.of = what;
+  run.begin = at;
+  run.length = length;
 }
 
 }  // namespace lacuna::wse

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -25,8 +26,16 @@ class LaneCores : public CoreArray {
   std::size_t finished() const override { return finished_; }
 
  protected:
+  using Who = std::array<unsigned, IssueRule::kSlots>;  // the context that issued, by slot
   using Number = std::int64_t;
   using Lane = Lanes<Number>;
+
+  /// Beats of a context, or cycles of waiting, one after the other.
+  struct Run {
+    Cycle begin = 0;
+    Cycle length = 0;
+    unsigned of = kNobody;
+  };
 
   struct Unit {
     CorePorts ports;
@@ -34,24 +43,43 @@ class LaneCores : public CoreArray {
     std::size_t next_out = 0;  // output queue that comes first
     LinkMeter ramp;
     bool acted = false;  // in this cycle
+    Wavelet task;        // in the task register
     CoreCycle waiting_for = kWaitWeights;
-    Cycle run_begin = 0;
-    Cycle run_length = 0;
-    unsigned run_of = kNobody;
+    std::array<Run, IssueRule::kSlots> runs;
     CoreCounters counters;
   };
 
   LaneCores(const HardwareParams& params, LinkArray& links, EventLog& log)
-      : params_(params.core), link_rule_(params.router), links_(links), log_(log) {}
+      : params_(params.core),
+        issue_(params.core),
+        link_rule_(params.router),
+        links_(links),
+        log_(log) {}
 
   static Lane flag(bool value) { return Lane{value ? -1 : 0}; }
   static std::uint64_t number(const Lane& lane) { return static_cast<std::uint64_t>(lane[0]); }
 
+  /// Whether Dispatch lets a task of the core begin.
+  Lane may_begin(const Unit& core) const;
+
+  /// The next word of the stream goes into the task register, if the lane is set. Returns whether
+  /// it is a command.
+  Lane take_task(Unit& core, const Lane& lanes);
+
   /// A word of the output queues goes up the ramp. Returns whether one did.
   bool send_output(Unit& core, Cycle now);
 
-  /// A cycle of the core's stack: `context` issued, or the core waited `why`, with so many buffers.
-  void book(Unit& core, unsigned context, CoreCycle why, const Lane& in_use);
+  /// A cycle of the core's stack: those of `issued` did, and a beat `kept` the main thread's slot;
+  /// if the cycle is nobody's it was for `why`. So many buffers were in use.
+  template <std::size_t kContexts>
+  void book(Unit& core, const std::array<Lane, kContexts>& issued, bool kept, CoreCycle why,
+            const Lane& in_use) {
+    Who who{kNobody, kNobody};
+    for (unsigned i = 0; i < kContexts; ++i) {
+      if (issued[i][0] != 0) who[issue_.slot_of(i)] = i;
+    }
+    book(core, who, kept, why, in_use);
+  }
 
   /// Takes the first word of an input queue, of a color.
   Wavelet take(Unit& core, LinkId queue, std::uint64_t color);
@@ -64,38 +92,44 @@ class LaneCores : public CoreArray {
   /// What a core waits for, beside the contexts of its slot; kNobody if it has done all.
   static unsigned waiting(CoreCycle why) { return why == kDone ? kNobody : kNobody + 1 + why; }
 
-  /// Keeps the record of beats issued one after the other by the same context, and of cycles in
-  /// which a core waited for the same.
-  void extend_run(Unit& core, unsigned what, Cycle at, Cycle length);
+  /// Ends the records.
+  void end_runs(Unit& core, Cycle now) {
+    for (Run& run : core.runs) extend_run(core, run, kNobody, now, 0);
+  }
 
   /// The cycles up to `now` in which the core slept; returns how many.
   template <class State>
   Cycle sleep(Unit& core, State& state, const Lane& in_use, Cycle now) {
     if (core.accounted >= now) return 0;
     const Cycle slept = now - core.accounted;
-    extend_run(core, waiting(core.waiting_for), core.accounted, slept);
+    extend_run(core, core.runs[0], waiting(core.waiting_for), core.accounted, slept);
     core.accounted = now;
     core.counters.cycles[core.waiting_for] += slept;
     core.counters.buffers_in_use += number(in_use) * slept;
-    for (Lane* const left : {&state.task.left, &state.hold}) {
-      (*left)[0] -= std::min((*left)[0], static_cast<Number>(slept));
-    }
+    Number& left = state.task.left[0];
+    left -= std::min(left, static_cast<Number>(slept));
+    state.slot.sleep(static_cast<Number>(slept));
     return slept;
   }
 
-  /// The next cycle in which something here is over or begins, if nothing arrives. The slot was
-  /// taken for `busy` cycles from this one on, the last `extra` of them by stalls of another kind.
+  /// The next cycle in which something here is over or begins, if nothing arrives. The slots were
+  /// taken as `slot` says from this cycle on, the first for its last `extra` cycles by stalls of
+  /// another kind.
   template <class State>
-  Cycle next_step(const Unit& core, const State& state, Cycle busy, Cycle extra, Cycle now) const {
+  Cycle next_step(const Unit& core, const State& state, const LaneIssue<Number>& slot, Cycle extra,
+                  Cycle now) const {
+    const Cycle busy = number(slot.left(0));
     Cycle next = kNever;
     const auto due = [&](Cycle at) {
       if (at > now) next = std::min(next, at);
     };
     if (state.task.full[0] != 0) due(now + number(state.task.left));
-    if (busy != 0) due(now + busy);
+    due(now + busy);
+    due(now + number(slot.left(1)));
     if (extra != 0 && busy > extra) due(now + busy - extra);
     due(core.ramp.opens());
     due(params_.init_cycles);
+    due(IssueRule::opens(now));
     return next;
   }
 
@@ -110,7 +144,13 @@ class LaneCores : public CoreArray {
     return controls.back().second;
   }
 
+  void book(Unit& core, const Who& who, bool kept, CoreCycle why, const Lane& in_use);
+  /// Keeps the record of beats issued one after the other by the same context, and of cycles in
+  /// which a core waited for the same.
+  void extend_run(const Unit& core, Run& run, unsigned what, Cycle at, Cycle length);
+
   const CoreParams params_;
+  const IssueRule issue_;
   const LinkRule link_rule_;
   LinkArray& links_;
   EventLog& log_;

@@ -33,9 +33,7 @@ struct StreamState {
   Vector vector{};         // beats left of the main thread
   Vector words{};          // left of the microthread's instruction
   Vector pending{};        // rows of sums that are closed and not reduced
-  Vector hold{};           // cycles for which the beat keeps the slot,
-  Vector main_holds{};     // it is one of the main thread,
-  Vector extra{};          // and stalls among them
+  Vector extra{};          // stalls among the cycles for which a beat keeps the slot
   Vector adds{};           // the instruction reads sums
   Vector beats_left{};     // of the instruction
   Vector element{};        // the next one of it, modulo 16
@@ -47,12 +45,15 @@ struct StreamState {
 /// Who may issue: the main thread, the reduction, and of an exchange what sends and what takes.
 inline constexpr std::size_t kStreamContexts = 4;
 
-/// Why lanes issued nothing. A lane that is not in any of these has done all.
+/// Why lanes issued nothing. A lane that is not in any of these has done all. With two slots a
+/// cycle in which a beat of the main thread is issued or keeps its slot is that one's; a beat of a
+/// microthread in it is beside.
 template <class Number>
 struct StreamWaits {
   using Vector = Lanes<Number>;
 
   Vector dispatch{}, weights{}, ring_in{}, ring_out{}, buffer{}, conflict{}, residual{};
+  Vector beside{};  // no wait
 };
 
 /// The control itself. `Cores` has what is around it: queues, sums on their way and what happens
@@ -113,7 +114,7 @@ class StreamControl {
       if (any(send | take)) cores.begin_packets(s, place, send, take);
     }
     main_thread(s, cores, place, now);
-    return issue(s, cores, place, issued, ended);
+    return issue(s, cores, place, now, issued, ended);
   }
 
   /// Lanes that have issued all their beats, reduced all rows and exchanged them.
@@ -138,14 +139,16 @@ class StreamControl {
   /// Whether an instruction of the main thread has beats left or holds the slot.
   Vector active(const State& s) const {
     const Vector left = s.vector > 0;
-    return slow_ ? left | (s.main_holds & (s.hold > 0)) : left;
+    return slow_ ? left | s.slot.kept_by_main() : left;
   }
 
   void main_thread(State& s, Cores& cores, std::size_t place, Cycle now) const;
   void begin_instruction(State& s, Cores& cores, std::size_t place, const Vector& start) const;
-  Waits issue(State& s, Cores& cores, std::size_t place, Issued& issued, Vector& ended) const;
+  Waits issue(State& s, Cores& cores, std::size_t place, Cycle now, Issued& issued,
+              Vector& ended) const;
   Vector exchange(State& s, Cores& cores, std::size_t place, const Issued& issued) const;
-  Vector hold_slot(State& s, const Issued& issued, const Vector& gathers) const;
+  void keep_slots(State& s, const Issued& issued, const Vector& others,
+                  const Vector& gathers) const;
   Waits causes(const State& s, Cores& cores, std::size_t place, const Vector& idle,
                const Vector& fed) const;
 
@@ -169,7 +172,8 @@ inline void StreamControl<Number, Cores, kExchanges>::main_thread(State& s, Core
   s.buffers -= s.releasing;
   const Vector load = (s.words == zero) & (s.pending > zero);
   s.task.begin_cycle();
-  const Vector due = s.task.due() & ~active(s);
+  Vector due = s.task.due() & ~active(s);
+  if constexpr (Dispatch::heeds_output()) due &= cores.may_begin(place);
   Vector effect = due & s.holding;
   if (wide_) effect &= s.task.command | cores.has_word(place);  // once the second word is there
   const Vector opening = s.open & ~s.holding;
@@ -216,10 +220,8 @@ inline void StreamControl<Number, Cores, kExchanges>::begin_instruction(State& s
 }
 
 template <class Number, class Cores, bool kExchanges>
-inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::issue(State& s, Cores& cores,
-                                                                           std::size_t place,
-                                                                           Issued& issued,
-                                                                           Vector& ended) const {
+inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::issue(
+    State& s, Cores& cores, std::size_t place, Cycle now, Issued& issued, Vector& ended) const {
   const Vector zero{};
   const Vector need = most(s.words);
   const Vector fed = cores.fed(place, need);
@@ -230,16 +232,17 @@ inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::issue(State
     if (any(may[2])) may[2] &= cores.packet_room(place, most(s.sending));
     if (any(may[3])) may[3] &= cores.packet_fed(place, most(s.taking));
   }
-  if (slow_) {
-    for (Vector& each : may) each &= s.hold == zero;
-  }
+  if (slow_) s.slot.close(issue_, may);
+  if (IssueRule::opens(now) != now) may = Issued{};
   issued = s.slot.choose(issue_, may);
-  Vector idle = ~zero;
-  for (const Vector& each : issued) idle &= ~each;
   const Vector& main = issued[0];
   const Vector& reduce = issued[1];
-  const Waits waits = causes(s, cores, place, idle, fed);
-  if (slow_) s.hold = hold_slot(s, issued, cores.gathers(place));
+  Vector others = reduce;
+  if constexpr (kExchanges) others |= issued[2] | issued[3];
+  const Vector kept = slow_ ? s.slot.kept(0) : zero;
+  Waits waits = causes(s, cores, place, ~main & ~(others & ~kept), fed);
+  if (issue_.two) waits.beside = others & (main | kept);
+  if (slow_) keep_slots(s, issued, others, cores.gathers(place));
   s.vector += main;
   const Vector taken = need & reduce;
   s.words -= taken;
@@ -282,12 +285,13 @@ inline Lanes<Number> StreamControl<Number, Cores, kExchanges>::exchange(
   return over;
 }
 
-/// For how many cycles after this one the slot is taken, by what issues in it.
+/// For how many cycles after this one the slots are taken, by what issues in it.
 template <class Number, class Cores, bool kExchanges>
-inline Lanes<Number> StreamControl<Number, Cores, kExchanges>::hold_slot(
-    State& s, const Issued& slot, const Vector& gathers) const {
+inline void StreamControl<Number, Cores, kExchanges>::keep_slots(State& s, const Issued& issued,
+                                                                 const Vector& others,
+                                                                 const Vector& gathers) const {
   const Vector zero{};
-  const Vector& main = slot[0];
+  const Vector& main = issued[0];
   const Vector adding = main & s.adds;
   const Vector rest_of_beat = all(kernel_.simd % 16);
   Vector extra = adding & all(std::uint64_t{kernel_.stalls} * (kernel_.simd / 16));
@@ -300,22 +304,18 @@ inline Lanes<Number> StreamControl<Number, Cores, kExchanges>::hold_slot(
     s.element = (s.element + (adding & rest_of_beat)) & all(15);
   }
   const Vector beat = select(s.adds, all(kernel_.beat_cycles), all(kernel_.first_cycles));
-  const Vector sums = select(gathers, all(kernel_.gather_cycles), all(kernel_.reduce_cycles));
-  Vector cycles = select(main, beat + extra, sums);
+  Vector cycles = select(gathers, all(kernel_.gather_cycles), all(kernel_.reduce_cycles));
   s.beats_left += main;
   const Vector over = main & (s.beats_left == zero);  // the next instruction of a packed word
   s.adds |= over;
   s.element &= ~over;
   s.beats_left |= over & vector_beats_;
-  Vector issued = main | slot[1];
   if constexpr (kExchanges) {
-    issued |= slot[2] | slot[3];
-    cycles = select(slot[2], all(kernel_.exchange.send_cycles), cycles);
-    cycles = select(slot[3], all(kernel_.exchange.take_cycles), cycles);
+    cycles = select(issued[2], all(kernel_.exchange.send_cycles), cycles);
+    cycles = select(issued[3], all(kernel_.exchange.take_cycles), cycles);
   }
-  s.main_holds = (s.main_holds & ~issued) | main;
-  s.extra = select(issued, extra, s.extra);
-  return select(issued, cycles - 1, s.hold + (s.hold > zero));
+  s.extra = select(issue_.two ? main : main | others, extra, s.extra);
+  s.slot.keep(issue_, main, beat + extra, others, cycles);
 }
 
 /// Why the lanes without a beat had none: what keeps the main thread, or if that has finished the
@@ -327,9 +327,10 @@ inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::causes(
   Waits why;
   Vector no_beat = idle;
   if (slow_) {
-    const Vector taken = idle & (s.hold > zero);
+    const Vector first = idle & s.slot.kept(0);
+    const Vector taken = first | (idle & s.slot.kept(1));
     const Vector stays = taken & ~done(s);
-    why.residual = stays & (s.hold <= s.extra);
+    why.residual = stays & first & (s.slot.left(0) <= s.extra);
     why.conflict = stays & ~why.residual;
     no_beat &= ~taken;
   }

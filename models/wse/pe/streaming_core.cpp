@@ -50,32 +50,29 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   now_ = now;
   StreamState<Number>& state = core.state;
   const Number held = state.holding[0];
-  const Cycle busy = number(state.hold);
+  const LaneIssue<Number> slot = state.slot;
   core.acted = send_output(core, now) || state.releasing[0] != 0;
   Control::Issued issued{};
   Lane ended{};
-  book(core, core.control->step(state, *this, index, now, issued, ended), issued);
+  book(core, core.control->step(state, *this, index, now, issued, ended), issued, slot);
   core.acted = core.acted || state.holding[0] != held;
-  return core.acted ? now + 1 : next_step(core, state, busy, number(state.extra), now);
+  return core.acted ? now + 1 : next_step(core, state, slot, number(state.extra), now);
 }
 
-/// A cycle of the core's stack.
+/// A cycle of the core's stack, before which its slots were taken as `slot` says.
 void StreamingCores::book(Core& core, const StreamWaits<Number>& waits,
-                          const Control::Issued& issued) {
+                          const Control::Issued& issued, const LaneIssue<Number>& slot) {
   CoreCycle why = kDone;
   if (waits.dispatch[0] != 0) why = kDispatch;
   if (waits.weights[0] != 0) why = kWaitWeights;
   if (waits.ring_in[0] != 0) why = kWaitRingIn;
   if (waits.ring_out[0] != 0) why = kWaitRingOut;
   if (waits.buffer[0] != 0) why = kWaitBuffer;
-  const bool scattered = !kernel_.held.empty() && core.state.main_holds[0] != 0;
+  const bool scattered = !kernel_.held.empty() && slot.kept_by_main()[0] != 0;
   if (waits.conflict[0] != 0) why = scattered ? kScalar : kConflict;
   if (waits.residual[0] != 0) why = kResidual;
-  unsigned context = kNobody;
-  for (unsigned i = 0; i < issued.size(); ++i) {
-    if (issued[i][0] != 0) context = i;
-  }
-  LaneCores::book(core, context, why, core.control->buffers_in_use(core.state));
+  LaneCores::book(core, issued, slot.kept(0)[0] != 0, why,
+                  core.control->buffers_in_use(core.state));
   if (core.state.waits[0] != 0) ++core.counters.buffer_blocked;
 }
 
@@ -87,16 +84,7 @@ void StreamingCores::account(std::size_t index, Cycle now) {
 
 void StreamingCores::settle(std::size_t index, Cycle now) {
   account(index, now);
-  extend_run(cores_[index], kNobody, now, 0);
-}
-
-Lanes<std::int64_t> StreamingCores::take_word(std::size_t place, const Lane& lanes) {
-  Core& core = cores_[place];
-  if (lanes[0] == 0) return Lane{};
-  core.task = take(core, core.ports.weights, stream_color(core));
-  ++core.counters.stream_words;
-  core.acted = true;
-  return flag(core.task.control);
+  end_runs(cores_[index], now);
 }
 
 void StreamingCores::take_value(std::size_t place, const Lane& lanes) {

@@ -49,7 +49,6 @@ class StreamingCores final : public LaneCores {
   struct Core : Unit {
     const Control* control = nullptr;
     StreamState<Number> state;
-    Wavelet task;                // in the task register
     std::uint32_t position = 0;  // weights of this row so far
     std::uint32_t closed = 0;    // steps: rows of sums completed by the main thread
     std::uint32_t loaded = 0;    // reductions begun by the microthread
@@ -77,7 +76,11 @@ class StreamingCores final : public LaneCores {
   Lane has_word(std::size_t place) const {
     return flag(links_.can_pop(cores_[place].ports.weights, now_));
   }
-  Lane take_word(std::size_t place, const Lane& lanes);
+  Lane may_begin(std::size_t place) const { return LaneCores::may_begin(cores_[place]); }
+  Lane take_word(std::size_t place, const Lane& lanes) {
+    if (lanes[0] != 0) ++cores_[place].counters.stream_words;
+    return take_task(cores_[place], lanes);
+  }
   void take_value(std::size_t place, const Lane& lanes);
   Lane start(std::size_t place, const Lane& lanes);
   void look_up(StreamState<Number>& state, std::size_t place, const Lane& load, const Lane& close);
@@ -98,7 +101,8 @@ class StreamingCores final : public LaneCores {
   void take_packet(std::size_t place, const Lane& words, const Lane& lanes);
   void kept(StreamState<Number>& state, std::size_t place, const Lane& lanes);
 
-  void book(Core& core, const StreamWaits<Number>& waits, const Control::Issued& issued);
+  void book(Core& core, const StreamWaits<Number>& waits, const Control::Issued& issued,
+            const LaneIssue<Number>& slot);
   void load_ring(Core& core, std::uint32_t keeper) const;
   void load_part(Core& core, std::uint32_t keeper) const;
   void next_instruction(Core& core) const;

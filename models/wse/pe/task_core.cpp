@@ -120,12 +120,13 @@ Cycle TaskCores::step(std::size_t index, Cycle now) {
   acted = load_microthreads(core, now) || acted;
   acted = main_thread(core, now) || acted;
   const bool issued = issue(core, now);
-  if (core.slot_free > now && goes_on(core)) core.stretch = core.slot_free;
+  if (core.slot_free[0] > now && goes_on(core)) core.stretch = core.slot_free[0];
   const bool is_idle = quiet(core);
   if (is_idle != core.is_idle) {
     core.is_idle = is_idle;
     is_idle ? ++idle_ : --idle_;
   }
+  if (issue_.two) book_kept(core, now + 1);
   if (core.accounted <= now) {
     core.waiting_for = cause(core, now);
     extend_run(core, kind_of(core.waiting_for), now, 1);
@@ -140,7 +141,7 @@ Cycle TaskCores::step(std::size_t index, Cycle now) {
 /// the last but one.
 Cycle TaskCores::stretch_end(const Core& core) const {
   const Thread& thread = core.threads[0];
-  Cycle end = core.slot_free;
+  Cycle end = core.slot_free[0];
   if (thread.finish == kNever) end += cycles_alone(*thread.instruction, thread.cost, thread.done);
   if (core.in_routine == 0) return end;
   const Step& step = core.program->tasks[core.task].steps[core.next_step];
@@ -153,14 +154,14 @@ void TaskCores::catch_up(Core& core, Cycle now) {
   if (core.stretch == kNever) return;
   core.stretch = kNever;
   Thread& thread = core.threads[0];
-  for (Cycle at = core.slot_free; at < now; at = core.slot_free) {
+  for (Cycle at = core.slot_free[0]; at < now; at = core.slot_free[0]) {
     if (thread.finish != kNever) {
       retire(core, at);
       take_steps(core, at);
     }
     beats(core, thread, at, now);
-    core.next_thread = 1;
-    core.counters.end = core.slot_free;
+    core.next_thread[0] = 1;
+    core.counters.end = core.slot_free[0];
   }
 }
 
@@ -170,12 +171,15 @@ void TaskCores::catch_up(Core& core, Cycle now) {
 bool TaskCores::goes_on(const Core& core) const {
   const Thread& thread = core.threads[0];
   if (engine_ != Engine::event || thread.instruction == nullptr) return false;
+  if (!IssueRule::always_open()) return false;
   if (!is_local(*thread.instruction) || (core.queued & ~core.busy) != 0) return false;
   if (thread.finish != kNever && core.in_routine == 0) return false;
+  if (issue_.two) return alone(core);  // whose slot a microthread has does not keep it waiting
   for (std::uint32_t left = core.busy & ~1U; left != 0; left &= left - 1) {
     const Thread& other = core.threads[first_of(left)];
     if (other.finish != kNever) return false;  // somebody may wait for that
-    if ((issue_.in_turn || issue_.first != kMainThread) && can_issue(core, other, core.slot_free)) {
+    if ((issue_.in_turn || issue_.first != kMainThread) &&
+        can_issue(core, other, core.slot_free[0])) {
       return false;
     }
   }
@@ -184,6 +188,7 @@ bool TaskCores::goes_on(const Core& core) const {
 
 void TaskCores::account(std::size_t index, Cycle now) {
   Core& core = cores_[index];
+  if (issue_.two) book_kept(core, now);
   if (core.accounted >= now) return;
   extend_run(core, kind_of(core.waiting_for), core.accounted, now - core.accounted);
   core.counters.cycles[at(core.waiting_for)] += now - core.accounted;
@@ -211,8 +216,8 @@ void TaskCores::extend_run(Core& core, EventKind what, Cycle at, Cycle length) {
   core.run_length = length;
 }
 
-/// A beat is booked whole when it is issued: its stalls that are still to come, the last ones
-/// first, are not counted yet.
+/// A beat of the first slot is booked whole when it is issued: its stalls that are still to come,
+/// the last ones first, are not counted yet.
 TaskCounters TaskCores::count(std::size_t index, Cycle at) {
   catch_up(cores_[index], at);
   account(index, at);
@@ -224,9 +229,9 @@ TaskCounters TaskCores::count(std::size_t index, Cycle at) {
     counters.cycles[static_cast<std::size_t>(kind)] -= part;
     ahead -= part;
   };
-  take(TaskCycle::special, core.stalls.special);
-  take(TaskCycle::residual, core.stalls.residual);
-  take(TaskCycle::conflict, core.stalls.bank);
+  take(TaskCycle::special, core.stalls[0].special);
+  take(TaskCycle::residual, core.stalls[0].residual);
+  take(TaskCycle::conflict, core.stalls[0].bank);
   return counters;
 }
 
@@ -245,10 +250,12 @@ Cycle TaskCores::next_timer(const Core& core, Cycle now) {
   const auto due = [&](Cycle cycle) {
     if (cycle > now) next = std::min(next, cycle);
   };
-  if (core.stretch == kNever) due(core.slot_free);
+  if (core.stretch == kNever) due(core.slot_free[0]);
+  due(core.slot_free[1]);
   if (core.stretch == kNever) due(core.next_finish);
   if (core.taken != kNoTask) due(core.taken_ready);
   due(core.ramp.opens());
+  due(IssueRule::opens(now));
   return next;
 }
 
@@ -303,6 +310,12 @@ bool TaskCores::load_microthreads(Core& core, Cycle now) {
   return loads != 0;
 }
 
+unsigned TaskCores::full_outputs(const Core& core, Cycle now) const {
+  unsigned full = 0;
+  for (const LinkId queue : core.out_queues) full += links_.can_push(queue, now) ? 0 : 1;
+  return full;
+}
+
 bool TaskCores::main_thread(Core& core, Cycle now) {
   bool acted = false;
   const auto over = [&] {
@@ -313,7 +326,8 @@ bool TaskCores::main_thread(Core& core, Cycle now) {
     core.task = kNoTask;
     acted = true;
   }
-  if (core.task == kNoTask && core.taken != kNoTask && core.taken_ready <= now) {
+  if (core.task == kNoTask && core.taken != kNoTask && core.taken_ready <= now &&
+      (!Dispatch::heeds_output() || Dispatch::may_begin(full_outputs(core, now)))) {
     core.task = core.taken;
     core.word = core.taken_word;
     core.taken = kNoTask;
@@ -489,22 +503,23 @@ bool TaskCores::can_issue(const Core& core, const Thread& thread, Cycle now) con
   return fifo.count + out <= fifo.words.size();
 }
 
-unsigned TaskCores::choose(Core& core, Cycle now) const {
-  return choose_context(issue_, core.busy, core.next_thread, [&](unsigned thread) {
-    return can_issue(core, core.threads[thread], now);
-  });
-}
-
 /// No microthread has or gets an instruction while the main thread's one is under way.
 bool TaskCores::alone(const Core& core) { return ((core.busy | core.queued) & ~1U) == 0; }
 
 bool TaskCores::issue(Core& core, Cycle now) {
-  if (core.slot_free > now) return false;
-  const unsigned chosen = choose(core, now);
+  const bool issued = issue(core, 0, now);
+  return (issue_.two && issue(core, 1, now)) || issued;
+}
+
+bool TaskCores::issue(Core& core, unsigned slot, Cycle now) {
+  if (core.slot_free[slot] > now || IssueRule::opens(now) != now) return false;
+  const unsigned chosen =
+      choose_context(issue_, core.busy & issue_.contexts_of(slot), core.next_thread[slot],
+                     [&](unsigned thread) { return can_issue(core, core.threads[thread], now); });
   if (chosen == kNobody) return false;
   core.counters.begin = std::min(core.counters.begin, now);
   beats(core, core.threads[chosen], now, now);
-  core.counters.end = core.slot_free;
+  core.counters.end = std::max(core.counters.end, core.slot_free[slot]);
   return true;
 }
 
@@ -515,7 +530,7 @@ std::uint32_t TaskCores::elements_until(const Core& core, const Thread& thread, 
   const Instruction& what = *thread.instruction;
   const std::uint32_t left = what.length - thread.done;
   const std::uint32_t width = thread.cost.elements(thread.done, what.length);
-  if (left <= width || engine_ != Engine::event) return width;
+  if (left <= width || engine_ != Engine::event || !IssueRule::always_open()) return width;
   if (&thread != core.threads.data() || !is_local(what)) return width;
   if (alone(core)) return left;
   if (what.op == VectorOp::work && until > now) {
@@ -545,24 +560,35 @@ void TaskCores::beats(Core& core, Thread& thread, Cycle now, Cycle until) {
   move_elements(core, thread, elements, now);
   thread.done += elements;
   if (thread.done != what.length) return;
-  thread.finish = core.slot_free;
+  thread.finish = core.slot_free[slot_of(core, thread)];
   core.next_finish = std::min(core.next_finish, thread.finish);
 }
 
+/// A beat of a microthread with a slot of its own is booked if the cycle is not the main thread's.
 void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
                      const BeatStalls& stalls, Cycle now) {
   const Instruction& what = *thread.instruction;
   TaskCycle kind = takes_fabric(what) ? TaskCycle::fabric : TaskCycle::vector;
   if (what.op == VectorOp::work) kind = TaskCycle::scalar;
+  const unsigned slot = slot_of(core, thread);
+  core.slot_free[slot] = now + beats + stalls.bank + stalls.residual + stalls.special;
+  core.stalls[slot] = stalls;
   auto& cycles = core.counters.cycles;
+  if (slot != 0 && core.accounted > now) {
+    ++core.counters.beside;
+    return;
+  }
   cycles[at(kind)] += beats;
+  core.accounted = now + 1;
+  if (slot != 0) {  // see book_kept()
+    extend_run(core, kBusyRun, now, 1);
+    return;
+  }
   cycles[at(TaskCycle::conflict)] += stalls.bank;
   cycles[at(TaskCycle::residual)] += stalls.residual;
   cycles[at(TaskCycle::special)] += stalls.special;
-  core.slot_free = now + beats + stalls.bank + stalls.residual + stalls.special;
-  extend_run(core, kBusyRun, now, core.slot_free - now);
-  core.accounted = core.slot_free;
-  core.stalls = stalls;
+  extend_run(core, kBusyRun, now, core.slot_free[0] - now);
+  core.accounted = core.slot_free[0];
 }
 
 /// Why nothing issued in this cycle.

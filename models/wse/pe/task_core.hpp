@@ -40,11 +40,11 @@ struct TaskPorts {
   std::vector<Out> out;
 };
 
-/// Cores that run tasks: a main thread and eight microthreads share one issue slot. In each cycle
-/// a core, in this order: puts a word of an output queue on the ramp; retires instructions that
-/// ended before, which may activate tasks; lets microthreads load their next instruction; lets
+/// Cores that run tasks: a main thread and eight microthreads with one issue slot or two. In each
+/// cycle a core, in this order: puts a word of an output queue on the ramp; retires instructions
+/// that ended before, which may activate tasks; lets microthreads load their next instruction; lets
 /// the task in the task register begin or the present one take its next step, and picks the next
-/// task; issues one beat.
+/// task; issues one beat in each slot, the main thread's first.
 class TaskCores {
  public:
   TaskCores(const TaskParams& params, const TaskProgram& program, Engine engine, LinkArray& links,
@@ -86,6 +86,9 @@ class TaskCores {
  private:
   static constexpr std::size_t kThreads = 1 + kMicrothreads;
 
+  template <class Each>
+  using Slots = std::array<Each, IssueRule::kSlots>;
+
   /// An instruction in a thread.
   struct Thread {
     const Instruction* instruction = nullptr;  // null: idle
@@ -120,7 +123,7 @@ class TaskCores {
   struct Core {
     Cycle stepped = 0;  // next cycle that may be performed
     Cycle accounted = 0;
-    Cycle slot_free = 0;
+    Slots<Cycle> slot_free{};
     Cycle next_finish = kNever;  // of the threads
     Cycle stretch = kNever;      // from when on the main thread has the slot; see goes_on()
     std::uint16_t busy = 0;      // a bit for each thread with an instruction,
@@ -137,13 +140,13 @@ class TaskCores {
     std::size_t next_task = 0;   // to be looked at first
     std::size_t next_queue = 0;  // to be served first on the ramp
     LinkMeter ramp;
-    std::uint8_t next_thread = 0;  // and by the issue slot
+    Slots<std::uint8_t> next_thread{};  // and by the issue slot
     const CoreProgram* program = nullptr;
     std::vector<LinkId> out_queues;  // distinct ones
     std::vector<bool> active;        // local tasks
     std::vector<bool> blocked;
     TaskPorts ports;
-    BeatStalls stalls;            // of the last beats
+    Slots<BeatStalls> stalls{};   // of the last beats
     EventKind run_of = kWordOut;  // of the log; this one: nothing
     Cycle run_begin = 0;
     Cycle run_length = 0;
@@ -165,6 +168,7 @@ class TaskCores {
   }
   bool load_microthreads(Core& core, Cycle now);
   bool main_thread(Core& core, Cycle now);
+  unsigned full_outputs(const Core& core, Cycle now) const;
   static bool is_free(const Thread& thread, const Instruction& instruction);
   bool take_steps(Core& core, Cycle now);
   bool pick(Core& core, Cycle now);
@@ -176,13 +180,18 @@ class TaskCores {
              Cycle now);
   bool issue(Core& core, Cycle now);
   bool can_issue(const Core& core, const Thread& thread, Cycle now) const;
-  unsigned choose(Core& core, Cycle now) const;
+  bool issue(Core& core, unsigned slot, Cycle now);
+  static TaskCycle of_stall(const BeatStalls& stalls, Cycle cycle);
   static bool alone(const Core& core);
   void beats(Core& core, Thread& thread, Cycle now, Cycle until);
   std::uint32_t elements_until(const Core& core, const Thread& thread, Cycle now,
                                Cycle until) const;
   void book(Core& core, const Thread& thread, std::uint32_t beats, const BeatStalls& stalls,
             Cycle now);
+  void book_kept(Core& core, Cycle until);
+  unsigned slot_of(const Core& core, const Thread& thread) const {
+    return issue_.slot_of(static_cast<unsigned>(&thread - core.threads.data()));
+  }
   void extend_run(Core& core, EventKind what, Cycle at, Cycle length);
   static EventKind kind_of(TaskCycle why);
   Wavelet take(Core& core, LinkId queue, Cycle now);

@@ -5,7 +5,8 @@
 
 #include "models/wse/pe/task_core.hpp"
 
-// What cores wait for, for reports of runs in which nothing moves.
+// What cores wait for: in cycles of stalls, in records, and in reports of runs in which nothing
+// moves.
 
 namespace lacuna::wse {
 namespace {
@@ -56,6 +57,54 @@ LinkId TaskCores::waits_for(std::size_t index, LinkId queue) const {
   }
   const bool full = reader->to != kNoLink && !links_.can_push(reader->to, kNever - 2);
   return full ? reader->to : kNoLink;
+}
+
+/// Which of the cycles that stalls take is the `cycle`-th, from 0 on.
+TaskCycle TaskCores::of_stall(const BeatStalls& stalls, Cycle cycle) {
+  if (cycle < stalls.bank) return TaskCycle::conflict;
+  return cycle < stalls.bank + stalls.residual ? TaskCycle::residual : TaskCycle::special;
+}
+
+/// Books the cycles before `until` in which a beat kept the microthreads' slot, and which are not
+/// the main thread's.
+void TaskCores::book_kept(Core& core, Cycle until) {
+  const BeatStalls& stalls = core.stalls[1];
+  const Cycle begin = core.slot_free[1] - (stalls.bank + stalls.residual + stalls.special);
+  for (; core.accounted < std::min(until, core.slot_free[1]); ++core.accounted) {
+    extend_run(core, kBusyRun, core.accounted, 1);
+    ++core.counters.cycles[static_cast<std::size_t>(of_stall(stalls, core.accounted - begin))];
+  }
+}
+
+EventKind TaskCores::kind_of(TaskCycle why) {
+  if (why == TaskCycle::dispatch) return kDispatchRun;
+  if (why == TaskCycle::wait_in) return kWaitWordsRun;
+  return why == TaskCycle::wait_out ? kWaitRoomRun : kWordOut;
+}
+
+void TaskCores::extend_run(Core& core, EventKind what, Cycle at, Cycle length) {
+  if (!log_.keeps(kBusyRun)) return;
+  if (what == core.run_of && at == core.run_begin + core.run_length) {
+    core.run_length += length;
+    return;
+  }
+  if (core.run_of != kWordOut) {
+    log_.record_run(core.run_begin, core.run_length, core.ports.unit, core.run_of,
+                    core.run_length << 1U);
+  }
+  core.run_of = what;
+  core.run_begin = at;
+  core.run_length = length;
+}
+
+Wavelet TaskCores::take(Core& core, LinkId queue, Cycle now) {
+  if (log_.keeps(kWordTaken)) {
+    log_.record(now, core.ports.unit, kWordTaken,
+                (now - links_.front_sent(queue)) << 8U |
+                    static_cast<std::uint64_t>(links_.front(queue).color));
+  }
+  ++core.counters.received;
+  return links_.pop(queue, now);
 }
 
 }  // namespace lacuna::wse

@@ -38,6 +38,53 @@ TEST(WeightStreaming, FollowsTheWorkedTraceCycleByCycle) {
   EXPECT_EQ(outcome.cycles, 36U);
 }
 
+TEST(WeightStreaming, AReductionWithASlotOfItsOwnKeepsNoWeightWaiting) {
+  StreamingScenario scenario = small();
+  scenario.params.core.slots = 2;
+  // As above up to 18. The weight of 19 has its two beats in 19 and 20, beside those of the
+  // reduction; the command taken in 19 is due in 23, and the row it closes is reduced from 24 on,
+  // all a cycle sooner. Column 1 gets the first of these words after 1 + 2 + 1 + 2 cycles.
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    const WaferOutcome outcome =
+        simulate(scenario.params, make_program(scenario), {engine, 0, 0, 1, true});
+    EXPECT_EQ(trace_of(outcome, 1),
+              "V@7 V@11 C@15 r@18 V@19 r@19 r@20 r@21 C@23 r@24 r@25 r@26 r@27");
+    EXPECT_EQ(trace_of(outcome, 3), "V@7 C@11 r@12 r@13 r@14 C@15 r@15 r@30 r@31 r@32 r@33");
+    EXPECT_EQ(outcome.cycles, 35U);
+    EXPECT_EQ(outcome.cores[0].cycles[kFma], 6U);
+    EXPECT_EQ(outcome.cores[0].cycles[kReduce], 6U);  // of 8
+    EXPECT_EQ(outcome.cores[0].beside, 2U);
+  }
+}
+
+TEST(WeightStreaming, ARunEndsWhenWordsBesideTheStreamsHaveLeftToo) {
+  constexpr Color kOther{23};
+  StreamingScenario scenario = small();
+  scenario.rate = {1, 4};
+  Program program = make_program(scenario);
+  for (RouterProgram& router : program.routers) {
+    router.routes.push_back({kOther, kNorth, bit(kSouth)});
+  }
+  for (std::uint32_t c = 0; c < 2; ++c) {
+    program.background.push_back({c, kOther, 30});
+    program.outlets.push_back({1, c, kSouth, kOther});
+  }
+  program.collects = true;
+  // Four weights and four commands, 60 words beside them, and the same 60 on their way out: each
+  // costs four cycles, so that the last leaves in cycle 4 * 128 - 1 at the earliest.
+  const WaferOutcome clocked = simulate(scenario.params, program, {Engine::clocked, 5});
+  EXPECT_GE(clocked.cycles, 512U);
+  ASSERT_EQ(clocked.collected.size(), 2U);
+  for (const auto& words : clocked.collected) EXPECT_EQ(words.size(), 30U);
+  RunOptions modules;
+  modules.modules = true;
+  for (const RunOptions& options : {RunOptions(), modules}) {
+    const WaferOutcome other = simulate(scenario.params, program, options);
+    EXPECT_EQ(other.cycles, clocked.cycles);
+    EXPECT_EQ(other.collected, clocked.collected);
+  }
+}
+
 /// Four tokens, a row of weights with one for each column.
 StreamingScenario one_row(Reduce reduce, std::uint32_t columns, std::uint32_t keeper) {
   StreamingScenario scenario;

@@ -29,6 +29,28 @@ std::uint64_t spent(const TaskOutcome& outcome, std::size_t core, TaskCycle kind
   return outcome.cores[core].cycles[static_cast<std::size_t>(kind)];
 }
 
+/// A rectangle of four cores: the first of a way sends words of its memory to the last, which takes
+/// them out of input queue 1.
+TaskProgram one_stream(const std::vector<std::size_t>& way, std::uint32_t words) {
+  TaskBuilder builder(2, 2);
+  builder.path(way, Color{3});
+  Instruction send;
+  send.to = on_fabric(Color{3});
+  send.a = in_memory(0);
+  send.length = words;
+  CoreProgram sender;
+  sender.tasks = {first_task({run(send)})};
+  Instruction take = send;
+  take.to = in_memory(0);
+  take.a = on_fabric(Color{3});
+  CoreProgram taker;
+  taker.tasks = {first_task({run(take)})};
+  taker.in = {{Color{3}, 1}};
+  builder.core(way.front(), builder.add(sender));
+  builder.core(way.back(), builder.add(taker));
+  return std::move(builder).finish();
+}
+
 TEST(TaskCore, AnAxpyInHalfPrecisionMoves24BytesAndDoes8FlopInACycle) {
   // 4000 elements at 4 in a cycle; sums at 4 modulo 8 do not meet the operand at 0 modulo 8
   const TaskOutcome outcome =
@@ -100,6 +122,51 @@ TEST(TaskCore, ScalarWorkAndMicrothreadsShareOneIssueSlot) {
   EXPECT_EQ(spent(outcome, 0, TaskCycle::scalar), 30U);
   EXPECT_EQ(spent(outcome, 0, TaskCycle::vector), 10U);
   EXPECT_EQ(spent(outcome, 0, TaskCycle::idle), 1U);
+}
+
+TEST(TaskCore, WithTwoSlotsMicrothreadsAndTheMainThreadDoNotWaitForEachOther) {
+  TaskParams params;
+  params.core.slots = 2;
+  Instruction beside = axpy(Element::fp16, 40, 4, 0);
+  beside.thread = 3;
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    // both begin in cycle 1
+    const TaskOutcome outcome =
+        run_tasks(lone_core({first_task({run(beside), work(30)})}), engine, 0, 0, params);
+    EXPECT_EQ(outcome.cycles, 31U);
+    EXPECT_EQ(spent(outcome, 0, TaskCycle::scalar), 30U);
+    EXPECT_EQ(spent(outcome, 0, TaskCycle::vector), 0U);
+    EXPECT_EQ(outcome.cores[0].beside, 10U);
+    EXPECT_EQ(spent(outcome, 0, TaskCycle::idle), 1U);
+    // Two reads in one bank: beats in 1, 3, ... 19, each with a stall. Scalar work has 1 to 5, and
+    // so three of the beats and two of the stalls are beside it.
+    beside.to = in_memory(0);
+    const TaskOutcome stalls =
+        run_tasks(lone_core({first_task({run(beside), work(5)})}), engine, 0, 0, params);
+    EXPECT_EQ(stalls.cycles, 21U);
+    EXPECT_EQ(spent(stalls, 0, TaskCycle::scalar), 5U);
+    EXPECT_EQ(spent(stalls, 0, TaskCycle::vector), 7U);
+    EXPECT_EQ(stalls.cores[0].beside, 3U);
+    EXPECT_EQ(spent(stalls, 0, TaskCycle::conflict), 8U);
+    beside.to = in_memory(4);
+  }
+}
+
+TEST(TaskWafer, WordsThatTurnTakeLongerAndFollowEachOtherAsFast) {
+  const auto cycles = [](const std::vector<std::size_t>& way, unsigned turn) {
+    TaskParams params;
+    params.router.turn = turn;
+    const TaskProgram program = one_stream(way, 40);
+    const Cycle clocked = run_tasks(program, Engine::clocked, 0, 0, params).cycles;
+    EXPECT_EQ(run_tasks(program, Engine::event, 0, 0, params).cycles, clocked);
+    return clocked;
+  };
+  // A beat in each of cycles 0 to 39; the last word leaves the output queue in 40, is at its router
+  // in 42 and at the next ones in 43 and 44, and is taken in 46.
+  EXPECT_EQ(cycles({0, 1, 3}, 0), 47U);
+  EXPECT_EQ(cycles({0, 1, 3}, 20), 67U);  // one turn, paid once
+  EXPECT_EQ(cycles({0, 2, 3}, 20), 67U);
+  EXPECT_EQ(cycles({0, 1}, 20), 46U);  // ramps are no turns
 }
 
 TEST(TaskCore, ACompletedInstructionActivatesATaskThatStartsADispatchLater) {
@@ -240,23 +307,7 @@ TEST(TaskCore, CoresThatWaitForEachOtherAreReportedAsACircle) {
 }
 
 TEST(TaskWafer, AQueueThatCanNeverHoldTheWordsOfASlotIsRefusedWithItsNumber) {
-  TaskBuilder builder(2, 1);
-  builder.path({0, 1}, Color{3});
-  Instruction send;
-  send.to = on_fabric(Color{3});
-  send.a = in_memory(0);
-  send.length = 6;
-  CoreProgram sender;
-  sender.tasks = {first_task({run(send)})};
-  Instruction take = send;
-  take.to = in_memory(0);
-  take.a = on_fabric(Color{3});
-  CoreProgram taker;
-  taker.tasks = {first_task({run(take)})};
-  taker.in = {{Color{3}, 1}};
-  builder.core(0, builder.add(sender));
-  builder.core(1, builder.add(taker));
-  const TaskProgram program = std::move(builder).finish();
+  const TaskProgram program = one_stream({0, 1}, 6);
   const auto refusal = [&](const char* in, const char* out, const char* words) -> std::string {
     TaskParams params;
     params.queue.set("in", in, "");

@@ -69,7 +69,7 @@ class Maker {
     draw_rate();
     route_streaming(program, columns_, reduction());
     numbers();
-    if (edge == 0 && program.entry == 0 && draw_.chance(15)) beside();
+    if (edge == 0 && program.entry == 0 && program.column_fifo == 0 && draw_.chance(15)) beside();
     if (program.column_fifo == 0 && draw_.chance(25)) {
       program.scan = random_scan(draw_.pick(1, 1000), program);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>
@@ -56,7 +57,19 @@ inline std::string difference(const TaskOutcome& a, const TaskOutcome& b) {
       }
       return text;
     }
-    if (!(a.routers[i] == b.routers[i])) return fmt::format("router {}", i);
+    const RouterCounters& p = a.routers[i];
+    const RouterCounters& q = b.routers[i];
+    if (!(p == q)) {
+      std::string text =
+          fmt::format("router {}: sent {} and {}, closures {} and {}", i, fmt::join(p.sent, " "),
+                      fmt::join(q.sent, " "), p.closures, q.closures);
+      for (unsigned color = 0; color < kColors; ++color) {
+        if (p.stalls.at(color) == q.stalls.at(color)) continue;
+        text += fmt::format(", color {} stood {} and {} cycles", color, p.stalls.at(color),
+                            q.stalls.at(color));
+      }
+      return text;
+    }
   }
   if (a.events != b.events) return "events";
   return a.memory == b.memory ? "" : "values";

@@ -26,8 +26,9 @@ class Bound {
     const std::vector<std::uint64_t> tails = tails_of_groups();
     Cycle most = 0;
     for (std::size_t place = 0; place < width_; ++place) {
-      const std::uint64_t own = std::max(slots(loads_.sent[place]), dispatches(loads_.sent[place]));
-      const std::uint64_t exchanged = slots(loads_.sent[place]) + packets();
+      const std::uint64_t main = products(loads_.sent[place]);
+      const std::uint64_t own = std::max(slots(main, sums()), dispatches(loads_.sent[place]));
+      const std::uint64_t exchanged = slots(main, sums() + packets());
       most = std::max(most, ceil_div(std::max(own + tails[place], exchanged), groups_));
     }
     return most;
@@ -48,14 +49,23 @@ class Bound {
     return ceil_div(words, core_.fabric_words_per_issue.value());
   }
 
-  /// Issue slots of the columns of a place: weights and rows of sums.
-  std::uint64_t slots(std::uint64_t sent) const {
+  /// Cycles of so many of the main threads and of microthreads.
+  std::uint64_t slots(std::uint64_t main, std::uint64_t others) const {
+    return IssueRule(core_).two ? std::max(main, others) : main + others;
+  }
+
+  /// Issue slots of the weights of a place's columns.
+  std::uint64_t products(std::uint64_t sent) const {
     const std::uint64_t rows = std::uint64_t{k_.steps} * groups_;
     const std::uint64_t first = std::min(rows, sent);  // that may overwrite, in fewer cycles
     const std::uint64_t cheap = std::min(k_.first_cycles, k_.beat_cycles);
-    std::uint64_t slots = beats_ * (first * cheap + (sent - first) * k_.beat_cycles);
-    if (loads_.ring && width_ > 1) slots += rows * issues(words_) * k_.reduce_cycles;
-    return slots;
+    return beats_ * (first * cheap + (sent - first) * k_.beat_cycles);
+  }
+
+  /// And of their rows of sums.
+  std::uint64_t sums() const {
+    if (!loads_.ring || width_ < 2) return 0;
+    return std::uint64_t{k_.steps} * groups_ * issues(words_) * k_.reduce_cycles;
   }
 
   /// Issue slots of the packets that the columns of a place send and take.

@@ -197,7 +197,8 @@ class Planner {
     if (setup_.ws.reduce == Reduce::ring && groups_.width > 1) {
       const std::uint64_t each =
           std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue;
-      slots += k.steps * ceil_div(k.tokens.back(), each);
+      const Cycle sums = k.steps * ceil_div(k.tokens.back(), each);
+      slots = IssueRule(setup_.core).two ? std::max(slots, sums) : slots + sums;
     }
     return std::max(slots, thread);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 
@@ -294,7 +295,7 @@ TaskOutcome RelaySweep::outcome() const {
 }  // namespace
 
 std::optional<TaskOutcome> sweep_relays(const TaskParams& params, const TaskProgram& program) {
-  if (!LinkRule(params.router).lanes_can()) return std::nullopt;
+  if (!reason_against_alike(params.router).empty()) return std::nullopt;
   const std::optional<RelayProgram> relays = find_relays(params, program);
   if (!relays) return std::nullopt;
   RelaySweep sweep(params, *relays);

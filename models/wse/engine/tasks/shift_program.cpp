@@ -274,7 +274,7 @@ class Finder {
         path.to = static_cast<std::uint32_t>(here);
         return hops != 0;
       }
-      if (hops == 2 || !use(here, port)) return false;
+      if (hops == 2 || !use(here, port) || shapes_.turn(from, port) != 0) return false;
       if (hops == 0) path.out = port;
       if (hops == 1) {
         path.passes = true;

@@ -62,6 +62,7 @@ struct Block {
   Vector ask{};                                   // the main thread takes its next step
   Vector wait_in{};
   Vector wait_out{};
+  Vector beside{};  // beats of microthreads in cycles of the main thread
 };
 
 /// Where a core is in its program.
@@ -74,6 +75,7 @@ struct Lane {
   Cycle end = 0;
   std::uint64_t wait_in = 0;
   std::uint64_t wait_out = 0;
+  std::uint64_t beside = 0;
   std::array<std::array<std::uint64_t, 3>, kShiftStreams> stalled{};
 };
 
@@ -124,6 +126,7 @@ class ShiftSweep {
   const std::uint32_t stride_;  // lanes from one circle to the next: a spare one ends each
   const std::uint32_t lanes_;
   const ArbiterRule rule_;
+  const IssueRule issue_;
   const LinkRule link_rule_;
   const LaneShape<Small> up_;
   const LaneShape<Small> link_;
@@ -149,6 +152,7 @@ ShiftSweep<kStreams>::ShiftSweep(const TaskParams& params, const ShiftProgram& s
       stride_(shifts.circle + 1),
       lanes_(stride_ * shifts.circles),
       rule_(params.router),
+      issue_(params.core),
       link_rule_(params.router),
       up_(QueueShapes(params.router).ramp_up()),
       link_(QueueShapes(params.router).link()),
@@ -288,13 +292,13 @@ void ShiftSweep<kStreams>::choose_words(Block<kStreams>& block, std::size_t inde
   }
 }
 
-/// One issue slot: microthreads in their order, then the main thread.
+/// Microthreads in their order, then the main thread, which may have a slot of its own.
 template <unsigned kStreams>
 void ShiftSweep<kStreams>::choose_thread(Block<kStreams>& block, Moves& moves) const {
   const Vector zero{};
   const Vector free = block.taken == zero;
   block.taken += ~free;
-  Vector slot = free;
+  Vector slot = issue_.two ? ~zero : free;
   Vector out = zero;  // why nothing issues: the first thread that has something to do
   Vector in = zero;
   for (unsigned s = 0; s < kStreams; ++s) {
@@ -308,7 +312,11 @@ void ShiftSweep<kStreams>::choose_thread(Block<kStreams>& block, Moves& moves) c
     out |= sends & ~in;
     in |= takes & ~out;
   }
-  moves.main = slot & (block.beats > zero);
+  moves.main = (issue_.two ? free : slot) & (block.beats > zero);
+  if (issue_.two) {
+    block.beside -= ~slot & (moves.main | ~free);
+    slot &= free;
+  }
   slot &= ~moves.main;
   block.taken = select(moves.main, block.extra, block.taken);
   block.wait_out -= slot & out;
@@ -440,6 +448,7 @@ void ShiftSweep<kStreams>::flush() {
     Lane& state = state_[lane];
     state.wait_in += static_cast<std::uint64_t>(at(block.wait_in, lane));
     state.wait_out += static_cast<std::uint64_t>(at(block.wait_out, lane));
+    state.beside += static_cast<std::uint64_t>(at(block.beside, lane));
     for (unsigned s = 0; s < kStreams; ++s) {
       for (unsigned i = 0; i < 3; ++i) {
         state.stalled.at(s).at(i) +=
@@ -448,7 +457,7 @@ void ShiftSweep<kStreams>::flush() {
     }
   }
   for (Block<kStreams>& block : blocks_) {
-    block.wait_in = block.wait_out = Vector{};
+    block.wait_in = block.wait_out = block.beside = Vector{};
     for (Stream& t : block.streams) t.stalled.fill(Vector{});
   }
 }
@@ -504,6 +513,8 @@ TaskOutcome ShiftSweep<kStreams>::outcome() const {
     counters.begin = lane.begin;
     counters.end = lane.end;
     auto& cycles = counters.cycles;
+    counters.beside = lane.beside;
+    cycles[static_cast<std::size_t>(TaskCycle::fabric)] -= lane.beside;
     cycles[static_cast<std::size_t>(TaskCycle::wait_in)] = lane.wait_in;
     cycles[static_cast<std::size_t>(TaskCycle::wait_out)] = lane.wait_out;
     Cycle booked = 0;

@@ -100,7 +100,7 @@ class Builder {
     if (route.from != kRamp) {
       const std::size_t there = neighbour(place, route.from);
       if (there == kNoUnit) refuse(place, route.color, "takes", route.from);
-      return links_.add(shapes_.link(), router(there), here);
+      return links_.add(link_from(there, opposite(route.from), route.color), router(there), here);
     }
     const LinkId ramp = links_.add(shapes_.ramp_up(), here + 1, here);
     const unsigned queue = number(core(place).out, route.color, 2);
@@ -112,6 +112,15 @@ class Builder {
     out_queues_[queue] = link;
     plan_.ports[place].out.push_back({route.color, link, ramp});
     return ramp;
+  }
+
+  /// Into the buffer of a color behind a port of a router.
+  QueueShape link_from(std::size_t place, unsigned port, Color color) const {
+    for (const SwitchedRoute& route : program_.routers[program_.router_of[place]].routes) {
+      const bool leads = route.color == color && (route.to & bit(port)) != 0;
+      if (leads && QueueShapes::turns(route.from, port)) return shapes_.link_behind_turn(port);
+    }
+    return shapes_.link(port);
   }
 
   const CoreProgram& core(std::size_t place) const {

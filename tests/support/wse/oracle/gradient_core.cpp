@@ -174,21 +174,16 @@ bool GradientCore::may_chain() const {
 }
 
 void GradientCore::issue(Cycle now, std::vector<Event>& log) {
-  std::optional<unsigned> chosen;
-  if (slot_free_ <= now) {
-    chosen = choose(kContexts, [&](unsigned context) { return can(context, now); });
+  const bool main_kept = slot_free_[0] > now;
+  const auto chosen = choose(kContexts, {!main_kept, slot_free_[1] <= now},
+                             [&](unsigned context) { return can(context, now); });
+  const std::optional<unsigned> other = book(chosen, main_kept, [&] { return why_nothing(now); });
+  if (chosen[0] == unsigned{kMain}) {
+    slot_free_[0] = dot_over_ = now + kernel_.dot_cycles;
+    if (--beats_ == 0) ++results_;
   }
-  issued_.push_back(chosen);
-  if (!chosen) {
-    ++counters.cycles.at(why_nothing(now));
-    return;
-  }
-  ++counters.cycles.at(*chosen == kMain ? kFma : kReduce);
-  switch (static_cast<Context>(*chosen)) {
-    case kMain:
-      slot_free_ = dot_over_ = now + kernel_.dot_cycles;
-      if (--beats_ == 0) ++results_;
-      break;
+  if (!other) return;
+  switch (static_cast<Context>(*other)) {
     case kTake:
       take_beat(now, log);
       break;
@@ -198,13 +193,14 @@ void GradientCore::issue(Cycle now, std::vector<Event>& log) {
     case kChain:
       chain_beat(now, log);
       break;
+    case kMain:
     case kContexts:
       break;
   }
 }
 
 void GradientCore::take_beat(Cycle now, std::vector<Event>& log) {
-  slot_free_ = now + kernel_.move_cycles;
+  microthreads_free() = now + kernel_.move_cycles;
   for (std::uint32_t n = beat(words_taken_); n != 0; --n, ++words_taken_) {
     const Wavelet word = input(stream_.ring_in[column_]).take();
     ++counters.received;
@@ -225,7 +221,7 @@ void GradientCore::take_beat(Cycle now, std::vector<Event>& log) {
 }
 
 void GradientCore::send_beat(Cycle now) {
-  slot_free_ = now + kernel_.move_cycles;
+  microthreads_free() = now + kernel_.move_cycles;
   for (std::uint32_t n = beat(words_sent_); n != 0; --n, ++words_sent_) {
     std::uint32_t payload = 0;
     for (std::uint32_t i = 0; i < stream_.ring_elements && has_values(); ++i) {
@@ -262,7 +258,7 @@ void GradientCore::chain_beat(Cycle now, std::vector<Event>& log) {
   --results_;
   ++chained_;
   ++counters.reductions;
-  slot_free_ = now + 1;
+  microthreads_free() = now + 1;
   progress(now);
 }
 
@@ -288,7 +284,7 @@ float GradientCore::dot(std::uint32_t feature) const {
 }
 
 CoreCycle GradientCore::why_nothing(Cycle now) const {
-  if (slot_free_ > now) return kConflict;
+  if (slot_free_[0] > now || slot_free_[1] > now) return kConflict;
   if (full_) {
     if (ready_ > now) return kDispatch;
     if (taken_ <= closed_) return kWaitRingIn;

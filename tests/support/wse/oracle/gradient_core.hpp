@@ -39,6 +39,7 @@ class GradientCore final : public KernelCore {
   bool can_send() const;
   bool may_chain() const;
   void issue(Cycle now, std::vector<Event>& log);
+  Cycle& microthreads_free() { return slot_free_.at(params_.slots == 2U ? 1 : 0); }
   void take_beat(Cycle now, std::vector<Event>& log);
   void send_beat(Cycle now);
   void chain_beat(Cycle now, std::vector<Event>& log);
@@ -70,9 +71,9 @@ class GradientCore final : public KernelCore {
   Cycle ready_ = 0;
   std::uint32_t beats_ = 0;  // of the dot product
   Cycle dot_over_ = 0;
-  Cycle slot_free_ = 0;
-  std::uint32_t results_ = 0;   // dot products for the chain
-  std::deque<float> products_;  // their values
+  std::array<Cycle, 2> slot_free_{};  // the second of microthreads, if there are two
+  std::uint32_t results_ = 0;         // dot products for the chain
+  std::deque<float> products_;        // their values
   std::uint64_t expected_ = 0;
   std::uint64_t chained_ = 0;
   bool finished_ = false;

@@ -47,6 +47,13 @@ void Injectors::cycle(Cycle now, std::vector<Event>& log) {
   program_.column_fifo != 0 ? send_row_ordered(now, log) : send_columns(now, log);
 }
 
+bool Injectors::have_sent_words_beside() const {
+  for (std::size_t i = program_.columns; i < streams_.size(); ++i) {
+    if (streams_[i].sent != streams_[i].words.size()) return false;
+  }
+  return true;
+}
+
 /// A bucket holds what two words for each column, and two more, cost.
 void Injectors::refill(Bucket& bucket) const {
   const std::uint64_t most = (2 * std::uint64_t{program_.columns} + 2) * program_.rate.per;

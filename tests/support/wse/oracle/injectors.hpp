@@ -23,6 +23,9 @@ class Injectors {
 
   void cycle(Cycle now, std::vector<Event>& log);
 
+  /// Nothing of Program::background is left to send.
+  bool have_sent_words_beside() const;
+
   std::vector<InjectorCounters> counters;             // of links
   std::vector<std::vector<std::uint32_t>> collected;  // of exits
 

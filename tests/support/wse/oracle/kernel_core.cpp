@@ -33,14 +33,16 @@ Queue& KernelCore::output(Color color) const {
 }
 
 void KernelCore::log_runs(std::vector<Event>& log) const {
-  for (std::size_t begin = 0; begin < issued_.size();) {
-    std::size_t end = begin + 1;
-    while (end < issued_.size() && issued_[end] == issued_[begin]) ++end;
-    if (issued_[begin]) {
-      const std::uint64_t context = *issued_[begin] == 0 ? 0 : 1;
-      log.push_back({begin, unit_, kBeatRun, std::uint64_t{end - begin} << 1U | context});
+  for (const auto& issued : issued_) {
+    for (std::size_t begin = 0; begin < issued.size();) {
+      std::size_t end = begin + 1;
+      while (end < issued.size() && issued[end] == issued[begin]) ++end;
+      if (issued[begin]) {
+        const std::uint64_t context = *issued[begin] == 0 ? 0 : 1;
+        log.push_back({begin, unit_, kBeatRun, std::uint64_t{end - begin} << 1U | context});
+      }
+      begin = end;
     }
-    begin = end;
   }
 }
 

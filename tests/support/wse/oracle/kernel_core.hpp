@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -53,9 +54,15 @@ class KernelCore {
   /// One word that was in an output queue before this cycle goes up the ramp, the queues in turn.
   void send_word(Cycle now);
 
-  /// Of contexts 0 (the main thread) to count - 1, the one that issues.
+  /// Of contexts 0 (the main thread) to count - 1, those that issue: one for both slots, or one of
+  /// the main thread and one of the others. A slot that is not `free` is nobody's.
   template <class Can>
-  std::optional<unsigned> choose(unsigned count, const Can& can) {
+  std::array<std::optional<unsigned>, 2> choose(unsigned count, std::array<bool, 2> free,
+                                                const Can& can) {
+    const bool two = params_.slots == 2U;
+    std::array<std::optional<unsigned>, 2> chosen;
+    if (two && free[0] && can(0U)) chosen[0] = 0;
+    if (!free[two ? 1 : 0]) return chosen;
     unsigned first = 0;
     switch (params_.sched.value()) {
       case Sched::main_first:
@@ -69,11 +76,31 @@ class KernelCore {
     }
     for (unsigned i = 0; i < count; ++i) {
       const unsigned context = (first + i) % count;
-      if (!can(context)) continue;
+      if ((two && context == 0) || !can(context)) continue;
       turn_ = context + 1;
-      return context;
+      chosen[two ? 1 : 0] = context;
+      break;
     }
-    return std::nullopt;
+    return chosen;
+  }
+
+  /// Books a cycle in which `chosen` issue, the main thread's if it does or its last beat keeps its
+  /// slot, or else for why(). Returns the microthread that issues.
+  template <class Why>
+  std::optional<unsigned> book(const std::array<std::optional<unsigned>, 2>& chosen, bool main_kept,
+                               const Why& why) {
+    for (std::size_t slot = 0; slot < 2; ++slot) issued_.at(slot).push_back(chosen.at(slot));
+    const bool main = chosen[0] == 0U;
+    const std::optional<unsigned> other = main ? chosen[1] : chosen[0] ? chosen[0] : chosen[1];
+    if (main) {
+      ++counters.cycles[kFma];
+    } else if (other && !main_kept) {
+      ++counters.cycles[kReduce];
+    } else {
+      ++counters.cycles.at(why());
+    }
+    if (other && (main || main_kept)) ++counters.beside;
+    return other;
   }
 
   Queue& input(Color color) const;
@@ -83,7 +110,7 @@ class KernelCore {
   const std::uint32_t unit_;
   const std::uint32_t row_;
   const std::uint32_t column_;
-  std::vector<std::optional<unsigned>> issued_;  // by cycle
+  std::array<std::vector<std::optional<unsigned>>, 2> issued_;  // by slot and cycle
 
  private:
   std::size_t next_out_ = 0;

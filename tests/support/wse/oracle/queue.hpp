@@ -21,7 +21,9 @@ class Queue {
  public:
   Queue(unsigned capacity, Cycle latency) : capacity_(capacity), latency_(latency) {}
 
-  bool has_room(unsigned words = 1) const { return at_begin_ + put_ + words <= capacity_; }
+  bool has_room(unsigned words = 1) const {
+    return at_begin_ + put_ + words <= capacity_ + longer_;
+  }
 
   bool has_words(Cycle now, std::size_t words = 1) const {
     return words_.size() >= words && words_[words - 1].ready <= now;
@@ -30,11 +32,14 @@ class Queue {
   const Wavelet& head() const { return words_.front().word; }
   Cycle head_arrived() const { return words_.front().ready; }
 
-  /// Returns the cycle in which the word can be taken.
-  Cycle put(Cycle now, const Wavelet& word) {
-    words_.push_back({now + latency_, word});
+  /// Returns the cycle in which the word can be taken: later if it takes `more`, never before those
+  /// ahead of it.
+  Cycle put(Cycle now, const Wavelet& word, Cycle more = 0) {
+    Cycle ready = now + latency_ + more;
+    if (!words_.empty() && words_.back().ready > ready) ready = words_.back().ready;
+    words_.push_back({ready, word});
     ++put_;
-    return now + latency_;
+    return ready;
   }
 
   Wavelet take() {
@@ -48,6 +53,9 @@ class Queue {
     put_ = 0;
   }
 
+  /// Some words are under way for so much longer: there is room for them.
+  void lengthen(Cycle more) { longer_ = more; }
+
   bool empty() const { return words_.empty(); }
 
  private:
@@ -58,6 +66,7 @@ class Queue {
 
   std::size_t capacity_;
   Cycle latency_;
+  Cycle longer_ = 0;
   std::deque<Entry> words_;
   std::size_t at_begin_ = 0;  // words that were there at the end of the cycle before
   std::size_t put_ = 0;       // since then

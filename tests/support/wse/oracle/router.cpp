@@ -154,8 +154,15 @@ void Router::send(Buffer& head, unsigned port, Cycle now, std::vector<Event>& lo
     ++counters.filtered;
     return;
   }
-  const Cycle ready = head.out.at(port)->put(now, word);
+  const Cycle more = turns(head.from, port) ? params_.turn.value() : 0;
+  const Cycle ready = head.out.at(port)->put(now, word, more);
   if (port == kRamp) log.push_back({ready, unit_ + 1, kQueuePush, number(head.color)});
+}
+
+bool turns(unsigned from, unsigned to) {
+  const auto vertical = [](unsigned port) { return port == kNorth || port == kSouth; };
+  const auto horizontal = [](unsigned port) { return port == kEast || port == kWest; };
+  return (vertical(from) && horizontal(to)) || (horizontal(from) && vertical(to));
 }
 
 /// Whether the core wants a word that is on its ramp.

@@ -41,6 +41,9 @@ struct ColorState {
   std::uint32_t seen = 0;  // wavelets, or groups of them, that the filter has counted
 };
 
+/// Whether a word that comes in at one port and goes on at another changes its direction.
+bool turns(unsigned from, unsigned to);
+
 /// A router (doc/model/wse_router.md).
 class Router {
  public:

@@ -127,7 +127,7 @@ void StreamCore::send_beat(Cycle now) {
     if (full) word.payload = kept_words_[at];
     sending_.queue->put(now, word);
   }
-  slot_free_ = stalled_from_ = now + kernel_.exchange.send_cycles;
+  keep_slot(now, kernel_.exchange.send_cycles);
   counters.end = now + 1;
 }
 
@@ -138,7 +138,7 @@ void StreamCore::take_beat(Cycle now, std::vector<Event>& log) {
     log.push_back({now, unit_, kQueuePop, static_cast<unsigned>(word.color)});
     if (has_values() && !word.control) taken_words_.push_back(word.payload);
   }
-  slot_free_ = stalled_from_ = now + kernel_.exchange.take_cycles;
+  keep_slot(now, kernel_.exchange.take_cycles);
   counters.end = now + 1;
 }
 
@@ -289,36 +289,37 @@ void StreamCore::begin_vector(std::uint32_t feature, float value) {
 }
 
 void StreamCore::issue(Cycle now, std::vector<Event>& log) {
-  std::optional<unsigned> chosen;
-  if (slot_free_ <= now) {
-    chosen = choose(exchange_ == nullptr ? 2 : 4, [&](unsigned context) {
-      if (context == 0) return vector_.beats != 0;
-      if (context == 1) return can_reduce(now);
-      if (context == 2) return sending_.words != 0 && sending_.queue->has_room(words_of(sending_));
-      return taking_.words != 0 && taking_.queue->has_words(now, words_of(taking_));
-    });
-  }
-  issued_.push_back(chosen);
-  if (!chosen) {
-    ++counters.cycles.at(why_nothing(now));
-  } else if (*chosen == 0) {
-    ++counters.cycles[kFma];
-    main_beat(now);
-  } else {
-    ++counters.cycles[kReduce];
-    beat_kind_ = kConflict;
-    if (*chosen == 1) reduction_beat(now, log);
-    if (*chosen == 2) send_beat(now);
-    if (*chosen == 3) take_beat(now, log);
-  }
+  const bool main_kept = slots_[0].free > now;
+  const auto chosen = choose(
+      exchange_ == nullptr ? 2 : 4, {!main_kept, slots_[1].free <= now}, [&](unsigned context) {
+        if (context == 0) return vector_.beats != 0;
+        if (context == 1) return can_reduce(now);
+        if (context == 2) {
+          return sending_.words != 0 && sending_.queue->has_room(words_of(sending_));
+        }
+        return taking_.words != 0 && taking_.queue->has_words(now, words_of(taking_));
+      });
+  const std::optional<unsigned> other = book(chosen, main_kept, [&] { return why_nothing(now); });
+  if (chosen[0] == 0U) main_beat(now);
+  if (other == 1U) reduction_beat(now, log);
+  if (other == 2U) send_beat(now);
+  if (other == 3U) take_beat(now, log);
+}
+
+/// A beat of a microthread keeps its slot for so many cycles.
+void StreamCore::keep_slot(Cycle now, Cycle cycles) {
+  Slot& slot = slots_.at(params_.slots == 2U ? 1 : 0);
+  slot.kind = kConflict;
+  slot.free = slot.stalled_from = now + cycles;
 }
 
 void StreamCore::main_beat(Cycle now) {
   const std::uint32_t stalls = stalls_of_beat();
-  beat_kind_ = kernel_.held.empty() ? kConflict : kScalar;
-  stalled_from_ = now + vector_.cycles;
-  slot_free_ = stalled_from_ + stalls;
-  vector_over_ = slot_free_;
+  Slot& slot = slots_[0];
+  slot.kind = kernel_.held.empty() ? kConflict : kScalar;
+  slot.stalled_from = now + vector_.cycles;
+  slot.free = slot.stalled_from + stalls;
+  vector_over_ = slot.free;
   --vector_.beats;
   if (vector_.beats != 0 || follow_ == 0) return;
   --follow_;
@@ -364,8 +365,7 @@ void StreamCore::reduction_beat(Cycle now, std::vector<Event>& log) {
     ++counters.sum_words;
     if (!gathers && reduction_.to != nullptr) reduction_.to->put(now, {word, reduction_.out});
   }
-  beat_kind_ = kConflict;
-  slot_free_ = stalled_from_ = now + (gathers ? kernel_.gather_cycles : kernel_.reduce_cycles);
+  keep_slot(now, gathers ? kernel_.gather_cycles : kernel_.reduce_cycles);
   if (reduction_.words != 0) return;
   if (sums.touched) ++counters.summed;
   if (sums.touched && reduction_.from != nullptr) ++counters.added;
@@ -429,7 +429,9 @@ std::uint32_t StreamCore::reduce_word(Cycle now, std::vector<Event>& log) {
 /// What keeps the main thread, or if that has finished the microthread.
 CoreCycle StreamCore::why_nothing(Cycle now) const {
   if (is_finished()) return kDone;
-  if (slot_free_ > now) return stalled_from_ <= now ? kResidual : beat_kind_;
+  for (const Slot& slot : slots_) {
+    if (slot.free > now) return slot.stalled_from <= now ? kResidual : slot.kind;
+  }
   if (taken_) {
     if (waits_) return kWaitBuffer;
     return ready_ <= now && !is_complete(now) ? kWaitWeights : kDispatch;

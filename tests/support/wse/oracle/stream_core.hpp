@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,13 @@ class StreamCore final : public KernelCore {
   std::vector<std::uint32_t> taken() const override { return taken_words_; }
 
  private:
+  /// An issue slot, which a beat keeps until it is free.
+  struct Slot {
+    Cycle free = 0;
+    Cycle stalled_from = 0;  // the rest of the beat is a residual stall
+    CoreCycle kind = kConflict;
+  };
+
   /// A vector of partial sums.
   struct Sums {
     std::vector<float> values;
@@ -71,6 +79,7 @@ class StreamCore final : public KernelCore {
   void begin_weight(Cycle now, std::vector<Event>& log);
   void begin_vector(std::uint32_t feature, float value);
   void issue(Cycle now, std::vector<Event>& log);
+  void keep_slot(Cycle now, Cycle cycles);
   void main_beat(Cycle now);
   std::uint32_t stalls_of_beat();
   std::uint32_t words_of_beat() const;
@@ -102,10 +111,8 @@ class StreamCore final : public KernelCore {
   std::uint32_t follow_ = 0;  // instructions of the same wavelet
   Reduction reduction_;
 
-  Cycle slot_free_ = 0;
-  Cycle stalled_from_ = 0;  // the rest of the beat is a residual stall
-  Cycle vector_over_ = 0;   // the last beat of the main thread
-  CoreCycle beat_kind_ = kConflict;
+  std::array<Slot, 2> slots_;  // the second of microthreads, if there are two
+  Cycle vector_over_ = 0;      // the last beat of the main thread
   std::vector<float> result_;
 
   const ExchangePlan::Column* exchange_ = nullptr;  // null: there is none

@@ -46,7 +46,8 @@ class WholeWafer {
   std::optional<WaferOutcome> run(Cycle patience) {
     const auto finished = [](const auto& core) { return core->is_finished(); };
     Cycle now = 0;
-    if (!std::all_of(cores_.begin(), cores_.end(), finished)) {
+    if (!std::all_of(cores_.begin(), cores_.end(), finished) ||
+        !injectors_->have_sent_words_beside()) {
       do {
         if (now == patience) return std::nullopt;
         injectors_->cycle(now, events_);
@@ -143,6 +144,7 @@ class WholeWafer {
         if (((buffer.to[0] | buffer.to[1]) >> port & 1U) == 0) continue;
         buffer.out.at(port) =
             port == kRamp ? input_queue(r, c, buffer.color) : onward(r, c, port, buffer.color);
+        if (turns(buffer.from, port)) buffer.out.at(port)->lengthen(params_.router.turn);
       }
     }
   }
@@ -181,7 +183,8 @@ class WholeWafer {
   }
 
   bool is_over() const {
-    return std::all_of(cores_.begin(), cores_.end(),
+    return injectors_->have_sent_words_beside() &&
+           std::all_of(cores_.begin(), cores_.end(),
                        [](const auto& core) { return core->is_finished(); }) &&
            std::all_of(queues_.begin(), queues_.end(),
                        [](const Queue& queue) { return queue.empty(); });

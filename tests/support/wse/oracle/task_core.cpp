@@ -41,17 +41,28 @@ void TaskCore::cycle(Cycle now, std::vector<Event>& log) {
   retire(now, log);
   load_microthreads(now, log);
   run_main_thread(now, log);
-  if (now < slot_free_) {
-    kinds.push_back(further_.back());
-    further_.pop_back();
+  const std::optional<TaskCycle> first = use_slot(slots_[0], now);
+  if (params_.core.slots == 1U) {
+    kinds.push_back(first ? *first : why_nothing(now));
     return;
   }
-  const std::optional<std::size_t> chosen = choose(now);
-  if (chosen) {
-    issue(*chosen, now);
-  } else {
-    kinds.push_back(why_nothing(now));
+  // The cycle is the main thread's if its slot is used.
+  const bool issues = slots_[1].free <= now;
+  const std::optional<TaskCycle> second = use_slot(slots_[1], now);
+  if (first && second && issues) ++counters.beside;
+  kinds.push_back(first ? *first : second ? *second : why_nothing(now));
+}
+
+/// What a slot is used for in this cycle: a further one of the last beat, or another beat.
+std::optional<TaskCycle> TaskCore::use_slot(Slot& slot, Cycle now) {
+  if (now < slot.free) {
+    const TaskCycle kind = slot.further.back();
+    slot.further.pop_back();
+    return kind;
   }
+  const std::optional<std::size_t> chosen = choose(slot, now);
+  if (!chosen) return std::nullopt;
+  return issue(*chosen, slot, now);
 }
 
 bool TaskCore::is_quiet() const {
@@ -253,8 +264,8 @@ float TaskCore::scalar(const Operand& operand, const Instruction& what, std::uin
   return from_bits(load(address(operand, half, 0, word), half), 0, half, integer);
 }
 
-/// Who issues a beat in this cycle.
-std::optional<std::size_t> TaskCore::choose(Cycle now) {
+/// Who issues a beat in this cycle. Of two slots one is the main thread's.
+std::optional<std::size_t> TaskCore::choose(Slot& slot, Cycle now) {
   std::vector<std::size_t> order;
   switch (params_.core.sched.value()) {
     case Sched::main_first:
@@ -264,12 +275,14 @@ std::optional<std::size_t> TaskCore::choose(Cycle now) {
       for (std::size_t i = 1; i <= kThreads; ++i) order.push_back(i % kThreads);
       break;
     case Sched::round_robin:
-      for (std::size_t i = 0; i < kThreads; ++i) order.push_back((next_thread_ + i) % kThreads);
+      for (std::size_t i = 0; i < kThreads; ++i) order.push_back((slot.next + i) % kThreads);
       break;
   }
   for (const std::size_t thread : order) {
+    const bool main = thread == kMainThread;
+    if (params_.core.slots == 2U && main != (&slot == slots_.data())) continue;
     if (!can_issue(threads_[thread], now)) continue;
-    next_thread_ = thread + 1;  // moves with every issue
+    slot.next = thread + 1;  // moves with every issue
     return thread;
   }
   return std::nullopt;
@@ -302,7 +315,7 @@ bool TaskCore::can_issue(const Thread& thread, Cycle now) const {
 }
 
 /// A beat: a cycle of the slot, and further ones for conflicts, stalls and special functions.
-void TaskCore::issue(std::size_t chosen, Cycle now) {
+TaskCycle TaskCore::issue(std::size_t chosen, Slot& slot, Cycle now) {
   Thread& thread = threads_[chosen];
   const Instruction& what = *thread.what;
   const std::uint32_t count = next_elements(thread);
@@ -312,16 +325,17 @@ void TaskCore::issue(std::size_t chosen, Cycle now) {
   TaskCycle kind = TaskCycle::vector;
   if (fabric(what.to) || fabric(what.a) || fabric(what.b)) kind = TaskCycle::fabric;
   if (what.op == VectorOp::work) kind = TaskCycle::scalar;
-  kinds.push_back(kind);
-  further_.insert(further_.end(), extra.special, TaskCycle::special);
-  further_.insert(further_.end(), extra.residual, TaskCycle::residual);
-  further_.insert(further_.end(), extra.conflict, TaskCycle::conflict);
-  slot_free_ = now + 1 + further_.size();
+  std::vector<TaskCycle>& further = slot.further;
+  further.insert(further.end(), extra.special, TaskCycle::special);
+  further.insert(further.end(), extra.residual, TaskCycle::residual);
+  further.insert(further.end(), extra.conflict, TaskCycle::conflict);
+  slot.free = now + 1 + further.size();
   counters.begin = std::min(counters.begin, now);
-  counters.end = slot_free_;
+  counters.end = std::max(counters.end, slot.free);
   count_beat(what, count, counters);
   do_elements(thread, count, now);
-  if (thread.done == what.length) thread.ends = slot_free_;
+  if (thread.done == what.length) thread.ends = slot.free;
+  return kind;
 }
 
 std::uint32_t TaskCore::take_word(const Operand& operand) {

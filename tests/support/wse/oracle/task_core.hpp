@@ -55,6 +55,13 @@ class TaskCore {
     Cycle ready = 0;
   };
 
+  /// A beat issues in a slot, and keeps it to its end.
+  struct Slot {
+    std::size_t next = 0;  // thread that is asked first
+    Cycle free = 0;
+    std::vector<TaskCycle> further;  // cycles of the beat that is under way, the last one first
+  };
+
   void send_word(Cycle now);
   void retire(Cycle now, std::vector<Event>& log);
   void load_microthreads(Cycle now, std::vector<Event>& log);
@@ -69,12 +76,13 @@ class TaskCore {
              std::vector<Event>& log);
   float scalar(const Operand& operand, const Instruction& what, std::uint32_t word) const;
 
-  std::optional<std::size_t> choose(Cycle now);
+  std::optional<TaskCycle> use_slot(Slot& slot, Cycle now);
+  std::optional<std::size_t> choose(Slot& slot, Cycle now);
   unsigned fabric_words(const Instruction& what) const;
   std::uint32_t next_elements(const Thread& thread) const;
   bool has_input(const Operand& operand, const Thread& thread, Cycle now) const;
   bool can_issue(const Thread& thread, Cycle now) const;
-  void issue(std::size_t chosen, Cycle now);
+  TaskCycle issue(std::size_t chosen, Slot& slot, Cycle now);
   void do_elements(Thread& thread, std::uint32_t count, Cycle now);
   std::uint32_t take_word(const Operand& operand);
   void put_word(const Thread& thread, std::uint32_t word, bool last, Cycle now);
@@ -101,10 +109,8 @@ class TaskCore {
   Register taken_;
   std::size_t next_task_ = 0;  // looked at first,
   Traffic on_ramp_;
-  std::size_t next_queue_ = 0;   // served first,
-  std::size_t next_thread_ = 0;  // issues first
-  Cycle slot_free_ = 0;
-  std::vector<TaskCycle> further_;  // cycles of the beat that is under way, the last one first
+  std::size_t next_queue_ = 0;  // served first
+  std::array<Slot, 2> slots_;   // the second of microthreads, if there are two
 };
 
 }  // namespace lacuna::wse::oracle

@@ -111,6 +111,7 @@ class Rectangle {
           if ((to >> port & 1U) == 0) continue;
           buffer.out.at(port) = port == kRamp ? input_queue(place, buffer.color)
                                               : buffer_of(place, port, buffer.color);
+          if (turns(buffer.from, port)) buffer.out.at(port)->lengthen(params_.router.turn);
         }
       }
     }
