@@ -216,8 +216,9 @@ class Finder {
     const CoreParams& core = params_.core;
     return program_.rows > 1 && program_.columns > 1 && program_.routines.empty() &&
            reason_against_lanes(params_.router).empty() && core.fabric_words_per_issue == 1U &&
-           params_.task.completion == 0U && core.dispatch <= kMostDelay &&
-           core.cmd_cycles <= kMostDelay && shapes_.longest() <= kMostLatency &&
+           !IssueRule(core).two && !shapes_.has_turns() && params_.task.completion == 0U &&
+           core.dispatch <= kMostDelay && core.cmd_cycles <= kMostDelay &&
+           shapes_.longest() <= kMostLatency &&
            shapes_.link().capacity + shapes_.ramp_up().capacity < kMostDepth;
   }
 
