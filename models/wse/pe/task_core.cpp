@@ -195,27 +195,6 @@ void TaskCores::account(std::size_t index, Cycle now) {
   core.accounted = now;
 }
 
-EventKind TaskCores::kind_of(TaskCycle why) {
-  if (why == TaskCycle::dispatch) return kDispatchRun;
-  if (why == TaskCycle::wait_in) return kWaitWordsRun;
-  return why == TaskCycle::wait_out ? kWaitRoomRun : kWordOut;
-}
-
-void TaskCores::extend_run(Core& core, EventKind what, Cycle at, Cycle length) {
-  if (!log_.keeps(kBusyRun)) return;
-  if (what == core.run_of && at == core.run_begin + core.run_length) {
-    core.run_length += length;
-    return;
-  }
-  if (core.run_of != kWordOut) {
-    log_.record_run(core.run_begin, core.run_length, core.ports.unit, core.run_of,
-                    core.run_length << 1U);
-  }
-  core.run_of = what;
-  core.run_begin = at;
-  core.run_length = length;
-}
-
 /// A beat of the first slot is booked whole when it is issued: its stalls that are still to come,
 /// the last ones first, are not counted yet.
 TaskCounters TaskCores::count(std::size_t index, Cycle at) {

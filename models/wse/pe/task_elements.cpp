@@ -15,17 +15,6 @@ bool is_stream(const Operand& operand) { return is_fabric(operand) || operand.ki
 
 }  // namespace
 
-/// Takes the first word of an input queue.
-Wavelet TaskCores::take(Core& core, LinkId queue, Cycle now) {
-  if (log_.keeps(kWordTaken)) {
-    log_.record(now, core.ports.unit, kWordTaken,
-                (now - links_.front_sent(queue)) << 8U |
-                    static_cast<std::uint64_t>(links_.front(queue).color));
-  }
-  ++core.counters.received;
-  return links_.pop(queue, now);
-}
-
 std::uint32_t TaskCores::take_word(Core& core, const Operand& operand, LinkId link, Cycle now) {
   if (is_fabric(operand)) return take(core, link, now).payload;
   Fifo& fifo = core.fifos[operand.fifo];

@@ -8,6 +8,8 @@
 
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
+#include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/issue.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 
 namespace lacuna::wse {
@@ -214,10 +216,11 @@ class Finder {
  private:
   bool fits() const {
     const CoreParams& core = params_.core;
+    const Dispatch dispatch(core);
     return program_.rows > 1 && program_.columns > 1 && program_.routines.empty() &&
            reason_against_lanes(params_.router).empty() && core.fabric_words_per_issue == 1U &&
            !IssueRule(core).two && !shapes_.has_turns() && params_.task.completion == 0U &&
-           core.dispatch <= kMostDelay && core.cmd_cycles <= kMostDelay &&
+           dispatch.delay(false) <= kMostDelay && dispatch.delay(true) <= kMostDelay &&
            shapes_.longest() <= kMostLatency &&
            shapes_.link().capacity + shapes_.ramp_up().capacity < kMostDepth;
   }
