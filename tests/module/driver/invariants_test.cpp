@@ -70,7 +70,8 @@ TEST(PossibleNumbers, APassThatFillsThePortsOfATileIsNotAboveTheirPeak) {
   EXPECT_NO_THROW(check_possible(result));
   constexpr std::uint64_t kVectors = 1024 * 1024 / 4;
   EXPECT_EQ(result.sram_write_bytes, kVectors * 8 + 15 * 1024 * 2);
-  EXPECT_EQ(result.sram_read_bytes, kVectors * 16 + 1024 * 2);
+  EXPECT_GE(result.sram_read_bytes, kVectors * 16 + 1024 * 2);
+  EXPECT_LE(result.sram_read_bytes, kVectors * 16 + 2 * 1024 * 2);
 }
 
 }  // namespace

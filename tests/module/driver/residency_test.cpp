@@ -178,10 +178,9 @@ TEST(Residency, ThatContradictsTheModeIsNoTrace) {
       "id,op,m,k,n,pattern,density,mode,residency\na,gemm,64,64,8,unstructured,0.5,streamed,"
       "resident\n");
   const Ran checked = run_real("trace check " + file);
-  EXPECT_EQ(checked.status, 1);
-  EXPECT_THAT(checked.out + checked.err,
-              HasSubstr("error E208: found 'resident'; allowed: auto or streamed with mode "
-                        "streamed"));
+  EXPECT_EQ(checked.status, 2);
+  EXPECT_THAT(checked.err, HasSubstr("error E208: column 'residency': found 'resident'; allowed: "
+                                     "auto or streamed with mode streamed"));
 }
 
 /// 256 x 256 weights are 32 x 32 x 2 B = 2,048 B of a core. Of its 40,960 B beside code 16 such
