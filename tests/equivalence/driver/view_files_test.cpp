@@ -87,11 +87,11 @@ TEST(ViewFiles, HaveTheCriticalPathOfAWindow) {
   const std::string gradient = bench.file("gradient.csv",
                                           "# lacuna-trace v1\nid,op,m,k,n\n"
                                           "grad,sddmm,16,24,16\n");
-  const std::string wafer = "--machine wse2 --set wafer.columns=6 --set wafer.rows=7 ";
+  const std::string wafer = "--machine wse2 --set wafer.columns=6 --set wafer.rows=";
   const std::string path = "--quiet --view --view-steps 9 --view-path 100:900 ";
-  for (const std::string& what :
-       {"--gemm 30x40x50 --pattern unstructured:0.3 " + path,
-        "--gemm 30x40x50 --mode dynamic " + path, "--trace " + gradient + " " + path}) {
+  for (const std::string& what : {"7 --gemm 30x40x50 --pattern unstructured:0.3 " + path,
+                                  "6 --gemm 36x36x36 --dtype fp32 --mode dynamic " + path,
+                                  "7 --trace " + gradient + " " + path}) {
     const std::string event = page_of(bench, wafer + what, "event");
     const std::size_t at = event.find("\"window_path\":");
     ASSERT_NE(at, std::string::npos) << what;
@@ -109,7 +109,7 @@ TEST(ViewFiles, HaveTheStagesOfALayer) {
   const ProgramBench bench;
   const std::string trace = bench.file("trace.csv",
                                        "# lacuna-trace v1\nid,op,m,k,n\n"
-                                       "soft,softmax,16,24,0\n");
+                                       "soft,softmax,16,,24\n");
   const std::string run = "--machine wse2 --set wafer.columns=6 --set wafer.rows=7 --trace " +
                           trace + " --quiet --view --view-steps 9 ";
   const std::string folded = page_of(bench, run, "layer");
