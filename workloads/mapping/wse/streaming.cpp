@@ -175,32 +175,18 @@ class Planner {
     return operands_.held_mask() != nullptr && setup_.resident.storage == ResidentStorage::nonzeros;
   }
 
-  /// Of scattered weights the busiest core if all that is sent meets what it holds, else the mean
-  /// one; and its main thread, in which an element takes its dispatch or what it is multiplied by.
+  /// Of scattered weights the mean core, as the busiest is not known.
   Cycle least_of_scattered() {
     const StreamingKernel& k = kernel();
     const std::uint64_t cores = std::uint64_t{plan_.program.rows} * columns_;
-    const std::uint64_t product = setup_.resident.nonzero_cycles;
-    Cycle slots = operands_.useful_products() * job_.batch * product / cores;
-    Cycle thread = 0;
-    for (std::size_t core = 0; !filters() && core < k.held.size(); ++core) {
-      const std::uint64_t dispatch = k.weights_per_word() == 1 ? setup_.core.dispatch.value() : 0;
-      Cycle own = 0;
-      Cycle taken = 0;
-      for (const std::uint64_t held : k.held[core]) {
-        own += held * product;
-        taken += std::max(dispatch, held * product);
-      }
-      slots = std::max(slots, operands_.rows() * own);
-      thread = std::max(thread, operands_.rows() * taken);
-    }
+    Cycle slots = operands_.useful_products() * job_.batch * setup_.resident.nonzero_cycles / cores;
     if (setup_.ws.reduce == Reduce::ring && groups_.width > 1) {
       const std::uint64_t each =
           std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue;
       const Cycle sums = k.steps * ceil_div(k.tokens.back(), each);
       slots = IssueRule(setup_.core).two ? std::max(slots, sums) : slots + sums;
     }
-    return std::max(slots, thread);
+    return slots;
   }
 
   /// What a beat moves through the memory's ports decides how many cycles it takes; two reads of
