@@ -218,7 +218,9 @@ TEST(SparseActivations, OfABatchTakeTheSameCyclesInBothEngines) {
       const Ran clocked = run_real(request + "clocked");
       EXPECT_EQ(event.status, 0) << event.err << event.out;
       EXPECT_THAT(event.err, HasSubstr("equal the reference product"));
-      EXPECT_EQ(event.out, clocked.out) << shape;
+      EXPECT_EQ(event.out.substr(0, event.out.find("engine event")),
+                clocked.out.substr(0, clocked.out.find("engine clocked")))
+          << shape;
     }
   }
 }
