@@ -236,7 +236,11 @@ void active_steps(benchmark::State& state, const RunOptions& options) {
 
 const RunOptions kClocked{Engine::clocked};
 const RunOptions kEvent{Engine::event};
-const RunOptions kSweep{Engine::event, 0, 0, 1, false, true};
+const RunOptions kSweep = [] {
+  RunOptions options;
+  options.sweep = true;
+  return options;
+}();
 
 BENCHMARK(minimal_row)->ArgsProduct({{64, 750}, {10, 50, 100}})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(row, event, kSweep)

@@ -22,7 +22,8 @@ TEST_P(ModulesOfCores, GiveTheSameOutcomeAsRowsByEitherEngine) {
       const RunOptions rows{Engine::clocked, 0, jitter, 7, true};
       const WaferOutcome definition = simulate(scenario.params, program, rows);
       for (const Engine engine : {Engine::clocked, Engine::event}) {
-        const RunOptions modules{engine, seed, jitter, 7, true, false, true};
+        RunOptions modules{engine, seed, jitter, 7, true};
+        modules.modules = true;
         EXPECT_EQ(difference(definition, simulate(scenario.params, program, modules)), "");
       }
     }

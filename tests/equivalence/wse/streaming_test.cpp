@@ -114,7 +114,7 @@ TEST(FoldedMesh, SlowerRowsBelowFasterOnesSpoilTheFoldAndAreNoticed) {
 /// In the first row words wait, in those below they arrive just in time: their ages differ.
 TEST(FoldedMesh, RoutersThatChooseByAgeSpoilTheFoldAndAreRefused) {
   std::uint64_t spoilt = 0;
-  for (std::uint64_t seed = 6000; seed < 6000 + kControls; ++seed) {
+  for (std::uint64_t seed = 6000; seed < 6000 + 5 * kControls; ++seed) {
     StreamingScenario scenario = random_scenario(seed, Rows::one_class);
     scenario.held = 0;
     scenario.columns = std::max(2U, scenario.columns);

@@ -205,7 +205,8 @@ TEST(TaskEngines, AgreeOnSharedCodeThatWordsOfOthersInterrupt) {
       const TaskOutcome clocked = run_tasks(program, Engine::clocked, 0, jitter, params);
       const TaskOutcome event = run_tasks(program, Engine::event, seed, jitter, params);
       ASSERT_EQ(difference(clocked, event), "") << "seed " << seed << " jitter " << jitter;
-      RunOptions modules{Engine::event, seed, jitter, 1, true, false, true};
+      RunOptions modules{Engine::event, seed, jitter, 1, true};
+      modules.modules = true;
       ASSERT_EQ(difference(clocked, simulate(params, program, modules)), "") << "seed " << seed;
     }
   }

@@ -191,9 +191,11 @@ TEST(SparseActivations, OfABatchAreFoundByTheTilesOfEachInstance) {
   const Ran fewer = run_real(request + " --values");
   ASSERT_EQ(fewer.status, 0) << fewer.err << fewer.out;
   EXPECT_THAT(fewer.err, HasSubstr("6400 values equal the reference product"));
-  const std::uint64_t groups = number_after(fewer.out, "5 instances on ");
-  const std::uint64_t tiles = number_after(fewer.out, "groups of ");
-  const std::uint64_t rounds = number_after(fewer.out, "tiles, ");
+  ASSERT_THAT(fewer.out, HasSubstr("5 instances on "));
+  const std::string batch = fewer.out.substr(fewer.out.find("5 instances on "));
+  const std::uint64_t groups = number_after(batch, "5 instances on ");
+  const std::uint64_t tiles = number_after(batch, "groups of ");
+  const std::uint64_t rounds = number_after(batch, "tiles, ");
   ASSERT_GT(groups * tiles * rounds, 0U) << fewer.out;
   EXPECT_GE(groups * rounds, 5U);
   // X has 48 x 40 elements; the busiest of six workers of a tile takes one clock in six more for
