@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/driver/command/model_options.hpp"
+#include "sim/driver/command/model/model_options.hpp"
 #include "sim/driver/command/plot_options.hpp"
 #include "sim/driver/command/trace_options.hpp"
 #include "sim/driver/sweep/mpi_ranks.hpp"

@@ -12,8 +12,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/driver/command/decode_run.hpp"
 #include "sim/driver/command/event_outputs.hpp"
+#include "sim/driver/command/model/decode_run.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"

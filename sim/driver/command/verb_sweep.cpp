@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/command/model_sweep.hpp"
+#include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"

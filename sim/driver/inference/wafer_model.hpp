@@ -6,8 +6,8 @@
 #include "sim/driver/inference/model_report.hpp"
 #include "sim/driver/inference/serving.hpp"
 #include "sim/driver/run/pricing.hpp"
-#include "sim/machines/wse/decode_times.hpp"
-#include "sim/machines/wse/prefill_times.hpp"
+#include "sim/machines/wse/inference/decode_times.hpp"
+#include "sim/machines/wse/inference/prefill_times.hpp"
 
 namespace lacuna {
 

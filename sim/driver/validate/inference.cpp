@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/machines/wse/decode_times.hpp"
-#include "sim/machines/wse/prefill_times.hpp"
+#include "sim/machines/wse/inference/decode_times.hpp"
+#include "sim/machines/wse/inference/prefill_times.hpp"
 
 namespace lacuna {
 

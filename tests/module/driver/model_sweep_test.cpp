@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/command/model_sweep.hpp"
+#include "sim/driver/command/model/model_sweep.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

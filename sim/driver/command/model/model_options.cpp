@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/command/model_options.hpp"
+#include "sim/driver/command/model/model_options.hpp"
 
 #include <CLI/CLI.hpp>
 

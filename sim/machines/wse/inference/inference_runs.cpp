@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/machines/wse/inference_runs.hpp"
+#include "sim/machines/wse/inference/inference_runs.hpp"
 
 #include <fmt/format.h>
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "models/wse/task_wafer.hpp"
-#include "sim/machines/wse/decode_sparsity.hpp"
-#include "sim/machines/wse/inference_runs.hpp"
+#include "sim/machines/wse/inference/decode_sparsity.hpp"
+#include "sim/machines/wse/inference/inference_runs.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/mapping/wse/inference/decode_ends.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/driver/run/options.hpp"
-#include "sim/machines/wse/decode_times.hpp"
+#include "sim/machines/wse/inference/decode_times.hpp"
 
 namespace lacuna {
 

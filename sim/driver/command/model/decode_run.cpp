@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/command/decode_run.hpp"
+#include "sim/driver/command/model/decode_run.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/command/decode_words.hpp"
-#include "sim/driver/command/model_folder.hpp"
-#include "sim/driver/command/model_request.hpp"
+#include "sim/driver/command/model/decode_words.hpp"
+#include "sim/driver/command/model/model_folder.hpp"
+#include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/inference/model_figures.hpp"
 
 namespace lacuna {

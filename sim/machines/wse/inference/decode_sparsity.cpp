@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/machines/wse/decode_sparsity.hpp"
+#include "sim/machines/wse/inference/decode_sparsity.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/command/model_request.hpp"
+#include "sim/driver/command/model/model_request.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/command/allowed_options.hpp"
-#include "sim/driver/command/decode_words.hpp"
+#include "sim/driver/command/model/decode_words.hpp"
 #include "sim/driver/inference/model_server.hpp"
 #include "sim/driver/inference/pod_model.hpp"
 #include "sim/driver/inference/wafer_model.hpp"

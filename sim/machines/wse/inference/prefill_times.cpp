@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/machines/wse/prefill_times.hpp"
+#include "sim/machines/wse/inference/prefill_times.hpp"
 
 #include <fmt/format.h>
 

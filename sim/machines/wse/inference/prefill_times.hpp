@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/wse/task_wafer.hpp"
-#include "sim/machines/wse/decode_times.hpp"
+#include "sim/machines/wse/inference/decode_times.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/mapping/wse/inference/prefill_parts.hpp"

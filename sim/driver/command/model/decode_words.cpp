@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/command/decode_words.hpp"
+#include "sim/driver/command/model/decode_words.hpp"
 
 #include <fmt/format.h>
 

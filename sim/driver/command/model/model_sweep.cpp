@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/command/model_sweep.hpp"
+#include "sim/driver/command/model/model_sweep.hpp"
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -16,8 +16,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/command/allowed_options.hpp"
-#include "sim/driver/command/model_folder.hpp"
-#include "sim/driver/command/model_request.hpp"
+#include "sim/driver/command/model/model_folder.hpp"
+#include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/search_order.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "sim/driver/command/model_sweep.hpp"
+#include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_style.hpp"
 

@@ -10,8 +10,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/driver/command/model_request.hpp"
-#include "sim/driver/command/model_sweep.hpp"
+#include "sim/driver/command/model/model_request.hpp"
+#include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/driver/system/job.hpp"
 
 namespace lacuna {
