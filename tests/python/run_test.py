@@ -191,15 +191,6 @@ class DoorTest(unittest.TestCase):
             figure = pathlib.Path(folder) / "speedup.pdf"
             self.assertTrue(figure.read_bytes().startswith(b"%PDF"))
 
-    def test_a_call_costs_less_than_five_milliseconds(self):
-        machine = lacuna.Machine("wse2", wafer__columns=2, wafer__rows=2)
-        taken = []
-        for _ in range(60):  # the least of them, as other things run beside the tests
-            begun = time.perf_counter()
-            lacuna.run(machine, gemm=(4, 4, 1))
-            taken.append(time.perf_counter() - begun)
-        self.assertLess(min(taken), 5e-3)
-
 
 LONG = {"gemm": (256, 256, 4096), "pattern": "unstructured:0.5", "fold": False}
 

@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <optional>
@@ -13,7 +15,6 @@
 #include <system_error>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
 
 namespace lacuna {
@@ -21,7 +22,6 @@ namespace lacuna {
 namespace {
 
 constexpr const char* kFormat = "lacuna-journal 1\n";
-constexpr std::size_t kLongest = std::size_t{1} << 40U;
 
 std::string last_error() { return std::error_code(errno, std::generic_category()).message(); }
 
@@ -102,16 +102,11 @@ Journal::Journal(std::filesystem::path path, const Facts& facts, bool resume)
     : path_(std::move(path)) {
   std::error_code error;
   std::filesystem::create_directories(path_.parent_path(), error);
-  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC,
-               0666);  // NOLINT(*-vararg): POSIX
-  if (file_ < 0) {
-    throw SimulationError(fmt::format("'{}' cannot be opened: {}", path_.string(), last_error()));
-  }
   try {
-    hold();
+    while (!hold()) close(file_);  // who had it has removed it: that is no file of this name now
     read(facts, resume);
   } catch (...) {
-    close(file_);  // what is in it stays
+    if (file_ >= 0) close(file_);  // what is in it stays
     throw;
   }
 }
@@ -121,13 +116,39 @@ Journal::~Journal() {
   close(file_);
 }
 
-/// A lock that children do not inherit: it is free as soon as this process is gone.
-void Journal::hold() const {
+/// Opens the file and locks it; false if it was removed in between. Children do not inherit the
+/// lock: it is free as soon as this process is gone, or has closed any descriptor of the file.
+bool Journal::hold() {
+  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC,
+               0666);  // NOLINT(*-vararg): POSIX
+  if (file_ < 0) {
+    throw SimulationError(fmt::format("'{}' cannot be opened: {}", path_.string(), last_error()));
+  }
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  if (fcntl(file_, F_SETLK, &lock) == 0) return;  // NOLINT(*-vararg): POSIX
-  throw RequestError(fmt::format("another process is at work on '{}'", path_.string()));
+  if (fcntl(file_, F_SETLK, &lock) != 0) {  // NOLINT(*-vararg): POSIX
+    throw RequestError(fmt::format("another process is at work on '{}'", path_.string()));
+  }
+  struct stat held = {};
+  struct stat named = {};
+  return fstat(file_, &held) == 0 && stat(path_.c_str(), &named) == 0 &&
+         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+/// Through the descriptor that holds the lock: to open the file anew and close it would give it up.
+std::string Journal::content() const {
+  std::string text;
+  std::array<char, std::size_t{1} << 16U> part{};
+  for (;;) {
+    const ssize_t n = pread(file_, part.data(), part.size(), static_cast<off_t>(text.size()));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      throw SimulationError(fmt::format("'{}' cannot be read: {}", path_.string(), last_error()));
+    }
+    if (n == 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(n));
+  }
 }
 
 void Journal::begin(const std::string& facts) {
@@ -136,7 +157,7 @@ void Journal::begin(const std::string& facts) {
 }
 
 void Journal::read(const Facts& facts, bool resume) {
-  const std::string text = read_text(path_, kLongest);
+  const std::string text = content();
   const std::string wanted = facts_text(facts);
   std::string_view rest = text;
   const std::string_view format = kFormat;

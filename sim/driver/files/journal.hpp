@@ -39,7 +39,8 @@ class Journal {
   void remove();
 
  private:
-  void hold() const;
+  bool hold();
+  std::string content() const;
   void read(const Facts& facts, bool resume);
   void begin(const std::string& facts);
   void append(const std::string& text);
