@@ -75,6 +75,7 @@ unsigned compare_one(std::uint64_t seed) {
   Random random(stream_seed(seed, "shifts"));
   Product product = random_product(random);
   draw_link_rule(seed, product.setup.hardware.router);
+  draw_slots(seed, product.setup.hardware.core);
   SCOPED_TRACE(fmt::format("seed {}: {} {} x {} x {} on {} x {}", seed, product.op.op, product.op.m,
                            product.op.k, product.op.n, product.setup.wafer.columns.value(),
                            product.setup.wafer.rows.value()));

@@ -152,6 +152,12 @@ TEST(TurnSweep, LeavesOtherProgramsToUnits) {
   TaskParams wide = hardware;
   wide.core.fabric_words_per_issue = 2;
   EXPECT_FALSE(find_turns(wide, program));
+  TaskParams two = hardware;
+  two.core.slots = 2;
+  EXPECT_FALSE(find_turns(two, program));
+  TaskParams corners = hardware;
+  corners.router.turn = 1;
+  EXPECT_FALSE(find_turns(corners, program));
 }
 
 }  // namespace

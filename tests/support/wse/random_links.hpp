@@ -22,4 +22,9 @@ inline void draw_link_rule(std::uint64_t seed, RouterParams& router, bool ramps 
   if (ramps) router.link_limit = static_cast<LinkLimit>(random.bounded(3));
 }
 
+/// In half of all cases microthreads have an issue slot of their own, from a stream likewise.
+inline void draw_slots(std::uint64_t seed, CoreParams& core) {
+  core.slots = static_cast<unsigned>(1 + Random(stream_seed(seed, "slots")).bounded(2));
+}
+
 }  // namespace lacuna::wse

@@ -68,7 +68,7 @@ TEST(Journal, ThatIsRemovedWhileAnotherWaitsForItIsNoUnfinishedWork) {
   const std::string path = bench.path("a.journal");
   const auto work = [&] {
     std::string wrong;
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 5000; ++i) {
       try {
         Journal journal(path, kFacts, false);
         journal.add(0, "part");
