@@ -25,12 +25,6 @@ std::string estimate_of(const std::string& event) {
   return "sram_read" + event.substr(write.size());
 }
 
-void add(EnergyRange& sum, const EnergyRange& part, double times = 1) {
-  sum.low += part.low * times;
-  sum.nominal += part.nominal * times;
-  sum.high += part.high * times;
-}
-
 }  // namespace
 
 std::uint64_t idle_unit_cycles(const UnitEnergy& unit, const std::vector<StackPart>& stack) {
@@ -57,7 +51,7 @@ EnergyModel::EnergyModel(EnergyTable table, ActionTable actions, std::string mac
     for (const ActionRow* row : rows_of(action, "the busiest cycle")) {
       const std::size_t event = index_of(*row, "the busiest cycle");
       if (row->component == Component::fabric) continue;
-      add(unit_peak_pj_, table_.rows()[event].price(params_.node), count * row->events(params_));
+      unit_peak_pj_.add(table_.rows()[event].price(params_.node), count * row->events(params_));
       unit_peak_events_.emplace_back(event, count * row->events(params_));
     }
   }
@@ -114,7 +108,7 @@ EnergyResult EnergyModel::price(const std::vector<StatEntry>& statistics,
   }
   price_events(counts, result);
   price_overheads(input, result);
-  for (const EnergyRange& component : result.components) add(result.total, component);
+  for (const EnergyRange& component : result.components) result.total.add(component);
   add_spreads(counts, result);
   price_members(counts, input, result);
   return result;
@@ -191,7 +185,7 @@ EnergyRange EnergyModel::item_joules(const StatEntry& entry, Counts& counts) con
     const double count = static_cast<double>(entry.value) * row->events(params_);
     counts[event].at(static_cast<std::size_t>(row->component)) += count;
     const bool on_chip = row->component != Component::off_chip;
-    add(joules, table_.rows()[event].price(params_.node),
+    joules.add(table_.rows()[event].price(params_.node),
         count * (on_chip ? params_.vdd_squared * params_.calibration : 1) * kJoulesPerPicojoule);
   }
   return joules;
@@ -203,7 +197,7 @@ void EnergyModel::price_events(const Counts& counts, EnergyResult& result) const
     const bool on_chip = static_cast<Component>(c) != Component::off_chip;
     const double scale = on_chip ? params_.vdd_squared * params_.calibration : 1;
     for (std::size_t event = 0; event < counts.size(); ++event) {
-      add(result.components.at(c), table_.rows()[event].price(params_.node),
+      result.components.at(c).add(table_.rows()[event].price(params_.node),
           counts[event].at(c) * scale * kJoulesPerPicojoule);
     }
   }
@@ -241,7 +235,7 @@ void EnergyModel::price_overheads(const EnergyInput& input, EnergyResult& result
 
 EnergyRange EnergyModel::leak_watts(const char* event, double size) const {
   EnergyRange watts;
-  add(watts, fixed_price(event), size * params_.calibration * kWattsPerMilliwatt);
+  watts.add(fixed_price(event), size * params_.calibration * kWattsPerMilliwatt);
   return watts;
 }
 

@@ -12,10 +12,6 @@ void scale(EnergyRange& range, double times) {
   for (const Corner corner : kCorners) range.at(corner) *= times;
 }
 
-void add(EnergyRange& sum, const EnergyRange& part) {
-  for (const Corner corner : kCorners) sum.at(corner) += part.at(corner);
-}
-
 }  // namespace
 
 double EnergyResult::power_w(Corner corner) const {
@@ -25,7 +21,7 @@ double EnergyResult::power_w(Corner corner) const {
 EnergyRange EnergyResult::standing() const {
   EnergyRange sum;
   for (std::size_t c = 0; c < kComponents; ++c) {
-    if (is_standing(static_cast<Component>(c))) add(sum, components.at(c));
+    if (is_standing(static_cast<Component>(c))) sum.add(components.at(c));
   }
   return sum;
 }
@@ -33,7 +29,7 @@ EnergyRange EnergyResult::standing() const {
 EnergyRange EnergyResult::activity() const {
   EnergyRange sum;
   for (std::size_t c = 0; c < kComponents; ++c) {
-    if (!is_standing(static_cast<Component>(c))) add(sum, components.at(c));
+    if (!is_standing(static_cast<Component>(c))) sum.add(components.at(c));
   }
   return sum;
 }
@@ -83,8 +79,8 @@ void EnergyResult::add_members(const EnergyResult& other) {
 }
 
 EnergyResult& EnergyResult::operator+=(const EnergyResult& other) {
-  for (std::size_t c = 0; c < kComponents; ++c) add(components.at(c), other.components.at(c));
-  add(total, other.total);
+  for (std::size_t c = 0; c < kComponents; ++c) components.at(c).add(other.components.at(c));
+  total.add(other.total);
   add_members(other);
   seconds += other.seconds;
   calibration = other.calibration;
@@ -95,7 +91,7 @@ EnergyResult& EnergyResult::operator+=(const EnergyResult& other) {
     if (same == items.end()) {
       items.push_back(item);
     } else {
-      add(same->joules, item.joules);
+      same->joules.add(item.joules);
     }
   }
   for (const EnergySpread& spread : other.spreads) {

@@ -25,6 +25,13 @@ struct EnergyRange {
     if (corner == Corner::low) return low;
     return corner == Corner::nominal ? nominal : high;
   }
+
+  /// Each corner grows by that of `part`, `times` over.
+  void add(const EnergyRange& part, double times = 1) {
+    low += part.low * times;
+    nominal += part.nominal * times;
+    high += part.high * times;
+  }
 };
 
 }  // namespace lacuna

@@ -8,10 +8,6 @@ namespace lacuna {
 
 namespace {
 
-void add(EnergyRange& sum, const EnergyRange& part, double times) {
-  for (const Corner corner : kCorners) sum.at(corner) += part.at(corner) * times;
-}
-
 /// A sequence in a slot.
 struct Sequence {
   std::size_t request = 0;
@@ -44,7 +40,7 @@ class Server {
       }
     }
     result_.end_ns = now_;
-    add(result_.joules, model_.idle_watts(), static_cast<double>(result_.idle_ns()) * 1e-9);
+    result_.joules.add(model_.idle_watts(), static_cast<double>(result_.idle_ns()) * 1e-9);
     return std::move(result_);
   }
 
@@ -58,7 +54,7 @@ class Server {
     const PassCost cost = model_.prompt(request.prompt);
     now_ += cost.ns;
     result_.prompt_ns += cost.ns;
-    add(result_.joules, cost.joules, 1);
+    result_.joules.add(cost.joules);
     served.first_token = now_;
     if (request.output == 1) {
       served.done = now_;
@@ -74,7 +70,7 @@ class Server {
     const PassCost cost = model_.step(longest);
     now_ += cost.ns;
     result_.step_ns += cost.ns;
-    add(result_.joules, cost.joules, 1);
+    result_.joules.add(cost.joules);
     ++result_.steps;
     result_.taken_slots += active_.size();
     for (Sequence& each : active_) {

@@ -46,7 +46,7 @@ std::size_t phase_of(const std::string& id) {
   return static_cast<std::size_t>(found - kPhases.begin());
 }
 
-std::vector<LayerMap> maps_of(const FigureData& data) {
+std::vector<LayerMap> layer_maps_of(const FigureData& data) {
   std::vector<LayerMap> maps;
   for (const StackRow& row : data.stacks) {
     const std::size_t phase = phase_of(row.op_id);
@@ -115,7 +115,7 @@ Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
 void add_layer_figures(const FigureData& data, const std::vector<FigureRun>& runs,
                        std::vector<Figure>& figures) {
   std::size_t drawn = 0;
-  for (const LayerMap& map : maps_of(data)) {
+  for (const LayerMap& map : layer_maps_of(data)) {
     const auto run = std::find_if(runs.begin(), runs.end(),
                                   [&](const FigureRun& each) { return each.run == map.run; });
     if (run == runs.end() || map.layers.size() < 2 || drawn++ >= kMostRuns) continue;

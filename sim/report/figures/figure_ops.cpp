@@ -25,7 +25,7 @@ struct OpQuantity {
   std::optional<EnergyRange> (*value)(const SummaryRow& op);
 };
 
-constexpr std::array<OpQuantity, 2> kQuantities{
+constexpr std::array<OpQuantity, 2> kOpQuantities{
     {{"throughput_by_op", "Useful TFLOP/s", false, throughput_range},
      {"speedup_by_op", "Speed-up over dense", true, speedup_range}}};
 
@@ -148,7 +148,7 @@ void add_op_figures(const FigureData& data, const std::vector<FigureRun>& runs,
     const std::vector<std::string> names = op_names(panel);
     // one operation is its own total, and of very many the table tells more
     if (names.size() < 2 || names.size() > kMostOps) continue;
-    for (const OpQuantity& quantity : kQuantities) {
+    for (const OpQuantity& quantity : kOpQuantities) {
       double low = 0;
       double high = 0;
       Page page;

@@ -19,15 +19,6 @@ using Need = TextTable::Need;
 constexpr std::array<Layer, 6> kLayers = {Layer::compute, Layer::exchange,  Layer::sync,
                                           Layer::stall,   Layer::imbalance, Layer::idle};
 
-std::string number(const std::optional<double>& value, double factor = 1) {
-  return value ? four_digits(*value * factor) : std::string();
-}
-
-std::string range(const std::optional<double>& low, const std::optional<double>& high,
-                  double factor = 1) {
-  return low && high ? number(low, factor) + " to " + number(high, factor) : std::string();
-}
-
 std::string per_cent(double share) { return fmt::format("{:.1f}", 100 * share); }
 
 std::string shape(const SummaryRow& row) {
@@ -65,16 +56,17 @@ void add_number_columns(TextTable& table) {
 void append_numbers(std::vector<std::string>& cells, const SummaryRow& row, std::uint64_t units) {
   cells.push_back(row.density ? fmt::format("{:.4g}", *row.density) : "");
   cells.push_back(row.cycles ? fmt::format("{}", *row.cycles) : "");
-  cells.push_back(number(row.time_s, 1e6));
-  cells.push_back(range(row.time_low_s, row.time_high_s, 1e6));
-  cells.push_back(number(row.useful_tflops));
-  cells.push_back(units == 0 ? "" : number(row.useful_tflops, 1e3 / static_cast<double>(units)));
+  cells.push_back(number_cell(row.time_s, 1e6));
+  cells.push_back(range_cell(row.time_low_s, row.time_high_s, 1e6));
+  cells.push_back(number_cell(row.useful_tflops));
+  cells.push_back(units == 0 ? ""
+                             : number_cell(row.useful_tflops, 1e3 / static_cast<double>(units)));
   cells.push_back(row.utilisation ? per_cent(*row.utilisation) : "");
-  cells.push_back(number(row.dense_tflops));
-  cells.push_back(number(row.speedup_vs_dense));
-  cells.push_back(range(row.speedup_low, row.speedup_high));
-  cells.push_back(number(row.silicon_mm2));
-  cells.push_back(number(row.gflops_per_mm2));
+  cells.push_back(number_cell(row.dense_tflops));
+  cells.push_back(number_cell(row.speedup_vs_dense));
+  cells.push_back(range_cell(row.speedup_low, row.speedup_high));
+  cells.push_back(number_cell(row.silicon_mm2));
+  cells.push_back(number_cell(row.gflops_per_mm2));
   cells.push_back(row.energy_j ? four_digits(row.energy_j->nominal * 1e6) : "");
   cells.push_back(row.energy_j ? fmt::format("{} to {}", four_digits(row.energy_j->low * 1e6),
                                              four_digits(row.energy_j->high * 1e6))

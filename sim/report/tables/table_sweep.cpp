@@ -11,28 +11,19 @@ namespace lacuna {
 
 namespace {
 
-std::string number(const std::optional<double>& value, double factor = 1) {
-  return value ? four_digits(*value * factor) : std::string();
-}
-
-std::string range(const std::optional<double>& low, const std::optional<double>& high,
-                  double factor = 1) {
-  return low && high ? number(low, factor) + " to " + number(high, factor) : std::string();
-}
-
 void append_values(std::vector<std::string>& cells, const SummaryRow& row) {
   cells.push_back(kernel_text(row));
   cells.push_back(row.cycles ? fmt::format("{}", *row.cycles) : "");
-  cells.push_back(number(row.time_s, 1e6));
-  cells.push_back(range(row.time_low_s, row.time_high_s, 1e6));
-  cells.push_back(number(row.useful_tflops));
+  cells.push_back(number_cell(row.time_s, 1e6));
+  cells.push_back(range_cell(row.time_low_s, row.time_high_s, 1e6));
+  cells.push_back(number_cell(row.useful_tflops));
   cells.push_back(row.utilisation ? fmt::format("{:.1f}", 100 * *row.utilisation) : "");
-  cells.push_back(number(row.speedup_vs_dense));
-  cells.push_back(range(row.speedup_low, row.speedup_high));
-  cells.push_back(number(row.silicon_mm2));
-  cells.push_back(number(row.gflops_per_mm2));
+  cells.push_back(number_cell(row.speedup_vs_dense));
+  cells.push_back(range_cell(row.speedup_low, row.speedup_high));
+  cells.push_back(number_cell(row.silicon_mm2));
+  cells.push_back(number_cell(row.gflops_per_mm2));
   cells.push_back(row.energy_j ? four_digits(row.energy_j->nominal * 1e6) : "");
-  cells.push_back(number(row.pj_per_useful_flop));
+  cells.push_back(number_cell(row.pj_per_useful_flop));
   cells.emplace_back(row.status == Status::ok ? "" : status_name(row.status));
 }
 

@@ -201,4 +201,14 @@ std::string four_digits(double value) {
   return fmt::format("{:.{}f}", value, std::clamp(4 - before, 0, 6));
 }
 
+std::string number_cell(const std::optional<double>& value, double factor) {
+  return value ? four_digits(*value * factor) : std::string();
+}
+
+std::string range_cell(const std::optional<double>& low, const std::optional<double>& high,
+                       double factor) {
+  return low && high ? number_cell(low, factor) + " to " + number_cell(high, factor)
+                     : std::string();
+}
+
 }  // namespace lacuna

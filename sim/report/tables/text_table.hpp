@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,5 +62,12 @@ class TextTable {
 
 /// `value` with four significant digits and no exponent if it is between 10^-3 and 10^7.
 std::string four_digits(double value);
+
+/// `value` times `factor` with four digits; nothing if there is none.
+std::string number_cell(const std::optional<double>& value, double factor = 1);
+
+/// "LOW to HIGH"; nothing if one of them is not there.
+std::string range_cell(const std::optional<double>& low, const std::optional<double>& high,
+                       double factor = 1);
 
 }  // namespace lacuna
