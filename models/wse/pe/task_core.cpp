@@ -61,7 +61,7 @@ TaskCores::TaskCores(const TaskParams& params, const TaskProgram& program, Engin
                      LinkArray& links, EventLog& log)
     : params_(params),
       link_rule_(params.router),
-      dispatch_(params.core),
+      control_(params),
       issue_(params.core),
       program_(program),
       engine_(engine),
@@ -94,8 +94,8 @@ void TaskCores::add(const TaskPorts& ports) {
   for (const Task& task : core.program->tasks) {
     core.active.push_back(task.active);
     core.blocked.push_back(task.blocked);
-    if (task.active && !task.blocked && core.task == kNoTask) {
-      core.task = static_cast<TaskIndex>(core.active.size() - 1);
+    if (task.active && !task.blocked && core.place.task == kNoTask) {
+      core.place.task = static_cast<TaskIndex>(core.active.size() - 1);
       core.active.back() = false;
     }
   }
@@ -109,6 +109,103 @@ void TaskCores::add(const TaskPorts& ports) {
   cores_.push_back(std::move(core));
 }
 
+/// The main thread of a core, which is in all its tasks.
+class TaskCores::Main {
+ public:
+  Main(TaskCores& cores, Core& core) : cores_(cores), core_(core) {}
+
+  TaskPlace& place() { return core_.place; }
+  bool idle() const { return core_.threads[0].instruction == nullptr; }
+  bool all_begun() const { return core_.place.next_step == running().steps.size(); }
+  StepTaken take_step(Cycle now);
+  void begun(Cycle now);
+  std::size_t tasks() const { return core_.program->tasks.size(); }
+  bool triggered(std::size_t task, Cycle now);
+  Task::Kind take(std::size_t task, Cycle now);
+
+  unsigned full_outputs(Cycle now) const {
+    unsigned full = 0;
+    for (const LinkId queue : core_.out_queues) full += cores_.links_.can_push(queue, now) ? 0 : 1;
+    return full;
+  }
+
+ private:
+  const Task& running() const { return core_.program->tasks[core_.place.task]; }
+
+  TaskCores& cores_;
+  Core& core_;
+  LinkId queue_ = kNoLink;  // of the wavelet that has triggered a task
+};
+
+void TaskCores::Main::begun(Cycle now) {
+  core_.word = core_.taken_word;
+  ++core_.counters.tasks;
+  core_.counters.end = std::max(core_.counters.end, now + 1);
+  cores_.log_.record(now, core_.ports.unit, kTask, core_.place.task);
+}
+
+StepTaken TaskCores::Main::take_step(Cycle now) {
+  const Step& step = running().steps[core_.place.next_step];
+  if (step.kind == Step::Kind::vector) {
+    // two instructions of one microthread never overlap
+    const Thread& thread = core_.threads.at(step.vector.thread);
+    const bool busy = step.vector.thread != kMainThread && thread.instruction != nullptr;
+    if (busy || thread.next != nullptr) return StepTaken::waits;
+  }
+  if (step.kind == Step::Kind::call) {
+    const Routine& routine = cores_.program_.routines[step.routine];
+    cores_.start(core_, core_.threads[0], routine[core_.in_routine], core_.word, now);
+    if (++core_.in_routine != routine.size()) return StepTaken::time;
+    core_.in_routine = 0;
+    ++core_.place.next_step;
+    return StepTaken::time;
+  }
+  ++core_.place.next_step;
+  if (step.kind == Step::Kind::activate) core_.active[step.task] = true;
+  if (step.kind == Step::Kind::block) core_.blocked[step.task] = true;
+  if (step.kind == Step::Kind::unblock) core_.blocked[step.task] = false;
+  if (step.kind == Step::Kind::stamp) core_.stamps.push_back(now);
+  if (step.kind != Step::Kind::vector || step.vector.length == 0) return StepTaken::at_once;
+  Thread& thread = core_.threads[step.vector.thread];
+  if (step.vector.thread == kMainThread) {
+    cores_.start(core_, thread, step.vector, core_.word, now);
+  } else {
+    thread.next = &step.vector;
+    thread.next_word = core_.word;
+    core_.queued = static_cast<std::uint16_t>(core_.queued | 1U << step.vector.thread);
+  }
+  return StepTaken::time;
+}
+
+bool TaskCores::Main::triggered(std::size_t task, Cycle now) {
+  queue_ = kNoLink;
+  const Task& what = core_.program->tasks[task];
+  if (core_.blocked[task]) return false;
+  if (what.kind == Task::Kind::local) return core_.active[task];
+  for (const TaskPorts::In& port : core_.ports.in) {
+    if (what.kind == Task::Kind::data && port.color != what.color) continue;
+    if (!cores_.links_.can_pop(port.queue, now)) continue;
+    const Wavelet& word = cores_.links_.front(port.queue);
+    const bool meant = what.kind == Task::Kind::data
+                           ? !word.control
+                           : word.control && word.payload >> 16U == what.id;
+    if (!meant || is_read(core_, port.queue)) continue;
+    queue_ = port.queue;
+    return true;
+  }
+  return false;
+}
+
+Task::Kind TaskCores::Main::take(std::size_t task, Cycle now) {
+  if (queue_ != kNoLink) {
+    core_.taken_word = cores_.take(core_, queue_, now).payload;
+    cores_.log_.record(now, core_.ports.unit, kQueuePop, core_.taken_word);
+  }
+  core_.active[task] = false;
+  core_.counters.end = std::max(core_.counters.end, now + 1);
+  return core_.program->tasks[task].kind;
+}
+
 Cycle TaskCores::step(std::size_t index, Cycle now) {
   Core& core = cores_[index];
   if (core.stepped > now) return kNever;
@@ -118,7 +215,8 @@ Cycle TaskCores::step(std::size_t index, Cycle now) {
   bool acted = send_output(core, now);
   acted = retire(core, now) || acted;
   acted = load_microthreads(core, now) || acted;
-  acted = main_thread(core, now) || acted;
+  Main main(*this, core);
+  acted = control_.main_thread(main, now) || acted;
   const bool issued = issue(core, now);
   if (core.slot_free[0] > now && goes_on(core)) core.stretch = core.slot_free[0];
   const bool is_idle = quiet(core);
@@ -144,7 +242,8 @@ Cycle TaskCores::stretch_end(const Core& core) const {
   Cycle end = core.slot_free[0];
   if (thread.finish == kNever) end += cycles_alone(*thread.instruction, thread.cost, thread.done);
   if (core.in_routine == 0) return end;
-  const Step& step = core.program->tasks[core.task].steps[core.next_step];
+  const TaskPlace& at = core.place;
+  const Step& step = core.program->tasks[at.task].steps[at.next_step];
   const std::vector<Cycle>& begins = begins_[step.routine];
   return end + begins.back() - begins[core.in_routine];
 }
@@ -157,7 +256,8 @@ void TaskCores::catch_up(Core& core, Cycle now) {
   for (Cycle at = core.slot_free[0]; at < now; at = core.slot_free[0]) {
     if (thread.finish != kNever) {
       retire(core, at);
-      take_steps(core, at);
+      Main main(*this, core);
+      control_.take_steps(main, at);
     }
     beats(core, thread, at, now);
     core.next_thread[0] = 1;
@@ -232,7 +332,7 @@ Cycle TaskCores::next_timer(const Core& core, Cycle now) {
   if (core.stretch == kNever) due(core.slot_free[0]);
   due(core.slot_free[1]);
   if (core.stretch == kNever) due(core.next_finish);
-  if (core.taken != kNoTask) due(core.taken_ready);
+  if (core.place.taken != kNoTask) due(core.place.ready);
   due(core.ramp.opens());
   due(IssueRule::opens(now));
   return next;
@@ -289,80 +389,6 @@ bool TaskCores::load_microthreads(Core& core, Cycle now) {
   return loads != 0;
 }
 
-unsigned TaskCores::full_outputs(const Core& core, Cycle now) const {
-  unsigned full = 0;
-  for (const LinkId queue : core.out_queues) full += links_.can_push(queue, now) ? 0 : 1;
-  return full;
-}
-
-bool TaskCores::main_thread(Core& core, Cycle now) {
-  bool acted = false;
-  const auto over = [&] {
-    return core.task != kNoTask && core.threads[0].instruction == nullptr &&
-           core.next_step == core.program->tasks[core.task].steps.size();
-  };
-  if (over()) {
-    core.task = kNoTask;
-    acted = true;
-  }
-  if (core.task == kNoTask && core.taken != kNoTask && core.taken_ready <= now &&
-      (!Dispatch::heeds_output() || Dispatch::may_begin(full_outputs(core, now)))) {
-    core.task = core.taken;
-    core.word = core.taken_word;
-    core.taken = kNoTask;
-    core.next_step = 0;
-    ++core.counters.tasks;
-    core.counters.end = std::max(core.counters.end, now + 1);
-    log_.record(now, core.ports.unit, kTask, core.task);
-    acted = true;
-  }
-  acted = take_steps(core, now) || acted;
-  if (over()) core.task = kNoTask;  // nothing of it is left to wait for
-  return pick(core, now) || acted;
-}
-
-/// Whether a thread can take an instruction; two of one microthread never overlap.
-bool TaskCores::is_free(const Thread& thread, const Instruction& instruction) {
-  const bool busy = instruction.thread != kMainThread && thread.instruction != nullptr;
-  return thread.next == nullptr && !busy;
-}
-
-/// The steps of the task, up to the first that takes time.
-bool TaskCores::take_steps(Core& core, Cycle now) {
-  if (core.task == kNoTask) return false;
-  const std::vector<Step>& steps = core.program->tasks[core.task].steps;
-  bool acted = false;
-  while (core.next_step != steps.size() && core.threads[0].instruction == nullptr) {
-    const Step& step = steps[core.next_step];
-    Thread& thread = core.threads.at(step.vector.thread);
-    if (step.kind == Step::Kind::vector && !is_free(thread, step.vector)) break;
-    acted = true;
-    if (step.kind == Step::Kind::call) {
-      const Routine& routine = program_.routines[step.routine];
-      start(core, core.threads[0], routine[core.in_routine], core.word, now);
-      if (++core.in_routine != routine.size()) break;
-      core.in_routine = 0;
-      ++core.next_step;
-      break;
-    }
-    ++core.next_step;
-    if (step.kind == Step::Kind::activate) core.active[step.task] = true;
-    if (step.kind == Step::Kind::block) core.blocked[step.task] = true;
-    if (step.kind == Step::Kind::unblock) core.blocked[step.task] = false;
-    if (step.kind == Step::Kind::stamp) core.stamps.push_back(now);
-    if (step.kind != Step::Kind::vector || step.vector.length == 0) continue;
-    if (step.vector.thread == kMainThread) {
-      start(core, thread, step.vector, core.word, now);
-    } else {
-      thread.next = &step.vector;
-      thread.next_word = core.word;
-      core.queued = static_cast<std::uint16_t>(core.queued | 1U << step.vector.thread);
-    }
-    break;
-  }
-  return acted;
-}
-
 /// Whether an instruction takes words of this queue, now or next.
 bool TaskCores::is_read(const Core& core, LinkId queue) {
   for (std::uint32_t left = core.busy | core.queued; left != 0; left &= left - 1) {
@@ -372,57 +398,6 @@ bool TaskCores::is_read(const Core& core, LinkId queue) {
     for (const Operand* operand : {&thread.next->a, &thread.next->b}) {
       if (is_fabric(*operand) && in_queue(core.ports, operand->color) == queue) return true;
     }
-  }
-  return false;
-}
-
-/// Whether something has triggered a task; `queue` is that of the wavelet, if there is one.
-bool TaskCores::is_ready(const Core& core, std::size_t task, Cycle now, LinkId& queue) const {
-  queue = kNoLink;
-  const Task& what = core.program->tasks[task];
-  if (core.blocked[task]) return false;
-  if (what.kind == Task::Kind::local) return core.active[task];
-  for (const TaskPorts::In& port : core.ports.in) {
-    if (what.kind == Task::Kind::data && port.color != what.color) continue;
-    if (!links_.can_pop(port.queue, now)) continue;
-    const Wavelet& word = links_.front(port.queue);
-    const bool meant = what.kind == Task::Kind::data
-                           ? !word.control
-                           : word.control && word.payload >> 16U == what.id;
-    if (!meant || is_read(core, port.queue)) continue;
-    queue = port.queue;
-    return true;
-  }
-  return false;
-}
-
-Cycle TaskCores::start_delay(Task::Kind kind) const {
-  if (kind == Task::Kind::local && params_.task.completion != 0) return params_.task.completion;
-  return dispatch_.delay(kind == Task::Kind::control);
-}
-
-/// Takes the next task, in turn, into the task register.
-bool TaskCores::pick(Core& core, Cycle now) {
-  if (core.taken != kNoTask) return false;
-  if (core.task != kNoTask &&
-      (!dispatch_.overlaps() || core.next_step != core.program->tasks[core.task].steps.size())) {
-    return false;
-  }
-  const std::size_t count = core.program->tasks.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t task = (core.next_task + i) % count;
-    LinkId queue = kNoLink;
-    if (!is_ready(core, task, now, queue)) continue;
-    core.taken = static_cast<TaskIndex>(task);
-    core.next_task = task + 1;
-    if (queue != kNoLink) {
-      core.taken_word = take(core, queue, now).payload;
-      log_.record(now, core.ports.unit, kQueuePop, core.taken_word);
-    }
-    core.active[task] = false;
-    core.counters.end = std::max(core.counters.end, now + 1);
-    core.taken_ready = now + start_delay(core.program->tasks[task].kind);
-    return true;
   }
   return false;
 }
@@ -572,24 +547,29 @@ void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
 
 /// Why nothing issued in this cycle.
 TaskCycle TaskCores::cause(const Core& core, Cycle now) const {
-  if (core.task == kNoTask && core.taken != kNoTask && core.taken_ready > now) {
-    return TaskCycle::dispatch;
-  }
-  for (std::uint32_t left = core.busy; left != 0; left &= left - 1) {
+  const auto flag = [](bool whether) { return whether ? -1 : 0; };
+  const TaskPlace& at = core.place;
+  TaskWaits<int> why(-1, flag(at.task == kNoTask && at.taken != kNoTask && at.ready > now));
+  for (std::uint32_t left = why.dispatch == 0 ? core.busy : 0; left != 0; left &= left - 1) {
     const Thread& thread = core.threads[first_of(left)];
     if (thread.finish != kNever) continue;
     const Instruction& what = *thread.instruction;
     const std::uint32_t elements = thread.cost.elements(thread.done, what.length);
     const std::uint32_t in = words_of(source_bytes(what.element), elements);
-    const bool ready =
-        words_in(core, what.a, thread.a, in, now) && words_in(core, what.b, thread.b, in, now);
-    return ready ? TaskCycle::wait_out : TaskCycle::wait_in;
+    why.ask(-1, flag(words_in(core, what.a, thread.a, in, now) &&
+                     words_in(core, what.b, thread.b, in, now)));
+    break;
   }
-  return core.taken != kNoTask ? TaskCycle::dispatch : TaskCycle::idle;
+  why.end(flag(at.taken != kNoTask));
+  if (why.dispatch != 0) return TaskCycle::dispatch;
+  if (why.in != 0) return TaskCycle::wait_in;
+  return why.out != 0 ? TaskCycle::wait_out : TaskCycle::idle;
 }
 
 bool TaskCores::quiet(const Core& core) {
-  if (core.task != kNoTask || core.taken != kNoTask || (core.busy | core.queued) != 0) return false;
+  const TaskPlace& place = core.place;
+  if (place.task != kNoTask || place.taken != kNoTask) return false;
+  if ((core.busy | core.queued) != 0) return false;
   for (std::size_t task = 0; task < core.active.size(); ++task) {
     if (core.active[task] && !core.blocked[task]) return false;
   }

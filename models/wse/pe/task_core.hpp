@@ -10,8 +10,8 @@
 #include "models/wse/fabric/link.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/params.hpp"
-#include "models/wse/pe/dispatch.hpp"
 #include "models/wse/pe/issue.hpp"
+#include "models/wse/pe/task_control.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 #include "models/wse/program/event_kinds.hpp"
 #include "models/wse/program/task_program.hpp"
@@ -130,15 +130,11 @@ class TaskCores {
     std::uint16_t queued = 0;    // and with one that comes next
     bool is_idle = false;
     TaskCycle waiting_for = TaskCycle::idle;
-    TaskIndex task = kNoTask;  // runs
-    std::size_t next_step = 0;
-    std::size_t in_routine = 0;  // instructions of the called one that have begun; not the last
-    std::uint32_t word = 0;      // of the wavelet that started it
-    TaskIndex taken = kNoTask;   // in the task register
-    std::uint32_t taken_word = 0;
-    Cycle taken_ready = 0;
-    std::size_t next_task = 0;   // to be looked at first
-    std::size_t next_queue = 0;  // to be served first on the ramp
+    TaskPlace place;
+    std::size_t in_routine = 0;    // instructions of the called one that have begun; not the last
+    std::uint32_t word = 0;        // of the wavelet that started the task,
+    std::uint32_t taken_word = 0;  // and of that in the task register
+    std::size_t next_queue = 0;    // to be served first on the ramp
     LinkMeter ramp;
     Slots<std::uint8_t> next_thread{};  // and by the issue slot
     const CoreProgram* program = nullptr;
@@ -167,14 +163,7 @@ class TaskCores {
     return static_cast<std::size_t>(__builtin_ctz(threads));
   }
   bool load_microthreads(Core& core, Cycle now);
-  bool main_thread(Core& core, Cycle now);
-  unsigned full_outputs(const Core& core, Cycle now) const;
-  static bool is_free(const Thread& thread, const Instruction& instruction);
-  bool take_steps(Core& core, Cycle now);
-  bool pick(Core& core, Cycle now);
-  /// From taking a task to its first step.
-  Cycle start_delay(Task::Kind kind) const;
-  bool is_ready(const Core& core, std::size_t task, Cycle now, LinkId& queue) const;
+  class Main;  // a core as TaskControl sees it
   static bool is_read(const Core& core, LinkId queue);
   void start(Core& core, Thread& thread, const Instruction& instruction, std::uint32_t word,
              Cycle now);
@@ -209,7 +198,7 @@ class TaskCores {
 
   const TaskParams params_;
   const LinkRule link_rule_;
-  const Dispatch dispatch_;
+  const TaskControl control_;
   const IssueRule issue_;
   const TaskProgram& program_;
   const Engine engine_;

@@ -76,6 +76,9 @@ unsigned compare_one(std::uint64_t seed) {
   Product product = random_product(random);
   draw_link_rule(seed, product.setup.hardware.router);
   draw_slots(seed, product.setup.hardware.core);
+  Random sched(stream_seed(seed, "sched"));
+  constexpr Sched kScheds[] = {Sched::ut_first, Sched::main_first, Sched::round_robin};
+  product.setup.hardware.core.sched = kScheds[in(sched, 0, 2)];
   SCOPED_TRACE(fmt::format("seed {}: {} {} x {} x {} on {} x {}", seed, product.op.op, product.op.m,
                            product.op.k, product.op.n, product.setup.wafer.columns.value(),
                            product.setup.wafer.rows.value()));
@@ -159,9 +162,6 @@ TEST(ShiftSweep, WordsThatNobodyTakesAreLeftToTheUnits) {
 TEST(ShiftSweep, HardwareThatChoosesOtherwiseIsLeftToTheUnits) {
   TaskParams params;
   params.router.arbiter = Arbiter::oldest;
-  EXPECT_FALSE(sweep_shifts(params, exchange(true)));
-  params = TaskParams();
-  params.core.sched = Sched::round_robin;
   EXPECT_FALSE(sweep_shifts(params, exchange(true)));
   params = TaskParams();
   params.core.fabric_words_per_issue = 2;

@@ -75,6 +75,9 @@ unsigned compare_one(std::uint64_t seed) {
   Random random(stream_seed(seed, "turns"));
   Product product = random_product(random);
   draw_link_rule(seed, product.setup.hardware.router);
+  draw_slots(seed, product.setup.hardware.core);
+  Random completion(stream_seed(seed, "completion"));
+  product.setup.hardware.task.completion = in(completion, 0, 1) * 5;
   SCOPED_TRACE(fmt::format("seed {}: {} x {} x {} on {} x {}", seed, product.op.m, product.op.k,
                            product.op.n, product.setup.wafer.columns.value(),
                            product.setup.wafer.rows.value()));
@@ -152,9 +155,6 @@ TEST(TurnSweep, LeavesOtherProgramsToUnits) {
   TaskParams wide = hardware;
   wide.core.fabric_words_per_issue = 2;
   EXPECT_FALSE(find_turns(wide, program));
-  TaskParams two = hardware;
-  two.core.slots = 2;
-  EXPECT_FALSE(find_turns(two, program));
   TaskParams corners = hardware;
   corners.router.turn = 1;
   EXPECT_FALSE(find_turns(corners, program));

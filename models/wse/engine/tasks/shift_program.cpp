@@ -58,7 +58,7 @@ class Coder {
       }
     }
     const bool acts = std::any_of(result.ops.begin(), result.ops.end(),
-                                  [](const ShiftOp& op) { return op.kind != ShiftOp::Kind::wait; });
+                                  [](const LaneOp& op) { return op.kind != LaneOp::Kind::wait; });
     if (!acts) result.ops.clear();
     result.ops.emplace_back();
     return true;
@@ -88,7 +88,7 @@ class Coder {
   bool add_wait(std::uint8_t thread) {
     for (std::uint8_t i = 0; i < kShiftThreads; ++i) {
       if (thread_.at(i) != thread) continue;
-      result.ops.push_back({ShiftOp::Kind::wait, i, 0, 0});
+      result.ops.push_back({LaneOp::Kind::wait, static_cast<std::uint8_t>(i + 1U)});
     }
     return true;  // one that has not been used is idle
   }
@@ -103,7 +103,7 @@ class Coder {
     std::uint8_t slot = kNoThread;
     for (unsigned i = 0; i < streams_; ++i) {
       if ((sends ? ends_.out : ends_.in).at(i) != far.color) continue;
-      slot = static_cast<std::uint8_t>(2 * i + (sends ? 0 : 1));
+      slot = static_cast<std::uint8_t>(shift_context(i, sends) - 1U);
     }
     if (slot == kNoThread) return false;
     if (thread_.at(slot) != kNoThread && thread_.at(slot) != what.thread) return false;
@@ -116,7 +116,8 @@ class Coder {
     if (words_of(bytes, cost.width()) != 1) return false;
     if (stalls.bank + stalls.residual + stalls.special != 0) return false;
     const std::uint32_t words = words_of(bytes, what.length);
-    result.ops.push_back({ShiftOp::Kind::start, slot, 0, words});
+    const auto context = static_cast<std::uint8_t>(slot + 1U);
+    result.ops.push_back({LaneOp::Kind::start, context, 0, false, words});
     count(what, cost);
     result.counters.cycles[static_cast<std::size_t>(TaskCycle::fabric)] += words;
     if (sends) {
@@ -159,13 +160,13 @@ class Coder {
   /// Instructions of the main thread follow each other without a gap.
   void add_beats(std::uint32_t beats, std::uint8_t extra) {
     if (!result.ops.empty()) {
-      ShiftOp& last = result.ops.back();
-      if (last.kind == ShiftOp::Kind::beats && last.extra == extra) {
+      LaneOp& last = result.ops.back();
+      if (last.kind == LaneOp::Kind::beats && last.extra == extra) {
         last.count += beats;
         return;
       }
     }
-    result.ops.push_back({ShiftOp::Kind::beats, 0, extra, beats});
+    result.ops.push_back({LaneOp::Kind::beats, 0, extra, false, beats});
   }
 
   void count(const Instruction& what, const BeatCost& cost) {
@@ -201,7 +202,6 @@ class Finder {
  private:
   bool fits() const {
     return reason_against_lanes(params_.router).empty() &&
-           IssueRule(params_.core).microthreads_first() &&
            params_.core.fabric_words_per_issue == 1U && shapes_.longest() <= kMostLatency &&
            shapes_.link().capacity + shapes_.ramp_up().latency < kMostDepth;
   }

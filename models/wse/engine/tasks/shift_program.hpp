@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/wse/engine/tasks/lane_tasks.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
 #include "models/wse/task_counters.hpp"
@@ -14,26 +15,15 @@ namespace lacuna::wse {
 
 /// Streams that a core sends, and as many that it takes.
 inline constexpr unsigned kShiftStreams = 2;
-/// Microthreads of them: one sends, one receives.
+/// Microthreads of them: one sends, one receives. They go first in the order of the streams.
 inline constexpr std::uint8_t kShiftThreads = 2 * kShiftStreams;
-
-/// The next thing that the main thread of a core does.
-struct ShiftOp {
-  enum class Kind : std::uint8_t {
-    start,  // a microthread that moves `count` words; waits until the microthread is idle
-    wait,   // until the microthread is idle
-    beats,  // `count` issue slots, each `extra` cycles longer than one
-    end,
-  };
-  Kind kind = Kind::end;
-  std::uint8_t thread = 0;  // stream 0 out, 0 in, 1 out, 1 in: they go first in this order
-  std::uint8_t extra = 0;
-  std::uint32_t count = 0;
-};
+constexpr std::uint8_t shift_context(unsigned stream, bool sends) {
+  return static_cast<std::uint8_t>(2 * stream + (sends ? 1 : 2));
+}
 
 /// What a core does, and what it counts whatever happens around it.
 struct ShiftCode {
-  std::vector<ShiftOp> ops;  // the last is `end`
+  std::vector<LaneOp> ops;  // the last is `end`
   TaskCounters counters;
   std::array<std::uint32_t, kShiftStreams> sent{};  // words
 };

@@ -12,6 +12,7 @@
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
+#include "models/wse/pe/task_control.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -25,7 +26,7 @@ constexpr Vector all(unsigned value) {
   return Vector{v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v};
 }
 
-/// Words and beats are counted down in pieces that a lane can hold, and stalls up to as many.
+/// Stalls are counted up to as many.
 constexpr std::uint32_t kMost = 100;
 
 /// Cycles without any word or beat, more than any latency.
@@ -47,31 +48,24 @@ struct Stream {
   std::array<Vector, 3> stalled{};  // cycles of heads in up, over, arrived
 };
 
+/// The main thread, and microthreads that send or take a stream.
 template <unsigned kStreams>
-constexpr std::uint8_t kThreads = 2 * kStreams;
+constexpr std::size_t kContexts = 1 + 2 * kStreams;
 
+/// What is around the cores.
 template <unsigned kStreams>
 struct Block {
   std::array<Stream, kStreams> streams;
-  std::array<Vector, kThreads<kStreams>> left{};  // words of the microthreads
-  Vector beats{};                                 // of the main thread
-  Vector extra{};                                 // cycles of each of them beyond the first
-  Vector taken{};                                 // cycles for which the slot is still taken
-  LaneTurn<Small> queues;                         // on the ramp up,
-  LanePort<Small> ramp;                           // and down
-  Vector ask{};                                   // the main thread takes its next step
+  LaneTurn<Small> queues;  // on the ramp up,
+  LanePort<Small> ramp;    // and down
   Vector wait_in{};
   Vector wait_out{};
   Vector beside{};  // beats of microthreads in cycles of the main thread
 };
 
-/// Where a core is in its program.
+/// What a core has counted, and where its program is.
 struct Lane {
-  const ShiftOp* next = nullptr;
-  std::uint32_t beats_more = 0;
-  std::array<std::uint32_t, kShiftThreads> words_more{};
-  std::uint8_t waits_for = 0xFF;  // microthread
-  Cycle begin = kNever;
+  const std::vector<LaneOp>* ops = nullptr;
   Cycle end = 0;
   std::uint64_t wait_in = 0;
   std::uint64_t wait_out = 0;
@@ -89,12 +83,10 @@ class ShiftSweep {
   TaskOutcome outcome() const;
 
  private:
+  class Core;
   using Bytes = std::vector<Small>;
-  struct Start {
-    std::uint32_t lane;
-    std::uint8_t thread;
-    std::uint32_t words;
-  };
+  using Tasks = LaneTasks<kContexts<kStreams>>;
+  using Issue = typename Tasks::Issue;
 
   Small& at(Vector& lanes, std::uint32_t lane) {
     return reinterpret_cast<Small*>(&lanes)[lane % kWidth];  // NOLINT
@@ -106,18 +98,13 @@ class ShiftSweep {
     std::array<Vector, kStreams> from_up{};    // out of the routers of senders,
     std::array<Vector, kStreams> from_over{};  // of those between,
     std::array<Vector, kStreams> down{};       // and of those that take
-    std::array<Vector, kThreads<kStreams>> issued{};
-    Vector main{};
+    Issue issue;
   };
 
   bool step();
-  void take_steps(std::uint32_t lane);
   void choose_words(Block<kStreams>& block, std::size_t index, Moves& moves) const;
-  void choose_thread(Block<kStreams>& block, Moves& moves) const;
+  void choose_thread(Block<kStreams>& block, std::size_t index, Moves& moves);
   void apply(Block<kStreams>& block, std::size_t index, const Moves& moves);
-  void note_begins(const Moves& moves, std::uint32_t first);
-  void start_threads();
-  void finish_thread(std::uint32_t lane, std::uint8_t thread);
   void hand_over();
   void flush();
   void skip_beats();
@@ -127,20 +114,20 @@ class ShiftSweep {
   const std::uint32_t lanes_;
   const ArbiterRule rule_;
   const IssueRule issue_;
+  const TaskControl control_;
   const LinkRule link_rule_;
   const LaneShape<Small> up_;
   const LaneShape<Small> link_;
   std::vector<LaneShape<Small>> out_;  // by stream
   std::vector<LaneShape<Small>> in_;
   std::vector<Block<kStreams>> blocks_;
+  Tasks tasks_;
   std::vector<Lane> state_;
   Bytes real_;                         // -1: a core
   std::array<Bytes, kStreams> room_;   // in `arrived`, by lane, and of the first circle again
   std::array<Bytes, kStreams> moved_;  // words on their way there, a circle later
-  std::vector<Start> starts_;
-  std::uint32_t begun_ = 0;  // lanes with a first issue slot
-  std::uint32_t begins_ = 0;
-  std::uint32_t done_ = 0;
+  std::uint32_t begins_ = 0;           // lanes that do something,
+  std::uint32_t done_ = 0;             // and have done it
   Cycle now_ = 0;
   Cycle moved_at_ = 0;  // something last did
   unsigned unflushed_ = 0;
@@ -153,10 +140,12 @@ ShiftSweep<kStreams>::ShiftSweep(const TaskParams& params, const ShiftProgram& s
       lanes_(stride_ * shifts.circles),
       rule_(params.router),
       issue_(params.core),
+      control_(params),
       link_rule_(params.router),
       up_(QueueShapes(params.router).ramp_up()),
       link_(QueueShapes(params.router).link()),
       blocks_((lanes_ + kWidth - 1) / kWidth),
+      tasks_(blocks_.size()),
       state_(blocks_.size() * kWidth),
       real_(blocks_.size() * kWidth, 0) {
   for (unsigned s = 0; s < kStreams; ++s) {
@@ -171,10 +160,12 @@ ShiftSweep<kStreams>::ShiftSweep(const TaskParams& params, const ShiftProgram& s
       const std::uint32_t core = shifts.core_of[j * shifts.circle + i];
       const ShiftCode& code = shifts.codes[shifts.code_of[core]];
       real_[lane] = -1;
-      state_[lane].next = code.ops.data();
-      const bool acts = code.ops.front().kind != ShiftOp::Kind::end;
-      at(block_of(lane).ask, lane) = acts ? Small{-1} : Small{0};
-      begins_ += acts ? 1 : 0;
+      state_[lane].ops = &code.ops;
+      if (code.ops.front().kind != LaneOp::Kind::end) {
+        at(tasks_.threads[lane / kWidth].ask, lane) = -1;
+        tasks_.lanes[lane].place.task = 0;
+        ++begins_;
+      }
       for (unsigned s = 0; s < kStreams; ++s) {
         const bool passes = shifts.paths.at(s)[core].passes;
         at(block_of(lane).streams[s].passes, lane) = passes ? Small{-1} : Small{0};
@@ -188,75 +179,34 @@ ShiftSweep<kStreams>::ShiftSweep(const TaskParams& params, const ShiftProgram& s
   }
 }
 
-/// What the main thread of a core does in this cycle before it may issue.
+/// A core, which runs one task and is done.
 template <unsigned kStreams>
-void ShiftSweep<kStreams>::take_steps(std::uint32_t lane) {
-  Block<kStreams>& block = block_of(lane);
-  if (at(block.taken, lane) != 0) return;  // the beat before is not over
-  Lane& state = state_[lane];
-  const auto busy = [&](std::uint8_t thread) {
-    if (at(block.left.at(thread), lane) == 0) return false;
-    state.waits_for = thread;
-    at(block.ask, lane) = 0;
-    return true;
-  };
-  for (;; ++state.next) {
-    const ShiftOp& op = *state.next;
-    switch (op.kind) {
-      case ShiftOp::Kind::wait:
-        if (busy(op.thread)) return;
-        break;
-      case ShiftOp::Kind::start:
-        if (busy(op.thread)) return;
-        starts_.push_back({lane, op.thread, op.count});
-        ++state.next;
-        return;
-      case ShiftOp::Kind::beats: {
-        const std::uint32_t now = std::min(op.count, kMost);
-        at(block.beats, lane) = static_cast<Small>(now);
-        at(block.extra, lane) = static_cast<Small>(op.extra);
-        state.beats_more = op.count - now;
-        at(block.ask, lane) = 0;
-        ++state.next;
-        return;
-      }
-      case ShiftOp::Kind::end:
-        for (std::uint8_t thread = 0; thread < kThreads<kStreams>; ++thread) {
-          if (busy(thread)) return;
-        }
-        at(block.ask, lane) = 0;
-        state.end = now_;
-        ++done_;
-        return;
+class ShiftSweep<kStreams>::Core : public Tasks::Core {
+ public:
+  Core(ShiftSweep& sweep, std::uint32_t lane)
+      : Tasks::Core(sweep.tasks_, lane), sweep_(sweep), code_(sweep.state_[lane]) {}
+
+  bool all_begun() { return this->place().next_step == code_.ops->size(); }
+  StepTaken take_step(Cycle now) {
+    const LaneOp& op = (*code_.ops)[this->place().next_step];
+    if (op.kind != LaneOp::Kind::end) return this->begin(op);
+    for (std::uint8_t context = 1; context < kContexts<kStreams>; ++context) {
+      if (this->is_busy(context)) return StepTaken::waits;
     }
+    ++this->place().next_step;
+    code_.end = now;
+    ++sweep_.done_;
+    return StepTaken::at_once;
   }
-}
+  void begun(Cycle /*now*/) {}
+  static std::size_t tasks() { return 0; }
+  static bool triggered(std::size_t /*task*/, Cycle /*now*/) { return false; }
+  static Task::Kind take(std::size_t /*task*/, Cycle /*now*/) { return Task::Kind::local; }
 
-/// Microthreads that were told to start in this cycle may issue in the next.
-template <unsigned kStreams>
-void ShiftSweep<kStreams>::start_threads() {
-  for (const Start& start : starts_) {
-    const std::uint32_t now = std::min(start.words, kMost);
-    at(block_of(start.lane).left.at(start.thread), start.lane) = static_cast<Small>(now);
-    state_[start.lane].words_more.at(start.thread) = start.words - now;
-  }
-  starts_.clear();
-}
-
-/// The last word that the lane knows of has been moved.
-template <unsigned kStreams>
-void ShiftSweep<kStreams>::finish_thread(std::uint32_t lane, std::uint8_t thread) {
-  Lane& state = state_[lane];
-  std::uint32_t& more = state.words_more.at(thread);
-  if (more != 0) {
-    const std::uint32_t now = std::min(more, kMost);
-    at(block_of(lane).left.at(thread), lane) = static_cast<Small>(now);
-    more -= now;
-  } else if (state.waits_for == thread) {
-    state.waits_for = 0xFF;
-    at(block_of(lane).ask, lane) = -1;
-  }
-}
+ private:
+  ShiftSweep& sweep_;
+  Lane& code_;
+};
 
 /// Output queues to ramps, ramps to routers, routers to routers and to queues.
 template <unsigned kStreams>
@@ -292,40 +242,21 @@ void ShiftSweep<kStreams>::choose_words(Block<kStreams>& block, std::size_t inde
   }
 }
 
-/// Microthreads in their order, then the main thread, which may have a slot of its own.
 template <unsigned kStreams>
-void ShiftSweep<kStreams>::choose_thread(Block<kStreams>& block, Moves& moves) const {
-  const Vector zero{};
-  const Vector free = block.taken == zero;
-  block.taken += ~free;
-  Vector slot = issue_.two ? ~zero : free;
-  Vector out = zero;  // why nothing issues: the first thread that has something to do
-  Vector in = zero;
+void ShiftSweep<kStreams>::choose_thread(Block<kStreams>& block, std::size_t index, Moves& moves) {
+  Issue& issue = moves.issue = tasks_.begin_issue(index);
   for (unsigned s = 0; s < kStreams; ++s) {
-    Stream& t = block.streams[s];
-    const Vector sends = block.left[2 * s] > zero;
-    const Vector takes = block.left[2 * s + 1] > zero;
-    moves.issued[2 * s] = slot & sends & t.out.room(out_[s]);
-    slot &= ~moves.issued[2 * s];
-    moves.issued[2 * s + 1] = slot & takes & t.in.has();
-    slot &= ~moves.issued[2 * s + 1];
-    out |= sends & ~in;
-    in |= takes & ~out;
+    issue.room[shift_context(s, true)] = block.streams[s].out.room(out_[s]);
+    issue.fed[shift_context(s, false)] = block.streams[s].in.has();
   }
-  moves.main = (issue_.two ? free : slot) & (block.beats > zero);
-  if (issue_.two) {
-    block.beside -= ~slot & (moves.main | ~free);
-    slot &= free;
-  }
-  slot &= ~moves.main;
-  block.taken = select(moves.main, block.extra, block.taken);
-  block.wait_out -= slot & out;
-  block.wait_in -= slot & in;
+  issue.choose(issue_, tasks_.threads[index].slot);
+  block.wait_out -= issue.waits.out;
+  block.wait_in -= issue.waits.in;
+  block.beside -= issue.beside;
 }
 
 template <unsigned kStreams>
 void ShiftSweep<kStreams>::apply(Block<kStreams>& block, std::size_t index, const Moves& moves) {
-  const Vector zero{};
   for (unsigned s = 0; s < kStreams; ++s) {
     Stream& t = block.streams[s];
     t.stalled[0] -= t.up.has() & ~moves.from_up[s];
@@ -334,44 +265,19 @@ void ShiftSweep<kStreams>::apply(Block<kStreams>& block, std::size_t index, cons
     store(&moved_[s][stride_ + index * kWidth],
           select(t.passes, moves.from_over[s], moves.from_up[s]));
     t.out.pop(moves.up[s]);
-    t.out.push(moves.issued[2 * s], out_[s]);
+    t.out.push(moves.issue.issued[shift_context(s, true)], out_[s]);
     t.up.pop(moves.from_up[s]);
     t.up.push(moves.up[s], up_);
     t.over.pop(moves.from_over[s]);
     t.over.push(moves.from_up[s] & t.passes, link_);
     t.arrived.pop(moves.down[s]);
-    t.in.pop(moves.issued[2 * s + 1]);
+    t.in.pop(moves.issue.issued[shift_context(s, false)]);
     t.in.push(moves.down[s], in_[s]);
   }
-  const auto first = static_cast<std::uint32_t>(index * kWidth);
-  for (std::uint8_t thread = 0; thread < kThreads<kStreams>; ++thread) {
-    block.left[thread] += moves.issued[thread];
-    const Vector over = moves.issued[thread] & (block.left[thread] == zero);
-    if (!any(over)) continue;
-    for_each_lane<Small>(over, [&](unsigned lane) { finish_thread(first + lane, thread); });
-  }
-  block.beats += moves.main;
-  const Vector over = moves.main & (block.beats == zero);
-  if (!any(over)) return;
-  for_each_lane<Small>(over, [&](unsigned lane) {
-    Lane& state = state_[first + lane];
-    const std::uint32_t now = std::min(state.beats_more, kMost);
-    at(block.beats, lane) = static_cast<Small>(now);
-    state.beats_more -= now;
-    if (now == 0) at(block.ask, lane) = -1;
-  });
-}
-
-template <unsigned kStreams>
-void ShiftSweep<kStreams>::note_begins(const Moves& moves, std::uint32_t first) {
-  Vector issued = moves.main;
-  for (const Vector& thread : moves.issued) issued |= thread;
-  for_each_lane<Small>(issued, [&](unsigned lane) {
-    Lane& state = state_[first + lane];
-    if (state.begin != kNever) return;
-    state.begin = now_;
-    ++begun_;
-  });
+  tasks_.apply(
+      index, moves.issue, now_,
+      [&](std::uint32_t lane) -> const std::vector<LaneOp>& { return *state_[lane].ops; },
+      [](std::uint32_t /*lane*/, std::uint8_t /*context*/) {});
 }
 
 /// Words that went on to the router of the core that takes them; a circle's last lane precedes its
@@ -410,29 +316,32 @@ bool ShiftSweep<kStreams>::step() {
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     Block<kStreams>& block = blocks_[b];
     const auto first = static_cast<std::uint32_t>(b * kWidth);
-    if (any(block.ask)) {
-      const Vector ask = block.ask;
-      for_each_lane<Small>(ask, [&](unsigned lane) { take_steps(first + lane); });
+    if (any(tasks_.threads[b].ask)) {
+      const Vector ask = tasks_.threads[b].ask;
+      for_each_lane<Small>(ask, [&](unsigned lane) {
+        Core core(*this, first + lane);
+        control_.main_thread(core, now_);
+      });
     }
     Moves moves;
     choose_words(block, b, moves);
-    choose_thread(block, moves);
+    choose_thread(block, b, moves);
     apply(block, b, moves);
-    moved |= moves.main;
-    for (const Vector& issued : moves.issued) moved |= issued;
+    for (const Vector& issued : moves.issue.issued) moved |= issued;
     for (unsigned s = 0; s < kStreams; ++s) {
       moved |= moves.up[s] | moves.from_up[s] | moves.from_over[s] | moves.down[s];
     }
-    if (begun_ != begins_) note_begins(moves, first);
   }
-  if (any(moved) || !starts_.empty()) moved_at_ = now_;
-  start_threads();
+  if (any(moved) || tasks_.starts()) moved_at_ = now_;
+  tasks_.start_threads();
   hand_over();
   if (++unflushed_ == kMost) flush();
   Vector busy{};
+  for (const auto& threads : tasks_.threads) {
+    busy |= threads.ask | threads.slot.kept(0) | threads.extra;
+    for (std::size_t i = 1; i < kContexts<kStreams>; ++i) busy |= threads.left[i];
+  }
   for (const Block<kStreams>& block : blocks_) {
-    busy |= block.ask | block.taken | block.extra;
-    for (const Vector& left : block.left) busy |= left;
     for (const Stream& t : block.streams) {
       busy |= t.out.count | t.up.count | t.over.count | t.arrived.count | t.in.count;
     }
@@ -467,13 +376,14 @@ template <unsigned kStreams>
 void ShiftSweep<kStreams>::skip_beats() {
   auto least = static_cast<Small>(kMost);
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
-    const Small beats = at(block_of(lane).beats, lane);
+    const Small beats = at(tasks_.threads[lane / kWidth].left[0], lane);
     if (beats > 0) least = std::min(least, beats);
   }
   if (least <= 1) return;
   const auto skipped = static_cast<unsigned>(least) - 1;
-  for (Block<kStreams>& block : blocks_) {
-    block.beats -= all(skipped) & (block.beats > Vector{});
+  for (auto& threads : tasks_.threads) {
+    Vector& beats = threads.left[0];
+    beats -= all(skipped) & (beats > Vector{});
   }
   now_ += skipped;
 }
@@ -484,7 +394,7 @@ bool ShiftSweep<kStreams>::run() {
     const bool busy = step();
     ++now_;
     if (now_ - moved_at_ > kPatience) return false;  // they wait for each other
-    if (!busy && begun_ == begins_) skip_beats();
+    if (!busy) skip_beats();
   }
   flush();
   const auto is_empty = [](const Stream& t) {
@@ -510,7 +420,7 @@ TaskOutcome ShiftSweep<kStreams>::outcome() const {
     const ShiftCode& code = shifts_.codes[shifts_.code_of[core]];
     TaskCounters& counters = outcome.cores[core];
     counters = code.counters;
-    counters.begin = lane.begin;
+    counters.begin = tasks_.lanes[lane_of_core[core]].begin;
     counters.end = lane.end;
     auto& cycles = counters.cycles;
     counters.beside = lane.beside;

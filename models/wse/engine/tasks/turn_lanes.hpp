@@ -7,13 +7,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/wse/engine/tasks/lane_tasks.hpp"
 #include "models/wse/engine/tasks/turn_program.hpp"
 #include "models/wse/fabric/arbiter.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
-#include "models/wse/pe/dispatch.hpp"
 #include "models/wse/pe/issue.hpp"
+#include "models/wse/pe/task_control.hpp"
 #include "models/wse/task_wafer.hpp"
 
 // Cores that send along their lines in turn, as lanes of small integers. What every cycle does is
@@ -26,13 +27,12 @@ using Vector = Lanes<Small>;
 using Queue = LaneQueue<Small>;
 inline constexpr std::uint32_t kWidth = LanesOf<Small>::kCount;
 
-/// Words and beats are counted down in pieces that a lane can hold.
-inline constexpr std::uint32_t kMost = 100;
 /// Cycles between two readings of the counters, of which a stall is counted up to three times.
 inline constexpr unsigned kWindow = 40;
 /// Cycles without any word or beat, more than any latency.
 inline constexpr Cycle kPatience = 1000;
-inline constexpr unsigned kThreads = 4;
+using Tasks = LaneTasks<4>;
+using Issue = Tasks::Issue;
 
 enum Side : std::uint8_t { kLow, kOwn, kHigh };
 
@@ -55,14 +55,8 @@ struct Block {
   std::array<Stream, 2> streams;
   std::array<Vector, 2> has_low{};  // there are lower places of the line,
   std::array<Vector, 2> has_high{};
-  std::array<Vector, kThreads> words{};  // of microthreads; of the main thread beats
-  Vector takes{};                        // a beat of the main thread takes a word
-  Vector extra{};                        // cycles of each beyond the first
-  Vector taken{};                        // cycles for which the slot is still taken
-  LaneIssue<Small> issue;
   LaneTurn<Small> queues;  // on the ramp up,
   LanePort<Small> ramp;    // and down
-  Vector ask{};            // the main thread goes on
   Vector may_pick{};       // its task register is empty, and it would take a task
   Vector closing{};        // the closing task is active
   Vector full{};           // the task register,
@@ -71,30 +65,22 @@ struct Block {
   Vector wait_in{};
   Vector wait_out{};
   Vector dispatch{};
-  Vector last{};  // in this window: after the last issue slot
-  Vector begun{};
+  Vector beside{};  // beats of microthreads in cycles of the main thread
+  Vector last{};    // in this window: after the last issue slot
 };
 
-/// Where a core is in its program.
+/// Of a core and its router what is not counted in lanes.
 struct Lane {
   const TurnCode* code = nullptr;
-  std::uint32_t task = kNoTask;
-  std::uint32_t next = 0;  // op
-  std::uint32_t register_task = 0;
-  Cycle ready = 0;  // of that
-  std::uint32_t next_task = 0;
-  std::array<std::uint32_t, kThreads> more{};  // words and beats beyond those in the lanes
   std::array<std::uint32_t, 2> until_more{};
-  std::uint8_t waits_for = 0;     // microthread
-  std::uint8_t starting = 0;      // bits of microthreads that begin in the next cycle
   std::uint32_t sender = 0;       // of the column, whose words come,
   std::uint32_t sender_left = 0;  // and how many do
   std::vector<std::uint32_t> runs;
-  Cycle begin = kNever;
   Cycle end = 0;
   std::uint64_t wait_in = 0;
   std::uint64_t wait_out = 0;
   std::uint64_t dispatch = 0;
+  std::uint64_t beside = 0;
   std::array<std::uint64_t, 2> stalled{};
   std::uint64_t closed = 0;
 };
@@ -109,18 +95,14 @@ class TurnSweep {
 
  private:
   using Bytes = std::vector<Small>;
-  struct Start {
-    std::uint32_t lane;
-    std::uint8_t thread;
-    std::uint32_t words;
-  };
+  class Core;
   /// Who does what in a cycle, as the state at its begin says.
   struct Moves {
     std::array<Vector, 2> up{};                   // out of output queues
     std::array<std::array<Vector, 3>, 2> copy{};  // of heads: to lower places, the core, higher
     std::array<std::array<Vector, 3>, 2> left{};  // that they still have to make
     std::array<Vector, 2> leaves{};
-    std::array<Vector, kThreads> issued{};
+    Issue issue;
   };
 
   static Small& at(Vector& lanes, std::uint32_t lane) {
@@ -149,42 +131,33 @@ class TurnSweep {
   bool step();
   void choose_words(Block& block, std::size_t index, Moves& moves) const;
   void control(std::uint32_t lane);
-  bool in_last_step(std::uint32_t lane) const;
-  void take_steps(std::uint32_t lane);
-  void pick(std::uint32_t lane);
   void take_word(std::uint32_t lane);
-  void choose_thread(Block& block, Moves& moves) const;
+  void choose_thread(Block& block, std::size_t index, Moves& moves);
   void apply(Block& block, std::size_t index, const Moves& moves);
-  void end_thread(std::uint32_t lane, std::uint8_t thread);
   void move_switch(std::uint32_t lane, unsigned stream);
   void set_until(std::uint32_t lane, unsigned stream, std::uint32_t words);
-  void start_threads();
   void hand_over();
   void flush();
   bool is_over() const;
-  bool is_busy(std::uint32_t lane, std::uint8_t thread) {
-    return at(block_of(lane).words.at(thread), lane) != 0 ||
-           (state_[lane].starting >> thread & 1U) != 0;
-  }
 
   const TurnProgram& turns_;
   const std::uint32_t lanes_;
   const ArbiterRule arbiter_;
   const LinkRule link_rule_;
   const IssueRule issue_;
-  const Dispatch dispatch_;
+  const TaskControl control_;
   const LaneShape<Small> up_;
   const LaneShape<Small> link_;
   std::vector<LaneShape<Small>> out_;  // by stream
   std::vector<LaneShape<Small>> in_;
   std::vector<Block> blocks_;
+  Tasks tasks_;
   std::vector<Lane> state_;
   // By stream and side: room in the buffers that face it, and words that went there; padded by the
   // longest step on either end.
   std::array<std::array<Bytes, 3>, 2> room_;
   std::array<std::array<Bytes, 3>, 2> moved_;
   std::size_t pad_ = 0;
-  std::vector<Start> starts_;
   Cycle now_ = 0;
   Cycle moved_at_ = 0;  // something last did
   unsigned window_ = 0;

@@ -38,8 +38,10 @@ class Coder {
     result.id = task.id;
     for (std::size_t i = 0; i < task.steps.size(); ++i) {
       last_ = i + 1 == task.steps.size();
+      first_ = result.ops.size();
       if (!add(task.steps[i])) return false;
     }
+    result.begun = std::min(first_ + 1, result.ops.size());
     return true;
   }
 
@@ -52,20 +54,21 @@ class Coder {
     return task < core_.tasks.size() && core_.tasks[task].kind == Task::Kind::local;
   }
 
-  void op(TurnOp::Kind kind, std::uint8_t thread, std::uint32_t count, std::uint32_t extra = 0) {
-    result.ops.push_back({kind, thread, static_cast<std::uint8_t>(extra), last_, count});
+  void op(LaneOp::Kind kind, std::uint8_t thread, std::uint32_t count, std::uint32_t extra = 0) {
+    const bool continues = result.ops.size() != first_;
+    result.ops.push_back({kind, thread, static_cast<std::uint8_t>(extra), continues, count});
   }
 
   bool add(const Step& step) {
     if (step.kind == Step::Kind::activate && is_close(step.task)) {
-      op(TurnOp::Kind::activate, 0, 0);
+      op(LaneOp::Kind::activate, 0, 0);
       return true;
     }
     if (step.kind != Step::Kind::vector) return false;
     const Instruction& what = step.vector;
     if (what.unblocks != kNoTask || what.thread > kTurnSendColumn) return false;
     if (what.length == 0) {
-      if (what.thread != kTurnMain) op(TurnOp::Kind::wait, what.thread, 0);
+      if (what.thread != kTurnMain) op(LaneOp::Kind::wait, what.thread, 0);
       return what.thread != kTurnMain || !last_;
     }
     return what.thread == kTurnMain ? add_main(what) : add_move(what);
@@ -106,7 +109,7 @@ class Coder {
     if (sends) result.counters.sent += words;
     result.counters.cycles[static_cast<std::size_t>(TaskCycle::fabric)] += words;
     count(what);
-    op(TurnOp::Kind::start, what.thread, words);
+    op(LaneOp::Kind::start, what.thread, words);
     return true;
   }
 
@@ -139,7 +142,7 @@ class Coder {
       result.counters.cycles[static_cast<std::size_t>(TaskCycle::fabric)] += words;
       result.counters.received += words;
       count(what);
-      op(TurnOp::Kind::take, 0, words);
+      op(LaneOp::Kind::take, 0, words);
       return true;
     }
     if (what.a.kind == Kind::fifo || what.b.kind == Kind::fabric || what.b.kind == Kind::fifo) {
@@ -152,7 +155,7 @@ class Coder {
     auto& cycles = result.counters.cycles;
     if (what.op == VectorOp::work) {
       cycles[static_cast<std::size_t>(TaskCycle::scalar)] += what.length;
-      op(TurnOp::Kind::beats, 0, what.length);
+      op(LaneOp::Kind::beats, 0, what.length);
       return true;
     }
     const BeatCost cost(what, params_.simd, params_.mem, 1, 0);
@@ -173,7 +176,7 @@ class Coder {
       if (goes_on) {
         ++result.ops.back().count;
       } else {
-        op(TurnOp::Kind::beats, 0, 1, extra);
+        op(LaneOp::Kind::beats, 0, 1, extra);
       }
       first += elements;
     }
@@ -193,7 +196,8 @@ class Coder {
   const TaskParams& params_;
   const TurnProgram& program_;
   const CoreProgram& core_;
-  bool last_ = false;
+  bool last_ = false;      // step of its task
+  std::size_t first_ = 0;  // op of the step
 };
 
 class Finder {
@@ -219,9 +223,8 @@ class Finder {
     const Dispatch dispatch(core);
     return program_.rows > 1 && program_.columns > 1 && program_.routines.empty() &&
            reason_against_lanes(params_.router).empty() && core.fabric_words_per_issue == 1U &&
-           !IssueRule(core).two && !shapes_.has_turns() && params_.task.completion == 0U &&
-           dispatch.delay(false) <= kMostDelay && dispatch.delay(true) <= kMostDelay &&
-           shapes_.longest() <= kMostLatency &&
+           !shapes_.has_turns() && dispatch.delay(false) <= kMostDelay &&
+           dispatch.delay(true) <= kMostDelay && shapes_.longest() <= kMostLatency &&
            shapes_.link().capacity + shapes_.ramp_up().capacity < kMostDepth;
   }
 

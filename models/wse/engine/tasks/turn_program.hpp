@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/wse/engine/tasks/lane_tasks.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
 #include "models/wse/task_counters.hpp"
@@ -19,27 +20,12 @@ inline constexpr unsigned kTurnColumn = 1;
 /// Contexts of the issue slot.
 enum TurnThread : std::uint8_t { kTurnMain, kTurnTakeRow, kTurnSendRow, kTurnSendColumn };
 
-/// The next thing that the main thread of a core does.
-struct TurnOp {
-  enum class Kind : std::uint8_t {
-    start,     // a microthread that moves `count` words; waits until the microthread is idle
-    wait,      // until the microthread is idle
-    beats,     // `count` issue slots, each `extra` cycles longer than one
-    take,      // `count` issue slots with a word of the column each
-    activate,  // the closing task
-  };
-  Kind kind = Kind::beats;
-  std::uint8_t thread = 0;
-  std::uint8_t extra = 0;
-  bool last = false;  // of the task's last step
-  std::uint32_t count = 0;
-};
-
 /// A task, and what it counts each time it runs.
 struct TurnTask {
   Task::Kind kind = Task::Kind::local;
   std::uint8_t id = 0;  // control
-  std::vector<TurnOp> ops;
+  std::vector<LaneOp> ops;
+  std::size_t begun = 0;  // how many of them have begun when its last step has
   TaskCounters counters;
   std::uint32_t row_words = 0;     // that it sends along the row,
   std::uint32_t column_words = 0;  // and along the column, the closing one left out

@@ -33,10 +33,11 @@ TurnSweep::TurnSweep(const TaskParams& params, const TurnProgram& turns)
       arbiter_(params.router),
       link_rule_(params.router),
       issue_(params.core),
-      dispatch_(params.core),
+      control_(params),
       up_(QueueShapes(params.router).ramp_up()),
       link_(QueueShapes(params.router).link()),
       blocks_((lanes_ + kWidth - 1) / kWidth),
+      tasks_(blocks_.size()),
       state_(blocks_.size() * kWidth),
       pad_(turns.columns + kWidth) {
   for (unsigned s = 0; s < 2; ++s) {
@@ -106,33 +107,29 @@ void TurnSweep::choose_words(Block& block, std::size_t index, Moves& moves) cons
   }
 }
 
-/// One issue slot.
-void TurnSweep::choose_thread(Block& block, Moves& moves) const {
-  const Vector zero{};
+void TurnSweep::choose_thread(Block& block, std::size_t index, Moves& moves) {
   const Stream& row = block.streams[kTurnRow];
   const Stream& column = block.streams[kTurnColumn];
-  const Vector free = block.taken == zero;
-  block.taken += ~free;
-  std::array<Vector, kThreads> has{};
-  for (unsigned thread = 0; thread < kThreads; ++thread) has[thread] = block.words[thread] > zero;
-  const Vector no_word = block.takes & ~column.in.has();
-  moves.issued = block.issue.choose<kThreads>(
-      issue_, {free & has[kTurnMain] & ~no_word, free & has[kTurnTakeRow] & row.in.has(),
-               free & has[kTurnSendRow] & row.out.room(out_[kTurnRow]),
-               free & has[kTurnSendColumn] & column.out.room(out_[kTurnColumn])});
-  Vector slot = free;
-  for (const Vector& issued : moves.issued) slot &= ~issued;
-  block.taken = select(moves.issued[kTurnMain], block.extra, block.taken);
-  // why nothing issues
-  const Vector starts = slot & block.no_task & block.full & (block.delay > zero);
-  const Vector in = slot & ~starts & (has[kTurnMain] | has[kTurnTakeRow]);
-  const Vector out = slot & ~starts & ~in & (has[kTurnSendRow] | has[kTurnSendColumn]);
-  block.wait_in -= in;
-  block.wait_out -= out;
-  block.dispatch -= starts | (slot & ~in & ~out & block.full);
+  Tasks::Threads& threads = tasks_.threads[index];
+  Issue& issue = moves.issue = tasks_.begin_issue(index);
+  issue.fed[kTurnMain] = ~threads.takes | column.in.has();
+  issue.fed[kTurnTakeRow] = row.in.has();
+  issue.room[kTurnSendRow] = row.out.room(out_[kTurnRow]);
+  issue.room[kTurnSendColumn] = column.out.room(out_[kTurnColumn]);
+  issue.taken = block.full;
+  issue.starting = block.no_task & block.full & (block.delay > 0);
+  issue.choose(issue_, threads.slot);
+  block.wait_in -= issue.waits.in;
+  block.wait_out -= issue.waits.out;
+  block.dispatch -= issue.waits.dispatch;
+  block.beside -= issue.beside;
+  // of two slots that of the main thread may be taken for longer
   const Vector after = all_lanes<Small>(window_ + 1);
-  for (const Vector& issued : moves.issued) block.last = select(issued, after, block.last);
-  block.last += moves.issued[kTurnMain] & block.extra;
+  for (const Vector& issued : issue.issued) {
+    block.last = select(issued & (block.last < after), after, block.last);
+  }
+  const Vector end = after + threads.extra;
+  block.last = select(issue.issued[kTurnMain] & (block.last < end), end, block.last);
 }
 
 void TurnSweep::apply(Block& block, std::size_t index, const Moves& moves) {
@@ -159,12 +156,13 @@ void TurnSweep::apply(Block& block, std::size_t index, const Moves& moves) {
     const Vector over = counted & (t.until == zero);
     if (any(over)) for_each_lane<Small>(over, [&](unsigned lane) { move_switch(first + lane, s); });
   }
+  const auto& issued = moves.issue.issued;
   Stream& row = block.streams[kTurnRow];
   Stream& column = block.streams[kTurnColumn];
-  row.in.pop(moves.issued[kTurnTakeRow]);
-  row.out.push(moves.issued[kTurnSendRow], out_[kTurnRow]);
-  column.out.push(moves.issued[kTurnSendColumn], out_[kTurnColumn]);
-  const Vector words = moves.issued[kTurnMain] & block.takes;
+  row.in.pop(issued[kTurnTakeRow]);
+  row.out.push(issued[kTurnSendRow], out_[kTurnRow]);
+  column.out.push(issued[kTurnSendColumn], out_[kTurnColumn]);
+  const Vector words = issued[kTurnMain] & tasks_.threads[index].takes;
   if (any(words)) {
     column.in.pop(words);
     for_each_lane<Small>(words, [&](unsigned lane) {
@@ -172,18 +170,16 @@ void TurnSweep::apply(Block& block, std::size_t index, const Moves& moves) {
       take_word(first + lane);
     });
   }
-  Vector issued{};
-  for (std::uint8_t thread = 0; thread < kThreads; ++thread) {
-    issued |= moves.issued[thread];
-    block.words[thread] += moves.issued[thread];
-    const Vector over = moves.issued[thread] & (block.words[thread] == zero);
-    if (!any(over)) continue;
-    for_each_lane<Small>(over, [&](unsigned lane) { end_thread(first + lane, thread); });
-  }
-  const Vector fresh = issued & ~block.begun;
-  if (!any(fresh)) return;
-  block.begun |= fresh;
-  for_each_lane<Small>(fresh, [&](unsigned lane) { state_[first + lane].begin = now_; });
+  const auto ops = [&](std::uint32_t lane) -> const std::vector<LaneOp>& {
+    return state_[lane].code->tasks[tasks_.lanes[lane].place.task].ops;
+  };
+  tasks_.apply(index, moves.issue, now_, ops, [&](std::uint32_t lane, std::uint8_t context) {
+    // the list has been sent; the closing word ends its thread later, and tells nobody
+    const Lane& state = state_[lane];
+    if (context == kTurnSendColumn && state.runs[state.code->close] == 0) {
+      at(block.closing, lane) = -1;
+    }
+  });
 }
 
 /// Words that went on to the next routers, and the room there.
@@ -210,22 +206,22 @@ bool TurnSweep::step() {
     block.delay += block.delay > 0;
     const Vector due = block.no_task & block.full & (block.delay == 0);
     const Vector column = block.streams[kTurnColumn].in.has() | block.closing;
-    const Vector look = block.ask | due | (block.may_pick & column);
+    const Vector look = tasks_.threads[b].ask | due | (block.may_pick & column);
     if (any(look)) {
       const auto first = static_cast<std::uint32_t>(b * kWidth);
       for_each_lane<Small>(look, [&](unsigned lane) { control(first + lane); });
       moved |= look;
     }
-    choose_thread(block, moves);
+    choose_thread(block, b, moves);
     apply(block, b, moves);
-    for (const Vector& issued : moves.issued) moved |= issued;
+    for (const Vector& issued : moves.issue.issued) moved |= issued;
     for (unsigned s = 0; s < 2; ++s) {
       moved |= moves.up[s];
       for (const Vector& copy : moves.copy[s]) moved |= copy;
     }
   }
-  const bool acted = any(moved) || !starts_.empty();
-  start_threads();
+  const bool acted = any(moved) || tasks_.starts();
+  tasks_.start_threads();
   hand_over();
   if (++window_ == kWindow) flush();
   return acted;
@@ -243,13 +239,14 @@ void TurnSweep::flush() {
     add(state.wait_in, block.wait_in);
     add(state.wait_out, block.wait_out);
     add(state.dispatch, block.dispatch);
+    add(state.beside, block.beside);
     for (unsigned s = 0; s < 2; ++s) add(state.stalled.at(s), block.streams[s].stalled);
     add(state.closed, block.streams[kTurnColumn].closed);
     const auto last = static_cast<Cycle>(at(block.last, lane));
     if (last != 0) state.end = std::max(state.end, begin + last);
   }
   for (Block& block : blocks_) {
-    block.wait_in = block.wait_out = block.dispatch = block.last = Vector{};
+    block.wait_in = block.wait_out = block.dispatch = block.beside = block.last = Vector{};
     for (Stream& t : block.streams) t.stalled = t.closed = Vector{};
   }
 }
@@ -258,11 +255,16 @@ void TurnSweep::flush() {
 bool TurnSweep::is_over() const {
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     const Lane& state = state_[lane];
-    if (state.sender != turns_.rows || state.task != kNoTask || state.starting != 0) return false;
+    const bool runs = tasks_.lanes[lane].place.task != kNoTask;
+    if (runs || state.sender != turns_.rows) return false;
+  }
+  for (const Tasks::Threads& threads : tasks_.threads) {
+    Vector busy = threads.ask | threads.slot.kept(0);
+    for (const Vector& left : threads.left) busy |= left;
+    if (any(busy)) return false;
   }
   return std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) {
-    Vector busy = block.ask | block.full | block.closing | block.taken;
-    for (const Vector& words : block.words) busy |= words;
+    Vector busy = block.full | block.closing;
     for (const Stream& t : block.streams) {
       busy |= t.in.count | t.out.count;
       for (const Queue& queue : t.from) busy |= queue.count;
@@ -305,9 +307,11 @@ TaskOutcome TurnSweep::outcome() const {
     }
     counters.tasks = tasks;
     counters.received += tasks - state.runs[state.code->close];  // the words that started them
-    counters.begin = state.begin;
+    counters.begin = tasks_.lanes[lane].begin;
     counters.end = state.end;
+    counters.beside = state.beside;
     auto& cycles = counters.cycles;
+    cycles[static_cast<std::size_t>(TaskCycle::fabric)] -= state.beside;
     cycles[static_cast<std::size_t>(TaskCycle::wait_in)] = state.wait_in;
     cycles[static_cast<std::size_t>(TaskCycle::wait_out)] = state.wait_out;
     cycles[static_cast<std::size_t>(TaskCycle::dispatch)] = state.dispatch;
