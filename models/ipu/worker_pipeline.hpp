@@ -22,9 +22,6 @@ class WorkerPipeline {
   /// The clocks for which so many bundles of one worker occupy the tile.
   Cycle clocks(std::uint64_t bundles) const { return slots_ * bundles; }
 
-  /// The most bundles of a worker that end within so many clocks.
-  std::uint64_t bundles_in(Cycle clocks) const { return clocks / slots_; }
-
   /// The clock, from the launch on, in which a worker issues the last of its bundles.
   Cycle exit(std::uint64_t worker, std::uint64_t bundles) const {
     return slots_ * (bundles - 1) + worker;
