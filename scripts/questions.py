@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the list of questions in doc/architecture.md: each answer names a file, a line and what stands there. And that the patches
-shown in doc/changing_a_block.md are those of tests/edits.
+shown in doc/changing_a_block.md, and the files and lines of doc/adding_a_block.md, are those of tests/edits.
 
   scripts/questions.py          fails where a line is not what the list says
   scripts/questions.py --fix    puts the lines right, where what is looked for stands once in its file
@@ -15,7 +15,31 @@ PAGE = pathlib.Path("doc/architecture.md")
 ROW = re.compile(r"^\| (?P<question>[^|]+\?) \| \[`(?P<file>[^`:]+):(?P<line>\d+)`\]\((?P<link>[^)]+)\) \| `(?P<sign>[^`]+)` \|$")
 LEAST = 20
 CHANGES = pathlib.Path("doc/changing_a_block.md")
+ADDING = pathlib.Path("doc/adding_a_block.md")
+FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PART = re.compile(r"<!-- part of (\S+): (\S+) -->\n```diff\n(.*?)\n```", re.DOTALL)
 PATCH = re.compile(r"<!-- patch: (\S+) -->\n```diff\n(.*?)\n```", re.DOTALL)
+
+
+def adding():
+    """What doc/adding_a_block.md shows that its patch does not have, and the other way round."""
+    text = ADDING.read_text()
+    parts = PART.findall(text)
+    if not parts:
+        return [f"{ADDING}: shows no patch"]
+    patch = pathlib.Path(parts[0][0]).read_text()
+    has = {}
+    for change in re.split(r"^(?=diff --git )", patch, flags=re.MULTILINE)[1:]:
+        has[re.search(r" b/(\S+)", change).group(1)] = change.rstrip("\n")
+    wrong = []
+    for _, file, shown in parts:
+        if not has.pop(file, "").endswith("\n" + shown):
+            wrong.append(f"{ADDING}: what it shows of {file} is not what stands in the patch")
+    for file, shown in FILE.findall(text):
+        added = [line[1:] for line in has.pop(file, "").splitlines() if re.match(r"\+(?!\+\+ )", line)]
+        if "\n".join(added) + "\n" != shown:
+            wrong.append(f"{ADDING}: {file} is not what the patch adds")
+    return wrong + [f"{ADDING}: does not show {file}, which the patch changes" for file in has]
 
 
 def main():
@@ -49,6 +73,7 @@ def main():
             wrong.append(f"{CHANGES}: what it shows of {file} is not what stands there")
     if len(PATCH.findall(text)) != text.count("<!-- patch:"):
         wrong.append(f"{CHANGES}: a patch is named and not shown")
+    wrong += adding()
     if found < LEAST:
         wrong.append(f"{found} questions in {PAGE}, {LEAST} are the least")
     if fix:

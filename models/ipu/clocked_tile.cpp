@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "models/ipu/exchange/conflicts.hpp"
+#include "models/ipu/exchange_port.hpp"
 #include "models/ipu/tile.hpp"
 #include "models/ipu/vertex_walk.hpp"
 #include "sim/base/error.hpp"
@@ -24,7 +24,7 @@ class ClockedTile final : public Tile {
         walk_(chip.program.set_size),
         issues_(used() ? chip.program.bundles.size() : 0, 0),
         border_(chip.book.enabled() ? chip.book.length() : kNever),
-        elements_(chip.params.tile.memory, 0) {}
+        exchange_(id, chip.params.tile.memory, chip.fabric, moved_) {}
 
   Cycle step(Cycle now) override {
     if (now == border_) turn_page();
@@ -149,98 +149,36 @@ class ClockedTile final : public Tile {
     pass_barrier(now);
     mode_ = Mode::exchange;
     begin_ = now;
-    words_out_ = words_in_ = 0;
-    send_ = plan().sends.data() + plan().send_first[id_];
-    send_end_ = plan().sends.data() + plan().send_first[id_ + 1];
-    receive_ = plan().receives.data() + plan().receive_first[id_];
-    receive_end_ = plan().receives.data() + plan().receive_first[id_ + 1];
     length_ = plan().length;
-    elements_ = PlainElements(chip_.params.tile.memory, plan().memory_begin);
-    element_ = plan().memory_begin;
+    exchange_.begin(plan(), values() ? &memory() : nullptr);
   }
 
   void exchange_cycle(Cycle now) {
     chip_.clock.moved(now);
     const Cycle t = now - begin_;
-    const bool over = send_ == send_end_ && receive_ == receive_end_;
-    const bool sends = send_ != send_end_ && t >= send_->start;
-    const bool receives = receive_ != receive_end_ && t >= receive_->start;
-    if (sends && receives) count_conflict();
-    if (sends) send_words(now, t);
-    if (receives) receive_words(now, t);
+    const bool over = exchange_.over();
+    const bool moved = exchange_.step(
+        now, t, [&](const auto& instruction) { record_first(now, instruction); },
+        [&](const auto& instruction) { record_last(now, instruction); });
     const Spend waiting = over ? Spend::exchange_tail : Spend::exchange_gap;
-    account_[sends || receives ? Spend::exchange : waiting] += 1;
+    account_[moved ? Spend::exchange : waiting] += 1;
     if (t + 1 == length_) finish_exchange(now + 1);
   }
 
-  /// The word to be read and the one to be written may be in one element. Sends seldom leave
-  /// theirs.
-  void count_conflict() {
-    const std::uint32_t from = send_->address + words_out_;
-    const std::uint32_t to = receive_->address + words_in_;
-    if (from - element_ >= elements_.size()) element_ = elements_.begin(from);
-    if (to - element_ < elements_.size() && elements_.contains(from) && elements_.contains(to)) {
-      ++moved_.conflicts;
-    }
-  }
-
   void finish_exchange(Cycle at) {
-    if (send_ != send_end_ || receive_ != receive_end_) {
+    if (!exchange_.over()) {
       throw InternalError(fmt::format("tile {} has words to move after the exchange ended", id_));
     }
     if (end_exchange(at)) enter(at);
   }
 
-  void send_words(Cycle now, Cycle t) {
-    if (words_out_ == 0) {
-      on_time(t, send_->start);
-      record(now, EventKind::send_first, send_->words);
-    }
-    const bool two = send_->wide && words_out_ + 1 < send_->words;
-    const std::uint32_t words = two ? 2 : 1;
-    if (values()) {
-      ExchangeItem item;
-      item.words = static_cast<std::uint8_t>(words);
-      item.low = memory().word(send_->address + words_out_);
-      if (two) item.high = memory().word(send_->address + words_out_ + 1);
-      chip_.fabric.put(id_, now, item);
-    } else {
-      chip_.fabric.put_words(id_, now, words);
-    }
-    moved_.sent += words;
-    words_out_ += words;
-    if (words_out_ < send_->words) return;
-    record(now, EventKind::send_last, send_->words);
-    ++send_;
-    words_out_ = 0;
+  void record_first(Cycle now, const Send& send) { record(now, EventKind::send_first, send.words); }
+  void record_first(Cycle now, const Receive& receive) {
+    record(now, EventKind::receive_first, receive.source);
   }
-
-  void receive_words(Cycle now, Cycle t) {
-    if (words_in_ == 0) {
-      on_time(t, receive_->start);
-      ++moved_.fragments;
-      record(now, EventKind::receive_first, receive_->source);
-    }
-    const Cycle sent_in = now - receive_->latency;
-    const std::uint32_t words = chip_.fabric.words_of(receive_->source, sent_in);
-    if (values()) {
-      const ExchangeItem item = chip_.fabric.get(receive_->source, sent_in);
-      memory().set_word(receive_->address + words_in_, item.low);
-      if (item.words == 2) memory().set_word(receive_->address + words_in_ + 1, item.high);
-    }
-    words_in_ += words;
-    moved_.received += words;
-    if (words_in_ < receive_->words) return;
-    record(now, EventKind::receive_last, receive_->source);
-    ++receive_;
-    words_in_ = 0;
-  }
-
-  /// An instruction that begins later than its program says had to wait for the one before it.
-  void on_time(Cycle t, Cycle start) const {
-    if (t == start) return;
-    throw InternalError(
-        fmt::format("tile {} has two words in cycle {} of an exchange", id_, start));
+  void record_last(Cycle now, const Send& send) { record(now, EventKind::send_last, send.words); }
+  void record_last(Cycle now, const Receive& receive) {
+    record(now, EventKind::receive_last, receive.source);
   }
 
   VertexWalk walk_;
@@ -252,14 +190,7 @@ class ClockedTile final : public Tile {
   TileTraffic booked_moved_;
   Cycle begin_ = 0;   // of the vertex or the exchange
   Cycle length_ = 0;  // of the exchange
-  const Send* send_ = nullptr;
-  const Send* send_end_ = nullptr;
-  const Receive* receive_ = nullptr;
-  const Receive* receive_end_ = nullptr;
-  std::uint32_t words_out_ = 0;  // of the present send
-  std::uint32_t words_in_ = 0;
-  PlainElements elements_;
-  std::uint32_t element_ = 0;  // the first word of that of the last word sent
+  ExchangePort exchange_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "models/ipu/code_cursor.hpp"
 #include "models/ipu/tile.hpp"
+#include "models/ipu/worker_pipeline.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -79,7 +80,7 @@ class EventTile final : public Tile {
   /// Walks through the supervisor's code for the cycles in which workers start and exit.
   void record_workers() {
     const Vertex& vertex = chip_.program.vertices[item_->index];
-    const std::uint64_t slots = chip_.program.set_size;
+    const WorkerPipeline pipeline(chip_.program.set_size);
     std::vector<std::pair<Cycle, std::uint32_t>> exits;
     CodeCursor cursor;
     cursor.start(chip_.program, vertex.supervisor);
@@ -91,18 +92,18 @@ class EventTile final : public Tile {
       exits.clear();
       std::uint64_t longest = 0;
       std::uint64_t shortest = kNever;
-      for (std::uint32_t w = 0; w < slots; ++w) {
+      for (std::uint32_t w = 0; w < pipeline.slots(); ++w) {
         const std::uint64_t used =
             worker_slots(chip_.program, worker_of(chip_.program, vertex, cursor.set(), w));
         longest = std::max(longest, used);
         shortest = std::min(shortest, used);
         if (used == 0) continue;
         record(at, EventKind::worker_launch, w);
-        exits.emplace_back(at + slots * (used - 1) + w, w);
+        exits.emplace_back(at + pipeline.exit(w, used), w);
       }
       std::sort(exits.begin(), exits.end());
       for (const auto& [cycle, worker] : exits) record(cycle, EventKind::worker_exit, worker);
-      at += std::max(slots * longest, slots * shortest + cursor.ahead());
+      at += pipeline.set(longest, shortest, cursor.ahead());
     }
   }
 

@@ -5,15 +5,12 @@
 
 #include <algorithm>
 
+#include "models/ipu/memory_ports.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
 
 namespace lacuna::ipu {
 namespace {
-
-// Two loads of 64 bits and a store, as the instruction set has them; more with wider ports.
-constexpr unsigned kLoadBytes = 16;
-constexpr unsigned kStoreBytes = 8;
 
 /// A bundle cannot do more than an instruction and the matrix unit. What the ports of the tile
 /// cannot do in a slot takes more of them, which the program has counted.
@@ -21,18 +18,13 @@ void check_bundle(const ChipParams& params, const Bundle& bundle) {
   const auto count = [&](Tally tally) {
     return bundle.tallies.at(static_cast<std::size_t>(tally));
   };
-  const std::uint64_t reads = count(Tally::read_weight) + count(Tally::read_input) +
-                              count(Tally::read_output) + count(Tally::read_partial) +
-                              count(Tally::read_metadata);
-  const std::uint64_t writes = count(Tally::write_weight) + count(Tally::write_input) +
-                               count(Tally::write_output) + count(Tally::write_partial) +
-                               count(Tally::write_metadata);
-  const unsigned loads = std::max(kLoadBytes, params.tile.memory.load_bytes.value());
-  const unsigned stores = std::max(kStoreBytes, params.tile.memory.store_bytes.value());
-  if (8 * reads > loads || 8 * writes > stores) {
+  const std::uint64_t reads = MemoryPorts::kAccessBytes * reads_of(bundle);
+  const std::uint64_t writes = MemoryPorts::kAccessBytes * writes_of(bundle);
+  const MemoryPorts ports(params.tile.memory);
+  if (reads > ports.most_loads() || writes > ports.most_stores()) {
     throw UnsupportedError(
         fmt::format("'{}' needs {} B of loads and {} B of stores in a bundle, which has {} and {}",
-                    bundle.name, 8 * reads, 8 * writes, loads, stores));
+                    bundle.name, reads, writes, ports.most_loads(), ports.most_stores()));
   }
   const AmpParams& amp = params.tile.amp;
   const unsigned halves = std::max(amp.fp16_macs.value(), amp.fp16_fp32_macs.value());

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/ipu/memory_ports.hpp"
+
 namespace lacuna::ipu {
 namespace {
 
@@ -115,19 +117,7 @@ MemoryLayout place_operands(const MemoryParams& memory, const OperandBytes& oper
 }
 
 std::uint32_t lost_to_ports(const MemoryParams& memory, const Bundle& bundle) {
-  constexpr std::uint64_t kBytes = 8;  // of an access
-  std::uint64_t reads = 0;
-  std::uint64_t writes = 0;
-  for (std::size_t o = 0; o < kOperands; ++o) {
-    reads += count(bundle, Tally::read_weight, o);
-    writes += count(bundle, Tally::write_weight, o);
-  }
-  const auto slots = [](std::uint64_t bytes, std::uint64_t port) {
-    return (bytes + port - 1) / port;
-  };
-  const std::uint64_t needed = std::max({std::uint64_t{1}, slots(kBytes * reads, memory.load_bytes),
-                                         slots(kBytes * writes, memory.store_bytes)});
-  return static_cast<std::uint32_t>(needed - 1);
+  return MemoryPorts(memory).lost(bundle);
 }
 
 std::vector<std::uint32_t> conflicts_of(const MemoryLayout& layout,
@@ -145,8 +135,7 @@ std::vector<std::uint32_t> conflicts_of(const MemoryLayout& layout,
         here += accesses(bundle, b);
         interleaved = interleaved && layout.at(b).interleaved;
       }
-      const std::uint64_t ports = interleaved ? 2 : 1;
-      slots = std::max(slots, (here + ports - 1) / ports);
+      slots = std::max(slots, MemoryPorts::element_slots(here, interleaved));
     }
     conflicts.push_back(static_cast<std::uint32_t>(slots - 1));
   }

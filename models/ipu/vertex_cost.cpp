@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "models/ipu/program.hpp"
+#include "models/ipu/worker_pipeline.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::ipu {
@@ -94,13 +95,11 @@ class VertexSum {
   void add_run(const Instr& instr, const Call& call, std::uint64_t times,
                std::uint64_t clocks_ahead) {
     const SetCost& set = measure(run_set(instr, call));
-    const std::uint64_t slots = program_.set_size;
-    const std::uint64_t workers = slots * set.longest;
-    const std::uint64_t ahead = slots * set.shortest + clocks_ahead;
+    const WorkerPipeline pipeline(program_.set_size);
     cost_.worker += times * (set.slots - set.conflicts);
     cost_.conflict += times * set.conflicts;
-    cost_.slot += times * (workers - set.slots);
-    if (ahead > workers) cost_.supervisor += times * (ahead - workers);
+    cost_.slot += times * (pipeline.clocks(set.longest) - set.slots);
+    cost_.supervisor += times * pipeline.after_workers(set.longest, set.shortest, clocks_ahead);
     sets_[run_set(instr, call)].runs += times;
   }
 

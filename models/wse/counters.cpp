@@ -28,7 +28,7 @@ CoreCounters& CoreCounters::add(const CoreCounters& other, std::uint64_t times) 
   received += other.received * times;
   stream_words += other.stream_words * times;
   sum_words += other.sum_words * times;
-  buffer_blocked += other.buffer_blocked * times;
+  for (std::size_t i = 0; i < tallies.size(); ++i) tallies[i] += other.tallies[i] * times;
   buffers_in_use += other.buffers_in_use * times;
   end = std::max(end, other.end);
   return *this;
@@ -47,7 +47,7 @@ bool operator==(const CoreCounters& a, const CoreCounters& b) {
   const auto all = [](const CoreCounters& x) {
     return std::tie(x.cycles, x.beside, x.words, x.weights, x.first_weights, x.products, x.commands,
                     x.reductions, x.summed, x.added, x.gathered, x.kept, x.rows_sent, x.rows_copied,
-                    x.rows_taken, x.sent, x.received, x.stream_words, x.sum_words, x.buffer_blocked,
+                    x.rows_taken, x.sent, x.received, x.stream_words, x.sum_words, x.tallies,
                     x.buffers_in_use, x.end);
   };
   return all(a) == all(b);

@@ -26,6 +26,10 @@ enum CoreCycle : std::uint8_t {
 };
 inline constexpr unsigned kCoreCycles = 11;
 
+/// The statistics of stream_tallies.hpp, in the order of its rows. Only the files that count or
+/// publish them know the rows, so that one more compiles few.
+using StreamCounts = std::array<std::uint64_t, 8>;
+
 /// What one core counts. Sums over cores are sums of these.
 struct CoreCounters {
   std::array<std::uint64_t, kCoreCycles> cycles{};
@@ -47,9 +51,9 @@ struct CoreCounters {
   std::uint64_t received = 0;        // words taken out of queues
   std::uint64_t stream_words = 0;    // of them, of the stream of a streamed product,
   std::uint64_t sum_words = 0;       // and words that its reductions passed on or took in
-  std::uint64_t buffer_blocked = 0;  // cycles the main thread waited for a free buffer
   std::uint64_t buffers_in_use = 0;  // buffers times cycles
-  Cycle end = 0;                     // first cycle after its last event
+  StreamCounts tallies{};
+  Cycle end = 0;  // first cycle after its last event
 
   CoreCounters& add(const CoreCounters& other, std::uint64_t times);
 };

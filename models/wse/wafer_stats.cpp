@@ -119,7 +119,7 @@ void add_work(const CoreCounters& core, const StreamingKernel& kernel, std::uint
   if (kernel.has_index()) stats.index_decodes += core.words;
   stats.tasks += core.words + core.commands;
   stats.reductions += core.reductions;
-  stats.buffer_blocked += core.buffer_blocked;
+  stats.tallies.add(core.tallies);
   stats.buffer_cycles += core.buffers_in_use;
 }
 

@@ -1,17 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/limit_stats.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/program.hpp"
+#include "models/wse/stream_tallies.hpp"
 #include "models/wse/wafer.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace lacuna::wse {
+
+/// The counters that stream_tallies.hpp declares.
+class StreamTallyStats {
+ public:
+  explicit StreamTallyStats(StatGroup* group) {
+    for (const Tally& row : kStreamTallies) {
+      counters_.emplace_back(group, row.name, row.unit, row.doc, row.action);
+    }
+  }
+  void add(const StreamCounts& counts) {
+    for (std::size_t i = 0; i < counters_.size(); ++i) counters_[i] += counts[i];
+  }
+
+ private:
+  std::deque<Counter> counters_;
+};
 
 struct CoreStats : StatGroup {
   using StatGroup::StatGroup;
@@ -75,8 +94,7 @@ struct CoreStats : StatGroup {
                         "index_decode"};
   Counter tasks{this, "tasks_started", "tasks", "Handlers of weights and commands.", "task_start"};
   Counter reductions{this, "reductions", "reductions", "Steps of the ring taken by cores."};
-  Counter buffer_blocked{this, "buffer_blocked", "cycles",
-                         "A handler waited for a free partial-sum vector, beats or not."};
+  StreamTallyStats tallies{this};
   Counter buffer_cycles{this, "buffer_cycles", "vector-cycles",
                         "Partial-sum vectors in use, added up over cycles."};
   Counter busy{this, "busy_cycles", "cycles", "The datapath did something."};

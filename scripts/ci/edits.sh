@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes each edit of tests/edits in a copy of the tree, one at a time: what an architect would try, in one file besides the
 # declaration of a parameter. With each, everything builds, `event` is still `clocked` on random programs, and some programs are no
-# longer what the oracle says.
+# longer what the oracle says. A patch that begins with "Counts: STATISTIC" adds that to cores, and perhaps a block in files of its own:
+# it may be in several files, and some core has to have counted. One that begins with "Sets: PATH=VALUE" declares a parameter of an IPU:
+# it too may be in the file of the parameters and one more, and with that value some program takes another time.
 #   scripts/ci/edits.sh [CASES] [PATCH]...    100 cases and all patches by default
 set -eu
 cd "$(dirname "$0")/../.."
@@ -24,11 +26,14 @@ cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLACUNA_T
 missed=0
 for edit in "$@"; do
   name=$(basename "$edit" .patch)
-  [ "$(grep '^+++ ' "$edit" | grep -vc models/wse/params.hpp)" -le 1 ] || { echo "WRONG $name is in more than one file"; missed=1; continue; }
+  counts=$(sed -n '1s/^Counts: //p' "$edit")
+  sets=$(sed -n '1s/^Sets: //p' "$edit")
+  [ -n "$counts" ] || [ "$(grep '^+++ ' "$edit" | grep -vcE 'models/(wse/params|ipu/chip_params).hpp')" -le 1 ] || { echo "WRONG $name is in more than one file"; missed=1; continue; }
   patch -s -p1 -d "$copy" <"$edit" || { echo "WRONG $name no longer applies"; exit 1; }
   verdict=ok
-  cmake --build "$copy/build" --target edit_check >"$copy/log" 2>&1 &&
-    "$copy/build/tests/edits/edit_check" "$cases" >>"$copy/log" 2>&1 || verdict=WRONG
+  check=edit_check${sets:+_ipu}
+  cmake --build "$copy/build" --target "$check" >"$copy/log" 2>&1 &&
+    "$copy/build/tests/edits/$check" "$cases" ${counts:+"$counts"} ${sets:+"$sets"} >>"$copy/log" 2>&1 || verdict=WRONG
   patch -s -p1 -R -d "$copy" <"$edit"
   echo "$verdict $name: $(tail -1 "$copy/log")"
   [ "$verdict" = ok ] || { missed=1; tail -20 "$copy/log"; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// edit_check CASES: random programs on random hardware, `event` against `clocked`, as the
-// hardware's text says it now. Fails if they differ, or if no program differs from the oracle,
-// which knows the hardware as it is documented: then the edit changed nothing.
+// edit_check CASES [STATISTIC]: random programs on random hardware, `event` against `clocked`, as
+// the hardware's text says it now. Fails if they differ. Fails too if the edit changed nothing: if
+// no program differs from the oracle, which knows the hardware as it is documented; or, of an edit
+// that adds a statistic of cores, if no core has counted any.
 
 #include <fmt/format.h>
 
@@ -11,10 +12,12 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <systemc>  // declares sc_main with C linkage
 
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
+#include "models/wse/stream_tallies.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/oracle/tasks.hpp"
 #include "tests/support/wse/random_forms.hpp"
@@ -27,10 +30,11 @@ namespace {
 
 constexpr Cycle kPatience = 30000;
 
-struct Tally {
+struct Checked {
   std::uint64_t compared = 0;
   std::uint64_t unlike_oracle = 0;
   std::uint64_t wrong = 0;
+  std::uint64_t counted = 0;  // of the statistic
 
   void complain(const std::string& text) {
     if (++wrong <= 5) fmt::print("event is not clocked: {}\n", text);
@@ -48,7 +52,7 @@ std::optional<TaskOutcome> run(const TaskCase& made, Engine engine, std::uint64_
   }
 }
 
-void check(const char* what, const TaskCase& made, std::uint64_t seed, Tally& tally) {
+void check(const char* what, const TaskCase& made, std::uint64_t seed, Checked& tally) {
   const std::optional<TaskOutcome> expected =
       oracle::run_tasks(made.params, made.program, kPatience);
   if (!expected) return;  // it waits for ever, or for long
@@ -68,7 +72,7 @@ void check(const char* what, const TaskCase& made, std::uint64_t seed, Tally& ta
 }
 
 /// Streams, one by one and in lanes.
-void check_stream(std::uint64_t seed, Tally& tally) {
+void check_stream(std::uint64_t seed, std::string_view statistic, Checked& tally) {
   StreamingScenario scenario = random_reduction(seed, Rows::random_blocks);
   const Program program = make_program(scenario);
   RunOptions clocked;
@@ -76,6 +80,11 @@ void check_stream(std::uint64_t seed, Tally& tally) {
   clocked.shuffle = seed;
   const WaferOutcome definition = simulate(scenario.params, program, clocked);
   ++tally.compared;
+  for (const CoreCounters& core : definition.cores) {
+    for (std::size_t i = 0; i < kStreamTallies.size(); ++i) {
+      if (kStreamTallies[i].name == statistic) tally.counted += core.tallies.at(i);
+    }
+  }
   std::string where = difference(definition, simulate(scenario.params, program, RunOptions()));
   const auto sweep = make_streaming_sweep(scenario.params, program);
   if (where.empty() && sweep != nullptr) {
@@ -87,17 +96,19 @@ void check_stream(std::uint64_t seed, Tally& tally) {
   if (!where.empty()) tally.complain(fmt::format("stream {}: {}", seed, where));
 }
 
-int compare(std::uint64_t cases) {
-  Tally tally;
+int compare(std::uint64_t cases, std::string_view statistic) {
+  Checked tally;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     check("tasks", random_tasks(seed), seed, tally);
     check("line", random_relays(seed), seed, tally);
     check("circle", random_shifts(seed), seed, tally);
-    check_stream(seed, tally);
+    check_stream(seed, statistic, tally);
   }
   fmt::print("{} programs compared, {} differ between engines, {} from the oracle\n",
              tally.compared, tally.wrong, tally.unlike_oracle);
-  return tally.wrong == 0 && tally.unlike_oracle != 0 ? 0 : 1;
+  if (!statistic.empty()) fmt::print("{} counted of {}\n", tally.counted, statistic);
+  const bool changes = statistic.empty() ? tally.unlike_oracle != 0 : tally.counted != 0;
+  return tally.wrong == 0 && changes ? 0 : 1;
 }
 
 }  // namespace
@@ -105,7 +116,8 @@ int compare(std::uint64_t cases) {
 
 int sc_main(int argc, char* argv[]) {
   try {
-    return lacuna::wse::compare(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100);
+    return lacuna::wse::compare(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100,
+                                argc > 2 ? argv[2] : "");
   } catch (const std::exception& error) {
     fmt::print("{}\n", error.what());
     return 1;

@@ -12,6 +12,7 @@
 #include "models/wse/engine/gradient_row.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
+#include "models/wse/pe/dispatch.hpp"
 #include "models/wse/pe/gradient_drain.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
@@ -128,10 +129,11 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
   for (const std::uint32_t column : kernel.final_column) ++owned[column];
   const QueueShapes shapes(params.router);
   const QueueParams& queue = params.queue;
+  const Dispatch dispatch(params.core);
   return std::max<std::uint64_t>(
       {count, tokens / kernel.simd + 1U, tokens / kernel.ring_elements + 2U,
-       kernel.lookahead + *std::max_element(owned.begin(), owned.end()) + 2, params.core.dispatch,
-       params.core.cmd_cycles, shapes.ramp_down(queue.stream()).capacity + 1U,
+       kernel.lookahead + *std::max_element(owned.begin(), owned.end()) + 2, dispatch.delay(false),
+       dispatch.delay(true), shapes.ramp_down(queue.stream()).capacity + 1U,
        shapes.ramp_down(queue.sums_in()).capacity + 1U,
        QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
        shapes.ramp_up().capacity + 1U, shapes.link().capacity + 1U});

@@ -54,7 +54,7 @@ CoreCounters StreamingOutcome::core(std::uint32_t column, const LaneCounts& coun
   core.received = words_[column] + kernel.steps + words * sums.inputs;
   core.stream_words = words_[column] + kernel.steps;
   core.sum_words = words * (kernel.steps + sums.gathered);
-  core.buffer_blocked = counts.blocked;
+  core.tallies = counts.tallies;
   core.buffers_in_use = counts.in_use + behind;
   core.end = counts.end + behind;
   if (kernel.exchange.on()) add_exchange(column, words, core);

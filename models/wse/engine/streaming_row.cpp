@@ -117,7 +117,6 @@ inline void StreamingRow<Number, Sums>::step_block(std::size_t i, Cycle now,
   b.waited.conflict -= waits.conflict;
   b.waited.residual -= waits.residual;
   b.waited.beside -= waits.beside;
-  b.blocked -= b.core.waits;
   b.in_use += control_.buffers_in_use(b.core);
   const Vector all_done = ended & Control::done(b.core);
   if (any(all_done)) end_lanes(all_done, i * kWidth, now);
@@ -322,7 +321,7 @@ void StreamingRow<Number, Sums>::flush() {
     add(sum.ring_in, b.waited.ring_in);
     add(sum.ring_out, b.waited.ring_out);
     add(sum.buffer, b.waited.buffer);
-    add(sum.blocked, b.blocked);
+    for (std::size_t t = 0; t < b.core.tallies.size(); ++t) add(sum.tallies[t], b.core.tallies[t]);
     add(sum.stall_weights, b.stall_weights);
     add(sum.closures, b.closures);
     add(sum.conflict, b.waited.conflict);
@@ -333,7 +332,8 @@ void StreamingRow<Number, Sums>::flush() {
   }
   for (Block& b : blocks_) {
     b.waited = StreamWaits<Number>{};
-    b.blocked = b.closures = b.stall_weights = b.fma = b.sums = Vector{};
+    b.core.tallies = {};
+    b.closures = b.stall_weights = b.fma = b.sums = Vector{};
   }
 }
 

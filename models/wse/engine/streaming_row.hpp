@@ -30,13 +30,13 @@ struct LaneCounts {
   std::uint64_t ring_in = 0;
   std::uint64_t ring_out = 0;
   std::uint64_t buffer = 0;
-  std::uint64_t blocked = 0;
   std::uint64_t in_use = 0;
   std::uint64_t conflict = 0;
   std::uint64_t residual = 0;
   std::uint64_t beside = 0;
   std::uint64_t stall_weights = 0;  // of the router at the ramp, by the head of its buffer
   std::uint64_t closures = 0;       // of them, those that found the link to another row closed
+  StreamCounts tallies{};
   Cycle end = 0;
 };
 
@@ -125,7 +125,7 @@ class StreamingRow {
     StreamState<Number> core;
     Vector last_beats, pop_left;  // of the row of weights that is being taken
     StreamWaits<Number> waited;   // cycles
-    Vector blocked, in_use;
+    Vector in_use;
     Vector stall_weights, closures;
     Vector fma, sums;                // beats, if they are counted,
     Vector stream_words, sum_words;  // and words

@@ -17,6 +17,7 @@
 #include "models/wse/engine/streaming_row.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
+#include "models/wse/pe/dispatch.hpp"
 #include "sim/kernel/clock_domain.hpp"
 #include "sim/kernel/sim_context.hpp"
 
@@ -365,6 +366,7 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
       kernel.counts.empty() ? 0 : *std::max_element(kernel.counts.begin(), kernel.counts.end());
   const QueueShapes shapes(params.router);
   const QueueParams& queue = params.queue;
+  const Dispatch dispatch(params.core);
   // Lanes compare the numbers of a round's packets, which may wrap around, and count their words.
   std::uint32_t senders = 0;
   for (const ExchangePlan::Bus& bus : kernel.exchange.buses) {
@@ -373,7 +375,7 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
   return std::max<std::uint64_t>(
       {count, (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
        tokens / kernel.ring_elements + 2, senders > 256 ? senders : 0, kernel.lookahead,
-       params.core.dispatch, params.core.cmd_cycles, shapes.ramp_down(queue.stream()).capacity + 1U,
+       dispatch.delay(false), dispatch.delay(true), shapes.ramp_down(queue.stream()).capacity + 1U,
        shapes.ramp_down(queue.sums_in()).capacity + 1U,
        QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
        shapes.ramp_up().capacity + 1U, kernel.simd + 16U,

@@ -12,6 +12,7 @@
 #include "models/wse/pe/dispatch.hpp"
 #include "models/wse/pe/issue.hpp"
 #include "models/wse/program/program.hpp"
+#include "models/wse/stream_tallies.hpp"
 
 // What a core that runs a StreamingKernel does in a cycle, for as many cores at once as a Lanes
 // has: 16 or 8 in a StreamingRow, one in StreamingCores. Flags are -1 or 0.
@@ -40,6 +41,7 @@ struct StreamState {
   // The exchange among groups: words left of its instructions, and whether others are to follow.
   Vector sending{}, taking{};
   Vector unsent{}, untaken{};
+  LaneTallies<Number> tallies{};  // since they were taken from here
 };
 
 /// Who may issue: the main thread, the reduction, and of an exchange what sends and what takes.
@@ -178,6 +180,7 @@ inline void StreamControl<Number, Cores, kExchanges>::main_thread(State& s, Core
   if (wide_) effect &= s.task.command | cores.has_word(place);  // once the second word is there
   const Vector opening = s.open & ~s.holding;
   s.waits = due & ~s.holding;
+  count<stream_tally("buffer_blocked")>(s, s.waits);
   const Vector start = effect & ~s.task.command;
   const Vector close = effect & s.task.command;
   s.vector = select(start, cores.start(place, start), s.vector);

@@ -51,6 +51,7 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   StreamState<Number>& state = core.state;
   const Number held = state.holding[0];
   const LaneIssue<Number> slot = state.slot;
+  state.tallies = {};
   core.acted = send_output(core, now) || state.releasing[0] != 0;
   Control::Issued issued{};
   Lane ended{};
@@ -73,13 +74,18 @@ void StreamingCores::book(Core& core, const StreamWaits<Number>& waits,
   if (waits.residual[0] != 0) why = kResidual;
   LaneCores::book(core, issued, slot.kept(0)[0] != 0, why,
                   core.control->buffers_in_use(core.state));
-  if (core.state.waits[0] != 0) ++core.counters.buffer_blocked;
+  for (std::size_t i = 0; i < kStreamTallies.size(); ++i) {
+    core.counters.tallies[i] += number(core.state.tallies[i]);
+  }
 }
 
 void StreamingCores::account(std::size_t index, Cycle now) {
   Core& core = cores_[index];
   const Cycle slept = sleep(core, core.state, core.control->buffers_in_use(core.state), now);
-  if (core.state.waits[0] != 0) core.counters.buffer_blocked += slept;
+  for (std::size_t i = 0; i < kStreamTallies.size(); ++i) {
+    if (kStreamTallies[i].lasts())
+      core.counters.tallies[i] += number(core.state.tallies[i]) * slept;
+  }
 }
 
 void StreamingCores::settle(std::size_t index, Cycle now) {

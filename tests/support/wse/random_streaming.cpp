@@ -160,9 +160,9 @@ std::string event_difference(const std::vector<Event>& expected, const std::vect
 }
 
 std::string text(const CoreCounters& c) {
-  return fmt::format("cycles {} weights {} sent {} received {} blocked {} in use {} end {}",
-                     fmt::join(c.cycles, ","), c.weights, c.sent, c.received, c.buffer_blocked,
-                     c.buffers_in_use, c.end);
+  return fmt::format("cycles {} weights {} sent {} received {} tallies {} in use {} end {}",
+                     fmt::join(c.cycles, ","), c.weights, c.sent, c.received,
+                     fmt::join(c.tallies, ","), c.buffers_in_use, c.end);
 }
 
 std::string text(const RouterCounters& r) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/ipu/planner_params.hpp"
 
+#include "models/ipu/memory_ports.hpp"
+
 namespace lacuna::ipu {
 
 Target make_target(const ChipParams& chip, const PlannerParams& planner) {
@@ -12,10 +14,7 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   target.plain_bytes = std::uint64_t{chip.tile.memory.element.plain_kib} * 1024;
   target.planning_bytes =
       static_cast<std::uint64_t>(planner.available_memory * static_cast<double>(target.tile_bytes));
-  // bundles store whole words of 64 bits, and one, two, four or eight of them
-  unsigned store_bytes = 8;
-  while (2 * store_bytes <= chip.tile.memory.store_bytes) store_bytes *= 2;
-  target.amp = AmpUnit(chip.tile.amp, store_bytes);
+  target.amp = AmpUnit(chip.tile.amp, MemoryPorts(chip.tile.memory).whole_stores());
   target.one_stage_depth = planner.one_stage_depth;
   target.two_stage_depth = planner.two_stage_depth;
   target.staged_estimate = planner.staged_estimate;

@@ -12,7 +12,6 @@ namespace lacuna::ipu {
 namespace {
 
 constexpr unsigned kSide = 16;  // of a block: the groups of channels of the AMP
-constexpr Cycle kEntry = 7;     // of the supervisor; see block_transpose_clocks()
 
 std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
 
@@ -28,13 +27,14 @@ std::uint32_t transpose_vertex(ProgramBuilder& builder, const Target& target, co
   for (unsigned worker = 0; worker < target.workers; ++worker) {
     const std::uint64_t mine = std::min(share, blocks - std::min(blocks, worker * share));
     const Cycle alone = block_transpose_clocks(target, types, kSide, mine * target.workers);
-    const std::uint64_t all = (alone - kEntry) / target.slots();
+    const std::uint64_t all = (alone - kTransposeSupervisor) / target.slots();
     const std::uint64_t moves = std::min(all, mine * vectors);
     const std::uint32_t code =
         builder.codelet({issue(overhead, count(all - moves)), issue(move, count(moves))});
     set.push_back(builder.worker({{code, {}}}));
   }
-  const std::uint32_t supervisor = builder.codelet({issue(overhead, count(kEntry)), run(0)});
+  const std::uint32_t supervisor =
+      builder.codelet({issue(overhead, count(kTransposeSupervisor)), run(0)});
   return builder.vertex({{supervisor, {}}}, set);
 }
 

@@ -6,6 +6,7 @@
 
 #include "models/common/fp16.hpp"
 #include "models/wse/program/event_kinds.hpp"
+#include "models/wse/stream_tallies.hpp"
 
 namespace lacuna::wse::oracle {
 namespace {
@@ -56,7 +57,7 @@ void StreamCore::cycle(Cycle now, std::vector<Event>& log) {
   run_main_thread(now, log);
   issue(now, log);
   counters.buffers_in_use += kernel_.lookahead - free_;
-  if (waits_) ++counters.buffer_blocked;
+  if (waits_) ++counters.tallies[stream_tally("buffer_blocked")];
 }
 
 /// Side by side a group's columns follow each other, interleaved those of a place.

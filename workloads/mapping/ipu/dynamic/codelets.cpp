@@ -22,13 +22,18 @@ DynamicCodelets::DynamicCodelets(ProgramBuilder& builder, const Target& target, 
                                .add(Tally::write_partial, 1)
                                .add(Tally::round_fp16, halves_of(types_.partials, 1)));
   const std::uint32_t zeros = builder_.bundle(Bundle("dynamic zero").add(Tally::write_partial, 1));
-  zero_ = builder_.codelet({issue(overhead_, 14), issue(zeros, 0, 0)});
+  zero_ = builder_.codelet({issue(overhead_, count(kZeroEntry)), issue(zeros, 0, 0)});
   start_ = builder_.codelet({run(0)});
   if (block_ == 1) {
     make_element_bundles();
   } else {
     make_block_bundles();
   }
+}
+
+const SupervisorClocks& DynamicCodelets::supervisor_clocks() const {
+  if (block_ != 1) return kBlockSupervisor;
+  return pass_ == SparsePass::transposed ? kTransposedSupervisor : kForwardSupervisor;
 }
 
 std::uint32_t DynamicCodelets::zero_vertex(std::uint64_t elements) {
@@ -48,11 +53,11 @@ std::uint32_t DynamicCodelets::zero_vertex(std::uint64_t elements) {
 std::uint32_t DynamicCodelets::control_vertex() {
   if (control_ != kNone) return control_;
   std::vector<std::uint32_t> set(target_.workers, kNone);
-  set.front() = wait(36 / target_.slots());
+  set.front() = wait(kStepControl / target_.slots());
   return control_ = builder_.vertex({{start_, {}}}, set);
 }
 
-// Workers share the blocks; the supervisor's 7 clocks and the bundles of the busiest worker are
+// Workers share the blocks; the supervisor's clocks and the bundles of the busiest worker are
 // those of block_transpose_clocks(). A block is read and written once, 64 bits at a time.
 std::uint32_t DynamicCodelets::transpose_vertex(std::uint64_t blocks) {
   const std::uint32_t move = builder_.bundle(
@@ -64,18 +69,18 @@ std::uint32_t DynamicCodelets::transpose_vertex(std::uint64_t blocks) {
     const std::uint64_t begin = std::min(blocks, worker * share);
     const std::uint64_t mine = std::min(share, blocks - begin);
     const Cycle alone = block_transpose_clocks(target_, types_, block_, mine * target_.workers);
-    const std::uint64_t all = (alone - 7) / target_.slots();
+    const std::uint64_t all = (alone - kTransposeSupervisor) / target_.slots();
     const std::uint64_t moves = std::min(all, mine * vectors);
     set.push_back(builder_.worker(
         {{builder_.codelet({issue(overhead_, count(all - moves)), issue(move, count(moves))}),
           {}}}));
   }
-  return builder_.vertex({{clocks(7), {}}, {start_, {}}}, set);
+  return builder_.vertex({{clocks(kTransposeSupervisor), {}}, {start_, {}}}, set);
 }
 
 std::uint32_t DynamicCodelets::vertex(const std::vector<BucketWork>& buckets,
                                       std::uint64_t columns) {
-  std::vector<Call> supervisor{{clocks(block_ == 1 ? 30 : 40), {}}};
+  std::vector<Call> supervisor{{clocks(supervisor_clocks().entry), {}}};
   std::vector<std::uint32_t> sets;
   for (const BucketWork& work : buckets) {
     if (block_ == 1) {
@@ -200,16 +205,16 @@ std::vector<std::uint32_t> DynamicCodelets::transposed_workers(const BucketWork&
 void DynamicCodelets::element_calls(const BucketWork& work, std::uint64_t columns,
                                     std::vector<Call>& supervisor,
                                     std::vector<std::uint32_t>& sets) {
-  supervisor.push_back({clocks(32 * work.others), {}});
+  const SupervisorClocks& own = supervisor_clocks();
+  supervisor.push_back({clocks(own.other * work.others), {}});
   if (work.row_counts.empty()) return;
+  supervisor.push_back({clocks(own.find + own.start), {}});
   if (pass_ == SparsePass::transposed) {
-    supervisor.push_back({clocks(112), {}});  // 44 to find the sub-group, 68 to start it
     supervisor.push_back({launch(static_cast<std::uint32_t>(sets.size() / target_.workers)), {}});
     const std::vector<std::uint32_t> set = transposed_workers(work, columns);
     sets.insert(sets.end(), set.begin(), set.end());
     return;
   }
-  supervisor.push_back({clocks(93), {}});  // 47 to find the sub-group, 46 to start it
   std::vector<std::uint32_t> set;
   for (const WorkerTile& piece :
        split_tile(work.row_counts.size(), columns / grain_, target_.workers)) {
@@ -267,25 +272,25 @@ std::uint32_t DynamicCodelets::block_worker(std::uint64_t columns) {
   return builder_.worker({{builder_.codelet(std::move(codelet)), {}}});
 }
 
-// Worker sets: 0 at the entry of a sub-group, 1 for each pass of a block. For each row one clock,
-// for each block three and for each pass twelve, beside the weights.
+// Worker sets: 0 at the entry of a sub-group, 1 for each pass of a block.
 void DynamicCodelets::make_block_row(std::uint64_t columns) {
   const bool retained = pass_ == SparsePass::forward;
   const DynamicBlockCost cost = dynamic_block_cost(target_, types_, block_, columns, retained);
   const std::uint64_t loads = cost.loads / cost.passes;
   const std::uint64_t waits = cost.weights / cost.passes - loads;
   // FP16 weights pass 64 bits in a clock, FP32 weights as well: four halves or two singles.
-  block_row_ =
-      builder_.codelet({issue(overhead_, retained ? 1 : 0), loop(5, 0, 0), issue(overhead_, 3),
-                        loop(3, count(cost.passes)), issue(weights_, count(loads)),
-                        issue(overhead_, count(12 + waits)), run(1)});
+  block_row_ = builder_.codelet({issue(overhead_, retained ? count(kBlockClocks.row) : 0),
+                                 loop(5, 0, 0), issue(overhead_, count(kBlockClocks.block)),
+                                 loop(3, count(cost.passes)), issue(weights_, count(loads)),
+                                 issue(overhead_, count(kBlockClocks.pass + waits)), run(1)});
 }
 
 void DynamicCodelets::block_calls(const BucketWork& work, std::uint64_t columns,
                                   std::vector<Call>& supervisor, std::vector<std::uint32_t>& sets) {
-  supervisor.push_back({clocks(33 * work.others), {}});
+  const SupervisorClocks& own = supervisor_clocks();
+  supervisor.push_back({clocks(own.other * work.others), {}});
   if (work.row_counts.empty()) return;
-  supervisor.push_back({clocks(102), {}});  // 46 to find the sub-group, 56 to start it
+  supervisor.push_back({clocks(own.find + own.start), {}});
   if (sets.empty()) {
     make_block_row(columns);
     const DynamicBlockCost cost = dynamic_block_cost(target_, types_, block_, columns, true);
@@ -296,7 +301,7 @@ void DynamicCodelets::block_calls(const BucketWork& work, std::uint64_t columns,
       sets.push_back(block_worker(mine));
     }
     supervisor.push_back({launch(0), {}});
-    supervisor.push_back({clocks(2), {}});
+    supervisor.push_back({clocks(kBlockClocks.exit), {}});
   }
   for (const std::uint32_t blocks : work.row_counts) {
     supervisor.push_back({block_row_, {blocks, 0, 0}});

@@ -30,7 +30,7 @@ class DynamicCodelets {
   /// A vertex that searches these buckets, and multiplies what matches with `columns` columns.
   std::uint32_t vertex(const std::vector<BucketWork>& buckets, std::uint64_t columns);
 
-  /// The control of one step of travelling buckets: 36 clocks of one worker.
+  /// The control of one step of travelling buckets, by one worker: kStepControl.
   std::uint32_t control_vertex();
 
   /// Zeroes `elements` partials.
@@ -57,6 +57,7 @@ class DynamicCodelets {
   std::uint32_t clocks(std::uint64_t count);  // a supervisor's codelet
   std::uint32_t wait(std::uint64_t bundles);  // a worker's
   std::uint32_t launch(std::uint32_t set);
+  const SupervisorClocks& supervisor_clocks() const;
   void make_element_bundles();
   void make_block_bundles();
   void make_block_row(std::uint64_t columns);

@@ -14,6 +14,11 @@ std::uint64_t looked_at(const BucketSearch& search, std::uint64_t each) {
   return ((search.groups - 1) * each + 2 * each) / 2;
 }
 
+Cycle clocks_of(const SupervisorClocks& clocks, const BucketSearch& search) {
+  return clocks.entry + clocks.other * (search.buckets - search.matching) * search.groups +
+         search.matching * (looked_at(search, clocks.find) + clocks.start);
+}
+
 /// A pass of a worker over the non-zeros of a row, for some of its columns: bundles to set it up,
 /// and of each non-zero.
 struct Pass {
@@ -147,16 +152,16 @@ std::vector<WorkerTile> split_tile(std::uint64_t rows, std::uint64_t columns, un
   return tiles;
 }
 
-Cycle dynamic_forward_search(const BucketSearch& s) {
-  return 30 + 32 * (s.buckets - s.matching) * s.groups + s.matching * (looked_at(s, 47) + 46);
+Cycle dynamic_forward_search(const BucketSearch& search) {
+  return clocks_of(kForwardSupervisor, search);
 }
 
-Cycle dynamic_transposed_search(const BucketSearch& s) {
-  return 30 + 32 * (s.buckets - s.matching) * s.groups + s.matching * (looked_at(s, 44) + 68);
+Cycle dynamic_transposed_search(const BucketSearch& search) {
+  return clocks_of(kTransposedSupervisor, search);
 }
 
-Cycle dynamic_block_search(const BucketSearch& s) {
-  return 40 + 33 * (s.buckets - s.matching) * s.groups + s.matching * (looked_at(s, 46) + 56);
+Cycle dynamic_block_search(const BucketSearch& search) {
+  return clocks_of(kBlockSupervisor, search);
 }
 
 std::uint64_t dynamic_forward_bundles(const Types& types, std::uint64_t rows,
@@ -203,7 +208,9 @@ Cycle dynamic_block_clocks(const Target& target, const Types& types, unsigned bl
   const DynamicBlockCost cost = dynamic_block_cost(target, types, block, columns, retained);
   const Cycle supervisor =
       dynamic_block_search(search) +
-      rows * (blocks * (cost.weights + 3 + 12 * cost.passes) + (retained ? 1 : 0)) + 2;
+      rows * (blocks * (cost.weights + kBlockClocks.block + kBlockClocks.pass * cost.passes) +
+              (retained ? kBlockClocks.row : 0)) +
+      kBlockClocks.exit;
   return supervisor + target.worker_clocks(cost.entry + rows * blocks * cost.passes * cost.block);
 }
 
@@ -219,13 +226,13 @@ Cycle block_transpose_clocks(const Target& target, const Types& types, unsigned 
   } else {
     bundles = 29 + share * (18 + side * (12 + clocks * (side - 2)));
   }
-  return 7 + target.worker_clocks(bundles);
+  return kTransposeSupervisor + target.worker_clocks(bundles);
 }
 
 Cycle dynamic_zero_clocks(const Target& target, std::uint64_t elements, Form form) {
   const std::uint64_t share = ceil_div(elements, target.workers);
   if (form == Form::planner) return target.worker_clocks(share);
-  return target.worker_clocks(14 + ceil_div(elements, 2 * std::uint64_t{target.workers}));
+  return target.worker_clocks(kZeroEntry + ceil_div(elements, 2 * std::uint64_t{target.workers}));
 }
 
 }  // namespace lacuna::ipu

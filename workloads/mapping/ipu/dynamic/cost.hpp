@@ -29,6 +29,38 @@ struct BucketSearch {
   std::uint64_t groups = 1;
 };
 
+/// What the supervisor of a codelet takes before its first bucket, for a bucket without one of the
+/// tile's sub-groups, and to find and to start the sub-group of another. The numbers are those of
+/// the estimators of PopLibs (7eac0f26), popsparse/PerformanceEstimation.hpp.
+struct SupervisorClocks {
+  Cycle entry;
+  Cycle other;
+  Cycle find;
+  Cycle start;
+};
+inline constexpr SupervisorClocks kForwardSupervisor{30, 32, 47, 46};
+inline constexpr SupervisorClocks kTransposedSupervisor{30, 32, 44, 68};
+inline constexpr SupervisorClocks kBlockSupervisor{40, 33, 46, 56};
+
+/// What it takes beside that in the block codelet: for each block, for each pass over its weights,
+/// for each row if weights are retained, and at the end.
+struct BlockClocks {
+  Cycle block;
+  Cycle pass;
+  Cycle row;
+  Cycle exit;
+};
+inline constexpr BlockClocks kBlockClocks{3, 12, 1, 2};
+
+/// What it takes to transpose blocks.
+inline constexpr Cycle kTransposeSupervisor = 7;
+
+/// Clocks of the one worker that controls a step of travelling buckets.
+inline constexpr Cycle kStepControl = 36;
+
+/// Bundles of a worker that zeros partials, before the first.
+inline constexpr std::uint64_t kZeroEntry = 14;
+
 /// Supervisor clocks to find and launch, apart from the workers.
 Cycle dynamic_forward_search(const BucketSearch& search);
 Cycle dynamic_transposed_search(const BucketSearch& search);
