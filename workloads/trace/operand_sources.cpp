@@ -70,12 +70,19 @@ class Finder {
   void fill() {
     for (LayerOp& op : trace_.ops) {
       op.sources.clear();
+      makers_of_sources_[op.id].clear();
       if (is_attention(op)) {
         if (!fill_gradient(op)) fill_attention(op);
       } else if (gives_activations(op) && op.op != "embed") {
         fill_plain(op);
       }
     }
+  }
+
+  std::vector<std::string> makers(const LayerOp& op) {
+    std::vector<std::string> makers = makers_of_sources_[op.id];
+    makers.resize(op.sources.size());
+    return makers;
   }
 
  private:
@@ -94,7 +101,7 @@ class Finder {
     return found == forward_.end() ? nullptr : found->second;
   }
 
-  std::vector<OperandSource> results_for(const LayerOp& op) const;
+  std::vector<OperandSource> results_for(const LayerOp& op, std::vector<std::string>& ids) const;
 
   struct Scores {
     bool taken = false;
@@ -103,11 +110,11 @@ class Finder {
   };
   Scores scores_of(const LayerOp& op) const;
   static OperandSource part_of(const std::vector<const LayerOp*>& makers, std::uint64_t features,
-                               std::uint64_t before, std::uint64_t all);
+                               std::uint64_t before, std::uint64_t all, std::string& id);
 
-  void fill_plain(LayerOp& op) const;
-  bool fill_part(LayerOp& op) const;
-  void fill_attention(LayerOp& op) const;
+  void fill_plain(LayerOp& op);
+  bool fill_part(LayerOp& op);
+  void fill_attention(LayerOp& op);
   bool fill_gradient(LayerOp& op);
 
   WorkloadTrace& trace_;
@@ -115,12 +122,16 @@ class Finder {
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> scores_;  // sizes
   std::map<std::string, const LayerOp*> forward_;                             // by layer
   std::map<std::string, const LayerOp*> gradients_;  // the first of a product of attention
+  std::map<std::string, std::vector<std::string>> makers_of_sources_;
 };
 
 /// The activations that the rows before `op` leave, heads put together among them.
-std::vector<OperandSource> Finder::results_for(const LayerOp& op) const {
+std::vector<OperandSource> Finder::results_for(const LayerOp& op,
+                                               std::vector<std::string>& ids) const {
   std::vector<OperandSource> results;
   for (const LayerOp* maker : makers_of(op, [](const LayerOp& /*any*/) { return true; })) {
+    ids.resize(results.size());
+    ids.push_back(maker->id);
     if (gives_activations(*maker)) results.push_back(activations(*maker));
     if (!is_attention(*maker) || maker->sources.size() != 3) continue;
     if (maker->sources[2].kind != Kind::activations) continue;
@@ -128,15 +139,17 @@ std::vector<OperandSource> Finder::results_for(const LayerOp& op) const {
     results.back().first = 0;
     results.back().shared = 1;
   }
+  ids.resize(results.size());
   return results;
 }
 
 /// Operands as wide as the row's, or parts of one.
-void Finder::fill_plain(LayerOp& op) const {
+void Finder::fill_plain(LayerOp& op) {
   const std::uint32_t width = is_product(op) ? op.k : op.m;
   std::uint64_t together = 0;
   bool whole = true;
-  std::vector<OperandSource> results = results_for(op);
+  std::vector<std::string> ids;
+  std::vector<OperandSource> results = results_for(op, ids);
   for (const OperandSource& result : results) {
     if (result.tokens != op.n) return;
     whole = whole && result.features == width;
@@ -150,16 +163,18 @@ void Finder::fill_plain(LayerOp& op) const {
     if (!whole) place += result.features;
   }
   op.sources = std::move(results);
+  makers_of_sources_[op.id] = std::move(ids);
 }
 
 /// Of one wider row: halves of a gated unit, or the gradient of the part that `op`'s forward row
 /// made. Of one half as wide, the two gradients of a gated unit.
-bool Finder::fill_part(LayerOp& op) const {
+bool Finder::fill_part(LayerOp& op) {
   const std::vector<const LayerOp*> makers = makers_of(op, gives_activations);
   if (makers.empty()) return false;
   const LayerOp& maker = *makers[0];
   const std::uint32_t width = is_product(op) ? op.k : op.m;
   OperandSource source = activations(maker);
+  makers_of_sources_[op.id] = {maker.id, maker.id};
   if (op.fn == "glu" && maker.m == 2 * std::uint64_t{width} && op.phase == Phase::fwd) {
     op.sources = {source, source};
     op.sources[1].first = width;
@@ -203,18 +218,19 @@ Finder::Scores Finder::scores_of(const LayerOp& op) const {
 /// Activations of so many features: all of a row, or of the `all` of queries, keys and values in
 /// one those after `before`.
 OperandSource Finder::part_of(const std::vector<const LayerOp*>& makers, std::uint64_t features,
-                              std::uint64_t before, std::uint64_t all) {
+                              std::uint64_t before, std::uint64_t all, std::string& id) {
   OperandSource source;
   for (const LayerOp* maker : makers) {
     const bool alone = maker->m == features;
     if (maker->n != makers.back()->n || (!alone && maker->m != all)) continue;
     source = activations(*maker);
+    id = maker->id;
     source.first = alone ? 0 : static_cast<std::uint32_t>(before);
   }
   return source;
 }
 
-void Finder::fill_attention(LayerOp& op) const {
+void Finder::fill_attention(LayerOp& op) {
   const std::vector<const LayerOp*> makers = makers_of(op, gives_activations);
   if (makers.empty() || op.phase == Phase::bwd) return;
   const Scores taken_scores = scores_of(op);
@@ -231,9 +247,11 @@ void Finder::fill_attention(LayerOp& op) const {
   const std::uint64_t kept = std::uint64_t{op.batch} / (tokens / length) * width;
   const std::uint64_t asked = kept * shared;
   const std::uint64_t all = asked + 2 * kept;
-  OperandSource queries = takes_scores ? OperandSource() : part_of(makers, asked, 0, all);
+  std::vector<std::string>& ids = makers_of_sources_[op.id];
+  ids.resize(2);
+  OperandSource queries = takes_scores ? OperandSource() : part_of(makers, asked, 0, all, ids[0]);
   queries.shared = shared;
-  OperandSource taken = part_of(makers, kept, takes_scores ? asked + kept : asked, all);
+  OperandSource taken = part_of(makers, kept, takes_scores ? asked + kept : asked, all, ids[1]);
   if (cached && taken.kind == Kind::activations) taken.kind = Kind::cache;
   const OperandSource lying = taken_scores.lie_alike && shared == 1 ? scores() : OperandSource();
   if (!takes_scores) {
@@ -263,6 +281,10 @@ bool Finder::fill_gradient(LayerOp& op) {
   }
   const bool known_scores = of.sources[of_scores ? 2 : 0].kind == Kind::scores;
   const OperandSource gradients = known_scores ? scores(!is_first) : OperandSource();
+  std::vector<std::string>& ids = makers_of_sources_[op.id];
+  const std::vector<std::string> taken = makers_of_sources_[of.id];
+  ids.resize(2);
+  if (taken.size() == 2) ids[1] = taken[of_scores && !is_first ? 0 : 1];
   if (of_scores) {
     op.sources = {gradients, of.sources[is_first ? 1 : 0],
                   gradient_of(of.sources[is_first ? 0 : 1])};
@@ -271,7 +293,9 @@ bool Finder::fill_gradient(LayerOp& op) {
   // what comes back lies as it went, and is whole: that of the row it comes from
   OperandSource back = of.sources[2];
   for (const LayerOp* maker : makers_of(op, gives_activations)) {
-    if (maker->m == back.features && maker->n == back.tokens) back.of_product = is_product(*maker);
+    if (maker->m != back.features || maker->n != back.tokens) continue;
+    back.of_product = is_product(*maker);
+    ids[is_first ? 0 : 1] = maker->id;
   }
   if (is_first) {
     op.sources = {back, of.sources[1], gradients};
@@ -284,5 +308,14 @@ bool Finder::fill_gradient(LayerOp& op) {
 }  // namespace
 
 void find_sources(WorkloadTrace& trace) { Finder(trace).fill(); }
+
+std::vector<std::vector<std::string>> source_makers(const WorkloadTrace& trace) {
+  WorkloadTrace filled = trace;
+  Finder finder(filled);
+  finder.fill();
+  std::vector<std::vector<std::string>> makers;
+  for (const LayerOp& op : filled.ops) makers.push_back(finder.makers(op));
+  return makers;
+}
 
 }  // namespace lacuna

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
@@ -19,5 +22,9 @@ namespace lacuna {
 /// its operands, take what it took, and put gradients where their operands were. What does not fit
 /// stays unknown.
 void find_sources(WorkloadTrace& trace);
+
+/// Of each row, in the order of `trace`, and each of its sources as find_sources() gives them the
+/// id of the row that made it, empty where none did.
+std::vector<std::vector<std::string>> source_makers(const WorkloadTrace& trace);
 
 }  // namespace lacuna

@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
-#include <set>
+#include <sstream>
 #include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/run/experiment.hpp"
+#include "sim/driver/layout/joint_search.hpp"
+#include "sim/machines/moves_operands.hpp"
 #include "sim/report/layout_note.hpp"
 #include "workloads/trace/operand_sources.hpp"
 #include "workloads/trace/options.hpp"
@@ -20,8 +21,9 @@
 namespace lacuna {
 namespace {
 
-/// What a layout is called in a cache.
+/// What a layout, and those of all rows of a workload, are called in a cache.
 constexpr const char* kLayoutKind = "layout";
+constexpr const char* kJointKind = "layouts of rows";
 
 /// A row as a file of layouts names it.
 std::map<std::string, std::string> names_of(const Machine& machine, const LayerOp& op) {
@@ -77,13 +79,19 @@ class LaidOutMachine final : public Machine {
   void place_operands(WorkloadTrace& workload) const override { plain_->place_operands(workload); }
 
   void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override;
+
+  /// How a row and those whose results it takes are laid out.
+  std::string content(const LayerOp& op) const;
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 
  private:
-  struct Total {
-    double cycles = 0;
-    bool possible = true;
+  /// How a row of the workload was laid out.
+  struct Chosen {
+    Layout layout;
+    std::string content;  // of the row
+    std::optional<LayoutFound> found;
+    std::shared_ptr<const Machine> machine;
   };
 
   const LayoutEntry* entry_for(const LayerOp& op) const;
@@ -91,61 +99,52 @@ class LaidOutMachine final : public Machine {
                          const Execution& execution) const;
   OpResult run_best(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                     const Execution& execution) const;
-  OpResult run_agreed(const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                      const Execution& execution, const SeenForm& form) const;
   OpResult run_laid_out(const Layout& layout, const LayerOp& op, const Mask* mask,
                         std::uint64_t seed, const Execution& execution,
                         const std::string& origin) const;
-  const LayerOp* related(const LayerOp& op) const;
-  void place(const Machine& machine, LayerOp& op) const;
-  std::string cache_key(const LayoutSpace& space, const std::string& row) const;
+  std::unique_ptr<Machine> taking(std::unique_ptr<Machine> machine, LayerOp& op) const;
+  std::string cache_key(const SearchEffort& effort, const std::string& what) const;
   std::optional<LayoutFound> find(const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                                  const Execution& execution, const SeenForm& form) const;
-  void take_form_of_file(bool follow) const;
-  void choose_form(const MaskOf& mask_of, std::uint64_t seed) const;
-  Total total_of(const SeenForm& form, const MaskOf& mask_of, std::uint64_t seed,
-                 double most) const;
+                                  const Execution& execution) const;
+  void choose(const MaskOf& mask_of, std::uint64_t seed) const;
+  void take_from_file() const;
+  void lay_out_row(const LayerOp& op, Layout layout, std::optional<LayoutFound> found) const;
 
   std::unique_ptr<Machine> plain_;
   LayoutRequest request_;
-  // of the workload that was related last, with all sources, and what was found of it
-  mutable WorkloadTrace related_;
-  mutable SeenForm form_;  // of rows that follow each other; empty: free
+  // of the workload that was related last, if its rows follow each other, and what was found of it
+  mutable RelatedRows related_;
+  mutable std::map<std::string, Chosen> chosen_;  // by id
   mutable std::map<std::string, std::optional<LayoutFound>> found_;
-  mutable std::map<std::string, OpResult> results_;  // of rows of one layout
 };
 
-/// The row with all that is known of its operands; null if it was not related to others.
-const LayerOp* LaidOutMachine::related(const LayerOp& op) const {
-  const auto known = std::find_if(related_.ops.begin(), related_.ops.end(),
-                                  [&](const LayerOp& each) { return each.id == op.id; });
-  return known == related_.ops.end() ? nullptr : &*known;
+/// `machine`, which runs `op`, with the operands where the rows before it have left them.
+std::unique_ptr<Machine> LaidOutMachine::taking(std::unique_ptr<Machine> machine,
+                                                LayerOp& op) const {
+  const std::optional<std::size_t> row = related_.row(op.id);
+  const auto* const moves = dynamic_cast<const MovesOperands*>(machine.get());
+  if (!row || moves == nullptr) return machine;
+  op.sources = related_.workload.ops[*row].sources;
+  std::vector<const Machine*> makers;
+  for (const std::string& id : related_.makers[*row]) {
+    const auto maker = chosen_.find(id);
+    makers.push_back(maker == chosen_.end() ? nullptr : maker->second.machine.get());
+  }
+  return moves->taking_from(makers);
 }
 
-/// Where the operands of a related row come from if `machine` runs it.
-void LaidOutMachine::place(const Machine& machine, LayerOp& op) const {
-  const LayerOp* const row = related(op);
-  if (row == nullptr) return;
-  WorkloadTrace placed = related_;
-  machine.place_operands(placed);
-  op.sources = placed.ops[static_cast<std::size_t>(row - related_.ops.data())].sources;
-}
-
+/// By itself, among rows that have their layouts.
 std::optional<LayoutFound> LaidOutMachine::find(const LayerOp& op, const Mask* mask,
-                                                std::uint64_t seed, const Execution& execution,
-                                                const SeenForm& form) const {
+                                                std::uint64_t seed,
+                                                const Execution& execution) const {
   const LayoutSpace* const space = layout_space(*plain_, plain_->layout_kind(op, mask));
   if (space == nullptr) return std::nullopt;
-  LayerOp row = op;
-  if (const LayerOp* const known = related(op)) row.sources = known->sources;
-  std::string key = operation_content(row, mask, seed, {});
-  for (const auto& [choice, label] : form) key += fmt::format(" {}={}", choice, label);
+  const std::string key = content(op) + operation_content(op, mask, seed, {});
   const auto known = found_.find(key);
   if (known != found_.end()) return known->second;
-  const auto placed = [this](const Machine& machine, LayerOp& laid) { place(machine, laid); };
   // a file of activations is known by its name alone
-  const bool keeps = request_.cache != nullptr && row.x_file.empty();
-  const std::string kept_as = cache_key(*space, key);
+  const bool keeps = request_.cache != nullptr && op.x_file.empty();
+  const std::string kept_as = cache_key(request_.effort, key);
   if (keeps) {
     if (const std::optional<std::string> kept = request_.cache->find(kLayoutKind, kept_as)) {
       if (const std::optional<LayoutFound> layout = decode_found(*kept)) {
@@ -153,114 +152,84 @@ std::optional<LayoutFound> LaidOutMachine::find(const LayerOp& op, const Mask* m
       }
     }
   }
+  const TakeOperands as_they_lie = [this](std::unique_ptr<Machine> machine, LayerOp& laid) {
+    return taking(std::move(machine), laid);
+  };
   const std::optional<LayoutFound> found =
-      find_layout(*plain_, row, mask, seed, execution, *space, form, placed, request_.effort);
+      find_layout(*plain_, op, mask, seed, execution, *space, as_they_lie, request_.effort);
   if (keeps && found) request_.cache->keep(kLayoutKind, kept_as, encode_found(*found));
   return found_[key] = found;
 }
 
-/// What was found depends on the machine, the row, how long was searched, and the rows around it.
-std::string LaidOutMachine::cache_key(const LayoutSpace& space, const std::string& row) const {
-  const SearchEffort& effort = request_.effort;
-  std::string key = fmt::format("{} {}\n{}{} {} {} {}\n{}\n", plain_->kind(), space.kind,
-                                settings_text(plain_->parameters()), effort.seed, effort.budget,
-                                effort.restarts, effort.batch, row);
-  for (const LayerOp& op : related_.ops) {
-    key += fmt::format("{} {} {}\n", op.id, op.repeat, operation_content(op, nullptr, 0, {}));
-  }
-  return key;
+/// What was found depends on the machine, how long was searched, and what it is of.
+std::string LaidOutMachine::cache_key(const SearchEffort& effort, const std::string& what) const {
+  return fmt::format("{}\n{}{} {} {} {}\n{}", plain_->kind(), settings_text(plain_->parameters()),
+                     effort.seed, effort.budget, effort.restarts, effort.batch, what);
 }
 
-/// What all rows take if they agree on a form; given up when it is more than `most`.
-LaidOutMachine::Total LaidOutMachine::total_of(const SeenForm& form, const MaskOf& mask_of,
-                                               std::uint64_t seed, double most) const {
-  Total total;
-  LayerOp ignored;
-  const Layout settings = settings_of(*plain_, form);
-  const std::unique_ptr<Machine> agreed = laid_out(*plain_, settings, ignored, "layout");
-  std::map<std::string, double> known;
-  std::vector<LayerOp> rows = related_.ops;
-  // those of one layout first: they refuse a form before anything is searched
-  std::stable_partition(rows.begin(), rows.end(), [&](const LayerOp& row) {
-    return plain_->layout_kind(row, mask_of(row)).empty();
-  });
-  for (const LayerOp& row : rows) {
-    const Mask* const mask = mask_of(row);
-    LayerOp op = row;
-    place(*agreed, op);
-    const std::uint64_t op_seed = row_seed(row, seed);
-    const auto [at, is_new] = known.try_emplace(operation_content(op, mask, op_seed, {}), 0);
-    if (is_new) {
-      try {
-        const std::optional<LayoutFound> found = find(row, mask, op_seed, {}, form);
-        at->second = static_cast<double>(found ? found->cycles
-                                               : run_agreed(op, mask, op_seed, {}, form).cycles);
-      } catch (const SimulationError&) {
-        total.possible = false;
-        return total;
-      }
-    }
-    total.cycles += at->second * row.repeat;
-    if (total.cycles >= most) {
-      total.possible = false;
-      return total;
-    }
-  }
-  return total;
+void LaidOutMachine::lay_out_row(const LayerOp& op, Layout layout,
+                                 std::optional<LayoutFound> found) const {
+  Chosen chosen;
+  LayerOp laid = op;
+  chosen.machine = laid_out(*plain_, layout, laid, "layout");
+  chosen.layout = std::move(layout);
+  chosen.found = std::move(found);
+  chosen.content = pattern_label(op.pattern);
+  chosen_[op.id] = std::move(chosen);
 }
 
-void LaidOutMachine::choose_form(const MaskOf& mask_of, std::uint64_t seed) const {
-  const std::vector<SeenForm> forms = seen_forms(*plain_);
-  form_ = forms.front();
-  if (forms.size() == 1) return;
-  double least = std::numeric_limits<double>::infinity();
-  for (const SeenForm& form : forms) {
-    const Total total = total_of(form, mask_of, seed, least);
-    if (!total.possible || total.cycles >= least) continue;
-    least = total.cycles;
-    form_ = form;
+/// The layouts of all rows together, or what was kept of them: a line for each row.
+void LaidOutMachine::choose(const MaskOf& mask_of, std::uint64_t seed) const {
+  const std::vector<LayerOp>& ops = related_.workload.ops;
+  std::string key;
+  bool keeps = request_.cache != nullptr;
+  for (const LayerOp& op : ops) {
+    key += fmt::format("{} {} {}\n", op.id, op.repeat,
+                       operation_content(op, mask_of(op), row_seed(op, seed), {}));
+    keeps = keeps && op.x_file.empty();
+  }
+  for (const auto& makers : related_.makers) key += fmt::format("{}\n", fmt::join(makers, " "));
+  key = cache_key(request_.effort_of_rows, key);
+  std::vector<std::optional<LayoutFound>> found;
+  if (keeps) {
+    std::istringstream lines(request_.cache->find(kJointKind, key).value_or(""));
+    for (std::string line; std::getline(lines, line);) found.push_back(decode_found(line));
+  }
+  if (found.size() != ops.size()) {
+    found = find_joint_layouts(*plain_, related_, mask_of, seed, request_.effort_of_rows);
+    std::string text;
+    for (const auto& each : found) text += (each ? encode_found(*each) : "one") + "\n";
+    if (keeps) request_.cache->keep(kJointKind, key, text);
+  }
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (found[i]) lay_out_row(ops[i], found[i]->layout, found[i]);
   }
 }
 
-/// Every row with a choice has a layout, and if rows follow each other these have one form.
-void LaidOutMachine::take_form_of_file(bool follow) const {
-  const LayoutEntry* first = nullptr;
-  for (const LayerOp& op : related_.ops) {
-    const LayoutEntry* const entry = entry_for(op);
-    if (entry == nullptr || !follow) continue;
-    const SeenForm form = form_of(*plain_, layout_of(*entry));
-    if (first == nullptr) form_ = form;
-    if (first == nullptr) first = entry;
-    for (const auto& [key, label] : form) {
-      if (form_.at(key) == label) continue;
-      throw RequestError(fmt::format(
-          "{}: rows of a trace that follow each other have operands in the same places: by {} they "
-          "lie in {} here, and in {} at {}",
-          entry->place, key, label, form_.at(key), first->place));
+/// Every row with a choice has a layout.
+void LaidOutMachine::take_from_file() const {
+  for (const LayerOp& op : related_.workload.ops) {
+    if (const LayoutEntry* const entry = entry_for(op)) {
+      lay_out_row(op, layout_of(*entry), std::nullopt);
     }
   }
-  if (first == nullptr) form_ = form_of(*plain_, {});
 }
 
 void LaidOutMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
                             std::uint64_t seed) const {
   plain_->relate(workload, mask_of, seed);
-  related_ = workload;
-  find_sources(related_);  // all of them: which make moves follows from a layout
-  form_.clear();
+  related_ = {workload, {}};
+  find_sources(related_.workload);  // all of them: which make moves follows from layouts
+  related_.makers = source_makers(related_.workload);
+  chosen_.clear();
   const bool follow = std::any_of(workload.ops.begin(), workload.ops.end(),
                                   [](const LayerOp& op) { return !op.depends_on.empty(); });
   if (request_.source == LayoutRequest::Source::file) {
-    take_form_of_file(follow);
+    take_from_file();
   } else if (follow) {
-    choose_form(mask_of, seed);
+    choose(mask_of, seed);
   }
-  if (!follow) return;
-  // rows that have one layout are where the form leaves their operands
-  LayerOp ignored;
-  const std::unique_ptr<Machine> agreed =
-      laid_out(*plain_, settings_of(*plain_, form_), ignored, "layout");
-  agreed->place_operands(workload);
+  if (!follow) related_ = {};
 }
 
 /// Null if the row has one layout only.
@@ -293,10 +262,10 @@ OpResult LaidOutMachine::run_laid_out(const Layout& layout, const LayerOp& op, c
                                       std::uint64_t seed, const Execution& execution,
                                       const std::string& origin) const {
   LayerOp laid = op;
-  const std::unique_ptr<Machine> machine = laid_out(*plain_, layout, laid, origin);
-  place(*machine, laid);
+  std::unique_ptr<Machine> machine = laid_out(*plain_, layout, laid, origin);
+  const std::unique_ptr<Machine> ready = taking(std::move(machine), laid);
   try {
-    return machine->run(laid, mask, seed, execution);
+    return ready->run(laid, mask, seed, execution);
   } catch (const OutOfMemoryError& error) {
     throw OutOfMemoryError(
         fmt::format("layout {} ({}): {}", layout_text(layout), origin, error.what()));
@@ -309,7 +278,7 @@ OpResult LaidOutMachine::run_laid_out(const Layout& layout, const LayerOp& op, c
 OpResult LaidOutMachine::run_from_file(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                        const Execution& execution) const {
   const LayoutEntry* const entry = entry_for(op);
-  if (entry == nullptr) return run_agreed(op, mask, seed, execution, form_);
+  if (entry == nullptr) return run_laid_out({}, op, mask, seed, execution, request_.file);
   const LayoutSpace* const space = layout_space(*plain_, plain_->layout_kind(op, mask));
   for (const Setting& each : entry->layout) {
     std::vector<std::string> keys;
@@ -326,24 +295,14 @@ OpResult LaidOutMachine::run_from_file(const LayerOp& op, const Mask* mask, std:
   return result;
 }
 
-/// A row of one layout, its operands where a form leaves them.
-OpResult LaidOutMachine::run_agreed(const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                                    const Execution& execution, const SeenForm& form) const {
-  const Layout settings = form.empty() ? Layout{} : settings_of(*plain_, form);
-  const bool may_know = asks_for_nothing(execution);
-  std::string key = operation_content(op, mask, seed, {});
-  for (const auto& [choice, value] : settings) key += fmt::format(" {}={}", choice, value);
-  const auto known = results_.find(key);
-  if (may_know && known != results_.end()) return known->second;
-  OpResult result = run_laid_out(settings, op, mask, seed, execution, "best");
-  if (may_know) results_[key] = result;
-  return result;
-}
-
 OpResult LaidOutMachine::run_best(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                   const Execution& execution) const {
-  const std::optional<LayoutFound> found = find(op, mask, seed, execution, form_);
-  if (!found) return run_agreed(op, mask, seed, execution, form_);
+  const auto row = chosen_.find(op.id);
+  // the dense form of a row, which it is compared with, has a layout of its own
+  const bool is_row = row != chosen_.end() && row->second.content == pattern_label(op.pattern);
+  const std::optional<LayoutFound> found =
+      is_row ? row->second.found : find(op, mask, seed, execution);
+  if (!found) return run_laid_out({}, op, mask, seed, execution, "best");
   const bool known = found->result != nullptr && asks_for_nothing(execution);
   OpResult result =
       known ? *found->result : run_laid_out(found->layout, op, mask, seed, execution, "best");
@@ -368,7 +327,24 @@ OpResult LaidOutMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t 
                                                         : run_best(op, mask, seed, execution);
 }
 
+std::string LaidOutMachine::content(const LayerOp& op) const {
+  const auto layout = [this](const std::string& id) {
+    const auto row = chosen_.find(id);
+    return row == chosen_.end() ? std::string() : layout_text(row->second.layout);
+  };
+  const std::optional<std::size_t> row = related_.row(op.id);
+  if (!row) return {};
+  std::string text = layout(op.id);
+  for (const std::string& id : related_.makers[*row]) text += fmt::format("\n{}", layout(id));
+  return text;
+}
+
 }  // namespace
+
+std::string layout_content(const Machine& machine, const LayerOp& op) {
+  const auto* const laid = dynamic_cast<const LaidOutMachine*>(&machine);
+  return laid == nullptr ? std::string() : laid->content(op);
+}
 
 LayoutRequest layout_request(const std::optional<std::string>& option, bool no_cache) {
   LayoutRequest request;

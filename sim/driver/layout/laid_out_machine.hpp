@@ -21,6 +21,7 @@ struct LayoutRequest {
   std::vector<LayoutEntry> entries;  // of a file
   std::string file;
   SearchEffort effort;
+  SearchEffort effort_of_rows = {1, 20, 0, 1};  // that follow each other, of each
   std::shared_ptr<PartCache> cache;  // of what `best` has found; none: only this process knows
 };
 
@@ -31,13 +32,16 @@ LayoutRequest layout_request(const std::optional<std::string>& option, bool no_c
 /// A machine that lays its operations out as `request` has it, in place of `machine`, of which all
 /// else is. `planned` is the machine itself.
 ///
-/// `best` searches the layout of each operation that has a space, each content once. What rows that
-/// follow each other see of a layout they have in common: of the forms they can have, that is taken
-/// in which the whole workload is fastest, what moves between them included as far as the machine
-/// charges it. UnsupportedError, before anything runs, of an operation of which a file has no
-/// layout, or two.
+/// `best` searches the layout of each operation that has a space, each content once; those of rows
+/// that follow each other together (find_joint_layouts), what moves between them included as far as
+/// the machine charges it. RequestError, before anything runs, of an operation of which a file has
+/// no layout, or two.
 std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
                                       const LayoutRequest& request);
+
+/// What the layouts of a row and of those whose results it takes add to its content
+/// (operation_content); empty if `machine` has one layout for all.
+std::string layout_content(const Machine& machine, const LayerOp& op);
 
 /// The same for all of a request.
 void lay_out(std::vector<std::unique_ptr<Machine>>& machines, const LayoutRequest& request);

@@ -20,13 +20,6 @@ std::string own_value(const Machine& machine, const LayerOp& op, const std::stri
   return parameter->value_text();
 }
 
-/// How a value is seen by other rows; one that no search tries is seen as nothing else is.
-std::string seen(const LayoutChoice& choice, const std::string& value) {
-  const auto found = std::find(choice.values.begin(), choice.values.end(), value);
-  if (found == choice.values.end()) return value;
-  return choice.seen_as[static_cast<std::size_t>(found - choice.values.begin())];
-}
-
 /// Weights of a row that says where they live, or may not choose, stay there.
 bool may_choose(const LayerOp& op, const std::string& key) {
   return key != kResidencyKey ||
@@ -72,7 +65,7 @@ std::unique_ptr<Machine> laid_out(const Machine& machine, const Layout& layout, 
 }
 
 LayoutPoints::LayoutPoints(const Machine& machine, const LayerOp& op, const Mask* mask,
-                           const LayoutSpace& space, const SeenForm& form)
+                           const LayoutSpace& space)
     : machine_(machine) {
   const double kept = mask == nullptr ? 1 : mask->density();
   facts_ = {{"m", std::to_string(op.m)},
@@ -84,10 +77,8 @@ LayoutPoints::LayoutPoints(const Machine& machine, const LayerOp& op, const Mask
     Choice choice;
     choice.key = each.key;
     choice.values = {own_value(machine, op, each.key)};
-    const auto label = form.find(each.key);
     for (const std::string& other : each.values) {
-      const bool fits = label == form.end() || seen(each, other) == label->second;
-      if (other != choice.values[0] && fits && may_choose(op, each.key)) {
+      if (other != choice.values[0] && may_choose(op, each.key)) {
         choice.values.push_back(other);
       }
     }
@@ -135,50 +126,30 @@ Layout LayoutPoints::layout(const SpacePlace& place) const {
   return layout;
 }
 
-SeenForm form_of(const Machine& machine, const Layout& layout) {
-  SeenForm form;
-  for (const LayoutSpace& space : machine.layouts()) {
-    for (const LayoutChoice& choice : space.choices) {
-      if (choice.seen_as.empty()) continue;
-      std::string value = machine.parameters().find(choice.key)->value_text();
-      for (const auto& [key, chosen] : layout) {
-        if (key == choice.key) value = chosen;
-      }
-      form[choice.key] = seen(choice, value);
+SpacePlace LayoutPoints::place(const Layout& layout) const {
+  SpacePlace place(choices_.size(), 0);
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    for (const auto& [key, value] : layout) {
+      if (key != choices_[i].key) continue;
+      const auto found = std::find(choices_[i].values.begin(), choices_[i].values.end(), value);
+      if (found == choices_[i].values.end()) continue;
+      place[i] = static_cast<std::uint32_t>(found - choices_[i].values.begin());
     }
   }
-  return form;
+  return place;
 }
 
-std::vector<SeenForm> seen_forms(const Machine& machine) {
-  const SeenForm own = form_of(machine, {});
-  std::vector<SeenForm> forms{own};
-  for (const LayoutSpace& space : machine.layouts()) {
-    for (const LayoutChoice& choice : space.choices) {
-      for (const std::string& label : choice.seen_as) {
-        SeenForm form = own;
-        form[choice.key] = label;
-        if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
-      }
+std::string lies_as(const Machine& machine, const LayoutSpace& space, const Layout& layout) {
+  std::string text;
+  for (const LayoutChoice& choice : space.choices) {
+    if (choice.seen_as.empty()) continue;
+    std::string value = machine.parameters().find(choice.key)->value_text();
+    for (const auto& [key, chosen] : layout) {
+      if (key == choice.key) value = chosen;
     }
+    text += choice.key + "=" + value + " ";
   }
-  return forms;
-}
-
-Layout settings_of(const Machine& machine, const SeenForm& form) {
-  Layout settings;
-  for (const LayoutSpace& space : machine.layouts()) {
-    for (const LayoutChoice& choice : space.choices) {
-      const auto label = form.find(choice.key);
-      if (label == form.end()) continue;
-      const std::string own = machine.parameters().find(choice.key)->value_text();
-      if (seen(choice, own) == label->second) continue;
-      const auto first = std::find(choice.seen_as.begin(), choice.seen_as.end(), label->second);
-      settings.emplace_back(
-          choice.key, choice.values[static_cast<std::size_t>(first - choice.seen_as.begin())]);
-    }
-  }
-  return settings;
+  return text;
 }
 
 }  // namespace lacuna

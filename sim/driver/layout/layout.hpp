@@ -35,17 +35,12 @@ const LayoutSpace* layout_space(const Machine& machine, const std::string& kind)
 std::unique_ptr<Machine> laid_out(const Machine& machine, const Layout& layout, LayerOp& op,
                                   const std::string& origin);
 
-/// How much of what the rows around it see of a layout is fixed: for each key a label of
-/// LayoutChoice::seen_as.
-using SeenForm = std::map<std::string, std::string>;
-
 /// The layouts that an operation may have on a machine. Place 0 of each choice is the machine's
 /// own value.
 class LayoutPoints {
  public:
-  /// `form`: of choices that are seen, values that are seen otherwise are left out.
   LayoutPoints(const Machine& machine, const LayerOp& op, const Mask* mask,
-               const LayoutSpace& space, const SeenForm& form);
+               const LayoutSpace& space);
 
   /// Of each choice, how many values.
   std::vector<std::uint32_t> values() const;
@@ -55,6 +50,9 @@ class LayoutPoints {
   std::optional<SpacePlace> settle(const SpacePlace& place) const;
 
   Layout layout(const SpacePlace& place) const;
+
+  /// The place of a layout with values of this space.
+  SpacePlace place(const Layout& layout) const;
 
  private:
   struct Choice {
@@ -71,14 +69,8 @@ class LayoutPoints {
   std::vector<SweepCondition> where_;
 };
 
-/// The combinations of what rows that follow each other can agree on, the machine's own first,
-/// then those that differ from it in one choice. One if its spaces have nothing that is seen.
-std::vector<SeenForm> seen_forms(const Machine& machine);
-
-/// The form that a layout has on a machine.
-SeenForm form_of(const Machine& machine, const Layout& layout);
-
-/// The settings that have a machine leave and expect operands in a form.
-Layout settings_of(const Machine& machine, const SeenForm& form);
+/// What the rows around an operation see of its layout: where it has its operands and leaves its
+/// result. Of equal texts nothing moves differently.
+std::string lies_as(const Machine& machine, const LayoutSpace& space, const Layout& layout);
 
 }  // namespace lacuna

@@ -10,86 +10,60 @@
 #include "sim/base/error.hpp"
 
 namespace lacuna {
-namespace {
+LayoutTrials::LayoutTrials(const Machine& machine, const LayerOp& op, const Mask* mask,
+                           std::uint64_t seed, const Execution& execution,
+                           const LayoutPoints& points, const TakeOperands& take_operands)
+    : machine_(machine),
+      op_(op),
+      mask_(mask),
+      seed_(seed),
+      points_(points),
+      take_operands_(take_operands) {
+  execution_.engine = execution.engine;
+  execution_.fold = execution.fold;
+}
 
-/// An operation and a machine that lays it out in one way.
-struct Laid {
-  std::unique_ptr<Machine> machine;
-  LayerOp op;
-};
+double LayoutTrials::bound(const SpacePlace& place) const {
+  double cycles = 0;
+  attempt(place, [&](const Laid& laid) {
+    cycles = static_cast<double>(laid.machine->least_cycles(laid.op, mask_).value_or(0));
+  });
+  return cycles;
+}
 
-class OneSearch {
- public:
-  OneSearch(const Machine& machine, const LayerOp& op, const Mask* mask, std::uint64_t seed,
-            const Execution& execution, const LayoutPoints& points,
-            const PlaceOperands& place_operands)
-      : machine_(machine),
-        op_(op),
-        mask_(mask),
-        seed_(seed),
-        points_(points),
-        place_operands_(place_operands) {
-    execution_.engine = execution.engine;
-    execution_.fold = execution.fold;
+double LayoutTrials::guess(const SpacePlace& place) const {
+  double cycles = std::numeric_limits<double>::infinity();
+  attempt(place, [&](const Laid& laid) {
+    const std::optional<Cycle> found = laid.machine->expected_cycles(laid.op, mask_);
+    if (found) cycles = static_cast<double>(*found);
+  });
+  return cycles;
+}
+
+std::shared_ptr<const OpResult> LayoutTrials::simulate(const SpacePlace& place) const {
+  std::shared_ptr<const OpResult> result;
+  attempt(place, [&](const Laid& laid) {
+    result = std::make_shared<OpResult>(laid.machine->run(laid.op, mask_, seed_, execution_));
+  });
+  return result;
+}
+
+/// What a layout cannot do is no result of it; false then.
+bool LayoutTrials::attempt(const SpacePlace& place,
+                           const std::function<void(const Laid&)>& action) const {
+  try {
+    Laid laid;
+    laid.op = op_;
+    laid.machine = laid_out(machine_, points_.layout(place), laid.op, "layout");
+    if (take_operands_) laid.machine = take_operands_(std::move(laid.machine), laid.op);
+    action(laid);
+    return true;
+  } catch (const RequestError&) {  // parameters that do not go together
+    return false;
+  } catch (const SimulationError&) {  // no room, no such kernel
+    return false;
   }
-
-  double bound(const SpacePlace& place) const {
-    return cycles_of(place, 0,
-                     [&](const Laid& laid) { return laid.machine->least_cycles(laid.op, mask_); });
-  }
-
-  /// What no one can say, because it is refused or of an unknown kind, comes last.
-  double guess(const SpacePlace& place) const {
-    return cycles_of(place, std::numeric_limits<double>::infinity(), [&](const Laid& laid) {
-      return laid.machine->expected_cycles(laid.op, mask_);
-    });
-  }
-
-  std::shared_ptr<const OpResult> simulate(const SpacePlace& place) const {
-    std::shared_ptr<const OpResult> result;
-    attempt(place, [&](const Laid& laid) {
-      result = std::make_shared<OpResult>(laid.machine->run(laid.op, mask_, seed_, execution_));
-    });
-    return result;
-  }
-
- private:
-  /// What a layout cannot do is no result of it; false then.
-  template <class Action>
-  bool attempt(const SpacePlace& place, const Action& action) const {
-    try {
-      Laid laid;
-      laid.op = op_;
-      laid.machine = laid_out(machine_, points_.layout(place), laid.op, "layout");
-      place_operands_(*laid.machine, laid.op);
-      action(laid);
-      return true;
-    } catch (const RequestError&) {  // parameters that do not go together
-      return false;
-    } catch (const SimulationError&) {  // no room, no such kernel
-      return false;
-    }
-  }
-
-  template <class Count>
-  double cycles_of(const SpacePlace& place, double unknown, const Count& count) const {
-    double cycles = unknown;
-    attempt(place, [&](const Laid& laid) {
-      if (const std::optional<Cycle> found = count(laid)) cycles = static_cast<double>(*found);
-    });
-    return cycles;
-  }
-
-  const Machine& machine_;
-  const LayerOp& op_;
-  const Mask* mask_;
-  std::uint64_t seed_;
-  Execution execution_;
-  const LayoutPoints& points_;
-  const PlaceOperands& place_operands_;
-};
-
-}  // namespace
+}
 
 bool asks_for_nothing(const Execution& execution) {
   return !execution.values && execution.sigma == 0 && !execution.event_log && !execution.explain &&
@@ -98,11 +72,10 @@ bool asks_for_nothing(const Execution& execution) {
 
 std::optional<LayoutFound> find_layout(const Machine& machine, const LayerOp& op, const Mask* mask,
                                        std::uint64_t seed, const Execution& execution,
-                                       const LayoutSpace& space, const SeenForm& form,
-                                       const PlaceOperands& place_operands,
+                                       const LayoutSpace& space, const TakeOperands& take_operands,
                                        const SearchEffort& effort) {
-  const LayoutPoints points(machine, op, mask, space, form);
-  const OneSearch one(machine, op, mask, seed, execution, points, place_operands);
+  const LayoutPoints points(machine, op, mask, space);
+  const LayoutTrials one(machine, op, mask, seed, execution, points, take_operands);
   const SpacePlace own(points.values().size(), 0);
   LocalSearch search({points.values(), [&](const SpacePlace& at) { return points.settle(at); },
                       [&](const SpacePlace& at) { return one.bound(at); },

@@ -32,17 +32,50 @@ bool asks_for_nothing(const Execution& execution);
 std::string encode_found(const LayoutFound& found);
 std::optional<LayoutFound> decode_found(const std::string& text);
 
-/// Of a layout: its operation as it is then, for the machine that `laid_out` made of it; its
-/// operands may come from elsewhere.
-using PlaceOperands = std::function<void(const Machine& machine, LayerOp& op)>;
+/// Of a machine that `laid_out` made for an operation: as its operands come from elsewhere, which
+/// it also tells the operation.
+using TakeOperands =
+    std::function<std::unique_ptr<Machine>(std::unique_ptr<Machine> machine, LayerOp& op)>;
+
+/// An operation in each of its layouts.
+class LayoutTrials {
+ public:
+  /// All that is handed over has to outlive it.
+  LayoutTrials(const Machine& machine, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+               const Execution& execution, const LayoutPoints& points,
+               const TakeOperands& take_operands);
+
+  /// Cycles that a place cannot be below; 0 if nothing is known, or it cannot be.
+  double bound(const SpacePlace& place) const;
+
+  /// Cycles that it is expected to take. What no one can say, because it is refused or of an
+  /// unknown kind, comes last.
+  double guess(const SpacePlace& place) const;
+
+  /// Null if it cannot be.
+  std::shared_ptr<const OpResult> simulate(const SpacePlace& place) const;
+
+ private:
+  struct Laid {
+    std::unique_ptr<Machine> machine;
+    LayerOp op;
+  };
+  bool attempt(const SpacePlace& place, const std::function<void(const Laid&)>& action) const;
+
+  const Machine& machine_;
+  const LayerOp& op_;
+  const Mask* mask_;
+  std::uint64_t seed_;
+  Execution execution_;
+  const LayoutPoints& points_;
+  const TakeOperands& take_operands_;
+};
 
 /// Simulates layouts of `op` until none of the neighbours of the best is better, from several
-/// starts (LocalSearch). `form` limits it to what the rows around the operation agree on. Nothing
-/// if no layout can be, the machine's own among them.
+/// starts (LocalSearch). Nothing if no layout can be, the machine's own among them.
 std::optional<LayoutFound> find_layout(const Machine& machine, const LayerOp& op, const Mask* mask,
                                        std::uint64_t seed, const Execution& execution,
-                                       const LayoutSpace& space, const SeenForm& form,
-                                       const PlaceOperands& place_operands,
+                                       const LayoutSpace& space, const TakeOperands& take_operands,
                                        const SearchEffort& effort);
 
 }  // namespace lacuna

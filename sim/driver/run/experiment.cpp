@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
+#include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/invariants.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/report/interval_series.hpp"
@@ -292,7 +293,9 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
     const std::size_t place = record.ops.size();
     const Mask* const mask = masks.mask(op, point.workload, settings.seed);
     const auto [first, is_new] =
-        simulated.emplace(operation_content(op, mask, settings.seed, settings.execution), place);
+        simulated.emplace(operation_content(op, mask, settings.seed, settings.execution) +
+                              layout_content(*point.machine, op),
+                          place);
     const OpRecord* const same = is_new ? nullptr : &record.ops[first->second];
     std::optional<OpRecord> kept = keeper.find ? keeper.find(place) : std::nullopt;
     const bool is_kept = kept.has_value();

@@ -295,6 +295,15 @@ wse::LayerSetup layer_setup(const WseParams& params) {
   return {params.wafer, params.task_hardware(), params.scalar};
 }
 
+wse::StreamSettings stream_settings(const WseParams& params) {
+  wse::StreamSettings stream{params.ws, params.io};
+  for (const auto& maker : params.makers) {
+    const wse::StreamingParams& ws = maker == nullptr ? params.ws : maker->ws;
+    stream.makers.push_back(&ws);
+  }
+  return stream;
+}
+
 std::optional<Mask> x_mask_of(const LayerOp& op, std::uint64_t seed) {
   LayerOp seeded = op;
   seeded.seed = seed;
@@ -324,7 +333,7 @@ OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const M
       setup, op, mask, seed, execution.values, x_mask ? &*x_mask : nullptr};
   // The plan refers to the request.
   LayerPlan plan = wse::plan_layer(request);
-  const wse::StreamSettings stream{params.ws, params.io};
+  const wse::StreamSettings stream = stream_settings(params);
   add_moves(request,
             plan.blocks ? wse::attention_moves(request, *plan.blocks, stream)
                         : wse::function_moves(request, stream),
@@ -353,14 +362,14 @@ OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mas
                            const Execution& execution) {
   const wse::LayerSetup setup = layer_setup(params);
   const wse::LayerRequest request{setup, op, mask, 0, false};
-  return run_moves(params, request, wse::product_moves(request, {params.ws, params.io}), execution);
+  return run_moves(params, request, wse::product_moves(request, stream_settings(params)), execution);
 }
 
 OpResult run_resident_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
                             const Execution& execution, MoveSide side) {
   const wse::LayerSetup setup = layer_setup(params);
   const wse::LayerRequest request{setup, op, mask, 0, false};
-  const wse::StreamSettings stream{params.ws, params.io};
+  const wse::StreamSettings stream = stream_settings(params);
   return run_moves(params, request,
                    side == MoveSide::before ? wse::resident_operand_moves(request, stream)
                                             : wse::resident_result_moves(request, stream),

@@ -12,7 +12,9 @@
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machines/moves_operands.hpp"
 #include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "sim/machines/wse/residency.hpp"
@@ -20,6 +22,7 @@
 #include "sim/machines/wse/silicon.hpp"
 #include "sim/machines/wse/target.hpp"
 #include "sim/machines/wse/units.hpp"
+#include "workloads/mapping/wse/residency.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/operand_sources.hpp"
 
@@ -30,7 +33,7 @@ bool may_be_resident(const LayerOp& op) {
   return op.share.may_stay || op.residency == Residency::resident || op.mode == Mode::static_;
 }
 
-class WseMachine final : public Machine {
+class WseMachine final : public Machine, public MovesOperands {
  public:
   explicit WseMachine(std::string name) : name_(std::move(name)) {}
 
@@ -87,6 +90,8 @@ class WseMachine final : public Machine {
   }
 
   std::unique_ptr<Machine> clone() const override { return std::make_unique<WseMachine>(*this); }
+  std::unique_ptr<Machine> taking_from(const std::vector<const Machine*>& makers) const override;
+  Cycle operand_moves(const LayerOp& op, const Mask* mask) const override;
   const std::vector<LayoutSpace>& layouts() const override { return wafer_layout_spaces(); }
   std::string layout_kind(const LayerOp& op, const Mask* /*mask*/) const override {
     return wafer_layout_kind(params_, op);
@@ -168,6 +173,24 @@ void WseMachine::place_operands(WorkloadTrace& workload) const {
     auto& sources = op.sources;
     sources.erase(std::remove_if(sources.begin(), sources.end(), lies_there), sources.end());
   }
+}
+
+std::unique_ptr<Machine> WseMachine::taking_from(const std::vector<const Machine*>& makers) const {
+  auto made = std::make_unique<WseMachine>(*this);
+  made->params_.makers.clear();
+  for (const Machine* const maker : makers) {
+    const auto* const wafer = dynamic_cast<const WseMachine*>(maker);
+    made->params_.makers.push_back(
+        wafer == nullptr ? nullptr : std::make_shared<const WseParams>(wafer->params_));
+  }
+  return made;
+}
+
+Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask) const {
+  if (op.sources.empty()) return 0;
+  const bool resident = wse::residency_of(op) == Residency::resident;
+  return resident ? run_resident_moves(params_, op, mask, {}, MoveSide::before).cycles
+                  : run_operand_moves(params_, op, mask, {}).cycles;
 }
 
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,

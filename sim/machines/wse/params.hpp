@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "models/energy/energy_params.hpp"
 #include "models/system/wafer_system.hpp"
 #include "models/wse/params.hpp"
@@ -55,6 +58,10 @@ struct WseParams : ParameterSet {
   Group<system::WaferSystemParams> sys =
       group(this, "sys", "Wafers that share a store of weights: MemoryX and SwarmX.");
   Group<EnergyParams> energy = group(this, "energy", "What pricing needs to know.");
+
+  /// No parameter: by operand of the row at hand (LayerOp::sources) how the wafer was laid out for
+  /// the row that made it; null, or not there: as it is now.
+  std::vector<std::shared_ptr<const WseParams>> makers;
 
   wse::HardwareParams hardware() const { return {core, queue, router}; }
   /// Of cores that run tasks.

@@ -366,6 +366,11 @@ void StreamedOperation::fill_notes(const Simulated& run, WaferResult& into) cons
   }
   into.memory(plan.bytes, plan.limit);
   if (plan.program.kernel.groups.count > 1) note("groups", groups_text(plan, job_.resident));
+  if (plan.element_shares != 1 && plan.program.source.empty()) {
+    into.result.remarks.emplace_back(
+        "idealised (ws.copies): each stream enters in every group and is paid for once, which no "
+        "hardware does; the time is a bound of what copies can cost");
+  }
   note("lookahead", fmt::format("{}", params_.ws.lookahead.value()));
   note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
                                plan.program.rate.words, plan.program.rate.per));

@@ -216,6 +216,18 @@ std::string compare_table(const std::vector<RunRecord>& records) {
   return table.text() + reasons;
 }
 
+namespace {
+
+/// Whether hardware that no one has was asked for by a name that says so.
+bool is_idealised(const RunRecord& record) {
+  return std::any_of(record.ops.begin(), record.ops.end(), [](const OpRecord& op) {
+    return std::any_of(op.result.remarks.begin(), op.result.remarks.end(),
+                       [](const std::string& each) { return each.rfind("idealised", 0) == 0; });
+  });
+}
+
+}  // namespace
+
 std::string stack_table(const RunRecord& record) {
   const std::vector<StackPart> stack = record.stack();
   const std::uint64_t total = all_cycles(stack);
@@ -223,9 +235,10 @@ std::string stack_table(const RunRecord& record) {
   Cycle cycles = 0;
   for (const OpRecord& op : record.ops) cycles += op.result.cycles;
   std::string text =
-      fmt::format("{}: {} cycles on {} {}, engine {}, {}\n\n", what_was_run(record), cycles,
+      fmt::format("{}: {} cycles on {} {}, engine {}, {}{}\n\n", what_was_run(record), cycles,
                   record.units(), record.extent.substr(record.extent.rfind(' ') + 1), record.engine,
-                  record.total.exact ? "exact" : "not exact");
+                  record.total.exact ? "exact" : "not exact",
+                  is_idealised(record) ? ", of an idealised machine" : "");
   std::size_t kind_width = 8;
   for (const StackPart& part : stack) kind_width = std::max(kind_width, part.kind.size());
   const std::size_t number_width = std::max<std::size_t>(10, fmt::format("{}", total).size());

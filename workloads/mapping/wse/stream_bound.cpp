@@ -27,8 +27,9 @@ class Bound {
     Cycle most = 0;
     for (std::size_t place = 0; place < width_; ++place) {
       const std::uint64_t main = products(loads_.sent[place]);
-      const std::uint64_t own = std::max(slots(main, sums()), dispatches(loads_.sent[place]));
-      const std::uint64_t exchanged = slots(main, sums() + packets());
+      const std::uint64_t sums = sums_of(place);
+      const std::uint64_t own = std::max(slots(main, sums), dispatches(loads_.sent[place]));
+      const std::uint64_t exchanged = slots(main, sums + packets());
       most = std::max(most, ceil_div(std::max(own + tails[place], exchanged), groups_));
     }
     return most;
@@ -62,10 +63,12 @@ class Bound {
     return beats_ * (first * cheap + (sent - first) * k_.beat_cycles);
   }
 
-  /// And of their rows of sums.
-  std::uint64_t sums() const {
-    if (!loads_.ring || width_ < 2) return 0;
-    return std::uint64_t{k_.steps} * groups_ * issues(words_) * k_.reduce_cycles;
+  /// And of their rows of sums, each of which they send on or keep, and of other sums they take in.
+  std::uint64_t sums_of(std::size_t place) const {
+    if (width_ < 2) return 0;
+    const std::uint64_t gathers = loads_.gathers.empty() ? 0 : loads_.gathers[place];
+    const std::uint64_t rows = std::uint64_t{k_.steps} * groups_;
+    return issues(words_) * (rows * k_.reduce_cycles + gathers * k_.gather_cycles);
   }
 
   /// Issue slots of the packets that the columns of a place send and take.
@@ -90,23 +93,33 @@ class Bound {
   }
 
   /// By place, what the last row of each group still has before it when the column of that place
-  /// has issued its last word of it: the columns that follow on the ring, each with a ramp up, a
-  /// link and a ramp down. Added up over the groups.
+  /// has issued its last word of it: the columns that follow on the ring, each with a cycle in the
+  /// output queue, a ramp up, the links between and a ramp down. Added up over the groups.
   std::vector<std::uint64_t> tails_of_groups() const {
     std::vector<std::uint64_t> tails(width_, 0);
     const std::size_t known = std::size_t{k_.steps} * groups_;
     if (!loads_.ring || width_ < 2 || k_.final_column.size() != known || known == 0) return tails;
     const std::vector<std::uint32_t> ring = ring_order(static_cast<std::uint32_t>(width_));
     std::vector<std::size_t> at(width_);
-    for (std::size_t i = 0; i < width_; ++i) at[ring[i]] = i;
-    const std::uint64_t each = 2 * std::uint64_t{loads_.ramp} + loads_.hop;
+    std::vector<std::uint64_t> since(width_ + 1, 0);  // the first of the ring, by position
+    for (std::size_t i = 0; i < width_; ++i) {
+      at[ring[i]] = i;
+      since[i + 1] = since[i] + step(ring[i], ring[(i + 1) % width_]);
+    }
     for (std::uint32_t g = 0; g < groups_; ++g) {
       const std::size_t keeper = at[k_.groups.place_of(k_.final_column[known - groups_ + g])];
       for (std::size_t place = 0; place < width_; ++place) {
-        tails[place] += (keeper + width_ - at[place]) % width_ * each;
+        const bool wraps = at[place] > keeper;
+        tails[place] += since[keeper] + (wraps ? since[width_] : 0) - since[at[place]];
       }
     }
     return tails;
+  }
+
+  /// Cycles from a word's issue in one place to its issue in the next.
+  std::uint64_t step(std::uint32_t from, std::uint32_t to) const {
+    const std::uint64_t links = std::uint64_t{from > to ? from - to : to - from} * loads_.between;
+    return 1 + 2 * std::uint64_t{loads_.ramp} + links * loads_.hop;
   }
 
   const StreamingKernel& k_;

@@ -62,11 +62,9 @@ class Planner {
     prepare();
     const StreamingKernel& k = kernel();
     const std::vector<std::uint64_t> sent = column_loads();
-    const std::uint64_t all = std::accumulate(sent.begin(), sent.end(), std::uint64_t{0});
     const bool whole = !filters() && !scattered() && !fp32_;
     const Rate rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
-    const Cycle enter =
-        ceil_div(ceil_div(all, whole ? (int8_ ? 4U : 2U) : 1U) * rate.per, rate.words);
+    const Cycle enter = ceil_div(least_words(sent, whole) * rate.per, rate.words);
     if (k.tokens.empty()) return enter;
     if (scattered()) return std::max(enter, least_of_scattered());
     order();
@@ -79,6 +77,8 @@ class Planner {
     // groups share rows, or each multiplies by all of them
     for (std::uint64_t& each : loads.sent) each *= plan_.element_shares;
     loads.exchanges = use_.exchanges && setup_.ws.lie == Lie::side_by_side;
+    if (!loads.ring) loads.gathers = gathers();
+    loads.between = groups_.interleaved ? groups_.count : 1;
     loads.hop = setup_.hop;
     loads.ramp = setup_.ramp;
     return std::max(enter + std::uint64_t{farthest} * setup_.hop,
@@ -133,6 +133,36 @@ class Planner {
           (filters() ? kept[j] : operands_.rows()) * std::uint64_t{job_.batch};
     }
     return loads;
+  }
+
+  /// By place, the sums that its columns take in beside the one they send on or keep.
+  std::vector<std::uint64_t> gathers() {
+    const std::uint32_t width = groups_.width;
+    std::vector<std::uint64_t> taken(width, 0);
+    const Reduction way = plan_sums(setup_, use_, kernel());
+    std::vector<std::uint64_t> kept(width, 0);
+    for (const std::uint32_t keeper : kernel().final_column) ++kept[groups_.place_of(keeper)];
+    for (std::size_t keeper = 0; keeper < width && !way.plan.roles.empty(); ++keeper) {
+      for (std::size_t place = 0; place < width; ++place) {
+        const std::uint64_t inputs = way.plan.roles[keeper * width + place].inputs;
+        taken[place] += kept[keeper] * (inputs - std::min<std::uint64_t>(inputs, 1));
+      }
+    }
+    return taken;
+  }
+
+  /// Words that are paid for: elements, `whole` ones several in a word, which no two rows share, and
+  /// for each stream the command that ends a row.
+  std::uint64_t least_words(const std::vector<std::uint64_t>& sent, bool whole) const {
+    const std::uint64_t streams = use_.share_elements ? groups_.width : columns_;
+    std::uint64_t words = plan_.program.kernel.steps * streams;
+    const unsigned each = fp32_ && filters() ? 2 : 1;  // of an element: its index, and itself
+    for (std::uint32_t place = 0; place < groups_.width; ++place) {
+      const std::uint64_t features = inputs_[groups_.column_of(0, place)];
+      const std::uint64_t rows = std::uint64_t{operands_.rows()} * job_.batch;
+      words += whole ? rows * ceil_div(features, int8_ ? 4U : 2U) : sent[place] * each;
+    }
+    return words;
   }
 
   void check_filter() const {

@@ -75,11 +75,14 @@ LayerMoves bring(const LayerRequest& request, const StreamSettings& stream,
     for (LayerStage& stage : stages) moves.before.push_back(std::move(stage));
   };
   CoreMover parts(request.setup, element);  // all that lie side by side in one
-  for (const OperandSource& source : request.op.sources) {
+  for (std::size_t i = 0; i < request.op.sources.size(); ++i) {
+    const OperandSource& source = request.op.sources[i];
     if (source.kind != OperandSource::Kind::activations) continue;
-    const FeatureLayout from =
-        source.of_product ? product_layout(wafer, stream, source.features, source.tokens, nullptr)
-                          : block_layout(wafer, source.features, source.tokens, source.unit);
+    const FeatureLayout from = source.of_product
+                                   ? product_layout(wafer, stream.of_maker(i), source.features,
+                                                    source.tokens, nullptr)
+                                   : block_layout(wafer, source.features, source.tokens,
+                                                  source.unit);
     const std::uint32_t count =
         std::min(source.features - source.first,
                  static_cast<std::uint32_t>(to.column.size()) - source.place);

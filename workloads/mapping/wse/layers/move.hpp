@@ -16,6 +16,16 @@ namespace lacuna::wse {
 struct StreamSettings {
   const StreamingParams& ws;
   const IoParams& io;
+
+  /// By operand (LayerOp::sources) how the row that made it was laid out; null, or not there: as
+  /// this one.
+  std::vector<const StreamingParams*> makers = {};
+
+  /// Of the row that made an operand.
+  StreamSettings of_maker(std::size_t source) const {
+    const bool told = source < makers.size() && makers[source] != nullptr;
+    return {told ? *makers[source] : ws, io};
+  }
 };
 
 /// As functions take and leave activations: features in equal blocks, of a multiple of `unit`, the

@@ -181,14 +181,15 @@ void HeadMoves::add_activations(Role role, const OperandSource& source, const ch
   const Heads heads = heads_of(role, source);
   if (heads.groups == 0) return;
   const WaferParams& wafer = request_.setup.wafer;
-  if (source.of_product && stream_.ws.groups != 1U) {
+  const StreamSettings maker = stream_.of_maker(static_cast<std::size_t>(role));
+  if (source.of_product && maker.ws.groups != 1U) {
     throw UnsupportedError(
         fmt::format("ws.groups = {}: what '{}' takes from products or leaves to them is not moved "
                     "between groups of columns and blocks of heads",
-                    stream_.ws.groups.value(), op_.id));
+                    maker.ws.groups.value(), op_.id));
   }
   const FeatureLayout whole =
-      source.of_product ? product_layout(wafer, stream_, source.features, source.tokens, nullptr)
+      source.of_product ? product_layout(wafer, maker, source.features, source.tokens, nullptr)
                         : block_layout(wafer, source.features, source.tokens, source.unit);
   const std::vector<std::uint32_t> at = cuts(role, heads, source.tokens, whole);
   const std::uint32_t features = heads.groups * width_ * heads.shared;

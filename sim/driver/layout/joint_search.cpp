@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/layout/joint_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/driver/layout/joint_choice.hpp"
+#include "sim/driver/run/experiment.hpp"
+#include "sim/machines/moves_operands.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/row_mask.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr double kImpossible = std::numeric_limits<double>::infinity();
+constexpr std::size_t kTriedByAlike = 3;  // layouts that lie differently, the fastest first
+
+/// The fastest layout that was simulated of those that lie alike.
+struct Candidate {
+  Layout layout;
+  std::string lies;  // what other rows see of it
+  double cycles = 0;  // without moves of operands
+  LayerOp op;         // as it is laid out
+  std::shared_ptr<const Machine> machine;
+};
+
+struct Row {
+  const LayerOp* op = nullptr;
+  std::uint64_t seed = 0;
+  const LayoutSpace* space = nullptr;  // null: one layout
+  std::vector<std::optional<std::size_t>> makers;  // by source, rows that may lie differently
+  std::vector<std::size_t> takers;                 // rows with a source of this one
+  std::string content;                             // its mask included
+  std::string alike;                               // its mask left out
+  std::vector<Candidate> candidates;               // planned first, if it can be
+  std::size_t chosen = 0;
+  double planned = 0;  // cycles as planned, among rows as planned
+  LayoutFound found;
+};
+
+class JointSearch {
+ public:
+  JointSearch(const Machine& machine, const RelatedRows& related, const MaskOf& mask_of,
+              std::uint64_t seed, const SearchEffort& effort)
+      : machine_(machine),
+        moves_(dynamic_cast<const MovesOperands*>(&machine)),
+        mask_of_(mask_of),
+        effort_(effort) {
+    for (const LayerOp& op : related.workload.ops) add_row(op, seed);
+    for (std::size_t i = 0; i < rows_.size() && moves_ != nullptr; ++i) {
+      relate(i, related);
+    }
+  }
+
+  std::vector<std::optional<LayoutFound>> find() {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i].space != nullptr) search(i);
+    }
+    choose();
+    std::vector<std::optional<LayoutFound>> found;
+    for (std::size_t i = 0; i < rows_.size(); ++i) found.push_back(found_of(i));
+    return found;
+  }
+
+ private:
+  void add_row(const LayerOp& op, std::uint64_t seed) {
+    Row row;
+    row.op = &op;
+    row.seed = row_seed(op, seed);
+    const Mask* const mask = mask_of_(op);
+    row.space = layout_space(machine_, machine_.layout_kind(op, mask));
+    row.content = operation_content(op, mask, row.seed, {});
+    LayerOp plain = op;
+    plain.sources.clear();
+    row.alike = pattern_label(op.pattern) + operation_content(plain, nullptr, 0, {});
+    rows_.push_back(std::move(row));
+  }
+
+  void relate(std::size_t i, const RelatedRows& related) {
+    Row& row = rows_[i];
+    for (std::size_t s = 0; s < row.op->sources.size(); ++s) {
+      std::optional<std::size_t> maker = related.row(related.makers[i][s]);
+      const bool lies = maker && row.op->sources[s].of_product && rows_[*maker].space != nullptr;
+      if (!lies) maker.reset();
+      row.makers.push_back(maker);
+      if (!maker) continue;
+      std::vector<std::size_t>& takers = rows_[*maker].takers;
+      if (std::count(takers.begin(), takers.end(), i) == 0) takers.push_back(i);
+    }
+  }
+
+  using Chosen = std::function<const Candidate*(std::size_t)>;
+  const Candidate* chosen(std::size_t row) const {
+    const Row& of = rows_[row];
+    return of.candidates.empty() ? nullptr : &of.candidates[of.chosen];
+  }
+
+  /// What lies as planned was simulated first.
+  const Candidate* as_planned(std::size_t row) const {
+    const Row& of = rows_[row];
+    return of.candidates.empty() ? nullptr : &of.candidates.front();
+  }
+
+  double moves(std::size_t i, const Chosen& chosen);
+  double moved(const Row& row, const Candidate* own, const Chosen& chosen) const;
+  void search(std::size_t i);
+  bool try_alike(std::size_t i, const std::function<std::optional<double>(const SpacePlace&)>& take,
+                 const LayoutPoints& points);
+  std::optional<std::size_t> keep(Row& row, const LayoutPoints& points, const SpacePlace& place,
+                                  const OpResult& result) const;
+  void choose();
+  std::optional<LayoutFound> found_of(std::size_t i);
+
+  const Machine& machine_;
+  const MovesOperands* moves_;  // null: the machine charges none
+  const MaskOf& mask_of_;
+  SearchEffort effort_;
+  std::vector<Row> rows_;
+  std::map<std::string, double> known_moves_;
+  std::map<std::string, std::size_t> searched_;  // the first row of each kind that is alike
+};
+
+/// Cycles by which a row takes longer as its operands move; more than there are if they cannot.
+double JointSearch::moves(std::size_t i, const Chosen& chosen) {
+  const Row& row = rows_[i];
+  const bool depends = row.space != nullptr || std::any_of(row.makers.begin(), row.makers.end(),
+                                                           [](const auto& m) { return !!m; });
+  if (moves_ == nullptr || row.op->sources.empty() || !depends) return 0;
+  const Candidate* const own = row.space == nullptr ? nullptr : chosen(i);
+  if (row.space != nullptr && own == nullptr) return 0;
+  std::string key = row.content + (own == nullptr ? "" : "\n" + own->lies);
+  for (const auto& maker : row.makers) {
+    const Candidate* const from = maker ? chosen(*maker) : nullptr;
+    key += "\n" + (from == nullptr ? "" : from->lies);
+  }
+  const auto [at, is_new] = known_moves_.try_emplace(key, kImpossible);
+  if (!is_new) return at->second;
+  try {
+    at->second = moved(row, own, chosen);
+  } catch (const SimulationError&) {  // no room for what moves, or no program that moves it
+  }
+  return at->second;
+}
+
+double JointSearch::moved(const Row& row, const Candidate* own, const Chosen& chosen) const {
+  std::vector<const Machine*> makers;
+  for (const auto& maker : row.makers) {
+    const Candidate* const from = maker ? chosen(*maker) : nullptr;
+    makers.push_back(from == nullptr ? nullptr : from->machine.get());
+  }
+  const Mask* const mask = mask_of_(*row.op);
+  if (own != nullptr) {
+    const auto& laid = dynamic_cast<const MovesOperands&>(*own->machine);
+    const std::unique_ptr<Machine> taking = laid.taking_from(makers);
+    LayerOp op = own->op;
+    op.sources = row.op->sources;
+    return static_cast<double>(dynamic_cast<MovesOperands&>(*taking).operand_moves(op, mask));
+  }
+  LayerOp alone = *row.op;
+  alone.sources.clear();
+  const Cycle without = machine_.run(alone, mask, row.seed, {}).cycles;
+  const Cycle with = moves_->taking_from(makers)->run(*row.op, mask, row.seed, {}).cycles;
+  return static_cast<double>(with) - static_cast<double>(without);
+}
+
+/// Keeps what was simulated unless what lies alike is as fast; its place among the candidates.
+std::optional<std::size_t> JointSearch::keep(Row& row, const LayoutPoints& points,
+                                             const SpacePlace& place,
+                                             const OpResult& result) const {
+  Candidate made;
+  made.layout = points.layout(place);
+  made.op = *row.op;
+  made.machine = laid_out(machine_, made.layout, made.op, "layout");
+  if (made.op.residency == Residency::automatic) {  // where it was decided that they live
+    for (const Residency each : {Residency::streamed, Residency::resident}) {
+      if (result.residency == word(each)) made.op.residency = each;
+    }
+  }
+  made.lies = lies_as(machine_, *row.space, made.layout) + word(made.op.residency);
+  made.cycles = static_cast<double>(result.cycles);
+  const auto same =
+      std::find_if(row.candidates.begin(), row.candidates.end(),
+                   [&](const Candidate& each) { return each.lies == made.lies; });
+  const auto at = static_cast<std::size_t>(same - row.candidates.begin());
+  if (same == row.candidates.end()) {
+    row.candidates.push_back(std::move(made));
+  } else if (made.cycles < same->cycles) {
+    *same = std::move(made);
+  }
+  return at;
+}
+
+/// The layout of a row at which it and the moves around it take least, others as they are so far.
+void JointSearch::search(std::size_t i) {
+  Row& row = rows_[i];
+  const Mask* const asked = mask_of_(*row.op);
+  const std::optional<Mask> own_mask = asked == nullptr ? std::nullopt : std::optional(*asked);
+  const Mask* const mask = own_mask ? &*own_mask : nullptr;
+  LayerOp alone = *row.op;
+  alone.sources.clear();
+  const LayoutPoints points(machine_, alone, mask, *row.space);
+  const TakeOperands as_they_lie;
+  const LayoutTrials trials(machine_, alone, mask, row.seed, {}, points, as_they_lie);
+  const SpacePlace planned(points.values().size(), 0);
+  double best = kImpossible;
+  std::size_t simulated = 0;
+  const auto take = [&](const SpacePlace& place) -> std::optional<double> {
+    const std::shared_ptr<const OpResult> result = trials.simulate(place);
+    if (!result) return std::nullopt;
+    ++simulated;
+    const std::size_t at = *keep(row, points, place, *result);
+    Candidate as_simulated = row.candidates[at];
+    as_simulated.cycles = static_cast<double>(result->cycles);
+    const auto with = [&](std::size_t other) {
+      return other == i ? &as_simulated : chosen(other);
+    };
+    double total = as_simulated.cycles + moves(i, with);
+    for (const std::size_t taker : row.takers) total += moves(taker, with);
+    if (place == planned) row.planned = as_simulated.cycles + moves(i, [&](std::size_t other) {
+                            return other == i ? &as_simulated : as_planned(other);
+                          });
+    if (total < best) row.chosen = at;
+    best = std::min(best, total);
+    return total < kImpossible ? std::optional(total) : std::nullopt;
+  };
+  if (try_alike(i, take, points)) {
+    row.found.simulated = simulated;
+    return;
+  }
+  LocalSearch search({points.values(), [&](const SpacePlace& at) { return points.settle(at); },
+                      [&](const SpacePlace& at) { return trials.bound(at); },
+                      [&](const SpacePlace& at) { return trials.guess(at); }},
+                     planned, effort_);
+  for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+    for (const SpacePlace& place : batch) search.take(place, take(place));
+  }
+  row.found.simulated = search.simulated();
+  row.found.pruned = search.pruned();
+  row.found.impossible = search.impossible();
+  row.found.cut_off = search.cut_off();
+}
+
+/// Whether a row like this one was searched: then what that has found is tried.
+bool JointSearch::try_alike(std::size_t i,
+                            const std::function<std::optional<double>(const SpacePlace&)>& take,
+                            const LayoutPoints& points) {
+  const auto [first, is_new] = searched_.try_emplace(rows_[i].alike, i);
+  if (is_new || rows_[first->second].candidates.empty()) return false;
+  const Row& like = rows_[first->second];
+  std::vector<const Candidate*> order;
+  for (const Candidate& each : like.candidates) order.push_back(&each);
+  std::stable_sort(order.begin(), order.end(), [](const Candidate* a, const Candidate* b) {
+    return a->cycles < b->cycles;
+  });
+  if (order.size() > kTriedByAlike) order.resize(kTriedByAlike);
+  const Candidate* const best = &like.candidates[like.chosen];
+  if (std::count(order.begin(), order.end(), best) == 0) order.push_back(best);
+  take(SpacePlace(points.values().size(), 0));
+  for (const Candidate* const each : order) {
+    if (!each->layout.empty()) take(points.place(each->layout));
+  }
+  return true;
+}
+
+void JointSearch::choose() {
+  JointChoice choice;
+  for (const Row& row : rows_) {
+    std::vector<double> costs;
+    for (const Candidate& each : row.candidates) costs.push_back(each.cycles * row.op->repeat);
+    choice.add(costs.empty() ? std::vector<double>{0} : costs);
+  }
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    std::vector<std::size_t> things;
+    if (!rows_[i].candidates.empty()) things.push_back(i);
+    for (const auto& maker : rows_[i].makers) {
+      if (maker && !rows_[*maker].candidates.empty()) things.push_back(*maker);
+    }
+    std::sort(things.begin(), things.end());
+    things.erase(std::unique(things.begin(), things.end()), things.end());
+    if (things.empty() || rows_[i].op->sources.empty()) continue;
+    choice.add(things, [this, i, things](const JointChoice::Choices& choices) {
+      const auto chosen = [&](std::size_t row) -> const Candidate* {
+        const auto at = std::find(things.begin(), things.end(), row);
+        if (at == things.end()) return nullptr;
+        return &rows_[row].candidates[choices[static_cast<std::size_t>(at - things.begin())]];
+      };
+      return moves(i, chosen) * rows_[i].op->repeat;
+    });
+  }
+  const JointChoice::Choices choices = choice.solve();
+  for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].chosen = choices[i];
+}
+
+std::optional<LayoutFound> JointSearch::found_of(std::size_t i) {
+  const Row& row = rows_[i];
+  if (row.candidates.empty()) return std::nullopt;
+  const Candidate& best = row.candidates[row.chosen];
+  LayoutFound found = row.found;
+  found.layout = best.layout;
+  const double moved = moves(i, [this](std::size_t other) { return chosen(other); });
+  found.cycles = static_cast<Cycle>(best.cycles + moved);
+  found.planned = static_cast<Cycle>(row.planned);
+  return found;
+}
+
+}  // namespace
+
+std::optional<std::size_t> RelatedRows::row(const std::string& id) const {
+  for (std::size_t i = 0; i < workload.ops.size(); ++i) {
+    if (!id.empty() && workload.ops[i].id == id) return i;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::optional<LayoutFound>> find_joint_layouts(const Machine& machine,
+                                                           const RelatedRows& rows,
+                                                           const MaskOf& mask_of,
+                                                           std::uint64_t seed,
+                                                           const SearchEffort& effort) {
+  return JointSearch(machine, rows, mask_of, seed, effort).find();
+}
+
+}  // namespace lacuna

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/machines/machine.hpp"
+
+namespace lacuna {
+
+/// What a machine adds on which the rows of a workload may each have a layout of their own: what a
+/// row takes then moves from where it was left, and that is part of the row's time.
+class MovesOperands {
+ public:
+  virtual ~MovesOperands() = default;
+
+  /// A machine of equal parameters that finds operand `i` of a row (LayerOp::sources) where
+  /// `makers[i]` leaves its results; null: where it does so itself.
+  virtual std::unique_ptr<Machine> taking_from(const std::vector<const Machine*>& makers) const = 0;
+
+  /// Cycles in which the operands of a product with weights come to where it takes them.
+  virtual Cycle operand_moves(const LayerOp& op, const Mask* mask) const = 0;
+};
+
+}  // namespace lacuna
