@@ -15,7 +15,7 @@ DecoderModel even_model() { return grouped_model(128, 64, 192); }
 
 PrefillShape small_shape(std::uint32_t side, std::uint32_t tokens) {
   PrefillBlock block;
-  block.side = side;
+  block.columns = block.rows = side;
   block.tokens = tokens;
   return {even_model(), block};
 }
@@ -130,7 +130,7 @@ TEST(PrefillParts, MoreTokensCostMoreInEachPart) {
 
 TEST(PrefillMemory, IsRefusedWithItsParts) {
   PrefillBlock block;
-  block.side = 64;
+  block.columns = block.rows = 64;
   block.tokens = 64;
   block.layers = 40;
   // weights of a layer: 2 x 4 + 2 x 2 x 2 + 4 x 2 and 3 x 2 x 3 elements, gains 2 + 2 + 2 x 2:
