@@ -103,7 +103,8 @@ TEST(PrefillParts, ScoresAndValuesFoldExactly) {
 // after two steps.
 TEST(PrefillParts, ProductsOfOtherBlocksFoldExactly) {
   const Bench bench;
-  for (const auto& [columns, rows] : {std::pair(32U, 16U), std::pair(64U, 16U), std::pair(8U, 16U)}) {
+  for (const auto& [columns, rows] :
+       {std::pair(32U, 16U), std::pair(64U, 16U), std::pair(8U, 16U)}) {
     PrefillBlock block;
     block.columns = columns;
     block.rows = rows;

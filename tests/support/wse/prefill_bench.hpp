@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -71,16 +69,5 @@ class PrefillBench {
   PrefillMemory memory_;
   std::uint32_t chunk_ = 0;
 };
-
-/// The largest difference, over the largest number.
-inline double relative_error(const std::vector<double>& found, const std::vector<double>& expected) {
-  double most = 0;
-  double largest = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    most = std::max(most, std::abs(found.at(i) - expected[i]));
-    largest = std::max(largest, std::abs(expected[i]));
-  }
-  return most / largest;
-}
 
 }  // namespace lacuna::wse

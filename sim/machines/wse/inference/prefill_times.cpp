@@ -111,9 +111,9 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
                                            const wse::PrefillStyle& style,
                                            const wse::InferenceParams& functions) {
   const wse::DecoderModel& m = shape.model();
-  const std::string key =
-      fmt::format("prompt {} {} {} {} {} {} {}", text_of(m), shape.block().columns,
-                  shape.block().rows, shape.t(), shape.block().fused, style.scalar_functions, functions.groups.value());
+  const std::string key = fmt::format(
+      "prompt {} {} {} {} {} {} {}", text_of(m), shape.block().columns, shape.block().rows,
+      shape.t(), shape.block().fused, style.scalar_functions, functions.groups.value());
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
   const wse::PrefillParts parts(shape, costs_, functions, style, kFold);

@@ -142,7 +142,8 @@ class PrefillParts {
   Operand each_feature(std::uint32_t address) const;
   LineSums column() const;
   LineSums band() const;
-  void write_norm(CoreCode& code, std::uint32_t row, std::uint32_t column, std::uint32_t gain) const;
+  void write_norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
+                  std::uint32_t gain) const;
   void square_sums(CoreCode& code, std::uint32_t to, std::uint32_t numbers, std::uint32_t features,
                    Element from) const;
   void exponential(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t rows) const;

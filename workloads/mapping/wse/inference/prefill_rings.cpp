@@ -30,8 +30,7 @@ TaskProgram plan_rings(const RingSide& x, const RingSide& y, const CoreExtent& e
         y.route(builder, row, column);
       },
       [&](std::uint32_t row, std::uint32_t column) {
-        return std::make_pair(x.kind(row, column) * 65536 + y.kind(row, column),
-                              more(row, column));
+        return std::make_pair(x.kind(row, column) * 65536 + y.kind(row, column), more(row, column));
       },
       write);
 }
@@ -46,10 +45,10 @@ std::uint32_t moves_before(std::uint32_t place, std::uint32_t steps, std::uint32
 }  // namespace
 
 // A core at the places (r, c) of its rings, with tile_pieces() = a and weight_pieces() = w, of
-// which one is 1, takes the piece a r + w c - s of the inputs in step s, counted in the order of the
-// rings: activations move on by one place after each a-th step and so come from the place r - s / a,
-// if columns have been moved apart before by w c / a places; weights come from c - s / w, and lie so
-// that these are the same.
+// which one is 1, takes the piece a r + w c - s of the inputs in step s, counted in the order of
+// the rings: activations move on by one place after each a-th step and so come from the place r - s
+// / a, if columns have been moved apart before by w c / a places; weights come from c - s / w, and
+// lie so that these are the same.
 
 /// Places by which the activations of a column go on before its first product.
 std::uint32_t PrefillParts::skew_of(std::uint32_t column) const {
@@ -174,8 +173,7 @@ TaskProgram PrefillParts::plan_skew(std::uint32_t halves, std::uint32_t shifts, 
   const RingSide y(extent.rows, CoreLine::Direction::rows);
   const auto all = [&](std::uint32_t column) { return whole ? skew_of(column) : shifts; };
   return plan_rings(
-      x, y, extent, makers(),
-      [&](std::uint32_t, std::uint32_t column) { return all(column); },
+      x, y, extent, makers(), [&](std::uint32_t, std::uint32_t column) { return all(column); },
       [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
         for (std::uint32_t i = all(column); i > 0; --i) {
           y.shift(code, row, column, space_.tile[i % 2], space_.tile[1 - i % 2], halves);

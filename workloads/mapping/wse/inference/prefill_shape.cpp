@@ -16,14 +16,12 @@ PrefillShape::PrefillShape(const DecoderModel& model, const PrefillBlock& block)
   const std::uint32_t columns = block.columns;
   const std::uint32_t rows = block.rows;
   if (columns % rows != 0 && rows % columns != 0) {
-    throw UnsupportedError(
-        fmt::format("a prompt on {} x {} cores: one side is no multiple of the other", columns,
-                    rows));
+    throw UnsupportedError(fmt::format(
+        "a prompt on {} x {} cores: one side is no multiple of the other", columns, rows));
   }
   if (rows % model.kv_heads != 0) {
-    throw UnsupportedError(
-        fmt::format("{} rows are no whole number for each of {} key and value heads", rows,
-                    model.kv_heads));
+    throw UnsupportedError(fmt::format(
+        "{} rows are no whole number for each of {} key and value heads", rows, model.kv_heads));
   }
   if (k() % 2 != 0 && model.kv_heads > 1) {
     throw UnsupportedError(fmt::format(
@@ -64,9 +62,9 @@ PrefillSpace::PrefillSpace(const PrefillShape& shape) {
     return inputs / shape.tile_pieces() * shape.weight_pieces() * outputs;
   };
   const std::uint64_t routed = shape.model().experts.count * ffn;
-  const std::uint64_t of_layer =
-      attention * (tile_of(d, q + 2 * k) + tile_of(q, d) + d + 2 * k) +
-      ffn * (experts * (tile_of(d, 2 * f) + tile_of(f, d)) + d) + routed * d;
+  const std::uint64_t of_layer = attention * (tile_of(d, q + 2 * k) + tile_of(q, d) + d + 2 * k) +
+                                 ffn * (experts * (tile_of(d, 2 * f) + tile_of(f, d)) + d) +
+                                 routed * d;
   weight_bytes = 2 * of_layer * block.layers;
   cache_bytes = attention * 4 * k * t * block.chunks * block.layers;
 
@@ -88,9 +86,8 @@ PrefillSpace::PrefillSpace(const PrefillShape& shape) {
   // what moves takes the place of the layer's own, and one more
   const std::uint64_t inputs = block.fused ? q + 2 * k : q;
   const std::uint64_t inner = block.fused ? 2 * f : f;
-  const std::uint64_t widest =
-      std::max({attention * tile_of(d, inputs), attention * tile_of(q, d), ffn * tile_of(d, inner),
-                ffn * tile_of(f, d)});
+  const std::uint64_t widest = std::max({attention * tile_of(d, inputs), attention * tile_of(q, d),
+                                         ffn * tile_of(d, inner), ffn * tile_of(f, d)});
   incoming = space.take(widest, 2);
   const std::uint64_t longest = std::max({d, attention * q, ffn * experts * f}) * t;
   for (std::uint32_t& at : tile) at = space.take(longest, 2);

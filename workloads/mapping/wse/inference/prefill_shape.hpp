@@ -24,13 +24,13 @@ struct PrefillBlock {
 /// of a key and value head in the same rows, its band. What does not divide is padded.
 ///
 /// The inputs of a product are cut into as many pieces as it has steps, one for each core of the
-/// longer side. A core of the shorter side has several of them: of activations if the block is wide,
-/// of weights if it is high.
+/// longer side. A core of the shorter side has several of them: of activations if the block is
+/// wide, of weights if it is high.
 class PrefillShape {
  public:
   /// UnsupportedError if one side is no multiple of the other, a key and value head is no whole
-  /// number of rows, a core's part of it has no whole pairs to rotate or no whole pieces, or keys of
-  /// a chunk would be those of padding.
+  /// number of rows, a core's part of it has no whole pairs to rotate or no whole pieces, or keys
+  /// of a chunk would be those of padding.
   PrefillShape(const DecoderModel& model, const PrefillBlock& block);
 
   const DecoderModel& model() const { return model_; }
@@ -102,11 +102,11 @@ struct PrefillSpace {
   std::uint32_t k_bank = 0, v_bank = 0;        // of each chunk
   std::uint32_t bank_bytes = 0;                // of one
 
-  std::uint32_t incoming = 0;        // a tile of weights; theirs are the other place
-  std::uint32_t tile[2] = {0, 0};    // the other operand: tokens of a feature side by side
-  std::uint32_t keys[2] = {0, 0};    // a block of keys, or of values, on its way
-  std::uint32_t held[2] = {0, 0};    // probabilities on their way
-  std::uint32_t x = 0, z = 0;        // the hidden vectors; what is added to them
+  std::uint32_t incoming = 0;      // a tile of weights; theirs are the other place
+  std::uint32_t tile[2] = {0, 0};  // the other operand: tokens of a feature side by side
+  std::uint32_t keys[2] = {0, 0};  // a block of keys, or of values, on its way
+  std::uint32_t held[2] = {0, 0};  // probabilities on their way
+  std::uint32_t x = 0, z = 0;      // the hidden vectors; what is added to them
   std::uint32_t q_gain = 0, k_gain = 0;
   std::uint32_t stats = 0, stats16 = 0;  // of each head and token, G + 1 of them
   std::uint32_t maxima = 0;              // of these, those so far, and those of a chunk of keys
@@ -115,7 +115,7 @@ struct PrefillSpace {
   std::uint32_t out = 0;                 // sums of the widest product
   std::uint32_t qkv16 = 0;
   std::uint32_t cos = 0, sin = 0, rotated = 0;
-  std::uint32_t partial = 0;  // scores on their way to where they are kept
+  std::uint32_t partial = 0;                     // scores on their way to where they are kept
   std::uint32_t scores = 0, mask = 0, work = 0;  // by head, block of keys, key and token
   std::uint32_t context = 0, folded = 0;         // of a chunk of keys, and of those so far
   std::uint32_t silu = 0;
