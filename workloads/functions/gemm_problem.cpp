@@ -21,6 +21,7 @@ double normal_value(std::uint64_t seed, std::uint64_t p) {
 }
 
 float value_of(const GemmProblem& problem, std::uint64_t seed, std::uint64_t p, bool weight) {
+  if (problem.given != nullptr) return problem.given->at(seed).at(p);
   if (problem.sigma == 0) return static_cast<float>(operand_value(seed, p, weight));
   const auto value = static_cast<float>(problem.sigma * normal_value(seed, p));
   if (problem.dtype == DType::fp8) return from_quarter(to_quarter(value));

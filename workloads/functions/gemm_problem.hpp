@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
+#include "workloads/functions/given_operands.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
@@ -22,7 +23,8 @@ struct GemmProblem {
   bool values = false;         // carry numbers and compute the product
   std::uint64_t seed = 0;      // of the values; W uses seed, X uses seed + 1 + x_seed
   std::uint64_t x_seed = 0;
-  double sigma = 0;  // of normally distributed values; 0: small integers
+  double sigma = 0;                      // of normally distributed values; 0: small integers
+  const GivenOperands* given = nullptr;  // in place of both
 };
 
 /// The small integer at position p (row-major) of an operand with this seed, in [-4, 3].

@@ -9,6 +9,7 @@
 namespace lacuna {
 
 double RealOperands::operator()(std::uint64_t seed, std::uint64_t p) const {
+  if (given != nullptr) return given->at(seed).at(p);
   if (sigma == 0) return operand_value(seed, p, false) / 4.0;
   GemmProblem problem;
   problem.dtype = type;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "workloads/functions/given_operands.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
@@ -15,6 +17,12 @@ struct Comparison {
   double squares = 0;        // sum of the squares of the errors
   double errors = 0;         // sum of the errors
   std::uint64_t not_finite = 0;
+  std::vector<double> results;  // by position, if operands were given
+
+  void keep(std::uint64_t position, double found) {
+    if (results.size() <= position) results.resize(position + 1, 0);
+    results[position] = found;
+  }
 };
 
 /// The numbers of operands whose results are not exact: a quarter of operand_value(), or, with a
@@ -22,6 +30,7 @@ struct Comparison {
 struct RealOperands {
   double sigma = 0;
   DType type = DType::fp32;
+  const GivenOperands* given = nullptr;
 
   /// At position p of the operand with this seed.
   double operator()(std::uint64_t seed, std::uint64_t p) const;

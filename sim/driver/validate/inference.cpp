@@ -328,12 +328,9 @@ double InferencePoint::prompt_function() const {
   require({"average"});
   constexpr std::uint32_t kChunk = 256;
   wse::PrefillBlock block;
-  block.side = 256;
-  if (has("block")) {
-    const auto [columns, rows] = sides("block");
-    if (columns != rows) throw Unsupported{"products of a prompt go round squares"};
-    block.side = columns;
-  }
+  constexpr std::uint32_t kSide = 256;
+  block.columns = block.rows = kSide;
+  if (has("block")) std::tie(block.columns, block.rows) = sides("block");
   block.tokens = number("chunk", has("tokens") ? std::min(number("tokens"), kChunk) : kChunk);
   const PrefillLayer& layer = prompts_.layer(model(), block);
   static const std::map<std::string, wse::PrefillPart> parts = {

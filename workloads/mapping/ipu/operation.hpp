@@ -23,6 +23,11 @@ struct OperationRequest {
   bool values = false;
   double sigma = 0;                      // of normally distributed values; 0: small integers
   const EncodeParams* encode = nullptr;  // of a masked operand whose zeros the tiles find first
+  // Operands in place of drawn ones, for as long as `compare` is called: of a product by the seeds
+  // of weight_value() and input_value(), an instance two seeds behind the one before; of others
+  // the n-th by seed + n, a shared vector by seed + 3 of element-wise functions and seed + 2 of
+  // rows. A table is seed + 1, the rows that are added to it seed + 2, and whose they are seed + 3.
+  const GivenOperands* given = nullptr;
 };
 
 /// Plans and lowers any operation an IPU can run; the table of these is in operation.cpp. Throws

@@ -50,6 +50,7 @@ GemmProblem problem_of(const OperationRequest& request, Series series, std::uint
   problem.transposed = says_transposed(op.pattern);
   problem.values = values;
   problem.sigma = request.sigma;
+  problem.given = request.given;
   problem.seed = request.seed;
   select_values(problem, series, instance);
   return problem;
@@ -166,13 +167,16 @@ Candidate choose(const OperationRequest& request) {
 template <class Read>
 void compare_instance(Comparison& comparison, const GemmProblem& problem, bool single,
                       const Read& read) {
-  if (problem.sigma > 0) {
+  if (problem.sigma > 0 || problem.given != nullptr) {
     const RealProduct exact = real_product(problem);
+    const std::uint64_t first = comparison.results.size();
     for (std::uint64_t i = 0; i < exact.y.size(); ++i) {
       const auto row = static_cast<std::uint32_t>(i / problem.n);
       const auto column = static_cast<std::uint32_t>(i % problem.n);
-      compare_element(comparison, read(row, column), exact.y[i], single ? DType::fp32 : DType::fp16,
-                      32, exact.magnitude[i]);
+      const double found = read(row, column);
+      if (problem.given != nullptr) comparison.keep(first + i, found);
+      compare_element(comparison, found, exact.y[i], single ? DType::fp32 : DType::fp16, 32,
+                      exact.magnitude[i]);
     }
     return;
   }
@@ -258,8 +262,9 @@ PlannedOperation plan_columns_in_steps(const OperationRequest& request,
     if (request.op.n % steps != 0) continue;
     LayerOp op = request.op;
     op.n /= steps;
-    const OperationRequest step{request.chip, request.planner, op,           request.mask,
-                                request.seed, request.values,  request.sigma};
+    OperationRequest step{request.chip, request.planner, op,           request.mask,
+                          request.seed, request.values,  request.sigma};
+    step.given = request.given;
     try {
       const BatchPlan serial{steps, steps, 1, request.chip.ipu.tiles};
       Candidate candidate = consider(step, Series::columns, serial);

@@ -75,11 +75,7 @@ std::vector<std::uint32_t> deal_layers(std::uint32_t layers, std::uint32_t block
 }
 
 /// UnsupportedError of models whose prompts have no programs.
-void require_plain(const ModelShape& model, std::uint32_t tokens) {
-  if (decoder_model(model).experts.count != 0) {
-    throw UnsupportedError(fmt::format(
-        "model '{}': prompts of a model with experts have no programs so far", model.name));
-  }
+void require_whole_sight(const ModelShape& model, std::uint32_t tokens) {
   const std::uint32_t window = window_of(model);
   if (window != 0 && window < tokens) {
     throw UnsupportedError(
@@ -115,9 +111,9 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
                                            const wse::PrefillStyle& style,
                                            const wse::InferenceParams& functions) {
   const wse::DecoderModel& m = shape.model();
-  const std::string key =
-      fmt::format("prompt {} {} {} {} {} {}", text_of(m), shape.block().side, shape.t(),
-                  shape.block().fused, style.scalar_functions, functions.groups.value());
+  const std::string key = fmt::format(
+      "prompt {} {} {} {} {} {} {}", text_of(m), shape.block().columns, shape.block().rows,
+      shape.t(), shape.block().fused, style.scalar_functions, functions.groups.value());
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
   const wse::PrefillParts parts(shape, costs_, functions, style, kFold);
@@ -137,17 +133,19 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
     double cycles = 0;
     for (std::size_t p = 0; p < programs.size(); ++p) {
       const wse::PrefillBlock& block = shape.block();
+      // products of experts behind the second are as that
+      const std::size_t like = m.experts.count != 0 ? std::min<std::size_t>(p, 2) : p;
       const RunTotals& run = runs_.of(fmt::format("{} of {} {} {} {} {}", key, block.tokens,
-                                                  block.chunks, block.layers, word(part), p),
-                                      [&] { return programs[p]; });
+                                                  block.chunks, block.layers, word(part), like),
+                                      [&] { return programs[like]; });
       const auto time = static_cast<double>(run.cycles);
       cycles += time;
-      const double side = block.side;
-      layer.totals[part].add(run, side * side / static_cast<double>(run.cores));
+      const double cores = static_cast<double>(block.columns) * block.rows;
+      layer.totals[part].add(run, cores / static_cast<double>(run.cores));
       // the first brings the tiles into their order
       if (parts.products_of(part).empty() || p == 0) continue;
       products += time;
-      steps += shape.block().side;
+      steps += shape.steps();
     }
     layer.parts[part] = cycles;
   }
@@ -174,7 +172,7 @@ double PrefillTimes::square_layer(const DecodeTimes::SquareLayer& what) {
   model.ffn = padded(what.ffn);
   model.wide_sums = false;
   PrefillBlock block;
-  block.side = what.side;
+  block.columns = block.rows = what.side;
   block.tokens = padded(what.context);
   block.fused = false;
   wse::InferenceParams functions = params_.llm;
@@ -185,22 +183,22 @@ double PrefillTimes::square_layer(const DecodeTimes::SquareLayer& what) {
   style.scalar_functions = true;
   const PrefillLayer& layer = parts_of({model, block}, style, functions);
   // all keys at once: nothing is folded, nothing masked
-  return layer.of(kFirst, kLast, 1) - layer.parts.at(PrefillPart::fold);
+  double cycles = layer.of(kFirst, kLast, 1);
+  for (const PrefillPart part : {PrefillPart::clear, PrefillPart::mask, PrefillPart::fold}) {
+    cycles -= layer.parts.at(part);
+  }
+  return cycles;
 }
 
 PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& placement,
                              std::uint32_t tokens, std::uint32_t chunk) {
-  if (placement.columns != placement.rows) {
-    throw UnsupportedError(
-        fmt::format("a prompt on blocks of {} x {} cores: its products go round squares",
-                    placement.columns, placement.rows));
-  }
-  require_plain(model, tokens);
+  require_whole_sight(model, tokens);
   const std::uint32_t blocks = placement.blocks();
   PrefillRun run;
   run.chunks = wse::DecodeShape::ceil(tokens, chunk);
   PrefillBlock block;
-  block.side = placement.columns;
+  block.columns = placement.columns;
+  block.rows = placement.rows;
   block.tokens = chunk;
   block.chunks = run.chunks;
   run.layers = placement.layers_per_block != 0 ? placement.layers_per_block
@@ -228,8 +226,8 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
   const wse::PrefillParts parts(shape, costs_, params_.llm, {}, kFold);
   run.hand_over = static_cast<double>(
       runs_
-          .of(fmt::format("prompt hand-over {} {} {}", shape.d(), shape.pitch(), block.side),
-              [&] { return parts.plan_skew(shape.d() * shape.pitch(), block.side); })
+          .of(fmt::format("prompt hand-over {} {} {}", shape.d(), shape.pitch(), block.columns),
+              [&] { return parts.plan_skew(shape.d() * shape.pitch(), block.columns); })
           .cycles);
   run.head = chunk * ends_.head(model, placement);
   run.tail = ends_.tail(model, placement);
@@ -267,8 +265,9 @@ void PrefillTimes::add_totals(const ModelShape& model, const DecodePlacement& pl
 double PrefillTimes::cache_moves(const ModelShape& model, const DecodePlacement& placement,
                                  const CacheMove& move) {
   const std::uint32_t blocks = placement.blocks();
+  // as decoding has them: heads along x
   PrefillBlock block;
-  block.side = placement.columns;
+  block.columns = block.rows = placement.columns;
   const wse::PrefillShape shape(decoder_model(model), block);
   const std::uint32_t layers = placement.layers_per_block != 0
                                    ? placement.layers_per_block

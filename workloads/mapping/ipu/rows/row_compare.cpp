@@ -18,8 +18,8 @@ constexpr double kHalfRoundings = 4;
 // twice, the factor and the gradient of the result.
 constexpr unsigned kFactors = 7;
 
-void compare_part(Comparison& comparison, const RowPart& part, const SeededRows& rows,
-                  const TileMemory& memory) {
+void compare_part(Comparison& comparison, const RowPart& part, const RowResult& result,
+                  const SeededRows& rows, const TileMemory& memory) {
   const RowFunction& f = *part.function;
   const bool half = part.type != DType::fp32;
   const double scale = (half && !f.columns ? 0x1p-13 : 1) * rows.numbers().growth(kFactors);
@@ -30,8 +30,10 @@ void compare_part(Comparison& comparison, const RowPart& part, const SeededRows&
       const RowElement e = read_row_element(f, rows, row, part.begin + i, part.lengths[r]);
       const std::uint64_t at =
           part.output * std::uint64_t{4} / bytes_of(part.type) + part.offsets[r] + i;
-      compare_element(comparison, read_element(memory, part.type, at), f.result(e, found.data()),
-                      part.type, half ? kHalfRoundings : kRoundings, scale);
+      const double value = read_element(memory, part.type, at);
+      if (result.given != nullptr) comparison.keep(row * result.stride + part.begin + i, value);
+      compare_element(comparison, value, f.result(e, found.data()), part.type,
+                      half ? kHalfRoundings : kRoundings, scale);
     }
   }
 }
@@ -66,10 +68,11 @@ void compare_sums(Comparison& comparison, const RowResult& result, std::uint64_t
 Comparison compare_rows(const RowResult& result, const ChipMemory& chip) {
   Comparison comparison;
   if (result.parts.empty()) return comparison;
-  const SeededRows rows(result.seed, result.stride, {result.sigma, result.parts[0].type});
+  const SeededRows rows(result.seed, result.stride,
+                        {result.sigma, result.parts[0].type, result.given});
   for (std::size_t i = 0; i < result.parts.size(); ++i) {
     if (!result.parts[i].function->output) continue;
-    compare_part(comparison, result.parts[i], rows, chip(static_cast<TileId>(i)));
+    compare_part(comparison, result.parts[i], result, rows, chip(static_cast<TileId>(i)));
   }
   for (std::uint64_t part = 0; part < result.sums.size(); ++part) {
     compare_sums(comparison, result, part, rows, chip);

@@ -20,6 +20,7 @@ struct RowResult {
   std::uint64_t stride = 0;  // of rows in the operands
   std::uint64_t seed = 0;
   double sigma = 0;
+  const GivenOperands* given = nullptr;
 };
 
 /// Compares it with the same functions of whole rows in FP64.

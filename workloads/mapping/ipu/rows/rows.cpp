@@ -162,7 +162,7 @@ void RowLowering::spread_vectors() {
     vector.transfers(layout_.vectors[v], list);
     if (!request_.values) continue;
     vector.for_each_home([&](unsigned home, std::uint64_t begin, std::uint64_t end) {
-      const SeededRows rows(request_.seed, stride_, {request_.sigma, type_});
+      const SeededRows rows(request_.seed, stride_, {request_.sigma, type_, request_.given});
       std::vector<float> values;
       for (std::uint64_t i = begin; i < end; ++i) {
         values.push_back(static_cast<float>(rows.vector(v, i)));
@@ -300,7 +300,7 @@ RowPart RowLowering::part_of(std::uint64_t group, std::uint64_t part) const {
 }
 
 void RowLowering::place_operands() {
-  const SeededRows seeded(request_.seed, stride_, {request_.sigma, type_});
+  const SeededRows seeded(request_.seed, stride_, {request_.sigma, type_, request_.given});
   for_each_tile([&](std::uint64_t g, std::uint64_t p) {
     const RowPart part = part_of(g, p);
     for (unsigned t = 0; t < function_.tensors; ++t) {
@@ -340,8 +340,8 @@ PlannedOperation RowLowering::finish() {
                                                  plan_.parts, plan_.groups()));
   if (plan_.estimate > 0) planned.estimates = {{"total", plan_.estimate}};
   if (request_.values) {
-    RowResult result{{},      column_sums_,  rows_,         plan_.part_length,
-                     stride_, request_.seed, request_.sigma};
+    RowResult result{{},      column_sums_,  rows_,          plan_.part_length,
+                     stride_, request_.seed, request_.sigma, request_.given};
     for_each_tile([&](std::uint64_t g, std::uint64_t p) { result.parts.push_back(part_of(g, p)); });
     planned.compare = [result](const ChipMemory& chip) { return compare_rows(result, chip); };
   }

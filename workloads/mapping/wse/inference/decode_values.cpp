@@ -147,10 +147,10 @@ double DecodeValues::cached(bool value, std::uint32_t head, std::uint32_t positi
   return draw(value ? 101 : 100, std::uint64_t{head} * 65536 + position, feature);
 }
 
-double DecodeValues::angle(std::uint32_t pair) const {
+double DecodeValues::angle_at(std::uint32_t position, std::uint32_t pair) const {
   constexpr double kBase = 10000;
   const double share = 2.0 * pair / shape_.model().head_dim;
-  return std::fmod(shape_.block().context - 1, 1000.0) * std::pow(kBase, -share);
+  return std::fmod(position, 1000.0) * std::pow(kBase, -share);
 }
 
 void DecodeValues::fill(TaskProgram& program) const {

@@ -43,7 +43,6 @@ class DecodeValues {
   std::vector<double> found(const std::vector<std::vector<std::uint8_t>>& memory,
                             std::uint32_t column, std::uint32_t sequence = 0) const;
 
- private:
   enum class Tensor : std::uint8_t {
     x,
     q,
@@ -60,15 +59,20 @@ class DecodeValues {
     router
   };
 
-  /// Zero outside the tensor: padding.
+  /// A number of the layer. Zero outside the tensor: padding.
   double at(Tensor tensor, std::uint32_t input, std::uint32_t output,
             std::uint32_t expert = 0) const;
+
+  /// By which a pair of features is rotated at a position.
+  double angle_at(std::uint32_t position, std::uint32_t pair) const;
+
+ private:
   bool is_zero(Tensor tensor, std::uint32_t input, std::uint32_t output) const;
   double weight(const TilePlace& place, std::uint32_t input, std::uint32_t output,
                 std::uint32_t expert) const;
   double cached(bool value, std::uint32_t head, std::uint32_t position,
                 std::uint32_t feature) const;
-  double angle(std::uint32_t pair) const;
+  double angle(std::uint32_t pair) const { return angle_at(shape_.block().context - 1, pair); }
   double draw(std::uint64_t what, std::uint64_t i, std::uint64_t j) const;
   std::vector<double> attention(const std::vector<double>& x) const;
   std::vector<double> feed_forward(const std::vector<double>& x) const;

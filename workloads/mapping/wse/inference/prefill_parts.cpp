@@ -5,9 +5,17 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/base/error.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
 
 namespace lacuna::wse {
+namespace {
+
+// Keys that a token does not see; scores of those that it sees are far from it.
+constexpr float kUnseen = -30000;
+
+}  // namespace
+
 const char* word(PrefillPart part) {
   switch (part) {
     case PrefillPart::norm:
@@ -20,8 +28,12 @@ const char* word(PrefillPart part) {
       return "rope";
     case PrefillPart::value_skew:
       return "value_skew";
+    case PrefillPart::clear:
+      return "clear";
     case PrefillPart::score:
       return "score";
+    case PrefillPart::mask:
+      return "mask";
     case PrefillPart::softmax:
       return "softmax";
     case PrefillPart::pv:
@@ -36,6 +48,8 @@ const char* word(PrefillPart part) {
       return "residual";
     case PrefillPart::ffn_norm:
       return "ffn_norm";
+    case PrefillPart::router:
+      return "router";
     case PrefillPart::up_gate:
       return "up_gate";
     case PrefillPart::silu:
@@ -57,85 +71,146 @@ PrefillParts::PrefillParts(const PrefillShape& shape, const CodeCosts& costs,
       style_(style),
       space_(shape),
       sum_(shape.sum()),
-      fold_(std::min(fold, shape.block().side)) {}
+      fold_(fold),
+      x_(shape.block().columns, CoreLine::Direction::columns),
+      y_(shape.block().rows, CoreLine::Direction::rows),
+      in_band_(shape.band(), CoreLine::Direction::rows) {
+  if (shape.model().experts.count != 0 && sum_ != Element::fp32) {
+    throw UnsupportedError("experts of a prompt with sums in half precision");
+  }
+}
 
+/// Those of a part that take the same activations go on where the one before has left these; of
+/// experts' second products each has tiles of its own.
 std::vector<TileProduct> PrefillParts::products_of(PrefillPart part) const {
   const std::uint32_t d = shape_.d();
   const std::uint32_t q = shape_.q();
   const std::uint32_t k = shape_.k();
   const std::uint32_t f = shape_.f();
   const bool fused = shape_.block().fused;
-  const auto product = [&](std::uint32_t inputs, std::uint32_t outputs) {
-    return TileProduct{inputs, outputs, shape_.t(), shape_.block().side};
+  std::vector<TileProduct> jobs;
+  std::uint32_t weights = 0;
+  const auto add = [&](std::uint32_t inputs, std::uint32_t outputs, std::uint32_t first) {
+    TileProduct job;
+    job.inputs = inputs / shape_.tile_pieces();
+    job.outputs = outputs;
+    job.tokens = shape_.t();
+    job.steps = shape_.steps();
+    job.weights = weights;
+    job.first = first;
+    job.made = static_cast<std::uint32_t>(jobs.size()) * (job.steps - 1);
+    weights += 2 * job.inputs * outputs * shape_.weight_pieces();
+    jobs.push_back(job);
   };
-  if (part == PrefillPart::qkv && fused) return {product(d, q + 2 * k)};
-  if (part == PrefillPart::qkv) return {product(d, q), product(d, k), product(d, k)};
-  if (part == PrefillPart::o_proj) return {product(q, d)};
-  if (part == PrefillPart::up_gate && fused) return {product(d, 2 * f)};
-  if (part == PrefillPart::up_gate) return {product(d, f), product(d, f)};
-  if (part == PrefillPart::down) return {product(f, d)};
-  return {};
+  if (part == PrefillPart::qkv) {
+    weights = space_.wqkv;
+    if (fused) {
+      add(d, q + 2 * k, 0);
+    } else {
+      add(d, q, 0);
+      add(d, k, q);
+      add(d, k, q + k);
+    }
+  } else if (part == PrefillPart::o_proj) {
+    weights = space_.wo;
+    add(q, d, 0);
+  } else if (part == PrefillPart::up_gate) {
+    for (std::uint32_t e = 0; e < shape_.experts(); ++e) {
+      weights = space_.wup + e * space_.up_bytes;
+      add(d, fused ? 2 * f : f, 2 * f * e);
+      if (!fused) add(d, f, 2 * f * e + f);
+    }
+  } else if (part == PrefillPart::down) {
+    for (std::uint32_t e = 0; e < shape_.experts(); ++e) {
+      weights = space_.wdown + e * space_.down_bytes;
+      add(f, d, 0);
+      jobs.back().tile = e * f;
+      jobs.back().made = 0;
+      jobs.back().adds = e > 0;
+    }
+  }
+  return jobs;
 }
 
-std::vector<TaskProgram> PrefillParts::plan(PrefillPart part) const {
+/// The activations are brought into their order before the first product.
+std::vector<TaskProgram> PrefillParts::plan_products(PrefillPart part, bool whole) const {
+  const std::vector<TileProduct> jobs = products_of(part);
+  const std::uint32_t pieces = part == PrefillPart::down ? shape_.experts() : 1;
+  const std::uint32_t rows = pieces * jobs[0].inputs * shape_.tile_pieces();
   std::vector<TaskProgram> programs;
-  const std::vector<TileProduct> all = products_of(part);
-  if (!all.empty()) {
-    programs.push_back(plan_skew(all[0].inputs * shape_.pitch(), shape_.block().side - 1));
-    for (const TileProduct& job : all) programs.push_back(plan_product(job));
-    return programs;
-  }
-  switch (part) {
-    case PrefillPart::norm:
-    case PrefillPart::ffn_norm:
-      programs.push_back(plan_norm());
-      break;
-    case PrefillPart::qk_norm:
-      if (shape_.model().qk_norm) programs.push_back(plan_head_norms());
-      break;
-    case PrefillPart::rope:
-      programs.push_back(alone(&PrefillParts::rope));
-      break;
-    case PrefillPart::value_skew:
-      if (shape_.band() > 1) {
-        programs.push_back(plan_skew(shape_.k() * shape_.pitch(), shape_.band() - 1));
-      }
-      break;
-    case PrefillPart::score:
-      programs.push_back(plan_scores());
-      break;
-    case PrefillPart::softmax:
-      programs.push_back(plan_softmax());
-      break;
-    case PrefillPart::pv:
-      programs.push_back(plan_values());
-      break;
-    case PrefillPart::fold:
-      programs.push_back(alone(&PrefillParts::fold_in));
-      break;
-    case PrefillPart::context:
-      programs.push_back(alone(&PrefillParts::finish_context));
-      break;
-    case PrefillPart::silu:
-      programs.push_back(alone(&PrefillParts::silu));
-      break;
-    default:
-      programs.push_back(alone(&PrefillParts::residual));
-  }
+  programs.push_back(plan_skew(rows * shape_.pitch(), shape_.block().rows - 1, whole));
+  for (const TileProduct& job : jobs) programs.push_back(plan_product(job, whole));
   return programs;
 }
 
-TaskProgram PrefillParts::alone(Code write) const {
-  TaskBuilder builder(1, 1);
-  SharedRoutines routines(builder);
-  CoreCode code(costs_, params_, routines);
-  (this->*write)(code);
-  builder.core(0, builder.add(std::move(code).finish()));
-  return std::move(builder).finish();
+std::vector<TaskProgram> PrefillParts::plan(PrefillPart part, const PrefillScope& scope) const {
+  switch (part) {
+    case PrefillPart::norm:
+      return {along(column(), &PrefillParts::norm, scope)};
+    case PrefillPart::ffn_norm:
+      return {along(column(), &PrefillParts::ffn_norm, scope)};
+    case PrefillPart::qk_norm:
+      if (!shape_.model().qk_norm) return {};
+      return {along(band(), &PrefillParts::head_norms, scope)};
+    case PrefillPart::rope:
+      return {alone(&PrefillParts::rope, scope)};
+    case PrefillPart::value_skew:
+      if (shape_.band() == 1) return {};
+      return {plan_value_skew(scope)};
+    case PrefillPart::clear:
+      return {alone(&PrefillParts::clear, scope)};
+    case PrefillPart::score:
+      return {plan_scores(3, scope)};
+    case PrefillPart::mask:
+      return {alone(&PrefillParts::mask, scope)};
+    case PrefillPart::softmax:
+      return {along(band(), &PrefillParts::softmax, scope)};
+    case PrefillPart::pv:
+      return {plan_values(scope)};
+    case PrefillPart::fold:
+      return {alone(&PrefillParts::fold_in, scope)};
+    case PrefillPart::context:
+      return {alone(&PrefillParts::finish_context, scope)};
+    case PrefillPart::router:
+      if (shape_.model().experts.count == 0) return {};
+      return {along(column(), &PrefillParts::route_tokens, scope)};
+    case PrefillPart::silu:
+      return {alone(&PrefillParts::silu, scope)};
+    case PrefillPart::residual:
+    case PrefillPart::ffn_residual:
+      return {alone(&PrefillParts::residual, scope)};
+    default:
+      return plan_products(part, scope.whole);
+  }
+}
+
+/// What needs no other core.
+TaskProgram PrefillParts::alone(Write write, const PrefillScope& scope) const {
+  CoreExtent extent;
+  if (scope.whole) extent = {shape_.block().columns, shape_.block().rows};
+  return plan_cores(
+      extent, makers(), [](TaskBuilder&, std::uint32_t, std::uint32_t) {},
+      [&](std::uint32_t row, std::uint32_t column) { return kind(row, column); },
+      [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+        (this->*write)(code, row, column, scope);
+      });
+}
+
+/// What adds up along columns, or along the band.
+TaskProgram PrefillParts::along(const LineSums& line, Write write,
+                                const PrefillScope& scope) const {
+  CoreExtent extent = {1, line.cores()};
+  if (scope.whole) extent = {shape_.block().columns, shape_.block().rows};
+  return plan_lines(
+      line, extent, makers(),
+      [&](std::uint32_t row, std::uint32_t column) { return kind(row, column); },
+      [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+        (this->*write)(code, row, column, scope);
+      });
 }
 
 LineSums PrefillParts::column() const {
-  const std::uint32_t cores = shape_.block().side;
+  const std::uint32_t cores = shape_.block().rows;
   return {cores, LineSums::groups_of(params_, cores), 0};
 }
 
@@ -146,33 +221,13 @@ LineSums PrefillParts::band() const {
 
 /// A number for each token, again and again.
 Operand PrefillParts::each_token(std::uint32_t address) const {
-  return shape_.t() == 1 ? in_memory(address, 0) : around(address, shape_.t());
+  return shape_.t() == 1 ? in_memory(address, 0) : around(address, shape_.pitch());
 }
 
 /// One for each feature, the same for all tokens.
 Operand PrefillParts::each_feature(std::uint32_t address) const {
-  return shape_.t() == 1 ? in_memory(address) : each_for(address, shape_.t());
+  return shape_.t() == 1 ? in_memory(address) : each_for(address, shape_.pitch());
 }
-
-namespace {
-
-template <typename Write>
-TaskProgram along(const LineSums& line, const CodeCosts& costs, const InferenceParams& params,
-                  const Write& write) {
-  TaskBuilder builder(1, line.cores());
-  line.route(
-      builder, [](std::uint32_t i) { return std::size_t{i}; }, kNorth, kSouth);
-  SharedRoutines routines(builder);
-  for (std::uint32_t row = 0; row < line.cores(); ++row) {
-    CoreCode code(costs, params, routines);
-    write(code, row);
-    code.scalar(line.colors() * params.route_write);
-    builder.core(row, builder.add(std::move(code).finish()));
-  }
-  return std::move(builder).finish();
-}
-
-}  // namespace
 
 /// A sum of squares for each token over `features` of them.
 void PrefillParts::square_sums(CoreCode& code, std::uint32_t to, std::uint32_t numbers,
@@ -186,168 +241,290 @@ void PrefillParts::square_sums(CoreCode& code, std::uint32_t to, std::uint32_t n
   const unsigned bytes = from == Element::fp32 ? 4 : 2;
   code.vector(VectorOp::move, sum_, in_memory(to), number(0), Operand(), t);
   for (std::uint32_t i = 0; i < features; ++i) {
-    const Operand row = in_memory(numbers + bytes * i * t);
+    const Operand row = in_memory(numbers + bytes * i * shape_.pitch());
     code.vector(VectorOp::fma, element, in_memory(to), row, row, t);
   }
 }
 
-TaskProgram PrefillParts::plan_norm() const {
-  const LineSums line = column();
+void PrefillParts::write_norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
+                              std::uint32_t gain) const {
   const std::uint32_t t = shape_.t();
-  const std::uint32_t all = shape_.d() * t;
-  return along(line, costs_, params_, [&](CoreCode& code, std::uint32_t row) {
-    square_sums(code, space_.stats, space_.x, shape_.d(), Element::fp16);
-    line.write(code, row, {space_.stats, t, sum_});
-    write_inverse_rms(code, space_.stats, t, shape_.model().width, sum_);
-    write_halves(code, space_.stats16, space_.stats, t, sum_);
-    const Operand z = in_memory(space_.z);
-    code.vector(VectorOp::mul, Element::fp16, z, in_memory(space_.x), each_feature(space_.gain),
-                all);
-    code.vector(VectorOp::mul, Element::fp16, z, z, each_token(space_.stats16), all);
-  });
+  const std::uint32_t all = shape_.d() * shape_.pitch();
+  square_sums(code, space_.stats, space_.x, shape_.d(), Element::fp16);
+  this->column().write(code, row, {space_.stats, t, sum_});
+  write_inverse_rms(code, space_.stats, t, shape_.model().width, sum_);
+  write_halves(code, space_.stats16, space_.stats, t, sum_);
+  const Operand z = in_memory(tile_of(column));
+  code.vector(VectorOp::mul, Element::fp16, z, in_memory(space_.x), each_feature(gain), all);
+  code.vector(VectorOp::mul, Element::fp16, z, z, each_token(space_.stats16), all);
 }
 
-TaskProgram PrefillParts::plan_head_norms() const {
+void PrefillParts::norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
+                        const PrefillScope&) const {
+  write_norm(code, row, column, space_.gain);
+}
+
+void PrefillParts::ffn_norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
+                            const PrefillScope&) const {
+  write_norm(code, row, column, space_.ffn_gain);
+}
+
+void PrefillParts::head_norms(CoreCode& code, std::uint32_t row, std::uint32_t,
+                              const PrefillScope&) const {
   const LineSums line = band();
-  const std::uint32_t t = shape_.t();
+  const std::uint32_t pitch = shape_.pitch();
   const std::uint32_t k = shape_.k();
   const std::uint32_t heads = shape_.group() + 1;  // the key's lies behind those of the queries
   const unsigned bytes = bytes_of(sum_);
-  return along(line, costs_, params_, [&](CoreCode& code, std::uint32_t row) {
-    const auto piece = [&](std::uint32_t h) { return space_.out + bytes * h * k * t; };
-    const auto statistic = [&](std::uint32_t h) { return space_.stats + bytes * h * t; };
-    for (std::uint32_t h = 0; h < heads; ++h) square_sums(code, statistic(h), piece(h), k, sum_);
-    line.write(code, row, {space_.stats, heads * t, sum_});
-    write_inverse_rms(code, space_.stats, heads * t, shape_.model().head_dim, sum_);
-    for (std::uint32_t h = 0; h < heads; ++h) {
-      const Operand own = in_memory(piece(h));
-      code.vector(VectorOp::mul, sum_, own, own, each_token(statistic(h)), k * t);
-      code.vector(VectorOp::mul, sum_, own, own, each_feature(space_.head_gain), k * t);
-    }
-  });
-}
-
-void PrefillParts::rope(CoreCode& code) const {
-  const std::uint32_t t = shape_.t();
-  const std::uint32_t q = shape_.q();
-  const std::uint32_t k = shape_.k();
-  const std::uint32_t key = space_.out + bytes_of(sum_) * q * t;
-  write_rotation(code, {space_.out, space_.cos, space_.sin, space_.rotated, q / 2, t}, sum_);
-  write_rotation(code, {key, space_.cos, space_.sin, space_.rotated, k / 2, t}, sum_);
-  write_halves(code, space_.qkv16, space_.out, (q + 2 * k) * t, sum_);
-  // to the bank of the layer and chunk
-  for (std::uint32_t i = 0; i < 2; ++i) {
-    code.vector(VectorOp::move, Element::fp16, in_memory(space_.keys[i]),
-                in_memory(space_.qkv16 + 2 * (q + i * k) * t), Operand(), k * t);
+  const auto piece = [&](std::uint32_t h) { return space_.out + bytes * h * k * pitch; };
+  const auto statistic = [&](std::uint32_t h) { return space_.stats + bytes * h * pitch; };
+  for (std::uint32_t h = 0; h < heads; ++h) square_sums(code, statistic(h), piece(h), k, sum_);
+  line.write(code, row % line.cores(), {space_.stats, heads * pitch, sum_});
+  write_inverse_rms(code, space_.stats, heads * pitch, shape_.model().head_dim, sum_);
+  for (std::uint32_t h = 0; h < heads; ++h) {
+    const Operand own = in_memory(piece(h));
+    const std::uint32_t gain = h + 1 < heads ? space_.q_gain : space_.k_gain;
+    code.vector(VectorOp::mul, sum_, own, own, each_token(statistic(h)), k * pitch);
+    code.vector(VectorOp::mul, sum_, own, own, each_feature(gain), k * pitch);
   }
 }
 
-TaskProgram PrefillParts::plan_softmax() const {
-  const LineSums line = band();
-  const std::uint32_t t = shape_.t();
-  const std::uint32_t heads = shape_.group();
-  const std::uint32_t of_head = shape_.held() * t * shape_.pitch();
+/// Queries and keys are rotated; keys go to the bank of their chunk, values to where they are
+/// skewed, or to the bank too.
+void PrefillParts::rope(CoreCode& code, std::uint32_t row, std::uint32_t,
+                        const PrefillScope& scope) const {
+  const std::uint32_t pitch = shape_.pitch();
+  const std::uint32_t q = shape_.q();
+  const std::uint32_t k = shape_.k();
   const unsigned bytes = bytes_of(sum_);
+  const std::uint32_t key = space_.out + bytes * q * pitch;
+  const std::uint32_t value = key + bytes * k * pitch;
+  const std::uint32_t bank = scope.chunk * space_.bank_bytes;
+  write_rotation(code, {space_.out, space_.cos, space_.sin, space_.rotated, q / 2, pitch}, sum_);
+  write_rotation(code, {key, space_.cos, space_.sin, space_.rotated, k / 2, pitch}, sum_);
+  write_halves(code, space_.qkv16, space_.out, q * pitch, sum_);
+  write_halves(code, space_.k_bank + bank, key, k * pitch, sum_);
+  const std::uint32_t to =
+      shape_.band() == 1 ? space_.v_bank + bank : space_.keys[value_skew_of(row) % 2];
+  write_halves(code, to, value, k * pitch, sum_);
+}
+
+void PrefillParts::clear(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const {
+  const std::uint32_t numbers = shape_.group() * shape_.pitch();
+  const auto fill = [&](std::uint32_t address, float value, std::uint32_t elements) {
+    code.vector(VectorOp::move, sum_, in_memory(address), number(value), Operand(), elements);
+  };
+  fill(space_.maxima, kUnseen, numbers);
+  fill(space_.sums, 0, numbers);
+  fill(space_.folded, 0, shape_.q() * shape_.pitch());
+}
+
+/// The same for all heads.
+void PrefillParts::mask(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const {
+  const Operand scores = in_memory(space_.scores);
+  const std::uint32_t of_head = shape_.held() * shape_.t() * shape_.pitch();
+  code.vector(VectorOp::add, sum_, scores, scores,
+              of_head == 1 ? in_memory(space_.mask, 0) : around(space_.mask, of_head),
+              shape_.group() * of_head);
+}
+
+/// Of so many rows of tokens. A scalar loop leaves padding out.
+void PrefillParts::exponential(CoreCode& code, std::uint32_t to, std::uint32_t x,
+                               std::uint32_t rows) const {
+  const std::uint32_t pitch = shape_.pitch();
+  if (!style_.scalar_functions) {
+    write_exp(code, to, x, rows * pitch, sum_);
+    return;
+  }
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    const std::uint32_t at = bytes_of(sum_) * row * pitch;
+    write_scalar_exp(code, to + at, x + at, shape_.t(), sum_);
+  }
+}
+
+/// Maximum, exponentials and their sum, of the scores of a chunk of keys.
+void PrefillParts::softmax(CoreCode& code, std::uint32_t row, std::uint32_t,
+                           const PrefillScope&) const {
+  const LineSums line = band();
+  const std::uint32_t pitch = shape_.pitch();
+  const std::uint32_t heads = shape_.group();
+  const std::uint32_t of_head = shape_.held() * shape_.t() * pitch;
+  const std::uint32_t numbers = heads * pitch;
+  const unsigned bytes = bytes_of(sum_);
+  const std::uint32_t maxima = space_.maxima + bytes * numbers;  // behind those so far
+  const std::uint32_t sums = space_.sums + bytes * numbers;
   const float scale = 1.0F / std::sqrt(static_cast<float>(shape_.model().head_dim));
-  return along(line, costs_, params_, [&](CoreCode& code, std::uint32_t row) {
-    const auto statistic = [&](std::uint32_t h) { return space_.stats + bytes * h * t; };
-    const auto combine = [&](VectorOp op, std::uint32_t numbers, float first) {
-      for (std::uint32_t h = 0; h < heads; ++h) {
-        code.vector(VectorOp::move, sum_, in_memory(statistic(h)), number(first), Operand(), t);
-        const Operand to = each_token(statistic(h));
-        code.vector(op, sum_, to, in_memory(numbers + bytes * h * of_head), to, of_head);
-      }
-    };
-    combine(VectorOp::max, space_.scores, -65504);
-    write_halves(code, space_.stats16, space_.stats, heads * t, sum_);
-    line.write(code, row, {space_.stats16, heads * t, Element::fp16, VectorOp::max});
-    if (sum_ == Element::fp32) {
-      code.vector(VectorOp::move, Element::fp16_32, in_memory(space_.stats),
-                  in_memory(space_.stats16), Operand(), heads * t);
-    }
+  const std::uint32_t place = row % line.cores();
+  const auto combine = [&](VectorOp op, std::uint32_t into, std::uint32_t from, float first) {
     for (std::uint32_t h = 0; h < heads; ++h) {
-      const Operand scores = in_memory(space_.scores + bytes * h * of_head);
-      code.vector(VectorOp::sub, sum_, scores, scores, each_token(statistic(h)), of_head);
-      code.vector(VectorOp::mul, sum_, scores, scores, number(scale), of_head);
+      const std::uint32_t at = into + bytes * h * pitch;
+      code.vector(VectorOp::move, sum_, in_memory(at), number(first), Operand(), pitch);
+      code.vector(op, sum_, each_token(at), in_memory(from + bytes * h * of_head), each_token(at),
+                  of_head);
     }
-    if (style_.scalar_functions) {
-      write_scalar_exp(code, space_.work, space_.scores, heads * of_head, sum_);
-    } else {
-      write_exp(code, space_.work, space_.scores, heads * of_head, sum_);
-    }
-    combine(VectorOp::add, space_.work, 0);
-    line.write(code, row, {space_.stats, heads * t, sum_});
-    write_halves(code, space_.held[0], space_.work, heads * of_head, sum_);
-  });
+  };
+  combine(VectorOp::max, maxima, space_.scores, -65504);
+  if (sum_ == Element::fp32) {
+    write_halves(code, space_.stats16, maxima, numbers, sum_);
+    line.write(code, place, {space_.stats16, numbers, Element::fp16, VectorOp::max});
+    code.vector(VectorOp::move, Element::fp16_32, in_memory(maxima), in_memory(space_.stats16),
+                Operand(), numbers);
+  } else {
+    line.write(code, place, {maxima, numbers, Element::fp16, VectorOp::max});
+  }
+  for (std::uint32_t h = 0; h < heads; ++h) {
+    const Operand scores = in_memory(space_.scores + bytes * h * of_head);
+    code.vector(VectorOp::sub, sum_, scores, scores, each_token(maxima + bytes * h * pitch),
+                of_head);
+    code.vector(VectorOp::mul, sum_, scores, scores, number(scale), of_head);
+  }
+  exponential(code, space_.work, space_.scores, heads * shape_.held() * shape_.t());
+  combine(VectorOp::add, sums, space_.work, 0);
+  line.write(code, place, {sums, numbers, sum_});
+  write_halves(code, space_.held[0], space_.work, heads * of_head, sum_);
 }
 
 /// Maximum, sum of weights and context of a chunk of keys into those of the chunks before it.
-void PrefillParts::fold_in(CoreCode& code) const {
-  const std::uint32_t t = shape_.t();
+void PrefillParts::fold_in(CoreCode& code, std::uint32_t, std::uint32_t,
+                           const PrefillScope&) const {
+  const std::uint32_t pitch = shape_.pitch();
   const std::uint32_t heads = shape_.group();
-  const std::uint32_t numbers = heads * t;
-  const std::uint32_t piece = shape_.k() * t;
+  const std::uint32_t numbers = heads * pitch;
+  const std::uint32_t piece = shape_.k() * pitch;
   const unsigned bytes = bytes_of(sum_);
-  const std::uint32_t now = space_.stats;
-  const std::uint32_t before = now + bytes * (heads + 1) * t;
-  const std::uint32_t both = before + bytes * (heads + 1) * t;
-  const auto vector = [&](VectorOp op, std::uint32_t to, std::uint32_t a, std::uint32_t b) {
-    code.vector(op, sum_, in_memory(to), in_memory(a), in_memory(b), numbers);
-  };
-  vector(VectorOp::max, both, before, now);
-  vector(VectorOp::sub, before, before, both);
-  vector(VectorOp::sub, now, now, both);
-  for (const std::uint32_t at : {before, now}) {
-    if (style_.scalar_functions) {
-      write_scalar_exp(code, space_.work, at, numbers, sum_);
-    } else {
-      write_exp(code, space_.work, at, numbers, sum_);
-    }
-  }
-  // sums of weights
-  vector(VectorOp::mul, before, before, space_.work);
-  vector(VectorOp::mul, now, now, space_.work);
-  vector(VectorOp::add, before, before, now);
-  for (const std::uint32_t context : {space_.folded, space_.context}) {
-    for (std::uint32_t h = 0; h < heads; ++h) {
-      const Operand own = in_memory(context + bytes * h * piece);
-      code.vector(VectorOp::mul, sum_, own, own, each_token(space_.work + bytes * h * t), piece);
-    }
-  }
-  const Operand folded = in_memory(space_.folded);
-  code.vector(VectorOp::add, sum_, folded, folded, in_memory(space_.context), shape_.q() * t);
-}
-
-void PrefillParts::finish_context(CoreCode& code) const {
-  const std::uint32_t t = shape_.t();
-  const std::uint32_t heads = shape_.group();
-  const unsigned bytes = bytes_of(sum_);
-  const Operand scores = in_memory(space_.scores);
-  code.vector(VectorOp::add, sum_, scores, scores, each_token(space_.mask),
-              heads * shape_.held() * t * t);
-  code.vector(VectorOp::divide, sum_, in_memory(space_.stats), number(1), in_memory(space_.stats),
-              heads * t);
+  const Operand maxima = in_memory(space_.maxima);
+  const Operand both = in_memory(space_.both);
+  const Operand sums = in_memory(space_.sums);
+  const float scale = 1.0F / std::sqrt(static_cast<float>(shape_.model().head_dim));
+  code.vector(VectorOp::max, sum_, both, maxima, in_memory(space_.maxima + bytes * numbers),
+              numbers);
+  code.vector(VectorOp::sub, sum_, maxima, maxima, around(space_.both, numbers), 2 * numbers);
+  code.vector(VectorOp::mul, sum_, maxima, maxima, number(scale), 2 * numbers);
+  exponential(code, space_.scaled, space_.maxima, 2 * heads);
+  code.vector(VectorOp::mul, sum_, sums, sums, in_memory(space_.scaled), 2 * numbers);
+  code.vector(VectorOp::add, sum_, sums, sums, in_memory(space_.sums + bytes * numbers), numbers);
   for (std::uint32_t h = 0; h < heads; ++h) {
-    const Operand own = in_memory(space_.folded + bytes * h * shape_.k() * t);
-    code.vector(VectorOp::mul, sum_, own, own, each_token(space_.stats + bytes * h * t),
-                shape_.k() * t);
+    const std::uint32_t at = bytes * h * piece;
+    const std::uint32_t share = space_.scaled + bytes * h * pitch;
+    const Operand folded = in_memory(space_.folded + at);
+    code.vector(VectorOp::mul, sum_, folded, folded, each_token(share), piece);
+    code.vector(VectorOp::fma, sum_, folded, in_memory(space_.context + at),
+                each_token(share + bytes * numbers), piece);
   }
-  write_halves(code, space_.tile[0], space_.folded, shape_.q() * t, sum_);
+  code.vector(VectorOp::move, sum_, maxima, both, Operand(), numbers);
 }
 
-void PrefillParts::residual(CoreCode& code) const {
-  const std::uint32_t all = shape_.d() * shape_.t();
+void PrefillParts::finish_context(CoreCode& code, std::uint32_t, std::uint32_t column,
+                                  const PrefillScope&) const {
+  const std::uint32_t pitch = shape_.pitch();
+  const std::uint32_t heads = shape_.group();
+  const unsigned bytes = bytes_of(sum_);
+  code.vector(VectorOp::divide, sum_, in_memory(space_.stats), number(1), in_memory(space_.sums),
+              heads * pitch);
+  for (std::uint32_t h = 0; h < heads; ++h) {
+    const Operand own = in_memory(space_.folded + bytes * h * shape_.k() * pitch);
+    code.vector(VectorOp::mul, sum_, own, own, each_token(space_.stats + bytes * h * pitch),
+                shape_.k() * pitch);
+  }
+  write_halves(code, tile_of(column), space_.folded, shape_.q() * pitch, sum_);
+}
+
+void PrefillParts::residual(CoreCode& code, std::uint32_t, std::uint32_t,
+                            const PrefillScope&) const {
+  const std::uint32_t all = shape_.d() * shape_.pitch();
   write_halves(code, space_.z, space_.out, all, sum_);
   const Operand x = in_memory(space_.x);
   code.vector(VectorOp::add, Element::fp16, x, x, in_memory(space_.z), all);
 }
 
-void PrefillParts::silu(CoreCode& code) const {
-  const std::uint32_t all = shape_.f() * shape_.t();
-  const GatedUnit unit{space_.out, space_.out + bytes_of(sum_) * all, space_.silu, all};
-  const std::uint32_t made =
-      style_.scalar_functions ? write_scalar_silu(code, unit, sum_) : write_silu(code, unit, sum_);
-  write_halves(code, space_.tile[0], made, all, sum_);
+/// Of each gated block, with its share if there are several.
+void PrefillParts::silu(CoreCode& code, std::uint32_t, std::uint32_t column,
+                        const PrefillScope&) const {
+  const std::uint32_t pitch = shape_.pitch();
+  const std::uint32_t all = shape_.f() * pitch;
+  const unsigned bytes = bytes_of(sum_);
+  for (std::uint32_t e = 0; e < shape_.experts(); ++e) {
+    const std::uint32_t up = space_.out + bytes * 2 * e * all;
+    std::uint32_t made = space_.silu;
+    if (style_.scalar_functions) {
+      for (std::uint32_t i = 0; i < shape_.f(); ++i) {
+        const std::uint32_t at = bytes * i * pitch;
+        write_scalar_silu(code, {up + at, up + bytes * all + at, space_.silu + at, shape_.t()},
+                          sum_);
+      }
+    } else {
+      made = write_silu(code, {up, up + bytes * all, space_.silu, all}, sum_);
+    }
+    if (shape_.model().experts.count != 0) {
+      code.vector(VectorOp::mul, sum_, in_memory(made), in_memory(made),
+                  each_token(space_.shares + bytes * e * pitch), all);
+    }
+    write_halves(code, tile_of(column) + 2 * e * all, made, all, sum_);
+  }
+}
+
+/// Every core of a column has the logits of all experts for its tokens, and what each of them
+/// counts: the softmax of the largest ones, 0 of others.
+void PrefillParts::route_tokens(CoreCode& code, std::uint32_t row, std::uint32_t column,
+                                const PrefillScope&) const {
+  const std::uint32_t experts = shape_.model().experts.count;
+  const std::uint32_t pitch = shape_.pitch();
+  const unsigned bytes = bytes_of(sum_);
+  const std::uint32_t z = tile_of(column);
+  if (shape_.t() == 1) {
+    write_gemv(code, {space_.wrouter, z, space_.logits, shape_.d(), experts}, sum_);
+  } else {
+    code.vector(VectorOp::move, sum_, in_memory(space_.logits), number(0), Operand(),
+                experts * pitch);
+    for (std::uint32_t i = 0; i < shape_.d(); ++i) {
+      for (std::uint32_t e = 0; e < experts; ++e) {
+        code.stream(products(sum_), in_memory(space_.logits + bytes * e * pitch),
+                    in_memory(z + 2 * i * pitch), cell(space_.wrouter + 2 * (i * experts + e)),
+                    shape_.t());
+      }
+    }
+  }
+  this->column().write(code, row, {space_.logits, experts * pitch, sum_});
+  choose(code);
+}
+
+/// One after the other, for all tokens at once: the largest logit, a vector that is 1 at its place
+/// and 0 elsewhere, which adds its weight to the shares, and the logit out of the way.
+void PrefillParts::choose(CoreCode& code) const {
+  constexpr float kLeast = -65504;
+  constexpr float kSharp = 1U << 20U;  // logits apart by less than its inverse are not told apart
+  const std::uint32_t experts = shape_.model().experts.count;
+  const std::uint32_t choices = shape_.model().experts.chosen;
+  const std::uint32_t pitch = shape_.pitch();
+  const std::uint32_t all = experts * pitch;
+  const unsigned bytes = bytes_of(sum_);
+  const Operand logits = in_memory(space_.logits);
+  const Operand mark = in_memory(space_.mark);
+  const Operand shares = in_memory(space_.shares);
+  const auto vector = [&](VectorOp op, const Operand& to, const Operand& a, const Operand& b,
+                          std::uint32_t elements) { code.vector(op, sum_, to, a, b, elements); };
+  vector(VectorOp::move, shares, number(0), Operand(), all);
+  for (std::uint32_t j = 0; j < choices; ++j) {
+    const std::uint32_t best = space_.best + bytes * j * pitch;
+    const std::uint32_t weight = space_.weight + bytes * j * pitch;
+    vector(VectorOp::move, in_memory(best), number(kLeast), Operand(), pitch);
+    vector(VectorOp::max, each_token(best), logits, each_token(best), all);
+    vector(VectorOp::sub, mark, logits, each_token(best), all);
+    vector(VectorOp::mul, mark, mark, number(kSharp), all);
+    vector(VectorOp::add, mark, mark, number(1), all);
+    vector(VectorOp::max, mark, mark, number(0), all);
+    vector(VectorOp::sub, in_memory(space_.stats), in_memory(best), in_memory(space_.best), pitch);
+    exponential(code, weight, space_.stats, 1);
+    vector(VectorOp::fma, shares, mark, each_token(weight), all);
+    if (j + 1 < choices) vector(VectorOp::fma, logits, mark, number(kLeast), all);
+  }
+  const Operand sum = in_memory(space_.stats);
+  vector(VectorOp::move, sum, in_memory(space_.weight), Operand(), pitch);
+  for (std::uint32_t j = 1; j < choices; ++j) {
+    vector(VectorOp::add, sum, sum, in_memory(space_.weight + bytes * j * pitch), pitch);
+  }
+  vector(VectorOp::divide, sum, number(1), sum, pitch);
+  vector(VectorOp::mul, shares, shares, each_token(space_.stats), all);
 }
 
 }  // namespace lacuna::wse

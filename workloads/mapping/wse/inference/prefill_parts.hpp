@@ -2,30 +2,35 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "workloads/mapping/wse/inference/core_code.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"
+#include "workloads/mapping/wse/inference/prefill_cores.hpp"
 #include "workloads/mapping/wse/inference/prefill_shape.hpp"
 
 namespace lacuna::wse {
 
-/// What a layer does with a chunk of a prompt, one part after the other. Those from `score` to
-/// `fold` are done for each chunk of keys, the chunk's own included.
+/// What a layer does with a chunk of a prompt, one part after the other. `score`, `softmax`, `pv`
+/// and `fold` are done for each chunk of keys, the chunk's own last; `mask` for its own alone.
 enum class PrefillPart : std::uint8_t {
   norm,
   qkv,
   qk_norm,
   rope,
   value_skew,  // values move into the order in which their product takes them
+  clear,       // maximum, sum of weights and context of no keys
   score,
+  mask,  // of keys behind a token
   softmax,
   pv,
   fold,
-  context,  // its own chunk's: scores are masked, and what is folded is divided by its weights
+  context,  // what is folded is divided by its weights
   o_proj,
   residual,
   ffn_norm,
+  router,  // of layers with experts: the share of each in each token
   up_gate,
   silu,
   down,
@@ -33,7 +38,7 @@ enum class PrefillPart : std::uint8_t {
 };
 const char* word(PrefillPart part);
 constexpr bool of_each_chunk(PrefillPart part) {
-  return part >= PrefillPart::score && part <= PrefillPart::fold;
+  return part >= PrefillPart::score && part <= PrefillPart::fold && part != PrefillPart::mask;
 }
 
 /// What differs between published kernels.
@@ -41,62 +46,120 @@ struct PrefillStyle {
   bool scalar_functions = false;  // exponential and SiLU in scalar loops of special functions
 };
 
-/// A product of tiles on a square: those of one operand go round a ring along x and those of the
-/// other along y, no step longer than two hops, while those that are there are multiplied.
+/// A product of tiles on a block: weights go round a ring along x and activations along y, no step
+/// longer than two hops, while those that are there are multiplied.
 struct TileProduct {
-  std::uint32_t inputs = 1;
+  std::uint32_t inputs = 1;  // of a step
   std::uint32_t outputs = 1;
   std::uint32_t tokens = 1;
   std::uint32_t steps = 1;
+  std::uint32_t weights = 0;  // address of the core's own; those of all pieces
+  std::uint32_t first = 0;    // rows of the sums before its own
+  std::uint32_t tile = 0;     // rows of the tiles before its own
+  std::uint32_t rows = 0;     // of its own that move
+  std::uint32_t made = 0;     // steps that its activations have gone before
+  bool adds = false;          // to what the sums are
 };
 
-/// Programs of the parts, without values. Cores that do the same are there once: of a product of
-/// tiles a square of `fold` x `fold` cores takes as many steps as the whole one would, of scores
-/// and their product with values `fold` columns of one band; of norms and sums a column, which has
-/// all its cores; what needs no other core is one.
+/// Of what a program is made: the whole block, or the fewest cores that take as long; chunks whose
+/// keys and values it puts into the bank, and takes from it.
+struct PrefillScope {
+  bool whole = false;
+  std::uint32_t chunk = 0;
+  std::uint32_t keys = 0;
+};
+
+/// Programs of the parts. Cores that do the same may be there once: of a product of tiles `fold` x
+/// `fold` cores take as many steps as the whole block would, of scores and their product with
+/// values `fold` columns of one band; of norms and sums a column, which has all its cores; what
+/// needs no other core is one.
 class PrefillParts {
  public:
   PrefillParts(const PrefillShape& shape, const CodeCosts& costs, const InferenceParams& params,
                const PrefillStyle& style, std::uint32_t fold);
 
+  const PrefillSpace& space() const { return space_; }
+
   /// The programs of a part, one after the other.
-  std::vector<TaskProgram> plan(PrefillPart part) const;
+  std::vector<TaskProgram> plan(PrefillPart part, const PrefillScope& scope = {}) const;
 
   /// The products of tiles of a part; none of others.
   std::vector<TileProduct> products_of(PrefillPart part) const;
 
-  TaskProgram plan_product(const TileProduct& job) const;
-  /// `halves` of each core shifted along y by up to so many places, as the first product of a
-  /// column needs it.
-  TaskProgram plan_skew(std::uint32_t halves, std::uint32_t shifts) const;
+  TaskProgram plan_product(const TileProduct& job, bool whole = false) const;
+  /// `halves` of each core shifted along y: by so many places, or of the whole block by as many as
+  /// the first product of each column needs.
+  TaskProgram plan_skew(std::uint32_t halves, std::uint32_t shifts, bool whole = false) const;
   /// Of so many columns; what joins cores of a row is a ring, of which the shortest with a step of
   /// two hops will do.
-  TaskProgram plan_scores(std::uint32_t columns = 3) const;
-  TaskProgram plan_values() const;
+  TaskProgram plan_scores(std::uint32_t columns = 3, const PrefillScope& scope = {}) const;
+  TaskProgram plan_values(const PrefillScope& scope = {}) const;
+
+  /// The row of cores whose piece of the weights' inputs a core has at the begin of a product, and
+  /// which piece of it; `piece` is of its own.
+  std::pair<std::uint32_t, std::uint32_t> weights_at(const TileProduct& job, std::uint32_t row,
+                                                     std::uint32_t column,
+                                                     std::uint32_t piece) const;
+  /// The column of cores whose keys a core has the scores of, as number `block` of its own.
+  std::uint32_t keys_at(std::uint32_t row, std::uint32_t column, std::uint32_t block) const;
+  /// The column whose cores have the keys or values of the tokens of `column` in their banks.
+  std::uint32_t bank_column(std::uint32_t row, std::uint32_t column, bool values) const {
+    return values ? x_.core_at(x_.position(column) + value_skew_of(row)) : column;
+  }
+  /// Where the activations of a column begin.
+  std::uint32_t tile_of(std::uint32_t column) const { return space_.tile[skew_of(column) % 2]; }
 
  private:
-  using Code = void (PrefillParts::*)(CoreCode& code) const;
-  TaskProgram alone(Code write) const;
-  TaskProgram plan_norm() const;
-  TaskProgram plan_head_norms() const;
-  TaskProgram plan_softmax() const;
+  using Write = void (PrefillParts::*)(CoreCode& code, std::uint32_t row, std::uint32_t column,
+                                       const PrefillScope& scope) const;
+  CoreMakers makers() const { return {costs_, params_}; }
+  std::pair<std::uint32_t, std::uint32_t> kind(std::uint32_t row, std::uint32_t column) const {
+    return {row, skew_of(column) % 2};
+  }
+  TaskProgram alone(Write write, const PrefillScope& scope) const;
+  TaskProgram along(const LineSums& line, Write write, const PrefillScope& scope) const;
+  std::vector<TaskProgram> plan_products(PrefillPart part, bool whole) const;
+  TaskProgram plan_value_skew(const PrefillScope& scope) const;
+  CoreExtent folded() const;
+
+  // what a core does
+  void norm(CoreCode& code, std::uint32_t row, std::uint32_t column, const PrefillScope&) const;
+  void ffn_norm(CoreCode& code, std::uint32_t row, std::uint32_t column, const PrefillScope&) const;
+  void head_norms(CoreCode& code, std::uint32_t row, std::uint32_t, const PrefillScope&) const;
+  void rope(CoreCode& code, std::uint32_t row, std::uint32_t, const PrefillScope& scope) const;
+  void clear(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const;
+  void mask(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const;
+  void softmax(CoreCode& code, std::uint32_t row, std::uint32_t, const PrefillScope&) const;
+  void fold_in(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const;
+  void finish_context(CoreCode& code, std::uint32_t, std::uint32_t column,
+                      const PrefillScope&) const;
+  void residual(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const;
+  void route_tokens(CoreCode& code, std::uint32_t row, std::uint32_t column,
+                    const PrefillScope&) const;
+  void silu(CoreCode& code, std::uint32_t, std::uint32_t column, const PrefillScope&) const;
 
   Operand each_token(std::uint32_t address) const;
   Operand each_feature(std::uint32_t address) const;
-  void rope(CoreCode& code) const;
-  void fold_in(CoreCode& code) const;
-  void finish_context(CoreCode& code) const;
-  void residual(CoreCode& code) const;
-  void silu(CoreCode& code) const;
   LineSums column() const;
   LineSums band() const;
+  void write_norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
+                  std::uint32_t gain) const;
   void square_sums(CoreCode& code, std::uint32_t to, std::uint32_t numbers, std::uint32_t features,
                    Element from) const;
-  void multiply(CoreCode& code, const TileProduct& job, std::uint32_t here) const;
-  void score(CoreCode& code, std::uint32_t here) const;
-  void weigh(CoreCode& code, std::uint32_t here, std::uint32_t block) const;
+  void exponential(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t rows) const;
+  void choose(CoreCode& code) const;
+  void product(CoreCode& code, const TileProduct& job, const RingSide& x, const RingSide& y,
+               std::uint32_t row, std::uint32_t column) const;
+  void multiply(CoreCode& code, const TileProduct& job, std::uint32_t weights,
+                std::uint32_t tile) const;
+  void score(CoreCode& code, std::uint32_t keys) const;
+  void weigh(CoreCode& code, std::uint32_t values, std::uint32_t held, std::uint32_t block) const;
   void send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t root,
-                    std::uint32_t kept) const;
+                    const Operand& kept) const;
+  Operand kept_scores(std::uint32_t block) const;
+
+  std::uint32_t skew_of(std::uint32_t column) const;
+  std::uint32_t value_skew_of(std::uint32_t row) const;
 
   const PrefillShape shape_;
   const CodeCosts& costs_;
@@ -105,6 +168,9 @@ class PrefillParts {
   const PrefillSpace space_;
   const Element sum_;
   const std::uint32_t fold_;
+  const RingSide x_;
+  const RingSide y_;
+  const RingSide in_band_;
 };
 
 }  // namespace lacuna::wse

@@ -5,21 +5,11 @@
 
 #include "workloads/mapping/wse/inference/functions.hpp"
 #include "workloads/mapping/wse/inference/prefill_parts.hpp"
-#include "workloads/mapping/wse/layers/ring.hpp"
 
 // Parts of a prompt in which blocks go round.
 
 namespace lacuna::wse {
 namespace {
-
-// Microthreads of rings.
-constexpr std::uint8_t kSendX = 1;
-constexpr std::uint8_t kTakeX = 2;
-constexpr std::uint8_t kSendY = 3;
-constexpr std::uint8_t kTakeY = 4;
-
-constexpr std::uint8_t kSlotX = 0;
-constexpr std::uint8_t kSlotY = 1;
 
 // Colors from core to core of a band, by the parity of the one that sends.
 constexpr unsigned kSouthward = 8;
@@ -29,156 +19,211 @@ Color of_parity(unsigned first, std::uint32_t sender) {
   return static_cast<Color>(first + sender % 2);
 }
 
-/// What a ring does for a core.
-class RingSide {
- public:
-  RingSide(std::uint32_t cores, CoreLine::Direction direction)
-      : ring_(cores, direction), columns_(direction == CoreLine::Direction::columns) {}
-
-  void route(TaskBuilder& builder, std::uint32_t row, std::uint32_t column) const {
-    SwitchedRouter router;
-    ring_.add_routes(at(row, column), router);
-    for (const SwitchedRoute& route : router.routes) {
-      builder.route(builder.place(row, column), route.color, route.from, route.to);
-    }
-  }
-
-  /// The block leaves and the next comes, beside what follows.
-  void shift(CoreCode& code, std::uint32_t row, std::uint32_t column, std::uint32_t from,
-             std::uint32_t to, std::uint32_t halves) const {
-    if (ring_.cores() == 1) return;
-    const Color out = ring_.out(at(row, column));
-    const Color in = ring_.in(at(row, column));
-    const std::uint8_t slot = columns_ ? kSlotX : kSlotY;
-    code.send(out, slot);
-    code.take(in, slot);
-    code.beside(columns_ ? kSendX : kSendY, Element::fp16, on_fabric(out), in_memory(from), halves);
-    code.beside(columns_ ? kTakeX : kTakeY, Element::fp16, in_memory(to), on_fabric(in), halves);
-  }
-  void wait(CoreCode& code) const {
-    if (ring_.cores() == 1) return;
-    code.wait_for(columns_ ? kSendX : kSendY);
-    code.wait_for(columns_ ? kTakeX : kTakeY);
-  }
-
-  /// Cores of equal kind do the same.
-  std::uint32_t kind(std::uint32_t row, std::uint32_t column) const {
-    return ring_.cores() == 1 ? 0 : ring_.kind(at(row, column));
-  }
-
- private:
-  std::uint32_t at(std::uint32_t row, std::uint32_t column) const {
-    return columns_ ? column : row;
-  }
-
-  CoreRing ring_;
-  bool columns_;
-};
-
-/// What a core of such a program is made from.
-struct RingCosts {
-  const CodeCosts& costs;
-  const InferenceParams& params;
-};
-
-/// A rectangle of cores: `route` adds the routes of one, `kind` says which do the same, and `write`
-/// what.
-template <typename Route, typename Kind, typename Write>
-TaskProgram plan_cores(std::uint32_t columns, std::uint32_t rows, const RingCosts& costs,
-                       const Route& route, const Kind& kind, const Write& write) {
-  TaskBuilder builder(columns, rows);
-  SharedRoutines routines(builder);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    for (std::uint32_t column = 0; column < columns; ++column) {
-      route(builder, row, column);
-      const auto [found, fresh] = known.try_emplace(kind(row, column), 0);
-      if (fresh) {
-        CoreCode code(costs.costs, costs.params, routines);
-        write(code, row, column);
-        found->second = builder.add(std::move(code).finish());
-      }
-      builder.core(builder.place(row, column), found->second);
-    }
-  }
-  return std::move(builder).finish();
-}
-
-/// The same with rings along both axes.
-template <typename Write>
-TaskProgram plan_rings(const RingSide& x, std::uint32_t columns, const RingSide& y,
-                       std::uint32_t rows, const RingCosts& costs, const Write& write) {
+/// Programs with rings along both axes; what depends on a column beside its colors is `more` of it.
+template <typename More, typename Write>
+TaskProgram plan_rings(const RingSide& x, const RingSide& y, const CoreExtent& extent,
+                       const CoreMakers& makers, const More& more, const Write& write) {
   return plan_cores(
-      columns, rows, costs,
+      extent, makers,
       [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
         x.route(builder, row, column);
         y.route(builder, row, column);
       },
       [&](std::uint32_t row, std::uint32_t column) {
-        return std::make_pair(x.kind(row, column), y.kind(row, column));
+        return std::make_pair(x.kind(row, column) * 65536 + y.kind(row, column), more(row, column));
       },
       write);
 }
 
+/// How often activations have moved in the first `steps` steps: after each in which a core of the
+/// ring's place `place` has used the first of its `pieces`.
+std::uint32_t moves_before(std::uint32_t place, std::uint32_t steps, std::uint32_t pieces) {
+  const std::uint32_t first = place % pieces;  // the step after which it moves first
+  return steps > first ? (steps - first - 1) / pieces + 1 : 0;
+}
+
 }  // namespace
 
-void PrefillParts::multiply(CoreCode& code, const TileProduct& job, std::uint32_t here) const {
+// A core at the places (r, c) of its rings, with tile_pieces() = a and weight_pieces() = w, of
+// which one is 1, takes the piece a r + w c - s of the inputs in step s, counted in the order of
+// the rings: activations move on by one place after each a-th step and so come from the place r - s
+// / a, if columns have been moved apart before by w c / a places; weights come from c - s / w, and
+// lie so that these are the same.
+
+/// Places by which the activations of a column go on before its first product.
+std::uint32_t PrefillParts::skew_of(std::uint32_t column) const {
+  const std::uint32_t rows = shape_.block().rows;
+  const std::uint32_t back =
+      x_.position(column) * shape_.weight_pieces() / shape_.tile_pieces() % rows;
+  return (rows - back) % rows;
+}
+
+/// Those of the values of a row.
+std::uint32_t PrefillParts::value_skew_of(std::uint32_t row) const {
+  return shape_.band() - 1 - in_band_.position(row);
+}
+
+std::pair<std::uint32_t, std::uint32_t> PrefillParts::weights_at(const TileProduct& job,
+                                                                 std::uint32_t row,
+                                                                 std::uint32_t column,
+                                                                 std::uint32_t piece) const {
+  const std::uint32_t a = shape_.tile_pieces();
+  const std::uint32_t all = shape_.steps();
+  const std::uint32_t before = (job.made + piece) % all;
+  const std::uint32_t at =
+      (a * y_.position(row) + shape_.weight_pieces() * x_.position(column) + all - before) % all;
+  return {y_.core_at(at / a), at % a};
+}
+
+std::uint32_t PrefillParts::keys_at(std::uint32_t row, std::uint32_t column,
+                                    std::uint32_t block) const {
+  const std::uint32_t columns = shape_.block().columns;
+  const std::uint32_t step = block * shape_.band() + value_skew_of(row);
+  return x_.core_at(x_.position(column) + columns - step % columns);
+}
+
+CoreExtent PrefillParts::folded() const {
+  // of a wide block columns differ in when they move their activations
+  return {std::min(std::max(fold_, shape_.tile_pieces()), shape_.block().columns),
+          std::min(fold_, shape_.block().rows)};
+}
+
+void PrefillParts::multiply(CoreCode& code, const TileProduct& job, std::uint32_t weights,
+                            std::uint32_t tile) const {
   const unsigned bytes = bytes_of(sum_);
+  const std::uint32_t pitch = shape_.pitch();
   code.test();
   for (std::uint32_t i = 0; i < job.inputs; ++i) {
     for (std::uint32_t j = 0; j < job.outputs; ++j) {
-      code.stream(products(sum_), in_memory(space_.out + bytes * j * shape_.pitch()),
-                  in_memory(space_.tile[here] + 2 * i * shape_.pitch()),
-                  cell(space_.weights[here] + 2 * (i * job.outputs + j)), job.tokens);
+      code.stream(products(sum_), in_memory(space_.out + bytes * (job.first + j) * pitch),
+                  in_memory(tile + 2 * i * pitch), cell(weights + 2 * (i * job.outputs + j)),
+                  job.tokens);
     }
   }
 }
 
-TaskProgram PrefillParts::plan_product(const TileProduct& job) const {
-  const std::uint32_t side = std::min(fold_, job.steps);
-  const RingSide x(side, CoreLine::Direction::columns);
-  const RingSide y(side, CoreLine::Direction::rows);
-  const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
-    code.vector(VectorOp::move, sum_, in_memory(space_.out), number(0), Operand(),
-                job.outputs * shape_.pitch());
-    std::uint32_t bodies[2];
-    for (std::uint32_t here = 0; here < 2; ++here) {
-      bodies[here] = code.keep([&] { multiply(code, job, here); });
+/// The steps of a core. The weights go round once and are where they were in the end.
+void PrefillParts::product(CoreCode& code, const TileProduct& job, const RingSide& x,
+                           const RingSide& y, std::uint32_t row, std::uint32_t column) const {
+  const std::uint32_t a = shape_.tile_pieces();
+  const std::uint32_t w = shape_.weight_pieces();
+  const std::uint32_t pitch = shape_.pitch();
+  const std::uint32_t place = x.position(column);
+  const std::uint32_t piece = job.inputs * job.outputs;
+  const std::uint32_t moving = a * job.inputs * pitch;
+  const std::uint32_t weights[2] = {job.weights, space_.incoming};
+  if (!job.adds) {
+    code.vector(VectorOp::move, sum_, in_memory(space_.out + bytes_of(sum_) * job.first * pitch),
+                number(0), Operand(), job.outputs * pitch);
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> bodies;
+  bool moves = false;
+  bool fresh = true;  // the activations have not been there in the step before
+  for (std::uint32_t step = 0; step < job.steps; ++step) {
+    const std::uint32_t gone = job.made + step;
+    const std::uint32_t left = (place + shape_.steps() * a - gone % a) % a;  // steps of this tile
+    const std::uint32_t here = x.cores() == 1 ? 0 : step / w % 2;
+    const std::uint32_t there = y.cores() == 1 ? 0 : moves_before(place, gone, a) % 2;
+    const auto tile = [&](std::uint32_t i) { return space_.tile[i] + 2 * job.tile * pitch; };
+    if (step % w == 0) {
+      x.shift(code, row, column, weights[here], weights[1 - here], w * piece);
     }
-    for (std::uint32_t step = 0; step < job.steps; ++step) {
-      const std::uint32_t here = step % 2;
-      if (step + 1 < job.steps) {
-        x.shift(code, row, column, space_.weights[here], space_.weights[1 - here],
-                job.inputs * job.outputs);
-        y.shift(code, row, column, space_.tile[here], space_.tile[1 - here],
-                job.inputs * shape_.pitch());
-      }
-      code.call_kept(bodies[here]);
-      x.wait(code);
-      y.wait(code);
+    if (fresh && step + left + 1 < job.steps) {
+      y.shift(code, row, column, tile(there), tile(1 - there), moving);
+      moves = true;
     }
-  };
-  return plan_rings(x, side, y, side, {costs_, params_}, write);
+    const auto at = std::make_pair(weights[here] + 2 * (step % w) * piece,
+                                   tile(there) + 2 * left * job.inputs * pitch);
+    const auto [body, unknown] = bodies.try_emplace(at, 0);
+    if (unknown) body->second = code.keep([&] { multiply(code, job, at.first, at.second); });
+    code.call_kept(body->second);
+    if (step % w == w - 1) x.wait(code);
+    fresh = left == 0;
+    if (!fresh || !moves) continue;
+    y.wait(code);
+    moves = false;
+  }
+  if (x.cores() > 1 && job.steps / w % 2 != 0) {
+    code.vector(VectorOp::move, Element::fp16, in_memory(weights[0]), in_memory(weights[1]),
+                Operand(), w * piece);
+  }
 }
 
-TaskProgram PrefillParts::plan_skew(std::uint32_t halves, std::uint32_t shifts) const {
+TaskProgram PrefillParts::plan_product(const TileProduct& job, bool whole) const {
+  CoreExtent extent = folded();
+  if (whole) extent = {shape_.block().columns, shape_.block().rows};
+  extent.columns = std::min(extent.columns, job.steps);
+  extent.rows = std::min(extent.rows, job.steps);
+  const RingSide x(extent.columns, CoreLine::Direction::columns);
+  const RingSide y(extent.rows, CoreLine::Direction::rows);
+  return plan_rings(
+      x, y, extent, makers(),
+      [&](std::uint32_t, std::uint32_t column) {
+        return x.position(column) % shape_.tile_pieces();
+      },
+      [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+        product(code, job, x, y, row, column);
+      });
+}
+
+TaskProgram PrefillParts::plan_skew(std::uint32_t halves, std::uint32_t shifts, bool whole) const {
+  CoreExtent extent = {1, folded().rows};
+  if (whole) extent = {shape_.block().columns, shape_.block().rows};
   const RingSide x(1, CoreLine::Direction::columns);
-  const RingSide y(fold_, CoreLine::Direction::rows);
-  return plan_rings(x, 1, y, fold_, {costs_, params_},
-                    [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
-                      for (std::uint32_t i = 0; i < shifts; ++i) {
-                        y.shift(code, row, column, space_.tile[i % 2], space_.tile[1 - i % 2],
-                                halves);
-                        code.test();
-                        y.wait(code);
-                      }
-                    });
+  const RingSide y(extent.rows, CoreLine::Direction::rows);
+  const auto all = [&](std::uint32_t column) { return whole ? skew_of(column) : shifts; };
+  return plan_rings(
+      x, y, extent, makers(), [&](std::uint32_t, std::uint32_t column) { return all(column); },
+      [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+        for (std::uint32_t i = all(column); i > 0; --i) {
+          y.shift(code, row, column, space_.tile[i % 2], space_.tile[1 - i % 2], halves);
+          code.test();
+          y.wait(code);
+        }
+      });
+}
+
+/// Along x, and into the bank.
+TaskProgram PrefillParts::plan_value_skew(const PrefillScope& scope) const {
+  CoreExtent extent = {folded().columns, 1};
+  if (scope.whole) extent = {shape_.block().columns, shape_.block().rows};
+  const RingSide x(extent.columns, CoreLine::Direction::columns);
+  const RingSide y(1, CoreLine::Direction::rows);
+  const std::uint32_t halves = shape_.k() * shape_.pitch();
+  const auto all = [&](std::uint32_t row) {
+    return scope.whole ? value_skew_of(row) : shape_.band() - 1;
+  };
+  return plan_rings(
+      x, y, extent, makers(), [&](std::uint32_t row, std::uint32_t) { return all(row); },
+      [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+        for (std::uint32_t i = all(row); i > 0; --i) {
+          x.shift(code, row, column, space_.keys[i % 2], space_.keys[1 - i % 2], halves);
+          code.test();
+          x.wait(code);
+        }
+        code.vector(VectorOp::move, Element::fp16,
+                    in_memory(space_.v_bank + scope.chunk * space_.bank_bytes),
+                    in_memory(space_.keys[0]), Operand(), halves);
+      });
+}
+
+/// Scores of a block of keys where they are kept: of each head in its own place.
+Operand PrefillParts::kept_scores(std::uint32_t block) const {
+  const std::uint32_t of_block = shape_.t() * shape_.pitch();
+  const std::uint32_t at = space_.scores + bytes_of(sum_) * block * of_block;
+  if (shape_.held() == 1 || shape_.group() == 1) return in_memory(at);
+  const auto apart = static_cast<std::int32_t>(shape_.held() * of_block);
+  if (of_block == 1) return in_memory(at, apart);
+  Operand operand = in_memory(at);
+  operand.inner = of_block;
+  operand.outer = apart;
+  return operand;
 }
 
 /// A core's partial scores on their way along the band: what comes from the side that is farther
 /// from the root, and its own, goes to the next; the root keeps the sum.
 void PrefillParts::send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t root,
-                                std::uint32_t kept) const {
+                                const Operand& kept) const {
   const std::uint32_t rows = shape_.band();
   const std::uint32_t elements = shape_.group() * shape_.t() * shape_.pitch();
   const Operand own = in_memory(space_.partial);
@@ -194,16 +239,15 @@ void PrefillParts::send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t
     code.vector(VectorOp::add, sum_, to, on_fabric(color), mine, elements);
   };
   if (row == root) {
-    const Operand to = in_memory(kept);
-    if (row > 0) from_north(to, own);
-    if (row + 1 < rows) from_south(to, row > 0 ? to : own);
-    if (rows == 1) code.vector(VectorOp::move, sum_, to, own, Operand(), elements);
+    if (row > 0) from_north(kept, own);
+    if (row + 1 < rows) from_south(kept, row > 0 ? kept : own);
+    if (rows == 1) code.vector(VectorOp::move, sum_, kept, own, Operand(), elements);
     return;
   }
   const bool south = row < root;
   const Color color = of_parity(south ? kSouthward : kNorthward, row);
   const Operand out = on_fabric(color);
-  code.send(color, kSlotY);
+  code.send(color, 1);
   if (south && row > 0) {
     from_north(out, own);
   } else if (!south && row + 1 < rows) {
@@ -214,7 +258,7 @@ void PrefillParts::send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t
 }
 
 /// Those of a block of keys, of a core's features.
-void PrefillParts::score(CoreCode& code, std::uint32_t here) const {
+void PrefillParts::score(CoreCode& code, std::uint32_t keys) const {
   const std::uint32_t t = shape_.t();
   const std::uint32_t pitch = shape_.pitch();
   const std::uint32_t k = shape_.k();
@@ -228,41 +272,43 @@ void PrefillParts::score(CoreCode& code, std::uint32_t here) const {
       for (std::uint32_t token = 0; token < t; ++token) {
         code.stream(products(sum_), in_memory(space_.partial + bytes * (h * t + token) * pitch),
                     in_memory(space_.qkv16 + 2 * (h * k + i) * pitch),
-                    cell(space_.keys[here] + 2 * (i * pitch + token)), t);
+                    cell(keys + 2 * (i * pitch + token)), t);
       }
     }
   }
 }
 
 /// Keys go round along x; the partial scores of each block of them are summed in the band, in a
-/// core that changes with the step.
-TaskProgram PrefillParts::plan_scores(std::uint32_t columns) const {
+/// core that changes with the step, backwards on the ring of the band.
+TaskProgram PrefillParts::plan_scores(std::uint32_t columns, const PrefillScope& scope) const {
   const std::uint32_t rows = shape_.band();
-  const std::uint32_t steps = shape_.block().side;
+  const std::uint32_t steps = shape_.block().columns;
   const std::uint32_t keys = shape_.k() * shape_.pitch();
-  const std::uint32_t scores = shape_.group() * shape_.t() * shape_.pitch();
-  const unsigned bytes = bytes_of(sum_);
-  columns = std::min(columns, shape_.block().side);
-  const RingSide x(columns, CoreLine::Direction::columns);
+  CoreExtent extent = {std::min(columns, steps), rows};
+  if (scope.whole) extent = {steps, shape_.block().rows};
+  const RingSide x(extent.columns, CoreLine::Direction::columns);
   const auto route = [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
     const std::size_t place = builder.place(row, column);
     x.route(builder, row, column);
-    if (row + 1 < rows) {
-      builder.route(place, of_parity(kSouthward, row), kRamp, bit(kSouth));
-      builder.route(place, of_parity(kNorthward, row + 1), kSouth, bit(kRamp));
+    const std::uint32_t at = row % rows;
+    if (at + 1 < rows) {
+      builder.route(place, of_parity(kSouthward, at), kRamp, bit(kSouth));
+      builder.route(place, of_parity(kNorthward, at + 1), kSouth, bit(kRamp));
     }
-    if (row > 0) {
-      builder.route(place, of_parity(kSouthward, row - 1), kNorth, bit(kRamp));
-      builder.route(place, of_parity(kNorthward, row), kRamp, bit(kNorth));
+    if (at > 0) {
+      builder.route(place, of_parity(kSouthward, at - 1), kNorth, bit(kRamp));
+      builder.route(place, of_parity(kNorthward, at), kRamp, bit(kNorth));
     }
   };
   const auto kind = [&](std::uint32_t row, std::uint32_t column) {
-    return std::make_pair(row, x.kind(row, column));
+    return std::make_pair(row % rows, x.kind(row, column));
   };
   const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+    code.vector(VectorOp::move, Element::fp16, in_memory(space_.keys[0]),
+                in_memory(space_.k_bank + scope.keys * space_.bank_bytes), Operand(), keys);
     std::uint32_t bodies[2];
     for (std::uint32_t here = 0; here < 2; ++here) {
-      bodies[here] = code.keep([&] { score(code, here); });
+      bodies[here] = code.keep([&] { score(code, space_.keys[here]); });
     }
     for (std::uint32_t step = 0; step < steps; ++step) {
       const std::uint32_t here = step % 2;
@@ -270,15 +316,17 @@ TaskProgram PrefillParts::plan_scores(std::uint32_t columns) const {
         x.shift(code, row, column, space_.keys[here], space_.keys[1 - here], keys);
       }
       code.call_kept(bodies[here]);
-      send_to_root(code, row, step % rows, space_.scores + bytes * (step / rows) * scores);
+      const std::uint32_t root = in_band_.core_at(rows - 1 - step % rows);
+      send_to_root(code, row % rows, root, kept_scores(step / rows));
       x.wait(code);
     }
   };
-  return plan_cores(columns, rows, {costs_, params_}, route, kind, write);
+  return plan_cores(extent, makers(), route, kind, write);
 }
 
 /// Values of a block of keys with their probabilities, those of number `block` of a core.
-void PrefillParts::weigh(CoreCode& code, std::uint32_t here, std::uint32_t block) const {
+void PrefillParts::weigh(CoreCode& code, std::uint32_t values, std::uint32_t held,
+                         std::uint32_t block) const {
   const std::uint32_t t = shape_.t();
   const std::uint32_t pitch = shape_.pitch();
   const std::uint32_t k = shape_.k();
@@ -290,41 +338,53 @@ void PrefillParts::weigh(CoreCode& code, std::uint32_t here, std::uint32_t block
       const std::uint32_t weights = (h * shape_.held() + block) * t + token;
       for (std::uint32_t i = 0; i < k; ++i) {
         code.stream(products(sum_), in_memory(space_.context + bytes * (h * k + i) * pitch),
-                    in_memory(space_.held[here] + 2 * weights * pitch),
-                    cell(space_.keys[here] + 2 * (i * pitch + token)), t);
+                    in_memory(held + 2 * weights * pitch), cell(values + 2 * (i * pitch + token)),
+                    t);
       }
     }
   }
 }
 
-/// Values go round along x and probabilities in the band.
-TaskProgram PrefillParts::plan_values() const {
+/// Values go round along x and probabilities in the band. A core at the place p of its band, with
+/// values that have been moved on by their skew, has after s steps those of the keys that the core
+/// whose probabilities have come kept in its step s + skew.
+TaskProgram PrefillParts::plan_values(const PrefillScope& scope) const {
   const std::uint32_t rows = shape_.band();
-  const std::uint32_t steps = shape_.block().side;
+  const std::uint32_t steps = shape_.block().columns;
   const std::uint32_t values = shape_.k() * shape_.pitch();
   const std::uint32_t kept = shape_.group() * shape_.held() * shape_.t() * shape_.pitch();
-  const std::uint32_t side = std::min(fold_, rows);
-  const RingSide x(fold_, CoreLine::Direction::columns);
-  const RingSide y(side, CoreLine::Direction::rows);
+  CoreExtent extent = {folded().columns, std::min(fold_, rows)};
+  if (scope.whole) extent = {steps, shape_.block().rows};
+  const RingSide x(extent.columns, CoreLine::Direction::columns);
+  const RingSide y(scope.whole ? rows : extent.rows, CoreLine::Direction::rows);
   const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+    code.vector(VectorOp::move, Element::fp16, in_memory(space_.keys[0]),
+                in_memory(space_.v_bank + scope.keys * space_.bank_bytes), Operand(), values);
     code.vector(VectorOp::move, sum_, in_memory(space_.context), number(0), Operand(),
                 shape_.q() * shape_.pitch());
-    std::uint32_t bodies[2];
+    const std::uint32_t skew = rows - 1 - y.position(row);
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> bodies;
     for (std::uint32_t step = 0; step < steps; ++step) {
       const std::uint32_t here = step % 2;
+      const std::uint32_t there = y.cores() == 1 ? 0 : here;
+      const std::uint32_t block = (step + skew) % steps / rows;
       if (step + 1 < steps) {
         x.shift(code, row, column, space_.keys[here], space_.keys[1 - here], values);
         y.shift(code, row, column, space_.held[here], space_.held[1 - here], kept);
       }
-      if (step % rows < 2 || rows == 1) {
-        bodies[here] = code.keep([&] { weigh(code, here, step / rows); });
+      const auto [body, unknown] = bodies.try_emplace({here, block}, 0);
+      if (unknown) {
+        body->second =
+            code.keep([&] { weigh(code, space_.keys[here], space_.held[there], block); });
       }
-      code.call_kept(bodies[here]);
+      code.call_kept(body->second);
       x.wait(code);
       y.wait(code);
     }
   };
-  return plan_rings(x, fold_, y, side, {costs_, params_}, write);
+  return plan_rings(
+      x, y, extent, makers(), [&](std::uint32_t row, std::uint32_t) { return y.position(row); },
+      write);
 }
 
 }  // namespace lacuna::wse

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "workloads/mapping/wse/inference/decode_shape.hpp"
 
 namespace lacuna::wse {
 
-/// A chunk of a prompt on a square of cores.
+/// A chunk of a prompt on a block of cores.
 struct PrefillBlock {
-  std::uint32_t side = 1;
+  std::uint32_t columns = 1;
+  std::uint32_t rows = 1;
   std::uint32_t tokens = 1;  // of a chunk
   std::uint32_t chunks = 1;  // of which keys and values are kept
   std::uint32_t layers = 1;  // whose weights and keys and values its cores hold
@@ -18,61 +20,112 @@ struct PrefillBlock {
   bool ffn = true;
 };
 
-/// A layer of a prompt cut for the cores of a square: tokens along x, features along y; query heads
+/// A layer of a prompt cut for the cores of a block: tokens along x, features along y; query heads
 /// of a key and value head in the same rows, its band. What does not divide is padded.
+///
+/// The inputs of a product are cut into as many pieces as it has steps, one for each core of the
+/// longer side. A core of the shorter side has several of them: of activations if the block is
+/// wide, of weights if it is high.
 class PrefillShape {
  public:
-  /// UnsupportedError if a key and value head is no whole number of rows, or a core's part of it
-  /// has no whole pairs to rotate.
+  /// UnsupportedError if one side is no multiple of the other, a key and value head is no whole
+  /// number of rows, a core's part of it has no whole pairs to rotate or no whole pieces, or keys
+  /// of a chunk would be those of padding.
   PrefillShape(const DecoderModel& model, const PrefillBlock& block);
 
   const DecoderModel& model() const { return model_; }
   const PrefillBlock& block() const { return block_; }
 
-  std::uint32_t d() const { return ceil(model_.width); }
-  std::uint32_t t() const { return ceil(block_.tokens); }
+  /// Steps of a product with weights.
+  std::uint32_t steps() const { return std::max(block_.columns, block_.rows); }
+  /// Pieces of inputs that a core has of activations, and of weights.
+  std::uint32_t tile_pieces() const { return steps() / block_.rows; }
+  std::uint32_t weight_pieces() const { return steps() / block_.columns; }
+
+  std::uint32_t d() const { return cut(model_.width); }
+  std::uint32_t t() const { return DecodeShape::ceil(block_.tokens, block_.columns); }
   /// Elements from a feature's tokens to the next one's: of several tokens whole eight bytes, so
   /// that no two rows that are read together lie in the same banks.
   std::uint32_t pitch() const { return t() == 1 ? 1 : (t() + 3) / 4 * 4; }
   std::uint32_t k() const { return DecodeShape::ceil(model_.head_dim, band()); }
   std::uint32_t q() const { return group() * k(); }
-  std::uint32_t f() const { return ceil(model_.ffn); }
+  std::uint32_t f() const { return cut(model_.ffn); }
+  /// Gated blocks of a layer.
+  std::uint32_t experts() const { return std::max(1U, model_.experts.count); }
   std::uint32_t group() const { return model_.heads / model_.kv_heads; }
-  std::uint32_t band() const { return block_.side / model_.kv_heads; }
+  std::uint32_t band() const { return block_.rows / model_.kv_heads; }
   /// Blocks of keys, one of each column, whose scores a core of the band has in the end.
-  std::uint32_t held() const { return DecodeShape::ceil(block_.side, band()); }
+  std::uint32_t held() const { return DecodeShape::ceil(block_.columns, band()); }
   Element sum() const { return model_.wide_sums ? Element::fp32 : Element::fp16; }
 
+  /// The feature that is number `i` of a row of cores, or DecodeShape::kPadding.
+  std::uint32_t hidden_feature(std::uint32_t row, std::uint32_t i) const {
+    return inside(row * d() + i, model_.width);
+  }
+  std::uint32_t inner_feature(std::uint32_t row, std::uint32_t i) const {
+    return inside(row * f() + i, model_.ffn);
+  }
+  std::uint32_t query_feature(std::uint32_t row, std::uint32_t i) const {
+    return of_head(row, row / band() * group() + i / k(), i % k());
+  }
+  std::uint32_t key_feature(std::uint32_t row, std::uint32_t i) const {
+    return of_head(row, row / band(), i);
+  }
+
  private:
-  std::uint32_t ceil(std::uint32_t size) const { return DecodeShape::ceil(size, block_.side); }
+  std::uint32_t cut(std::uint32_t size) const {
+    return tile_pieces() * DecodeShape::ceil(size, steps());
+  }
+  static std::uint32_t inside(std::uint32_t feature, std::uint32_t all) {
+    return feature < all ? feature : DecodeShape::kPadding;
+  }
+  std::uint32_t of_head(std::uint32_t row, std::uint32_t head, std::uint32_t i) const {
+    const std::uint32_t at = row % band() * k() + i;
+    return at < model_.head_dim ? head * model_.head_dim + at : DecodeShape::kPadding;
+  }
 
   DecoderModel model_;
   PrefillBlock block_;
 };
 
-/// Where everything lies in the memory of a core; bytes. What moves has two places, one for what
-/// comes next.
+/// Where everything lies in the memory of a core; bytes. The weights, keys and values are those of
+/// one layer. What moves has two places, one for what comes next.
 struct PrefillSpace {
   explicit PrefillSpace(const PrefillShape& shape);
 
-  std::uint32_t weights[2] = {0, 0};  // a tile: outputs of an input side by side
-  std::uint32_t tile[2] = {0, 0};     // the other operand: tokens of a feature side by side
-  std::uint32_t keys[2] = {0, 0};     // a block of keys, or of values, on its way
-  std::uint32_t held[2] = {0, 0};     // probabilities on their way
-  std::uint32_t x = 0, z = 0;         // the hidden vectors, and normalised
-  std::uint32_t gain = 0, head_gain = 0;
-  std::uint32_t stats = 0, stats16 = 0;  // (G + 1) t, three of them
+  // weights of products: pieces one behind the other, of each the outputs of an input side by side;
+  // not fused: q, then k, then v; up, then gate; of each expert behind each other
+  std::uint32_t wqkv = 0, wo = 0, wup = 0, wdown = 0;
+  std::uint32_t up_bytes = 0, down_bytes = 0;  // of an expert
+  std::uint32_t wrouter = 0;                   // of all experts of an input side by side
+  std::uint32_t gain = 0, ffn_gain = 0;        // of the norms
+  std::uint32_t k_bank = 0, v_bank = 0;        // of each chunk
+  std::uint32_t bank_bytes = 0;                // of one
+
+  std::uint32_t incoming = 0;      // a tile of weights; theirs are the other place
+  std::uint32_t tile[2] = {0, 0};  // the other operand: tokens of a feature side by side
+  std::uint32_t keys[2] = {0, 0};  // a block of keys, or of values, on its way
+  std::uint32_t held[2] = {0, 0};  // probabilities on their way
+  std::uint32_t x = 0, z = 0;      // the hidden vectors; what is added to them
+  std::uint32_t q_gain = 0, k_gain = 0;
+  std::uint32_t stats = 0, stats16 = 0;  // of each head and token, G + 1 of them
+  std::uint32_t maxima = 0;              // of these, those so far, and those of a chunk of keys
+  std::uint32_t sums = 0;                // of weights, likewise
+  std::uint32_t both = 0, scaled = 0;    // the new maximum; what either is to be multiplied with
   std::uint32_t out = 0;                 // sums of the widest product
   std::uint32_t qkv16 = 0;
   std::uint32_t cos = 0, sin = 0, rotated = 0;
-  std::uint32_t partial = 0;  // scores on their way to where they are kept
-  std::uint32_t scores = 0, mask = 0, work = 0;
-  std::uint32_t context = 0, folded = 0;  // of a chunk of keys, and of those so far
+  std::uint32_t partial = 0;                     // scores on their way to where they are kept
+  std::uint32_t scores = 0, mask = 0, work = 0;  // by head, block of keys, key and token
+  std::uint32_t context = 0, folded = 0;         // of a chunk of keys, and of those so far
   std::uint32_t silu = 0;
+  std::uint32_t logits = 0, mark = 0, shares = 0;  // of experts, by expert and token
+  std::uint32_t best = 0, weight = 0;              // of the chosen ones
 
   std::uint64_t weight_bytes = 0;  // of all layers
   std::uint64_t cache_bytes = 0;
   std::uint64_t buffer_bytes = 0;
+  std::uint64_t image_bytes = 0;  // of one layer and the buffers, from address 0 on
 };
 
 /// OutOfMemoryError with the bytes of each part if a core cannot hold it.
