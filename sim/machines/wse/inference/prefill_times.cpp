@@ -137,9 +137,13 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
     double cycles = 0;
     for (std::size_t p = 0; p < programs.size(); ++p) {
       const wse::PrefillBlock& block = shape.block();
-      const RunTotals& run = runs_.of(fmt::format("{} of {} {} {} {} {}", key, block.tokens,
-                                                  block.chunks, block.layers, word(part), p),
-                                      [&] { return programs[p]; });
+      const RunTotals& run = runs_.of(
+          fmt::format("{} of {} {} {} {} {}", key, block.tokens, block.chunks, block.layers,
+                      word(part), p),
+          [&] { return programs[p]; },
+          {programs.size() == 1 ? std::string(word(part))
+                                : fmt::format("{}, {} of {}", word(part), p + 1, programs.size()),
+           {}});
       const auto time = static_cast<double>(run.cycles);
       cycles += time;
       const double side = block.side;
@@ -229,7 +233,8 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
   run.hand_over = static_cast<double>(
       runs_
           .of(fmt::format("prompt hand-over {} {} {}", shape.d(), shape.pitch(), block.side),
-              [&] { return parts.plan_skew(shape.d() * shape.pitch(), block.side); })
+              [&] { return parts.plan_skew(shape.d() * shape.pitch(), block.side); },
+              {"hand-over to the next block", {}})
           .cycles);
   run.head = chunk * ends_.head(model, placement);
   run.tail = ends_.tail(model, placement);
