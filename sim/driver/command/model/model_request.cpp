@@ -315,6 +315,8 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
   ModelReport report = options.decode ? wafer.decode_report(context_of(options))
                                       : serve_on_wafer(wafer, request.requests,
                                                        request.params.context_step, extras.csv);
+  // the page begins with the layer, which is simulated last
+  std::reverse(extras.pages.begin(), extras.pages.end());
   report.remark += '\n' + zeros_as_text(options, placement, params);
   while (report.remark.back() == '\n') report.remark.pop_back();
   report.more_json = zeros_as_json(options, placement, params);
