@@ -107,6 +107,12 @@ TEST(FigureLook, TheAxisOfStackedBarsIsNamedWithinThePage) {
   EXPECT_THAT(with_look(figure, look).script, HasSubstr("set xlabel 'Cycles' offset screen"));
 }
 
+// The svg terminal has its own idea of the width of a letter.
+TEST(FigureLook, TheLegendIsAsWideAsItsLettersInSvgToo) {
+  EXPECT_THAT(made_up("throughput").script,
+              HasSubstr("spacing (format eq 'svg' ? 0.78 : 1) width (format eq 'svg' ? -"));
+}
+
 TEST(FigureLook, GreysAreOfAllColours) {
   ASSERT_EQ(grey_colours().size(), figure_colours().size());
   for (std::size_t i = 0; i < grey_colours().size(); ++i) {
