@@ -9,7 +9,7 @@ import re
 import sys
 
 TOPS = ("sim", "models", "workloads", "tests", "scripts")
-SUFFIXES = {".hpp", ".cpp", ".py", ".sh", ".cmake"}
+SUFFIXES = {".hpp", ".cpp", ".py", ".sh", ".cmake", ".js"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 MOST_LINES = 600
 

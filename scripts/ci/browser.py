@@ -86,6 +86,9 @@ class Browser:
         self._call("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
+    def look_printed(self):
+        self._call("Emulation.setEmulatedMedia", media="print", features=[])
+
     def open(self, path):
         self._call("Page.navigate", url=f"file://{path}")
         while self._receive().get("method") != "Page.loadEventFired":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Opens report.html in headless Chromium: no console message, all figures visible, tables sort, none
-wider than a phone, and 32 runs in 3 MB.
+"""Opens report.html in headless Chromium: no console message, all figures visible and none with
+letters beyond its edge, tables sort, none wider than a phone, bars in print, and 32 runs in 3 MB.
 
 usage: check_report.py LACUNA [PICTURES] [REPORT.html...]; exits with 77 if there is no browser.
 Without a page it opens those of a comparison and of a sweep of its own. PICTURES: where pictures go,
@@ -90,6 +90,45 @@ def make_sweep(lacuna, work):
     return work / "sweep/report.html"
 
 
+# Letters and marks of a figure that lie beyond its edges.
+BEYOND = """(() => {
+  const page = document.documentElement.getBoundingClientRect();
+  const out = [];
+  document.querySelectorAll('text, use').forEach((each) => {
+    const box = each.getBoundingClientRect();
+    if (box.width === 0 || each.closest('defs')) return;
+    const far = Math.max(page.left - box.left, page.top - box.top, box.right - page.right,
+                         box.bottom - page.bottom);
+    if (far > 1) out.push(`${each.textContent || each.nodeName} by ${far.toFixed(0)}`);
+  });
+  return out;
+})()"""
+
+
+def figures_are_whole(work, page):
+    """Whether no figure beside a page has letters or marks beyond its edges."""
+    good = True
+    with driven.Browser(work / "figures") as chromium:
+        chromium.look(1400, 3000)
+        for figure in sorted((page.parent / "figures").glob("*.svg")):
+            chromium.open(figure)
+            for line in chromium.say(BEYOND):
+                print(f"{figure}: beyond the edge: {line}")
+                good = False
+    return good
+
+
+def prints_its_colours(chromium, page):
+    """Browsers leave out backgrounds in print, of which the bars of the answer are made."""
+    chromium.look_printed()
+    said = chromium.say("[...document.querySelectorAll('.bar i, .key i')].map((each) => "
+                        "getComputedStyle(each).printColorAdjust)")
+    if said and set(said) == {"exact"}:
+        return True
+    print(f"{page}: bars are not printed: {set(said)}")
+    return False
+
+
 def looks_good(work, page, pictures):
     """Whether a page fits windows of both kinds in both looks; takes pictures of it."""
     good = True
@@ -110,6 +149,7 @@ def looks_good(work, page, pictures):
                 good = False
             if pictures:
                 chromium.picture(pictures / f"report_{page.parent.name}_{name}.png")
+        good = prints_its_colours(chromium, page) and good
     return good
 
 
@@ -156,6 +196,7 @@ def main():
             print(f"32 runs: {size:.2f} MB")
             verdicts.append(size <= MOST_MB)
         verdicts += [looks_good(work, page, pictures) for page in pages]
+        verdicts += [figures_are_whole(work, page) for page in pages]
         return 0 if all(verdicts) else 1
 
 

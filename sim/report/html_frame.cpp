@@ -57,6 +57,7 @@ details { margin: .6rem 0; }
   table.cards td::before { content: attr(data-label); color: var(--dim); text-align: left; }
 }
 @media print {
+  .bar i, .key i { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   nav, input.filter { display: none; }
   body { max-width: none; margin: 0; color: #000; background: #fff; }
   .wide { overflow: visible; } table { font-size: 6.5pt; } th, td { padding: .1rem .25rem;

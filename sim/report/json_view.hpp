@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -19,6 +20,9 @@ struct ViewFacts {
   std::uint64_t units = 0;
   bool exact = true;
 };
+
+/// Numbers over time of a data set, at most: see coarsen().
+inline constexpr std::size_t kMostViewNumbers = 12U << 20U;
 
 /// A data set of the page: its head, in JSON, and its numbers, as a zlib stream in base64. Of a
 /// channel all lowest bytes come first, then the next. A function of its arguments.

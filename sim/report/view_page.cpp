@@ -54,6 +54,21 @@ std::string view_page(const std::string& title, const std::vector<ViewData>& dat
   return page + "<script>\n" + kViewScript + "</script>\n</body>\n</html>\n";
 }
 
+std::string view_page_of_first(std::string title, const std::vector<const std::string*>& packed) {
+  constexpr std::size_t kLargest = std::size_t{48} << 20U;
+  std::vector<ViewData> data;
+  std::size_t size = 0;
+  for (const std::string* const text : packed) {
+    size += text->size();
+    if (data.empty() || size <= kLargest) data.push_back(unpack_view(*text));
+  }
+  if (data.size() < packed.size()) {
+    title +=
+        fmt::format(", the first {} of {} operations, as 48 MB hold", data.size(), packed.size());
+  }
+  return view_page(title, data);
+}
+
 std::vector<ViewData> read_views(const std::string& path, const std::string& page) {
   std::vector<ViewData> views;
   std::size_t at = 0;

@@ -174,24 +174,14 @@ std::size_t timeline_limit(const Options& options) {
 
 /// The page of --view, of all operations that have numbers of each unit.
 void write_view(const std::vector<RunRecord>& records, ResultFolder& folder) {
-  constexpr std::size_t kLargest = std::size_t{48} << 20U;
-  std::vector<ViewData> data;
-  std::size_t all = 0;
-  std::size_t size = 0;
+  std::vector<const std::string*> packed;
   for (const RunRecord& run : records) {
     for (const OpRecord& op : run.ops) {
-      if (op.view.empty()) continue;
-      ++all;
-      size += op.view.size();
-      if (data.empty() || size <= kLargest) data.push_back(unpack_view(op.view));
+      if (!op.view.empty()) packed.push_back(&op.view);
     }
   }
-  if (data.empty()) return;  // what kept it is said of each operation
-  std::string title = "Lacuna: " + records.front().workload;
-  if (data.size() < all) {
-    title += fmt::format(", the first {} of {} operations, as 48 MB hold", data.size(), all);
-  }
-  folder.write("view.html", view_page(title, data));
+  if (packed.empty()) return;  // what kept it is said of each operation
+  folder.write("view.html", view_page_of_first("Lacuna: " + records.front().workload, packed));
 }
 
 }  // namespace

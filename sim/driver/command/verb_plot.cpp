@@ -161,7 +161,10 @@ int join_views(const Options& options, const Streams& streams) {
 int plot_verb(const Options& options, const Streams& streams) {
   if (options.view) return join_views(options, streams);
   if (options.energy_table) return reprice_verb(options, streams);
-  figure_look(options.plot);  // what is wrong with it is said before anything is read
+  // what is wrong with it is said before anything is read
+  if (const FigureLook look = figure_look(options.plot); look.font) {
+    streams.err << font_remark(*look.font);
+  }
   const std::vector<RunRecord> records = chosen_runs(read_all(options.subjects), options.plot);
   if (options.subjects.size() > 1 && !options.out) {
     throw RequestError("--out: needed for the figures of more than one result");

@@ -9,6 +9,8 @@
 #include <limits>
 #include <utility>
 
+#include "sim/report/json_view.hpp"
+
 namespace lacuna {
 
 using wse::DecodePhase;
@@ -22,6 +24,24 @@ WaferModel::WaferModel(const Machine& wafer, const Pricing& pricing, Engine engi
       placement_(placement),
       times_(params_, engine, cache),
       prompts_(params_, engine, times_, cache) {}
+
+void WaferModel::show(const TaskView& view, std::vector<std::string>& pages) {
+  const auto add = [this, &pages](const std::string& title, const RunTotals& run,
+                                  UnitSeries series) {
+    OpResult result;
+    result.clock_ghz = params_.clock;
+    pricing_.price_units(wafer_, result, run.cycles, series);
+    coarsen(series, kMostViewNumbers);
+    ViewFacts facts;
+    facts.title = fmt::format("{} on {}: {}", model_.name, wafer_.name(), title);
+    facts.cycles = run.cycles;
+    facts.clock_ghz = params_.clock;
+    facts.units = run.cores;
+    pages.push_back(pack(view_data(facts, series)));
+  };
+  times_.watch(view, add);
+  prompts_.watch(view, add);
+}
 
 DecodeStep WaferModel::step(std::uint32_t context, std::uint32_t capacity) {
   DecodePlacement placement = placement_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "sim/driver/inference/model_report.hpp"
 #include "sim/driver/inference/serving.hpp"
@@ -17,6 +19,9 @@ class WaferModel {
   /// `wafer` has WseParams and outlives this.
   WaferModel(const Machine& wafer, const Pricing& pricing, Engine engine, PartCache* cache,
              ModelShape model, DecodePlacement placement);
+
+  /// Has what follows fill `pages` with what each core of its programs did, in the form of pack().
+  void show(const TaskView& view, std::vector<std::string>& pages);
 
   ModelReport decode_report(std::uint32_t context);
   ModelReport prefill_report(std::uint32_t tokens, std::uint32_t chunk);

@@ -191,10 +191,9 @@ std::string view_of(const Point& point, const OpRecord& record, const Pricing& p
         "--view: what each unit did over time is not known of this operation");
     return {};
   }
-  constexpr std::size_t kMostNumbers = 12U << 20U;
   UnitSeries& series = *once.units_in_time;
   pricing.price_units(*point.machine, once, once.cycles, series);
-  coarsen(series, kMostNumbers);
+  coarsen(series, kMostViewNumbers);
   ViewFacts facts;
   facts.title =
       fmt::format("run {}: {}, {}{}{}", point.run, record.row.machine,

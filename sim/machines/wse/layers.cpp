@@ -16,7 +16,9 @@
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/critical_path.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
+#include "sim/machines/wse/layer_path.hpp"
 #include "sim/machines/wse/layer_series.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
@@ -256,7 +258,10 @@ void LayerRun::add_units(OpResult& result) {
   for (std::size_t i = 0; i < taken_.size(); ++i) units.add(plan_.stages[i], taken_[i]);
   result.units_in_time = std::make_shared<UnitSeries>(units.take());
   if (execution_.path) {
-    result.remarks.emplace_back("--view-path: the stages of a layer have no critical path");
+    LayerPath path(params_, options(),
+                   fitted(*execution_.path, params_.wafer.columns, params_.wafer.rows, cycles_));
+    for (std::size_t i = 0; i < taken_.size(); ++i) path.add(plan_.stages[i], taken_[i]);
+    result.units_in_time->path = path.take();
   }
   result.units_in_time->loss += fmt::format(" Stages: {} cycles.", stages_);
 }

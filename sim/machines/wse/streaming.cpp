@@ -138,6 +138,7 @@ class StreamedOperation {
   Simulated simulate_best(WaferResult& into) const;
   Simulated simulate_form(bool packed) const;
   void simulate(Simulated& run) const;
+  bool simulate_swept_rows(const wse::RunOptions& options, Simulated& run) const;
   void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
   void simulate_rows(const wse::Program& kept, wse::RunOptions options, Simulated& run) const;
   UnitSeries units_of(const Simulated& run) const;
@@ -198,6 +199,7 @@ void StreamedOperation::simulate(Simulated& run) const {
       return;
     }
   }
+  if (execution_.interval != 0 && simulate_swept_rows(options, run)) return;
   if (!execution_.fold || options.modules) {
     run.rows = program.rows;
     run.fold = wse::no_fold(program, options.modules ? "each core is a module" : "switched off");
@@ -205,6 +207,29 @@ void StreamedOperation::simulate(Simulated& run) const {
     return;
   }
   simulate_folded(options, run);
+}
+
+/// Of intervals: a sweep, which keeps no time, says which rows do things of their own, and these
+/// are stepped once. False if it cannot.
+bool StreamedOperation::simulate_swept_rows(const wse::RunOptions& options, Simulated& run) const {
+  const wse::Program& program = run.plan.program;
+  // what lanes have folded is proven for lanes, which do not mark rows behind some that copy
+  if (!execution_.fold || options.modules || program.spread_rows != 0) return false;
+  std::optional<wse::SweepOutcome> swept = wse::sweep(hardware(), program, options);
+  if (!swept) return false;
+  const Cycle cycles = wse::full_cycles(swept->kept, swept->fold, program, params_.router);
+  run.fold = std::move(swept->fold);
+  if (execution_.values) run.fold = wse::no_fold(program, "each row carries values of its own");
+  const wse::Program kept = wse::fold(program, run.fold);
+  require_stepped(std::uint64_t{kept.rows} * kept.columns, cycles);
+  simulate_rows(kept, options, run);
+  const Cycle stepped = wse::full_cycles(run.outcome, run.fold, program, params_.router);
+  if (stepped != cycles) {
+    throw InternalError(
+        fmt::format("{} cycles of rows stepped one by one are {} of rows swept", stepped, cycles));
+  }
+  run.rows = kept.rows;
+  return true;
 }
 
 /// A slower class holds up the last rows of the class above; how many, is found by trying.
@@ -436,6 +461,17 @@ OpResult StreamedOperation::run() {
 }
 
 }  // namespace
+
+void require_stepped(std::uint64_t cores, Cycle cycles) {
+  constexpr double kMost = 1e10;  // cycles of cores, of which some millions pass in a second
+  if (static_cast<double>(cores) * static_cast<double>(cycles) <= kMost) return;
+  throw UnsupportedError(fmt::format(
+      "--interval: {} cores that do things of their own, each {} cycles long, would be stepped one "
+      "by one, as words under way at a border count where they are; at most {:g} cycles of cores; "
+      "fewer cores (wafer.columns, wafer.rows) have fewer, and --view has the run over time "
+      "without that",
+      cores, cycles, kMost));
+}
 
 wse::StreamingSetup streaming_setup(const WseParams& params) {
   return {params.wafer,       params.core,       params.queue,      params.mem,   params.simd,

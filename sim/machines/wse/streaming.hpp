@@ -15,6 +15,10 @@ wse::StreamingSetup streaming_setup(const WseParams& params);
 wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool resident,
                                 std::uint64_t beside = 0);
 
+/// UnsupportedError if so many cores, stepped one by one for so long, as intervals need it, would
+/// take hours.
+void require_stepped(std::uint64_t cores, Cycle cycles);
+
 /// Runs a product on a wafer: its weights streamed, or `resident` in the cores while activations
 /// are streamed. `op` is of a kind, mode and type that streaming can do.
 OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* mask,

@@ -11,18 +11,16 @@
 #include <utility>
 #include <vector>
 
-#include "models/wse/fabric/queue.hpp"
-#include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/statistics.hpp"
-#include "sim/machines/wse/core_series.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/critical_path.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
 #include "sim/machines/wse/kernel_stats.hpp"
 #include "sim/machines/wse/result.hpp"
+#include "sim/machines/wse/task_units.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
@@ -93,7 +91,7 @@ class TaskOperation {
   void fill(const TaskKernel& kernel, const TaskOutcome& run, WaferResult& into) const;
   void fill_products(const TaskKernel& kernel, wse::TaskStats& stats, KernelStats& spans,
                      WaferResult& into) const;
-  void add_units(const TaskKernel& kernel, const TaskOutcome& run, OpResult& result) const;
+  void add_units(const TaskKernel& kernel, OpResult& result) const;
 
   const WseParams& params_;
   const LayerOp& op_;
@@ -358,35 +356,15 @@ void TaskOperation::fill(const TaskKernel& kernel, const TaskOutcome& run,
   into.one_phase(op_.op);
 }
 
-/// Runs the program again, now that its cycles are known, and looks at its cores after each step.
-void TaskOperation::add_units(const TaskKernel& kernel, const TaskOutcome& run,
-                              OpResult& result) const {
-  const Cycle length = step_length(run.cycles, execution_.view);
-  std::vector<TaskMark> marks;
-  wse::RunOptions options = run_options(params_, execution_);
-  options.event_log = false;
-  options.first_look = length;
-  options.look_at_tasks = [&](Cycle at, const TaskOutcome& so_far) {
-    wse::require_marks((marks.size() + 1) * so_far.cores.size());
-    if (at < run.cycles) marks.push_back(task_mark(at, so_far));
-    return at + length;
-  };
-  wse::simulate(params_.task_hardware(), kernel.program, options);
+void TaskOperation::add_units(const TaskKernel& kernel, OpResult& result) const {
+  const wse::TaskProgram& program = kernel.program;
+  const wse::RunOptions options = run_options(params_, execution_);
   result.units_in_time = std::make_shared<UnitSeries>(
-      task_series(std::move(marks), run, kernel.program.columns, kernel.copies));
+      units_of_tasks(params_, program, result.cycles, kernel.copies, options, execution_.view));
   if (kernel.copies == 1) check_units(*result.units_in_time, result);
   if (!execution_.path) return;
-  const wse::TaskProgram& program = kernel.program;
-  const PathWindow window = fitted(*execution_.path, program.columns, program.rows, run.cycles);
-  TaskOutcome recorded = wse::simulate(
-      params_.task_hardware(), program,
-      with_records(run_options(params_, execution_), window, program.columns, program.rows));
-  require_records(recorded.events_left_out);
-  const wse::QueueShapes shapes(params_.router);
-  constexpr std::int64_t kNothingEnters = -1;
-  result.units_in_time->path =
-      critical_path(window, {std::move(recorded.events), program.columns, program.rows,
-                             shapes.link().latency, shapes.ramp_up().latency, kNothingEnters});
+  const PathWindow window = fitted(*execution_.path, program.columns, program.rows, result.cycles);
+  result.units_in_time->path = path_of_tasks(params_, program, window, options);
 }
 
 OpResult TaskOperation::run() const {
@@ -410,7 +388,7 @@ OpResult TaskOperation::run() const {
   }
   const TaskOutcome run = wse::simulate(params_.task_hardware(), kernel.program, options);
   fill(kernel, run, into);
-  if (execution_.view != 0) add_units(kernel, run, into.result);
+  if (execution_.view != 0) add_units(kernel, into.result);
   if (execution_.event_log) {
     into.events(run.events);
     into.event_names(kernel.program.rows, kernel.program.columns, 0);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_style.hpp"
@@ -89,10 +90,19 @@ std::string normalisation(const StackedFigure& figure, double beside) {
   text +=
       "  if (normalise eq 'time' || normalise eq 'dense') { set xrange [0:*]; set format x '%g' "
       "}\n";
-  text += fmt::format("  if (normalise eq 'share' || normalise eq 'sum') {{ set xlabel {} }}\n",
-                      quoted(figure.x_label));
-  text += "  if (normalise eq 'time') { set xlabel 'Time (us)' }\n";
-  return text + "  if (normalise eq 'dense') { set xlabel 'Time over that of dense weights' }\n";
+  // the name of the axis stands below the middle of the bars, or as near to it as the page has room
+  text += fmt::format(
+      "  beyond(inches) = (left + width - right)/2 + (inches/2 + 0.02)*unit - width\n"
+      "  aside(inches) = beyond(inches) > 0 ? -beyond(inches)/width : 0\n"
+      "  low = format eq 'svg' ? 0.45 : 0\n");
+  for (const auto& [when, label] :
+       {std::pair("normalise eq 'share' || normalise eq 'sum'", figure.x_label),
+        std::pair("normalise eq 'time'", std::string("Time (us)")),
+        std::pair("normalise eq 'dense'", std::string("Time over that of dense weights"))}) {
+    text += fmt::format("  if ({}) {{ set xlabel {} offset screen aside({:.5f}),character low }}\n",
+                        when, quoted(label), text_width(label));
+  }
+  return text;
 }
 
 std::string stacked_body(const StackedFigure& figure, const std::vector<double>& places,

@@ -233,9 +233,13 @@ std::string figure_script(const Page& page, const std::string& body) {
   script += "  set tics nomirror scale 0.6\n  set grid back linecolor '#CCCCCC' linewidth 0.5\n";
   script += "  set lmargin at screen left/width\n  set rmargin at screen 1 - right/width\n";
   script += "  set tmargin at screen 1 - above/page\n  set bmargin at screen below/page\n";
-  script +=
+  // the svg terminal takes letters for a sixth wider than they are, and would put the first
+  // column's marks off the page
+  script += fmt::format(
       "  set key at screen 0.5,((rows*line + 0.03*unit)/page) center top vertical Left reverse "
-      "maxrows greater(rows, 1) samplen 1.6 spacing (format eq 'svg' ? 0.78 : 1)\n";
+      "maxrows greater(rows, 1) samplen 1.6 spacing (format eq 'svg' ? 0.78 : 1) width (format eq "
+      "'svg' ? -{:.1f} : 0)\n",
+      widest(page.legend) / text_width("x") / 6);
   script += "  if (!show_legend) { unset key }\n";
   script += "  set xlabel offset 0,(format eq 'svg' ? 0.45 : 0)\n";
   script += "  set ylabel offset (format eq 'svg' ? 1.3 : 0),0\n";

@@ -4,12 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "sim/base/cycle.hpp"
 #include "sim/report/view_page.hpp"
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::string kWafer =
@@ -74,7 +78,12 @@ TEST(ViewFiles, ThatCannotBeAreRefusedByName) {
   refused("run " + kWafer + "--view-path 0:9 --view-cores 0-64x0-3" + out, "at most 64 of each");
   refused("run " + kChip + "--view-path 0:9" + out, "has its critical path in any case");
   refused("run --gemm 64x64x48 --timeline-limit 4" + out, "--timeline-limit: goes with --timeline");
-  refused("run --model qwen3-4b --machine wse3 --decode --view", "--view does not go with --model");
+  const std::string model = "run --model qwen3-4b --machine ";
+  refused(model + "wse3 --decode --view", "--view: needs --out");
+  refused(model + "pod16 --decode --view" + out,
+          "--view with --model is for wafers; pod16 is none");
+  refused(model + "wse3 --requests none.csv --view" + out, "--view does not go with --requests");
+  refused(model + "wse3 --decode --view --view-path 9:9" + out, "--view-path: found '9:9'");
   refused("plot --view " + bench.path("none") + out, "has no view.html");
   refused("plot --view " + bench.path("none") + " --only speedup" + out,
           "--only is for figures, not for --view");
@@ -126,8 +135,80 @@ TEST(ViewFiles, HaveTheStagesOfALayer) {
   EXPECT_THAT(folded, HasSubstr(" Stages: "));
   EXPECT_EQ(page_of(bench, run + "--fold off", "unfolded"), folded);
   EXPECT_EQ(page_of(bench, run + "--engine clocked", "clocked"), folded);
-  const Ran path = run_real("run " + run + "--view-path 0:9 --out " + bench.path("path"));
-  EXPECT_THAT(path.out, HasSubstr("--view-path: the stages of a layer have no critical path"));
+}
+
+// The window has the ends of some stages in it: the path goes on with the stage before. What a
+// stage waits for is within it, so that no word comes from before its records.
+TEST(ViewFiles, HaveTheCriticalPathOfALayer) {
+  const ProgramBench bench;
+  const std::string trace = bench.file("trace.csv",
+                                       "# lacuna-trace v1\nid,op,m,k,n\n"
+                                       "soft,softmax,16,,24\n");
+  const std::string run = "--machine wse2 --set wafer.columns=6 --set wafer.rows=7 --trace " +
+                          trace + " --quiet --view --view-steps 9 --view-path 10:400 ";
+  const std::string folded = page_of(bench, run, "layer");
+  const std::string path = path_of(folded);
+  EXPECT_THAT(path, HasSubstr("runs its program"));
+  EXPECT_THAT(path, HasSubstr("a word comes over a link"));
+  EXPECT_EQ(path.find("before the records"), std::string::npos);
+  Cycle at = 10;
+  const auto json = nlohmann::json::parse("{" + path + "}").at("window_path");
+  for (const auto& step : json.at("steps")) {
+    EXPECT_EQ(step.at(4), at);
+    at = step.at(5).get<Cycle>();
+  }
+  EXPECT_EQ(at, json.at("to").get<Cycle>());
+  EXPECT_EQ(path_of(page_of(bench, run + "--fold off", "unfolded")), path);
+  EXPECT_EQ(page_of(bench, run + "--engine clocked", "clocked"), folded);
+}
+
+/// A decoder that two blocks of 16 x 16 cores hold.
+std::string small_model(const ProgramBench& bench) {
+  return bench.file("dense.json",
+                    R"({"model_type": "llama", "hidden_act": "silu", "hidden_size": 128,
+      "intermediate_size": 256, "num_attention_heads": 4, "num_key_value_heads": 2,
+      "num_hidden_layers": 4, "vocab_size": 512, "max_position_embeddings": 4096,
+      "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true,
+      "torch_dtype": "bfloat16"})");
+}
+
+// Each program of a step is there once, the layer first, with the phase of its first core in each
+// step; its cores add up to the cycle stack of the program, or the run ends with status 4.
+TEST(ViewFiles, HaveTheProgramsOfALanguageModel) {
+  const ProgramBench bench;
+  const std::string run = "--machine wse3 --blocks 1x2 --block-cores 16x16 --model " +
+                          small_model(bench) +
+                          " --decode --context 64 --quiet --view --view-steps 40 "
+                          "--view-path 500:900 --view-cores 0-15x0-15 ";
+  const std::string event = page_of(bench, run, "event");
+  const std::vector<ViewData> data = read_views("", event);
+  std::vector<std::string> titles;
+  for (const ViewData& each : data) {
+    const std::string title = nlohmann::json::parse(each.head).at("title");
+    titles.push_back(title.substr(title.find(": ") + 2));
+  }
+  EXPECT_THAT(titles, ElementsAre("layer, the first of a block: waits for the hidden vector",
+                                  "layer, behind another in its block",
+                                  "tail: the choice, in the row of the roots",
+                                  "tail: one column of the product with the vocabulary",
+                                  "head: a row of the table", "pipe to the next row of blocks",
+                                  "hand-over to the next block, one row of cores"));
+  const auto layer = nlohmann::json::parse(data.at(1).head);
+  EXPECT_EQ(layer.at("columns"), 16);
+  EXPECT_EQ(layer.at("rows"), 16);
+  EXPECT_EQ(layer.at("step_names").at(0), "first core in norm");
+  EXPECT_EQ(layer.at("step_names").back(), "first core in ffn_residual");
+  EXPECT_EQ(layer.at("window_path").at("steps").at(0).at(4), 500);
+  EXPECT_EQ(layer.at("window_path").at("steps").back().at(5), 900);
+  EXPECT_EQ(page_of(bench, run + "--engine clocked", "clocked"), event);
+  // a prompt has its parts, in their order
+  const std::string prompt =
+      page_of(bench,
+              "--machine wse3 --blocks 1x2 --block-cores 16x16 --model " + small_model(bench) +
+                  " --prefill 32 --chunk 32 --quiet --view --view-steps 8 ",
+              "prompt");
+  const auto first = nlohmann::json::parse(read_views("", prompt).at(0).head);
+  EXPECT_THAT(first.at("title").get<std::string>(), HasSubstr(": norm"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -44,6 +45,17 @@ TEST_F(PlotTest, DrawsWhatIsAskedForInTheLookOfAStyle) {
   EXPECT_THAT(lacuna.read("new/speedup.gp"),
               AllOf(HasSubstr("\nwidth = 7.16 "), HasSubstr("\nfont = 'Times'\n"),
                     HasSubstr("title 'A machine unstructured'")));
+}
+
+// fontconfig has another font for each that is not there; that it did is said.
+TEST_F(PlotTest, SaysWhichFontIsNotThere) {
+  if (std::system("fc-match > /dev/null 2>&1") != 0) GTEST_SKIP() << "no fc-match";
+  const Ran ran = plot("--font Nosuchfont --only speedup");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("--font: there is no font 'Nosuchfont' here: its letters are "
+                                 "those of '"));
+  const std::string style = lacuna.file("there.yaml", "font: Liberation Sans\n");
+  EXPECT_THAT(plot("--style " + style + " --only speedup").err, Not(HasSubstr("there is no font")));
 }
 
 TEST_F(PlotTest, RefusesWordsThatAreNone) {

@@ -93,6 +93,26 @@ TEST(FigureLook, StackedBarsAreNormalisedToWhatTheyHave) {
   EXPECT_THROW(normalise(curve, "share"), RequestError);
 }
 
+// The bars leave the name of their axis less than half of its length to the right, beside long
+// labels: it moves to the left, by as much as it would be cut off, and --labels finds it.
+TEST(FigureLook, TheAxisOfStackedBarsIsNamedWithinThePage) {
+  const Figure figure = made_up("cycle_stack");
+  const std::string axis = "Share of the cycles of all tiles or cores";
+  // 41 letters of 0.5 * 7 / 72 inches
+  EXPECT_THAT(figure.script,
+              HasSubstr("set xlabel '" + axis + "' offset screen aside(1.99306),character low"));
+  EXPECT_TRUE(shows(figure, axis));
+  FigureLook look;
+  look.labels[axis] = "Cycles";
+  EXPECT_THAT(with_look(figure, look).script, HasSubstr("set xlabel 'Cycles' offset screen"));
+}
+
+// The svg terminal has its own idea of the width of a letter.
+TEST(FigureLook, TheLegendIsAsWideAsItsLettersInSvgToo) {
+  EXPECT_THAT(made_up("throughput").script,
+              HasSubstr("spacing (format eq 'svg' ? 0.78 : 1) width (format eq 'svg' ? -"));
+}
+
 TEST(FigureLook, GreysAreOfAllColours) {
   ASSERT_EQ(grey_colours().size(), figure_colours().size());
   for (std::size_t i = 0; i < grey_colours().size(); ++i) {

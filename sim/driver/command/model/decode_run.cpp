@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,12 +51,13 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
   std::vector<ModelReport> reports;
   ModelFolder more;
   for (const std::string& name : options.machines) {
-    std::string csv;
-    reports.push_back(run_model(request, name, pricing, streams, cache, csv));
-    if (csv.empty()) continue;
+    ModelExtras extras;
+    reports.push_back(run_model(request, name, pricing, streams, cache, extras));
+    std::move(extras.pages.begin(), extras.pages.end(), std::back_inserter(more.pages));
+    if (extras.csv.empty()) continue;
     const bool one = options.machines.size() == 1;
     more.files.emplace_back(one ? "requests.csv" : fmt::format("requests{}.csv", more.files.size()),
-                            csv);
+                            extras.csv);
   }
   if (folder) {
     more.workload = std::filesystem::path(*options.model).stem().string();

@@ -9,6 +9,7 @@
 #include "sim/driver/inference/model_figures.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/report/html_report.hpp"
+#include "sim/report/view_page.hpp"
 
 namespace lacuna {
 
@@ -41,6 +42,11 @@ void write_model_folder(ResultFolder& folder, const Options& options,
     header.files.emplace_back(file, sha256(read_text(file, kLongest)));
   }
   folder.write("result.json", models_text(header, all_json(reports)));
+  if (!more.pages.empty()) {
+    std::vector<const std::string*> packed;
+    for (const std::string& page : more.pages) packed.push_back(&page);
+    folder.write("view.html", view_page_of_first("Lacuna: " + more.workload, packed));
+  }
   const std::string figures = (folder.temporary() / "figures").string();
   draw_figures(more.figures, figures);
   HtmlReport page;

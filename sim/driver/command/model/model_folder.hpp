@@ -21,6 +21,7 @@ struct ModelFolder {
   std::vector<std::string> inputs;  // files that were read; those that are none are left out
   std::vector<std::pair<std::string, std::string>> files;  // name, text
   std::vector<Figure> figures;
+  std::vector<std::string> pages;  // of view.html, as pack() made them
 };
 
 /// Writes reports with their tables, figures and page.

@@ -11,6 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/command/allowed_options.hpp"
+#include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/model/decode_words.hpp"
 #include "sim/driver/inference/model_server.hpp"
 #include "sim/driver/inference/pod_model.hpp"
@@ -68,13 +69,15 @@ void check_model_options(const Options& options) {
       throw RequestError(fmt::format("{} needs --model", name));
     }
   }
-  allow_options(options, {"--machine", "--set",     "--model",        "--decode",   "--context",
-                          "--batch",   "--prefill", "--chunk",        "--blocks",   "--block-cores",
-                          "--layers",  "--cache",   "--no-cache",     "--requests", "--activations",
-                          "--weights", "--window",  "--kept",         "--experts",  "--pattern",
-                          "--density", "--block",   "--energy-table", "--out",      "--seed",
-                          "--engine",  "--json",    "--wide",         "--quiet"},
-                "{} does not go with --model so far");
+  allow_options(
+      options,
+      {"--machine",    "--set",       "--model",       "--decode",      "--context",      "--batch",
+       "--prefill",    "--chunk",     "--blocks",      "--block-cores", "--layers",       "--cache",
+       "--no-cache",   "--requests",  "--activations", "--weights",     "--window",       "--kept",
+       "--experts",    "--pattern",   "--density",     "--block",       "--energy-table", "--out",
+       "--seed",       "--engine",    "--json",        "--wide",        "--quiet",        "--view",
+       "--view-steps", "--view-path", "--view-cores"},
+      "{} does not go with --model so far");
 }
 
 namespace {
@@ -92,6 +95,11 @@ void check_request(const Options& options) {
         fmt::format("--context does not go with {}", options.prefill ? "--prefill" : "--requests"));
   }
   if (options.chunk && !options.prefill) throw RequestError("--chunk needs --prefill");
+  if (options.view && options.requests) {
+    throw RequestError("--view does not go with --requests: with --decode or --prefill it does");
+  }
+  check_event_options(options);
+  view_path_of(options);
   if (options.cache && options.no_cache) {
     throw RequestError("--cache and --no-cache: one of them");
   }
@@ -251,6 +259,8 @@ PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pr
 
 ModelReport run_pod(const ModelRequest& request, const std::string& name, const Pricing& pricing,
                     PartCache& cache, std::string& csv) {
+  refuse_given({{"--view", request.options.view}},
+               "with --model is for wafers; " + name + " is none");
   ChipTimes times(pricing, request.run.seed, request.run.execution.engine, &cache);
   PodModel pod(setup_of(request, name, pricing, times));
   const Options& options = request.options;
@@ -261,7 +271,7 @@ ModelReport run_pod(const ModelRequest& request, const std::string& name, const 
 }
 
 ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const Pricing& pricing,
-                      PartCache& cache, std::string& csv) {
+                      PartCache& cache, ModelExtras& extras) {
   const Options& options = request.options;
   refuse_given({{"--pattern", !options.patterns.empty()},
                 {"--density", options.density.has_value()},
@@ -296,14 +306,17 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
   check_room(placement, params);
   WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
                    placement);
+  if (options.view) wafer.show({view_steps_of(options), view_path_of(options)}, extras.pages);
   if (options.prefill) {
     constexpr std::uint32_t kChunk = 256;
     return wafer.prefill_report(whole("--prefill", *options.prefill),
                                 options.chunk ? whole("--chunk", *options.chunk) : kChunk);
   }
-  ModelReport report =
-      options.decode ? wafer.decode_report(context_of(options))
-                     : serve_on_wafer(wafer, request.requests, request.params.context_step, csv);
+  ModelReport report = options.decode ? wafer.decode_report(context_of(options))
+                                      : serve_on_wafer(wafer, request.requests,
+                                                       request.params.context_step, extras.csv);
+  // the page begins with the layer, which is simulated last
+  std::reverse(extras.pages.begin(), extras.pages.end());
   report.remark += '\n' + zeros_as_text(options, placement, params);
   while (report.remark.back() == '\n') report.remark.pop_back();
   report.more_json = zeros_as_json(options, placement, params);
@@ -313,18 +326,20 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
 }  // namespace
 
 ModelReport run_model(const ModelRequest& request, const std::string& name, const Pricing& pricing,
-                      const Streams& streams, PartCache& cache, std::string& csv) {
-  if (is_system(name)) return run_pod(request, name, pricing, cache, csv);
+                      const Streams& streams, PartCache& cache, ModelExtras& extras) {
+  if (is_system(name)) return run_pod(request, name, pricing, cache, extras.csv);
   const auto machines = make_machines(request.kinds, {name}, request.settings);
   const Machine& machine = *machines.at(0);
-  if (std::string(machine.kind()) == "ipu") return run_pod(request, name, pricing, cache, csv);
+  if (std::string(machine.kind()) == "ipu") {
+    return run_pod(request, name, pricing, cache, extras.csv);
+  }
   if (std::string(machine.kind()) != "wse") {
     throw RequestError(
         fmt::format("--model runs on wafers, IPUs and systems of IPUs; {} is none", name));
   }
   machine.check();
   streams.err << settings_beside_model(machine, request.settings);
-  return run_wafer(request, machine, pricing, cache, csv);
+  return run_wafer(request, machine, pricing, cache, extras);
 }
 
 PartCache model_cache(const Options& options) {

@@ -34,10 +34,15 @@ void check_model_options(const Options& options);
 /// Reads and checks what the words of `options` say; these outlive the request.
 ModelRequest read_model_request(const Options& options, const MachineTable& kinds);
 
-/// What machine or system `name` comes to. `csv` becomes the table of all requests, if it serves
-/// some.
+/// What a machine gives beside its report, as far as it was asked for.
+struct ModelExtras {
+  std::string csv;                 // the table of all requests
+  std::vector<std::string> pages;  // for --view, in the form of pack()
+};
+
+/// What machine or system `name` comes to.
 ModelReport run_model(const ModelRequest& request, const std::string& name, const Pricing& pricing,
-                      const Streams& streams, PartCache& cache, std::string& csv);
+                      const Streams& streams, PartCache& cache, ModelExtras& extras);
 
 /// The cache that the options name, or the user's.
 PartCache model_cache(const Options& options);

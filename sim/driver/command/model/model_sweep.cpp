@@ -84,10 +84,12 @@ class Runner {
     ModelOutcome outcome;
     try {
       const ModelRequest request = read_model_request(point.options, kinds_);
-      std::string csv;
+      ModelExtras extras;
       outcome.report =
-          run_model(request, point.machine, pricing_, {streams_.out, err}, cache_, csv);
-      if (!csv.empty()) tables_.emplace_back(fmt::format("requests{}.csv", number), csv);
+          run_model(request, point.machine, pricing_, {streams_.out, err}, cache_, extras);
+      if (!extras.csv.empty()) {
+        tables_.emplace_back(fmt::format("requests{}.csv", number), extras.csv);
+      }
     } catch (const SimulationError& error) {
       outcome.reason = error.what();
     } catch (const RequestError& error) {

@@ -89,6 +89,20 @@ std::string key_of(const wse::DecoderModel& model, const DecodeBlock& block) {
                      fmt::join(block.routes, ","), block.zeros == nullptr ? "" : block.zeros->name);
 }
 
+/// What the page of a block says of its layer.
+ProgramTitle title_of(const wse::DecoderModel& model, const DecodeBlock& block) {
+  ProgramTitle title;
+  title.text = block.attention && block.ffn ? "layer"
+               : block.attention            ? "attention part of a layer"
+                                            : "feed-forward part of a layer";
+  title.text += block.receives ? ", the first of a block: waits for the hidden vector"
+                               : ", behind another in its block";
+  for (const DecodePhase phase : wse::decode_phases(block, model.experts.count != 0)) {
+    title.phases.emplace_back(word(phase));
+  }
+  return title;
+}
+
 /// The cycles of its phases, of several layers those of the last.
 DecodePhaseTimes phases_of(const RunTotals& run, const std::vector<DecodePhase>& phases) {
   DecodePhaseTimes times;
@@ -109,10 +123,11 @@ const RunTotals& DecodeTimes::layer_run(const ModelShape& model, const DecodeBlo
   const wse::DecoderModel decoder = decoder_model(model);
   const wse::DecodeShape shape(decoder, block);
   wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
-  return runs_.of(key_of(decoder, block), [&] {
+  const auto plan = [&] {
     const wse::Datapath pieces = {params_.simd, params_.mem};
     return wse::DecodeLayer(shape, costs_, params_.llm).plan(&pieces);
-  });
+  };
+  return runs_.of(key_of(decoder, block), plan, title_of(decoder, block));
 }
 
 const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& block) {
@@ -161,9 +176,10 @@ double DecodeTimes::square_layer(const SquareLayer& what) {
 
 const RunTotals& DecodeTimes::head_run(const ModelShape& model, const DecodePlacement& placement) {
   const std::uint32_t d = wse::DecodeShape::ceil(model.width, placement.rows);
-  return runs_.of(fmt::format("head {} {}", placement.rows, d), [&] {
-    return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm);
-  });
+  return runs_.of(
+      fmt::format("head {} {}", placement.rows, d),
+      [&] { return wse::plan_head(kEndColumns, placement.rows, d, costs_, params_.llm); },
+      {"head: a row of the table", {}});
 }
 
 double DecodeTimes::head(const ModelShape& model, const DecodePlacement& placement) {
@@ -186,12 +202,14 @@ wse::DecodeTail tail_of(const ModelShape& model, const DecodePlacement& placemen
 
 const RunTotals& DecodeTimes::tail_column(const wse::DecodeTail& tail) {
   return runs_.of(fmt::format("tail column {} {} {}", tail.width, tail.vocabulary, tail.rows),
-                  [&] { return wse::plan_tail_column(tail, costs_, params_.llm); });
+                  [&] { return wse::plan_tail_column(tail, costs_, params_.llm); },
+                  {"tail: one column of the product with the vocabulary", {}});
 }
 
 const RunTotals& DecodeTimes::tail_row(const wse::DecodeTail& tail) {
   return runs_.of(fmt::format("tail row {} {}", tail.vocabulary, tail.top_k),
-                  [&] { return wse::plan_tail_row(tail, costs_, params_.llm); });
+                  [&] { return wse::plan_tail_row(tail, costs_, params_.llm); },
+                  {"tail: the choice, in the row of the roots", {}});
 }
 
 double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placement) {
@@ -332,16 +350,18 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
   }
   // those of all sequences go together
   const wse::HiddenPart part = wse::fullest_part({decoder_model(model), block});
-  const auto program = [&](const char* what, std::uint32_t size,
+  const auto program = [&](const char* what, std::uint32_t size, const char* title,
                            const auto& make) -> const RunTotals& {
     return runs_.of(
-        fmt::format("{} {} {} {} {}", what, size, part.elements, part.counted, part.nonzeros),
-        make);
+        fmt::format("{} {} {} {} {}", what, size, part.elements, part.counted, part.nonzeros), make,
+        {title, {}});
   };
   const RunTotals& hand_over =
-      program("hand-over", 2, [&] { return wse::plan_hand_over(part, costs_, params_.llm); });
-  const RunTotals& row_change = program(
-      "pipe", kPipeCores, [&] { return wse::plan_pipe(kPipeCores, part, costs_, params_.llm); });
+      program("hand-over", 2, "hand-over to the next block, one row of cores",
+              [&] { return wse::plan_hand_over(part, costs_, params_.llm); });
+  const RunTotals& row_change = program("pipe", kPipeCores, "pipe to the next row of blocks", [&] {
+    return wse::plan_pipe(kPipeCores, part, costs_, params_.llm);
+  });
   step.hand_over = static_cast<double>(hand_over.cycles);
   step.row_change = static_cast<double>(row_change.cycles);
   // and pass these one after the other

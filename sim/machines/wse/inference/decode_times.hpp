@@ -98,6 +98,9 @@ class DecodeTimes {
   };
   double square_layer(const SquareLayer& layer);
 
+  /// Has the programs of what follows shown; see InferenceRuns.
+  void watch(const TaskView& view, ShowProgram show) { runs_.watch(view, std::move(show)); }
+
   DecodeStep step(const ModelShape& model, const DecodePlacement& placement, std::uint32_t context);
 
   /// What a token passes before the first block and after the last.

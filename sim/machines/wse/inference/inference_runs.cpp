@@ -7,9 +7,12 @@
 #include <cmath>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
+#include "sim/machines/wse/critical_path.hpp"
+#include "sim/report/result.hpp"
 
 namespace lacuna {
 
@@ -68,6 +71,24 @@ std::optional<RunTotals> totals_from(const std::string& text) {
   return totals;
 }
 
+/// The phase of the first core in the middle of each step.
+std::vector<std::string> phase_of_steps(const std::vector<Cycle>& ends,
+                                        const std::vector<Cycle>& stamps,
+                                        const std::vector<std::string>& phases) {
+  std::vector<std::string> names;
+  Cycle begin = 0;
+  for (const Cycle end : ends) {
+    const Cycle middle = begin + (end - begin) / 2;
+    const auto after = std::upper_bound(stamps.begin(), stamps.end(), middle);
+    const auto phase = static_cast<std::size_t>(after - stamps.begin());
+    const bool is_in = phase != 0 && phase <= phases.size() && after != stamps.end();
+    names.push_back(is_in ? fmt::format("first core in {}", phases[phase - 1])
+                          : std::string(phase == 0 ? "before the first phase" : "all phases done"));
+    begin = end;
+  }
+  return names;
+}
+
 }  // namespace
 
 void PassTotals::add(const RunTotals& run, double times) { add(run.statistics, run.stack, times); }
@@ -106,8 +127,43 @@ InferenceRuns::InferenceRuns(const WseParams& params, Engine engine, PartCache* 
   parameters_ += engine == Engine::clocked ? "clocked\n" : "event\n";
 }
 
+void InferenceRuns::watch(const TaskView& view, ShowProgram show) {
+  view_ = view;
+  show_ = std::move(show);
+}
+
 const RunTotals& InferenceRuns::of(const std::string& name,
-                                   const std::function<wse::TaskProgram()>& make) {
+                                   const std::function<wse::TaskProgram()>& make,
+                                   const ProgramTitle& title) {
+  const RunTotals& totals = found(name, make);
+  if (view_.steps != 0 && !title.text.empty() && shown_.insert(name).second) {
+    show(make(), totals, title);
+  }
+  return totals;
+}
+
+void InferenceRuns::show(const wse::TaskProgram& program, const RunTotals& totals,
+                         const ProgramTitle& title) {
+  UnitSeries series = units_of_tasks(params_, program, totals.cycles, 1, options_, view_.steps);
+  OpResult result;
+  result.units = totals.cores;
+  result.cycles = totals.cycles;
+  result.stack = totals.stack;
+  check_units(series, result);
+  if (!title.phases.empty()) {
+    series.step_names = phase_of_steps(series.ends, totals.stamps, title.phases);
+  }
+  const std::optional<PathWindow>& path = view_.path;
+  if (path && path->from < totals.cycles && path->column < program.columns &&
+      path->row < program.rows) {
+    const PathWindow window = fitted(*path, program.columns, program.rows, totals.cycles);
+    series.path = path_of_tasks(params_, program, window, options_);
+  }
+  show_(title.text, totals, std::move(series));
+}
+
+const RunTotals& InferenceRuns::found(const std::string& name,
+                                      const std::function<wse::TaskProgram()>& make) {
   constexpr const char* kKind = "program of inference";
   const auto known = known_.find(name);
   if (known != known_.end()) return known->second;

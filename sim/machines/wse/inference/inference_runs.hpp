@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "sim/base/statistics.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/machines/wse/params.hpp"
+#include "sim/machines/wse/task_units.hpp"
+#include "sim/report/unit_series.hpp"
 
 namespace lacuna {
 
@@ -36,6 +39,15 @@ struct PassTotals {
   void add(const std::vector<StatEntry>& more, const std::vector<StackPart>& parts, double times);
 };
 
+/// What a page says of a program; no title: it is not shown.
+struct ProgramTitle {
+  std::string text;
+  std::vector<std::string> phases;  // of its first core, between its stamps
+};
+
+/// What each core of a program did: its title, what it came to, and the series.
+using ShowProgram = std::function<void(const std::string&, const RunTotals&, UnitSeries)>;
+
 /// Runs programs of inference, each once. What they came to is kept under their name and all
 /// parameters of the wafer, in `cache` too if there is one: a name says all that a program was made
 /// of beside these.
@@ -44,14 +56,25 @@ class InferenceRuns {
   InferenceRuns(const WseParams& params, Engine engine, PartCache* cache);
 
   /// The run of what `make` makes, unless it is known.
-  const RunTotals& of(const std::string& name, const std::function<wse::TaskProgram()>& make);
+  const RunTotals& of(const std::string& name, const std::function<wse::TaskProgram()>& make,
+                      const ProgramTitle& title = {});
+
+  /// Has each program with a title run again, core by core in steps, and shown once. A path is of
+  /// the programs that have its window.
+  void watch(const TaskView& view, ShowProgram show);
 
  private:
+  const RunTotals& found(const std::string& name, const std::function<wse::TaskProgram()>& make);
+  void show(const wse::TaskProgram& program, const RunTotals& totals, const ProgramTitle& title);
+
   const WseParams& params_;
   wse::RunOptions options_;
   PartCache* cache_;
   std::string parameters_;
   std::map<std::string, RunTotals> known_;
+  TaskView view_;
+  ShowProgram show_;
+  std::set<std::string> shown_;
 };
 
 }  // namespace lacuna

@@ -135,9 +135,14 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
       const wse::PrefillBlock& block = shape.block();
       // products of experts behind the second are as that
       const std::size_t like = m.experts.count != 0 ? std::min<std::size_t>(p, 2) : p;
-      const RunTotals& run = runs_.of(fmt::format("{} of {} {} {} {} {}", key, block.tokens,
-                                                  block.chunks, block.layers, word(part), like),
-                                      [&] { return programs[like]; });
+      const RunTotals& run =
+          runs_.of(fmt::format("{} of {} {} {} {} {}", key, block.tokens, block.chunks,
+                               block.layers, word(part), like),
+                   [&] { return programs[like]; },
+                   {programs.size() == 1
+                        ? std::string(word(part))
+                        : fmt::format("{}, {} of {}", word(part), like + 1, programs.size()),
+                    {}});
       const auto time = static_cast<double>(run.cycles);
       cycles += time;
       const double cores = static_cast<double>(block.columns) * block.rows;
@@ -227,7 +232,8 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
   run.hand_over = static_cast<double>(
       runs_
           .of(fmt::format("prompt hand-over {} {} {}", shape.d(), shape.pitch(), block.columns),
-              [&] { return parts.plan_skew(shape.d() * shape.pitch(), block.columns); })
+              [&] { return parts.plan_skew(shape.d() * shape.pitch(), block.columns); },
+              {"hand-over to the next block", {}})
           .cycles);
   run.head = chunk * ends_.head(model, placement);
   run.tail = ends_.tail(model, placement);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/wse/task_wafer.hpp"
@@ -64,6 +65,9 @@ class PrefillTimes {
   /// The published benchmark of one layer on a square: one head as wide as the model, halves
   /// throughout, products one by one, functions in scalar loops, the whole sequence at once.
   double square_layer(const DecodeTimes::SquareLayer& layer);
+
+  /// Has the programs of what follows shown; see InferenceRuns.
+  void watch(const TaskView& view, ShowProgram show) { runs_.watch(view, std::move(show)); }
 
   double cache_moves(const ModelShape& model, const DecodePlacement& placement,
                      const CacheMove& move);

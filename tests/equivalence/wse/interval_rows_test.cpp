@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Intervals of a streamed product whose rows a sweep has folded are those of all rows, stepped.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/sparsity/mask.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/random.hpp"
+#include "sim/machines/machine.hpp"
+#include "sim/machines/wse/streaming.hpp"
+
+namespace lacuna {
+namespace {
+
+Mask random_mask(std::uint32_t rows, std::uint32_t columns, std::uint64_t percent, Random& random) {
+  Mask mask;
+  mask.rows = rows;
+  mask.cols = columns;
+  mask.offsets.push_back(0);
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    for (std::uint32_t c = 0; c < columns; ++c) {
+      if (random.bounded(100) < percent) mask.columns.push_back(c);
+    }
+    mask.offsets.push_back(mask.columns.size());
+  }
+  return mask;
+}
+
+// Rows without tokens, fewer tokens in the last rows, and words that enter in the middle row: a
+// sweep keeps some rows, and the run without folding all of them.
+TEST(IntervalsOfAWafer, AreTheSameOfRowsThatASweepFolded) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(stream_seed(seed, "interval rows"));
+    LayerOp op;
+    op.op = "gemm";
+    op.m = 8 + static_cast<std::uint32_t>(random.bounded(24));
+    op.k = 8 + static_cast<std::uint32_t>(random.bounded(24));
+    op.n = 8 + static_cast<std::uint32_t>(random.bounded(40));
+    op.residency = Residency::streamed;
+    const Mask mask = random_mask(op.m, op.k, 20 + random.bounded(60), random);
+    const auto machine = make_wse_machine("wse2");
+    machine->set("wafer.columns", std::to_string(2 + random.bounded(5)), "");
+    machine->set("wafer.rows", std::to_string(3 + random.bounded(7)), "");
+    machine->set("ws.inject", random.bounded(2) == 0 ? "middle_row" : "column_top", "");
+    Execution folded;
+    folded.interval = 37;
+    Execution all = folded;
+    all.fold = false;
+    const OpResult a = machine->run(op, &mask, 5, folded);
+    const OpResult b = machine->run(op, &mask, 5, all);
+    ASSERT_EQ(a.cycles, b.cycles);
+    ASSERT_GT(a.intervals.each.size(), 2U);
+    ASSERT_EQ(a.intervals.each.size(), b.intervals.each.size());
+    for (std::size_t i = 0; i < a.intervals.each.size(); ++i) {
+      const Interval& mine = a.intervals.each[i];
+      const Interval& other = b.intervals.each[i];
+      EXPECT_EQ(mine.counters, other.counters);
+      EXPECT_EQ(mine.stack, other.stack);
+      EXPECT_EQ(mine.sram_bytes, other.sram_bytes);
+      EXPECT_EQ(mine.fabric_bytes, other.fabric_bytes);
+      EXPECT_EQ(mine.io_bytes, other.io_bytes);
+    }
+  }
+}
+
+// 850,000 cores for 12,000 cycles are 1.02e10 cycles of cores.
+TEST(IntervalsOfAWafer, ThatWouldTakeHoursAreRefusedByName) {
+  EXPECT_NO_THROW(require_stepped(850000, 11000));
+  EXPECT_THAT([] { require_stepped(850000, 12000); },
+              ::testing::ThrowsMessage<UnsupportedError>(::testing::AllOf(
+                  ::testing::HasSubstr("--interval: 850000 cores"),
+                  ::testing::HasSubstr("12000 cycles"), ::testing::HasSubstr("--view"))));
+}
+
+}  // namespace
+}  // namespace lacuna
