@@ -128,7 +128,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
                 "%");
   report.number("of_layer_in_cache",
                 in({DecodePhase::score, DecodePhase::softmax_max, DecodePhase::softmax_subtract,
-                    DecodePhase::softmax_exp, DecodePhase::pv}),
+                    DecodePhase::softmax_exp, DecodePhase::softmax_sum, DecodePhase::pv}),
                 "%");
   std::uint32_t positions = kAnyPositions;
   for (const DecodeMemory& m : step.memory) positions = std::min(positions, m.positions);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/support/wse/decode_bench.hpp"
 
 namespace lacuna::wse {
@@ -62,6 +65,51 @@ TEST(DecodeLayer, OneHeadOverTheWholeRowInHalves) {
   block.ffn = false;
   DecodeBench bench;
   EXPECT_LT(bench.error(DecodeShape(model, block)), 4 * kHalves);
+}
+
+/// What a core with stamps takes from the end of the phase before this one to its end.
+Cycle phase_cycles(const DecodeBlock& block, DecodePhase phase) {
+  const DecodeBench bench;
+  const DecodeLayer layer(DecodeShape(small_model(), block), bench.costs, bench.params);
+  const std::vector<DecodePhase> phases = layer.phases();
+  const auto at = std::find(phases.begin(), phases.end(), phase) - phases.begin();
+  const std::vector<Cycle> stamps = run_tasks(layer.plan()).stamps.at(0);
+  return stamps.at(static_cast<std::size_t>(at) + 1) - stamps.at(static_cast<std::size_t>(at));
+}
+
+TEST(DecodeLayer, ExponentialsOfEmptyPlacesChangeNoValue) {
+  DecodeBlock block = small_block(8, 8, 12);
+  block.ffn = false;
+  block.exponentials = 6;
+  EXPECT_LT(DecodeBench().error(DecodeShape(small_model(), block)), kHalves);
+  block.exponentials = 0;
+  block.capacity = 40;
+  block.batch = 2;
+  EXPECT_LT(DecodeBench().error(DecodeShape(small_model(), block)), kHalves);
+}
+
+// Two heads, so twice as many elements as places, in one instruction for both heads. An element
+// takes 1 cycle of the maximum, 4 of products (two by a number, two of the polynomial), 8 of four
+// squares, whose two sources are in the same bank, and three sums take one for two elements.
+TEST(DecodeLayer, ExponentialsAreOfThePlacesThatACoreHasNotOfItsPositions) {
+  DecodeBlock block = small_block(8, 8, 8);
+  block.ffn = false;
+  const auto exponentials = [&](std::uint32_t context) {
+    block.context = context;
+    return phase_cycles(block, DecodePhase::softmax_exp);
+  };
+  const Cycle one = exponentials(8);
+  const Cycle three = exponentials(24);
+  EXPECT_EQ(three - one, 4U * (1 + 4 + 8) + 3 * 2);
+  // at least three places: one position takes what three take
+  block.exponentials = 3;
+  EXPECT_EQ(exponentials(8), three);
+  EXPECT_EQ(exponentials(24), three);
+  EXPECT_GT(exponentials(32), three);
+  // a length that is said stands for itself
+  block.capacity = 16;
+  EXPECT_EQ(exponentials(8), exponentials(16));
+  EXPECT_LT(exponentials(8), three);
 }
 
 TEST(DecodeLayer, EnginesAgree) {

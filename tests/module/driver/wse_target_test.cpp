@@ -41,12 +41,13 @@ TEST(Target, LeavesWhatWasSetByItsNameInAnyOrder) {
 }
 
 TEST(Target, IsRefusedByMachinesOfOneSetOfValues) {
-  for (const char* const name : {"wse1", "wse2", "wse3_2026_11"}) {
+  for (const char* const name : {"wse1", "wse2", "wse3_2026_11", "wse3_2026_11_23"}) {
     const auto machine = make_machine(standard_machines(), name);
     EXPECT_EQ(value(*machine, "target"), "none") << name;
     EXPECT_THROW(machine->set("target", "silicon", ""), ParameterError) << name;
     EXPECT_EQ(value(*machine, "target"), "none") << name;
-    EXPECT_EQ(value(*machine, "mem.write_share"), "0") << name;
+    const bool measured = std::string(name) == "wse3_2026_11_23";
+    EXPECT_EQ(value(*machine, "mem.write_share"), measured ? "0.6667" : "0") << name;
   }
   const auto measured = make_machine(standard_machines(), "wse3");
   EXPECT_THROW(measured->set("target", "none", ""), ParameterError);
@@ -59,6 +60,22 @@ TEST(Target, LeavesTheOldPresetAsItWas) {
   EXPECT_EQ(value(*machine, "mem.write_bits"), "64");
   EXPECT_EQ(value(*machine, "core.psum_cache"), "true");
   EXPECT_EQ(value(*machine, "mem.fma32_stalls"), "3");
+}
+
+// All values of its target by their names, so that it does not move with them: those of chips but
+// for what was corrected that day.
+TEST(Target, OfTheFrozenMeasuredPresetStandsByItsValues) {
+  const auto frozen = make_machine(standard_machines(), "wse3_2026_11_23");
+  for (const TargetValue& each : target_values()) {
+    const std::string path = each.path;
+    const bool corrected = path == "router.ramp_in" || path == "vec.setup_scalar";
+    EXPECT_EQ(value(*frozen, each.path), corrected ? "0" : each.silicon) << path;
+  }
+  EXPECT_EQ(value(*frozen, "clock"), "0.75");
+  EXPECT_EQ(value(*frozen, "router.hop"), "2");
+  EXPECT_EQ(value(*frozen, "llm.exp_degree"), "4");
+  EXPECT_EQ(value(*frozen, "llm.exp_squarings"), "5");
+  EXPECT_EQ(value(*frozen, "llm.exp_positions"), "0");
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "sim/base/error.hpp"
 #include "workloads/mapping/wse/inference/decode_shape.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
@@ -102,6 +105,44 @@ TEST(DecodeShape, HeadsAreWholeNumbersOfColumns) {
   DecodeBlock block = block_of(64, true, true);
   block.columns = 100;
   EXPECT_THROW(DecodeShape(large_model(), block), UnsupportedError);
+}
+
+/// How far the exponential is off at most, of numbers not above 0.
+double error_of_exponential(unsigned degree, unsigned squarings) {
+  double most = 0;
+  for (double x = -20; x <= 0; x += 0.01) {
+    const double z = std::ldexp(x, -static_cast<int>(squarings));
+    double term = 1;
+    double sum = 1;
+    for (unsigned i = 1; i <= degree; ++i) sum += term *= z / i;
+    for (unsigned i = 0; i < squarings; ++i) sum *= sum;
+    most = std::max(most, std::abs(sum - std::exp(x)));
+  }
+  return most;
+}
+
+TEST(DecodeFunctions, TheExponentialIsTheShortestThatRoundsAsHalvesDo) {
+  const InferenceParams params;
+  constexpr double kRounding = 1.0 / 2048;
+  EXPECT_LT(error_of_exponential(params.exp_degree, params.exp_squarings), kRounding);
+  EXPECT_GT(error_of_exponential(params.exp_degree - 1, params.exp_squarings), kRounding);
+  EXPECT_GT(error_of_exponential(params.exp_degree, params.exp_squarings - 1), kRounding);
+}
+
+TEST(DecodeShape, ExponentialsAreThoseOfTheCacheOrOfThePlacement) {
+  DecodeBlock block = block_of(512, true, false);
+  const auto places = [&] { return DecodeShape(large_model(), block).exponentials(); };
+  EXPECT_EQ(places(), 2U);
+  block.exponentials = 32;
+  EXPECT_EQ(places(), 32U);
+  EXPECT_EQ(DecodeShape(large_model(), block).slots(), 2U);  // of the cache itself
+  block.context = 16384;
+  EXPECT_EQ(places(), 64U);
+  // a length that is said, and what bounds it
+  block.capacity = 20480;
+  EXPECT_EQ(places(), 80U);
+  block.sees.window = 1024;
+  EXPECT_EQ(places(), 4U);
 }
 
 TEST(DecodeFunctions, ThePolynomialOfTheSigmoidIsNear) {

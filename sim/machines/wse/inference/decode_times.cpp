@@ -82,11 +82,12 @@ namespace {
 
 /// All that a layer's program is made of, beside the parameters.
 std::string key_of(const wse::DecoderModel& model, const DecodeBlock& block) {
-  return fmt::format("layer {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", text_of(model),
-                     block.columns, block.rows, block.context, block.capacity, block.layers,
-                     block.attention, block.ffn, block.receives, block.repeats, block.batch,
-                     block.sees.window, block.sees.kept, block.sees.seed, block.experts_apart,
-                     fmt::join(block.routes, ","), block.zeros == nullptr ? "" : block.zeros->name);
+  return fmt::format("layer {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", text_of(model),
+                     block.columns, block.rows, block.context, block.capacity, block.exponentials,
+                     block.layers, block.attention, block.ffn, block.receives, block.repeats,
+                     block.batch, block.sees.window, block.sees.kept, block.sees.seed,
+                     block.experts_apart, fmt::join(block.routes, ","),
+                     block.zeros == nullptr ? "" : block.zeros->name);
 }
 
 /// What the page of a block says of its layer.
@@ -119,6 +120,11 @@ DecodeTimes::DecodeTimes(const WseParams& params, Engine engine, PartCache* cach
       costs_{params.core, params.scalar, params.vec, params.task},
       runs_(params, engine, cache) {}
 
+DecodeBlock DecodeTimes::built(DecodeBlock block) const {
+  block.exponentials = params_.llm.exp_positions;
+  return block;
+}
+
 const RunTotals& DecodeTimes::layer_run(const ModelShape& model, const DecodeBlock& block) {
   const wse::DecoderModel decoder = decoder_model(model);
   const wse::DecodeShape shape(decoder, block);
@@ -130,7 +136,8 @@ const RunTotals& DecodeTimes::layer_run(const ModelShape& model, const DecodeBlo
   return runs_.of(key_of(decoder, block), plan, title_of(decoder, block));
 }
 
-const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& block) {
+const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& given) {
+  const DecodeBlock block = built(given);
   const RunTotals& run = layer_run(model, block);
   const wse::DecoderModel decoder = decoder_model(model);
   const std::string key = key_of(decoder, block);
@@ -322,7 +329,7 @@ void DecodeTimes::add_zeros(const ModelShape& model, const DecodePlacement& plac
 DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& placement,
                              std::uint32_t context) {
   const std::uint32_t blocks = placement.blocks();
-  DecodeBlock block;
+  DecodeBlock block = built({});
   block.batch = placement.batch;
   block.columns = placement.columns;
   block.rows = placement.rows;

@@ -115,6 +115,8 @@ class DecodeTimes {
   static std::uint64_t cores(const DecodePlacement& placement);
 
  private:
+  /// As the engine is built.
+  wse::DecodeBlock built(wse::DecodeBlock block) const;
   const RunTotals& layer_run(const ModelShape& model, const wse::DecodeBlock& block);
   const RunTotals& head_run(const ModelShape& model, const DecodePlacement& placement);
   const RunTotals& tail_column(const wse::DecodeTail& tail);

@@ -45,6 +45,8 @@ const char* word(DecodePhase phase) {
       return "softmax_subtract";
     case DecodePhase::softmax_exp:
       return "softmax_exp";
+    case DecodePhase::softmax_sum:
+      return "softmax_sum";
     case DecodePhase::pv:
       return "pv";
     case DecodePhase::o_proj:
@@ -346,9 +348,9 @@ void DecodeLayer::softmax(CoreCode& code, const Place& place) const {
     code.vector(VectorOp::mul, sum_, scores, scores, number(scale), live);
   }
   mark(code, place);
-  for (std::uint32_t h = 0; h < heads; ++h) {
-    write_exp(code, head(space_.work, h).address, head(space_.scores, h).address, live, sum_);
-  }
+  // of all heads at once, those of this core's positions first; what lies behind is not used
+  write_exp(code, space_.work, space_.scores, heads * shape_.exponentials(), sum_);
+  mark(code, place);
   for (std::uint32_t h = 0; h < heads; ++h) {
     const std::uint32_t at = space_.stats + bytes * h;
     code.number_op(VectorOp::move, sum_, at, number(0));

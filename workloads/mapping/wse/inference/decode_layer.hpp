@@ -24,6 +24,7 @@ enum class DecodePhase : std::uint8_t {
   softmax_max,
   softmax_subtract,
   softmax_exp,
+  softmax_sum,
   pv,
   o_proj,
   residual,

@@ -96,6 +96,11 @@ std::uint32_t DecodeShape::slots() const {
   return ceil(block_.sees.window != 0 ? std::min(all, block_.sees.window) : all, block_.rows);
 }
 
+std::uint32_t DecodeShape::exponentials() const {
+  const bool said = block_.capacity != 0 || block_.sees.window != 0 || block_.sees.kept != 0;
+  return said ? slots() : std::max(slots(), block_.exponentials);
+}
+
 std::uint32_t DecodeShape::live(std::uint32_t row) const {
   if (!kept_.empty()) return static_cast<std::uint32_t>(kept_[row].size());
   const auto below = [&](std::uint32_t end) {
@@ -195,9 +200,10 @@ DecodeSpace::DecodeSpace(const DecodeShape& shape) {
     cos = space.take(q / 2, sum);
     sin = space.take(q / 2, sum);
     rotated = space.take(2 * q, sum);
-    scores = sums(std::uint64_t{heads} * slots);
+    const std::uint64_t places = std::uint64_t{heads} * shape.exponentials();
+    scores = sums(places);
     probabilities = halves(std::uint64_t{heads} * slots, scores);
-    work = space.take(batch * heads * slots, sum);
+    work = space.take(batch * places, sum);
     context = sums(q);
     context16 = halves(q, context);
   }
@@ -236,9 +242,10 @@ std::uint32_t positions_that_fit(const DecodeShape& shape, const InferenceParams
   DecodeBlock block = shape.block();
   constexpr std::uint32_t kMost = 1U << 30U;
   if (block.sees.kept != 0) return decode_bytes(shape, params) <= bytes ? kMost : 0;
-  block.capacity = 0;
+  const bool said = block.capacity != 0;
   const auto holds = [&](std::uint32_t context) {
     block.context = context;
+    block.capacity = said ? context : 0;
     return decode_bytes(DecodeShape(shape.model(), block), params) <= bytes;
   };
   if (!holds(1)) return 0;

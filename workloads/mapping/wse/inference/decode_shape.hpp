@@ -47,6 +47,9 @@ struct DecodeBlock {
   std::uint32_t context = 1;   // positions, the one being decoded included
   std::uint32_t layers = 1;    // whose weights and cache its cores hold
   std::uint32_t capacity = 0;  // positions that the cache has room for; 0: the context
+  // exponentials of a head that a core takes at least, if neither the capacity nor a window says
+  // how many positions it can get
+  std::uint32_t exponentials = 0;
   bool attention = true;
   bool ffn = true;
   bool receives = false;      // the hidden vector comes from the west, each row's to its first core
@@ -87,6 +90,8 @@ class DecodeShape {
   std::uint32_t band() const { return block_.columns / model_.kv_heads; }
   /// Positions of which a core has room for the cache.
   std::uint32_t slots() const;
+  /// Exponentials of a head that a core takes, of empty places too.
+  std::uint32_t exponentials() const;
   /// Positions that are seen in a row; position p lies in row p mod rows.
   std::uint32_t live(std::uint32_t row) const;
   /// Those of a row, in their order.

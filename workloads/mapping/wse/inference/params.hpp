@@ -32,11 +32,18 @@ struct InferenceParams : ParameterSet {
       "line, three "
       "within a band (chosen by the phases that end with it, see describe trust).");
   Param<unsigned> exp_degree =
-      param(this, "exp_degree", 4U, range(1U, 12U), "",
+      param(this, "exp_degree", 3U, range(1U, 12U), "",
             "Exponential in single precision: degree of the polynomial in x / 2^exp_squarings "
-            "(inferred: only that it is a polynomial is said).");
-  Param<unsigned> exp_squarings = param(this, "exp_squarings", 5U, range(0U, 12U), "",
+            "(inferred: only that it is a polynomial is said; with four squarings the one of "
+            "fewest cycles that is off by less than what a half rounds away, 2^-11).");
+  Param<unsigned> exp_squarings = param(this, "exp_squarings", 4U, range(0U, 12U), "",
                                         "The same: squarings of what the polynomial gives.");
+  Param<unsigned> exp_positions = param(
+      this, "exp_positions", 32U, range(0U, 65536U), "positions",
+      "Exponentials of decoding are taken of the vector that a core's cache has room for, empty "
+      "places too: of so many positions of each head at least where nothing says how long "
+      "sequences get (32: 8,192 positions on 256 rows, as EPCC's engine is placed; that the vector "
+      "has this length is inferred, confidence L). 0: of the context's.");
   Param<unsigned> select_logit = param(
       this, "select_logit", 42U, range(1U, 1024U), "cycles",
       "Scalar code that compares a logit with the least of the best so far (chosen by the share of "
