@@ -46,6 +46,15 @@ TEST_F(PlotTest, DrawsWhatIsAskedForInTheLookOfAStyle) {
                     HasSubstr("title 'A machine unstructured'")));
 }
 
+TEST_F(PlotTest, AFontThatIsNotThereIsSaidToBeReplaced) {
+  // for Arial and Times free fonts of the same measures are taken, and nothing needs to be said
+  EXPECT_THAT(plot("--only speedup --format svg --font Arial").err, Not(HasSubstr("the font")));
+  EXPECT_THAT(plot("--only speedup --format svg --font Times,8").err, Not(HasSubstr("the font")));
+  EXPECT_THAT(plot("--only speedup --format svg --font Nonesuch-Roman,8").err,
+              HasSubstr("the font 'Nonesuch-Roman' is not on this machine: PDF, PNG and EPS are "
+                        "drawn with '"));
+}
+
 TEST_F(PlotTest, RefusesWordsThatAreNone) {
   EXPECT_THAT(plot("--only speedupp").err, HasSubstr("did you mean 'speedup'?"));
   EXPECT_THAT(plot("--palette gray").err, HasSubstr("did you mean 'grey'?"));
