@@ -64,9 +64,32 @@ void refuse_of_other_parts(Part part, const Settings& settings) {
   };
   if (part != Part::decode) refuse("context", "nothing but with part decode");
   if (part == Part::decode) refuse("tokens", "nothing with part decode, of one token each");
+  if (part == Part::weights) {
+    for (const char* key : {"causal", "attention"}) {
+      refuse(key, "nothing with part weights, which has no rows of attention");
+    }
+  }
   if (part == Part::training) return;
   for (const char* key : {"replicas", "recompute", "optimizer"}) {
     refuse(key, "nothing but with part training");
+  }
+}
+
+/// What the model, or another setting, has nothing for.
+void refuse_contradictions(const ModelShape& shape, const TransformerOptions& options) {
+  const bool encoder = shape.family == ModelFamily::bert || shape.family == ModelFamily::group_bert;
+  if (encoder && options.part == Part::decode) {
+    refuse_setting("part", "decode",
+                   fmt::format("weights, forward or training: {} is an encoder, which makes no "
+                               "token after another",
+                               shape.name));
+  }
+  if (options.predictions > options.tokens) {
+    refuse_setting("predictions", fmt::format("{}", options.predictions),
+                   fmt::format("at most the {} tokens of a sequence", options.tokens));
+  }
+  if (options.recipe == Recipe::ipu_mixed && options.dtype != DType::fp16) {
+    refuse_setting("dtype", word(options.dtype), "fp16, the type of weights in recipe ipu-mixed");
   }
 }
 
@@ -95,6 +118,7 @@ WorkloadTrace make_model(const ModelShape& shape, const Settings& settings) {
   options.pattern = settings.pattern();
   options.share_density = settings.choice("layerwise", {"uniform", "er"}, 0) == 1;
   for (const std::string& rule : settings.all("sparse")) options.rules.push_back(parse_rule(rule));
+  refuse_contradictions(shape, options);
   return make_transformer(shape, options);
 }
 
@@ -183,7 +207,8 @@ const std::vector<GeneratorKey>& generator_keys() {
       {"part", "weights, forward, training, decode", "which rows; default forward", true},
       {"sequences", "integer", "sequences at once; default 1", true},
       {"tokens", "integer", "tokens of each; default 512 or what the model takes", true},
-      {"context", "integer", "decode: tokens already in the cache", true},
+      {"context", "integer", "decode: positions that the token attends to, its own among them",
+       true},
       {"layers", "integer", "the first so many layers; default all", true},
       {"embedding", "0, 1", "rows before the first layer", true, true},
       {"heads", "0, 1", "rows after the last layer", true, true},

@@ -565,7 +565,7 @@ void check(const ModelShape& shape, const TransformerOptions& options) {
     fail("a routing of tokens to experts", "none, as the model has no experts");
   }
   if (options.part == Part::weights && shape.family == ModelFamily::group_bert) {
-    fail("the weights alone", "forward, training or decode for this family");
+    fail("the weights alone", "forward or training for this family");
   }
 }
 

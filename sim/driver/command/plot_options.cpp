@@ -3,17 +3,13 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <strings.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <memory>
 #include <regex>
 #include <set>
 
@@ -243,28 +239,6 @@ FigureLook figure_look(const PlotOptions& plot) {
     look.labels[label.substr(0, equals)] = label.substr(equals + 1);
   }
   return look;
-}
-
-std::string font_remark(const std::string& name) {
-  // a name has no quotes: set_font() refuses them
-  const std::string question = fmt::format("fc-match -f '%{{family}}' ':family={}' 2>&1", name);
-  const std::unique_ptr<FILE, int (*)(FILE*)> answer(popen(question.c_str(), "r"), pclose);
-  std::string families;
-  std::array<char, 256> some{};
-  while (answer != nullptr && std::fgets(some.data(), some.size(), answer.get()) != nullptr) {
-    families += some.data();
-  }
-  if (families.empty() || families.find("fc-match:") != std::string::npos) return "";
-  const std::vector<std::string> taken = split(families, ',');
-  const bool is_here = std::any_of(taken.begin(), taken.end(), [&](const std::string& family) {
-    return strcasecmp(family.c_str(), name.c_str()) == 0;
-  });
-  if (is_here) return "";
-  return fmt::format(
-      "lacuna: --font: there is no font '{}' here: its letters are those of '{}', but in svg, "
-      "which "
-      "names it (fc-list says which fonts there are)\n",
-      name, taken.front());
 }
 
 std::vector<Figure> chosen_figures(std::vector<Figure> figures, const PlotOptions& plot) {

@@ -21,6 +21,8 @@
 #include "sim/driver/validate/points.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/figure_look.hpp"
+#include "sim/report/figures/fonts.hpp"
 #include "sim/report/view_page.hpp"
 
 namespace lacuna {
@@ -156,15 +158,22 @@ int join_views(const Options& options, const Streams& streams) {
   return kDone;
 }
 
+std::string font_remark(const FigureLook& look) {
+  const std::string other = look.font ? font_in_place_of(*look.font) : "";
+  if (other.empty()) return "";
+  return fmt::format(
+      "lacuna: the font '{}' is not on this machine: PDF, PNG and EPS are drawn with '{}', and an "
+      "SVG asks its viewer for it\n",
+      *look.font, other);
+}
+
 }  // namespace
 
 int plot_verb(const Options& options, const Streams& streams) {
   if (options.view) return join_views(options, streams);
   if (options.energy_table) return reprice_verb(options, streams);
-  // what is wrong with it is said before anything is read
-  if (const FigureLook look = figure_look(options.plot); look.font) {
-    streams.err << font_remark(*look.font);
-  }
+  // what is wrong with the look is said before anything is read
+  streams.err << font_remark(figure_look(options.plot));
   const std::vector<RunRecord> records = chosen_runs(read_all(options.subjects), options.plot);
   if (options.subjects.size() > 1 && !options.out) {
     throw RequestError("--out: needed for the figures of more than one result");

@@ -153,7 +153,8 @@ std::optional<SweepResult> run_sweep(const Options& options, const MachineTable&
   }
   std::vector<std::optional<RunRecord>> records = kept_records(journal.get(), sweep.points.size());
   say_what_is_slow(sweep.points, options, streams);
-  streams.err << settings_without_effect(sweep.machines, options.settings);
+  streams.err << settings_without_effect(sweep.machines, options.settings,
+                                         options.fold.has_value());
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, unfinished(records));
   MaskStore masks(settings.seed);
   const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, &ranks};

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lacuna {
 
 namespace {
@@ -42,7 +44,17 @@ std::string remark(const Machine& machine, const std::string& path) {
   return "";
 }
 
+std::string fold_remark(const std::vector<std::unique_ptr<Machine>>& machines, bool fold) {
+  if (!fold || can_fold(machines)) return "";
+  return "lacuna: --fold acts on wafers alone, and there is none here\n";
+}
+
 }  // namespace
+
+bool can_fold(const std::vector<std::unique_ptr<Machine>>& machines) {
+  return std::any_of(machines.begin(), machines.end(),
+                     [](const auto& machine) { return machine->kind() == std::string("wse"); });
+}
 
 const std::vector<ActsWith>& conditions() {
   static const std::vector<ActsWith> all = {
@@ -90,8 +102,8 @@ std::string settings_beside_model(const Machine& machine,
 }
 
 std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
-                          const std::vector<std::string>& settings) {
-  std::string text;
+                          const std::vector<std::string>& settings, bool fold) {
+  std::string text = fold_remark(machines, fold);
   for (const std::string& setting : settings) {
     const auto [name, path] = split(setting);
     for (const auto& machine : machines) {
@@ -102,8 +114,8 @@ std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
 }
 
 std::string settings_without_effect(const std::vector<std::unique_ptr<Machine>>& machines,
-                                    const std::vector<std::string>& settings) {
-  std::string text;
+                                    const std::vector<std::string>& settings, bool fold) {
+  std::string text = fold_remark(machines, fold);
   for (const std::string& setting : settings) {
     const auto [name, path] = split(setting);
     std::string first;

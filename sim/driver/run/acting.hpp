@@ -21,9 +21,10 @@ struct ActsWith {
 const std::vector<ActsWith>& conditions();
 
 /// A line for each of `settings` ("path=value") that cannot act on a machine that it was given to,
-/// because another parameter is not what it needs; empty if all can.
+/// because another parameter is not what it needs; empty if all can. So of `fold`, which says whether
+/// --fold was given, where there is no wafer.
 std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
-                          const std::vector<std::string>& settings);
+                          const std::vector<std::string>& settings, bool fold);
 
 /// The same of a run of a language model's programs on `machine`, which are none of the layers that
 /// other requests run.
@@ -31,6 +32,9 @@ std::string settings_beside_model(const Machine& machine, const std::vector<std:
 
 /// The same of machines of one experiment: lines for settings that act on none of them.
 std::string settings_without_effect(const std::vector<std::unique_ptr<Machine>>& machines,
-                                    const std::vector<std::string>& settings);
+                                    const std::vector<std::string>& settings, bool fold);
+
+/// True if one of them is a wafer, whose rows can stand for each other.
+bool can_fold(const std::vector<std::unique_ptr<Machine>>& machines);
 
 }  // namespace lacuna

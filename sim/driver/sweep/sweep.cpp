@@ -13,6 +13,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
+#include "sim/driver/run/acting.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "workloads/trace/options.hpp"
 
@@ -96,6 +97,7 @@ class Planner {
       throw RequestError(fmt::format("{}: no combination meets the conditions", file_.path));
     }
     check_parameters_used();
+    check_folds();
     finish();
     return std::move(sweep_);
   }
@@ -346,6 +348,18 @@ class Planner {
     }
     for (const std::string& text : options_.settings) {
       if (used_options_.count(text) == 0) refuse("--set", parse_setting(text).path);
+    }
+  }
+
+  /// Points that differ in `fold` alone are one point without a wafer.
+  void check_folds() const {
+    if (can_fold(sweep_.machines)) return;
+    for (const SweepAxis& axis : file_.axes) {
+      const auto key = std::find(axis.keys.begin(), axis.keys.end(), "fold");
+      if (key == axis.keys.end()) continue;
+      throw RequestError(
+          fmt::format("{}: 'fold' acts on wafers alone, and no machine here is one",
+                      axis.places[static_cast<std::size_t>(key - axis.keys.begin())]));
     }
   }
 

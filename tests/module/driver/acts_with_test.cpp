@@ -53,5 +53,28 @@ TEST(ActsWith, SaysSoOfASettingOfAnExperimentThatActsNowhere) {
   EXPECT_EQ(remarks("io.stream: [per_column, row_ordered]"), "");
 }
 
+// An IPU has no rows that stand for each other: --fold is for wafers.
+TEST(ActsWith, FoldsNothingWithoutAWafer) {
+  const char* const remark = "--fold acts on wafers alone, and there is none here";
+  const std::string chip = " --machine bow --set ipu.tiles=4 --gemm 8x8x8 --quiet";
+  EXPECT_THAT(run_real("run" + chip + " --fold off").err, HasSubstr(remark));
+  EXPECT_EQ(run_real("run" + chip).err, "");
+  const std::string wafer = " --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --fold off";
+  EXPECT_EQ(run_real("compare" + chip + wafer).err, "");
+  const ProgramBench bench;
+  const std::string points =
+      bench.file("e.yaml",
+                 "machine: bow\ngemm: 8x8x8\nset: {ipu.tiles: 4}\ngrid:\n  density: [1, "
+                 "0.5]\n");
+  EXPECT_THAT(run_real("sweep --quiet " + points + " --fold off").err, HasSubstr(remark));
+  const Ran axis = run_real("sweep --quiet " + bench.file("f.yaml",
+                                                          "machine: bow\n"
+                                                          "gemm: 8x8x8\n"
+                                                          "set: {ipu.tiles: 4}\n"
+                                                          "grid:\n  fold: [on, off]\n"));
+  EXPECT_EQ(axis.status, 2);
+  EXPECT_THAT(axis.err, HasSubstr("'fold' acts on wafers alone, and no machine here is one"));
+}
+
 }  // namespace
 }  // namespace lacuna::test

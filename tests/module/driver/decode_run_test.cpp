@@ -76,6 +76,28 @@ TEST_F(DecodeRun, WhatIsLeftOutIsNotPaid) {
   EXPECT_GT(step("dense.json", "--activations hidden=bernoulli:1 --set llm.skip=traffic"), all);
 }
 
+// The model knows 4,096 positions, whatever a machine has room for.
+TEST_F(DecodeRun, ASequenceIsNoLongerThanTheModelTakes) {
+  const std::string longer = "4097 tokens; allowed: at most 4096 in a sequence";
+  EXPECT_THAT(error("dense.json", "--decode --context 4097"), HasSubstr(longer));
+  EXPECT_THAT(error("dense.json", "--prefill 4097"), HasSubstr(longer));
+  std::ofstream(folder_ + "long.csv") << "arrival,prompt,output\n0,8,4\n0,4000,97\n";
+  EXPECT_THAT(error("dense.json", "--requests " + folder_ + "long.csv"),
+              HasSubstr(" tokens; allowed: at most 4096 in a sequence"));
+  const Ran chips =
+      run_real("run --machine pod4 --decode --context 4097 --model " + folder_ + "dense.json");
+  EXPECT_THAT(chips.err, HasSubstr(longer));
+}
+
+TEST_F(DecodeRun, AnEncoderMakesNoTokens) {
+  for (const char* const machine : {"pod4", "wse3"}) {
+    const Ran ran =
+        run_real(std::string("run --model bert-tiny --decode --context 64 --machine ") + machine);
+    EXPECT_EQ(ran.status, 2) << machine;
+    EXPECT_THAT(ran.err, HasSubstr("--model bert-tiny: is an encoder")) << machine;
+  }
+}
+
 TEST_F(DecodeRun, OtherSeedsDrawOtherZeros) {
   const std::string words = "--activations down=bernoulli:0.5 --set llm.skip=act --seed ";
   const double one = step("dense.json", words + "1");

@@ -128,6 +128,26 @@ TEST(TraceMake, RefusesWhatIsOfAnotherPart) {
     EXPECT_THAT(error(option), HasSubstr("nothing but with part training")) << option;
   }
   EXPECT_EQ(run_real("trace make gpt2 --layers 1 --part training --optimizer sgd").status, 0);
+  for (const char* const option : {"--causal", "--attention window:w=64"}) {
+    EXPECT_THAT(error("--part weights " + std::string(option)),
+                HasSubstr("nothing with part weights"))
+        << option;
+  }
+}
+
+// What a model has not, or another word says otherwise, gives no trace of something else.
+TEST(TraceMake, RefusesWordsThatContradict) {
+  const auto error = [](const std::string& words) {
+    const Ran ran = run_real("trace make " + words);
+    EXPECT_EQ(ran.status, 2) << words;
+    return ran.err;
+  };
+  EXPECT_THAT(error("bert-tiny --part decode --context 64"), HasSubstr("bert-tiny is an encoder"));
+  EXPECT_THAT(error("bert-tiny --heads --tokens 128 --predictions 129"),
+              HasSubstr("at most the 128 tokens of a sequence"));
+  EXPECT_EQ(run_real("trace make bert-tiny --heads --tokens 128 --predictions 128").status, 0);
+  EXPECT_THAT(error("gpt2 --layers 1 --part training --recipe ipu-mixed --dtype fp32"),
+              HasSubstr("fp16, the type of weights in recipe ipu-mixed"));
 }
 
 // Parameters of what such a request does not run are remarked on.

@@ -151,7 +151,7 @@ const std::vector<Step>& steps() {
       {"training.pattern", "block16:0.25", "sparse"},
       {"training.mode", "dynamic", "sparse"},
       {"training.pattern_every", "3", "changing"},
-      {"training.dtype", "fp32", "step"},
+      {"training.dtype", "fp32", "step", Shows::number, {"training.recipe=plain"}},
       {"training.partials", "fp32", "step"},
       {"training.recipe", "plain", "step"},
       {"training.optimizer", "sgd", "step"},

@@ -257,6 +257,28 @@ PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pr
   return setup;
 }
 
+/// Refuses what the model was not made for, and has no result of: tokens of an encoder, one after
+/// another, and sequences that are too long.
+void check_model(const ModelRequest& request) {
+  const Options& options = request.options;
+  if (request.model.family == ModelFamily::bert ||
+      request.model.family == ModelFamily::group_bert) {
+    throw RequestError(
+        fmt::format("--model {}: is an encoder, which makes no token after another; lacuna trace "
+                    "make has its rows",
+                    request.model.name));
+  }
+  std::uint32_t longest = options.decode    ? context_of(options)
+                          : options.prefill ? whole("--prefill", *options.prefill)
+                                            : 1;
+  for (const ServingRequest& each : request.requests) {
+    longest = std::max(longest, each.positions());
+  }
+  if (longest <= request.model.positions) return;
+  throw RequestError(fmt::format("--model {}: found {} tokens; allowed: at most {} in a sequence",
+                                 request.model.name, longest, request.model.positions));
+}
+
 ModelReport run_pod(const ModelRequest& request, const std::string& name, const Pricing& pricing,
                     PartCache& cache, std::string& csv) {
   refuse_given({{"--view", request.options.view}},
@@ -327,6 +349,7 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
 
 ModelReport run_model(const ModelRequest& request, const std::string& name, const Pricing& pricing,
                       const Streams& streams, PartCache& cache, ModelExtras& extras) {
+  check_model(request);
   if (is_system(name)) return run_pod(request, name, pricing, cache, extras.csv);
   const auto machines = make_machines(request.kinds, {name}, request.settings);
   const Machine& machine = *machines.at(0);

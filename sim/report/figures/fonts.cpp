@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/figures/fonts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "sim/base/split.hpp"
+
+namespace lacuna {
+
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// A name as fontconfig takes it literally, as a word of the shell.
+std::string pattern_of(const std::string& font) {
+  std::string text = "'";
+  for (const char c : font) {
+    if (std::string("\\-:,=").find(c) != std::string::npos) text += '\\';
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return text + "'";
+}
+
+/// What fontconfig takes for a font: names of one family, in several languages.
+std::string matched(const std::string& font) {
+  const std::string command = "fc-match -f '%{family}' " + pattern_of(font) + " 2>/dev/null";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  std::string text;
+  std::array<char, 256> part{};
+  while (pipe != nullptr && std::fgets(part.data(), part.size(), pipe.get()) != nullptr) {
+    text += part.data();
+  }
+  return text;
+}
+
+/// Free fonts whose letters are as wide as those of others, by the beginnings of names.
+bool same_measures(const std::string& font, const std::string& other) {
+  static const std::map<std::string, std::string> twins = {{"times", "liberation serif"},
+                                                           {"arial", "liberation sans"},
+                                                           {"helvetica", "liberation sans"},
+                                                           {"courier", "liberation mono"}};
+  return std::any_of(twins.begin(), twins.end(), [&](const auto& twin) {
+    return font.rfind(twin.first, 0) == 0 && other == twin.second;
+  });
+}
+
+}  // namespace
+
+std::string font_in_place_of(const std::string& font) {
+  const std::string family = matched(font);
+  if (family.empty()) return "";
+  const std::string asked = lower(font);
+  const std::vector<std::string> names = split(family, ',');
+  const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return lower(name) == asked || same_measures(asked, lower(name));
+  });
+  // "sans" and its like ask for no font of that name
+  const bool any = asked == "sans" || asked == "sans-serif" || asked == "serif" ||
+                   asked == "mono" || asked == "monospace";
+  return known || any ? "" : names.front();
+}
+
+}  // namespace lacuna

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace lacuna {
+
+/// The family that PDF, PNG and EPS are drawn with where `font` is asked for and is not on this
+/// machine; empty if it is, if a free font of the same measures stands for it, or if nothing here
+/// can tell (fontconfig's fc-match).
+std::string font_in_place_of(const std::string& font);
+
+}  // namespace lacuna
