@@ -13,8 +13,8 @@ struct LayoutChoice {
   std::string when;                 // where it makes a difference, a condition; empty: everywhere
   std::string memory;               // what it takes of a tile or a core
 
-  /// Where it puts operands or results, as far as the rows before and after see it, by value: rows
-  /// that follow each other agree in that. Empty: they see nothing of it.
+  /// Where it puts operands or results, as far as the rows before and after see it, by value: where
+  /// rows that follow each other differ in that, something moves. Empty: they see nothing of it.
   std::vector<std::string> seen_as = {};
 };
 
