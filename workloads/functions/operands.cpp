@@ -9,7 +9,11 @@
 namespace lacuna {
 
 double RealOperands::operator()(std::uint64_t seed, std::uint64_t p) const {
-  if (given != nullptr) return given->at(seed).at(p);
+  if (given != nullptr) {
+    // tables are filled up to whole parts of a tile
+    const std::vector<float>& numbers = given->at(seed);
+    return p < numbers.size() ? numbers[p] : 0;
+  }
   if (sigma == 0) return operand_value(seed, p, false) / 4.0;
   GemmProblem problem;
   problem.dtype = type;

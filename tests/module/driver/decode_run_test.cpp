@@ -125,9 +125,26 @@ TEST_F(DecodeRun, ExpertsCostMoreThanOneOfThem) {
   EXPECT_GT(spread, dense);
   EXPECT_NE(apart, spread);
   EXPECT_THAT(error("dense.json", "--decode --experts apart"), HasSubstr("has no experts"));
-  EXPECT_THAT(error("experts.json", "--prefill 64"), HasSubstr("prompts of a model with experts"));
+  const auto prompt = [&](const std::string& model) {
+    return number(run(model, "--prefill 64 --chunk 16"), "prompt_cycles");
+  };
+  EXPECT_GT(prompt("experts.json"), prompt("dense.json"));
   EXPECT_THAT(error("experts.json", "--decode --activations down=bernoulli:0.1 --set llm.skip=act"),
               HasSubstr("zeros of the products of experts"));
+}
+
+TEST_F(DecodeRun, PromptsOnBlocksThatAreNoSquares) {
+  const auto prompt = [&](const std::string& words) {
+    return run_real("run --json --machine wse3 --blocks 1x2 --model " + folder_ +
+                    "dense.json --prefill 64 --block-cores " + words);
+  };
+  for (const char* const sides : {"32x16", "16x32"}) {
+    EXPECT_GT(number(prompt(std::string(sides) + " --chunk 32"), "prompt_cycles"), 0) << sides;
+  }
+  EXPECT_THAT(prompt("24x16 --chunk 24").err, HasSubstr("one side is no multiple of the other"));
+  EXPECT_THAT(prompt("32x16 --chunk 48").err, HasSubstr("keys of padding"));
+  // a band of 32 rows sees the keys of whole rounds
+  EXPECT_THAT(prompt("16x64 --chunk 16").err, HasSubstr("16 columns of keys"));
 }
 
 TEST_F(DecodeRun, AWindowOfTheModelIsKept) {

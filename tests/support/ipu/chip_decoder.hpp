@@ -218,7 +218,7 @@ class ChipDecoder {
   std::vector<Numbers> values_;
   std::uint32_t position_ = 0;
   std::uint32_t tokens_ = 0;
-  std::size_t layer_ = 0;
+  std::uint32_t layer_ = 0;
 };
 
 }  // namespace lacuna::ipu
