@@ -21,8 +21,8 @@ struct ActsWith {
 const std::vector<ActsWith>& conditions();
 
 /// A line for each of `settings` ("path=value") that cannot act on a machine that it was given to,
-/// because another parameter is not what it needs; empty if all can. So of `fold`, which says whether
-/// --fold was given, where there is no wafer.
+/// because another parameter is not what it needs; empty if all can. So of `fold`, which says
+/// whether --fold was given, where there is no wafer.
 std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
                           const std::vector<std::string>& settings, bool fold);
 

@@ -81,7 +81,7 @@ TEST_F(DecodeRun, ASequenceIsNoLongerThanTheModelTakes) {
   const std::string longer = "4097 tokens; allowed: at most 4096 in a sequence";
   EXPECT_THAT(error("dense.json", "--decode --context 4097"), HasSubstr(longer));
   EXPECT_THAT(error("dense.json", "--prefill 4097"), HasSubstr(longer));
-  std::ofstream(folder_ + "long.csv") << "arrival,prompt,output\n0,8,4\n0,4000,97\n";
+  std::ofstream(folder_ + "long.csv") << "arrival,prompt,output\n0,8,4\n0,4000,98\n";
   EXPECT_THAT(error("dense.json", "--requests " + folder_ + "long.csv"),
               HasSubstr(" tokens; allowed: at most 4096 in a sequence"));
   const Ran chips =
@@ -212,7 +212,7 @@ TEST_F(DecodeRun, RequestsAreServed) {
   }
   EXPECT_EQ(served(three, "--batch 2").out, ran.out);
   EXPECT_THAT(served(three, "--kept 8").err, HasSubstr("--kept does not go with --requests"));
-  EXPECT_THAT(served("0,100000,1\n", "").err, HasSubstr("positions would fit"));
+  EXPECT_THAT(served("0,4000,1\n", "").err, HasSubstr("positions would fit"));
 }
 
 TEST_F(DecodeRun, RefusesWhatIsHalfUnderstood) {
@@ -257,7 +257,7 @@ TEST_F(DecodeRun, RefusesWhatIsHalfUnderstood) {
   refused("--decode --machine wse2", "--machine is given 2 times; allowed: once");
   refused("--decode --context 0", "--context");
   refused("--decode --context 1e3", "1e3");
-  refused("--decode --context 16777216", "positions would fit");
+  refused("--decode --context 4000", "positions would fit");
   refused("--decode --batch 100000", "bytes of a core");
 }
 
