@@ -25,10 +25,12 @@ MECHANISMS = {
     "which output queue has the ramp": ("fabric/ramp.hpp", "bool send_up", []),
     "router port by port, switches": ("fabric/router.cpp", "RouterArray::grant_ports", ["router.multicast", "router.reconfig"]),
     "filter at the receiving ramp": ("program/wavelet_filter.hpp", "class WaveletFilter", []),
+    "what words at the edge pay with": ("edge/tokens.hpp", "class TokenBucket", []),
     "task dispatch": ("pe/dispatch.hpp", "class Dispatch", ["core.dispatch", "core.cmd_cycles", "core.dispatch_overlap"]),
     "who has the issue slot": ("pe/issue.hpp", "struct IssueRule", ["core.sched", "core.slots"]),
     "control of a core that streams": ("pe/stream_control.hpp", "class StreamControl", []),
     "control of a core that forms gradients": ("pe/gradient_control.hpp", "class GradientControl", []),
+    "control of a core that runs tasks": ("pe/task_control.hpp", "class TaskControl", []),
     "residual stalls": ("pe/datapath.hpp", "residual_place", []),
     "memory ports and banks": ("pe/vector_unit.cpp", "BeatCost::bank_stalls", ["mem.fma16_stalls", "mem.fma32_stalls"]),
 }
@@ -36,8 +38,7 @@ MECHANISMS = {
 # What is still written more than once, each file with the others' differential tests as its guard: a change there has to be made
 # in all of them. No file may be added here.
 SEVERAL = {
-    "what a core does next": ["pe/task_core.cpp", "engine/tasks/shift_sweep.cpp"],
-    "where words of a row go": ["fabric/router.cpp", "engine/ring_sums.hpp", "engine/routed_sums.hpp", "engine/gradient_row.cpp", "engine/tasks/shift_sweep.cpp"],
+    "where words of a row go": ["fabric/router.cpp", "engine/ring_sums.hpp", "engine/routed_sums.hpp", "engine/gradient_row.cpp", "engine/tasks/shift_sweep.cpp", "engine/tasks/turn_sweep.cpp"],
     "closed forms": ["engine/tasks/relay_sweep.cpp", "pe/gradient_drain.cpp"],
     "injectors": ["edge/injector.cpp", "edge/lane_injectors.cpp"],
 }

@@ -23,7 +23,7 @@ InjectorBank::InjectorBank(const RouterParams& router, const Program& program,
       clock_(clock),
       columns_(links.size()),
       stream_(program),
-      cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per) {
+      tokens_(program) {
   for (std::size_t c = 0; c < links.size(); ++c) {
     columns_[c].link = links[c];
     if (!program.has_stream(c)) columns_[c].hold = Hold::done;
@@ -42,7 +42,7 @@ Cycle InjectorBank::step(Cycle now) {
   }
   account(now);
   accounted_ = now + 1;
-  refill(1);
+  tokens_.fill();
   bool sent = take_exits(now);
   bool short_of_tokens = false;
   const bool moved = program_.column_fifo != 0 ? step_row_stream(now, short_of_tokens)
@@ -51,8 +51,8 @@ Cycle InjectorBank::step(Cycle now) {
     clock_.moved(now);
     return now + 1;
   }
-  Cycle next = short_of_tokens ? next_token(tokens_, now) : kNever;
-  if (exits_short_) next = std::min(next, next_token(exit_tokens(), now));
+  Cycle next = short_of_tokens ? tokens_.in().next(now) : kNever;
+  if (exits_short_) next = std::min(next, tokens_.out().next(now));
   for (const Column& column : columns_) {
     if (column.hold == Hold::closed && column.meter.opens() > now) {
       next = std::min(next, column.meter.opens());
@@ -64,8 +64,7 @@ Cycle InjectorBank::step(Cycle now) {
 
 bool InjectorBank::step_columns(Cycle now, bool& short_of_tokens) {
   bool sent = false;
-  std::size_t c = now % columns_.size();
-  for (std::size_t visited = 0; visited < columns_.size(); ++visited) {
+  ask_in_turn(now, columns_.size(), [&](std::size_t c) {
     Column& column = columns_[c];
     if (column.hold != Hold::done && column.link != kNoLink) {
       column.hold = try_send(column, c, now);
@@ -73,8 +72,8 @@ bool InjectorBank::step_columns(Cycle now, bool& short_of_tokens) {
       short_of_tokens = short_of_tokens || column.hold == Hold::no_token;
     }
     count(c, now, 1);
-    if (++c == columns_.size()) c = 0;
-  }
+    return true;
+  });
   return sent;
 }
 
@@ -96,7 +95,7 @@ bool InjectorBank::step_row_stream(Cycle now, bool& short_of_tokens) {
     moved = moved || column.hold == Hold::none;
   }
   const std::uint64_t put = stream_.advance(
-      tokens_, [&](std::uint32_t c) { return columns_[c].stored < program_.column_fifo; },
+      tokens_.in(), [&](std::uint32_t c) { return columns_[c].stored < program_.column_fifo; },
       [&](std::uint32_t c) { ++columns_[c].stored; });
   for (Column& column : columns_) {
     if (column.hold == Hold::none && column.link != kNoLink) --column.stored;
@@ -115,16 +114,15 @@ void InjectorBank::collect(std::vector<LinkId> exits, const Mesh* mesh) {
 bool InjectorBank::take_exits(Cycle now) {
   bool taken = false;
   exits_short_ = false;
-  for (std::size_t i = 0; i < exits_.size(); ++i) {
-    const std::size_t k = (now + i) % exits_.size();
-    if (!links_.can_pop(exits_[k], now)) continue;
-    exits_short_ = exit_tokens() < program_.rate.per;
-    if (exits_short_) break;
-    exit_tokens() -= program_.rate.per;
+  ask_in_turn(now, exits_.size(), [&](std::size_t k) {
+    if (!links_.can_pop(exits_[k], now)) return true;
+    exits_short_ = !tokens_.out().buy();
+    if (exits_short_) return false;
     const Wavelet word = links_.pop(exits_[k], now);
     collected_[k].push_back(word.payload);
     taken = true;
-  }
+    return true;
+  });
   if (taken && mesh_ != nullptr) stop_if_done(*mesh_, now);
   return taken;
 }
@@ -141,16 +139,8 @@ void InjectorBank::account(Cycle now) {
   const Cycle slept = now - accounted_;
   const Cycle from = accounted_;
   accounted_ = now;
-  refill(slept);
+  tokens_.fill(slept);
   for (std::size_t c = 0; c < columns_.size(); ++c) count(c, from, slept);
-}
-
-void InjectorBank::refill(Cycle cycles) {
-  const std::uint64_t words = program_.rate.words;
-  for (std::uint64_t* const tokens : {&tokens_, &exit_tokens_}) {
-    const std::uint64_t missing = cap_ - *tokens;
-    *tokens = words == 0 || cycles > missing / words ? cap_ : *tokens + cycles * words;
-  }
 }
 
 bool InjectorBank::sent_all(const Column& column, std::size_t index) const {
@@ -177,8 +167,7 @@ InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cyc
   if (sent_all(column, index)) return Hold::done;
   if (now < column.found) return Hold::scanning;
   if (!can_send(column, now)) return Hold::closed;
-  if (tokens_ < program_.rate.per) return Hold::no_token;
-  tokens_ -= program_.rate.per;
+  if (!tokens_.in().buy()) return Hold::no_token;
   send(column, index, now);
   return Hold::none;
 }
@@ -237,12 +226,6 @@ void InjectorBank::extend_run(Column& column, std::size_t index, Cycle at, Cycle
   column.run_of = column.hold;
   column.run_begin = at;
   column.run_length = length;
-}
-
-/// The first cycle in which there will be a token.
-Cycle InjectorBank::next_token(std::uint64_t tokens, Cycle now) const {
-  const std::uint64_t words = program_.rate.words;
-  return now + (program_.rate.per - tokens + words - 1) / words;
 }
 
 std::string InjectorBank::blocked() const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/edge/tokens.hpp"
 #include "models/wse/engine/pe_row.hpp"
 #include "models/wse/engine/row_stream.hpp"
 #include "models/wse/fabric/link.hpp"
@@ -75,9 +76,7 @@ class InjectorBank : public Clocked {
     InjectorCounters counters;
   };
 
-  void refill(Cycle cycles);
   bool take_exits(Cycle now);
-  std::uint64_t& exit_tokens() { return program_.full_duplex ? exit_tokens_ : tokens_; }
   bool step_columns(Cycle now, bool& short_of_tokens);
   bool sent_all(const Column& column, std::size_t index) const;
   void send(Column& column, std::size_t index, Cycle now);
@@ -86,7 +85,6 @@ class InjectorBank : public Clocked {
   void scan(Column& column, std::size_t index, Cycle from) const;
   void count(std::size_t index, Cycle from, Cycle cycles);
   void extend_run(Column& column, std::size_t index, Cycle at, Cycle length);
-  Cycle next_token(std::uint64_t tokens, Cycle now) const;
   bool can_send(const Column& column, Cycle now) const {
     return column.meter.open(now) && links_.can_push(column.link, now);
   }
@@ -102,9 +100,7 @@ class InjectorBank : public Clocked {
   std::vector<Column> columns_;
   RowStream stream_;
   std::vector<std::uint32_t> due_;
-  std::uint64_t tokens_ = 0;  // in units of 1 / rate.per words
-  std::uint64_t cap_ = 0;
-  std::uint64_t exit_tokens_ = 0;
+  EdgeTokens tokens_;
   std::vector<LinkId> exits_;
   std::vector<std::vector<std::uint32_t>> collected_;
   bool exits_short_ = false;  // of tokens, in the cycle just performed

@@ -14,7 +14,7 @@ LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& 
       gated_(meters_.empty() ? 0 : lanes, 0),
       column_of_(std::move(column_of)),
       lane_of_(column_of_.size()),
-      cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per),
+      tokens_(program),
       stream_(program),
       stored_(lanes, 0),
       left_(lanes, 0),
@@ -66,13 +66,13 @@ const std::vector<Number>& LaneInjectors<Number>::send_words(Cycle now,
   if (!scan_left_.empty()) scan();
   const std::vector<Number>& open = metered(room);
   if (program_.column_fifo != 0) return send_stored(now, open);
-  const std::uint64_t price = find_candidates(open) * program_.rate.per;
-  if (tokens_ < price) {
+  const std::uint64_t words = find_candidates(open);
+  if (!tokens_.in().affords(words)) {
     choose(now);
     send(chosen_, now);
     return chosen_;
   }
-  tokens_ -= price;
+  tokens_.in().pay(words);
   send(candidates_, now);
   return candidates_;
 }
@@ -101,7 +101,7 @@ const std::vector<Number>& LaneInjectors<Number>::send_stored(Cycle now,
   }
   const auto fifo = [&](std::uint32_t c) -> Number& { return stored_[lane_of_[c]]; };
   const std::uint64_t put = stream_.advance(
-      tokens_,
+      tokens_.in(),
       [&](std::uint32_t c) { return static_cast<std::uint32_t>(fifo(c)) < program_.column_fifo; },
       [&](std::uint32_t c) { fifo(c) = static_cast<Number>(fifo(c) + 1); });
   for (std::size_t i = 0; i < stored_.size(); i += kWidth) {
@@ -137,16 +137,13 @@ std::uint64_t LaneInjectors<Number>::find_candidates(const std::vector<Number>& 
 template <class Number>
 void LaneInjectors<Number>::choose(Cycle now) {
   std::fill(chosen_.begin(), chosen_.end(), Number{0});
-  const std::size_t columns = rest_.size();
-  std::size_t column = now % columns;
-  for (std::size_t visited = 0; visited < columns && tokens_ >= program_.rate.per; ++visited) {
+  ask_in_turn(now, rest_.size(), [&](std::size_t column) {
     const std::size_t lane = lane_of_[column];
-    if (candidates_[lane] != 0) {
-      tokens_ -= program_.rate.per;
-      chosen_[lane] = -1;
-    }
-    if (++column == columns) column = 0;
-  }
+    if (candidates_[lane] == 0) return true;
+    if (!tokens_.in().buy()) return false;
+    chosen_[lane] = -1;
+    return true;
+  });
   for (std::size_t i = 0; i < no_token_.size(); i += kWidth) {
     const Vector held = load(&candidates_[i]) & ~load(&chosen_[i]);
     store(&no_token_[i], load(&no_token_[i]) - held);

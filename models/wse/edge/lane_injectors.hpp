@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/edge/tokens.hpp"
 #include "models/wse/engine/row_stream.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/lanes.hpp"
@@ -28,24 +29,13 @@ class LaneInjectors {
 
   /// Performs a cycle in which the lanes of `open` (-1) have room; returns those that got a word.
   const std::vector<Number>& step(Cycle now, const std::vector<Number>& open) {
-    refill();
+    tokens_.fill();
     return send_words(now, open);
   }
 
-  // The two parts of step(), between which others may be paid for.
-  void refill() { tokens_ = std::min(cap_, tokens_ + program_.rate.words); }
+  // The two parts of step(), between which words that leave may be paid for.
+  EdgeTokens& tokens() { return tokens_; }
   const std::vector<Number>& send_words(Cycle now, const std::vector<Number>& open);
-
-  /// Pays for a word that leaves the wafer; false if there is no token.
-  bool pay() {
-    if (tokens_ < program_.rate.per) return false;
-    tokens_ -= program_.rate.per;
-    return true;
-  }
-
-  /// What there is to pay with, in units of 1 / rate.per words, of at most cap().
-  std::uint64_t tokens() const { return tokens_; }
-  std::uint64_t cap() const { return cap_; }
 
   /// True if a word was sent or stored in the cycle just performed.
   bool moved() const { return moved_; }
@@ -76,10 +66,9 @@ class LaneInjectors {
   std::vector<LaneMeter<Number>> meters_;  // by block, if the rule acts
   std::vector<Number> gated_;
   std::vector<std::uint32_t> column_of_, lane_of_;
-  std::uint64_t cap_;
+  EdgeTokens tokens_;
   RowStream stream_;
   std::vector<Number> stored_;  // in the FIFOs of a row-ordered stream
-  std::uint64_t tokens_ = 0;
   bool moved_ = false;
   unsigned unflushed_ = 0;
   std::vector<Number> left_;  // words of the chunk, by lane

@@ -66,6 +66,7 @@ std::string reason_against_rows(const Program& program, const HardwareParams& pa
     return "words take longer around a corner (router.turn)";
   }
   if (!QueueShapes(params.router).links_alike()) return "links of some directions are longer";
+  if (!RampRule::always_open()) return "in some cycles ramps carry no words";
   if (!IssueRule::always_open()) return "in some cycles no beat is issued";
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
   if (!program.background.empty()) return "other words run down the columns";

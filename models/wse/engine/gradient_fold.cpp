@@ -69,7 +69,6 @@ class Fold {
   const GradientLanes shared_;
   std::vector<RowGroup> groups_;
   LaneInjectors<Number> injectors_;
-  std::uint64_t exit_tokens_ = 0;
   GradientOutcome outcome_;
   GradientDrain drain_;
 };
@@ -99,8 +98,7 @@ std::optional<Cycle> Fold<Number>::to_the_end() {
     }
     GradientRow<Number>& top = *groups_.front().row;
     for (; begun != top.ready().size(); ++begun) drain_.begin(top.ready()[begun], now);
-    injectors_.refill();
-    exit_tokens_ = std::min(injectors_.cap(), exit_tokens_ + program_.rate.words);
+    injectors_.tokens().fill();
     if (take_exits(now)) {
       moved = true;
       left = now + 1;
@@ -114,12 +112,7 @@ std::optional<Cycle> Fold<Number>::to_the_end() {
 
 template <class Number>
 bool Fold<Number>::take_exits(Cycle now) {
-  if (!program_.full_duplex) return drain_.leave(now, [&] { return injectors_.pay(); });
-  return drain_.leave(now, [&] {
-    const bool paid = exit_tokens_ >= program_.rate.per;
-    if (paid) exit_tokens_ -= program_.rate.per;
-    return paid;
-  });
+  return drain_.leave(now, [&] { return injectors_.tokens().out().buy(); });
 }
 
 /// A cycle of all groups, from north to south, each in its local time, the cycle less the hops

@@ -27,7 +27,6 @@ class Sweep final : public GradientSweep {
         program_(program),
         shared_(params, program),
         injectors_(params.router, program, program.kernel.ring, lanes(program)),
-        exit_cap_((2 * std::uint64_t{program.columns} + 2) * program.rate.per),
         edge_(lanes(program) / kWidth),
         outcome_(params, program),
         expected_(outcome_.expected()) {
@@ -47,8 +46,7 @@ class Sweep final : public GradientSweep {
         moved = moved || rows_[r].moved();
         finished = finished && rows_[r].finished();
       }
-      injectors_.refill();
-      exit_tokens_ = std::min(exit_cap_, exit_tokens_ + program_.rate.words);
+      injectors_.tokens().fill();
       moved = take_exits(now) || moved;
       if (finished && expected_ == 0) return outcome(now + 1);
       rows_[0].arrive(injectors_.send_words(now, rows_[0].open()));
@@ -71,8 +69,6 @@ class Sweep final : public GradientSweep {
   const Program& program_;
   const GradientLanes shared_;
   LaneInjectors<Number> injectors_;
-  std::uint64_t exit_tokens_ = 0;
-  std::uint64_t exit_cap_;
   std::vector<GradientRow<Number>> rows_;
   std::vector<GradientEntry<Number>> edge_;
   GradientOutcome outcome_;
@@ -93,21 +89,17 @@ bool Sweep<Number>::take_exits(Cycle now) {
   bool any_there = false;
   for (const GradientEntry<Number>& entry : edge_) any_there = any_there || any(entry.chain.seen);
   if (!any_there) return false;
-  for (std::size_t i = 0; i < columns; ++i) {
-    const std::size_t lane = GradientLanes::lane_of((now + i) % columns, columns);
+  ask_in_turn(now, columns, [&](std::size_t column) {
+    const std::size_t lane = GradientLanes::lane_of(column, columns);
     GradientEntry<Number>& entry = edge_[lane / kWidth];
     const std::size_t at = lane % kWidth;
-    if (entry.chain.seen[at] == 0) continue;
-    if (program_.full_duplex) {
-      if (exit_tokens_ < program_.rate.per) break;
-      exit_tokens_ -= program_.rate.per;
-    } else if (!injectors_.pay()) {
-      break;
-    }
+    if (entry.chain.seen[at] == 0) return true;
+    if (!injectors_.tokens().out().buy()) return false;
     entry.chain.pop_lane(at);
     --expected_;
     taken = true;
-  }
+    return true;
+  });
   return taken;
 }
 

@@ -14,6 +14,7 @@
 #include "models/wse/engine/mesh_builder.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
+#include "models/wse/fabric/ramp.hpp"
 #include "models/wse/pe/streaming_core.hpp"
 #include "sim/kernel/clock_domain.hpp"
 #include "sim/kernel/sim_context.hpp"
@@ -267,7 +268,8 @@ bool can_run(const HardwareParams& params, const Program& program, const RunOpti
          program.outlets.empty() && program.kernel.activations.empty() &&
          program.kernel.steps != 0 && program.rows > 1 && program.entry == 0 &&
          QueueShapes(params.router).flows() && QueueShapes(params.router).links_alike() &&
-         kSlotFree == 1 && !(QueueShapes(params.router).has_turns() && turns(program));
+         kSlotFree == 1 && RampRule::always_open() &&
+         !(QueueShapes(params.router).has_turns() && turns(program));
 }
 
 }  // namespace

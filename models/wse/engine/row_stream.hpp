@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "models/wse/edge/tokens.hpp"
 #include "models/wse/program/program.hpp"
 
 namespace lacuna::wse {
@@ -16,16 +17,15 @@ class RowStream {
     begin_column();
   }
 
-  /// Puts words into FIFOs while `tokens`, in units of 1 / rate.per words, pay for them and
+  /// Puts words into FIFOs while `tokens` pay for them and
   /// `room(column)` is true; `put(column)` puts one. Returns how many.
   template <class Room, class Put>
-  std::uint64_t advance(std::uint64_t& tokens, const Room& room, const Put& put) {
+  std::uint64_t advance(TokenBucket& tokens, const Room& room, const Put& put) {
     std::uint64_t moved = 0;
     short_of_tokens_ = false;
     while (step_ != program_.kernel.steps && room(column_)) {
-      short_of_tokens_ = tokens < program_.rate.per;
+      short_of_tokens_ = !tokens.buy();
       if (short_of_tokens_) break;
-      tokens -= program_.rate.per;
       put(column_);
       ++moved;
       if (--left_ == 0) next_column();

@@ -5,6 +5,7 @@
 
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
+#include "models/wse/fabric/ramp.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/pe/dispatch.hpp"
 #include "models/wse/pe/issue.hpp"
@@ -17,6 +18,7 @@ inline std::string reason_against_alike(const RouterParams& router) {
   if (!QueueShapes(router).links_alike()) return "links of some directions are longer";
   if (kSlotFree != 1) return "a slot of a queue is not free in the next cycle";
   if (!IssueRule::always_open()) return "in some cycles no beat is issued";
+  if (!RampRule::always_open()) return "in some cycles ramps carry no words";
   if (Dispatch::heeds_output()) return "tasks wait for room in output queues";
   if (!LinkRule(router).lanes_can()) {
     return "ramps are shut after so many words (router.link_limit)";

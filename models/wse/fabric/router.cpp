@@ -44,7 +44,8 @@ Cycle RouterArray::step(std::size_t index, Cycle now) {
                                                                 : grant_ports(router, heads, now);
   const bool left = finish(router, heads, now);
   if ((granted || left) && has_words(router, now + 1)) return now + 1;
-  const Cycle opens = link_rule_.on_links() ? next_opening(router, heads, now) : kNever;
+  const bool pauses = link_rule_.on_links() || !RampRule::always_open();
+  const Cycle opens = pauses ? next_opening(router, heads, now) : kNever;
   return std::min(next_reopening(router, now), opens);
 }
 
@@ -58,7 +59,7 @@ Cycle RouterArray::next_reopening(const Router& router, Cycle now) const {
   return next;
 }
 
-/// When the first of the links opens that are shut and for which a head waits.
+/// When the first of the links and ramps opens that are shut and for which a head waits.
 Cycle RouterArray::next_opening(const Router& router, std::uint32_t heads, Cycle now) const {
   Cycle next = kNever;
   for (std::uint32_t left = heads; left != 0; left &= left - 1) {
@@ -68,6 +69,8 @@ Cycle RouterArray::next_opening(const Router& router, std::uint32_t heads, Cycle
       const Cycle opens = router.meters.at(port).opens();
       if (needs(input, port) && opens > now) next = std::min(next, opens);
     }
+    const Cycle ramp = RampRule::down(now);
+    if (needs(input, kRamp) && ramp > now) next = std::min(next, ramp);
   }
   return next;
 }

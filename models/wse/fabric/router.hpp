@@ -10,6 +10,7 @@
 #include "models/wse/counters.hpp"
 #include "models/wse/fabric/link.hpp"
 #include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/ramp.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/event_kinds.hpp"
 #include "models/wse/program/wavelet.hpp"
@@ -115,7 +116,7 @@ class RouterArray {
 
   bool finds_closed(const Router& router, const RouterInput& input, Cycle now) const;
   bool is_open(const Router& router, unsigned port, Cycle now) const {
-    return port == kRamp || router.meters[port].open(now);
+    return port == kRamp ? RampRule::down(now) == now : router.meters[port].open(now);
   }
   bool can_send(const Router& router, const RouterInput& input, unsigned port, Cycle now) const {
     return is_open(router, port, now) && links_.can_push(input.out[port], now);

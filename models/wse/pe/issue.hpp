@@ -65,9 +65,6 @@ struct IssueRule {
     const std::uint32_t main = 1;
     return !two ? (slot == 0 ? ~std::uint32_t{0} : 0) : slot == 0 ? main : ~main;
   }
-
-  /// True if microthreads are asked in their order, and none waits for the main thread's beats.
-  constexpr bool microthreads_first() const { return !in_turn && (two || first == 1); }
 };
 
 /// Who issues, of the contexts of a slot that are bits of `contexts` and for which `can(context)`

@@ -11,6 +11,7 @@
 #include "models/wse/counters.hpp"
 #include "models/wse/fabric/link.hpp"
 #include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/ramp.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/pe/core_array.hpp"
@@ -128,6 +129,7 @@ class LaneCores : public CoreArray {
     due(now + number(slot.left(1)));
     if (extra != 0 && busy > extra) due(now + busy - extra);
     due(core.ramp.opens());
+    due(RampRule::up(now));
     due(params_.init_cycles);
     due(IssueRule::opens(now));
     return next;

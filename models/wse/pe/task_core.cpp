@@ -334,6 +334,7 @@ Cycle TaskCores::next_timer(const Core& core, Cycle now) {
   if (core.stretch == kNever) due(core.next_finish);
   if (core.place.taken != kNoTask) due(core.place.ready);
   due(core.ramp.opens());
+  due(RampRule::up(now));
   due(IssueRule::opens(now));
   return next;
 }

@@ -15,7 +15,7 @@ namespace lacuna::wse {
 
 /// Streams that a core sends, and as many that it takes.
 inline constexpr unsigned kShiftStreams = 2;
-/// Microthreads of them: one sends, one receives. They go first in the order of the streams.
+/// Microthreads of them: one sends, one receives, in the order of the streams.
 inline constexpr std::uint8_t kShiftThreads = 2 * kShiftStreams;
 constexpr std::uint8_t shift_context(unsigned stream, bool sends) {
   return static_cast<std::uint8_t>(2 * stream + (sends ? 1 : 2));
