@@ -20,8 +20,8 @@ void add_plot_options(CLI::App& app, Options& options);
 /// The look that --style and the options over it ask for. RequestError says what is wrong.
 FigureLook figure_look(const PlotOptions& plot);
 
-/// What is to be said of a font that is not here: which one fontconfig takes for it. Empty if it is,
-/// or if there is no fc-match to ask.
+/// What is to be said of a font that is not here: which one fontconfig takes for it. Empty if it
+/// is, or if there is no fc-match to ask.
 std::string font_remark(const std::string& name);
 
 /// The figures that --only names, in the look, normalised as asked; RequestError if a name is of no
