@@ -42,8 +42,8 @@ class JointChoice {
 
   std::size_t place(const Table& table, const Choices& choices) const;
   Table table_of(const Cost& cost) const;
-  Table take_out(std::size_t thing, const std::vector<Table>& tables, std::vector<Table>& firsts)
-      const;
+  Table take_out(std::size_t thing, const std::vector<Table>& tables,
+                 std::vector<Table>& firsts) const;
   Choices least() const;
   bool ask(const Choices& choices);
   template <class Action>

@@ -24,7 +24,7 @@ constexpr std::size_t kTriedByAlike = 3;  // layouts that lie differently, the f
 /// The fastest layout that was simulated of those that lie alike.
 struct Candidate {
   Layout layout;
-  std::string lies;  // what other rows see of it
+  std::string lies;   // what other rows see of it
   double cycles = 0;  // without moves of operands
   LayerOp op;         // as it is laid out
   std::shared_ptr<const Machine> machine;
@@ -33,7 +33,7 @@ struct Candidate {
 struct Row {
   const LayerOp* op = nullptr;
   std::uint64_t seed = 0;
-  const LayoutSpace* space = nullptr;  // null: one layout
+  const LayoutSpace* space = nullptr;              // null: one layout
   std::vector<std::optional<std::size_t>> makers;  // by source, rows that may lie differently
   std::vector<std::size_t> takers;                 // rows with a source of this one
   std::string content;                             // its mask included
@@ -184,9 +184,8 @@ std::optional<std::size_t> JointSearch::keep(Row& row, const LayoutPoints& point
   }
   made.lies = lies_as(machine_, *row.space, made.layout) + word(made.op.residency);
   made.cycles = static_cast<double>(result.cycles);
-  const auto same =
-      std::find_if(row.candidates.begin(), row.candidates.end(),
-                   [&](const Candidate& each) { return each.lies == made.lies; });
+  const auto same = std::find_if(row.candidates.begin(), row.candidates.end(),
+                                 [&](const Candidate& each) { return each.lies == made.lies; });
   const auto at = static_cast<std::size_t>(same - row.candidates.begin());
   if (same == row.candidates.end()) {
     row.candidates.push_back(std::move(made));
@@ -217,14 +216,13 @@ void JointSearch::search(std::size_t i) {
     const std::size_t at = *keep(row, points, place, *result);
     Candidate as_simulated = row.candidates[at];
     as_simulated.cycles = static_cast<double>(result->cycles);
-    const auto with = [&](std::size_t other) {
-      return other == i ? &as_simulated : chosen(other);
-    };
+    const auto with = [&](std::size_t other) { return other == i ? &as_simulated : chosen(other); };
     double total = as_simulated.cycles + moves(i, with);
     for (const std::size_t taker : row.takers) total += moves(taker, with);
-    if (place == planned) row.planned = as_simulated.cycles + moves(i, [&](std::size_t other) {
-                            return other == i ? &as_simulated : as_planned(other);
-                          });
+    if (place == planned)
+      row.planned = as_simulated.cycles + moves(i, [&](std::size_t other) {
+                      return other == i ? &as_simulated : as_planned(other);
+                    });
     if (total < best) row.chosen = at;
     best = std::min(best, total);
     return total < kImpossible ? std::optional(total) : std::nullopt;
@@ -255,9 +253,8 @@ bool JointSearch::try_alike(std::size_t i,
   const Row& like = rows_[first->second];
   std::vector<const Candidate*> order;
   for (const Candidate& each : like.candidates) order.push_back(&each);
-  std::stable_sort(order.begin(), order.end(), [](const Candidate* a, const Candidate* b) {
-    return a->cycles < b->cycles;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Candidate* a, const Candidate* b) { return a->cycles < b->cycles; });
   if (order.size() > kTriedByAlike) order.resize(kTriedByAlike);
   const Candidate* const best = &like.candidates[like.chosen];
   if (std::count(order.begin(), order.end(), best) == 0) order.push_back(best);

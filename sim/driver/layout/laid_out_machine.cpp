@@ -10,8 +10,9 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/driver/run/experiment.hpp"
 #include "sim/driver/layout/joint_search.hpp"
+#include "sim/driver/run/experiment.hpp"
+#include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/moves_operands.hpp"
 #include "sim/report/layout_note.hpp"
 #include "workloads/trace/operand_sources.hpp"
@@ -50,7 +51,7 @@ Layout layout_of(const LayoutEntry& entry) {
   return layout;
 }
 
-class LaidOutMachine final : public Machine {
+class LaidOutMachine final : public Machine, public LaysOutRows {
  public:
   LaidOutMachine(std::unique_ptr<Machine> plain, LayoutRequest request)
       : plain_(std::move(plain)), request_(std::move(request)) {}
@@ -80,8 +81,7 @@ class LaidOutMachine final : public Machine {
 
   void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override;
 
-  /// How a row and those whose results it takes are laid out.
-  std::string content(const LayerOp& op) const;
+  std::string layouts_of(const LayerOp& op) const override;
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 
@@ -107,8 +107,10 @@ class LaidOutMachine final : public Machine {
   std::optional<LayoutFound> find(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                   const Execution& execution) const;
   void choose(const MaskOf& mask_of, std::uint64_t seed) const;
-  void take_from_file() const;
-  void lay_out_row(const LayerOp& op, Layout layout, std::optional<LayoutFound> found) const;
+  void take_from_file(bool follow, const MaskOf& mask_of) const;
+  void check_choices(const LayoutEntry& entry, const LayerOp& op, const Mask* mask) const;
+  void lay_out_row(const LayerOp& op, Layout layout, std::optional<LayoutFound> found,
+                   const std::string& origin) const;
 
   std::unique_ptr<Machine> plain_;
   LayoutRequest request_;
@@ -139,7 +141,7 @@ std::optional<LayoutFound> LaidOutMachine::find(const LayerOp& op, const Mask* m
                                                 const Execution& execution) const {
   const LayoutSpace* const space = layout_space(*plain_, plain_->layout_kind(op, mask));
   if (space == nullptr) return std::nullopt;
-  const std::string key = content(op) + operation_content(op, mask, seed, {});
+  const std::string key = layouts_of(op) + operation_content(op, mask, seed, {});
   const auto known = found_.find(key);
   if (known != found_.end()) return known->second;
   // a file of activations is known by its name alone
@@ -167,11 +169,11 @@ std::string LaidOutMachine::cache_key(const SearchEffort& effort, const std::str
                      effort.seed, effort.budget, effort.restarts, effort.batch, what);
 }
 
-void LaidOutMachine::lay_out_row(const LayerOp& op, Layout layout,
-                                 std::optional<LayoutFound> found) const {
+void LaidOutMachine::lay_out_row(const LayerOp& op, Layout layout, std::optional<LayoutFound> found,
+                                 const std::string& origin) const {
   Chosen chosen;
   LayerOp laid = op;
-  chosen.machine = laid_out(*plain_, layout, laid, "layout");
+  chosen.machine = laid_out(*plain_, layout, laid, origin);
   chosen.layout = std::move(layout);
   chosen.found = std::move(found);
   chosen.content = pattern_label(op.pattern);
@@ -202,16 +204,17 @@ void LaidOutMachine::choose(const MaskOf& mask_of, std::uint64_t seed) const {
     if (keeps) request_.cache->keep(kJointKind, key, text);
   }
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (found[i]) lay_out_row(ops[i], found[i]->layout, found[i]);
+    if (found[i]) lay_out_row(ops[i], found[i]->layout, found[i], "best");
   }
 }
 
 /// Every row with a choice has a layout.
-void LaidOutMachine::take_from_file() const {
+void LaidOutMachine::take_from_file(bool follow, const MaskOf& mask_of) const {
   for (const LayerOp& op : related_.workload.ops) {
-    if (const LayoutEntry* const entry = entry_for(op)) {
-      lay_out_row(op, layout_of(*entry), std::nullopt);
-    }
+    const LayoutEntry* const entry = entry_for(op);
+    if (entry == nullptr || !follow) continue;
+    check_choices(*entry, op, mask_of(op));
+    lay_out_row(op, layout_of(*entry), std::nullopt, entry->place);
   }
 }
 
@@ -225,7 +228,7 @@ void LaidOutMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
   const bool follow = std::any_of(workload.ops.begin(), workload.ops.end(),
                                   [](const LayerOp& op) { return !op.depends_on.empty(); });
   if (request_.source == LayoutRequest::Source::file) {
-    take_from_file();
+    take_from_file(follow, mask_of);
   } else if (follow) {
     choose(mask_of, seed);
   }
@@ -275,19 +278,26 @@ OpResult LaidOutMachine::run_laid_out(const Layout& layout, const LayerOp& op, c
   }
 }
 
-OpResult LaidOutMachine::run_from_file(const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                                       const Execution& execution) const {
-  const LayoutEntry* const entry = entry_for(op);
-  if (entry == nullptr) return run_laid_out({}, op, mask, seed, execution, request_.file);
+/// What a file says of a row are choices that it has.
+void LaidOutMachine::check_choices(const LayoutEntry& entry, const LayerOp& op,
+                                   const Mask* mask) const {
   const LayoutSpace* const space = layout_space(*plain_, plain_->layout_kind(op, mask));
-  for (const Setting& each : entry->layout) {
-    std::vector<std::string> keys;
-    for (const LayoutChoice& choice : space->choices) keys.push_back(choice.key);
+  if (space == nullptr) return;
+  std::vector<std::string> keys;
+  for (const LayoutChoice& choice : space->choices) keys.push_back(choice.key);
+  for (const Setting& each : entry.layout) {
     if (std::find(keys.begin(), keys.end(), each.path) != keys.end()) continue;
     throw RequestError(fmt::format("{}: '{}' is no choice of a {} of {}; allowed: {}{}",
                                    each.origin, each.path, space->kind, plain_->name(),
                                    fmt::join(keys, ", "), hint_of(each.path, keys)));
   }
+}
+
+OpResult LaidOutMachine::run_from_file(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                                       const Execution& execution) const {
+  const LayoutEntry* const entry = entry_for(op);
+  if (entry == nullptr) return run_laid_out({}, op, mask, seed, execution, request_.file);
+  check_choices(*entry, op, mask);
   const Layout layout = layout_of(*entry);
   OpResult result = run_laid_out(layout, op, mask, seed, execution, entry->place);
   result.notes.emplace_back(kLayoutNote, layout_text(layout));
@@ -327,7 +337,7 @@ OpResult LaidOutMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t 
                                                         : run_best(op, mask, seed, execution);
 }
 
-std::string LaidOutMachine::content(const LayerOp& op) const {
+std::string LaidOutMachine::layouts_of(const LayerOp& op) const {
   const auto layout = [this](const std::string& id) {
     const auto row = chosen_.find(id);
     return row == chosen_.end() ? std::string() : layout_text(row->second.layout);
@@ -340,11 +350,6 @@ std::string LaidOutMachine::content(const LayerOp& op) const {
 }
 
 }  // namespace
-
-std::string layout_content(const Machine& machine, const LayerOp& op) {
-  const auto* const laid = dynamic_cast<const LaidOutMachine*>(&machine);
-  return laid == nullptr ? std::string() : laid->content(op);
-}
 
 LayoutRequest layout_request(const std::optional<std::string>& option, bool no_cache) {
   LayoutRequest request;

@@ -39,10 +39,6 @@ LayoutRequest layout_request(const std::optional<std::string>& option, bool no_c
 std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
                                       const LayoutRequest& request);
 
-/// What the layouts of a row and of those whose results it takes add to its content
-/// (operation_content); empty if `machine` has one layout for all.
-std::string layout_content(const Machine& machine, const LayerOp& op);
-
 /// The same for all of a request.
 void lay_out(std::vector<std::unique_ptr<Machine>>& machines, const LayoutRequest& request);
 

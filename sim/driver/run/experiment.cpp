@@ -9,8 +9,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
-#include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/invariants.hpp"
+#include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/report/interval_series.hpp"
 #include "sim/report/json_view.hpp"
@@ -282,6 +282,7 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
   point.machine->relate(
       workload, [&](const LayerOp& op) { return masks.mask(op, point.workload, settings.seed); },
       settings.seed);
+  const auto* const lays_out = dynamic_cast<const LaysOutRows*>(point.machine);
   for (const LayerOp& op : workload.ops) {
     const std::string no_room = point.machine->no_room(op);
     if (!no_room.empty()) {
@@ -293,7 +294,7 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
     const Mask* const mask = masks.mask(op, point.workload, settings.seed);
     const auto [first, is_new] =
         simulated.emplace(operation_content(op, mask, settings.seed, settings.execution) +
-                              layout_content(*point.machine, op),
+                              (lays_out == nullptr ? "" : lays_out->layouts_of(op)),
                           place);
     const OpRecord* const same = is_new ? nullptr : &record.ops[first->second];
     std::optional<OpRecord> kept = keeper.find ? keeper.find(place) : std::nullopt;

@@ -367,7 +367,8 @@ OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mas
                            const Execution& execution) {
   const wse::LayerSetup setup = layer_setup(params);
   const wse::LayerRequest request{setup, op, mask, 0, false};
-  return run_moves(params, request, wse::product_moves(request, stream_settings(params)), execution);
+  return run_moves(params, request, wse::product_moves(request, stream_settings(params)),
+                   execution);
 }
 
 OpResult run_resident_moves(const WseParams& params, const LayerOp& op, const Mask* mask,

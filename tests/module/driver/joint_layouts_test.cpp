@@ -34,8 +34,8 @@ using Cycles = std::map<std::string, std::uint64_t>;
 
 /// Of each row, by id, and of all.
 Cycles cycles(const ProgramBench& bench, const std::string& more) {
-  const Ran ran = run_real(kMachine + ("--trace " + trace(bench)) + " --out " + bench.path("out") +
-                           " " + more);
+  const Ran ran =
+      run_real(kMachine + ("--trace " + trace(bench)) + " --out " + bench.path("out") + " " + more);
   EXPECT_EQ(ran.status, 0) << more << '\n' << ran.err << ran.out;
   std::istringstream lines(file_text(bench.path("out") + "/summary.csv"));
   std::vector<std::string> head;
@@ -59,9 +59,9 @@ Cycles cycles(const ProgramBench& bench, const std::string& more) {
 
 std::string layouts(const ProgramBench& bench, const std::string& a, const std::string& b,
                     const std::string& c) {
-  return "--layout " + bench.file("l.yaml", "layouts:\n  - {id: a, layout: {" + a +
-                                                "}}\n  - {id: b, layout: {" + b +
-                                                "}}\n  - {id: c, layout: {" + c + "}}\n");
+  return "--layout " +
+         bench.file("l.yaml", "layouts:\n  - {id: a, layout: {" + a + "}}\n  - {id: b, layout: {" +
+                                  b + "}}\n  - {id: c, layout: {" + c + "}}\n");
 }
 
 // c takes from b where b left it: as without a file where both lie alike, and with a move before it

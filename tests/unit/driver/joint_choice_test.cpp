@@ -87,7 +87,8 @@ TEST(JointChoice, IsTheBestOfAllCombinations) {
     std::size_t most = 0;
     for (const Drawn::Cost& cost : drawn.costs) {
       most += cost.values.size();
-      choice.add(cost.things, [&cost](const JointChoice::Choices& at) { return cost.values.at(at); });
+      choice.add(cost.things,
+                 [&cost](const JointChoice::Choices& at) { return cost.values.at(at); });
     }
     const JointChoice::Choices chosen = choice.solve();
     const double best = least(drawn);
@@ -98,15 +99,14 @@ TEST(JointChoice, IsTheBestOfAllCombinations) {
 }
 
 // Two things with two choices each; what they cost together is 5 but 0 if both have their second,
-// which costs 2 more each: 4 for both, 5 for neither, 7 for one alone. One that changes a thing after
-// the other stays at 5.
+// which costs 2 more each: 4 for both, 5 for neither, 7 for one alone. One that changes a thing
+// after the other stays at 5.
 TEST(JointChoice, ChangesTwoThingsThatGainTogether) {
   JointChoice choice;
   choice.add({0, 2});
   choice.add({0, 2});
-  choice.add({0, 1}, [](const JointChoice::Choices& at) {
-    return at[0] == 1 && at[1] == 1 ? 0.0 : 5.0;
-  });
+  choice.add({0, 1},
+             [](const JointChoice::Choices& at) { return at[0] == 1 && at[1] == 1 ? 0.0 : 5.0; });
   EXPECT_EQ(choice.solve(), (JointChoice::Choices{1, 1}));
   EXPECT_EQ(choice.total(), 4);
 }

@@ -19,9 +19,9 @@ struct StreamLoads {
   /// Of another one: by place, how many sums all rows of its columns take in beside the one that
   /// is sent on or kept; empty: none.
   std::vector<std::uint64_t> gathers = {};
-  bool exchanges = false;           // groups, side by side, tell each other their rows
-  unsigned between = 1;             // links from a place of a group to the next
-  unsigned hop = 1;                 // latencies of a link and a ramp, in cycles
+  bool exchanges = false;  // groups, side by side, tell each other their rows
+  unsigned between = 1;    // links from a place of a group to the next
+  unsigned hop = 1;        // latencies of a link and a ramp, in cycles
   unsigned ramp = 1;
 };
 

@@ -151,8 +151,8 @@ class Planner {
     return taken;
   }
 
-  /// Words that are paid for: elements, `whole` ones several in a word, which no two rows share, and
-  /// for each stream the command that ends a row.
+  /// Words that are paid for: elements, `whole` ones several in a word, which no two rows share,
+  /// and for each stream the command that ends a row.
   std::uint64_t least_words(const std::vector<std::uint64_t>& sent, bool whole) const {
     const std::uint64_t streams = use_.share_elements ? groups_.width : columns_;
     std::uint64_t words = plan_.program.kernel.steps * streams;

@@ -78,11 +78,10 @@ LayerMoves bring(const LayerRequest& request, const StreamSettings& stream,
   for (std::size_t i = 0; i < request.op.sources.size(); ++i) {
     const OperandSource& source = request.op.sources[i];
     if (source.kind != OperandSource::Kind::activations) continue;
-    const FeatureLayout from = source.of_product
-                                   ? product_layout(wafer, stream.of_maker(i), source.features,
-                                                    source.tokens, nullptr)
-                                   : block_layout(wafer, source.features, source.tokens,
-                                                  source.unit);
+    const FeatureLayout from =
+        source.of_product
+            ? product_layout(wafer, stream.of_maker(i), source.features, source.tokens, nullptr)
+            : block_layout(wafer, source.features, source.tokens, source.unit);
     const std::uint32_t count =
         std::min(source.features - source.first,
                  static_cast<std::uint32_t>(to.column.size()) - source.place);
