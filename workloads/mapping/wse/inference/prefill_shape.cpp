@@ -44,6 +44,74 @@ PrefillShape::PrefillShape(const DecoderModel& model, const PrefillBlock& block)
   }
 }
 
+namespace {
+
+/// Elements of a core's weights of a product: as many as if the inputs of its own row were all of
+/// them, but for what is in more rows than columns.
+std::uint64_t weights_of(const PrefillShape& shape, std::uint64_t inputs, std::uint64_t outputs) {
+  return inputs / shape.tile_pieces() * shape.weight_pieces() * outputs;
+}
+
+/// What stays in its place: weights, gains, and the banks of keys and values.
+void take_kept(const PrefillShape& shape, CoreSpace& space, PrefillSpace& at) {
+  const PrefillBlock& block = shape.block();
+  const std::uint64_t d = shape.d();
+  const std::uint64_t q = shape.q();
+  const std::uint64_t k = shape.k();
+  const std::uint64_t f = shape.f();
+  const std::uint64_t attention = block.attention ? 1 : 0;
+  const std::uint64_t ffn = block.ffn ? 1 : 0;
+  const std::uint64_t experts = shape.experts();
+  const std::uint64_t of_router = shape.model().experts.count * ffn * d;
+  const std::uint64_t qkv = attention * weights_of(shape, d, q + 2 * k);
+  const std::uint64_t o = attention * weights_of(shape, q, d);
+  const std::uint64_t up = weights_of(shape, d, 2 * f);
+  const std::uint64_t down = weights_of(shape, f, d);
+  at.weight_bytes =
+      2 * block.layers *
+      (qkv + o + attention * (d + 2 * k) + ffn * (experts * (up + down) + d) + of_router);
+  at.cache_bytes = attention * 4 * k * shape.pitch() * block.chunks * block.layers;
+  const auto whole = [](std::uint64_t bytes) {
+    return static_cast<std::uint32_t>((bytes + 7) / 8 * 8);
+  };
+  at.wqkv = space.take(qkv, 2);
+  at.wo = space.take(o, 2);
+  at.up_bytes = whole(2 * up);
+  at.down_bytes = whole(2 * down);
+  at.wup = space.take(ffn * experts * at.up_bytes, 1);
+  at.wdown = space.take(ffn * experts * at.down_bytes, 1);
+  at.wrouter = space.take(of_router, 2);
+  at.gain = space.take(d, 2);
+  at.ffn_gain = space.take(d, 2);
+  at.bank_bytes = whole(2 * k * shape.pitch());
+  at.k_bank = space.take(attention * block.chunks * at.bank_bytes, 1);
+  at.v_bank = space.take(attention * block.chunks * at.bank_bytes, 1);
+}
+
+/// What goes round: it takes the place of the layer's own, and one more.
+void take_moving(const PrefillShape& shape, CoreSpace& space, PrefillSpace& at) {
+  const PrefillBlock& block = shape.block();
+  const std::uint64_t d = shape.d();
+  const std::uint64_t q = shape.q();
+  const std::uint64_t f = shape.f();
+  const std::uint64_t t = shape.pitch();
+  const std::uint64_t attention = block.attention ? 1 : 0;
+  const std::uint64_t ffn = block.ffn ? 1 : 0;
+  const std::uint64_t inputs = block.fused ? q + 2 * shape.k() : q;
+  const std::uint64_t inner = block.fused ? 2 * f : f;
+  at.incoming = space.take(
+      std::max({attention * weights_of(shape, d, inputs), attention * weights_of(shape, q, d),
+                ffn * weights_of(shape, d, inner), ffn * weights_of(shape, f, d)}),
+      2);
+  const std::uint64_t longest = std::max({d, attention * q, ffn * shape.experts() * f}) * t;
+  for (std::uint32_t& tile : at.tile) tile = space.take(longest, 2);
+  for (std::uint32_t& keys : at.keys) keys = space.take(shape.k() * t, 2);
+  const std::uint64_t kept = std::uint64_t{shape.group()} * shape.held() * shape.t() * t;
+  for (std::uint32_t& held : at.held) held = space.take(kept, 2);
+}
+
+}  // namespace
+
 PrefillSpace::PrefillSpace(const PrefillShape& shape) {
   const std::uint64_t d = shape.d();
   const std::uint64_t q = shape.q();
@@ -51,49 +119,13 @@ PrefillSpace::PrefillSpace(const PrefillShape& shape) {
   const std::uint64_t f = shape.f();
   const std::uint64_t t = shape.pitch();
   const std::uint64_t heads = shape.group();
-  const std::uint64_t experts = shape.experts();
-  const PrefillBlock& block = shape.block();
   const unsigned sum = bytes_of(shape.sum());
-  const std::uint64_t attention = block.attention ? 1 : 0;
-  const std::uint64_t ffn = block.ffn ? 1 : 0;
-  // a core has as much of a product's weights as if the inputs of its own row were all of them, but
-  // for what is in more rows than columns
-  const auto tile_of = [&](std::uint64_t inputs, std::uint64_t outputs) {
-    return inputs / shape.tile_pieces() * shape.weight_pieces() * outputs;
-  };
-  const std::uint64_t routed = shape.model().experts.count * ffn;
-  const std::uint64_t of_layer = attention * (tile_of(d, q + 2 * k) + tile_of(q, d) + d + 2 * k) +
-                                 ffn * (experts * (tile_of(d, 2 * f) + tile_of(f, d)) + d) +
-                                 routed * d;
-  weight_bytes = 2 * of_layer * block.layers;
-  cache_bytes = attention * 4 * k * t * block.chunks * block.layers;
-
+  const DecoderExperts& experts = shape.model().experts;
   CoreSpace space;
-  wqkv = space.take(attention * tile_of(d, q + 2 * k), 2);
-  wo = space.take(attention * tile_of(q, d), 2);
-  up_bytes = static_cast<std::uint32_t>((2 * tile_of(d, 2 * f) + 7) / 8 * 8);
-  down_bytes = static_cast<std::uint32_t>((2 * tile_of(f, d) + 7) / 8 * 8);
-  wup = space.take(ffn * experts * up_bytes, 1);
-  wdown = space.take(ffn * experts * down_bytes, 1);
-  wrouter = space.take(routed * d, 2);
-  gain = space.take(d, 2);
-  ffn_gain = space.take(d, 2);
-  bank_bytes = static_cast<std::uint32_t>((2 * k * t + 7) / 8 * 8);
-  k_bank = space.take(attention * block.chunks * bank_bytes, 1);
-  v_bank = space.take(attention * block.chunks * bank_bytes, 1);
+  take_kept(shape, space, *this);
   const std::uint64_t kept_in_place = space.bytes();
-
-  // what moves takes the place of the layer's own, and one more
-  const std::uint64_t inputs = block.fused ? q + 2 * k : q;
-  const std::uint64_t inner = block.fused ? 2 * f : f;
-  const std::uint64_t widest = std::max({attention * tile_of(d, inputs), attention * tile_of(q, d),
-                                         ffn * tile_of(d, inner), ffn * tile_of(f, d)});
-  incoming = space.take(widest, 2);
-  const std::uint64_t longest = std::max({d, attention * q, ffn * experts * f}) * t;
-  for (std::uint32_t& at : tile) at = space.take(longest, 2);
-  for (std::uint32_t& at : keys) at = space.take(k * t, 2);
+  take_moving(shape, space, *this);
   const std::uint64_t kept = heads * shape.held() * shape.t() * t;
-  for (std::uint32_t& at : held) at = space.take(kept, 2);
   x = space.take(d * t, 2);
   z = space.take(d * t, 2);
   q_gain = space.take(k, sum);
@@ -106,7 +138,7 @@ PrefillSpace::PrefillSpace(const PrefillShape& shape) {
   both = space.take(of_heads, sum);
   scaled = space.take(2 * of_heads, sum);
   // sums four bytes behind a multiple of eight: they are read together with weights
-  out = space.take(std::max({q + 2 * k, d, experts * 2 * f}) * t, sum, Half8::upper);
+  out = space.take(std::max({q + 2 * k, d, shape.experts() * 2 * f}) * t, sum, Half8::upper);
   qkv16 = space.take(q * t, 2);
   cos = space.take((q + 1) / 2 * t, sum);
   sin = space.take((q + 1) / 2 * t, sum);
@@ -118,11 +150,12 @@ PrefillSpace::PrefillSpace(const PrefillShape& shape) {
   context = space.take(q * t, sum, Half8::upper);
   folded = space.take(q * t, sum);
   silu = space.take(3 * f * t, sum);
+  const std::uint64_t routed = shape.block().ffn ? experts.count : 0;
   logits = space.take(routed * t, sum);
   mark = space.take(routed * t, sum);
   shares = space.take(routed * t, sum);
-  best = space.take(shape.model().experts.chosen * t, sum);
-  weight = space.take(shape.model().experts.chosen * t, sum);
+  best = space.take(experts.chosen * t, sum);
+  weight = space.take(experts.chosen * t, sum);
   image_bytes = space.bytes();
   buffer_bytes = image_bytes - kept_in_place;
 }
