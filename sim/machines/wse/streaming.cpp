@@ -463,7 +463,7 @@ OpResult StreamedOperation::run() {
 }  // namespace
 
 void require_stepped(std::uint64_t cores, Cycle cycles) {
-  constexpr double kMost = 1e10;  // cycles of cores, of which some millions pass in a second
+  constexpr double kMost = 2e9;  // cycles of cores, of which three millions pass in a second
   if (static_cast<double>(cores) * static_cast<double>(cycles) <= kMost) return;
   throw UnsupportedError(fmt::format(
       "--interval: {} cores that do things of their own, each {} cycles long, would be stepped one "

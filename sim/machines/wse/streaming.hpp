@@ -16,7 +16,7 @@ wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool reside
                                 std::uint64_t beside = 0);
 
 /// UnsupportedError if so many cores, stepped one by one for so long, as intervals need it, would
-/// take hours.
+/// take more than ten minutes.
 void require_stepped(std::uint64_t cores, Cycle cycles);
 
 /// Runs a product on a wafer: its weights streamed, or `resident` in the cores while activations
