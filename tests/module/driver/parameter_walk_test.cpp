@@ -354,6 +354,7 @@ const std::vector<ProbeStep>& probe_steps() {
       {"wse:llm.attention_code", "49152", "CS-3", "decode_layer_attention", decode,
        "cycles_per_layer"},
       {"wse:llm.exp_degree", "9", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
+      {"wse:llm.exp_positions", "64", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.exp_squarings", "9", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.groups", "4", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.route_write", "20", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
