@@ -185,7 +185,8 @@ EnergyRange EnergyModel::item_joules(const StatEntry& entry, Counts& counts) con
     const double count = static_cast<double>(entry.value) * row->events(params_);
     counts[event].at(static_cast<std::size_t>(row->component)) += count;
     const bool on_chip = row->component != Component::off_chip;
-    joules.add(table_.rows()[event].price(params_.node),
+    joules.add(
+        table_.rows()[event].price(params_.node),
         count * (on_chip ? params_.vdd_squared * params_.calibration : 1) * kJoulesPerPicojoule);
   }
   return joules;
@@ -198,7 +199,7 @@ void EnergyModel::price_events(const Counts& counts, EnergyResult& result) const
     const double scale = on_chip ? params_.vdd_squared * params_.calibration : 1;
     for (std::size_t event = 0; event < counts.size(); ++event) {
       result.components.at(c).add(table_.rows()[event].price(params_.node),
-          counts[event].at(c) * scale * kJoulesPerPicojoule);
+                                  counts[event].at(c) * scale * kJoulesPerPicojoule);
     }
   }
 }

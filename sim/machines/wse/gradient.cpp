@@ -18,12 +18,12 @@
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/machines/measure.hpp"
-#include "sim/machines/wse/core_series.hpp"
 #include "sim/machines/wse/counts.hpp"
-#include "sim/machines/wse/critical_path.hpp"
 #include "sim/machines/wse/explain.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "sim/machines/wse/streaming.hpp"
+#include "sim/machines/wse/view/core_series.hpp"
+#include "sim/machines/wse/view/critical_path.hpp"
 #include "workloads/mapping/wse/gradient.hpp"
 
 namespace lacuna {

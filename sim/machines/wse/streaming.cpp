@@ -21,11 +21,11 @@
 #include "models/wse/wafer_intervals.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"
-#include "sim/machines/wse/core_series.hpp"
 #include "sim/machines/wse/counts.hpp"
-#include "sim/machines/wse/critical_path.hpp"
 #include "sim/machines/wse/explain.hpp"
 #include "sim/machines/wse/result.hpp"
+#include "sim/machines/wse/view/core_series.hpp"
+#include "sim/machines/wse/view/critical_path.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 #include "workloads/trace/row_mask.hpp"
 

@@ -7,8 +7,8 @@
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
-#include "sim/machines/wse/core_series.hpp"
-#include "sim/machines/wse/critical_path.hpp"
+#include "sim/machines/wse/view/core_series.hpp"
+#include "sim/machines/wse/view/critical_path.hpp"
 
 namespace lacuna {
 

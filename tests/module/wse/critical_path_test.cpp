@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a critical path says of records that are written by hand.
-#include "sim/machines/wse/critical_path.hpp"
+#include "sim/machines/wse/view/critical_path.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -11,7 +11,7 @@
 
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
-#include "sim/machines/wse/critical_path.hpp"
+#include "sim/machines/wse/view/critical_path.hpp"
 #include "sim/report/result.hpp"
 
 namespace lacuna {

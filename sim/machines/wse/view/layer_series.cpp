@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/machines/wse/layer_series.hpp"
+#include "sim/machines/wse/view/layer_series.hpp"
 
 #include <memory>
 #include <set>

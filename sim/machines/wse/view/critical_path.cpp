@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/machines/wse/critical_path.hpp"
+#include "sim/machines/wse/view/critical_path.hpp"
 
 #include <fmt/format.h>
 

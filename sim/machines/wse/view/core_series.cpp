@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/machines/wse/core_series.hpp"
+#include "sim/machines/wse/view/core_series.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 
 #include "models/wse/task_wafer.hpp"
 #include "models/wse/wafer.hpp"
-#include "sim/machines/wse/core_series.hpp"
+#include "sim/machines/wse/view/core_series.hpp"
 #include "sim/report/unit_series.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 

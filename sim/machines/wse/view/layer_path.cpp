@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/machines/wse/layer_path.hpp"
+#include "sim/machines/wse/view/layer_path.hpp"
 
 #include <algorithm>
 #include <tuple>
