@@ -156,7 +156,7 @@ Result simulated(const Options& options, const std::vector<const lacuna::Machine
       workload.hidden().workload ? *workload.hidden().workload : load_workload(options);
   Forking forking;
   forking.here = is_small(options, trace, machines.size());
-  std::optional<Comparison> done =
+  std::optional<ComparedRuns> done =
       compare_machines(options, machines, trace, settings, streams, forking);
   auto result = std::make_shared<Result::Hidden>();
   result->command = reproducing_arguments(options);

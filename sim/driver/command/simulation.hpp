@@ -16,7 +16,7 @@ namespace lacuna {
 /// What the verbs do before they print: for them, and for the library.
 
 /// Machines on a workload: what was asked, and what came of it.
-struct Comparison {
+struct ComparedRuns {
   WorkloadTrace workload;
   RunSettings settings;
   std::vector<RunRecord> records;
@@ -28,11 +28,11 @@ struct Comparison {
 /// Runs all patterns of `options` on all `machines`, each point in a process of its own, and writes
 /// the result folder if one is asked for; `settings` are run_settings(), or those with more wanted.
 /// `forking` may say that points run here. Nothing if a resumed request had nothing left to do.
-std::optional<Comparison> compare_machines(const Options& options,
-                                           const std::vector<const Machine*>& machines,
-                                           const WorkloadTrace& workload,
-                                           const RunSettings& settings, const Streams& streams,
-                                           const Forking& forking = {});
+std::optional<ComparedRuns> compare_machines(const Options& options,
+                                             const std::vector<const Machine*>& machines,
+                                             const WorkloadTrace& workload,
+                                             const RunSettings& settings, const Streams& streams,
+                                             const Forking& forking = {});
 
 /// Says what a run with values found, and whether it found fault: kDone or kCheckFailed.
 int check_values(const std::vector<RunRecord>& records, const Options& options,

@@ -538,7 +538,7 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   Machines machines = make_machines(kinds, options.machines, options.settings);
   streams.err << idle_settings(machines, options.settings, options.fold.has_value());
   lay_out(machines, layout_request(options.layout, options.no_cache));
-  const std::optional<Comparison> done =
+  const std::optional<ComparedRuns> done =
       compare_machines(options, pointers(machines), load_workload(options), settings, streams);
   if (!done) return kDone;
   if (done->records.empty()) return done->status;
@@ -547,11 +547,11 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   return done->status != kDone ? done->status : values;
 }
 
-std::optional<Comparison> compare_machines(const Options& options,
-                                           const std::vector<const Machine*>& machines,
-                                           const WorkloadTrace& workload,
-                                           const RunSettings& settings, const Streams& streams,
-                                           const Forking& forking) {
+std::optional<ComparedRuns> compare_machines(const Options& options,
+                                             const std::vector<const Machine*>& machines,
+                                             const WorkloadTrace& workload,
+                                             const RunSettings& settings, const Streams& streams,
+                                             const Forking& forking) {
   const std::vector<Point> points = make_points(machines, workload, options, settings);
   check_view_steps(points, options);
   const std::size_t jobs = job_count(options);  // is refused before anything is simulated
@@ -580,9 +580,9 @@ std::optional<Comparison> compare_machines(const Options& options,
     const std::size_t done = count_finished(finished);
     streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished{}\n", done,
                                all.size(), journal ? ", and kept: --resume goes on" : "");
-    if (done == 0) return Comparison{workload, settings, {}, {}, kNotCompleted, true};
+    if (done == 0) return ComparedRuns{workload, settings, {}, {}, kNotCompleted, true};
   }
-  Comparison result{workload, settings, {}, {}, kDone, !whole};
+  ComparedRuns result{workload, settings, {}, {}, kDone, !whole};
   std::vector<RunRecord>& records = result.records;
   records = records_of(std::move(finished), all, points.size(), settings);
   const std::vector<RunRecord> extra = take_extra(records, points.size());
