@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the rules of doc/contributing.md that a compiler does not: a declared parameter is
-called like its member, and files have snake_case names, a licence line and no more than 600
-lines."""
+called like its member, a type of a header has a name of its own in its namespace, and files have
+snake_case names, a licence line and no more than 600 lines."""
 
 import pathlib
 import re
@@ -21,6 +21,10 @@ FREE_NAMES = {"CMakeLists.txt", "LacunaTargets.cmake"}
 PARAMETER = re.compile(
     r"\b(?:Param|Group)<[^;={]*>\s+(\w+)\s*=\s*(?:param|flag|text|group)\(\s*this,\s*\"(\w+)\""
 )
+
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
+# struct Name {   class Name final : Base {   not: struct Name;   struct Outer::Name {   Name<T> {
+TYPE = re.compile(r"^(?:struct|class) (\w+)(?: final)?(?: :[^;{]*)? \{", re.MULTILINE)
 
 
 def declared_names(text):
@@ -46,8 +50,26 @@ def remarks(file):
         yield from declared_names(text)
 
 
+def types_of_headers():
+    """Types of two headers that have one name: a program with both has neither for certain."""
+    seen = {}
+    for top in ("sim", "models", "workloads"):
+        for file in sorted(pathlib.Path(top).rglob("*.hpp")):
+            text = file.read_text(encoding="utf-8")
+            spaces = "::".join(NAMESPACE.findall(text))
+            for found in TYPE.finditer(text):
+                name = f"{spaces}::{found.group(1)}"
+                line = text.count("\n", 0, found.start()) + 1
+                first = seen.setdefault(name, file)
+                if first != file:
+                    yield f"{file}:{line}: there is a {name} in {first} too"
+
+
 def main():
     wrong = 0
+    for remark in types_of_headers():
+        print(remark)
+        wrong += 1
     for top in TOPS:
         for file in sorted(pathlib.Path(top).rglob("*")):
             if file.suffix not in SUFFIXES and file.name != "CMakeLists.txt":

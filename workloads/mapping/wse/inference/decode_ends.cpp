@@ -202,7 +202,7 @@ TaskProgram plan_tail_column(const DecodeTail& tail, const CodeCosts& costs,
         code, {space.x, space.z, space.gain, space.stats, space.stats16, tail.d(), tail.width},
         Element::fp32);
     write_gemv(code, {space.w, space.z, space.logits, tail.d(), tail.logits()}, Element::fp32);
-    LineVector sums{space.logits, tail.logits(), Element::fp32};
+    SummedVector sums{space.logits, tail.logits(), Element::fp32};
     sums.to_all = false;
     y.write(code, row, sums);
     if (row == y.root()) code.scalar(y.colors() * params.route_write);
@@ -223,7 +223,7 @@ TaskProgram plan_tail_row(const DecodeTail& tail, const CodeCosts& costs,
   for (std::uint32_t column = 0; column < tail.columns; ++column) {
     CoreCode code(costs, params, routines);
     code.scalar(select_cycles(tail.logits(), tail.top_k, s, params));
-    LineVector lists{space.list, 2 * tail.top_k, Element::fp32};
+    SummedVector lists{space.list, 2 * tail.top_k, Element::fp32};
     lists.to_all = false;
     lists.merge_cycles = tail.top_k * (s.loop + 2 * s.load + s.dependent + s.branch_taken);
     x.write(code, column, lists);

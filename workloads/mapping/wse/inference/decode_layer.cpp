@@ -166,15 +166,15 @@ void DecodeLayer::mark(CoreCode& code, const Place& place) const {
   if (place.stamps) code.stamp();
 }
 
-void DecodeLayer::sum_y(CoreCode& code, const Place& place, const LineVector& vector) const {
+void DecodeLayer::sum_y(CoreCode& code, const Place& place, const SummedVector& vector) const {
   y_.write(code, place.row, vector);
 }
 
-void DecodeLayer::sum_x(CoreCode& code, const Place& place, const LineVector& vector) const {
+void DecodeLayer::sum_x(CoreCode& code, const Place& place, const SummedVector& vector) const {
   x_.write(code, place.column, vector);
 }
 
-void DecodeLayer::sum_band(CoreCode& code, const Place& place, const LineVector& vector) const {
+void DecodeLayer::sum_band(CoreCode& code, const Place& place, const SummedVector& vector) const {
   if (one_band()) {
     sum_x(code, place, vector);
   } else {

@@ -81,9 +81,9 @@ class DecodeLayer {
   CoreProgram code_of(const Place& place, SharedRoutines& routines) const;
   std::string role(const Place& place) const;
   void rewrite(CoreCode& code, unsigned routes) const;
-  void sum_y(CoreCode& code, const Place& place, const LineVector& vector) const;
-  void sum_x(CoreCode& code, const Place& place, const LineVector& vector) const;
-  void sum_band(CoreCode& code, const Place& place, const LineVector& vector) const;
+  void sum_y(CoreCode& code, const Place& place, const SummedVector& vector) const;
+  void sum_x(CoreCode& code, const Place& place, const SummedVector& vector) const;
+  void sum_band(CoreCode& code, const Place& place, const SummedVector& vector) const;
   void mark(CoreCode& code, const Place& place) const;
   std::uint32_t batch() const { return shape_.block().batch; }
   bool one_band() const { return shape_.model().kv_heads == 1; }

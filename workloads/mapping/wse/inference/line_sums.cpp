@@ -105,7 +105,7 @@ void LineSums::route(TaskBuilder& builder, const std::function<std::size_t(std::
   }
 }
 
-void LineSums::level(CoreCode& code, const Level& level, const LineVector& vector) const {
+void LineSums::level(CoreCode& code, const Level& level, const SummedVector& vector) const {
   const Operand own = in_memory(vector.address);
   const auto add = [&](const Operand& to, int slot) {
     code.take(color(slot), static_cast<std::uint8_t>(slot));
@@ -135,7 +135,7 @@ void LineSums::level(CoreCode& code, const Level& level, const LineVector& vecto
   }
 }
 
-void LineSums::write(CoreCode& code, std::uint32_t core, const LineVector& vector) const {
+void LineSums::write(CoreCode& code, std::uint32_t core, const SummedVector& vector) const {
   if (cores_ == 1) return;
   code.scalar(code.params().sum_step);
   level(code, within(core), vector);

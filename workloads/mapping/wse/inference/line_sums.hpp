@@ -11,7 +11,7 @@
 namespace lacuna::wse {
 
 /// A vector in the memory of each core of a line that becomes the sum, or the maximum, of all.
-struct LineVector {
+struct SummedVector {
   std::uint32_t address = 0;  // bytes
   std::uint32_t elements = 0;
   Element element = Element::fp32;
@@ -49,7 +49,7 @@ class LineSums {
              Port lower, Port upper) const;
 
   /// Appends what a core does.
-  void write(CoreCode& code, std::uint32_t core, const LineVector& vector) const;
+  void write(CoreCode& code, std::uint32_t core, const SummedVector& vector) const;
 
  private:
   /// Colors, counted from the first, on which a core takes and sends; kNone: not at all.
@@ -71,7 +71,7 @@ class LineSums {
   Level within(std::uint32_t core) const;
   Level between(std::uint32_t core) const;
   Color color(int slot) const;
-  void level(CoreCode& code, const Level& level, const LineVector& vector) const;
+  void level(CoreCode& code, const Level& level, const SummedVector& vector) const;
 
   std::uint32_t cores_;
   std::uint32_t groups_;
