@@ -30,7 +30,7 @@ class ModelSweepRun : public ::testing::Test {
     write("small.json",
           R"({"model_type": "llama", "hidden_act": "silu", "hidden_size": 128,
             "intermediate_size": 256, "num_attention_heads": 4, "num_key_value_heads": 2,
-            "num_hidden_layers": 4, "vocab_size": 512, "max_position_embeddings": 4096,
+            "num_hidden_layers": 4, "vocab_size": 512, "max_position_embeddings": 1048576,
             "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true,
             "torch_dtype": "bfloat16"})");
   }
