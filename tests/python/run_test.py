@@ -84,6 +84,12 @@ class RunTest(unittest.TestCase):
         ratio = result.cycles[2] / result.cycles[3]
         self.assertAlmostEqual(result.totals.speedup_vs_dense[3], ratio)
 
+    def test_an_array_where_a_word_is_wanted_is_named(self):
+        with self.assertRaises(lacuna.RequestError) as caught:
+            lacuna.run("bow", gemm=(64, 64, 16), mask=np.ones((64, 64)))
+        self.assertIn("mask: found an array of shape (64, 64); arrays are allowed for pattern",
+                      str(caught.exception))
+
     def test_two_machines_of_one_name_are_refused(self):
         with self.assertRaises(lacuna.RequestError) as caught:
             lacuna.compare([small(), small()], gemm=(64, 64, 32))

@@ -34,6 +34,9 @@ def _word(name: str, value: Any) -> list:
         return [(name, "")]
     if name == "density" and isinstance(value, (list, tuple, np.ndarray)):
         return [(name, ",".join(text_of(each) for each in value))]
+    if getattr(value, "ndim", 0) > 0:
+        raise _lacuna.RequestError(f"{name}: found an array of shape {tuple(value.shape)}; arrays are "
+                                   "allowed for pattern, x_pattern and matrix")
     return [(name, os.fspath(value) if isinstance(value, os.PathLike) else text_of(value))]
 
 
