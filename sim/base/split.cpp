@@ -15,4 +15,10 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
 }  // namespace lacuna

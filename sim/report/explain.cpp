@@ -14,6 +14,10 @@
 
 namespace lacuna {
 
+std::string per_cent(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "";
+}
+
 namespace {
 
 constexpr std::size_t kMostMappedRuns = 8;  // a page of maps of a sweep says nothing

@@ -14,6 +14,9 @@ struct ExplainColumn {
   std::string unit;
 };
 
+/// 100 times the share, with one decimal; empty if there is no whole.
+std::string per_cent(double part, double whole);
+
 /// Numbers beside each other: a cell for each column in every row, as text.
 struct ExplainTable {
   std::string title;  // may be empty

@@ -63,18 +63,18 @@ std::vector<Cell> measures(const SummaryRow& row) {
                                     : std::string(status_name(row.status)) + ": " + row.reason)};
 }
 
-const std::vector<std::string> kMeasures{"density",       "cycles",
-                                         "time (us)",     "5 % (us)",
-                                         "95 % (us)",     "useful TFLOP/s",
-                                         "speed-up",      "5 %",
-                                         "95 %",          "% of peak",
-                                         "energy (uJ)",   "low (uJ)",
-                                         "high (uJ)",     "pJ per useful FLOP",
-                                         "silicon (mm2)", "GFLOP/s/mm2",
-                                         "5 to 95 %: by", "remark"};
+const std::vector<std::string> kMeasureColumns{"density",       "cycles",
+                                               "time (us)",     "5 % (us)",
+                                               "95 % (us)",     "useful TFLOP/s",
+                                               "speed-up",      "5 %",
+                                               "95 %",          "% of peak",
+                                               "energy (uJ)",   "low (uJ)",
+                                               "high (uJ)",     "pJ per useful FLOP",
+                                               "silicon (mm2)", "GFLOP/s/mm2",
+                                               "5 to 95 %: by", "remark"};
 
 std::vector<std::string> heads(std::vector<std::string> first) {
-  first.insert(first.end(), kMeasures.begin(), kMeasures.end());
+  first.insert(first.end(), kMeasureColumns.begin(), kMeasureColumns.end());
   return first;
 }
 

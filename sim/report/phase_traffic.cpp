@@ -16,7 +16,6 @@ namespace lacuna {
 namespace {
 
 constexpr std::size_t kMostDrawnRuns = 8;
-constexpr std::size_t kMostBars = 36;
 
 /// A way that bytes take.
 struct Way {

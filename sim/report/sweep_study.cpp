@@ -33,11 +33,11 @@ const RunRecord& run_of(const std::vector<RunRecord>& records, std::uint64_t run
 }
 
 /// Runs that are alike but for one axis, with their values of it.
-using Group = std::vector<std::pair<std::string, const SummaryRow*>>;
+using StudyGroup = std::vector<std::pair<std::string, const SummaryRow*>>;
 
-std::map<std::string, Group> groups_of(const std::vector<RunRecord>& records, const SweepAxes& axes,
-                                       std::size_t axis) {
-  std::map<std::string, Group> groups;
+std::map<std::string, StudyGroup> groups_of(const std::vector<RunRecord>& records,
+                                            const SweepAxes& axes, std::size_t axis) {
+  std::map<std::string, StudyGroup> groups;
   for (const RunRecord& run : records) {
     const std::vector<std::string>& place = axes.places.at(run.run);
     if (!run.total.time_s || !(*run.total.time_s > 0) || place[axis].empty()) continue;
@@ -52,7 +52,7 @@ std::map<std::string, Group> groups_of(const std::vector<RunRecord>& records, co
 
 /// Largest over smallest; 1 if there is none.
 template <class Value>
-double span(const Group& group, Value value) {
+double span(const StudyGroup& group, Value value) {
   double least = HUGE_VAL;
   double most = 0;
   for (const auto& [text, row] : group) {

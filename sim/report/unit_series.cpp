@@ -14,7 +14,7 @@
 namespace lacuna {
 namespace {
 
-using Group = UnitChannel::Group;
+using ChannelGroup = UnitChannel::Group;
 
 /// How many rows of the die have each row of channels over time.
 std::vector<std::uint64_t> rows_like(const UnitSeries& series) {
@@ -35,7 +35,7 @@ std::uint64_t sum_of(const UnitSeries& series, const UnitChannel& channel,
 /// Of each unit what it has over all steps, before its steps are added up with others'.
 UnitChannel whole_of(const UnitSeries& series, const UnitChannel& channel) {
   UnitChannel whole = channel;
-  whole.group = Group::whole;
+  whole.group = ChannelGroup::whole;
   whole.name = channel.name + " of each " + series.unit;
   whole.values.assign(std::size_t{series.stored_rows} * series.columns, 0);
   for (std::size_t stored = 0; stored < series.stored_rows; ++stored) {
@@ -76,7 +76,7 @@ UnitChannel energy_over_time(const UnitChannel& energy, const std::vector<double
                              const UnitSeries& series) {
   UnitChannel made = energy;
   made.name = "energy over time";
-  made.group = Group::count;
+  made.group = ChannelGroup::count;
   made.doc =
       "The unit's energy over the whole run: its clock and leakage spread evenly, all else in "
       "proportion to its cycles of compute and exchange.";
@@ -90,7 +90,7 @@ UnitChannel energy_over_time(const UnitChannel& energy, const std::vector<double
     std::fill(busy.begin(), busy.end(), 0.0);
     for (const UnitChannel& channel : series.channels) {
       const bool works = channel.layer == Layer::compute || channel.layer == Layer::exchange;
-      if (channel.group != Group::stack || !works) continue;
+      if (channel.group != ChannelGroup::stack || !works) continue;
       for (std::size_t step = 0; step < busy.size(); ++step) {
         busy[step] += static_cast<double>(channel.values[step * series.cells() + cell]);
       }
@@ -117,7 +117,7 @@ UnitChannel energy_over_time(const UnitChannel& energy, const std::vector<double
 void check_units(const UnitSeries& series, const OpResult& result) {
   const std::vector<std::uint64_t> like = rows_like(series);
   for (const UnitChannel& channel : series.channels) {
-    if (channel.group != Group::stack || channel.layer == Layer::idle) continue;
+    if (channel.group != ChannelGroup::stack || channel.layer == Layer::idle) continue;
     const auto part =
         std::find_if(result.stack.begin(), result.stack.end(), [&](const StackPart& each) {
           return each.layer == channel.layer && each.kind == channel.name;

@@ -10,11 +10,10 @@
 
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 namespace {
-
-constexpr std::uint64_t kMostSide = 0x7fffffff;
 
 bool is_norm(const LayerOp& op) { return op.op == "layernorm" || op.op == "rmsnorm"; }
 

@@ -9,14 +9,11 @@
 #include "sim/base/nearest.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
+#include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
-namespace {
-
-constexpr std::uint64_t kMostSide = 0x7fffffff;
-
-}  // namespace
+namespace {}  // namespace
 
 void refuse_setting(const std::string& key, const std::string& found, const std::string& allowed,
                     const std::string& hint) {

@@ -16,12 +16,6 @@
 namespace lacuna {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
@@ -92,8 +86,8 @@ void refuse_known(std::string_view text, const std::string& first, const std::st
 }
 
 std::string detect_table(const std::vector<std::string>& cells) {
-  const std::string first = lower(cells.front());
-  if (first == "time" && cells.size() == 4 && contains(lower(cells[1]), "prompt")) {
+  const std::string first = lower_case(cells.front());
+  if (first == "time" && cells.size() == 4 && contains(lower_case(cells[1]), "prompt")) {
     return "requests";
   }
   constexpr std::size_t kGemmCells = 5;
@@ -105,7 +99,7 @@ std::string detect_table(const std::vector<std::string>& cells) {
 
 std::string detect_text(std::string_view text, const std::string& path) {
   const std::string_view line = first_line(text);
-  const std::string first = lower(line);
+  const std::string first = lower_case(line);
   if (first.rfind("%%matrixmarket", 0) == 0) return "mtx";
   if (!first.empty() && (first[0] == '{' || first[0] == '[') && first.rfind("{{", 0) != 0 &&
       first.rfind("[msn", 0) != 0 && first.rfind("[gen", 0) != 0) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
 #include "workloads/trace/problem.hpp"
@@ -19,9 +20,7 @@ namespace lacuna {
 namespace {
 
 bool says_layer(const std::string& text) {
-  std::string lower = text;
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower.find("layer") != std::string::npos;
+  return lower_case(text).find("layer") != std::string::npos;
 }
 
 /// The [sparsity] section of a configuration, of which only the support matters here.
@@ -69,14 +68,9 @@ SparsitySection read_section(const std::string* path) {
 /// What stands in a column behind those that every topology has; its header says it.
 enum class Further { sparsity, batch, stride_across, out_height, out_width, outputs, unknown };
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 /// A column without a name is that of the sparsity, as the tool itself takes it.
 Further further_of(const std::string& header) {
-  const std::string name = lower(header);
+  const std::string name = lower_case(header);
   if (name.empty() || name.find("spars") != std::string::npos) return Further::sparsity;
   if (name.rfind("batch", 0) == 0) return Further::batch;
   if (name.rfind("stride", 0) == 0) return Further::stride_across;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "workloads/trace/text.hpp"
+
 namespace lacuna {
 
 /// The keys of a config.json. Reading a key marks it; finish() refuses those that nobody read and
@@ -18,7 +20,6 @@ class ModelConfig {
   /// What has more layers, or experts, is no model.
   static constexpr std::uint64_t kMostLayers = 65536;
   static constexpr std::uint64_t kMostExperts = 4096;
-  static constexpr std::uint64_t kMostSide = 0x7fffffff;
 
   using Keys = std::initializer_list<const char*>;
 

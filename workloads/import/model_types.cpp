@@ -12,8 +12,6 @@
 namespace lacuna {
 namespace {
 
-constexpr std::uint32_t kMostSide = ModelConfig::kMostSide;
-
 std::uint32_t side(const ModelConfig& config, std::uint64_t value, const char* what) {
   if (value >= 1 && value <= kMostSide) return static_cast<std::uint32_t>(value);
   throw_problem({config.path(), "E203", "", fmt::format("{} {}", what, value),

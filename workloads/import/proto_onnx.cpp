@@ -12,12 +12,11 @@
 #include "sim/base/error.hpp"
 #include "workloads/import/onnx_graph.hpp"
 #include "workloads/trace/problem.hpp"
+#include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 namespace {
-
-constexpr std::uint64_t kMostSide = 0x7fffffff;
 
 // Sizes of dimensions that have a name instead, of the setting `dim`.
 std::map<std::string, std::uint64_t> named_dimensions(const Settings& settings) {
@@ -44,8 +43,8 @@ class OnnxReader {
     google::protobuf::io::ArrayInputStream bytes(file_.text.data(),
                                                  static_cast<int>(file_.text.size()));
     google::protobuf::io::CodedInputStream stream(&bytes);
-    constexpr int kDeepest = 64;
-    stream.SetRecursionLimit(kDeepest);
+    constexpr int kDeepestMessage = 64;
+    stream.SetRecursionLimit(kDeepestMessage);
     if (!model.ParseFromCodedStream(&stream) || !model.has_graph()) {
       throw_problem({file_.path, "E206", "", "bytes that are no ONNX model", "a ModelProto", ""});
     }

@@ -14,13 +14,11 @@
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/row_pattern.hpp"
+#include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 namespace {
-
-constexpr std::uint64_t kMostSide = 0x7fffffff;
-constexpr std::uint64_t kMostProduct = 0x7fffffffffffffff;
 
 [[noreturn]] void fail(const std::string& option, const std::string& code, const std::string& found,
                        const std::string& allowed, const std::string& hint = "") {

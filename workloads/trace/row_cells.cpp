@@ -6,12 +6,11 @@
 #include <algorithm>
 
 #include "sim/base/nearest.hpp"
+#include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 namespace {
-
-constexpr std::uint64_t kMostSide = 0x7fffffff;
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;

@@ -13,13 +13,12 @@
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/row_pattern.hpp"
+#include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 namespace {
 
-constexpr std::uint64_t kMostSide = 0x7fffffff;
-constexpr std::uint64_t kMostProduct = 0x7fffffffffffffff;
 constexpr std::uint64_t kMostCount = std::numeric_limits<std::uint64_t>::max();
 
 bool is_name(const std::string& text) {

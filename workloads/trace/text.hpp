@@ -16,6 +16,10 @@ enum class IntegerError { none, not_an_integer, out_of_range };
 IntegerError parse_integer(std::string_view text, std::uint64_t least, std::uint64_t most,
                            std::uint64_t& result);
 
+/// The longest side of a matrix, and the most elements, that a file or an option may name.
+constexpr std::uint64_t kMostSide = 0x7fffffff;
+constexpr std::uint64_t kMostProduct = 0x7fffffffffffffff;
+
 /// Without blanks and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 

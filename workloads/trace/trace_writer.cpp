@@ -12,7 +12,7 @@
 namespace lacuna {
 namespace {
 
-using Cells = std::array<std::string, kColumns>;
+using RowTexts = std::array<std::string, kColumns>;
 
 std::string number(std::uint64_t value, std::uint64_t otherwise) {
   return value == otherwise ? "" : fmt::format("{}", value);
@@ -58,7 +58,7 @@ class Row {
     set(Column::depends_on, dependencies(op, previous));
   }
 
-  const Cells& cells() const { return cells_; }
+  const RowTexts& cells() const { return cells_; }
 
  private:
   void set(Column column, std::string text) {
@@ -96,7 +96,7 @@ class Row {
     }
   }
 
-  Cells cells_;
+  RowTexts cells_;
 };
 
 std::string quoted(const std::string& text) {
@@ -111,7 +111,7 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
-std::string line_of(const Cells& cells, const std::array<bool, kColumns>& used) {
+std::string line_of(const RowTexts& cells, const std::array<bool, kColumns>& used) {
   std::string line;
   for (std::size_t i = 0; i < kColumns; ++i) {
     if (!used.at(i)) continue;
@@ -125,7 +125,7 @@ std::string line_of(const Cells& cells, const std::array<bool, kColumns>& used) 
 
 std::string format_trace(const WorkloadTrace& trace, const std::string& folder,
                          const std::vector<std::string>& comments) {
-  std::vector<Cells> rows;
+  std::vector<RowTexts> rows;
   std::array<bool, kColumns> used{};
   std::string previous;
   for (const LayerOp& op : trace.ops) {
@@ -137,10 +137,10 @@ std::string format_trace(const WorkloadTrace& trace, const std::string& folder,
   }
   std::string text = "# lacuna-trace v1\n";
   for (const std::string& comment : comments) text += fmt::format("# {}\n", comment);
-  Cells names;
+  RowTexts names;
   for (std::size_t i = 0; i < kColumns; ++i) names.at(i) = column_names().at(i);
   text += line_of(names, used);
-  for (const Cells& cells : rows) text += line_of(cells, used);
+  for (const RowTexts& cells : rows) text += line_of(cells, used);
   return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/options.hpp"
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
@@ -24,5 +25,9 @@ std::string index_text(const MachineTable& kinds, const Options& options);
 /// Completion for bash, and a manual page, of the program's own declarations.
 std::string completion_text();
 std::string manual_text();
+
+/// A table, and what stands above one, as `options` ask for it.
+std::string shown(const TextTable& table, const Options& options);
+std::string heading(const std::string& text, const Options& options);
 
 }  // namespace lacuna

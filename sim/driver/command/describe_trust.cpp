@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <memory>
 #include <set>
 #include <sstream>
 #include <vector>
 
+#include "sim/base/split.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/files/config_table.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -23,14 +23,6 @@ namespace {
 using Align = TextTable::Align;
 
 constexpr std::size_t kLongest = std::size_t{1} << 18U;
-
-std::string shown(const TextTable& table, const Options& options) {
-  return options.markdown ? table.markdown() : table.text();
-}
-
-std::string section(const char* text, const Options& options) {
-  return options.markdown ? fmt::format("\n## {}\n\n", text) : fmt::format("\n{}\n\n", text);
-}
 
 std::string percent(double fraction) { return fmt::format("{:+.1f}", 100 * fraction); }
 
@@ -73,12 +65,6 @@ std::string chosen_text(const Options& options) {
   return shown(table, options);
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 /// The comments of a machine file by its lines; "likewise" is what the comment above it says.
 class Comments {
  public:
@@ -112,7 +98,7 @@ class Comments {
 };
 
 bool says_assumed(const std::string& text) {
-  const std::string small = lower(text);
+  const std::string small = lower_case(text);
   return small.find("assumed") != std::string::npos || small.find("inferred") != std::string::npos;
 }
 
@@ -153,7 +139,7 @@ std::string assumed_text(const MachineTable& kinds, const Options& options) {
 }  // namespace
 
 std::string trust_text(const MachineTable& kinds, const Options& options) {
-  return section("Simulated over published, by points that were not used in building the model",
+  return heading("Simulated over published, by points that were not used in building the model",
                  options) +
          errors_text(options) +
          "\nA rate of error e: the published time of a simulated time t lies between t(1 + 5 %) "
@@ -163,8 +149,8 @@ std::string trust_text(const MachineTable& kinds, const Options& options) {
          "Ratios say something of the speed-up alone. All of it holds for the preset as it is; "
          "with\n"
          "another value of a parameter of its hardware a result says 'not validated here'.\n" +
-         section("Constants that points have chosen", options) + chosen_text(options) +
-         section("Parameters that are assumed", options) + assumed_text(kinds, options);
+         heading("Constants that points have chosen", options) + chosen_text(options) +
+         heading("Parameters that are assumed", options) + assumed_text(kinds, options);
 }
 
 }  // namespace lacuna

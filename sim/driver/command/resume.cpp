@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kLongestInput = std::size_t{1} << 30U;
+constexpr std::size_t kLongestJournalled = std::size_t{1} << 30U;
 
 constexpr const char* kKept = "\nlacuna: interrupted; what is finished is kept: --resume goes on\n";
 constexpr const char* kLost = "\nlacuna: interrupted; nothing is kept without --out\n";
@@ -75,20 +75,20 @@ Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
   Journal::Facts facts = std::move(about);
   facts.emplace_back("version of lacuna", version());
   for (const std::string& path : input_files(workloads)) {
-    facts.emplace_back("SHA-256 of " + path, sha256(read_text(path, kLongestInput)));
+    facts.emplace_back("SHA-256 of " + path, sha256(read_text(path, kLongestJournalled)));
   }
   for (const char* const name : {"energy_table.csv", "energy_set.csv", "energy_actions.csv"}) {
     facts.emplace_back(std::string("SHA-256 of ") + name,
-                       sha256(read_text(config_folder() / name, kLongestInput)));
+                       sha256(read_text(config_folder() / name, kLongestJournalled)));
   }
   if (options.energy_table) {
     facts.emplace_back("SHA-256 of --energy-table",
-                       sha256(read_text(*options.energy_table, kLongestInput)));
+                       sha256(read_text(*options.energy_table, kLongestJournalled)));
   }
   if (options.layout && *options.layout != "planned") {
     const bool file = *options.layout != "best";
-    facts.emplace_back("--layout",
-                       file ? sha256(read_text(*options.layout, kLongestInput)) : *options.layout);
+    facts.emplace_back("--layout", file ? sha256(read_text(*options.layout, kLongestJournalled))
+                                        : *options.layout);
   }
   for (std::size_t i = 0; i < machines.size(); ++i) {
     std::string text;

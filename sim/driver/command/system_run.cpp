@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kLongest = std::size_t{1} << 20U;
+constexpr std::size_t kLongestSystem = std::size_t{1} << 20U;
 
 /// The names of the shipped descriptions.
 std::vector<std::string> training_names() {
@@ -68,7 +68,7 @@ ResultHeader header_of(const Options& options, const std::string& file) {
   header.version = version();
   header.command = reproducing_arguments(options);
   header.workload = fs::path(file).filename().string();
-  header.files.emplace_back(file, sha256(read_text(file, kLongest)));
+  header.files.emplace_back(file, sha256(read_text(file, kLongestSystem)));
   return header;
 }
 

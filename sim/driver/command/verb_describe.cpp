@@ -29,10 +29,6 @@
 
 namespace lacuna {
 
-namespace {
-
-using Align = TextTable::Align;
-
 std::string shown(const TextTable& table, const Options& options) {
   return options.markdown ? table.markdown() : table.text();
 }
@@ -40,6 +36,10 @@ std::string shown(const TextTable& table, const Options& options) {
 std::string heading(const std::string& text, const Options& options) {
   return options.markdown ? fmt::format("\n## {}\n\n", text) : fmt::format("\n{}\n\n", text);
 }
+
+namespace {
+
+using Align = TextTable::Align;
 
 std::string title(const std::string& page, const std::string& what, const Options& options) {
   if (!options.markdown) return "";

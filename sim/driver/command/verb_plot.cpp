@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/plot_options.hpp"
 #include "sim/driver/command/verbs.hpp"
@@ -63,9 +62,7 @@ std::vector<MeasuredPoint> measured_points(const std::string& file,
     const bool throughput = point.unit == "TFLOP/s" && point.density && point.value;
     const bool ours = point.system.rfind("Bow", 0) == 0 || point.system.rfind("GC", 0) == 0 ||
                       point.system.rfind("CS-", 0) == 0 || point.system.rfind("WSE", 0) == 0;
-    std::string dtype = point.dtype;
-    std::transform(dtype.begin(), dtype.end(), dtype.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string dtype = lower_case(point.dtype);
     if (!throughput || ours || dtypes.count(dtype) == 0) continue;
     std::string label = fmt::format("{} {}", point.system, point.mode);
     if (point.block > 1) label += fmt::format(" {}", point.block);

@@ -31,7 +31,7 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::size_t kMostRows = 20;  // of a table on a terminal
+constexpr std::size_t kMostFrontRows = 20;  // of a table on a terminal
 
 /// What conditions of subject_to may name, in the units of summary.csv.
 std::optional<double> measured(const SummaryRow& total, const std::string& name) {
@@ -251,7 +251,7 @@ std::string search_text(const Search& search) {
     table.column(word(each), "");
     table.column("bound", "");
   }
-  for (std::size_t i = 0; i < std::min(front.size(), kMostRows); ++i) {
+  for (std::size_t i = 0; i < std::min(front.size(), kMostFrontRows); ++i) {
     std::vector<std::string> row{fmt::format("{}", front[i])};
     for (const std::string& value : search.sweep().axis_text[front[i]]) row.push_back(value);
     for (std::size_t o = 0; o < search.objectives().size(); ++o) {

@@ -30,7 +30,7 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::size_t kMostRows = 60;  // of a table on a terminal
+constexpr std::size_t kMostSweepRows = 60;  // of a table on a terminal
 
 /// What the file says, and the options that may say it in its place.
 Journal::Facts sweep_facts(const Sweep& sweep, const Options& options) {
@@ -69,7 +69,7 @@ void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Opti
   }
   const SweepAxes axes{sweep.axes, sweep.axis_text};
   streams.out << sweep.name << ": " << sweep.asked << " points\n\n";
-  if (records.size() <= kMostRows) {
+  if (records.size() <= kMostSweepRows) {
     streams.out << sweep_table(records, sweep.axes, sweep.axis_text) << trust_notes(records);
   } else {
     streams.out << "Each is a row of summary.csv, which --out writes.\n";

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string number(double value) { return fmt::format("{}", value); }
+std::string shortest(double value) { return fmt::format("{}", value); }
 
 std::string phases_csv(const std::vector<SchedulePoint>& points) {
   std::string csv = csv_line({"update", "first_step", "steps", "moved", "explored", "density",
@@ -38,9 +38,9 @@ std::string phases_csv(const std::vector<SchedulePoint>& points) {
   for (const SchedulePoint& point : points) {
     csv += csv_line(
         {fmt::format("{}", point.phase.index), fmt::format("{}", point.phase.first_step),
-         fmt::format("{}", point.phase.steps), number(point.phase.moved),
-         number(point.phase.explored), number(point.phase.density), number(point.imbalance),
-         number(point.flop), fs::path(point.path).filename().string()});
+         fmt::format("{}", point.phase.steps), shortest(point.phase.moved),
+         shortest(point.phase.explored), shortest(point.phase.density), shortest(point.imbalance),
+         shortest(point.flop), fs::path(point.path).filename().string()});
   }
   return csv;
 }

@@ -13,16 +13,16 @@
 namespace lacuna {
 namespace {
 
-constexpr std::size_t kLongest = std::size_t{1} << 24U;
+constexpr std::size_t kLongestLayouts = std::size_t{1} << 24U;
 
-class Reader {
+class LayoutsReader {
  public:
-  explicit Reader(std::string file) : file_(std::move(file)) {}
+  explicit LayoutsReader(std::string file) : file_(std::move(file)) {}
 
   std::vector<LayoutEntry> read() {
     YAML::Node root;
     try {
-      root = YAML::Load(read_text(file_, kLongest));
+      root = YAML::Load(read_text(file_, kLongestLayouts));
     } catch (const YAML::Exception& error) {
       refuse(error.mark, "is not YAML: " + error.msg);
     }
@@ -104,7 +104,9 @@ const std::vector<std::string>& layout_words() {
   return words;
 }
 
-std::vector<LayoutEntry> read_layouts(const std::string& path) { return Reader(path).read(); }
+std::vector<LayoutEntry> read_layouts(const std::string& path) {
+  return LayoutsReader(path).read();
+}
 
 std::string layouts_yaml(const std::vector<LayoutEntry>& entries,
                          const std::vector<std::string>& found) {

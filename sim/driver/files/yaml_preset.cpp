@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kLongest = std::size_t{1} << 18U;
+constexpr std::size_t kLongestPreset = std::size_t{1} << 18U;
 constexpr std::size_t kDeepest = 16;
 
 std::string place(const std::string& file, const YAML::Mark& mark) {
@@ -29,14 +29,14 @@ std::string place(const std::string& file, const YAML::Mark& mark) {
 }
 
 /// One file on its way to settings: it collects the leaves and refuses a path set twice.
-class Reader {
+class PresetReader {
  public:
-  explicit Reader(std::string file) : file_(std::move(file)) {}
+  explicit PresetReader(std::string file) : file_(std::move(file)) {}
 
   void read() {
     YAML::Node root;
     try {
-      const std::vector<YAML::Node> documents = YAML::LoadAll(read_text(file_, kLongest));
+      const std::vector<YAML::Node> documents = YAML::LoadAll(read_text(file_, kLongestPreset));
       if (documents.size() > 1) refuse(file_, documents[1].Mark(), "a second document begins");
       if (!documents.empty()) root = documents[0];
     } catch (const YAML::Exception& error) {
@@ -138,7 +138,7 @@ Preset load(const std::string& name, const fs::path& from, const std::string& or
         fmt::format("{}: more than {} bases follow each other; is '{}' its own base?", origin,
                     kDeepest, path.string()));
   }
-  Reader reader(path.string());
+  PresetReader reader(path.string());
   reader.read();
   const Setting base = reader.take("base");
   const Setting kind = reader.take("machine");
@@ -156,7 +156,7 @@ Preset load(const std::string& name, const fs::path& from, const std::string& or
 Preset load_preset(const std::string& name_or_file) { return load(name_or_file, "", "", 0); }
 
 std::vector<Setting> load_leaves(const std::string& file) {
-  Reader reader(file);
+  PresetReader reader(file);
   reader.read();
   return reader.settings();
 }

@@ -21,7 +21,7 @@ const ModelQuantity* find(const ModelReport& report, const std::string& name) {
 }
 
 /// A word as JSON; of what is not printable nothing is left.
-std::string quoted(const std::string& word) {
+std::string json_text(const std::string& word) {
   std::string text = "\"";
   for (const char c : word) {
     if (c == '"' || c == '\\') text += '\\';
@@ -74,7 +74,7 @@ std::string table_json(const ModelTable& table) {
   std::string text = "{";
   const char* comma = "";
   for (const auto& [name, values] : table.rows) {
-    text += fmt::format("{}\n    {}: ", std::exchange(comma, ","), quoted(name));
+    text += fmt::format("{}\n    {}: ", std::exchange(comma, ","), json_text(name));
     if (values.size() == 1) {
       text += number_json(values[0]);
       continue;
@@ -117,8 +117,8 @@ std::string model_text(const ModelReport& report) {
 }
 
 std::string model_json(const ModelReport& report) {
-  std::string text = fmt::format("{{\n  \"model\": {},\n  \"machine\": {}", quoted(report.model),
-                                 quoted(report.machine));
+  std::string text = fmt::format("{{\n  \"model\": {},\n  \"machine\": {}", json_text(report.model),
+                                 json_text(report.machine));
   for (const auto& [name, json] : report.facts) text += fmt::format(",\n  \"{}\": {}", name, json);
   text += report.more_json;
   for (const ModelQuantity& each : report.numbers) {

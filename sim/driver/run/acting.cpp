@@ -16,7 +16,7 @@ bool covers(const ActsWith& condition, const std::string& path) {
 }
 
 /// "machine:path=value" as its two first parts; the machine may be empty.
-std::pair<std::string, std::string> split(const std::string& setting) {
+std::pair<std::string, std::string> split_path(const std::string& setting) {
   const std::string path = setting.substr(0, setting.find('='));
   const std::size_t colon = path.find(':');
   if (colon == std::string::npos) return {"", path};
@@ -89,7 +89,7 @@ std::string settings_beside_model(const Machine& machine,
                                   const std::vector<std::string>& settings) {
   std::string text;
   for (const std::string& setting : settings) {
-    const auto [name, path] = split(setting);
+    const auto [name, path] = split_path(setting);
     if (!name.empty() && name != machine.name()) continue;
     if (path == "wafer.columns" || path == "wafer.rows") continue;  // blocks have their place there
     for (const char* const group : {"wafer.", "timer.", "kernel.", "ws.", "zero_filter.",
@@ -105,7 +105,7 @@ std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
                           const std::vector<std::string>& settings, bool fold) {
   std::string text = fold_remark(machines, fold);
   for (const std::string& setting : settings) {
-    const auto [name, path] = split(setting);
+    const auto [name, path] = split_path(setting);
     for (const auto& machine : machines) {
       if (name.empty() || name == machine->name()) text += remark(*machine, path);
     }
@@ -117,7 +117,7 @@ std::string settings_without_effect(const std::vector<std::unique_ptr<Machine>>&
                                     const std::vector<std::string>& settings, bool fold) {
   std::string text = fold_remark(machines, fold);
   for (const std::string& setting : settings) {
-    const auto [name, path] = split(setting);
+    const auto [name, path] = split_path(setting);
     std::string first;
     bool acts = false;
     for (const auto& machine : machines) {

@@ -82,8 +82,7 @@ std::string meant_instead(const std::string& path) {
   std::string line;
   while (std::getline(file, line) && line.find_first_not_of(" \t\r") == std::string::npos) {
   }
-  std::string first = line;
-  for (char& c : first) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string first = lower_case(line);
   if (first.rfind("%%matrixmarket", 0) == 0) {
     return "is a Matrix Market file: give it with --matrix, and --n";
   }

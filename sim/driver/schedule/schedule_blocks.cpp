@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 
+#include "sim/base/split.hpp"
 #include "sim/driver/validate/points.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -15,11 +15,6 @@
 
 namespace lacuna {
 namespace {
-
-std::string small(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 bool begins(const std::string& text, const std::string& with) { return text.rfind(with, 0) == 0; }
 
@@ -60,7 +55,8 @@ void add_published_losses(const std::string& model, double density,
       const bool same = point.mode == "dynamic" && point.block == outcome.block && point.density &&
                         std::abs(point.density->value() - density) < kSame;
       // the main results, without the variations of one setting
-      if (same && begins(small(point.workload), model + " phase-1")) outcome.loss = point.value;
+      if (same && begins(lower_case(point.workload), model + " phase-1"))
+        outcome.loss = point.value;
     }
   }
 }

@@ -289,14 +289,14 @@ std::string wafer_system_text(const WaferSystemRun& run) {
   }
   text += passes.text();
   const system::WaferTimes& wafer = result.wafers[0];
-  constexpr std::array<const char*, system::kWaferUses> kUses = {
+  constexpr std::array<const char*, system::kWaferUses> kUseNames = {
       "work", "waits for weights", "waits for room for gradients", "nothing left to do"};
   TextTable stack;
   stack.column("time of the first wafer", "", TextTable::Align::left);
   stack.column("us", "");
   stack.column("part", "%");
   for (std::size_t i = 0; i < wafer.size(); ++i) {
-    stack.row({kUses.at(i), us(wafer.at(i)),
+    stack.row({kUseNames.at(i), us(wafer.at(i)),
                fmt::format("{:.1f}", 100.0 * static_cast<double>(wafer.at(i)) /
                                          static_cast<double>(result.ns))});
   }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <functional>
 #include <map>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 #include "sim/machines/wse/inference/decode_times.hpp"
 #include "sim/machines/wse/inference/prefill_times.hpp"
 
@@ -24,11 +24,6 @@ namespace {
 
 using wse::DecodeBlock;
 using wse::DecodePhase;
-
-/// Why a point cannot be run.
-struct Unsupported {
-  std::string reason;
-};
 
 class InferencePoint {
  public:
@@ -102,9 +97,7 @@ class InferencePoint {
 };
 
 const ModelShape& InferencePoint::model() const {
-  std::string name = text("model");
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string name = lower_case(text("model"));
   for (const ModelShape& shape : model_shapes()) {
     if (shape.name == name) return shape;
   }
@@ -382,17 +375,17 @@ double InferencePoint::value() const {
   throw Unsupported{""};
 }
 
-struct System {
+struct InferenceSystem {
   const char* word;
   const char* preset;
 };
-constexpr System kSystems[] = {{"CS-3", "wse3"}, {"CS-2", "wse2"}};
+constexpr InferenceSystem kInferenceSystems[] = {{"CS-3", "wse3"}, {"CS-2", "wse2"}};
 
 }  // namespace
 
 void measure_inference(const std::vector<ValidationPoint>& points, const MachineTable& table,
                        const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes) {
-  for (const System& system : kSystems) {
+  for (const InferenceSystem& system : kInferenceSystems) {
     std::unique_ptr<std::vector<std::unique_ptr<Machine>>> machines;
     std::unique_ptr<DecodeTimes> times;
     std::unique_ptr<PrefillTimes> prompts;

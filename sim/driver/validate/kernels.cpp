@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <memory>
 #include <string>
 #include <systemc>
@@ -11,6 +10,7 @@
 
 #include "models/ipu/floor_plan.hpp"
 #include "models/ipu/ipu_chip.hpp"
+#include "sim/base/split.hpp"
 #include "sim/kernel/sim_context.hpp"
 #include "workloads/mapping/ipu/reference_kernels.hpp"
 
@@ -51,15 +51,9 @@ struct KernelChip {
   }
 };
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 /// The preset of a system: "GC2x1@1.6GHz" and "Mk1" are gc2; a number of any of them is Bow's.
 std::string preset_of(const std::string& system) {
-  const std::string name = lower(system.substr(0, system.find('@')));
+  const std::string name = lower_case(system.substr(0, system.find('@')));
   for (const auto& [word, preset] :
        std::initializer_list<std::pair<const char*, const char*>>{{"gc200", "gc200"},
                                                                   {"gc2x1", "gc2"},
@@ -87,12 +81,13 @@ KernelChip make_chip(const Machine& machine, Engine engine) {
 
 std::optional<double> stream(const KernelChip& chip, const ValidationPoint& point) {
   if (point.metric != "bandwidth" || point.unit != "GB/s") return {};
-  const std::string workload = lower(point.workload);
+  const std::string workload = lower_case(point.workload);
   std::string kind;
   if (workload.find("naive") != std::string::npos) kind = "naive";
   if (workload.find("optimised") != std::string::npos) kind = "vector";
   if (workload.find("assembly") != std::string::npos) kind = "assembly";
-  const ipu::LoopKernel* const loop = ipu::find_loop("triad " + kind + " " + lower(point.dtype));
+  const ipu::LoopKernel* const loop =
+      ipu::find_loop("triad " + kind + " " + lower_case(point.dtype));
   if (loop == nullptr) return {};
   return chip.bandwidth(*loop);
 }

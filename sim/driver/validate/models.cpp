@@ -4,21 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/generate/transformer.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 namespace {
-
-std::string small(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 // The number behind `mark`, such as 256 in "seq256"; nothing if it is not there.
 std::optional<std::uint32_t> number_after(const std::string& text, const std::string& mark) {
@@ -52,16 +47,16 @@ std::optional<DType> type_of(const std::string& dtype) {
 }  // namespace
 
 bool is_model_inference(const ValidationPoint& point) {
-  const std::string workload = small(point.workload);
+  const std::string workload = lower_case(point.workload);
   return point.unit == "samples/s" && model_of(workload) != nullptr &&
          number_after(workload, "seq").has_value();
 }
 
 ModelInference model_inference(const ValidationPoint& point) {
-  const std::string workload = small(point.workload);
+  const std::string workload = lower_case(point.workload);
   const ModelShape& shape = *model_of(workload);
   const std::optional<std::uint32_t> batch = number_after(workload, "batch=");
-  const std::optional<DType> dtype = type_of(small(point.dtype));
+  const std::optional<DType> dtype = type_of(lower_case(point.dtype));
   ModelInference model;
   model.name = shape.name;
   const auto refuse = [&model](std::string why) {

@@ -13,6 +13,11 @@
 
 namespace lacuna {
 
+/// Why a point cannot be run; thrown where its recipe is made, caught where its family is.
+struct Unsupported {
+  std::string reason;
+};
+
 /// One published number. The words are as written, because what they mean is for the rules of
 /// validate_rules.hpp to say; numbers have been read and checked.
 struct ValidationPoint {

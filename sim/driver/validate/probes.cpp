@@ -24,11 +24,6 @@ namespace {
 using wse::Element;
 using wse::VectorProbe;
 
-/// Why a point cannot be run.
-struct Unsupported {
-  std::string reason;
-};
-
 /// Lengths of vectors between which a rate is taken, where a point states none.
 constexpr std::uint32_t kShort = 512;
 constexpr std::uint32_t kLong = 4096;
@@ -450,7 +445,7 @@ std::string reason_of(const std::string& workload) {
   return found == reasons.end() ? "" : found->second;
 }
 
-struct System {
+struct ProbeSystem {
   const char* word;
   const char* preset;
   std::vector<std::pair<const char*, const char*>> settings;
@@ -458,13 +453,14 @@ struct System {
 
 /// The stencils show the banks of the simulated WSE-2 to repeat after 16 bytes for words of 32 bits
 /// (doc/model/wse_core.md); the preset keeps the vendor's 8.
-const System* system_of(const ValidationPoint& point) {
-  static const std::vector<System> systems = {{"CS-3", "wse3", {{"target", "silicon"}}},
-                                              {"WSE3-sim", "wse3", {{"target", "simfabric"}}},
-                                              {"WSE3-compiled", "wse3", {{"target", "simfabric"}}},
-                                              {"CS-2", "wse2", {}},
-                                              {"WSE2-sim", "wse2", {}}};
-  for (const System& system : systems) {
+const ProbeSystem* system_of(const ValidationPoint& point) {
+  static const std::vector<ProbeSystem> systems = {
+      {"CS-3", "wse3", {{"target", "silicon"}}},
+      {"WSE3-sim", "wse3", {{"target", "simfabric"}}},
+      {"WSE3-compiled", "wse3", {{"target", "simfabric"}}},
+      {"CS-2", "wse2", {}},
+      {"WSE2-sim", "wse2", {}}};
+  for (const ProbeSystem& system : systems) {
     if (point.system == system.word) return &system;
   }
   return nullptr;
@@ -479,7 +475,7 @@ void measure_wafer_probes(const std::vector<ValidationPoint>& points, const Mach
                           std::vector<ValidationOutcome>& outcomes) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     const ValidationPoint& point = points[i];
-    const System* system = system_of(point);
+    const ProbeSystem* system = system_of(point);
     if (outcomes[i].status != Status::unsupported || system == nullptr) continue;
     if (const std::string reason = reason_of(point.workload); !reason.empty()) {
       outcomes[i].reason = reason;

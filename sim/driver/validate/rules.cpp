@@ -5,23 +5,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <utility>
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 #include "sim/driver/validate/models.hpp"
 #include "sim/driver/validate/wafer.hpp"
 
 namespace lacuna {
 
 namespace {
-
-/// Why a point cannot be run; caught where its recipe is made.
-struct Unsupported {
-  std::string reason;
-};
 
 enum class Quantity { rate, ratio, cycles, time };
 
@@ -105,12 +100,6 @@ struct RemarkRule {
 
 constexpr std::array<RemarkRule, 1> kRemarks = {{{"popsparse", "popsparse"}}};
 
-std::string small(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 /// The row of `table` for `word`; Unsupported lists the words there are.
 template <typename Table>
 const typename Table::value_type& rule(const Table& table, const char* what,
@@ -138,7 +127,7 @@ std::string remark(const std::string& word) {
   return word.substr(open + 1, close - open - 1);
 }
 
-struct System {
+struct PointSystem {
   std::string machine;
   std::string clock;
 };
@@ -154,7 +143,7 @@ bool is_kind(const std::string& name) {
 /// What a point measures is time, or something that follows from it: what training learns, and how
 /// much work a publication says it was, no simulation of time can tell.
 void require_simulated(const ValidationPoint& point) {
-  const std::string metric = small(point.metric);
+  const std::string metric = lower_case(point.metric);
   for (const char* const quality : {"loss", "accuracy", "perplexity", "quality"}) {
     if (metric.find(quality) == std::string::npos) continue;
     throw Unsupported{
@@ -168,8 +157,8 @@ void require_simulated(const ValidationPoint& point) {
 }
 
 /// "Bow-IPUx1@1.85GHz" is one chip of the preset bow at 1.85 GHz.
-System system_of(const ValidationPoint& point, const std::vector<std::string>& presets) {
-  System system;
+PointSystem system_of(const ValidationPoint& point, const std::vector<std::string>& presets) {
+  PointSystem system;
   std::string name = plain(point.system);
   if (const std::size_t at = name.find('@'); at != std::string::npos) {
     system.clock = name.substr(at + 1);
@@ -180,7 +169,7 @@ System system_of(const ValidationPoint& point, const std::vector<std::string>& p
     }
     system.clock.erase(unit);
   }
-  name = small(name);
+  name = lower_case(name);
   for (const char* const ending : {"x1", "-ipu"}) {
     const std::string_view end(ending);
     if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
@@ -224,9 +213,9 @@ PatternSpec pattern_of(const ValidationPoint& point, Mode mode) {
 }
 
 /// One product, as a point describes it; n is left open.
-ValidationRun product_of(const ValidationPoint& point, const System& system) {
+ValidationRun product_of(const ValidationPoint& point, const PointSystem& system) {
   ValidationRun run{system.machine, system.clock, {}};
-  const TypeRule& type = rule(kTypes, "dtype", small(point.dtype));
+  const TypeRule& type = rule(kTypes, "dtype", lower_case(point.dtype));
   run.op.dtype = type.dtype;
   run.op.partials = type.partials;
   run.op.mode = point.mode.empty() ? Mode::dense : rule(kModes, "mode", point.mode).mode;
@@ -421,7 +410,7 @@ ValidationPlan::Recipe ValidationPlan::recipe_of(const ValidationPoint& point) {
     return recipe;
   }
   require_simulated(point);
-  const System system = system_of(point, presets_);
+  const PointSystem system = system_of(point, presets_);
   const std::string workload = plain(point.workload);
   if (is_model_inference(point)) return model_recipe(point, system.machine, system.clock);
   if (workload != "gemm" && workload != "spmm") {
@@ -435,8 +424,9 @@ ValidationPlan::Recipe ValidationPlan::recipe_of(const ValidationPoint& point) {
   const ValidationRun product = product_of(point, system);
   const std::vector<std::uint32_t> columns = columns_of(point);  // before anything is enrolled
   Recipe recipe;
-  recipe.family = fmt::format("{} {} {} {} {}{}", system.machine, workload, word(product.op.mode),
-                              small(point.dtype), point.metric, point.best_n ? ", best n" : "");
+  recipe.family =
+      fmt::format("{} {} {} {} {}{}", system.machine, workload, word(product.op.mode),
+                  lower_case(point.dtype), point.metric, point.best_n ? ", best n" : "");
   for (const std::uint32_t n : columns) {
     ValidationRun run = product;
     run.op.n = n;
@@ -452,8 +442,8 @@ ValidationPlan::Recipe ValidationPlan::model_recipe(const ValidationPoint& point
   const ModelInference model = model_inference(point);
   if (!model.unsupported.empty()) throw Unsupported{model.unsupported};
   Recipe recipe;
-  recipe.family =
-      fmt::format("{} {} inference {} {}", machine, model.name, small(point.dtype), point.metric);
+  recipe.family = fmt::format("{} {} inference {} {}", machine, model.name, lower_case(point.dtype),
+                              point.metric);
   recipe.samples = model.samples;
   for (const LayerOp& op : model.ops) {
     const std::size_t run = run_of({machine, clock, op});

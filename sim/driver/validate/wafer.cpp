@@ -11,11 +11,6 @@ namespace lacuna {
 
 namespace {
 
-/// Why a point cannot be run; caught where its recipe is made.
-struct Unsupported {
-  std::string reason;
-};
-
 /// Cycles between the time stamps of the published products that no loop accounts for: one number
 /// for grids of many cores, one for 2 x 2. Derived from the intercepts of the shared rows.
 constexpr const char* kProtocolOfGrids = "1593";

@@ -16,10 +16,6 @@ using ipu::Spend;
 
 constexpr unsigned kDieColumns = 64;  // places in a row of the floor plan
 
-std::string per_cent(double part, double whole) {
-  return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "";
-}
-
 std::uint64_t busy_cycles(const CycleAccount& account) {
   return account[Spend::worker] + account[Spend::supervisor] + account[Spend::slot];
 }

@@ -14,7 +14,7 @@
 namespace lacuna {
 namespace {
 
-using Group = UnitChannel::Group;
+using ChannelGroup = UnitChannel::Group;
 using Mark = ipu::SuperstepBook::Mark;
 
 /// The marks of a step's end, by tile, and what the step was.
@@ -174,7 +174,7 @@ void Builder::add_stack() {
                                  }
                                  return spend == ipu::Spend::idle ? steps_[step].end : 0;
                                });
-    made.group = Group::stack;
+    made.group = ChannelGroup::stack;
     made.layer = parts[i]->layer();
     series_.channels.push_back(std::move(made));
   }
@@ -206,7 +206,7 @@ void Builder::add_work() {
     made.name = name;
     made.unit = unit;
     made.doc = doc;
-    made.group = Group::whole;
+    made.group = ChannelGroup::whole;
     made.values.assign(cells, 0);
     return made;
   };

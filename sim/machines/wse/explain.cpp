@@ -23,10 +23,6 @@ using wse::RouterCounters;
 constexpr std::size_t kMostPlaces = 128;  // of a map in a direction; larger rectangles are averaged
 constexpr std::size_t kColumnsListed = 5;
 
-std::string per_cent(double part, double whole) {
-  return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "";
-}
-
 /// What a cycle of a core went to, in the words of the cycle stack.
 constexpr std::array<std::pair<wse::CoreCycle, const char*>, 7> kWaits{
     {{wse::kConflict, "conflicts in its memory banks"},

@@ -26,10 +26,6 @@ std::uint64_t issued(const TaskCounters& core) {
          cycles_of(core, TaskCycle::scalar);
 }
 
-std::string per_cent(double part, double whole) {
-  return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "";
-}
-
 /// What a core's cycles can go to, in the words of the cycle stack.
 constexpr std::array<std::pair<TaskCycle, const char*>, 9> kKinds{
     {{TaskCycle::vector, "instructions on its memory"},

@@ -13,8 +13,6 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::size_t kMostBars = 36;  // of one page
-
 /// A way that bytes take, and what they could at most be in a second.
 struct Way {
   const char* name;

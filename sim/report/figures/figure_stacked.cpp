@@ -16,8 +16,6 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::size_t kMostBars = 36;  // of one page
-
 double sum_of(const StackedBar& bar) {
   double sum = 0;
   for (const double value : bar.values) sum += value;

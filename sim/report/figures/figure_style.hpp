@@ -37,6 +37,7 @@ std::string quoted(const std::string& text);
 /// one within quotes.
 std::string key_cell(std::string name);
 
+constexpr std::size_t kMostBars = 36;  // of one page
 constexpr double kPageWidthIn = 3.35;  // one column of a two-column paper
 
 /// A palette of maps from nothing to full, of the colours that the head of a script names.

@@ -17,7 +17,7 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::size_t kMostSeries = 10;  // more cannot be told apart
+constexpr std::size_t kMostSweepSeries = 10;  // more cannot be told apart
 
 std::optional<double> positive(const std::string& text) {
   double value = 0;
@@ -159,7 +159,7 @@ bool is_worth_drawing(const LineFigure& figure) {
   for (const LineSeries& series : figure.series) {
     for (const LinePoint& point : series.points) values.insert(point.x);
   }
-  return values.size() > 2 && figure.series.size() <= kMostSeries;
+  return values.size() > 2 && figure.series.size() <= kMostSweepSeries;
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -13,12 +12,6 @@
 namespace lacuna {
 
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 /// A name as fontconfig takes it literally, as a word of the shell.
 std::string pattern_of(const std::string& font) {
@@ -58,10 +51,10 @@ bool same_measures(const std::string& font, const std::string& other) {
 std::string font_in_place_of(const std::string& font) {
   const std::string family = matched(font);
   if (family.empty()) return "";
-  const std::string asked = lower(font);
+  const std::string asked = lower_case(font);
   const std::vector<std::string> names = split(family, ',');
   const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return lower(name) == asked || same_measures(asked, lower(name));
+    return lower_case(name) == asked || same_measures(asked, lower_case(name));
   });
   // "sans" and its like ask for no font of that name
   const bool any = asked == "sans" || asked == "sans-serif" || asked == "serif" ||

@@ -10,14 +10,12 @@
 
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/codelet_arguments.hpp"
 #include "workloads/mapping/ipu/dynamic/buckets.hpp"
 #include "workloads/mapping/ipu/rows/vector_codelets.hpp"
 
 namespace lacuna::ipu {
 namespace {
-
-std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
-std::uint32_t arg(std::uint64_t n) { return static_cast<std::uint32_t>(n); }
 
 class Encoding {
  public:

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/codelet_arguments.hpp"
 #include "workloads/mapping/ipu/dynamic/cost.hpp"
 
 namespace lacuna::ipu {
 namespace {
 
 constexpr unsigned kSide = 16;  // of a block: the groups of channels of the AMP
-
-std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
 
 /// A block is read and written once, 64 bits at a time.
 std::uint32_t transpose_vertex(ProgramBuilder& builder, const Target& target, const Types& types,

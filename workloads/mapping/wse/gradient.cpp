@@ -23,9 +23,9 @@ std::int32_t input_value(const GradientJob& job, std::uint32_t j, std::uint32_t 
   return operand_value(job.seed + 1, std::uint64_t{t} * job.n + j, false);
 }
 
-class Planner {
+class GradientPlanner {
  public:
-  Planner(const GradientJob& job, const StreamingSetup& setup)
+  GradientPlanner(const GradientJob& job, const StreamingSetup& setup)
       : job_(job), setup_(setup), columns_(setup.wafer.columns), fp32_(job.dtype == DType::fp32) {
     set_formats();
     share();
@@ -271,11 +271,11 @@ class Planner {
 
 void plan_gradient_parts(const GradientJob& job, const StreamingSetup& setup,
                          const std::function<void(const GradientPlan&)>& visit) {
-  for (Planner planner(job, setup); !planner.done();) visit(planner.next());
+  for (GradientPlanner planner(job, setup); !planner.done();) visit(planner.next());
 }
 
 GradientPlan plan_gradient(const GradientJob& job, const StreamingSetup& setup) {
-  return Planner(job, setup).next();
+  return GradientPlanner(job, setup).next();
 }
 
 std::vector<std::vector<float>> gradient_reference(const Program& program) {

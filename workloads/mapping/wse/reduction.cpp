@@ -52,9 +52,9 @@ Link next_in_two_phase(std::uint32_t column, std::uint32_t keeper, std::uint32_t
   return next_in_chain(column, keeper);
 }
 
-class Planner {
+class ReductionPlanner {
  public:
-  Planner(Reduce kind, std::uint32_t columns, std::uint32_t rounds)
+  ReductionPlanner(Reduce kind, std::uint32_t columns, std::uint32_t rounds)
       : kind_(kind), columns_(columns), rounds_(rounds) {
     // The next integer of the square root.
     while (std::uint64_t{group_} * group_ < columns) ++group_;
@@ -144,10 +144,10 @@ class Planner {
 
 Reduction plan_reduction(Reduce kind, std::uint32_t columns, unsigned queues) {
   constexpr std::uint32_t kMostRounds = 31;  // as many as there may be
-  Reduction whole = Planner(kind, columns, kMostRounds).plan();
+  Reduction whole = ReductionPlanner(kind, columns, kMostRounds).plan();
   // Beside its rounds the end of a block takes in the blocks before, a neighbour and the weights.
   if (kind != Reduce::tree || whole.inputs < queues || queues < 4) return whole;
-  Reduction blocks = Planner(kind, columns, queues - 3).plan();
+  Reduction blocks = ReductionPlanner(kind, columns, queues - 3).plan();
   blocks.block = 1U << (queues - 3);
   return blocks;
 }

@@ -28,9 +28,9 @@ std::uint32_t ceil_u32(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint32_t>(ceil_div(a, b));
 }
 
-class Planner {
+class StreamingPlanner {
  public:
-  Planner(const StreamingJob& job, const StreamingSetup& setup)
+  StreamingPlanner(const StreamingJob& job, const StreamingSetup& setup)
       : job_(job),
         operands_(job),
         setup_(setup),
@@ -565,15 +565,15 @@ class Planner {
 }  // namespace
 
 StreamingNeed streaming_need(const StreamingJob& job, const StreamingSetup& setup) {
-  return Planner(job, setup).need();
+  return StreamingPlanner(job, setup).need();
 }
 
 Cycle least_cycles(const StreamingJob& job, const StreamingSetup& setup) {
-  return Planner(job, setup).least_cycles();
+  return StreamingPlanner(job, setup).least_cycles();
 }
 
 StreamingPlan plan_streaming(const StreamingJob& job, const StreamingSetup& setup) {
-  return Planner(job, setup).plan();
+  return StreamingPlanner(job, setup).plan();
 }
 
 }  // namespace lacuna::wse

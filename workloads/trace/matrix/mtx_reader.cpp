@@ -8,22 +8,17 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/base/split.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/matrix/token_reader.hpp"
 #include "workloads/trace/problem.hpp"
+#include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 namespace {
 
-constexpr std::uint64_t kMostSide = 0x7fffffff;
 constexpr std::uint64_t kSmallSide = std::uint64_t{1} << 20U;
-
-std::string lower(std::string_view word) {
-  std::string result(word);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
-}
 
 struct Entry {
   std::uint32_t row;
@@ -61,7 +56,7 @@ class MtxReader {
 
   // One of the words of the banner, as its place in `words`.
   std::size_t banner_word(const std::vector<std::string>& words) {
-    const std::string word = lower(tokens_.next_word());
+    const std::string word = lower_case(tokens_.next_word());
     const auto found = std::find(words.begin(), words.end(), word);
     if (found == words.end()) {
       tokens_.fail("E307", word, fmt::format("{}", fmt::join(words, ", ")));

@@ -10,12 +10,12 @@
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
-namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& found,
-                       const std::string& allowed) {
+void refuse_npy(const std::string& path, const std::string& found, const std::string& allowed) {
   throw_problem({path, "E308", "", found, allowed, ""});
 }
+
+namespace {
 
 // IEEE half precision: sign, 5 bits of exponent, 10 of fraction.
 double half(std::uint16_t bits) {
@@ -73,7 +73,7 @@ const Type* find_type(std::string_view name) {
 std::string_view value_of(std::string_view header, const std::string& key,
                           const std::string& path) {
   const std::size_t at = header.find("'" + key + "':");
-  if (at == std::string_view::npos) fail(path, "a header without " + key, "a NumPy header");
+  if (at == std::string_view::npos) refuse_npy(path, "a header without " + key, "a NumPy header");
   return trimmed(header.substr(at + key.size() + 3));
 }
 
@@ -88,7 +88,7 @@ struct Header {
 void read_shape(std::string_view text, const std::string& path, Header& header) {
   const std::size_t end = text.find(')');
   if (text.empty() || text.front() != '(' || end == std::string_view::npos) {
-    fail(path, "a header without shape", "a NumPy header");
+    refuse_npy(path, "a header without shape", "a NumPy header");
   }
   const std::string_view list = text.substr(1, end - 1);
   const std::size_t comma = list.find(',');
@@ -99,24 +99,24 @@ void read_shape(std::string_view text, const std::string& path, Header& header) 
       comma != std::string_view::npos &&
       parse_integer(trimmed(list.substr(0, comma)), 1, kMost, rows) == IntegerError::none &&
       parse_integer(trimmed(list.substr(comma + 1)), 1, kMost, cols) == IntegerError::none;
-  if (!right) fail(path, fmt::format("shape ({})", quotable(list)), "a matrix, two sides");
+  if (!right) refuse_npy(path, fmt::format("shape ({})", quotable(list)), "a matrix, two sides");
   header.rows = static_cast<std::uint32_t>(rows);
   header.cols = static_cast<std::uint32_t>(cols);
 }
 
 Header read_header(std::string_view bytes, const std::string& path) {
-  constexpr std::size_t kMark = 6;
+  constexpr std::size_t kMagic = 6;
   constexpr std::size_t kShort = 10;  // bytes before the header of version 1
   constexpr std::size_t kLong = 12;
-  if (bytes.size() < kLong || bytes.substr(0, kMark) != "\x93NUMPY") {
-    fail(path, "bytes that are no NumPy array", "a .npy file");
+  if (bytes.size() < kLong || bytes.substr(0, kMagic) != "\x93NUMPY") {
+    refuse_npy(path, "bytes that are no NumPy array", "a .npy file");
   }
-  const auto version = static_cast<unsigned char>(bytes[kMark]);
-  if (version < 1 || version > 3) fail(path, fmt::format("version {}", version), "1, 2, 3");
+  const auto version = static_cast<unsigned char>(bytes[kMagic]);
+  if (version < 1 || version > 3) refuse_npy(path, fmt::format("version {}", version), "1, 2, 3");
   const std::size_t start = version == 1 ? kShort : kLong;
   const std::size_t length = version == 1 ? load<std::uint16_t>(bytes.substr(8), 0)
                                           : load<std::uint32_t>(bytes.substr(8), 0);
-  if (length > bytes.size() - start) fail(path, "a header that is cut off", "all of it");
+  if (length > bytes.size() - start) refuse_npy(path, "a header that is cut off", "all of it");
   const std::string_view text = bytes.substr(start, length);
   Header header;
   header.data = start + length;
@@ -125,7 +125,7 @@ Header read_header(std::string_view bytes, const std::string& path) {
   const std::string_view name = end == std::string_view::npos ? type : type.substr(1, end - 1);
   header.type = find_type(name);
   if (header.type == nullptr) {
-    fail(path, fmt::format("type {}", quotable(name)), "<f2, <f4, <f8, |i1, |u1, |b1");
+    refuse_npy(path, fmt::format("type {}", quotable(name)), "<f2, <f4, <f8, |i1, |u1, |b1");
   }
   header.fortran = value_of(text, "fortran_order", path).rfind("True", 0) == 0;
   read_shape(value_of(text, "shape", path), path, header);
@@ -145,14 +145,14 @@ NpyMatrix parse_npy(std::string_view bytes, const std::string& path, const std::
   matrix.cols = header.cols;
   const std::uint64_t count = std::uint64_t{matrix.rows} * matrix.cols;
   if (count > data.size() / header.type->size || count * header.type->size != data.size()) {
-    fail(path, fmt::format("{} bytes of numbers", data.size()),
-         fmt::format("{} numbers of {} bytes", count, header.type->size));
+    refuse_npy(path, fmt::format("{} bytes of numbers", data.size()),
+               fmt::format("{} numbers of {} bytes", count, header.type->size));
   }
   matrix.magnitudes.resize(count);
   for (std::uint64_t i = 0; i < count; ++i) {
     const double magnitude = header.type->magnitude(data, i);
     if (!std::isfinite(magnitude)) {
-      fail(path, fmt::format("number {} is not finite", i), "finite weights");
+      refuse_npy(path, fmt::format("number {} is not finite", i), "finite weights");
     }
     const std::uint64_t at = header.fortran ? (i % matrix.rows) * matrix.cols + i / matrix.rows : i;
     matrix.magnitudes[at] = magnitude;

@@ -24,6 +24,10 @@ NpyMatrix read_npy(const std::string& path);
 NpyMatrix parse_npy(std::string_view bytes, const std::string& path,
                     const std::string& member = "");
 
+/// TraceError of what was found in such a file.
+[[noreturn]] void refuse_npy(const std::string& path, const std::string& found,
+                             const std::string& allowed);
+
 /// The bytes of one member of a zip archive, stored or deflated, and at most 16 times as large as
 /// the archive and a MiB. TraceError if there is none of that name, or if it is damaged.
 std::string unzip(std::string_view bytes, const std::string& path, const std::string& member);

@@ -7,12 +7,11 @@
 #include "workloads/trace/matrix/given_masks.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/matrix/token_reader.hpp"
+#include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 namespace {
-
-constexpr std::uint64_t kMostSide = 0x7fffffff;
 
 class SmtxReader {
  public:

@@ -14,10 +14,10 @@ using wse::Projection;
 
 namespace {
 
-constexpr std::uint64_t kMost = 1U << 24U;
+constexpr std::uint64_t kMostZeros = 1U << 24U;
 
 /// The two sides of PRODUCT=WORDS.
-std::pair<std::string, std::string> sides(const char* option, const std::string& text) {
+std::pair<std::string, std::string> both_sides(const char* option, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     throw RequestError(fmt::format("{}: found '{}', allowed is PRODUCT={}", option, text,
@@ -52,7 +52,7 @@ void set_activations(const Options& options, DecodeSparsity& sparsity) {
   std::vector<std::string> allowed = products();
   allowed.emplace_back("hidden");
   for (const std::string& text : options.activations) {
-    const auto [product, zeros] = sides(kOption, text);
+    const auto [product, zeros] = both_sides(kOption, text);
     check_word(kOption, product, allowed);
     auto& place = product == "hidden" ? sparsity.hidden : sparsity.inputs.at(number_of(product));
     set_once(kOption, product, place, parse_inputs(zeros, fmt::format("{} {}", kOption, product)));
@@ -66,7 +66,7 @@ void set_weights(const Options& options, DecodeSparsity& sparsity) {
   std::vector<std::string> allowed = products();
   allowed.emplace_back("all");
   for (const std::string& text : options.weights) {
-    const auto [product, pattern] = sides(kOption, text);
+    const auto [product, pattern] = both_sides(kOption, text);
     check_word(kOption, product, allowed);
     const auto weights = parse_weights(pattern, fmt::format("{} {}", kOption, product));
     for (std::size_t i = 0; i < wse::kProjections; ++i) {
@@ -126,7 +126,7 @@ void set_zeros(const Options& options, DecodePlacement& placement) {
   set_activations(options, sparsity);
   set_weights(options, sparsity);
   const auto count = [](const char* option, const std::string& text) {
-    return static_cast<std::uint32_t>(check_count(option, text, 1, kMost));
+    return static_cast<std::uint32_t>(check_count(option, text, 1, kMostZeros));
   };
   if (options.seed) sparsity.seed = check_count("--seed", *options.seed, 0, ~std::uint64_t{0});
   if (options.window) placement.sees.window = count("--window", *options.window);

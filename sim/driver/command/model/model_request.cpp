@@ -26,20 +26,21 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::uint32_t kMost = 1U << 24U;
+constexpr std::uint32_t kMostCount = 1U << 24U;
 constexpr const char* kInference = "inference.";
 
 std::uint32_t whole(const char* option, const std::string& text) {
   std::uint32_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size() || value == 0 || value > kMost) {
-    throw RequestError(
-        fmt::format("{}: found '{}', allowed is a whole number from 1 to {}", option, text, kMost));
+  if (error != std::errc() || stop != text.data() + text.size() || value == 0 ||
+      value > kMostCount) {
+    throw RequestError(fmt::format("{}: found '{}', allowed is a whole number from 1 to {}", option,
+                                   text, kMostCount));
   }
   return value;
 }
 
-std::pair<std::uint32_t, std::uint32_t> sides(const char* option, const std::string& text) {
+std::pair<std::uint32_t, std::uint32_t> two_numbers(const char* option, const std::string& text) {
   const std::size_t cross = text.find('x');
   if (cross == std::string::npos) {
     throw RequestError(
@@ -117,10 +118,11 @@ ModelShape shape_of(const std::string& model) {
 DecodePlacement placement_of(const Options& options) {
   DecodePlacement placement;
   if (options.blocks) {
-    std::tie(placement.blocks_x, placement.blocks_y) = sides("--blocks", *options.blocks);
+    std::tie(placement.blocks_x, placement.blocks_y) = two_numbers("--blocks", *options.blocks);
   }
   if (options.block_cores) {
-    std::tie(placement.columns, placement.rows) = sides("--block-cores", *options.block_cores);
+    std::tie(placement.columns, placement.rows) =
+        two_numbers("--block-cores", *options.block_cores);
   }
   if (options.batch) placement.batch = whole("--batch", *options.batch);
   set_zeros(options, placement);

@@ -17,10 +17,10 @@
 namespace lacuna {
 namespace {
 
-using Group = UnitChannel::Group;
+using ChannelGroup = UnitChannel::Group;
 using wse::CoreMark;
 
-UnitChannel make_channel(const char* name, const char* unit, const char* doc, Group group) {
+UnitChannel make_channel(const char* name, const char* unit, const char* doc, ChannelGroup group) {
   UnitChannel made;
   made.name = name;
   made.unit = unit;
@@ -30,7 +30,7 @@ UnitChannel make_channel(const char* name, const char* unit, const char* doc, Gr
 }
 
 UnitChannel stack_channel(const CycleCounter& part) {
-  UnitChannel made = make_channel(part.name(), "cycles", part.doc(), Group::stack);
+  UnitChannel made = make_channel(part.name(), "cycles", part.doc(), ChannelGroup::stack);
   made.layer = part.layer();
   return made;
 }
@@ -48,18 +48,18 @@ constexpr std::array<wse::Port, 4> kWayPorts{wse::kNorth, wse::kEast, wse::kSout
 void add_links(const std::vector<wse::RouterCounters>& routers, UnitSeries& series) {
   for (std::size_t way = 0; way < kWays.size(); ++way) {
     UnitChannel made = make_channel(kWays.at(way), "wavelets",
-                                    "Passed on by the router on this link.", Group::whole);
+                                    "Passed on by the router on this link.", ChannelGroup::whole);
     for (const wse::RouterCounters& router : routers) {
       made.values.push_back(router.sent.at(kWayPorts.at(way)));
     }
     series.channels.push_back(std::move(made));
   }
   UnitChannel ramp = make_channel("words to the core", "wavelets",
-                                  "Sent by the router to its core.", Group::whole);
+                                  "Sent by the router to its core.", ChannelGroup::whole);
   UnitChannel stood = make_channel("words stood", "cycles",
                                    "A word at the head of a buffer of the router stayed there, "
                                    "all colors together.",
-                                   Group::whole);
+                                   ChannelGroup::whole);
   for (const wse::RouterCounters& router : routers) {
     ramp.values.push_back(router.sent.at(wse::kRamp));
     stood.values.push_back(
@@ -199,7 +199,7 @@ void StreamedCores::add_stack() {
       },
       series_);
   UnitChannel done =
-      make_channel("done", "cycles", "The core had finished, or has no work.", Group::stack);
+      make_channel("done", "cycles", "The core had finished, or has no work.", ChannelGroup::stack);
   series_.channels.push_back(
       over_time(std::move(done), [&](const CoreMark& mark, std::size_t step, std::size_t) {
         const std::uint64_t spent =
@@ -229,7 +229,7 @@ void StreamedCores::add_counts() {
         over_time(make_channel("zeros kept out", "elements",
                                "Zeros that the sender's filter left out of the rows that a core "
                                "came to the end of.",
-                               Group::count),
+                               ChannelGroup::count),
                   [&](const CoreMark& mark, std::size_t, std::size_t c) {
                     return zeros[mark[wse::kRowsDone] * columns + c];
                   }));
@@ -238,24 +238,24 @@ void StreamedCores::add_counts() {
       make_channel("rows done", "rows",
                    run_.resident ? "Tokens of X that a core came to the end of."
                                  : "Rows of W that a core came to the end of.",
-                   Group::count),
+                   ChannelGroup::count),
       [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kRowsDone]; }));
   series_.channels.push_back(over_time(
       make_channel("link load, stream", "wavelets",
                    "Words of the stream that a core took: what its column's link brought.",
-                   Group::count),
+                   ChannelGroup::count),
       [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kStreamWords]; }));
   series_.channels.push_back(over_time(
       make_channel("link load, sums", "wavelets",
                    "Words of partial sums that a core passed on or kept: what its row's links "
                    "bring and take.",
-                   Group::count),
+                   ChannelGroup::count),
       [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kSumWords]; }));
   series_.channels.push_back(over_time(
       make_channel("buffers in use", "vector-cycles",
                    "Partial-sum vectors in use, added up over cycles: a queue between "
                    "products and reduction.",
-                   Group::count),
+                   ChannelGroup::count),
       [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kBuffersInUse]; }));
 }
 
@@ -365,11 +365,13 @@ void add_task_marks(const std::vector<TaskMark>& marks, UnitSeries& series) {
         std::accumulate(core.begin(), core.begin() + wse::kTaskCycles, std::uint64_t{0});
     return more("the time", spent, mark.at);
   });
-  add(make_channel("words sent", "wavelets", "Put on the ramp by a core.", Group::count),
+  add(make_channel("words sent", "wavelets", "Put on the ramp by a core.", ChannelGroup::count),
       counted(wse::kTaskCycles));
-  add(make_channel("words taken", "wavelets", "Taken by a core out of its queues.", Group::count),
+  add(make_channel("words taken", "wavelets", "Taken by a core out of its queues.",
+                   ChannelGroup::count),
       counted(wse::kTaskCycles + 1));
-  add(make_channel("instructions", "instructions", "Tensor instructions started.", Group::count),
+  add(make_channel("instructions", "instructions", "Tensor instructions started.",
+                   ChannelGroup::count),
       counted(wse::kTaskCycles + 2));
 }
 

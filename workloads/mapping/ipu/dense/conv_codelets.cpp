@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/codelet_arguments.hpp"
 
 namespace lacuna::ipu {
 namespace {
-
-std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
 
 Tally amp_tally(const Types& types) {
   if (types.data == DType::fp32) return Tally::amp_mac_fp32;

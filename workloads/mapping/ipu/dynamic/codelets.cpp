@@ -5,14 +5,9 @@
 #include <utility>
 
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/codelet_arguments.hpp"
 
 namespace lacuna::ipu {
-namespace {
-
-std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
-
-}  // namespace
-
 DynamicCodelets::DynamicCodelets(ProgramBuilder& builder, const Target& target, const Types& types,
                                  unsigned block, unsigned grain, SparsePass pass)
     : builder_(builder), target_(target), types_(types), block_(block), grain_(grain), pass_(pass) {

@@ -4,17 +4,10 @@
 #include <algorithm>
 
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/codelet_arguments.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
 
 namespace lacuna::ipu {
-namespace {
-
-std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
-
-std::uint32_t arg(std::uint64_t n) { return static_cast<std::uint32_t>(n); }
-
-}  // namespace
-
 ReduceCodelets::ReduceCodelets(ProgramBuilder& builder, const Target& target, const Types& types,
                                DType out)
     : builder_(builder), target_(target), types_(types), out_(out) {

@@ -10,6 +10,7 @@
 
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/codelet_arguments.hpp"
 #include "workloads/mapping/ipu/pair_grid.hpp"
 #include "workloads/mapping/ipu/rows/vector_codelets.hpp"
 #include "workloads/mapping/ipu/sampled/sampled.hpp"
@@ -20,8 +21,6 @@ namespace {
 
 constexpr std::uint64_t kStores = 2;  // of 64 bits, of a group in its own type
 constexpr std::uint64_t kOwn = 1;     // the load of the own vectors of a group
-
-std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
 
 /// Element p of P: it lies behind X in the stream of numbers that X is of.
 float own_value(const GemmProblem& problem, std::uint64_t p) {

@@ -82,7 +82,7 @@ struct Numbers {
 
 /// Where a tile has its parameters: weight, gradient, moments, the direction of the update, then
 /// the two sums of squares in FP32, its own and those of all.
-struct Regions {
+struct StateRegions {
   std::array<std::uint32_t, 5> at{};  // words
   DType weights = DType::fp32;        // and gradients
 
@@ -106,7 +106,7 @@ struct Regions {
 
 struct StepVertex {
   Rule rule;
-  Regions regions;
+  StateRegions regions;
   std::uint64_t count;
 
   void operator()(TileMemory& memory) const {
@@ -130,7 +130,7 @@ struct StepVertex {
 };
 
 struct ApplyVertex {
-  Regions regions;
+  StateRegions regions;
   std::uint64_t count;
 
   void operator()(TileMemory& memory) const {
@@ -206,7 +206,7 @@ class OptimizerLowering {
   const std::uint64_t count_;
   const LinearMap map_;
   std::vector<TileId> tiles_;
-  Regions regions_;
+  StateRegions regions_;
 };
 
 void OptimizerLowering::lay_out() {

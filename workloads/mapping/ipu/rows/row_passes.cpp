@@ -6,14 +6,6 @@
 #include <utility>
 
 namespace lacuna::ipu {
-namespace {
-
-constexpr VectorPass pass(unsigned inputs, unsigned parameters, unsigned outputs, unsigned adds,
-                          unsigned muls, unsigned specials = 0) {
-  return {inputs, parameters, outputs, adds, muls, specials, 0, 0};
-}
-
-}  // namespace
 
 // Instructions of each vector and pass. A product and a sum with one of its operands are one
 // instruction (f16v4mix, f32v2axpy), counted as a product.
@@ -27,17 +19,18 @@ constexpr VectorPass pass(unsigned inputs, unsigned parameters, unsigned outputs
 const RowPasses& row_passes(const RowFunction& function) {
   static const std::map<std::pair<std::string, Phase>, RowPasses> kPasses = {
       {{"softmax", Phase::fwd},
-       {{pass(1, 0, 0, 1, 0), pass(1, 0, 1, 2, 0, 1), pass(1, 0, 1, 0, 1)}, {}}},
-      {{"softmax", Phase::bwd}, {{pass(2, 0, 0, 1, 1), pass(2, 0, 1, 1, 1)}, {}}},
-      {{"take_max", Phase::fwd}, {{pass(1, 0, 0, 1, 0), pass(1, 0, 1, 2, 0)}, {}}},
-      {{"layernorm", Phase::fwd}, {{pass(1, 0, 0, 1, 1), pass(1, 2, 1, 1, 2)}, {}}},
+       {{make_pass(1, 0, 0, 1, 0), make_pass(1, 0, 1, 2, 0, 1), make_pass(1, 0, 1, 0, 1)}, {}}},
+      {{"softmax", Phase::bwd}, {{make_pass(2, 0, 0, 1, 1), make_pass(2, 0, 1, 1, 1)}, {}}},
+      {{"take_max", Phase::fwd}, {{make_pass(1, 0, 0, 1, 0), make_pass(1, 0, 1, 2, 0)}, {}}},
+      {{"layernorm", Phase::fwd}, {{make_pass(1, 0, 0, 1, 1), make_pass(1, 2, 1, 1, 2)}, {}}},
       {{"layernorm", Phase::bwd},
-       {{pass(2, 1, 0, 1, 3), pass(2, 1, 1, 1, 3)}, pass(2, 0, 0, 1, 2)}},
-      {{"rmsnorm", Phase::fwd}, {{pass(1, 0, 0, 1, 1), pass(1, 1, 1, 0, 2)}, {}}},
-      {{"rmsnorm", Phase::bwd}, {{pass(2, 1, 0, 0, 2), pass(2, 1, 1, 0, 3)}, pass(2, 0, 0, 0, 2)}},
-      {{"bias", Phase::bwd}, {{}, pass(1, 0, 0, 1, 0)}},
-      {{"bias_add", Phase::bwd}, {{}, pass(1, 0, 0, 1, 0)}},
-      {{"bias_gelu", Phase::bwd}, {{pass(2, 1, 1, 5, 8, 1)}, pass(1, 0, 0, 1, 0)}},
+       {{make_pass(2, 1, 0, 1, 3), make_pass(2, 1, 1, 1, 3)}, make_pass(2, 0, 0, 1, 2)}},
+      {{"rmsnorm", Phase::fwd}, {{make_pass(1, 0, 0, 1, 1), make_pass(1, 1, 1, 0, 2)}, {}}},
+      {{"rmsnorm", Phase::bwd},
+       {{make_pass(2, 1, 0, 0, 2), make_pass(2, 1, 1, 0, 3)}, make_pass(2, 0, 0, 0, 2)}},
+      {{"bias", Phase::bwd}, {{}, make_pass(1, 0, 0, 1, 0)}},
+      {{"bias_add", Phase::bwd}, {{}, make_pass(1, 0, 0, 1, 0)}},
+      {{"bias_gelu", Phase::bwd}, {{make_pass(2, 1, 1, 5, 8, 1)}, make_pass(1, 0, 0, 1, 0)}},
   };
   return kPasses.at({function.op, function.phase});
 }

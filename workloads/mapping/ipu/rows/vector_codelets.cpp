@@ -6,11 +6,10 @@
 #include <algorithm>
 
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/codelet_arguments.hpp"
 
 namespace lacuna::ipu {
 namespace {
-
-std::uint32_t arg(std::uint64_t n) { return static_cast<std::uint32_t>(n); }
 
 /// Of things `first` to `last` of `all` that are dealt evenly to `parts`: how many part `index`
 /// has.

@@ -51,6 +51,14 @@ struct VectorPass {
   bool operator<(const VectorPass& other) const { return key() < other.key(); }
 };
 
+/// A pass of loads of operands and of shared vectors, stores, additions, multiplications, special
+/// functions, conversions, integer operations.
+constexpr VectorPass make_pass(unsigned inputs, unsigned parameters, unsigned outputs,
+                               unsigned adds, unsigned muls, unsigned specials = 0,
+                               unsigned converts = 0, unsigned integers = 0) {
+  return {inputs, parameters, outputs, adds, muls, specials, converts, integers};
+}
+
 /// A stretch of vectors that a worker goes through: set-up bundles, then the loop.
 struct Stretch {
   VectorPass pass;

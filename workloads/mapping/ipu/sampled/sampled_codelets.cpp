@@ -5,11 +5,10 @@
 
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/codelet_arguments.hpp"
 
 namespace lacuna::ipu {
 namespace {
-
-std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
 
 /// Bundles of a worker: at its entry, for each row, for each block, for each step of the depth.
 struct ProductForm {

@@ -4,12 +4,11 @@
 #include <algorithm>
 
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/codelet_arguments.hpp"
 #include "workloads/mapping/ipu/static/cost.hpp"
 
 namespace lacuna::ipu {
 namespace {
-
-std::int32_t count(std::uint64_t n) { return static_cast<std::int32_t>(n); }
 
 /// Bundles of AMP work for one column of one block, and the products of each.
 struct AmpColumn {

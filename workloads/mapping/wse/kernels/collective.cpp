@@ -19,9 +19,9 @@ float start_value(const Collective& collective, std::size_t place, std::uint32_t
   return static_cast<float>(mix(collective.seed ^ mix(place * 131071 + i)) % 5) - 2.0F;
 }
 
-class Planner {
+class CollectivePlanner {
  public:
-  Planner(const Collective& collective, ReducePattern pattern)
+  CollectivePlanner(const Collective& collective, ReducePattern pattern)
       : what_(collective),
         pattern_(pattern),
         builder_(collective.columns, collective.rows),
@@ -179,7 +179,7 @@ TaskProgram plan_collective(const Collective& collective, std::uint32_t memory_b
       (collective.op != CollectiveOp::allreduce || collective.rows > 1 || collective.columns < 3)) {
     throw UnsupportedError("a ring is an all-reduce over a line of at least three cores");
   }
-  return Planner(collective, pattern).plan();
+  return CollectivePlanner(collective, pattern).plan();
 }
 
 std::uint64_t wrong_elements(const Collective& collective,

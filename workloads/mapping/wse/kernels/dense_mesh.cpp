@@ -14,7 +14,6 @@
 namespace lacuna::wse {
 namespace {
 
-std::uint32_t aligned(std::uint32_t bytes) { return (bytes + 7) / 8 * 8; }
 std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
 
 /// 0 outside the matrix.
@@ -32,9 +31,9 @@ constexpr std::uint8_t kSendX = 4;
 constexpr Color kAlongRows{0};
 constexpr Color kAlongColumns{1};
 
-class Planner {
+class DenseMeshPlanner {
  public:
-  Planner(const DenseMeshJob& job, const ScalarParams& scalar)
+  DenseMeshPlanner(const DenseMeshJob& job, const ScalarParams& scalar)
       : job_(job),
         scalar_(scalar),
         side_(job.side),
@@ -359,13 +358,13 @@ class Planner {
 }  // namespace
 
 TaskKernel plan_dense_mesh(const DenseMeshJob& job, const ScalarParams& scalar) {
-  return Planner(job, scalar).plan();
+  return DenseMeshPlanner(job, scalar).plan();
 }
 
 std::uint64_t wrong_dense(const DenseMeshJob& job,
                           const std::vector<std::vector<std::uint8_t>>& memory) {
   const ScalarParams scalar;
-  const Planner layout(job, scalar);
+  const DenseMeshPlanner layout(job, scalar);
   std::uint64_t wrong = 0;
   for (std::uint32_t i = 0; i < job.m; ++i) {
     for (std::uint32_t j = 0; j < job.n; ++j) {

@@ -9,9 +9,6 @@
 namespace lacuna::wse {
 namespace {
 
-constexpr std::uint8_t kInQueue = 0;   // the deepest
-constexpr std::uint8_t kOutQueue = 2;  // the deepest
-
 /// Of the link that leaves a place of the line.
 constexpr Color color_of(std::uint32_t place) {
   return Color{static_cast<std::uint8_t>(place % 2)};

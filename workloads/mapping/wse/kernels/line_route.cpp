@@ -9,8 +9,6 @@ namespace lacuna::wse {
 namespace {
 
 constexpr Color kStream{0};
-constexpr std::uint8_t kInQueue = 0;   // the deepest
-constexpr std::uint8_t kOutQueue = 2;  // the deepest
 
 /// Places count in the direction of the way, as in move_along().
 class Route {

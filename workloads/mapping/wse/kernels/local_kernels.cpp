@@ -13,8 +13,6 @@
 namespace lacuna::wse {
 namespace {
 
-std::uint32_t aligned(std::uint32_t bytes) { return (bytes + 7) / 8 * 8; }
-
 /// Where an operand lies that is read together with one at a multiple of 8 bytes.
 std::uint32_t beside(std::uint32_t bytes, Alignment align) {
   return aligned(bytes) + (align == Alignment::good ? 4U : 0U);

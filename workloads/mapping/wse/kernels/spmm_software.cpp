@@ -27,9 +27,9 @@ float b_value(std::uint64_t seed, std::uint64_t row, std::uint64_t column) {
 
 constexpr Color kSums{8};  // first color of the sums
 
-class Planner {
+class SoftwarePlanner {
  public:
-  Planner(const SpmmJob& job, const KernelParams& kernel, const ScalarParams& scalar)
+  SoftwarePlanner(const SpmmJob& job, const KernelParams& kernel, const ScalarParams& scalar)
       : job_(job),
         kernel_(kernel),
         scalar_(scalar),
@@ -331,14 +331,14 @@ class Planner {
 }  // namespace
 
 TaskKernel plan_spmm(const SpmmJob& job, const KernelParams& kernel, const ScalarParams& scalar) {
-  return Planner(job, kernel, scalar).plan();
+  return SoftwarePlanner(job, kernel, scalar).plan();
 }
 
 std::uint64_t wrong_products(const SpmmJob& job, const KernelParams& kernel,
                              const std::vector<std::vector<std::uint8_t>>& memory,
                              std::uint64_t& compared) {
   const ScalarParams scalar;
-  Planner tiles(job, kernel, scalar);
+  SoftwarePlanner tiles(job, kernel, scalar);
   tiles.deal();
   const bool all = kernel.spmm_phases == SpmmPhases::all;
   std::uint64_t wrong = 0;

@@ -12,8 +12,6 @@
 namespace lacuna::wse {
 namespace {
 
-constexpr std::array<Port, 4> kSides = {kNorth, kEast, kSouth, kWest};
-
 constexpr std::uint32_t kFar = 4;  // how far 25 points reach, in each of three dimensions
 
 std::uint32_t reach_of(StencilShape shape) {
@@ -56,9 +54,9 @@ struct Layout {
   std::uint32_t second;  // where the second begins
 };
 
-class Planner {
+class StencilPlanner {
  public:
-  Planner(const StencilJob& job, const ScalarParams& scalar)
+  StencilPlanner(const StencilJob& job, const ScalarParams& scalar)
       : job_(job), scalar_(scalar), layout_(job), builder_(job.columns, job.rows) {}
 
   TaskKernel plan() {
@@ -348,7 +346,7 @@ std::uint64_t stencil_bytes(const StencilJob& job) {
 }
 
 TaskKernel plan_stencil(const StencilJob& job, const ScalarParams& scalar) {
-  return Planner(job, scalar).plan();
+  return StencilPlanner(job, scalar).plan();
 }
 
 std::uint64_t wrong_points(const StencilJob& job,

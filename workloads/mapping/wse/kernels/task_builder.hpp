@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,6 +10,12 @@
 #include "models/wse/program/task_program.hpp"
 
 namespace lacuna::wse {
+
+/// The next multiple of 8 bytes, at which a vector of any type begins.
+constexpr std::uint32_t aligned(std::uint32_t bytes) { return (bytes + 7) / 8 * 8; }
+
+/// The neighbours of a core, clockwise.
+constexpr std::array<Port, 4> kSides = {kNorth, kEast, kSouth, kWest};
 
 /// A core's tasks, written one step after the other. A step is waited for (`then`), or its
 /// completion activates a new local task, which the following steps belong to (`round`; in a

@@ -10,7 +10,6 @@
 namespace lacuna::wse {
 namespace {
 
-constexpr std::array<Port, 4> kSides = {kNorth, kEast, kSouth, kWest};
 constexpr std::uint32_t kSide = 3;  // cores
 
 /// Where the points of a core lie.
@@ -57,9 +56,9 @@ struct Arrays {
   std::int32_t pitch;
 };
 
-class Planner {
+class TiledStencilPlanner {
  public:
-  Planner(const TiledStencil& job, const CodeCosts& costs)
+  TiledStencilPlanner(const TiledStencil& job, const CodeCosts& costs)
       : job_(job), costs_(costs), arrays_(job), builder_(kSide, kSide) {}
 
   TaskProgram plan() {
@@ -307,7 +306,7 @@ class PointPlanner {
 }  // namespace
 
 TaskProgram plan_tiled_stencil(const TiledStencil& job, const CodeCosts& costs) {
-  return Planner(job, costs).plan();
+  return TiledStencilPlanner(job, costs).plan();
 }
 
 std::uint64_t tiled_stencil_bytes(const TiledStencil& job) {

@@ -13,9 +13,9 @@ constexpr float kGeluCubic = 0.044715F;
 constexpr float kGeluRoot = 0.7978845608F;  // sqrt(2 / pi)
 
 /// Writes instructions over whole vectors, by address.
-class Writer {
+class FunctionWriter {
  public:
-  Writer(const ElementSpace& space, LayerCode& code) : s_(space), code_(code) {}
+  FunctionWriter(const ElementSpace& space, LayerCode& code) : s_(space), code_(code) {}
 
   std::uint32_t x(unsigned t = 0) const { return s_.operands.at(t); }
   std::uint32_t y(unsigned r = 0) const { return s_.results.at(r); }
@@ -40,13 +40,13 @@ class Writer {
 };
 
 /// to = 1 - a
-void one_less(Writer& w, std::uint32_t to, std::uint32_t a) {
+void one_less(FunctionWriter& w, std::uint32_t to, std::uint32_t a) {
   w.op(Op::mul, to, a, -1.0F);
   w.op(Op::add, to, to, 1.0F);
 }
 
 /// y = 0.5 x (1 + tanh(c (x + a x^3))), not in place.
-void gelu(Writer& w, std::uint32_t y, std::uint32_t x) {
+void gelu(FunctionWriter& w, std::uint32_t y, std::uint32_t x) {
   w.op(Op::mul, y, x, x);
   w.op(Op::mul, y, y, kGeluRoot * kGeluCubic);
   w.op(Op::add, y, y, kGeluRoot);
@@ -58,8 +58,8 @@ void gelu(Writer& w, std::uint32_t y, std::uint32_t x) {
 }
 
 /// y = dy times the slope of that at x; `t` and `u` are overwritten, y may be none of the operands.
-void gelu_back(Writer& w, std::uint32_t y, std::uint32_t dy, std::uint32_t x, std::uint32_t t,
-               std::uint32_t u) {
+void gelu_back(FunctionWriter& w, std::uint32_t y, std::uint32_t dy, std::uint32_t x,
+               std::uint32_t t, std::uint32_t u) {
   w.op(Op::mul, u, x, x);
   w.op(Op::mul, t, u, kGeluRoot * kGeluCubic);
   w.op(Op::add, t, t, kGeluRoot);
@@ -78,7 +78,7 @@ void gelu_back(Writer& w, std::uint32_t y, std::uint32_t dy, std::uint32_t x, st
 }
 
 /// Result 0 of x[0] x[1] + sign * partner's x[0] x[2], where features are partners in pairs.
-void rotate(Writer& w, Op combine) {
+void rotate(FunctionWriter& w, Op combine) {
   const ElementSpace& s = w.space();
   const unsigned bytes = result_bytes(s.element);
   w.op(Op::mul, w.y(), w.x(0), w.x(1));
@@ -97,7 +97,7 @@ void rotate(Writer& w, Op combine) {
 
 /// 16-bit xorshift by element, three shifts and three exclusive ors, a comparison with the rate,
 /// and what it lets through as a factor.
-void dropout_bits(Writer& w) {
+void dropout_bits(FunctionWriter& w) {
   const ElementSpace& s = w.space();
   constexpr unsigned kIntegerSteps = 8;
   for (unsigned i = 0; i < kIntegerSteps; ++i) {
@@ -113,103 +113,103 @@ void cast(const ElementSpace& s, LayerCode& code) {
 }
 
 void copy(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.of(Op::move, w.y(), w.x());
 }
 
 template <Op kOp>
 void of_two(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(kOp, w.y(), w.x(0), w.x(1));
 }
 
 template <Op kOp>
 void of_one(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.of(kOp, w.y(), w.x());
 }
 
 void scaled(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::mul, w.y(), w.x(), kScale);
 }
 
 void shared_added(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::add, w.y(), w.x(), w.shared());
 }
 
 void relu(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::max, w.y(), w.x(), 0.0F);
 }
 
 void gelu_forward(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   gelu(w, w.y(), w.x());
 }
 
 void silu(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.of(Op::sigmoid, w.y(), w.x());
   w.op(Op::mul, w.y(), w.y(), w.x());
 }
 
 void swiglu(const ElementSpace& s, LayerCode& code) {
   silu(s, code);
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::mul, w.y(), w.y(), w.x(1));
 }
 
 void glu(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.of(Op::sigmoid, w.y(), w.x());
   w.op(Op::mul, w.y(), w.y(), w.x(1));
 }
 
 void bias_add(const ElementSpace& s, LayerCode& code) {
   shared_added(s, code);
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::add, w.y(), w.y(), w.x(1));
 }
 
 void bias_gelu(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::add, w.t(), w.x(), w.shared());
   gelu(w, w.y(), w.t());
 }
 
 void scale_mask(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::mul, w.y(), w.x(), kScale);
   w.op(Op::add, w.y(), w.y(), w.shared());
 }
 
 void rope(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   rotate(w, Op::add);
 }
 
 void rope_back(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   rotate(w, Op::sub);
 }
 
 void dropout(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   dropout_bits(w);
   w.op(Op::mul, w.y(), w.x(), w.shared());
 }
 
 void dropout_back(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::mul, w.y(), w.x(), w.shared());
 }
 
 /// dy where x is positive: max(-1, -large max(x, 0)) is -1 there and 0 elsewhere.
 void relu_back(const ElementSpace& s, LayerCode& code) {
   constexpr float kLarge = 32768;
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::max, w.y(), w.x(1), 0.0F);
   w.op(Op::mul, w.y(), w.y(), -kLarge);
   w.op(Op::max, w.y(), w.y(), -1.0F);
@@ -218,13 +218,13 @@ void relu_back(const ElementSpace& s, LayerCode& code) {
 }
 
 void gelu_backward(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   gelu_back(w, w.y(), w.x(0), w.x(1), w.t(0), w.t(1));
 }
 
 /// Of the saved result y and the saved sigmoid g: dy (y + g (1 - y)).
 void silu_back(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   one_less(w, w.y(), w.x(1));
   w.op(Op::mul, w.y(), w.y(), w.x(2));
   w.op(Op::add, w.y(), w.y(), w.x(1));
@@ -232,14 +232,14 @@ void silu_back(const ElementSpace& s, LayerCode& code) {
 }
 
 void tanh_back(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::mul, w.y(), w.x(1), w.x(1));
   one_less(w, w.y(), w.y());
   w.op(Op::mul, w.y(), w.y(), w.x(0));
 }
 
 void sigmoid_back(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   one_less(w, w.y(), w.x(1));
   w.op(Op::mul, w.y(), w.y(), w.x(1));
   w.op(Op::mul, w.y(), w.y(), w.x(0));
@@ -247,7 +247,7 @@ void sigmoid_back(const ElementSpace& s, LayerCode& code) {
 
 /// With g = sigmoid(a): dy b (g + a g (1 - g)), and dy a g.
 void swiglu_back(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.of(Op::sigmoid, w.t(), w.x(1));
   one_less(w, w.y(0), w.t());
   w.op(Op::mul, w.y(1), w.x(1), w.t());
@@ -260,7 +260,7 @@ void swiglu_back(const ElementSpace& s, LayerCode& code) {
 
 /// With g = sigmoid(a): dy b g (1 - g), and dy g.
 void glu_back(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.of(Op::sigmoid, w.t(), w.x(1));
   one_less(w, w.y(0), w.t());
   w.op(Op::mul, w.y(1), w.x(0), w.t());
@@ -269,13 +269,13 @@ void glu_back(const ElementSpace& s, LayerCode& code) {
 }
 
 void mul_back(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::mul, w.y(0), w.x(0), w.x(2));
   w.op(Op::mul, w.y(1), w.x(0), w.x(1));
 }
 
 void bias_gelu_back(const ElementSpace& s, LayerCode& code) {
-  Writer w(s, code);
+  FunctionWriter w(s, code);
   w.op(Op::add, w.t(2), w.x(0), w.shared());
   gelu_back(w, w.y(), w.x(1), w.t(2), w.t(0), w.t(1));
 }

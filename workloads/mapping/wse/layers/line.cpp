@@ -26,7 +26,6 @@ SwitchedRoute route(Color color, Port from, PortSet to) {
 constexpr std::uint8_t kGroupQueue = 0;  // the deepest
 constexpr std::uint8_t kLeadersQueue = 1;
 constexpr std::uint8_t kResultQueue = 2;
-constexpr std::uint8_t kOutQueue = 2;  // the deepest
 
 }  // namespace
 

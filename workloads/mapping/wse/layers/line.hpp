@@ -9,6 +9,10 @@
 
 namespace lacuna::wse {
 
+/// The queues of a core that words of a line go through, the deepest of each kind.
+constexpr std::uint8_t kInQueue = 0;
+constexpr std::uint8_t kOutQueue = 2;
+
 /// Sums or maxima over a line of cores, to its first and back to all.
 ///
 /// Groups of neighbours add up along a chain to the first of each group, these along a chain to

@@ -15,8 +15,10 @@ namespace {
 using Op = VectorOp;
 using Direction = CoreLine::Direction;
 
+}  // namespace
+
 /// A block in memory as a ring sends it: vectors without what is between them.
-struct Block {
+struct ShiftedBlock {
   Element element = Element::fp16;
   std::array<std::uint32_t, 2> address{};
   std::uint32_t vectors = 1;
@@ -32,15 +34,14 @@ struct Block {
   std::uint64_t elements() const { return std::uint64_t{vectors} * length; }
 };
 
-}  // namespace
-
 /// The blocks that rows and columns of cores shift.
 class ProductProgram::Blocks {
  public:
   Blocks(const ProductShape& shape, const ProductSpace& space) {
-    const Block vectors{space.operand, space.vectors, shape.inner, shape.length(), shape.stride()};
-    const Block scalars{space.operand, space.scalars, shape.inner, shape.scalars(),
-                        shape.scalars()};
+    const ShiftedBlock vectors{space.operand, space.vectors, shape.inner, shape.length(),
+                               shape.stride()};
+    const ShiftedBlock scalars{space.operand, space.scalars, shape.inner, shape.scalars(),
+                               shape.scalars()};
     const Element sum = space.product == Element::fp16_32 || space.product == Element::fp32
                             ? Element::fp32
                             : Element::fp16;
@@ -49,9 +50,9 @@ class ProductProgram::Blocks {
     y = {sum, space.sums, shape.scalars(), shape.length(), shape.stride()};
   }
 
-  Block w;
-  Block x;
-  Block y;
+  ShiftedBlock w;
+  ShiftedBlock x;
+  ShiftedBlock y;
 };
 
 ProductProgram::ProductProgram(const LayerSetup& setup, const ProductShape& shape,
@@ -80,7 +81,7 @@ RouteKey key_of(const SwitchedRouter& router) {
 }
 
 /// Shifts a block `count` times along a line; a part for each count there is.
-TaskProgram shifting_line(const CoreRing& ring, Direction direction, const Block& block,
+TaskProgram shifting_line(const CoreRing& ring, Direction direction, const ShiftedBlock& block,
                           unsigned first_buffer, std::uint32_t count, unsigned loop) {
   TaskProgram part;
   const bool columns = direction == Direction::columns;
@@ -241,7 +242,7 @@ class CoreWriter {
 };
 
 /// Y stays: blocks of W and X are multiplied while they are sent on and the next come in.
-void write_sum_stays(const ProductShape& shape, const Block& w, const Block& x,
+void write_sum_stays(const ProductShape& shape, const ShiftedBlock& w, const ShiftedBlock& x,
                      const CoreRing& along, std::uint32_t column, const CoreRing& down,
                      std::uint32_t row, CoreWriter& writer) {
   LayerCode& code = writer.code();
@@ -263,7 +264,7 @@ void write_sum_stays(const ProductShape& shape, const Block& w, const Block& x,
 }
 
 /// W stays: sums come in, grow and are sent on, while the next block of X comes in.
-void write_weights_stay(const ProductShape& shape, const Block& x, const Block& y,
+void write_weights_stay(const ProductShape& shape, const ShiftedBlock& x, const ShiftedBlock& y,
                         const CoreRing& along, std::uint32_t column, const CoreRing& down,
                         std::uint32_t row, CoreWriter& writer) {
   LayerCode& code = writer.code();

@@ -12,9 +12,9 @@ using Op = VectorOp;
 constexpr float kEpsilon = 1e-5F;  // keeps a norm from dividing by zero
 
 /// Writes the instructions of one core of a line.
-class Writer {
+class RowWriter {
  public:
-  Writer(const RowSpace& space, const CoreLine& line, std::uint32_t core, LayerCode& code)
+  RowWriter(const RowSpace& space, const CoreLine& line, std::uint32_t core, LayerCode& code)
       : s_(space), line_(line), core_(core), code_(code), half_(space.element == Element::fp16) {}
 
   /// Over all elements: to = a op b.
@@ -106,7 +106,7 @@ class Writer {
 };
 
 void softmax(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
-  Writer w(s, line, core, code);
+  RowWriter w(s, line, core, code);
   w.max_features(s.x);
   w.max_of_line();
   w.all(Op::sub, s.y, s.x, w.of_token(w.stat(0)));
@@ -123,7 +123,7 @@ void softmax(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerC
 /// those that are nearer than 2^-30 stay in part.
 void take_max(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
   constexpr float kLarge = 32768;
-  Writer w(s, line, core, code);
+  RowWriter w(s, line, core, code);
   w.max_features(s.x);
   w.max_of_line();
   w.all(Op::sub, s.y, s.x, w.of_token(w.stat(0)));
@@ -137,7 +137,7 @@ void take_max(const RowSpace& s, const CoreLine& line, std::uint32_t core, Layer
 
 /// y (dy - sum of y dy)
 void softmax_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
-  Writer w(s, line, core, code);
+  RowWriter w(s, line, core, code);
   w.sum_features(0, s.x, in_memory(s.dy));
   w.sums_of_line(1, [](std::uint64_t) {});
   w.all(Op::sub, s.y, s.dy, w.of_token(w.stat(0)));
@@ -147,7 +147,7 @@ void softmax_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, L
 /// The deviation from the mean is formed first, then its squares are summed: in FP16 the sum of
 /// squares less the square of the mean would lose what counts.
 void layernorm(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
-  Writer w(s, line, core, code);
+  RowWriter w(s, line, core, code);
   w.sum_features(0, s.x, number(1));
   w.sums_of_line(1, [&](std::uint64_t length) { w.mean(length); });
   w.all(Op::sub, s.y, s.x, w.of_token(w.stat(0)));
@@ -159,7 +159,7 @@ void layernorm(const RowSpace& s, const CoreLine& line, std::uint32_t core, Laye
 }
 
 void rmsnorm(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
-  Writer w(s, line, core, code);
+  RowWriter w(s, line, core, code);
   w.sum_features(0, s.x, in_memory(s.x));
   w.sums_of_line(1, [&](std::uint64_t length) { w.reciprocal_root(length); });
   w.all(Op::mul, s.y, s.x, w.of_token(w.stat(0)));
@@ -169,7 +169,7 @@ void rmsnorm(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerC
 /// With g = gamma dy and z the normalised x: (g - mean of g - z mean of g z) / deviation. Scratch:
 /// z, g.
 void layernorm_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
-  Writer w(s, line, core, code);
+  RowWriter w(s, line, core, code);
   const std::uint32_t z = s.scratch[0];
   const std::uint32_t g = s.scratch[1];
   w.all(Op::sub, z, s.x, w.of_token(s.saved[0]));
@@ -187,7 +187,7 @@ void layernorm_back(const RowSpace& s, const CoreLine& line, std::uint32_t core,
 }
 
 void rmsnorm_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
-  Writer w(s, line, core, code);
+  RowWriter w(s, line, core, code);
   const std::uint32_t z = s.scratch[0];
   const std::uint32_t g = s.scratch[1];
   w.all(Op::mul, z, s.x, w.of_token(s.saved[1]));
@@ -202,12 +202,12 @@ void rmsnorm_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, L
 
 /// The gradient of a bias; that of the other operands is the gradient itself.
 void bias_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
-  Writer w(s, line, core, code);
+  RowWriter w(s, line, core, code);
   w.sum_tokens(0, s.x, number(1));
 }
 
 void bias_gelu_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
-  Writer w(s, line, core, code);
+  RowWriter w(s, line, core, code);
   ElementSpace elements;
   elements.element = s.element;
   elements.operands = {s.x, s.dy, 0};
@@ -220,7 +220,7 @@ void bias_gelu_back(const RowSpace& s, const CoreLine& line, std::uint32_t core,
   w.sum_tokens(0, s.y, number(1));
 }
 
-constexpr std::array<RowCode, 10> kCodes = {{
+constexpr std::array<RowCode, 10> kRowCodes = {{
     {"softmax", Phase::fwd, 0, 0, softmax},
     {"softmax", Phase::bwd, 0, 0, softmax_back},
     {"take_max", Phase::fwd, 0, 0, take_max},
@@ -237,7 +237,7 @@ constexpr std::array<RowCode, 10> kCodes = {{
 
 const RowCode* find_row_code(const std::string& name, Phase phase) {
   const Phase wanted = phase == Phase::bwd ? Phase::bwd : Phase::fwd;
-  for (const RowCode& code : kCodes) {
+  for (const RowCode& code : kRowCodes) {
     if (name == code.op && wanted == code.phase) return &code;
   }
   return nullptr;
