@@ -20,7 +20,7 @@ bool holds(const std::string& text) {
   });
 }
 
-std::string refusal(const std::string& text) {
+std::string refusal_of(const std::string& text) {
   try {
     holds(text);
   } catch (const RequestError& error) {
@@ -52,15 +52,16 @@ TEST(SweepCondition, DoesSumsAndProductsFromTheLeft) {
 }
 
 TEST(SweepCondition, RefusesWhatItDoesNotUnderstandWithPlaceAndWord) {
-  EXPECT_THAT(refusal("block = 4"),
+  EXPECT_THAT(refusal_of("block = 4"),
               ::testing::HasSubstr("study.yaml:3:8: the condition 'block = 4' "
                                    "is not understood at '='"));
-  EXPECT_THAT(refusal("block =="), ::testing::HasSubstr("at its end"));
-  EXPECT_THAT(refusal("(block == 4"), ::testing::HasSubstr("at its end"));
-  EXPECT_THAT(refusal("block"), ::testing::HasSubstr("is a value, and no comparison"));
-  EXPECT_THAT(refusal("pattern < 4"),
+  EXPECT_THAT(refusal_of("block =="), ::testing::HasSubstr("at its end"));
+  EXPECT_THAT(refusal_of("(block == 4"), ::testing::HasSubstr("at its end"));
+  EXPECT_THAT(refusal_of("block"), ::testing::HasSubstr("is a value, and no comparison"));
+  EXPECT_THAT(refusal_of("pattern < 4"),
               ::testing::HasSubstr("needs a number where a point has 'dense'"));
-  EXPECT_THAT(refusal("blok < 4"), ::testing::HasSubstr("needs a number where a point has 'blok'"));
+  EXPECT_THAT(refusal_of("blok < 4"),
+              ::testing::HasSubstr("needs a number where a point has 'blok'"));
 }
 
 }  // namespace

@@ -14,11 +14,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-constexpr const char* kHeader =
+constexpr const char* kRuleHeader =
     "id,system,workload,m,k,n,density,block,dtype,mode,metric,value,unit,source,confidence\n";
 
 ValidationPlan plan_of(const std::string& rows) {
-  return {parse_validation_points(kHeader + rows, "my.csv"), {"bow", "gc200"}};
+  return {parse_validation_points(kRuleHeader + rows, "my.csv"), {"bow", "gc200"}};
 }
 
 ValidationRunResult took(Cycle cycles) { return {Status::ok, "", cycles, 2.0}; }

@@ -17,9 +17,9 @@ using ::testing::ElementsAre;
 using Drop = Repattern::Drop;
 using Regrow = Repattern::Regrow;
 
-class Table : public RowScores {
+class TableOfScores : public RowScores {
  public:
-  explicit Table(std::vector<std::vector<double>> rows) : rows_(std::move(rows)) {}
+  explicit TableOfScores(std::vector<std::vector<double>> rows) : rows_(std::move(rows)) {}
   void rewind() override { next_ = 0; }
   void next_row(std::vector<double>& scores) override { scores = rows_[next_++]; }
 
@@ -80,8 +80,8 @@ TEST(Repattern, DropsTheSmallestAndGrowsTheLargestGradients) {
   before.cols = 4;
   before.offsets = {0, 2, 4};
   before.columns = {0, 1, 2, 3};
-  Table weights({{5, 1, 9, 9}, {0, 0, 2, 4}});    // the kept ones: 5 1, 2 4
-  Table gradients({{1, 7, 2, 3}, {8, 6, 9, 1}});  // 7 and 9 are of dropped ones: may return
+  TableOfScores weights({{5, 1, 9, 9}, {0, 0, 2, 4}});    // the kept ones: 5 1, 2 4
+  TableOfScores gradients({{1, 7, 2, 3}, {8, 6, 9, 1}});  // 7 and 9 are of dropped ones: may return
   const Mask after =
       repattern(before, {2, Drop::magnitude, Regrow::gradient}, 1, &weights, &gradients);
   EXPECT_THAT(positions(after), ElementsAre(0, 4, 6, 7));
