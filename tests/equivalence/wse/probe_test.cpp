@@ -46,7 +46,8 @@ TaskProgram random_program(std::uint64_t seed, const CodeCosts& costs) {
       return pick(0, 1) == 0 ? plan_park(pick(1, 5), pick(1, 9), costs)
                              : plan_reload(pick(1, 5), pick(1, 9), pick(0, 1) == 0, costs);
     case 6:
-      return plan_point_stencil({pick(2, 5), pick(2, 5), pick(1, 6), pick(0, 1) == 0}, costs);
+      return plan_point_stencil({pick(2, 5), pick(2, 5), pick(1, 6), pick(0, 1) == 0, pick(1, 4)},
+                                costs);
     default:
       return plan_tiled_stencil({pick(1, 3), pick(1, 9), pick(1, 9), pick(1, 3), pick(0, 1) == 0},
                                 costs);

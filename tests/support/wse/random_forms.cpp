@@ -21,6 +21,11 @@ void make_queues_fit(TaskCase& made) {
   }
 }
 
+TaskCase with_task_costs(TaskCase made, std::uint64_t seed) {
+  draw_task_costs(made.params, seed * 1000);
+  return made;
+}
+
 /// A mesh of cores that all have one task, active from the start on.
 TaskCase empty_case(Draw& draw, std::uint32_t columns, std::uint32_t rows) {
   TaskCase made;
@@ -264,8 +269,8 @@ class Shifts {
 
 }  // namespace
 
-TaskCase random_relays(std::uint64_t seed) { return Relays(seed).make(); }
+TaskCase random_relays(std::uint64_t seed) { return with_task_costs(Relays(seed).make(), seed); }
 
-TaskCase random_shifts(std::uint64_t seed) { return Shifts(seed).make(); }
+TaskCase random_shifts(std::uint64_t seed) { return with_task_costs(Shifts(seed).make(), seed); }
 
 }  // namespace lacuna::wse

@@ -91,6 +91,11 @@ TaskParams random_task_hardware(Draw& draw) {
   return params;
 }
 
+void draw_task_costs(TaskParams& params, std::uint64_t seed) {
+  Draw draw(seed);
+  draw_parameters(params.task, draw);
+}
+
 std::string changed_parameters(const TaskParams& params) {
   std::string text;
   add_changes("core", params.core, text);
@@ -98,6 +103,7 @@ std::string changed_parameters(const TaskParams& params) {
   add_changes("router", params.router, text);
   add_changes("mem", params.mem, text);
   add_changes("simd", params.simd, text);
+  add_changes("task", params.task, text);
   return text;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ void draw_parameters(ParameterSet& set, Draw& draw);
 
 /// Hardware of cores that run tasks, with random depths of queues.
 TaskParams random_task_hardware(Draw& draw);
+
+/// Draws what tasks cost, aside from all else of a case.
+void draw_task_costs(TaskParams& params, std::uint64_t seed);
 
 /// Every parameter that is not as declared, as `path=value`, for the report of a failed case.
 std::string changed_parameters(const TaskParams& params);

@@ -62,6 +62,7 @@ class Maker {
       if (values) program.memory.push_back(random_memory(draw_));
     }
     make_queues_fit();
+    draw_task_costs(made_.params, seed_ * 1000 + kMostStreams + 2);
     return std::move(made_);
   }
 

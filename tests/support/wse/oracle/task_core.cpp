@@ -186,6 +186,13 @@ bool TaskCore::take_step(const Step& step, Cycle now, std::vector<Event>& log) {
   return true;
 }
 
+/// Cycles from taking a task to its first step.
+Cycle TaskCore::begin_after(Task::Kind kind) const {
+  if (kind == Task::Kind::control) return params_.core.cmd_cycles;
+  const bool completes = kind == Task::Kind::local && params_.task.completion != 0;
+  return completes ? params_.task.completion : params_.core.dispatch;
+}
+
 /// Takes a task that is ready into the task register, the tasks in turn.
 void TaskCore::pick_task(Cycle now, std::vector<Event>& log) {
   if (taken_.task != kNoTask) return;
@@ -208,8 +215,7 @@ void TaskCore::pick_task(Cycle now, std::vector<Event>& log) {
       ++counters.received;
       log.push_back({now, unit_, kQueuePop, taken_.word});
     }
-    taken_.ready = now + (task.kind == Task::Kind::control ? params_.core.cmd_cycles.value()
-                                                           : params_.core.dispatch.value());
+    taken_.ready = now + begin_after(task.kind);
     counters.end = std::max(counters.end, now + 1);
     return;
   }

@@ -68,6 +68,7 @@ class TaskCore {
   void run_main_thread(Cycle now, std::vector<Event>& log);
   void take_steps(Cycle now, std::vector<Event>& log);
   bool take_step(const Step& step, Cycle now, std::vector<Event>& log);
+  Cycle begin_after(Task::Kind kind) const;
   void pick_task(Cycle now, std::vector<Event>& log);
   Queue* trigger(const Task& task, Cycle now) const;
   bool is_read(Color color) const;

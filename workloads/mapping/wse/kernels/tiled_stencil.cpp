@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/kernels/tiled_stencil.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -199,6 +200,9 @@ class TiledStencilPlanner {
   std::array<bool, 4> there_ = {};
 };
 
+/// What a loop does before its branch: it counts and tests.
+constexpr std::uint32_t kCounting = 2;
+
 /// Of five colors, so that a core and its neighbours have different ones.
 Color point_color(std::uint32_t r, std::uint32_t c) { return static_cast<Color>((2 * r + c) % 5); }
 
@@ -261,10 +265,12 @@ class PointPlanner {
       drop.thread = 1;
       steps_.push_back(run(drop));
     }
+    const std::uint32_t loop = costs_.scalar.loop;
     for (std::uint32_t i = 0; i < job_.iterations; ++i) {
       then(VectorOp::mul, on_fabric(mine), mine_, number(1));
-      if (sums) add_up(neighbours);
-      steps_.push_back(work(costs_.scalar.loop));
+      steps_.push_back(work(job_.send - 1));
+      const std::uint32_t waits = sums ? add_up(neighbours) : 0;
+      steps_.push_back(work(loop - std::min({waits, kCounting, loop})));
     }
     return std::move(steps_);
   }
@@ -279,21 +285,27 @@ class PointPlanner {
     steps_.push_back(run(what));
   }
 
-  void add_up(const std::vector<Color>& from) {
-    const Step wait = work(costs_.scalar.dependent - 1);
+  /// Returns the cycles in which additions wait for others.
+  std::uint32_t add_up(const std::vector<Color>& from) {
+    std::uint32_t waits = 0;
+    const auto wait = [&] {
+      waits += costs_.scalar.dependent - 1;
+      steps_.push_back(work(costs_.scalar.dependent - 1));
+    };
     std::size_t taken = 0;
     std::size_t sums = 0;
     for (; job_.pairs && taken + 1 < from.size(); taken += 2, ++sums) {
       then(VectorOp::add, mine_, on_fabric(from[taken]), on_fabric(from[taken + 1]));
     }
     for (std::size_t k = 0; k < sums; ++k) {  // to the point
-      steps_.push_back(wait);
+      wait();
       then(VectorOp::add, mine_, mine_, mine_);
     }
     for (bool first = true; taken < from.size(); ++taken, first = false) {
-      if (!first || sums != 0) steps_.push_back(wait);
+      if (!first || sums != 0) wait();
       then(VectorOp::add, mine_, on_fabric(from[taken]), mine_);
     }
+    return waits;
   }
 
   const Operand mine_ = in_memory(0, 0);

@@ -31,12 +31,14 @@ std::uint64_t tiled_stencil_bytes(const TiledStencil& job);
 /// its router copies to all neighbours, and adds the words of the neighbours. The cores of the
 /// frame (the corners apart, which nobody needs) have boundary values: they send, and drop what
 /// they get. `pairs`: an instruction may take two words of the fabric; without, the additions
-/// follow each other, each waiting for the last.
+/// follow each other, each waiting for the last. The loop counts and tests in the cycles in which
+/// an addition waits for another; its branch follows the last one.
 struct PointStencil {
   std::uint32_t columns = 1;
   std::uint32_t rows = 1;
   std::uint32_t iterations = 1;
   bool pairs = false;
+  std::uint32_t send = 1;  // cycles from the multiplication to the next instruction
 };
 TaskProgram plan_point_stencil(const PointStencil& job, const CodeCosts& costs);
 
