@@ -87,6 +87,7 @@ class RowsAhead {
   bool knows_room(std::size_t r);
   void arrive(Place& place);
   void step(std::size_t r);
+  void send_on(const Place& from, Place& to);
   void finish(std::size_t r);
 
   const HardwareParams params_;
@@ -164,15 +165,27 @@ bool RowsAhead<Number, Sums>::knows_room(std::size_t r) {
   const Place& place = places_[r];
   const Place& behind = places_[r + 1];
   const bool exact = behind.now == place.now;
-  for (std::size_t i = 0; i < place.row->blocks(); ++i) {
-    if (!place.row->awake(i)) continue;
+  bool known = true;
+  place.row->for_each_awake([&](std::size_t i) {
     const Vector more = load(&behind.under_way[i * kWidth]);
     const Vector room =
         behind.row == nullptr ? more < Row::capacity(params_) : behind.row->has_room(i, more);
-    if (!exact && any(place.row->wants(i) & ~room)) return false;
+    known = known && (exact || !any(place.row->wants(i) & ~room));
     store(&room_[i * kWidth], room);
-  }
-  return true;
+  });
+  return known;
+}
+
+/// A block that rests now has sent nothing in the step that changed nothing.
+template <class Number, class Sums>
+void RowsAhead<Number, Sums>::send_on(const Place& from, Place& to) {
+  from.row->for_each_awake([&](std::size_t i) {
+    const Vector copied = load(&from.row->copied()[i * kWidth]);
+    if (!any(copied)) return;
+    to.coming.push_back({from.now, i, copied});
+    Number* const lanes = &to.under_way[i * kWidth];
+    store(lanes, load(lanes) - copied);
+  });
 }
 
 template <class Number, class Sums>
@@ -190,14 +203,7 @@ void RowsAhead<Number, Sums>::step(std::size_t r) {
     store(lanes, load(lanes) + came.lanes);
     moved = true;
   }
-  for (std::size_t i = 0; i < row.blocks() && !last; ++i) {
-    if (!row.awake(i)) continue;
-    const Vector copied = load(&row.copied()[i * kWidth]);
-    if (!any(copied)) continue;
-    places_[r + 1].coming.push_back({place.now, i, copied});
-    Number* const lanes = &places_[r + 1].under_way[i * kWidth];
-    store(lanes, load(lanes) - copied);
-  }
+  if (!last) send_on(place, places_[r + 1]);
   if (r == 0) {
     const std::vector<Number>& sent = injectors_.step(place.now, row.open());
     for (std::size_t i = 0; i < row.blocks(); ++i) {

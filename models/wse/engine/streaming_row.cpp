@@ -48,12 +48,15 @@ StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params,
       naps_(blocks_.size(), kNever),
       calm_(blocks_.size(), 0),
       awake_(blocks_.size()),
+      awake_bits_((blocks_.size() + 63) / 64, 0),
       next_word_(kernel.held.empty() ? 0 : columns_, 0),
       main_step_(columns_, 0),
       reduce_step_(columns_, 0),
       counts_(columns_),
       in_use_(open_.size(), 0) {
   if constexpr (Sums::kExchanges) sums_.buses().begin(tokens);
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    awake_bits_[i / 64] |= std::uint64_t{1} << i % 64;
   place_columns();
 }
 
@@ -115,22 +118,21 @@ void StreamingRow<Number, Sums>::step_awake(Cycle now, const NextRows<Number>& n
     moved_ = false;
     sums_.begin_cycle();
     tries_.clear();
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      if (!awake(i)) continue;
-      if (calm_[i] != 0 && tries_.size() != kMostTries) begin_try(i);
+    for_each_awake([&](std::size_t i) {
+      if (calm_[i] >= kCalm && tries_.size() != kMostTries) begin_try(i);
       step_block(i, now, next);
-    }
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    });
+    for_each_awake([&](std::size_t i) {
       const std::size_t reached = sums_.next(i);
-      if (!awake(i) || awake(reached) || !sums_.pushes_on(i)) continue;
+      if (awake(reached) || !sums_.pushes_on(i)) return;
       wake(reached, now);
       step_block(reached, now, next);
-    }
+    });
     sums_.end_steps();
     to_wake_.clear();
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      if (awake(i) && sums_.end_cycle(i)) to_wake_.push_back(sums_.previous(i));
-    }
+    for_each_awake([&](std::size_t i) {
+      if (sums_.end_cycle(i)) to_wake_.push_back(sums_.previous(i));
+    });
     end_tries(now);
     for (const std::size_t i : to_wake_) wake(i, now + 1);
     end_cycle(now);
@@ -158,6 +160,7 @@ void StreamingRow<Number, Sums>::end_tries(Cycle now) {
       if (waits || std::memcmp(&is, &tried.before, sizeof is) != 0) continue;
       if (!sums_.rests(tried.block, tried.sums)) continue;
       naps_[tried.block] = now;
+      awake_bits_[tried.block / 64] &= ~(std::uint64_t{1} << tried.block % 64);
       --awake_;
     }
   }
@@ -172,6 +175,8 @@ void StreamingRow<Number, Sums>::wake(std::size_t i, Cycle now) {
   add_in_use(i, times);
   sums_.flush(i, times);
   naps_[i] = kNever;
+  awake_bits_[i / 64] |= std::uint64_t{1} << i % 64;
+  calm_[i] = 0;
   ++awake_;
 }
 
@@ -220,7 +225,8 @@ inline void StreamingRow<Number, Sums>::step_block(std::size_t i, Cycle now,
   counts.waited.beside -= waits.beside;
   counts.in_use += control_.buffers_in_use(b.core);
   const LaneIssue<Number>& slot = b.core.slot;
-  calm_[i] = any(beats | b.core.task.left | slot.left(0) | slot.left(1) | b.queue.flight) ? 0 : 1;
+  const bool changes = any(beats | b.core.task.left | slot.left(0) | slot.left(1) | b.queue.flight);
+  calm_[i] = static_cast<std::uint8_t>(changes ? 0 : std::min(calm_[i] + 1, int{kCalm}));
   const Vector all_done = ended & Control::done(b.core);
   if (any(all_done)) end_lanes(all_done, i * kWidth, now);
 }

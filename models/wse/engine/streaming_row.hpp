@@ -84,6 +84,15 @@ class StreamingRow {
   void step_awake(Cycle now, const NextRows<Number>& next);
   bool awake(std::size_t block) const { return naps_[block] == kNever; }
   bool awake() const { return awake_ != 0; }
+  /// Calls `visit` with the number of each block that is awake now.
+  template <class Visit>
+  void for_each_awake(const Visit& visit) const {
+    for (std::size_t word = 0; word < awake_bits_.size(); ++word) {
+      for (std::uint64_t left = awake_bits_[word]; left != 0; left &= left - 1) {
+        visit(64 * word + static_cast<std::size_t>(__builtin_ctzll(left)));
+      }
+    }
+  }
   /// Accounts for the cycles before `now`.
   void settle(Cycle now);
   /// Adds words, of which the cycle `now` is the first to know, to lanes of a block.
@@ -174,6 +183,7 @@ class StreamingRow {
     typename Sums::Rest sums;
   };
   static constexpr std::size_t kMostTries = 8;  // in a cycle
+  static constexpr std::uint8_t kCalm = 10;     // cycles: a word's way from core to core takes less
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
   void place_columns();
@@ -265,10 +275,11 @@ class StreamingRow {
   Cycle end_ = 0;
   std::vector<Block> blocks_;
   std::vector<Number> open_, copied_, copied_back_, takes_;
-  std::vector<Number> held_;  // words that the row before counts as being here
-  std::vector<Cycle> naps_;   // by block: its last step, if it rests; else kNever
-  std::vector<char> calm_;    // by block: the next step may change nothing
-  std::size_t awake_ = 0;     // blocks
+  std::vector<Number> held_;               // words that the row before counts as being here
+  std::vector<Cycle> naps_;                // by block: its last step, if it rests; else kNever
+  std::vector<std::uint8_t> calm_;         // by block: cycles since a step had to change something
+  std::size_t awake_ = 0;                  // blocks
+  std::vector<std::uint64_t> awake_bits_;  // by block
   std::vector<Try> tries_;
   std::vector<std::size_t> to_wake_;        // in the next cycle
   std::vector<std::size_t> next_word_;      // by lane, of elements held one by one
