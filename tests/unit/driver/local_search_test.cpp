@@ -107,7 +107,9 @@ TEST(LocalSearch, SimulatesNothingThatPromisesLessThanItsGain) {
     std::optional<double> best;
     for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
       for (const SpacePlace& place : batch) {
-        if (best) EXPECT_LT(of.value(place), *best * 0.9);
+        if (best) {
+          EXPECT_LT(of.value(place), *best * 0.9);
+        }
         best = of.value(place);
         search.take(place, best);
       }
