@@ -59,8 +59,8 @@ bool same_work(const Program& program, std::size_t a, std::size_t b) {
 
 }  // namespace
 
-std::string reason_against_rows(const Program& program, const HardwareParams& params,
-                                const RunOptions& options) {
+std::string reason_against_own_time(const Program& program, const HardwareParams& params,
+                                    const RunOptions& options) {
   if (ArbiterRule(params.router).by_age) return "routers choose by the age of words";
   if (QueueShapes(params.router).has_turns() && turns(program)) {
     return "words take longer around a corner (router.turn)";
@@ -71,7 +71,6 @@ std::string reason_against_rows(const Program& program, const HardwareParams& pa
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
   if (!program.background.empty()) return "other words run down the columns";
   if (options.jitter != 0) return "delays of single words differ from row to row";
-  if (!program.kernel.held.empty()) return "each row holds non-zeros of its own";
   if (program.gradient) return "sums run down the columns";
   if (!program.inlets.empty() || !program.outlets.empty()) return "modules sit at the edge";
   std::vector<bool> seen(program.routers.size(), false);
@@ -85,6 +84,13 @@ std::string reason_against_rows(const Program& program, const HardwareParams& pa
     if (!wrong.empty()) return wrong;
   }
   return "";
+}
+
+std::string reason_against_rows(const Program& program, const HardwareParams& params,
+                                const RunOptions& options) {
+  std::string reason = reason_against_own_time(program, params, options);
+  if (!reason.empty() || program.kernel.held.empty()) return reason;
+  return "each row holds non-zeros of its own";
 }
 
 namespace {

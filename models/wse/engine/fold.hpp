@@ -36,6 +36,11 @@ struct FoldPlan {
 /// Every row stands for itself.
 FoldPlan no_fold(const Program& program, std::string reason);
 
+/// Why a row in a time of its own, which begins with the first word that can come to it, is not
+/// what it is in the wafer's; empty if it is.
+std::string reason_against_own_time(const Program& program, const HardwareParams& params,
+                                    const RunOptions& options);
+
 /// Why a row is more than what the row before it was a hop earlier, or a slower one; empty if it is
 /// not. Numbers apart.
 std::string reason_against_rows(const Program& program, const HardwareParams& params,

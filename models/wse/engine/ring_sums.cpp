@@ -2,6 +2,7 @@
 #include "models/wse/engine/ring_sums.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace lacuna::wse {
 
@@ -49,20 +50,33 @@ void RingSums<Number>::load(std::size_t lane, std::uint32_t keeper) {
 }
 
 template <class Number>
-void RingSums<Number>::flush() {
-  for (std::size_t lane = 0; lane < columns_; ++lane) {
-    const Block& b = blocks_[lane / kWidth];
-    const std::size_t i = lane % kWidth;
-    stalls_[lane].in += static_cast<std::uint64_t>(b.stall_in[i]);
-    stalls_[lane].pass += static_cast<std::uint64_t>(b.stall_pass[i]);
-    stalls_[lane].out += static_cast<std::uint64_t>(b.stall_out[i]);
+void RingSums<Number>::flush(std::size_t i, std::uint64_t times) {
+  Block& b = blocks_[i];
+  for (std::size_t lane = i * kWidth; lane < std::min(columns_, (i + 1) * kWidth); ++lane) {
+    stalls_[lane].in += times * static_cast<std::uint64_t>(b.stall_in[lane % kWidth]);
+    stalls_[lane].pass += times * static_cast<std::uint64_t>(b.stall_pass[lane % kWidth]);
+    stalls_[lane].out += times * static_cast<std::uint64_t>(b.stall_out[lane % kWidth]);
   }
-  for (Block& b : blocks_) b.stall_in = b.stall_pass = b.stall_out = Vector{};
+  b.stall_in = b.stall_pass = b.stall_out = Vector{};
+}
+
+template <class Number>
+typename RingSums<Number>::Rest RingSums<Number>::rest(std::size_t i) const {
+  return {blocks_[i], load_lanes(&out_queue_[i * kWidth])};
+}
+
+template <class Number>
+bool RingSums<Number>::rests(std::size_t i, const Rest& before) const {
+  Rest now = rest(i);
+  now.block.stall_in = before.block.stall_in;
+  now.block.stall_pass = before.block.stall_pass;
+  now.block.stall_out = before.block.stall_out;
+  return std::memcmp(&now, &before, sizeof now) == 0;
 }
 
 template <class Number>
 void RingSums<Number>::add_stalls(const Program& program, RouterCounters* routers) {
-  flush();
+  for (std::size_t i = 0; i < blocks_.size(); ++i) flush(i, 1);
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     const std::uint32_t to = shared_->column_of[lane];
     const std::uint32_t from = shared_->column_of[(lane + columns_ - 1) % columns_];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -24,6 +25,8 @@ class RingSums {
   /// A reduction is one instruction.
   static constexpr bool kOneInstruction = true;
   static constexpr bool kExchanges = false;
+  /// Blocks meet their neighbours alone, so that one can rest while others do not.
+  static constexpr bool kRests = true;
 
   /// What the rows of a program have in common.
   struct Shared {
@@ -72,8 +75,26 @@ class RingSums {
     for (std::size_t i = 0; i < blocks_.size(); ++i) transit(blocks_[i], i * kWidth);
   }
 
-  /// Moves the counts out of the lanes, at least every kMost cycles.
-  void flush();
+  /// Moves the counts of a block out of its lanes, `times` as many, at least every kMost cycles.
+  void flush(std::size_t i, std::uint64_t times);
+  static void flush() {}
+
+  // Of blocks that step while others rest: end_cycle() one by one.
+  struct Rest;
+  Rest rest(std::size_t i) const;
+  /// Whether a block is but for its counts as it was.
+  bool rests(std::size_t i, const Rest& before) const;
+  std::size_t next(std::size_t i) const { return i + 1 == blocks_.size() ? 0 : i + 1; }
+  std::size_t previous(std::size_t i) const { return (i == 0 ? blocks_.size() : i) - 1; }
+  /// Whether it has pushed words into what next(i) transmits.
+  bool pushes_on(std::size_t i) const { return pushed_[std::min(columns_, (i + 1) * kWidth)] != 0; }
+  void end_steps() { pushed_[0] = pushed_[columns_]; }
+  /// True if previous(i) finds other room in the next cycle.
+  bool end_cycle(std::size_t i) {
+    const Number before = out_queue_[i * kWidth];
+    transit(blocks_[i], i * kWidth);
+    return out_queue_[i * kWidth] != before;
+  }
   /// Adds to the routers of a row, by column, how long words stood there.
   void add_stalls(const Program& program, RouterCounters* routers);
 
@@ -111,6 +132,12 @@ class RingSums {
   std::vector<Number> out_queue_;  // by receiving lane, and one more that repeats the first
   std::vector<Number> pushed_;     // likewise
   std::vector<Stalls> stalls_;
+};
+
+template <class Number>
+struct RingSums<Number>::Rest {
+  Block block;
+  Vector out;
 };
 
 template <class Number>

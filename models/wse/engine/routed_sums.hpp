@@ -43,6 +43,11 @@ class RoutedSums {
   void take(std::size_t i, const Vector& words);
   void end_cycle();
   void flush();
+  static void flush(std::size_t /*i*/, std::uint64_t /*times*/) {}  // all at once
+
+  // Streams run through all blocks, so that none rests.
+  static constexpr bool kRests = false;
+  struct Rest {};
   void add_stalls(const Program& program, RouterCounters* routers);
 
   /// Lanes have ended an instruction; returns those whose reduction has ended. The others go on.

@@ -12,6 +12,7 @@
 
 #include "models/wse/edge/injector.hpp"
 #include "models/wse/engine/mesh_builder.hpp"
+#include "models/wse/engine/rows_ahead.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/fabric/ramp.hpp"
@@ -277,6 +278,7 @@ bool can_run(const HardwareParams& params, const Program& program, const RunOpti
 std::optional<WaferOutcome> simulate_row_by_row(const HardwareParams& params,
                                                 const Program& program, const RunOptions& options) {
   if (!can_run(params, program, options)) return std::nullopt;
+  if (auto ahead = simulate_rows_ahead(params, program)) return ahead;
   WaferOutcome outcome;
   const SimContext context;
   ClockDomain clock("rows", sc_core::sc_time(1, sc_core::SC_PS), Engine::event);

@@ -31,19 +31,22 @@ CoreCounters StreamingOutcome::core(std::uint32_t column, const LaneCounts& coun
   const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
   const std::uint64_t each = params_.core.fabric_words_per_issue;
   CoreCounters core;
-  core.cycles[kFma] = weights_[column] * ((tokens + kernel.simd - 1) / kernel.simd);
+  const bool scattered = !kernel.held.empty();
+  core.cycles[kFma] =
+      scattered ? counts.elements : weights_[column] * ((tokens + kernel.simd - 1) / kernel.simd);
   core.cycles[kReduce] = (kernel.steps + sums.gathered) * ((words + each - 1) / each);
   core.cycles[kDispatch] = counts.dispatch;
   core.cycles[kWaitWeights] = counts.weights + behind;
   core.cycles[kWaitRingIn] = counts.ring_in;
   core.cycles[kWaitRingOut] = counts.ring_out;
   core.cycles[kWaitBuffer] = counts.buffer;
-  core.cycles[kConflict] = counts.conflict;
+  core.cycles[kScalar] = scattered ? counts.scalar : 0;
+  core.cycles[kConflict] = counts.conflict - core.cycles[kScalar];
   core.cycles[kResidual] = counts.residual;
   core.beside = counts.beside;
   core.words = words_[column] / kernel.words_per_weight();
   core.weights = weights_[column];
-  core.products = weights_[column] * tokens;
+  core.products = scattered ? counts.elements : weights_[column] * tokens;
   core.first_weights = sums.filled;
   core.commands = core.reductions = kernel.steps;
   core.summed = sums.summed;

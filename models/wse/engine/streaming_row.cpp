@@ -2,6 +2,7 @@
 #include "models/wse/engine/streaming_row.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <memory>
 
@@ -18,11 +19,12 @@ std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / 
 template <class Number, class Sums>
 StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params,
                                          const StreamingKernel& kernel, const Shared& shared,
-                                         std::uint32_t tokens)
+                                         std::uint32_t tokens, std::uint32_t row)
     : params_(params),
       kernel_(kernel),
       shared_(shared),
       columns_(shared.column_of.size()),
+      row_(row),
       sums_(params, shared),
       vector_beats_(static_cast<Number>(ceil_div(tokens, kernel.simd))),
       word_beats_(static_cast<Number>(static_cast<std::uint32_t>(vector_beats_) *
@@ -42,11 +44,19 @@ StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params,
       copied_(open_.size(), 0),
       copied_back_(open_.size(), 0),
       takes_(open_.size(), -1),
+      held_(open_.size(), 0),
+      naps_(blocks_.size(), kNever),
+      calm_(blocks_.size(), 0),
+      awake_(blocks_.size()),
+      awake_bits_((blocks_.size() + 63) / 64, 0),
+      next_word_(kernel.held.empty() ? 0 : columns_, 0),
       main_step_(columns_, 0),
       reduce_step_(columns_, 0),
       counts_(columns_),
       in_use_(open_.size(), 0) {
   if constexpr (Sums::kExchanges) sums_.buses().begin(tokens);
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    awake_bits_[i / 64] |= std::uint64_t{1} << i % 64;
   place_columns();
 }
 
@@ -84,6 +94,11 @@ void StreamingRow<Number, Sums>::step(Cycle now, const NextRows<Number>& next) {
   sums_.begin_cycle();
   for (std::size_t i = 0; i < blocks_.size(); ++i) step_block(i, now, next);
   sums_.end_cycle();
+  end_cycle(now);
+}
+
+template <class Number, class Sums>
+void StreamingRow<Number, Sums>::end_cycle(Cycle now) {
   if constexpr (Sums::kExchanges) {
     if (finished_ == columns_) {
       quiet_ = sums_.buses().empty();
@@ -94,30 +109,124 @@ void StreamingRow<Number, Sums>::step(Cycle now, const NextRows<Number>& next) {
   if (++unflushed_in_use_ == in_use_cycles_) flush_in_use();
 }
 
+/// The steps of all blocks come before the ways of what they push.
+template <class Number, class Sums>
+void StreamingRow<Number, Sums>::step_awake(Cycle now, const NextRows<Number>& next) {
+  if constexpr (!Sums::kRests) {
+    step(now, next);
+  } else {
+    moved_ = false;
+    sums_.begin_cycle();
+    tries_.clear();
+    for_each_awake([&](std::size_t i) {
+      if (calm_[i] >= kCalm && tries_.size() != kMostTries) begin_try(i);
+      step_block(i, now, next);
+    });
+    for_each_awake([&](std::size_t i) {
+      const std::size_t reached = sums_.next(i);
+      if (awake(reached) || !sums_.pushes_on(i)) return;
+      wake(reached, now);
+      step_block(reached, now, next);
+    });
+    sums_.end_steps();
+    to_wake_.clear();
+    for_each_awake([&](std::size_t i) {
+      if (sums_.end_cycle(i)) to_wake_.push_back(sums_.previous(i));
+    });
+    end_tries(now);
+    for (const std::size_t i : to_wake_) wake(i, now + 1);
+    end_cycle(now);
+  }
+}
+
+/// From now on the block's counts are those of this step.
+template <class Number, class Sums>
+void StreamingRow<Number, Sums>::begin_try(std::size_t i) {
+  add_counts(i, 1);
+  add_in_use(i, 1);
+  sums_.flush(i, 1);
+  if constexpr (Sums::kRests) tries_.push_back({i, blocks_[i], sums_.rest(i)});
+}
+
+/// A block that is but for its counts as it was rests from now on.
+template <class Number, class Sums>
+void StreamingRow<Number, Sums>::end_tries(Cycle now) {
+  if constexpr (Sums::kRests) {
+    for (Try& tried : tries_) {
+      Block is = blocks_[tried.block];
+      is.counts = tried.before.counts;
+      is.core.tallies = tried.before.core.tallies;
+      const bool waits = any(wants(tried.block));  // for the row behind, which may let it go
+      if (waits || std::memcmp(&is, &tried.before, sizeof is) != 0) continue;
+      if (!sums_.rests(tried.block, tried.sums)) continue;
+      naps_[tried.block] = now;
+      awake_bits_[tried.block / 64] &= ~(std::uint64_t{1} << tried.block % 64);
+      --awake_;
+    }
+  }
+}
+
+/// For the step of `now`.
+template <class Number, class Sums>
+void StreamingRow<Number, Sums>::wake(std::size_t i, Cycle now) {
+  if (awake(i)) return;
+  const std::uint64_t times = now - naps_[i];
+  add_counts(i, times);
+  add_in_use(i, times);
+  sums_.flush(i, times);
+  naps_[i] = kNever;
+  awake_bits_[i / 64] |= std::uint64_t{1} << i % 64;
+  calm_[i] = 0;
+  ++awake_;
+}
+
+template <class Number, class Sums>
+void StreamingRow<Number, Sums>::settle(Cycle now) {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) wake(i, now);
+}
+
+template <class Number, class Sums>
+void StreamingRow<Number, Sums>::arrive(std::size_t block, const Vector& lanes, Cycle now) {
+  wake(block, now);
+  blocks_[block].edge -= lanes;
+}
+
+template <class Number, class Sums>
+bool StreamingRow<Number, Sums>::passed_all() const {
+  return std::all_of(blocks_.begin(), blocks_.end(),
+                     [](const Block& b) { return !any(b.edge > 0); });
+}
+
 template <class Number, class Sums>
 inline void StreamingRow<Number, Sums>::step_block(std::size_t i, Cycle now,
                                                    const NextRows<Number>& next) {
   ramp(i, next);
   Block& b = blocks_[i];
+  const Vector main_kept = b.core.slot.kept_by_main();
   typename Control::Issued issued{};
   Vector ended{};
   const StreamWaits<Number> waits = control_.step(b.core, *this, i, now, issued, ended);
   Vector beats = issued[0] | issued[1];
   if constexpr (Sums::kExchanges) beats |= issued[2] | issued[3];
   moved_ = moved_ || any(beats);
+  Counts& counts = b.counts;
   if (counts_beats_) {
-    b.fma -= issued[0];
-    b.sums -= beats & ~issued[0] & ~waits.beside;
+    counts.fma -= issued[0];
+    counts.sums -= beats & ~issued[0] & ~waits.beside;
   }
-  b.waited.dispatch -= waits.dispatch;
-  b.waited.weights -= waits.weights;
-  b.waited.ring_in -= waits.ring_in;
-  b.waited.ring_out -= waits.ring_out;
-  b.waited.buffer -= waits.buffer;
-  b.waited.conflict -= waits.conflict;
-  b.waited.residual -= waits.residual;
-  b.waited.beside -= waits.beside;
-  b.in_use += control_.buffers_in_use(b.core);
+  counts.waited.dispatch -= waits.dispatch;
+  counts.waited.weights -= waits.weights;
+  counts.waited.ring_in -= waits.ring_in;
+  counts.waited.ring_out -= waits.ring_out;
+  counts.waited.buffer -= waits.buffer;
+  counts.waited.conflict -= waits.conflict;
+  counts.scalar -= waits.conflict & main_kept;
+  counts.waited.residual -= waits.residual;
+  counts.waited.beside -= waits.beside;
+  counts.in_use += control_.buffers_in_use(b.core);
+  const LaneIssue<Number>& slot = b.core.slot;
+  const bool changes = any(beats | b.core.task.left | slot.left(0) | slot.left(1) | b.queue.flight);
+  calm_[i] = static_cast<std::uint8_t>(changes ? 0 : std::min(calm_[i] + 1, int{kCalm}));
   const Vector all_done = ended & Control::done(b.core);
   if (any(all_done)) end_lanes(all_done, i * kWidth, now);
 }
@@ -132,7 +241,7 @@ inline void StreamingRow<Number, Sums>::ramp(std::size_t i, const NextRows<Numbe
   const Vector weight = sums_.ramp(i, head & ~b.ramped & b.queue.room(shapes_.weights));
   store(&open_[first], b.edge < entries_);
   const Vector left = next.onward == nullptr ? weight : leave(b, first, weight, next);
-  b.stall_weights -= head & ~left;
+  b.counts.stall_weights -= head & ~left;
   b.edge += left;
   b.queue.push(weight, shapes_.weights);
 }
@@ -161,7 +270,7 @@ inline Lanes<Number> StreamingRow<Number, Sums>::leave(Block& b, std::size_t fir
     left &= b.copied_back;
     b.copied_back &= ~left;
   }
-  b.closures -= closed;
+  b.counts.closures -= closed;
   b.copied &= ~left;
   b.ramped &= ~left;
   b.leaving = (b.leaving >> 1) | (left & left_bit_);
@@ -193,6 +302,7 @@ inline void StreamingRow<Number, Sums>::show_before(const Block& b, std::size_t 
   Vector leaving = b.leaving;
   for (unsigned hop = 0; hop < hop_; ++hop) held += (leaving >>= 1) & all(1);
   store(&takes_[first], held < shapes_.link.capacity);
+  store(&held_[first], held);
 }
 
 template <class Number, class Sums>
@@ -231,7 +341,7 @@ inline Lanes<Number> StreamingRow<Number, Sums>::take_word(std::size_t place, co
   const Vector command = lanes & (b.pop_left == Vector{});
   b.pop_left += lanes & ~command;
   b.queue.pop(lanes);
-  if (counts_beats_) b.stream_words -= lanes;
+  if (counts_beats_) b.counts.stream_words -= lanes;
   return command;
 }
 
@@ -239,13 +349,14 @@ template <class Number, class Sums>
 inline void StreamingRow<Number, Sums>::take_value(std::size_t place, const Vector& lanes) {
   blocks_[place].queue.pop(lanes);
   blocks_[place].pop_left += lanes;
-  if (counts_beats_) blocks_[place].stream_words -= lanes;
+  if (counts_beats_) blocks_[place].counts.stream_words -= lanes;
 }
 
 /// Once all words of a row have been taken, the one that takes effect is its last, which may hold
 /// fewer values.
 template <class Number, class Sums>
 inline Lanes<Number> StreamingRow<Number, Sums>::start(std::size_t place, const Vector& lanes) {
+  if (!kernel_.held.empty()) return start_held(place, lanes);
   const Block& b = blocks_[place];
   if (values_ != nullptr) {
     for_each_lane<Number>(
@@ -254,6 +365,24 @@ inline Lanes<Number> StreamingRow<Number, Sums>::start(std::size_t place, const 
   const Vector beats = all(static_cast<std::uint64_t>(word_beats_));
   if (!packed_) return beats;
   return select(lanes & (b.last_beats > Vector{}) & (b.pop_left == Vector{}), b.last_beats, beats);
+}
+
+/// Of elements that are held one by one: as many beats as the core has of the word's feature.
+template <class Number, class Sums>
+Lanes<Number> StreamingRow<Number, Sums>::start_held(std::size_t place, const Vector& lanes) {
+  Vector beats{};
+  for_each_lane<Number>(lanes, [&](unsigned i) {
+    const std::size_t lane = place * kWidth + i;
+    const std::uint32_t column = shared_.column_of[lane];
+    const std::uint32_t word = kernel_.payloads[column][next_word_[lane]];
+    next_word_[lane] += kernel_.words_per_weight();
+    const std::uint32_t feature = kernel_.form == StreamForm::wide ? word : word >> 16U;
+    const std::uint32_t elements =
+        kernel_.held[std::size_t{row_} * kernel_.columns() + column][feature];
+    beats[i] = static_cast<Number>(elements);
+    counts_[lane].elements += elements;
+  });
+  return beats;
 }
 
 /// The next reduction a lane loads, the next row of weights it counts down.
@@ -283,7 +412,7 @@ template <class Number, class Sums>
 inline void StreamingRow<Number, Sums>::take_sums(std::size_t place, const Vector& words,
                                                   const Vector& lanes) {
   sums_.take(place, words);
-  if (counts_beats_) blocks_[place].sum_words += words & lanes;
+  if (counts_beats_) blocks_[place].counts.sum_words += words & lanes;
   if (values_ == nullptr) return;
   for_each_lane<Number>(lanes, [&](unsigned i) {
     values_->reduce(shared_.column_of[place * kWidth + i], static_cast<std::uint32_t>(words[i]));
@@ -304,51 +433,69 @@ void StreamingRow<Number, Sums>::arrive(const std::vector<Number>& lanes) {
   for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].edge -= load(&lanes[i * kWidth]);
 }
 
-/// Moves the counts out of the lanes before they could overflow.
+/// Moves the counts of a block out of its lanes, `times` as many.
+template <class Number, class Sums>
+void StreamingRow<Number, Sums>::add_counts(std::size_t i, std::uint64_t times) {
+  Block& b = blocks_[i];
+  const Counts& from = b.counts;
+  const std::size_t lanes = std::min<std::size_t>(kWidth, columns_ - i * kWidth);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    LaneCounts& sum = counts_[i * kWidth + lane];
+    const auto add = [lane, times](std::uint64_t& to, const Vector& counted) {
+      to += times * static_cast<std::uint64_t>(counted[lane]);
+    };
+    add(sum.dispatch, from.waited.dispatch);
+    add(sum.weights, from.waited.weights);
+    add(sum.ring_in, from.waited.ring_in);
+    add(sum.ring_out, from.waited.ring_out);
+    add(sum.buffer, from.waited.buffer);
+    for (std::size_t t = 0; t < b.core.tallies.size(); ++t) add(sum.tallies[t], b.core.tallies[t]);
+    add(sum.stall_weights, from.stall_weights);
+    add(sum.closures, from.closures);
+    add(sum.conflict, from.waited.conflict);
+    add(sum.scalar, from.scalar);
+    add(sum.residual, from.waited.residual);
+    add(sum.beside, from.waited.beside);
+    add(sum.fma, from.fma);
+    add(sum.sums, from.sums);
+  }
+  b.counts.waited = StreamWaits<Number>{};
+  b.core.tallies = {};
+  b.counts.scalar = b.counts.closures = b.counts.stall_weights = b.counts.fma = b.counts.sums =
+      Vector{};
+}
+
+/// The same of what is soon too much for a lane.
+template <class Number, class Sums>
+void StreamingRow<Number, Sums>::add_in_use(std::size_t i, std::uint64_t times) {
+  Counts& from = blocks_[i].counts;
+  for (unsigned lane = 0; lane < kWidth; ++lane) {
+    in_use_[i * kWidth + lane] += times * static_cast<std::uint64_t>(from.in_use[lane]);
+    if (!counts_beats_ || i * kWidth + lane >= columns_) continue;
+    LaneCounts& sum = counts_[i * kWidth + lane];
+    sum.stream_words += times * static_cast<std::uint64_t>(from.stream_words[lane]);
+    sum.sum_words += times * static_cast<std::uint64_t>(from.sum_words[lane]);
+  }
+  from.in_use = from.stream_words = from.sum_words = Vector{};
+}
+
+/// Before the lanes could overflow. What rests has one step's counts.
 template <class Number, class Sums>
 void StreamingRow<Number, Sums>::flush() {
   unflushed_ = 0;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (!awake(i)) continue;
+    add_counts(i, 1);
+    sums_.flush(i, 1);
+  }
   sums_.flush();
-  for (std::size_t lane = 0; lane < columns_; ++lane) {
-    const Block& b = blocks_[lane / kWidth];
-    const std::size_t i = lane % kWidth;
-    LaneCounts& sum = counts_[lane];
-    const auto add = [i](std::uint64_t& to, const Vector& from) {
-      to += static_cast<std::uint64_t>(from[i]);
-    };
-    add(sum.dispatch, b.waited.dispatch);
-    add(sum.weights, b.waited.weights);
-    add(sum.ring_in, b.waited.ring_in);
-    add(sum.ring_out, b.waited.ring_out);
-    add(sum.buffer, b.waited.buffer);
-    for (std::size_t t = 0; t < b.core.tallies.size(); ++t) add(sum.tallies[t], b.core.tallies[t]);
-    add(sum.stall_weights, b.stall_weights);
-    add(sum.closures, b.closures);
-    add(sum.conflict, b.waited.conflict);
-    add(sum.residual, b.waited.residual);
-    add(sum.beside, b.waited.beside);
-    add(sum.fma, b.fma);
-    add(sum.sums, b.sums);
-  }
-  for (Block& b : blocks_) {
-    b.waited = StreamWaits<Number>{};
-    b.core.tallies = {};
-    b.closures = b.stall_weights = b.fma = b.sums = Vector{};
-  }
 }
 
 template <class Number, class Sums>
 void StreamingRow<Number, Sums>::flush_in_use() {
   unflushed_in_use_ = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    for (unsigned lane = 0; lane < kWidth; ++lane) {
-      in_use_[i * kWidth + lane] += static_cast<std::uint64_t>(blocks_[i].in_use[lane]);
-      if (!counts_beats_ || i * kWidth + lane >= columns_) continue;
-      LaneCounts& sum = counts_[i * kWidth + lane];
-      sum.stream_words += static_cast<std::uint64_t>(blocks_[i].stream_words[lane]);
-      sum.sum_words += static_cast<std::uint64_t>(blocks_[i].sum_words[lane]);
-    }
-    blocks_[i].in_use = blocks_[i].stream_words = blocks_[i].sum_words = Vector{};
+    if (awake(i)) add_in_use(i, 1);
   }
 }
 

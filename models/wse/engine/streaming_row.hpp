@@ -32,6 +32,8 @@ struct LaneCounts {
   std::uint64_t buffer = 0;
   std::uint64_t in_use = 0;
   std::uint64_t conflict = 0;
+  std::uint64_t scalar = 0;  // and elements, of those that are held one by one
+  std::uint64_t elements = 0;
   std::uint64_t residual = 0;
   std::uint64_t beside = 0;
   std::uint64_t stall_weights = 0;  // of the router at the ramp, by the head of its buffer
@@ -57,9 +59,10 @@ class StreamingRow {
  public:
   using Shared = typename Sums::Shared;
 
-  /// `shared` has to outlive the row.
+  /// `shared` has to outlive the row, which is `row` of the wafer if its cores hold elements one by
+  /// one.
   StreamingRow(const HardwareParams& params, const StreamingKernel& kernel, const Shared& shared,
-               std::uint32_t tokens);
+               std::uint32_t tokens, std::uint32_t row = 0);
 
   /// From now on `values`, of the same row, is told what the cores do; it outlives this.
   void carry(RowValues& values) { values_ = &values; }
@@ -73,6 +76,43 @@ class StreamingRow {
 
   /// Performs a cycle of a row with neighbours.
   void step(Cycle now, const NextRows<Number>& next);
+
+  /// The same, without the blocks that rest: nothing reaches them from outside, and their last
+  /// step changed nothing but counts, so that the next one would do what it did. To be used in all
+  /// cycles, of which those in which no block is awake() may be left out; settle() comes before
+  /// what was counted is asked for.
+  void step_awake(Cycle now, const NextRows<Number>& next);
+  bool awake(std::size_t block) const { return naps_[block] == kNever; }
+  bool awake() const { return awake_ != 0; }
+  /// Calls `visit` with the number of each block that is awake now.
+  template <class Visit>
+  void for_each_awake(const Visit& visit) const {
+    for (std::size_t word = 0; word < awake_bits_.size(); ++word) {
+      for (std::uint64_t left = awake_bits_[word]; left != 0; left &= left - 1) {
+        visit(64 * word + static_cast<std::size_t>(__builtin_ctzll(left)));
+      }
+    }
+  }
+  /// Accounts for the cycles before `now`.
+  void settle(Cycle now);
+  /// Adds words, of which the cycle `now` is the first to know, to lanes of a block.
+  void arrive(std::size_t block, const Lanes<Number>& lanes, Cycle now);
+
+  std::size_t blocks() const { return blocks_.size(); }
+  /// The lanes of a block with a word that has not gone onward.
+  Lanes<Number> wants(std::size_t block) const {
+    return (blocks_[block].edge > 0) & ~blocks_[block].copied;
+  }
+  /// Lanes in which the row before could send a copy if `more` were on their way.
+  Lanes<Number> has_room(std::size_t block, const Lanes<Number>& more) const {
+    return load(&held_[block * kWidth]) + more < shapes_.link.capacity;
+  }
+  /// Words that the row before can have here and on their way.
+  static Lanes<Number> capacity(const HardwareParams& params) {
+    return all(QueueShapes(params.router).link().capacity);
+  }
+  /// No word is left that could go anywhere but up the ramp.
+  bool passed_all() const;
 
   /// True if a copy would meet a closed link in the cycle to be performed next.
   bool meets_closed(const std::vector<Number>& onward) const;
@@ -116,7 +156,17 @@ class StreamingRow {
  private:
   using Vector = Lanes<Number>;
 
-  /// The state of kWidth neighbouring columns. Flags are -1 or 0.
+  /// What kWidth neighbouring columns have counted since it was taken from here.
+  struct Counts {
+    StreamWaits<Number> waited;  // cycles
+    Vector scalar;               // of those in conflict, of beats of the main thread
+    Vector in_use;
+    Vector stall_weights, closures;
+    Vector fma, sums;                // beats, if they are counted,
+    Vector stream_words, sum_words;  // and words
+  };
+
+  /// Their state. Flags are -1 or 0.
   struct Block {
     Vector edge, copied, copied_back, ramped;
     Vector leaving;  // a bit for each of the last cycles: its word left; bit 0 is the oldest
@@ -124,12 +174,16 @@ class StreamingRow {
     LaneMeter<Number> onward_link, back_link;
     StreamState<Number> core;
     Vector last_beats, pop_left;  // of the row of weights that is being taken
-    StreamWaits<Number> waited;   // cycles
-    Vector in_use;
-    Vector stall_weights, closures;
-    Vector fma, sums;                // beats, if they are counted,
-    Vector stream_words, sum_words;  // and words
+    Counts counts;
   };
+  /// A block before a step that may change nothing.
+  struct Try {
+    std::size_t block;
+    Block before;
+    typename Sums::Rest sums;
+  };
+  static constexpr std::size_t kMostTries = 8;  // in a cycle
+  static constexpr std::uint8_t kCalm = 10;     // cycles: a word's way from core to core takes less
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
   void place_columns();
@@ -186,7 +240,14 @@ class StreamingRow {
     });
   }
 
+  Vector start_held(std::size_t place, const Vector& lanes);
   void end_lanes(const Vector& ended, std::size_t first, Cycle now);
+  void end_cycle(Cycle now);
+  void begin_try(std::size_t i);
+  void end_tries(Cycle now);
+  void wake(std::size_t i, Cycle now);
+  void add_counts(std::size_t i, std::uint64_t times);
+  void add_in_use(std::size_t i, std::uint64_t times);
   void flush();
   void flush_in_use();
 
@@ -194,6 +255,7 @@ class StreamingRow {
   const StreamingKernel& kernel_;
   const Shared& shared_;
   std::size_t columns_;
+  const std::uint32_t row_;
   Sums sums_;
   Number vector_beats_;  // of an instruction
   Number word_beats_;    // of the instructions that a word starts
@@ -213,6 +275,14 @@ class StreamingRow {
   Cycle end_ = 0;
   std::vector<Block> blocks_;
   std::vector<Number> open_, copied_, copied_back_, takes_;
+  std::vector<Number> held_;               // words that the row before counts as being here
+  std::vector<Cycle> naps_;                // by block: its last step, if it rests; else kNever
+  std::vector<std::uint8_t> calm_;         // by block: cycles since a step had to change something
+  std::size_t awake_ = 0;                  // blocks
+  std::vector<std::uint64_t> awake_bits_;  // by block
+  std::vector<Try> tries_;
+  std::vector<std::size_t> to_wake_;        // in the next cycle
+  std::vector<std::size_t> next_word_;      // by lane, of elements held one by one
   std::vector<std::uint32_t> main_step_;    // by lane
   std::vector<std::uint32_t> reduce_step_;  // by lane
   std::vector<LaneCounts> counts_;

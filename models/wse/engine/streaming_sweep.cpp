@@ -385,16 +385,6 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
        shapes.link().capacity + 1U});
 }
 
-bool can_sweep(const HardwareParams& params, const Program& program) {
-  const StreamingKernel& kernel = program.kernel;
-  // Who carries the numbers of a row knows no exchange.
-  if (kernel.exchange.on() && !kernel.activations.empty()) return false;
-  return reason_against_lanes(params.router).empty() && *reason_against_copy_row(program) == 0 &&
-         kernel.held.empty() && kernel.steps != 0 && program.columns > 1 && program.rows != 0 &&
-         !program.gradient && QueueShapes(params.router).flows() &&
-         reason_against_rows(program, params, {}).empty();
-}
-
 template <class Number>
 std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const Program& program,
                                            bool fold, Cycle marks) {
@@ -409,17 +399,35 @@ std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const P
 
 }  // namespace
 
+bool lanes_can_stream(const HardwareParams& params, const Program& program) {
+  const StreamingKernel& kernel = program.kernel;
+  // Who carries the numbers of a row knows no exchange.
+  if (kernel.exchange.on() && !kernel.activations.empty()) return false;
+  return reason_against_lanes(params.router).empty() && *reason_against_copy_row(program) == 0 &&
+         kernel.steps != 0 && program.columns > 1 && program.rows != 0 && !program.gradient &&
+         QueueShapes(params.router).flows() && reason_against_own_time(program, params, {}).empty();
+}
+
+unsigned lane_bits(const HardwareParams& params, const Program& program) {
+  const std::uint64_t most = largest(params, program);
+  const std::uint64_t latency = QueueShapes(params.router).longest();
+  if (most <= 127 && latency <= 6) return 8;
+  return most <= 32767 && latency <= 14 ? 16 : 0;
+}
+
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
                                                      const Program& program, bool fold,
                                                      Cycle marks) {
-  if (!can_sweep(params, program)) return nullptr;
+  if (!program.kernel.held.empty() || !lanes_can_stream(params, program)) return nullptr;
   const bool folds = fold && program.kernel.activations.empty();
-  const std::uint64_t most = largest(params, program);
-  const std::uint64_t latency = QueueShapes(params.router).longest();
-  if (most <= 127 && latency <= 6) return make_sweep<std::int8_t>(params, program, folds, marks);
-  if (most <= 32767 && latency <= 14)
-    return make_sweep<std::int16_t>(params, program, folds, marks);
-  return nullptr;
+  switch (lane_bits(params, program)) {
+    case 8:
+      return make_sweep<std::int8_t>(params, program, folds, marks);
+    case 16:
+      return make_sweep<std::int16_t>(params, program, folds, marks);
+    default:
+      return nullptr;
+  }
 }
 
 namespace {

@@ -37,6 +37,12 @@ class StreamingSweep {
   virtual std::optional<SweepOutcome> run() = 0;
 };
 
+/// Whether lanes can stand for the cores of a streaming program, whatever they hold.
+bool lanes_can_stream(const HardwareParams& params, const Program& program);
+
+/// The bits of the lanes that hold every number of the program, 8 or 16; 0 if none do.
+unsigned lane_bits(const HardwareParams& params, const Program& program);
+
 /// Null if the program or the hardware is not of the kind that can be swept. Each row is simulated
 /// by itself if not to be folded (`fold`), and if it carries values. `marks`: RunOptions::marks.
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,

@@ -107,7 +107,11 @@ class JointSearch {
     return of.candidates.empty() ? nullptr : &of.candidates.front();
   }
 
+  std::string key_of_moves(std::size_t i, const Chosen& chosen) const;
+  bool is_moved(std::size_t i, const Chosen& chosen) const;
   double moves(std::size_t i, const Chosen& chosen);
+  double known_moves(std::size_t i, const Chosen& chosen) const;
+  double bound_of_moves(std::size_t i, const Layout& layout) const;
   double moved(const Row& row, const Candidate* own, const Chosen& chosen) const;
   void search(std::size_t i);
   bool try_alike(std::size_t i, const std::function<std::optional<double>(const SpacePlace&)>& take,
@@ -126,20 +130,62 @@ class JointSearch {
   std::map<std::string, std::size_t> searched_;  // the first row of each kind that is alike
 };
 
-/// Cycles by which a row takes longer as its operands move; more than there are if they cannot.
-double JointSearch::moves(std::size_t i, const Chosen& chosen) {
+/// Whether what a row takes may move.
+bool JointSearch::is_moved(std::size_t i, const Chosen& chosen) const {
   const Row& row = rows_[i];
   const bool depends = row.space != nullptr || std::any_of(row.makers.begin(), row.makers.end(),
                                                            [](const auto& m) { return !!m; });
-  if (moves_ == nullptr || row.op->sources.empty() || !depends) return 0;
-  const Candidate* const own = row.space == nullptr ? nullptr : chosen(i);
-  if (row.space != nullptr && own == nullptr) return 0;
-  std::string key = row.content + (own == nullptr ? "" : "\n" + own->lies);
+  if (moves_ == nullptr || row.op->sources.empty() || !depends) return false;
+  return row.space == nullptr || chosen(i) != nullptr;
+}
+
+/// What decides about the moves of a row: how it and its makers lie.
+std::string JointSearch::key_of_moves(std::size_t i, const Chosen& chosen) const {
+  const Row& row = rows_[i];
+  std::string key = row.content + (row.space == nullptr ? "" : "\n" + chosen(i)->lies);
   for (const auto& maker : row.makers) {
     const Candidate* const from = maker ? chosen(*maker) : nullptr;
     key += "\n" + (from == nullptr ? "" : from->lies);
   }
-  const auto [at, is_new] = known_moves_.try_emplace(key, kImpossible);
+  return key;
+}
+
+/// Cycles of moves that were simulated before; 0 of others.
+double JointSearch::known_moves(std::size_t i, const Chosen& chosen) const {
+  if (!is_moved(i, chosen)) return 0;
+  const auto known = known_moves_.find(key_of_moves(i, chosen));
+  return known == known_moves_.end() ? 0 : std::max(0.0, known->second);
+}
+
+/// What the moves around a row cannot be below if it is laid out so, others as they are so far.
+/// Where its weights live may follow from its simulation.
+double JointSearch::bound_of_moves(std::size_t i, const Layout& layout) const {
+  const Row& row = rows_[i];
+  LayerOp op = *row.op;
+  try {
+    laid_out(machine_, layout, op, "layout");  // which tells the operation its part
+  } catch (const RequestError&) {
+    return 0;  // it cannot be, which its simulation finds
+  }
+  double least = kImpossible;
+  for (const Residency each : {Residency::streamed, Residency::resident}) {
+    if (op.residency != Residency::automatic && op.residency != each) continue;
+    Candidate at;
+    at.lies = lies_as(machine_, *row.space, layout) + word(each);
+    const auto with = [&](std::size_t other) { return other == i ? &at : chosen(other); };
+    double total = known_moves(i, with);
+    for (const std::size_t taker : row.takers) total += known_moves(taker, with);
+    least = std::min(least, total);
+  }
+  return least;
+}
+
+/// Cycles by which a row takes longer as its operands move; more than there are if they cannot.
+double JointSearch::moves(std::size_t i, const Chosen& chosen) {
+  const Row& row = rows_[i];
+  if (!is_moved(i, chosen)) return 0;
+  const Candidate* const own = row.space == nullptr ? nullptr : chosen(i);
+  const auto [at, is_new] = known_moves_.try_emplace(key_of_moves(i, chosen), kImpossible);
   if (!is_new) return at->second;
   try {
     at->second = moved(row, own, chosen);
@@ -232,8 +278,12 @@ void JointSearch::search(std::size_t i) {
     return;
   }
   LocalSearch search({points.values(), [&](const SpacePlace& at) { return points.settle(at); },
-                      [&](const SpacePlace& at) { return trials.bound(at); },
-                      [&](const SpacePlace& at) { return trials.guess(at); }},
+                      [&](const SpacePlace& at) {
+                        return trials.bound(at) + bound_of_moves(i, points.layout(at));
+                      },
+                      [&](const SpacePlace& at) {
+                        return trials.guess(at) + bound_of_moves(i, points.layout(at));
+                      }},
                      planned, effort_);
   for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
     for (const SpacePlace& place : batch) search.take(place, take(place));

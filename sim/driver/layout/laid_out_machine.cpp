@@ -165,8 +165,9 @@ std::optional<LayoutFound> LaidOutMachine::find(const LayerOp& op, const Mask* m
 
 /// What was found depends on the machine, how long was searched, and what it is of.
 std::string LaidOutMachine::cache_key(const SearchEffort& effort, const std::string& what) const {
-  return fmt::format("{}\n{}{} {} {} {}\n{}", plain_->kind(), settings_text(plain_->parameters()),
-                     effort.seed, effort.budget, effort.restarts, effort.batch, what);
+  return fmt::format("{}\n{}{} {} {} {} {}\n{}", plain_->kind(),
+                     settings_text(plain_->parameters()), effort.seed, effort.budget,
+                     effort.restarts, effort.batch, effort.gain, what);
 }
 
 void LaidOutMachine::lay_out_row(const LayerOp& op, Layout layout, std::optional<LayoutFound> found,

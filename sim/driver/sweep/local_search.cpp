@@ -81,7 +81,7 @@ std::vector<SpacePlace> LocalSearch::next() {
       }
       const SpacePlace place = std::move(left_.back().place);
       left_.pop_back();
-      if (space_.bound(place) >= best_value_) {
+      if (space_.bound(place) >= best_value_ * (1 - effort_.gain)) {
         fates_[place] = Fate::pruned;
         ++pruned_;
         continue;

@@ -37,6 +37,7 @@ struct SearchEffort {
   std::size_t budget = 48;   // places that are simulated at most
   std::size_t restarts = 2;  // after the first start
   std::size_t batch = 1;     // places that are handed out before any of them is known
+  double gain = 0;           // a bound has to be below the best by such a share of it
 };
 
 /// Descent with restarts for the smallest value: of the neighbours of a place, which differ from it

@@ -199,19 +199,16 @@ class WeightsRun {
 };
 
 /// Cores whose weights are scattered all differ, so that each is simulated. Automatic residency
-/// does that for so many tokens times cores, which take some seconds, and leaves longer ones
-/// streamed.
-constexpr std::uint64_t kMostScattered = std::uint64_t{1} << 18U;
+/// does that for so many tokens times cores, which take a minute or so.
+constexpr std::uint64_t kMostScattered = std::uint64_t{1} << 23U;
 
 std::string too_long(const WseParams& params, const LayerOp& op, const Mask* mask) {
   if (mask == nullptr || params.resident.storage != wse::ResidentStorage::nonzeros) return "";
   const std::uint64_t cores = std::uint64_t{params.wafer.columns} * params.wafer.rows;
   const std::uint64_t tokens = std::uint64_t{op.n} * op.batch;
   if (tokens * cores <= kMostScattered) return "";
-  return fmt::format(
-      "not compared with resident ones, {} tokens in {} cores that all differ, which takes long to "
-      "simulate; residency resident does",
-      tokens, cores);
+  return fmt::format("{} tokens in {} cores that all differ, which takes long to simulate", tokens,
+                     cores);
 }
 
 const char* phrase(Residency place) {
@@ -226,10 +223,10 @@ OpResult WeightsRun::faster() const {
     Cycle least = 0;
     std::optional<OpResult> result = {};
     std::string refused = {};
+    std::string unknown = {};  // why it is not simulated
   };
   std::vector<Place> places = {{Residency::streamed}, {Residency::resident}};
-  const std::string unknown = too_long(params_, op_, mask_);
-  if (!unknown.empty() && op_.x_pattern == "dense") places.pop_back();
+  if (op_.x_pattern == "dense") places.back().unknown = too_long(params_, op_, mask_);
   const auto attempt = [](Place& place, const auto& action) {
     try {
       action();
@@ -244,11 +241,12 @@ OpResult WeightsRun::faster() const {
     return std::pair(!a.refused.empty(), a.least) < std::pair(!b.refused.empty(), b.least);
   };
   std::stable_sort(places.begin(), places.end(), before);
+  if (!places.back().refused.empty()) places.front().unknown.clear();  // the only way left
   Place* best = nullptr;
   for (Place& place : places) {
     const Cycle so_far = best == nullptr ? kNever : best->result->cycles;
     const bool wins_ties = place.residency == Residency::streamed;
-    if (!place.refused.empty() || place.least > so_far) continue;
+    if (!place.refused.empty() || !place.unknown.empty() || place.least > so_far) continue;
     if (place.least == so_far && !wins_ties) continue;
     attempt(place, [&] { place.result = in(place.residency); });
     if (!place.result) continue;
@@ -257,8 +255,13 @@ OpResult WeightsRun::faster() const {
   }
   if (best == nullptr) return in(Residency::streamed);  // says what it lacks
   const Place& other = best == &places[0] ? places.back() : places[0];
+  const bool open = !other.unknown.empty() && other.refused.empty();
   const std::string against =
-      places.size() == 1         ? unknown
+      open && other.least < best->result->cycles
+          ? fmt::format(
+                "not compared with resident ones, {} (at least {} cycles); residency "
+                "resident does",
+                other.unknown, other.least)
       : op_.x_pattern != "dense" ? "where streamed ones would leave no zero of X out"
       : !other.refused.empty()   ? "it is not possible otherwise: " + other.refused
       : other.result

@@ -5,12 +5,14 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/machines/wse/streaming.hpp"
+#include "tests/support/wse/cases.hpp"
 
 namespace lacuna {
 namespace {
@@ -246,6 +248,31 @@ TEST_P(WseMachineEquivalence, NoRunIsShorterThanItsLowerBound) {
       EXPECT_LE(least, run(c, {}, dense).cycles) << "seed " << seed << ' ' << word(mode);
     }
   }
+}
+
+/// Of weights that stay as single non-zeros every core has its own bound: its elements and words,
+/// and what its last row of sums has before it on the ring. Groups of columns included.
+TEST(HeldNonzeros, NoRunIsShorterThanItsLowerBound) {
+  std::vector<double> shares;  // of the cycles
+  for (std::uint64_t seed = 1000; shares.size() < 220 * test::long_factor(); ++seed) {
+    Case c = seed % 4 == 0 ? grouped_case(seed) : random_case(seed);
+    c.op.x_pattern = "dense";
+    c.op.mode = Mode::static_;
+    c.settings["resident.storage"] = "nonzeros";
+    WseParams params;
+    for (const auto& [path, text] : c.settings) params.set(path, text, "");
+    Execution execution;
+    execution.engine = seed % 3 == 0 ? Engine::clocked : Engine::event;
+    Cycle cycles = 0;
+    if (!fits([&] { cycles = run(c, execution, false).cycles; })) continue;
+    const Cycle least =
+        wse::least_cycles(streaming_job(c.op, &c.mask, true), streaming_setup(params));
+    ASSERT_LE(least, cycles) << "seed " << seed << ": "
+                             << fmt::format("{}", fmt::join(c.settings, " "));
+    shares.push_back(static_cast<double>(least) / static_cast<double>(cycles));
+  }
+  std::sort(shares.begin(), shares.end());
+  EXPECT_GT(shares[shares.size() / 2], 0.75) << shares[shares.size() / 2];
 }
 
 TEST_P(WseMachineEquivalence, AutoResidencyIsTheFasterOfBoth) {

@@ -103,11 +103,32 @@ TEST(Residency, OfASparseProductOnAWaferIsTheFasterToo) {
     EXPECT_EQ(best.residency, few ? "resident" : "streamed") << shape;
     EXPECT_EQ(best.mode, few ? "static" : "streamed");
   }
-  // 8 x 8 cores and 4,097 tokens are more than 2^18 of both together
-  const Measured longer =
-      measured(std::string(kWafer) + "--gemm 1x8x4097 --pattern unstructured:0.5");
-  EXPECT_EQ(longer.residency, "streamed");
-  EXPECT_THAT(longer.ran.out, HasSubstr("not compared with resident ones, 4097 tokens in 64"));
+}
+
+TEST(Residency, OfNonzerosThatTakeLongToSimulateFollowsFromABoundOrIsSaid) {
+  // 64 x 64 cores and 2,049 tokens are more than 2^23 of both together.
+  const std::string wafer = " --quiet --machine wse2 --set wafer.columns=64 --set wafer.rows=64 ";
+  // Of one row of W resident ones send 8 words and 64 commands for each token, streamed ones some 4
+  // words and 64 commands for all: the bound of the first is above the cycles of the second.
+  const Measured few = measured(wafer + "--gemm 1x8x2049 --pattern unstructured:0.5");
+  EXPECT_EQ(few.residency, "streamed");
+  EXPECT_THAT(few.ran.out, HasSubstr("cycles if they stay in the cores"));
+  // Of 8,192 rows streamed ones have as many commands in each core, resident ones 513, and some 64
+  // cycles for the elements and sums of each: they may be faster.
+  const Measured many = measured(
+      " --quiet --machine wse2 --set wafer.columns=128 --set wafer.rows=128 "
+      "--set resident.nonzero_cycles=1 --gemm 8192x8x513 --pattern unstructured:0.5");
+  EXPECT_EQ(many.residency, "streamed");
+  EXPECT_THAT(many.ran.out, HasSubstr("not compared with resident ones, 513 tokens in 16384"));
+}
+
+TEST(Residency, OfOneTokenOnAWholeWaferIsTheFasterOfBoth) {
+  // 8,388,608 weights at 37.8 words a cycle take more than 220,000 cycles to enter; resident, a
+  // token goes once around a ring of 755 columns.
+  const Measured best = measured(" --machine wse3 --gemm 4096x4096x1 --pattern 2:4 ");
+  EXPECT_EQ(best.residency, "resident");
+  EXPECT_EQ(best.cycles, 10044U);
+  EXPECT_THAT(best.ran.out, HasSubstr("(residency auto): 10044 cycles, at least "));
 }
 
 TEST(Residency, ModeStaticOfDenseWeightsIsResidentOnAWaferWithARemark) {

@@ -96,6 +96,27 @@ TEST(LocalSearch, SimulatesNothingThatABoundRulesOut) {
   }
 }
 
+// The same with a gain of a tenth: what is simulated is below nine tenths of the best so far.
+TEST(LocalSearch, SimulatesNothingThatPromisesLessThanItsGain) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    const Separable of(random);
+    SearchEffort effort;
+    effort.gain = 0.1;
+    LocalSearch search(of.space(1), SpacePlace(of.terms.size(), 0), effort);
+    std::optional<double> best;
+    for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+      for (const SpacePlace& place : batch) {
+        if (best) {
+          EXPECT_LT(of.value(place), *best * 0.9);
+        }
+        best = of.value(place);
+        search.take(place, best);
+      }
+    }
+  }
+}
+
 TEST(LocalSearch, TakesTheSameWayForTheSameSeedAndEndsWithItsBudget) {
   Random random(11);
   const Separable of(random);

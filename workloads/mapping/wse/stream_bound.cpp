@@ -9,13 +9,21 @@
 namespace lacuna::wse {
 namespace {
 
+/// By place, of the columns of a row: cycles of issue slots that its elements take, and cycles of
+/// its main threads until the last of its words has taken effect.
+struct HeldWork {
+  std::vector<std::uint64_t> slots;
+  std::vector<std::uint64_t> paced;
+};
+
 class Bound {
  public:
   Bound(const StreamingKernel& kernel, const CoreParams& core, const StreamLoads& loads,
-        std::uint32_t tokens)
+        std::uint32_t tokens, const HeldWork* held = nullptr)
       : k_(kernel),
         core_(core),
         loads_(loads),
+        held_(held),
         groups_(kernel.groups.count),
         width_(loads.sent.size()),
         beats_(ceil_div(tokens, kernel.simd)),
@@ -26,9 +34,9 @@ class Bound {
     const std::vector<std::uint64_t> tails = tails_of_groups();
     Cycle most = 0;
     for (std::size_t place = 0; place < width_; ++place) {
-      const std::uint64_t main = products(loads_.sent[place]);
+      const std::uint64_t main = products(place);
       const std::uint64_t sums = sums_of(place);
-      const std::uint64_t own = std::max(slots(main, sums), dispatches(loads_.sent[place]));
+      const std::uint64_t own = std::max(slots(main, sums), dispatches(place));
       const std::uint64_t exchanged = slots(main, sums + packets());
       most = std::max(most, ceil_div(std::max(own + tails[place], exchanged), groups_));
     }
@@ -56,7 +64,9 @@ class Bound {
   }
 
   /// Issue slots of the weights of a place's columns.
-  std::uint64_t products(std::uint64_t sent) const {
+  std::uint64_t products(std::size_t place) const {
+    if (held_ != nullptr) return held_->slots[place];
+    const std::uint64_t sent = loads_.sent[place];
     const std::uint64_t rows = std::uint64_t{k_.steps} * groups_;
     const std::uint64_t first = std::min(rows, sent);  // that may overwrite, in fewer cycles
     const std::uint64_t cheap = std::min(k_.first_cycles, k_.beat_cycles);
@@ -83,11 +93,13 @@ class Bound {
   /// dispatched, and that one has its beats; a word of several weights likewise, each with its
   /// share of that. The command that ends a row waits for the last weight too, and delays the next
   /// one.
-  std::uint64_t dispatches(std::uint64_t sent) const {
+  std::uint64_t dispatches(std::size_t place) const {
     const std::uint64_t rows = std::uint64_t{k_.steps} * groups_;
     const std::uint64_t each = k_.weights_per_word();
     const std::uint64_t data = core_.dispatch.value();
     const std::uint64_t command = core_.cmd_cycles.value();
+    if (held_ != nullptr) return held_->paced[place] + rows * std::min(data, command);
+    const std::uint64_t sent = loads_.sent[place];
     const std::uint64_t work = each * beats_ * std::min(k_.first_cycles, k_.beat_cycles);
     return sent * std::max(work, data) / each + rows * std::min(data, command);
   }
@@ -125,6 +137,7 @@ class Bound {
   const StreamingKernel& k_;
   const CoreParams& core_;
   const StreamLoads& loads_;
+  const HeldWork* const held_;
   const std::uint64_t groups_;
   const std::uint64_t width_;
   const std::uint64_t beats_;  // of a weight
@@ -145,6 +158,42 @@ Cycle least_cycles_of_cores(const StreamingKernel& kernel, const CoreParams& cor
   const Bound last(kernel, core, loads, least);
   const Cycle later = std::uint64_t{loads.farthest} * loads.hop;
   return std::max({entry.cores(), last.cores() + later, entry.link()});
+}
+
+namespace {
+
+HeldWork work_of_row(const StreamingKernel& kernel, const CoreParams& core, std::size_t width,
+                     std::size_t row, const std::vector<std::vector<std::uint32_t>>& words) {
+  HeldWork work{std::vector<std::uint64_t>(width, 0), std::vector<std::uint64_t>(width, 0)};
+  const std::uint64_t dispatch = core.dispatch.value();
+  for (std::uint32_t c = 0; c < words.size(); ++c) {
+    const std::size_t place = kernel.groups.place_of(c);
+    const std::vector<std::uint16_t>& held = kernel.held[row * words.size() + c];
+    for (std::size_t feature = 0; feature < held.size(); ++feature) {
+      const std::uint64_t cycles = std::uint64_t{held[feature]} * kernel.beat_cycles;
+      work.slots[place] += words[c][feature] * cycles;
+      work.paced[place] += words[c][feature] * std::max(cycles, dispatch);
+    }
+  }
+  return work;
+}
+
+}  // namespace
+
+Cycle least_cycles_of_held(const StreamingKernel& kernel, const CoreParams& core,
+                           const StreamLoads& loads,
+                           const std::vector<std::vector<std::uint32_t>>& words) {
+  Cycle least = 0;
+  for (std::size_t row = 0; row < kernel.tokens.size(); ++row) {
+    const std::uint32_t tokens = kernel.tokens[row];
+    if (tokens == 0) continue;
+    const HeldWork work = work_of_row(kernel, core, loads.sent.size(), row, words);
+    const Bound bound(kernel, core, loads, tokens, &work);
+    const std::size_t entry = loads.entry;
+    const std::size_t distance = std::max(row, entry) - std::min(row, entry);
+    least = std::max({least, bound.cores() + distance * loads.hop, bound.link()});
+  }
+  return least;
 }
 
 }  // namespace lacuna::wse

@@ -32,4 +32,10 @@ struct StreamLoads {
 Cycle least_cycles_of_cores(const StreamingKernel& kernel, const CoreParams& core,
                             const StreamLoads& loads);
 
+/// The same of cores that hold elements one by one, of which each has its own number. `words`: by
+/// column and feature, as in StreamingKernel::held, how often it comes.
+Cycle least_cycles_of_held(const StreamingKernel& kernel, const CoreParams& core,
+                           const StreamLoads& loads,
+                           const std::vector<std::vector<std::uint32_t>>& words);
+
 }  // namespace lacuna::wse

@@ -66,7 +66,6 @@ class StreamingPlanner {
     const Rate rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
     const Cycle enter = ceil_div(least_words(sent, whole) * rate.per, rate.words);
     if (k.tokens.empty()) return enter;
-    if (scattered()) return std::max(enter, least_of_scattered());
     order();
     StreamingKernel form = k;
     if (whole) form.form = StreamForm::packed;  // the faster of two forms counts
@@ -81,8 +80,10 @@ class StreamingPlanner {
     loads.between = groups_.interleaved ? groups_.count : 1;
     loads.hop = setup_.hop;
     loads.ramp = setup_.ramp;
-    return std::max(enter + std::uint64_t{farthest} * setup_.hop,
-                    least_cycles_of_cores(form, setup_.core, loads));
+    const Cycle cores = scattered()
+                            ? least_cycles_of_held(k, setup_.core, loads, words_by_feature())
+                            : least_cycles_of_cores(form, setup_.core, loads);
+    return std::max(enter + std::uint64_t{farthest} * setup_.hop, cores);
   }
 
   StreamingPlan plan() {
@@ -205,18 +206,22 @@ class StreamingPlanner {
     return operands_.held_mask() != nullptr && setup_.resident.storage == ResidentStorage::nonzeros;
   }
 
-  /// Of scattered weights the mean core, as the busiest is not known.
-  Cycle least_of_scattered() {
-    const StreamingKernel& k = kernel();
-    const std::uint64_t cores = std::uint64_t{plan_.program.rows} * columns_;
-    Cycle slots = operands_.useful_products() * job_.batch * setup_.resident.nonzero_cycles / cores;
-    if (setup_.ws.reduce == Reduce::ring && groups_.width > 1) {
-      const std::uint64_t each =
-          std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue;
-      const Cycle sums = k.steps * ceil_div(k.tokens.back(), each);
-      slots = IssueRule(setup_.core).two ? std::max(slots, sums) : slots + sums;
+  /// By column and feature of it, how often its words come.
+  std::vector<std::vector<std::uint32_t>> words_by_feature() const {
+    std::vector<std::vector<std::uint32_t>> words(columns_);
+    for (std::uint32_t c = 0; c < columns_; ++c) words[c].resize(inputs_[c] * job_.batch);
+    for_each_kept(filters() ? operands_.streamed_mask() : nullptr, operands_.rows(),
+                  operands_.features(), [&](std::uint32_t i, std::uint32_t j) {
+                    for (std::uint32_t g = 0; g < groups_.count; ++g) {
+                      if (multiplies(g, i))
+                        ++words[groups_.column_of(g, owner_of_input_[j])][index_[j]];
+                    }
+                  });
+    for (std::uint32_t c = 0; c < columns_; ++c) {  // instances have the same
+      for (std::size_t i = inputs_[c]; i < words[c].size(); ++i)
+        words[c][i] = words[c][i - inputs_[c]];
     }
-    return slots;
+    return words;
   }
 
   /// What a beat moves through the memory's ports decides how many cycles it takes; two reads of
