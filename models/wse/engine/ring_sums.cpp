@@ -33,7 +33,7 @@ RingSums<Number>::RingSums(const HardwareParams& params, const Shared& shared)
     const std::uint32_t from = shared.column_of[(lane + columns_ - 1) % columns_];
     const bool next = std::max(to, from) - std::min(to, from) == 1;
     Block& b = blocks_[lane / kWidth];
-    b.one_hop[lane % kWidth] = static_cast<Number>(next ? -1 : 0);
+    b.hops.one_hop[lane % kWidth] = static_cast<Number>(next ? -1 : 0);
     b.color[lane % kWidth] = static_cast<Number>(shared.color_of[lane]);
   }
 }
@@ -53,11 +53,11 @@ void RingSums<Number>::flush() {
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     const Block& b = blocks_[lane / kWidth];
     const std::size_t i = lane % kWidth;
-    stalls_[lane].in += static_cast<std::uint64_t>(b.stall_in[i]);
-    stalls_[lane].pass += static_cast<std::uint64_t>(b.stall_pass[i]);
-    stalls_[lane].out += static_cast<std::uint64_t>(b.stall_out[i]);
+    stalls_[lane].in += static_cast<std::uint64_t>(b.hops.here.stalled[i]);
+    stalls_[lane].pass += static_cast<std::uint64_t>(b.hops.over.stalled[i]);
+    stalls_[lane].out += static_cast<std::uint64_t>(b.hops.up.stalled[i]);
   }
-  for (Block& b : blocks_) b.stall_in = b.stall_pass = b.stall_out = Vector{};
+  for (Block& b : blocks_) b.hops.forget_stalls();
 }
 
 template <class Number>
