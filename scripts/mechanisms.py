@@ -23,6 +23,8 @@ MECHANISMS = {
     "how many words a link passes": ("fabric/link_rule.hpp", "struct LinkRule",
                                      ["router.link_words", "router.link_cycles", "router.link_limit"]),
     "which output queue has the ramp": ("fabric/ramp.hpp", "bool send_up", []),
+    "routers in lanes: ports, copies, links": ("fabric/lane_router.hpp", "class LaneCopies", []),
+    "what a column's stream sends next": ("program/sent_words.hpp", "class SentWords", []),
     "router port by port, switches": ("fabric/router.cpp", "RouterArray::grant_ports", ["router.multicast", "router.reconfig"]),
     "filter at the receiving ramp": ("program/wavelet_filter.hpp", "class WaveletFilter", []),
     "what words at the edge pay with": ("edge/tokens.hpp", "class TokenBucket", []),
@@ -38,9 +40,17 @@ MECHANISMS = {
 # What is still written more than once, each file with the others' differential tests as its guard: a change there has to be made
 # in all of them. No file may be added here.
 SEVERAL = {
-    "where words of a row go": ["fabric/router.cpp", "engine/ring_sums.hpp", "engine/routed_sums.hpp", "engine/gradient_row.cpp", "engine/tasks/shift_sweep.cpp", "engine/tasks/turn_sweep.cpp"],
+    "where words go": ["fabric/router.cpp", "fabric/lane_router.hpp", "engine/tasks/shift_sweep.cpp"],
     "closed forms": ["engine/tasks/relay_sweep.cpp", "pe/gradient_drain.cpp"],
     "injectors": ["edge/injector.cpp", "edge/lane_injectors.cpp"],
+}
+
+
+# What only these files may use: the rules of ports and links in lanes are said there, and all others ask them.
+ONLY_IN = {
+    "LaneMeter": ["fabric/link_rule.hpp", "fabric/lane_router.hpp", "edge/lane_injectors.hpp", "edge/lane_injectors.cpp",
+                  "engine/tasks/shift_sweep.cpp"],
+    "Turn::nobody": ["fabric/arbiter.hpp", "fabric/lane_router.hpp", "pe/issue.hpp"],
 }
 
 
@@ -75,6 +85,11 @@ def main():
     for mechanism, files in SEVERAL.items():
         print(f"  {mechanism}: {', '.join(files)}")
         wrong += [f"models/wse/{file} is no longer there" for file in files if not (WSE / file).is_file()]
+    for name, files in ONLY_IN.items():
+        for file in sorted(WSE.rglob("*.[ch]pp")):
+            path = file.as_posix().removeprefix("models/wse/")
+            if path not in files and name in file.read_text():
+                wrong.append(f"{path} uses {name}, which is for {', '.join(files)}")
     for line in wrong:
         print("wrong:", line, file=sys.stderr)
     return 1 if wrong else 0

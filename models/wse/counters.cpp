@@ -59,8 +59,8 @@ bool operator==(const RouterCounters& a, const RouterCounters& b) {
 }
 
 bool operator==(const InjectorCounters& a, const InjectorCounters& b) {
-  return std::tie(a.words, a.no_token, a.closed, a.scanning, a.done) ==
-         std::tie(b.words, b.no_token, b.closed, b.scanning, b.done);
+  return std::tie(a.words, a.zeros, a.no_token, a.closed, a.scanning, a.done) ==
+         std::tie(b.words, b.zeros, b.no_token, b.closed, b.scanning, b.done);
 }
 
 std::vector<std::string> event_kind_names() {

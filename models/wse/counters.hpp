@@ -75,6 +75,7 @@ bool operator==(const RouterCounters& a, const RouterCounters& b);
 /// What an injector counts.
 struct InjectorCounters {
   std::uint64_t words = 0;
+  std::uint64_t zeros = 0;     // of them, that the receivers drop
   std::uint64_t no_token = 0;  // cycles limited by I/O
   std::uint64_t closed = 0;    // cycles limited by back-pressure
   std::uint64_t scanning = 0;  // cycles in which the filter looked for a word

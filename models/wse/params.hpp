@@ -305,8 +305,16 @@ struct TaskCostParams : ParameterSet {
             "core.dispatch.");
 };
 
-/// The comparison of a stream with zero, at its sender.
+/// Where zeros of a stream are left out.
+enum class FilterAt { sender, receiver };
+
+/// The comparison of a stream with zero, at its sender or where a core takes it from its ramp.
 struct ZeroFilterParams : ParameterSet {
+  Param<FilterAt> at = param(
+      this, "at", FilterAt::sender,
+      Choices<FilterAt>{{"sender", FilterAt::sender}, {"receiver", FilterAt::receiver}},
+      "Where zeros are left out: by the sender, so that they cost nothing; or all travel, and each "
+      "core's filter drops those that come up its ramp before they start a task.");
   Param<unsigned> scan_width =
       param(this, "scan_width", 0U, range(0U, 65536U), "positions",
             "Positions of a column's stream that its sender examines in a cycle, none after the "

@@ -274,7 +274,9 @@ void WaferStats::add_edge(const std::vector<InjectorCounters>& injectors, const 
     edge.scanning += injector.scanning;
     edge.done += injector.done + (at - cycles);
     const std::uint64_t copies = program.source.empty() ? 1 : program.kernel.groups.count;
-    core.deliveries += injector.words * copies * (program.rows - program.spread_rows);
+    // what a filter drops is counted where it comes
+    core.deliveries +=
+        (injector.words - injector.zeros) * copies * (program.rows - program.spread_rows);
   }
 }
 

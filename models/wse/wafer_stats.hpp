@@ -139,6 +139,13 @@ struct UnfilteredStats : StatGroup {
   Counter packed{this, "cycles_packed", "cycles", "Without indices, FP16 values in pairs."};
 };
 
+/// Filters of zeros at the ramps of the cores.
+struct ReceiverFilterStats : StatGroup {
+  ReceiverFilterStats() : StatGroup("wafer.receiver_filter") {}
+  Counter tests{this, "words_tested", "wavelets", "Weights compared with zero, by all cores."};
+  Counter dropped{this, "words_dropped", "wavelets", "Zeros dropped before they started a task."};
+};
+
 /// What all units of a wafer counted, and how many bytes they moved.
 struct WaferStats {
   CoreStats core{"wafer.core"};

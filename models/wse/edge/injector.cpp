@@ -24,6 +24,7 @@ InjectorBank::InjectorBank(const RouterParams& router, const Program& program,
       columns_(links.size()),
       stream_(program),
       tokens_(program) {
+  for (std::uint32_t c = 0; c < program.columns; ++c) words_.emplace_back(program.kernel, c);
   for (std::size_t c = 0; c < links.size(); ++c) {
     columns_[c].link = links[c];
     if (!program.has_stream(c)) columns_[c].hold = Hold::done;
@@ -145,15 +146,17 @@ void InjectorBank::account(Cycle now) {
 
 bool InjectorBank::sent_all(const Column& column, std::size_t index) const {
   return index < program_.columns
-             ? column.step == program_.kernel.steps
-             : column.sent == program_.background[index - program_.columns].words;
+             ? words_[index].over()
+             : column.counters.words == program_.background[index - program_.columns].words;
 }
 
 void InjectorBank::send(Column& column, std::size_t index, Cycle now) {
-  links_.push(column.link, now, next_word(column, index));
+  const Wavelet word = next_word(index);
+  links_.push(column.link, now, word);
   if (rule_.on_links()) column.meter.sent(rule_, now);
   log_.record(now, first_unit_ + index, kWordIn, column.counters.words);
   ++column.counters.words;
+  if (word.zero) ++column.counters.zeros;
   scan(column, index, now + 1);
 }
 
@@ -172,21 +175,10 @@ InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cyc
   return Hold::none;
 }
 
-Wavelet InjectorBank::next_word(Column& column, std::size_t index) {
-  const StreamingKernel& kernel = program_.kernel;
-  if (index >= program_.columns) {
-    ++column.sent;
-    --to_enter_;
-    return {0, program_.background[index - program_.columns].color, false};
-  }
-  if (column.sent == kernel.words(column.step, index)) {
-    column.sent = 0;
-    return {column.step++, kernel.stream_color(index), true};
-  }
-  ++column.sent;
-  const std::uint64_t number = column.weights++;
-  return {kernel.payloads.empty() ? 0 : kernel.payloads[index][number], kernel.stream_color(index),
-          false};
+Wavelet InjectorBank::next_word(std::size_t index) {
+  if (index < program_.columns) return words_[index].next();
+  --to_enter_;
+  return {0, program_.background[index - program_.columns].color, false};
 }
 
 void InjectorBank::count(std::size_t index, Cycle from, Cycle cycles) {

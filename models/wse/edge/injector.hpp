@@ -13,6 +13,7 @@
 #include "models/wse/fabric/link.hpp"
 #include "models/wse/program/event_kinds.hpp"
 #include "models/wse/program/program.hpp"
+#include "models/wse/program/sent_words.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
 namespace lacuna::wse {
@@ -62,10 +63,7 @@ class InjectorBank : public Clocked {
 
   struct Column {
     LinkId link = kNoLink;
-    std::uint32_t step = 0;
-    std::uint32_t sent = 0;     // words of this step
-    std::uint64_t weights = 0;  // of all steps
-    std::uint32_t stored = 0;   // in its FIFO
+    std::uint32_t stored = 0;  // in its FIFO
     LinkMeter meter;
     std::uint64_t scanned = 0;  // words that were looked for
     Cycle found = 0;            // when the next one can be sent
@@ -81,7 +79,7 @@ class InjectorBank : public Clocked {
   bool sent_all(const Column& column, std::size_t index) const;
   void send(Column& column, std::size_t index, Cycle now);
   Hold try_send(Column& column, std::size_t index, Cycle now);
-  Wavelet next_word(Column& column, std::size_t index);
+  Wavelet next_word(std::size_t index);
   void scan(Column& column, std::size_t index, Cycle from) const;
   void count(std::size_t index, Cycle from, Cycle cycles);
   void extend_run(Column& column, std::size_t index, Cycle at, Cycle length);
@@ -98,6 +96,7 @@ class InjectorBank : public Clocked {
   EventLog& log_;
   ClockDomain& clock_;
   std::vector<Column> columns_;
+  std::vector<SentWords> words_;  // of those with a stream
   RowStream stream_;
   std::vector<std::uint32_t> due_;
   EdgeTokens tokens_;

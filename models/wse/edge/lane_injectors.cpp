@@ -36,7 +36,9 @@ LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& 
   for (std::uint32_t lane = 0; lane < program.columns; ++lane) {
     lane_of_[column_of_[lane]] = lane;
     if (!program.has_stream(column_of_[lane])) words[column_of_[lane]] = 0;
-    rest_[lane] = counters_[lane].words = words[column_of_[lane]];
+    counters_[lane].zeros = kernel.zeros_of(column_of_[lane]);
+    if (!program.has_stream(column_of_[lane])) counters_[lane].zeros = 0;
+    rest_[lane] = counters_[lane].words = words[column_of_[lane]] + counters_[lane].zeros;
     take_up(lane, 0);
     if (!scan_left_.empty()) look_for_next(lane);
   }

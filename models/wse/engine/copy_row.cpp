@@ -29,9 +29,8 @@ CopyRow<Number>::CopyRow(const RouterParams& router, const Program& program)
       source_(blocks_.size() * kWidth, 0),
       open_(source_),
       south_(source_),
-      to_east_(source_.size() + 2, 0),
-      to_west_(to_east_),
-      room_(to_east_.size(), -1),
+      eastward_(source_.size(), 1),
+      westward_(source_.size(), 1),
       stalls_(program.columns) {
   for (std::size_t c = 0; c < program.columns; ++c) {
     const Route& route = route_of(program, c);
@@ -39,9 +38,9 @@ CopyRow<Number>::CopyRow(const RouterParams& router, const Program& program)
     const std::size_t lane = c % kWidth;
     const auto flag = [](bool set) { return static_cast<Number>(set ? -1 : 0); };
     source_[c] = flag(program.has_stream(c));
-    b.wants[kDown][lane] = flag((route.to & bit(kSouth)) != 0);
-    b.wants[kToEast][lane] = flag((route.to & bit(kEast)) != 0);
-    b.wants[kToWest][lane] = flag((route.to & bit(kWest)) != 0);
+    b.ways[kDown][lane] = flag((route.to & bit(kSouth)) != 0);
+    b.ways[kToEast][lane] = flag((route.to & bit(kEast)) != 0);
+    b.ways[kToWest][lane] = flag((route.to & bit(kWest)) != 0);
     b.from_east[lane] = flag(route.from == kEast);
     b.several[lane] = flag((route.to & (route.to - 1U)) != 0);
   }
@@ -51,7 +50,8 @@ template <class Number>
 inline Lanes<Number> CopyRow<Number>::room(std::size_t i, Way way,
                                            const std::vector<Number>& takes) const {
   if (way == kDown) return load(&takes[i * kWidth]);
-  return load(&room_[i * kWidth + (way == kToEast ? 2 : 0)]);
+  return way == kToEast ? eastward_.room_after(i * kWidth, 1)
+                        : westward_.room_before(i * kWidth, 1);
 }
 
 /// Each copy of a head goes when it can; the head leaves with the last.
@@ -63,22 +63,16 @@ void CopyRow<Number>::step_block(std::size_t i, const std::vector<Number>& takes
   const Vector head = (b.edge > 0) | b.in.has();
   store(&open_[i * kWidth], source & (b.edge < entries_));
   std::array<Vector, kWays> go{};
-  Vector left = head;
   for (const Way way : {kDown, kToEast, kToWest}) {
-    const Vector wants = head & b.wants[way] & ~b.made[way];
-    go[way] = wants & room(i, way, takes);
-    if (rule_.on_links()) {
-      go[way] &= b.links[way].open();
-      b.links[way].sent(rule_, go[way]);
-    }
+    const Vector wants = b.copies.wants(way, head & b.ways[way]);
+    go[way] = b.links[way].send(rule_, wants, room(i, way, takes));
     if (way == kDown) b.closures -= wants & ~go[way] & b.several;
-    b.made[way] |= go[way];
-    left &= b.made[way] | ~b.wants[way];
+    b.copies.make(way, go[way]);
   }
+  const Vector left = b.copies.leave(head, b.ways);
   store(&south_[i * kWidth], go[kDown]);
-  store(&to_east_[i * kWidth + 1], go[kToEast]);
-  store(&to_west_[i * kWidth + 1], go[kToWest]);
-  for (Vector& made : b.made) made &= ~left;
+  eastward_.send(i * kWidth, go[kToEast]);
+  westward_.send(i * kWidth, go[kToWest]);
   b.stall -= head & ~left;
   b.edge += left & source;
   b.in.pop(left & ~source);
@@ -91,10 +85,12 @@ void CopyRow<Number>::step(const std::vector<Number>& takes) {
   for (std::size_t i = 0; i < blocks_.size(); ++i) step_block(i, takes);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     Block& b = blocks_[i];
-    const Vector east = load(&to_east_[i * kWidth]);
-    const Vector west = load(&to_west_[i * kWidth + 2]);
+    const Vector east = eastward_.sent_before(i * kWidth, 1);
+    const Vector west = westward_.sent_after(i * kWidth, 1);
     b.in.push(select(b.from_east, west, east), link_);
-    store(&room_[i * kWidth + 1], b.in.room(link_));
+    for (LaneBorder<Number>* const to : {&eastward_, &westward_}) {
+      to->show(i * kWidth, b.in.room(link_));
+    }
   }
   if (++unflushed_ == static_cast<unsigned>(std::numeric_limits<Number>::max())) flush();
 }
@@ -122,9 +118,9 @@ void CopyRow<Number>::add_counters(const std::vector<std::uint64_t>& words,
   for (std::size_t lane = 0; lane < stalls_.size(); ++lane) {
     const Block& b = blocks_[lane / kWidth];
     RouterCounters& router = routers[lane];
-    if (b.wants[kDown][lane % kWidth] != 0) router.sent[kSouth] += words[lane];
-    if (b.wants[kToEast][lane % kWidth] != 0) router.sent[kEast] += words[lane];
-    if (b.wants[kToWest][lane % kWidth] != 0) router.sent[kWest] += words[lane];
+    if (b.ways[kDown][lane % kWidth] != 0) router.sent[kSouth] += words[lane];
+    if (b.ways[kToEast][lane % kWidth] != 0) router.sent[kEast] += words[lane];
+    if (b.ways[kToWest][lane % kWidth] != 0) router.sent[kWest] += words[lane];
     router.stalls[0] += stalls_[lane].all;
     router.closures += stalls_[lane].closures;
   }

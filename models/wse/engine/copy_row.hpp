@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/fabric/lane_router.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
@@ -48,10 +49,11 @@ class CopyRow {
   enum Way : unsigned { kDown, kToEast, kToWest, kWays };
 
   struct Block {
-    LaneQueue<Number> in;                       // the buffer of words from beside
-    Vector edge{};                              // words of that from the injector
-    std::array<Vector, kWays> wants{}, made{};  // copies, and those made of the head
-    std::array<LaneMeter<Number>, kWays> links;
+    LaneQueue<Number> in;              // the buffer of words from beside
+    Vector edge{};                     // words of that from the injector
+    std::array<Vector, kWays> ways{};  // on which words are copied
+    LaneCopies<Number, kWays> copies;
+    std::array<LaneLink<Number>, kWays> links;
     Vector from_east{}, several{}, stall{}, closures{};
   };
   struct Stalls {
@@ -68,8 +70,8 @@ class CopyRow {
   const Vector entries_;
   std::vector<Block> blocks_;
   std::vector<Number> source_, open_, south_;
-  std::vector<Number> to_east_, to_west_, room_;  // by lane from 1 on
-  std::vector<Stalls> stalls_;                    // by lane
+  LaneBorder<Number> eastward_, westward_;  // words that go there, and room for any
+  std::vector<Stalls> stalls_;              // by lane
   unsigned unflushed_ = 0;
   bool moved_ = false;
 };

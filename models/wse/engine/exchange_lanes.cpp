@@ -26,8 +26,7 @@ ExchangeLanes<Number>::ExchangeLanes(const HardwareParams& params, const SumStre
   for (std::size_t b = 0; b < buses; ++b) {
     if (plan_.buses[b].east) eastern_ |= std::uint64_t{1} << b;
     colors_.push_back(all(static_cast<std::uint64_t>(plan_.buses[b].color)));
-    borders_[b].sent.assign(sends_.size() * kWidth + 2, 0);
-    borders_[b].room.assign(sends_.size() * kWidth + 2, -1);
+    borders_[b] = LaneBorder<Number>(sends_.size() * kWidth, 1);
   }
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     const std::size_t i = lane % kWidth;
@@ -142,15 +141,15 @@ void ExchangeLanes<Number>::flush() {
     const std::size_t i = lane % kWidth;
     for (std::size_t b = 0; b < plan_.buses.size(); ++b) {
       stalls_[b * columns_ + lane] +=
-          static_cast<std::uint64_t>(lines_of(lane / kWidth)[b].stall[i]);
+          static_cast<std::uint64_t>(lines_of(lane / kWidth)[b].in.stalled[i]);
     }
     for (const bool east : {true, false}) {
       waiting_[(east ? 0 : columns_) + lane] +=
-          static_cast<std::uint64_t>(out(lane / kWidth, east).stall[i]);
+          static_cast<std::uint64_t>(out(lane / kWidth, east).up.stalled[i]);
     }
   }
-  for (Line& line : lines_) line.stall = Vector{};
-  for (Out& from : outs_) from.stall = Vector{};
+  for (Line& line : lines_) line.in.stalled = Vector{};
+  for (Out& from : outs_) from.up.stalled = Vector{};
 }
 
 template <class Number>

@@ -8,6 +8,7 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/lane_router.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -37,17 +38,17 @@ class ExchangeLanes {
   /// True if nothing can happen in a block.
   bool idle(std::size_t i) const { return busy_[i + 1] == 0; }
 
-  // What asks for the ramp to the core, with the least key so far; and what has won.
-  void ask_ramp(std::size_t i, const LanePort<Number>& port, Vector& best);
-  void take_ramp(std::size_t i, LanePort<Number>& port, const Vector& granted, const Vector& best);
+  using Contest = LaneContest<Number>;
+  // What asks for the ramp to the core; and what has won.
+  void ask_ramp(std::size_t i, const LanePort<Number>& port, Contest& ramp);
+  void take_ramp(std::size_t i, LanePort<Number>& port, const Contest& ramp);
   // The same of the ramp from the core,
-  void ask_up(std::size_t i, const Turn& queues, Vector& best);
-  void take_up(std::size_t i, Turn& queues, const Vector& granted, const Vector& best);
-  // and of the port to a neighbour, `to` places on.
+  void ask_up(std::size_t i, const Turn& queues, Contest& ramp);
+  void take_up(std::size_t i, Turn& queues, const Contest& ramp);
+  // and of the port to a neighbour.
   void ask_port(std::size_t i, bool east, const LanePort<Number>& port, const Vector& open,
-                Vector& best);
-  void take_port(std::size_t i, bool east, LanePort<Number>& port, const Vector& granted,
-                 const Vector& best);
+                Contest& asks);
+  void take_port(std::size_t i, bool east, LanePort<Number>& port, const Contest& asks);
 
   /// Words that have made all their copies leave; switches move.
   void finish(std::size_t i);
@@ -73,24 +74,23 @@ class ExchangeLanes {
 
   /// A bus in a block.
   struct Line {
-    LaneQueue<Number> in;    // the router's buffer
+    LaneBuffer<Number> in;   // the router's buffer
     LaneQueue<Number> rows;  // the core's input queue
     Vector takes, every, passes, sends, switches;
-    Vector turn, last;      // packets before its own, or that it takes; the last of a round
-    Vector slot, left;      // packet of the round that passes next, and words of it
-    Vector ramped, copied;  // copies that the head has made
-    Vector source;          // lanes that take from here
-    Vector key, own_key, own_left, own_ended, stall;
+    Vector turn, last;             // packets before its own, or that it takes; the last of a round
+    Vector slot, left;             // packet of the round that passes next, and words of it
+    LaneCopies<Number, 2> copies;  // of the head: onward, and to the core
+    Vector source;                 // lanes that take from here
+    Vector key, own_key, own_left, own_ended;
   };
   /// What goes up from cores to buses of one direction.
   struct Out {
     LaneOutput<Number> queue;
-    LaneQueue<Number> up;
-    Vector pushed, number, target, key, stall;
+    LaneBuffer<Number> up;
+    Vector pushed, number, target, key;
   };
-  struct Border {
-    std::vector<Number> sent, room;  // by lane from 1 on
-  };
+  static constexpr std::size_t kOnward = 0;
+  static constexpr std::size_t kToCore = 1;
   /// A lane's instructions.
   struct Packets {
     bool begun = false;  // a reduction is over
@@ -117,10 +117,10 @@ class ExchangeLanes {
   LaneShapes<Number> shapes_;
   Vector words_{};  // of a packet
   std::uint32_t ring_elements_;
-  std::vector<Line> lines_;  // by block and bus
-  std::vector<Out> outs_;    // by block and direction
-  std::vector<Border> borders_;
-  std::vector<Vector> colors_;        // of buses
+  std::vector<Line> lines_;                  // by block and bus
+  std::vector<Out> outs_;                    // by block and direction
+  std::vector<LaneBorder<Number>> borders_;  // by bus
+  std::vector<Vector> colors_;               // of buses
   std::vector<std::uint64_t> busy_;   // by block, from 1 on: buses in which there is something
   std::vector<std::uint64_t> sends_;  // by block: buses with a sender in it
   std::uint64_t eastern_ = 0;
@@ -131,51 +131,49 @@ class ExchangeLanes {
 
 template <class Number>
 inline void ExchangeLanes<Number>::ask_ramp(std::size_t i, const LanePort<Number>& port,
-                                            Vector& best) {
+                                            Contest& ramp) {
   Line* const lines = lines_of(i);
   for_each(busy_[i + 1], [&](unsigned b) {
     Line& line = lines[b];
-    line.in.begin_cycle();
-    line.rows.begin_cycle();
+    begin_cycles(line.in, line.rows);
     const Vector own_turn = line.switches & (line.slot == line.turn);
-    const Vector wants = line.in.has() & line.takes & ~line.ramped & ~own_turn;
+    const Vector wants = line.copies.wants(kToCore, line.in.has() & line.takes & ~own_turn);
     line.key = port.key(rule_, wants & line.rows.room(shapes_.sums), colors_[b]);
-    best = Turn::least(best, line.key);
+    ramp.ask(line.key);
   });
 }
 
 /// What the filter drops has had the ramp all the same.
 template <class Number>
 inline void ExchangeLanes<Number>::take_ramp(std::size_t i, LanePort<Number>& port,
-                                             const Vector& granted, const Vector& best) {
+                                             const Contest& ramp) {
   Line* const lines = lines_of(i);
   for_each(busy_[i + 1], [&](unsigned b) {
     Line& line = lines[b];
-    const Vector grant = granted & (line.key == best);
-    line.ramped |= grant;
+    const Vector grant = ramp.won(line.key);
+    line.copies.make(kToCore, grant);
     line.rows.push(grant & (line.every | (line.slot == line.turn)), shapes_.sums);
     port.sent(rule_, grant, colors_[b]);
   });
 }
 
 template <class Number>
-inline void ExchangeLanes<Number>::ask_up(std::size_t i, const Turn& queues, Vector& best) {
+inline void ExchangeLanes<Number>::ask_up(std::size_t i, const Turn& queues, Contest& ramp) {
   for (const bool east : {true, false}) {
     if ((busy_[i + 1] & sends_[i] & ways(east)) == 0) continue;
     Out& from = out(i, east);
     from.up.begin_cycle();
     from.key = queues.key(from.queue.has() & from.up.room(shapes_.up), from.number);
-    best = Turn::least(best, from.key);
+    ramp.ask(from.key);
   }
 }
 
 template <class Number>
-inline void ExchangeLanes<Number>::take_up(std::size_t i, Turn& queues, const Vector& granted,
-                                           const Vector& best) {
+inline void ExchangeLanes<Number>::take_up(std::size_t i, Turn& queues, const Contest& ramp) {
   for (const bool east : {true, false}) {
     if ((busy_[i + 1] & sends_[i] & ways(east)) == 0) continue;
     Out& from = out(i, east);
-    const Vector up = granted & (from.key == best);
+    const Vector up = ramp.won(from.key);
     from.queue.pop(up);
     from.queue.push_words(from.pushed);
     from.pushed = Vector{};
@@ -186,40 +184,43 @@ inline void ExchangeLanes<Number>::take_up(std::size_t i, Turn& queues, const Ve
 
 template <class Number>
 inline void ExchangeLanes<Number>::ask_port(std::size_t i, bool east, const LanePort<Number>& port,
-                                            const Vector& open, Vector& best) {
+                                            const Vector& open, Contest& asks) {
   Line* const lines = lines_of(i);
+  const std::size_t first = i * kWidth;
   Out& from = out(i, east);
   const Vector mine = from.up.has();
   for_each(busy_[i + 1] & ways(east), [&](unsigned b) {
     Line& line = lines[b];
-    const Vector room = open & load<Number>(&borders_[b].room[i * kWidth + (east ? 2 : 0)]);
+    const Vector room =
+        open & (east ? borders_[b].room_after(first, 1) : borders_[b].room_before(first, 1));
     const Vector own_turn = line.slot == line.turn;
-    const Vector through = line.in.has() & line.passes & ~line.copied & ~(line.switches & own_turn);
+    const Vector through = line.in.has() & line.passes & ~(line.switches & own_turn);
     const Vector own = mine & line.sends & (~line.switches | own_turn);
-    line.key = port.key(rule_, through & room, colors_[b]);
+    line.key = port.key(rule_, line.copies.wants(kOnward, through) & room, colors_[b]);
     line.own_key = port.key(rule_, own & room, colors_[b]);
-    best = Turn::least(best, Turn::least(line.key, line.own_key));
+    asks.ask(line.key);
+    asks.ask(line.own_key);
   });
 }
 
 template <class Number>
 inline void ExchangeLanes<Number>::take_port(std::size_t i, bool east, LanePort<Number>& port,
-                                             const Vector& granted, const Vector& best) {
+                                             const Contest& asks) {
   Line* const lines = lines_of(i);
   Out& from = out(i, east);
-  from.stall -= from.up.has();
+  Vector sent{};
   for_each(busy_[i + 1] & ways(east), [&](unsigned b) {
     Line& line = lines[b];
-    const Vector through = granted & (line.key == best);
-    const Vector own = granted & (line.own_key == best);
-    line.copied |= through;
-    from.up.pop(own);
-    from.stall += own;
+    const Vector through = asks.won(line.key);
+    const Vector own = asks.won(line.own_key);
+    line.copies.make(kOnward, through);
+    sent |= own;
     line.own_left += own;
     line.own_ended = own & (line.own_left == Vector{});
-    store(&borders_[b].sent[i * kWidth + 1], through | own);
+    borders_[b].send(i * kWidth, through | own);
     port.sent(rule_, through | own, colors_[b]);
   });
+  from.up.let_go(sent);
 }
 
 template <class Number>
@@ -232,12 +233,8 @@ inline void ExchangeLanes<Number>::finish(std::size_t i) {
   Line* const lines = lines_of(i);
   for_each(busy_[i + 1], [&](unsigned b) {
     Line& line = lines[b];
-    const Vector head = line.in.has();
-    const Vector leaves = head & (line.copied | ~line.passes) & (line.ramped | ~line.takes);
-    line.in.pop(leaves);
-    line.stall -= head & ~leaves;
-    line.copied &= ~leaves;
-    line.ramped &= ~leaves;
+    const Vector leaves = line.copies.leave(line.in.has(), {line.passes, line.takes});
+    line.in.let_go(leaves);
     line.left += leaves;
     const Vector ended = leaves & (line.left == Vector{});
     const Vector over = ended | line.own_ended;
@@ -255,13 +252,14 @@ inline void ExchangeLanes<Number>::arrive(std::size_t i) {
   Line* const lines = lines_of(i);
   for_each(busy_[i + 1], [&](unsigned b) {
     Line& line = lines[b];
-    Border& border = borders_[b];
+    LaneBorder<Number>& border = borders_[b];
     const bool east = (eastern_ >> b & 1U) != 0;
-    line.in.push(load<Number>(&border.sent[i * kWidth + (east ? 0 : 2)]), shapes_.link);
-    store(&border.room[i * kWidth + 1], line.in.room(shapes_.link));
+    const std::size_t first = i * kWidth;
+    line.in.push(east ? border.sent_before(first, 1) : border.sent_after(first, 1), shapes_.link);
+    border.show(first, line.in.room(shapes_.link));
     const Out& from = out(i, east);
     const Vector waits = (from.up.count | from.queue.words) & line.sends;
-    const Vector sent = load<Number>(&border.sent[i * kWidth + 1]);
+    const Vector sent = border.sent_after(first, 0);
     if (!any(line.in.count | line.rows.count | sent | waits)) {
       busy_[i + 1] &= ~(std::uint64_t{1} << b);
     }

@@ -10,6 +10,10 @@ namespace {
 constexpr unsigned kRingQueue = 0;
 constexpr unsigned kChainQueue = 1;
 
+// The copies of indices.
+constexpr std::size_t kOnward = 0;
+constexpr std::size_t kToCore = 1;
+
 }  // namespace
 
 GradientLanes::GradientLanes(const HardwareParams& hardware, const Program& what)
@@ -40,10 +44,7 @@ GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
       blocks_((columns_ + kWidth - 1) / kWidth),
       entries_(blocks_.size()),
       open_(blocks_.size() * kWidth, 0),
-      y_room_(open_.size() + 1, -1),
-      x_room_(open_.size() + 1, -1),
-      to_y_(open_.size() + 1, 0),
-      to_x_(open_.size() + 1, 0),
+      ring_(open_.size(), 1),
       take_step_(columns_, 0),
       sent_step_(columns_, 0),
       close_step_(columns_, 0),
@@ -66,11 +67,11 @@ void GradientRow<Number>::place_columns() {
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     Block& b = blocks_[lane / kWidth];
     const auto i = static_cast<unsigned>(lane % kWidth);
-    const std::uint32_t from = kernel_.ring[lane];
-    const std::uint32_t to = kernel_.ring[(lane + 1) % columns_];
-    b.one_hop[i] = static_cast<Number>(std::max(to, from) - std::min(to, from) == 1 ? -1 : 0);
-    b.ring_color[i] = static_cast<Number>(kernel_.ring_in[from]);
-    b.pop_left[i] = static_cast<Number>(kernel_.words(0, from));
+    const std::uint32_t to = kernel_.ring[lane];
+    const std::uint32_t from = kernel_.ring[(lane + columns_ - 1) % columns_];
+    b.hops.one_hop[i] = static_cast<Number>(std::max(to, from) - std::min(to, from) == 1 ? -1 : 0);
+    b.ring_color[i] = static_cast<Number>(kernel_.ring_in[to]);
+    b.pop_left[i] = static_cast<Number>(kernel_.words(0, to));
     look_up_take(b.core, i, lane);
     look_up_sent(b.core, i, lane);
   }
@@ -86,13 +87,9 @@ void GradientRow<Number>::step(Cycle now, std::vector<Entry>& below) {
 /// Lets dY move on between the lanes.
 template <class Number>
 inline void GradientRow<Number>::end_cycle() {
-  for (std::vector<Number>* const to : {&to_y_, &to_x_}) {
-    (*to)[0] = (*to)[columns_];
-    (*to)[columns_] = 0;
-  }
+  ring_.close_sent(0, columns_, 1);
   for (std::size_t i = 0; i < blocks_.size(); ++i) transit(blocks_[i], i * kWidth);
-  y_room_[columns_] = y_room_[0];
-  x_room_[columns_] = x_room_[0];
+  ring_.close_room(0, columns_, 1);
   if (++unflushed_ == flush_after_) flush();
 }
 
@@ -102,15 +99,13 @@ inline void GradientRow<Number>::step_block(std::size_t index, Cycle now, Entry&
   Entry& entry = entries_[index];
   const std::size_t first = index * kWidth;
   shift(b, entry);
-  const Vector ring_room = b.ring_up.room(shapes_.up);
   const Vector chain_room = b.chain_up.room(shapes_.up);
   Vector to_ramp{};
   ramp_port(b, entry, to_ramp);
   south_port(b, entry, below, to_ramp, first);
-  ring_out(b, first);
   b.ring_room = shapes_.out_depth - b.ring_queue.words;
   b.chain_room = b.chain_queue.room(shapes_.out_depth, all(1));
-  send_output(b, ring_room, chain_room);
+  send_output(b, first, chain_room);
   now_ = now;
   typename Control::Beats issued{};
   const GradientWaits<Number> waits = control_.step(b.core, *this, index, now, issued);
@@ -126,35 +121,29 @@ inline void GradientRow<Number>::step_block(std::size_t index, Cycle now, Entry&
 
 template <class Number>
 inline void GradientRow<Number>::shift(Block& b, Entry& entry) {
-  begin_cycles(entry.indices, entry.chain, b.indices, b.ring, b.chain, b.over, b.here, b.ring_up,
-               b.chain_up);
+  begin_cycles(entry.indices, entry.chain, b.indices, b.ring, b.chain, b.hops, b.chain_up);
 }
 
 /// The port to the core, for which indices, dY and the chain compete.
 template <class Number>
 inline void GradientRow<Number>::ramp_port(Block& b, Entry& entry, Vector& to_ramp) {
-  using Turn = LaneTurn<Number>;
-  const Vector index = entry.indices.has() & ~b.ramped & b.indices.room(shapes_.weights);
-  const Vector index_key = b.ramp.key(rule_, index, index_color_);
-  const Vector ring_head = b.here.has();
-  const Vector ring_key = b.ramp.key(rule_, ring_head & b.ring.room(shapes_.sums), b.ring_color);
-  const Vector chain_head = entry.chain.has();
-  const Vector chain_key = b.ramp.key(rule_, chain_head & b.chain.room(shapes_.sums), down_in_);
-  const Vector best = Turn::least(index_key, Turn::least(ring_key, chain_key));
-  const Vector granted = best < Turn::nobody();
-  to_ramp = granted & (index_key == best);
-  const Vector ring = granted & (ring_key == best);
-  const Vector chain = granted & (chain_key == best);
+  const Vector index = b.copies.wants(kToCore, entry.indices.has());
+  const Vector index_key = b.ramp.key(rule_, index & b.indices.room(shapes_.weights), index_color_);
+  const Vector ring_key =
+      b.ramp.key(rule_, b.hops.here.has() & b.ring.room(shapes_.sums), b.ring_color);
+  const Vector chain_key =
+      b.ramp.key(rule_, entry.chain.has() & b.chain.room(shapes_.sums), down_in_);
+  LaneContest<Number> port;
+  for (const Vector& key : {index_key, ring_key, chain_key}) port.ask(key);
+  to_ramp = port.won(index_key);
+  b.ring_taken = port.won(ring_key);
+  const Vector chain = port.won(chain_key);
   b.ramp.sent(rule_, to_ramp, index_color_);
-  b.ramp.sent(rule_, ring, b.ring_color);
+  b.ramp.sent(rule_, b.ring_taken, b.ring_color);
   b.ramp.sent(rule_, chain, down_in_);
   b.indices.push(to_ramp, shapes_.weights);
-  b.stall_ring -= ring_head & ~ring;
-  b.here_room = b.here.room(shapes_.link);
-  b.here.pop(ring);
-  b.ring.push(ring, shapes_.sums);
-  b.stall_north -= chain_head & ~chain;
-  entry.chain.pop(chain);
+  b.ring.push(b.ring_taken, shapes_.sums);
+  entry.chain.let_go(chain);
   entry.chain_freed = -chain;
   b.chain.push(chain, shapes_.sums);
 }
@@ -164,68 +153,40 @@ template <class Number>
 inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below,
                                             const Vector& to_ramp, std::size_t first) {
   const Vector head = entry.indices.has();
-  const Vector chain_head = b.chain_up.has();
-  const bool metered = link_rule_.on_links();
-  const Vector link = metered ? b.south_link.open() : ~Vector{};
+  const Vector link = b.south_link.open(link_rule_);
   const Vector chain_room = (below.chain.count + below.chain_freed < shapes_.link.capacity) & link;
-  const Vector chain_key = b.south.key(rule_, chain_head & chain_room, down_out_);
-  Vector copy{};
-  Vector left = to_ramp;
+  const Vector chain_key = b.south.key(rule_, b.chain_up.has() & chain_room, down_out_);
+  const Vector wants = last_row_ ? Vector{} : b.copies.wants(kOnward, head);
+  const Vector open = (below.indices.count + below.freed < shapes_.link.capacity) & link;
   store(&open_[first], entry.indices.count < entries_most_);
-  if (!last_row_) {
-    const Vector wants = head & ~b.copied;
-    const Vector open = (below.indices.count + below.freed < shapes_.link.capacity) & link;
-    b.closures -= wants & ~open;
-    const Vector copy_key = b.south.key(rule_, wants & open, index_color_);
-    copy = wants & open & (copy_key < chain_key);
-    b.south.sent(rule_, copy, index_color_);
-    b.copied |= copy;
-    b.ramped |= to_ramp;
-    left = b.copied & b.ramped;
-    b.copied &= ~left;
-    b.ramped &= ~left;
-    below.indices.push(copy, shapes_.link);
-  }
-  const Vector chain = chain_head & chain_room & ~copy;
-  b.south.sent(rule_, chain, down_out_);
-  if (metered) b.south_link.sent(link_rule_, copy | chain);
-  b.stall_south -= chain_head & ~chain;
-  b.chain_up.pop(chain);
-  below.chain.push(chain, shapes_.link);
-  b.stall_weights -= head & ~left;
-  entry.indices.pop(left);
+  const LanePair<Number> won(b.south.key(rule_, wants & open, index_color_), chain_key);
+  b.closures -= wants & ~open;
+  b.south.sent(rule_, won.first, index_color_);
+  b.south.sent(rule_, won.second, down_out_);
+  b.copies.make(kOnward, won.first);
+  b.copies.make(kToCore, to_ramp);
+  below.indices.push(won.first, shapes_.link);
+  b.south_link.sent(link_rule_, won.first | won.second);
+  b.chain_up.let_go(won.second);
+  below.chain.push(won.second, shapes_.link);
+  const Vector left = b.copies.leave(head, {last_row_ ? Vector{} : ~Vector{}, ~Vector{}});
+  entry.indices.let_go(left);
   entry.freed = -left;
-}
-
-/// dY on its way to the next core of the ring: into its router, or that in between.
-template <class Number>
-inline void GradientRow<Number>::ring_out(Block& b, std::size_t first) {
-  const Vector head = b.ring_up.has();
-  Vector out = head & select(b.one_hop, load(&y_room_[first + 1]), load(&x_room_[first + 1]));
-  if (link_rule_.on_links()) {
-    out &= b.ring_link.open();
-    b.ring_link.sent(link_rule_, out);
-  }
-  b.stall_out -= head & ~out;
-  b.ring_up.pop(out);
-  store(&to_y_[first + 1], out & b.one_hop);
-  store(&to_x_[first + 1], out & ~b.one_hop);
 }
 
 /// One word goes up the ramp, from the output queues in turn.
 template <class Number>
-inline void GradientRow<Number>::send_output(Block& b, const Vector& ring_room,
+inline void GradientRow<Number>::send_output(Block& b, std::size_t first,
                                              const Vector& chain_room) {
-  const Vector ring_key = b.queues.key(b.ring_queue.has() & ring_room, all(kRingQueue));
-  const Vector chain_key = b.queues.key(b.chain_queue.has() & chain_room, all(kChainQueue));
-  const Vector ring = ring_key < chain_key;
-  const Vector chain = chain_key < ring_key;
-  b.queues.had(ring, all(kRingQueue));
-  b.queues.had(chain, all(kChainQueue));
-  b.ring_queue.pop(ring);
-  b.ring_up.push(ring, shapes_.up);
-  b.chain_queue.pop(chain);
-  b.chain_up.push(chain, shapes_.up);
+  const Vector ring_room = ring_.room_after(first, 1);
+  const LanePair<Number> won(b.queues.key(b.ring_queue.has() & ring_room, all(kRingQueue)),
+                             b.queues.key(b.chain_queue.has() & chain_room, all(kChainQueue)));
+  b.queues.had(won.first, all(kRingQueue));
+  b.queues.had(won.second, all(kChainQueue));
+  b.ring_queue.pop(won.first);
+  ring_.send(first, won.first);
+  b.chain_queue.pop(won.second);
+  b.chain_up.push(won.second, shapes_.up);
 }
 
 template <class Number>
@@ -314,7 +275,8 @@ template <class Number>
 bool GradientRow<Number>::meets_closed(const std::vector<Number>& south_open) const {
   Vector closed{};
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    closed |= entries_[i].indices.has() & ~blocks_[i].copied & ~load(&south_open[i * kWidth]);
+    closed |= blocks_[i].copies.wants(kOnward, entries_[i].indices.has()) &
+              ~load(&south_open[i * kWidth]);
   }
   return any(closed);
 }
@@ -325,7 +287,7 @@ GradientRow<Number> GradientRow<Number>::follower() const {
   GradientRow row = *this;
   for (std::size_t i = 0; i < row.blocks_.size(); ++i) {
     LaneQueue<Number>& indices = row.entries_[i].indices;
-    indices.count = indices.seen = row.blocks_[i].copied & all(1);
+    indices.count = indices.seen = row.blocks_[i].copies.made(kOnward) & all(1);
     indices.flight = row.entries_[i].freed = Vector{};
     row.show_north(i, row.blocks_[i].leaving);
   }
@@ -390,21 +352,11 @@ void GradientRow<Number>::release(GradientState<Number>& core, unsigned i, std::
   }
 }
 
-/// dY that the routers of these lanes, and those in between, get and pass on.
+/// dY on its way to the cores of these lanes.
 template <class Number>
 inline void GradientRow<Number>::transit(Block& b, std::size_t first) {
-  const Vector head = b.over.has();
-  Vector pass = head & b.here_room;
-  if (link_rule_.on_links()) {
-    pass &= b.over_link.open();
-    b.over_link.sent(link_rule_, pass);
-  }
-  b.stall_pass -= head & ~pass;
-  b.over.pop(pass);
-  b.over.push(load(&to_x_[first]), shapes_.link);
-  b.here.push(load(&to_y_[first]) | pass, shapes_.link);
-  store(&y_room_[first], b.here.room(shapes_.link));
-  store(&x_room_[first], b.over.room(shapes_.link));
+  b.hops.move(link_rule_, shapes_.up, shapes_.link, ring_.sent_before(first, 1), b.ring_taken);
+  ring_.show(first, b.hops.up.room(shapes_.up));
 }
 
 template <class Number>
@@ -432,20 +384,22 @@ void GradientRow<Number>::flush() {
     add(sum.buffer, b.waited.buffer);
     add(sum.beside, b.waited.beside);
     add(sum.in_use, b.in_use);
-    add(sum.stall_weights, b.stall_weights);
+    const Entry& entry = entries_[lane / kWidth];
+    add(sum.stall_weights, entry.indices.stalled);
     add(sum.closures, b.closures);
-    add(sum.stall_ring, b.stall_ring);
-    add(sum.stall_pass, b.stall_pass);
-    add(sum.stall_out, b.stall_out);
-    add(sum.stall_north, b.stall_north);
-    add(sum.stall_south, b.stall_south);
+    add(sum.stall_ring, b.hops.here.stalled);
+    add(sum.stall_pass, b.hops.over.stalled);
+    add(counts_[lane == 0 ? columns_ - 1 : lane - 1].stall_out, b.hops.up.stalled);
+    add(sum.stall_north, entry.chain.stalled);
+    add(sum.stall_south, b.chain_up.stalled);
   }
   for (Block& b : blocks_) {
     b.waited = GradientWaits<Number>{};
     b.in_use = Vector{};
-    b.stall_weights = b.closures = b.stall_ring = b.stall_pass = b.stall_out = Vector{};
-    b.stall_north = b.stall_south = Vector{};
+    b.closures = b.chain_up.stalled = Vector{};
+    b.hops.forget_stalls();
   }
+  for (Entry& entry : entries_) entry.indices.stalled = entry.chain.stalled = Vector{};
 }
 
 template <class Number>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/lane_router.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
@@ -56,8 +57,8 @@ struct GradientLanes {
 template <class Number>
 struct GradientEntry {
   using Vector = Lanes<Number>;
-  LaneQueue<Number> indices, chain;  // indices and commands; dot products
-  Vector freed, chain_freed;         // in this cycle
+  LaneBuffer<Number> indices, chain;  // indices and commands; dot products
+  Vector freed, chain_freed;          // in this cycle
 };
 
 /// One row of a weight gradient, all columns at once: the state of GradientCores and RouterArray
@@ -112,23 +113,22 @@ class GradientRow {
   /// The state of kWidth neighbouring lanes. Flags are -1 or 0. Rows of dY are counted from the
   /// first that still needs its vector: those taken, closed and sent.
   struct Block {
-    Vector copied, ramped;
+    LaneCopies<Number, 2> copies;  // of the head of the indices: south, and to the core
     LanePort<Number> ramp, south;
-    LaneMeter<Number> south_link, ring_link, over_link;
+    LaneLink<Number> south_link;
     LaneTurn<Number> queues;                 // on the ramp up
     LaneQueue<Number> indices, ring, chain;  // the core's input queues
-    LaneQueue<Number> over, here;            // the router's buffers of the ring: between, and here
-    LaneQueue<Number> ring_up, chain_up;     // and from the core
+    LaneHops<Number> hops;                   // of dY that comes here
+    LaneBuffer<Number> chain_up;             // the router's buffer of the chain from the core
     LaneOutput<Number> ring_queue, chain_queue;
-    Vector ring_color, one_hop;
-    Vector here_room;  // in `here`, before the cycle
+    Vector ring_color, ring_taken;
     GradientState<Number> core;
     Vector pop_left;  // indices of the row that is being taken
     Vector leaving;   // a bit for each of the last cycles: its index left; bit 0 is the oldest
     Vector ring_room, chain_room;  // of the output queues, before the cycle
     GradientWaits<Number> waited;  // cycles
     Vector in_use;
-    Vector stall_weights, closures, stall_ring, stall_pass, stall_out, stall_north, stall_south;
+    Vector closures;
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
@@ -137,8 +137,7 @@ class GradientRow {
   void shift(Block& b, Entry& entry);
   void ramp_port(Block& b, Entry& entry, Vector& to_ramp);
   void south_port(Block& b, Entry& entry, Entry& below, const Vector& to_ramp, std::size_t first);
-  void ring_out(Block& b, std::size_t first);
-  void send_output(Block& b, const Vector& ring_room, const Vector& chain_room);
+  void send_output(Block& b, std::size_t first, const Vector& chain_room);
   void look_up_take(GradientState<Number>& core, unsigned i, std::size_t lane);
   void look_up_sent(GradientState<Number>& core, unsigned i, std::size_t lane);
   void release(GradientState<Number>& core, unsigned i, std::size_t lane);
@@ -196,8 +195,7 @@ class GradientRow {
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> ready_;
   std::vector<Number> open_, copied_, north_open_;
-  // by receiving lane, and one more that repeats the first
-  std::vector<Number> y_room_, x_room_, to_y_, to_x_;
+  LaneBorder<Number> ring_;  // what goes up to the next lane, and the room there
   std::vector<std::uint32_t> take_step_, sent_step_, close_step_, released_step_;  // by lane
   std::vector<GradientLaneCounts> counts_;
 };

@@ -34,7 +34,7 @@ RingSums<Number>::RingSums(const HardwareParams& params, const Shared& shared)
     const std::uint32_t from = shared.column_of[(lane + columns_ - 1) % columns_];
     const bool next = std::max(to, from) - std::min(to, from) == 1;
     Block& b = blocks_[lane / kWidth];
-    b.one_hop[lane % kWidth] = static_cast<Number>(next ? -1 : 0);
+    b.hops.one_hop[lane % kWidth] = static_cast<Number>(next ? -1 : 0);
     b.color[lane % kWidth] = static_cast<Number>(shared.color_of[lane]);
   }
 }
@@ -53,11 +53,11 @@ template <class Number>
 void RingSums<Number>::flush(std::size_t i, std::uint64_t times) {
   Block& b = blocks_[i];
   for (std::size_t lane = i * kWidth; lane < std::min(columns_, (i + 1) * kWidth); ++lane) {
-    stalls_[lane].in += times * static_cast<std::uint64_t>(b.stall_in[lane % kWidth]);
-    stalls_[lane].pass += times * static_cast<std::uint64_t>(b.stall_pass[lane % kWidth]);
-    stalls_[lane].out += times * static_cast<std::uint64_t>(b.stall_out[lane % kWidth]);
+    stalls_[lane].in += times * static_cast<std::uint64_t>(b.hops.here.stalled[lane % kWidth]);
+    stalls_[lane].pass += times * static_cast<std::uint64_t>(b.hops.over.stalled[lane % kWidth]);
+    stalls_[lane].out += times * static_cast<std::uint64_t>(b.hops.up.stalled[lane % kWidth]);
   }
-  b.stall_in = b.stall_pass = b.stall_out = Vector{};
+  b.hops.forget_stalls();
 }
 
 template <class Number>
@@ -68,9 +68,7 @@ typename RingSums<Number>::Rest RingSums<Number>::rest(std::size_t i) const {
 template <class Number>
 bool RingSums<Number>::rests(std::size_t i, const Rest& before) const {
   Rest now = rest(i);
-  now.block.stall_in = before.block.stall_in;
-  now.block.stall_pass = before.block.stall_pass;
-  now.block.stall_out = before.block.stall_out;
+  now.block.hops.copy_stalls(before.block.hops);
   return std::memcmp(&now, &before, sizeof now) == 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/lane_router.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
@@ -103,15 +104,11 @@ class RingSums {
 
   struct Block {
     LanePort<Number> ramp;
-    LaneQueue<Number> in;                  // the core's queue
-    LaneQueue<Number> up;                  // the router's buffers on the way here: from the core,
-    LaneQueue<Number> over;                // between,
-    LaneQueue<Number> here;                // and here
-    LaneMeter<Number> up_link, over_link;  // from the sender, and from the router between
-    Vector color;                          // of the sums that come here
-    Vector room_here;                      // before the cycle
-    Vector need_in, need_out, one_hop;
-    Vector stall_in, stall_pass, stall_out;
+    LaneQueue<Number> in;   // the core's queue
+    LaneHops<Number> hops;  // of the words that come here
+    Vector color;           // of them
+    Vector taken;           // in this cycle
+    Vector need_in, need_out;
   };
   struct Stalls {
     std::uint64_t in = 0;
@@ -144,49 +141,26 @@ template <class Number>
 inline Lanes<Number> RingSums<Number>::ramp(std::size_t i, const Vector& weight_may) {
   Block& b = blocks_[i];
   b.in.begin_cycle();
-  b.here.begin_cycle();
-  b.room_here = b.here.room(shapes_.link);
-  const Vector head = b.here.has();
-  const Vector weight_key = b.ramp.key(rule_, weight_may, weights_);
-  const Vector sum_key = b.ramp.key(rule_, head & b.in.room(shapes_.sums), b.color);
-  const Vector weight = weight_may & (weight_key < sum_key);
-  const Vector sum = sum_key < weight_key;
-  b.ramp.sent(rule_, weight, weights_);
-  b.ramp.sent(rule_, sum, b.color);
-  b.stall_in -= head & ~sum;
-  b.in.push(sum, shapes_.sums);
-  b.here.pop(sum);
-  return weight;
+  b.hops.begin_cycle();
+  const Vector sum_may = b.hops.here.has() & b.in.room(shapes_.sums);
+  const LanePair<Number> won(b.ramp.key(rule_, weight_may, weights_),
+                             b.ramp.key(rule_, sum_may, b.color));
+  b.ramp.sent(rule_, won.first, weights_);
+  b.ramp.sent(rule_, won.second, b.color);
+  b.in.push(won.second, shapes_.sums);
+  b.taken = won.second;
+  return won.first;
 }
 
 /// The way of partial sums to these lanes: output queue, ramp, one or two links.
 template <class Number>
 inline void RingSums<Number>::transit(Block& b, std::size_t first) {
-  b.up.begin_cycle();
-  b.over.begin_cycle();
   LaneOutput<Number> queue{load_lanes(&out_queue_[first])};
-  const Vector up = queue.has() & b.up.room(shapes_.up);
-  const Vector here_open = b.room_here;
-  const Vector over_open = b.over.room(shapes_.link);
-  Vector out = b.up.has() & select(b.one_hop, here_open, over_open);
-  Vector pass = b.over.has() & here_open;
-  if (link_rule_.on_links()) {
-    out &= b.up_link.open();
-    pass &= b.over_link.open();
-    b.up_link.sent(link_rule_, out);
-    b.over_link.sent(link_rule_, pass);
-  }
-  b.stall_out -= b.up.has() & ~out;
-  b.stall_pass -= b.over.has() & ~pass;
-
+  const Vector up = queue.has() & b.hops.up.room(shapes_.up);
   queue.pop(up);
   queue.push_words(load_lanes(&pushed_[first]));
   store(&out_queue_[first], queue.words);
-  b.up.pop(out);
-  b.up.push(up, shapes_.up);
-  b.over.pop(pass);
-  b.over.push(out & ~b.one_hop, shapes_.link);
-  b.here.push((out & b.one_hop) | pass, shapes_.link);
+  b.hops.move(link_rule_, shapes_.up, shapes_.link, up, b.taken);
 }
 
 }  // namespace lacuna::wse

@@ -23,8 +23,7 @@ RoutedSums<Number, kBuses>::RoutedSums(const HardwareParams& params, const Share
       buses_(params, shared) {
   const std::size_t count = shared.streams.size();
   for (std::size_t s = 0; s < count; ++s) {
-    borders_[s].sent.assign(blocks_.size() * kWidth + 2, 0);
-    borders_[s].room.assign(blocks_.size() * kWidth + 2, -1);
+    borders_[s] = LaneBorder<Number>(blocks_.size() * kWidth, 1);
     for (std::size_t lane = 0; lane < columns_; ++lane) {
       const SumStreams::Lane& from = shared.streams[s].lanes[lane];
       Part& part = parts_[lane / kWidth * count + s];
@@ -78,11 +77,11 @@ void RoutedSums<Number, kBuses>::flush() {
     for (std::size_t s = 0; s < count; ++s) {
       const Part& part = parts_[lane / kWidth * count + s];
       Stalls& sum = stalls_[s * columns_ + lane];
-      sum.in += static_cast<std::uint64_t>(part.stall_in[lane % kWidth]);
-      sum.out += static_cast<std::uint64_t>(part.stall_out[lane % kWidth]);
+      sum.in += static_cast<std::uint64_t>(part.in.stalled[lane % kWidth]);
+      sum.out += static_cast<std::uint64_t>(part.up.stalled[lane % kWidth]);
     }
   }
-  for (Part& part : parts_) part.stall_in = part.stall_out = Vector{};
+  for (Part& part : parts_) part.in.stalled = part.up.stalled = Vector{};
   if constexpr (kBuses) buses_.flush();
 }
 

@@ -8,6 +8,7 @@
 #include "models/wse/counters.hpp"
 #include "models/wse/engine/exchange_lanes.hpp"
 #include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/lane_router.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
@@ -60,34 +61,29 @@ class RoutedSums {
   bool keeps(std::size_t lane) const { return keeps_[lane] != 0; }
 
  private:
-  using Turn = LaneTurn<Number>;
   static constexpr unsigned kWidth = LanesOf<Number>::kCount;
 
   struct Block {
     Vector need_in, need_out, more;  // of the instruction; more: others follow
     LanePort<Number> ramp, east, west;
-    LaneMeter<Number> east_link, west_link;
+    LaneLink<Number> east_link, west_link;
     LaneTurn<Number> queues;  // on the ramp up
   };
   /// One stream.
   struct Part {
-    LaneQueue<Number> in;    // the router's buffer, of words from the neighbour,
-    LaneQueue<Number> up;    // and from the core
+    LaneBuffer<Number> in;   // the router's buffer, of words from the neighbour,
+    LaneBuffer<Number> up;   // and from the core
     LaneQueue<Number> sums;  // the core's input queue
     LaneOutput<Number> queue;
     Vector pushed;          // into it in this cycle
     Vector source, target;  // whether the instruction takes and sends here
     Vector to_core, in_color, out_color, number;
     Vector key_in, key_out;  // of what asks for a port in this cycle, its turn
-    Vector stall_in, stall_out;
+    Vector taken;            // by the core, in this cycle
   };
   struct Stalls {
     std::uint64_t in = 0;
     std::uint64_t out = 0;
-  };
-  /// Which words a neighbour sends, and whether there is room for more: by lane from 1 on.
-  struct Border {
-    std::vector<Number> sent, room;
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
@@ -100,8 +96,7 @@ class RoutedSums {
   const Part* parts_of(std::size_t i) const { return &parts_[i * shared_->streams.size()]; }
   void begin_instruction(std::size_t lane);
   void send_output(std::size_t i);
-  void pass(std::size_t i, std::uint32_t streams, std::size_t to, LanePort<Number>& port,
-            LaneMeter<Number>& link, const Vector& open);
+  void pass(std::size_t i, std::uint32_t streams, bool east, const Vector& open);
   void arrive(std::size_t i);
 
   const Shared* shared_;
@@ -114,9 +109,9 @@ class RoutedSums {
   /// By block, the streams in which there is something; nothing can happen in the others. The
   /// first and the last are not there.
   std::vector<std::uint32_t> busy_;
-  std::uint32_t eastern_;  // of the streams
-  std::vector<Border> borders_;
-  std::vector<std::uint32_t> next_input_;  // by lane
+  std::uint32_t eastern_;                    // of the streams
+  std::vector<LaneBorder<Number>> borders_;  // by stream
+  std::vector<std::uint32_t> next_input_;    // by lane
   std::vector<std::uint8_t> inputs_left_;
   std::vector<std::uint8_t> keeps_;
   std::vector<Color> out_;
@@ -131,28 +126,24 @@ inline Lanes<Number> RoutedSums<Number, kBuses>::ramp(std::size_t i, const Vecto
   const std::uint32_t busy = busy_[i + 1];
   const Vector weights = all(static_cast<std::uint64_t>(shared_->weights));
   const Vector weight_key = b.ramp.key(rule_, weight_may, weights);
-  Vector best = weight_key;
+  LaneContest<Number> port;
+  port.ask(weight_key);
   for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
-    p.in.begin_cycle();
-    p.sums.begin_cycle();
-    const Vector head = p.in.has() & p.to_core;
-    p.stall_in -= head;
-    p.key_in = b.ramp.key(rule_, head & p.sums.room(shapes_.sums), p.in_color);
-    best = Turn::least(best, p.key_in);
+    begin_cycles(p.in, p.sums);
+    const Vector may = p.in.has() & p.to_core & p.sums.room(shapes_.sums);
+    p.key_in = b.ramp.key(rule_, may, p.in_color);
+    port.ask(p.key_in);
   });
-  if constexpr (kBuses) buses_.ask_ramp(i, b.ramp, best);
-  const Vector granted = best < Turn::nobody();
-  const Vector weight = granted & (weight_key == best);
+  if constexpr (kBuses) buses_.ask_ramp(i, b.ramp, port);
+  const Vector weight = port.won(weight_key);
   b.ramp.sent(rule_, weight, weights);
-  if constexpr (kBuses) buses_.take_ramp(i, b.ramp, granted, best);
+  if constexpr (kBuses) buses_.take_ramp(i, b.ramp, port);
   for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
-    const Vector grant = granted & (p.key_in == best);
-    p.stall_in += grant;
-    p.in.pop(grant);
-    p.sums.push(grant, shapes_.sums);
-    b.ramp.sent(rule_, grant, p.in_color);
+    p.taken = port.won(p.key_in);
+    p.sums.push(p.taken, shapes_.sums);
+    b.ramp.sent(rule_, p.taken, p.in_color);
   });
   return weight;
 }
@@ -202,16 +193,12 @@ inline void RoutedSums<Number, kBuses>::end_cycle() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const std::uint32_t busy = busy_[i + 1];
     Block& b = blocks_[i];
-    Vector east_open = ~Vector{};
-    Vector west_open = ~Vector{};
-    if (link_rule_.on_links()) {
-      east_open = b.east_link.open();
-      west_open = b.west_link.open();
-    }
+    const Vector east_open = b.east_link.open(link_rule_);
+    const Vector west_open = b.west_link.open(link_rule_);
     if (busy == 0 && (!kBuses || buses_.idle(i))) continue;
     send_output(i);
-    pass(i, busy & eastern_, 2, b.east, b.east_link, east_open);
-    pass(i, busy & ~eastern_, 0, b.west, b.west_link, west_open);
+    pass(i, busy, true, east_open);
+    pass(i, busy, false, west_open);
     if constexpr (kBuses) buses_.finish(i);
   }
   if constexpr (kBuses) buses_.spread();
@@ -231,61 +218,60 @@ inline void RoutedSums<Number, kBuses>::send_output(std::size_t i) {
   Block& b = blocks_[i];
   Part* const parts = parts_of(i);
   const std::uint32_t busy = busy_[i + 1];
-  Vector best = Turn::nobody();
+  LaneContest<Number> ramp;
   for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
     p.up.begin_cycle();
     p.key_out = b.queues.key(p.queue.has() & p.up.room(shapes_.up), p.number);
-    best = Turn::least(best, p.key_out);
+    ramp.ask(p.key_out);
   });
-  if constexpr (kBuses) buses_.ask_up(i, b.queues, best);
-  const Vector granted = best < Turn::nobody();
+  if constexpr (kBuses) buses_.ask_up(i, b.queues, ramp);
   for_each(busy, [&](unsigned s) {
     Part& p = parts[s];
-    const Vector up = granted & (p.key_out == best);
+    const Vector up = ramp.won(p.key_out);
     p.queue.pop(up);
     p.queue.push_words(p.pushed);
     p.pushed = Vector{};
     p.up.push(up, shapes_.up);
     b.queues.had(up, p.number);
   });
-  if constexpr (kBuses) buses_.take_up(i, b.queues, granted, best);
+  if constexpr (kBuses) buses_.take_up(i, b.queues, ramp);
 }
 
-/// The port to a neighbour, `to` places on, for which `streams` compete.
+/// The port to a neighbour, for which those of `streams` that run there compete. All of these have
+/// their words let go here.
 template <class Number, bool kBuses>
-inline void RoutedSums<Number, kBuses>::pass(std::size_t i, std::uint32_t streams, std::size_t to,
-                                             LanePort<Number>& port, LaneMeter<Number>& link,
+inline void RoutedSums<Number, kBuses>::pass(std::size_t i, std::uint32_t streams, bool east,
                                              const Vector& open) {
   Part* const parts = parts_of(i);
-  Vector best = Turn::nobody();
-  for_each(streams, [&](unsigned s) {
+  Block& b = blocks_[i];
+  LanePort<Number>& port = east ? b.east : b.west;
+  const std::uint32_t mine = streams & (east ? eastern_ : ~eastern_);
+  const std::size_t first = i * kWidth;
+  LaneContest<Number> asks;
+  for_each(mine, [&](unsigned s) {
     Part& p = parts[s];
-    const Vector room = open & wse::load<Number>(&borders_[s].room[i * kWidth + to]);
-    const Vector through = p.in.has() & ~p.to_core;
-    const Vector mine = p.up.has();
-    p.stall_in -= through;
-    p.stall_out -= mine;
-    p.key_in = port.key(rule_, through & room, p.in_color);
-    p.key_out = port.key(rule_, mine & room, p.out_color);
-    best = Turn::least(best, Turn::least(p.key_in, p.key_out));
+    const Vector room =
+        open & (east ? borders_[s].room_after(first, 1) : borders_[s].room_before(first, 1));
+    p.key_in = port.key(rule_, p.in.has() & ~p.to_core & room, p.in_color);
+    p.key_out = port.key(rule_, p.up.has() & room, p.out_color);
+    asks.ask(p.key_in);
+    asks.ask(p.key_out);
   });
-  if constexpr (kBuses) buses_.ask_port(i, to != 0, port, open, best);
-  const Vector granted = best < Turn::nobody();
-  if (link_rule_.on_links()) link.sent(link_rule_, granted);
-  for_each(streams, [&](unsigned s) {
+  if constexpr (kBuses) buses_.ask_port(i, east, port, open, asks);
+  (east ? b.east_link : b.west_link).sent(link_rule_, asks.granted());
+  for_each(mine, [&](unsigned s) {
     Part& p = parts[s];
-    const Vector in = granted & (p.key_in == best);
-    const Vector out = granted & (p.key_out == best) & ~in;
-    p.stall_in += in;
-    p.in.pop(in);
-    p.stall_out += out;
-    p.up.pop(out);
-    store(&borders_[s].sent[i * kWidth + 1], in | out);
+    const Vector in = asks.won(p.key_in);
+    const Vector out = asks.won(p.key_out) & ~in;
+    p.in.let_go(in | p.taken);
+    p.taken = Vector{};
+    p.up.let_go(out);
+    borders_[s].send(first, in | out);
     port.sent(rule_, in, p.in_color);
     port.sent(rule_, out, p.out_color);
   });
-  if constexpr (kBuses) buses_.take_port(i, to != 0, port, granted, best);
+  if constexpr (kBuses) buses_.take_port(i, east, port, asks);
 }
 
 /// Words from the neighbours, a lane away. A stream without words that sent none is not busy.
@@ -294,12 +280,12 @@ inline void RoutedSums<Number, kBuses>::arrive(std::size_t i) {
   Part* const parts = parts_of(i);
   for_each(busy_[i + 1], [&](unsigned s) {
     Part& p = parts[s];
-    Border& border = borders_[s];
-    const std::size_t from = (eastern_ >> s & 1U) != 0 ? 0 : 2;
-    const Vector arrived = wse::load<Number>(&border.sent[i * kWidth + from]);
-    p.in.push(arrived, shapes_.link);
-    store(&border.room[i * kWidth + 1], p.in.room(shapes_.link));
-    const Vector sent = wse::load<Number>(&border.sent[i * kWidth + 1]);
+    LaneBorder<Number>& border = borders_[s];
+    const std::size_t first = i * kWidth;
+    const bool east = (eastern_ >> s & 1U) != 0;
+    p.in.push(east ? border.sent_before(first, 1) : border.sent_after(first, 1), shapes_.link);
+    border.show(first, p.in.room(shapes_.link));
+    const Vector sent = border.sent_after(first, 0);
     if (!any(p.in.count | p.sums.count | p.up.count | p.queue.words | sent))
       busy_[i + 1] &= ~(1U << s);
   });

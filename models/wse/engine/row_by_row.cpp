@@ -17,6 +17,7 @@
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/fabric/ramp.hpp"
 #include "models/wse/pe/streaming_core.hpp"
+#include "models/wse/program/sent_words.hpp"
 #include "sim/kernel/clock_domain.hpp"
 #include "sim/kernel/sim_context.hpp"
 
@@ -82,14 +83,6 @@ class OneRow : private RowWaker {
   void note_wait(std::size_t column, Cycle now);
   void give_to_south(Cycle now);
   Cycle next();
-  Wavelet word(std::uint32_t column);
-
-  struct Source {
-    std::uint32_t step = 0;
-    std::uint32_t sent = 0;  // of this step
-    std::size_t weights = 0;
-    std::size_t words = 0;
-  };
 
   const HardwareParams& params_;
   const Program& program_;
@@ -101,7 +94,7 @@ class OneRow : private RowWaker {
   std::optional<InjectorBank> injectors_;
   std::vector<LinkId> north_;
   std::vector<LinkId> south_;
-  std::vector<Source> sources_;
+  std::vector<SentWords> sources_;  // by column
   struct Arrival {
     Cycle at;
     std::uint32_t column;
@@ -124,7 +117,6 @@ OneRow::OneRow(const HardwareParams& params, const Program& program, const Passa
       program_(program),
       routers_(params.router, links_, log_),
       cores_(params, program.kernel, links_, log_),
-      sources_(program.columns),
       sent_south_(program.columns),
       due_(std::size_t{2} * program.columns) {
   MeshPlan plan = build_mesh(params, program, links_);
@@ -137,6 +129,7 @@ OneRow::OneRow(const HardwareParams& params, const Program& program, const Passa
   north_ = plan.injectors;
   south_ = plan.outlets;
   std::iota(due_.begin(), due_.end(), 0U);
+  for (std::uint32_t c = 0; c < program.columns; ++c) sources_.emplace_back(program.kernel, c);
   if (params.router.multicast == Multicast::lockstep && !program.outlets.empty()) {
     waits_.assign(program.columns, false);
     for (std::size_t c = 0; c < program.columns; ++c) {
@@ -161,25 +154,13 @@ OneRow::OneRow(const HardwareParams& params, const Program& program, const Passa
   });
 }
 
-Wavelet OneRow::word(std::uint32_t column) {
-  const StreamingKernel& kernel = program_.kernel;
-  Source& source = sources_[column];
-  if (source.sent == kernel.words(source.step, column)) {
-    source.sent = 0;
-    return {source.step++, kernel.weights, true};
-  }
-  ++source.sent;
-  const std::size_t number = source.weights++;
-  return {kernel.payloads.empty() ? 0 : kernel.payloads[column][number], kernel.weights, false};
-}
-
 bool OneRow::take_from_north(Cycle now) {
   for (; next_arrival_ != arrivals_.size(); ++next_arrival_) {
     const Arrival& arrival = arrivals_[next_arrival_];
     if (arrival.at != now) break;
     const LinkId link = north_[arrival.column];
     if (!links_.can_push(link, now)) return false;
-    if (!arrival.waits) links_.push(link, now, word(arrival.column));
+    if (!arrival.waits) links_.push(link, now, sources_[arrival.column].next());
   }
   return true;
 }

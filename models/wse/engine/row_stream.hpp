@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "models/wse/edge/tokens.hpp"
 #include "models/wse/program/program.hpp"
+#include "models/wse/program/sent_words.hpp"
 
 namespace lacuna::wse {
 
@@ -13,8 +15,8 @@ namespace lacuna::wse {
 class RowStream {
  public:
   explicit RowStream(const Program& program) : program_(program) {
+    for (std::uint32_t c = 0; c < program_.columns; ++c) words_.emplace_back(program_.kernel, c);
     while (!program_.has_stream(column_)) ++column_;
-    begin_column();
   }
 
   /// Puts words into FIFOs while `tokens` pay for them and
@@ -28,7 +30,7 @@ class RowStream {
       if (short_of_tokens_) break;
       put(column_);
       ++moved;
-      if (--left_ == 0) next_column();
+      if (words_[column_].next().control) next_column();
     }
     return moved;
   }
@@ -37,9 +39,6 @@ class RowStream {
   bool short_of_tokens() const { return short_of_tokens_; }
 
  private:
-  void begin_column() {
-    if (step_ != program_.kernel.steps) left_ = program_.kernel.words(step_, column_) + 1;
-  }
   void next_column() {
     do {
       if (++column_ == program_.columns) {
@@ -47,13 +46,12 @@ class RowStream {
         ++step_;
       }
     } while (!program_.has_stream(column_));
-    begin_column();
   }
 
   const Program& program_;
   std::uint32_t step_ = 0;
   std::uint32_t column_ = 0;
-  std::uint32_t left_ = 0;  // words of this step and column, the command included
+  std::vector<SentWords> words_;  // by column
   bool short_of_tokens_ = false;
 };
 

@@ -111,8 +111,10 @@ void StreamingOutcome::add_routers(std::uint32_t row, const std::vector<LaneCoun
     for (unsigned port = 0; port < kPorts; ++port) {
       router.sent.at(port) += sums_.columns[c].passed.at(port) * words;
     }
-    const std::uint64_t streamed = words_[c] + kernel.steps;
+    const std::uint64_t zeros = kernel.zeros_of(c);
+    const std::uint64_t streamed = words_[c] + kernel.steps + zeros;
     router.sent[kRamp] += streamed;
+    router.filtered += zeros;
     if (kernel.exchange.on()) add_buses(c, words, router);
     if (south) router.sent[kSouth] += streamed;
     if (north) router.sent[kNorth] += streamed;
@@ -121,10 +123,11 @@ void StreamingOutcome::add_routers(std::uint32_t row, const std::vector<LaneCoun
   }
 }
 
-/// By column, commands included.
+/// By column, commands and zeros included.
 std::vector<std::uint64_t> StreamingOutcome::streamed_words() const {
+  const StreamingKernel& kernel = program_.kernel;
   std::vector<std::uint64_t> words = words_;
-  for (std::uint64_t& each : words) each += program_.kernel.steps;
+  for (std::size_t c = 0; c < words.size(); ++c) words[c] += kernel.steps + kernel.zeros_of(c);
   return words;
 }
 

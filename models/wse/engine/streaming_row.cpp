@@ -12,6 +12,11 @@
 namespace lacuna::wse {
 namespace {
 
+// The ways of copies.
+constexpr std::size_t kOnward = 0;
+constexpr std::size_t kBack = 1;
+constexpr std::size_t kToCore = 2;
+
 std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
 
 }  // namespace
@@ -50,6 +55,8 @@ StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params,
       awake_(blocks_.size()),
       awake_bits_((blocks_.size() + 63) / 64, 0),
       next_word_(kernel.held.empty() ? 0 : columns_, 0),
+      zeros_left_(kernel.zeros.empty() ? 0 : columns_, 0),
+      zeros_word_(zeros_left_.size(), 0),
       main_step_(columns_, 0),
       reduce_step_(columns_, 0),
       counts_(columns_),
@@ -77,6 +84,7 @@ void StreamingRow<Number, Sums>::place_columns() {
     const std::uint32_t column = shared_.column_of[lane];
     block.pop_left[i] = static_cast<Number>(kernel_.words(0, column));
     block.last_beats[i] = rest(kernel_.count(0, column));
+    if (!zeros_left_.empty()) look_up_zeros(lane);
   }
 }
 
@@ -238,12 +246,37 @@ inline void StreamingRow<Number, Sums>::ramp(std::size_t i, const NextRows<Numbe
   const std::size_t first = i * kWidth;
   b.queue.begin_cycle();
   const Vector head = b.edge > 0;
-  const Vector weight = sums_.ramp(i, head & ~b.ramped & b.queue.room(shapes_.weights));
+  const Vector weight =
+      sums_.ramp(i, b.copies.wants(kToCore, head) & b.queue.room(shapes_.weights));
   store(&open_[first], b.edge < entries_);
   const Vector left = next.onward == nullptr ? weight : leave(b, first, weight, next);
   b.counts.stall_weights -= head & ~left;
   b.edge += left;
-  b.queue.push(weight, shapes_.weights);
+  b.queue.push(filter(i, weight), shapes_.weights);
+}
+
+/// Of the words that have had the ramp those that the filter passes on.
+template <class Number, class Sums>
+inline Lanes<Number> StreamingRow<Number, Sums>::filter(std::size_t i, const Vector& ramped) {
+  if (zeros_left_.empty()) return ramped;
+  const Vector passed = ramped & ~blocks_[i].zeros;
+  for_each_lane<Number>(ramped, [&](unsigned at) {
+    const std::size_t lane = i * kWidth + at;
+    if (zeros_left_[lane] == 0) {
+      ++zeros_word_[lane];
+      look_up_zeros(lane);
+    } else if (--zeros_left_[lane] == 0) {
+      blocks_[i].zeros[at] = 0;
+    }
+  });
+  return passed;
+}
+
+template <class Number, class Sums>
+void StreamingRow<Number, Sums>::look_up_zeros(std::size_t lane) {
+  zeros_left_[lane] = kernel_.zeros_before(shared_.column_of[lane], zeros_word_[lane]);
+  blocks_[lane / kWidth].zeros[lane % kWidth] =
+      static_cast<Number>(zeros_left_[lane] == 0 ? 0 : -1);
 }
 
 /// The copies that go to the rows next to this one; returns the lanes whose word leaves its
@@ -253,45 +286,27 @@ inline Lanes<Number> StreamingRow<Number, Sums>::leave(Block& b, std::size_t fir
                                                        const Vector& weight,
                                                        const NextRows<Number>& next) {
   const Vector head = b.edge > 0;
-  const bool metered = link_rule_.on_links();
-  const Vector wants = head & ~b.copied;
-  const Vector copies = send_copies(b.onward_link, metered && !next.ends, wants,
-                                    load(&(*next.onward)[first]), copied_, first);
-  Vector closed = wants & ~copies;
-  b.copied |= copies;
-  b.ramped |= weight;
-  Vector left = b.copied & b.ramped;
+  const Vector wants = b.copies.wants(kOnward, head);
+  const Vector room = load(&(*next.onward)[first]);
+  // where the row is the last, no link is there that could be shut
+  const Vector onward = next.ends ? wants & room : b.onward_link.send(link_rule_, wants, room);
+  Vector closed = wants & ~onward;
+  store(&copied_[first], onward);
+  b.copies.make(kOnward, onward);
+  b.copies.make(kToCore, weight);
   if (next.back != nullptr) {
-    const Vector wants_back = head & ~b.copied_back;
-    const Vector back = send_copies(b.back_link, metered, wants_back, load(&(*next.back)[first]),
-                                    copied_back_, first);
+    const Vector wants_back = b.copies.wants(kBack, head);
+    const Vector back = b.back_link.send(link_rule_, wants_back, load(&(*next.back)[first]));
     closed |= wants_back & ~back;
-    b.copied_back |= back;
-    left &= b.copied_back;
-    b.copied_back &= ~left;
+    store(&copied_back_[first], back);
+    b.copies.make(kBack, back);
   }
+  const Vector both = next.back == nullptr ? Vector{} : ~Vector{};
+  const Vector left = b.copies.leave(head, {~Vector{}, both, ~Vector{}});
   b.counts.closures -= closed;
-  b.copied &= ~left;
-  b.ramped &= ~left;
   b.leaving = (b.leaving >> 1) | (left & left_bit_);
   show_before(b, first, b.edge + left);
   return left;
-}
-
-/// The copies that go over a link in this cycle, of the lanes that want to and have `room`.
-template <class Number, class Sums>
-inline Lanes<Number> StreamingRow<Number, Sums>::send_copies(LaneMeter<Number>& link, bool metered,
-                                                             const Vector& wants,
-                                                             const Vector& room,
-                                                             std::vector<Number>& copies,
-                                                             std::size_t first) {
-  Vector go = wants & room;
-  if (metered) {
-    go &= link.open();
-    link.sent(link_rule_, go);
-  }
-  store(&copies[first], go);
-  return go;
 }
 
 /// What the row before sees: a slot is free again a link's latency and a cycle after its word left.
@@ -310,7 +325,7 @@ bool StreamingRow<Number, Sums>::meets_closed(const std::vector<Number>& onward)
   Vector closed{};
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Block& b = blocks_[i];
-    closed |= (b.edge > 0) & ~b.copied & ~load(&onward[i * kWidth]);
+    closed |= b.copies.wants(kOnward, b.edge > 0) & ~load(&onward[i * kWidth]);
   }
   return any(closed);
 }
@@ -319,7 +334,9 @@ template <class Number, class Sums>
 bool StreamingRow<Number, Sums>::meets_shut() const {
   if (!link_rule_.on_links()) return false;
   Vector shut{};
-  for (const Block& b : blocks_) shut |= (b.edge > 0) & ~b.copied & ~b.onward_link.open_next();
+  for (const Block& b : blocks_) {
+    shut |= b.copies.wants(kOnward, b.edge > 0) & ~b.onward_link.open_next();
+  }
   return any(shut);
 }
 
@@ -329,7 +346,7 @@ StreamingRow<Number, Sums> StreamingRow<Number, Sums>::follower() const {
   StreamingRow row = *this;
   for (std::size_t i = 0; i < row.blocks_.size(); ++i) {
     Block& b = row.blocks_[i];
-    b.edge = b.copied & all(1);
+    b.edge = b.copies.made(kOnward) & all(1);
     row.show_before(b, i * kWidth, b.edge);
   }
   return row;

@@ -8,6 +8,7 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/engine/row_values.hpp"
+#include "models/wse/fabric/lane_router.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
@@ -168,10 +169,12 @@ class StreamingRow {
 
   /// Their state. Flags are -1 or 0.
   struct Block {
-    Vector edge, copied, copied_back, ramped;
+    Vector edge;
+    LaneCopies<Number, 3> copies;  // of the head: onward, back, and to the core
+    Vector zeros;                  // the next word up the ramp is one, which the filter drops
     Vector leaving;  // a bit for each of the last cycles: its word left; bit 0 is the oldest
     LaneQueue<Number> queue;  // of weights and commands
-    LaneMeter<Number> onward_link, back_link;
+    LaneLink<Number> onward_link, back_link;
     StreamState<Number> core;
     Vector last_beats, pop_left;  // of the row of weights that is being taken
     Counts counts;
@@ -191,8 +194,8 @@ class StreamingRow {
   void step_block(std::size_t i, Cycle now, const NextRows<Number>& next);
   void ramp(std::size_t i, const NextRows<Number>& next);
   Vector leave(Block& b, std::size_t first, const Vector& weight, const NextRows<Number>& next);
-  Vector send_copies(LaneMeter<Number>& link, bool metered, const Vector& wants, const Vector& room,
-                     std::vector<Number>& copies, std::size_t first);
+  Vector filter(std::size_t i, const Vector& ramped);
+  void look_up_zeros(std::size_t lane);
   void show_before(const Block& b, std::size_t first, const Vector& edge);
 
   // What StreamControl asks for; a place is a block.
@@ -283,6 +286,8 @@ class StreamingRow {
   std::vector<Try> tries_;
   std::vector<std::size_t> to_wake_;        // in the next cycle
   std::vector<std::size_t> next_word_;      // by lane, of elements held one by one
+  std::vector<std::uint32_t> zeros_left_;   // by lane, before its next word that is none,
+  std::vector<std::uint32_t> zeros_word_;   // whose number this is; empty without a filter
   std::vector<std::uint32_t> main_step_;    // by lane
   std::vector<std::uint32_t> reduce_step_;  // by lane
   std::vector<LaneCounts> counts_;

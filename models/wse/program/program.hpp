@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -110,8 +111,12 @@ struct StreamingKernel {
   std::vector<Color> ring_out;              // by column
   ReducePlan reduce;  // of a group, by places in it; of several groups the ring's too
 
-  /// The words of each column in the order they are sent, without commands; empty if neither
-  /// values are carried nor indices matter.
+  /// By column, for each of its words in the order they are sent, commands too: so many zeros are
+  /// sent before it, which the filters at the ramps of the cores drop. Empty: none are sent.
+  std::vector<std::vector<std::uint32_t>> zeros;
+
+  /// The words of each column in the order they are sent, without commands and those zeros; empty
+  /// if neither values are carried nor indices matter.
   std::vector<std::vector<std::uint32_t>> payloads;
   /// X of each core (row-major), one feature's tokens contiguous; empty without values.
   std::vector<std::vector<float>> activations;
@@ -165,6 +170,14 @@ struct StreamingKernel {
   }
   std::uint32_t words(std::size_t step, std::size_t column) const {
     return words_of(count(step, column));
+  }
+  std::uint32_t zeros_before(std::size_t column, std::size_t word) const {
+    return zeros.empty() || word >= zeros[column].size() ? 0 : zeros[column][word];
+  }
+  /// All zeros that are sent down a column.
+  std::uint64_t zeros_of(std::size_t column) const {
+    if (zeros.empty()) return 0;
+    return std::accumulate(zeros[column].begin(), zeros[column].end(), std::uint64_t{0});
   }
 };
 

@@ -36,11 +36,12 @@ struct Wavelet {
   Color color{};
   bool control = false;
   SwitchCommands switches = 0;
+  bool zero = false;  // a value that a filter of zeros drops
 };
 
 inline bool operator==(const Wavelet& a, const Wavelet& b) {
   return a.payload == b.payload && a.color == b.color && a.control == b.control &&
-         a.switches == b.switches;
+         a.switches == b.switches && a.zero == b.zero;
 }
 
 /// The five ports of a router, clockwise from the north, then the ramp to its core.

@@ -14,8 +14,9 @@ class WaveletFilter {
  public:
   /// `counter` passes `pass` of every `period` wavelets, from number `offset` on;
   /// `sparse_counter` does so with groups of wavelets, each ended by a control wavelet;
-  /// `range` passes wavelets whose upper 16 bits lie in [low, high].
-  enum class Kind : std::uint8_t { none, counter, sparse_counter, range };
+  /// `range` passes wavelets whose upper 16 bits lie in [low, high]; `zeros` passes what is no
+  /// zero.
+  enum class Kind : std::uint8_t { none, counter, sparse_counter, range, zeros };
 
   WaveletFilter() = default;
 
@@ -26,6 +27,7 @@ class WaveletFilter {
                                       std::uint32_t offset) {
     return {Kind::sparse_counter, pass, period, offset};
   }
+  static WaveletFilter zeros() { return {Kind::zeros, 0, 1, 0}; }
   static WaveletFilter range(std::uint32_t low, std::uint32_t high) {
     return {Kind::range, low, high, 0};
   }
@@ -40,6 +42,7 @@ class WaveletFilter {
   /// True if the core wants `word`, the next to come.
   bool passes(const Wavelet& word) {
     if (kind_ == Kind::none) return true;
+    if (kind_ == Kind::zeros) return !word.zero;
     if (kind_ == Kind::range) return word.payload >> 16U >= a_ && word.payload >> 16U <= b_;
     const bool wanted = (number_ + b_ - offset_ % b_) % b_ < a_;
     if (kind_ == Kind::counter || word.control) number_ = (number_ + 1) % b_;

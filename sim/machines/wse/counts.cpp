@@ -43,10 +43,11 @@ Peaks core_peaks(const WseParams& params, unsigned simd, std::uint64_t units) {
 std::vector<DeclaredStatistic> wafer_statistics() {
   const wse::WaferStats streams;
   const wse::UnfilteredStats unfiltered;
+  const wse::ReceiverFilterStats filter;
   const wse::TaskStats tasks;
   const KernelStats kernel;
   return declared({&streams.core, &streams.router, &streams.edge, &streams.limits, &unfiltered,
-                   &tasks.core, &tasks.router, &kernel});
+                   &filter, &tasks.core, &tasks.router, &kernel});
 }
 
 }  // namespace lacuna

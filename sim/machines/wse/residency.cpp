@@ -343,9 +343,12 @@ void add_filter_remark(const WseParams& params, const OpResult& whole, OpResult&
   const double times =
       static_cast<double>(whole.cycles) / static_cast<double>(std::max<Cycle>(result.cycles, 1));
   result.remarks.push_back(
-      fmt::format("{:.4g} % of X is zero and never leaves the sender: {} cycles, {:.4g} times as "
-                  "fast as with all of X ({} cycles)",
-                  100 * (1 - result.x_density.value_or(1)), result.cycles, times, whole.cycles));
+      fmt::format("{:.4g} % of X is zero and {}: {} cycles, {:.4g} times as fast as with all of X "
+                  "({} cycles)",
+                  100 * (1 - result.x_density.value_or(1)),
+                  params.zero_filter.at == wse::FilterAt::receiver ? "dropped where it arrives"
+                                                                   : "never leaves the sender",
+                  result.cycles, times, whole.cycles));
 }
 
 std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const LayerOp& op,

@@ -163,6 +163,12 @@ OpResult run_layer_row(const WaferRequest& request) {
   const auto& [machine, params, op, mask, seed, execution] = request;
   LayerOp sent = op;
   if (!params.ws.zero_filter) sent.x_pattern = "dense";
+  if (sent.x_pattern != "dense" && params.zero_filter.at == wse::FilterAt::receiver) {
+    throw UnsupportedError(fmt::format(
+        "zero_filter.at = receiver: the cores of a {} list what is not zero of X themselves, and "
+        "no zero is sent that a filter could drop",
+        op.op));
+  }
   OpResult result = run_layer_operation(params, sent, mask, seed, execution);
   const bool product = op.op == "bmm" || op.op == "sddmm";
   // the programs of the cores hold the pattern

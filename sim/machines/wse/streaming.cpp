@@ -337,6 +337,13 @@ void StreamedOperation::fill_work(const Simulated& run, WaferResult& into) const
   stats.edge.zeros += run.plan.left_out;
   stats.router.filtered += run.plan.left_out * run.plan.program.rows;
   into.counted(stats);
+  if (run.plan.tested_at_cores == 0) return;
+  const wse::Program& program = run.plan.program;
+  wse::ReceiverFilterStats filter;
+  filter.tests += run.plan.tested_at_cores * (program.rows - program.spread_rows);
+  filter.dropped +=
+      (run.plan.tested_at_cores - run.plan.weights) * (program.rows - program.spread_rows);
+  into.group(filter);
 }
 
 void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) const {

@@ -83,7 +83,7 @@ TEST_P(Exchange, IsTheSameUnitByUnitAndInLanes) {
                  << " interleaved " << scenario.interleaved << " copies " << scenario.copies
                  << " order " << static_cast<int>(scenario.bus_order) << " " << describe(scenario));
     Program program = make_program(scenario);
-    if (seed % 3 == 0) program.column_fifo = 1 + static_cast<std::uint32_t>(seed % 5);
+    if (seed % 3 == 0) share_stream(1 + static_cast<std::uint32_t>(seed % 5), program);
     const WaferOutcome definition = simulate(scenario.params, program, {Engine::clocked});
     EXPECT_EQ(difference(definition, simulate(scenario.params, program, {Engine::event})), "");
     EXPECT_EQ(difference(definition, simulate(scenario.params, program, {Engine::event, seed + 1})),

@@ -35,7 +35,7 @@ TEST(RowByRow, GivesTheRunOfTheWholeWaferOrNone) {
     const StreamingScenario what = scenario(seed);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << describe(what));
     Program program = make_program(what);
-    if (seed % 5 == 0) program.column_fifo = 1 + static_cast<std::uint32_t>(seed % 7);
+    if (seed % 5 == 0) share_stream(1 + static_cast<std::uint32_t>(seed % 7), program);
     const auto outcome = simulate_row_by_row(what.params, program, {});
     const WaferOutcome definition = simulate(what.params, program, {Engine::clocked});
     if (!outcome) {

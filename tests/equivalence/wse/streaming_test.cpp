@@ -35,7 +35,7 @@ TEST_P(RandomMesh, GivesOneResultByEitherEngineInAnyOrderFullOrFolded) {
     const StreamingScenario scenario = random_reduction(seed, GetParam().rows);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << describe(scenario));
     Program program = make_program(scenario);
-    if (seed % 3 == 0) program.column_fifo = 1 + static_cast<std::uint32_t>(seed % 5);
+    if (seed % 3 == 0) share_stream(1 + static_cast<std::uint32_t>(seed % 5), program);
     const WaferOutcome definition = simulate(scenario.params, program, options(Engine::clocked));
     EXPECT_EQ(difference(definition, simulate(scenario.params, program, options(Engine::event))),
               "");

@@ -74,7 +74,7 @@ TEST_P(RandomSweep, CountsWhatTheCycleByCycleWaferCounts) {
     const StreamingScenario scenario = RandomSweep::scenario(seed);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << describe(scenario));
     Program program = make_program(scenario);
-    if (seed % 3 == 0) program.column_fifo = 1 + static_cast<std::uint32_t>(seed % 5);
+    if (seed % 3 == 0) share_stream(1 + static_cast<std::uint32_t>(seed % 5), program);
     const auto sweep = make_streaming_sweep(scenario.params, program);
     ASSERT_NE(sweep, nullptr);
     const std::optional<SweepOutcome> outcome = sweep->run();

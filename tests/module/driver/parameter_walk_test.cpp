@@ -264,6 +264,7 @@ const std::vector<Step>& steps() {
       {"wse:ws.results", "1", "gradient", M::cycles, {"ws.gradient=chained"}},
       {"wse:ws.zero_filter", "false", "streamed", M::cycles},
       {"wse:ws.index_bits", "16", "all", M::cycles},
+      {"wse:zero_filter.at", "receiver", "streamed", M::cycles},
       {"wse:zero_filter.scan_width", "1", "streamed", M::cycles, {"io.share=1"}},
       {"wse:resident.storage", "all", "resident", M::cycles},
       {"wse:resident.nonzero_cycles", "20", "resident", M::cycles},
@@ -292,8 +293,7 @@ const std::map<std::string, std::string>& without_a_step() {
       {"ipu:round", "changes values, never cycles"},
       {"wse:wafer.modules", "the results are the same, by an equivalence test"},
       {"wse:wafer.cores", "names the product; energy.chip_units is what silicon is counted by"},
-      {"wse:router.reconfig",
-       "no workload tears a color down; programs of one's own do, and router_test.cpp has it"},
+      {"wse:router.reconfig", "no workload tears a color down; router_test.cpp has one that does"},
   };
   return all;
 }

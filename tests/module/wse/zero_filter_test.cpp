@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/streaming_bench.hpp"
+#include "workloads/mapping/wse/scan.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna::wse {
@@ -143,6 +150,123 @@ TEST(ZeroFilter, ZerosThatTravelAreMultipliedAndChangeNoResult) {
     EXPECT_EQ(products, 9U * 14U * 10U);
     EXPECT_EQ(plan->useful, mask.nnz() * 10);
   }
+}
+
+/// The same with zeros that come to the cores: so many before each weight, and before a command.
+Program with_zeros(const StreamingScenario& scenario, std::uint32_t before,
+                   std::uint32_t at_end = 0) {
+  Program program = make_program(scenario);
+  const StreamingKernel& kernel = program.kernel;
+  std::vector<std::vector<std::uint32_t>> zeros(program.columns);
+  for (std::uint32_t c = 0; c < program.columns; ++c) {
+    for (std::uint32_t step = 0; step < kernel.steps; ++step) {
+      zeros[c].insert(zeros[c].end(), kernel.words(step, c), before);
+      zeros[c].push_back(at_end);
+    }
+  }
+  filter_at_receivers(std::move(zeros), program);
+  return program;
+}
+
+// Where the stream takes the time, all 16 + 1 words of a row do, however many of them are zeros.
+TEST(ReceiverFilter, ZerosTakeTheirTimeOfTheStreamAndNoneOfTheCores) {
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    const Cycle dense = cycles(stream_bound(kFeatures, StreamForm::indexed), engine);
+    for (const std::uint32_t kept : {0U, 2U, 8U}) {
+      const StreamingScenario some = stream_bound(kept, StreamForm::indexed);
+      const std::uint32_t before = kept == 0 ? 0 : kFeatures / kept - 1;
+      const Program program = with_zeros(some, before, kept == 0 ? kFeatures : 0);
+      const WaferOutcome outcome = simulate(some.params, program, {engine});
+      EXPECT_EQ(outcome.cycles, dense);
+      const auto lanes = make_streaming_sweep(some.params, program)->run();
+      ASSERT_TRUE(lanes);
+      EXPECT_EQ(lanes->kept.cycles, dense);
+      for (std::size_t c = 0; c < 2; ++c) {
+        EXPECT_EQ(outcome.cores[c].words, kept * kRows);
+        EXPECT_EQ(outcome.cores[c].stream_words, (kept + 1) * kRows);
+        EXPECT_EQ(outcome.routers[c].filtered, (kFeatures - kept) * kRows);
+        EXPECT_EQ(outcome.injectors[c].words, (kFeatures + 1) * kRows);
+        EXPECT_EQ(outcome.injectors[c].zeros, (kFeatures - kept) * kRows);
+      }
+    }
+  }
+}
+
+// 64 tokens are 16 beats of a weight, and a word comes in each cycle: a zero before each weight is
+// there and gone before the core is done with the weight ahead. Only that before the first weight
+// is waited for, a cycle.
+TEST(ReceiverFilter, ZerosHideBehindLongVectors) {
+  StreamingScenario scenario = stream_bound(4, StreamForm::indexed);
+  scenario.rate = {};
+  scenario.tokens = {64};
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    const Cycle without = cycles(scenario, engine);
+    EXPECT_EQ(simulate(scenario.params, with_zeros(scenario, 1), {engine}).cycles, without + 1);
+  }
+}
+
+TEST(ReceiverFilter, WhatIsSentAndWhatIsDroppedAreTheDenseCountAndTheKeptOnes) {
+  const Mask mask = half_mask(12, 20);
+  StreamingJob job;
+  job.gemm.m = 12;
+  job.gemm.k = 20;
+  job.gemm.n = 12;
+  job.gemm.values = true;
+  StreamingSetup setup;
+  setup.wafer.columns = 4;
+  setup.wafer.rows = 3;
+  const StreamingPlan dense = plan_streaming(job, setup);
+  job.gemm.mask = &mask;
+  for (const IoStream order : {IoStream::per_column, IoStream::row_ordered}) {
+    setup.io.stream = order;
+    setup.zero_filter.at = FilterAt::sender;
+    const StreamingPlan sender = plan_streaming(job, setup);
+    setup.zero_filter.at = FilterAt::receiver;
+    const StreamingPlan receiver = plan_streaming(job, setup);
+    EXPECT_EQ(receiver.tested_at_cores, 12U * 20U);
+    EXPECT_EQ(receiver.tested + receiver.left_out, 0U);
+    for (const Engine engine : {Engine::clocked, Engine::event}) {
+      const WaferOutcome few = simulate({}, sender.program, {engine});
+      const WaferOutcome all = simulate({}, receiver.program, {engine});
+      EXPECT_EQ(all.results, few.results);
+      for (std::size_t c = 0; c < 4; ++c) {
+        const std::uint64_t zero = dense.column_weights[c] - sender.column_weights[c];
+        EXPECT_EQ(all.injectors[c].words, few.injectors[c].words + zero);
+        for (std::size_t core = c; core < 12; core += 4) {
+          EXPECT_EQ(all.routers[core].filtered, zero);
+          EXPECT_EQ(all.routers[core].sent[kRamp], few.routers[core].sent[kRamp] + zero);
+          EXPECT_EQ(all.cores[core].products, few.cores[core].products);
+          EXPECT_EQ(all.cores[core].received, few.cores[core].received);
+        }
+      }
+    }
+  }
+}
+
+TEST(ReceiverFilter, WhereItCannotActItIsRefusedByName) {
+  const Mask mask = half_mask(8, 8);
+  StreamingJob job;
+  job.gemm.m = job.gemm.k = job.gemm.n = 8;
+  job.gemm.mask = &mask;
+  StreamingSetup setup;
+  setup.wafer.columns = setup.wafer.rows = 4;
+  setup.zero_filter.at = FilterAt::receiver;
+  const auto refusal = [&] {
+    try {
+      plan_streaming(job, setup);
+    } catch (const UnsupportedError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal(), "");
+  setup.ws.groups = 2;
+  EXPECT_NE(refusal().find("zero_filter.at"), std::string::npos);
+  setup.ws.groups = 1;
+  job.gemm.dtype = DType::fp32;
+  EXPECT_NE(refusal().find("zero_filter.at = receiver"), std::string::npos);
+  setup.ws.zero_filter = false;  // nothing is filtered
+  EXPECT_EQ(refusal(), "");
 }
 
 }  // namespace

@@ -91,6 +91,7 @@ StreamingScenario random_scenario(std::uint64_t seed, Rows rows) {
   scenario.int8 = scenario.form == StreamForm::packed && draw.one_in(2);
   Draw filter(stream_seed(seed, "filter"));
   if (filter.one_in(4)) scenario.scan_seed = filter.in(1, 1000);
+  if (filter.one_in(4)) scenario.zero_seed = filter.in(1, 1000);
   return scenario;
 }
 
@@ -171,8 +172,8 @@ std::string text(const RouterCounters& r) {
 }
 
 std::string text(const InjectorCounters& i) {
-  return fmt::format("words {} no_token {} closed {} scanning {} done {}", i.words, i.no_token,
-                     i.closed, i.scanning, i.done);
+  return fmt::format("words {} zeros {} no_token {} closed {} scanning {} done {}", i.words,
+                     i.zeros, i.no_token, i.closed, i.scanning, i.done);
 }
 
 template <class Counters>

@@ -14,6 +14,7 @@
 #include "workloads/mapping/wse/gradient.hpp"
 #include "workloads/mapping/wse/group_use.hpp"
 #include "workloads/mapping/wse/program.hpp"
+#include "workloads/mapping/wse/scan.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -47,7 +48,7 @@ HardwareParams random_stream_hardware(Draw& draw) {
 
 class Maker {
  public:
-  explicit Maker(std::uint64_t seed) : draw_(seed ^ 0x7000) {}
+  explicit Maker(std::uint64_t seed) : draw_(seed ^ 0x7000), draw_filter_(seed ^ 0x9000) {}
 
   StreamCase make() {
     made_.params = random_stream_hardware(draw_);
@@ -69,6 +70,7 @@ class Maker {
     draw_rate();
     route_streaming(program, columns_, reduction());
     numbers();
+    filter();
     if (edge == 0 && program.entry == 0 && program.column_fifo == 0 && draw_.chance(15)) beside();
     if (program.column_fifo == 0 && draw_.chance(25)) {
       program.scan = random_scan(draw_.pick(1, 1000), program);
@@ -118,6 +120,7 @@ class Maker {
     }
     made_.params.queue.in = setup.queue.in.value();
     numbers();
+    filter();
     return std::move(made_);
   }
 
@@ -126,6 +129,19 @@ class Maker {
     Program& program = made_.program;
     if (draw_.chance(70)) program.rate = {draw_.pick(3, 10 * columns_), draw_.pick(5, 20)};
     if (draw_.chance(25)) program.column_fifo = draw_.pick(1, 6);
+  }
+
+  /// Where zeros are left out, in every other case one of the places that there are.
+  void filter() {
+    ZeroFilterParams params;
+    if (draw_filter_.chance(50)) draw_parameters(params, draw_filter_);
+    switch (params.at.value()) {
+      case FilterAt::sender:  // which sends none
+        break;
+      case FilterAt::receiver:
+        filter_at_receivers(random_zeros(draw_filter_.pick(1, 1000), made_.program), made_.program);
+        break;
+    }
   }
 
   /// Groups that share elements have the same rows.
@@ -274,6 +290,7 @@ class Maker {
   }
 
   Draw draw_;
+  Draw draw_filter_;
   StreamCase made_;
   std::uint32_t columns_ = 1;
 };
@@ -337,14 +354,15 @@ std::string print(const StreamCase& made) {
       "duplex "
       "{}\nsteps {} lookahead {} simd {} form {} int8 {} fp32 {}/{}/{} cycles {} {} {} {} stalls "
       "{} "
-      "values {} held {} ring {} groups {} interleaved {} copies {} buses {} colors {}\ntokens "
+      "values {} zeros {} held {} ring {} groups {} interleaved {} copies {} buses {} colors "
+      "{}\ntokens "
       "{}\nkept by {}\ncounts {}",
       changed_parameters(shown), p.columns, p.rows, p.entry, p.spread_rows, p.rate.words,
       p.rate.per, p.column_fifo, p.background.size(), p.full_duplex, k.steps, k.lookahead, k.simd,
       static_cast<int>(k.form), k.int8, k.fp32, k.psum_fp32, k.ring_fp32, k.first_cycles,
       k.beat_cycles, k.reduce_cycles, k.gather_cycles, k.stalls, !k.activations.empty(),
-      !k.held.empty(), k.reduce.is_ring(), k.groups.count, k.groups.interleaved, !p.source.empty(),
-      k.exchange.buses.size(), k.group_colors, fmt::join(k.tokens, " "),
+      !k.zeros.empty(), !k.held.empty(), k.reduce.is_ring(), k.groups.count, k.groups.interleaved,
+      !p.source.empty(), k.exchange.buses.size(), k.group_colors, fmt::join(k.tokens, " "),
       fmt::join(k.final_column, " "), fmt::join(k.counts, " "));
   if (!p.gradient) return text;
   const GradientKernel& g = *p.gradient;

@@ -9,6 +9,7 @@
 #include "sim/base/random.hpp"
 #include "workloads/mapping/wse/exchange.hpp"
 #include "workloads/mapping/wse/program.hpp"
+#include "workloads/mapping/wse/scan.hpp"
 
 namespace lacuna::wse {
 
@@ -52,7 +53,7 @@ std::vector<std::vector<std::uint16_t>> random_scan(std::uint64_t seed, const Pr
   Random random(seed);
   std::vector<std::vector<std::uint16_t>> scan(program.columns);
   for (std::uint32_t c = 0; c < program.columns; ++c) {
-    std::size_t words = program.kernel.steps;
+    std::size_t words = program.kernel.steps + program.kernel.zeros_of(c);
     for (std::uint32_t s = 0; s < program.kernel.steps; ++s) words += program.kernel.words(s, c);
     for (std::size_t i = 0; i < words; ++i) {
       const bool long_one = random.bounded(40) == 0;
@@ -60,6 +61,24 @@ std::vector<std::vector<std::uint16_t>> random_scan(std::uint64_t seed, const Pr
     }
   }
   return scan;
+}
+
+std::vector<std::vector<std::uint32_t>> random_zeros(std::uint64_t seed, const Program& program) {
+  Random random(seed);
+  const StreamingKernel& kernel = program.kernel;
+  std::vector<std::vector<std::uint32_t>> zeros(program.columns);
+  for (std::uint32_t c = 0; c < program.columns; ++c) {
+    std::size_t words = kernel.steps;
+    for (std::uint32_t s = 0; s < kernel.steps; ++s) words += kernel.words(s, c);
+    for (std::size_t i = 0; i < words; ++i) {
+      const bool many = random.bounded(60) == 0;
+      zeros[c].push_back(static_cast<std::uint32_t>(random.bounded(many ? 200 : 4)));
+    }
+  }
+  for (std::uint32_t c = 0; c < program.columns && !program.source.empty(); ++c) {
+    zeros[c] = zeros[program.source[c]];
+  }
+  return zeros;
 }
 
 Program make_program(const StreamingScenario& scenario) {
@@ -80,7 +99,6 @@ Program make_program(const StreamingScenario& scenario) {
   kernel.final_column = scenario.final_column;
   kernel.counts = scenario.counts;
   program.rate = scenario.rate;
-  if (scenario.scan_seed != 0) program.scan = random_scan(scenario.scan_seed, program);
   program.entry = scenario.entry;
   if (scenario.copies) copy_streams(scenario, program);
   const std::uint32_t width = scenario.columns / scenario.groups;
@@ -100,8 +118,17 @@ Program make_program(const StreamingScenario& scenario) {
     kernel.exchange.take_cycles = scenario.take_cycles;
   }
   route_streaming(program, scenario.columns, std::move(reduction));
+  if (scenario.zero_seed != 0) {
+    filter_at_receivers(random_zeros(scenario.zero_seed, program), program);
+  }
+  if (scenario.scan_seed != 0) program.scan = random_scan(scenario.scan_seed, program);
   if (scenario.held != 0) hold(scenario, kernel);
   return program;
+}
+
+void share_stream(std::uint32_t fifo, Program& program) {
+  program.column_fifo = fifo;
+  program.scan.clear();
 }
 
 std::string trace_of(const WaferOutcome& outcome, UnitId unit) {

@@ -25,6 +25,7 @@ struct StreamingScenario {
   std::uint32_t held = 0;  // not 0: a core keeps up to so many non-zeros of each feature
   Rate rate;
   std::uint64_t scan_seed = 0;  // of the cycles in which the sender looks for a word; 0: one each
+  std::uint64_t zero_seed = 0;  // of the zeros that receivers drop; 0: none are sent
   Reduce reduce = Reduce::ring;
   std::uint32_t entry = 0;
   bool int8 = false;  // four values in a packed word, not two
@@ -46,7 +47,14 @@ struct StreamingScenario {
 /// more than the small numbers of an engine hold. As Program::scan.
 std::vector<std::vector<std::uint16_t>> random_scan(std::uint64_t seed, const Program& program);
 
+/// Zeros before the words and commands of a program's streams: up to 3, now and then more than the
+/// small numbers of an engine hold. As StreamingKernel::zeros.
+std::vector<std::vector<std::uint32_t>> random_zeros(std::uint64_t seed, const Program& program);
+
 Program make_program(const StreamingScenario& scenario);
+
+/// One stream fills FIFOs of so many words; of such a one no filter that takes time is modelled.
+void share_stream(std::uint32_t fifo, Program& program);
 
 /// "V@7 C@15 r@18 ..." of one core: vector instructions that become active, commands, beats of
 /// the microthread.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
@@ -18,15 +19,15 @@ std::uint16_t cycles_of(std::uint32_t positions, std::uint32_t width) {
   return static_cast<std::uint16_t>(cycles);
 }
 
-}  // namespace
-
-std::vector<std::vector<std::uint16_t>> scan_cycles(const ScannedStream& stream) {
+/// Calls `visit(column, positions, is_command)` for each weight and command in the order in which
+/// they are sent: so many positions are examined after the one before.
+template <class Visit>
+void for_each_word(const ScannedStream& stream, const Visit& visit) {
   const Mask mask = stream.mask.elements();
   // Where a feature stands among those of its column.
   std::vector<std::uint32_t> place(stream.owner.size());
   std::vector<std::uint32_t> next(stream.features.size(), 0);
   for (std::size_t j = 0; j < place.size(); ++j) place[j] = next[stream.owner[j]]++;
-  std::vector<std::vector<std::uint16_t>> cycles(stream.features.size());
   std::vector<std::uint32_t> examined(stream.features.size());
   for (const std::uint32_t step_row : stream.row_of_step) {
     const std::uint32_t row = step_row % mask.rows;
@@ -34,15 +35,46 @@ std::vector<std::vector<std::uint16_t>> scan_cycles(const ScannedStream& stream)
     for (std::uint64_t e = mask.offsets[row]; e < mask.offsets[row + 1]; ++e) {
       const std::uint32_t feature = mask.columns[e];
       const std::uint32_t column = stream.owner[feature];
-      cycles[column].push_back(cycles_of(place[feature] + 1 - examined[column], stream.width));
-      cycles[column].insert(cycles[column].end(), stream.words - 1, 1);
+      visit(column, place[feature] + 1 - examined[column], false);
       examined[column] = place[feature] + 1;
     }
-    for (std::size_t c = 0; c < cycles.size(); ++c) {
-      cycles[c].push_back(cycles_of(stream.features[c] - examined[c], stream.width));
+    for (std::uint32_t c = 0; c < examined.size(); ++c) {
+      visit(c, stream.features[c] - examined[c], true);
     }
   }
+}
+
+}  // namespace
+
+std::vector<std::vector<std::uint16_t>> scan_cycles(const ScannedStream& stream) {
+  std::vector<std::vector<std::uint16_t>> cycles(stream.features.size());
+  for_each_word(stream, [&](std::uint32_t column, std::uint32_t positions, bool command) {
+    cycles[column].push_back(cycles_of(positions, stream.width));
+    if (!command) cycles[column].insert(cycles[column].end(), stream.words - 1, 1);
+  });
   return cycles;
+}
+
+std::vector<std::vector<std::uint32_t>> zeros_between(const ScannedStream& stream) {
+  std::vector<std::vector<std::uint32_t>> zeros(stream.features.size());
+  for_each_word(stream, [&](std::uint32_t column, std::uint32_t positions, bool command) {
+    zeros[column].push_back(command ? positions : positions - 1);
+  });
+  return zeros;
+}
+
+void filter_at_receivers(std::vector<std::vector<std::uint32_t>> zeros, Program& program) {
+  program.kernel.zeros = std::move(zeros);
+  std::uint32_t streams = 0;  // colors
+  for (std::uint32_t c = 0; c < program.columns; ++c) {
+    streams |= 1U << static_cast<unsigned>(program.kernel.stream_color(c));
+  }
+  for (RouterProgram& router : program.routers) {
+    for (Route& route : router.routes) {
+      const bool stream = (streams >> static_cast<unsigned>(route.color) & 1U) != 0;
+      if (stream && (route.to & bit(kRamp)) != 0) route.filter = WaveletFilter::zeros();
+    }
+  }
 }
 
 }  // namespace lacuna::wse

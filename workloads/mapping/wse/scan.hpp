@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
+#include "models/wse/program/program.hpp"
 
 namespace lacuna::wse {
 
-/// A stream whose sender leaves zeros out: the rows of `mask` in the order of `row_of_step` (modulo
+/// A stream out of which zeros are left: the rows of `mask` in the order of `row_of_step` (modulo
 /// their number: products follow each other), of each the features of a column in their order.
 struct ScannedStream {
   const Mask& mask;  // of what is streamed, rows x features
@@ -23,5 +24,12 @@ struct ScannedStream {
 /// sender looks for it: a `width` of positions each, and none after the first that is kept. As
 /// Program::scan. UnsupportedError if a word is looked for longer than 65535 cycles.
 std::vector<std::vector<std::uint16_t>> scan_cycles(const ScannedStream& stream);
+
+/// So many zeros come before each word of each column. As StreamingKernel::zeros.
+std::vector<std::vector<std::uint32_t>> zeros_between(const ScannedStream& stream);
+
+/// The zeros of each column travel, and filters at the ramps of its cores drop them. After
+/// route_streaming().
+void filter_at_receivers(std::vector<std::vector<std::uint32_t>> zeros, Program& program);
 
 }  // namespace lacuna::wse

@@ -101,7 +101,7 @@ class StreamingPlanner {
     Reduction way = plan_sums(setup_, use_, kernel());
     plan_.tree_block = way.block;
     route_streaming(plan_.program, columns_, std::move(way));
-    if (filters() && setup_.zero_filter.scan_width != 0) scan_stream();
+    if (filters()) place_filter();
     const StreamPlaces places{owner_of_input_,      index_,           inputs_, first_element_,
                               plan_.element_shares, plan_.row_of_step};
     if (job_.gemm.values || !kernel().held.empty()) {
@@ -161,21 +161,32 @@ class StreamingPlanner {
     for (std::uint32_t place = 0; place < groups_.width; ++place) {
       const std::uint64_t features = inputs_[groups_.column_of(0, place)];
       const std::uint64_t rows = std::uint64_t{operands_.rows()} * job_.batch;
-      words += whole ? rows * ceil_div(features, int8_ ? 4U : 2U) : sent[place] * each;
+      words += whole            ? rows * ceil_div(features, int8_ ? 4U : 2U)
+               : at_receivers() ? rows * features
+                                : sent[place] * each;
     }
     return words;
   }
 
   void check_filter() const {
-    if (groups_.count == 1 || setup_.zero_filter.scan_width == 0 || !filters()) return;
+    if (!filters()) return;
+    if (at_receivers() && fp32_) {
+      throw UnsupportedError(
+          "zero_filter.at = receiver: a weight of FP32 with its index is two words, and the filter "
+          "at a core's ramp sees one at a time");
+    }
+    if (groups_.count == 1 || (!at_receivers() && setup_.zero_filter.scan_width == 0)) return;
     throw UnsupportedError(
-        fmt::format("ws.groups = {}: a filter that takes time (zero_filter.scan_width) goes "
-                    "through the rows of one group",
-                    groups_.count));
+        fmt::format("ws.groups = {}: {} goes through the rows of one group", groups_.count,
+                    at_receivers() ? "a filter at the receivers (zero_filter.at)"
+                                   : "a filter that takes time (zero_filter.scan_width)"));
   }
 
   StreamingKernel& kernel() { return plan_.program.kernel; }
+  /// Whether zeros of the stream start no tasks,
   bool filters() const { return setup_.ws.zero_filter && operands_.streamed_mask() != nullptr; }
+  /// though they come to the cores.
+  bool at_receivers() const { return filters() && setup_.zero_filter.at == FilterAt::receiver; }
 
   void set_formats() {
     StreamingKernel& k = kernel();
@@ -525,8 +536,8 @@ class StreamingPlanner {
         std::accumulate(plan_.column_weights.begin(), plan_.column_weights.end(), std::uint64_t{0});
     plan_.useful = operands_.useful_products() * job_.batch;
     if (!filters()) return;
-    plan_.tested = all * job_.batch;
-    plan_.left_out = plan_.tested - plan_.weights;
+    (at_receivers() ? plan_.tested_at_cores : plan_.tested) = all * job_.batch;
+    if (!at_receivers()) plan_.left_out = plan_.tested - plan_.weights;
   }
 
   /// Whether a column's stream is paid for: of equal ones of groups that share elements one is.
@@ -535,15 +546,21 @@ class StreamingPlanner {
     return use_.copies ? plan_.program.has_stream(column) : groups_.group_of(column) == 0;
   }
 
-  /// How long the sender looks for each word.
-  void scan_stream() {
+  /// Zeros travel to the cores; or how long the sender looks for each word.
+  void place_filter() {
+    const ScannedStream stream{
+        *operands_.streamed_mask(),    plan_.row_of_step,          owner_of_input_, inputs_,
+        setup_.zero_filter.scan_width, kernel().words_per_weight()};
+    if (at_receivers()) {
+      filter_at_receivers(zeros_between(stream), plan_.program);
+      return;
+    }
+    if (setup_.zero_filter.scan_width == 0) return;
     if (plan_.program.column_fifo != 0) {
       throw UnsupportedError(
           "zero_filter.scan_width: the filter of io.stream = row_ordered is not modelled");
     }
-    plan_.program.scan =
-        scan_cycles({*operands_.streamed_mask(), plan_.row_of_step, owner_of_input_, inputs_,
-                     setup_.zero_filter.scan_width, kernel().words_per_weight()});
+    plan_.program.scan = scan_cycles(stream);
   }
 
   const StreamingJob& job_;

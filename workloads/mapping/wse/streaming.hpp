@@ -26,6 +26,7 @@ struct StreamingPlan {
   std::uint64_t useful = 0;                   // products whose operands are not zero, of all tokens
   std::uint64_t tested = 0;                   // elements the sender compared with zero
   std::uint64_t left_out = 0;                 // and left out
+  std::uint64_t tested_at_cores = 0;          // elements a column of cores did, each of them
   std::vector<std::uint64_t> column_weights;  // of columns that have a stream of their own
   std::vector<std::uint32_t> column_features;  // of the streamed operand, kept in it or not
   std::vector<std::uint32_t> row_of_step;      // output feature of each step and group, or kNoRow

@@ -10,6 +10,7 @@
 #include "models/wse/engine/tasks/lane_tasks.hpp"
 #include "models/wse/engine/tasks/turn_program.hpp"
 #include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/lane_router.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
@@ -38,16 +39,14 @@ enum Side : std::uint8_t { kLow, kOwn, kHigh };
 
 /// What one router and core have of the stream of their row or column.
 struct Stream {
-  std::array<Queue, 3> from;     // the router's buffers: of lower places, the ramp, higher ones
-  std::array<Vector, 3> open{};  // that which the switch lets through
-  std::array<Vector, 3> left{};  // copies that a head which has made one still has to make: to
-                                 // lower places, the core, higher ones
-  Vector partly{};               // there is such a head
-  std::array<LaneMeter<Small>, 3> links;  // from the router to lower and higher places
-  Vector until{};                         // words until the switch moves; 0 at its last position
+  // the router's buffers: of lower places, the ramp, higher ones
+  std::array<LaneBuffer<Small>, 3> from;
+  std::array<Vector, 3> open{};          // that which the switch lets through
+  LaneCopies<Small, 3> copies;           // to lower places, the core, higher ones
+  std::array<LaneLink<Small>, 3> links;  // from the router to lower and higher places
+  Vector until{};                        // words until the switch moves; 0 at its last position
   Queue in;
   Queue out;
-  Vector stalled{};
   Vector closed{};
 };
 
@@ -100,7 +99,6 @@ class TurnSweep {
   struct Moves {
     std::array<Vector, 2> up{};                   // out of output queues
     std::array<std::array<Vector, 3>, 2> copy{};  // of heads: to lower places, the core, higher
-    std::array<std::array<Vector, 3>, 2> left{};  // that they still have to make
     std::array<Vector, 2> leaves{};
     Issue issue;
   };
@@ -153,11 +151,8 @@ class TurnSweep {
   std::vector<Block> blocks_;
   Tasks tasks_;
   std::vector<Lane> state_;
-  // By stream and side: room in the buffers that face it, and words that went there; padded by the
-  // longest step on either end.
-  std::array<std::array<Bytes, 3>, 2> room_;
-  std::array<std::array<Bytes, 3>, 2> moved_;
-  std::size_t pad_ = 0;
+  // By stream: what goes to lower places and to higher ones, and the room there.
+  std::array<std::array<LaneBorder<Small>, 3>, 2> borders_;
   Cycle now_ = 0;
   Cycle moved_at_ = 0;  // something last did
   unsigned window_ = 0;

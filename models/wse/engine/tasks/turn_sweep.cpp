@@ -38,14 +38,12 @@ TurnSweep::TurnSweep(const TaskParams& params, const TurnProgram& turns)
       link_(QueueShapes(params.router).link()),
       blocks_((lanes_ + kWidth - 1) / kWidth),
       tasks_(blocks_.size()),
-      state_(blocks_.size() * kWidth),
-      pad_(turns.columns + kWidth) {
+      state_(blocks_.size() * kWidth) {
   for (unsigned s = 0; s < 2; ++s) {
     out_.emplace_back(QueueShapes::output(turns.out_depth.at(s)));
     in_.emplace_back(QueueShapes(params.router).ramp_down(turns.in_depth.at(s)));
     for (const Side side : {kLow, kHigh}) {
-      room_[s][side].assign(state_.size() + 2 * pad_, -1);
-      moved_[s][side].assign(state_.size() + 2 * pad_, 0);
+      borders_[s][side] = LaneBorder<Small>(state_.size(), turns.columns);
     }
   }
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) prepare(lane);
@@ -54,56 +52,46 @@ TurnSweep::TurnSweep(const TaskParams& params, const TurnProgram& turns)
 /// Output queues to ramps, and copies of heads. Every port goes by itself; the ramp down has one
 /// word of both streams in a cycle.
 void TurnSweep::choose_words(Block& block, std::size_t index, Moves& moves) const {
+  std::array<Vector, 2> heads{};
+  std::array<LaneCopies<Small, 3>::Ways, 2> to{};
   for (unsigned s = 0; s < 2; ++s) {
     Stream& t = block.streams[s];
     begin_cycles(t.from[kLow], t.from[kOwn], t.from[kHigh], t.in, t.out);
     moves.up[s] = t.out.has() & t.from[kOwn].room(up_);
-    Vector head{};
+    Vector& head = heads[s];
     for (unsigned side = 0; side < 3; ++side) head |= t.open[side] & t.from[side].has();
     const Vector itself = s == kTurnColumn ? t.open[kOwn] : Vector{};
-    const std::array<Vector, 3> to = {(t.open[kOwn] | t.open[kHigh]) & block.has_low[s],
-                                      t.open[kLow] | t.open[kHigh] | itself,
-                                      (t.open[kOwn] | t.open[kLow]) & block.has_high[s]};
-    for (unsigned side = 0; side < 3; ++side) {
-      moves.left[s][side] = head & select(t.partly, t.left[side], to[side]);
-    }
-    const std::size_t here = pad_ + index * kWidth;
-    Vector low = load(&room_[s][kHigh][here - step_of(s)]);
-    Vector high = load(&room_[s][kLow][here + step_of(s)]);
-    if (link_rule_.on_links()) {
-      low &= t.links[kLow].open();
-      high &= t.links[kHigh].open();
-      t.links[kLow].sent(link_rule_, moves.left[s][kLow] & low);
-      t.links[kHigh].sent(link_rule_, moves.left[s][kHigh] & high);
-    }
-    moves.copy[s][kLow] = moves.left[s][kLow] & low;
-    moves.copy[s][kHigh] = moves.left[s][kHigh] & high;
-    moves.copy[s][kOwn] = moves.left[s][kOwn] & t.in.room(in_[s]);
-    if (s == kTurnColumn) t.closed -= moves.left[s][kHigh] & ~high;
+    to[s] = {(t.open[kOwn] | t.open[kHigh]) & block.has_low[s],
+             t.open[kLow] | t.open[kHigh] | itself,
+             (t.open[kOwn] | t.open[kLow]) & block.has_high[s]};
+    const std::size_t first = index * kWidth;
+    auto& copy = moves.copy[s];
+    for (unsigned side = 0; side < 3; ++side) copy[side] = t.copies.wants(side, head & to[s][side]);
+    const Vector higher = copy[kHigh];
+    copy[kLow] = t.links[kLow].send(link_rule_, copy[kLow],
+                                    borders_[s][kLow].room_before(first, step_of(s)));
+    copy[kHigh] =
+        t.links[kHigh].send(link_rule_, higher, borders_[s][kHigh].room_after(first, step_of(s)));
+    copy[kOwn] &= t.in.room(in_[s]);
+    if (s == kTurnColumn) t.closed -= higher & ~copy[kHigh];
   }
-  const Vector first = block.queues.key(moves.up[0], all_lanes<Small>(0));
-  const Vector second = block.queues.key(moves.up[1], all_lanes<Small>(1));
-  moves.up[0] = first < second;
-  moves.up[1] = second < first;
-  std::array<Vector, 2> down{};
+  const LanePair<Small> up(block.queues.key(moves.up[0], all_lanes<Small>(0)),
+                           block.queues.key(moves.up[1], all_lanes<Small>(1)));
+  moves.up = {up.first, up.second};
+  std::array<Vector, 2> color{};
   for (unsigned s = 0; s < 2; ++s) {
-    const Vector color = all_lanes<Small>(static_cast<unsigned>(turns_.color.at(s)));
-    down[s] = block.ramp.key(arbiter_, moves.copy[s][kOwn], color);
+    color[s] = all_lanes<Small>(static_cast<unsigned>(turns_.color.at(s)));
   }
-  moves.copy[0][kOwn] = down[0] < down[1];
-  moves.copy[1][kOwn] = down[1] < down[0];
+  const LanePair<Small> down(block.ramp.key(arbiter_, moves.copy[0][kOwn], color[0]),
+                             block.ramp.key(arbiter_, moves.copy[1][kOwn], color[1]));
+  moves.copy[0][kOwn] = down.first;
+  moves.copy[1][kOwn] = down.second;
   for (unsigned s = 0; s < 2; ++s) {
+    LaneCopies<Small, 3>& copies = block.streams[s].copies;
     block.queues.had(moves.up[s], all_lanes<Small>(s));
-    const Vector color = all_lanes<Small>(static_cast<unsigned>(turns_.color.at(s)));
-    block.ramp.sent(arbiter_, moves.copy[s][kOwn], color);
-    Vector stays{};
-    for (unsigned side = 0; side < 3; ++side) {
-      stays |= moves.left[s][side] &= ~moves.copy[s][side];
-    }
-    Vector head{};
-    const Stream& t = block.streams[s];
-    for (unsigned side = 0; side < 3; ++side) head |= t.open[side] & t.from[side].has();
-    moves.leaves[s] = head & ~stays;
+    block.ramp.sent(arbiter_, moves.copy[s][kOwn], color[s]);
+    for (unsigned side = 0; side < 3; ++side) copies.make(side, moves.copy[s][side]);
+    moves.leaves[s] = copies.leave(heads[s], to[s]);
   }
 }
 
@@ -138,19 +126,12 @@ void TurnSweep::apply(Block& block, std::size_t index, const Moves& moves) {
   for (unsigned s = 0; s < 2; ++s) {
     Stream& t = block.streams[s];
     for (unsigned side = 0; side < 3; ++side) {
-      const Vector left = moves.leaves[s] & t.open[side];
-      t.stalled -= t.from[side].has() & ~left;
-      t.from[side].pop(left);
-      t.left[side] = moves.left[s][side];
+      t.from[side].let_go(moves.leaves[s] & t.open[side]);
     }
-    Vector head{};
-    for (unsigned side = 0; side < 3; ++side) head |= moves.left[s][side];
-    t.partly = head;
     t.from[kOwn].push(moves.up[s], up_);
     t.out.pop(moves.up[s]);
     t.in.push(moves.copy[s][kOwn], in_[s]);
-    store(&moved_[s][kLow][pad_ + first], moves.copy[s][kLow]);
-    store(&moved_[s][kHigh][pad_ + first], moves.copy[s][kHigh]);
+    for (const Side side : {kLow, kHigh}) borders_[s][side].send(first, moves.copy[s][side]);
     const Vector counted = moves.leaves[s] & (t.until > zero);
     t.until += counted;
     const Vector over = counted & (t.until == zero);
@@ -185,13 +166,14 @@ void TurnSweep::apply(Block& block, std::size_t index, const Moves& moves) {
 /// Words that went on to the next routers, and the room there.
 void TurnSweep::hand_over() {
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    const std::size_t here = pad_ + b * kWidth;
+    const std::size_t first = b * kWidth;
     for (unsigned s = 0; s < 2; ++s) {
       Stream& t = blocks_[b].streams[s];
-      t.from[kLow].push(load(&moved_[s][kHigh][here - step_of(s)]), link_);
-      t.from[kHigh].push(load(&moved_[s][kLow][here + step_of(s)]), link_);
-      store(&room_[s][kLow][here], t.from[kLow].room(link_));
-      store(&room_[s][kHigh][here], t.from[kHigh].room(link_));
+      auto& to = borders_[s];
+      t.from[kLow].push(to[kHigh].sent_before(first, step_of(s)), link_);
+      t.from[kHigh].push(to[kLow].sent_after(first, step_of(s)), link_);
+      to[kHigh].show(first, t.from[kLow].room(link_));
+      to[kLow].show(first, t.from[kHigh].room(link_));
     }
   }
 }
@@ -240,14 +222,19 @@ void TurnSweep::flush() {
     add(state.wait_out, block.wait_out);
     add(state.dispatch, block.dispatch);
     add(state.beside, block.beside);
-    for (unsigned s = 0; s < 2; ++s) add(state.stalled.at(s), block.streams[s].stalled);
+    for (unsigned s = 0; s < 2; ++s) {
+      for (auto& from : block.streams[s].from) add(state.stalled.at(s), from.stalled);
+    }
     add(state.closed, block.streams[kTurnColumn].closed);
     const auto last = static_cast<Cycle>(at(block.last, lane));
     if (last != 0) state.end = std::max(state.end, begin + last);
   }
   for (Block& block : blocks_) {
     block.wait_in = block.wait_out = block.dispatch = block.beside = block.last = Vector{};
-    for (Stream& t : block.streams) t.stalled = t.closed = Vector{};
+    for (Stream& t : block.streams) {
+      t.closed = Vector{};
+      for (auto& from : t.from) from.stalled = Vector{};
+    }
   }
 }
 

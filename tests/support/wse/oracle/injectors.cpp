@@ -21,23 +21,37 @@ Injectors::Injectors(const RouterParams& router, const Program& program, std::ui
   for (std::size_t i = 0; i < links.size(); ++i) streams_[i].link = links[i];
   for (std::uint32_t c = 0; c < program.columns; ++c) {
     std::size_t payload = 0;
+    const Color color = kernel.stream_color(c);
     for (std::uint32_t step = 0; step < kernel.steps; ++step) {
       for (std::uint32_t i = 0; i < kernel.words(step, c); ++i, ++payload) {
+        add_zeros(kernel, c, payload + step);
         const std::uint32_t word = kernel.payloads.empty() ? 0 : kernel.payloads[c][payload];
-        streams_[c].words.push_back({word, kernel.stream_color(c), false});
+        streams_[c].words.push_back({word, color, false});
       }
-      streams_[c].words.push_back({step, kernel.stream_color(c), true});
+      add_zeros(kernel, c, payload + step);
+      streams_[c].words.push_back({step, color, true});
     }
   }
   for (std::size_t k = 0; k < program.background.size(); ++k) {
     const Background& other = program.background[k];
     streams_[program.columns + k].words.assign(other.words, {0, other.color, false});
   }
+  std::vector<std::size_t> ordered(program.columns, 0);
   for (std::uint32_t step = 0; step < kernel.steps; ++step) {
     for (std::uint32_t c = 0; c < program.columns; ++c) {
-      if (program.has_stream(c)) order_.insert(order_.end(), kernel.words(step, c) + 1, c);
+      if (!program.has_stream(c)) continue;
+      do {
+        order_.push_back(c);
+      } while (!streams_[c].words[ordered[c]++].control);
     }
   }
+}
+
+/// Those that are sent before a word of a column.
+void Injectors::add_zeros(const StreamingKernel& kernel, std::uint32_t c, std::size_t word) {
+  if (kernel.zeros.empty()) return;
+  const Wavelet zero{0, kernel.stream_color(c), false, 0, true};
+  streams_[c].words.insert(streams_[c].words.end(), kernel.zeros[c][word], zero);
 }
 
 void Injectors::cycle(Cycle now, std::vector<Event>& log) {
@@ -68,6 +82,7 @@ bool Injectors::pay(Bucket& bucket) const {
 
 void Injectors::send(std::size_t i, Cycle now, std::vector<Event>& log) {
   Stream& stream = streams_[i];
+  if (stream.words[stream.sent].zero) ++counters[i].zeros;
   stream.link->put(now, stream.words[stream.sent++]);
   stream.searched = 0;
   if (limits_links(router_)) stream.traffic.pass(router_, now);

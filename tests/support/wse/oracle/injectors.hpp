@@ -44,6 +44,7 @@ class Injectors {
     std::uint64_t tokens = 0;
   };
 
+  void add_zeros(const StreamingKernel& kernel, std::uint32_t c, std::size_t word);
   void refill(Bucket& bucket) const;
   bool pay(Bucket& bucket) const;
   void send(std::size_t i, Cycle now, std::vector<Event>& log);

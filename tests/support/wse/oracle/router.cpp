@@ -186,6 +186,9 @@ bool Router::passes(ColorState& color, const Wavelet& word) {
     case WaveletFilter::Kind::range:
       pass = word.payload >> 16U >= set.low() && word.payload >> 16U <= set.high();
       break;
+    case WaveletFilter::Kind::zeros:
+      pass = !word.zero;
+      break;
   }
   return pass;
 }

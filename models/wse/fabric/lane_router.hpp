@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/link_rule.hpp"
+#include "models/wse/fabric/queue.hpp"
+#include "models/wse/lanes.hpp"
+
+// The rules by which RouterArray moves words, for routers in lanes: who has an output port or a
+// ramp, when a head leaves its buffer, what passes a link, what neighbours know of each other. What
+// routers a program has, and which buffers and ports these have, is said where these are used.
+
+namespace lacuna::wse {
+
+/// Those that ask for one thing in a cycle, and who has it: the one with the least key, which the
+/// turn of the thing gives (LaneTurn, LanePort).
+template <class Number>
+class LaneContest {
+ public:
+  using Vector = Lanes<Number>;
+  using Turn = LaneTurn<Number>;
+
+  void ask(const Vector& key) { best_ = Turn::least(best_, key); }
+  /// Once all have asked: the lanes in which `key` has won.
+  Vector won(const Vector& key) const { return (key == best_) & granted(); }
+  Vector granted() const { return best_ < Turn::nobody(); }
+
+ private:
+  Vector best_ = Turn::nobody();
+};
+
+/// The same of two.
+template <class Number>
+struct LanePair {
+  using Vector = Lanes<Number>;
+
+  LanePair(const Vector& a, const Vector& b) : first(a < b), second(b < a) {}
+
+  Vector first, second;  // have won
+};
+
+/// A buffer of a router: its words, and for how many cycles heads have stood in it.
+template <class Number>
+struct LaneBuffer : LaneQueue<Number> {
+  using Vector = Lanes<Number>;
+
+  Vector stalled{};
+
+  /// The cycle's heads: those of `leaves` go, the others stay.
+  void let_go(const Vector& leaves) {
+    stalled -= this->has() & ~leaves;
+    this->pop(leaves);
+  }
+};
+
+/// The copies that the heads of a buffer make, each on its way as soon as it can. A head that has
+/// made all that it has to leaves.
+template <class Number, std::size_t kWays>
+class LaneCopies {
+ public:
+  using Vector = Lanes<Number>;
+  using Ways = std::array<Vector, kWays>;
+
+  /// Of lanes that have a head which goes this way, those in which it has not gone yet.
+  Vector wants(std::size_t way, const Vector& needs) const { return needs & ~made_[way]; }
+  void make(std::size_t way, const Vector& copies) { made_[way] |= copies; }
+  Vector made(std::size_t way) const { return made_[way]; }
+
+  /// Of `heads`, which need these ways, those that leave.
+  Vector leave(const Vector& heads, const Ways& needs) {
+    Vector leaves = heads;
+    for (std::size_t way = 0; way < kWays; ++way) leaves &= made_[way] | ~needs[way];
+    for (Vector& made : made_) made &= ~leaves;
+    return leaves;
+  }
+
+ private:
+  Ways made_{};
+};
+
+/// A link out of routers: how fast words follow each other over it.
+template <class Number>
+class LaneLink {
+ public:
+  using Vector = Lanes<Number>;
+
+  /// Of the lanes that want to send a word, those that do: the link is not shut, and there is room
+  /// for it. To be called once in a cycle.
+  Vector send(const LinkRule& rule, const Vector& wants, const Vector& room) {
+    Vector go = wants & room;
+    if (rule.on_links()) {
+      go &= meter_.open();
+      meter_.sent(rule, go);
+    }
+    return go;
+  }
+
+  // The same in two parts, between which it is found out who sends.
+  Vector open(const LinkRule& rule) { return rule.on_links() ? meter_.open() : ~Vector{}; }
+  void sent(const LinkRule& rule, const Vector& lanes) {
+    if (rule.on_links()) meter_.sent(rule, lanes);
+  }
+  /// Lanes in which it is not shut in the next cycle to be performed.
+  Vector open_next() const { return meter_.open_next(); }
+
+ private:
+  LaneMeter<Number> meter_;
+};
+
+/// The way of words of a color to the router of the core that takes them, in its lane: from the
+/// ramp of the core that sends them, over a link, or over two past a router between. Nothing
+/// competes for these links.
+template <class Number>
+struct LaneHops {
+  using Vector = Lanes<Number>;
+
+  LaneBuffer<Number> up;    // the routers' buffers: of words from the core,
+  LaneBuffer<Number> over;  // between,
+  LaneBuffer<Number> here;  // and here
+  LaneLink<Number> up_link, over_link;
+  Vector one_hop{};  // no router is between
+
+  void begin_cycle() { begin_cycles(up, over, here); }
+  /// A cycle of the links: `pushed` come up the ramp, `taken` leave for the core. Returns the lanes
+  /// in which a word has moved.
+  Vector move(const LinkRule& rule, const LaneShape<Number>& ramp, const LaneShape<Number>& link,
+              const Vector& pushed, const Vector& taken) {
+    const Vector room = here.room(link);
+    const Vector out = up_link.send(rule, up.has(), select(one_hop, room, over.room(link)));
+    const Vector pass = over_link.send(rule, over.has(), room);
+    here.let_go(taken);
+    up.let_go(out);
+    up.push(pushed, ramp);
+    over.let_go(pass);
+    over.push(out & ~one_hop, link);
+    here.push((out & one_hop) | pass, link);
+    return out | pass;
+  }
+  void forget_stalls() { up.stalled = over.stalled = here.stalled = Vector{}; }
+  void copy_stalls(const LaneHops& from) {
+    up.stalled = from.up.stalled;
+    over.stalled = from.over.stalled;
+    here.stalled = from.here.stalled;
+  }
+  Vector words() const { return up.count | over.count | here.count; }
+};
+
+/// What lanes tell neighbours at the end of a cycle: that they have sent a word, and that they have
+/// room for one. Neighbours are `reach` lanes away at most.
+template <class Number>
+class LaneBorder {
+ public:
+  using Vector = Lanes<Number>;
+
+  LaneBorder() = default;
+  LaneBorder(std::size_t lanes, std::size_t reach)
+      : reach_(reach), sent_(lanes + 2 * reach, 0), room_(sent_.size(), -1) {}
+
+  void send(std::size_t first, const Vector& words) { store(&sent_[reach_ + first], words); }
+  void show(std::size_t first, const Vector& room) { store(&room_[reach_ + first], room); }
+
+  /// Whether the lanes that are so many before have sent a word, and those after have room.
+  Vector sent_before(std::size_t first, std::size_t lanes) const {
+    return load(&sent_[reach_ + first - lanes]);
+  }
+  Vector sent_after(std::size_t first, std::size_t lanes) const {
+    return load(&sent_[reach_ + first + lanes]);
+  }
+  Vector room_before(std::size_t first, std::size_t lanes) const {
+    return load(&room_[reach_ + first - lanes]);
+  }
+  Vector room_after(std::size_t first, std::size_t lanes) const {
+    return load(&room_[reach_ + first + lanes]);
+  }
+
+  /// A circle of `lanes` from lane `first` on: the last, `apart` lanes back, comes before the
+  /// first ones; the first follow the last.
+  void close_sent(std::size_t first, std::size_t lanes, std::size_t apart) {
+    Number* const last = &sent_[reach_ + first + lanes - apart];
+    std::copy_n(last, apart, &sent_[reach_ + first - apart]);
+    std::fill_n(last, apart, Number{0});  // nothing comes after the last
+  }
+  void close_room(std::size_t first, std::size_t lanes, std::size_t apart) {
+    std::copy_n(&room_[reach_ + first], apart, &room_[reach_ + first + lanes]);
+  }
+
+ private:
+  std::size_t reach_ = 0;
+  std::vector<Number> sent_, room_;
+};
+
+}  // namespace lacuna::wse

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times two binaries against each other, run by run in turn, and prints a table for doc/performance.md.
+
+    scripts/gates.py BEFORE NOW [--rounds 3] [--only PART_OF_A_NAME] [--limit SECONDS]
+
+Of each case the least CPU time (user and system) of a binary's rounds counts, whole processes, the first round of both left out if
+there are several. Fails if a case misses its gate, or if cycles differ; what BEFORE refuses is shown without a ratio.
+"""
+
+import argparse
+import csv
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+FULL = "--machine wse2 --gemm 12288x12288x67592"
+SMALL = "--machine wse2 --set wafer.columns=64 --set wafer.rows=64"
+UNFOLDED = f"{SMALL} --gemm 256x256x256 --density 0.5 --fold off"
+
+# name: (arguments of `lacuna run`, the most times the time of before that it may take)
+CASES = {
+    "full wafer, 10 %": (f"{FULL} --density 0.1", 1.3),
+    "full wafer, 25 %": (f"{FULL} --density 0.25", 1.3),
+    "full wafer, 50 %": (f"{FULL} --density 0.5", 1.3),
+    "full wafer, 100 %": (f"{FULL} --density 1", 1.3),
+    "64 x 64, 10 %": (f"{SMALL} --gemm 1024x1024x4096 --density 0.1", 1.5),
+    "64 x 64, 50 %": (f"{SMALL} --gemm 1024x1024x4096 --density 0.5", 1.5),
+    "64 x 64, chain": (f"{SMALL} --gemm 1024x1024x4096 --density 0.1 --set ws.reduce=chain", 1.5),
+    "64 x 64, four groups": (f"{SMALL} --gemm 1024x1024x1024 --density 0.1 --set ws.groups=4", 1.5),
+    "64 x 64, not folded": (UNFOLDED, 1 / 3),
+    "64 x 64, not folded, values": (f"{UNFOLDED} --values", 1 / 3),
+    "64 x 64, clocked": (f"{UNFOLDED} --engine clocked", 1 / 3),
+    "SUMMA": (f"{SMALL} --gemm 256x256x256 --set kernel.gemm=summa", 2),
+    "Cannon": (f"{SMALL} --gemm 256x256x256 --set kernel.gemm=cannon", 2),
+    "tiles on a mesh": (f"{SMALL} --gemm 256x256x256 --set kernel.gemm=mesh", 2),
+}
+
+
+PRESETS = pathlib.Path(__file__).resolve().parents[1] / "sim" / "config"
+
+
+def run(binary, presets, arguments, limit):
+    """CPU seconds, the most memory in MiB, and the cycles of a run; None if it is refused or takes longer than `limit`."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out"
+        command = [binary, "run", *arguments.split(), "--out", str(out)]
+        environment = dict(os.environ, LACUNA_CACHE=str(pathlib.Path(folder) / "cache"), LACUNA_CONFIG=str(presets))
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+        until = time.monotonic() + limit
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid != 0:
+                break
+            if time.monotonic() > until:
+                process.kill()
+                os.wait4(process.pid, 0)
+                return None
+            time.sleep(0.002)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            return None
+        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, cycles_of(out)
+
+
+def cycles_of(out):
+    with open(out / "summary.csv", newline="") as file:
+        return [row["cycles"] for row in csv.DictReader(file)]
+
+
+def measure(before, now, arguments, rounds, limit):
+    """The best of each binary's rounds, the two in turn."""
+    best = {before: None, now: None}
+    for number in range(rounds + (1 if rounds > 1 else 0)):
+        for binary in (before, now):
+            result = run(*binary, arguments, limit)
+            if result is None or (number == 0 and rounds > 1):
+                continue
+            if best[binary] is None or result[0] < best[binary][0]:
+                best[binary] = result
+    return best[before], best[now]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before")
+    parser.add_argument("now")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is given up")
+    parser.add_argument("--before-presets", default=PRESETS, help="its sim/config, if it reads no later one")
+    parser.add_argument("--same-gates", type=float, help="one gate for all cases, such as 1.1 against the commit before")
+    asked = parser.parse_args()
+    before = (str(pathlib.Path(asked.before).resolve()), asked.before_presets)
+    now = (str(pathlib.Path(asked.now).resolve()), PRESETS)
+    missed = []
+    print("| case: `lacuna run` and | before, s | now, s | now / before | gate | before, MiB | now, MiB |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for name, (arguments, gate) in CASES.items():
+        if asked.only not in name:
+            continue
+        gate = asked.same_gates or gate
+        old, new = measure(before, now, arguments, asked.rounds, asked.limit)
+        if new is None:
+            missed.append(f"{name}: refused, or not over in {asked.limit:g} s")
+            continue
+        if old is None:
+            print(f"| `{arguments}` | – | {new[0]:.2f} | – | {gate:.2f} | – | {new[1]:.0f} |", flush=True)
+            continue
+        ratio = new[0] / old[0]
+        print(f"| `{arguments}` | {old[0]:.2f} | {new[0]:.2f} | {ratio:.2f} | {gate:.2f} | {old[1]:.0f} | {new[1]:.0f} |", flush=True)
+        if ratio > gate:
+            missed.append(f"{name}: {ratio:.2f} times the time of before, and may take {gate:.2f}")
+        if old[2] != new[2]:
+            missed.append(f"{name}: {new[2]} cycles for {old[2]}")
+    for line in missed:
+        print("missed:", line, file=sys.stderr)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
