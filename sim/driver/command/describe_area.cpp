@@ -37,10 +37,6 @@ std::vector<Chip> chips_of(const Areas& areas, const MachineTable& kinds, const 
   return chips;
 }
 
-std::string shown(const TextTable& table, const Options& options) {
-  return options.markdown ? table.markdown() : table.text();
-}
-
 std::string errors_text(const Areas& areas, const std::vector<Chip>& chips,
                         const Options& options) {
   TextTable table;

@@ -24,10 +24,6 @@ using Align = TextTable::Align;
 
 constexpr std::size_t kLongest = std::size_t{1} << 18U;
 
-std::string shown(const TextTable& table, const Options& options) {
-  return options.markdown ? table.markdown() : table.text();
-}
-
 std::string section(const char* text, const Options& options) {
   return options.markdown ? fmt::format("\n## {}\n\n", text) : fmt::format("\n{}\n\n", text);
 }

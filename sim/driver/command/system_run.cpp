@@ -126,7 +126,8 @@ std::string metrics_json(const std::vector<SystemMetric>& metrics) {
 }  // namespace
 
 bool asks_for_system(const Options& options) {
-  return options.system_config || (!options.machines.empty() && is_system(options.machines[0]));
+  return options.system_config ||
+         (!options.machines.empty() && is_linked_system(options.machines[0]));
 }
 
 namespace {

@@ -10,6 +10,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/system/times.hpp"
+#include "sim/machines/system/store_system.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
 #include "workloads/trace/op_cost.hpp"
@@ -17,19 +18,6 @@
 
 namespace lacuna {
 namespace {
-
-constexpr const char* kGroup = "sys.";
-
-system::WaferSystemParams params_of(const Machine& machine, bool& half_duplex) {
-  system::WaferSystemParams params;
-  machine.parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
-    if (path.rfind(kGroup, 0) == 0) {
-      params.set(path.substr(std::string(kGroup).size()), parameter.value_text(), machine.name());
-    }
-    if (path == "io.duplex") half_duplex = parameter.value_text() == "half";
-  });
-  return params;
-}
 
 /// Weights that an operation streams in, or whose gradients it makes: of all repeats, with the
 /// density of the mask that was used.
@@ -151,13 +139,7 @@ std::uint64_t nanoseconds(const OpResult& result) {
 
 }  // namespace
 
-bool has_weight_store(const Machine& machine) {
-  bool on = false;
-  machine.parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
-    if (path == "sys.memoryx.on") on = parameter.value_text() == "true";
-  });
-  return on;
-}
+bool has_weight_store(const Machine& machine) { return as_store_system(machine) != nullptr; }
 
 namespace {
 
@@ -211,24 +193,24 @@ void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const RunRec
 
 void check_weight_store(const Point& point, const RunSettings& common, MaskStore& masks) {
   const Machine& machine = *point.machine;
-  if (!has_weight_store(machine)) return;
-  bool unused = false;
+  const StoreSystem* const system = as_store_system(machine);
+  if (system == nullptr) return;
   std::vector<double> densities;
   for (const LayerOp& op : point.workload.ops) {
     if (!machine.no_room(op).empty()) return;  // which is said with the operation
     const Mask* const mask = masks.mask(op, point.workload, point.settings_or(common).seed);
     densities.push_back(mask == nullptr ? 1 : mask->density());
   }
-  account_of(params_of(machine, unused), point.workload, densities);
+  account_of(system->own(), point.workload, densities);
 }
 
 WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
                                 const RunRecord& record, Engine engine, const Pricing& pricing) {
+  const StoreSystem& system = *as_store_system(machine);
   WaferSystemRun run;
-  run.params = params_of(machine, run.edge.half_duplex);
+  run.params = system.own();
+  run.edge = system.edge();
   run.store = account_of(run.params, workload, densities_of(record));
-  run.edge.latency_ns =
-      static_cast<std::uint64_t>(std::llround(run.params.io_latency_us.value() * 1000));
   add_passes(run, workload, record);
   system::WaferSystemExecution execution;
   execution.engine = engine;
@@ -240,11 +222,10 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
 namespace {
 
 std::string standing_text(const system::WaferSystemParams& params) {
-  std::vector<StandingPower> all = {
-      {"the store (sys.memoryx.standing_w)", params.memoryx.standing_w},
-      {"systems beside their wafers (sys.system_w)", params.system_w}};
+  std::vector<StandingPower> all = {{"the store (memoryx.standing_w)", params.memoryx.standing_w},
+                                    {"systems beside their wafers (system_w)", params.system_w}};
   if (params.nodes() > 0) {
-    all.push_back({"nodes of the tree (sys.swarmx.node_w)", params.swarmx.node_w});
+    all.push_back({"nodes of the tree (swarmx.node_w)", params.swarmx.node_w});
   }
   return not_counted(all);
 }

@@ -32,14 +32,14 @@ struct WaferSystemRun {
   }
 };
 
-/// Whether the weights of `machine` come from a store outside: sys.memoryx.on.
+/// Whether the weights of `machine` come from a store outside.
 bool has_weight_store(const Machine& machine);
 
 /// Before anything is simulated: OutOfMemoryError if the machine of `point` has such a store and it
 /// does not hold the weights, their gradients and the state of their optimizer.
 void check_weight_store(const Point& point, const RunSettings& common, MaskStore& masks);
 
-/// Runs the operations of `record`, all of them simulated, as passes of such a system, sys.steps
+/// Runs the operations of `record`, all of them simulated, as passes of such a system, `steps`
 /// times. A streamed product takes its weights from the store; the gradient of a weight takes its
 /// indices and gives its values back; other operations take nothing. OutOfMemoryError if the store
 /// does not hold the weights, their gradients and the state of their optimizer.
