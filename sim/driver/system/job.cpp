@@ -114,9 +114,12 @@ class ChipMachines {
     if (kept != nullptr) return *kept;
     std::vector<std::string> settings = job_.system.chip_settings;
     kept = std::move(make_machines(job_.kinds, {job_.system.params.chip}, settings)[0]);
-    if (kept->kind() != std::string("ipu")) {
-      throw RequestError(fmt::format("{}: found chip = '{}'; allowed: an IPU, such as gc200, bow",
-                                     job_.system.name, job_.system.params.chip.value()));
+    const bool trains = job_.training.rows.value().empty();
+    if (trains && kept->kind() != std::string("ipu")) {
+      throw RequestError(fmt::format(
+          "{}: found chip = '{}'; a model is trained on IPUs, such as gc200, bow; rows of a trace "
+          "run on any machine",
+          job_.system.name, job_.system.params.chip.value()));
     }
     if (!share.empty()) kept->set("planner.available_memory", share, "available_memory");
     if (job_.training.io_tiles > 0) {
@@ -471,8 +474,10 @@ TrainingResult run_rows(const TrainingJob& job) {
   const system::Fabric fabric(job.system.params);
   result.run = run_program(job.system.params, fabric, result.program, job.execution);
   result.energy.work = {"chips", "operations on chips", result.energy.range};
-  result.energy.beside =
-      energy_beside(job.system.params, fabric, result.run, idle_watts(chip, job.pricing));
+  const std::uint64_t units = job.times.units();
+  const JouleRange idle = units == 0 ? idle_watts(chip, job.pricing)
+                                     : idle_watts(chip, job.pricing, units, result.clock_ghz);
+  result.energy.beside = energy_beside(job.system.params, fabric, result.run, idle);
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "sim/machines/system/store_system.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
+#include "workloads/mapping/system/row_program.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/op_kind.hpp"
 
@@ -95,6 +96,14 @@ std::vector<double> densities_of(const RunRecord& record) {
   return densities;
 }
 
+/// A result that tells how many units were simulated: that of the first row that a chip runs.
+const OpResult& result_of_chip(const RunRecord& record) {
+  for (const OpRecord& op : record.ops) {
+    if (op.result.cycles > 0) return op.result;
+  }
+  throw UnsupportedError("no row of the trace runs on a chip, so that nothing is known of one");
+}
+
 EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine, const RunRecord& record,
                         const Pricing& pricing) {
   EnergyAccount energy;
@@ -106,7 +115,7 @@ EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine, const
     energy.range.high += op.row.energy_j->high * times;
   }
   energy.work = {"work", "operations on wafers", energy.range};
-  const OpResult& first = record.ops.front().result;
+  const OpResult& first = result_of_chip(record);
   const JouleRange idle = idle_watts(machine, pricing, first.units, first.clock_ghz);
   JouleRange waiting;
   for (const system::WaferTimes& wafer : run.result.wafers) {
@@ -166,6 +175,19 @@ system::WaferPass pass_of(const WaferSystemRun& run, const LayerOp& op, const Op
   return pass;
 }
 
+/// A collective of the trace, as often as it is repeated: the vectors of all wafers are added up on
+/// their way to the store, and the sum goes back to all. Where a wafer keeps a part of the sum it
+/// takes all of it; what it gathers is the sum of vectors that are 0 but for the part of each.
+void add_collective(WaferSystemRun& run, const LayerOp& op) {
+  const std::uint64_t bytes = system::bytes_moved(op);
+  for (std::uint32_t time = 0; time < op.repeat; ++time) {
+    const auto up = static_cast<std::uint32_t>(run.passes.size());
+    run.passes.push_back(system::make_wafer_pass(run.params, op.id + " up", 0, bytes, {0}));
+    run.passes.push_back(system::make_wafer_pass(run.params, op.id + " down", bytes, 0, {0}));
+    run.passes.back().waits_for = up;
+  }
+}
+
 /// The passes of all steps. A weight's next forward pass waits for its update.
 void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const RunRecord& record) {
   const Sent sent = sent_layers(workload);
@@ -178,6 +200,10 @@ void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const RunRec
         throw UnsupportedError(fmt::format("{}: not simulated, so the system is not", op.id));
       }
       if (op.op == "optim" && left_to_update(op, sent) == 0) continue;
+      if (system::is_between_chips(op)) {
+        add_collective(run, op);
+        continue;
+      }
       system::WaferPass pass = pass_of(run, op, done, sent);
       const auto update = updates.find(op.id);
       if (update != updates.end() && streams_weights(op)) pass.waits_for = update->second;

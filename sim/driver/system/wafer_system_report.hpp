@@ -22,7 +22,7 @@ namespace lacuna {
 struct WaferSystemRun {
   system::WaferSystemParams params;
   system::WaferEdge edge;
-  std::vector<system::WaferPass> passes;  // one for each operation, in the order of the trace
+  std::vector<system::WaferPass> passes;  // in the order of the trace, those of all steps
   system::WaferSystemResult result;
   system::StoreAccount store;
   EnergyAccount energy;  // of all steps

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/base/error.hpp"
+#include "workloads/mapping/system/row_program.hpp"
 
 namespace lacuna {
 
@@ -47,6 +48,22 @@ system::WaferEdge StoreSystem::edge() const {
   edge.latency_ns = static_cast<std::uint64_t>(std::llround(own_.io_latency_us.value() * 1000));
   edge.half_duplex = !takes_->takes_while_it_gives();
   return edge;
+}
+
+OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                          const Execution& execution) const {
+  if (!system::is_between_chips(op)) return chip_->run(op, mask, seed, execution);
+  if (op.op != "allreduce" && op.op != "reducescatter" && op.op != "allgather") {
+    throw UnsupportedError(fmt::format(
+        "{} '{}' between chips: a tree adds up what comes from all and gives all the same, so that "
+        "allreduce, reducescatter and allgather go; no words go from one chip to another",
+        op.op, op.id));
+  }
+  system::check_ranks(op, own_.wafers, "wafers");
+  OpResult result;
+  result.clock_ghz = std::stod(chip_->parameters().find("clock")->value_text());
+  result.remarks.push_back("its time is that of two passes of the system, up and down");
+  return result;
 }
 
 std::string StoreSystem::layouts_of(const LayerOp& op) const {

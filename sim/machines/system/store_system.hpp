@@ -71,10 +71,10 @@ class StoreSystem final : public Machine, public LaysOutRows {
     chip_->relate(workload, mask_of, seed);
   }
   void place_operands(WorkloadTrace& workload) const override { chip_->place_operands(workload); }
+  /// A collective between the chips takes no cycles of a chip; its time is the system's.
+  /// UnsupportedError if a tree that adds up and broadcasts cannot make it.
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
-               const Execution& execution) const override {
-    return chip_->run(op, mask, seed, execution);
-  }
+               const Execution& execution) const override;
   std::string layouts_of(const LayerOp& op) const override;
 
  private:

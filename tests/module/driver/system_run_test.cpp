@@ -165,7 +165,8 @@ TEST(SystemRun, NamesWhatIsMeantWhereANameIsWrongOrAnOptionHasNoPlace) {
   refused("run --system-config bert_larg_phase1_pod4", {"did you mean 'bert_large_phase1_pod4'?"});
   refused(run_line(file) + " --machine pod5",
           {"'pod5' is no system", "did you mean 'pod4' or 'bow_pod4'?"});
-  refused(run_line(file) + " --machine cs2x4", {"'cs2x4' is no system of chips", "bow_pod16"});
+  refused(run_line(file) + " --machine cs2x4",
+          {"'cs2x4' has chips that share a store of weights", "joined by links"});
   refused(run_line(file) + " --gemm 64x64x64", {"--gemm is for machines of one chip"});
   refused("describe fit --system-config kge_biokg_4_chips", {"describe fit is of models"});
   refused("run --set chip=wse2 --system-config " + file.path(), {"found chip = 'wse2'", "an IPU"});
