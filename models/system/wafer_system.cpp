@@ -154,6 +154,9 @@ WaferSystemResult Plant::run() {
   WaferSystemResult result;
   result.ns = clock_.run_until_done();
   result.passes.resize(passes_.size());
+  for (std::size_t p = 0; p < passes_.size(); ++p) {
+    result.first_wafer.emplace_back(wafers_.front()->begins()[p], wafers_.front()->ends()[p]);
+  }
   for (const auto& wafer : wafers_) {
     const WaferNodeStats& stats = wafer->stats();
     if (stats.cycles() != result.ns) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/system/memoryx.hpp"
@@ -141,8 +142,9 @@ struct WaferPassTimes {
 
 struct WaferSystemResult {
   Cycle ns = 0;
-  std::vector<WaferTimes> wafers;           // each sums to ns
-  std::vector<WaferPassTimes> passes;       // in the order given
+  std::vector<WaferTimes> wafers;                    // each sums to ns
+  std::vector<WaferPassTimes> passes;                // in the order given
+  std::vector<std::pair<Cycle, Cycle>> first_wafer;  // begin and end of each on the first wafer
   std::vector<std::uint64_t> down_bytes;    // of each link, the store's first, level by level
   std::vector<std::uint64_t> up_bytes;      //
   std::vector<std::uint64_t> link_busy_ns;  //

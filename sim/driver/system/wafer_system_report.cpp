@@ -9,9 +9,9 @@
 #include <set>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/system/tables.hpp"
 #include "sim/driver/system/times.hpp"
 #include "sim/machines/system/store_system.hpp"
-#include "sim/report/tables/csv_files.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
 #include "workloads/mapping/system/row_program.hpp"
 #include "workloads/trace/op_cost.hpp"
@@ -245,6 +245,20 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
   return run;
 }
 
+Scaling scaling_of_shares(const std::string& workload) {
+  return {"system_scaling", {workload, "the same share of a batch for each chip"}, "share", {}};
+}
+
+ScalingRow scaling_row(const std::string& name, const WaferSystemRun& run) {
+  ScalingRow row;
+  row.system = name;
+  row.chips = run.params.wafers;
+  row.seconds = run.seconds_per_step();
+  row.each = static_cast<double>(row.chips);
+  row.joules = run.energy.total().nominal / run.params.steps;
+  return row;
+}
+
 namespace {
 
 std::string standing_text(const system::WaferSystemParams& params) {
@@ -339,56 +353,66 @@ NamedTable passes_table(const WaferSystemRun& run) {
 }
 
 NamedTable times_table(const WaferSystemRun& run) {
-  constexpr std::array<const char*, system::kWaferUses> kNames = {"work", "weights", "gradients",
-                                                                  "idle"};
-  NamedTable table{"system_times", {"wafer", "use", "ns"}, {}};
-  for (std::size_t wafer = 0; wafer < run.result.wafers.size(); ++wafer) {
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
-      table.rows.push_back({fmt::format("{}", wafer), kNames.at(i),
-                            fmt::format("{}", run.result.wafers[wafer].at(i))});
-    }
+  std::vector<std::vector<std::uint64_t>> ns;
+  for (const system::WaferTimes& wafer : run.result.wafers) {
+    ns.emplace_back(wafer.begin(), wafer.end());
   }
-  return table;
+  return time_stack_table("system_times", {"work", "weights", "gradients", "idle"}, ns);
 }
 
-NamedTable metrics_table(const WaferSystemRun& run) {
-  NamedTable table{"system_metrics", {"quantity", "value", "unit"}, {}};
-  const auto add = [&](const char* name, auto value, const char* unit) {
-    table.rows.push_back({name, fmt::format("{}", value), unit});
-  };
-  add("wafers", run.params.wafers.value(), "");
-  add("step_time", run.seconds_per_step(), "s");
+std::vector<SystemMetric> metrics_of(const WaferSystemRun& run) {
   const JouleRange all = run.energy.total();
   const double steps = run.params.steps;
-  add("energy", all.nominal / steps, "J");
-  add("energy_low", all.low / steps, "J");
-  add("energy_high", all.high / steps, "J");
-  add("power", all.nominal / (static_cast<double>(run.result.ns) * 1e-9), "W");
-  add("energy_work", run.energy.work.joules.nominal / steps, "J");
+  std::vector<SystemMetric> metrics = {
+      {"step_time", run.seconds_per_step(), "s"},
+      {"chips", static_cast<double>(run.params.wafers), ""},
+      {"energy", all.nominal / steps, "J"},
+      {"energy_low", all.low / steps, "J"},
+      {"energy_high", all.high / steps, "J"},
+      {"power", all.nominal / (static_cast<double>(run.result.ns) * 1e-9), "W"},
+      {"energy_" + run.energy.work.key, run.energy.work.joules.nominal / steps, "J"}};
   for (const SystemEnergyPart& part : run.energy.beside) {
-    add(("energy_" + part.key).c_str(), part.joules.nominal / steps, "J");
+    metrics.push_back({"energy_" + part.key, part.joules.nominal / steps, "J"});
   }
-  add("link_busy", run.result.link_busy_ns[0], "ns");
-  add("store_weights", run.store.weights, "B");
-  add("store_gradients", run.store.gradients, "B");
-  add("store_state", run.store.state, "B");
-  add("store_capacity", run.store.capacity, "B");
-  return table;
+  metrics.push_back({"link_busy", static_cast<double>(run.result.link_busy_ns[0]), "ns"});
+  return metrics;
+}
+
+NamedTable memory_of(const WaferSystemRun& run) {
+  const system::StoreAccount& store = run.store;
+  return memory_table(
+      "system_memory",
+      {{"0",
+        "store",
+        {{"weights", store.weights}, {"gradients", store.gradients}, {"state", store.state}},
+        store.capacity}});
+}
+
+/// The passes of the first wafer, and from the end of what goes up until it is in the store.
+std::string timeline_of(const WaferSystemRun& run) {
+  std::vector<TimelineBar> bars;
+  for (std::size_t i = 0; i < run.passes.size(); ++i) {
+    const system::WaferPassTimes& times = run.result.passes[i];
+    const auto& [begin, end] = run.result.first_wafer[i];
+    bars.push_back({run.passes[i].name, 0, begin, end});
+    if (times.updated != kNever) bars.push_back({run.passes[i].name, 1, end, times.updated});
+  }
+  return timeline_json("system", {"first wafer", "on the way to the store"}, bars);
 }
 
 }  // namespace
 
 std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run) {
-  return {passes_table(run), times_table(run), metrics_table(run)};
+  return {passes_table(run), times_table(run), metrics_table("system_metrics", metrics_of(run)),
+          memory_of(run)};
 }
 
 std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run) {
   std::vector<std::pair<std::string, std::string>> files;
   for (const NamedTable& table : wafer_system_tables(run)) {
-    std::string text = csv_line(table.columns);
-    for (const std::vector<std::string>& row : table.rows) text += csv_line(row);
-    files.emplace_back(table.name + ".csv", text);
+    files.emplace_back(table.name + ".csv", csv_of(table));
   }
+  files.emplace_back("system_timeline.json", timeline_of(run));
   return files;
 }
 

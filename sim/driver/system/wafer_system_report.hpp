@@ -10,6 +10,7 @@
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/pricing.hpp"
 #include "sim/driver/system/energy.hpp"
+#include "sim/driver/system/scaling.hpp"
 #include "sim/machines/machine.hpp"
 #include "sim/report/tables/summary.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -46,13 +47,18 @@ void check_weight_store(const Point& point, const RunSettings& common, MaskStore
 WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
                                 const RunRecord& record, Engine engine, const Pricing& pricing);
 
+/// How systems scale of which each chip does its rows once, without its rows.
+Scaling scaling_of_shares(const std::string& workload);
+ScalingRow scaling_row(const std::string& name, const WaferSystemRun& run);
+
 /// What it came to, as tables.
 std::string wafer_system_text(const WaferSystemRun& run);
 
 /// The passes, the time of each wafer, and quantities of the whole with their units.
 std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run);
 
-/// The same as files of a result folder: system_passes.csv, system_times.csv, system_metrics.csv.
+/// The same as files of a result folder: system_passes.csv, system_times.csv, system_metrics.csv,
+/// system_memory.csv, system_timeline.json.
 std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run);
 
 }  // namespace lacuna

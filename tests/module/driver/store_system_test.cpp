@@ -118,5 +118,52 @@ TEST(SystemTrace, ChipsOfAPodMayBeWafers) {
               0.6e-6);
 }
 
+// One trace on systems of either kind, beside each other: what each takes by itself.
+TEST(SystemTrace, SystemsOfAllKindsAreComparedOnOneTrace) {
+  const ProgramBench bench;
+  const std::string trace = bench.file("rows.csv",
+                                       "# lacuna-trace v1\nid,op,m,k,n,args\nmul,gemm,64,64,64,\n"
+                                       "sum,allreduce,1024,,,ranks=4;between=chips\n");
+  const std::string line = " --quiet --trace " + trace;
+  const Ran both =
+      run_real("compare --machine pod4 --machine cs2x4 --out " + bench.path("both") + line);
+  ASSERT_EQ(both.status, 0) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("the same share of a batch for each chip"));
+  const std::string csv = bench.read("both/scaling.csv");
+  EXPECT_THAT(csv,
+              HasSubstr("system,chips,step_s,shares_per_s,efficiency,joules_per_share\npod4,4,"));
+  for (const auto& [machine, file] :
+       {std::pair("pod4", "metrics.csv"), std::pair("cs2x4", "system_metrics.csv")}) {
+    const Ran alone =
+        run_real(fmt::format("run --machine {} --out {}{}", machine, bench.path(machine), line));
+    ASSERT_EQ(alone.status, 0) << alone.err;
+    const std::string metrics = bench.read(fmt::format("{}/{}", machine, file));
+    const std::string key = "\nstep_time,";
+    const std::size_t at = metrics.find(key) + key.size();
+    const std::string step = metrics.substr(at, metrics.find(',', at) - at);
+    EXPECT_THAT(csv, HasSubstr(fmt::format("\n{},4,{},", machine, step)));
+  }
+  const Ran chip = run_real("compare --machine pod4 --machine wse2" + line);
+  EXPECT_EQ(chip.status, 2);
+  EXPECT_THAT(chip.err, HasSubstr("wse2: is no system of chips"));
+}
+
+// A way up ends in the store: what the timeline draws of it is what the passes say.
+TEST(SystemTrace, ATreeHasATimelineOfItsPasses) {
+  const ProgramBench bench;
+  const std::string trace =
+      bench.file("rows.csv",
+                 "# lacuna-trace v1\nid,op,m,k,n,dtype,args\nmul,gemm,8,8,8,fp16,\n"
+                 "sum,allreduce,1024,,,fp32,ranks=1;between=chips\n");
+  const Ran ran = run_real(
+      "run --quiet --machine cs2x1 --set chip.wafer.columns=4 --set chip.wafer.rows=4 --trace " +
+      trace + " --out " + bench.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  // 5,053 ns up, of which the wafer has none
+  EXPECT_THAT(bench.read("out/system_timeline.json"),
+              HasSubstr(R"("name":"sum up","ph":"X","pid":0,"tid":1,"ts":)"));
+  EXPECT_THAT(bench.read("out/system_timeline.json"), HasSubstr(R"("dur":5.053})"));
+}
+
 }  // namespace
 }  // namespace lacuna::test

@@ -237,8 +237,7 @@ TEST(WaferSystemRun, SaysPassesEnergyAndTheStoreInJson) {
   EXPECT_EQ(ran.status, 0) << ran.err;
   for (const char* const words :
        {"\"system_passes\": [", "\"down_bytes\": 8192", "\"updated_ns\": null",
-        "\"quantity\": \"energy_store\"",
-        "\"quantity\": \"store_capacity\",\n    \"value\": 4000000000000"}) {
+        "\"quantity\": \"energy_store\"", "\"system_memory\": [", "\"capacity\": 4000000000000"}) {
     EXPECT_THAT(ran.out, HasSubstr(words));
   }
 }
@@ -296,10 +295,9 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
   EXPECT_THAT(passes, HasSubstr("bwd.a_dw,512,512,"));
   EXPECT_THAT(passes, HasSubstr("upd.b,64,64,0,"));
   EXPECT_THAT(passes, Not(HasSubstr("upd.a")));
-  const std::string metrics = file_text(file.out() + "/system_metrics.csv");
-  EXPECT_THAT(metrics, HasSubstr("store_weights,576,B"));
-  EXPECT_THAT(metrics, HasSubstr("store_gradients,576,B"));
-  EXPECT_THAT(metrics, HasSubstr("store_state,1152,B"));
+  EXPECT_THAT(file_text(file.out() + "/system_memory.csv"),
+              HasSubstr("phase,chip,weights,gradients,state,total,capacity\n"
+                        "0,store,576,576,1152,2304,4000000000000\n"));
   EXPECT_NEAR(quantities(file.out() + "/system_metrics.csv").at("energy_work"),
               joules_without(file.out() + "/summary.csv", "optim"), 1e-12);
 }
@@ -422,7 +420,7 @@ TEST(WaferSystemRun, AComparisonOfSystemsSaysHowTheyScale) {
   const Ran ran =
       run_real(wafer_line("compare") + "--machine cs2x1 --machine cs2x4 --out " + file.out());
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("Systems of wafers, the same share of a batch for each wafer"));
+  EXPECT_THAT(ran.out, HasSubstr("the same share of a batch for each chip"));
   EXPECT_THAT(file_text(file.out() + "/system_scaling.csv"), HasSubstr("\ncs2x4,4,"));
   EXPECT_TRUE(std::filesystem::exists(file.out() + "/figures/system_scaling.svg"));
 }
