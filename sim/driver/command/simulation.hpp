@@ -21,7 +21,7 @@ struct ComparedRuns {
   RunSettings settings;
   std::vector<RunRecord> records;
   std::optional<Scaling> systems;  // of chips with a store of weights
-  int status = 0;                        // an ExitStatus
+  int status = 0;                  // an ExitStatus
   bool interrupted = false;
 };
 
