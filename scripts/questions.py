@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the list of questions in doc/architecture.md: each answer names a file, a line and what stands there. And that the patches
-shown in doc/changing_a_block.md, and the files and lines of doc/adding_a_block.md, are those of tests/edits; and the walks from a row
+shown in doc/changing_a_block.md, and the files and lines of doc/adding_a_block.md, are those of tests/edits, as are the files of
+doc/adding_a_machine.md; and the walks from a row
 of a trace to cycles in doc/architecture.md: each file is called by one before it, and they are no more than is said there.
 
   scripts/questions.py          fails where a line is not what the list says
@@ -17,6 +18,8 @@ ROW = re.compile(r"^\| (?P<question>[^|]+\?) \| \[`(?P<file>[^`:]+):(?P<line>\d+
 LEAST = 20
 MOST = {"wafer": 6, "IPU": 4}  # files of a walk before the engine
 CHANGES = pathlib.Path("doc/changing_a_block.md")
+MACHINE = pathlib.Path("doc/adding_a_machine.md")
+MACHINE_PATCH = pathlib.Path("tests/edits/a-third-machine.patch")
 ADDING = pathlib.Path("doc/adding_a_block.md")
 FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PART = re.compile(r"<!-- part of (\S+): (\S+) -->\n```diff\n(.*?)\n```", re.DOTALL)
@@ -42,6 +45,22 @@ def adding():
         if "\n".join(added) + "\n" != shown:
             wrong.append(f"{ADDING}: {file} is not what the patch adds")
     return wrong + [f"{ADDING}: does not show {file}, which the patch changes" for file in has]
+
+
+def machine():
+    """Files of doc/adding_a_machine.md that its patch does not add as they stand there."""
+    patch = MACHINE_PATCH.read_text()
+    added = {}
+    for change in re.split(r"^(?=diff --git )", patch, flags=re.MULTILINE)[1:]:
+        lines = [line[1:] for line in change.splitlines() if re.match(r"\+(?!\+\+ )", line)]
+        added[re.search(r" b/(\S+)", change).group(1)] = "\n".join(lines) + "\n"
+    wrong = []
+    for file, shown in FILE.findall(MACHINE.read_text()):
+        if file.startswith("tests/"):
+            continue
+        if added.get(file.replace(".rows", ".csv")) != shown:
+            wrong.append(f"{MACHINE}: {file} is not what {MACHINE_PATCH} adds")
+    return wrong
 
 
 def offered(file):
@@ -118,6 +137,7 @@ def main():
     if len(PATCH.findall(text)) != text.count("<!-- patch:"):
         wrong.append(f"{CHANGES}: a patch is named and not shown")
     wrong += adding()
+    wrong += machine()
     wrong += walks()
     if found < LEAST:
         wrong.append(f"{found} questions in {PAGE}, {LEAST} are the least")
