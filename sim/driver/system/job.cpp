@@ -116,10 +116,11 @@ class ChipMachines {
     kept = std::move(make_machines(job_.kinds, {job_.system.params.chip}, settings)[0]);
     const bool trains = job_.training.rows.value().empty();
     if (trains && kept->kind() != std::string("ipu")) {
-      throw RequestError(fmt::format(
-          "{}: found chip = '{}'; a model is trained on IPUs, such as gc200, bow; rows of a trace "
-          "run on any machine",
-          job_.system.name, job_.system.params.chip.value()));
+      throw RequestError(
+          fmt::format("{}: found chip = '{}'; a model is trained on an IPU, such as gc200 or bow; "
+                      "rows of a trace "
+                      "run on any machine",
+                      job_.system.name, job_.system.params.chip.value()));
     }
     if (!share.empty()) kept->set("planner.available_memory", share, "available_memory");
     if (job_.training.io_tiles > 0) {
