@@ -15,6 +15,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/retired_parameters.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/command/system_run.hpp"
@@ -238,6 +239,11 @@ class Names {
   std::vector<std::string> names_;
 };
 
+std::string parameter_text(const std::string& path, const ParamBase& parameter) {
+  return fmt::format("{}: {}\n  default {} {}, allowed {}", path, parameter.doc(),
+                     parameter.initial_text(), parameter.unit(), parameter.limits_text());
+}
+
 void add_parameters(Names& names, const MachineTable& table, const Options& options) {
   std::vector<std::string> presets = options.machines;
   if (presets.empty()) presets = preset_names();
@@ -250,11 +256,17 @@ void add_parameters(Names& names, const MachineTable& table, const Options& opti
   }
   for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
     for_each_parameter(*machine, [&](const std::string& path, const ParamBase& parameter) {
-      names.add(path, fmt::format("{}: {}\n  default {} {}, allowed {}{}\n", path, parameter.doc(),
-                                  parameter.initial_text(), parameter.unit(),
-                                  parameter.limits_text(), values[path]));
+      names.add(path, parameter_text(path, parameter) + values[path] + "\n");
     });
   }
+  if (!options.machines.empty()) return;
+  const auto of_systems = [&](const ParameterSet& parameters, const char* which) {
+    parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
+      names.add(path, fmt::format("{}\n  of systems {}\n", parameter_text(path, parameter), which));
+    });
+  };
+  of_systems(system::SystemParams{}, "of chips joined by links");
+  of_systems(system::WaferSystemParams{}, "of chips that share a store of weights");
 }
 
 /// A unit such as a core, of each machine that is named, else of one machine of each kind.
@@ -328,6 +340,9 @@ void add_groups(Names& names, const std::string& path) {
 
 [[noreturn]] void refuse_name(Names names, const MachineTable& table, const Options& options) {
   const std::string& name = options.subjects.front();
+  if (const std::string retired = retired_parameter(name); !retired.empty()) {
+    throw RequestError(fmt::format("the parameter '{}' {} (doc/migration.md)", name, retired));
+  }
   names.add("energy", "");
   for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
     for_each_parameter(*machine, [&](const std::string& path, const ParamBase&) {

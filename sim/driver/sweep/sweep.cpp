@@ -11,6 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/retired_parameters.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/acting.hpp"
@@ -338,6 +339,11 @@ class Planner {
                          [&](const std::string& path, const ParamBase&) { known.push_back(path); });
     }
     const auto refuse = [&](const std::string& place, const std::string& path) {
+      const std::string retired = retired_parameter(path.substr(path.find(':') + 1));
+      if (!retired.empty()) {
+        throw ParameterError(
+            fmt::format("{}: the parameter '{}' {} (doc/migration.md)", place, path, retired));
+      }
       throw ParameterError(fmt::format("{}: no machine of this experiment has a parameter '{}'{}",
                                        place, path, hint_of(path, known)));
     };

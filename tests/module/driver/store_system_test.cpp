@@ -96,6 +96,12 @@ TEST(WaferSystemRun, ParametersOfBeforeAreRefusedWithTheNewName) {
   const ProgramBench bench;
   const std::string old = bench.file("old.yaml", "base: wse2\nsys:\n  wafers: 3\n");
   EXPECT_THAT(refused("--machine " + old), HasSubstr("old.yaml:3:3"));
+  const std::string study =
+      bench.file("study.yaml", "machine: wse2\ngemm: 64x64x64\ngrid: {sys.wafers: [1, 2]}\n");
+  for (const std::string& line : {"sweep " + study, std::string("describe sys.wafers")}) {
+    EXPECT_THAT(run_real(line).err, HasSubstr("'sys.wafers' is now wafers of a system")) << line;
+  }
+  EXPECT_THAT(run_real("describe memoryx.read_gbps").out, HasSubstr("share a store of weights"));
   const std::string own = bench.file("own.yaml", "base: cs2x1\nwafers: 3\nnetwork: ring\n");
   EXPECT_THAT(refused("--machine " + own),
               HasSubstr("found network = 'ring'; allowed: links, tree"));
