@@ -65,7 +65,10 @@ bool MemoryX::write(Cycle now) {
   const WaferPass& pass = passes_[written_.pass];
   if (++received_[written_.pass] == pass.up_chunks()) {
     if (pass.parameters != 0) due_.push_back(written_.pass);
-    if (pass.parameters == 0) --outstanding_;
+    if (pass.parameters == 0) {
+      updated_[written_.pass] = now;
+      --outstanding_;
+    }
   }
   return true;
 }

@@ -23,7 +23,7 @@ struct WaferPass {
   std::uint64_t up_bytes = 0;        // from every wafer
   std::vector<std::uint64_t> ns;     // of the wafers' own work: one for all, or of each wafer
   std::uint64_t parameters = 0;      // updated when all gradients are there; 0: no update
-  std::uint32_t waits_for = kNone;   // a pass whose update comes first
+  std::uint32_t waits_for = kNone;   // a pass whose update, or sum, comes first
   std::uint32_t chunk_bytes = 4096;  // weights and gradients are cut into chunks of this size
 
   std::uint32_t down_chunks() const { return chunks(down_bytes); }
@@ -75,7 +75,8 @@ class MemoryX : public sc_core::sc_module, public Clocked {
 
   const MemoryXStats& stats() const { return stats_; }
 
-  /// By pass: the first cycle after its update, if it has one.
+  /// By pass: the first cycle after its update, or of a sum that nothing is updated by, in which it
+  /// is there.
   const std::vector<Cycle>& updated() const { return updated_; }
 
   Cycle step(Cycle now) override;

@@ -154,6 +154,9 @@ WaferSystemResult Plant::run() {
   WaferSystemResult result;
   result.ns = clock_.run_until_done();
   result.passes.resize(passes_.size());
+  for (std::size_t p = 0; p < passes_.size(); ++p) {
+    result.first_wafer.emplace_back(wafers_.front()->begins()[p], wafers_.front()->ends()[p]);
+  }
   for (const auto& wafer : wafers_) {
     const WaferNodeStats& stats = wafer->stats();
     if (stats.cycles() != result.ns) {
@@ -214,7 +217,7 @@ StoreAccount store_account(const WaferSystemParams& params, std::uint64_t kept,
       static_cast<std::uint64_t>(std::llround(params.memoryx.capacity_tb.value() * 1e12));
   if (account.total() > account.capacity) {
     throw OutOfMemoryError(fmt::format(
-        "the store of weights needs {} B and has {} B (sys.memoryx.capacity_tb): weights {}, "
+        "the store of weights needs {} B and has {} B (memoryx.capacity_tb): weights {}, "
         "gradients {}, state {}",
         account.total(), account.capacity, account.weights, account.gradients, account.state));
   }
@@ -267,7 +270,7 @@ WaferSystemResult run_wafer_system(const WaferSystemParams& params, const WaferE
                                    const WaferSystemExecution& execution) {
   for (const WaferPass& pass : passes) {
     if (pass.ns.size() == 1 || pass.ns.size() == params.wafers) continue;
-    throw ParameterError(fmt::format("pass '{}' has times of {} wafers, sys.wafers is {}",
+    throw ParameterError(fmt::format("pass '{}' has times of {} wafers, and there are {} (wafers)",
                                      pass.name, pass.ns.size(), params.wafers.value()));
   }
   const SimContext context;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/system/memoryx.hpp"
@@ -14,8 +15,6 @@
 namespace lacuna::system {
 
 struct MemoryXParams : ParameterSet {
-  Param<bool> on =
-      flag(this, "on", false, "Whether a run also tells what the store and the tree make of it.");
   Param<double> read_gbps = param(this, "read_gbps", 150.0, range(0.001, 1e5), "GB/s",
                                   "Weights read, 10^9 bytes. Assumed.");
   Param<double> write_gbps = param(this, "write_gbps", 150.0, range(0.001, 1e5), "GB/s",
@@ -52,6 +51,7 @@ struct SwarmXParams : ParameterSet {
 
 /// Wafers that share one store of weights. They work data parallel: each sees every weight.
 struct WaferSystemParams : ParameterSet {
+  Param<std::string> chip = text(this, "chip", "wse2", "Preset or machine file of its wafers.");
   Param<unsigned> wafers = param(this, "wafers", 1U, range(1U, 4096U), "wafers", "Wafers.");
   Param<unsigned> weight_bytes = param(this, "weight_bytes", 4U, range(1U, 16U), "B",
                                        "Streamed for a non-zero: value and index. Assumed.");
@@ -117,7 +117,7 @@ struct StoreAccount {
 StoreAccount store_account(const WaferSystemParams& params, std::uint64_t kept,
                            std::uint64_t trained);
 
-/// A pass whose chunks are as large as sys.chunks says.
+/// A pass whose chunks are as large as `chunks` says.
 WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,
                           std::uint64_t down_bytes, std::uint64_t up_bytes,
                           const std::vector<std::uint64_t>& ns);
@@ -142,8 +142,9 @@ struct WaferPassTimes {
 
 struct WaferSystemResult {
   Cycle ns = 0;
-  std::vector<WaferTimes> wafers;           // each sums to ns
-  std::vector<WaferPassTimes> passes;       // in the order given
+  std::vector<WaferTimes> wafers;                    // each sums to ns
+  std::vector<WaferPassTimes> passes;                // in the order given
+  std::vector<std::pair<Cycle, Cycle>> first_wafer;  // begin and end of each on the first wafer
   std::vector<std::uint64_t> down_bytes;    // of each link, the store's first, level by level
   std::vector<std::uint64_t> up_bytes;      //
   std::vector<std::uint64_t> link_busy_ns;  //

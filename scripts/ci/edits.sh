@@ -4,7 +4,8 @@
 # declaration of a parameter. With each, everything builds, `event` is still `clocked` on random programs, and some programs are no
 # longer what the oracle says. A patch that begins with "Counts: STATISTIC" adds that to cores, and perhaps a block in files of its own:
 # it may be in several files, and some core has to have counted. One that begins with "Sets: PATH=VALUE" declares a parameter of an IPU:
-# it too may be in the file of the parameters and one more, and with that value some program takes another time.
+# it too may be in the file of the parameters and one more, and with that value some program takes another time. One that begins with
+# "Machine: NAME" adds a machine: the program is built, and both engines run a product on it in the same cycles.
 #   scripts/ci/edits.sh [CASES] [PATCH]...    100 cases and all patches by default
 set -eu
 cd "$(dirname "$0")/../.."
@@ -23,17 +24,32 @@ SC_COPYRIGHT_MESSAGE=DISABLE
 export SC_COPYRIGHT_MESSAGE
 cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLACUNA_TESTS=ON \
   -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DLACUNA_BENCHMARKS=OFF >"$copy/log" 2>&1 || { cat "$copy/log"; exit 1; }
+# Runs a product on a machine with both engines, describes it, and says in how many cycles.
+runs_on() {
+  for engine in event clocked; do
+    "$copy/build/lacuna" run --machine "$1" --gemm 256x256x10 --engine "$engine" --json >"$copy/$engine.json" || return 1
+    grep '"cycles"' "$copy/$engine.json" >"$copy/$engine.cycles" || return 1
+  done
+  cmp "$copy/event.cycles" "$copy/clocked.cycles" && "$copy/build/lacuna" describe "$1" >/dev/null &&
+    echo "the program runs on $1: $(sed -n '1s/[ ,]//gp' "$copy/event.cycles")"
+}
+
 missed=0
 for edit in "$@"; do
   name=$(basename "$edit" .patch)
   counts=$(sed -n '1s/^Counts: //p' "$edit")
   sets=$(sed -n '1s/^Sets: //p' "$edit")
-  [ -n "$counts" ] || [ "$(grep '^+++ ' "$edit" | grep -vcE 'models/(wse/params|ipu/chip_params).hpp')" -le 1 ] || { echo "WRONG $name is in more than one file"; missed=1; continue; }
+  machine=$(sed -n '1s/^Machine: //p' "$edit")
+  [ -n "$counts$machine" ] || [ "$(grep '^+++ ' "$edit" | grep -vcE 'models/(wse/params|ipu/chip_params).hpp')" -le 1 ] || { echo "WRONG $name is in more than one file"; missed=1; continue; }
   patch -s -p1 -d "$copy" <"$edit" || { echo "WRONG $name no longer applies"; exit 1; }
   verdict=ok
   check=edit_check${sets:+_ipu}
-  cmake --build "$copy/build" --target "$check" >"$copy/log" 2>&1 &&
-    "$copy/build/tests/edits/$check" "$cases" ${counts:+"$counts"} ${sets:+"$sets"} >>"$copy/log" 2>&1 || verdict=WRONG
+  if [ -n "$machine" ]; then
+    cmake --build "$copy/build" --target lacuna >"$copy/log" 2>&1 && runs_on "$machine" >>"$copy/log" 2>&1 || verdict=WRONG
+  else
+    cmake --build "$copy/build" --target "$check" >"$copy/log" 2>&1 &&
+      "$copy/build/tests/edits/$check" "$cases" ${counts:+"$counts"} ${sets:+"$sets"} >>"$copy/log" 2>&1 || verdict=WRONG
+  fi
   patch -s -p1 -R -d "$copy" <"$edit"
   echo "$verdict $name: $(tail -1 "$copy/log")"
   [ "$verdict" = ok ] || { missed=1; tail -20 "$copy/log"; }

@@ -7,6 +7,7 @@
 #include "sim/api/hidden.hpp"
 #include "sim/base/error.hpp"
 #include "sim/driver/run/machine_table.hpp"
+#include "sim/machines/system/parameters_of.hpp"
 
 namespace lacuna::api {
 
@@ -53,16 +54,16 @@ std::string Machine::extent() const {
 
 std::vector<Parameter> Machine::parameters() const {
   std::vector<Parameter> all;
-  hidden_->machine->parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+  for_each_parameter(*hidden_->machine, [&](const std::string& path, const ParamBase& parameter) {
     all.push_back(described(path, parameter));
   });
   return all;
 }
 
 Parameter Machine::parameter(const std::string& path) const {
-  const ParameterSet& parameters = hidden_->machine->parameters();
-  if (const ParamBase* const found = parameters.find(path)) return described(path, *found);
-  const std::string meant = parameters.nearest_path(path);
+  const lacuna::Machine& machine = *hidden_->machine;
+  if (const ParamBase* const found = find_parameter(machine, path)) return described(path, *found);
+  const std::string meant = nearest_parameter(machine, path);
   throw RequestError(fmt::format("{}: there is no parameter '{}'{}", name(), path,
                                  meant.empty() ? "" : "; did you mean '" + meant + "'?"));
 }

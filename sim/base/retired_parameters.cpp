@@ -32,9 +32,25 @@ constexpr std::array<Retired, 9> kRetired = {{
     {"queue.ring_out", "is now number 2 of queue.out, its third depth: queue.out=2,2,S"},
 }};
 
+/// What became of the parameters that wafers had of a system around them; empty of all others.
+std::string moved_to_systems(const std::string& path) {
+  const std::string group = "sys.";
+  if (path.rfind(group, 0) != 0) return {};
+  const std::string name = path.substr(group.size());
+  if (name == "memoryx.on") {
+    return "was removed: wafers with a store of weights are a system, such as cs2x1, or a file "
+           "with "
+           "`base: cs2x1`";
+  }
+  return "is now " + name +
+         " of a system with a store of weights, such as cs2x1, or a file with "
+         "`base: cs2x1`";
+}
+
 }  // namespace
 
 std::string retired_parameter(const std::string& path) {
+  if (std::string moved = moved_to_systems(path); !moved.empty()) return moved;
   const std::string_view whole(path);
   for (const Retired& retired : kRetired) {
     if (whole.size() < retired.path.size()) continue;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machines/machine_kind.hpp"
 
+#include "sim/report/chip_parameters.hpp"
+
 namespace lacuna {
 
 std::string value_of(const RunRecord& run, const std::string& path) {
-  for (const ParameterValue& each : run.parameters) {
+  for (const ParameterValue& each : chip_parameters(run)) {
     if (each.path == path) return each.value;
   }
   return "";

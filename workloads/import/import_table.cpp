@@ -108,7 +108,7 @@ const std::vector<ImportKey>& import_keys() {
       {"comm-size", "integer", "chakra: bytes of a collective without comm_size"},
       {"drop-missing", "0, 1", "chakra: leave out dependencies on nodes that are not there"},
       {"collectives", "refuse, keep or drop",
-       "chakra: collectives and transfers between chips, which no machine runs; default refuse"},
+       "chakra: collectives and transfers between chips, which systems alone run; default refuse"},
       {"dim", "NAME=N", "onnx: the size of a dimension that has a name; repeatable"},
       {"skip", "A,B,...", "onnx: operators to leave out; config: keys to leave out"},
       {"member", "a name", "npy: the array of an .npz"},

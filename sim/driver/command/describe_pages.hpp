@@ -2,12 +2,24 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/options.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
+
+/// A table, and the headings of a page, as text or as Markdown.
+std::string shown(const TextTable& table, const Options& options);
+std::string heading(const std::string& text, const Options& options);
+std::string title(const std::string& page, const std::string& what, const Options& options);
+
+/// Presets of chips, and of systems that share a store of weights.
+std::vector<std::string> machine_names();
+
+/// Presets and their memory bandwidth, systems.
+std::string machines_text(const MachineTable& kinds, const Options& options);
 
 /// What chips are made of and what that takes; published areas beside those of the model.
 std::string area_text(const MachineTable& kinds, const Options& options);
@@ -25,9 +37,5 @@ std::string index_text(const MachineTable& kinds, const Options& options);
 /// Completion for bash, and a manual page, of the program's own declarations.
 std::string completion_text();
 std::string manual_text();
-
-/// A table, and what stands above one, as `options` ask for it.
-std::string shown(const TextTable& table, const Options& options);
-std::string heading(const std::string& text, const Options& options);
 
 }  // namespace lacuna

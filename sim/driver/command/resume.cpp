@@ -16,6 +16,7 @@
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
+#include "sim/machines/system/parameters_of.hpp"
 
 namespace lacuna {
 
@@ -92,7 +93,7 @@ Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
   }
   for (std::size_t i = 0; i < machines.size(); ++i) {
     std::string text;
-    machines[i]->parameters().for_each([&](const std::string& path, const ParamBase& each) {
+    for_each_parameter(*machines[i], [&](const std::string& path, const ParamBase& each) {
       text += path + '=' + each.value_text() + '\n';
     });
     facts.emplace_back(fmt::format("parameters of machine {}, {}", i, machines[i]->name()),

@@ -8,7 +8,7 @@
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/point_runner.hpp"
-#include "sim/driver/system/wafer_system_scaling.hpp"
+#include "sim/driver/system/scaling.hpp"
 #include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
@@ -20,8 +20,8 @@ struct ComparedRuns {
   WorkloadTrace workload;
   RunSettings settings;
   std::vector<RunRecord> records;
-  std::vector<WaferScalingRow> systems;  // of wafers with a store of weights
-  int status = 0;                        // an ExitStatus
+  std::optional<Scaling> systems;  // of chips with a store of weights
+  int status = 0;                  // an ExitStatus
   bool interrupted = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -17,10 +18,13 @@
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
+#include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/fit.hpp"
 #include "sim/driver/system/report.hpp"
 #include "sim/driver/system/scaling.hpp"
+#include "sim/driver/system/tables.hpp"
 #include "sim/driver/system/training.hpp"
+#include "sim/driver/system/wafer_system_report.hpp"
 #include "sim/report/html_report.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -103,14 +107,14 @@ void write_folder(ResultFolder& folder, const Options& options, const std::strin
   folder.commit();
 }
 
-std::string scaling_json(const std::vector<ScalingRow>& rows) {
+std::string scaling_json(const Scaling& scaling) {
   std::string text = "[";
-  for (const ScalingRow& row : rows) {
+  for (const ScalingRow& row : scaling.rows) {
     text += fmt::format(
-        "{}\n  {{\"system\": \"{}\", \"chips\": {}, \"step_time\": {}, \"sequences_per_s\": {}, "
-        "\"efficiency\": {}, \"energy_per_sequence\": {}}}",
-        &row == rows.data() ? "" : ",", row.system, row.training.chips(), row.seconds,
-        row.sequences_per_s, row.efficiency, row.joules_per_sequence);
+        "{}\n  {{\"system\": \"{}\", \"chips\": {}, \"step_time\": {}, \"{}s_per_s\": {}, "
+        "\"efficiency\": {}, \"energy_per_{}\": {}}}",
+        &row == scaling.rows.data() ? "" : ",", row.system, row.chips, row.seconds, scaling.each,
+        row.rate(), scaling.efficiency(row), scaling.each, row.joules / row.each);
   }
   return text + "\n]\n";
 }
@@ -126,7 +130,8 @@ std::string metrics_json(const std::vector<SystemMetric>& metrics) {
 }  // namespace
 
 bool asks_for_system(const Options& options) {
-  return options.system_config || (!options.machines.empty() && is_system(options.machines[0]));
+  return options.system_config ||
+         (!options.machines.empty() && is_linked_system(options.machines[0]));
 }
 
 namespace {
@@ -139,11 +144,11 @@ struct SystemRequest {
 };
 
 /// The rows of a trace on each chip of the system, once, unless training.* says otherwise.
-SystemRequest request_of_trace(const Options& options) {
+SystemRequest request_of_trace(const Options& options, const std::string& name) {
   check_options(options);
   SystemRequest request;
   request.file = *options.trace;
-  request.machine = make_system(options.machines.at(0), options.settings);
+  request.machine = make_system(name, options.settings);
   const std::string chips = fmt::format("{}", request.machine.params.chips());
   request.training.set("rows", kRowsOfFile + request.file, "--trace");
   request.training.set("replicas", chips, "--trace");
@@ -158,7 +163,8 @@ SystemRequest request_of_trace(const Options& options) {
 
 SystemRequest read_request(const Options& options) {
   SystemRequest request;
-  if (options.trace && !options.system_config) return request_of_trace(options);
+  if (options.trace && !options.system_config)
+    return request_of_trace(options, options.machines.at(0));
   if (!options.system_config) {
     throw RequestError(fmt::format(
         "a system of chips needs --trace, rows of each chip with what they exchange, or "
@@ -194,50 +200,115 @@ int describe_fit(const Options& options, const MachineTable& kinds, const Stream
   return kDone;
 }
 
+namespace {
+
+/// What runs the systems of a comparison, one after the other.
+struct SystemRuns {
+  const Options& options;
+  const MachineTable& kinds;
+  const Pricing& pricing;
+  const RunSettings& settings;
+  ChipTimes& times;
+
+  ScalingRow linked(const SystemMachine& machine, const system::TrainingParams& training) const {
+    system::SystemExecution execution;
+    execution.engine = settings.execution.engine;
+    const TrainingResult result =
+        run_training({kinds, pricing, times, machine, training, execution});
+    ScalingRow row;
+    row.system = machine.name;
+    row.chips = training.chips();
+    row.seconds = result.seconds();
+    row.each = training.global_batch();
+    row.joules = result.energy.total().nominal;
+    row.trust = errors_of(machine, training);
+    row.replicas = training.replicas.value_text();
+    row.accumulation = training.accumulation.value_text();
+    return row;
+  }
+
+  /// The rows of a trace on each chip of a system with a store.
+  ScalingRow with_store(const std::string& name) const {
+    const auto machines = make_machines(kinds, {name}, options.settings);
+    if (!has_weight_store(*machines[0])) {
+      throw RequestError(name + ": is no system of chips, and the others of this request are");
+    }
+    std::vector<WorkloadTrace> rows = {
+        settle(load_workload(options), pattern_choices(options).at(0), options)};
+    settle_mode(rows, options);
+    Point point;
+    point.machine = machines[0].get();
+    point.workload = rows[0];
+    MaskStore masks(settings.seed);
+    check_weight_store(point, settings, masks);
+    const RunRecord record = run_point(point, settings, masks, pricing);
+    if (record.total.status != Status::ok) {
+      throw UnsupportedError(name + ": " + record.total.reason);
+    }
+    return scaling_row(point.machine->name(),
+                       run_wafer_system(*point.machine, point.workload, record,
+                                        settings.execution.engine, pricing));
+  }
+};
+
+/// A batch that is cut otherwise on each system, or rows that each chip of any has.
+Scaling scaling_of(const Options& options, const SystemRuns& runs, const std::string& name) {
+  if (!options.system_config) {
+    Scaling scaling = scaling_of_shares(name);
+    scaling.name = "scaling";
+    for (const std::string& each : options.machines) {
+      if (!is_linked_system(each)) {
+        scaling.rows.push_back(runs.with_store(each));
+        continue;
+      }
+      const SystemRequest request = request_of_trace(options, each);
+      scaling.rows.push_back(runs.linked(request.machine, request.training));
+      scaling.rows.back().replicas = scaling.rows.back().accumulation = "";
+    }
+    return scaling;
+  }
+  const SystemRequest request = read_request(options);
+  Scaling scaling{"scaling",
+                  {name, fmt::format("a batch of {} sequences on several systems",
+                                     request.training.global_batch())},
+                  "sequence",
+                  {}};
+  for (const std::string& each : options.machines) {
+    const SystemMachine machine = make_system(each, options.settings);
+    scaling.rows.push_back(
+        runs.linked(machine, spread_over(request.training, machine.params.chips())));
+  }
+  return scaling;
+}
+
+}  // namespace
+
 int compare_systems(const Options& options, const MachineTable& kinds, const Streams& streams) {
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   const RunSettings settings = run_settings(options);
-  const SystemRequest request = read_request(options);
-  const std::string name = fs::path(request.file).stem().string();
+  const auto linked = std::find_if(options.machines.begin(), options.machines.end(),
+                                   [](const auto& name) { return is_linked_system(name); });
+  const bool rows = options.trace && !options.system_config && linked != options.machines.end();
+  const SystemRequest request = rows ? request_of_trace(options, *linked) : read_request(options);
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
   const Pricing pricing = make_pricing(options, streams);
   PartCache cache = open_part_cache(options.no_cache);
   ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
-  system::SystemExecution execution;
-  execution.engine = settings.execution.engine;
-  std::vector<ScalingRow> rows;
-  for (const std::string& each : options.machines) {
-    const SystemMachine machine = make_system(each, options.settings);
-    ScalingRow row;
-    row.system = machine.name;
-    row.training = spread_over(request.training, machine.params.chips());
-    const TrainingResult result =
-        run_training({kinds, pricing, times, machine, row.training, execution});
-    row.seconds = result.seconds();
-    row.sequences_per_s = row.training.global_batch() / row.seconds;
-    row.joules_per_sequence = result.energy.total().nominal / row.training.global_batch();
-    row.trust = errors_of(machine, row.training);
-    rows.push_back(row);
-    const double chips = static_cast<double>(rows.back().training.chips()) /
-                         static_cast<double>(rows.front().training.chips());
-    rows.back().efficiency = rows.back().sequences_per_s / rows.front().sequences_per_s / chips;
-  }
+  const SystemRuns runs{options, kinds, pricing, settings, times};
+  const Scaling scaling = scaling_of(options, runs, fs::path(request.file).stem().string());
   if (folder) {
     folder->begin();
-    folder->write("scaling.csv", scaling_csv(rows));
+    const std::string csv = csv_of(scaling_table(scaling));
+    folder->write("scaling.csv", csv);
     const ResultHeader header = header_of(options, request.file);
     folder->write("result.json", result_text(header, {}));
-    draw_figures({scaling_figure(name, rows)}, (folder->temporary() / "figures").string());
-    folder->write("report.html", report_page(*folder, header, {{"scaling", scaling_csv(rows)}},
-                                             values_of(request.training)));
+    draw_figures({scaling_figure(scaling)}, (folder->temporary() / "figures").string());
+    folder->write("report.html",
+                  report_page(*folder, header, {{"scaling", csv}}, values_of(request.training)));
     folder->commit();
   }
-  if (options.json) {
-    streams.out << scaling_json(rows);
-  } else {
-    streams.out << scaling_text(name, rows);
-  }
+  streams.out << (options.json ? scaling_json(scaling) : scaling_text(scaling));
   return kDone;
 }
 

@@ -15,37 +15,25 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/retired_parameters.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/command/system_run.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
-#include "sim/driver/result/off_chip.hpp"
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/system/job.hpp"
+#include "sim/machines/system/parameters_of.hpp"
+#include "sim/machines/system/store_system.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/import/import_table.hpp"
 #include "workloads/mapping/system/inference_params.hpp"
 
 namespace lacuna {
 
-std::string shown(const TextTable& table, const Options& options) {
-  return options.markdown ? table.markdown() : table.text();
-}
-
-std::string heading(const std::string& text, const Options& options) {
-  return options.markdown ? fmt::format("\n## {}\n\n", text) : fmt::format("\n{}\n\n", text);
-}
-
 namespace {
 
 using Align = TextTable::Align;
-
-std::string title(const std::string& page, const std::string& what, const Options& options) {
-  if (!options.markdown) return "";
-  return fmt::format("# {}\n\n{}\n\nMade by `lacuna describe {} --markdown`; do not edit.\n", page,
-                     what, options.subjects.front());
-}
 
 /// One machine of each kind, with the defaults of its declaration.
 std::vector<std::unique_ptr<Machine>> bare_machines(const MachineTable& table) {
@@ -64,126 +52,13 @@ std::vector<std::unique_ptr<Machine>> chosen_machines(const MachineTable& table,
   return machines;
 }
 
-double number_of(const ParameterSet& parameters, const char* path) {
-  const ParamBase* const parameter = parameters.find(path);
-  return parameter == nullptr ? 0 : std::stod(parameter->value_text());
-}
-
-/// Bytes that a tile or core can read and write in a cycle.
-double bytes_per_cycle(const ParameterSet& parameters) {
-  return number_of(parameters, "tile.memory.load_bytes") +
-         number_of(parameters, "tile.memory.store_bytes") +
-         (number_of(parameters, "mem.read_bits") + number_of(parameters, "mem.write_bits")) / 8;
-}
-
-/// What stands behind a machine's memory: its bandwidth, the chip's beside it, and the source.
-std::vector<std::string> beyond_cells(const std::string& name, const ParameterSet& parameters,
-                                      const std::vector<OffChip>& off_chip, double chip_tbps) {
-  const auto cells = [&](double gbps, std::string what) -> std::vector<std::string> {
-    return {four_digits(gbps), four_digits(chip_tbps * 1e3 / gbps), std::move(what)};
-  };
-  const ParamBase* const store = parameters.find("sys.memoryx.on");
-  if (store != nullptr && store->value_text() == "true") {
-    return cells(number_of(parameters, "sys.swarmx.link_gbps"),
-                 "no DRAM; MemoryX over a link of SwarmX; each wafer, as wse2");
-  }
-  const auto beyond = std::find_if(off_chip.begin(), off_chip.end(),
-                                   [&](const OffChip& each) { return name == each.name; });
-  if (beyond == off_chip.end()) return {"", "", "none is modelled"};
-  std::vector<std::string> row = cells(beyond->gbps, beyond->what + "; " + beyond->source);
-  row.front() = fmt::format("{}", beyond->gbps);
-  return row;
-}
-
-/// What each level of BLAS needs for an operation, and what a machine of others gives.
-std::string blas_text(const std::vector<OffChip>& off_chip, const Options& options) {
-  std::string text = heading("Bytes that each level of BLAS needs per FLOP, in fp16", options) +
-                     "GEMM n x n x n: 3/n. GEMV: 1. DOT: 2. AXPY, and a sparse product of single "
-                     "weights: 3.\n";
-  for (const OffChip& row : off_chip) {
-    if (row.kind != "reference" || !row.fp16_tflops) continue;
-    text += fmt::format("{} ({} GB/s, {} TFLOP/s fp16; {}) gives {:.3g}.\n", row.what, row.gbps,
-                        *row.fp16_tflops, row.source, row.gbps / (*row.fp16_tflops * 1e3));
-  }
-  return text;
-}
-
-/// Bandwidth of the memory on the chip beside that beyond it, and bytes per fp16 FLOP at peak.
-std::string bandwidth_text(const MachineTable& table, const Options& options) {
-  TextTable list;
-  list.column("name", "", Align::left);
-  list.column("memory of a unit", "B/cycle");
-  list.column("a unit", "GB/s");
-  list.column("units", "");
-  list.column("chip", "TB/s");
-  list.column("per FLOP", "B");
-  list.column("beyond the chip", "GB/s");
-  list.column("ratio", "");
-  list.column("what is beyond, and its source", "", Align::left);
-  const std::vector<OffChip> off_chip = read_off_chip();
-  for (const std::string& name : preset_names()) {
-    const std::unique_ptr<Machine> machine = make_machine(table, name);
-    const ParameterSet& parameters = machine->parameters();
-    const double bytes = bytes_per_cycle(parameters);
-    const double units = machine->energy().chip_units;
-    const double unit_gbps = bytes * number_of(parameters, "clock");
-    const double chip_tbps = unit_gbps * units * 1e-3;
-    const double flop = 2 * machine->energy().peak_macs;
-    std::vector<std::string> cells = {name,
-                                      fmt::format("{:.0f}", bytes),
-                                      four_digits(unit_gbps),
-                                      fmt::format("{:.0f}", units),
-                                      four_digits(chip_tbps),
-                                      flop > 0 ? four_digits(bytes / flop) : ""};
-    std::vector<std::string> beyond = beyond_cells(name, parameters, off_chip, chip_tbps);
-    cells.insert(cells.end(), std::make_move_iterator(beyond.begin()),
-                 std::make_move_iterator(beyond.end()));
-    list.row(std::move(cells));
-  }
-  return heading("Memory bandwidth", options) + shown(list, options) + blas_text(off_chip, options);
-}
-
-std::string systems_text(const Options& options) {
-  TextTable list;
-  list.column("name", "", Align::left);
-  list.column("machines", "");
-  list.column("chips", "");
-  list.column("chip", "", Align::left);
-  list.column("topology", "", Align::left);
-  list.column("streaming memory", "GB");
-  for (const std::string& name : system_names()) {
-    const system::SystemParams params = make_system(name, {}).params;
-    list.row({name, params.machines.value_text(), fmt::format("{}", params.chips()), params.chip,
-              params.links.topology.value_text(),
-              fmt::format("{:.0f}", params.gateway.ddr_gb * params.machines)});
-  }
-  return heading("Systems of chips", options) + shown(list, options);
-}
-
-std::string machines_text(const MachineTable& table, const Options& options) {
-  TextTable list;
-  list.column("name", "", Align::left);
-  list.column("kind", "", Align::left);
-  list.column("what it is", "", Align::left);
-  list.column("simulated", "", Align::left);
-  list.column("clock", "GHz");
-  for (const std::string& name : preset_names()) {
-    const std::unique_ptr<Machine> machine = make_machine(table, name);
-    const auto kind = std::find_if(table.begin(), table.end(), [&](const MachineKind& row) {
-      return machine->kind() == std::string(row.kind);
-    });
-    const ParamBase* const clock = machine->parameters().find("clock");
-    list.row({name, machine->kind(), kind == table.end() ? "" : kind->what, machine->extent(),
-              clock == nullptr ? "" : clock->value_text()});
-  }
-  return title("Machines", "Presets, in `sim/config`, each number with its source.", options) +
-         shown(list, options) + systems_text(options) + bandwidth_text(table, options);
-}
+/// Visits parameters in their order.
+using ParametersVisited = std::function<void(const ParameterSet::Visitor& visit)>;
 
 /// Parameters of a machine, or of a group of them, empty if there is none; the values are its own
 /// if it was asked for by name.
-std::string parameter_table(const ParameterSet& parameters, bool with_values,
-                            const Options& options, const std::string& group = "") {
+std::string parameter_table(const ParametersVisited& for_each, bool with_values,
+                            const Options& options, const std::string& group) {
   TextTable table;
   bool is_empty = true;
   table.column("parameter", "", Align::left);
@@ -192,7 +67,7 @@ std::string parameter_table(const ParameterSet& parameters, bool with_values,
   table.column("unit", "", Align::left);
   table.column("allowed", "", Align::left);
   table.column("meaning", "", Align::left);
-  parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
+  for_each([&](const std::string& path, const ParamBase& parameter) {
     if (!is_in_group(path.substr(0, path.rfind('.')), group)) return;
     is_empty = false;
     std::vector<std::string> cells = {path};
@@ -204,6 +79,19 @@ std::string parameter_table(const ParameterSet& parameters, bool with_values,
   return is_empty ? "" : shown(table, options);
 }
 
+std::string parameter_table(const ParameterSet& parameters, bool with_values,
+                            const Options& options, const std::string& group = "") {
+  return parameter_table([&](const ParameterSet::Visitor& visit) { parameters.for_each(visit); },
+                         with_values, options, group);
+}
+
+std::string parameter_table(const Machine& machine, bool with_values, const Options& options,
+                            const std::string& group = "") {
+  return parameter_table(
+      [&](const ParameterSet::Visitor& visit) { for_each_parameter(machine, visit); }, with_values,
+      options, group);
+}
+
 std::string parameters_text(const MachineTable& table, const Options& options) {
   std::string text = title("Parameters",
                            "A path is a key of a machine file and the left side of `--set`. "
@@ -212,16 +100,19 @@ std::string parameters_text(const MachineTable& table, const Options& options) {
   if (!options.machines.empty()) {
     for (const std::string& name : options.machines) {
       const std::unique_ptr<Machine> machine = make_machine(table, name);
-      text += heading(name, options) + parameter_table(machine->parameters(), true, options);
+      text += heading(name, options) + parameter_table(*machine, true, options);
     }
     return text;
   }
   for (const std::unique_ptr<Machine>& machine : bare_machines(table)) {
     text += heading(fmt::format("Machines of kind {}", machine->kind()), options);
-    text += parameter_table(machine->parameters(), false, options);
+    text += parameter_table(*machine, false, options);
   }
   text += heading("Systems of chips; those of a chip are set as chip.PATH", options);
   text += parameter_table(system::SystemParams{}, false, options);
+  text +=
+      heading("Systems of chips that share a store of weights (network: tree); likewise", options);
+  text += parameter_table(system::WaferSystemParams{}, false, options);
   text += heading("Training steps (--system-config); set as training.PATH", options);
   text += parameter_table(system::TrainingParams{}, false, options);
   text += heading("Language models on IPUs (--model); set as inference.PATH", options);
@@ -348,23 +239,34 @@ class Names {
   std::vector<std::string> names_;
 };
 
+std::string parameter_text(const std::string& path, const ParamBase& parameter) {
+  return fmt::format("{}: {}\n  default {} {}, allowed {}", path, parameter.doc(),
+                     parameter.initial_text(), parameter.unit(), parameter.limits_text());
+}
+
 void add_parameters(Names& names, const MachineTable& table, const Options& options) {
   std::vector<std::string> presets = options.machines;
   if (presets.empty()) presets = preset_names();
   std::map<std::string, std::string> values;
   for (const std::string& preset : presets) {
     const std::unique_ptr<Machine> machine = make_machine(table, preset);
-    machine->parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+    for_each_parameter(*machine, [&](const std::string& path, const ParamBase& parameter) {
       values[path] += fmt::format("\n  {:<8} {}", machine->name(), parameter.value_text());
     });
   }
   for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
-    machine->parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
-      names.add(path, fmt::format("{}: {}\n  default {} {}, allowed {}{}\n", path, parameter.doc(),
-                                  parameter.initial_text(), parameter.unit(),
-                                  parameter.limits_text(), values[path]));
+    for_each_parameter(*machine, [&](const std::string& path, const ParamBase& parameter) {
+      names.add(path, parameter_text(path, parameter) + values[path] + "\n");
     });
   }
+  if (!options.machines.empty()) return;
+  const auto of_systems = [&](const ParameterSet& parameters, const char* which) {
+    parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
+      names.add(path, fmt::format("{}\n  of systems {}\n", parameter_text(path, parameter), which));
+    });
+  };
+  of_systems(system::SystemParams{}, "of chips joined by links");
+  of_systems(system::WaferSystemParams{}, "of chips that share a store of weights");
 }
 
 /// A unit such as a core, of each machine that is named, else of one machine of each kind.
@@ -413,13 +315,15 @@ std::string group_text(const MachineTable& table, const Options& options) {
     const std::string of =
         values ? machine->name() : std::string("machines of kind ") + machine->kind();
     section(fmt::format("Parameters {} of {}", group, of),
-            parameter_table(machine->parameters(), values, options, group));
+            parameter_table(*machine, values, options, group));
     section(fmt::format("Statistics {} of {}", group, of),
             statistics_table(*machine, options, group));
   }
   if (!values) {
     section("Parameters of systems of chips",
             parameter_table(system::SystemParams{}, false, options, group));
+    section("Parameters of systems that share a store of weights",
+            parameter_table(system::WaferSystemParams{}, false, options, group));
     section("Parameters of training steps",
             parameter_table(system::TrainingParams{}, false, options, group));
     section("Parameters of language models on IPUs, inference.PATH",
@@ -436,9 +340,12 @@ void add_groups(Names& names, const std::string& path) {
 
 [[noreturn]] void refuse_name(Names names, const MachineTable& table, const Options& options) {
   const std::string& name = options.subjects.front();
+  if (const std::string retired = retired_parameter(name); !retired.empty()) {
+    throw RequestError(fmt::format("the parameter '{}' {} (doc/migration.md)", name, retired));
+  }
   names.add("energy", "");
   for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
-    machine->parameters().for_each([&](const std::string& path, const ParamBase&) {
+    for_each_parameter(*machine, [&](const std::string& path, const ParamBase&) {
       if (path.find('.') != std::string::npos) add_groups(names, path.substr(0, path.rfind('.')));
     });
     for (const DeclaredStatistic& listed : machine->statistics()) {
@@ -460,7 +367,7 @@ void add_groups(Names& names, const std::string& path) {
 /// A machine by name or file.
 std::string machine_text(const Machine& machine, const Options& options) {
   return fmt::format("{}: a machine of kind {}, {}\n\n{}", machine.name(), machine.kind(),
-                     machine.extent(), parameter_table(machine.parameters(), true, options));
+                     machine.extent(), parameter_table(machine, true, options));
 }
 
 bool is_machine_file(const std::string& name) {
@@ -484,10 +391,11 @@ std::string name_text(const MachineTable& table, const Options& options) {
         "trust", "index", "completion", "manual"}) {
     names.add(subject, "");
   }
-  for (const std::string& preset : preset_names()) {
+  for (const std::string& preset : machine_names()) {
     names.add(preset, machine_text(*make_machine(table, preset), options));
   }
   for (const std::string& preset : system_names()) {
+    if (!is_linked_system(preset)) continue;
     const system::SystemParams params = make_system(preset, {}).params;
     names.add(preset, fmt::format("{}: a system of {} chips {} in {} machines\n\n{}", preset,
                                   params.chips(), params.chip.value(), params.machines.value(),

@@ -30,8 +30,8 @@
 #include "sim/driver/run/point_runner.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/run/workload.hpp"
+#include "sim/driver/system/tables.hpp"
 #include "sim/driver/system/wafer_system_report.hpp"
-#include "sim/driver/system/wafer_system_scaling.hpp"
 #include "sim/machines/value_check.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/mean.hpp"
@@ -105,14 +105,12 @@ void check_weight_stores(const std::vector<Point>& points, const RunSettings& se
 }
 
 void print_comparison(const WorkloadTrace& workload, const RunSettings& settings,
-                      const std::vector<RunRecord>& records,
-                      const std::vector<WaferScalingRow>& systems, const Options& options,
-                      const Streams& streams) {
+                      const std::vector<RunRecord>& records, const std::optional<Scaling>& systems,
+                      const Options& options, const Streams& streams) {
   if (options.json) {
-    streams.out << summary_json(records, options.explain,
-                                systems.empty()
-                                    ? std::vector<NamedTable>{}
-                                    : std::vector<NamedTable>{wafer_scaling_table(systems)});
+    streams.out << summary_json(
+        records, options.explain,
+        systems ? std::vector<NamedTable>{scaling_table(*systems)} : std::vector<NamedTable>{});
     return;
   }
   const bool repeated = has_several_seeds(records);
@@ -127,7 +125,7 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
   if (!ranking.empty()) {
     streams.out << "\nEnergy per useful FLOP, all prices low to all prices high\n\n" << ranking;
   }
-  if (!systems.empty()) streams.out << '\n' << wafer_scaling_text(systems);
+  if (systems) streams.out << '\n' << scaling_text(*systems);
   if (!options.explain) return;
   for (const RunRecord& record : records) {
     streams.out << fmt::format("\nRun {}, {}\n\n", record.run, record.machine)
@@ -312,19 +310,19 @@ std::optional<WaferSystemRun> run_weight_store(const Point& point, const RunReco
 }
 
 /// The same of all runs of a comparison, if all of them have such a store.
-std::vector<WaferScalingRow> run_weight_stores(const std::vector<Point>& points,
-                                               const std::vector<RunRecord>& records,
-                                               const Options& options, Engine engine) {
-  std::vector<WaferScalingRow> rows;
-  if (!has_weight_store(*points.front().machine)) return rows;
+std::optional<Scaling> run_weight_stores(const std::vector<Point>& points,
+                                         const std::vector<RunRecord>& records,
+                                         const Options& options, Engine engine) {
+  if (!has_weight_store(*points.front().machine)) return std::nullopt;
   const Pricing pricing(config_folder(), options.energy_table);
+  Scaling scaling = scaling_of_shares(records.front().workload);
   for (const RunRecord& record : records) {
-    std::optional<WaferSystemRun> run =
+    const std::optional<WaferSystemRun> run =
         run_weight_store(points.at(record.run), record, engine, pricing);
-    if (!run) return {};
-    rows.push_back({record.machine, *std::move(run)});
+    if (!run) return std::nullopt;
+    scaling.rows.push_back(scaling_row(record.machine, *run));
   }
-  return rows;
+  return scaling;
 }
 
 /// The layouts that were searched, for --layout.
@@ -333,13 +331,11 @@ void add_layouts(const std::vector<RunRecord>& records, Output& output) {
   if (!layouts.empty()) output.add_file("layouts.yaml", layouts);
 }
 
-void add_to_output(const std::vector<WaferScalingRow>& systems, Output& output) {
-  if (systems.empty()) return;
-  const NamedTable table = wafer_scaling_table(systems);
-  std::string text = csv_line(table.columns);
-  for (const std::vector<std::string>& row : table.rows) text += csv_line(row);
-  output.add_file(table.name + ".csv", text);
-  output.add_figure(wafer_scaling_figure(systems));
+void add_to_output(const std::optional<Scaling>& systems, Output& output) {
+  if (!systems) return;
+  const NamedTable table = scaling_table(*systems);
+  output.add_file(table.name + ".csv", csv_of(table));
+  output.add_figure(scaling_figure(*systems));
 }
 
 /// The tables of `lacuna run`, or the summary as JSON.

@@ -107,22 +107,30 @@ bool is_file_name(const std::string& text) {
          path.extension() == ".yml";
 }
 
+bool is_in(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 /// The file behind a name; `from` is the file that names it as its base, or empty.
 fs::path locate(const std::string& name, const fs::path& from, const std::string& origin) {
   if (is_file_name(name)) return from.parent_path() / name;  // an absolute name stays what it is
   const std::vector<std::string> names = preset_names();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    const std::string meant = nearest(name, names);
-    throw RequestError(fmt::format(
-        "{}there is no machine '{}'; presets are {}{}", origin.empty() ? "" : origin + ": ", name,
-        fmt::join(names, ", "), meant.empty() ? "" : "; did you mean '" + meant + "'?"));
-  }
-  return config_folder() / (name + ".yaml");
+  if (is_in(names, name)) return config_folder() / (name + ".yaml");
+  const std::vector<std::string> systems = system_names();
+  if (is_in(systems, name)) return config_folder() / "systems" / (name + ".yaml");
+  std::vector<std::string> all = names;
+  all.insert(all.end(), systems.begin(), systems.end());
+  const std::string meant = nearest(name, all);
+  throw RequestError(fmt::format("{}there is no machine '{}'; presets are {}, of systems {}{}",
+                                 origin.empty() ? "" : origin + ": ", name, fmt::join(names, ", "),
+                                 fmt::join(systems, ", "),
+                                 meant.empty() ? "" : "; did you mean '" + meant + "'?"));
 }
 
 void check_kind(const Preset& preset, const Setting& kind, const std::string& file) {
   if (kind.path.empty() && preset.kind.empty()) {
-    throw RequestError(fmt::format("{}: needs 'machine: ipu|wse' or 'base: NAME|FILE'", file));
+    throw RequestError(
+        fmt::format("{}: needs 'machine: ipu|wse|system' or 'base: NAME|FILE'", file));
   }
   if (!kind.path.empty() && !preset.kind.empty() && kind.value != preset.kind) {
     throw RequestError(fmt::format("{}: machine = '{}', but its base is for '{}'", kind.origin,
@@ -152,6 +160,29 @@ Preset load(const std::string& name, const fs::path& from, const std::string& or
 }
 
 }  // namespace
+
+std::string network_of(const Preset& preset) {
+  std::string network = kLinksNetwork;
+  for (const Setting& setting : preset.settings) {
+    if (setting.path != kNetworkKey) continue;
+    network = setting.value;
+    if (network == kLinksNetwork || network == kTreeNetwork) continue;
+    throw RequestError(fmt::format("{}: found network = '{}'; allowed: {}, {}", setting.origin,
+                                   network, kLinksNetwork, kTreeNetwork));
+  }
+  return network;
+}
+
+std::vector<std::string> system_names() {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(config_folder() / "systems", ignored)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 Preset load_preset(const std::string& name_or_file) { return load(name_or_file, "", "", 0); }
 

@@ -17,9 +17,22 @@ struct Setting {
 /// A machine file, with what it inherits: settings in the order they are to be applied.
 struct Preset {
   std::string name;
-  std::string kind;  // "ipu", "wse"
+  std::string kind;  // "ipu", "wse", "system"
   std::vector<Setting> settings;
 };
+
+/// The kind of a file that describes a system of chips; the key in it that says what joins them,
+/// and its words.
+inline constexpr const char* kSystemKind = "system";
+inline constexpr const char* kNetworkKey = "network";
+inline constexpr const char* kLinksNetwork = "links";  // from chip to chip; where nothing is said
+inline constexpr const char* kTreeNetwork = "tree";    // between them and a store of weights
+
+/// What joins the chips of a system; RequestError if it is none of these words.
+std::string network_of(const Preset& preset);
+
+/// The systems that are shipped, by name, sorted: config/systems/*.yaml.
+std::vector<std::string> system_names();
 
 /// Reads a preset by name, or a machine file (anything with a slash or ending in .yaml). A file
 /// may inherit with `base: NAME|FILE`; what it inherits keeps the kind. A key given twice, a list,

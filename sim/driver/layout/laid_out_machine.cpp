@@ -14,6 +14,7 @@
 #include "sim/driver/run/experiment.hpp"
 #include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/moves_operands.hpp"
+#include "sim/machines/system/store_system.hpp"
 #include "sim/report/layout_note.hpp"
 #include "workloads/trace/operand_sources.hpp"
 #include "workloads/trace/options.hpp"
@@ -375,6 +376,12 @@ LayoutRequest layout_request(const std::optional<std::string>& option, bool no_c
 std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
                                       const LayoutRequest& request) {
   if (request.source == LayoutRequest::Source::planned) return machine;
+  if (auto* const system = dynamic_cast<StoreSystem*>(machine.get())) {
+    system->replace_chip([&](std::unique_ptr<Machine> chip) {
+      return std::make_unique<LaidOutMachine>(std::move(chip), request);
+    });
+    return machine;
+  }
   return std::make_unique<LaidOutMachine>(std::move(machine), request);
 }
 

@@ -6,6 +6,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "sim/machines/system/parameters_of.hpp"
 
 namespace lacuna {
 
@@ -20,7 +21,7 @@ Json value_of(const ParamBase& parameter, const std::string& text) {
 
 Json parameters_json(const Machine& machine, bool with_values, const std::string& group) {
   Json list = Json::array();
-  machine.parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
+  for_each_parameter(machine, [&](const std::string& path, const ParamBase& parameter) {
     const bool asked = group.empty() || path == group || path.rfind(group + ".", 0) == 0;
     if (!asked) return;
     Json item = {{"path", path}};
@@ -182,7 +183,7 @@ std::optional<std::string> described_json(const std::vector<std::unique_ptr<Mach
       item["parameters"] =
           parameters_json(*machine, with_values, subject == "parameters" ? "" : subject);
       if (item["parameters"].empty()) continue;
-      if (subject != "parameters" && machine->parameters().find(subject) == nullptr) {
+      if (subject != "parameters" && find_parameter(*machine, subject) == nullptr) {
         item["statistics"] = statistics_json(*machine, subject);
       }
     }

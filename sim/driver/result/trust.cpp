@@ -11,6 +11,7 @@
 
 #include "sim/driver/files/config_table.hpp"
 #include "sim/driver/run/machine_table.hpp"
+#include "sim/report/chip_parameters.hpp"
 
 namespace lacuna {
 
@@ -22,7 +23,7 @@ const char* const kRatio = "ratio of rates";
 
 /// Settings that change neither what was measured nor its cycles.
 const std::vector<std::string>& beside() {
-  static const std::vector<std::string> kBeside = {"energy.", "host.", "sys.", "round"};
+  static const std::vector<std::string> kBeside = {"energy.", "host.", "round"};
   return kBeside;
 }
 
@@ -37,7 +38,8 @@ class Presets {
   /// True if `run` has the hardware of the preset: all that could change the cycles of a kernel.
   bool alike(const RunRecord& run, const MachineKind& kind, const TrustPlace& place) {
     const std::map<std::string, std::string>& preset = values(place.machine);
-    return std::all_of(run.parameters.begin(), run.parameters.end(), [&](const auto& each) {
+    const std::vector<ParameterValue> chip = chip_parameters(run);
+    return std::all_of(chip.begin(), chip.end(), [&](const auto& each) {
       if (begins(each.path, beside()) || begins(each.path, kind.of_kernels)) return true;
       const auto found = preset.find(each.path);
       return found != preset.end() && found->second == each.value;

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "sim/machines/system/parameters_of.hpp"
+#include "sim/machines/system/store_system.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -25,14 +28,18 @@ std::pair<std::string, std::string> split_path(const std::string& setting) {
 
 std::string remark(const Machine& machine, const std::string& path) {
   const ParameterSet& parameters = machine.parameters();
-  if (parameters.find(path) == nullptr) return "";
-  if (path.rfind("llm.", 0) == 0) {
+  const bool is_system = as_store_system(machine) != nullptr;
+  const std::string prefix = is_system ? kChipPrefix : "";
+  if (path.rfind(prefix, 0) != 0) return "";  // a system's own act always
+  const std::string of_chip = path.substr(prefix.size());
+  if (parameters.find(of_chip) == nullptr) return "";
+  if (of_chip.rfind("llm.", 0) == 0) {
     return fmt::format(
         "lacuna: {} acts in programs of language models alone (--model), and not here\n", path);
   }
   for (const ActsWith& condition : conditions()) {
     const ParamBase* const other = parameters.find(condition.other);
-    if (other == nullptr || !covers(condition, path)) continue;
+    if (other == nullptr || !covers(condition, of_chip)) continue;
     if ((other->value_text() == condition.value) != condition.differs) continue;
     if (condition.differs) {
       return fmt::format("lacuna: {} acts unless {} = {}, which it is on {}\n", path,
@@ -68,7 +75,6 @@ const std::vector<ActsWith>& conditions() {
       {"resident.nonzero_cycles", "resident.storage", "nonzeros"},
       {"io.column_fifo", "io.stream", "row_ordered"},
       {"io.dist_rows", "ws.inject", "west_edge"},
-      {"sys.", "sys.memoryx.on", "true"},
       {"ws.share", "ws.groups", "1", true},
       {"ws.lie", "ws.groups", "1", true},
       {"ws.copies", "ws.groups", "1", true},
@@ -94,7 +100,7 @@ std::string settings_beside_model(const Machine& machine,
     if (!name.empty() && name != machine.name()) continue;
     if (path == "wafer.columns" || path == "wafer.rows") continue;  // blocks have their place there
     for (const char* const group : {"wafer.", "timer.", "kernel.", "ws.", "zero_filter.",
-                                    "resident.", "io.", "map.", "sys.", "energy."}) {
+                                    "resident.", "io.", "map.", "energy."}) {
       if (path.rfind(group, 0) != 0) continue;
       text += fmt::format("lacuna: {} acts on nothing of --model\n", path);
     }
@@ -124,7 +130,7 @@ std::string settings_without_effect(const std::vector<std::unique_ptr<Machine>>&
     for (const auto& machine : machines) {
       if (!name.empty() && name != machine->name()) continue;
       const std::string line = remark(*machine, path);
-      acts = acts || (line.empty() && machine->parameters().find(path) != nullptr);
+      acts = acts || (line.empty() && find_parameter(*machine, path) != nullptr);
       if (first.empty()) first = line;
     }
     if (!acts) text += first;

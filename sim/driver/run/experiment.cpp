@@ -12,6 +12,7 @@
 #include "sim/driver/run/invariants.hpp"
 #include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/measure.hpp"
+#include "sim/machines/system/parameters_of.hpp"
 #include "sim/report/interval_series.hpp"
 #include "sim/report/json_view.hpp"
 #include "sim/report/unit_series.hpp"
@@ -275,7 +276,7 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
                     const Pricing& pricing, const OpDone& done, const OpKeeper& keeper) {
   const RunSettings& settings = point.settings_or(common);
   RunRecord record = new_record(point, common);
-  record.parameters = values_of(point.machine->parameters());
+  record.parameters = parameter_values(*point.machine);
   record.silicon = pricing.areas().unit(*point.machine);
   std::map<std::string, std::size_t> simulated;  // where each content was first
   WorkloadTrace workload = point.workload;

@@ -10,6 +10,8 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/retired_parameters.hpp"
+#include "sim/machines/system/parameters_of.hpp"
+#include "sim/machines/system/store_system.hpp"
 
 namespace lacuna {
 
@@ -38,13 +40,19 @@ ScopedSetting parse_scoped(const std::string& text) {
   std::vector<std::string> paths;
   for (const auto& machine : machines) {
     names.push_back(machine->name());
-    machine->parameters().for_each(
-        [&](const std::string& path, const ParamBase&) { paths.push_back(path); });
+    for_each_parameter(*machine,
+                       [&](const std::string& path, const ParamBase&) { paths.push_back(path); });
   }
   if (!scoped.machine.empty() &&
       std::find(names.begin(), names.end(), scoped.machine) == names.end()) {
     throw ParameterError(fmt::format("--set: there is no machine '{}' in this request, only {}",
                                      scoped.machine, fmt::join(names, ", ")));
+  }
+  for (const auto& machine : machines) {
+    if (find_parameter(*machine, kChipPrefix + scoped.setting.path) == nullptr) continue;
+    throw ParameterError(
+        fmt::format("--set: '{}' is a parameter of the chips of {}, and set as {}{}",
+                    scoped.setting.path, machine->name(), kChipPrefix, scoped.setting.path));
   }
   const std::string retired = retired_parameter(scoped.setting.path);
   if (!retired.empty()) {
@@ -82,9 +90,34 @@ const MachineKind* known_kind(const std::string& kind) {
   return nullptr;
 }
 
+namespace {
+
+/// A system of chips that share a store; one whose chips are joined by links is no machine.
+std::unique_ptr<Machine> make_store_system(const MachineTable& table, const Preset& preset,
+                                           const std::string& label) {
+  if (network_of(preset) != kTreeNetwork) {
+    throw RequestError(fmt::format(
+        "'{}' is a system of chips joined by links, and no machine that has rows of its own: it "
+        "stands alone or with others like it, with --trace or --system-config",
+        preset.name));
+  }
+  auto system =
+      std::make_unique<StoreSystem>(label.empty() ? preset.name : label,
+                                    [table](const std::string& chip, const std::string& called) {
+                                      return make_machine(table, chip, called);
+                                    });
+  for (const Setting& setting : preset.settings) {
+    if (setting.path != kNetworkKey) system->set(setting.path, setting.value, setting.origin);
+  }
+  return system;
+}
+
+}  // namespace
+
 std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::string& name_or_file,
                                       const std::string& label) {
   const Preset preset = load_preset(name_or_file);
+  if (preset.kind == kSystemKind) return make_store_system(table, preset, label);
   const auto row = std::find_if(table.begin(), table.end(),
                                 [&](const MachineKind& kind) { return preset.kind == kind.kind; });
   if (row == table.end()) {
@@ -131,7 +164,7 @@ std::vector<std::unique_ptr<Machine>> make_machines(const MachineTable& table,
     bool used = false;
     for (const auto& machine : machines) {
       if (!scoped.machine.empty() && scoped.machine != machine->name()) continue;
-      if (machine->parameters().find(scoped.setting.path) == nullptr) continue;
+      if (find_parameter(*machine, scoped.setting.path) == nullptr) continue;
       if (!taken.emplace(machine->name(), scoped.setting.path).second) {
         throw ParameterError(
             fmt::format("--set: '{}' is given twice for {}", scoped.setting.path, machine->name()));

@@ -20,6 +20,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/machines/measure.hpp"
+#include "sim/machines/system/parameters_of.hpp"
 
 namespace lacuna {
 
@@ -90,7 +91,7 @@ RunRecord record_without_result(const Point& point, const RunSettings& common, S
                                 const std::function<SummaryRow(const LayerOp&)>& describe_row) {
   const RunSettings& settings = point.settings_or(common);
   RunRecord record = new_record(point, common);
-  record.parameters = values_of(point.machine->parameters());
+  record.parameters = parameter_values(*point.machine);
   for (const LayerOp& op : point.workload.ops) {
     OpRecord without;
     without.row = describe_row(op);

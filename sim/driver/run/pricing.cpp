@@ -9,6 +9,7 @@
 
 #include "models/energy/energy_model.hpp"
 #include "sim/machines/measure.hpp"
+#include "sim/report/chip_parameters.hpp"
 #include "sim/report/power_over_time.hpp"
 
 namespace lacuna {
@@ -134,7 +135,7 @@ void Pricing::price_units(const Machine& machine, const OpResult& result, Cycle 
 void Pricing::reprice(RunRecord& run) const {
   EnergyParams params;
   const std::string prefix = "energy.";
-  for (const ParameterValue& parameter : run.parameters) {
+  for (const ParameterValue& parameter : chip_parameters(run)) {
     if (parameter.path.rfind(prefix, 0) != 0) continue;
     params.set(parameter.path.substr(prefix.size()), parameter.value, "result.json");
   }

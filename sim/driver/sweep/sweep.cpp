@@ -11,10 +11,12 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/retired_parameters.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/acting.hpp"
 #include "sim/driver/run/workload.hpp"
+#include "sim/machines/system/parameters_of.hpp"
 #include "workloads/trace/options.hpp"
 
 namespace lacuna {
@@ -289,7 +291,7 @@ class Planner {
       const std::size_t colon = each.key.find(':');
       const std::string path = colon == std::string::npos ? each.key : each.key.substr(colon + 1);
       const bool meant = colon == std::string::npos || each.key.substr(0, colon) == plain->name();
-      if (!meant || plain->parameters().find(path) == nullptr) return true;
+      if (!meant || find_parameter(*plain, path) == nullptr) return true;
       unused_.erase(each.key);
       settings.push_back({path, each.value, each.place});
       return false;
@@ -317,7 +319,7 @@ class Planner {
     std::unique_ptr<Machine> machine = make_machine(kinds_, machine_file(name));
     for (const std::string& text : options_.settings) {
       const Setting setting = parse_setting(text);
-      if (machine->parameters().find(setting.path) == nullptr) continue;
+      if (find_parameter(*machine, setting.path) == nullptr) continue;
       machine->set(setting.path, setting.value, setting.origin);
       used_options_.insert(text);
     }
@@ -333,10 +335,15 @@ class Planner {
   void check_parameters_used() const {
     std::vector<std::string> known = sweep_words();
     for (const auto& [name, machine] : plain_) {
-      machine->parameters().for_each(
-          [&](const std::string& path, const ParamBase&) { known.push_back(path); });
+      for_each_parameter(*machine,
+                         [&](const std::string& path, const ParamBase&) { known.push_back(path); });
     }
     const auto refuse = [&](const std::string& place, const std::string& path) {
+      const std::string retired = retired_parameter(path.substr(path.find(':') + 1));
+      if (!retired.empty()) {
+        throw ParameterError(
+            fmt::format("{}: the parameter '{}' {} (doc/migration.md)", place, path, retired));
+      }
       throw ParameterError(fmt::format("{}: no machine of this experiment has a parameter '{}'{}",
                                        place, path, hint_of(path, known)));
     };

@@ -15,6 +15,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
+#include "sim/machines/system/store_system.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
@@ -39,7 +40,6 @@ using system::TrainingParams;
 namespace {
 
 const std::string kTrainingPrefix = "training.";
-const std::string kChipPrefix = "chip.";
 
 bool begins(const std::string& text, const std::string& with) {
   return text.compare(0, with.size(), with) == 0;
@@ -114,9 +114,13 @@ class ChipMachines {
     if (kept != nullptr) return *kept;
     std::vector<std::string> settings = job_.system.chip_settings;
     kept = std::move(make_machines(job_.kinds, {job_.system.params.chip}, settings)[0]);
-    if (kept->kind() != std::string("ipu")) {
-      throw RequestError(fmt::format("{}: found chip = '{}'; allowed: an IPU, such as gc200, bow",
-                                     job_.system.name, job_.system.params.chip.value()));
+    const bool trains = job_.training.rows.value().empty();
+    if (trains && kept->kind() != std::string("ipu")) {
+      throw RequestError(
+          fmt::format("{}: found chip = '{}'; a model is trained on an IPU, such as gc200 or bow; "
+                      "rows of a trace "
+                      "run on any machine",
+                      job_.system.name, job_.system.params.chip.value()));
     }
     if (!share.empty()) kept->set("planner.available_memory", share, "available_memory");
     if (job_.training.io_tiles > 0) {
@@ -277,8 +281,6 @@ void check_chips(const TrainingJob& job) {
 
 }  // namespace
 
-std::vector<std::string> system_names() { return yaml_stems(config_folder() / "systems"); }
-
 std::vector<std::string> shipped_trainings() {
   const fs::path config = config_folder();
   // beside sim/config in the source tree, beside config in an installation
@@ -298,20 +300,30 @@ bool is_system(const std::string& name) {
   const std::vector<std::string> names = system_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) return true;
   const bool file = name.find('/') != std::string::npos || fs::path(name).extension() == ".yaml";
-  return file && load_preset(name).kind == "system";
+  return file && load_preset(name).kind == kSystemKind;
+}
+
+bool is_linked_system(const std::string& name) {
+  return is_system(name) && network_of(load_preset(name)) == kLinksNetwork;
 }
 
 SystemMachine make_system(const std::string& name, const std::vector<std::string>& settings) {
   SystemMachine made;
-  const std::vector<std::string> names = system_names();
-  const bool preset = std::find(names.begin(), names.end(), name) != names.end();
-  if (!preset && !is_system(name)) throw RequestError("--machine: " + no_system(name));
-  const Preset loaded =
-      load_preset(preset ? (config_folder() / "systems" / (name + ".yaml")).string() : name);
+  if (!is_system(name)) throw RequestError("--machine: " + no_system(name));
+  const Preset loaded = load_preset(name);
+  if (network_of(loaded) != kLinksNetwork) {
+    throw RequestError(
+        fmt::format("'{}' has chips that share a store of weights: it runs --trace, --gemm and "
+                    "--matrix; models "
+                    "(--model) and training steps (--system-config) run on systems joined by links",
+                    name));
+  }
   made.name = loaded.name;
   const auto take = [&](const Setting& setting) {
+    if (setting.path == kNetworkKey && setting.origin != "--set") return;
     if (begins(setting.path, kChipPrefix)) {
-      made.chip_settings.push_back(setting.path.substr(kChipPrefix.size()) + "=" + setting.value);
+      made.chip_settings.push_back(setting.path.substr(std::strlen(kChipPrefix)) + "=" +
+                                   setting.value);
     } else {
       made.params.set(setting.path, setting.value, setting.origin);
     }
@@ -463,8 +475,10 @@ TrainingResult run_rows(const TrainingJob& job) {
   const system::Fabric fabric(job.system.params);
   result.run = run_program(job.system.params, fabric, result.program, job.execution);
   result.energy.work = {"chips", "operations on chips", result.energy.range};
-  result.energy.beside =
-      energy_beside(job.system.params, fabric, result.run, idle_watts(chip, job.pricing));
+  const std::uint64_t units = job.times.units();
+  const JouleRange idle = units == 0 ? idle_watts(chip, job.pricing)
+                                     : idle_watts(chip, job.pricing, units, result.clock_ghz);
+  result.energy.beside = energy_beside(job.system.params, fabric, result.run, idle);
   return result;
 }
 

@@ -20,14 +20,15 @@ namespace lacuna {
 /// Before the path of a trace in TrainingParams::rows.
 inline constexpr const char* kRowsOfFile = "file:";
 
-/// The presets of systems, by name, sorted: config/systems/*.yaml.
-std::vector<std::string> system_names();
-
 /// True if `name` is a preset of a system, or a file of one.
 bool is_system(const std::string& name);
 
-/// A system and the machine of its chips. Settings may be of either: those of chips begin with
-/// "chip.".
+/// The same of systems whose chips are joined by links. Those that share a store of weights are
+/// machines (StoreSystem).
+bool is_linked_system(const std::string& name);
+
+/// A system of chips joined by links, and the machine of its chips. Settings may be of either:
+/// those of chips begin with "chip.". RequestError if the chips of `name` are joined by a tree.
 struct SystemMachine {
   std::string name;
   system::SystemParams params;

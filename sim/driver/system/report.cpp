@@ -254,38 +254,29 @@ std::string system_text(const SystemMachine& machine, const std::string& name,
 
 namespace {
 
-std::string metrics_csv(const std::vector<SystemMetric>& metrics) {
-  std::string text = csv_line({"quantity", "value", "unit"});
-  for (const SystemMetric& metric : metrics) {
-    text += csv_line({metric.name, fmt::format("{}", metric.value), metric.unit});
-  }
-  return text;
+NamedTable time_stack(const TrainingResult& result) {
+  std::vector<const char*> uses;
+  for (std::size_t i = 0; i < kUses; ++i) uses.push_back(use_name(static_cast<Use>(i)));
+  std::vector<std::vector<std::uint64_t>> ns;
+  for (const system::TimeStack& chip : result.run.chips) ns.emplace_back(chip.begin(), chip.end());
+  return time_stack_table("time_stack", uses, ns);
 }
 
-std::string time_stack_csv(const TrainingResult& result) {
-  std::string text = csv_line({"chip", "use", "ns"});
-  for (std::size_t chip = 0; chip < result.run.chips.size(); ++chip) {
-    for (std::size_t i = 0; i < kUses; ++i) {
-      text += csv_line({fmt::format("{}", chip), use_name(static_cast<Use>(i)),
-                        fmt::format("{}", result.run.chips[chip][i])});
-    }
-  }
-  return text;
-}
-
-std::string memory_csv(const TrainingResult& result) {
-  std::string text = csv_line({"phase", "chip", "weights", "gradients", "state", "activations",
-                               "working", "code", "buffers", "total", "capacity"});
+NamedTable memory_of(const TrainingResult& result) {
+  std::vector<MemoryOfPlace> places;
   for (const system::MemoryAccount& a : result.memory) {
-    std::vector<std::string> cells;
-    for (const std::uint64_t value :
-         {std::uint64_t{a.phase}, std::uint64_t{a.chip}, a.weights, a.gradients, a.state,
-          a.activations, a.working, a.code, a.buffers, a.total(), a.capacity}) {
-      cells.push_back(fmt::format("{}", value));
-    }
-    text += csv_line(cells);
+    places.push_back({fmt::format("{}", a.phase),
+                      fmt::format("{}", a.chip),
+                      {{"weights", a.weights},
+                       {"gradients", a.gradients},
+                       {"state", a.state},
+                       {"activations", a.activations},
+                       {"working", a.working},
+                       {"code", a.code},
+                       {"buffers", a.buffers}},
+                      a.capacity});
   }
-  return text;
+  return lacuna::memory_table("memory", places);
 }
 
 std::string stages_csv(const TrainingResult& result) {
@@ -370,32 +361,21 @@ Bars bars_of(const TrainingParams& training, const TrainingResult& result) {
   return all;
 }
 
-std::string timeline_json(const TrainingParams& training, const TrainingResult& result) {
+std::string timeline_of(const TrainingParams& training, const TrainingResult& result) {
   const Bars all = bars_of(training, result);
-  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
-  std::string separator;
-  const auto add = [&](const std::string& event) {
-    text += separator + event;
-    separator = ",\n";
-  };
-  add(R"({"name":"process_name","ph":"M","pid":0,"args":{"name":"first replica"}})");
+  std::vector<std::string> tracks;
   for (std::size_t chip = 0; chip < shown_chips(training); ++chip) {
-    add(fmt::format(
-        R"({{"name":"thread_name","ph":"M","pid":0,"tid":{},"args":{{"name":"chip {}"}}}})", chip,
-        chip));
+    tracks.push_back(fmt::format("chip {}", chip));
   }
+  std::vector<TimelineBar> bars;
   for (const PipelineBar& bar : all.bars) {
-    add(fmt::format(R"({{"name":"{}","ph":"X","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f}}})",
-                    use_name(bar.use), bar.chip, static_cast<double>(bar.from) * 1e-3,
-                    static_cast<double>(bar.to - bar.from) * 1e-3));
+    bars.push_back({use_name(bar.use), bar.chip, bar.from, bar.to});
   }
   for (const Bars::Gap& gap : all.gaps) {
-    add(fmt::format(
-        R"({{"name":"{} more: {}","ph":"X","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f}}})", gap.times,
-        gap.name, shown_chips(training), static_cast<double>(gap.from) * 1e-3,
-        static_cast<double>(gap.to - gap.from) * 1e-3));
+    bars.push_back(
+        {fmt::format("{} more: {}", gap.times, gap.name), shown_chips(training), gap.from, gap.to});
   }
-  return text + "\n]}\n";
+  return timeline_json("first replica", tracks, bars);
 }
 
 }  // namespace
@@ -418,12 +398,13 @@ std::vector<PipelineBar> pipeline_bars(const TrainingParams& training,
 std::vector<std::pair<std::string, std::string>> system_files(const SystemMachine& machine,
                                                               const TrainingParams& training,
                                                               const TrainingResult& result) {
-  return {{"metrics.csv", metrics_csv(system_metrics(machine, training, result))},
-          {"time_stack.csv", time_stack_csv(result)},
-          {"stages.csv", stages_csv(result)},
-          {"memory.csv", memory_csv(result)},
-          {"resources.csv", resources_csv(machine, result)},
-          {"timeline.json", timeline_json(training, result)}};
+  return {
+      {"metrics.csv", csv_of(metrics_table("metrics", system_metrics(machine, training, result)))},
+      {"time_stack.csv", csv_of(time_stack(result))},
+      {"stages.csv", stages_csv(result)},
+      {"memory.csv", csv_of(memory_of(result))},
+      {"resources.csv", resources_csv(machine, result)},
+      {"timeline.json", timeline_of(training, result)}};
 }
 
 }  // namespace lacuna

@@ -7,17 +7,11 @@
 #include <vector>
 
 #include "sim/driver/system/job.hpp"
+#include "sim/driver/system/tables.hpp"
 #include "sim/report/figures/figure.hpp"
 #include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
-
-/// A number of a result, with its unit.
-struct SystemMetric {
-  std::string name;
-  double value = 0;
-  std::string unit;
-};
 
 /// What a training step came to: times, rates, power, energy.
 std::vector<SystemMetric> system_metrics(const SystemMachine& machine,

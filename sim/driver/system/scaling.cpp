@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/system/scaling_figure.hpp"
-#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/figures/figure_lines.hpp"
+#include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -33,55 +33,78 @@ TrainingParams spread_over(const TrainingParams& training, unsigned chips) {
   return spread;
 }
 
-std::string scaling_text(const std::string& name, const std::vector<ScalingRow>& rows) {
+double Scaling::efficiency(const ScalingRow& row) const {
+  const ScalingRow& first = rows.front();
+  const double chips = static_cast<double>(row.chips) / static_cast<double>(first.chips);
+  return row.rate() / first.rate() / chips;
+}
+
+NamedTable scaling_table(const Scaling& scaling) {
+  NamedTable table{scaling.name, {"system", "chips"}, {}};
+  if (scaling.is_cut()) table.columns.insert(table.columns.end(), {"replicas", "accumulation"});
+  table.columns.insert(table.columns.end(), {"step_s", scaling.each + "s_per_s", "efficiency",
+                                             "joules_per_" + scaling.each});
+  for (const ScalingRow& row : scaling.rows) {
+    std::vector<std::string> cells = {row.system, fmt::format("{}", row.chips)};
+    if (scaling.is_cut()) cells.insert(cells.end(), {row.replicas, row.accumulation});
+    for (const double value :
+         {row.seconds, row.rate(), scaling.efficiency(row), row.joules / row.each}) {
+      cells.push_back(fmt::format("{}", value));
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+std::string scaling_text(const Scaling& scaling) {
   TextTable table;
   table.column("system", "", TextTable::Align::left);
-  for (const char* const column : {"chips", "replicas", "accumulation"}) table.column(column, "");
+  table.column("chips", "");
+  if (scaling.is_cut()) {
+    for (const char* const column : {"replicas", "accumulation"}) table.column(column, "");
+  }
   table.column("step_time", "s");
-  table.column("sequences", "1/s");
+  table.column(scaling.each + "s", "1/s");
   table.column("efficiency", "%");
-  table.column("energy", "J per sequence");
-  for (const ScalingRow& row : rows) {
-    table.row({row.system, fmt::format("{}", row.training.chips()),
-               row.training.replicas.value_text(), row.training.accumulation.value_text(),
-               four_digits(row.seconds), four_digits(row.sequences_per_s),
-               fmt::format("{:.1f}", 100 * row.efficiency), four_digits(row.joules_per_sequence)});
+  table.column("energy", "J per " + scaling.each);
+  for (const ScalingRow& row : scaling.rows) {
+    std::vector<std::string> cells = {row.system, fmt::format("{}", row.chips)};
+    if (scaling.is_cut()) cells.insert(cells.end(), {row.replicas, row.accumulation});
+    cells.insert(cells.end(), {four_digits(row.seconds), four_digits(row.rate()),
+                               fmt::format("{:.1f}", 100 * scaling.efficiency(row)),
+                               four_digits(row.joules / row.each)});
+    table.row(std::move(cells));
   }
-  return fmt::format("{}: a batch of {} sequences on several systems\n\n", name,
-                     rows.front().training.global_batch()) +
-         table.text();
+  return fmt::format("{}: {}\n\n", scaling.title.at(0), scaling.title.at(1)) + table.text();
 }
 
-std::string scaling_csv(const std::vector<ScalingRow>& rows) {
-  std::string text = csv_line({"system", "chips", "replicas", "accumulation", "step_s",
-                               "sequences_per_s", "efficiency", "joules_per_sequence"});
-  for (const ScalingRow& row : rows) {
-    text +=
-        csv_line({row.system, fmt::format("{}", row.training.chips()),
-                  row.training.replicas.value_text(), row.training.accumulation.value_text(),
-                  fmt::format("{}", row.seconds), fmt::format("{}", row.sequences_per_s),
-                  fmt::format("{}", row.efficiency), fmt::format("{}", row.joules_per_sequence)});
+Figure scaling_figure(const Scaling& scaling) {
+  LineFigure figure;
+  figure.name = scaling.name;
+  figure.title = scaling.title;
+  figure.x_label = "chips";
+  figure.y_label = scaling.each + "s/s";
+  figure.x_is_density = false;
+  LineSeries simulated;
+  simulated.label = "simulated";
+  simulated.style = line_style(0);
+  LineSeries ideal;
+  ideal.label = "as many more as chips";
+  ideal.reference = true;
+  ideal.style = line_style(1);
+  for (const ScalingRow& row : scaling.rows) {
+    const auto chips = static_cast<double>(row.chips);
+    const double rate = row.rate();
+    const double most = rate / scaling.efficiency(row);
+    // errors of a time, and so of a rate
+    const double low = row.trust ? rate * (1 + row.trust->p5) : rate;
+    const double high = row.trust ? rate * (1 + row.trust->p95) : rate;
+    figure.ranges = figure.ranges || row.trust;
+    simulated.points.push_back({chips, rate, low, high});
+    ideal.points.push_back({chips, most, most, most});
   }
-  return text;
-}
-
-Figure scaling_figure(const std::string& name, const std::vector<ScalingRow>& rows) {
-  std::vector<ScalingPoint> points;
-  for (const ScalingRow& row : rows) {
-    ScalingPoint point{static_cast<double>(row.training.chips()), row.sequences_per_s,
-                       row.sequences_per_s / row.efficiency};
-    if (row.trust) {  // errors of a time
-      point.low = row.sequences_per_s * (1 + row.trust->p5);
-      point.high = row.sequences_per_s * (1 + row.trust->p95);
-    }
-    points.push_back(point);
-  }
-  return scaling_lines({"scaling",
-                        {name, fmt::format("a batch of {} sequences, more and more chips",
-                                           rows.front().training.global_batch())},
-                        "chips",
-                        "sequences/s"},
-                       points);
+  figure.series = {ideal, simulated};
+  return draw_lines(figure);
 }
 
 }  // namespace lacuna

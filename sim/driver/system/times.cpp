@@ -115,7 +115,10 @@ system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
   const std::string key = fmt::format("{}seed {} engine {}\n{}", settings_text(chip.parameters()),
                                       seed_, engine_name(engine_), content(op, trace));
   const auto known = known_.find(key);
-  if (known != known_.end()) return known->second;
+  if (known != known_.end()) {
+    units_ = known->second.second;
+    return known->second.first;
+  }
   std::optional<OpRecord> record = kept(key);
   if (!record) {
     record = simulate(chip, op, trace);
@@ -131,12 +134,18 @@ system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
   cost.host_ns = host_value(result, "convert_ns");
   if (cost.host_ns > 0) cost.host_bytes = host_value(result, "device_bytes");
   cost.tile_bytes = bytes_of_tile(result);
-  known_.emplace(key, cost);
+  units_ = result.units;
+  known_.emplace(key, std::pair(cost, units_));
   return cost;
 }
 
 JouleRange idle_watts(const Machine& chip, const Pricing& pricing) {
-  return idle_watts(chip, pricing, std::stoull(chip.parameters().find("ipu.tiles")->value_text()),
+  const ParamBase* const tiles = chip.parameters().find("ipu.tiles");
+  if (tiles == nullptr) {
+    throw UnsupportedError(
+        fmt::format("{}: no row runs on a chip, so that nothing is known of one", chip.name()));
+  }
+  return idle_watts(chip, pricing, std::stoull(tiles->value_text()),
                     std::stod(chip.parameters().find("clock")->value_text()));
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/run/experiment.hpp"
@@ -26,6 +27,9 @@ class ChipTimes {
   /// The row of `trace` on `chip`. OutOfMemoryError and UnsupportedError name the row.
   system::ChipCost cost(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
 
+  /// Tiles or cores of the chip whose row was asked for last; 0 if none was.
+  std::uint64_t units() const { return units_; }
+
   std::size_t simulated() const { return simulated_; }
   std::size_t from_cache() const { return from_cache_; }
 
@@ -39,7 +43,8 @@ class ChipTimes {
   Engine engine_;
   MaskStore masks_;
   PartCache* cache_;
-  std::map<std::string, system::ChipCost> known_;
+  std::map<std::string, std::pair<system::ChipCost, std::uint64_t>> known_;  // with its units
+  std::uint64_t units_ = 0;
   std::size_t simulated_ = 0;
   std::size_t from_cache_ = 0;
 };

@@ -9,27 +9,16 @@
 #include <set>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/system/tables.hpp"
 #include "sim/driver/system/times.hpp"
-#include "sim/report/tables/csv_files.hpp"
+#include "sim/machines/system/store_system.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
+#include "workloads/mapping/system/row_program.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 namespace {
-
-constexpr const char* kGroup = "sys.";
-
-system::WaferSystemParams params_of(const Machine& machine, bool& half_duplex) {
-  system::WaferSystemParams params;
-  machine.parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
-    if (path.rfind(kGroup, 0) == 0) {
-      params.set(path.substr(std::string(kGroup).size()), parameter.value_text(), machine.name());
-    }
-    if (path == "io.duplex") half_duplex = parameter.value_text() == "half";
-  });
-  return params;
-}
 
 /// Weights that an operation streams in, or whose gradients it makes: of all repeats, with the
 /// density of the mask that was used.
@@ -107,6 +96,14 @@ std::vector<double> densities_of(const RunRecord& record) {
   return densities;
 }
 
+/// A result that tells how many units were simulated: that of the first row that a chip runs.
+const OpResult& result_of_chip(const RunRecord& record) {
+  for (const OpRecord& op : record.ops) {
+    if (op.result.cycles > 0) return op.result;
+  }
+  throw UnsupportedError("no row of the trace runs on a chip, so that nothing is known of one");
+}
+
 EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine, const RunRecord& record,
                         const Pricing& pricing) {
   EnergyAccount energy;
@@ -118,7 +115,7 @@ EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine, const
     energy.range.high += op.row.energy_j->high * times;
   }
   energy.work = {"work", "operations on wafers", energy.range};
-  const OpResult& first = record.ops.front().result;
+  const OpResult& first = result_of_chip(record);
   const JouleRange idle = idle_watts(machine, pricing, first.units, first.clock_ghz);
   JouleRange waiting;
   for (const system::WaferTimes& wafer : run.result.wafers) {
@@ -151,13 +148,7 @@ std::uint64_t nanoseconds(const OpResult& result) {
 
 }  // namespace
 
-bool has_weight_store(const Machine& machine) {
-  bool on = false;
-  machine.parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
-    if (path == "sys.memoryx.on") on = parameter.value_text() == "true";
-  });
-  return on;
-}
+bool has_weight_store(const Machine& machine) { return as_store_system(machine) != nullptr; }
 
 namespace {
 
@@ -184,6 +175,19 @@ system::WaferPass pass_of(const WaferSystemRun& run, const LayerOp& op, const Op
   return pass;
 }
 
+/// A collective of the trace, as often as it is repeated: the vectors of all wafers are added up on
+/// their way to the store, and the sum goes back to all. Where a wafer keeps a part of the sum it
+/// takes all of it; what it gathers is the sum of vectors that are 0 but for the part of each.
+void add_collective(WaferSystemRun& run, const LayerOp& op) {
+  const std::uint64_t bytes = system::bytes_moved(op);
+  for (std::uint32_t time = 0; time < op.repeat; ++time) {
+    const auto up = static_cast<std::uint32_t>(run.passes.size());
+    run.passes.push_back(system::make_wafer_pass(run.params, op.id + " up", 0, bytes, {0}));
+    run.passes.push_back(system::make_wafer_pass(run.params, op.id + " down", bytes, 0, {0}));
+    run.passes.back().waits_for = up;
+  }
+}
+
 /// The passes of all steps. A weight's next forward pass waits for its update.
 void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const RunRecord& record) {
   const Sent sent = sent_layers(workload);
@@ -196,6 +200,10 @@ void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const RunRec
         throw UnsupportedError(fmt::format("{}: not simulated, so the system is not", op.id));
       }
       if (op.op == "optim" && left_to_update(op, sent) == 0) continue;
+      if (system::is_between_chips(op)) {
+        add_collective(run, op);
+        continue;
+      }
       system::WaferPass pass = pass_of(run, op, done, sent);
       const auto update = updates.find(op.id);
       if (update != updates.end() && streams_weights(op)) pass.waits_for = update->second;
@@ -211,24 +219,24 @@ void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const RunRec
 
 void check_weight_store(const Point& point, const RunSettings& common, MaskStore& masks) {
   const Machine& machine = *point.machine;
-  if (!has_weight_store(machine)) return;
-  bool unused = false;
+  const StoreSystem* const system = as_store_system(machine);
+  if (system == nullptr) return;
   std::vector<double> densities;
   for (const LayerOp& op : point.workload.ops) {
     if (!machine.no_room(op).empty()) return;  // which is said with the operation
     const Mask* const mask = masks.mask(op, point.workload, point.settings_or(common).seed);
     densities.push_back(mask == nullptr ? 1 : mask->density());
   }
-  account_of(params_of(machine, unused), point.workload, densities);
+  account_of(system->own(), point.workload, densities);
 }
 
 WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
                                 const RunRecord& record, Engine engine, const Pricing& pricing) {
+  const StoreSystem& system = *as_store_system(machine);
   WaferSystemRun run;
-  run.params = params_of(machine, run.edge.half_duplex);
+  run.params = system.own();
+  run.edge = system.edge();
   run.store = account_of(run.params, workload, densities_of(record));
-  run.edge.latency_ns =
-      static_cast<std::uint64_t>(std::llround(run.params.io_latency_us.value() * 1000));
   add_passes(run, workload, record);
   system::WaferSystemExecution execution;
   execution.engine = engine;
@@ -237,14 +245,27 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
   return run;
 }
 
+Scaling scaling_of_shares(const std::string& workload) {
+  return {"system_scaling", {workload, "the same share of a batch for each chip"}, "share", {}};
+}
+
+ScalingRow scaling_row(const std::string& name, const WaferSystemRun& run) {
+  ScalingRow row;
+  row.system = name;
+  row.chips = run.params.wafers;
+  row.seconds = run.seconds_per_step();
+  row.each = static_cast<double>(row.chips);
+  row.joules = run.energy.total().nominal / run.params.steps;
+  return row;
+}
+
 namespace {
 
 std::string standing_text(const system::WaferSystemParams& params) {
-  std::vector<StandingPower> all = {
-      {"the store (sys.memoryx.standing_w)", params.memoryx.standing_w},
-      {"systems beside their wafers (sys.system_w)", params.system_w}};
+  std::vector<StandingPower> all = {{"the store (memoryx.standing_w)", params.memoryx.standing_w},
+                                    {"systems beside their wafers (system_w)", params.system_w}};
   if (params.nodes() > 0) {
-    all.push_back({"nodes of the tree (sys.swarmx.node_w)", params.swarmx.node_w});
+    all.push_back({"nodes of the tree (swarmx.node_w)", params.swarmx.node_w});
   }
   return not_counted(all);
 }
@@ -332,56 +353,66 @@ NamedTable passes_table(const WaferSystemRun& run) {
 }
 
 NamedTable times_table(const WaferSystemRun& run) {
-  constexpr std::array<const char*, system::kWaferUses> kNames = {"work", "weights", "gradients",
-                                                                  "idle"};
-  NamedTable table{"system_times", {"wafer", "use", "ns"}, {}};
-  for (std::size_t wafer = 0; wafer < run.result.wafers.size(); ++wafer) {
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
-      table.rows.push_back({fmt::format("{}", wafer), kNames.at(i),
-                            fmt::format("{}", run.result.wafers[wafer].at(i))});
-    }
+  std::vector<std::vector<std::uint64_t>> ns;
+  for (const system::WaferTimes& wafer : run.result.wafers) {
+    ns.emplace_back(wafer.begin(), wafer.end());
   }
-  return table;
+  return time_stack_table("system_times", {"work", "weights", "gradients", "idle"}, ns);
 }
 
-NamedTable metrics_table(const WaferSystemRun& run) {
-  NamedTable table{"system_metrics", {"quantity", "value", "unit"}, {}};
-  const auto add = [&](const char* name, auto value, const char* unit) {
-    table.rows.push_back({name, fmt::format("{}", value), unit});
-  };
-  add("wafers", run.params.wafers.value(), "");
-  add("step_time", run.seconds_per_step(), "s");
+std::vector<SystemMetric> metrics_of(const WaferSystemRun& run) {
   const JouleRange all = run.energy.total();
   const double steps = run.params.steps;
-  add("energy", all.nominal / steps, "J");
-  add("energy_low", all.low / steps, "J");
-  add("energy_high", all.high / steps, "J");
-  add("power", all.nominal / (static_cast<double>(run.result.ns) * 1e-9), "W");
-  add("energy_work", run.energy.work.joules.nominal / steps, "J");
+  std::vector<SystemMetric> metrics = {
+      {"step_time", run.seconds_per_step(), "s"},
+      {"chips", static_cast<double>(run.params.wafers), ""},
+      {"energy", all.nominal / steps, "J"},
+      {"energy_low", all.low / steps, "J"},
+      {"energy_high", all.high / steps, "J"},
+      {"power", all.nominal / (static_cast<double>(run.result.ns) * 1e-9), "W"},
+      {"energy_" + run.energy.work.key, run.energy.work.joules.nominal / steps, "J"}};
   for (const SystemEnergyPart& part : run.energy.beside) {
-    add(("energy_" + part.key).c_str(), part.joules.nominal / steps, "J");
+    metrics.push_back({"energy_" + part.key, part.joules.nominal / steps, "J"});
   }
-  add("link_busy", run.result.link_busy_ns[0], "ns");
-  add("store_weights", run.store.weights, "B");
-  add("store_gradients", run.store.gradients, "B");
-  add("store_state", run.store.state, "B");
-  add("store_capacity", run.store.capacity, "B");
-  return table;
+  metrics.push_back({"link_busy", static_cast<double>(run.result.link_busy_ns[0]), "ns"});
+  return metrics;
+}
+
+NamedTable memory_of(const WaferSystemRun& run) {
+  const system::StoreAccount& store = run.store;
+  return memory_table(
+      "system_memory",
+      {{"0",
+        "store",
+        {{"weights", store.weights}, {"gradients", store.gradients}, {"state", store.state}},
+        store.capacity}});
+}
+
+/// The passes of the first wafer, and from the end of what goes up until it is in the store.
+std::string timeline_of(const WaferSystemRun& run) {
+  std::vector<TimelineBar> bars;
+  for (std::size_t i = 0; i < run.passes.size(); ++i) {
+    const system::WaferPassTimes& times = run.result.passes[i];
+    const auto& [begin, end] = run.result.first_wafer[i];
+    bars.push_back({run.passes[i].name, 0, begin, end});
+    if (times.updated != kNever) bars.push_back({run.passes[i].name, 1, end, times.updated});
+  }
+  return timeline_json("system", {"first wafer", "on the way to the store"}, bars);
 }
 
 }  // namespace
 
 std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run) {
-  return {passes_table(run), times_table(run), metrics_table(run)};
+  return {passes_table(run), times_table(run), metrics_table("system_metrics", metrics_of(run)),
+          memory_of(run)};
 }
 
 std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run) {
   std::vector<std::pair<std::string, std::string>> files;
   for (const NamedTable& table : wafer_system_tables(run)) {
-    std::string text = csv_line(table.columns);
-    for (const std::vector<std::string>& row : table.rows) text += csv_line(row);
-    files.emplace_back(table.name + ".csv", text);
+    files.emplace_back(table.name + ".csv", csv_of(table));
   }
+  files.emplace_back("system_timeline.json", timeline_of(run));
   return files;
 }
 

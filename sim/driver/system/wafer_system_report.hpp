@@ -10,6 +10,7 @@
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/pricing.hpp"
 #include "sim/driver/system/energy.hpp"
+#include "sim/driver/system/scaling.hpp"
 #include "sim/machines/machine.hpp"
 #include "sim/report/tables/summary.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -22,7 +23,7 @@ namespace lacuna {
 struct WaferSystemRun {
   system::WaferSystemParams params;
   system::WaferEdge edge;
-  std::vector<system::WaferPass> passes;  // one for each operation, in the order of the trace
+  std::vector<system::WaferPass> passes;  // in the order of the trace, those of all steps
   system::WaferSystemResult result;
   system::StoreAccount store;
   EnergyAccount energy;  // of all steps
@@ -32,19 +33,23 @@ struct WaferSystemRun {
   }
 };
 
-/// Whether the weights of `machine` come from a store outside: sys.memoryx.on.
+/// Whether the weights of `machine` come from a store outside.
 bool has_weight_store(const Machine& machine);
 
 /// Before anything is simulated: OutOfMemoryError if the machine of `point` has such a store and it
 /// does not hold the weights, their gradients and the state of their optimizer.
 void check_weight_store(const Point& point, const RunSettings& common, MaskStore& masks);
 
-/// Runs the operations of `record`, all of them simulated, as passes of such a system, sys.steps
+/// Runs the operations of `record`, all of them simulated, as passes of such a system, `steps`
 /// times. A streamed product takes its weights from the store; the gradient of a weight takes its
 /// indices and gives its values back; other operations take nothing. OutOfMemoryError if the store
 /// does not hold the weights, their gradients and the state of their optimizer.
 WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
                                 const RunRecord& record, Engine engine, const Pricing& pricing);
+
+/// How systems scale of which each chip does its rows once, without its rows.
+Scaling scaling_of_shares(const std::string& workload);
+ScalingRow scaling_row(const std::string& name, const WaferSystemRun& run);
 
 /// What it came to, as tables.
 std::string wafer_system_text(const WaferSystemRun& run);
@@ -52,7 +57,8 @@ std::string wafer_system_text(const WaferSystemRun& run);
 /// The passes, the time of each wafer, and quantities of the whole with their units.
 std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run);
 
-/// The same as files of a result folder: system_passes.csv, system_times.csv, system_metrics.csv.
+/// The same as files of a result folder: system_passes.csv, system_times.csv, system_metrics.csv,
+/// system_memory.csv, system_timeline.json.
 std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run);
 
 }  // namespace lacuna

@@ -8,6 +8,7 @@ namespace {
 
 std::optional<TrustPlace> trust_place(const RunRecord& run, const OpRecord& op) {
   const SummaryRow& row = op.row;
+  if (op.result.units == 0) return std::nullopt;  // between chips
   const bool product = row.op == "gemm" || row.op == "spmm";
   if (product && asked(op, "mode") == "dynamic") {
     const std::string format = value_of(run, "kernel.spmm_format");

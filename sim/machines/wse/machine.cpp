@@ -13,6 +13,7 @@
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/moves_operands.hpp"
+#include "sim/machines/system/takes_streams.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
@@ -33,7 +34,7 @@ bool may_be_resident(const LayerOp& op) {
   return op.share.may_stay || op.residency == Residency::resident || op.mode == Mode::static_;
 }
 
-class WseMachine final : public Machine, public MovesOperands {
+class WseMachine final : public Machine, public MovesOperands, public TakesStreams {
  public:
   explicit WseMachine(std::string name) : name_(std::move(name)) {}
 
@@ -47,6 +48,8 @@ class WseMachine final : public Machine, public MovesOperands {
     setter_.set(params_, path, text, origin);
   }
   Mode default_mode() const override { return Mode::streamed; }
+  void feed_from_store() override { params_.fed_from_store = true; }
+  bool takes_while_it_gives() const override { return params_.io.duplex == wse::IoDuplex::full; }
 
   void check() const override {
     const unsigned words = params_.core.fabric_words_per_issue;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/energy/energy_params.hpp"
-#include "models/system/wafer_system.hpp"
 #include "models/wse/params.hpp"
 #include "sim/base/parameter.hpp"
 #include "workloads/mapping/wse/inference/params.hpp"
@@ -55,13 +54,14 @@ struct WseParams : ParameterSet {
       group(this, "resident", "Weights that stay in the cores (residency resident).");
   Group<wse::IoParams> io = group(this, "io", "The edge of the wafer.");
   Group<wse::MapParams> map = group(this, "map", "Placement of operands in memory.");
-  Group<system::WaferSystemParams> sys =
-      group(this, "sys", "Wafers that share a store of weights: MemoryX and SwarmX.");
   Group<EnergyParams> energy = group(this, "energy", "What pricing needs to know.");
 
   /// No parameter: by operand of the row at hand (LayerOp::sources) how the wafer was laid out for
   /// the row that made it; null, or not there: as it is now.
   std::vector<std::shared_ptr<const WseParams>> makers;
+
+  /// No parameter: the store of a system streams weights, which stay only where a row asks for it.
+  bool fed_from_store = false;
 
   wse::HardwareParams hardware() const { return {core, queue, router}; }
   /// Of cores that run tasks.

@@ -23,7 +23,7 @@ namespace {
 
 /// Why no row of the workload keeps its weights unless it is asked to; empty if they may.
 std::string no_choice(const WseParams& params, const WorkloadTrace& workload) {
-  if (params.sys.memoryx.on) return "the store of the system streams them (sys.memoryx.on)";
+  if (params.fed_from_store) return "the store of the system streams them";
   for (const LayerOp& op : workload.ops) {
     if (op.phase == Phase::fwd && op.op != "optim") continue;
     return fmt::format("'{}' is a row of training, which changes them in every step", op.id);

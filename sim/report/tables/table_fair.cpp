@@ -8,6 +8,7 @@
 #include <optional>
 #include <system_error>
 
+#include "sim/report/chip_parameters.hpp"
 #include "sim/report/figures/mean.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -16,9 +17,10 @@ namespace lacuna {
 namespace {
 
 std::optional<double> parameter(const RunRecord& run, const std::string& path) {
-  const auto found = std::find_if(run.parameters.begin(), run.parameters.end(),
+  const std::vector<ParameterValue> all = chip_parameters(run);
+  const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const ParameterValue& each) { return each.path == path; });
-  if (found == run.parameters.end()) return std::nullopt;
+  if (found == all.end()) return std::nullopt;
   double value = 0;
   const char* const end = found->value.data() + found->value.size();
   const auto [stop, error] = std::from_chars(found->value.data(), end, value);

@@ -46,6 +46,8 @@ struct Case {
 const std::map<std::string, Case>& cases() {
   const std::vector<std::string> tiles = {"ipu.tiles=16"};
   const std::vector<std::string> cores = {"wafer.columns=8", "wafer.rows=8"};
+  const std::vector<std::string> chip_cores = {"chip.wafer.columns=8", "chip.wafer.rows=8"};
+  const std::vector<std::string> twice = {chip_cores[0], chip_cores[1], "steps=2"};
   static const std::map<std::string, Case> all = {
       {"dense", {"bow", tiles, "gemm,fwd,128,128,64,1,fp16,,,,,,,"}},
       {"dense32", {"bow", tiles, "gemm,fwd,128,128,64,1,fp32,,,,,,,"}},
@@ -61,12 +63,9 @@ const std::map<std::string, Case>& cases() {
       {"many blocks", {"bow", tiles, "gemm,fwd,1024,1024,64,1,fp16,,,block,0.1,8,static,"}},
       {"dynamic", {"bow", tiles, "gemm,fwd,256,256,64,1,fp16,,,block,0.25,8,dynamic,"}},
       {"zeros", {"bow", tiles, "gemm,fwd,64,128,16,1,fp16,,,,,,,", "bernoulli,0.2"}},
-      {"store", {"cs2x4", cores, "gemm,fwd,64,64,64,1,fp16,,,unstructured,0.2,,,"}},
-      {"large store",
-       {"cs2x4",
-        {"wafer.columns=8", "wafer.rows=8", "sys.steps=2"},
-        "gemm,fwd,512,512,64,1,fp16,,,unstructured,0.5,,,"}},
-      {"trained", {"cs2x4", cores, "sddmm,bwd,64,64,64,1,fp16,,,unstructured,0.2,,,"}},
+      {"store", {"cs2x4", chip_cores, "gemm,fwd,64,64,64,1,fp16,,,unstructured,0.2,,,"}},
+      {"large store", {"cs2x4", twice, "gemm,fwd,512,512,64,1,fp16,,,unstructured,0.5,,,"}},
+      {"trained", {"cs2x4", chip_cores, "sddmm,bwd,64,64,64,1,fp16,,,unstructured,0.2,,,"}},
       {"streamed", {"wse2", cores, "gemm,fwd,64,64,64,1,fp16,,,unstructured,0.2,,,streamed"}},
       {"thin", {"wse2", cores, "gemm,fwd,256,256,64,1,fp16,,,unstructured,0.05,,,streamed"}},
       {"wide", {"wse2", cores, "gemm,fwd,64,64,256,1,fp16,,,,,,,streamed"}},
@@ -376,28 +375,28 @@ struct StoreStep {
 
 const std::vector<StoreStep>& store_steps() {
   static const std::vector<StoreStep> all = {
-      {"wse:sys.wafers", "16", "store"},
-      {"wse:sys.weight_bytes", "8", "store"},
-      {"wse:sys.grad_bytes", "8", "trained"},
-      {"wse:sys.prefetch_bytes", "4096", "large store"},
-      {"wse:sys.chunk_bytes", "64", "store"},
-      {"wse:sys.chunks", "16", "large store"},
-      {"wse:sys.io_latency_us", "50", "store"},
-      {"wse:sys.steps", "3", "store"},
-      {"wse:sys.system_w", "100", "store"},
-      {"wse:sys.memoryx.on", "false", "store"},
-      {"wse:sys.memoryx.read_gbps", "1", "store"},
-      {"wse:sys.memoryx.write_gbps", "1", "trained"},
-      {"wse:sys.memoryx.update_ns_per_1k", "100", "trained"},
-      {"wse:sys.memoryx.capacity_tb", "8", "store"},
-      {"wse:sys.memoryx.state_bytes", "16", "trained"},
-      {"wse:sys.memoryx.pj_bit", "40", "store"},
-      {"wse:sys.memoryx.standing_w", "100", "store"},
-      {"wse:sys.swarmx.fanout", "2", "store"},
-      {"wse:sys.swarmx.level_latency_ns", "5000", "store"},
-      {"wse:sys.swarmx.link_gbps", "1", "store"},
-      {"wse:sys.swarmx.pj_bit", "40", "store"},
-      {"wse:sys.swarmx.node_w", "100", "store"},
+      {"sys:chip", "wse3", "store"},
+      {"sys:wafers", "16", "store"},
+      {"sys:weight_bytes", "8", "store"},
+      {"sys:grad_bytes", "8", "trained"},
+      {"sys:prefetch_bytes", "4096", "large store"},
+      {"sys:chunk_bytes", "64", "store"},
+      {"sys:chunks", "16", "large store"},
+      {"sys:io_latency_us", "50", "store"},
+      {"sys:steps", "3", "store"},
+      {"sys:system_w", "100", "store"},
+      {"sys:memoryx.read_gbps", "1", "store"},
+      {"sys:memoryx.write_gbps", "1", "trained"},
+      {"sys:memoryx.update_ns_per_1k", "100", "trained"},
+      {"sys:memoryx.capacity_tb", "8", "store"},
+      {"sys:memoryx.state_bytes", "16", "trained"},
+      {"sys:memoryx.pj_bit", "40", "store"},
+      {"sys:memoryx.standing_w", "100", "store"},
+      {"sys:swarmx.fanout", "2", "store"},
+      {"sys:swarmx.level_latency_ns", "5000", "store"},
+      {"sys:swarmx.link_gbps", "1", "store"},
+      {"sys:swarmx.pj_bit", "40", "store"},
+      {"sys:swarmx.node_w", "100", "store"},
   };
   return all;
 }
@@ -582,14 +581,15 @@ TEST(ParameterWalk, LeavesNoneOut) {
   for (const StoreStep& step : store_steps()) walked.insert(step.path);
   walked.insert("wse:llm.skip");  // acts on zeros of a request: DecodeRun.WhatIsLeftOutIsNotPaid
   walked.insert("wse:llm.select_logit");
-  std::set<std::string> known;
   std::set<std::string> missing;
-  for (const MachineKind& kind : standard_machines()) {
-    kind.make(kind.kind)->parameters().for_each([&](const std::string& path, const ParamBase&) {
-      const std::string name = std::string(kind.kind) + ":" + path;
-      known.insert(name);
-      if (walked.count(name) + without_a_step().count(name) == 0) missing.insert(name);
-    });
+  std::set<std::string> known;
+  const auto visit = [&](const std::string& kind, const ParameterSet& parameters) {
+    parameters.for_each([&](auto& path, auto& /*each*/) { known.insert(kind + ":" + path); });
+  };
+  for (const MachineKind& each : standard_machines()) visit(each.kind, each.make("")->parameters());
+  visit("sys", system::WaferSystemParams{});
+  for (const std::string& name : known) {
+    if (walked.count(name) + without_a_step().count(name) == 0) missing.insert(name);
   }
   EXPECT_THAT(missing, ::testing::IsEmpty()) << "give each a step, or change it so that it acts";
   for (const std::string& path : walked) EXPECT_EQ(known.count(path), 1U) << path;

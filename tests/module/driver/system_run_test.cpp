@@ -165,7 +165,8 @@ TEST(SystemRun, NamesWhatIsMeantWhereANameIsWrongOrAnOptionHasNoPlace) {
   refused("run --system-config bert_larg_phase1_pod4", {"did you mean 'bert_large_phase1_pod4'?"});
   refused(run_line(file) + " --machine pod5",
           {"'pod5' is no system", "did you mean 'pod4' or 'bow_pod4'?"});
-  refused(run_line(file) + " --machine cs2x4", {"'cs2x4' is no system of chips", "bow_pod16"});
+  refused(run_line(file) + " --machine cs2x4",
+          {"'cs2x4' has chips that share a store of weights", "joined by links"});
   refused(run_line(file) + " --gemm 64x64x64", {"--gemm is for machines of one chip"});
   refused("describe fit --system-config kge_biokg_4_chips", {"describe fit is of models"});
   refused("run --set chip=wse2 --system-config " + file.path(), {"found chip = 'wse2'", "an IPU"});
@@ -216,8 +217,8 @@ TEST(SystemFit, GptOf175BillionNeedsPhases) {
 TEST(WaferSystemRun, LeavesPassesAndTimesInTheResult) {
   const TrainingFile file;  // for its folder
   const Ran ran = run_real(
-      "run --quiet --machine wse2 --set wafer.columns=8 --set wafer.rows=8 --set sys.wafers=2 "
-      "--set sys.memoryx.on=true --gemm 64x64x64 --pattern unstructured:0.5 --out " +
+      "run --quiet --machine cs2x2 --set chip.wafer.columns=8 --set chip.wafer.rows=8 "
+      "--gemm 64x64x64 --pattern unstructured:0.5 --out " +
       file.out());
   EXPECT_EQ(ran.status, 0) << ran.err;
   // half of 64 x 64 weights, 4 bytes each
@@ -227,17 +228,16 @@ TEST(WaferSystemRun, LeavesPassesAndTimesInTheResult) {
 
 std::string wafer_line(const std::string& verb) {
   return verb +
-         " --quiet --set wafer.columns=8 --set wafer.rows=8 --set sys.memoryx.on=true --gemm "
-         "64x64x64 --pattern unstructured:0.5 ";
+         " --quiet --set chip.wafer.columns=8 --set chip.wafer.rows=8 --gemm 64x64x64 --pattern "
+         "unstructured:0.5 ";
 }
 
 TEST(WaferSystemRun, SaysPassesEnergyAndTheStoreInJson) {
-  const Ran ran = run_real(wafer_line("run") + "--machine wse2 --set sys.wafers=2 --json");
+  const Ran ran = run_real(wafer_line("run") + "--machine cs2x1 --set wafers=2 --json");
   EXPECT_EQ(ran.status, 0) << ran.err;
   for (const char* const words :
        {"\"system_passes\": [", "\"down_bytes\": 8192", "\"updated_ns\": null",
-        "\"quantity\": \"energy_store\"",
-        "\"quantity\": \"store_capacity\",\n    \"value\": 4000000000000"}) {
+        "\"quantity\": \"energy_store\"", "\"system_memory\": [", "\"capacity\": 4000000000000"}) {
     EXPECT_THAT(ran.out, HasSubstr(words));
   }
 }
@@ -260,8 +260,9 @@ TEST(WaferSystemRun, OperandsMoveBetweenLayoutsAsOnOneWafer) {
                           "alone,bmm,8,3,8,8,fp16,dot,-\n";
   std::vector<std::uint64_t> bytes;
   for (const std::string machine : {"wse2", "cs2x2"}) {
-    const Ran ran = run_real("run --quiet --json --machine " + machine +
-                             " --set wafer.columns=8 --set wafer.rows=6 --trace " + trace);
+    const std::string chip = machine == "wse2" ? "" : "chip.";
+    const Ran ran = run_real("run --quiet --json --machine " + machine + " --set " + chip +
+                             "wafer.columns=8 --set " + chip + "wafer.rows=6 --trace " + trace);
     EXPECT_EQ(ran.status, 0) << ran.err;
     bytes.push_back(fabric_bytes(ran.out, "scores"));
     EXPECT_GT(bytes.back(), fabric_bytes(ran.out, "alone"));
@@ -283,7 +284,8 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
                           "upd.a,optim,a,upd,16,16,,fp32,ref,,of=fwd.a,adamw\n"
                           "upd.b,optim,b,upd,16,1,,fp32,,,,adam\n";
   const Ran ran = run_real(
-      "run --quiet --machine cs2x1 --set wafer.columns=4 --set wafer.rows=4 --set sys.steps=2 "
+      "run --quiet --machine cs2x1 --set chip.wafer.columns=4 --set chip.wafer.rows=4 --set "
+      "steps=2 "
       "--trace " +
       trace + " --out " + file.out());
   EXPECT_EQ(ran.status, 0) << ran.err;
@@ -293,10 +295,9 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
   EXPECT_THAT(passes, HasSubstr("bwd.a_dw,512,512,"));
   EXPECT_THAT(passes, HasSubstr("upd.b,64,64,0,"));
   EXPECT_THAT(passes, Not(HasSubstr("upd.a")));
-  const std::string metrics = file_text(file.out() + "/system_metrics.csv");
-  EXPECT_THAT(metrics, HasSubstr("store_weights,576,B"));
-  EXPECT_THAT(metrics, HasSubstr("store_gradients,576,B"));
-  EXPECT_THAT(metrics, HasSubstr("store_state,1152,B"));
+  EXPECT_THAT(file_text(file.out() + "/system_memory.csv"),
+              HasSubstr("phase,chip,weights,gradients,state,total,capacity\n"
+                        "0,store,576,576,1152,2304,4000000000000\n"));
   EXPECT_NEAR(quantities(file.out() + "/system_metrics.csv").at("energy_work"),
               joules_without(file.out() + "/summary.csv", "optim"), 1e-12);
 }
@@ -304,13 +305,13 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
 // A core could not hold its share of 4,096 x 2^20 results: the store is asked first, and both verbs
 // say the same. 2,048 of 4,096 weights fit the smallest store.
 TEST(WaferSystemRun, AStoreThatIsTooSmallIsAnErrorWithItsBytesBeforeAnythingIsSimulated) {
-  const Ran ran = run_real(wafer_line("run") + "--machine wse2 --set sys.memoryx.capacity_tb=1e-6");
+  const Ran ran = run_real(wafer_line("run") + "--machine cs2x1 --set memoryx.capacity_tb=1e-6");
   EXPECT_EQ(ran.status, 0) << ran.err;
   for (const char* const verb : {"run", "compare"}) {
-    const Ran small = run_real(
-        verb + std::string(" --quiet --machine wse2 --set sys.memoryx.on=true --set "
-                           "sys.memoryx.capacity_tb=1e-6 --gemm 4096x4096x1048576 --pattern "
-                           "unstructured:0.5"));
+    const Ran small =
+        run_real(verb + std::string(" --quiet --machine cs2x1 --set "
+                                    "memoryx.capacity_tb=1e-6 --gemm 4096x4096x1048576 --pattern "
+                                    "unstructured:0.5"));
     EXPECT_EQ(small.status, 1);
     EXPECT_THAT(small.err, HasSubstr("the store of weights needs 33554432 B and has 1000000 B"));
   }
@@ -319,9 +320,9 @@ TEST(WaferSystemRun, AStoreThatIsTooSmallIsAnErrorWithItsBytesBeforeAnythingIsSi
 // 100 W of the store, one node of 10 W, 2 systems of 1,000 W.
 TEST(WaferSystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
   const TrainingFile file;  // for its folder
-  const std::string line = wafer_line("run") + "--machine cs2x2 --set sys.memoryx.standing_w=100 " +
-                           "--set sys.swarmx.node_w=10 --out " + file.out();
-  const Ran ran = run_real(line + " --set sys.system_w=1000 --set sys.steps=3");
+  const std::string line = wafer_line("run") + "--machine cs2x2 --set memoryx.standing_w=100 " +
+                           "--set swarmx.node_w=10 --out " + file.out();
+  const Ran ran = run_real(line + " --set system_w=1000 --set steps=3");
   EXPECT_EQ(ran.status, 0) << ran.err;
   const auto values = quantities(file.out() + "/system_metrics.csv");
   EXPECT_DOUBLE_EQ(values.at("energy_standing"), 2110 * values.at("step_time"));
@@ -329,16 +330,16 @@ TEST(WaferSystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
   EXPECT_LT(values.at("energy_low"), values.at("energy"));
   EXPECT_DOUBLE_EQ(values.at("power") * values.at("step_time"), values.at("energy"));
   EXPECT_THAT(ran.out, Not(HasSubstr("Not counted")));
-  const Ran silent = run_real(wafer_line("run") + "--machine cs2x2 --set sys.swarmx.node_w=10");
+  const Ran silent = run_real(wafer_line("run") + "--machine cs2x2 --set swarmx.node_w=10");
   EXPECT_THAT(silent.out, HasSubstr("Not counted is the standing power of the store "
-                                    "(sys.memoryx.standing_w), systems beside"));
+                                    "(memoryx.standing_w), systems beside"));
 }
 
 // What a wafer that waits draws is told by a run that waits longer for its edge.
 TEST(WaferSystemRun, AWaferThatWaitsDrawsItsIdlePower) {
   const TrainingFile file;  // for its folder
   for (const std::string us : {"5", "500"}) {
-    const Ran ran = run_real(wafer_line("run") + "--machine cs2x2 --set sys.io_latency_us=" + us +
+    const Ran ran = run_real(wafer_line("run") + "--machine cs2x2 --set io_latency_us=" + us +
                              " --out " + file.out() + us);
     EXPECT_EQ(ran.status, 0) << ran.err;
   }
@@ -419,7 +420,7 @@ TEST(WaferSystemRun, AComparisonOfSystemsSaysHowTheyScale) {
   const Ran ran =
       run_real(wafer_line("compare") + "--machine cs2x1 --machine cs2x4 --out " + file.out());
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("Systems of wafers, the same share of a batch for each wafer"));
+  EXPECT_THAT(ran.out, HasSubstr("the same share of a batch for each chip"));
   EXPECT_THAT(file_text(file.out() + "/system_scaling.csv"), HasSubstr("\ncs2x4,4,"));
   EXPECT_TRUE(std::filesystem::exists(file.out() + "/figures/system_scaling.svg"));
 }

@@ -90,7 +90,8 @@ TEST_F(PresetFile, KindThatIsNotBuiltIsRefusedWithThoseThatAre) {
 }
 
 TEST_F(PresetFile, WithoutKindAndBaseIsRefused) {
-  EXPECT_THAT(refused("clock: 1\n"), HasSubstr("needs 'machine: ipu|wse' or 'base: NAME|FILE'"));
+  EXPECT_THAT(refused("clock: 1\n"),
+              HasSubstr("needs 'machine: ipu|wse|system' or 'base: NAME|FILE'"));
 }
 
 TEST_F(PresetFile, WhatIsNotAMapOfValuesIsRefused) {

@@ -10,6 +10,7 @@
 
 #include "models/system/collectives.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna::system {
 
@@ -20,7 +21,7 @@ Use use_of(const LayerOp& op) {
   return op.phase == Phase::bwd ? Use::backward : Use::optimizer;
 }
 
-Collective kind_of(const LayerOp& op) {
+Collective collective_of(const LayerOp& op) {
   const std::map<std::string, Collective> kinds = {{"allreduce", Collective::all_reduce},
                                                    {"reducescatter", Collective::reduce_scatter},
                                                    {"allgather", Collective::all_gather},
@@ -33,26 +34,6 @@ Collective kind_of(const LayerOp& op) {
       op.op, op.id));
 }
 
-/// Of a row without columns those of a vector.
-std::uint64_t bytes_moved(const LayerOp& op) {
-  return std::uint64_t{op.m} * std::max(1U, op.n) * op.batch * bytes_of(op.dtype);
-}
-
-/// A collective between so many chips is none between others.
-void check_ranks(const LayerOp& op, unsigned chips) {
-  for (const auto& [key, value] : op.args) {
-    if (key == "between" && value != "chips") {
-      throw UnsupportedError(fmt::format(
-          "{} '{}': between={}, and a system exchanges between chips", op.op, op.id, value));
-    }
-    if (key != "ranks" || value == std::to_string(chips)) continue;
-    throw UnsupportedError(
-        fmt::format("{} '{}': ranks={}, and {} chips run these rows "
-                    "(training.replicas)",
-                    op.op, op.id, value, chips));
-  }
-}
-
 }  // namespace
 
 bool is_between(const LayerOp& op) { return is_collective(op) || op.op == "io"; }
@@ -61,6 +42,28 @@ bool is_collective(const LayerOp& op) {
   const std::vector<std::string> names = {"allreduce", "reducescatter", "allgather", "alltoall",
                                           "broadcast", "reduce",        "p2p"};
   return std::find(names.begin(), names.end(), op.op) != names.end();
+}
+
+bool is_between_chips(const LayerOp& op) {
+  const std::string* const between = find_value(op.args, "between");
+  return is_collective(op) && between != nullptr && *between == "chips";
+}
+
+void check_ranks(const LayerOp& op, unsigned chips, const char* word) {
+  for (const auto& [key, value] : op.args) {
+    if (key == "between" && value != "chips") {
+      throw UnsupportedError(fmt::format(
+          "{} '{}': between={}, and a system exchanges between chips", op.op, op.id, value));
+    }
+    if (key != "ranks" || value == std::to_string(chips)) continue;
+    throw UnsupportedError(fmt::format("{} '{}': ranks={}, and {} chips run these rows ({})", op.op,
+                                       op.id, value, chips, word));
+  }
+}
+
+// Of a row without columns those of a vector.
+std::uint64_t bytes_moved(const LayerOp& op) {
+  return std::uint64_t{op.m} * std::max(1U, op.n) * op.batch * bytes_of(op.dtype);
 }
 
 std::uint64_t index_bytes(const std::vector<LayerOp>& rows) {
@@ -91,8 +94,8 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const LayerOp& op = rows[i];
     if (is_collective(op)) {
-      const Collective kind = kind_of(op);
-      check_ranks(op, chips);
+      const Collective kind = collective_of(op);
+      check_ranks(op, chips, "training.replicas");
       if (chips < 2) continue;
       const Use use = kind == Collective::all_to_all ? Use::links : Use::all_reduce;
       for (std::uint32_t time = 0; time < op.repeat; ++time) {

@@ -17,6 +17,15 @@ bool is_collective(const LayerOp& op);
 /// True if the row is no work of a chip: a collective, or a transfer from or to the host (`io`).
 bool is_between(const LayerOp& op);
 
+/// True if the row is a collective whose ranks are chips (`between=chips`), whatever runs it.
+bool is_between_chips(const LayerOp& op);
+
+/// UnsupportedError if the collective has another number of ranks than `chips`, which `word` sets.
+void check_ranks(const LayerOp& op, unsigned chips, const char* word);
+
+/// Bytes of the whole vector of a collective, or of what a row moves to or from the host.
+std::uint64_t bytes_moved(const LayerOp& op);
+
 /// Bytes of the indices, of 32 bits, that the look-ups of one chip take: forward rows of embed.
 std::uint64_t index_bytes(const std::vector<LayerOp>& rows);
 

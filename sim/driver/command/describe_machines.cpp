@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/driver/command/describe_pages.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/result/off_chip.hpp"
+#include "sim/driver/system/job.hpp"
+#include "sim/machines/system/store_system.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+
+std::string shown(const TextTable& table, const Options& options) {
+  return options.markdown ? table.markdown() : table.text();
+}
+
+std::string heading(const std::string& text, const Options& options) {
+  return options.markdown ? fmt::format("\n## {}\n\n", text) : fmt::format("\n{}\n\n", text);
+}
+
+std::string title(const std::string& page, const std::string& what, const Options& options) {
+  if (!options.markdown) return "";
+  return fmt::format("# {}\n\n{}\n\nMade by `lacuna describe {} --markdown`; do not edit.\n", page,
+                     what, options.subjects.front());
+}
+
+std::vector<std::string> machine_names() {
+  std::vector<std::string> names = preset_names();
+  for (const std::string& name : system_names()) {
+    if (!is_linked_system(name)) names.push_back(name);
+  }
+  return names;
+}
+
+namespace {
+
+using Align = TextTable::Align;
+
+double number_of(const ParameterSet& parameters, const char* path) {
+  const ParamBase* const parameter = parameters.find(path);
+  return parameter == nullptr ? 0 : std::stod(parameter->value_text());
+}
+
+/// Bytes that a tile or core can read and write in a cycle.
+double bytes_per_cycle(const ParameterSet& parameters) {
+  return number_of(parameters, "tile.memory.load_bytes") +
+         number_of(parameters, "tile.memory.store_bytes") +
+         (number_of(parameters, "mem.read_bits") + number_of(parameters, "mem.write_bits")) / 8;
+}
+
+/// What stands behind a machine's memory: its bandwidth, the chip's beside it, and the source.
+std::vector<std::string> beyond_cells(const Machine& machine, const std::vector<OffChip>& off_chip,
+                                      double chip_tbps) {
+  const auto cells = [&](double gbps, std::string what) -> std::vector<std::string> {
+    return {four_digits(gbps), four_digits(chip_tbps * 1e3 / gbps), std::move(what)};
+  };
+  if (const StoreSystem* const system = as_store_system(machine)) {
+    return cells(
+        system->own().swarmx.link_gbps,
+        "no DRAM; MemoryX over a link of SwarmX; each wafer, as " + system->own().chip.value());
+  }
+  const auto beyond = std::find_if(off_chip.begin(), off_chip.end(), [&](const OffChip& each) {
+    return machine.name() == each.name;
+  });
+  if (beyond == off_chip.end()) return {"", "", "none is modelled"};
+  std::vector<std::string> row = cells(beyond->gbps, beyond->what + "; " + beyond->source);
+  row.front() = fmt::format("{}", beyond->gbps);
+  return row;
+}
+
+/// What each level of BLAS needs for an operation, and what a machine of others gives.
+std::string blas_text(const std::vector<OffChip>& off_chip, const Options& options) {
+  std::string text = heading("Bytes that each level of BLAS needs per FLOP, in fp16", options) +
+                     "GEMM n x n x n: 3/n. GEMV: 1. DOT: 2. AXPY, and a sparse product of single "
+                     "weights: 3.\n";
+  for (const OffChip& row : off_chip) {
+    if (row.kind != "reference" || !row.fp16_tflops) continue;
+    text += fmt::format("{} ({} GB/s, {} TFLOP/s fp16; {}) gives {:.3g}.\n", row.what, row.gbps,
+                        *row.fp16_tflops, row.source, row.gbps / (*row.fp16_tflops * 1e3));
+  }
+  return text;
+}
+
+/// Bandwidth of the memory on the chip beside that beyond it, and bytes per fp16 FLOP at peak.
+std::string bandwidth_text(const MachineTable& table, const Options& options) {
+  TextTable list;
+  list.column("name", "", Align::left);
+  list.column("memory of a unit", "B/cycle");
+  list.column("a unit", "GB/s");
+  list.column("units", "");
+  list.column("chip", "TB/s");
+  list.column("per FLOP", "B");
+  list.column("beyond the chip", "GB/s");
+  list.column("ratio", "");
+  list.column("what is beyond, and its source", "", Align::left);
+  const std::vector<OffChip> off_chip = read_off_chip();
+  for (const std::string& name : machine_names()) {
+    const std::unique_ptr<Machine> machine = make_machine(table, name);
+    const ParameterSet& parameters = machine->parameters();
+    const double bytes = bytes_per_cycle(parameters);
+    const double units = machine->energy().chip_units;
+    const double unit_gbps = bytes * number_of(parameters, "clock");
+    const double chip_tbps = unit_gbps * units * 1e-3;
+    const double flop = 2 * machine->energy().peak_macs;
+    std::vector<std::string> cells = {name,
+                                      fmt::format("{:.0f}", bytes),
+                                      four_digits(unit_gbps),
+                                      fmt::format("{:.0f}", units),
+                                      four_digits(chip_tbps),
+                                      flop > 0 ? four_digits(bytes / flop) : ""};
+    std::vector<std::string> beyond = beyond_cells(*machine, off_chip, chip_tbps);
+    cells.insert(cells.end(), std::make_move_iterator(beyond.begin()),
+                 std::make_move_iterator(beyond.end()));
+    list.row(std::move(cells));
+  }
+  return heading("Memory bandwidth", options) + shown(list, options) + blas_text(off_chip, options);
+}
+
+/// The row of a system that shares a store of weights.
+std::vector<std::string> store_cells(const std::string& name, const MachineTable& table) {
+  const std::unique_ptr<Machine> machine = make_machine(table, name);
+  const system::WaferSystemParams& own = as_store_system(*machine)->own();
+  return {name,
+          own.wafers.value_text(),
+          own.wafers.value_text(),
+          own.chip,
+          kTreeNetwork,
+          fmt::format("{:.0f}", own.memoryx.capacity_tb * 1000)};
+}
+
+std::string systems_text(const MachineTable& table, const Options& options) {
+  TextTable list;
+  list.column("name", "", Align::left);
+  list.column("machines", "");
+  list.column("chips", "");
+  list.column("chip", "", Align::left);
+  list.column("topology", "", Align::left);
+  list.column("streaming memory or store", "GB");
+  for (const std::string& name : system_names()) {
+    if (!is_linked_system(name)) {
+      list.row(store_cells(name, table));
+      continue;
+    }
+    const system::SystemParams params = make_system(name, {}).params;
+    list.row({name, params.machines.value_text(), fmt::format("{}", params.chips()), params.chip,
+              params.links.topology.value_text(),
+              fmt::format("{:.0f}", params.gateway.ddr_gb * params.machines)});
+  }
+  return heading("Systems of chips", options) + shown(list, options);
+}
+
+}  // namespace
+
+std::string machines_text(const MachineTable& table, const Options& options) {
+  TextTable list;
+  list.column("name", "", Align::left);
+  list.column("kind", "", Align::left);
+  list.column("what it is", "", Align::left);
+  list.column("simulated", "", Align::left);
+  list.column("clock", "GHz");
+  for (const std::string& name : preset_names()) {
+    const std::unique_ptr<Machine> machine = make_machine(table, name);
+    const auto kind = std::find_if(table.begin(), table.end(), [&](const MachineKind& row) {
+      return machine->kind() == std::string(row.kind);
+    });
+    const ParamBase* const clock = machine->parameters().find("clock");
+    list.row({name, machine->kind(), kind == table.end() ? "" : kind->what, machine->extent(),
+              clock == nullptr ? "" : clock->value_text()});
+  }
+  return title("Machines", "Presets, in `sim/config`, each number with its source.", options) +
+         shown(list, options) + systems_text(table, options) + bandwidth_text(table, options);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/system/store_system.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sim/base/error.hpp"
+#include "workloads/mapping/system/row_program.hpp"
+
+namespace lacuna {
+
+StoreSystem::StoreSystem(std::string name, MakeChip make)
+    : name_(std::move(name)), make_(std::move(make)) {
+  make_chip();
+}
+
+void StoreSystem::make_chip() {
+  chip_ = make_(own_.chip, name_);
+  takes_ = dynamic_cast<TakesStreams*>(chip_.get());
+  if (takes_ == nullptr) {
+    throw RequestError(fmt::format(
+        "{}: found chip = '{}', which takes no weights from a store while it works; a wafer does",
+        name_, own_.chip.value()));
+  }
+  takes_->feed_from_store();
+  for (const ChipSetting& each : settings_) chip_->set(each.path, each.text, each.origin);
+}
+
+void StoreSystem::set(const std::string& path, const std::string& text, const std::string& origin) {
+  const std::string prefix = kChipPrefix;
+  if (path.rfind(prefix, 0) == 0) {
+    settings_.push_back({path.substr(prefix.size()), text, origin});
+    chip_->set(settings_.back().path, text, origin);
+    return;
+  }
+  if (own_.find(path) == nullptr && chip_->parameters().find(path) != nullptr) {
+    throw ParameterError(fmt::format("{}: '{}' is a parameter of its chips, and set as {}{}{}",
+                                     name_, path, kChipPrefix, path,
+                                     origin.empty() ? "" : " (" + origin + ")"));
+  }
+  own_.set(path, text, origin);
+  if (path == "chip") make_chip();
+}
+
+system::WaferEdge StoreSystem::edge() const {
+  system::WaferEdge edge;
+  edge.latency_ns = static_cast<std::uint64_t>(std::llround(own_.io_latency_us.value() * 1000));
+  edge.half_duplex = !takes_->takes_while_it_gives();
+  return edge;
+}
+
+OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                          const Execution& execution) const {
+  if (!system::is_between_chips(op)) return chip_->run(op, mask, seed, execution);
+  if (op.op != "allreduce" && op.op != "reducescatter" && op.op != "allgather") {
+    throw UnsupportedError(fmt::format(
+        "{} '{}' between chips: a tree adds up what comes from all and gives all the same, so that "
+        "allreduce, reducescatter and allgather go; no words go from one chip to another",
+        op.op, op.id));
+  }
+  system::check_ranks(op, own_.wafers, "wafers");
+  OpResult result;
+  result.clock_ghz = std::stod(chip_->parameters().find("clock")->value_text());
+  result.remarks.push_back("its time is that of two passes of the system, up and down");
+  return result;
+}
+
+std::string StoreSystem::layouts_of(const LayerOp& op) const {
+  const auto* const lays_out = dynamic_cast<const LaysOutRows*>(chip_.get());
+  return lays_out == nullptr ? "" : lays_out->layouts_of(op);
+}
+
+const StoreSystem* as_store_system(const Machine& machine) {
+  return dynamic_cast<const StoreSystem*>(&machine);
+}
+
+}  // namespace lacuna

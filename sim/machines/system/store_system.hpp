@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/system/wafer_system.hpp"
+#include "sim/machines/lays_out_rows.hpp"
+#include "sim/machines/machine.hpp"
+#include "sim/machines/system/takes_streams.hpp"
+
+namespace lacuna {
+
+/// Begins the path of a parameter of a system's chips.
+inline constexpr const char* kChipPrefix = "chip.";
+
+/// Makes a machine from a preset or file, to be called `label` in results.
+using MakeChip =
+    std::function<std::unique_ptr<Machine>(const std::string& name, const std::string& label)>;
+
+/// Chips that share a store of weights, as a machine: rows are those of one chip, which all its
+/// chips run alike, and the chip runs them. Parameters have two names: those of the system are its
+/// own, those of the chip begin with chip. (see parameters_of.hpp); parameters() are the chip's.
+class StoreSystem final : public Machine, public LaysOutRows {
+ public:
+  /// RequestError if its chip takes no weights from a store.
+  StoreSystem(std::string name, MakeChip make);
+
+  const system::WaferSystemParams& own() const { return own_; }
+  const Machine& chip() const { return *chip_; }
+
+  /// What joins its chips, as their edges have it.
+  system::WaferEdge edge() const;
+
+  /// Puts another machine in place of the chip, made of it.
+  void replace_chip(
+      const std::function<std::unique_ptr<Machine>(std::unique_ptr<Machine>)>& replace) {
+    chip_ = replace(std::move(chip_));
+  }
+
+  const char* kind() const override { return chip_->kind(); }
+  const std::string& name() const override { return name_; }
+  const ParameterSet& parameters() const override { return chip_->parameters(); }
+  const EnergyParams& energy() const override { return chip_->energy(); }
+  std::vector<DeclaredStatistic> statistics() const override { return chip_->statistics(); }
+  Silicon silicon() const override { return chip_->silicon(); }
+  void set(const std::string& path, const std::string& text, const std::string& origin) override;
+  void check() const override { chip_->check(); }
+  Mode default_mode() const override { return chip_->default_mode(); }
+  std::string extent() const override { return chip_->extent(); }
+  std::vector<std::string> slow_settings() const override { return chip_->slow_settings(); }
+  std::string describe_unit(const std::string& name) const override {
+    return chip_->describe_unit(name);
+  }
+  std::string no_room(const LayerOp& op) const override { return chip_->no_room(op); }
+  std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
+    return chip_->least_cycles(op, mask);
+  }
+  std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
+    return chip_->expected_cycles(op, mask);
+  }
+  const std::vector<LayoutSpace>& layouts() const override { return chip_->layouts(); }
+  std::string layout_kind(const LayerOp& op, const Mask* mask) const override {
+    return chip_->layout_kind(op, mask);
+  }
+  void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override {
+    chip_->relate(workload, mask_of, seed);
+  }
+  void place_operands(WorkloadTrace& workload) const override { chip_->place_operands(workload); }
+  /// A collective between the chips takes no cycles of a chip; its time is the system's.
+  /// UnsupportedError if a tree that adds up and broadcasts cannot make it.
+  OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+               const Execution& execution) const override;
+  std::string layouts_of(const LayerOp& op) const override;
+
+ private:
+  struct ChipSetting {
+    std::string path;
+    std::string text;
+    std::string origin;
+  };
+
+  void make_chip();
+
+  std::string name_;
+  MakeChip make_;
+  system::WaferSystemParams own_;
+  std::unique_ptr<Machine> chip_;
+  TakesStreams* takes_ = nullptr;  // the chip, which stays what it is within one that lays it out
+  std::vector<ChipSetting> settings_;  // of the chip, in their order
+};
+
+/// The same as `machine` if it is a system of chips that share a store, else null.
+const StoreSystem* as_store_system(const Machine& machine);
+
+}  // namespace lacuna
