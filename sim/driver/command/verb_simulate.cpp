@@ -93,9 +93,7 @@ void check_view_steps(const std::vector<Point>& points, const Options& options) 
   for (const Point& point : points) {
     if (point.machine->kind() == std::string("wse")) return;
   }
-  throw RequestError(
-      options.view_path ? "--view-path: the page of a chip has its critical path in any case"
-                        : "--view-steps: the steps of a chip are its supersteps; it is for wafers");
+  refuse_view_words(options);
 }
 
 /// Refuses what a system of wafers cannot do, before anything is simulated.

@@ -26,11 +26,18 @@ class ChipTimes {
   /// The row of `trace` on `chip`. OutOfMemoryError and UnsupportedError name the row.
   system::ChipCost cost(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
 
+  /// All that the cost of a row depends on: rows of one key are alike.
+  std::string key(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) const;
+
+  /// The row simulated in any case, with what each tile did over time, not priced.
+  OpResult seen(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
+
   std::size_t simulated() const { return simulated_; }
   std::size_t from_cache() const { return from_cache_; }
 
  private:
-  OpRecord simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
+  OpRecord simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace,
+                    const Execution& execution);
   std::optional<OpRecord> kept(const std::string& key);
   void keep(const std::string& key, const OpRecord& record);
 
