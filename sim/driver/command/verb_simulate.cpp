@@ -392,9 +392,12 @@ class KeptRun {
       RunRecord one = record;
       one.ops = {op};
       journal_->add(first + place, encode_record(one));
+      InterruptLine::has_kept();
     };
     return keeper;
   }
+
+  bool has_any() const { return journal_ != nullptr && !journal_->finished().empty(); }
 
   void remove() const {
     if (journal_) journal_->remove();
@@ -477,7 +480,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, steps);
   std::vector<RunRecord> records;
   try {
-    const InterruptLine line(output.has_value());
+    const InterruptLine line(output.has_value(), kept.has_any());
     records = run_in_turn(all, settings, masks, pricing, kept, progress);
   } catch (const RequestError&) {
     kept.remove();  // the same request would be refused again

@@ -12,7 +12,7 @@ Figure scaling_lines(const ScalingWords& words, const std::vector<ScalingPoint>&
   figure.title = words.title;
   figure.x_label = words.counted;
   figure.y_label = words.rate;
-  figure.x_is_density = false;
+  figure.x_at_values = false;
   LineSeries simulated;
   simulated.label = "simulated";
   simulated.style = line_style(0);

@@ -15,7 +15,7 @@ namespace lacuna {
 
 namespace {
 
-/// The marks of a density axis: the densities themselves while they are few and far apart.
+/// The values on the axis themselves, while they are few and far apart.
 std::vector<double> x_marks(const LineFigure& figure) {
   std::set<double> values;
   for (const LineSeries& series : figure.series) {
@@ -63,7 +63,7 @@ std::string axes(const LineFigure& figure, double& foot) {
   text += fmt::format("  set yrange [{:.6g}:{:.6g}]\n", marks.front(), marks.back());
   text += fmt::format("  set xlabel {}\n  set ylabel {}\n", quoted(figure.x_label),
                       quoted(figure.y_label));
-  const std::vector<double> across = figure.x_is_density ? x_marks(figure) : log_marks(left, right);
+  const std::vector<double> across = figure.x_at_values ? x_marks(figure) : log_marks(left, right);
   return text + log_tics("x", across) + log_tics("y", marks);
 }
 
@@ -85,11 +85,10 @@ std::string plot_element(const LineFigure& figure, const LineSeries& series) {
   const std::string look =
       fmt::format("linecolor '{}' linewidth 1.2 pointtype {} pointsize 0.45*size",
                   series.style.colour, series.style.marker);
-  if (!series.joined) {
-    return text + fmt::format("{}:3 with points {} title {}", select, look, quoted(series.label));
-  }
-  return text + fmt::format("{}:3 with linespoints {} dashtype {} title {}", select, look,
-                            series.style.dash, quoted(series.label));
+  const std::string title = series.named ? "title " + quoted(series.label) : "notitle";
+  if (!series.joined) return text + fmt::format("{}:3 with points {} {}", select, look, title);
+  return text + fmt::format("{}:3 with linespoints {} dashtype {} {}", select, look,
+                            series.style.dash, title);
 }
 
 std::string name_of(const LineGap& gap) {
@@ -133,6 +132,8 @@ std::vector<double> log_marks(double low, double high) {
   std::vector<double> digits{1, 2, 5};
   if (high / low > 1000) digits = {1};
   if (high / low < 5) digits = {1, 1.5, 2, 3, 4, 5, 7};
+  if (high > low && high / low < 1.5)
+    digits = {1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9};
   std::vector<double> marks;
   const int first = static_cast<int>(std::floor(std::log10(low)));
   const int last = static_cast<int>(std::ceil(std::log10(high)));
@@ -166,7 +167,7 @@ Figure draw_lines(const LineFigure& figure) {
   std::string plot;
   Page page;
   for (const LineSeries& series : figure.series) {
-    page.legend.push_back(series.label);
+    if (series.named) page.legend.push_back(series.label);
     for (const LinePoint& point : series.points) {
       std::vector<std::string> cells = {key_cell(series.label), fmt::format("{}", point.x),
                                         fmt::format("{}", point.y), fmt::format("{}", point.low),
@@ -185,7 +186,7 @@ Figure draw_lines(const LineFigure& figure) {
   drawn.script = figure_script(page, axis_text + plot + "\n");
   std::vector<PythonSeries> series;
   for (const LineSeries& each : figure.series) {
-    series.push_back({each.label, each.style, each.joined, each.reference});
+    series.push_back({each.label, each.style, each.joined, each.reference, each.named});
   }
   drawn.python = python_of_lines(page, figure.x_label, figure.y_label, series);
   return drawn;

@@ -106,12 +106,12 @@ const char* dash_of(unsigned gnuplot) {
 
 std::string look_of(const PythonSeries& series) {
   if (series.reference) {
-    return fmt::format("dict(color=reference, linewidth=0.6, linestyle='{}')",
+    return fmt::format("dict(color=reference, linewidth=0.6, linestyle='{}'",
                        dash_of(series.style.dash + 1));
   }
   const bool open = series.style.marker % 2 == 0;
-  return fmt::format("dict(color={}, marker='{}', linestyle='{}'{})",
-                     colour_of(series.style.colour), marker_of(series.style.marker),
+  return fmt::format("dict(color={}, marker='{}', linestyle='{}'{}", colour_of(series.style.colour),
+                     marker_of(series.style.marker),
                      series.joined ? dash_of(series.style.dash) : "",
                      open ? ", markerfacecolor='none'" : "");
 }
@@ -131,13 +131,14 @@ std::string python_of_lines(const Page& page, const std::string& x_label,
       "series = {{\n",
       page.data_height + 1);
   for (const PythonSeries& each : series) {
-    text += fmt::format("    {}: {},\n", literal(key_cell(each.label)), look_of(each));
+    text += fmt::format("    {}: {}{}),\n", literal(key_cell(each.label)), look_of(each),
+                        each.named ? "" : ", label='_'");
   }
   text += fmt::format(
       "}}\n"
       "for name, style in series.items():\n"
       "    rows = data[data.series == name]\n"
-      "    axes.plot(rows.iloc[:, 1], rows.iloc[:, 2], label=shown(name), **style)\n"
+      "    axes.plot(rows.iloc[:, 1], rows.iloc[:, 2], **{{'label': shown(name), **style}})\n"
       "    ranges = rows[(rows.low < rows.iloc[:, 2]) | (rows.high > rows.iloc[:, 2])]\n"
       "    axes.vlines(ranges.iloc[:, 1], ranges.low, ranges.high, color=style['color'],\n"
       "                linewidth=0.6)\n"

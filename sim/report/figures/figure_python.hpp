@@ -15,6 +15,7 @@ struct PythonSeries {
   SeriesStyle style;
   bool joined = true;
   bool reference = false;
+  bool named = true;  // in the legend
 };
 
 /// The same figures as scripts for Matplotlib: the look as variables, then what reads the data that

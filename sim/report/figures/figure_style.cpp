@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "sim/report/figures/figure_check.hpp"
@@ -193,8 +194,11 @@ std::string nearest_text(const std::vector<std::string>& texts, double value) {
 }
 
 double text_width(const std::string& text) {
-  // a letter of the font is 0.5 of its height wide, on average, and there are 72 points in an inch
-  return 0.5 * kFontPoints / 72 * static_cast<double>(text.size());
+  // of the height of the font, of which there are 72 points in an inch; letters are 0.5 wide on
+  // average
+  double width = 0;
+  for (const char letter : text) width += std::strchr("mwMW%@", letter) != nullptr ? 0.8 : 0.5;
+  return width * kFontPoints / 72;
 }
 
 double widest(const std::vector<std::string>& texts) {
@@ -214,7 +218,7 @@ std::string look_of(const Page& page) {
       "title_lines = {}  # above the data\n"
       "own_title = ''  # in place of them\n"
       "show_legend = {}\n",
-      kPageWidthIn, kFontPoints, page.title.size(), page.legend.empty() ? 0 : 1);
+      page.width, kFontPoints, page.title.size(), page.legend.empty() ? 0 : 1);
   for (const auto& [name, colour] : figure_colours()) {
     text += fmt::format("{} = '{}'\n", name, colour);
   }

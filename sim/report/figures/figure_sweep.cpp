@@ -65,11 +65,19 @@ struct Along {
     std::string text;
     const auto add = [&](const std::string& name) { text += (text.empty() ? "" : " and ") + name; };
     for (const std::size_t other : axes) {
-      if (other != axis) add(data.varying[other]);
+      const std::string& path = data.varying[other];
+      if (other != axis) add(path.substr(path.rfind('.') + 1));
     }
     if (pattern) add("pattern");
     if (density) add("density");
-    return data.varying[axis] + (text.empty() ? "" : " (with " + text + ")");
+    if (text.empty()) return data.varying[axis];
+    // what is longer has no room below the axis
+    constexpr std::size_t kMostLetters = 56;
+    const std::string whole = data.varying[axis] + " (with " + text + ")";
+    const std::size_t others = axes.size() - 1 + (pattern ? 1 : 0) + (density ? 1 : 0);
+    return whole.size() <= kMostLetters
+               ? whole
+               : fmt::format("{} (with {} more)", data.varying[axis], others);
   }
 };
 
@@ -116,7 +124,6 @@ LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs,
   const Along along(runs, data, axis);
   figure.x_label = along.label(data, axis);
   figure.y_label = measure.label;
-  figure.x_is_density = false;
   for (const FigureRun& run : runs) {
     if (run.total.varying.size() <= axis) continue;
     const std::optional<double> x = positive(run.total.varying[axis]);
