@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -33,7 +34,17 @@ std::vector<double> x_marks(const LineFigure& figure) {
   return crowded || numbers.size() > 9 ? log_marks(numbers.front(), numbers.back()) : numbers;
 }
 
-std::string axes(const LineFigure& figure, double& foot) {
+/// Beside the data: the texts of `marks`, and the name of the axis.
+double room_beside(const std::vector<double>& marks) {
+  constexpr double kNameIn = 0.24;
+  double room = Page().left;
+  for (const double mark : marks) {
+    room = std::max(room, text_width(fmt::format("{:.5g}", mark)) + kNameIn);
+  }
+  return room;
+}
+
+std::string axes(const LineFigure& figure, PythonTicks& ticks) {
   double low = HUGE_VAL;
   double high = 0;
   double left = HUGE_VAL;
@@ -57,14 +68,14 @@ std::string axes(const LineFigure& figure, double& foot) {
     right = std::max(right, gap.x);
   }
   const std::vector<double> marks = log_marks(low, high);
-  foot = marks.front();
   std::string text = "  set logscale xy\n";
   text += fmt::format("  set xrange [{:.6g}:{:.6g}]\n", left / 1.15, right * 1.15);
   text += fmt::format("  set yrange [{:.6g}:{:.6g}]\n", marks.front(), marks.back());
   text += fmt::format("  set xlabel {}\n  set ylabel {}\n", quoted(figure.x_label),
                       quoted(figure.y_label));
-  const std::vector<double> across = figure.x_at_values ? x_marks(figure) : log_marks(left, right);
-  return text + log_tics("x", across) + log_tics("y", marks);
+  std::vector<double> across = figure.x_at_values ? x_marks(figure) : log_marks(left, right);
+  ticks = {std::move(across), marks};
+  return text + log_tics("x", ticks.x) + log_tics("y", marks);
 }
 
 std::string plot_element(const LineFigure& figure, const LineSeries& series) {
@@ -180,15 +191,16 @@ Figure draw_lines(const LineFigure& figure) {
   }
   page.name = figure.name;
   page.title = figure.title;
-  double foot = 0;
-  const std::string axis_text = axes(figure, foot);
-  add_gaps(figure, foot, drawn, plot, page);
+  PythonTicks ticks;
+  const std::string axis_text = axes(figure, ticks);
+  page.left = room_beside(ticks.y);
+  add_gaps(figure, ticks.y.front(), drawn, plot, page);
   drawn.script = figure_script(page, axis_text + plot + "\n");
   std::vector<PythonSeries> series;
   for (const LineSeries& each : figure.series) {
     series.push_back({each.label, each.style, each.joined, each.reference, each.named});
   }
-  drawn.python = python_of_lines(page, figure.x_label, figure.y_label, series);
+  drawn.python = python_of_lines(page, figure.x_label, figure.y_label, ticks, series);
   return drawn;
 }
 

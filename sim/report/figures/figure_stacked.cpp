@@ -123,7 +123,8 @@ std::string stacked_body(const StackedFigure& figure, const std::vector<double>&
                       fmt::join(places, " "));
   body +=
       "  place(i) = word(places, int(i) + 1) + 0\n"
-      "  set ytics font sprintf('%s,%g', font, points*squeeze*(format eq 'svg' ? 2 : 1)) scale 0 (";
+      "  of_names = sprintf('%s,%g', font, points*squeeze*(format eq 'svg' ? 2 : 1))\n"
+      "  set ytics font of_names scale 0 (";
   for (std::size_t i = 0; i < figure.bars.size(); ++i) {
     body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(figure.bars[i].label), places[i]);
   }
