@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kMostBars = 36;  // of one page
 constexpr double kLeastBarsIn = 0.7;   // width of the bars alone
 constexpr double kWantedBarsIn = 1.2;
+constexpr double kHalfTickIn = 0.2;    // of the mark at the end of the axis
 constexpr double kMostWidthIn = 7.16;  // two columns of a paper
 
 double sum_of(const StackedBar& bar) {
@@ -168,7 +169,7 @@ void add_page(const StackedFigure& figure, std::vector<Figure>& figures) {
     notes.push_back(bar.note);
   }
   page.left = widest(labels) + 0.12;
-  page.right = widest(notes) + 0.12;
+  page.right = std::max(widest(notes) + 0.12, kHalfTickIn);
   const double wanted = page.left + page.right + kWantedBarsIn;
   page.width = std::clamp(std::ceil(wanted * 100) / 100, kPageWidthIn, kMostWidthIn);
   for (const StackedPart& part : figure.parts) page.legend.push_back(part.name);

@@ -242,7 +242,7 @@ std::string figure_script(const Page& page, const std::string& body) {
   script += fmt::format(
       "  set key at screen 0.5,((rows*line + 0.03*unit)/page) center top vertical Left reverse "
       "maxrows greater(rows, 1) samplen 1.6 spacing (format eq 'svg' ? 0.78 : 1) width (format eq "
-      "'svg' ? -{:.1f} : 0)\n",
+      "'svg' ? -{:.1f} : 1)\n",
       widest(page.legend) / text_width("x") / 6);
   script += "  if (!show_legend) { unset key }\n";
   script += "  set xlabel offset 0,(format eq 'svg' ? 0.45 : 0)\n";
