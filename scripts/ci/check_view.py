@@ -4,8 +4,8 @@
 of panning and sliding stays below a bound of script time, both looks, wide and phone.
 
 usage: check_view.py LACUNA [PICTURES] [VIEW.html...]; exits with 77 if there is no browser. Without a
-page it walks through those of a chip of all tiles, of a wafer with the critical path of a window, and
-of the whole wse2 in 200 steps. PICTURES: where pictures go."""
+page it walks through those of a chip of all tiles, of a wafer with the critical path of a window, of
+a language model on a pod, and of the whole wse2 in 200 steps. PICTURES: where pictures go."""
 
 import pathlib
 import subprocess
@@ -90,6 +90,7 @@ def make_pages(lacuna, work):
             "wafer": ["--machine", "wse2", "--set", "wafer.columns=64", "--set", "wafer.rows=96",
                       "--gemm", "512x512x960", "--pattern", "unstructured:0.1", "--view-path",
                       "1000:11000"],
+            "pod": ["--machine", "pod16", "--model", "qwen3-0.6b", "--decode", "--context", "256"],
             "whole_wafer": ["--machine", "wse2", "--gemm", "12288x12288x67592", "--pattern",
                             "unstructured:0.1"]}
     pages = []

@@ -118,6 +118,7 @@ ViewData view_data(const ViewFacts& facts, const UnitSeries& series) {
                {"block", {series.block_columns, series.block_rows}},
                {"ends", series.ends},
                {"loss", series.loss}};
+  if (facts.tick != "cycle") head["tick"] = facts.tick;
   if (!series.behind.empty()) head["behind"] = series.behind;
   add_text(head, "step_names", series.step_names);
   add_text(head, "row_notes", series.row_notes);

@@ -19,6 +19,7 @@ struct ViewFacts {
   double clock_ghz = 0;
   std::uint64_t units = 0;
   bool exact = true;
+  std::string tick = "cycle";  // what time is counted in
 };
 
 /// Numbers over time of a data set, at most: see coarsen().

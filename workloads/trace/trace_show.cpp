@@ -20,21 +20,41 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
+/// The columns that are side by side in `most` letters, 0: any number of them; what follows goes on
+/// below, with the first one again.
+std::vector<std::vector<std::size_t>> side_by_side(const std::vector<std::size_t>& widths,
+                                                   std::size_t most) {
+  std::vector<std::vector<std::size_t>> parts = {{0}};
+  std::size_t used = widths[0];
+  for (std::size_t i = 1; i < widths.size(); ++i) {
+    used += 2 + widths[i];
+    if (most != 0 && used > most && parts.back().size() > 1) {
+      parts.push_back({0});
+      used = widths[0] + 2 + widths[i];
+    }
+    parts.back().push_back(i);
+  }
+  return parts;
+}
+
 // Columns as wide as their widest cell; the first `texts` to the left, numbers to the right.
-std::string format_columns(const std::vector<Cells>& rows, std::size_t texts) {
+std::string format_columns(const std::vector<Cells>& rows, std::size_t texts, std::size_t most) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const Cells& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string text;
-  for (const Cells& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i != 0) line += "  ";
-      line += i < texts ? fmt::format("{:<{}}", row[i], widths[i])
-                        : fmt::format("{:>{}}", row[i], widths[i]);
+  for (const std::vector<std::size_t>& columns : side_by_side(widths, most)) {
+    if (!text.empty()) text += '\n';
+    for (const Cells& row : rows) {
+      std::string line;
+      for (const std::size_t i : columns) {
+        if (i != 0) line += "  ";
+        line += i < texts ? fmt::format("{:<{}}", row[i], widths[i])
+                          : fmt::format("{:>{}}", row[i], widths[i]);
+      }
+      text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
     }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
   }
   return text;
 }
@@ -118,7 +138,7 @@ DensityGrid density_grid(const Mask& mask) {
 
 }  // namespace
 
-std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed) {
+std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed, std::size_t most) {
   std::vector<Cells> rows = {{"id", "op", "pattern", "m", "k", "n", "batch", "repeat", "dtype",
                               "density", "nnz", "useful FLOP", "dense FLOP", "bytes"}};
   std::vector<Cells> masks = {{"id", "empty rows", "empty cols", "8x8", "16x16", "32x32",
@@ -141,7 +161,7 @@ std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed) {
   rows.push_back(std::move(sum));
   std::string text =
       fmt::format("{}: {} rows, seed {}\n\n", trace.name, trace.ops.size(), run_seed);
-  text += format_columns(rows, 3);
+  text += format_columns(rows, 3, most);
   if (total.scalar + total.special != 0) {
     text += fmt::format("\n{} scalar and {} special operations\n", total.scalar, total.special);
   }
@@ -151,7 +171,7 @@ std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed) {
         "16 x 16 blocks\nin use; share of groups of 4 in a row with more than 2; deviation "
         "over mean of the counts of rows,\ncolumns and groups of 64 of them; correlation of "
         "neighbouring rows\n\n";
-    text += format_columns(masks, 1);
+    text += format_columns(masks, 1, most);
   }
   return text;
 }

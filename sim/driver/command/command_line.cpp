@@ -280,18 +280,18 @@ void add_search(CLI::App& app, Options& o) {
 }
 
 void add_describe(CLI::App& app, Options& o) {
-  CLI::App& describe =
-      add_verb(app, "describe",
-               "Describes machines, parameters, statistics, patterns, formats, area or trust.",
-               "lacuna describe parameters --machine bow\n  lacuna describe tile.memory.kib");
+  CLI::App& describe = add_verb(
+      app, "describe",
+      "Describes machines, parameters, statistics, patterns, formats, models, area or trust.",
+      "lacuna describe parameters --machine bow\n  lacuna describe tile.memory.kib");
   describe
-      .add_option("SUBJECT", o.subjects,
-                  "machines, parameters, layouts, statistics, patterns, formats, index (all that "
-                  "has a name), "
-                  "a name, or fit: layouts of a model on a system; completion (for bash) or manual "
-                  "(a page for man)")
-      ->required()
-      ->expected(1);
+      .add_option(
+          "SUBJECT", o.subjects,
+          "machines, parameters, layouts, statistics, patterns, formats, models, index (all "
+          "that has a name; if none is given), groups, words, "
+          "a name, or fit: layouts of a model on a system; completion (for bash) or manual "
+          "(a page for man)")
+      ->expected(0, 1);
   describe.add_option("--machine", o.machines, "preset or machine file, to show its values")
       ->type_name("NAME|FILE")
       ->expected(1);

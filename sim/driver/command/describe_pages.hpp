@@ -31,8 +31,14 @@ std::string trust_text(const MachineTable& kinds, const Options& options);
 /// What `--layout best` chooses from.
 std::string layouts_text(const MachineTable& kinds, const Options& options);
 
-/// All that can be described: words, machines, systems, models, patterns and groups of parameters.
-std::string index_text(const MachineTable& kinds, const Options& options);
+/// All that can be described: words, machines, systems, models, patterns and groups of parameters;
+/// of the rows alone whose kind has `part` in it.
+std::string index_text(const MachineTable& kinds, const Options& options,
+                       const std::string& part = "");
+
+/// The shapes of all models, and of one by its name; empty if there is none.
+std::string models_text(const Options& options);
+std::string model_text(const std::string& name, const Options& options);
 
 /// Completion for bash, and a manual page, of the program's own declarations.
 std::string completion_text();

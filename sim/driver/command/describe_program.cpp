@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -11,6 +13,7 @@
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/sweep/yaml_sweep.hpp"
 #include "sim/driver/system/job.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/generate/generator_table.hpp"
@@ -91,14 +94,86 @@ std::string manual_of(const CLI::App& verb, const std::string& above) {
   return text;
 }
 
+using Words = std::vector<std::string>;
+
+Words subjects() {
+  return {"machines", "parameters", "layouts",    "statistics", "patterns", "formats",
+          "models",   "energy",     "area",       "trust",      "fit",      "index",
+          "groups",   "words",      "completion", "manual"};
+}
+
+template <class Things>
+void add_names(Words& words, const Things& things) {
+  for (const auto& each : things) words.push_back(each.name);
+}
+
+/// What may stand behind a verb that is no option.
+Words words_behind(const std::string& path) {
+  Words words;
+  if (path == " trace make") {
+    add_names(words, generators());
+    add_names(words, model_shapes());
+  }
+  if (path == " describe") {
+    words = subjects();
+    for (const Words& more : {preset_names(), system_names()}) {
+      words.insert(words.end(), more.begin(), more.end());
+    }
+    add_names(words, model_shapes());
+    add_names(words, pattern_kinds());
+  }
+  return words;
+}
+
+/// Values of options that are words.
+std::map<std::string, Words> words_of_options() {
+  Words patterns;
+  add_names(patterns, pattern_kinds());
+  Words models;
+  add_names(models, model_shapes());
+  return {{"--machine", preset_names()},
+          {"--pattern", patterns},
+          {"--model", models},
+          {"--engine", {"event", "clocked"}},
+          {"--mode", {"auto", "static", "dynamic", "streamed"}},
+          {"--residency", {"auto", "streamed", "resident"}},
+          {"--fold", {"on", "off"}},
+          {"--layout", {"planned", "best"}},
+          {"--dtype", {"fp32", "fp16", "bf16", "fp8", "int8"}},
+          {"--style", {"ieee", "ieee_wide", "slide"}},
+          {"--palette", {"colour", "grey"}},
+          {"--legend", {"below", "none"}},
+          {"--normalise", {"share", "sum", "time", "dense"}}};
+}
+
+/// Options that want a value wherever they are declared: files are offered, not other options.
+Words options_with_values(const CLI::App& app) {
+  std::set<std::string> valued;
+  std::set<std::string> flags;
+  const std::function<void(const CLI::App&)> visit = [&](const CLI::App& verb) {
+    for (const CLI::Option* const option : options_of(verb)) {
+      for (const std::string& name : option->get_lnames()) {
+        (option->get_items_expected_max() > 0 ? valued : flags).insert("--" + name);
+      }
+    }
+    for (const CLI::App* const below : verbs_of(verb)) visit(*below);
+  };
+  visit(app);
+  Words all;
+  std::set_difference(valued.begin(), valued.end(), flags.begin(), flags.end(),
+                      std::back_inserter(all));
+  return all;
+}
+
 }  // namespace
 
 std::string completion_text() {
   const Declared declared;
   std::string cases;
   const auto add = [&](const std::string& path, const CLI::App& app) {
-    cases += fmt::format("    '{}') words='{}' ;;\n", path,
-                         verb_words(app) + (verbs_of(app).empty() ? "" : " ") + long_names(app));
+    Words words = words_behind(path);
+    words.push_back(verb_words(app) + (verbs_of(app).empty() ? "" : " ") + long_names(app));
+    cases += fmt::format("    '{}') words='{}' ;;\n", path, fmt::join(words, " "));
   };
   add("", declared.app);
   for (const CLI::App* const verb : verbs_of(declared.app)) {
@@ -107,26 +182,28 @@ std::string completion_text() {
       add(" " + verb->get_name() + " " + below->get_name(), *below);
     }
   }
-  std::vector<std::string> patterns;
-  for (const PatternKind& kind : pattern_kinds()) patterns.push_back(kind.name);
+  std::string values;
+  for (const auto& [option, words] : words_of_options()) {
+    const bool files =
+        option == "--machine" || option == "--model" || option == "--layout" || option == "--style";
+    values += fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$now\"){}); return ;;\n",
+                          option, fmt::join(words, " "), files ? " $(compgen -f -- \"$now\")" : "");
+  }
   return fmt::format(
       R"bash(# Completion of lacuna for bash, made by `lacuna describe completion`; to use it:
 #   source <(lacuna describe completion)
+_lacuna_parameters() {{
+  lacuna describe parameters --json 2>/dev/null | sed -n 's/.*"path": "\(.*\)".*/\1/p'
+}}
 _lacuna() {{
   local now="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" path='' words i
   COMPREPLY=()
   case "$before" in
-    --machine) COMPREPLY=($(compgen -W '{machines}' -- "$now") $(compgen -f -- "$now")); return ;;
-    --pattern) COMPREPLY=($(compgen -W '{patterns}' -- "$now")); return ;;
-    --engine) COMPREPLY=($(compgen -W 'event clocked' -- "$now")); return ;;
-    --mode) COMPREPLY=($(compgen -W 'auto static dynamic streamed' -- "$now")); return ;;
-    --residency) COMPREPLY=($(compgen -W 'auto streamed resident' -- "$now")); return ;;
-    --fold) COMPREPLY=($(compgen -W 'on off' -- "$now")); return ;;
-    --set)
-      words="$(lacuna describe parameters --json 2>/dev/null | sed -n 's/.*"path": "\(.*\)".*/\1/p')"
-      COMPREPLY=($(compgen -S = -W "$words" -- "$now"))
+{values}    --set)
+      COMPREPLY=($(compgen -S = -W "$(_lacuna_parameters)" -- "$now"))
       compopt -o nospace 2>/dev/null
       return ;;
+    {valued}) COMPREPLY=($(compgen -f -- "$now")); return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
     [[ "${{COMP_WORDS[i]}}" == -* ]] && break
@@ -138,13 +215,15 @@ _lacuna() {{
     esac
     break
   done
+  [[ "$path" == ' describe' && "$now" == *.* ]] && words="$(_lacuna_parameters)"
   COMPREPLY=($(compgen -W "$words" -- "$now"))
   [[ "$now" == -* || "$path" == '' ]] || COMPREPLY+=($(compgen -f -- "$now"))
 }}
 complete -o filenames -F _lacuna lacuna
 )bash",
-      fmt::arg("machines", fmt::join(preset_names(), " ")),
-      fmt::arg("patterns", fmt::join(patterns, " ")), fmt::arg("cases", cases));
+      fmt::arg("values", values),
+      fmt::arg("valued", fmt::join(options_with_values(declared.app), "|")),
+      fmt::arg("cases", cases));
 }
 
 std::string manual_text() {
@@ -169,15 +248,17 @@ std::string manual_text() {
   return text;
 }
 
-std::string index_text(const MachineTable& kinds, const Options& options) {
+std::string index_text(const MachineTable& kinds, const Options& options, const std::string& part) {
   TextTable table;
   table.column("kind", "", TextTable::Align::left);
   table.column("names", "", TextTable::Align::left);
-  const auto row = [&](const char* kind, const std::vector<std::string>& names) {
+  const auto row = [&](const std::string& kind, const std::vector<std::string>& names) {
+    if (kind.find(part) == std::string::npos) return;
     table.row({kind, fmt::format("{}", fmt::join(names, " "))});
   };
-  row("subjects", {"machines", "parameters", "layouts", "statistics", "patterns", "formats",
-                   "energy", "area", "trust", "fit", "index", "completion", "manual"});
+  row("subjects",
+      {"machines", "parameters", "layouts", "statistics", "patterns", "formats", "models", "energy",
+       "area", "trust", "fit", "index", "groups", "words", "completion", "manual"});
   row("machines", preset_names());
   row("systems", system_names());
   std::vector<std::string> names;
@@ -199,7 +280,16 @@ std::string index_text(const MachineTable& kinds, const Options& options) {
       const std::size_t dot = path.find('.');
       if (dot != std::string::npos) groups.insert(path.substr(0, dot));
     });
-    row(fmt::format("groups of {}", kind.kind).c_str(), {groups.begin(), groups.end()});
+    row(fmt::format("groups of {}", kind.kind), {groups.begin(), groups.end()});
+  }
+  row("words of experiments", sweep_words());
+  const Declared declared;
+  for (const CLI::App* const verb : verbs_of(declared.app)) {
+    names.clear();
+    for (const CLI::Option* const option : verb->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    row("words of lacuna " + verb->get_name(), names);
   }
   return options.markdown ? table.markdown() : table.text();
 }

@@ -139,6 +139,12 @@ std::optional<PathWindow> view_path_of(const Options& options) {
   return window;
 }
 
+void refuse_view_words(const Options& options) {
+  throw RequestError(
+      options.view_path ? "--view-path: the page of a chip has its critical path in any case"
+                        : "--view-steps: the steps of a chip are its supersteps; it is for wafers");
+}
+
 bool needs_events(const Options& options) {
   return options.event_log || options.timeline || !options.waves.empty();
 }

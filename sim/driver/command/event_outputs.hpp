@@ -25,10 +25,13 @@ Cycle interval_of(const Options& options);
 /// The steps of --view; 0 without it.
 std::uint64_t view_steps_of(const Options& options);
 
-/// True if an option asks for something that is made of event logs.
 /// The window of --view-path; nothing if there is none.
 std::optional<PathWindow> view_path_of(const Options& options);
 
+/// RequestError of --view-steps or --view-path where no machine is a wafer.
+[[noreturn]] void refuse_view_words(const Options& options);
+
+/// True if an option asks for something that is made of event logs.
 bool needs_events(const Options& options);
 
 /// RequestError if --timeline, --view or --waves cannot be.

@@ -27,6 +27,7 @@ namespace {
 constexpr std::size_t kLongestJournalled = std::size_t{1} << 30U;
 
 constexpr const char* kKept = "\nlacuna: interrupted; what is finished is kept: --resume goes on\n";
+constexpr const char* kNothingYet = "\nlacuna: interrupted before anything was finished\n";
 constexpr const char* kLost = "\nlacuna: interrupted; nothing is kept without --out\n";
 
 // a signal handler can reach nothing else
@@ -166,12 +167,16 @@ bool run_rest(const std::vector<Point>& points, const RestRunner& how, Journal* 
   return !finished.interrupted;
 }
 
-InterruptLine::InterruptLine(bool kept) {
-  line_to_say = kept ? kKept : kLost;
+InterruptLine::InterruptLine(bool keeps, bool kept) {
+  line_to_say = !keeps ? kLost : kept ? kKept : kNothingYet;
   struct sigaction action = {};
   action.sa_handler = say_and_end;
   sigaction(SIGINT, &action, &old_int_);
   sigaction(SIGTERM, &action, &old_term_);
+}
+
+void InterruptLine::has_kept() {
+  if (line_to_say == kNothingYet) line_to_say = kKept;
 }
 
 void InterruptLine::restore() const {

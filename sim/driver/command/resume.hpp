@@ -83,10 +83,14 @@ bool run_rest(const std::vector<Point>& points, const RestRunner& how, Journal* 
 /// becomes of finished work.
 class InterruptLine {
  public:
-  explicit InterruptLine(bool kept);
+  /// `keeps` what is finished, of which there is some if `kept`.
+  InterruptLine(bool keeps, bool kept);
   ~InterruptLine() { restore(); }
   InterruptLine(const InterruptLine&) = delete;
   InterruptLine& operator=(const InterruptLine&) = delete;
+
+  /// Something that was finished is kept from now on.
+  static void has_kept();
 
   /// In a child, which is to say nothing.
   void restore() const;

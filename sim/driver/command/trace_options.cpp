@@ -167,6 +167,7 @@ void add_show(CLI::App& trace, Options& o) {
                              "lacuna trace show my_trace.csv");
   show.add_option("FILE", o.subjects, "the trace")->required()->expected(1);
   show.add_option("--seed", o.seed, "seed of the masks; default 1")->type_name("N");
+  show.add_flag("--wide", o.wide, "tables as wide as they are");
   show.add_option("--picture", o.picture, "draw the mask of this row in letters")->type_name("ID");
   show.add_option("--flop", o.flop_convention,
                   "electra: the FLOP of a BERT as the script published with ELECTRA counts them")

@@ -26,6 +26,7 @@
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "sim/report/tables/text_table.hpp"
+#include "workloads/generate/model_shape.hpp"
 #include "workloads/import/import_table.hpp"
 #include "workloads/mapping/system/inference_params.hpp"
 
@@ -359,8 +360,8 @@ void add_groups(Names& names, const std::string& path) {
   }
   throw RequestError(fmt::format(
       "there is nothing called '{}' to describe{}\nThere are machines, parameters, statistics, "
-      "patterns, formats, energy and fit; a machine or its file; groups such as tile or router; "
-      "and the names in them: lacuna describe index",
+      "patterns, formats, models, energy and fit; a machine or its file; groups such as tile or "
+      "router; and the names in them: lacuna describe index",
       name, hint_of(name, names.all())));
 }
 
@@ -388,7 +389,7 @@ std::string name_text(const MachineTable& table, const Options& options) {
   Names names;
   for (const char* const subject :
        {"machines", "parameters", "layouts", "statistics", "patterns", "formats", "fit", "area",
-        "trust", "index", "completion", "manual"}) {
+        "trust", "models", "index", "groups", "words", "completion", "manual"}) {
     names.add(subject, "");
   }
   for (const std::string& preset : machine_names()) {
@@ -400,6 +401,9 @@ std::string name_text(const MachineTable& table, const Options& options) {
     names.add(preset, fmt::format("{}: a system of {} chips {} in {} machines\n\n{}", preset,
                                   params.chips(), params.chip.value(), params.machines.value(),
                                   parameter_table(params, true, options)));
+  }
+  for (const ModelShape& model : model_shapes()) {
+    names.add(model.name, model_text(model.name, options));
   }
   add_parameters(names, table, options);
   for (const PatternKind& kind : pattern_kinds()) {
@@ -429,7 +433,9 @@ std::string page_of(const Options& options, const MachineTable& kinds) {
   if (subject == "statistics") return statistics_text(kinds, options);
   if (subject == "patterns") return patterns_text(options);
   if (subject == "formats") return formats_text(options);
+  if (subject == "models") return models_text(options);
   if (subject == "index") return index_text(kinds, options);
+  if (subject == "groups" || subject == "words") return index_text(kinds, options, subject + " of");
   if (subject == "completion") return completion_text();
   if (subject == "manual") return manual_text();
   if (subject == "area") return area_text(kinds, options);
@@ -453,7 +459,9 @@ std::string json_of(const Options& options, const MachineTable& kinds) {
 
 }  // namespace
 
-int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+int describe_verb(const Options& given, const MachineTable& kinds, const Streams& streams) {
+  Options options = given;
+  if (options.subjects.empty()) options.subjects.emplace_back("index");
   const std::string& subject = options.subjects.front();
   if (options.json && options.markdown) throw RequestError("--json and --markdown: give one");
   if (subject == "fit") return describe_fit(options, kinds, streams);

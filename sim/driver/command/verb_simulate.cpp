@@ -93,9 +93,7 @@ void check_view_steps(const std::vector<Point>& points, const Options& options) 
   for (const Point& point : points) {
     if (point.machine->kind() == std::string("wse")) return;
   }
-  throw RequestError(
-      options.view_path ? "--view-path: the page of a chip has its critical path in any case"
-                        : "--view-steps: the steps of a chip are its supersteps; it is for wafers");
+  refuse_view_words(options);
 }
 
 /// Refuses what a system of wafers cannot do, before anything is simulated.
@@ -390,9 +388,12 @@ class KeptRun {
       RunRecord one = record;
       one.ops = {op};
       journal_->add(first + place, encode_record(one));
+      InterruptLine::has_kept();
     };
     return keeper;
   }
+
+  bool has_any() const { return journal_ != nullptr && !journal_->finished().empty(); }
 
   void remove() const {
     if (journal_) journal_->remove();
@@ -475,7 +476,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, steps);
   std::vector<RunRecord> records;
   try {
-    const InterruptLine line(output.has_value());
+    const InterruptLine line(output.has_value(), kept.has_any());
     records = run_in_turn(all, settings, masks, pricing, kept, progress);
   } catch (const RequestError&) {
     kept.remove();  // the same request would be refused again

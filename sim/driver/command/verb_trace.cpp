@@ -121,7 +121,8 @@ int trace_verb(const Options& options, const Streams& streams) {
     if (options.flop_convention) {
       text = show_flop(trace, *options.flop_convention);
     } else {
-      text = options.picture ? draw_mask(trace, *options.picture, seed) : show_trace(trace, seed);
+      text = options.picture ? draw_mask(trace, *options.picture, seed)
+                             : show_trace(trace, seed, options.wide ? 0 : streams.columns);
     }
   }
   streams.out << text << (text.empty() || text.back() != '\n' ? "\n" : "");

@@ -335,7 +335,7 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
   std::vector<BlockOutcome> outcomes;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     std::optional<InterruptLine> line;  // masks take their time too
-    if (journals[i]) line.emplace(true);
+    if (journals[i]) line.emplace(true, i > 0 || !journals[i]->finished().empty());
     if (several) streams.out << fmt::format("\nBlock {}\n\n", requests[i].options.block);
     outcomes.push_back(
         run_block(requests[i], places[i], command, machines, journals[i].get(), options, streams));

@@ -179,6 +179,7 @@ ValidationKeeper keeper_of(Journal* journal) {
   };
   keeper.add = [journal](std::size_t place, const ValidationRunResult& result) {
     journal->add(place, text_of(result));
+    InterruptLine::has_kept();
   };
   return keeper;
 }
@@ -237,7 +238,8 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   }
   Report report;
   {
-    const InterruptLine line(folder.has_value());
+    const InterruptLine line(folder.has_value(),
+                             journal != nullptr && !journal->finished().empty());
     report.outcomes = plan.outcomes(
         simulate_runs(table, plan.runs(), options.run, say, keeper_of(journal.get())));
     measure_others(plan.points(), table, options.run, report.outcomes);

@@ -100,7 +100,7 @@ Figure tokens_figure(const std::vector<ModelReport>& reports) {
   figure.title = {"Energy and rate of language models", "prices low to high"};
   figure.x_label = "tokens/s";
   figure.y_label = "J/token";
-  figure.x_is_density = false;
+  figure.x_at_values = false;
   figure.ranges = true;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const ModelReport& report = reports[i];

@@ -356,23 +356,26 @@ void PodModel::time(PodPass& pass, const PassRequest& request) const {
   const system::Fabric fabric(params);
   system::SystemExecution execution;
   execution.engine = setup_.engine;
-  system::ProgramResult run =
-      run_program(params, fabric, system::pass_program(params, program), execution);
-  pass.seconds = static_cast<double>(run.ns) * 1e-9;
+  execution.event_log = pages_ != nullptr;
+  pass.program = system::pass_program(params, program);
+  pass.run = run_program(params, fabric, pass.program, execution);
+  pass.seconds = static_cast<double>(pass.run.ns) * 1e-9;
   for (unsigned chip = 0; chip < pass.cut.chips(); ++chip) {
     for (std::size_t use = 0; use < system::kUses; ++use) {
-      pass.stack.at(use) += run.chips[chip][use];
+      pass.stack.at(use) += pass.run.chips[chip][use];
     }
   }
-  pass.energy = energy(pass, fabric, std::move(run));
-  run = run_program(params, fabric, system::turn_program(params, program), execution);
-  pass.turn_seconds = static_cast<double>(run.ns) * 1e-9;
-  pass.turn_energy = energy(pass, fabric, std::move(run));
+  pass.energy = energy(pass, fabric, pass.run);
+  execution.event_log = false;
+  const system::ProgramResult turn =
+      run_program(params, fabric, system::turn_program(params, program), execution);
+  pass.turn_seconds = static_cast<double>(turn.ns) * 1e-9;
+  pass.turn_energy = energy(pass, fabric, turn);
 }
 
 /// Operations of all chips, and what is drawn beside them while they last.
 EnergyAccount PodModel::energy(const PodPass& pass, const system::Fabric& fabric,
-                               system::ProgramResult run) const {
+                               const system::ProgramResult& run) const {
   EnergyAccount account;
   const double chips = pass.cut.tensor;
   for (const std::size_t kind : kind_of_) {
@@ -382,13 +385,17 @@ EnergyAccount PodModel::energy(const PodPass& pass, const system::Fabric& fabric
   add(account.range, pass.parts.embedding.cost.joules, chips);
   add(account.range, pass.parts.head.cost.joules, chips);
   account.work = {"chips", "operations on chips", account.range};
-  system::SystemParams params = setup_.system.params;
-  if (setup_.alone) {
-    run.chips.resize(1);
-    params.machine_w = 0;
-    params.hosts_w = 0;
+  const JouleRange idle = lacuna::idle_watts(*chip_, setup_.pricing);
+  if (!setup_.alone) {
+    account.beside = energy_beside(setup_.system.params, fabric, run, idle);
+    return account;
   }
-  account.beside = energy_beside(params, fabric, run, lacuna::idle_watts(*chip_, setup_.pricing));
+  system::SystemParams params = setup_.system.params;
+  params.machine_w = 0;
+  params.hosts_w = 0;
+  system::ProgramResult one = run;
+  one.chips.resize(1);
+  account.beside = energy_beside(params, fabric, one, idle);
   return account;
 }
 

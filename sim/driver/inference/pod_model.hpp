@@ -49,6 +49,8 @@ struct PodPass {
   EnergyAccount energy;             // of one by itself
   EnergyAccount turn_energy;
   PodParts parts;
+  system::Program program;
+  system::ProgramResult run;  // of `program`, of one by itself
   system::TimeStack stack{};  // of one by itself, all chips together
 
   const TileAccount& fullest() const;
@@ -80,6 +82,10 @@ class PodModel {
   /// From now on all passes have this cut: weights lie where they are.
   void keep(const PodCut& cut) { kept_ = cut; }
 
+  /// Has the reports that follow fill `pages` with what chips and their tiles did, in the form of
+  /// pack().
+  void show(std::vector<std::string>& pages) { pages_ = &pages; }
+
   ModelReport decode_report(std::uint32_t context, std::uint32_t batch);
   ModelReport prefill_report(std::uint32_t tokens, std::uint32_t batch);
 
@@ -95,9 +101,10 @@ class PodModel {
   std::vector<TileAccount> account(const PodCut& cut, const PodParts& parts) const;
   void time(PodPass& pass, const PassRequest& request) const;
   EnergyAccount energy(const PodPass& pass, const system::Fabric& fabric,
-                       system::ProgramResult run) const;
+                       const system::ProgramResult& run) const;
   [[noreturn]] void refuse(const PassRequest& request, const PodCut& cut,
                            const std::vector<TileAccount>& memory, const std::string& reason) const;
+  void add_pages(const PodPass& pass, const PassRequest& request);
   static double positions_that_fit(const PodPass& pass, const PassRequest& request);
   ModelReport report(const PodPass& pass, const PassRequest& request) const;
   std::string place() const;
@@ -109,6 +116,7 @@ class PodModel {
   unsigned tiles_ = 0;                // that work
   double clock_ghz_ = 0;
   std::optional<PodCut> kept_;
+  std::vector<std::string>* pages_ = nullptr;  // to be filled
 };
 
 }  // namespace lacuna

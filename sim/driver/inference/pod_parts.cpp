@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/inference/pod_parts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -75,6 +77,58 @@ class PartsMaker {
 };
 
 }  // namespace
+
+namespace {
+
+/// A row that is simulated once, and what it stands for.
+struct Alike {
+  std::string key;
+  const LayerOp* op = nullptr;
+  const WorkloadTrace* trace = nullptr;
+  std::string names;  // "attention: k, v"
+  std::uint64_t executions = 0;
+};
+
+void add_alike(std::vector<Alike>& rows, Alike row, Part part, const std::string& name) {
+  row.names = fmt::format("{}: {}", part_name(part), name);
+  const auto like = std::find_if(rows.begin(), rows.end(),
+                                 [&](const Alike& each) { return each.key == row.key; });
+  if (like == rows.end()) {
+    rows.push_back(std::move(row));
+    return;
+  }
+  like->executions += row.executions;
+  const bool same_part = like->names.rfind(std::string(part_name(part)) + ": ", 0) == 0;
+  like->names += ", " + (same_part ? name : row.names);
+}
+
+}  // namespace
+
+void see_rows(const std::vector<LayerKind>& kinds, const PassRequest& request, unsigned tensor,
+              const Machine& chip, ChipTimes& times, const SeenRow& add) {
+  std::vector<ModelParts> models;
+  for (const LayerKind& kind : kinds) models.push_back(pass_rows(kind, request, tensor));
+  std::vector<Alike> rows;
+  const auto collect = [&](std::size_t kind, Part part, std::uint64_t layers) {
+    const ModelParts& model = models[kind];
+    for (const LayerOp& op : model.of(part).forward) {
+      const Alike row{times.key(chip, op, model.trace), &op, &model.trace, "", layers * op.repeat};
+      add_alike(rows, row, part, op.layer.substr(op.layer.find('.') + 1));
+    }
+  };
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    if (kind == 0) collect(kind, Part::embedding, 1);
+    collect(kind, Part::attention, kinds[kind].layers.size());
+    collect(kind, Part::ffn, kinds[kind].layers.size());
+  }
+  collect(0, Part::head, 1);
+  for (const Alike& row : rows) {
+    const std::string often =
+        row.executions == 1 ? "once in a pass" : fmt::format("{} times in a pass", row.executions);
+    add(fmt::format("{}, on each chip that has it; {}", row.names, often),
+        times.seen(chip, *row.op, *row.trace));
+  }
+}
 
 std::uint64_t share_of_tile(std::uint64_t bytes, unsigned tiles) {
   constexpr std::uint64_t kWord = 8;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,13 @@ PodParts parts_of(const std::vector<LayerKind>& kinds, const PassRequest& reques
 /// Simulates the rows on `chip`, which has `tiles` tiles for them.
 PodParts simulated_parts(const std::vector<LayerKind>& kinds, const PassRequest& request,
                          unsigned tensor, const Machine& chip, unsigned tiles, ChipTimes& times);
+
+/// A row on a chip: which it is and how often it is done, and what each tile did, not yet priced.
+using SeenRow = std::function<void(const std::string& title, const OpResult& result)>;
+
+/// Has `add` see each distinct row, simulated once more, in the order in which a pass has them.
+void see_rows(const std::vector<LayerKind>& kinds, const PassRequest& request, unsigned tensor,
+              const Machine& chip, ChipTimes& times, const SeenRow& add);
 
 /// Bytes of the fullest of `tiles` tiles over which `bytes` are spread in whole words of 64 bits.
 std::uint64_t share_of_tile(std::uint64_t bytes, unsigned tiles);

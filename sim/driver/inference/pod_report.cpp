@@ -133,6 +133,7 @@ ModelReport PodModel::decode_report(std::uint32_t context, std::uint32_t batch) 
   request.weights = setup_.weights;
   const PodPass made = pass(request);
   ModelReport all = report(made, request);
+  if (pages_ != nullptr) add_pages(made, request);
   all.what = "decode";
   all.facts.insert(all.facts.begin(), {"context", fmt::format("{}", context)});
   all.title = fmt::format("{}, sequences: {}, context {}, on {}: {}", setup_.model.name, batch,
@@ -148,6 +149,7 @@ ModelReport PodModel::prefill_report(std::uint32_t tokens, std::uint32_t batch) 
   request.weights = setup_.weights;
   const PodPass made = pass(request);
   ModelReport all = report(made, request);
+  if (pages_ != nullptr) add_pages(made, request);
   all.what = "prefill";
   all.facts.insert(all.facts.begin(), {"tokens", fmt::format("{}", tokens)});
   all.title = fmt::format("{}, a prompt of {} tokens, sequences: {}, on {}: {}", setup_.model.name,

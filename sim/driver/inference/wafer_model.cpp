@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/report/json_view.hpp"
+#include "sim/driver/run/unit_view.hpp"
 
 namespace lacuna {
 
@@ -30,14 +30,12 @@ void WaferModel::show(const TaskView& view, std::vector<std::string>& pages) {
                                   UnitSeries series) {
     OpResult result;
     result.clock_ghz = params_.clock;
-    pricing_.price_units(wafer_, result, run.cycles, series);
-    coarsen(series, kMostViewNumbers);
     ViewFacts facts;
     facts.title = fmt::format("{} on {}: {}", model_.name, wafer_.name(), title);
     facts.cycles = run.cycles;
     facts.clock_ghz = params_.clock;
     facts.units = run.cores;
-    pages.push_back(pack(view_data(facts, series)));
+    pages.push_back(packed_view(wafer_, pricing_, facts, result, series));
   };
   times_.watch(view, add);
   prompts_.watch(view, add);

@@ -10,11 +10,11 @@
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
 #include "sim/driver/run/invariants.hpp"
+#include "sim/driver/run/unit_view.hpp"
 #include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/report/interval_series.hpp"
-#include "sim/report/json_view.hpp"
 #include "sim/report/unit_series.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/row_mask.hpp"
@@ -192,9 +192,6 @@ std::string view_of(const Point& point, const OpRecord& record, const Pricing& p
         "--view: what each unit did over time is not known of this operation");
     return {};
   }
-  UnitSeries& series = *once.units_in_time;
-  pricing.price_units(*point.machine, once, once.cycles, series);
-  coarsen(series, kMostViewNumbers);
   ViewFacts facts;
   facts.title =
       fmt::format("run {}: {}, {}{}{}", point.run, record.row.machine,
@@ -204,7 +201,7 @@ std::string view_of(const Point& point, const OpRecord& record, const Pricing& p
   facts.clock_ghz = once.clock_ghz;
   facts.units = once.units;
   facts.exact = once.exact;
-  const std::string view = pack(view_data(facts, series));
+  const std::string view = packed_view(*point.machine, pricing, facts, once, *once.units_in_time);
   once.units_in_time.reset();
   return view;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_style.hpp"
@@ -13,14 +14,50 @@ namespace {
 
 constexpr std::size_t kNamed = 5;  // points of a front
 
+/// An objective on an axis: "Time (us)", and the factor from its value to this unit.
+struct AxisOfObjective {
+  std::string label;
+  double factor = 1;
+};
+
+/// Of "time, s": times and energies in a unit of which the largest has one to a thousand.
+AxisOfObjective axis_of(const std::string& objective, double most) {
+  const std::size_t comma = objective.find(", ");
+  if (comma == std::string::npos) return {objective, 1};
+  std::string unit = objective.substr(comma + 2);
+  AxisOfObjective axis;
+  if (unit == "s" || unit == "J") {
+    for (const char* const prefix : {"m", "u", "n"}) {
+      if (most * axis.factor >= 1) break;
+      axis.factor *= 1000;
+      unit = prefix + objective.substr(comma + 2);
+    }
+  }
+  std::string name = objective.substr(0, comma);
+  name.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(name.front())));
+  std::replace(name.begin(), name.end(), '_', ' ');
+  axis.label = fmt::format("{} ({})", name, unit);
+  return axis;
+}
+
+/// The axis of the `which`-th objective of a search.
+AxisOfObjective axis_of(const SearchOrder& order, const SearchCourse& course, std::size_t which) {
+  double most = 0;
+  for (const std::size_t point : course.taken) {
+    most = std::max(most, order.points()[point].value[which]);
+  }
+  return axis_of(course.objectives[which], most);
+}
+
 LinePoint point_at(double x, double y) { return {x, y, y, y}; }
 
 Figure convergence(const SearchOrder& order, const SearchCourse& course) {
   LineFigure figure;
   figure.name = "search_convergence";
   figure.x_label = "simulated points";
-  figure.y_label = course.objectives[0];
-  figure.x_is_density = false;
+  const AxisOfObjective axis = axis_of(order, course, 0);
+  figure.y_label = axis.label;
+  figure.x_at_values = false;
   LineSeries best;
   best.label = "best so far";
   best.style = line_style(0);
@@ -32,10 +69,10 @@ Figure convergence(const SearchOrder& order, const SearchCourse& course) {
   bound.label = "no point is below";
   bound.reference = true;
   bound.style = line_style(1);
-  const double least = order.least().front();
+  const double least = order.least().front() * axis.factor;
   double lowest = 0;
   for (std::size_t i = 0; i < course.taken.size(); ++i) {
-    const double value = order.points()[course.taken[i]].value[0];
+    const double value = order.points()[course.taken[i]].value[0] * axis.factor;
     lowest = i == 0 ? value : std::min(lowest, value);
     const auto x = static_cast<double>(i + 1);
     best.points.push_back(point_at(x, lowest));
@@ -61,12 +98,14 @@ std::string name_of(const SearchCourse& course, std::size_t point) {
 Figure front(const SearchOrder& order, const SearchCourse& course) {
   LineFigure figure;
   figure.name = "search_front";
-  figure.x_label = course.objectives[0];
-  figure.y_label = course.objectives[1];
-  figure.x_is_density = false;
+  const AxisOfObjective across = axis_of(order, course, 0);
+  const AxisOfObjective up = axis_of(order, course, 1);
+  figure.x_label = across.label;
+  figure.y_label = up.label;
+  figure.x_at_values = false;
   const auto at = [&](std::size_t point) {
     const std::vector<double>& value = order.points()[point].value;
-    return point_at(value[0], value[1]);
+    return point_at(value[0] * across.factor, value[1] * up.factor);
   };
   LineSeries all;
   all.label = "simulated";

@@ -87,6 +87,7 @@ class Planner {
     sweep_.name = fs::path(file_.path).stem().string();
     note_axes();
     check_not_given_twice();
+    check_words_known();
     std::vector<std::size_t> step(file_.axes.size(), 0);
     std::size_t combinations = 0;
     do {
@@ -281,19 +282,13 @@ class Planner {
   const Machine* machine_of(Assignment& assigned) {
     const Assigned* const given = find(assigned, "machine");
     const std::string name = given == nullptr ? "bow" : given->value;
-    std::unique_ptr<Machine>& plain = plain_[name];
-    if (plain == nullptr) {
-      plain = make_machine(kinds_, machine_file(name));
-    }
+    const Machine& plain = plain_machine(name);
     std::vector<Setting> settings;
     const auto has_not = [&](const Assigned& each) {
       if (is_word(each.key)) return false;
-      const std::size_t colon = each.key.find(':');
-      const std::string path = colon == std::string::npos ? each.key : each.key.substr(colon + 1);
-      const bool meant = colon == std::string::npos || each.key.substr(0, colon) == plain->name();
-      if (!meant || find_parameter(*plain, path) == nullptr) return true;
+      if (!has(plain, each.key)) return true;
       unused_.erase(each.key);
-      settings.push_back({path, each.value, each.place});
+      settings.push_back({path_of(each.key), each.value, each.place});
       return false;
     };
     assigned.erase(std::remove_if(assigned.begin(), assigned.end(), has_not), assigned.end());
@@ -305,6 +300,54 @@ class Planner {
     const auto [found, is_new] = made_.try_emplace(key, nullptr);
     if (is_new) found->second = make(name, settings, wanted);
     return found->second;
+  }
+
+  /// The machine of a name, as it is without this file.
+  const Machine& plain_machine(const std::string& name) {
+    std::unique_ptr<Machine>& plain = plain_[name];
+    if (plain == nullptr) plain = make_machine(kinds_, machine_file(name));
+    return *plain;
+  }
+
+  /// A key without the machine that it is for.
+  static std::string path_of(const std::string& key) { return key.substr(key.find(':') + 1); }
+
+  static bool has(const Machine& machine, const std::string& key) {
+    const std::size_t colon = key.find(':');
+    const bool meant = colon == std::string::npos || key.substr(0, colon) == machine.name();
+    return meant && find_parameter(machine, path_of(key)) != nullptr;
+  }
+
+  /// Refuses words that no machine of the file has, before what follows from their absence.
+  void check_words_known() {
+    for (const SweepAxis& axis : file_.axes) {
+      for (std::size_t i = 0; i < axis.keys.size(); ++i) {
+        if (axis.keys[i] != "machine") continue;
+        for (const std::vector<std::string>& values : axis.steps) plain_machine(values[i]);
+      }
+    }
+    if (plain_.empty()) plain_machine("bow");
+    for (const auto& [key, place] : unused_) {
+      const bool known = std::any_of(plain_.begin(), plain_.end(), [&word = key](const auto& each) {
+        return has(*each.second, word);
+      });
+      if (!known) refuse_parameter(place, key);
+    }
+  }
+
+  [[noreturn]] void refuse_parameter(const std::string& place, const std::string& path) const {
+    const std::string retired = retired_parameter(path_of(path));
+    if (!retired.empty()) {
+      throw ParameterError(
+          fmt::format("{}: the parameter '{}' {} (doc/migration.md)", place, path, retired));
+    }
+    std::vector<std::string> known = sweep_words();
+    for (const auto& [name, machine] : plain_) {
+      for_each_parameter(*machine,
+                         [&](const std::string& each, const ParamBase&) { known.push_back(each); });
+    }
+    throw ParameterError(fmt::format("{}: no machine of this experiment has a parameter '{}'{}",
+                                     place, path, hint_of(path, known)));
   }
 
   std::string machine_file(const std::string& name) const {
@@ -333,28 +376,14 @@ class Planner {
   }
 
   void check_parameters_used() const {
-    std::vector<std::string> known = sweep_words();
-    for (const auto& [name, machine] : plain_) {
-      for_each_parameter(*machine,
-                         [&](const std::string& path, const ParamBase&) { known.push_back(path); });
-    }
-    const auto refuse = [&](const std::string& place, const std::string& path) {
-      const std::string retired = retired_parameter(path.substr(path.find(':') + 1));
-      if (!retired.empty()) {
-        throw ParameterError(
-            fmt::format("{}: the parameter '{}' {} (doc/migration.md)", place, path, retired));
-      }
-      throw ParameterError(fmt::format("{}: no machine of this experiment has a parameter '{}'{}",
-                                       place, path, hint_of(path, known)));
-    };
-    for (const auto& [path, place] : unused_) refuse(place, path);
+    for (const auto& [path, place] : unused_) refuse_parameter(place, path);
     for (const auto& [word, place] : idle_) {
       throw RequestError(fmt::format(
           "{}: '{}' acts on no point: those there are of pattern dense, which takes none", place,
           word));
     }
     for (const std::string& text : options_.settings) {
-      if (used_options_.count(text) == 0) refuse("--set", parse_setting(text).path);
+      if (used_options_.count(text) == 0) refuse_parameter("--set", parse_setting(text).path);
     }
   }
 

@@ -84,7 +84,7 @@ Figure scaling_figure(const Scaling& scaling) {
   figure.title = scaling.title;
   figure.x_label = "chips";
   figure.y_label = scaling.each + "s/s";
-  figure.x_is_density = false;
+  figure.x_at_values = false;
   LineSeries simulated;
   simulated.label = "simulated";
   simulated.style = line_style(0);

@@ -92,10 +92,9 @@ void ChipTimes::keep(const std::string& key, const OpRecord& record) {
   cache_->keep(kKind, key, encode_record(run));
 }
 
-OpRecord ChipTimes::simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) {
+OpRecord ChipTimes::simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace,
+                             const Execution& execution) {
   const Mask* const mask = op.pattern.name == "dense" ? nullptr : masks_.mask(op, trace, seed_);
-  Execution execution;
-  execution.engine = engine_;
   OpRecord record;
   try {
     record.result = chip.run(op, mask, seed_, execution);
@@ -110,10 +109,28 @@ OpRecord ChipTimes::simulate(const Machine& chip, const LayerOp& op, const Workl
   return record;
 }
 
+std::string ChipTimes::key(const Machine& chip, const LayerOp& op,
+                           const WorkloadTrace& trace) const {
+  return fmt::format("{}seed {} engine {}\n{}", settings_text(chip.parameters()), seed_,
+                     engine_name(engine_), content(op, trace));
+}
+
+OpResult ChipTimes::seen(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) {
+  Execution execution;
+  execution.engine = engine_;
+  execution.view = 1;  // steps are those of the program
+  OpResult result = std::move(simulate(chip, op, trace, execution).result);
+  const Cycle known = cost(chip, op, trace).cycles;
+  if (result.cycles != known || result.units_in_time == nullptr) {
+    throw InternalError(
+        fmt::format("{}: {} cycles when it is looked at, else {}", op.id, result.cycles, known));
+  }
+  return result;
+}
+
 system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
                                  const WorkloadTrace& trace) {
-  const std::string key = fmt::format("{}seed {} engine {}\n{}", settings_text(chip.parameters()),
-                                      seed_, engine_name(engine_), content(op, trace));
+  const std::string key = this->key(chip, op, trace);
   const auto known = known_.find(key);
   if (known != known_.end()) {
     units_ = known->second.second;
@@ -121,7 +138,9 @@ system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
   }
   std::optional<OpRecord> record = kept(key);
   if (!record) {
-    record = simulate(chip, op, trace);
+    Execution execution;
+    execution.engine = engine_;
+    record = simulate(chip, op, trace, execution);
     keep(key, *record);
   }
   pricing_.price(chip, *record);

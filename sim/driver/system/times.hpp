@@ -30,11 +30,18 @@ class ChipTimes {
   /// Tiles or cores of the chip whose row was asked for last; 0 if none was.
   std::uint64_t units() const { return units_; }
 
+  /// All that the cost of a row depends on: rows of one key are alike.
+  std::string key(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) const;
+
+  /// The row simulated in any case, with what each tile did over time, not priced.
+  OpResult seen(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
+
   std::size_t simulated() const { return simulated_; }
   std::size_t from_cache() const { return from_cache_; }
 
  private:
-  OpRecord simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
+  OpRecord simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace,
+                    const Execution& execution);
   std::optional<OpRecord> kept(const std::string& key);
   void keep(const std::string& key, const OpRecord& record);
 

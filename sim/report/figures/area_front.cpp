@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -18,8 +19,10 @@ std::string label_of(const SummaryRow& row) {
   std::string label = row.machine + " " + row.workload;
   if (!row.pattern.empty() && row.pattern != "dense") {
     label += fmt::format(" {}{}", row.pattern, row.block);
-    if (row.density) label += fmt::format(" at {:.4g}", *row.density);
+    if (row.density) label += " at " + short_number(*row.density);
     if (!row.mode.empty()) label += " " + row.mode;
+  } else if (!row.pattern.empty()) {
+    label += " dense";
   }
   return row.dtype.empty() ? label : label + " " + row.dtype;
 }

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+
 #include "sim/report/figures/area_front.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
@@ -15,6 +21,30 @@ LinePoint point_of(const SummaryRow& row) {
           row.time_high_s ? *row.time_high_s * 1e6 : time};
 }
 
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
+}
+
+/// The labels without the words that all of them begin with; the last word stays.
+std::vector<std::string> short_labels(const std::vector<AreaGroup>& groups) {
+  std::vector<std::vector<std::string>> all;
+  for (const AreaGroup& group : groups) all.push_back(words_of(group.label));
+  std::size_t common = 0;
+  const auto is_common = [&] {
+    return std::all_of(all.begin(), all.end(), [&](const std::vector<std::string>& words) {
+      return common + 1 < words.size() && words[common] == all.front()[common];
+    });
+  };
+  while (all.size() > 1 && is_common()) ++common;
+  std::vector<std::string> labels;
+  for (const std::vector<std::string>& words : all) {
+    labels.push_back(
+        fmt::format("{}", fmt::join(words.begin() + static_cast<int>(common), words.end(), " ")));
+  }
+  return labels;
+}
+
 }  // namespace
 
 void add_area_figure(const FigureData& data, const std::vector<FigureRun>& runs,
@@ -28,16 +58,20 @@ void add_area_figure(const FigureData& data, const std::vector<FigureRun>& runs,
   figure.name = "time_against_area";
   figure.x_label = "Silicon of the simulated units (mm^2)";
   figure.y_label = "Time (us)";
-  figure.x_is_density = false;
+  figure.x_at_values = false;
   figure.title = figure_title(data, runs);
-  for (const AreaGroup& group : groups) {
+  figure.title.emplace_back("lines: no other is smaller and faster");
+  const std::vector<std::string> labels = short_labels(groups);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const AreaGroup& group = groups[i];
     LineSeries all;
-    all.label = group.label;
-    all.style = line_style(static_cast<unsigned>(figure.series.size() / 2));
+    all.label = labels[i];
+    all.style = line_style(static_cast<unsigned>(i));
     LineSeries front = all;
     all.joined = false;
     front.label += ": no other is smaller and faster";
     front.style.marker = 7;
+    front.named = false;
     for (const SummaryRow* const row : group.rows) {
       all.points.push_back(point_of(*row));
       figure.ranges = figure.ranges || all.points.back().low < all.points.back().high;

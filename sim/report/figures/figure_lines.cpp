@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -15,7 +16,7 @@ namespace lacuna {
 
 namespace {
 
-/// The marks of a density axis: the densities themselves while they are few and far apart.
+/// The values on the axis themselves, while they are few and far apart.
 std::vector<double> x_marks(const LineFigure& figure) {
   std::set<double> values;
   for (const LineSeries& series : figure.series) {
@@ -33,7 +34,17 @@ std::vector<double> x_marks(const LineFigure& figure) {
   return crowded || numbers.size() > 9 ? log_marks(numbers.front(), numbers.back()) : numbers;
 }
 
-std::string axes(const LineFigure& figure, double& foot) {
+/// Beside the data: the texts of `marks`, and the name of the axis.
+double room_beside(const std::vector<double>& marks) {
+  constexpr double kNameIn = 0.24;
+  double room = Page().left;
+  for (const double mark : marks) {
+    room = std::max(room, text_width(fmt::format("{:.5g}", mark)) + kNameIn);
+  }
+  return room;
+}
+
+std::string axes(const LineFigure& figure, PythonTicks& ticks) {
   double low = HUGE_VAL;
   double high = 0;
   double left = HUGE_VAL;
@@ -57,14 +68,14 @@ std::string axes(const LineFigure& figure, double& foot) {
     right = std::max(right, gap.x);
   }
   const std::vector<double> marks = log_marks(low, high);
-  foot = marks.front();
   std::string text = "  set logscale xy\n";
   text += fmt::format("  set xrange [{:.6g}:{:.6g}]\n", left / 1.15, right * 1.15);
   text += fmt::format("  set yrange [{:.6g}:{:.6g}]\n", marks.front(), marks.back());
   text += fmt::format("  set xlabel {}\n  set ylabel {}\n", quoted(figure.x_label),
                       quoted(figure.y_label));
-  const std::vector<double> across = figure.x_is_density ? x_marks(figure) : log_marks(left, right);
-  return text + log_tics("x", across) + log_tics("y", marks);
+  std::vector<double> across = figure.x_at_values ? x_marks(figure) : log_marks(left, right);
+  ticks = {std::move(across), marks};
+  return text + log_tics("x", ticks.x) + log_tics("y", marks);
 }
 
 std::string plot_element(const LineFigure& figure, const LineSeries& series) {
@@ -85,11 +96,10 @@ std::string plot_element(const LineFigure& figure, const LineSeries& series) {
   const std::string look =
       fmt::format("linecolor '{}' linewidth 1.2 pointtype {} pointsize 0.45*size",
                   series.style.colour, series.style.marker);
-  if (!series.joined) {
-    return text + fmt::format("{}:3 with points {} title {}", select, look, quoted(series.label));
-  }
-  return text + fmt::format("{}:3 with linespoints {} dashtype {} title {}", select, look,
-                            series.style.dash, quoted(series.label));
+  const std::string title = series.named ? "title " + quoted(series.label) : "notitle";
+  if (!series.joined) return text + fmt::format("{}:3 with points {} {}", select, look, title);
+  return text + fmt::format("{}:3 with linespoints {} dashtype {} {}", select, look,
+                            series.style.dash, title);
 }
 
 std::string name_of(const LineGap& gap) {
@@ -133,6 +143,8 @@ std::vector<double> log_marks(double low, double high) {
   std::vector<double> digits{1, 2, 5};
   if (high / low > 1000) digits = {1};
   if (high / low < 5) digits = {1, 1.5, 2, 3, 4, 5, 7};
+  if (high > low && high / low < 1.5)
+    digits = {1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9};
   std::vector<double> marks;
   const int first = static_cast<int>(std::floor(std::log10(low)));
   const int last = static_cast<int>(std::ceil(std::log10(high)));
@@ -166,7 +178,7 @@ Figure draw_lines(const LineFigure& figure) {
   std::string plot;
   Page page;
   for (const LineSeries& series : figure.series) {
-    page.legend.push_back(series.label);
+    if (series.named) page.legend.push_back(series.label);
     for (const LinePoint& point : series.points) {
       std::vector<std::string> cells = {key_cell(series.label), fmt::format("{}", point.x),
                                         fmt::format("{}", point.y), fmt::format("{}", point.low),
@@ -179,15 +191,16 @@ Figure draw_lines(const LineFigure& figure) {
   }
   page.name = figure.name;
   page.title = figure.title;
-  double foot = 0;
-  const std::string axis_text = axes(figure, foot);
-  add_gaps(figure, foot, drawn, plot, page);
+  PythonTicks ticks;
+  const std::string axis_text = axes(figure, ticks);
+  page.left = room_beside(ticks.y);
+  add_gaps(figure, ticks.y.front(), drawn, plot, page);
   drawn.script = figure_script(page, axis_text + plot + "\n");
   std::vector<PythonSeries> series;
   for (const LineSeries& each : figure.series) {
-    series.push_back({each.label, each.style, each.joined, each.reference});
+    series.push_back({each.label, each.style, each.joined, each.reference, each.named});
   }
-  drawn.python = python_of_lines(page, figure.x_label, figure.y_label, series);
+  drawn.python = python_of_lines(page, figure.x_label, figure.y_label, ticks, series);
   return drawn;
 }
 

@@ -24,6 +24,7 @@ struct LineSeries {
   bool reference = false;
   double shift = 1;    // factor on x where it is drawn, so that ranges do not hide each other
   bool joined = true;  // by lines
+  bool named = true;   // in the legend
   std::vector<LinePoint> points;
 };
 
@@ -42,9 +43,9 @@ struct LineFigure {
   std::string x_label;
   std::string y_label;
   std::vector<std::string> title;
-  bool x_is_density = true;  // marked by the densities there are
-  bool roofs = false;        // references are limits: their tops and ends are on the page
-  bool ranges = false;       // draw bars from low to high
+  bool x_at_values = true;  // marked where there are any, while these are few and far apart
+  bool roofs = false;       // references are limits: their tops and ends are on the page
+  bool ranges = false;      // draw bars from low to high
   std::vector<LineSeries> series;
   std::vector<LineGap> gaps = {};
 };
@@ -52,8 +53,9 @@ struct LineFigure {
 Figure draw_lines(const LineFigure& figure);
 
 /// Marks of a logarithmic axis from `low` to `high`: 1, 2 and 5 of each decade; 1 alone of more
-/// than three decades; more of less than one. The first is at most `low`, the last at least
-/// `high`, and there are two or more even if these are equal: gnuplot draws no empty axis.
+/// than three decades; more of less than one, and of less than half of one. The first is at most
+/// `low`, the last at least `high`, and there are two or more even if these are equal: gnuplot
+/// draws no empty axis.
 std::vector<double> log_marks(double low, double high);
 
 /// The command that sets them; `axis` is "x" or "y".

@@ -153,7 +153,8 @@ Figure draw_map(const Map& map, const std::vector<std::string>& machines) {
   page.name = figure.name;
   page.title = map.title;
   page.title.insert(page.title.end(), machines.begin(), machines.end());
-  page.data_height = 0.22 * static_cast<double>(sizes.size());
+  // the scale beside the cells has seven marks
+  page.data_height = std::max(0.22 * static_cast<double>(sizes.size()), 0.9);
   page.left = 0.62;
   page.right = 0.62;
   figure.python = python_of_map(page);

@@ -16,6 +16,10 @@ namespace {
 std::string literal(const std::string& text) {
   std::string result = "'";
   for (const char c : text) {
+    if (c == '\n') {
+      result += "\\n";
+      continue;
+    }
     result += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   }
   return result + "'";
@@ -36,7 +40,7 @@ std::string head_of(const Page& page) {
       look_of(page);
   text += "labels = {}  # what to call what the data call otherwise\n\n\n";
   std::string title;
-  for (const std::string& line : page.title) title += (title.empty() ? "" : "\\n") + line;
+  for (const std::string& line : page.title) title += (title.empty() ? "" : "\n") + line;
   text +=
       "def shown(text):\n"
       "    for old in sorted(labels, key=len, reverse=True):\n"
@@ -106,44 +110,72 @@ const char* dash_of(unsigned gnuplot) {
 
 std::string look_of(const PythonSeries& series) {
   if (series.reference) {
-    return fmt::format("dict(color=reference, linewidth=0.6, linestyle='{}')",
+    return fmt::format("dict(color=reference, linewidth=0.6, linestyle='{}'",
                        dash_of(series.style.dash + 1));
   }
   const bool open = series.style.marker % 2 == 0;
-  return fmt::format("dict(color={}, marker='{}', linestyle='{}'{})",
-                     colour_of(series.style.colour), marker_of(series.style.marker),
+  return fmt::format("dict(color={}, marker='{}', linestyle='{}'{}", colour_of(series.style.colour),
+                     marker_of(series.style.marker),
                      series.joined ? dash_of(series.style.dash) : "",
                      open ? ", markerfacecolor='none'" : "");
 }
 
+// below the axes, over the whole width of the page, which the axes leave to it
 constexpr const char* kLegend =
     "if show_legend:\n"
-    "    axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.25), ncols=max(1, int(width / "
-    "1.5)))\n";
+    "    foot = (0.15 * legend_rows + 0.08) * points / 7 / figure.get_figheight()\n"
+    "    figure.get_layout_engine().set(rect=(0, foot, 1, 1 - foot))\n"
+    "    figure.legend(*axes.get_legend_handles_labels(), loc='lower center', ncols=columns,\n"
+    "                  borderpad=0.2)\n";
+
+/// The axes on a page that has room for the legend below them: as many columns as fit.
+std::string axes_of(const Page& page) {
+  return fmt::format(
+      "columns = max(1, int(width / ({:.3g} * points / 7 + 0.4)))\n"
+      "legend_rows = -(-{} // columns) if show_legend else 0\n"
+      "around = (0.6 + 0.13 * title_lines + 0.15 * legend_rows) * points / 7\n"
+      "tall = max(height - around, 0.2) if height else {:.3g}\n"
+      "figure, axes = plt.subplots(figsize=(width, height or tall + around), "
+      "layout='constrained')\n",
+      widest(page.legend), page.legend.size(), page.data_height);
+}
+
+/// Ticks of an axis where gnuplot has them, as plain numbers.
+std::string ticks_of(const char* axis, const std::vector<double>& marks) {
+  std::string places;
+  std::string texts;
+  for (const double mark : marks) {
+    places += fmt::format("{}{:.6g}", places.empty() ? "" : ", ", mark);
+    texts += fmt::format("{}'{:.5g}'", texts.empty() ? "" : ", ", mark);
+  }
+  return fmt::format("axes.set_{0}ticks([{1}], [{2}])\naxes.set_{0}ticks([], minor=True)\n", axis,
+                     places, texts);
+}
 
 }  // namespace
 
 std::string python_of_lines(const Page& page, const std::string& x_label,
-                            const std::string& y_label, const std::vector<PythonSeries>& series) {
+                            const std::string& y_label, const PythonTicks& ticks,
+                            const std::vector<PythonSeries>& series) {
   std::string text = head_of(page);
-  text += fmt::format(
-      "figure, axes = plt.subplots(figsize=(width, height or {:.3g}), layout='constrained')\n"
-      "series = {{\n",
-      page.data_height + 1);
+  text += axes_of(page) + "series = {\n";
   for (const PythonSeries& each : series) {
-    text += fmt::format("    {}: {},\n", literal(key_cell(each.label)), look_of(each));
+    text += fmt::format("    {}: {}{}),\n", literal(key_cell(each.label)), look_of(each),
+                        each.named ? "" : ", label='_'");
   }
   text += fmt::format(
       "}}\n"
       "for name, style in series.items():\n"
       "    rows = data[data.series == name]\n"
-      "    axes.plot(rows.iloc[:, 1], rows.iloc[:, 2], label=shown(name), **style)\n"
+      "    axes.plot(rows.iloc[:, 1], rows.iloc[:, 2], **{{'label': shown(name), **style}})\n"
       "    ranges = rows[(rows.low < rows.iloc[:, 2]) | (rows.high > rows.iloc[:, 2])]\n"
       "    axes.vlines(ranges.iloc[:, 1], ranges.low, ranges.high, color=style['color'],\n"
       "                linewidth=0.6)\n"
       "axes.set(xscale='log', yscale='log', xlabel={}, ylabel={})\n"
       "axes.grid(color=rule, linewidth=0.4)\n",
       literal(x_label), literal(y_label));
+  text += ticks_of("x", ticks.x) + ticks_of("y", ticks.y);
+  text += fmt::format("axes.set_ylim({:.6g}, {:.6g})\n", ticks.y.front(), ticks.y.back());
   return text + kLegend + tail_of(page);
 }
 
@@ -155,10 +187,9 @@ std::string python_of_bars(const Page& page, const std::string& x_label, std::si
       "total = values.sum(axis=1)\n"
       "stretch = {{'share': 100 / total, 'sum': total / total, 'time': data.time_us / total,\n"
       "           'dense': data.time_us / data.dense_time_us / total}}[normalise]\n"
-      "axis = {{'time': 'Time (us)', 'dense': 'Time over that of dense weights'}}\n"
-      "figure, axes = plt.subplots(figsize=(width, height or {:.3g}), layout='constrained')\n"
-      "colours = [",
-      first_part - 1, page.data_height + 1);
+      "axis = {{'time': 'Time (us)', 'dense': 'Time over that of dense weights'}}\n",
+      first_part - 1);
+  text += axes_of(page) + "colours = [";
   for (const auto& [name, colour] : parts) {
     text += (name == parts.front().first ? "" : ", ") + colour_of(colour);
   }

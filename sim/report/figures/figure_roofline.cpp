@@ -68,7 +68,7 @@ LineFigure points_of(const std::vector<FigureRun>& runs) {
   return figure;
 }
 
-/// The first peak of each machine, in the order of the runs.
+/// The first peak of each machine that has a point, in the order of the runs.
 std::vector<std::pair<std::string, PeakRates>> peaks_of(const FigureData& data,
                                                         const std::vector<FigureRun>& runs) {
   std::vector<std::pair<std::string, PeakRates>> peaks;
@@ -76,7 +76,7 @@ std::vector<std::pair<std::string, PeakRates>> peaks_of(const FigureData& data,
     const auto peak = data.peaks.find(run.run);
     const bool known = std::any_of(peaks.begin(), peaks.end(),
                                    [&](const auto& each) { return each.first == run.machine; });
-    if (known || peak == data.peaks.end() || peak->second.sram_gbps <= 0) continue;
+    if (known || !run.ok() || peak == data.peaks.end() || peak->second.sram_gbps <= 0) continue;
     peaks.emplace_back(run.machine, peak->second);
   }
   return peaks;
@@ -109,7 +109,7 @@ void add_roofline_figure(const FigureData& data, const std::vector<FigureRun>& r
   figure.y_label = "Useful TFLOP/s";
   figure.title = figure_title(data, runs);
   for (std::string& line : missing_lines(runs)) figure.title.push_back(std::move(line));
-  figure.x_is_density = false;
+  figure.x_at_values = false;
   figure.roofs = true;
   figures.push_back(draw_lines(figure));
 }

@@ -96,10 +96,33 @@ void shorten_bars(std::vector<FigureRun>& runs) {
   }
 }
 
+/// Whether each value of axis `first` has one value of axis `second` beside it.
+bool implies(const std::vector<FigureRun>& runs, std::size_t first, std::size_t second) {
+  std::map<std::string, std::string> with;
+  return std::all_of(runs.begin(), runs.end(), [&](const FigureRun& run) {
+    const std::vector<std::string>& values = run.total.varying;
+    if (values.size() <= std::max(first, second)) return false;
+    return with.emplace(values[first], values[second]).first->second == values[second];
+  });
+}
+
+/// The axes that names of runs say: where they are many, not those that an earlier one implies.
+std::vector<std::size_t> axes_to_name(const std::vector<FigureRun>& runs, std::size_t axes) {
+  constexpr std::size_t kFew = 2;
+  std::vector<std::size_t> named;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const bool implied = axes > kFew && std::any_of(named.begin(), named.end(), [&](std::size_t j) {
+                           return implies(runs, j, i);
+                         });
+    if (!implied) named.push_back(i);
+  }
+  return named;
+}
+
 /// Adds to the variants of all runs what they differ in.
 void tell_apart(std::vector<FigureRun>& runs, const std::vector<std::string>& varying) {
   const std::vector<std::string> names = short_names(varying);
-  for (std::size_t i = 0; i < varying.size(); ++i) {
+  for (const std::size_t i : axes_to_name(runs, varying.size())) {
     for (FigureRun& run : runs) {
       if (run.total.varying.size() <= i || run.total.varying[i].empty()) continue;
       if (!run.variant.empty()) run.variant += " ";

@@ -16,6 +16,11 @@ namespace lacuna {
 
 namespace {
 
+constexpr double kLeastBarsIn = 0.7;  // width of the bars alone
+constexpr double kWantedBarsIn = 1.2;
+constexpr double kHalfTickIn = 0.2;    // of the mark at the end of the axis
+constexpr double kMostWidthIn = 7.16;  // two columns of a paper
+
 double sum_of(const StackedBar& bar) {
   double sum = 0;
   for (const double value : bar.values) sum += value;
@@ -90,7 +95,7 @@ std::string normalisation(const StackedFigure& figure, double beside) {
       "}\n";
   // the name of the axis stands below the middle of the bars, or as near to it as the page has room
   text += fmt::format(
-      "  beyond(inches) = (left + width - right)/2 + (inches/2 + 0.02)*unit - width\n"
+      "  beyond(inches) = (names + width - right)/2 + (inches/2 + 0.02)*unit - width\n"
       "  aside(inches) = beyond(inches) > 0 ? -beyond(inches)/width : 0\n"
       "  low = format eq 'svg' ? 0.45 : 0\n");
   for (const auto& [when, label] :
@@ -105,10 +110,21 @@ std::string normalisation(const StackedFigure& figure, double beside) {
 
 std::string stacked_body(const StackedFigure& figure, const std::vector<double>& places,
                          double beside) {
-  std::string body = "  unset grid\n  set border 1\n" + normalisation(figure, beside);
+  std::string body = "  unset grid\n  set border 1\n";
+  // names that leave the bars no room on a narrow page are written smaller
+  body += fmt::format(
+      "  spare = (width - right - {0:.2f}*unit)/left\n"
+      "  squeeze = spare < 1 ? greater(spare, 0.4) : 1\n"
+      "  names = left*squeeze\n"
+      "  set lmargin at screen names/width\n",
+      kLeastBarsIn);
+  body += normalisation(figure, beside);
   body += fmt::format("  set yrange [{}:-1.4]\n  places = '{}'\n", places.back() + 0.6,
                       fmt::join(places, " "));
-  body += "  place(i) = word(places, int(i) + 1) + 0\n  set ytics scale 0 (";
+  body +=
+      "  place(i) = word(places, int(i) + 1) + 0\n"
+      "  of_names = sprintf('%s,%g', font, points*squeeze*(format eq 'svg' ? 2 : 1))\n"
+      "  set ytics font of_names scale 0 (";
   for (std::size_t i = 0; i < figure.bars.size(); ++i) {
     body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(figure.bars[i].label), places[i]);
   }
@@ -152,7 +168,9 @@ void add_page(const StackedFigure& figure, std::vector<Figure>& figures) {
     notes.push_back(bar.note);
   }
   page.left = widest(labels) + 0.12;
-  page.right = widest(notes) + 0.12;
+  page.right = std::max(widest(notes) + 0.12, kHalfTickIn);
+  const double wanted = page.left + page.right + kWantedBarsIn;
+  page.width = std::clamp(std::ceil(wanted * 100) / 100, kPageWidthIn, kMostWidthIn);
   for (const StackedPart& part : figure.parts) page.legend.push_back(part.name);
   page.variables = fmt::format("normalise = '{}'  # {}\n", figure.percent ? "share" : "sum",
                                figure.has_times ? "share, time or dense" : "sum or share");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "sim/report/figures/figure_check.hpp"
@@ -193,8 +194,11 @@ std::string nearest_text(const std::vector<std::string>& texts, double value) {
 }
 
 double text_width(const std::string& text) {
-  // a letter of the font is 0.5 of its height wide, on average, and there are 72 points in an inch
-  return 0.5 * kFontPoints / 72 * static_cast<double>(text.size());
+  // of the height of the font, of which there are 72 points in an inch; letters are 0.5 wide on
+  // average
+  double width = 0;
+  for (const char letter : text) width += std::strchr("mwMW%@", letter) != nullptr ? 0.8 : 0.5;
+  return width * kFontPoints / 72;
 }
 
 double widest(const std::vector<std::string>& texts) {
@@ -214,7 +218,7 @@ std::string look_of(const Page& page) {
       "title_lines = {}  # above the data\n"
       "own_title = ''  # in place of them\n"
       "show_legend = {}\n",
-      kPageWidthIn, kFontPoints, page.title.size(), page.legend.empty() ? 0 : 1);
+      page.width, kFontPoints, page.title.size(), page.legend.empty() ? 0 : 1);
   for (const auto& [name, colour] : figure_colours()) {
     text += fmt::format("{} = '{}'\n", name, colour);
   }
@@ -238,7 +242,7 @@ std::string figure_script(const Page& page, const std::string& body) {
   script += fmt::format(
       "  set key at screen 0.5,((rows*line + 0.03*unit)/page) center top vertical Left reverse "
       "maxrows greater(rows, 1) samplen 1.6 spacing (format eq 'svg' ? 0.78 : 1) width (format eq "
-      "'svg' ? -{:.1f} : 0)\n",
+      "'svg' ? -{:.1f} : 1)\n",
       widest(page.legend) / text_width("x") / 6);
   script += "  if (!show_legend) { unset key }\n";
   script += "  set xlabel offset 0,(format eq 'svg' ? 0.45 : 0)\n";

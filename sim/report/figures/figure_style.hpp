@@ -51,6 +51,7 @@ inline constexpr const char* kShades =
 struct Page {
   std::string name;                // of the files
   std::vector<std::string> title;  // lines above the data
+  double width = kPageWidthIn;
   double data_height = 1.75;
   double aspect = 0;      // height of the data over its width, in place of data_height; 0: not said
   double left = 0.44;     // for the marks and name of the vertical axis

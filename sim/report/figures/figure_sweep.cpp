@@ -60,16 +60,31 @@ struct Along {
     }
   }
 
-  /// The axis, and what goes with it.
+  /// The axis, and what goes with it, as far as there is room below the axis.
   std::string label(const FigureData& data, std::size_t axis) const {
+    constexpr std::size_t kMostLetters = 60;
+    for (const bool whole : {true, false}) {
+      const std::string text = beside(data, axis, whole);
+      if (text.empty()) return data.varying[axis];
+      std::string label = fmt::format("{} (with {})", data.varying[axis], text);
+      if (label.size() <= kMostLetters) return label;
+    }
+    const std::size_t others = axes.size() - 1 + (pattern ? 1 : 0) + (density ? 1 : 0);
+    return fmt::format("{} (with {} more)", data.varying[axis], others);
+  }
+
+ private:
+  /// What goes with the axis, by whole paths or by their last words.
+  std::string beside(const FigureData& data, std::size_t axis, bool whole) const {
     std::string text;
     const auto add = [&](const std::string& name) { text += (text.empty() ? "" : " and ") + name; };
     for (const std::size_t other : axes) {
-      if (other != axis) add(data.varying[other]);
+      const std::string& path = data.varying[other];
+      if (other != axis) add(whole ? path : path.substr(path.rfind('.') + 1));
     }
     if (pattern) add("pattern");
     if (density) add("density");
-    return data.varying[axis] + (text.empty() ? "" : " (with " + text + ")");
+    return text;
   }
 };
 
@@ -116,7 +131,6 @@ LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs,
   const Along along(runs, data, axis);
   figure.x_label = along.label(data, axis);
   figure.y_label = measure.label;
-  figure.x_is_density = false;
   for (const FigureRun& run : runs) {
     if (run.total.varying.size() <= axis) continue;
     const std::optional<double> x = positive(run.total.varying[axis]);

@@ -105,6 +105,8 @@ Figure draw(const std::string& unit, const std::vector<const ValidationOutcome*>
   Page page;
   page.name = figure.name;
   page.data_height = 2.6;
+  page.left = 0.5;  // marks such as 1e+06
+  page.right = 0.2;
   page.legend = {"equal", "25 % more or less"};
   double low = HUGE_VAL;
   double high = 0;

@@ -75,29 +75,40 @@ void append_numbers(std::vector<std::string>& cells, const SummaryRow& row, std:
       row.status == Status::ok ? "" : fmt::format("{}: {}", status_name(row.status), row.reason));
 }
 
-/// Why rows have no values, a line each, for below the table.
-std::string reason(const std::string& who, const SummaryRow& row) {
-  if (row.status == Status::ok) return "";
-  return fmt::format("{}: {}: {}\n", who, status_name(row.status), row.reason);
-}
+/// What is said of operations, a line each; of those of which it is the same one line together.
+class Said {
+ public:
+  void add(const std::string& what, const std::string& id) {
+    auto known = std::find_if(all_.begin(), all_.end(),
+                              [&](const auto& each) { return each.first == what; });
+    if (known == all_.end()) known = all_.insert(all_.end(), {what, {}});
+    known->second.push_back(id);
+  }
 
-/// What is to be said of operations beside their numbers; of those of which it is the same, once.
-std::string remarks_of(const RunRecord& record, const std::string& before = "") {
-  std::vector<std::pair<std::string, std::vector<std::string>>> all;  // and the ids
-  for (const OpRecord& op : record.ops) {
-    for (const std::string& remark : op.result.remarks) {
-      auto known = std::find_if(all.begin(), all.end(),
-                                [&](const auto& each) { return each.first == remark; });
-      if (known == all.end()) known = all.insert(all.end(), {remark, {}});
-      known->second.push_back(op.row.op_id);
+  std::string text(const std::string& before) const {
+    std::string text;
+    for (const auto& [what, ids] : all_) {
+      const std::string more = ids.size() == 1 ? "" : fmt::format(" and {} more", ids.size() - 1);
+      text += fmt::format("{}{}{}: {}\n", before, ids[0], more, what);
     }
+    return text;
   }
-  std::string text;
-  for (const auto& [remark, ids] : all) {
-    const std::string more = ids.size() == 1 ? "" : fmt::format(" and {} more", ids.size() - 1);
-    text += fmt::format("{}{}{}: {}\n", before, ids[0], more, remark);
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> all_;  // and the ids
+};
+
+/// Why operations have no values, and what else is to be said of them beside their numbers.
+std::string words_below(const RunRecord& record, const std::string& before = "") {
+  Said reasons;
+  Said remarks;
+  for (const OpRecord& op : record.ops) {
+    if (op.row.status != Status::ok) {
+      reasons.add(fmt::format("{}: {}", status_name(op.row.status), op.row.reason), op.row.op_id);
+    }
+    for (const std::string& remark : op.result.remarks) remarks.add(remark, op.row.op_id);
   }
-  return text;
+  return reasons.text(before) + remarks.text(before);
 }
 
 std::uint64_t layer_cycles(const std::vector<StackPart>& stack, Layer layer) {
@@ -170,16 +181,12 @@ std::string run_table(const RunRecord& record) {
     append_numbers(cells, row, record.units());
     table.row(std::move(cells));
   };
-  std::string reasons;
-  for (const OpRecord& op : record.ops) {
-    add(op.row, note_of(op.result, kLayoutNote));
-    reasons += reason(op.row.op_id, op.row);
-  }
+  for (const OpRecord& op : record.ops) add(op.row, note_of(op.result, kLayoutNote));
   if (record.ops.size() > 1) {
     table.rule();
     add(record.total, "");
   }
-  reasons += remarks_of(record) + layout_lines(record);
+  std::string reasons = words_below(record) + layout_lines(record);
   if (!reasons.empty()) reasons.insert(0, "\n");
   return what_was_run(record) + "\n\n" + table.text() + reasons;
 }
@@ -206,11 +213,8 @@ std::string compare_table(const std::vector<RunRecord>& records) {
                                       row.residency};
     append_numbers(cells, row, record.units());
     table.row(std::move(cells));
-    for (const OpRecord& op : record.ops) {
-      reasons += reason(fmt::format("run {}, {}", record.run, op.row.op_id), op.row);
-    }
     const std::string run = fmt::format("run {}, ", record.run);
-    reasons += remarks_of(record, run) + layout_lines(record, run);
+    reasons += words_below(record, run) + layout_lines(record, run);
   }
   if (!reasons.empty()) reasons.insert(0, "\n");
   return table.text() + reasons;

@@ -37,13 +37,18 @@ std::size_t width_of(const std::vector<std::size_t>& widths) {
   return all < kGap ? 0 : all - kGap;
 }
 
-/// Lines of at most `width` letters, broken between words; a longer word is a line.
+/// Lines of at most `width` letters, broken between words, and in those that are longer.
 std::vector<std::string> broken(const std::string& text, std::size_t width) {
   std::vector<std::string> lines(1);
   std::size_t begin = 0;
   while (begin < text.size()) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
+    std::string word = text.substr(begin, end - begin);
+    while (word.size() > width) {
+      if (!lines.back().empty()) lines.emplace_back();
+      lines.back() = word.substr(0, width);
+      word.erase(0, width);
+    }
     if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) {
       lines.emplace_back();
     }
@@ -131,21 +136,39 @@ std::string TextTable::part(const std::vector<std::size_t>& columns,
       text += ruler;
       continue;
     }
-    const std::size_t last = columns.empty() ? 0 : columns.back();
-    const std::vector<std::string> lines =
-        columns.empty() || columns_[last].align == Align::right
-            ? std::vector<std::string>{columns.empty() ? "" : row[last]}
-            : broken(row[last], widths[last]);
-    const bool whole = lines.size() == 1;
-    for (const std::string& words : lines) {
-      const bool head = &words == &lines.front();
-      text += line([&](std::size_t c) {
-        if (c == last) return whole ? row[c] : words;
-        return head ? row[c] : std::string();
-      });
+    std::vector<std::vector<std::string>> cells(columns_.size());
+    std::size_t high = 1;
+    for (const std::size_t c : columns) {
+      const bool breaks = columns_[c].align == Align::left && row[c].size() > widths[c];
+      cells[c] = breaks ? broken(row[c], widths[c]) : std::vector<std::string>{row[c]};
+      high = std::max(high, cells[c].size());
+    }
+    for (std::size_t i = 0; i < high; ++i) {
+      text +=
+          line([&](std::size_t c) { return i < cells[c].size() ? cells[c][i] : std::string(); });
     }
   }
   return text;
+}
+
+std::vector<std::size_t> TextTable::narrowed(const std::vector<std::size_t>& columns,
+                                             std::vector<std::size_t> widths) const {
+  if (most_letters == 0) return widths;
+  for (std::size_t tried = 0; tried < columns.size(); ++tried) {
+    std::size_t all = 0;
+    for (const std::size_t c : columns) all += widths[c] + (c == columns.front() ? 0 : kGap);
+    if (all <= most_letters) break;
+    std::size_t widest = columns_.size();
+    for (const std::size_t c : columns) {
+      if (columns_[c].align == Align::right) continue;
+      if (widest == columns_.size() || widths[c] > widths[widest]) widest = c;
+    }
+    if (widest == columns_.size()) break;
+    const std::size_t least = std::max(kLeastOfWords, columns_[widest].title.size());
+    if (widths[widest] <= least) break;
+    widths[widest] -= std::min(all - most_letters, widths[widest] - least);
+  }
+  return widths;
 }
 
 std::string TextTable::text() const {
@@ -164,7 +187,7 @@ std::string TextTable::text() const {
   }
   std::string text;
   for (const std::vector<std::size_t>& columns : parts(widths)) {
-    text += (text.empty() ? "" : "\n") + part(columns, widths);
+    text += (text.empty() ? "" : "\n") + part(columns, narrowed(columns, widths));
   }
   return text + left_out;
 }

@@ -19,7 +19,8 @@ class TextTable {
 
   /// How wide the tables of this process are to be, in letters; 0, as at first: as wide as they
   /// are. A table that is wider leaves out what is only for wide ones, then breaks the lines of its
-  /// last column of words, then goes on below itself, its first column repeated.
+  /// last column of words, then goes on below itself, its first column repeated, and breaks the
+  /// lines of what is too wide even so.
   static void fit(std::size_t letters);
 
   void column(std::string title, std::string unit, Align align = Align::right,
@@ -49,6 +50,10 @@ class TextTable {
 
   /// Leaves out columns, as narrow tables do; a line that names them, or none.
   std::string leave_out(std::vector<std::size_t>& widths) const;
+
+  /// The widths of such a part, whose widest columns of words are broken if it is too wide.
+  std::vector<std::size_t> narrowed(const std::vector<std::size_t>& columns,
+                                    std::vector<std::size_t> widths) const;
 
   /// The columns that are side by side, a list for each part of the table.
   std::vector<std::vector<std::size_t>> parts(const std::vector<std::size_t>& widths) const;

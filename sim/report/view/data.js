@@ -27,6 +27,8 @@ class Series {
   constructor(head, bytes) {
     Object.assign(this, head);
     this.block = head.block || [1, 1];
+    this.tick = head.tick || 'cycle'; // what time is counted in
+    this.ticks = head.tick || 'cycles';
     this.timedColumns = Math.ceil(this.columns / this.block[0]);
     this.timedRows = head.timed_rows;
     this.cells = this.timedColumns * this.timedRows;
@@ -55,12 +57,13 @@ class Series {
   addSums() {
     const sum = (name, doc, parts) => {
       if (parts.length === 0) return null;
-      return { name, doc, unit: 'cycles', group: 'sum', timed: true, parts };
+      return { name, doc, unit: this.ticks, group: 'sum', timed: true, parts };
     };
     const of = (...names) => this.stack.filter((layer) => names.includes(layer.layer));
+    const time = this.tick === 'cycle' ? 'Cycles' : 'Time';
     this.sums = [
-      sum('busy', 'Cycles of compute and exchange.', of('compute', 'exchange')),
-      sum('waiting', 'Cycles of sync, stall and imbalance.', of('sync', 'stall', 'imbalance')),
+      sum('busy', `${time} of compute and exchange.`, of('compute', 'exchange')),
+      sum('waiting', `${time} of sync, stall and imbalance.`, of('sync', 'stall', 'imbalance')),
     ].filter((each) => each !== null);
     this.choices = [...this.sums, ...this.layers];
   }

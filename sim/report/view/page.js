@@ -158,7 +158,7 @@ function drawLegend(layer, most) {
   $('ramp').style.background = `linear-gradient(90deg, ${stops.join(',')})`;
   const share = layer.group === 'stack' || layer.group === 'sum';
   const text = (value) => (share ? percent(value)
-    : layer.timed ? `${number(value)} ${layer.unit} / cycle` : `${number(value)} ${layer.unit}`);
+    : layer.timed ? `${number(value)} ${layer.unit} / ${state.left.tick}` : `${number(value)} ${layer.unit}`);
   const two = state.mode === 'difference';
   $('low').textContent = text(two ? -most : 0);
   $('high').textContent = text(most);
@@ -168,15 +168,15 @@ function drawLegend(layer, most) {
 
 function showTime() {
   const { left, step } = state;
-  const cycles = left.ends[left.steps - 1];
+  const end = left.ends[left.steps - 1];
   if (step < 0) {
-    $('when').textContent = `whole run, ${number(left.cycles)} cycles`;
+    $('when').textContent = `whole run, ${number(left.cycles)} ${left.ticks}`;
     return;
   }
   const micros = (cycle) => (cycle / left.clock_ghz / 1000).toPrecision(4);
   const name = left.step_names ? `${left.step_names[step]}: ` : '';
-  $('when').textContent = `${name}step ${step + 1} of ${left.steps}, cycles `
-    + `${number(left.starts[step])} to ${number(left.ends[step])} of ${number(cycles)} `
+  $('when').textContent = `${name}step ${step + 1} of ${left.steps}, ${left.ticks} `
+    + `${number(left.starts[step])} to ${number(left.ends[step])} of ${number(end)} `
     + `(${micros(left.ends[step])} us)`;
 }
 
@@ -185,8 +185,8 @@ function fillChoices() {
   layers.textContent = '';
   const common = state.left.choices.filter((each) => state.mode === 'one'
     || layerOf(state.right, each.name));
-  const groups = { sum: 'Cycles', stack: 'Where cycles went', count: 'Counted over time',
-    whole: 'Counted over the whole run' };
+  const groups = { sum: 'Shares of time', stack: `Where ${state.left.ticks} went`,
+    count: 'Counted over time', whole: 'Counted over the whole run' };
   for (const [group, label] of Object.entries(groups)) {
     const own = common.filter((each) => each.group === group);
     if (own.length === 0) continue;

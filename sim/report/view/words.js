@@ -219,6 +219,6 @@ function showFacts() {
   place.textContent = '';
   for (const series of shownSeries()) {
     place.append(element('p', `${series.title}: ${number(series.units)} ${series.unit}s, `
-      + `${number(series.cycles)} cycles${series.exact ? '' : ', not exact'}. ${series.loss}`));
+      + `${number(series.cycles)} ${series.ticks}${series.exact ? '' : ', not exact'}. ${series.loss}`));
   }
 }

@@ -80,8 +80,8 @@ TEST(ViewFiles, ThatCannotBeAreRefusedByName) {
   refused("run --gemm 64x64x48 --timeline-limit 4" + out, "--timeline-limit: goes with --timeline");
   const std::string model = "run --model qwen3-4b --machine ";
   refused(model + "wse3 --decode --view", "--view: needs --out");
-  refused(model + "pod16 --decode --view" + out,
-          "--view with --model is for wafers; pod16 is none");
+  refused(model + "pod16 --decode --view --view-steps 9" + out,
+          "--view-steps: the steps of a chip are its supersteps; it is for wafers");
   refused(model + "wse3 --requests none.csv --view" + out, "--view does not go with --requests");
   refused(model + "wse3 --decode --view --view-path 9:9" + out, "--view-path: found '9:9'");
   refused("plot --view " + bench.path("none") + out, "has no view.html");
@@ -214,6 +214,32 @@ TEST(ViewFiles, HaveTheProgramsOfALanguageModel) {
                   " --prefill 32 --chunk 32 --quiet --view --view-steps 8 ",
               "prompt");
   EXPECT_EQ(title_of(read_views("", prompt).at(0)), "norm");
+}
+
+// Four layers in two stages of two chips: first the chips over time, each of which has all of the
+// time in every step; then each distinct row on the tiles of a chip, keys and values one of them.
+TEST(ViewFiles, HaveTheChipsOfALanguageModelAndItsRows) {
+  const ProgramBench bench;
+  const std::string run =
+      "--machine pod4 --set chip.ipu.tiles=32 --set inference.tensor=2 --set inference.pipeline=2 "
+      "--model " +
+      small_model(bench) + " --decode --context 64 --quiet --view ";
+  const std::string event = page_of(bench, run, "event");
+  const std::vector<ViewData> data = read_views("", event);
+  ASSERT_GT(data.size(), 10U);
+  const std::string& chips = data[0].head;
+  EXPECT_THAT(chips, HasSubstr(R"(dense on pod4: the chips that have a part of the model")"));
+  EXPECT_THAT(chips, HasSubstr(R"("columns":2,"rows":2,)"));
+  EXPECT_THAT(chips, HasSubstr(R"("tick":"ns")"));
+  EXPECT_THAT(chips,
+              HasSubstr(R"("row_notes":["stage 0: layers 0 to 1","stage 1: layers 2 to 3"])"));
+  for (const char* const step : {"embedding", "layer 4 of 4", "hand-over", "head", "tokens"}) {
+    EXPECT_THAT(chips, HasSubstr('"' + std::string(step) + '"'));
+  }
+  EXPECT_THAT(data[1].head, HasSubstr("embedding: tokens, on each chip that has it; once in a"));
+  EXPECT_THAT(event, HasSubstr("attention: k, v, on each chip that has it; 8 times in a pass"));
+  EXPECT_THAT(event, HasSubstr("ffn: gate, up, ffn2, on each chip that has it; 12 times in"));
+  EXPECT_EQ(page_of(bench, run + "--engine clocked", "clocked"), event);
 }
 
 }  // namespace

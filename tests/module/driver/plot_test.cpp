@@ -115,12 +115,19 @@ TEST(DescribeProgram, CompletionAndManualAreOfTheDeclaredOptions) {
   const std::string completion = lacuna("describe completion").out;
   const std::string manual = lacuna("describe manual").out;
   // an option of one verb, one of a verb below a verb, and all verbs
-  for (const char* const word : {"--normalise", "--picture", "compare"}) {
+  for (const char* const word :
+       {"--normalise", "--picture", "compare", "--palette) COMPREPLY=($(compgen -W 'colour grey'",
+        "' describe') words='machines parameters", "' trace make') words='gemm "}) {
     EXPECT_THAT(completion, HasSubstr(word));
   }
   EXPECT_THAT(manual, AllOf(HasSubstr(".TH LACUNA 1"), HasSubstr("\\-\\-normalise HOW"),
                             HasSubstr(".SS lacuna trace show")));
-  EXPECT_THAT(lacuna("describe index").out, AllOf(HasSubstr("fake slow"), HasSubstr("bert-base")));
+  const std::string index = lacuna("describe index").out;
+  EXPECT_THAT(index, AllOf(HasSubstr("fake slow"), HasSubstr("bert-base"), HasSubstr("--densit")));
+  EXPECT_EQ(lacuna("describe").out, index);
+  EXPECT_THAT(lacuna("describe groups").out, AllOf(HasSubstr("groups of"), Not(HasSubstr("bert"))));
+  EXPECT_THAT(lacuna("describe models").out, AllOf(HasSubstr("bert-base"), HasSubstr("30522")));
+  EXPECT_THAT(lacuna("describe bert-base").out, HasSubstr("of the family bert, an encoder"));
 }
 
 TEST(DescribeProgram, JsonHasParametersWithTheirValues) {

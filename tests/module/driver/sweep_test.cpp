@@ -177,6 +177,10 @@ TEST(Sweep, RefusesMistakesOfTheFileWithLineAndColumn) {
   const std::string head = "machine: fake\ngemm: 8x8x8\n";
   EXPECT_THAT(refusal(head + "grids: {}\n"),
               HasSubstr("study.yaml:3:1: there is no 'grids' here; allowed: machine, trace, "));
+  // before the density is missed, which the word was to be
+  EXPECT_THAT(refusal(head + "pattern: unstructured\ngrid: {densty: [0.1, 0.2]}\n"),
+              HasSubstr("study.yaml:4:8: no machine of this experiment has a parameter 'densty'; "
+                        "did you mean 'density' or "));
   EXPECT_THAT(refusal(head + "grid: {unit.mac: [1, 2]}\n"),
               HasSubstr("study.yaml:3:8: no machine of this experiment has a parameter 'unit.mac'; "
                         "did you mean 'unit.macs'?"));

@@ -307,6 +307,7 @@ TEST(FigureStyle, QuotesWhatGnuplotWouldTakeForTheEnd) { EXPECT_EQ(quoted("it's"
 TEST(LogMarks, EncloseTheDataWithOneTwoAndFive) {
   EXPECT_THAT(log_marks(3, 40), ElementsAre(2, 5, 10, 20, 50));
   EXPECT_THAT(log_marks(1, 10), ElementsAre(1, 2, 5, 10));
+  EXPECT_THAT(log_marks(774, 893), ElementsAre(700, 800, 900));
   EXPECT_THAT(log_marks(1.7, 4.2), ElementsAre(1.5, 2, 3, 4, 5));
   EXPECT_THAT(log_marks(0.5, 2000), ElementsAre(0.1, 1, 10, 100, 1000, 10000));
 }
@@ -315,6 +316,43 @@ TEST(LogMarks, AreNeverOneAlone) {
   EXPECT_THAT(log_marks(1, 1), ElementsAre(1, 1.5));
   EXPECT_THAT(log_marks(10, 10), ElementsAre(10, 15));
   EXPECT_THAT(log_marks(7, 7), ElementsAre(7, 10));
+}
+
+/// Runs over one axis of the hardware, of several values.
+FigureData made_up_sweep(const std::vector<std::string>& values) {
+  std::vector<RunRecord> runs;
+  for (const std::string& value : values) {
+    for (RunRecord run : test::made_up_comparison(false, {0.25})) {
+      run.run = run.total.run = run.ops[0].row.run = runs.size();
+      run.total.varying = run.ops[0].row.varying = {value};
+      runs.push_back(run);
+    }
+  }
+  FigureData data = figure_data(runs);
+  data.varying = {"tile.amp.fp16_macs"};
+  return data;
+}
+
+TEST(SweepFigures, HaveTicksAtTheValuesOfTheirAxis) {
+  const std::vector<Figure> figures = make_figures(made_up_sweep({"16", "24", "64"}));
+  EXPECT_THAT(find(figures, "throughput_against_tile_amp_fp16_macs").script,
+              HasSubstr("set xtics ('16' 16, '24' 24, '64' 64)"));
+}
+
+// Names that leave less than 0.7 inches for the bars are written smaller; of the page's own width
+// they leave 1.2 inches.
+TEST(CycleStackFigure, LeavesRoomForItsBarsBesideLongNames) {
+  std::vector<RunRecord> runs = test::made_up_comparison(false, {0.25});
+  const std::string value(40, '7');
+  for (RunRecord& run : runs) {
+    run.total.varying = run.ops[0].row.varying = {run.run == 0 ? "1" : value};
+  }
+  FigureData data = figure_data(runs);
+  data.varying = {"tile.workers"};
+  const std::string script = find(make_figures(data), "cycle_stack").script;
+  EXPECT_THAT(script, Not(HasSubstr("\nwidth = 3.35 ")));
+  EXPECT_THAT(script, HasSubstr("spare = (width - right - 0.70*unit)/left"));
+  EXPECT_THAT(script, HasSubstr("points*squeeze*"));
 }
 
 }  // namespace

@@ -64,5 +64,23 @@ TEST(RunTable, GivesReasonsBelowTheTable) {
   EXPECT_THAT(run_table(a_run()), Not(HasSubstr("out_of_memory")));
 }
 
+// Three operations cannot be done, two of them for the same reason.
+TEST(RunTable, GivesAReasonOfSeveralOperationsOnce) {
+  RunRecord record = a_run();
+  record.ops.push_back(record.ops[1]);
+  record.ops.push_back(record.ops[1]);
+  const auto refuse = [&](std::size_t op, const char* id, const char* reason) {
+    record.ops[op].row.op_id = id;
+    record.ops[op].row.status = Status::unsupported;
+    record.ops[op].row.reason = reason;
+  };
+  refuse(1, "b", "no bf16");
+  refuse(2, "c", "too long");
+  refuse(3, "d", "no bf16");
+  const std::string words = "\n\nb and 1 more: unsupported: no bf16\nc: unsupported: too long\n";
+  EXPECT_THAT(run_table(record), HasSubstr(words));
+  EXPECT_THAT(compare_table({record}), HasSubstr("run 0, b and 1 more: unsupported: no bf16\n"));
+}
+
 }  // namespace
 }  // namespace lacuna::test

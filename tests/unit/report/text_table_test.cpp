@@ -78,5 +78,24 @@ TEST(TextTable, GoesOnBelowItselfWithItsFirstColumn) {
   EXPECT_THAT(table.text(), HasSubstr("  7           3\n"));
 }
 
+// "planned" and 24 letters of values are 33 with the gap: the values take what 40 leave, 31, and
+// the word of 36 letters two lines.
+TEST(TextTable, BreaksAColumnThatIsTooWideByItself) {
+  const Fit fit(40);
+  TextTable table;
+  table.column("planned", "", TextTable::Align::left);
+  table.column("values", "", TextTable::Align::left);
+  table.column("where", "", TextTable::Align::left);
+  table.row({"0", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20", "here"});
+  table.row({"0", "abcdefghijklmnopqrstuvwxyz0123456789", "there"});
+  const std::string text = table.text();
+  EXPECT_LE(widest_line(text), 40U);
+  EXPECT_THAT(text, HasSubstr("0        1 2 3 4 5 6 7 8 9 10 11 12 13\n"));
+  EXPECT_THAT(text, HasSubstr("         14 15 16 17 18 19 20\n"));
+  EXPECT_THAT(text, HasSubstr("0        abcdefghijklmnopqrstuvwxyz01234\n"));
+  EXPECT_THAT(text, HasSubstr("\n         56789\n"));
+  EXPECT_THAT(text, HasSubstr("there"));
+}
+
 }  // namespace
 }  // namespace lacuna

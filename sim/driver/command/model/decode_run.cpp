@@ -60,7 +60,10 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
                             extras.csv);
   }
   if (folder) {
-    more.workload = std::filesystem::path(*options.model).stem().string();
+    const std::filesystem::path model = *options.model;
+    // the name of a shipped model may have a dot
+    more.workload =
+        std::filesystem::is_regular_file(model) ? model.stem().string() : *options.model;
     more.inputs = {*options.model, options.requests.value_or("")};
     more.figures = model_figures(reports);
     write_model_folder(*folder, options, reports, more);

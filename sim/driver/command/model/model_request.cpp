@@ -259,6 +259,17 @@ PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pr
   return setup;
 }
 
+/// Refuses what only pages of wafers have, if there is none.
+void check_view_of_chips(const ModelRequest& request) {
+  const Options& options = request.options;
+  if (!options.view_steps && !options.view_path) return;
+  for (const std::string& name : options.machines) {
+    if (is_system(name)) continue;
+    if (make_machines(request.kinds, {name}, {}).at(0)->kind() == std::string("wse")) return;
+  }
+  refuse_view_words(options);
+}
+
 /// Refuses what the model was not made for, and has no result of: tokens of an encoder, one after
 /// another, and sequences that are too long.
 void check_model(const ModelRequest& request) {
@@ -282,16 +293,15 @@ void check_model(const ModelRequest& request) {
 }
 
 ModelReport run_pod(const ModelRequest& request, const std::string& name, const Pricing& pricing,
-                    PartCache& cache, std::string& csv) {
-  refuse_given({{"--view", request.options.view}},
-               "with --model is for wafers; " + name + " is none");
+                    PartCache& cache, ModelExtras& extras) {
   ChipTimes times(pricing, request.run.seed, request.run.execution.engine, &cache);
   PodModel pod(setup_of(request, name, pricing, times));
   const Options& options = request.options;
   const std::uint32_t batch = options.batch ? whole("--batch", *options.batch) : 1;
+  if (options.view) pod.show(extras.pages);
   if (options.decode) return pod.decode_report(context_of(options), batch);
   if (options.prefill) return pod.prefill_report(whole("--prefill", *options.prefill), batch);
-  return serve_on_pod(pod, request.requests, batch, csv);
+  return serve_on_pod(pod, request.requests, batch, extras.csv);
 }
 
 ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const Pricing& pricing,
@@ -352,11 +362,12 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
 ModelReport run_model(const ModelRequest& request, const std::string& name, const Pricing& pricing,
                       const Streams& streams, PartCache& cache, ModelExtras& extras) {
   check_model(request);
-  if (is_system(name)) return run_pod(request, name, pricing, cache, extras.csv);
+  check_view_of_chips(request);
+  if (is_system(name)) return run_pod(request, name, pricing, cache, extras);
   const auto machines = make_machines(request.kinds, {name}, request.settings);
   const Machine& machine = *machines.at(0);
   if (std::string(machine.kind()) == "ipu") {
-    return run_pod(request, name, pricing, cache, extras.csv);
+    return run_pod(request, name, pricing, cache, extras);
   }
   if (std::string(machine.kind()) != "wse") {
     throw RequestError(

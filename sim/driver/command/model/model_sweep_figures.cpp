@@ -89,7 +89,6 @@ LineFigure lines_over(const ModelSweep& sweep, const std::vector<ModelOutcome>& 
   figure.title = {quantity.title, sweep.name};
   figure.x_label = is_share(axis) ? axis + " left" : axis;
   figure.y_label = quantity.label;
-  figure.x_is_density = is_share(axis);
   std::map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const ModelPoint& point = sweep.points[i];

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/driver/command/describe_pages.hpp"
+#include "sim/report/tables/text_table.hpp"
+#include "workloads/generate/model_shape.hpp"
+
+namespace lacuna {
+
+namespace {
+
+std::string number(std::uint64_t value) { return value == 0 ? "" : fmt::format("{}", value); }
+
+/// "8 of 128" or nothing.
+std::string experts_text(const ModelShape& model) {
+  if (model.experts.count == 0) return "";
+  return fmt::format("{} of {}", model.experts.chosen, model.experts.count);
+}
+
+std::vector<std::string> cells_of(const ModelShape& model) {
+  return {model.name,
+          number(model.layers),
+          number(model.width),
+          number(model.heads),
+          number(model.kv_heads),
+          number(model.head_width()),
+          number(model.experts.count == 0 ? model.ffn : model.experts.ffn),
+          experts_text(model),
+          number(model.vocabulary),
+          number(model.positions)};
+}
+
+std::string table_of(const std::vector<ModelShape>& models, const Options& options) {
+  TextTable table;
+  table.column("model", "", TextTable::Align::left);
+  for (const char* const title : {"layers", "width", "heads", "kv heads", "head", "feed-forward",
+                                  "experts", "vocabulary", "positions"}) {
+    table.column(title, "");
+  }
+  for (const ModelShape& model : models) table.row(cells_of(model));
+  return options.markdown ? table.markdown() : table.text();
+}
+
+}  // namespace
+
+std::string models_text(const Options& options) {
+  const std::string head = options.markdown
+                               ? "# Models\n\nMade by `lacuna describe models --markdown`; do not "
+                                 "edit.\n\n"
+                               : "Models of --model NAME and of trace make NAME\n\n";
+  return head + table_of(model_shapes(), options);
+}
+
+std::string model_text(const std::string& name, const Options& options) {
+  for (const ModelShape& model : model_shapes()) {
+    if (model.name != name) continue;
+    const bool encoder =
+        model.family == ModelFamily::bert || model.family == ModelFamily::group_bert;
+    return fmt::format("{}: of the family {}, {}\n  source: {}\n\n{}", name,
+                       family_name(model.family),
+                       encoder ? "an encoder: lacuna trace make has its rows"
+                               : "a decoder: lacuna run --model and lacuna trace make take it",
+                       model.source, table_of({model}, options));
+  }
+  return "";
+}
+
+}  // namespace lacuna

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/inference/pod_view.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/system/event_kinds.hpp"
+#include "sim/base/error.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using system::Use;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::size_t at(Use use) { return static_cast<std::size_t>(use); }
+
+/// Two chips that work 10 ns and 4 ns, after which a barrier takes 2 ns, run `times` times; a third
+/// unit is a link.
+struct TwoChips {
+  explicit TwoChips(std::uint64_t times) {
+    program.segments.resize(1);
+    program.segments[0].name = "layer";
+    program.order = {{0, times}};
+    system::SegmentResult segment;
+    segment.ns = 12;
+    segment.chips.resize(2);
+    const auto does = [&](std::uint32_t chip, Use use, Cycle first, Cycle last) {
+      segment.events.push_back({first, chip, system::first_of(use), 0});
+      segment.events.push_back({last, chip, system::last_of(use), 0});
+      segment.chips[chip][at(use)] += last + 1 - first;
+    };
+    does(0, Use::forward, 0, 9);
+    does(0, Use::sync, 10, 11);
+    does(1, Use::forward, 0, 3);
+    does(1, Use::imbalance, 4, 9);
+    does(1, Use::sync, 10, 11);
+    segment.events.push_back({2, 2, system::kCarryFirst, 0});
+    segment.events.push_back({7, 2, system::kCarryLast, 0});
+    run.segments = {segment};
+  }
+
+  const std::vector<std::uint64_t>& values(const UnitSeries& series, Use use) const {
+    return series.channels.at(at(use)).values;
+  }
+
+  system::Program program;
+  system::ProgramResult run;
+};
+
+// Chip 1 is through after 4 ns, chip 0 after 10, the barrier after 12: three steps a run.
+TEST(ChipSeries, HasAStepWhereverAChipBeginsSomethingElse) {
+  const TwoChips two(2);
+  const UnitSeries series = chip_series(two.program, two.run, 1, 2);
+  EXPECT_THAT(series.ends, ElementsAre(4, 10, 12, 16, 22, 24));
+  EXPECT_THAT(series.step_names, ElementsAre("layer 1 of 2", "layer 1 of 2", "layer 1 of 2",
+                                             "layer 2 of 2", "layer 2 of 2", "layer 2 of 2"));
+  EXPECT_THAT(two.values(series, Use::forward), ElementsAre(4, 4, 6, 0, 0, 0, 4, 4, 6, 0, 0, 0));
+  EXPECT_THAT(two.values(series, Use::imbalance), ElementsAre(0, 0, 0, 6, 0, 0, 0, 0, 0, 6, 0, 0));
+  EXPECT_THAT(two.values(series, Use::sync), ElementsAre(0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 2, 2));
+  EXPECT_THAT(series.numbers, ElementsAre(1, 2));
+}
+
+// 1,366 runs of three steps are 4,098, of which a page has at most 4,096: then a run is a step.
+TEST(ChipSeries, OfALongProgramSaysWhatIsLost) {
+  const UnitSeries fine = chip_series(TwoChips(1365).program, TwoChips(1365).run, 1, 2);
+  EXPECT_EQ(fine.ends.size(), 4095U);
+  EXPECT_THAT(fine.loss, HasSubstr("nothing is lost"));
+  const TwoChips two(1366);
+  const UnitSeries series = chip_series(two.program, two.run, 1, 2);
+  ASSERT_EQ(series.ends.size(), 1366U);
+  EXPECT_EQ(series.ends.back(), 1366U * 12);
+  EXPECT_THAT(series.loss, HasSubstr("Each of the 1366 segments that are run is a step"));
+  EXPECT_THAT(two.values(series, Use::sync), Each(2U));
+}
+
+TEST(ChipSeries, AgreesWithTheAccountsOfItsChips) {
+  TwoChips two(1);
+  ++two.run.segments[0].chips[1][at(Use::links)];
+  EXPECT_THROW(chip_series(two.program, two.run, 1, 2), InternalError);
+}
+
+}  // namespace
+}  // namespace lacuna::test
