@@ -160,8 +160,9 @@ bool BeatCost::reads_meet(std::uint32_t first, std::uint32_t count) const {
   if (ports_.conflict_bytes == 8 || halves) return (a - b) % 8 != 4;
   if (first_bytes_ != second_bytes_) {
     // two rows of banks, of which one begins within the other
-    const std::uint32_t apart = (b - a) % ports_.conflict_bytes;
-    return apart < first_bytes_ * count || ports_.conflict_bytes - apart < second_bytes_ * count;
+    const std::uint32_t period = ports_.conflict_bytes;
+    const std::uint32_t apart = (b % period + period - a % period) % period;
+    return apart < first_bytes_ * count || period - apart < second_bytes_ * count;
   }
   // the banks of a beat of contiguous elements lie side by side; those of other strides are taken
   // element by element

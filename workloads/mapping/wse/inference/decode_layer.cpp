@@ -99,7 +99,9 @@ DecodeLayer::DecodeLayer(const DecodeShape& shape, const CodeCosts& costs,
   if (zeros != nullptr && (zeros->inputs[static_cast<std::size_t>(Projection::up)].given() ||
                            zeros->inputs[static_cast<std::size_t>(Projection::down)].given() ||
                            zeros->sparse(Matrix::up) || zeros->sparse(Matrix::down))) {
-    throw UnsupportedError("zeros of the products of experts");
+    throw UnsupportedError(
+        "zeros of the products of experts: which expert's weights or inputs a core meets is known "
+        "when it has chosen, and its code is the same for all; those of qkv and o can be given");
   }
 }
 
