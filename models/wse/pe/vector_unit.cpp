@@ -156,8 +156,13 @@ bool BeatCost::reads_meet(std::uint32_t first, std::uint32_t count) const {
   if (sources_ != 2) return false;
   const std::uint32_t a = address_of(first_, first_bytes_, first, word_);
   const std::uint32_t b = address_of(second_, second_bytes_, first, word_);
-  if (ports_.conflict_bytes == 8 || first_bytes_ != 4 || second_bytes_ != 4) {
-    return (a - b) % 8 != 4;
+  const bool halves = first_bytes_ == 2 && second_bytes_ == 2;
+  if (ports_.conflict_bytes == 8 || halves) return (a - b) % 8 != 4;
+  if (first_bytes_ != second_bytes_) {
+    // two rows of banks, of which one begins within the other
+    const std::uint32_t period = ports_.conflict_bytes;
+    const std::uint32_t apart = (b % period + period - a % period) % period;
+    return apart < first_bytes_ * count || period - apart < second_bytes_ * count;
   }
   // the banks of a beat of contiguous elements lie side by side; those of other strides are taken
   // element by element

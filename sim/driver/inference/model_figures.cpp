@@ -86,6 +86,23 @@ StackedFigure memory_of(const ModelReport& report, const ModelTable& table) {
   return figure;
 }
 
+/// A bar for each phase, what its first core does in it.
+StackedFigure shares_of(const ModelReport& report, const ModelTable& table) {
+  StackedFigure figure;
+  figure.title = {name_of(report), "what the first core does in each phase of a layer"};
+  figure.x_label = "cycles";
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    figure.parts.push_back({table.columns[i].first, kColours.at(i)});
+  }
+  for (const auto& [name, values] : table.rows) {
+    StackedBar bar;
+    bar.label = name;
+    bar.values = values;
+    figure.bars.push_back(bar);
+  }
+  return figure;
+}
+
 /// Several runs are told apart by their numbers.
 void add(StackedFigure figure, const char* name, std::size_t run, std::size_t runs,
          std::vector<Figure>& figures) {
@@ -126,6 +143,9 @@ std::vector<Figure> model_figures(const std::vector<ModelReport>& reports) {
       if (const ModelTable* const table = table_of(report, name)) {
         add(phases_of(report, *table), "phases", run, reports.size(), figures);
       }
+    }
+    if (const ModelTable* const table = table_of(report, "shares")) {
+      add(shares_of(report, *table), "shares", run, reports.size(), figures);
     }
     if (const ModelTable* const table = table_of(report, "memory")) {
       add(memory_of(report, *table), "memory", run, reports.size(), figures);

@@ -71,6 +71,28 @@ std::string WaferModel::blocks_text(bool split, std::uint32_t layers) const {
                      layers);
 }
 
+namespace {
+
+/// What the first core of a block does in each phase: its code, and waiting for the words of
+/// others.
+ModelTable shares_of(const DecodeStep& step) {
+  ModelTable shares{"shares", "phase, in its first core", {}, {}};
+  for (const char* const title : {"set_up", "tensor", "rewriting", "words", "waiting"}) {
+    shares.columns.emplace_back(title, "cycles");
+  }
+  for (const auto& [phase, of] : step.shares) {
+    std::vector<double> row;
+    for (const Cycle part : {of.setup, of.arithmetic, of.rewriting, of.words}) {
+      row.push_back(static_cast<double>(part));
+    }
+    row.push_back(step.phases.at(phase) - static_cast<double>(of.all()));
+    shares.rows.emplace_back(word(phase), row);
+  }
+  return shares;
+}
+
+}  // namespace
+
 ModelReport WaferModel::decode_report(std::uint32_t context) {
   const DecodeStep step = times_.step(model_, placement_, context);
   const std::uint32_t batch = placement_.batch;
@@ -150,7 +172,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
                                                : static_cast<double>(m.positions));
     memory.rows.emplace_back(m.block, row);
   }
-  report.tables = {phases, memory};
+  report.tables = {phases, shares_of(step), memory};
   return report;
 }
 

@@ -36,6 +36,11 @@ const std::vector<TargetValue>& target_values() {
        "strided reads at 8 over the stride; FABRICA WSE-3 characterization, section 10d"},
       {"simd.by_rows", "true", "true", "inferred", "M",
        "square tiles of odd widths; Jorineg/cerebras tiled-stencil"},
+      {"simd.fma16_32", "1", "4", "inferred", "L",
+       "chips: added as FP32 numbers are, one a cycle (simd.fma32), by the part of blocks of 64 "
+       "and "
+       "256 rows (EPCC, LLM-4B-H64-ffn, LLM-4B-FFN-2048); simulator: CSL language reference, "
+       "appendix SIMD mode"},
       {"simd.to_register", "2", "2", "measured", "M",
        "sum of a vector in a register; FABRICA WSE-3 characterization, section 10d"},
       {"router.ramp_in", "1", "1", "measured", "M",

@@ -249,7 +249,8 @@ TEST_F(DecodeRun, RefusesWhatIsHalfUnderstood) {
   refused("--decode --set llm.skip=traffic", "needs zeros between blocks");
   refused("--decode --set llm.skip=all", "act+traffic");
   refused("--prefill 64 --window 8", "--window does not go with --prefill");
-  refused("--prefill 64 --activations down=bernoulli:0.1", "--activations does not go");
+  refused("--prefill 64 --activations down=bernoulli:0.1", "none is left out");
+  refused("--prefill 64 --weights all=2:4", "multiplied whole");
   refused("--prefill 64 --set llm.skip=act", "llm.skip");
   refused("--decode --x-density 0.5", "--x-density does not go with --model");
   refused("--decode --fold off", "--fold does not go with --model");

@@ -318,6 +318,7 @@ const std::vector<ProbeStep>& probe_steps() {
   const std::map<std::string, std::string> stencil = {
       {"radius", "1"}, {"tile", "5x3"}, {"dtype", "fp32"}};
   const std::map<std::string, std::string> copy = {{"operation", "copy"}, {"dtype", "fp16"}};
+  const std::map<std::string, std::string> half_fma = {{"operation", "fma"}, {"dtype", "fp16"}};
   const std::map<std::string, std::string> decode = {
       {"model", "Qwen3-1.7B"}, {"block", "64x64"}, {"bsz", "1"},
       {"context", "128"},      {"blocks", "1x1"},  {"tokens", "64"}};
@@ -343,12 +344,7 @@ const std::vector<ProbeStep>& probe_steps() {
       {"wse:timer.sync_hop", "3", "CS-3", "line_multicast", line, "last_receiver_shortest"},
       {"wse:vec.setup_descriptor", "8", "CS-3", "vector_operation", copy, "setup"},
       {"wse:vec.setup_first", "8", "CS-3", "vector_operation", copy, "setup"},
-      {"wse:vec.setup_scalar",
-       "9",
-       "CS-3",
-       "vector_operation",
-       {{"operation", "fma"}, {"dtype", "fp16"}},
-       "setup"},
+      {"wse:vec.setup_scalar", "9", "CS-3", "vector_operation", half_fma, "setup"},
       {"wse:vec.setup_use", "8", "CS-3", "vector_operation", copy, "setup"},
       {"wse:llm.attention_code", "49152", "CS-3", "decode_layer_attention", decode,
        "cycles_per_layer"},
@@ -356,6 +352,8 @@ const std::vector<ProbeStep>& probe_steps() {
       {"wse:llm.exp_positions", "64", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.exp_squarings", "9", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.groups", "4", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
+      {"wse:llm.moving_descriptors", "false", "CS-3", "decode_layer_attention", decode,
+       "cycles_per_layer"},
       {"wse:llm.route_write", "20", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.sum_step", "20", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.unrolled", "false", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},

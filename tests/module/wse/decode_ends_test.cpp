@@ -63,8 +63,8 @@ TEST(DecodeEnds, EveryParameterOfItsFunctionsActs) {
   };
   const Cycle before = time({});
   for (const char* const setting :
-       {"groups=4", "sum_step=0", "unrolled=false", "route_write=0", "exp_degree=5",
-        "exp_squarings=6", "silu_terms=4", "select_logit=10"}) {
+       {"groups=4", "sum_step=0", "unrolled=false", "moving_descriptors=false", "route_write=0",
+        "exp_degree=5", "exp_squarings=6", "silu_terms=4", "select_logit=10"}) {
     const std::string text = setting;
     const std::size_t equals = text.find('=');
     InferenceParams params;

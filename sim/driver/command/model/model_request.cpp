@@ -304,6 +304,22 @@ ModelReport run_pod(const ModelRequest& request, const std::string& name, const 
   return serve_on_pod(pod, request.requests, batch, extras.csv);
 }
 
+/// What prompts on a wafer have no program for.
+void refuse_with_prefill(const Options& options) {
+  refuse_given({{"--activations", !options.activations.empty()}},
+               "does not go with --prefill on a wafer: an instruction multiplies a number of each "
+               "token of a core, and is needed unless all of them are zero; none is left out");
+  refuse_given({{"--weights", !options.weights.empty()}},
+               "does not go with --prefill on a wafer: tiles of weights go round all cores of a "
+               "row, and are multiplied whole; there is no program for lists of what they hold");
+  refuse_given({{"--batch", options.batch.has_value()},
+                {"--seed", options.seed.has_value()},
+                {"--window", options.window.has_value()},
+                {"--kept", options.kept.has_value()},
+                {"--experts", options.experts.has_value()}},
+               "does not go with --prefill on a wafer");
+}
+
 ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const Pricing& pricing,
                       PartCache& cache, ModelExtras& extras) {
   const Options& options = request.options;
@@ -311,16 +327,7 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
                 {"--density", options.density.has_value()},
                 {"--block", options.block.has_value()}},
                "is for the weights of a model on IPUs; on a wafer --weights has them");
-  if (options.prefill) {
-    refuse_given({{"--batch", options.batch.has_value()},
-                  {"--seed", options.seed.has_value()},
-                  {"--activations", !options.activations.empty()},
-                  {"--weights", !options.weights.empty()},
-                  {"--window", options.window.has_value()},
-                  {"--kept", options.kept.has_value()},
-                  {"--experts", options.experts.has_value()}},
-                 "does not go with --prefill on a wafer");
-  }
+  if (options.prefill) refuse_with_prefill(options);
   for (const std::string& text : options.settings) {
     const bool steps = begins(text, "inference.context_step=");
     if (begins(text, kInference) && !steps) {

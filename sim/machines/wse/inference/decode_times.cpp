@@ -80,14 +80,13 @@ std::uint32_t window_of(const ModelShape& model) {
 
 namespace {
 
-/// All that a layer's program is made of, beside the parameters.
+/// All that a layer's program is made of, beside the parameters; not how many share its cores.
 std::string key_of(const wse::DecoderModel& model, const DecodeBlock& block) {
-  return fmt::format("layer {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", text_of(model),
+  return fmt::format("layer {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", text_of(model),
                      block.columns, block.rows, block.context, block.capacity, block.exponentials,
-                     block.layers, block.attention, block.ffn, block.receives, block.repeats,
-                     block.batch, block.sees.window, block.sees.kept, block.sees.seed,
-                     block.experts_apart, fmt::join(block.routes, ","),
-                     block.zeros == nullptr ? "" : block.zeros->name);
+                     block.attention, block.ffn, block.receives, block.repeats, block.batch,
+                     block.sees.window, block.sees.kept, block.sees.seed, block.experts_apart,
+                     fmt::join(block.routes, ","), block.zeros == nullptr ? "" : block.zeros->name);
 }
 
 /// What the page of a block says of its layer.
@@ -145,6 +144,15 @@ const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const Decode
   if (known != layers_.end()) return known->second;
   const wse::DecodeLayer layer({decoder, block}, costs_, params_.llm);
   return layers_.emplace(key, phases_of(run, layer.phases())).first->second;
+}
+
+DecodePhaseShares DecodeTimes::shares(const ModelShape& model, const DecodeBlock& given) const {
+  const wse::DecodeLayer layer({decoder_model(model), built(given)}, costs_, params_.llm);
+  const std::vector<wse::CodeShares> all = layer.shares({params_.simd, params_.mem});
+  const std::vector<DecodePhase> phases = layer.phases();
+  DecodePhaseShares shares;
+  for (std::size_t i = 0; i < phases.size(); ++i) shares[phases[i]] = all.at(i);
+  return shares;
 }
 
 double DecodeTimes::square_layer(const SquareLayer& what) {
@@ -286,12 +294,14 @@ void DecodeTimes::time_split(const ModelShape& model, DecodeBlock block, DecodeS
   block.receives = true;
   block.ffn = false;
   step.phases = layer(model, block);
+  step.shares = shares(model, block);
   step.attention = sum_of(step.phases, DecodePhase::norm, DecodePhase::residual);
   add_memory(model, block, "attention", step);
   block.attention = false;
   block.ffn = true;
   const DecodePhaseTimes& ffn = layer(model, block);
   step.phases.insert(ffn.begin(), ffn.end());
+  step.shares.merge(shares(model, block));
   step.ffn = sum_of(ffn, DecodePhase::ffn_norm, DecodePhase::ffn_residual);
   add_memory(model, block, "feed-forward", step);
 }
@@ -302,6 +312,7 @@ void DecodeTimes::time_whole(const ModelShape& model, DecodeBlock block, DecodeS
   };
   step.next_layer = all();
   step.phases = layer(model, block);
+  step.shares = shares(model, block);
   add_memory(model, block, "whole layers", step);
   block.receives = true;
   step.first_layer = all();

@@ -21,6 +21,9 @@ namespace lacuna {
 /// Cycles of the phases of a layer, of several the last, in the core that takes the stamps.
 using DecodePhaseTimes = std::map<wse::DecodePhase, double>;
 
+/// What the code of that core has in them.
+using DecodePhaseShares = std::map<wse::DecodePhase, wse::CodeShares>;
+
 /// Of phases `first` to `last`.
 double sum_of(const DecodePhaseTimes& times, wse::DecodePhase first, wse::DecodePhase last);
 
@@ -70,6 +73,7 @@ struct DecodeStep {
   double cycles = 0;         // of the whole step
   double slowest_stage = 0;  // of tokens that follow each other through the blocks
   DecodePhaseTimes phases;   // of a layer
+  DecodePhaseShares shares;
   std::vector<DecodeMemory> memory;
   std::uint64_t cores = 0;  // of blocks, head and tail
   PassTotals totals;        // of the whole step
@@ -85,6 +89,8 @@ class DecodeTimes {
   /// UnsupportedError of models that are no decoder with gated blocks or of blocks that do not
   /// suit them, OutOfMemoryError if a core cannot hold its part.
   const DecodePhaseTimes& layer(const ModelShape& model, const wse::DecodeBlock& block);
+
+  DecodePhaseShares shares(const ModelShape& model, const wse::DecodeBlock& block) const;
 
   /// The published benchmark of one layer on a square of `side` cores: sizes padded to multiples of
   /// it, one head as wide as the model, halves throughout, a short exponential, and layers that

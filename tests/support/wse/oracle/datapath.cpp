@@ -207,7 +207,17 @@ bool reads_meet(const std::vector<Access>& reads, const MemoryParams& mem, std::
   if (reads.size() != 2) return false;
   const std::uint32_t one = address(*reads[0].operand, reads[0].half, first, word);
   const std::uint32_t other = address(*reads[1].operand, reads[1].half, first, word);
-  if (mem.conflict_bytes == 8U || reads[0].half || reads[1].half) return (one - other) % 8 != 4;
+  const bool halves = reads[0].half && reads[1].half;
+  if (mem.conflict_bytes == 8U || halves) return (one - other) % 8 != 4;
+  if (reads[0].half != reads[1].half) {
+    // byte by byte: does the beat of one read have any place of the other's, modulo the banks
+    for (std::uint32_t i = 0; i < bytes(reads[0].half) * count; ++i) {
+      for (std::uint32_t j = 0; j < bytes(reads[1].half) * count; ++j) {
+        if ((one + i) % mem.conflict_bytes == (other + j) % mem.conflict_bytes) return true;
+      }
+    }
+    return false;
+  }
   const bool contiguous = reads[0].operand->stride == 1 && reads[1].operand->stride == 1;
   return overlap(one - other, contiguous ? 4 * count : 4, mem.conflict_bytes);
 }

@@ -65,6 +65,7 @@ std::uint32_t SharedRoutines::of(const Routine& routine) {
 
 void CoreCode::scalar(std::uint32_t cycles) {
   if (cycles == 0) return;
+  stretch_.setup += cycles;
   const Instruction work = wse::work(cycles).vector;
   if (!local_.empty() && local_.back().op == VectorOp::work) {
     local_.back().length += cycles;
@@ -73,8 +74,34 @@ void CoreCode::scalar(std::uint32_t cycles) {
   }
 }
 
+void CoreCode::rewrite(unsigned routes) {
+  const std::uint32_t cycles = routes * params_.route_write;
+  scalar(cycles);
+  stretch_.setup -= cycles;
+  stretch_.rewriting += cycles;
+}
+
+void CoreCode::count(const Datapath& datapath) {
+  counts_ = &datapath;
+  stretch_ = {};
+  shares_.clear();
+}
+
+void CoreCode::count(const Instruction& what) {
+  if (counts_ == nullptr) return;
+  constexpr unsigned kFabricWords = 1;
+  const BeatCost cost(what, counts_->simd, counts_->mem, kFabricWords, 0);
+  if (is_fabric(what.to) || is_fabric(what.a) || is_fabric(what.b)) {
+    stretch_.words += cost.beats(0, what.length);
+  } else {
+    stretch_.arithmetic += cycles_alone(what, cost, 0);
+  }
+}
+
 void CoreCode::put(const Instruction& instruction) {
   if (instruction.length == 0) return;
+  loop_ = {};
+  count(instruction);
   if (is_fabric(instruction.to) || is_fabric(instruction.a) || is_fabric(instruction.b)) {
     flush();
     steps_.push_back(run(instruction));
@@ -99,6 +126,11 @@ void CoreCode::loop_edge() {
   scalar((params_.unrolled ? 0U : s.loop.value()) + s.load + s.dsr_write + costs_.setup(2));
 }
 
+void CoreCode::dispatch() {
+  scalar((params_.unrolled ? 0U : costs_.scalar.loop.value()) + costs_.scalar.load +
+         costs_.next(0));
+}
+
 void CoreCode::step(VectorOp op, Element element, const Operand& to, const Operand& a,
                     const Operand& b, std::uint32_t length) {
   if (length == 0) return;
@@ -106,20 +138,43 @@ void CoreCode::step(VectorOp op, Element element, const Operand& to, const Opera
   put(make(op, element, to, a, b, length));
 }
 
+bool CoreCode::Descriptor::follows(const Operand& operand, std::uint32_t bytes) {
+  const std::uint32_t from = std::exchange(address, operand.address);
+  const auto now = operand.address == from           ? Way::stays
+                   : operand.address == from + bytes ? Way::moves
+                                                     : Way::loaded;
+  if (way == Way::loaded) way = now;
+  return now != Way::loaded && now == way;
+}
+
+bool CoreCode::goes_on(Element element, const Operand& to, const Operand& a, std::uint32_t length) {
+  if (!params_.moving_descriptors || loop_.length != length) return false;
+  const bool results = loop_.to.follows(to, length * result_bytes(element));
+  const bool sources = loop_.a.follows(a, length * source_bytes(element));
+  return results && sources;
+}
+
 void CoreCode::accumulate(bool first, Element element, const Operand& to, const Operand& a,
                           const Operand& b, std::uint32_t length) {
   if (length == 0) return;
-  loop_edge();
+  MappedLoop loop;
+  if (goes_on(element, to, a, length)) {
+    loop = loop_;
+    dispatch();
+  } else {
+    loop = {length, {to.address}, {a.address}};
+    loop_edge();
+  }
   Instruction what = make(first ? VectorOp::mul : VectorOp::fma, element, to, a, b, length);
   what.starts_sum = first;
   put(what);
+  loop_ = loop;
 }
 
 void CoreCode::stream(Element element, const Operand& to, const Operand& a, const Operand& b,
                       std::uint32_t length) {
   if (length == 0) return;
-  scalar((params_.unrolled ? 0U : costs_.scalar.loop.value()) + costs_.scalar.load +
-         costs_.next(0));
+  dispatch();
   put(make(VectorOp::fma, element, to, a, b, length));
 }
 
@@ -134,6 +189,7 @@ void CoreCode::as_one_piece(const Datapath& datapath, const std::function<void()
   Routine before = std::exchange(local_, {});
   const std::size_t steps = steps_.size();
   write();
+  const CodeShares written = stretch_;
   if (steps_.size() != steps) throw InternalError("a piece of code that uses the fabric");
   Cycle cycles = 0;
   for (const Instruction& what : std::exchange(local_, std::move(before))) {
@@ -142,6 +198,7 @@ void CoreCode::as_one_piece(const Datapath& datapath, const std::function<void()
     cycles += cycles_alone(what, cost, 0);
   }
   scalar(static_cast<std::uint32_t>(cycles));
+  stretch_ = written;
 }
 
 void CoreCode::beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,
@@ -188,6 +245,7 @@ void CoreCode::call_kept(std::uint32_t number) {
 void CoreCode::stamp() {
   flush();
   steps_.push_back(wse::stamp());
+  if (counts_ != nullptr) shares_.push_back(std::exchange(stretch_, {}));
 }
 
 void CoreCode::flush() {

@@ -30,6 +30,17 @@ struct Datapath {
   MemoryParams mem;
 };
 
+/// Cycles of a core between two of its stamps, as its code has them; what is left of the time it
+/// waits for words of others.
+struct CodeShares {
+  Cycle setup = 0;       // scalar code, loads of descriptors and dispatches
+  Cycle arithmetic = 0;  // beats of tensor instructions on its memory
+  Cycle rewriting = 0;   // of routes
+  Cycle words = 0;       // beats of instructions that send or take words
+
+  Cycle all() const { return setup + arithmetic + rewriting + words; }
+};
+
 /// The code of a core, written one step after the other, all of it in the main thread: scalar code
 /// and tensor instructions with the set-up that compiled programs pay (scalar.*, vec.*).
 class CoreCode {
@@ -41,6 +52,9 @@ class CoreCode {
   const InferenceParams& params() const { return params_; }
 
   void scalar(std::uint32_t cycles);
+
+  /// Routes of so many colors are rewritten, at the end of what uses the old ones.
+  void rewrite(unsigned routes);
 
   /// Something that is there is tested, and the branch is taken.
   void test() { scalar(costs_.scalar.dependent + costs_.scalar.branch_taken); }
@@ -55,13 +69,15 @@ class CoreCode {
   void step(VectorOp op, Element element, const Operand& to, const Operand& a, const Operand& b,
             std::uint32_t length);
 
-  /// The same of a matrix-vector product: to = a * b if it is the `first`, else to + a * b.
+  /// The same of a matrix-vector product: to = a * b if it is the `first`, else to + a * b. Behind
+  /// another of the same length a descriptor stays or moves on by itself, from the load that began
+  /// the loop on always the same: if both stand where they have to, as in a mapped loop, the load
+  /// of the scalar and the dispatch are all.
   void accumulate(bool first, Element element, const Operand& to, const Operand& a,
                   const Operand& b, std::uint32_t length);
 
-  /// The same of a product of tiles, whose instructions add to one vector each and follow each
-  /// other into the pipeline: the load of a scalar and the dispatch. Descriptors stay in their
-  /// registers and move on by themselves, as in a mapped loop.
+  /// The same of a product of tiles, whose instructions add to one vector each: of such a loop, and
+  /// none begins it.
   void stream(Element element, const Operand& to, const Operand& a, const Operand& b,
               std::uint32_t length);
 
@@ -93,18 +109,47 @@ class CoreCode {
   /// Notes the cycle.
   void stamp();
 
+  /// From now on what is written is counted, too, on a core like this.
+  void count(const Datapath& datapath);
+  /// Of the stretches that ended with a stamp since then. Kept code is in none.
+  const std::vector<CodeShares>& shares() const { return shares_; }
+
   CoreProgram finish() &&;
 
  private:
+  /// Where a descriptor stands before an instruction, and what its registers were loaded to do:
+  /// `loaded`: nothing has followed yet.
+  struct Descriptor {
+    enum class Way : std::uint8_t { loaded, stays, moves };
+
+    std::uint32_t address = 0;
+    Way way = Way::loaded;
+
+    /// Whether it is at the operand by itself, behind one of so many bytes; then it stands there.
+    bool follows(const Operand& operand, std::uint32_t bytes);
+  };
+  struct MappedLoop {
+    std::uint32_t length = 0;  // 0: none
+    Descriptor to;
+    Descriptor a;
+  };
+
   void flush();
   void loop_edge();
+  void dispatch();
+  bool goes_on(Element element, const Operand& to, const Operand& a, std::uint32_t length);
   void put(const Instruction& instruction);
+  void count(const Instruction& what);
 
   const CodeCosts& costs_;
   const InferenceParams& params_;
   SharedRoutines& routines_;
   Routine local_;  // steps on memory alone that have not been written yet
   std::vector<Step> steps_;
+  MappedLoop loop_;  // of the last instruction
+  const Datapath* counts_ = nullptr;
+  CodeShares stretch_;  // since the last stamp
+  std::vector<CodeShares> shares_;
   std::map<Color, std::uint8_t> in_;
   std::map<Color, std::uint8_t> out_;
 };

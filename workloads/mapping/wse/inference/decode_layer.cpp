@@ -99,7 +99,9 @@ DecodeLayer::DecodeLayer(const DecodeShape& shape, const CodeCosts& costs,
   if (zeros != nullptr && (zeros->inputs[static_cast<std::size_t>(Projection::up)].given() ||
                            zeros->inputs[static_cast<std::size_t>(Projection::down)].given() ||
                            zeros->sparse(Matrix::up) || zeros->sparse(Matrix::down))) {
-    throw UnsupportedError("zeros of the products of experts");
+    throw UnsupportedError(
+        "zeros of the products of experts: which expert's weights or inputs a core meets is known "
+        "when it has chosen, and its code is the same for all; those of qkv and o can be given");
   }
 }
 
@@ -153,13 +155,26 @@ std::string DecodeLayer::role(const Place& place) const {
 
 CoreProgram DecodeLayer::code_of(const Place& place, SharedRoutines& routines) const {
   CoreCode code(costs_, params_, routines);
+  write(code, place);
+  return std::move(code).finish();
+}
+
+std::vector<CodeShares> DecodeLayer::shares(const Datapath& datapath) const {
+  TaskBuilder builder(1, 1);
+  SharedRoutines routines(builder);
+  CoreCode code(costs_, params_, routines);
+  code.count(datapath);
+  write(code, {0, 0, shape_.live(0), shape_.writer() == 0, true, &datapath});
+  return {code.shares().begin() + 1, code.shares().end()};
+}
+
+void DecodeLayer::write(CoreCode& code, const Place& place) const {
   mark(code, place);
   if (shape_.block().receives) receive(code, place);
   for (std::uint32_t repeat = 0; repeat < shape_.block().repeats; ++repeat) {
     if (shape_.block().attention) attention(code, place);
     if (shape_.block().ffn) feed_forward(code, place);
   }
-  return std::move(code).finish();
 }
 
 void DecodeLayer::mark(CoreCode& code, const Place& place) const {
@@ -193,11 +208,6 @@ void DecodeLayer::receive(CoreCode& code, const Place& place) const {
   write_part(code, part, kReceive, kReceiveSlot, place.column == 0, space_.list, space_.x);
   write_spreading(code, part, space_.x);
   mark(code, place);
-}
-
-/// Routes are rewritten at the end of what uses the old ones.
-void DecodeLayer::rewrite(CoreCode& code, unsigned routes) const {
-  code.scalar(routes * params_.route_write);
 }
 
 /// The part of a layer before its products: z = x / rms(x) * gain.
@@ -248,7 +258,7 @@ void DecodeLayer::project(CoreCode& code, const Place& place) const {
   products_of(code, place, Matrix::v, {space_.wv, space_.z, space_.qkv + bytes * (q + k), d, k},
               all);
   sum_y(code, place, {space_.qkv, batch() * all, sum_});
-  rewrite(code, one_band() ? x_.colors() : band_.colors());
+  code.rewrite(one_band() ? x_.colors() : band_.colors());
 }
 
 /// Norms of the heads of q and k, rotation, and the new position's place in the cache.
@@ -318,7 +328,7 @@ void DecodeLayer::score(CoreCode& code, const Place& place) const {
     }
   }
   if (live != 0) sum_band(code, place, {space_.scores, batch() * heads * live, sum_});
-  rewrite(code, y_.colors());
+  code.rewrite(y_.colors());
 }
 
 void DecodeLayer::softmax(CoreCode& code, const Place& place) const {
@@ -387,7 +397,7 @@ void DecodeLayer::values(CoreCode& code, const Place& place) const {
     code.step(VectorOp::mul, sum_, piece, piece, cell(space_.stats + bytes * h), k);
   }
   write_halves(code, space_.context16, space_.context, all, sum_);
-  rewrite(code, x_.colors());
+  code.rewrite(x_.colors());
 }
 
 void DecodeLayer::residual(CoreCode& code) const {
@@ -395,7 +405,7 @@ void DecodeLayer::residual(CoreCode& code) const {
   write_halves(code, space_.out16, space_.out, all, sum_);
   const Operand x = in_memory(space_.x);
   code.vector(VectorOp::add, Element::fp16, x, x, in_memory(space_.out16), all);
-  rewrite(code, y_.colors());
+  code.rewrite(y_.colors());
 }
 
 /// SiLU(gate) * up of what lies at number `number` of the inner vectors, times the number at
@@ -427,7 +437,7 @@ void DecodeLayer::feed_forward(CoreCode& code, const Place& place) const {
     sum_y(code, place, {space_.inner, batch() * 2 * f, sum_});
     mark(code, place);
     for (std::uint32_t s = 0; s < batch(); ++s) gated_unit(code, s, 0);
-    rewrite(code, x_.colors());
+    code.rewrite(x_.colors());
     mark(code, place);
     products_of(code, place, Matrix::down, {space_.wdown, space_.inner16, space_.out, f, d}, d);
   }

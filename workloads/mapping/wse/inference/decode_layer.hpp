@@ -55,6 +55,10 @@ class DecodeLayer {
   /// core has others: for programs without values.
   TaskProgram plan(const Datapath* pieces = nullptr) const;
 
+  /// What the first core's code has in each of its phases, of a core like this; what they take
+  /// beyond it is waiting for words of others.
+  std::vector<CodeShares> shares(const Datapath& datapath) const;
+
   std::vector<DecodePhase> phases() const {
     return decode_phases(shape_.block(), shape_.model().experts.count != 0);
   }
@@ -78,9 +82,9 @@ class DecodeLayer {
   };
 
   void route(TaskBuilder& builder) const;
+  void write(CoreCode& code, const Place& place) const;
   CoreProgram code_of(const Place& place, SharedRoutines& routines) const;
   std::string role(const Place& place) const;
-  void rewrite(CoreCode& code, unsigned routes) const;
   void sum_y(CoreCode& code, const Place& place, const SummedVector& vector) const;
   void sum_x(CoreCode& code, const Place& place, const SummedVector& vector) const;
   void sum_band(CoreCode& code, const Place& place, const SummedVector& vector) const;

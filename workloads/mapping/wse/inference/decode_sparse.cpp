@@ -180,7 +180,7 @@ void DecodeLayer::experts(CoreCode& code, const Place& place) const {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     gated_unit(code, number(i), share_of(choices[i]));
   }
-  rewrite(code, x_.colors());
+  code.rewrite(x_.colors());
   mark(code, place);
   code.vector(VectorOp::move, sum_, in_memory(space_.out), wse::number(0), Operand(), batch() * d);
   for (std::size_t i = 0; i < choices.size(); ++i) {

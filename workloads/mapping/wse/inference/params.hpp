@@ -26,6 +26,11 @@ struct InferenceParams : ParameterSet {
       flag(this, "unrolled", true,
            "Whether loops over tensor instructions are written out (inferred: 15 to 25 cycles an "
            "input of a matrix-vector product). Off: each pays scalar.loop.");
+  Param<bool> moving_descriptors =
+      flag(this, "moving_descriptors", true,
+           "Whether descriptors of a matrix-vector product stay in their registers and move on by "
+           "themselves from input to input, as in a mapped loop (EPCC: the loop is one; inferred: "
+           "what it compiles to). Off: each input loads both.");
   Param<unsigned> route_write = param(
       this, "route_write", 40U, range(0U, 1024U), "cycles",
       "Rewriting the route of a color before sums turn to another axis, five of them for a whole "
