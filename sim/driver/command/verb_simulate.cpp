@@ -394,7 +394,6 @@ class KeptRun {
   }
 
   bool has_any() const { return journal_ != nullptr && !journal_->finished().empty(); }
-
   void remove() const {
     if (journal_) journal_->remove();
   }

@@ -47,13 +47,18 @@ TEST(UnitSeries, AddsUpToTheCycleStack) {
 
 TEST(UnitSeries, InBlocksKeepsSumsAndTheWholeRunOfEachUnit) {
   UnitSeries series = a_series();
-  coarsen(series, 8);  // 16 numbers are too many: pairs of columns
+  series.channels.push_back(series.channels[0]);
+  series.channels[1].name = "wait";
+  series.channels[1].values[0] = 100;
+  coarsen(series, 16);  // 32 numbers are too many: pairs of columns
   EXPECT_EQ(series.block_columns, 2U);
   EXPECT_EQ(series.block_rows, 1U);
-  ASSERT_EQ(series.channels.size(), 2U);
+  ASSERT_EQ(series.channels.size(), 4U);
   EXPECT_THAT(series.channels[0].values, ElementsAre(3, 7, 11, 15, 19, 0, 300, 1));
-  EXPECT_EQ(series.channels[1].name, "fma of each core");
-  EXPECT_THAT(series.channels[1].values, ElementsAre(10, 12, 3, 4, 305, 6, 7, 9));
+  EXPECT_EQ(series.channels[2].name, "fma of each core");
+  EXPECT_THAT(series.channels[2].values, ElementsAre(10, 12, 3, 4, 305, 6, 7, 9));
+  EXPECT_EQ(series.channels[3].name, "wait of each core");
+  EXPECT_THAT(series.channels[3].values, ElementsAre(109, 12, 3, 4, 305, 6, 7, 9));
   EXPECT_THAT(series.loss, HasSubstr("sum of 2 x 1 neighbouring cores"));
 }
 
