@@ -112,6 +112,7 @@ class JointSearch {
   double moves(std::size_t i, const Chosen& chosen);
   double known_moves(std::size_t i, const Chosen& chosen) const;
   double bound_of_moves(std::size_t i, const Layout& layout) const;
+  bool can_be_moved(std::size_t i, const Layout& layout);
   double moved(const Row& row, const Candidate* own, const Chosen& chosen) const;
   void search(std::size_t i);
   bool try_alike(std::size_t i, const std::function<std::optional<double>(const SpacePlace&)>& take,
@@ -241,6 +242,31 @@ std::optional<std::size_t> JointSearch::keep(Row& row, const LayoutPoints& point
   return at;
 }
 
+/// Whether what it takes and gives can be moved if a row is laid out so, others as they are so far:
+/// found before the row is simulated, which takes longer.
+bool JointSearch::can_be_moved(std::size_t i, const Layout& layout) {
+  const Row& row = rows_[i];
+  Candidate at;
+  at.layout = layout;
+  at.op = *row.op;
+  try {
+    at.machine = laid_out(machine_, layout, at.op, "layout");
+  } catch (const RequestError&) {
+    return false;
+  }
+  const Residency asked = at.op.residency;
+  for (const Residency each : {Residency::streamed, Residency::resident}) {
+    if (asked != Residency::automatic && asked != each) continue;
+    at.op.residency = each;
+    at.lies = lies_as(machine_, *row.space, layout) + word(each);
+    const auto with = [&](std::size_t other) { return other == i ? &at : chosen(other); };
+    double total = moves(i, with);
+    for (const std::size_t taker : row.takers) total += moves(taker, with);
+    if (total < kImpossible) return true;
+  }
+  return false;
+}
+
 /// The layout of a row at which it and the moves around it take least, others as they are so far.
 void JointSearch::search(std::size_t i) {
   Row& row = rows_[i];
@@ -256,6 +282,7 @@ void JointSearch::search(std::size_t i) {
   double best = kImpossible;
   std::size_t simulated = 0;
   const auto take = [&](const SpacePlace& place) -> std::optional<double> {
+    if (place != planned && !can_be_moved(i, points.layout(place))) return std::nullopt;
     const std::shared_ptr<const OpResult> result = trials.simulate(place);
     if (!result) return std::nullopt;
     ++simulated;
