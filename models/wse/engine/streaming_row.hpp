@@ -102,7 +102,7 @@ class StreamingRow {
   std::size_t blocks() const { return blocks_.size(); }
   /// The lanes of a block with a word that has not gone onward.
   Lanes<Number> wants(std::size_t block) const {
-    return (blocks_[block].edge > 0) & ~blocks_[block].copied;
+    return blocks_[block].copies.wants(kOnward, blocks_[block].edge > 0);
   }
   /// Lanes in which the row before could send a copy if `more` were on their way.
   Lanes<Number> has_room(std::size_t block, const Lanes<Number>& more) const {
