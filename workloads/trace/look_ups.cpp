@@ -44,10 +44,12 @@ std::uint64_t number(const Pairs& args, const char* key) {
 constexpr const char* kZipf = "zipf:";
 constexpr const char* kCounts = "counts:";
 
-bool begins(const std::string& text, const std::string& with) { return text.rfind(with, 0) == 0; }
+bool starts_with(const std::string& text, const std::string& with) {
+  return text.rfind(with, 0) == 0;
+}
 
 double exponent_of(const std::string& text) {
-  return begins(text, kZipf) ? std::strtod(text.substr(5).c_str(), nullptr) : 0;
+  return starts_with(text, kZipf) ? std::strtod(text.substr(5).c_str(), nullptr) : 0;
 }
 
 /// The numbers of "counts:4:0:3"; none if one is no number.
@@ -68,7 +70,7 @@ std::vector<std::uint32_t> routed(const LayerOp& op) {
   const auto layer = static_cast<std::uint32_t>(number(op.args, "layer"));
   const std::uint64_t seed = op.seed.value_or(1);
   const TokensOfExperts tokens =
-      begins(routing, kCounts)
+      starts_with(routing, kCounts)
           ? deal_experts(counts_of(routing), seed, layer, op.k)
           : draw_experts(exponent_of(routing), seed, layer,
                          static_cast<std::uint32_t>(number(op.args, "experts")),
@@ -170,7 +172,7 @@ std::string wrong_routing(const LayerOp& op) {
     return fmt::format("round={} of {} rounds", number(op.args, "round"), chosen);
   }
   const std::string* routing = find_value(op.args, "routing");
-  if (routing == nullptr || !begins(*routing, kCounts)) return "";
+  if (routing == nullptr || !starts_with(*routing, kCounts)) return "";
   const std::vector<std::uint32_t> counts = counts_of(*routing);
   const std::uint64_t sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const bool fit =

@@ -11,7 +11,7 @@ namespace lacuna {
 
 namespace {
 
-std::string number(std::uint64_t value) { return value == 0 ? "" : fmt::format("{}", value); }
+std::string count_cell(std::uint64_t value) { return value == 0 ? "" : fmt::format("{}", value); }
 
 /// "8 of 128" or nothing.
 std::string experts_text(const ModelShape& model) {
@@ -21,15 +21,15 @@ std::string experts_text(const ModelShape& model) {
 
 std::vector<std::string> cells_of(const ModelShape& model) {
   return {model.name,
-          number(model.layers),
-          number(model.width),
-          number(model.heads),
-          number(model.kv_heads),
-          number(model.head_width()),
-          number(model.experts.count == 0 ? model.ffn : model.experts.ffn),
+          count_cell(model.layers),
+          count_cell(model.width),
+          count_cell(model.heads),
+          count_cell(model.kv_heads),
+          count_cell(model.head_width()),
+          count_cell(model.experts.count == 0 ? model.ffn : model.experts.ffn),
           experts_text(model),
-          number(model.vocabulary),
-          number(model.positions)};
+          count_cell(model.vocabulary),
+          count_cell(model.positions)};
 }
 
 std::string table_of(const std::vector<ModelShape>& models, const Options& options) {
