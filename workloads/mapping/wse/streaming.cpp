@@ -183,9 +183,8 @@ class StreamingPlanner {
   }
 
   StreamingKernel& kernel() { return plan_.program.kernel; }
-  /// Whether zeros of the stream start no tasks,
+  /// Whether zeros of the stream start no tasks, and of these, whether they come to the cores.
   bool filters() const { return setup_.ws.zero_filter && operands_.streamed_mask() != nullptr; }
-  /// though they come to the cores.
   bool at_receivers() const { return filters() && setup_.zero_filter.at == FilterAt::receiver; }
 
   void set_formats() {
