@@ -74,7 +74,7 @@ std::string mb(std::uint64_t bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-6);
 }
 
-std::string memory_table(const TrainingResult& result) {
+std::string memory_text(const TrainingResult& result) {
   TextTable table;
   for (const char* const name : {"phase", "chip"}) table.column(name, "");
   for (const char* const name : {"weights", "gradients", "state", "activations", "work", "code",
@@ -244,7 +244,7 @@ std::string system_text(const SystemMachine& machine, const std::string& name,
   text += table.text() + trust_text(errors_of(machine, training)) + "\n" + stack_table(result);
   if (!rows) {
     text += "\nStages of the pipeline, for one micro-batch\n\n" + stages_table(result);
-    text += "\nMemory of a chip of each stage\n\n" + memory_table(result);
+    text += "\nMemory of a chip of each stage\n\n" + memory_text(result);
   }
   text += "\n" +
           energy_text(is_trace(training) ? "energy" : "energy of a weight update", result.energy);
@@ -276,7 +276,7 @@ NamedTable memory_of(const TrainingResult& result) {
                        {"buffers", a.buffers}},
                       a.capacity});
   }
-  return lacuna::memory_table("memory", places);
+  return memory_table("memory", places);
 }
 
 std::string stages_csv(const TrainingResult& result) {
