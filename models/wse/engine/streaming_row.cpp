@@ -12,11 +12,6 @@
 namespace lacuna::wse {
 namespace {
 
-// The ways of copies.
-constexpr std::size_t kOnward = 0;
-constexpr std::size_t kBack = 1;
-constexpr std::size_t kToCore = 2;
-
 std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
 
 }  // namespace

@@ -167,11 +167,16 @@ class StreamingRow {
     Vector stream_words, sum_words;  // and words
   };
 
+  // The ways of copies of a head.
+  static constexpr std::size_t kOnward = 0;
+  static constexpr std::size_t kBack = 1;
+  static constexpr std::size_t kToCore = 2;
+
   /// Their state. Flags are -1 or 0.
   struct Block {
     Vector edge;
-    LaneCopies<Number, 3> copies;  // of the head: onward, back, and to the core
-    Vector zeros;                  // the next word up the ramp is one, which the filter drops
+    LaneCopies<Number, 3> copies;
+    Vector zeros;    // the next word up the ramp is one, which the filter drops
     Vector leaving;  // a bit for each of the last cycles: its word left; bit 0 is the oldest
     LaneQueue<Number> queue;  // of weights and commands
     LaneLink<Number> onward_link, back_link;
