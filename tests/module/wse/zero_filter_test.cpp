@@ -10,7 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/streaming_bench.hpp"
-#include "workloads/mapping/wse/scan.hpp"
+#include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna::wse {

@@ -14,7 +14,6 @@
 #include "workloads/mapping/wse/gradient.hpp"
 #include "workloads/mapping/wse/group_use.hpp"
 #include "workloads/mapping/wse/program.hpp"
-#include "workloads/mapping/wse/scan.hpp"
 
 namespace lacuna::wse {
 namespace {

@@ -9,7 +9,6 @@
 #include "sim/base/random.hpp"
 #include "workloads/mapping/wse/exchange.hpp"
 #include "workloads/mapping/wse/program.hpp"
-#include "workloads/mapping/wse/scan.hpp"
 
 namespace lacuna::wse {
 

@@ -167,4 +167,18 @@ void route_streaming(Program& program, std::uint32_t columns, Reduction reductio
   }
 }
 
+void filter_at_receivers(std::vector<std::vector<std::uint32_t>> zeros, Program& program) {
+  program.kernel.zeros = std::move(zeros);
+  std::uint32_t streams = 0;  // colors
+  for (std::uint32_t c = 0; c < program.columns; ++c) {
+    streams |= 1U << static_cast<unsigned>(program.kernel.stream_color(c));
+  }
+  for (RouterProgram& router : program.routers) {
+    for (Route& route : router.routes) {
+      const bool stream = (streams >> static_cast<unsigned>(route.color) & 1U) != 0;
+      if (stream && (route.to & bit(kRamp)) != 0) route.filter = WaveletFilter::zeros();
+    }
+  }
+}
+
 }  // namespace lacuna::wse

@@ -31,4 +31,8 @@ Reduction ring_reduction(std::uint32_t columns);
 /// `reduction` of the columns of one, a ring too, and kernel.exchange, if there is one.
 void route_streaming(Program& program, std::uint32_t columns, Reduction reduction = {});
 
+/// The zeros of each column travel, and filters at the ramps of its cores drop them. After
+/// route_streaming().
+void filter_at_receivers(std::vector<std::vector<std::uint32_t>> zeros, Program& program);
+
 }  // namespace lacuna::wse

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
@@ -61,20 +60,6 @@ std::vector<std::vector<std::uint32_t>> zeros_between(const ScannedStream& strea
     zeros[column].push_back(command ? positions : positions - 1);
   });
   return zeros;
-}
-
-void filter_at_receivers(std::vector<std::vector<std::uint32_t>> zeros, Program& program) {
-  program.kernel.zeros = std::move(zeros);
-  std::uint32_t streams = 0;  // colors
-  for (std::uint32_t c = 0; c < program.columns; ++c) {
-    streams |= 1U << static_cast<unsigned>(program.kernel.stream_color(c));
-  }
-  for (RouterProgram& router : program.routers) {
-    for (Route& route : router.routes) {
-      const bool stream = (streams >> static_cast<unsigned>(route.color) & 1U) != 0;
-      if (stream && (route.to & bit(kRamp)) != 0) route.filter = WaveletFilter::zeros();
-    }
-  }
 }
 
 }  // namespace lacuna::wse

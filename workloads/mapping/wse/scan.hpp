@@ -28,8 +28,4 @@ std::vector<std::vector<std::uint16_t>> scan_cycles(const ScannedStream& stream)
 /// So many zeros come before each word of each column. As StreamingKernel::zeros.
 std::vector<std::vector<std::uint32_t>> zeros_between(const ScannedStream& stream);
 
-/// The zeros of each column travel, and filters at the ramps of its cores drop them. After
-/// route_streaming().
-void filter_at_receivers(std::vector<std::vector<std::uint32_t>> zeros, Program& program);
-
 }  // namespace lacuna::wse
