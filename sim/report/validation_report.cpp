@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "sim/report/tables/csv_files.hpp"
@@ -138,26 +139,46 @@ std::string validation_table(const std::vector<ValidationSummary>& summaries) {
   return table.text();
 }
 
-std::string unsupported_table(const std::vector<ValidationOutcome>& outcomes) {
-  std::vector<std::string> reasons;
+namespace {
+
+/// A line for each text that `text` gives, with the number and ids of its outcomes; those for which
+/// it gives none are left out.
+std::string grouped_table(const std::vector<ValidationOutcome>& outcomes, const char* count,
+                          const char* what,
+                          const std::function<std::string(const ValidationOutcome&)>& text) {
+  std::vector<std::string> texts;
   std::map<std::string, std::vector<std::string>> ids;
   for (const ValidationOutcome& outcome : outcomes) {
-    if (outcome.status != Status::unsupported) continue;
-    std::vector<std::string>& group = ids[outcome.reason];
-    if (group.empty()) reasons.push_back(outcome.reason);
+    const std::string key = text(outcome);
+    if (key.empty()) continue;
+    std::vector<std::string>& group = ids[key];
+    if (group.empty()) texts.push_back(key);
     group.push_back(outcome.id);
   }
-  if (reasons.empty()) return "";
+  if (texts.empty()) return "";
   TextTable table;
-  table.column("unsupported", "");
-  table.column("first", "", TextTable::Align::left);
-  table.column("last", "", TextTable::Align::left);
-  table.column("reason", "", TextTable::Align::left);
-  for (const std::string& reason : reasons) {
-    const std::vector<std::string>& group = ids[reason];
-    table.row({fmt::format("{}", group.size()), group.front(), group.back(), reason});
+  table.column(count, "");
+  for (const char* const title : {"first", "last", what}) {
+    table.column(title, "", TextTable::Align::left);
+  }
+  for (const std::string& key : texts) {
+    const std::vector<std::string>& group = ids[key];
+    table.row({fmt::format("{}", group.size()), group.front(), group.back(), key});
   }
   return table.text();
+}
+
+}  // namespace
+
+std::string unsupported_table(const std::vector<ValidationOutcome>& outcomes) {
+  return grouped_table(outcomes, "unsupported", "reason", [](const ValidationOutcome& outcome) {
+    return outcome.status == Status::unsupported ? outcome.reason : "";
+  });
+}
+
+std::string unread_table(const std::vector<ValidationOutcome>& outcomes) {
+  return grouped_table(outcomes, "points", "parameters that nothing here depends on",
+                       [](const ValidationOutcome& outcome) { return outcome.unread; });
 }
 
 std::string errors_csv(const std::vector<ValidationOutcome>& outcomes) {

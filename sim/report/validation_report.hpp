@@ -30,6 +30,10 @@ struct ValidationOutcome {
   /// Further cells of errors.csv, by column, the same columns in each outcome.
   std::vector<std::pair<std::string, std::string>> cells;
 
+  /// What the point says beyond what its workload's rule asks for, "'a', 'b'": the number may be of
+  /// something else. Empty: nothing.
+  std::string unread = {};
+
   /// (simulated - published) / published, if there are both.
   std::optional<double> relative_error() const;
 };
@@ -65,6 +69,9 @@ std::string validation_table(const std::vector<ValidationSummary>& summaries);
 
 /// The unsupported points: one line for each reason, with their number and ids.
 std::string unsupported_table(const std::vector<ValidationOutcome>& outcomes);
+
+/// The points with parameters that nobody read, likewise: one line for each set of them.
+std::string unread_table(const std::vector<ValidationOutcome>& outcomes);
 
 /// The text of errors.csv: one row per outcome, in their order.
 std::string errors_csv(const std::vector<ValidationOutcome>& outcomes);

@@ -255,6 +255,7 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   if (!options.by.empty()) print_section(out, validation_table(report.parts));
   if (!report.powers.empty()) print_section(out, power_table(report.powers));
   print_section(out, unsupported_table(report.outcomes));
+  print_section(out, unread_table(report.outcomes));
   const std::string failed = failures(report.outcomes);
   print_section(out, failed);
   if (folder) write_report(*folder, options, report);

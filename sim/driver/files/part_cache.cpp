@@ -10,6 +10,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/program_id.hpp"
 #include "sim/driver/files/sha256.hpp"
 
 namespace lacuna {
@@ -18,7 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kLongestProgram = std::size_t{1} << 32U;
 constexpr std::size_t kLongestRecord = std::size_t{1} << 30U;
 constexpr std::size_t kHashDigits = 64;
 
@@ -53,7 +53,7 @@ PartCache::PartCache(const fs::path& folder) : folder_(folder) {
     throw RequestError(
         fmt::format("'{}' is no folder that simulated parts can be kept in", folder.string()));
   }
-  program_ = sha256(read_text(own_file(), kLongestProgram));
+  program_ = program_id();
 }
 
 fs::path PartCache::place(const std::string& kind, const std::string& key) const {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "sim/driver/validate/point_words.hpp"
 #include "sim/machines/wse/inference/decode_times.hpp"
 #include "sim/machines/wse/inference/prefill_times.hpp"
 
@@ -25,50 +25,15 @@ namespace {
 using wse::DecodeBlock;
 using wse::DecodePhase;
 
-class InferencePoint {
+class InferencePoint : private PointWords {
  public:
   InferencePoint(const ValidationPoint& point, DecodeTimes& times, PrefillTimes& prompts)
-      : point_(point), times_(times), prompts_(prompts) {}
+      : PointWords(point), point_(point), times_(times), prompts_(prompts) {}
 
   double value() const;
+  using PointWords::unread;
 
  private:
-  const std::string& text(const char* key) const {
-    const auto found = point_.parameters.find(key);
-    if (found == point_.parameters.end()) {
-      throw Unsupported{fmt::format("its parameters lack '{}'", key)};
-    }
-    return found->second;
-  }
-  bool has(const char* key) const { return point_.parameters.count(key) != 0; }
-  static std::uint32_t parse(const std::string& word, const char* key) {
-    std::uint32_t value = 0;
-    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || stop != word.data() + word.size()) {
-      throw Unsupported{fmt::format("{} = '{}' is not a whole number", key, word)};
-    }
-    return value;
-  }
-  std::uint32_t number(const char* key) const {
-    const std::uint32_t value = parse(text(key), key);
-    if (value == 0) throw Unsupported{fmt::format("{} = 0", key)};
-    return value;
-  }
-  std::uint32_t number(const char* key, std::uint32_t otherwise) const {
-    return has(key) ? number(key) : otherwise;
-  }
-  void require(std::initializer_list<const char*> metrics) const {
-    for (const char* const metric : metrics) {
-      if (point_.metric == metric) return;
-    }
-    throw Unsupported{fmt::format("metric '{}' of workload '{}'", point_.metric, point_.workload)};
-  }
-  std::pair<std::uint32_t, std::uint32_t> sides(const char* key) const {
-    const std::string& word = text(key);
-    const std::size_t cross = word.find('x');
-    if (cross == std::string::npos) throw Unsupported{fmt::format("{} = '{}'", key, word)};
-    return {parse(word.substr(0, cross), key), parse(word.substr(cross + 1), key)};
-  }
   const ModelShape& model() const;
   DecodePlacement placement() const;
   DecodeBlock block() const;
@@ -267,7 +232,7 @@ double InferencePoint::forced_step() const {
 double InferencePoint::span() const {
   require({"span"});
   const std::uint32_t steps = number("steps");
-  const std::uint32_t forced = parse(text("forced_steps"), "forced_steps");
+  const std::uint32_t forced = count("forced_steps");
   if (forced > steps) throw Unsupported{"more forced steps than steps"};
   return mean([&](const DecodeStep& step) {
     return (steps - forced) * step.cycles + forced * step.slowest_stage;
@@ -291,7 +256,7 @@ DecodeTimes::SquareLayer InferencePoint::square(std::uint32_t context) const {
 /// The authors' clock turns the cycles of all layers into tokens a second.
 double InferencePoint::per_layer_or_rate(double cycles, double tokens) const {
   if (point_.metric == "cycles_per_layer") return cycles;
-  const double clock = std::stod(text("clock_ghz"));
+  const double clock = rate("clock_ghz");
   return tokens * clock * 1e9 / (cycles * number("layers", model().layers));
 }
 
@@ -348,7 +313,7 @@ double InferencePoint::cache_moves() const {
   CacheMove move;
   move.tokens = number("tokens");
   move.streams = number("streams", placement().blocks_y);
-  move.clock_ghz = has("clock_ghz") ? std::stod(text("clock_ghz")) : 0;
+  move.clock_ghz = has("clock_ghz") ? rate("clock_ghz") : 0;
   move.outwards = point_.workload == "kv_egress_wafer_to_host";
   return prompts_.cache_moves(model(), placement(), move);
 }
@@ -401,7 +366,9 @@ void measure_inference(const std::vector<ValidationPoint>& points, const Machine
         prompts = std::make_unique<PrefillTimes>(params, run.execution.engine, *times);
       }
       try {
-        outcomes[i].simulated = InferencePoint(points[i], *times, *prompts).value();
+        const InferencePoint measured(points[i], *times, *prompts);
+        outcomes[i].simulated = measured.value();
+        outcomes[i].unread = measured.unread();
         outcomes[i].status = Status::ok;
         outcomes[i].reason.clear();
       } catch (const Unsupported& unsupported) {

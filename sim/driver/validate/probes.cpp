@@ -4,14 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
+#include "sim/driver/validate/point_words.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"
 #include "workloads/mapping/wse/kernels/probe_kernels.hpp"
@@ -28,55 +29,20 @@ using wse::VectorProbe;
 constexpr std::uint32_t kShort = 512;
 constexpr std::uint32_t kLong = 4096;
 
-class Probe {
+class Probe : private PointWords {
  public:
   Probe(const ValidationPoint& point, const WseParams& params, Engine engine)
-      : point_(point),
+      : PointWords(point),
+        point_(point),
         params_(params),
         costs_{params.core, params.scalar, params.vec, params.task} {
     options_.engine = engine;
   }
 
   double value() const;
+  using PointWords::unread;
 
  private:
-  const std::string& text(const char* key) const {
-    const auto found = point_.parameters.find(key);
-    if (found == point_.parameters.end()) {
-      throw Unsupported{fmt::format("its parameters lack '{}'", key)};
-    }
-    return found->second;
-  }
-  bool has(const char* key) const { return point_.parameters.count(key) != 0; }
-
-  static std::uint32_t parse(const std::string& word, const char* key) {
-    std::uint32_t value = 0;
-    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || stop != word.data() + word.size() || value == 0) {
-      throw Unsupported{fmt::format("{} = '{}' is not a whole number from 1 on", key, word)};
-    }
-    return value;
-  }
-  std::uint32_t number(const char* key) const { return parse(text(key), key); }
-
-  /// "1..8", or one number twice.
-  std::pair<std::uint32_t, std::uint32_t> span(const char* key) const {
-    const std::string& word = text(key);
-    const std::size_t dots = word.find("..");
-    if (dots == std::string::npos) return {parse(word, key), parse(word, key)};
-    return {parse(word.substr(0, dots), key), parse(word.substr(dots + 2), key)};
-  }
-
-  [[noreturn]] void unknown(const char* key) const {
-    throw Unsupported{fmt::format("{} = '{}' of workload '{}'", key, text(key), point_.workload)};
-  }
-  [[noreturn]] void metric() const {
-    throw Unsupported{fmt::format("metric '{}' of workload '{}'", point_.metric, point_.workload)};
-  }
-  void require(const char* metric) const {
-    if (point_.metric != metric) this->metric();
-  }
-
   wse::TaskOutcome run(const wse::TaskProgram& program) const {
     return wse::simulate(params_.task_hardware(), program, options_);
   }
@@ -156,7 +122,7 @@ double Probe::vector_operation() const {
   if (point_.metric == "setup") {
     return vector_cycles(probe, kLong) - slope(probe) * kLong;
   }
-  require("rate");
+  require({"rate"});
   if (!has("length")) return 1 / slope(probe);
   const std::uint32_t length = number("length");
   return length / vector_cycles(probe, length);
@@ -179,14 +145,14 @@ double Probe::bank_conflict() const {
     return *most / *least;
   };
   if (point_.metric == "slowdown_of_the_slow_class") return ratio(1);
-  require("largest_slowdown");
+  require({"largest_slowdown"});
   double largest = 0;
   for (std::int32_t stride = 1; stride <= 6; ++stride) largest = std::max(largest, ratio(stride));
   return largest;
 }
 
 double Probe::hop() const {
-  require("latency");
+  require({"latency"});
   if (has("direction") && text("direction") == "west" && span("hops").first > 32) {
     throw Unsupported{"westward beyond 32 hops: unexplained, and not modelled"};
   }
@@ -206,7 +172,7 @@ double Probe::link() const {
   };
   const double cost = (time(longest) - time(least)) / (longest - least);
   if (point_.metric == "cost") return cost;
-  require("throughput");
+  require({"throughput"});
   return 1 / cost;
 }
 
@@ -216,7 +182,7 @@ double Probe::multicast() const {
         "the median of two modes, of which the later (completion tasks 49 cycles late) is not "
         "explained; the shortest is compared"};
   }
-  require("last_receiver_shortest");
+  require({"last_receiver_shortest"});
   const std::uint32_t receivers = number("receivers");
   double time = cycles(wse::plan_line_probe({number("words"), receivers, false, true}, costs_));
   if (has("timer_correction")) {
@@ -227,7 +193,7 @@ double Probe::multicast() const {
 }
 
 double Probe::word_task() const {
-  require("cost");
+  require({"cost"});
   const std::string& what = text("work");
   wse::WordWork work = wse::WordWork::count;
   if (what == "receive_and_store") {
@@ -246,7 +212,7 @@ double Probe::word_task() const {
 }
 
 double Probe::send_loop() const {
-  require("cost");
+  require({"cost"});
   if (text("form") != "synchronous_move_in_a_software_loop") unknown("form");
   const auto time = [&](std::uint32_t words) { return cycles(wse::plan_send_loop(words, costs_)); };
   return (time(256) - time(64)) / (256 - 64);
@@ -258,7 +224,7 @@ double Probe::store_and_forward() const {
     return cycles(wse::plan_store_and_forward(stages, words, costs_));
   };
   if (point_.workload == "store_and_forward_chain") {
-    require("cycles");
+    require({"cycles"});
     return time(number("stages"), number("words"));
   }
   const auto [few, many] = span("stages");
@@ -269,7 +235,7 @@ double Probe::store_and_forward() const {
   const double large = (time(many, most) - time(few, most)) / stages;
   const double cost = (large - small) / (most - least);
   if (point_.metric == "cost") return cost;
-  require("overhead");
+  require({"overhead"});
   return small - cost * least;
 }
 
@@ -290,20 +256,19 @@ double Probe::park(std::uint32_t words) const {
 
 double Probe::park_and_reload() const {
   if (point_.workload == "column_park_and_reload") {
-    require("cycles");
+    require({"cycles"});
     return park(number("words_per_core"));
   }
-  require("cost_of_a_word_both_ways");
+  require({"cost_of_a_word_both_ways"});
   return (park(32) - park(16)) / (16.0 * number("compute_cores"));
 }
 
 /// Two levels of chains and a broadcast, until the first core has the sum.
 double Probe::all_reduce() const {
-  require("cycles");
+  require({"cycles"});
   constexpr std::uint32_t kFew = 4;
   const std::uint32_t cores = number("cores");
-  const std::uint32_t groups =
-      has("groups") ? number("groups") : wse::LineSums::groups_of(params_.llm, cores);
+  const std::uint32_t groups = number("groups", wse::LineSums::groups_of(params_.llm, cores));
   if (groups > cores) unknown("groups");
   const wse::LineSums line(cores, groups, 0);
   const wse::TaskOutcome outcome = run(wse::plan_line_sum(line, kFew, costs_, params_.llm));
@@ -313,14 +278,14 @@ double Probe::all_reduce() const {
 /// From the dispatch of a send to its first word on the link: when a receive that waits in the
 /// next core takes it, less a hop and the way down the ramp.
 double Probe::first_word() const {
-  require("dispatch_to_first_word_on_the_link");
+  require({"dispatch_to_first_word_on_the_link"});
   const double taken = end(wse::plan_line_probe({1, 1, true, false}, costs_), 1) - 1;
   const double dispatch = costs_.setup(2) - params_.vec.setup_first;
   return taken - dispatch - params_.router.hop - params_.router.ramp - params_.router.ramp_in;
 }
 
 double Probe::overlap() const {
-  require("both");
+  require({"both"});
   return cycles(wse::plan_overlap(number("vector_alone"), number("scalar_alone")));
 }
 
@@ -334,14 +299,14 @@ double Probe::to_register() const {
 }
 
 double Probe::branch() const {
-  require("to_next_dispatch");
+  require({"to_next_dispatch"});
   if (text("taken") == "yes") return params_.scalar.branch_taken;
   if (text("taken") == "no") return params_.scalar.branch_not;
   unknown("taken");
 }
 
 double Probe::fma_4096() const {
-  require("cycles");
+  require({"cycles"});
   if (text("form") != "one_instruction") unknown("form");
   VectorProbe probe;
   probe.kind = VectorProbe::Kind::fma;
@@ -355,15 +320,11 @@ double Probe::core_memory() const {
 }
 
 double Probe::tiled_stencil() const {
-  require("cycles_per_iteration");
+  require({"cycles_per_iteration"});
   if (element() != Element::fp32) unknown("dtype");
   wse::TiledStencil job;
   job.radius = number("radius");
-  const std::string& tile = text("tile");
-  const std::size_t cross = tile.find('x');
-  if (cross == std::string::npos) unknown("tile");
-  job.width = parse(tile.substr(0, cross), "tile");
-  job.height = parse(tile.substr(cross + 1), "tile");
+  std::tie(job.width, job.height) = sides("tile");
   // the published program of the WSE-3 computes tiles of 4 x 4 on without its neighbours
   job.waits = params_.target == Target::none || job.radius != 1 || job.width < 4 || job.height < 4;
   if (wse::tiled_stencil_bytes(job) > params_.mem.kib * 1024) {
@@ -377,15 +338,14 @@ double Probe::tiled_stencil() const {
 }
 
 double Probe::point_stencil() const {
-  require("cycles_per_iteration");
-  const std::string& grid = text("grid");
-  const std::size_t cross = grid.find('x');
-  if (cross == std::string::npos) unknown("grid");
+  require({"cycles_per_iteration"});
+  if (element() != Element::fp32) unknown("dtype");
+  const auto [columns, rows] = sides("grid");
   // four iterations feel cores four away, so those far from the frame are alike: not all are run
   const auto side = [](unsigned all) { return all > 60 ? 50 + all % 10 : all; };
   wse::PointStencil job;
-  job.columns = side(parse(grid.substr(0, cross), "grid"));
-  job.rows = side(parse(grid.substr(cross + 1), "grid"));
+  job.columns = side(columns);
+  job.rows = side(rows);
   if (job.columns < 3 || job.rows < 3) throw Unsupported{"no core lies within the frame"};
   job.pairs = params_.target == Target::none;
   job.send = 1 + params_.router.ramp;  // the word is at the router
@@ -499,7 +459,9 @@ void measure_wafer_probes(const std::vector<ValidationPoint>& points, const Mach
     machine.check();
     const auto& params = static_cast<const WseParams&>(machine.parameters());
     try {
-      outcomes[i].simulated = Probe(point, params, run.execution.engine).value();
+      const Probe probe(point, params, run.execution.engine);
+      outcomes[i].simulated = probe.value();
+      outcomes[i].unread = probe.unread();
       outcomes[i].status = Status::ok;
       outcomes[i].reason.clear();
     } catch (const Unsupported& unsupported) {

@@ -406,6 +406,7 @@ ValidationPlan::Recipe ValidationPlan::recipe_of(const ValidationPoint& point) {
     Recipe recipe;
     recipe.family = wafer->family;
     recipe.unsupported = wafer->unsupported;
+    recipe.unread = wafer->unread;
     for (const ValidationRun& run : wafer->runs) recipe.runs.push_back(run_of(run));
     return recipe;
   }
@@ -491,6 +492,7 @@ ValidationOutcome ValidationPlan::outcome_of(
     outcome.reason = recipe.unsupported;
     return outcome;
   }
+  outcome.unread = recipe.unread;
   if (recipe.samples > 0) {
     add_model(recipe.runs, recipe.times, recipe.samples, results, outcome);
     return outcome;

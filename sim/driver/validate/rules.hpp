@@ -38,6 +38,7 @@ class ValidationPlan {
   struct Recipe {
     std::string unsupported;  // why there is nothing to run
     std::string family;
+    std::string unread;                 // keys of the point that no rule asks for
     std::vector<std::size_t> runs;      // one, or one for each n
     std::vector<std::size_t> baseline;  // the same, dense; of ratios only
     std::vector<std::uint64_t> times;   // of a whole model: how often each run is executed

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <utility>
+
+#include "sim/driver/validate/point_words.hpp"
 
 namespace lacuna {
 
@@ -36,10 +37,12 @@ constexpr std::array<SystemRule, 8> kSystems = {{{"CS-1", "wse1"},
                                                  {"WSE3-sim", "wse3"},
                                                  {"WSE3-compiled", "wse3"}}};
 
-class Recipes {
+class Recipes : private PointWords {
  public:
+  using PointWords::unread;
+
   Recipes(const ValidationPoint& point, std::string machine)
-      : point_(point), machine_(std::move(machine)) {}
+      : PointWords(point), point_(point), machine_(std::move(machine)) {}
 
   std::vector<ValidationRun> runs() {
     const std::string& workload = point_.workload;
@@ -53,30 +56,17 @@ class Recipes {
   }
 
  private:
-  const std::string& text(const char* key) const {
-    const auto found = point_.parameters.find(key);
-    if (found == point_.parameters.end()) {
-      throw Unsupported{fmt::format("its parameters lack '{}'", key)};
-    }
-    return found->second;
-  }
-  bool has(const char* key) const { return point_.parameters.count(key) != 0; }
-  std::uint32_t number(const char* key) const {
-    const std::string& word = text(key);
-    std::uint32_t value = 0;
-    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || stop != word.data() + word.size() || value == 0) {
-      throw Unsupported{fmt::format("{} = '{}' is not a whole number", key, word)};
-    }
-    return value;
-  }
-
   ValidationRun on(std::uint32_t columns, std::uint32_t rows) const {
     ValidationRun run;
     run.machine = machine_;
     run.settings = {fmt::format("wafer.columns={}", columns), fmt::format("wafer.rows={}", rows)};
     if (point_.system == "WSE3-sim") run.settings.emplace_back("target=simfabric");
     return run;
+  }
+
+  /// The element of the programs that are compared with; a point may leave it out.
+  void require_element(const char* dtype) const {
+    if (has("dtype") && text("dtype") != dtype) unknown("dtype");
   }
 
   static void keep(LayerOp& op, std::uint64_t nonzeros) {
@@ -153,10 +143,19 @@ class Recipes {
   }
 
   std::vector<ValidationRun> gemv() const {
+    require_element("fp16");
+    // the authors convert their cycles with 1.1
+    const std::string clock = has("clock_ghz") ? (rate("clock_ghz"), text("clock_ghz")) : "1.1";
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> grids;
+    if (has("grid") && text("grid").rfind("square", 0) != 0) {
+      grids.push_back(sides("grid"));
+    } else {
+      for (const std::uint32_t side : kSquares) grids.emplace_back(side, side);
+    }
     std::vector<ValidationRun> runs;
-    for (const std::uint32_t side : kSquares) {
-      ValidationRun run = on(side, side);
-      run.clock = "1.1";  // the authors convert their cycles with it
+    for (const auto& [columns, rows] : grids) {
+      ValidationRun run = on(columns, rows);
+      run.clock = clock;
       run.op.op = "gemv";
       run.op.m = number("n");
       run.op.k = number("k");
@@ -177,6 +176,7 @@ class Recipes {
       }
     }
     if (!fn.empty()) fn.erase(0, 1);
+    require_element("fp32");
     const bool plane = has("M") && has("N");
     const std::uint32_t columns = plane ? number("M") : number("P");
     const std::uint32_t rows = plane ? number("N") : 1;
@@ -204,7 +204,9 @@ std::optional<WaferRecipe> wafer_recipe(const ValidationPoint& point) {
     WaferRecipe recipe;
     recipe.family = fmt::format("{} {} {}", system.machine, point.workload, point.metric);
     try {
-      recipe.runs = Recipes(point, system.machine).runs();
+      Recipes recipes(point, system.machine);
+      recipe.runs = recipes.runs();
+      recipe.unread = recipes.unread();
     } catch (const Unsupported& unsupported) {
       recipe.unsupported = unsupported.reason;
     }

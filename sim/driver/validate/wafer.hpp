@@ -16,6 +16,7 @@ struct WaferRecipe {
   std::string family;
   std::vector<ValidationRun> runs;
   std::string unsupported;
+  std::string unread;  // PointWords::unread() where there are runs
 };
 
 /// The recipe of a point that gives its shape as parameters; nothing if its system is no wafer.
