@@ -198,6 +198,12 @@ _lacuna_parameters() {{
 _lacuna() {{
   local now="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" path='' words i
   COMPREPLY=()
+  # bash splits --machine=w into three words
+  if [[ "$now" == '=' ]]; then
+    now=''
+  elif [[ "$before" == '=' ]]; then
+    before="${{COMP_WORDS[COMP_CWORD-2]}}"
+  fi
   case "$before" in
 {values}    --set)
       COMPREPLY=($(compgen -S = -W "$(_lacuna_parameters)" -- "$now"))

@@ -13,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/report/figures/figure.hpp"
 #include "sim/report/figures/figure_look.hpp"
+#include "sim/report/figures/figure_time.hpp"
 #include "tests/support/report/made_up.hpp"
 
 namespace lacuna {
@@ -107,6 +108,24 @@ TEST(FigureDrawing, AnotherLookIsThatOfThePage) {
   EXPECT_EQ(drawn.count("speedup.svg"), 0U);
   // a border of 0.6 is 0.3 points wide: cairo's lines are half as wide in EPS, and drawn twice
   EXPECT_THAT(drawn["speedup.eps"], ContainsRegex("\n0\\.3 w\n"));
+}
+
+// Blue is 0x0072B2. A third of it is 255 - 255/3 = 170, 255 - 141/3 = 208, 255 - 77/3 = 229.333.
+// With another blue, 0x333333, a third is 255 - 204/3 = 187.
+TEST(FigureDrawing, SpansHaveTheColoursOfTheirLayersAndOfTheLook) {
+  const Figure spans = draw_phases("phases", {},
+                                   {{"tiles", "matmul", Layer::compute, 0, 100, 1},
+                                    {"tiles", "reduce", Layer::compute, 130, 150, 0}});
+  FigureLook look;
+  look.formats = {"svg"};
+  const fs::path folder = fresh("spans");
+  draw_figures({with_look(spans, look)}, folder.string());
+  EXPECT_THAT(files(folder)["phases.svg"], AllOf(ContainsRegex("rgb\\( *0, *114, *178\\)"),
+                                                 ContainsRegex("rgb\\( *170, *208, *229\\)")));
+  look.colours["blue"] = "#333333";
+  draw_figures({with_look(spans, look)}, folder.string());
+  EXPECT_THAT(files(folder)["phases.svg"], AllOf(ContainsRegex("rgb\\( *51, *51, *51\\)"),
+                                                 ContainsRegex("rgb\\( *187, *187, *187\\)")));
 }
 
 TEST(FigureDrawing, AScriptThatWasChangedIsDrawnAndKept) {
