@@ -106,8 +106,9 @@ TEST(FigureDrawing, AnotherLookIsThatOfThePage) {
   EXPECT_THAT(drawn["speedup.pdf"], HasSubstr("/MediaBox [ 0 0 252 "));  // 3.5 x 72 points
   EXPECT_THAT(drawn["cycle_stack.eps"], HasSubstr("%%CreationDate: Sat Jan  1 00:00:00 2000\n"));
   EXPECT_EQ(drawn.count("speedup.svg"), 0U);
-  // a border of 0.6 is 0.3 points wide: cairo's lines are half as wide in EPS, and drawn twice
-  EXPECT_THAT(drawn["speedup.eps"], ContainsRegex("\n0\\.3 w\n"));
+  // the widest line of the figure, 1.2, is 0.6 points: cairo's lines are half as wide in EPS, and
+  // drawn twice as wide
+  EXPECT_THAT(drawn["speedup.eps"], ContainsRegex("\n0\\.6 w\n"));
 }
 
 // Blue is 0x0072B2. A third of it is 255 - 255/3 = 170, 255 - 141/3 = 208, 255 - 77/3 = 229.333.
