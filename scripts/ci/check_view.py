@@ -5,7 +5,7 @@ of panning and sliding stays below a bound of script time, both looks, wide and 
 
 usage: check_view.py LACUNA [PICTURES] [VIEW.html...]; exits with 77 if there is no browser. Without a
 page it walks through those of a chip of all tiles, of a wafer with the critical path of a window, of
-a language model on a pod, and of the whole wse2 in 200 steps. PICTURES: where pictures go."""
+a language model on a pod, of a training step, and of the whole wse2 in 200 steps. PICTURES: where pictures go."""
 
 import pathlib
 import subprocess
@@ -91,6 +91,7 @@ def make_pages(lacuna, work):
                       "--gemm", "512x512x960", "--pattern", "unstructured:0.1", "--view-path",
                       "1000:11000"],
             "pod": ["--machine", "pod16", "--model", "qwen3-0.6b", "--decode", "--context", "256"],
+            "training": ["--system-config", "bert_large_phase1_pod16"],
             "whole_wafer": ["--machine", "wse2", "--gemm", "12288x12288x67592", "--pattern",
                             "unstructured:0.1"]}
     pages = []

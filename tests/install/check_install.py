@@ -55,8 +55,12 @@ def main():
         completion = prefix / "share" / "bash-completion" / "completions" / "lacuna"
         words = run("bash", "-c", f"source {completion}; COMP_WORDS=(lacuna comp); COMP_CWORD=1; "
                     "_lacuna; echo ${COMPREPLY[*]}; COMP_WORDS=(lacuna plot out --norm); "
-                    "COMP_CWORD=3; _lacuna; echo ${COMPREPLY[*]}").split()
-        if words != ["compare", "--normalise"]:
+                    "COMP_CWORD=3; _lacuna; echo ${COMPREPLY[*]}; "
+                    # as bash splits `lacuna run --machine=gc2` and `lacuna plot out --palette=`
+                    "COMP_WORDS=(lacuna run --machine = gc20); COMP_CWORD=4; _lacuna; "
+                    "echo ${COMPREPLY[*]}; COMP_WORDS=(lacuna plot out --palette =); COMP_CWORD=4; "
+                    "_lacuna; echo ${COMPREPLY[*]}").split()
+        if words != ["compare", "--normalise", "gc200", "colour", "grey"]:
             sys.exit(f"completion found {words}")
         if ".TH LACUNA 1" not in (prefix / "share" / "man" / "man1" / "lacuna.1").read_text():
             sys.exit("there is no manual page")

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -131,9 +132,14 @@ std::map<std::string, Words> words_of_options() {
   add_names(patterns, pattern_kinds());
   Words models;
   add_names(models, model_shapes());
+  Words trainings;
+  for (const std::string& file : shipped_trainings()) {
+    trainings.push_back(std::filesystem::path(file).stem().string());
+  }
   return {{"--machine", preset_names()},
           {"--pattern", patterns},
           {"--model", models},
+          {"--system-config", trainings},
           {"--engine", {"event", "clocked"}},
           {"--mode", {"auto", "static", "dynamic", "streamed"}},
           {"--residency", {"auto", "streamed", "resident"}},
@@ -184,8 +190,8 @@ std::string completion_text() {
   }
   std::string values;
   for (const auto& [option, words] : words_of_options()) {
-    const bool files =
-        option == "--machine" || option == "--model" || option == "--layout" || option == "--style";
+    const bool files = option == "--machine" || option == "--model" || option == "--layout" ||
+                       option == "--style" || option == "--system-config";
     values += fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$now\"){}); return ;;\n",
                           option, fmt::join(words, " "), files ? " $(compgen -f -- \"$now\")" : "");
   }
@@ -198,6 +204,12 @@ _lacuna_parameters() {{
 _lacuna() {{
   local now="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" path='' words i
   COMPREPLY=()
+  # bash splits --machine=w into three words
+  if [[ "$now" == '=' ]]; then
+    now=''
+  elif [[ "$before" == '=' ]]; then
+    before="${{COMP_WORDS[COMP_CWORD-2]}}"
+  fi
   case "$before" in
 {values}    --set)
       COMPREPLY=($(compgen -S = -W "$(_lacuna_parameters)" -- "$now"))

@@ -11,6 +11,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/allowed_options.hpp"
 #include "sim/driver/command/command_line.hpp"
+#include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/sha256.hpp"
@@ -19,6 +20,7 @@
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/workload.hpp"
+#include "sim/driver/system/chip_view.hpp"
 #include "sim/driver/system/fit.hpp"
 #include "sim/driver/system/report.hpp"
 #include "sim/driver/system/scaling.hpp"
@@ -27,6 +29,7 @@
 #include "sim/driver/system/wafer_system_report.hpp"
 #include "sim/report/html_report.hpp"
 #include "sim/report/tables/text_table.hpp"
+#include "sim/report/view_page.hpp"
 
 namespace lacuna {
 
@@ -61,10 +64,11 @@ std::string training_file(const std::string& name) {
 void check_options(const Options& options) {
   allow_options(options,
                 {"--machine", "--set", "--system-config", "--trace", "--engine", "--seed", "--jobs",
-                 "--energy-table", "--out", "--timeline", "--json", "--wide", "--quiet",
+                 "--energy-table", "--out", "--timeline", "--view", "--json", "--wide", "--quiet",
                  "--markdown", "--no-cache"},
                 "{} is for machines of one chip; what a system runs is in --system-config and "
                 "--set training.WORD=VALUE");
+  check_event_options(options);
 }
 
 ResultHeader header_of(const Options& options, const std::string& file) {
@@ -86,6 +90,10 @@ std::string report_page(const ResultFolder& folder, const ResultHeader& header,
   return html_tables(page, tables, parameters);
 }
 
+std::string page_title(const SystemMachine& machine, const std::string& file) {
+  return fmt::format("{} on {}", fs::path(file).stem().string(), machine.name);
+}
+
 void write_folder(ResultFolder& folder, const Options& options, const std::string& file,
                   const SystemMachine& machine, const system::TrainingParams& training,
                   const TrainingResult& result) {
@@ -96,6 +104,10 @@ void write_folder(ResultFolder& folder, const Options& options, const std::strin
     if (fs::path(name).extension() == ".csv") tables.emplace_back(fs::path(name).stem(), text);
   }
   folder.write("result.json", result_text(header_of(options, file), {}));
+  if (options.view) {
+    const std::string page = training_page(page_title(machine, file), training, result);
+    folder.write("view.html", view_page_of_first("Lacuna: " + page_title(machine, file), {&page}));
+  }
   draw_figures(system_figures(machine, training, result),
                (folder.temporary() / "figures").string());
   std::vector<ParameterValue> parameters = values_of(machine.params);
@@ -209,12 +221,18 @@ struct SystemRuns {
   const Pricing& pricing;
   const RunSettings& settings;
   ChipTimes& times;
+  std::vector<std::string>& pages;  // of --view, of systems of chips
 
   ScalingRow linked(const SystemMachine& machine, const system::TrainingParams& training) const {
     system::SystemExecution execution;
     execution.engine = settings.execution.engine;
+    execution.event_log = options.view;
     const TrainingResult result =
         run_training({kinds, pricing, times, machine, training, execution});
+    if (options.view) {
+      const std::string of = options.system_config ? *options.system_config : *options.trace;
+      pages.push_back(training_page(page_title(machine, of), training, result));
+    }
     ScalingRow row;
     row.system = machine.name;
     row.chips = training.chips();
@@ -229,6 +247,10 @@ struct SystemRuns {
 
   /// The rows of a trace on each chip of a system with a store.
   ScalingRow with_store(const std::string& name) const {
+    if (options.view) {
+      throw RequestError(fmt::format(
+          "--view does not go with {} beside other systems: lacuna run has its page", name));
+    }
     const auto machines = make_machines(kinds, {name}, options.settings);
     if (!has_weight_store(*machines[0])) {
       throw RequestError(name + ": is no system of chips, and the others of this request are");
@@ -281,10 +303,20 @@ Scaling scaling_of(const Options& options, const SystemRuns& runs, const std::st
   return scaling;
 }
 
+/// Of systems beside each other.
+std::string page_of(const std::string& file, const std::vector<std::string>& pages) {
+  std::vector<const std::string*> packed;
+  for (const std::string& page : pages) packed.push_back(&page);
+  return view_page_of_first("Lacuna: " + fs::path(file).stem().string(), packed);
+}
+
 }  // namespace
 
 int compare_systems(const Options& options, const MachineTable& kinds, const Streams& streams) {
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
+  if (options.timeline) {
+    throw RequestError("--timeline does not go with systems beside each other: lacuna run has it");
+  }
   const RunSettings settings = run_settings(options);
   const auto linked = std::find_if(options.machines.begin(), options.machines.end(),
                                    [](const auto& name) { return is_linked_system(name); });
@@ -295,7 +327,8 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   const Pricing pricing = make_pricing(options, streams);
   PartCache cache = open_part_cache(options.no_cache);
   ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
-  const SystemRuns runs{options, kinds, pricing, settings, times};
+  std::vector<std::string> pages;
+  const SystemRuns runs{options, kinds, pricing, settings, times, pages};
   const Scaling scaling = scaling_of(options, runs, fs::path(request.file).stem().string());
   if (folder) {
     folder->begin();
@@ -303,6 +336,7 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
     folder->write("scaling.csv", csv);
     const ResultHeader header = header_of(options, request.file);
     folder->write("result.json", result_text(header, {}));
+    if (options.view) folder->write("view.html", page_of(request.file, pages));
     draw_figures({scaling_figure(scaling)}, (folder->temporary() / "figures").string());
     folder->write("report.html",
                   report_page(*folder, header, {{"scaling", csv}}, values_of(request.training)));

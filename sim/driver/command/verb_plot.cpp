@@ -20,6 +20,7 @@
 #include "sim/driver/validate/points.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_look.hpp"
 #include "sim/report/figures/fonts.hpp"
 #include "sim/report/view_page.hpp"
@@ -155,6 +156,54 @@ int join_views(const Options& options, const Streams& streams) {
   return kDone;
 }
 
+/// Figures of a result that are not drawn from its runs, as they stand in its folder: of language
+/// models, systems and validations, of searches and of time. Not those that were changed by hand.
+std::vector<Figure> figures_beside(const fs::path& folder, const std::vector<Figure>& drawn) {
+  constexpr std::size_t kLongestFigure = std::size_t{1} << 28U;
+  std::set<std::string> names;
+  for (const Figure& figure : drawn) names.insert(figure.name);
+  std::set<fs::path> scripts;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    const fs::path& path = entry.path();
+    if (path.extension() == ".gp" && names.count(path.stem().string()) == 0) scripts.insert(path);
+  }
+  std::vector<Figure> figures;
+  for (const fs::path& path : scripts) {
+    const fs::path data = fs::path(path).replace_extension(".csv");
+    const std::string script = read_text(path, kLongestFigure);
+    if (is_edited(script) || unchecked(script) == script || !fs::exists(data)) continue;
+    figures.push_back({path.stem().string(), read_text(data, kLongestFigure), script});
+  }
+  return figures;
+}
+
+/// Refuses what chooses among runs, if a result has none.
+void refuse_words_of_runs(const PlotOptions& plot, bool overlay) {
+  if (plot.runs.empty() && !overlay) return;
+  throw RequestError(
+      fmt::format("{}: the result has no runs of operations, and its figures stay what they show",
+                  overlay ? "--overlay" : "--run"));
+}
+
+/// All figures of the results: those of their runs, and of a single one what else its folder has.
+std::vector<Figure> all_figures(const Options& options) {
+  const std::vector<RunRecord> all = read_all(options.subjects);
+  if (all.empty()) refuse_words_of_runs(options.plot, options.overlay.has_value());
+  const std::vector<RunRecord> records = chosen_runs(all, options.plot);
+  FigureData data = figure_data(records);
+  data.references = reference_memories(read_off_chip());
+  if (options.overlay) data.measured = measured_points(*options.overlay, records);
+  std::vector<Figure> figures = make_figures(data);
+  for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
+  if (is_interrupted(records)) mark_interrupted(figures);
+  const bool whole = options.subjects.size() == 1 && options.plot.runs.empty();
+  if (!whole) return figures;
+  const fs::path folder = fs::path(options.subjects.front()) / "figures";
+  for (Figure& figure : figures_beside(folder, figures)) figures.push_back(std::move(figure));
+  return figures;
+}
+
 std::string font_remark(const FigureLook& look) {
   const std::string other = look.font ? font_in_place_of(*look.font) : "";
   if (other.empty()) return "";
@@ -171,10 +220,10 @@ int plot_verb(const Options& options, const Streams& streams) {
   if (options.energy_table) return reprice_verb(options, streams);
   // what is wrong with the look is said before anything is read
   streams.err << font_remark(figure_look(options.plot));
-  const std::vector<RunRecord> records = chosen_runs(read_all(options.subjects), options.plot);
   if (options.subjects.size() > 1 && !options.out) {
     throw RequestError("--out: needed for the figures of more than one result");
   }
+  std::vector<Figure> made = all_figures(options);
   const fs::path out =
       options.out ? fs::path(*options.out) : fs::path(options.subjects.front()) / "figures";
   std::error_code error;
@@ -187,13 +236,7 @@ int plot_verb(const Options& options, const Streams& streams) {
   fs::create_directories(whole.parent_path());
   fs::remove_all(temporary);
   try {
-    FigureData data = figure_data(records);
-    data.references = reference_memories(read_off_chip());
-    if (options.overlay) data.measured = measured_points(*options.overlay, records);
-    std::vector<Figure> figures = make_figures(data);
-    for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
-    if (is_interrupted(records)) mark_interrupted(figures);
-    figures = chosen_figures(std::move(figures), options.plot);
+    const std::vector<Figure> figures = chosen_figures(std::move(made), options.plot);
     for (const std::string& kept : draw_figures(figures, temporary.string(), whole.string())) {
       streams.err << fmt::format("lacuna: {} was changed by hand: drawn as it is\n", kept);
     }

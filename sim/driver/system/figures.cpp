@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "sim/driver/system/report.hpp"
+#include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_stacked.hpp"
 #include "sim/report/figures/figure_style.hpp"
 
@@ -56,17 +56,15 @@ Figure pipeline_figure(const SystemMachine& machine, const system::TrainingParam
   page.data_height = 0.13 * static_cast<double>(chips) + 0.15;
   page.left = 0.62;
   page.right = 0.2;
-  std::string csv = "chip,use,from_ms,to_ms,top,bottom,colour\n";
+  std::string csv = "chip,use,from_ms,to_ms\n";
   std::array<bool, kUses> present{};
   double end = 0;
   for (const PipelineBar& bar : pipeline_bars(training, result)) {
     const auto use = static_cast<std::size_t>(bar.use);
     present[use] = true;
     end = std::max(end, static_cast<double>(bar.to) * 1e-6);
-    const auto row = static_cast<double>(bar.chip);
-    csv += fmt::format("{},{},{:.6f},{:.6f},{:.1f},{:.1f},{}\n", bar.chip, use_name(bar.use),
-                       static_cast<double>(bar.from) * 1e-6, static_cast<double>(bar.to) * 1e-6,
-                       row - 0.4, row + 0.4, std::strtoul(colours()[use] + 1, nullptr, 16));
+    csv += fmt::format("{},{},{:.6f},{:.6f}\n", bar.chip, use_name(bar.use),
+                       static_cast<double>(bar.from) * 1e-6, static_cast<double>(bar.to) * 1e-6);
   }
   std::string body = fmt::format(
       "  unset grid\n  set xrange [0:{:.6f}]\n  set yrange [{}:-0.5]\n  set xlabel 'ms'\n"
@@ -75,9 +73,16 @@ Figure pipeline_figure(const SystemMachine& machine, const system::TrainingParam
   for (std::size_t chip = 0; chip < chips; ++chip) {
     body += fmt::format("{}'chip {}' {}", chip == 0 ? "" : ", ", chip, chip);
   }
+  body += ")\n  of(use) = ";
+  for (std::size_t use = 0; use < kUses; ++use) {
+    if (!present[use]) continue;
+    body += fmt::format("use eq '{}' ? {} : ", use_name(static_cast<Use>(use)),
+                        colour_variable(colours()[use]));
+  }
   body +=
-      ")\n  plot 'pipeline.csv' skip 1 using 3:1:3:4:5:6:7 with boxxyerror fillstyle solid 1.0 "
-      "noborder linecolor rgb variable notitle";
+      "ink\n  number(c) = int('0x'.c[2:7])\n"
+      "  plot 'pipeline.csv' skip 1 using 3:1:3:4:($1-0.4):($1+0.4):(number(of(strcol(2)))) with "
+      "boxxyerror fillstyle solid 1.0 noborder linecolor rgb variable notitle";
   for (std::size_t use = 0; use < kUses; ++use) {
     if (!present[use]) continue;
     page.legend.emplace_back(use_name(static_cast<Use>(use)));

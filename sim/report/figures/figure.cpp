@@ -182,7 +182,8 @@ std::vector<std::string> draw_figures(const std::vector<Figure>& figures, const 
             fmt::format("gnuplot did not draw '{}': {}", file.string(), complaints));
       }
       if (format == "pdf") fix_creation_date(file, "/CreationDate (D:", ")", "20000101000000Z");
-      if (format == "eps") fix_creation_date(file, "%%CreationDate: ", "\n", "2000-01-01");
+      if (format == "eps")
+        fix_creation_date(file, "%%CreationDate: ", "\n", "Sat Jan  1 00:00:00 2000");
     }
   }
   return kept;

@@ -39,23 +39,39 @@ std::optional<Checked> checked(const std::string& script) {
 
 const std::vector<std::pair<std::string, std::string>>& figure_colours() {
   // Eight colours that the colour-blind tell apart: M. Okabe and K. Ito, "Color Universal Design",
-  // 2008, without yellow, because a yellow line is not seen on white; and shades of grey.
+  // 2008, without yellow, because a yellow line is not seen on white; and shades of grey. Bars of
+  // more parts than these have the further ones, from azure on, each pale beside a dark one.
   static const std::vector<std::pair<std::string, std::string>> colours = {
-      {"black", "#000000"}, {"orange", "#E69F00"},    {"skyblue", "#56B4E9"}, {"green", "#009E73"},
-      {"blue", "#0072B2"},  {"vermilion", "#D55E00"}, {"purple", "#CC79A7"},  {"ink", "#444444"},
-      {"dim", "#666666"},   {"reference", "#888888"}, {"rule", "#CCCCCC"},    {"pale", "#D9D9D9"},
-      {"clock", "#4D4D4D"}, {"tree", "#6E6E6E"},      {"idle", "#8C8C8C"},    {"night", "#00304A"},
-      {"mist", "#F7FBFF"},  {"edge", "#FFFFFF"}};
+      {"black", "#000000"},  {"orange", "#E69F00"},    {"skyblue", "#56B4E9"}, {"green", "#009E73"},
+      {"blue", "#0072B2"},   {"vermilion", "#D55E00"}, {"purple", "#CC79A7"},  {"ink", "#444444"},
+      {"dim", "#666666"},    {"reference", "#888888"}, {"rule", "#CCCCCC"},    {"pale", "#D9D9D9"},
+      {"clock", "#4D4D4D"},  {"tree", "#6E6E6E"},      {"idle", "#8C8C8C"},    {"night", "#00304A"},
+      {"mist", "#F7FBFF"},   {"edge", "#FFFFFF"},      {"azure", "#1f77b4"},   {"sky", "#9ecae1"},
+      {"navy", "#08519c"},   {"violet", "#6a51a3"},    {"leaf", "#74c476"},    {"ember", "#e6550d"},
+      {"peach", "#fdae6b"},  {"red", "#d62728"},       {"brown", "#8c564b"},   {"stone", "#7f7f7f"},
+      {"silver", "#bdbdbd"}, {"cyan", "#17becf"},      {"water", "#6baed6"},   {"ash", "#e0e0e0"},
+      {"haze", "#CFE3F2"}};
   return colours;
+}
+
+std::string colour_variable(const std::string& colour) {
+  for (const auto& [name, known] : figure_colours()) {
+    if (known == colour) return name;
+  }
+  return "'" + colour + "'";
 }
 
 const std::vector<std::pair<std::string, std::string>>& grey_colours() {
   static const std::vector<std::pair<std::string, std::string>> greys = {
-      {"black", "#000000"}, {"orange", "#C4C4C4"},    {"skyblue", "#A2A2A2"}, {"green", "#5C5C5C"},
-      {"blue", "#333333"},  {"vermilion", "#787878"}, {"purple", "#DCDCDC"},  {"ink", "#222222"},
-      {"dim", "#666666"},   {"reference", "#999999"}, {"rule", "#D8D8D8"},    {"pale", "#EFEFEF"},
-      {"clock", "#4D4D4D"}, {"tree", "#6E6E6E"},      {"idle", "#8C8C8C"},    {"night", "#1A1A1A"},
-      {"mist", "#FBFBFB"},  {"edge", "#FFFFFF"}};
+      {"black", "#000000"},  {"orange", "#C4C4C4"},    {"skyblue", "#A2A2A2"}, {"green", "#5C5C5C"},
+      {"blue", "#333333"},   {"vermilion", "#787878"}, {"purple", "#DCDCDC"},  {"ink", "#222222"},
+      {"dim", "#666666"},    {"reference", "#999999"}, {"rule", "#D8D8D8"},    {"pale", "#EFEFEF"},
+      {"clock", "#4D4D4D"},  {"tree", "#6E6E6E"},      {"idle", "#8C8C8C"},    {"night", "#1A1A1A"},
+      {"mist", "#FBFBFB"},   {"edge", "#FFFFFF"},      {"azure", "#3A3A3A"},   {"sky", "#C8C8C8"},
+      {"navy", "#141414"},   {"violet", "#7A7A7A"},    {"leaf", "#ABABAB"},    {"ember", "#555555"},
+      {"peach", "#D6D6D6"},  {"red", "#262626"},       {"brown", "#686868"},   {"stone", "#909090"},
+      {"silver", "#E4E4E4"}, {"cyan", "#4A4A4A"},      {"water", "#606060"},   {"ash", "#F2F2F2"},
+      {"haze", "#E6E6E6"}};
   return greys;
 }
 

@@ -75,7 +75,8 @@ std::string layout_of(const Page& page) {
 }
 
 /// The same page as a drawing of 144 units per inch, as paper, and as a bitmap of 300 dots per
-/// inch. Terminals have their sizes for 96 dots per inch.
+/// inch. Terminals have their sizes for 96 dots per inch; a line of epscairo is half as wide as one
+/// of pdfcairo.
 std::string terminals(const std::string& name) {
   return fmt::format(
       "  if (format eq 'svg') {{ eval sprintf(\"set terminal svg noenhanced size %.0f,%.0f font "
@@ -84,7 +85,7 @@ std::string terminals(const std::string& name) {
       "  if (format eq 'pdf') {{ eval sprintf(\"set terminal pdfcairo noenhanced size %gin,%.3fin "
       "font '%s,%g' fontscale 0.75 linewidth 1\", width, page, font, points) }}\n"
       "  if (format eq 'eps') {{ eval sprintf(\"set terminal epscairo noenhanced size %gin,%.3fin "
-      "font '%s,%g' fontscale 0.75 linewidth 1\", width, page, font, points) }}\n"
+      "font '%s,%g' fontscale 0.75 linewidth 2\", width, page, font, points) }}\n"
       "  if (format eq 'png') {{ eval sprintf(\"set terminal pngcairo noenhanced size %.0f,%.0f "
       "font '%s,%g' fontscale 3.125 linewidth 3.13 pointscale 3.13\", width*300, page*300, font, "
       "points) }}\n",

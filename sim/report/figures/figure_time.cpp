@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <set>
 
+#include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -38,28 +39,14 @@ std::vector<std::string> tracks_of(const std::vector<PhaseSpan>& spans) {
   return tracks;
 }
 
-/// A colour moved towards white: all of it where every unit worked, a third where none did.
-std::uint32_t shaded(const char* colour, double busy) {
-  const auto full = static_cast<std::uint32_t>(std::stoul(colour + 1, nullptr, 16));
-  const double share = 1.0 / 3 + std::clamp(busy, 0.0, 1.0) * 2 / 3;
-  std::uint32_t result = 0;
-  for (const unsigned shift : {16U, 8U, 0U}) {
-    const auto part = static_cast<double>(full >> shift & 0xFFU);
-    const auto paler = static_cast<std::uint32_t>(std::lround(255 - (255 - part) * share));
-    result |= paler << shift;
-  }
-  return result;
-}
-
 std::string phases_csv(const std::vector<PhaseSpan>& spans,
                        const std::vector<std::string>& tracks) {
-  std::string csv = csv_line({"track", "phase", "layer", "place", "from", "to", "busy", "colour"});
+  std::string csv = csv_line({"track", "phase", "layer", "place", "from", "to", "busy"});
   for (const PhaseSpan& span : spans) {
     const auto place = std::find(tracks.begin(), tracks.end(), span.track) - tracks.begin();
     csv += csv_line({span.track, span.phase, layer_name(span.layer), fmt::format("{}", place),
                      fmt::format("{}", span.from), fmt::format("{}", span.to),
-                     fmt::format("{}", span.busy),
-                     fmt::format("{}", shaded(layer_colour(span.layer), span.busy))});
+                     fmt::format("{}", span.busy)});
   }
   return csv;
 }
@@ -74,6 +61,22 @@ std::uint64_t mark_distance(std::uint64_t end) {
   }
 }
 
+/// The colour of a span, in gnuplot's words: its layer's, moved towards white: all of it where
+/// every unit worked, a third where none did.
+std::string colour_of_spans(const std::vector<Layer>& layers) {
+  std::string text =
+      "  share(busy) = (1 + 2*(busy < 0 ? 0 : busy > 1 ? 1 : busy))/3.0\n"
+      "  paler(part, busy) = int(255.5 - (255 - int('0x'.part))*share(busy))\n"
+      "  shaded(c, busy) = 65536*paler(c[2:3], busy) + 256*paler(c[4:5], busy) + paler(c[6:7], "
+      "busy)"
+      "\n  of(layer) = ";
+  for (const Layer layer : layers) {
+    text += fmt::format("layer eq '{}' ? {} : ", layer_name(layer),
+                        colour_variable(layer_colour(layer)));
+  }
+  return text + "ink\n";
+}
+
 std::string phases_body(const std::string& name, const std::vector<std::string>& tracks,
                         const std::vector<Layer>& layers, std::uint64_t end) {
   std::string body = "  unset grid\n  set border 1\n";
@@ -84,9 +87,11 @@ std::string phases_body(const std::string& name, const std::vector<std::string>&
   for (std::size_t i = 0; i < tracks.size(); ++i) {
     body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(tracks[i]), i);
   }
+  body += ")\n" + colour_of_spans(layers);
   body += fmt::format(
-      ")\n  plot {} skip 1 using 5:4:5:6:($4-0.4):($4+0.4):8 with boxxyerror fillstyle solid 1.0 "
-      "noborder linecolor rgb variable notitle",
+      "  plot {} skip 1 using 5:4:5:6:($4-0.4):($4+0.4):(shaded(of(strcol(3)), $7)) with "
+      "boxxyerror "
+      "fillstyle solid 1.0 noborder linecolor rgb variable notitle",
       quoted(name + ".csv"));
   for (const Layer layer : layers) {
     body += fmt::format(

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "sim/base/split.hpp"
 
@@ -35,14 +36,18 @@ std::string matched(const std::string& font) {
   return text;
 }
 
-/// Free fonts whose letters are as wide as those of others, by the beginnings of names.
+/// Free fonts whose letters are as wide as those of others, by the beginnings of the others' names:
+/// Liberation, those of ghostscript and those of TeX.
 bool same_measures(const std::string& font, const std::string& other) {
-  static const std::map<std::string, std::string> twins = {{"times", "liberation serif"},
-                                                           {"arial", "liberation sans"},
-                                                           {"helvetica", "liberation sans"},
-                                                           {"courier", "liberation mono"}};
+  using Names = std::vector<std::string>;
+  const Names serif = {"liberation serif", "nimbus roman", "nimbus roman no9 l", "tex gyre termes"};
+  const Names sans = {"liberation sans", "nimbus sans", "nimbus sans l", "tex gyre heros"};
+  const Names mono = {"liberation mono", "nimbus mono ps", "nimbus mono l", "tex gyre cursor"};
+  const std::vector<std::pair<std::string, const Names*>> twins = {
+      {"times", &serif}, {"arial", &sans}, {"helvetica", &sans}, {"courier", &mono}};
   return std::any_of(twins.begin(), twins.end(), [&](const auto& twin) {
-    return font.rfind(twin.first, 0) == 0 && other == twin.second;
+    return font.rfind(twin.first, 0) == 0 &&
+           std::find(twin.second->begin(), twin.second->end(), other) != twin.second->end();
   });
 }
 

@@ -173,11 +173,15 @@ function showTime() {
     $('when').textContent = `whole run, ${number(left.cycles)} ${left.ticks}`;
     return;
   }
-  const micros = (cycle) => (cycle / left.clock_ghz / 1000).toPrecision(4);
+  const time = (cycle) => {
+    const [unit, ns] = [['s', 1e9], ['ms', 1e6], ['us', 1e3], ['ns', 1]]
+      .find(([, each]) => cycle / left.clock_ghz >= each) || ['ns', 1];
+    return `${(cycle / left.clock_ghz / ns).toPrecision(4)} ${unit}`;
+  };
   const name = left.step_names ? `${left.step_names[step]}: ` : '';
   $('when').textContent = `${name}step ${step + 1} of ${left.steps}, ${left.ticks} `
     + `${number(left.starts[step])} to ${number(left.ends[step])} of ${number(end)} `
-    + `(${micros(left.ends[step])} us)`;
+    + `(${time(left.ends[step])})`;
 }
 
 function fillChoices() {

@@ -187,26 +187,28 @@ function showChosen(place) {
   }
 }
 
-/** The layers of the stack of one unit over all steps. */
+/** The layers of the stack of one unit over all steps; steps that a pixel holds are one bar. */
 function drawStrip(canvas, series, row, column, step) {
   const context = canvas.getContext('2d');
-  const end = series.ends[series.steps - 1];
-  const at = (cycle) => cycle / end * canvas.width;
+  const at = (cycle) => cycle / series.ends[series.steps - 1] * canvas.width;
+  const cells = series.stack.map((part) =>
+    series.rowOf(part, row) * series.timedColumns + series.columnOf(part, column));
+  const sums = Object.fromEntries(Object.keys(COLOURS).map((name) => [name, 0]));
+  let begin = 0;
   for (let s = 0; s < series.steps; s++) {
-    let total = 0;
-    const values = series.stack.map((part) => series.value(part, s,
-      series.rowOf(part, row) * series.timedColumns + series.columnOf(part, column)));
-    for (const value of values) total += value;
+    series.stack.forEach((part, i) => { sums[part.layer] += series.value(part, s, cells[i]); });
+    const end = at(series.ends[s]);
+    if (end - begin < 1 && s + 1 < series.steps) continue;
+    const total = Object.values(sums).reduce((sum, each) => sum + each, 0);
     let y = canvas.height;
-    for (const name of Object.keys(COLOURS)) {
-      let height = 0;
-      series.stack.forEach((part, i) => { if (part.layer === name) height += values[i]; });
-      height *= total ? canvas.height / total : 0;
+    for (const name of Object.keys(sums)) {
+      const height = total ? sums[name] * canvas.height / total : 0;
       context.fillStyle = COLOURS[name];
-      context.fillRect(at(series.starts[s]), y - height,
-        at(series.ends[s]) - at(series.starts[s]) + 0.5, height);
+      context.fillRect(begin, y - height, end - begin + 0.5, height);
       y -= height;
+      sums[name] = 0;
     }
+    begin = end;
   }
   if (step >= 0) {
     context.fillStyle = '#000';

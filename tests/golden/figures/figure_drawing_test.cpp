@@ -13,12 +13,14 @@
 #include "sim/base/error.hpp"
 #include "sim/report/figures/figure.hpp"
 #include "sim/report/figures/figure_look.hpp"
+#include "sim/report/figures/figure_time.hpp"
 #include "tests/support/report/made_up.hpp"
 
 namespace lacuna {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
@@ -102,8 +104,29 @@ TEST(FigureDrawing, AnotherLookIsThatOfThePage) {
   draw_figures(figures, folder.string());
   std::map<std::string, std::string> drawn = files(folder);
   EXPECT_THAT(drawn["speedup.pdf"], HasSubstr("/MediaBox [ 0 0 252 "));  // 3.5 x 72 points
-  EXPECT_THAT(drawn["cycle_stack.eps"], HasSubstr("%%CreationDate: 2000-01-01"));
+  EXPECT_THAT(drawn["cycle_stack.eps"], HasSubstr("%%CreationDate: Sat Jan  1 00:00:00 2000\n"));
   EXPECT_EQ(drawn.count("speedup.svg"), 0U);
+  // the widest line of the figure, 1.2, is 0.6 points: cairo's lines are half as wide in EPS, and
+  // drawn twice as wide
+  EXPECT_THAT(drawn["speedup.eps"], ContainsRegex("\n0\\.6 w\n"));
+}
+
+// Blue is 0x0072B2. A third of it is 255 - 255/3 = 170, 255 - 141/3 = 208, 255 - 77/3 = 229.333.
+// With another blue, 0x333333, a third is 255 - 204/3 = 187.
+TEST(FigureDrawing, SpansHaveTheColoursOfTheirLayersAndOfTheLook) {
+  const Figure spans = draw_phases("phases", {},
+                                   {{"tiles", "matmul", Layer::compute, 0, 100, 1},
+                                    {"tiles", "reduce", Layer::compute, 130, 150, 0}});
+  FigureLook look;
+  look.formats = {"svg"};
+  const fs::path folder = fresh("spans");
+  draw_figures({with_look(spans, look)}, folder.string());
+  EXPECT_THAT(files(folder)["phases.svg"], AllOf(ContainsRegex("rgb\\( *0, *114, *178\\)"),
+                                                 ContainsRegex("rgb\\( *170, *208, *229\\)")));
+  look.colours["blue"] = "#333333";
+  draw_figures({with_look(spans, look)}, folder.string());
+  EXPECT_THAT(files(folder)["phases.svg"], AllOf(ContainsRegex("rgb\\( *51, *51, *51\\)"),
+                                                 ContainsRegex("rgb\\( *187, *187, *187\\)")));
 }
 
 TEST(FigureDrawing, AScriptThatWasChangedIsDrawnAndKept) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "sim/report/figures/figure_check.hpp"
 #include "tests/support/driver/program_bench.hpp"
 
 namespace lacuna::test {
@@ -93,6 +94,28 @@ TEST_F(PlotTest, AScriptThatWasChangedStaysWhenTheRunIsRepeated) {
       lacuna("compare --machine fake --gemm 64x64x64 --density 1,0.5 --out " + lacuna.path("out"));
   EXPECT_THAT(again.err, HasSubstr("speedup.gp was changed by hand: drawn as it is"));
   EXPECT_EQ(lacuna.read("out/figures/speedup.gp"), script);
+}
+
+// A figure that no run of the result has, such as those of a language model or of a search.
+TEST_F(PlotTest, AFigureBesideThoseOfTheRunsHasTheLookToo) {
+  const std::filesystem::path figures = lacuna.path("out/figures");
+  for (const char* const end : {".csv", ".gp"}) {
+    std::filesystem::copy(figures / (std::string("speedup") + end),
+                          figures / (std::string("own") + end));
+  }
+  std::string script = lacuna.read("out/figures/own.gp");
+  for (std::size_t at = 0; (at = script.find("'speedup.", at)) != std::string::npos;) {
+    script.replace(at, 9, "'own.");
+  }
+  std::ofstream(figures / "own.gp") << with_check("own", unchecked(script));
+  ASSERT_EQ(plot("--only own --width 5 --format svg --labels fake=mine").status, 0);
+  EXPECT_THAT(lacuna.read("new/own.gp"),
+              AllOf(HasSubstr("\nwidth = 5 "), HasSubstr("title 'mine unstructured'")));
+  EXPECT_THAT(lacuna.read("new/own.svg"), HasSubstr("mine unstructured"));
+  // what was changed by hand is nobody's to restyle, and runs that are chosen have none beside them
+  EXPECT_THAT(plot("--only own --run 0").err, HasSubstr("no figure is called 'own'"));
+  std::ofstream(figures / "own.gp", std::ios::app) << "# mine\n";
+  EXPECT_THAT(plot("--only own").err, HasSubstr("no figure is called 'own'"));
 }
 
 TEST(CompareDensities, AreThoseOfEachPatternThatTakesOne) {

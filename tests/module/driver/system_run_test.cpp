@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/view_page.hpp"
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {
@@ -125,6 +126,38 @@ TEST(SystemRun, BothEnginesGiveTheSameNumbers) {
   const Ran clocked = run_real(line + " --engine clocked");
   EXPECT_EQ(event.status, 0) << event.err;
   EXPECT_EQ(event.out, clocked.out);
+}
+
+/// Of each data set its numbers, as a browser would inflate them.
+std::vector<std::string> seen(const std::string& page) {
+  std::vector<std::string> numbers;
+  for (const ViewData& data : read_views("", page)) numbers.push_back(bytes_of(data));
+  return numbers;
+}
+
+TEST(SystemRun, HasAPageOfItsChipsWhichIsThatOfBothEngines) {
+  const TrainingFile file;
+  const std::string run =
+      run_line(file) + " --set training.tokens=8 --set training.accumulation=2 --view --out ";
+  ASSERT_EQ(run_real(run + file.out()).status, 0);
+  const std::string page = file_text(file.out() + "/view.html");
+  ASSERT_EQ(seen(page).size(), 1U);
+  EXPECT_THAT(page, HasSubstr("training on pod4"));
+  EXPECT_THAT(page, HasSubstr("replica 1 of 2"));
+  ASSERT_EQ(run_real(run + file.out() + "2 --engine clocked").status, 0);
+  EXPECT_EQ(file_text(file.out() + "2/view.html"), page);
+}
+
+TEST(SystemCompare, HasThePagesOfAllSystemsInOne) {
+  const TrainingFile file;
+  const std::string compare =
+      "compare --quiet --machine pod4 --machine pod16 --set chip.ipu.tiles=96 --system-config " +
+      file.path() + " --out ";
+  ASSERT_EQ(run_real(compare + file.out() + " --view").status, 0);
+  EXPECT_EQ(seen(file_text(file.out() + "/view.html")).size(), 2U);
+  const Ran refused = run_real(compare + file.out() + "2 --timeline");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--timeline does not go with systems beside each other"));
 }
 
 TEST(SystemRun, RefusesMoreChipsThanThereAreAndWordsThatAreNone) {

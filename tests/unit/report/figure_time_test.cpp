@@ -28,13 +28,13 @@ TEST(Phases, StandOnTheirTracksInTheOrderOfAppearance) {
                                     {{"tiles", "matmul", Layer::compute, 0, 100, 1},
                                      {"exchange", "gather", Layer::exchange, 100, 130, 1},
                                      {"tiles", "reduce", Layer::compute, 130, 150, 0}});
-  // 0x0072B2 is 29362; a third of it is 255 - 255/3 = 170, 255 - 141/3 = 208, 255 - 77/3 = 229,
-  // which is 0xAAD0E5 = 11194597; 0x56B4E9 is 5682409
   EXPECT_EQ(figure.csv,
-            "track,phase,layer,place,from,to,busy,colour\n"
-            "tiles,matmul,compute,0,0,100,1,29362\n"
-            "exchange,gather,exchange,1,100,130,1,5682409\n"
-            "tiles,reduce,compute,0,130,150,0,11194597\n");
+            "track,phase,layer,place,from,to,busy\n"
+            "tiles,matmul,compute,0,0,100,1\n"
+            "exchange,gather,exchange,1,100,130,1\n"
+            "tiles,reduce,compute,0,130,150,0\n");
+  EXPECT_THAT(figure.script,
+              HasSubstr("of(layer) = layer eq 'compute' ? blue : layer eq 'exchange' ? skyblue"));
   EXPECT_THAT(figure.script, HasSubstr("set xrange [0:150]"));
   EXPECT_THAT(figure.script, HasSubstr("set xtics 50 "));  // 20 would be more than five marks
 }

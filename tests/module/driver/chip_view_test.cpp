@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/inference/pod_view.hpp"
+#include "sim/driver/system/chip_view.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,17 +63,68 @@ TEST(ChipSeries, HasAStepWhereverAChipBeginsSomethingElse) {
   EXPECT_THAT(series.numbers, ElementsAre(1, 2));
 }
 
-// 1,366 runs of three steps are 4,098, of which a page has at most 4,096: then a run is a step.
-TEST(ChipSeries, OfALongProgramSaysWhatIsLost) {
+// 1,366 runs of three steps are 4,098, of which a page has at most 4,096. A run has one step that
+// is shorter than the others, so that 16,392 ns are cut every 16,392 / (4,096 - 1,366) = 7 ns: each
+// run ends its steps after 7 and 12.
+TEST(ChipSeries, OfALongProgramHasStepsOfEqualLengthAndSaysWhatIsLost) {
   const UnitSeries fine = chip_series(TwoChips(1365).program, TwoChips(1365).run, 1, 2);
   EXPECT_EQ(fine.ends.size(), 4095U);
   EXPECT_THAT(fine.loss, HasSubstr("nothing is lost"));
   const TwoChips two(1366);
   const UnitSeries series = chip_series(two.program, two.run, 1, 2);
-  ASSERT_EQ(series.ends.size(), 1366U);
+  ASSERT_EQ(series.ends.size(), 2732U);
+  EXPECT_EQ(series.ends[0], 7U);
+  EXPECT_EQ(series.ends[1], 12U);
+  EXPECT_EQ(series.ends[2], 19U);
   EXPECT_EQ(series.ends.back(), 1366U * 12);
-  EXPECT_THAT(series.loss, HasSubstr("Each of the 1366 segments that are run is a step"));
+  EXPECT_THAT(series.loss, HasSubstr("A step is 7 ns, or what is left of its segment"));
+  const std::vector<std::uint64_t>& works = two.values(series, Use::forward);
+  EXPECT_THAT(std::vector<std::uint64_t>(works.begin(), works.begin() + 4),
+              ElementsAre(7, 4, 3, 0));
+}
+
+// With 2,049 runs two steps of each would be 4,098.
+TEST(ChipSeries, OfAProgramOfManySegmentsHasAStepForEach) {
+  const TwoChips two(2049);
+  const UnitSeries series = chip_series(two.program, two.run, 1, 2);
+  ASSERT_EQ(series.ends.size(), 2049U);
+  EXPECT_EQ(series.ends.back(), 2049U * 12);
+  EXPECT_THAT(series.loss, HasSubstr("Each of the 2049 segments that are run is a step"));
   EXPECT_THAT(two.values(series, Use::sync), Each(2U));
+}
+
+/// A training step that `two` is the program of, with `of_replica` chips of different memory.
+TrainingResult result_of(const TwoChips& two, unsigned of_replica) {
+  TrainingResult result;
+  result.program = two.program;
+  result.run = two.run;
+  for (unsigned chip = 0; chip < of_replica; ++chip) {
+    system::MemoryAccount account;
+    account.chip = chip;
+    account.weights = 100 + chip;
+    result.memory.push_back(account);
+  }
+  return result;
+}
+
+// A replica of two stages is a row; two replicas of a chip each are one above the other.
+TEST(TrainingSeries, HasTheChipsOfAReplicaBesideEachOther) {
+  system::TrainingParams piped;
+  piped.set("pipeline", "2", "here");
+  const UnitSeries row = training_series(piped, result_of(TwoChips(1), 2));
+  EXPECT_EQ(row.columns, 2U);
+  EXPECT_EQ(row.rows, 1U);
+  EXPECT_THAT(row.row_notes, ElementsAre("replica 0 of 1"));
+  EXPECT_THAT(row.column_notes, ElementsAre("place 0 of the pipeline", "place 1 of the pipeline"));
+  EXPECT_EQ(row.channels.back().name, "memory");
+  EXPECT_THAT(row.channels.back().values, ElementsAre(100, 101));
+  system::TrainingParams copied;
+  copied.set("replicas", "2", "here");
+  const UnitSeries pile = training_series(copied, result_of(TwoChips(1), 1));
+  EXPECT_EQ(pile.columns, 1U);
+  EXPECT_EQ(pile.rows, 2U);
+  EXPECT_TRUE(pile.row_notes.empty());
+  EXPECT_THAT(pile.channels.back().values, ElementsAre(100, 100));
 }
 
 TEST(ChipSeries, AgreesWithTheAccountsOfItsChips) {
