@@ -40,6 +40,15 @@ struct DensePlan {
 
   std::uint64_t tiles() const { return field_split * out_split * in_split; }
   std::uint64_t steps() const { return serial_m * serial_n; }
+  /// An operand is exchanged anew for each step, unless only the other one changes.
+  bool inputs_stay() const { return serial_m > 1 && serial_n == 1; }
+  bool weights_stay() const { return serial_n > 1; }
+
+  /// The estimate of all steps.
+  DenseEstimate of_steps(const DenseEstimate& one) const {
+    return {steps() * one.compute, (inputs_stay() ? 1 : steps()) * one.inputs,
+            serial_m * one.weights, steps() * one.partials, steps() * one.reduce};
+  }
 };
 
 /// Words of an operand that a tile is home of when it is spread over `parts` tiles: at least 128
