@@ -84,9 +84,9 @@ PlannedOperation plan_dense_gemm(const ChipParams& chip, const PlannerParams& pl
   add_estimates(result, plan, target.staged_estimate);
   if (!target.staged_estimate && plan.staged.total() != plan.estimate.total()) {
     const DenseEstimate e = plan.of_steps(plan.staged);
-    result.notes.emplace_back("estimate with sums in stages",
-                              fmt::format("partials {}, reduce {}, total {} cycles", e.partials,
-                                          e.reduce, e.total()));
+    result.notes.emplace_back(
+        "estimate with sums in stages",
+        fmt::format("partials {}, reduce {}, total {} cycles", e.partials, e.reduce, e.total()));
   }
   return result;
 }

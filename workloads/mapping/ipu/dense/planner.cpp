@@ -239,8 +239,8 @@ std::uint64_t dense_home_words(bool weights, std::uint64_t words, std::uint64_t 
   return std::max<std::uint64_t>(round_up(ceil_div(words, parts), 2), weights ? 64 : 32);
 }
 
-// Operands are dead when partials arrive, but for one that stays. A single step has the operands at home where they are
-// used; the steps of a series take them from there.
+// Operands are dead when partials arrive, but for one that stays. A single step has the operands at
+// home where they are used; the steps of a series take them from there.
 std::uint64_t dense_tile_bytes(const Types& types, const DensePlan& plan) {
   const auto words = [](std::uint64_t elements, unsigned size) {
     return ceil_div(elements * size, 8) * 2;
