@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
@@ -99,6 +100,28 @@ INSTANTIATE_TEST_SUITE_P(Modes, SerialColumns, ::testing::Values(Mode::static_, 
                          [](const auto& mode) {
                            return std::string(mode.param == Mode::dynamic ? "dynamic" : "static");
                          });
+
+// Inputs stay while rows change, weights while columns do.
+TEST(SerialDense, StepsGiveTheProductInBothEngines) {
+  for (const auto& [rows, columns] : {std::pair{"2", "1"}, {"1", "4"}, {"4", "2"}}) {
+    auto machine = make_ipu_machine("test");
+    machine->set("ipu.tiles", "16", "");
+    machine->set("planner.dense_row_steps", rows, "");
+    machine->set("planner.dense_column_steps", columns, "");
+    Execution execution;
+    execution.values = true;
+    const OpResult event = machine->run(product(Mode::dense, 40), nullptr, 1, execution);
+    execution.engine = Engine::clocked;
+    execution.shuffle = 5;
+    const OpResult clocked = machine->run(product(Mode::dense, 40), nullptr, 1, execution);
+    EXPECT_EQ(note(event, "serial steps"), std::string("rows ") + rows + " x columns " + columns);
+    EXPECT_EQ(event.cycles, clocked.cycles);
+    for (const OpResult& result : {event, clocked}) {
+      EXPECT_EQ(result.values->compared, 256U * 40U);
+      EXPECT_EQ(result.values->wrong, 0U);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace lacuna

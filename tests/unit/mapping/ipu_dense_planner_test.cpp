@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ipu/dense/conv_cost.hpp"
 #include "workloads/mapping/ipu/dense/planner.hpp"
+#include "workloads/mapping/ipu/lowering.hpp"
+#include "workloads/mapping/ipu/planner_params.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -149,26 +153,99 @@ TEST(ConvCost, PassesInSinglePrecisionAreLongerThanPlanned) {
   EXPECT_EQ(conv_vertex_clocks(target, kSingle, {18, 1, 1}, Form::run_time), 609U);
 }
 
-// One step of 2048 columns needs about 600 KB of a tile, more than the 383 KB a plan should use,
-// but is cheaper than two steps that keep to it.
-TEST(DensePlanner, MemoryTargetIsExceededRatherThanWorkSplitIfTheTileHasRoom) {
+// No partition of all 4096 rows keeps to 383,385 B. In two steps of 2048 it is 7 x 16 x 13 parts of
+// 293 columns, 128 rows and 320 of the contraction. 49 elements for each worker: 63 + 6 (7 + 19 x
+// 3)
+// + 8 (18 + 7 + 64 + 1284) + 19 (15 + 8 (19 + 6 + 64 + 1290)) + 11 = 221,335. Weights (40,960 -
+// 5,851) / 2 = 17,555, partials 293 x 128 / 2 = 18,752; of 2,885 sums of 13, 360 vectors and two
+// pieces: 6 (32 + 2 x 13 + 11 + 60 (3 x 13 + 8)) = 17,334. These twice, and once the inputs, which
+// stay: (93,760 - 5,860) / 4 = 21,975.
+TEST(DensePlanner, EqualStepsOverRowsKeepToTheTargetOfMemory) {
   const DensePlan plan = plan_dense(Target{}, kHalf, 4096, 4096, 2048);
+  EXPECT_EQ(plan.serial_m, 2U);
+  EXPECT_EQ(plan.serial_n, 1U);
+  EXPECT_EQ(plan.step_m, 2048U);
+  EXPECT_LE(plan.tile_bytes, 383385U);
+  const DenseEstimate all = plan.of_steps(plan.staged);
+  EXPECT_EQ(all.compute, 2 * 221335U);
+  EXPECT_EQ(all.weights, 2 * 17555U);
+  EXPECT_EQ(all.inputs, 21975U);
+  EXPECT_EQ(all.total(), 571927U);
+}
+
+// Weights of 80 x 1024 are 40,960 B for each of four tiles, more than the 40,000 of the target.
+// Rows are 5 groups of 16, which only 5 steps divide.
+TEST(DensePlanner, StepsOverRowsAreOfWholeGroups) {
+  Target target;
+  target.tiles = 4;
+  target.tile_bytes = 1U << 18U;
+  target.planning_bytes = 40000;
+  const DensePlan plan = plan_dense(target, kHalf, 80, 1024, 16);
+  EXPECT_EQ(plan.serial_m, 5U);
+  EXPECT_EQ(plan.step_m, 16U);
+  EXPECT_LE(plan.tile_bytes, 40000U);
+}
+
+// 16 rows are one group, which no step divides: 100 columns for each of 1472 tiles would have 820
+// KB. Where all inputs are, 410 KB of a tile, they exceed the 383 KB of the target and fit the
+// tile.
+TEST(DensePlanner, MemoryTargetIsExceededIfRowsCannotBeCut) {
+  const DensePlan plan = plan_dense(Target{}, kHalf, 16, 4096, 73728);
   EXPECT_EQ(plan.steps(), 1U);
   EXPECT_GT(plan.tile_bytes, 383385U);
   EXPECT_LE(dense_tile_bytes(kHalf, plan), 638976U);
 }
 
-TEST(DensePlanner, ProductThatFitsNoTileIsCutIntoSerialSteps) {
+// A tile's share of inputs, partials and result is 36,864 B each, more than the 96 KiB that are
+// left of 128 by the alignment of operands. Rows are one group, so columns are cut: what stays are
+// the homes of inputs and results, and four steps have 18,432 B in use.
+TEST(DensePlanner, ProductThatFitsNoTileIsCutIntoStepsOverItsColumns) {
   Target target;
-  target.staged_estimate = false;
-  const DensePlan plan = plan_dense(target, kHalf, 4096, 4096, 8192);
-  // Four steps would leave less than the 32 KiB that operands in elements of their own may lose.
-  EXPECT_EQ(plan.steps(), 5U);
-  EXPECT_LE(dense_tile_bytes(kHalf, plan), 638976U - 32768U);
-  // With sums as they are made six steps are cheaper than these five.
-  const DensePlan staged = plan_dense(Target{}, kHalf, 4096, 4096, 8192);
-  EXPECT_EQ(staged.steps(), 6U);
-  EXPECT_LT(6 * staged.staged.total(), 5 * plan.staged.total());
+  target.tiles = 4;
+  target.tile_bytes = 1U << 17U;
+  target.planning_bytes = 78643;
+  const DensePlan plan = plan_dense(target, kHalf, 16, 16, 4608);
+  EXPECT_EQ(plan.serial_m, 1U);
+  EXPECT_EQ(plan.serial_n, 4U);
+  EXPECT_TRUE(plan.weights_stay());
+  EXPECT_LE(dense_tile_bytes(kHalf, plan), (1U << 17U) - 32768U);
+}
+
+// The exchanges of a product of 128 rows, 16 of the contraction and 16 columns on 2 x 2 x 1 tiles.
+std::vector<std::string> exchanges(unsigned row_steps, unsigned column_steps,
+                                   std::uint64_t* inputs = nullptr) {
+  ChipParams chip;
+  chip.ipu.tiles = 4;
+  chip.ipu.rows = 2;
+  Target target = make_target(chip, {});
+  target.dense = {2, 2, 1};
+  target.dense_row_steps = row_steps;
+  target.dense_column_steps = column_steps;
+  GemmProblem problem;
+  problem.m = 128;
+  problem.k = problem.n = 16;
+  problem.dtype = DType::fp16;
+  const DensePlan plan = plan_dense(target, kHalf, problem.m, problem.k, problem.n);
+  std::vector<std::string> names;
+  for (const ExchangePhase& phase :
+       lower_dense(chip, target, kHalf, problem, plan).program.exchanges) {
+    names.push_back(phase.name);
+    for (const Transfer& transfer : phase.transfers.transfers) {
+      if (inputs != nullptr && phase.name == "inputs") *inputs += transfer.words * transfer.count;
+    }
+  }
+  return names;
+}
+
+// Eight columns of 16 halves are 64 words, 32 at home at each of the two tiles of other rows.
+TEST(DenseLowering, OperandsThatStayForSeveralStepsAreExchangedOnceBeforeThem) {
+  using Names = std::vector<std::string>;
+  std::uint64_t inputs = 0;
+  EXPECT_EQ(exchanges(1, 1), (Names{"operands"}));
+  EXPECT_EQ(exchanges(2, 1, &inputs), (Names{"inputs", "weights", "weights"}));
+  EXPECT_EQ(inputs, 4U * 32U);
+  EXPECT_EQ(exchanges(1, 2), (Names{"weights", "inputs", "inputs"}));
+  EXPECT_EQ(exchanges(2, 2), (Names{"weights", "inputs", "inputs", "weights", "inputs", "inputs"}));
 }
 
 TEST(DensePlanner, ImpossibleProductNamesTheBytes) {

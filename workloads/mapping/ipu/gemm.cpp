@@ -23,11 +23,9 @@ void check_type(const Target& target, DType type) {
 }
 
 void add_estimates(PlannedOperation& result, const DensePlan& plan, bool staged) {
-  const DenseEstimate& e = staged ? plan.staged : plan.estimate;
-  const Cycle steps = plan.steps();
-  result.estimates = {{"inputs", steps * e.inputs},   {"weights", steps * e.weights},
-                      {"compute", steps * e.compute}, {"partials", steps * e.partials},
-                      {"reduce", steps * e.reduce},   {"total", steps * e.total()}};
+  const DenseEstimate e = plan.of_steps(staged ? plan.staged : plan.estimate);
+  result.estimates = {{"inputs", e.inputs},     {"weights", e.weights}, {"compute", e.compute},
+                      {"partials", e.partials}, {"reduce", e.reduce},   {"total", e.total()}};
 }
 
 void add_estimates(PlannedOperation& result, const StaticPlan& plan) {
@@ -85,11 +83,10 @@ PlannedOperation plan_dense_gemm(const ChipParams& chip, const PlannerParams& pl
   }
   add_estimates(result, plan, target.staged_estimate);
   if (!target.staged_estimate && plan.staged.total() != plan.estimate.total()) {
-    const DenseEstimate& e = plan.staged;
+    const DenseEstimate e = plan.of_steps(plan.staged);
     result.notes.emplace_back(
         "estimate with sums in stages",
-        fmt::format("partials {}, reduce {}, total {} cycles", plan.steps() * e.partials,
-                    plan.steps() * e.reduce, plan.steps() * e.total()));
+        fmt::format("partials {}, reduce {}, total {} cycles", e.partials, e.reduce, e.total()));
   }
   return result;
 }
@@ -228,7 +225,7 @@ std::optional<Cycle> expected_cycles(const ChipParams& chip, const PlannerParams
   try {
     if (mask == nullptr || op.mode == Mode::dense) {
       const DensePlan plan = plan_dense(target, dense_types(planner, problem), op.m, op.k, op.n);
-      return plan.steps() * plan.staged.total();
+      return plan.of_steps(plan.staged).total();
     }
     if (op.mode != Mode::dynamic) {
       const Mask blocks = usable_blocks(*mask);

@@ -87,11 +87,12 @@ struct PlannerParams : ParameterSet {
             "Parts of the contraction of dense products; 0: the cheapest.");
   Param<unsigned> dense_row_steps = param(
       this, "dense_row_steps", 0U, range(0U, 64U), "steps",
-      "Serial steps over the rows of dense products; 0: the cheapest of the fewest that fit.");
-  Param<unsigned> dense_column_steps =
-      param(this, "dense_column_steps", 0U, range(0U, 64U), "steps",
-            "Serial steps over the columns of dense products; 0: the cheapest of the fewest that "
-            "fit.");
+      "Serial steps over the rows of dense products; 0: the cheapest of equal ones that keep to "
+      "planner.available_memory.");
+  Param<unsigned> dense_column_steps = param(
+      this, "dense_column_steps", 0U, range(0U, 64U), "steps",
+      "Serial steps over the columns of dense products; 0: one, unless no steps over rows keep "
+      "to planner.available_memory.");
   Param<unsigned> dynamic_columns =
       param(this, "dynamic_columns", 0U, range(0U, 65536U), "parts",
             "Parts of the columns of dynamic products; 0: the cheapest.");

@@ -120,6 +120,7 @@ class DenseLowering {
   void lay_out();
   void count_weights();
   void step(std::uint64_t sm, std::uint64_t sn);
+  void bring_operands(std::uint64_t sm, std::uint64_t sn);
   void spread(const Cell& cell, bool weights, std::uint64_t sm, std::uint64_t sn);
   void load_operands(std::uint64_t sm, std::uint64_t sn);
   void place(const Cell& cell, bool weights, std::uint64_t sm, std::uint64_t sn);
@@ -269,14 +270,7 @@ std::uint64_t DenseLowering::kept_weights(const Cell& c, std::uint64_t sm) const
 void DenseLowering::step(std::uint64_t sm, std::uint64_t sn) {
   const std::uint64_t step = sm * plan_.serial_n + sn;
   if (problem_.values) load_operands(sm, sn);
-  transfers_ = {};
-  for_each_cell(sm, sn, [&](const Cell& c) {
-    spread(c, false, sm, sn);
-    // Weights stay where they are while only the columns change.
-    if (sn == 0) spread(c, true, sm, sn);
-  });
-  const std::uint32_t copies = builder_.compute_set("copy of local shares");
-  builder_.superstep(copies, builder_.exchange("operands", std::move(transfers_)));
+  bring_operands(sm, sn);
 
   for_each_cell(sm, sn, [&](const Cell& c) { multiply(c, sm); });
   std::uint32_t before = builder_.compute_set("multiply");
@@ -294,6 +288,27 @@ void DenseLowering::step(std::uint64_t sm, std::uint64_t sn) {
   builder_.superstep(before, builder_.exchange("partials", std::move(transfers_)));
   for_each_cell(sm, sn, [&](const Cell& c) { reduce(c, step); });
   builder_.superstep(builder_.compute_set("reduce"), kNone);
+}
+
+/// An operand that stays where it is for several steps comes before these by itself: weights while
+/// only the columns change, inputs while only the rows do. The others come together.
+void DenseLowering::bring_operands(std::uint64_t sm, std::uint64_t sn) {
+  const bool inputs_stay = plan_.inputs_stay();
+  const bool weights_stay = plan_.weights_stay();
+  transfers_ = {};
+  const auto bring = [&](bool inputs, bool weights) {
+    for_each_cell(sm, sn, [&](const Cell& c) {
+      if (inputs) spread(c, false, sm, sn);
+      if (weights) spread(c, true, sm, sn);
+    });
+    const std::uint32_t copies = builder_.compute_set("copy of local shares");
+    const char* name = inputs && weights ? "operands" : (inputs ? "inputs" : "weights");
+    builder_.superstep(copies, builder_.exchange(name, std::move(transfers_)));
+    transfers_ = {};
+  };
+  if (inputs_stay && sm == 0) bring(true, false);
+  if (weights_stay && sn == 0) bring(false, true);
+  if (!inputs_stay || !weights_stay) bring(!inputs_stay, !weights_stay);
 }
 
 /// Sends the cell's share of the inputs to the tiles of the other output channels, or its share

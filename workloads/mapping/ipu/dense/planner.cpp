@@ -16,6 +16,8 @@
 namespace lacuna::ipu {
 namespace {
 
+constexpr std::uint64_t kMostSteps = 64;
+
 /// A number of parts and the size of the largest.
 struct Split {
   std::uint64_t parts;
@@ -149,9 +151,9 @@ class Search {
   std::uint64_t least_bytes_ = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// By which a step's plans are compared.
+/// By which plans of steps are compared.
 Cycle cost_of(const Target& target, const DensePlan& plan) {
-  return (target.staged_estimate ? plan.staged : plan.estimate).total();
+  return plan.of_steps(target.staged_estimate ? plan.staged : plan.estimate).total();
 }
 
 /// The cheapest plan with exactly `steps` serial steps along rows and columns.
@@ -178,12 +180,36 @@ std::optional<DensePlan> plan_steps(const Target& target, const Types& types, st
   return best;
 }
 
+/// The cheapest plan within `target.planning_bytes` and `limit` bytes of a tile in equal steps over
+/// the rows, one of them included.
+std::optional<DensePlan> plan_row_steps(const Target& target, const Types& types, std::uint64_t m,
+                                        std::uint64_t k, std::uint64_t n, std::uint64_t limit) {
+  const std::uint64_t group = conv_out_group(target, types);
+  const std::uint64_t groups = ceil_div(m, group);
+  std::optional<DensePlan> best;
+  for (std::uint64_t steps = 1; steps <= std::min(groups, kMostSteps); ++steps) {
+    if (groups % steps != 0) continue;
+    const std::uint64_t rows = steps == 1 ? m : groups / steps * group;
+    std::optional<DensePlan> plan = plan_dense_step(target, types, rows, k, n);
+    if (!plan) continue;
+    plan->serial_m = steps;
+    plan->step_m = rows;
+    plan->step_n = n;
+    if (dense_tile_bytes(types, *plan) > limit) continue;
+    if (!best || cost_of(target, *plan) < cost_of(target, *best)) best = plan;
+  }
+  return best;
+}
+
 /// The best plan that takes no more than `limit` bytes of a tile.
 std::optional<DensePlan> plan_within(const Target& target, const Types& types, std::uint64_t m,
                                      std::uint64_t k, std::uint64_t n, std::uint64_t limit) {
-  constexpr std::uint64_t kMostSteps = 64;
+  if (target.dense_row_steps + target.dense_column_steps == 0) {
+    const std::optional<DensePlan> rows = plan_row_steps(target, types, m, k, n, limit);
+    if (rows) return rows;
+  }
   std::optional<DensePlan> best;
-  const auto cost = [&](const DensePlan& plan) { return plan.steps() * cost_of(target, plan); };
+  const auto cost = [&](const DensePlan& plan) { return cost_of(target, plan); };
   for (std::uint64_t steps = 1; steps <= kMostSteps; ++steps) {
     const std::optional<DensePlan> plan = plan_steps(target, types, m, k, n, steps);
     if (plan && dense_tile_bytes(types, *plan) <= limit) {
@@ -213,8 +239,8 @@ std::uint64_t dense_home_words(bool weights, std::uint64_t words, std::uint64_t 
   return std::max<std::uint64_t>(round_up(ceil_div(words, parts), 2), weights ? 64 : 32);
 }
 
-// Operands are dead when partials arrive. A single step has the operands at home where they are
-// used; the steps of a series take them from there.
+// Operands are dead when partials arrive, but for one that stays. A single step has the operands at
+// home where they are used; the steps of a series take them from there.
 std::uint64_t dense_tile_bytes(const Types& types, const DensePlan& plan) {
   const auto words = [](std::uint64_t elements, unsigned size) {
     return ceil_div(elements * size, 8) * 2;
@@ -228,7 +254,8 @@ std::uint64_t dense_tile_bytes(const Types& types, const DensePlan& plan) {
     home += plan.serial_n * dense_home_words(false, input, plan.out_split) +
             plan.serial_m * dense_home_words(true, weights, plan.field_split);
   }
-  return 4 * (home + partials + std::max(input + weights, slice * (plan.in_split - 1)));
+  const std::uint64_t stays = plan.inputs_stay() ? input : (plan.weights_stay() ? weights : 0);
+  return 4 * (home + partials + std::max(input + weights, stays + slice * (plan.in_split - 1)));
 }
 
 DensePlan plan_dense(const Target& target, const Types& types, std::uint64_t m, std::uint64_t k,

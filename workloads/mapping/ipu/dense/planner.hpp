@@ -40,6 +40,15 @@ struct DensePlan {
 
   std::uint64_t tiles() const { return field_split * out_split * in_split; }
   std::uint64_t steps() const { return serial_m * serial_n; }
+  /// An operand is exchanged anew for each step, unless only the other one changes.
+  bool inputs_stay() const { return serial_m > 1 && serial_n == 1; }
+  bool weights_stay() const { return serial_n > 1; }
+
+  /// The estimate of all steps.
+  DenseEstimate of_steps(const DenseEstimate& one) const {
+    return {steps() * one.compute, (inputs_stay() ? 1 : steps()) * one.inputs,
+            serial_m * one.weights, steps() * one.partials, steps() * one.reduce};
+  }
 };
 
 /// Words of an operand that a tile is home of when it is spread over `parts` tiles: at least 128
@@ -55,10 +64,11 @@ std::uint64_t dense_tile_bytes(const Types& types, const DensePlan& plan);
 std::optional<DensePlan> plan_dense_step(const Target& target, const Types& types, std::uint64_t m,
                                          std::uint64_t k, std::uint64_t n);
 
-/// The same with serial steps where memory demands them. The part of memory that a plan may use is
-/// a target: if one step does not meet it, the cheapest is taken of the plans with the fewest
-/// steps that meet it and of those with fewer steps that fit the tile. Throws OutOfMemoryError if
-/// there is none.
+/// The cheapest plan in equal steps over the rows, of whole groups of output channels, that keeps
+/// to the part of memory that a plan may use; one step is such a plan, and weights are cut as
+/// poplin cuts output channels serially. If there is none, that part is a target: the cheapest is
+/// taken of the plans with the fewest steps over rows and columns that meet it and of those with
+/// fewer steps that fit the tile. Throws OutOfMemoryError if there is none of these.
 DensePlan plan_dense(const Target& target, const Types& types, std::uint64_t m, std::uint64_t k,
                      std::uint64_t n);
 
