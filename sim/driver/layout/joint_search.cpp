@@ -19,7 +19,7 @@ namespace lacuna {
 namespace {
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
-constexpr std::size_t kTriedByAlike = 3;  // layouts that lie differently, the fastest first
+constexpr std::size_t kTriedByAlike = 1;  // layouts that lie differently, the fastest first
 
 /// The fastest layout that was simulated of those that lie alike.
 struct Candidate {
@@ -112,11 +112,12 @@ class JointSearch {
   double moves(std::size_t i, const Chosen& chosen);
   double known_moves(std::size_t i, const Chosen& chosen) const;
   double bound_of_moves(std::size_t i, const Layout& layout) const;
-  bool can_be_moved(std::size_t i, const Layout& layout);
-  double moved(const Row& row, const Candidate* own, const Chosen& chosen) const;
+  double least_moves(std::size_t i, const Layout& layout);
+  double moved(const Row& row, const Candidate* own, const Chosen& chosen);
+  double without_moves(const Row& row);
   void search(std::size_t i);
-  bool try_alike(std::size_t i, const std::function<std::optional<double>(const SpacePlace&)>& take,
-                 const LayoutPoints& points);
+  using Try = std::function<void(const SpacePlace&)>;
+  bool try_alike(std::size_t i, const Try& attempt, const LayoutPoints& points);
   std::optional<std::size_t> keep(Row& row, const LayoutPoints& points, const SpacePlace& place,
                                   const OpResult& result) const;
   void choose();
@@ -128,6 +129,7 @@ class JointSearch {
   SearchEffort effort_;
   std::vector<Row> rows_;
   std::map<std::string, double> known_moves_;
+  std::map<std::string, double> without_moves_;  // of rows with one layout, by content
   std::map<std::string, std::size_t> searched_;  // the first row of each kind that is alike
 };
 
@@ -195,7 +197,7 @@ double JointSearch::moves(std::size_t i, const Chosen& chosen) {
   return at->second;
 }
 
-double JointSearch::moved(const Row& row, const Candidate* own, const Chosen& chosen) const {
+double JointSearch::moved(const Row& row, const Candidate* own, const Chosen& chosen) {
   std::vector<const Machine*> makers;
   for (const auto& maker : row.makers) {
     const Candidate* const from = maker ? chosen(*maker) : nullptr;
@@ -209,11 +211,20 @@ double JointSearch::moved(const Row& row, const Candidate* own, const Chosen& ch
     op.sources = row.op->sources;
     return static_cast<double>(dynamic_cast<MovesOperands&>(*taking).operand_moves(op, mask));
   }
-  LayerOp alone = *row.op;
-  alone.sources.clear();
-  const Cycle without = machine_.run(alone, mask, row.seed, {}).cycles;
   const Cycle with = moves_->taking_from(makers)->run(*row.op, mask, row.seed, {}).cycles;
-  return static_cast<double>(with) - static_cast<double>(without);
+  return static_cast<double>(with) - without_moves(row);
+}
+
+/// Cycles of a row with one layout as its operands lie where it takes them.
+double JointSearch::without_moves(const Row& row) {
+  const auto [at, is_new] = without_moves_.try_emplace(row.content, 0);
+  if (is_new) {
+    LayerOp alone = *row.op;
+    alone.sources.clear();
+    const OpResult result = machine_.run(alone, mask_of_(*row.op), row.seed, {});
+    at->second = static_cast<double>(result.cycles);
+  }
+  return at->second;
 }
 
 /// Keeps what was simulated unless what lies alike is as fast; its place among the candidates.
@@ -242,9 +253,10 @@ std::optional<std::size_t> JointSearch::keep(Row& row, const LayoutPoints& point
   return at;
 }
 
-/// Whether what it takes and gives can be moved if a row is laid out so, others as they are so far:
-/// found before the row is simulated, which takes longer.
-bool JointSearch::can_be_moved(std::size_t i, const Layout& layout) {
+/// Cycles of the moves around a row if it is laid out so, others as they are so far, wherever its
+/// weights live: known before the row is simulated, which takes longer. Infinite if something
+/// cannot be moved.
+double JointSearch::least_moves(std::size_t i, const Layout& layout) {
   const Row& row = rows_[i];
   Candidate at;
   at.layout = layout;
@@ -252,9 +264,10 @@ bool JointSearch::can_be_moved(std::size_t i, const Layout& layout) {
   try {
     at.machine = laid_out(machine_, layout, at.op, "layout");
   } catch (const RequestError&) {
-    return false;
+    return kImpossible;
   }
   const Residency asked = at.op.residency;
+  double least = kImpossible;
   for (const Residency each : {Residency::streamed, Residency::resident}) {
     if (asked != Residency::automatic && asked != each) continue;
     at.op.residency = each;
@@ -262,9 +275,9 @@ bool JointSearch::can_be_moved(std::size_t i, const Layout& layout) {
     const auto with = [&](std::size_t other) { return other == i ? &at : chosen(other); };
     double total = moves(i, with);
     for (const std::size_t taker : row.takers) total += moves(taker, with);
-    if (total < kImpossible) return true;
+    least = std::min(least, total);
   }
-  return false;
+  return least;
 }
 
 /// The layout of a row at which it and the moves around it take least, others as they are so far.
@@ -280,12 +293,22 @@ void JointSearch::search(std::size_t i) {
   const LayoutTrials trials(machine_, alone, mask, row.seed, {}, points, as_they_lie);
   const SpacePlace planned(points.values().size(), 0);
   double best = kImpossible;
-  std::size_t simulated = 0;
-  const auto take = [&](const SpacePlace& place) -> std::optional<double> {
-    if (place != planned && !can_be_moved(i, points.layout(place))) return std::nullopt;
+  LocalSearch search({points.values(), [&](const SpacePlace& at) { return points.settle(at); },
+                      [&](const SpacePlace& at) {
+                        return trials.bound(at) + bound_of_moves(i, points.layout(at));
+                      },
+                      [&](const SpacePlace& at) {
+                        return trials.guess(at) + bound_of_moves(i, points.layout(at));
+                      }},
+                     planned, effort_);
+  const auto attempt = [&](const SpacePlace& place) {
+    if (place != planned) {
+      const double around = least_moves(i, points.layout(place));
+      if (around == kImpossible) return search.take(place, std::nullopt);
+      if (trials.bound(place) + around >= best * (1 - effort_.gain)) return search.leave(place);
+    }
     const std::shared_ptr<const OpResult> result = trials.simulate(place);
-    if (!result) return std::nullopt;
-    ++simulated;
+    if (!result) return search.take(place, std::nullopt);
     const std::size_t at = *keep(row, points, place, *result);
     Candidate as_simulated = row.candidates[at];
     as_simulated.cycles = static_cast<double>(result->cycles);
@@ -298,22 +321,12 @@ void JointSearch::search(std::size_t i) {
                     });
     if (total < best) row.chosen = at;
     best = std::min(best, total);
-    return total < kImpossible ? std::optional(total) : std::nullopt;
+    search.take(place, total < kImpossible ? std::optional(total) : std::nullopt);
   };
-  if (try_alike(i, take, points)) {
-    row.found.simulated = simulated;
-    return;
-  }
-  LocalSearch search({points.values(), [&](const SpacePlace& at) { return points.settle(at); },
-                      [&](const SpacePlace& at) {
-                        return trials.bound(at) + bound_of_moves(i, points.layout(at));
-                      },
-                      [&](const SpacePlace& at) {
-                        return trials.guess(at) + bound_of_moves(i, points.layout(at));
-                      }},
-                     planned, effort_);
-  for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
-    for (const SpacePlace& place : batch) search.take(place, take(place));
+  if (!try_alike(i, attempt, points)) {
+    for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+      for (const SpacePlace& place : batch) attempt(place);
+    }
   }
   row.found.simulated = search.simulated();
   row.found.pruned = search.pruned();
@@ -322,9 +335,7 @@ void JointSearch::search(std::size_t i) {
 }
 
 /// Whether a row like this one was searched: then what that has found is tried.
-bool JointSearch::try_alike(std::size_t i,
-                            const std::function<std::optional<double>(const SpacePlace&)>& take,
-                            const LayoutPoints& points) {
+bool JointSearch::try_alike(std::size_t i, const Try& attempt, const LayoutPoints& points) {
   const auto [first, is_new] = searched_.try_emplace(rows_[i].alike, i);
   if (is_new || rows_[first->second].candidates.empty()) return false;
   const Row& like = rows_[first->second];
@@ -335,9 +346,9 @@ bool JointSearch::try_alike(std::size_t i,
   if (order.size() > kTriedByAlike) order.resize(kTriedByAlike);
   const Candidate* const best = &like.candidates[like.chosen];
   if (std::count(order.begin(), order.end(), best) == 0) order.push_back(best);
-  take(SpacePlace(points.values().size(), 0));
+  attempt(SpacePlace(points.values().size(), 0));
   for (const Candidate* const each : order) {
-    if (!each->layout.empty()) take(points.place(each->layout));
+    if (!each->layout.empty()) attempt(points.place(each->layout));
   }
   return true;
 }

@@ -96,14 +96,15 @@ std::vector<SpacePlace> LocalSearch::next() {
 }
 
 void LocalSearch::take(const SpacePlace& place, std::optional<double> value) {
-  fates_[place] = Fate::known;
   if (!value) {
+    give_back(place);  // refused at once: the budget is for what takes time
+    fates_[place] = Fate::known;
     ++impossible_;
-    --handed_out_;  // refused at once: the budget is for what takes time
     // a start that cannot be has neighbours that may
     if (place == at_) moved_ = true;
     return;
   }
+  fates_[place] = Fate::known;
   ++simulated_;
   if (*value < at_value_) {
     at_ = place;
@@ -114,6 +115,18 @@ void LocalSearch::take(const SpacePlace& place, std::optional<double> value) {
     best_ = place;
     best_value_ = *value;
   }
+}
+
+void LocalSearch::leave(const SpacePlace& place) {
+  give_back(place);
+  fates_[place] = Fate::pruned;
+  ++pruned_;
+}
+
+/// What was tried without being handed out took nothing of the budget.
+void LocalSearch::give_back(const SpacePlace& place) {
+  const auto fate = fates_.find(place);
+  if (fate != fates_.end() && fate->second == Fate::handed_out) --handed_out_;
 }
 
 }  // namespace lacuna

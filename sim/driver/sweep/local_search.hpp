@@ -54,6 +54,10 @@ class LocalSearch {
   /// What a place that was handed out is; nothing: it cannot be.
   void take(const SpacePlace& place, std::optional<double> value);
 
+  /// A place that was handed out is not simulated after all: it cannot be below the best so far, as
+  /// its bound had not yet said.
+  void leave(const SpacePlace& place);
+
   /// The best place, of equal ones the first; nothing if none can be.
   const std::optional<SpacePlace>& best() const { return best_; }
   double best_value() const { return best_value_; }
@@ -75,6 +79,7 @@ class LocalSearch {
   void surround(const SpacePlace& place);
   void consider(const SpacePlace& place, std::vector<Candidate>& into);
   bool start_anew();
+  void give_back(const SpacePlace& place);
 
   SearchedSpace space_;
   SearchEffort effort_;

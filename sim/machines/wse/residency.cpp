@@ -183,6 +183,8 @@ class WeightsRun {
     }
   }
 
+  std::string held_text() const;
+
   Cycle least(Residency place) const {
     require_filter(place);
     if (op_.x_pattern != "dense") return 0;  // what its mask leaves is not known here
@@ -267,15 +269,25 @@ OpResult WeightsRun::faster() const {
       : other.result
           ? fmt::format("{} cycles if they {}", other.result->cycles, phrase(other.residency))
           : fmt::format("at least {} cycles if they {}", other.least, phrase(other.residency));
-  const wse::StreamingNeed need =
-      wse::streaming_need(streaming_job(op_, mask_, true), streaming_setup(params_));
   OpResult result = std::move(*best->result);
-  result.remarks.push_back(fmt::format(
-      "weights {} (residency auto): {} cycles, {}; {} B of the fullest core, which has {} B and "
-      "would hold {} B with those of all rows",
-      phrase(best->residency), result.cycles, against, need.weights, need.limit,
-      need.weights + op_.share.beside));
+  result.remarks.push_back(fmt::format("weights {} (residency auto): {} cycles, {}{}",
+                                       phrase(best->residency), result.cycles, against,
+                                       held_text()));
   return result;
+}
+
+/// What resident weights take of memory, or would; empty if they cannot be, as in some groups of
+/// columns in which they can be streamed.
+std::string WeightsRun::held_text() const {
+  try {
+    const wse::StreamingNeed need =
+        wse::streaming_need(streaming_job(op_, mask_, true), streaming_setup(params_));
+    return fmt::format(
+        "; {} B of the fullest core, which has {} B and would hold {} B with those of all rows",
+        need.weights, need.limit, need.weights + op_.share.beside);
+  } catch (const UnsupportedError&) {
+    return "";
+  }
 }
 
 }  // namespace

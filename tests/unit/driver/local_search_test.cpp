@@ -149,5 +149,34 @@ TEST(LocalSearch, LeavesAStartThatCannotBe) {
   EXPECT_GE(search.impossible(), 1U);
 }
 
+// Start, which is 5, then the values 4, 3, 2, 1 in the order of their guesses: the first is left,
+// as its bound of 9 turns out above the best, so a budget of three has room for two more.
+TEST(LocalSearch, WhatIsLeftTakesNothingOfTheBudget) {
+  SearchedSpace space;
+  space.values = {5};
+  space.settle = [](const SpacePlace& place) { return std::optional(place); };
+  space.bound = [](const SpacePlace&) { return 0.0; };
+  space.guess = [](const SpacePlace& place) { return static_cast<double>(place[0]); };
+  SearchEffort effort;
+  effort.budget = 3;
+  effort.restarts = 0;
+  LocalSearch search(space, {0}, effort);
+  std::vector<std::uint32_t> simulated;
+  for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+    ASSERT_EQ(batch.size(), 1U);
+    if (batch[0][0] == 1) {
+      search.leave(batch[0]);
+      continue;
+    }
+    simulated.push_back(batch[0][0]);
+    search.take(batch[0], 5.0 - batch[0][0]);
+  }
+  EXPECT_EQ(simulated, (std::vector<std::uint32_t>{0, 2, 3}));
+  EXPECT_EQ(search.pruned(), 1U);
+  EXPECT_EQ(search.simulated(), 3U);
+  EXPECT_EQ(search.best_value(), 2);
+  EXPECT_TRUE(search.cut_off()) << "4 was not reached";
+}
+
 }  // namespace
 }  // namespace lacuna::test

@@ -2,6 +2,7 @@
 #include "workloads/mapping/wse/stream_bound.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/program.hpp"
@@ -31,8 +32,10 @@ class Bound {
 
   /// Of each place the sum over its columns in all groups, of which none is above the time.
   Cycle cores() const {
-    const std::vector<std::uint64_t> tails = tails_of_groups();
-    Cycle most = 0;
+    const std::optional<Ring> ring = ring_of_sums();
+    const std::vector<std::uint64_t> tails =
+        ring ? tails_of_groups(*ring) : std::vector<std::uint64_t>(width_, 0);
+    Cycle most = ring ? rows_in_turn(*ring) : 0;
     for (std::size_t place = 0; place < width_; ++place) {
       const std::uint64_t main = products(place);
       const std::uint64_t sums = sums_of(place);
@@ -104,28 +107,66 @@ class Bound {
     return sent * std::max(work, data) / each + rows * std::min(data, command);
   }
 
+  /// The places of a group as their sums go round.
+  struct Ring {
+    std::vector<std::size_t> at;       // by place, its position
+    std::vector<std::uint64_t> since;  // by position: cycles from the first to it, then the whole
+
+    std::uint64_t way(std::size_t from, std::size_t to) const {  // positions
+      return since[to] + (from > to ? since.back() : 0) - since[from];
+    }
+  };
+
+  /// Nothing if there is none, or it is not known who keeps which row.
+  std::optional<Ring> ring_of_sums() const {
+    const std::size_t known = std::size_t{k_.steps} * groups_;
+    if (!loads_.ring || width_ < 2 || k_.final_column.size() != known || known == 0) return {};
+    const std::vector<std::uint32_t> order = ring_order(static_cast<std::uint32_t>(width_));
+    Ring ring{std::vector<std::size_t>(width_), std::vector<std::uint64_t>(width_ + 1, 0)};
+    for (std::size_t i = 0; i < width_; ++i) {
+      ring.at[order[i]] = i;
+      ring.since[i + 1] = ring.since[i] + step(order[i], order[(i + 1) % width_]);
+    }
+    return ring;
+  }
+
+  /// The position of the place that keeps a row of a group.
+  std::size_t keeper(const Ring& ring, std::size_t row, std::size_t group) const {
+    return ring.at[k_.groups.place_of(k_.final_column[row * groups_ + group])];
+  }
+
   /// By place, what the last row of each group still has before it when the column of that place
   /// has issued its last word of it: the columns that follow on the ring, each with a cycle in the
   /// output queue, a ramp up, the links between and a ramp down. Added up over the groups.
-  std::vector<std::uint64_t> tails_of_groups() const {
+  std::vector<std::uint64_t> tails_of_groups(const Ring& ring) const {
     std::vector<std::uint64_t> tails(width_, 0);
-    const std::size_t known = std::size_t{k_.steps} * groups_;
-    if (!loads_.ring || width_ < 2 || k_.final_column.size() != known || known == 0) return tails;
-    const std::vector<std::uint32_t> ring = ring_order(static_cast<std::uint32_t>(width_));
-    std::vector<std::size_t> at(width_);
-    std::vector<std::uint64_t> since(width_ + 1, 0);  // the first of the ring, by position
-    for (std::size_t i = 0; i < width_; ++i) {
-      at[ring[i]] = i;
-      since[i + 1] = since[i] + step(ring[i], ring[(i + 1) % width_]);
-    }
     for (std::uint32_t g = 0; g < groups_; ++g) {
-      const std::size_t keeper = at[k_.groups.place_of(k_.final_column[known - groups_ + g])];
+      const std::size_t last = keeper(ring, k_.steps - std::size_t{1}, g);
       for (std::size_t place = 0; place < width_; ++place) {
-        const bool wraps = at[place] > keeper;
-        tails[place] += since[keeper] + (wraps ? since[width_] : 0) - since[at[place]];
+        tails[place] += ring.way(ring.at[place], last);
       }
     }
     return tails;
+  }
+
+  /// Of the slowest group. A column takes rows of sums in their order, so that a row begins, behind
+  /// the column that will keep it, no sooner than the row before has come by there and has had its
+  /// issues; the last one goes all the way round.
+  Cycle rows_in_turn(const Ring& ring) const {
+    const std::uint64_t issued = issues(words_) * k_.reduce_cycles;
+    Cycle most = 0;
+    for (std::uint32_t g = 0; g < groups_; ++g) {
+      std::size_t begins = (keeper(ring, 0, g) + 1) % width_;
+      Cycle cycles = 0;
+      for (std::size_t row = 1; row < k_.steps; ++row) {
+        const std::size_t next = (keeper(ring, row, g) + 1) % width_;
+        cycles += ring.way(begins, next) + issued;
+        begins = next;
+      }
+      const std::size_t last = keeper(ring, k_.steps - std::size_t{1}, g);
+      most = std::max(most, cycles + ring.way(begins, last) + issued);
+    }
+    return most;
   }
 
   /// Cycles from a word's issue in one place to its issue in the next.
