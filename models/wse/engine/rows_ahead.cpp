@@ -255,12 +255,14 @@ std::optional<WaferOutcome> run(const HardwareParams& params, const Program& pro
 
 }  // namespace
 
+bool can_run_ahead(const HardwareParams& params, const Program& program) {
+  return lanes_can_stream(params, program) && !program.kernel.held.empty() && program.entry == 0 &&
+         program.spread_rows == 0 && lane_bits(params, program) != 0;
+}
+
 std::optional<WaferOutcome> simulate_rows_ahead(const HardwareParams& params,
                                                 const Program& program) {
-  if (!lanes_can_stream(params, program) || program.kernel.held.empty() || program.entry != 0 ||
-      program.spread_rows != 0) {
-    return std::nullopt;
-  }
+  if (!can_run_ahead(params, program)) return std::nullopt;
   switch (lane_bits(params, program)) {
     case 8:
       return run<std::int8_t>(params, program);

@@ -15,4 +15,7 @@ namespace lacuna::wse {
 std::optional<WaferOutcome> simulate_rows_ahead(const HardwareParams& params,
                                                 const Program& program);
 
+/// Whether lanes can stand for the program, whose cores hold elements one by one.
+bool can_run_ahead(const HardwareParams& params, const Program& program);
+
 }  // namespace lacuna::wse

@@ -51,6 +51,22 @@ std::string remark(const Machine& machine, const std::string& path) {
   return "";
 }
 
+/// A path that a machine has under another name: of a system's chips, or without a system.
+std::string set_alone(const Machine& machine, const std::string& path,
+                      const std::vector<std::string>& settings) {
+  if (find_parameter(machine, path) != nullptr) return "";
+  const std::string prefix = kChipPrefix;
+  const bool is_system = as_store_system(machine) != nullptr;
+  if (!is_system && path.rfind(prefix, 0) != 0) return "";
+  const std::string there = is_system ? prefix + path : path.substr(prefix.size());
+  if (find_parameter(machine, there) == nullptr) return "";
+  for (const std::string& setting : settings) {
+    const auto [name, also] = split_path(setting);
+    if (also == there && (name.empty() || name == machine.name())) return "";
+  }
+  return fmt::format("lacuna: {} is not set on {}, where it is {}\n", path, machine.name(), there);
+}
+
 std::string fold_remark(const std::vector<std::unique_ptr<Machine>>& machines, bool fold) {
   if (!fold || can_fold(machines)) return "";
   return "lacuna: --fold acts on wafers alone, and there is none here\n";
@@ -114,7 +130,8 @@ std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
   for (const std::string& setting : settings) {
     const auto [name, path] = split_path(setting);
     for (const auto& machine : machines) {
-      if (name.empty() || name == machine->name()) text += remark(*machine, path);
+      if (!name.empty() && name != machine->name()) continue;
+      text += remark(*machine, path) + set_alone(*machine, path, settings);
     }
   }
   return text;
@@ -129,6 +146,7 @@ std::string settings_without_effect(const std::vector<std::unique_ptr<Machine>>&
     bool acts = false;
     for (const auto& machine : machines) {
       if (!name.empty() && name != machine->name()) continue;
+      text += set_alone(*machine, path, settings);
       const std::string line = remark(*machine, path);
       acts = acts || (line.empty() && find_parameter(*machine, path) != nullptr);
       if (first.empty()) first = line;

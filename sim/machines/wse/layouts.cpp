@@ -59,7 +59,7 @@ const std::vector<LayoutSpace>& wafer_layout_spaces() {
          "both operands and the result in the cores"}},
        // resident weights without their zeros: every core differs, and is simulated
        {"residency != resident or density == 1 or resident.storage == all or "
-        "n * wafer.columns * wafer.rows <= 262144"}}};
+        "n * batch * wafer.columns * wafer.rows <= 8388608"}}};
   return spaces;
 }
 

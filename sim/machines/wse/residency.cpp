@@ -142,10 +142,15 @@ class WeightsRun {
              const Execution& execution)
       : params_(params), op_(op), mask_(mask), seed_(seed), execution_(execution) {}
 
-  OpResult in(Residency place) const {
+  OpResult in(Residency place) const { return in(place, execution_, nullptr); }
+
+  OpResult faster() const;
+
+ private:
+  OpResult in(Residency place, const Execution& execution, RowSample* sample) const {
     const bool resident = place == Residency::resident;
     require_filter(place);
-    OpResult result = run_streamed(params_, op_, mask_, seed_, execution_, resident);
+    OpResult result = run_streamed(params_, op_, mask_, seed_, execution, resident, sample);
     result.residency = word(place);
     result.mode = word(wse::kernel_of(mask_ != nullptr, place));
     if (resident) {
@@ -157,9 +162,6 @@ class WeightsRun {
     return result;
   }
 
-  OpResult faster() const;
-
- private:
   /// Zeros of X are left out where X is what moves.
   void require_filter(Residency place) const {
     if (op_.x_pattern == "dense" || place == Residency::resident) return;
@@ -193,6 +195,23 @@ class WeightsRun {
         streaming_setup(params_));
   }
 
+  /// A place where weights may live, and what is known of it.
+  struct Place {
+    Residency residency;
+    Cycle least = 0;
+    Cycle most = kNever;  // of a sample: if all rows were the fullest
+    std::optional<OpResult> result = {};
+    std::string refused = {};
+    std::string unknown = {};  // why it is not simulated
+    bool in_part = false;      // simulated by a sample of rows
+
+    Cycle cycles() const { return result ? result->cycles : kNever; }
+  };
+
+  void simulate(Place& place, bool only) const;
+  void sample(Place& place) const;
+  std::string comparison(const Place& best, const Place& other) const;
+
   const WseParams& params_;
   const LayerOp& op_;
   const Mask* mask_;
@@ -201,75 +220,110 @@ class WeightsRun {
 };
 
 /// Cores whose weights are scattered all differ, so that each is simulated. Automatic residency
-/// does that for so many tokens times cores, which take a minute or so.
+/// does that for so many tokens times cores, which take a minute or so; of more it samples rows.
 constexpr std::uint64_t kMostScattered = std::uint64_t{1} << 23U;
+/// Rows of a sample: so many tokens times cores, but no fewer than some and no more than others.
+constexpr std::uint64_t kSampled = std::uint64_t{1} << 21U;
+constexpr std::uint64_t kFewestRows = 8;
+constexpr std::uint64_t kMostRows = 128;
 
-std::string too_long(const WseParams& params, const LayerOp& op, const Mask* mask) {
-  if (mask == nullptr || params.resident.storage != wse::ResidentStorage::nonzeros) return "";
+bool takes_long(const WseParams& params, const LayerOp& op, const Mask* mask) {
+  if (mask == nullptr || params.resident.storage != wse::ResidentStorage::nonzeros) return false;
   const std::uint64_t cores = std::uint64_t{params.wafer.columns} * params.wafer.rows;
-  const std::uint64_t tokens = std::uint64_t{op.n} * op.batch;
-  if (tokens * cores <= kMostScattered) return "";
-  return fmt::format("{} tokens in {} cores that all differ, which takes long to simulate", tokens,
-                     cores);
+  return std::uint64_t{op.n} * op.batch * cores > kMostScattered;
+}
+
+/// Whether what is wanted of a run is there with a few rows.
+bool wants_times(const Execution& execution) {
+  return execution.fold && !execution.values && !execution.event_log && execution.interval == 0 &&
+         execution.view == 0 && execution.jitter == 0;
 }
 
 const char* phrase(Residency place) {
   return place == Residency::resident ? "stay in the cores" : "are streamed";
 }
 
+template <class Action>
+void attempt(std::string& refused, const Action& action) {
+  try {
+    action();
+  } catch (const OutOfMemoryError& error) {
+    refused = error.what();
+  } catch (const UnsupportedError& error) {
+    refused = error.what();
+  }
+}
+
+void WeightsRun::sample(Place& place) const {
+  const std::uint64_t tokens = std::uint64_t{op_.n} * op_.batch;
+  RowSample rows;
+  rows.rows = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      kSampled / (tokens * params_.wafer.columns), kFewestRows, kMostRows));
+  const bool enough = wants_times(execution_);
+  place.result = in(place.residency, enough ? execution_ : without_record(execution_), &rows);
+  place.most = rows.fullest + (place.result->cycles - rows.cycles);  // and moves
+  place.in_part = true;
+}
+
+void WeightsRun::simulate(Place& place, bool only) const {
+  const bool resident = place.residency == Residency::resident;
+  if (resident && op_.x_pattern == "dense" && takes_long(params_, op_, mask_)) {
+    attempt(place.unknown, [&] { sample(place); });
+    if (place.result || !only) return;
+  }
+  attempt(place.refused, [&] { place.result = in(place.residency); });
+  if (place.result) place.least = place.most = place.result->cycles;
+}
+
+/// What a remark says of the place that was not taken.
+std::string WeightsRun::comparison(const Place& best, const Place& other) const {
+  if (op_.x_pattern != "dense") return "where streamed ones would leave no zero of X out";
+  if (!other.refused.empty()) return "it is not possible otherwise: " + other.refused;
+  if (!other.unknown.empty() && other.least < best.most) {
+    return fmt::format(
+        "not compared with resident ones, of at least {} cycles: {}; residency "
+        "resident does",
+        other.least, other.unknown);
+  }
+  std::string text =
+      other.result && !other.in_part
+          ? fmt::format("{} cycles if they {}", other.result->cycles, phrase(other.residency))
+      : other.least >= best.most || !other.result
+          ? fmt::format("at least {} cycles if they {}", other.least, phrase(other.residency))
+          : fmt::format("about {} cycles if they {}", other.cycles(), phrase(other.residency));
+  if (best.most <= other.least) return text;
+  const Place& part = best.in_part ? best : other;
+  return text + fmt::format(
+                    ", by a sample of rows: counts say at least {} of all, and {} if each held as "
+                    "much as any",
+                    part.least, part.most);
+}
+
 /// The place with the smaller bound first; the other only if its bound does not rule it out. Equal
 /// times leave them outside.
 OpResult WeightsRun::faster() const {
-  struct Place {
-    Residency residency;
-    Cycle least = 0;
-    std::optional<OpResult> result = {};
-    std::string refused = {};
-    std::string unknown = {};  // why it is not simulated
-  };
   std::vector<Place> places = {{Residency::streamed}, {Residency::resident}};
-  if (op_.x_pattern == "dense") places.back().unknown = too_long(params_, op_, mask_);
-  const auto attempt = [](Place& place, const auto& action) {
-    try {
-      action();
-    } catch (const OutOfMemoryError& error) {
-      place.refused = error.what();
-    } catch (const UnsupportedError& error) {
-      place.refused = error.what();
-    }
-  };
-  for (Place& place : places) attempt(place, [&] { place.least = least(place.residency); });
+  for (Place& place : places) attempt(place.refused, [&] { place.least = least(place.residency); });
   const auto before = [](const Place& a, const Place& b) {
     return std::pair(!a.refused.empty(), a.least) < std::pair(!b.refused.empty(), b.least);
   };
   std::stable_sort(places.begin(), places.end(), before);
-  if (!places.back().refused.empty()) places.front().unknown.clear();  // the only way left
   Place* best = nullptr;
   for (Place& place : places) {
-    const Cycle so_far = best == nullptr ? kNever : best->result->cycles;
     const bool wins_ties = place.residency == Residency::streamed;
-    if (!place.refused.empty() || !place.unknown.empty() || place.least > so_far) continue;
-    if (place.least == so_far && !wins_ties) continue;
-    attempt(place, [&] { place.result = in(place.residency); });
+    const Cycle to_beat = best == nullptr ? kNever : best->most;
+    if (!place.refused.empty() || place.least > to_beat) continue;
+    if (place.least == to_beat && !wins_ties) continue;
+    simulate(place, !places.back().refused.empty());
     if (!place.result) continue;
-    const Cycle cycles = place.result->cycles;
-    if (cycles < so_far || (cycles == so_far && wins_ties)) best = &place;
+    const Cycle so_far = best == nullptr ? kNever : best->cycles();
+    if (place.cycles() < so_far || (place.cycles() == so_far && wins_ties)) best = &place;
   }
   if (best == nullptr) return in(Residency::streamed);  // says what it lacks
   const Place& other = best == &places[0] ? places.back() : places[0];
-  const bool open = !other.unknown.empty() && other.refused.empty();
-  const std::string against =
-      open && other.least < best->result->cycles
-          ? fmt::format(
-                "not compared with resident ones, {} (at least {} cycles); residency "
-                "resident does",
-                other.unknown, other.least)
-      : op_.x_pattern != "dense" ? "where streamed ones would leave no zero of X out"
-      : !other.refused.empty()   ? "it is not possible otherwise: " + other.refused
-      : other.result
-          ? fmt::format("{} cycles if they {}", other.result->cycles, phrase(other.residency))
-          : fmt::format("at least {} cycles if they {}", other.least, phrase(other.residency));
-  OpResult result = std::move(*best->result);
+  const std::string against = comparison(*best, other);
+  const bool whole = best->in_part && !wants_times(execution_);
+  OpResult result = whole ? in(best->residency) : std::move(*best->result);
   result.remarks.push_back(fmt::format("weights {} (residency auto): {} cycles, {}{}",
                                        phrase(best->residency), result.cycles, against,
                                        held_text()));
@@ -369,8 +423,6 @@ std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const Laye
   for (const bool resident : {false, true}) {
     const Residency asked = wse::residency_of(op);
     if (asked == (resident ? Residency::streamed : Residency::resident)) continue;
-    const bool open = asked == Residency::automatic && op.x_pattern == "dense";
-    if (resident && open && !too_long(params, op, mask).empty()) continue;
     try {
       const Cycle bound =
           wse::least_cycles(streaming_job(op, mask, resident, 0), streaming_setup(params));

@@ -13,6 +13,7 @@
 
 #include "models/common/fp16.hpp"
 #include "models/wse/engine/fold.hpp"
+#include "models/wse/engine/held_rows.hpp"
 #include "models/wse/engine/row_by_row.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/fabric/queue.hpp"
@@ -126,8 +127,8 @@ void check_exchange(const StreamingPlan& plan, const WaferOutcome& outcome, Valu
 class StreamedOperation {
  public:
   StreamedOperation(const WseParams& params, const LayerOp& op, const StreamingJob& job,
-                    const Execution& execution)
-      : params_(params), op_(op), job_(job), execution_(execution) {}
+                    const Execution& execution, RowSample* sample)
+      : params_(params), op_(op), job_(job), execution_(execution), sample_(sample) {}
 
   OpResult run();
 
@@ -140,6 +141,7 @@ class StreamedOperation {
   void simulate(Simulated& run) const;
   bool simulate_swept_rows(const wse::RunOptions& options, Simulated& run) const;
   void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
+  void simulate_sample(const wse::RunOptions& options, Simulated& run) const;
   void simulate_rows(const wse::Program& kept, wse::RunOptions options, Simulated& run) const;
   UnitSeries units_of(const Simulated& run) const;
   CriticalPath path_of(const Simulated& run) const;
@@ -152,6 +154,7 @@ class StreamedOperation {
   const LayerOp& op_;
   const StreamingJob& job_;
   const Execution& execution_;
+  RowSample* const sample_;  // null: all rows
 };
 
 /// A stream that leaves nothing out can be sent with indices or without; the faster counts.
@@ -189,6 +192,7 @@ Simulated StreamedOperation::simulate_form(bool packed) const {
 void StreamedOperation::simulate(Simulated& run) const {
   const wse::Program& program = run.plan.program;
   const wse::RunOptions options = run_options(params_, execution_);
+  if (sample_ != nullptr) return simulate_sample(options, run);
   if (execution_.interval == 0) {  // a sweep keeps no time
     if (std::optional<wse::SweepOutcome> swept = wse::sweep(hardware(), program, options)) {
       run.outcome = std::move(swept->kept);
@@ -250,6 +254,20 @@ void StreamedOperation::simulate_folded(const wse::RunOptions& options, Simulate
     const std::size_t simulated = run.fold.kept.size() * program.columns;
     if (run.proven || simulated > kMostCoresRepeated) return;
   }
+}
+
+void StreamedOperation::simulate_sample(const wse::RunOptions& options, Simulated& run) const {
+  const wse::Program& program = run.plan.program;
+  if (!wse::samples_rows(hardware(), program)) {
+    throw UnsupportedError(
+        "rows of cores that all differ and do not run in lanes take long to simulate");
+  }
+  wse::SampledRows sampled = wse::run_sampled(hardware(), program, sample_->rows, options);
+  sample_->cycles = sampled.cycles;
+  sample_->fullest = sampled.fullest;
+  run.fold = std::move(sampled.sample);
+  run.outcome = std::move(sampled.outcome);
+  run.rows = run.fold.kept.size();
 }
 
 /// Simulates `kept`, the rows that the fold keeps, and looks at them at each border.
@@ -324,9 +342,18 @@ CriticalPath StreamedOperation::path_of(const Simulated& run) const {
                program.entry});
 }
 
+/// Of cores that hold no zeros all products are useful, of whatever type they are; a sample has
+/// about as many.
+void know_products(std::uint64_t useful, wse::CoreStats& stats) {
+  for (Counter* const formed : {&stats.mac16, &stats.mac32, &stats.mac_fp32, &stats.mac_int8}) {
+    if (formed->value() != 0) *formed += useful - formed->value();  // modulo 2^64: up or down
+  }
+}
+
 void StreamedOperation::fill_work(const Simulated& run, WaferResult& into) const {
   wse::WaferStats stats;
   stats.collect(run.outcome, run.fold, run.plan.program, hardware(), run.plan.rows_off);
+  if (sample_ != nullptr) know_products(run.plan.useful, stats.core);
   const std::uint64_t formed = stats.core.mac16.value() + stats.core.mac32.value() +
                                stats.core.mac_fp32.value() + stats.core.mac_int8.value();
   const std::uint64_t all = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
@@ -417,7 +444,10 @@ void StreamedOperation::fill_notes(const Simulated& run, WaferResult& into) cons
        fmt::format("{} with {} of {} {}, mean {:.6g}", heaviest - plan.column_weights.begin(),
                    *heaviest, plan.weights, job_.resident ? "activations" : "weights",
                    static_cast<double>(plan.weights) / static_cast<double>(plan.streams())));
-  if (run.rows < plan.program.rows) {
+  if (sample_ != nullptr) {
+    note("fold", fmt::format("{} of {} rows, which all differ, simulated: a sample", run.rows,
+                             plan.program.rows));
+  } else if (run.rows < plan.program.rows) {
     note("fold", fmt::format("{} of {} rows simulated, {} classes", run.rows, plan.program.rows,
                              run.fold.classes));
   } else {
@@ -443,6 +473,15 @@ OpResult StreamedOperation::run() {
   if (!run.proven) {
     result.approximations.emplace_back(
         "folded, although a slower row held up the rows above it; --fold off simulates all");
+  }
+  if (sample_ != nullptr) {
+    result.exact = false;
+    result.approximations.push_back(fmt::format(
+        "{} of {} rows of cores, whose non-zeros all differ, stand for all of them, which would "
+        "take {} cycles if each held as much as any; residency resident simulates "
+        "all",
+        run.rows, run.plan.program.rows, sample_->fullest));
+    result.remarks.push_back("not exact: " + result.approximations.back());
   }
   fill_work(run, into);
   fill_peaks(run.plan, result);
@@ -502,7 +541,8 @@ wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool reside
 }
 
 OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* mask,
-                      std::uint64_t seed, const Execution& execution, bool resident) {
+                      std::uint64_t seed, const Execution& execution, bool resident,
+                      RowSample* sample) {
   StreamingJob job = streaming_job(op, mask, resident, op.share.beside);
   job.gemm.values = execution.values;
   job.gemm.seed = seed;
@@ -510,7 +550,7 @@ OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* ma
   seeded.seed = seed;
   const std::optional<Mask> x_mask = job.resident ? make_x_mask(seeded, seed) : std::nullopt;
   if (x_mask) job.x_mask = &*x_mask;
-  OpResult result = StreamedOperation(params, op, job, execution).run();
+  OpResult result = StreamedOperation(params, op, job, execution, sample).run();
   if (x_mask) result.x_density = x_mask->density();
   return result;
 }

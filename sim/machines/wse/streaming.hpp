@@ -19,9 +19,18 @@ wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool reside
 /// take more than ten minutes.
 void require_stepped(std::uint64_t cores, Cycle cycles);
 
+/// Of rows of cores that all differ some are simulated and stand for all.
+struct RowSample {
+  std::uint32_t rows = 0;  // about so many
+  Cycle cycles = 0;        // found: of all rows, if they are like these,
+  Cycle fullest = 0;       // and if all hold as much as any, see wse::SampledRows
+};
+
 /// Runs a product on a wafer: its weights streamed, or `resident` in the cores while activations
-/// are streamed. `op` is of a kind, mode and type that streaming can do.
+/// are streamed. `op` is of a kind, mode and type that streaming can do. A `sample`, if asked for,
+/// is refused (UnsupportedError) where rows do not run in lanes.
 OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* mask,
-                      std::uint64_t seed, const Execution& execution, bool resident);
+                      std::uint64_t seed, const Execution& execution, bool resident,
+                      RowSample* sample = nullptr);
 
 }  // namespace lacuna

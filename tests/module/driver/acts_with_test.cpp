@@ -53,6 +53,19 @@ TEST(ActsWith, SaysSoOfASettingOfAnExperimentThatActsNowhere) {
   EXPECT_EQ(remarks("io.stream: [per_column, row_ordered]"), "");
 }
 
+// A system has its chips' parameters under another name than a chip by itself.
+TEST(ActsWith, SaysWhereASettingIsCalledOtherwise) {
+  const std::string both = "compare --quiet --machine wse2 --machine cs2x4 --gemm 8x8x8 ";
+  const std::string small = "--set chip.wafer.columns=4 --set wafer.columns=4 ";
+  const Ran one = run_real(both + small + "--set wafer.rows=4 --set cs2x4:chip.wafer.rows=4");
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_EQ(one.err, "");
+  const Ran alone = run_real(both + small + "--set wafer.rows=4");
+  EXPECT_THAT(alone.err, HasSubstr("wafer.rows is not set on cs2x4, where it is chip.wafer.rows"));
+  const Ran system = run_real(both + small + "--set chip.wafer.rows=4");
+  EXPECT_THAT(system.err, HasSubstr("chip.wafer.rows is not set on wse2, where it is wafer.rows"));
+}
+
 // An IPU has no rows that stand for each other: --fold is for wafers.
 TEST(ActsWith, FoldsNothingWithoutAWafer) {
   const char* const remark = "--fold acts on wafers alone, and there is none here";
