@@ -12,10 +12,10 @@ import argparse
 import csv
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 
 FULL = "--machine wse2 --gemm 12288x12288x67592"
 SMALL = "--machine wse2 --set wafer.columns=64 --set wafer.rows=64"
@@ -44,22 +44,14 @@ PRESETS = pathlib.Path(__file__).resolve().parents[1] / "sim" / "config"
 
 
 def run(binary, presets, arguments, limit):
-    """CPU seconds, the most memory in MiB, and the cycles of a run; None if it is refused or takes longer than `limit`."""
+    """CPU seconds, the most memory in MiB, and the cycles of a run; None if it is refused or takes more than `limit` of them."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out"
         command = [binary, "run", *arguments.split(), "--out", str(out)]
         environment = dict(os.environ, LACUNA_CACHE=str(pathlib.Path(folder) / "cache"), LACUNA_CONFIG=str(presets))
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
-        until = time.monotonic() + limit
-        while True:
-            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if pid != 0:
-                break
-            if time.monotonic() > until:
-                process.kill()
-                os.wait4(process.pid, 0)
-                return None
-            time.sleep(0.002)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)))
+        _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             return None
@@ -90,7 +82,7 @@ def main():
     parser.add_argument("now")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="")
-    parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is given up")
+    parser.add_argument("--limit", type=int, default=600, help="seconds of CPU after which a run is given up")
     parser.add_argument("--before-presets", default=PRESETS, help="its sim/config, if it reads no later one")
     parser.add_argument("--same-gates", type=float, help="one gate for all cases, such as 1.1 against the commit before")
     asked = parser.parse_args()
@@ -105,7 +97,7 @@ def main():
         gate = asked.same_gates or gate
         old, new = measure(before, now, arguments, asked.rounds, asked.limit)
         if new is None:
-            missed.append(f"{name}: refused, or not over in {asked.limit:g} s")
+            missed.append(f"{name}: refused, or not over in {asked.limit} s of CPU")
             continue
         if old is None:
             print(f"| `{arguments}` | – | {new[0]:.2f} | – | {gate:.2f} | – | {new[1]:.0f} |", flush=True)

@@ -40,7 +40,7 @@ MECHANISMS = {
 # What is still written more than once, each file with the others' differential tests as its guard: a change there has to be made
 # in all of them. No file may be added here.
 SEVERAL = {
-    "where words go": ["fabric/router.cpp", "fabric/lane_router.hpp", "engine/tasks/shift_sweep.cpp"],
+    "where words go": ["fabric/router.cpp", "fabric/lane_router.hpp"],
     "closed forms": ["engine/tasks/relay_sweep.cpp", "pe/gradient_drain.cpp"],
     "injectors": ["edge/injector.cpp", "edge/lane_injectors.cpp"],
 }
@@ -48,8 +48,7 @@ SEVERAL = {
 
 # What only these files may use: the rules of ports and links in lanes are said there, and all others ask them.
 ONLY_IN = {
-    "LaneMeter": ["fabric/link_rule.hpp", "fabric/lane_router.hpp", "edge/lane_injectors.hpp", "edge/lane_injectors.cpp",
-                  "engine/tasks/shift_sweep.cpp"],
+    "LaneMeter": ["fabric/link_rule.hpp", "fabric/lane_router.hpp", "edge/lane_injectors.hpp", "edge/lane_injectors.cpp"],
     "Turn::nobody": ["fabric/arbiter.hpp", "fabric/lane_router.hpp", "pe/issue.hpp"],
 }
 

@@ -61,6 +61,7 @@ void compare_one(std::uint64_t seed) {
   Random random(stream_seed(seed, "relays"));
   TaskParams hardware = random_hardware(random);
   draw_link_rule(seed, hardware.router);
+  draw_turn(seed, hardware.router);
   draw_slots(seed, hardware.core);
   const LineMove move = random_move(random);
   for (const auto* part : {&move.ahead, &move.back}) {

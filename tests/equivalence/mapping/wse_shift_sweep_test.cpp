@@ -75,6 +75,7 @@ unsigned compare_one(std::uint64_t seed) {
   Random random(stream_seed(seed, "shifts"));
   Product product = random_product(random);
   draw_link_rule(seed, product.setup.hardware.router);
+  draw_turn(seed, product.setup.hardware.router);
   draw_slots(seed, product.setup.hardware.core);
   Random sched(stream_seed(seed, "sched"));
   constexpr Sched kScheds[] = {Sched::ut_first, Sched::main_first, Sched::round_robin};

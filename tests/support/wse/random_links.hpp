@@ -27,4 +27,10 @@ inline void draw_slots(std::uint64_t seed, CoreParams& core) {
   core.slots = static_cast<unsigned>(1 + Random(stream_seed(seed, "slots")).bounded(2));
 }
 
+/// In half of all cases words take longer around a corner, from a stream likewise.
+inline void draw_turn(std::uint64_t seed, RouterParams& router) {
+  Random random(stream_seed(seed, "turn"));
+  if (random.bounded(2) == 0) router.turn = static_cast<unsigned>(1 + random.bounded(3));
+}
+
 }  // namespace lacuna::wse

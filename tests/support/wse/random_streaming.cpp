@@ -70,6 +70,8 @@ StreamingScenario random_scenario(std::uint64_t seed, Rows rows) {
   scenario.tokens = draw_tokens(draw, rows);
   draw_params(draw, scenario.params);
   draw_link_rule(seed, scenario.params.router);
+  draw_turn(seed, scenario.params.router);
+  draw_slots(seed, scenario.params.core);
   scenario.lookahead = draw.in(1, 8);
   scenario.simd = 1U << draw.in(1, 3);
   scenario.beat_cycles = draw.one_in(4) ? 2 : 1;

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/lane_router.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
@@ -21,11 +21,6 @@ using Small = std::int8_t;
 using Vector = Lanes<Small>;
 constexpr std::uint32_t kWidth = LanesOf<Small>::kCount;
 
-constexpr Vector all(unsigned value) {
-  const auto v = static_cast<Small>(value);
-  return Vector{v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v};
-}
-
 /// Stalls are counted up to as many.
 constexpr std::uint32_t kMost = 100;
 
@@ -36,16 +31,17 @@ using Queue = LaneQueue<Small>;
 
 /// A stream at one core: what it sends, up to the last router, and what it takes.
 struct Stream {
-  Queue out;                   // the output queue
-  Queue up;                    // the ramp to the router
-  Queue over;                  // the buffer of the router between
-  Queue arrived;               // at the router of the core that takes
-  Queue in;                    // its queue
-  LaneMeter<Small> up_link;    // from the router of the sender,
-  LaneMeter<Small> over_link;  // and from that between
+  Queue out;                  // the output queue
+  LaneBuffer<Small> up;       // of the router, for the ramp,
+  LaneBuffer<Small> over;     // of the router between,
+  LaneBuffer<Small> here;     // and of that of the core that takes
+  Queue in;                   // its queue
+  LaneLink<Small> up_link;    // from the router of the sender,
+  LaneLink<Small> over_link;  // and from that between
   Vector passes{};
-  Vector color{};                   // of what arrives
-  std::array<Vector, 3> stalled{};  // cycles of heads in up, over, arrived
+  Vector color{};  // of what arrives
+
+  Vector words() const { return out.count | up.count | over.count | here.count | in.count; }
 };
 
 /// The main thread, and microthreads that send or take a stream.
@@ -84,7 +80,6 @@ class ShiftSweep {
 
  private:
   class Core;
-  using Bytes = std::vector<Small>;
   using Tasks = LaneTasks<kContexts<kStreams>>;
   using Issue = typename Tasks::Issue;
 
@@ -92,6 +87,8 @@ class ShiftSweep {
     return reinterpret_cast<Small*>(&lanes)[lane % kWidth];  // NOLINT
   }
   Block<kStreams>& block_of(std::uint32_t lane) { return blocks_[lane / kWidth]; }
+  /// Lanes from a core to the one that takes its words.
+  std::size_t reach(unsigned stream) const { return stream == 0 ? 1 : stride_; }
   /// Who does what in a cycle, as the state at its begin says.
   struct Moves {
     std::array<Vector, kStreams> up{};         // out of output queues
@@ -123,11 +120,9 @@ class ShiftSweep {
   std::vector<Block<kStreams>> blocks_;
   Tasks tasks_;
   std::vector<Lane> state_;
-  Bytes real_;                         // -1: a core
-  std::array<Bytes, kStreams> room_;   // in `arrived`, by lane, and of the first circle again
-  std::array<Bytes, kStreams> moved_;  // words on their way there, a circle later
-  std::uint32_t begins_ = 0;           // lanes that do something,
-  std::uint32_t done_ = 0;             // and have done it
+  std::vector<LaneBorder<Small>> borders_;  // by stream: of `here`
+  std::uint32_t begins_ = 0;                // lanes that do something,
+  std::uint32_t done_ = 0;                  // and have done it
   Cycle now_ = 0;
   Cycle moved_at_ = 0;  // something last did
   unsigned unflushed_ = 0;
@@ -146,20 +141,17 @@ ShiftSweep<kStreams>::ShiftSweep(const TaskParams& params, const ShiftProgram& s
       link_(QueueShapes(params.router).link()),
       blocks_((lanes_ + kWidth - 1) / kWidth),
       tasks_(blocks_.size()),
-      state_(blocks_.size() * kWidth),
-      real_(blocks_.size() * kWidth, 0) {
+      state_(blocks_.size() * kWidth) {
   for (unsigned s = 0; s < kStreams; ++s) {
     out_.emplace_back(QueueShapes::output(shifts.out_depth.at(s)));
     in_.emplace_back(QueueShapes(params.router).ramp_down(shifts.in_depth.at(s)));
-    room_[s].assign(state_.size() + stride_ + kWidth, -1);
-    moved_[s].assign(state_.size() + stride_ + kWidth, 0);
+    borders_.emplace_back(state_.size(), reach(s));
   }
   for (std::uint32_t j = 0; j < shifts.circles; ++j) {
     for (std::uint32_t i = 0; i < shifts.circle; ++i) {
       const std::uint32_t lane = j * stride_ + i;
       const std::uint32_t core = shifts.core_of[j * shifts.circle + i];
       const ShiftCode& code = shifts.codes[shifts.code_of[core]];
-      real_[lane] = -1;
       state_[lane].ops = &code.ops;
       if (code.ops.front().kind != LaneOp::Kind::end) {
         at(tasks_.threads[lane / kWidth].ask, lane) = -1;
@@ -214,31 +206,25 @@ void ShiftSweep<kStreams>::choose_words(Block<kStreams>& block, std::size_t inde
                                         Moves& moves) const {
   for (unsigned s = 0; s < kStreams; ++s) {
     Stream& t = block.streams[s];
-    begin_cycles(t.out, t.up, t.over, t.arrived, t.in);
+    begin_cycles(t.out, t.up, t.over, t.here, t.in);
     moves.up[s] = t.out.has() & t.up.room(up_);
-    moves.down[s] = t.arrived.has() & t.in.room(in_[s]);
-    const Vector room = load(&room_[s][index * kWidth + (s == 0 ? 1 : stride_)]);
-    moves.from_up[s] = t.up.has() & select(t.passes, t.over.room(link_), room);
-    moves.from_over[s] = t.over.has() & room;
-    if (link_rule_.on_links()) {
-      moves.from_up[s] &= t.up_link.open();
-      moves.from_over[s] &= t.over_link.open();
-      t.up_link.sent(link_rule_, moves.from_up[s]);
-      t.over_link.sent(link_rule_, moves.from_over[s]);
-    }
+    moves.down[s] = t.here.has() & t.in.room(in_[s]);
+    const Vector room = borders_[s].room_after(index * kWidth, reach(s));
+    moves.from_up[s] =
+        t.up_link.send(link_rule_, t.up.has(), select(t.passes, t.over.room(link_), room));
+    moves.from_over[s] = t.over_link.send(link_rule_, t.over.has(), room);
   }
   if constexpr (kStreams == 2) {
-    const Vector first = block.queues.key(moves.up[0], all(0));
-    const Vector second = block.queues.key(moves.up[1], all(1));
-    moves.up[0] = first < second;
-    moves.up[1] = second < first;
-    block.queues.had(moves.up[0], all(0));
-    block.queues.had(moves.up[1], all(1));
-    const Vector left = block.ramp.key(rule_, moves.down[0], block.streams[0].color);
-    const Vector right = block.ramp.key(rule_, moves.down[1], block.streams[1].color);
-    moves.down[0] = left < right;
-    moves.down[1] = right < left;
-    for (unsigned s = 0; s < 2; ++s) block.ramp.sent(rule_, moves.down[s], block.streams[s].color);
+    const LanePair<Small> up(block.queues.key(moves.up[0], all_lanes<Small>(0)),
+                             block.queues.key(moves.up[1], all_lanes<Small>(1)));
+    const LanePair<Small> down(block.ramp.key(rule_, moves.down[0], block.streams[0].color),
+                               block.ramp.key(rule_, moves.down[1], block.streams[1].color));
+    moves.up = {up.first, up.second};
+    moves.down = {down.first, down.second};
+    for (unsigned s = 0; s < 2; ++s) {
+      block.queues.had(moves.up[s], all_lanes<Small>(s));
+      block.ramp.sent(rule_, moves.down[s], block.streams[s].color);
+    }
   }
 }
 
@@ -259,18 +245,14 @@ template <unsigned kStreams>
 void ShiftSweep<kStreams>::apply(Block<kStreams>& block, std::size_t index, const Moves& moves) {
   for (unsigned s = 0; s < kStreams; ++s) {
     Stream& t = block.streams[s];
-    t.stalled[0] -= t.up.has() & ~moves.from_up[s];
-    t.stalled[1] -= t.over.has() & ~moves.from_over[s];
-    t.stalled[2] -= t.arrived.has() & ~moves.down[s];
-    store(&moved_[s][stride_ + index * kWidth],
-          select(t.passes, moves.from_over[s], moves.from_up[s]));
+    borders_[s].send(index * kWidth, select(t.passes, moves.from_over[s], moves.from_up[s]));
     t.out.pop(moves.up[s]);
     t.out.push(moves.issue.issued[shift_context(s, true)], out_[s]);
-    t.up.pop(moves.from_up[s]);
+    t.up.let_go(moves.from_up[s]);
     t.up.push(moves.up[s], up_);
-    t.over.pop(moves.from_over[s]);
+    t.over.let_go(moves.from_over[s]);
     t.over.push(moves.from_up[s] & t.passes, link_);
-    t.arrived.pop(moves.down[s]);
+    t.here.let_go(moves.down[s]);
     t.in.pop(moves.issue.issued[shift_context(s, false)]);
     t.in.push(moves.down[s], in_[s]);
   }
@@ -284,29 +266,22 @@ void ShiftSweep<kStreams>::apply(Block<kStreams>& block, std::size_t index, cons
 /// first, and the last circle the first.
 template <unsigned kStreams>
 void ShiftSweep<kStreams>::hand_over() {
-  for (std::uint32_t j = 0; j < shifts_.circles; ++j) {
-    const std::size_t first = stride_ + std::size_t{j} * stride_;
-    moved_[0][first - 1] = moved_[0][first + shifts_.circle - 1];
+  const std::size_t all = std::size_t{stride_} * shifts_.circles;
+  for (std::size_t first = 0; first < all; first += stride_) {
+    borders_[0].close_sent(first, shifts_.circle, 1);
   }
-  if constexpr (kStreams == 2) {
-    std::memcpy(moved_[1].data(), &moved_[1][std::size_t{stride_} * shifts_.circles], stride_);
-  }
+  if constexpr (kStreams == 2) borders_[1].close_sent(0, all, stride_);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    const Vector real = load(&real_[b * kWidth]);
     for (unsigned s = 0; s < kStreams; ++s) {
-      Queue& queue = blocks_[b].streams[s].arrived;
-      const std::size_t from = b * kWidth + (s == 0 ? stride_ - 1 : 0);
-      queue.push(load(&moved_[s][from]) & real, link_);
-      store(&room_[s][b * kWidth], queue.room(link_));
+      Queue& queue = blocks_[b].streams[s].here;
+      queue.push(borders_[s].sent_before(b * kWidth, reach(s)), link_);
+      borders_[s].show(b * kWidth, queue.room(link_));
     }
   }
-  for (std::uint32_t j = 0; j < shifts_.circles; ++j) {
-    const std::size_t first = std::size_t{j} * stride_;
-    room_[0][first + shifts_.circle] = room_[0][first];
+  for (std::size_t first = 0; first < all; first += stride_) {
+    borders_[0].close_room(first, shifts_.circle, 1);
   }
-  if constexpr (kStreams == 2) {
-    std::memcpy(&room_[1][std::size_t{stride_} * shifts_.circles], room_[1].data(), stride_);
-  }
+  if constexpr (kStreams == 2) borders_[1].close_room(0, all, stride_);
 }
 
 /// Returns whether anything is under way besides beats of main threads.
@@ -342,9 +317,7 @@ bool ShiftSweep<kStreams>::step() {
     for (std::size_t i = 1; i < kContexts<kStreams>; ++i) busy |= threads.left[i];
   }
   for (const Block<kStreams>& block : blocks_) {
-    for (const Stream& t : block.streams) {
-      busy |= t.out.count | t.up.count | t.over.count | t.arrived.count | t.in.count;
-    }
+    for (const Stream& t : block.streams) busy |= t.words();
   }
   return any(busy);
 }
@@ -359,15 +332,16 @@ void ShiftSweep<kStreams>::flush() {
     state.wait_out += static_cast<std::uint64_t>(at(block.wait_out, lane));
     state.beside += static_cast<std::uint64_t>(at(block.beside, lane));
     for (unsigned s = 0; s < kStreams; ++s) {
-      for (unsigned i = 0; i < 3; ++i) {
-        state.stalled.at(s).at(i) +=
-            static_cast<std::uint64_t>(at(block.streams[s].stalled.at(i), lane));
-      }
+      Stream& t = block.streams[s];
+      auto& stalled = state.stalled.at(s);
+      stalled[0] += static_cast<std::uint64_t>(at(t.up.stalled, lane));
+      stalled[1] += static_cast<std::uint64_t>(at(t.over.stalled, lane));
+      stalled[2] += static_cast<std::uint64_t>(at(t.here.stalled, lane));
     }
   }
   for (Block<kStreams>& block : blocks_) {
     block.wait_in = block.wait_out = block.beside = Vector{};
-    for (Stream& t : block.streams) t.stalled.fill(Vector{});
+    for (Stream& t : block.streams) t.up.stalled = t.over.stalled = t.here.stalled = Vector{};
   }
 }
 
@@ -383,7 +357,7 @@ void ShiftSweep<kStreams>::skip_beats() {
   const auto skipped = static_cast<unsigned>(least) - 1;
   for (auto& threads : tasks_.threads) {
     Vector& beats = threads.left[0];
-    beats -= all(skipped) & (beats > Vector{});
+    beats -= all_lanes<Small>(skipped) & (beats > Vector{});
   }
   now_ += skipped;
 }
@@ -397,9 +371,7 @@ bool ShiftSweep<kStreams>::run() {
     if (!busy) skip_beats();
   }
   flush();
-  const auto is_empty = [](const Stream& t) {
-    return !any(t.out.count | t.up.count | t.over.count | t.arrived.count | t.in.count);
-  };
+  const auto is_empty = [](const Stream& t) { return !any(t.words()); };
   return std::all_of(blocks_.begin(), blocks_.end(), [&](const Block<kStreams>& block) {
     return std::all_of(block.streams.begin(), block.streams.end(), is_empty);
   });
