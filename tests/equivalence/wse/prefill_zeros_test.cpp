@@ -225,6 +225,10 @@ TEST(SparseTile, PaysForEachRunOfOutputs) {
   job.whole = true;
   job.runs = {{}, {{0, 2}}};
   EXPECT_EQ(cycles_of(job), 8U + (5 + 2) + (4 + 4 + 2 + 10 + 1 + 1) + (2 + 4 + 1 + 1));
+  // a zero that is tested, 2 + 2 and the branch, 6: the next weights lie behind its own, a load
+  job.tests = true;
+  job.zeros = {0, 1};
+  EXPECT_EQ(cycles_of(job), 8U + (5 + 2) + (2 + 2 + 6) + 2);
 }
 
 // Microthreads move words between beats of either: a piece of code takes the same slots.
