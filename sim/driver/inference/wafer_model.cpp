@@ -91,6 +91,17 @@ ModelTable shares_of(const DecodeStep& step) {
   return shares;
 }
 
+/// A core's, all of them, and what it has.
+std::vector<double> bytes_of(const DecodeMemory& m, const WseParams& params) {
+  std::vector<double> row;
+  for (const std::uint64_t bytes :
+       {m.weights, m.cache, m.buffers, m.code, m.weights + m.cache + m.buffers + m.code,
+        std::uint64_t{params.mem.kib} * 1024}) {
+    row.push_back(static_cast<double>(bytes));
+  }
+  return row;
+}
+
 }  // namespace
 
 ModelReport WaferModel::decode_report(std::uint32_t context) {
@@ -161,12 +172,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   }
   memory.columns.emplace_back("positions_that_fit", "");
   for (const DecodeMemory& m : step.memory) {
-    std::vector<double> row;
-    for (const std::uint64_t bytes :
-         {m.weights, m.cache, m.buffers, m.code, m.weights + m.cache + m.buffers + m.code,
-          std::uint64_t{params_.mem.kib} * 1024}) {
-      row.push_back(static_cast<double>(bytes));
-    }
+    std::vector<double> row = bytes_of(m, params_);
     // of a block without attention any number fits
     row.push_back(m.positions == kAnyPositions ? std::numeric_limits<double>::quiet_NaN()
                                                : static_cast<double>(m.positions));
@@ -189,7 +195,8 @@ ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk
                              tokens, chunk, blocks_text(run.split, run.layers));
   report.remark = fmt::format(
       "Folded: rings of a few cores stand for equal ones. Composed: parts, layers and chunks are "
-      "added up; chunks wait for blocks that are busy.{}",
+      "added up; chunks wait for blocks that are busy.{}{}",
+      placement_.sparsity.any() ? " Products that leave zeros out have all their cores." : "",
       padded == 0 ? "" : fmt::format("\nThe last chunk is padded by {} tokens.", padded));
   report.facts = {{"tokens", fmt::format("{}", tokens)},
                   {"padded_tokens", fmt::format("{}", padded)},
@@ -212,7 +219,12 @@ ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk
   report.number("hand_over_cycles", run.hand_over);
   ModelTable parts{"parts", "part of a layer and chunk", {{"cycles", ""}}, {}};
   for (const auto& [part, cycles] : run.layer.parts) parts.rows.push_back({word(part), {cycles}});
-  report.tables = {parts};
+  ModelTable memory{"memory", "core of a block of", {}, {}};
+  for (const char* const title : {"weights", "cache", "buffers", "code", "all", "has"}) {
+    memory.columns.emplace_back(title, "B");
+  }
+  for (const DecodeMemory& m : run.memory) memory.rows.emplace_back(m.block, bytes_of(m, params_));
+  report.tables = {parts, memory};
   return report;
 }
 

@@ -133,6 +133,27 @@ TEST_F(DecodeRun, ExpertsCostMoreThanOneOfThem) {
               HasSubstr("zeros of the products of experts"));
 }
 
+TEST_F(DecodeRun, ZerosOfPromptsAreLeftOut) {
+  const auto prompt = [&](const std::string& words) {
+    return run("dense.json", "--prefill 32 --chunk 16 " + words);
+  };
+  const auto cycles = [&](const std::string& words) {
+    return number(prompt(words), "prompt_cycles");
+  };
+  const std::string tenth = "--activations down=bernoulli:0.1 ";
+  const double dense = cycles("");
+  EXPECT_LT(cycles("--weights all=tile:2:4"), dense);
+  EXPECT_LT(cycles(tenth + "--set llm.skip=act"), dense);
+  // not skipped they take what others take
+  EXPECT_EQ(cycles(tenth), dense);
+  const Ran ran = prompt("--weights down=tile:2:4 --seed 3");
+  EXPECT_THAT(ran.out, HasSubstr(R"("zeros": ["skip none", "weights down=tile:2:4", "seed 3"])"));
+  EXPECT_THAT(error("experts.json", "--prefill 32 --chunk 16 --weights down=2:4"),
+              HasSubstr("zeros of the products of experts in a prompt"));
+  EXPECT_THAT(run_real("run --machine wse3 --model qwen3-0.6b --prefill 256 --weights all=2:4").err,
+              HasSubstr("at most 524288, as of 64 x 64 cores"));
+}
+
 TEST_F(DecodeRun, PromptsOnBlocksThatAreNoSquares) {
   const auto prompt = [&](const std::string& words) {
     return run_real("run --json --machine wse3 --blocks 1x2 --model " + folder_ +
@@ -249,9 +270,9 @@ TEST_F(DecodeRun, RefusesWhatIsHalfUnderstood) {
   refused("--decode --set llm.skip=traffic", "needs zeros between blocks");
   refused("--decode --set llm.skip=all", "act+traffic");
   refused("--prefill 64 --window 8", "--window does not go with --prefill");
-  refused("--prefill 64 --activations down=bernoulli:0.1", "none is left out");
-  refused("--prefill 64 --weights all=2:4", "multiplied whole");
+  refused("--prefill 64 --seed 2", "--seed");
   refused("--prefill 64 --set llm.skip=act", "llm.skip");
+  refused("--prefill 64 --chunk 16 --activations hidden=bernoulli:0.1", "travel between blocks");
   refused("--decode --x-density 0.5", "--x-density does not go with --model");
   refused("--decode --fold off", "--fold does not go with --model");
   refused("--decode --machine wse2", "--machine is given 2 times; allowed: once");

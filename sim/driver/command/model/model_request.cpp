@@ -306,14 +306,9 @@ ModelReport run_pod(const ModelRequest& request, const std::string& name, const 
 
 /// What prompts on a wafer have no program for.
 void refuse_with_prefill(const Options& options) {
-  refuse_given({{"--activations", !options.activations.empty()}},
-               "does not go with --prefill on a wafer: an instruction multiplies a number of each "
-               "token of a core, and is needed unless all of them are zero; none is left out");
-  refuse_given({{"--weights", !options.weights.empty()}},
-               "does not go with --prefill on a wafer: tiles of weights go round all cores of a "
-               "row, and are multiplied whole; there is no program for lists of what they hold");
+  const bool drawn = !options.activations.empty() || !options.weights.empty();
   refuse_given({{"--batch", options.batch.has_value()},
-                {"--seed", options.seed.has_value()},
+                {"--seed", options.seed && !drawn},
                 {"--window", options.window.has_value()},
                 {"--kept", options.kept.has_value()},
                 {"--experts", options.experts.has_value()}},
@@ -348,16 +343,16 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
   WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
                    placement);
   if (options.view) wafer.show({view_steps_of(options), view_path_of(options)}, extras.pages);
-  if (options.prefill) {
-    constexpr std::uint32_t kChunk = 256;
-    return wafer.prefill_report(whole("--prefill", *options.prefill),
-                                options.chunk ? whole("--chunk", *options.chunk) : kChunk);
-  }
-  ModelReport report = options.decode ? wafer.decode_report(context_of(options))
-                                      : serve_on_wafer(wafer, request.requests,
-                                                       request.params.context_step, extras.csv);
+  constexpr std::uint32_t kChunk = 256;
+  ModelReport report =
+      options.prefill
+          ? wafer.prefill_report(whole("--prefill", *options.prefill),
+                                 options.chunk ? whole("--chunk", *options.chunk) : kChunk)
+      : options.decode
+          ? wafer.decode_report(context_of(options))
+          : serve_on_wafer(wafer, request.requests, request.params.context_step, extras.csv);
   // the page begins with the layer, which is simulated last
-  std::reverse(extras.pages.begin(), extras.pages.end());
+  if (!options.prefill) std::reverse(extras.pages.begin(), extras.pages.end());
   report.remark += '\n' + zeros_as_text(options, placement, params);
   while (report.remark.back() == '\n') report.remark.pop_back();
   report.more_json = zeros_as_json(options, placement, params);

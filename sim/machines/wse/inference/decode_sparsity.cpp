@@ -21,6 +21,7 @@ namespace lacuna {
 using wse::DecodeShape;
 using wse::DecodeZeros;
 using wse::NonZeros;
+using wse::PrefillShape;
 using wse::Projection;
 
 namespace {
@@ -43,15 +44,15 @@ std::pair<std::uint32_t, std::uint32_t> features(const wse::DecoderModel& m, Pro
 }
 
 Mask inputs_mask(const DecodeSparsity::Inputs& inputs, const char* what, std::uint32_t rows,
-                 std::uint32_t sequences, std::uint64_t seed) {
+                 std::uint32_t sequences, const char* columns, std::uint64_t seed) {
   if (inputs.name == "bernoulli") return bernoulli_mask(rows, sequences, inputs.density, seed);
   if (inputs.name == "channel") return channel_mask(rows, sequences, inputs.density, seed);
   Mask mask = read_x_file(inputs.file);
   if (mask.rows != rows || mask.cols != sequences) {
     throw RequestError(
         fmt::format("--activations {}={}: found a matrix of {} x {}, allowed is {} features x {} "
-                    "sequences",
-                    what, inputs.text, mask.rows, mask.cols, rows, sequences));
+                    "{}",
+                    what, inputs.text, mask.rows, mask.cols, rows, sequences, columns));
   }
   return mask;
 }
@@ -65,7 +66,8 @@ std::uint64_t digest(const Mask& mask) {
 }
 
 /// The core, along the axis of the outputs, that has an output.
-std::uint32_t tile_of(const DecodeShape& shape, Projection what, std::uint32_t output) {
+template <typename Shape>
+std::uint32_t tile_of(const Shape& shape, Projection what, std::uint32_t output) {
   const wse::DecoderModel& m = shape.model();
   const std::uint32_t q = m.heads * m.head_dim;
   if (what == Projection::o || what == Projection::down) return output / shape.d();
@@ -75,11 +77,18 @@ std::uint32_t tile_of(const DecodeShape& shape, Projection what, std::uint32_t o
   return head * shape.band() + output % m.head_dim / shape.k();
 }
 
-Mask weights_mask(const DecodeSparsity::Weights& weights, const DecodeShape& shape, Projection what,
+/// Cores along that axis: of a prompt all outputs lie along y.
+std::uint32_t tiles_of(const DecodeShape& shape, Projection what) {
+  const bool along_y = what == Projection::o || what == Projection::down;
+  return along_y ? shape.block().rows : shape.block().columns;
+}
+std::uint32_t tiles_of(const PrefillShape& shape, Projection) { return shape.block().rows; }
+
+template <typename Shape>
+Mask weights_mask(const DecodeSparsity::Weights& weights, const Shape& shape, Projection what,
                   std::uint64_t seed) {
   const auto [inputs, outputs] = features(shape.model(), what);
-  const bool along_y = what == Projection::o || what == Projection::down;
-  const std::uint32_t tiles = along_y ? shape.block().rows : shape.block().columns;
+  const std::uint32_t tiles = tiles_of(shape, what);
   const std::uint32_t rows = weights.tiles ? tiles : outputs;
   if (weights.pattern.name == "file") {
     throw RequestError(fmt::format(
@@ -173,22 +182,30 @@ DecodeSparsity::Weights parse_weights(const std::string& text, const std::string
   return weights;
 }
 
-std::shared_ptr<const DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
-                                              const DecodeShape& shape, wse::LlmSkip skip) {
+namespace {
+
+/// Zeros of activations that have so many columns, `columns` in words.
+template <typename Shape>
+std::shared_ptr<const DecodeZeros> drawn_zeros(const DecodeSparsity& sparsity, const Shape& shape,
+                                               std::uint32_t sequences, const char* columns,
+                                               wse::LlmSkip skip) {
   if (!sparsity.any()) return nullptr;
   auto zeros = std::make_shared<DecodeZeros>();
   zeros->skip = skip == wse::LlmSkip::act || skip == wse::LlmSkip::both;
   zeros->compact = skip == wse::LlmSkip::traffic || skip == wse::LlmSkip::both;
   zeros->name = fmt::format("{} {}", sparsity.seed, static_cast<unsigned>(skip));
-  const std::uint32_t sequences = shape.block().batch;
+  const auto inputs_of = [&](const DecodeSparsity::Inputs& inputs, const char* what,
+                             std::uint32_t rows, std::uint64_t salt) {
+    const Mask mask =
+        inputs_mask(inputs, what, rows, sequences, columns, mix(sparsity.seed ^ mix(salt)));
+    zeros->name += fmt::format(" {}={}#{}", what, inputs.text, digest(mask));
+    return NonZeros(mask);
+  };
   for (std::size_t i = 0; i < wse::kProjections; ++i) {
     const auto what = static_cast<Projection>(i);
-    const auto [inputs, outputs] = features(shape.model(), what);
     if (sparsity.inputs[i]) {
-      const Mask mask = inputs_mask(*sparsity.inputs[i], word(what), inputs, sequences,
-                                    mix(sparsity.seed ^ mix(i)));
-      zeros->inputs[i] = NonZeros(mask);
-      zeros->name += fmt::format(" {}={}#{}", word(what), sparsity.inputs[i]->text, digest(mask));
+      const std::uint32_t inputs = features(shape.model(), what).first;
+      zeros->inputs[i] = inputs_of(*sparsity.inputs[i], word(what), inputs, i);
     }
     if (sparsity.weights[i]) {
       const std::uint64_t seed = mix(sparsity.seed ^ mix(wse::kProjections + i));
@@ -197,13 +214,23 @@ std::shared_ptr<const DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
     }
   }
   if (sparsity.hidden) {
-    const Mask mask = inputs_mask(*sparsity.hidden, "hidden", shape.model().width, sequences,
-                                  mix(sparsity.seed ^ mix(2 * wse::kProjections)));
-    zeros->hidden = NonZeros(mask);
-    zeros->name += fmt::format(" hidden={}#{}", sparsity.hidden->text, digest(mask));
+    zeros->hidden =
+        inputs_of(*sparsity.hidden, "hidden", shape.model().width, 2 * wse::kProjections);
   }
   measure_tiles(shape, *zeros);
   return zeros;
+}
+
+}  // namespace
+
+std::shared_ptr<const DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
+                                              const DecodeShape& shape, wse::LlmSkip skip) {
+  return drawn_zeros(sparsity, shape, shape.block().batch, "sequences", skip);
+}
+
+std::shared_ptr<const DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
+                                              const PrefillShape& shape, wse::LlmSkip skip) {
+  return drawn_zeros(sparsity, shape, shape.block().tokens, "tokens of a chunk", skip);
 }
 
 std::vector<std::uint32_t> draw_routes(const wse::DecoderExperts& experts, std::uint32_t sequences,

@@ -10,6 +10,7 @@
 
 #include "models/sparsity/pattern_spec.hpp"
 #include "workloads/mapping/wse/inference/decode_shape.hpp"
+#include "workloads/mapping/wse/inference/prefill_shape.hpp"
 
 namespace lacuna {
 
@@ -49,6 +50,11 @@ DecodeSparsity::Weights parse_weights(const std::string& text, const std::string
 /// RequestError if a mask has another shape. Null if there are none.
 std::shared_ptr<const wse::DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
                                                    const wse::DecodeShape& shape,
+                                                   wse::LlmSkip skip);
+
+/// The same for a chunk of a prompt: of activations each token has its own.
+std::shared_ptr<const wse::DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
+                                                   const wse::PrefillShape& shape,
                                                    wse::LlmSkip skip);
 
 /// The experts that each of `sequences` takes, drawn uniformly.

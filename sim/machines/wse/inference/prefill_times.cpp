@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -112,11 +113,14 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
                                            const wse::InferenceParams& functions) {
   const wse::DecoderModel& m = shape.model();
   const std::string key = fmt::format(
-      "prompt {} {} {} {} {} {} {}", text_of(m), shape.block().columns, shape.block().rows,
-      shape.t(), shape.block().fused, style.scalar_functions, functions.groups.value());
+      "prompt {} {} {} {} {} {} {}{}", text_of(m), shape.block().columns, shape.block().rows,
+      shape.t(), shape.block().fused, style.scalar_functions, functions.groups.value(),
+      shape.block().zeros == nullptr ? "" : ' ' + shape.block().zeros->name);
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
-  const wse::PrefillParts parts(shape, costs_, functions, style, kFold);
+  wse::PrefillParts parts(shape, costs_, functions, style, kFold);
+  const wse::Datapath datapath{params_.simd, params_.mem};
+  parts.use_pieces(datapath);
   PrefillLayer layer;
   double products = 0;
   double steps = 0;
@@ -195,17 +199,41 @@ double PrefillTimes::square_layer(const DecodeTimes::SquareLayer& what) {
   return cycles;
 }
 
-PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& placement,
-                             std::uint32_t tokens, std::uint32_t chunk) {
-  require_whole_sight(model, tokens);
+namespace {
+
+/// Zeros of the layers of a prompt. UnsupportedError of those that it has no program for, and of
+/// blocks of which too many cores would be simulated one by one.
+std::shared_ptr<const wse::DecodeZeros> zeros_of(const DecodeSparsity& sparsity,
+                                                 const wse::PrefillShape& shape,
+                                                 wse::LlmSkip skip) {
+  constexpr std::uint64_t kMostSteps = 1U << 19U;
+  if (sparsity.hidden) {
+    throw UnsupportedError(
+        "zeros of the hidden vector in a prompt: its chunks travel between blocks as they are");
+  }
+  const std::shared_ptr<const wse::DecodeZeros> zeros = make_zeros(sparsity, shape, skip);
+  const PrefillBlock& block = shape.block();
+  const std::uint64_t steps = std::uint64_t{block.columns} * block.rows * shape.steps();
+  if (zeros != nullptr && steps > kMostSteps) {
+    throw UnsupportedError(fmt::format(
+        "zeros in a prompt on blocks of {} x {} cores: each core has its own in each of {} steps, "
+        "and none stands for another; {} of these are simulated, at most {}, as of 64 x 64 cores",
+        block.columns, block.rows, shape.steps(), steps, kMostSteps));
+  }
+  return zeros;
+}
+
+}  // namespace
+
+PrefillBlock PrefillTimes::block_of(const ModelShape& model, const DecodePlacement& placement,
+                                    std::uint32_t chunk, PrefillRun& run) const {
   const std::uint32_t blocks = placement.blocks();
-  PrefillRun run;
-  run.chunks = wse::DecodeShape::ceil(tokens, chunk);
   PrefillBlock block;
   block.columns = placement.columns;
   block.rows = placement.rows;
   block.tokens = chunk;
   block.chunks = run.chunks;
+  block.zeros = zeros_of(placement.sparsity, {decoder_model(model), block}, params_.llm.skip);
   run.layers = placement.layers_per_block != 0 ? placement.layers_per_block
                                                : wse::DecodeShape::ceil(model.layers, blocks);
   if (run.layers * blocks < model.layers) {
@@ -215,6 +243,7 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
   block.layers = run.layers;
   try {
     require(model, block);
+    add_memory({decoder_model(model), block}, "whole layers", run);
   } catch (const OutOfMemoryError&) {
     if (placement.blocks_x % 2 != 0) throw;
     run.split = true;
@@ -224,8 +253,48 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
       part.attention = attention;
       part.ffn = !attention;
       require(model, part);
+      add_memory({decoder_model(model), part}, attention ? "attention" : "feed-forward", run);
     }
   }
+  return block;
+}
+
+void PrefillTimes::add_memory(const wse::PrefillShape& shape, const char* what,
+                              PrefillRun& run) const {
+  const wse::PrefillSpace space(shape);
+  run.memory.push_back({what, space.weight_bytes, space.cache_bytes, space.buffer_bytes,
+                        prefill_code(shape.block(), params_.llm), 0});
+}
+
+namespace {
+
+/// What each chunk does, one visit of a block after the other.
+std::vector<std::vector<Visit>> visits_of(const PrefillRun& run,
+                                          const std::vector<std::uint32_t>& dealt) {
+  std::vector<std::vector<Visit>> chunks(run.chunks);
+  for (std::uint32_t c = 0; c < run.chunks; ++c) {
+    const double attention = run.layer.attention(c + 1);
+    const double ffn = run.layer.ffn();
+    for (std::size_t i = 0; i < dealt.size(); ++i) {
+      for (std::uint32_t layer = 0; run.split && layer < dealt[i]; ++layer) {
+        chunks[c].push_back({2 * i, attention});
+        chunks[c].push_back({2 * i + 1, ffn});
+      }
+      if (!run.split && dealt[i] != 0) chunks[c].push_back({i, dealt[i] * (attention + ffn)});
+    }
+  }
+  return chunks;
+}
+
+}  // namespace
+
+PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& placement,
+                             std::uint32_t tokens, std::uint32_t chunk) {
+  require_whole_sight(model, tokens);
+  const std::uint32_t blocks = placement.blocks();
+  PrefillRun run;
+  run.chunks = wse::DecodeShape::ceil(tokens, chunk);
+  const PrefillBlock block = block_of(model, placement, chunk, run);
   run.layer = layer(model, block);
   const wse::PrefillShape shape(decoder_model(model), block);
   const wse::PrefillParts parts(shape, costs_, params_.llm, {}, kFold);
@@ -239,19 +308,7 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
   run.tail = ends_.tail(model, placement);
   const std::vector<std::uint32_t> dealt =
       deal_layers(model.layers, run.split ? blocks / 2 : blocks, run.layers);
-  std::vector<std::vector<Visit>> chunks(run.chunks);
-  for (std::uint32_t c = 0; c < run.chunks; ++c) {
-    const double attention = run.layer.attention(c + 1);
-    const double ffn = run.layer.ffn();
-    for (std::size_t i = 0; i < dealt.size(); ++i) {
-      for (std::uint32_t layer = 0; run.split && layer < dealt[i]; ++layer) {
-        chunks[c].push_back({2 * i, attention});
-        chunks[c].push_back({2 * i + 1, ffn});
-      }
-      if (!run.split && dealt[i] != 0) chunks[c].push_back({i, dealt[i] * (attention + ffn)});
-    }
-  }
-  run.cycles = end_of(chunks, blocks, run.hand_over, run.head) + run.tail;
+  run.cycles = end_of(visits_of(run, dealt), blocks, run.hand_over, run.head) + run.tail;
   add_totals(model, placement, run);
   ends_.add_ends(model, placement, static_cast<double>(chunk) * run.chunks, 1, run.totals);
   return run;

@@ -38,8 +38,9 @@ struct PrefillRun {
   double tail = 0;    // of the last token
   double cycles = 0;  // from the first token on the wafer to the choice of the next
   PrefillLayer layer;
-  std::uint64_t cores = 0;  // of blocks, head and tail
-  PassTotals totals;        // of the whole prompt
+  std::vector<DecodeMemory> memory;  // of a block, or of one of each half
+  std::uint64_t cores = 0;           // of blocks, head and tail
+  PassTotals totals;                 // of the whole prompt
 };
 
 /// Keys and values of so many tokens from the host to the blocks of a model, or back. A stream of
@@ -76,6 +77,10 @@ class PrefillTimes {
   const PrefillLayer& parts_of(const wse::PrefillShape& shape, const wse::PrefillStyle& style,
                                const wse::InferenceParams& functions);
   void add_totals(const ModelShape& model, const DecodePlacement& placement, PrefillRun& run);
+  /// A block of the placement, with whole layers or, if they do not fit, what `run` says of halves.
+  wse::PrefillBlock block_of(const ModelShape& model, const DecodePlacement& placement,
+                             std::uint32_t chunk, PrefillRun& run) const;
+  void add_memory(const wse::PrefillShape& shape, const char* what, PrefillRun& run) const;
   void require(const ModelShape& model, const wse::PrefillBlock& block) const;
 
   const WseParams& params_;

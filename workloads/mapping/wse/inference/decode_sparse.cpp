@@ -46,14 +46,13 @@ void DecodeLayer::product(CoreCode& code, const Place& place, Matrix matrix, con
   sparse.tests = zeros->tests(matrix);
   sparse.listed = zeros->sparse(matrix);
   sparse.whole = !sparse.listed || zeros->sizes.at(static_cast<std::size_t>(matrix)).whole;
+  const TileFeatures features = features_of(shape_, tile);
   for (std::uint32_t i = 0; i < job.inputs; ++i) {
     if (sparse.tests) {
-      sparse.zero.push_back(!zeros->inputs.at(at).at(input_of(shape_, tile, i), sequence));
+      sparse.zero.push_back(!zeros->inputs.at(at).at(features.inputs[i], sequence));
     }
     if (!sparse.listed) continue;
-    sparse.runs.push_back(runs_of(shape_, zeros->weights.at(at), tile, i));
-    // those of padding are stored too
-    if (sparse.whole && !sparse.runs.back().empty()) sparse.runs.back() = {{0, job.outputs}};
+    sparse.runs.push_back(stored_runs(zeros->weights.at(at), features, i, sparse.whole));
   }
   const auto write = [&] { write_sparse_gemv(code, sparse, sum_); };
   if (place.pieces == nullptr) {

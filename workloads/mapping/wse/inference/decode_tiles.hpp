@@ -19,9 +19,8 @@ struct TilePlace {
 std::uint32_t input_of(const DecodeShape& shape, const TilePlace& place, std::uint32_t input);
 std::uint32_t output_of(const DecodeShape& shape, const TilePlace& place, std::uint32_t output);
 
-/// Outputs with weights of one input of a core.
-std::vector<OutputRun> runs_of(const DecodeShape& shape, const NonZeros& weights,
-                               const TilePlace& place, std::uint32_t input);
+/// Of a core's whole tile.
+TileFeatures features_of(const DecodeShape& shape, const TilePlace& place);
 
 /// Sizes of the fullest tile of each sparse matrix on the block of `shape`.
 void measure_tiles(const DecodeShape& shape, DecodeZeros& zeros);

@@ -189,13 +189,13 @@ void DecodeValues::fill(TaskProgram& program) const {
         const TilePlace place{matrix, row, column};
         const std::uint32_t outputs = shape_.outputs(matrix);
         const auto what = static_cast<std::size_t>(projection_of(matrix));
+        const TileFeatures tile = features_of(shape_, place);
         std::uint32_t next = 0;
         for (std::uint32_t i = 0; i < shape_.inputs(matrix); ++i) {
           std::vector<OutputRun> runs = {{0, outputs}};
           if (zeros != nullptr && zeros->sparse(matrix)) {
-            std::vector<OutputRun> there = runs_of(shape_, zeros->weights.at(what), place, i);
-            const bool whole = zeros->sizes.at(static_cast<std::size_t>(matrix)).whole;
-            if (!whole || there.empty()) runs = std::move(there);
+            runs = stored_runs(zeros->weights.at(what), tile, i,
+                               zeros->sizes.at(static_cast<std::size_t>(matrix)).whole);
           }
           for (const OutputRun& run : runs) {
             for (std::uint32_t j = run.first; j < run.first + run.count; ++j) {

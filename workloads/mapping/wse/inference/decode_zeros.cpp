@@ -32,6 +32,20 @@ Projection projection_of(Matrix matrix) {
   }
 }
 
+Matrix matrix_of(Projection projection) {
+  switch (projection) {
+    case Projection::o:
+      return Matrix::o;
+    case Projection::up:
+      return Matrix::up;
+    case Projection::down:
+      return Matrix::down;
+    case Projection::qkv:
+      return Matrix::q;
+  }
+  return Matrix::q;
+}
+
 NonZeros::NonZeros(const Mask& mask)
     : rows_(mask.rows), cols_(mask.cols), bits_(std::size_t{mask.rows} * mask.cols) {
   for (std::uint32_t block_row = 0; block_row < mask.grid_rows(); ++block_row) {
@@ -47,6 +61,48 @@ NonZeros::NonZeros(const Mask& mask)
       }
     }
   }
+}
+
+std::vector<OutputRun> runs_of(const NonZeros& weights, const TileFeatures& tile,
+                               std::uint32_t input) {
+  std::vector<OutputRun> runs;
+  for (std::uint32_t i = 0; i < tile.outputs.size(); ++i) {
+    if (!weights.at(tile.outputs[i], tile.inputs[input])) continue;
+    if (!runs.empty() && runs.back().first + runs.back().count == i) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({i, 1});
+    }
+  }
+  return runs;
+}
+
+std::vector<OutputRun> stored_runs(const NonZeros& weights, const TileFeatures& tile,
+                                   std::uint32_t input, bool whole) {
+  std::vector<OutputRun> runs = runs_of(weights, tile, input);
+  if (whole && !runs.empty()) return {{0, static_cast<std::uint32_t>(tile.outputs.size())}};
+  return runs;
+}
+
+void SparseTileSize::cover(const NonZeros& weights, const TileFeatures& tile) {
+  SparseTileSize here;
+  const auto inside = static_cast<std::uint32_t>(
+      std::count_if(tile.outputs.begin(), tile.outputs.end(),
+                    [&](std::uint32_t feature) { return feature < weights.rows(); }));
+  for (std::uint32_t input = 0; input < tile.inputs.size(); ++input) {
+    std::uint32_t count = 0;
+    for (const OutputRun& run : runs_of(weights, tile, input)) {
+      count += run.count;
+      ++here.runs;
+    }
+    if (count == 0) continue;
+    ++here.inputs;
+    here.values += count;
+    if (count != inside) whole = false;
+  }
+  inputs = std::max(inputs, here.inputs);
+  values = std::max(values, here.values);
+  runs = std::max(runs, here.runs);
 }
 
 bool DecodeZeros::any_weights() const {

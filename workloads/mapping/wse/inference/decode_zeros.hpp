@@ -19,6 +19,8 @@ const char* word(Projection projection);
 enum class Matrix : std::uint8_t { q, k, v, o, up, down };
 inline constexpr std::size_t kMatrices = 6;
 Projection projection_of(Matrix matrix);
+/// The one that stands for the whole projection where that is one tile.
+Matrix matrix_of(Projection projection);
 
 /// Elements of an array that are not zero; what lies outside is padding, and zero.
 class NonZeros {
@@ -45,6 +47,19 @@ struct OutputRun {
   std::uint32_t count = 0;
 };
 
+/// Features of a tile's inputs and outputs, those of its projection; beyond them: padding.
+struct TileFeatures {
+  std::vector<std::uint32_t> inputs;
+  std::vector<std::uint32_t> outputs;
+};
+
+/// Outputs with weights of one input of a tile.
+std::vector<OutputRun> runs_of(const NonZeros& weights, const TileFeatures& tile,
+                               std::uint32_t input);
+/// Those that it stores: of `whole` inputs all, those of padding too.
+std::vector<OutputRun> stored_runs(const NonZeros& weights, const TileFeatures& tile,
+                                   std::uint32_t input, bool whole);
+
 /// How a core stores a tile of sparse weights: values side by side in the order of inputs, then
 /// what says where they belong. If all outputs of an input are there or none (`whole`, in all
 /// cores), the numbers of the inputs that are, two bytes each. Else for each input the number of
@@ -59,13 +74,21 @@ struct SparseTileSize {
   std::uint64_t halves(std::uint32_t all_inputs) const {
     return values + (whole ? std::uint64_t{inputs} : all_inputs + 2 * std::uint64_t{runs});
   }
+
+  /// Becomes the most of it and of a tile.
+  void cover(const NonZeros& weights, const TileFeatures& tile);
+  /// Once all are covered: of whole inputs all of so many outputs are stored.
+  void finish(std::uint32_t outputs) {
+    if (whole) values = inputs * outputs;
+  }
 };
 
-/// Zeros of a decode layer, and which of them the program profits from.
+/// Zeros of a layer, and which of them the program profits from.
 struct DecodeZeros {
   bool skip = false;     // an input that is zero has no instruction; each is tested
   bool compact = false;  // zeros of the hidden vector do not travel between blocks
-  std::array<NonZeros, kProjections> inputs;      // features x sequences; not given: not tested
+  std::array<NonZeros, kProjections> inputs;      // features x sequences, or tokens of a chunk of
+                                                  // a prompt; not given: not tested
   std::array<NonZeros, kProjections> weights;     // outputs x inputs; q, k, v and up, gate follow
                                                   // each other
   NonZeros hidden;                                // features x sequences, between blocks

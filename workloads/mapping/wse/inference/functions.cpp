@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/inference/functions.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -62,6 +63,59 @@ void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum) {
       }
       code.multiply_add(products(sum), in_memory(d.y + bytes * run.first), in_memory(from),
                         cell(d.x + 2 * j), run.count);
+    }
+  }
+}
+
+namespace {
+
+/// Scalar code before the instructions of an input of a tile: the edge of its loop, what says which
+/// input it is or how many runs it has, and its tokens up to the first that is not zero. Behind all
+/// but the last the way goes on if it is zero, behind the last if it is not.
+std::uint32_t before_tile_input(const CoreCode& code, const SparseTile& job, std::uint32_t zeros) {
+  const ScalarParams& s = code.costs().scalar;
+  std::uint32_t cycles = job.listed || !code.params().unrolled ? s.loop.value() : 0U;
+  if (job.listed) cycles += s.load;
+  if (!job.tests) return cycles;
+  const std::uint32_t tested = std::min(zeros + 1, job.tokens);
+  const bool branches = zeros + 1 != job.tokens;
+  cycles += tested * (s.load + s.dependent) + (tested - 1) * s.branch_not +
+            (branches ? s.branch_taken.value() : s.branch_not.value());
+  // the next input's weights lie behind those that are left out
+  if (zeros == job.tokens && job.listed) cycles += s.load;
+  return cycles;
+}
+
+}  // namespace
+
+void write_sparse_tile(CoreCode& code, const SparseTile& job, Element sum) {
+  const ScalarParams& s = code.costs().scalar;
+  const unsigned bytes = bytes_of(sum);
+  const std::vector<OutputRun> all = {{0, job.outputs}};
+  code.test();
+  std::uint32_t w = job.weights;
+  for (std::uint32_t i = 0; i < job.inputs; ++i) {
+    const std::vector<OutputRun>& runs = job.listed ? job.runs[i] : all;
+    if (runs.empty() && job.whole) continue;
+    const std::uint32_t zeros = job.tests ? job.zeros[i] : 0;
+    code.scalar(before_tile_input(code, job, zeros));
+    // that there is no run is seen as the end of a loop over them
+    if (runs.empty()) code.test();
+    const Operand x = in_memory(job.activations + 2 * i * job.pitch);
+    for (const OutputRun& run : runs) {
+      const std::uint32_t from = w;
+      w += 2 * run.count;
+      if (job.tests && zeros == job.tokens) continue;
+      // of a run the word that says where its outputs are; where these and the input are; a weight
+      code.scalar((job.whole ? 0U : s.loop + s.load) + 2 * s.dsr_write + s.load);
+      for (std::uint32_t j = 0; j < run.count; ++j) {
+        const Operand to = in_memory(job.sums + bytes * (run.first + j) * job.pitch);
+        if (j == 0) {
+          code.multiply_add(products(sum), to, x, cell(from), job.tokens);
+        } else {
+          code.stream(products(sum), to, x, cell(from + 2 * j), job.tokens);
+        }
+      }
     }
   }
 }

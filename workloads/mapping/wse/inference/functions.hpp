@@ -38,6 +38,25 @@ struct SparseGemv {
 };
 void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum);
 
+/// A step of a product of tiles with zeros: sums += weights x activations, both of which have the
+/// tokens of a core side by side, `pitch` elements from a row to the next.
+struct SparseTile {
+  std::uint32_t weights = 0;
+  std::uint32_t activations = 0;
+  std::uint32_t sums = 0;
+  std::uint32_t tokens = 1;
+  std::uint32_t pitch = 1;
+  std::uint32_t inputs = 0;
+  std::uint32_t outputs = 0;
+  bool tests = false;                // each token of an input is compared with zero until one is
+                                     // not; else its instructions are left out
+  std::vector<std::uint32_t> zeros;  // of the tokens of an input the first so many; with `tests`
+  bool listed = false;               // weights are stored as lists, as those of SparseGemv
+  bool whole = true;
+  std::vector<std::vector<OutputRun>> runs;
+};
+void write_sparse_tile(CoreCode& code, const SparseTile& job, Element sum);
+
 /// Numbers at `to` become those at `from`, halves; nothing if they are the same.
 void write_halves(CoreCode& code, std::uint32_t to, std::uint32_t from, std::uint32_t elements,
                   Element sum);

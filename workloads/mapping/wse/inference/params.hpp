@@ -68,7 +68,7 @@ struct InferenceParams : ParameterSet {
                        {"act", LlmSkip::act},
                        {"traffic", LlmSkip::traffic},
                        {"act+traffic", LlmSkip::both}},
-      "Zeros that decoding leaves out. act: each input of a product with zeros is compared with "
+      "Zeros that a model leaves out. act: each input of a product with zeros is compared with "
       "zero (scalar.load, scalar.dependent, scalar.branch_not or branch_taken), and has no "
       "instruction if it is. traffic: hidden vectors between blocks travel as a count and, where "
       "that is shorter, as words of index and value; compacting and spreading are scalar loops.");

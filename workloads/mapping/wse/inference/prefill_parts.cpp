@@ -78,6 +78,17 @@ PrefillParts::PrefillParts(const PrefillShape& shape, const CodeCosts& costs,
   if (shape.model().experts.count != 0 && sum_ != Element::fp32) {
     throw UnsupportedError("experts of a prompt with sums in half precision");
   }
+  const bool any =
+      shape.zeros_of(Projection::qkv) != nullptr || shape.zeros_of(Projection::up) != nullptr;
+  if (any && !shape.block().fused) {
+    throw UnsupportedError("zeros of a prompt whose products are done one by one");
+  }
+  const bool of_experts =
+      shape.zeros_of(Projection::up) != nullptr || shape.zeros_of(Projection::down) != nullptr;
+  if (shape.model().experts.count != 0 && of_experts) {
+    throw UnsupportedError(
+        "zeros of the products of experts in a prompt: those of qkv and o can be given");
+  }
 }
 
 /// Those of a part that take the same activations go on where the one before has left these; of
@@ -90,8 +101,13 @@ std::vector<TileProduct> PrefillParts::products_of(PrefillPart part) const {
   const bool fused = shape_.block().fused;
   std::vector<TileProduct> jobs;
   std::uint32_t weights = 0;
+  const auto what = part == PrefillPart::qkv       ? Projection::qkv
+                    : part == PrefillPart::o_proj  ? Projection::o
+                    : part == PrefillPart::up_gate ? Projection::up
+                                                   : Projection::down;
   const auto add = [&](std::uint32_t inputs, std::uint32_t outputs, std::uint32_t first) {
     TileProduct job;
+    job.what = what;
     job.inputs = inputs / shape_.tile_pieces();
     job.outputs = outputs;
     job.tokens = shape_.t();
@@ -99,7 +115,10 @@ std::vector<TileProduct> PrefillParts::products_of(PrefillPart part) const {
     job.weights = weights;
     job.first = first;
     job.made = static_cast<std::uint32_t>(jobs.size()) * (job.steps - 1);
-    weights += 2 * job.inputs * outputs * shape_.weight_pieces();
+    if (shape_.zeros_of(what) != nullptr) {
+      job.halves = static_cast<std::uint32_t>(shape_.tile_halves(what));
+    }
+    weights += 2 * job.stored() * shape_.weight_pieces();
     jobs.push_back(job);
   };
   if (part == PrefillPart::qkv) {

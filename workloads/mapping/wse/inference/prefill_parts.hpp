@@ -59,6 +59,10 @@ struct TileProduct {
   std::uint32_t rows = 0;     // of its own that move
   std::uint32_t made = 0;     // steps that its activations have gone before
   bool adds = false;          // to what the sums are
+  Projection what = Projection::qkv;
+  std::uint32_t halves = 0;  // of a piece of weights as it is stored; 0: dense
+
+  std::uint32_t stored() const { return halves != 0 ? halves : inputs * outputs; }
 };
 
 /// Of what a program is made: the whole block, or the fewest cores that take as long; chunks whose
@@ -72,11 +76,15 @@ struct PrefillScope {
 /// Programs of the parts. Cores that do the same may be there once: of a product of tiles `fold` x
 /// `fold` cores take as many steps as the whole block would, of scores and their product with
 /// values `fold` columns of one band; of norms and sums a column, which has all its cores; what
-/// needs no other core is one.
+/// needs no other core is one. Products with zeros have all cores, as none does what another does.
 class PrefillParts {
  public:
   PrefillParts(const PrefillShape& shape, const CodeCosts& costs, const InferenceParams& params,
                const PrefillStyle& style, std::uint32_t fold);
+
+  /// From now on products that leave zeros out stand as scalar code of as many cycles, as every
+  /// core has its own: of programs without values.
+  void use_pieces(const Datapath& datapath) { pieces_ = &datapath; }
 
   const PrefillSpace& space() const { return space_; }
 
@@ -97,9 +105,8 @@ class PrefillParts {
 
   /// The row of cores whose piece of the weights' inputs a core has at the begin of a product, and
   /// which piece of it; `piece` is of its own.
-  std::pair<std::uint32_t, std::uint32_t> weights_at(const TileProduct& job, std::uint32_t row,
-                                                     std::uint32_t column,
-                                                     std::uint32_t piece) const;
+  InputPiece weights_at(const TileProduct& job, std::uint32_t row, std::uint32_t column,
+                        std::uint32_t piece) const;
   /// The column of cores whose keys a core has the scores of, as number `block` of its own.
   std::uint32_t keys_at(std::uint32_t row, std::uint32_t column, std::uint32_t block) const;
   /// The column whose cores have the keys or values of the tokens of `column` in their banks.
@@ -112,6 +119,14 @@ class PrefillParts {
  private:
   using Write = void (PrefillParts::*)(CoreCode& code, std::uint32_t row, std::uint32_t column,
                                        const PrefillScope& scope) const;
+  /// What a core multiplies in a step: where it lies in its memory, and in the product.
+  struct StepTile {
+    std::uint32_t weights = 0;
+    std::uint32_t tile = 0;
+    std::uint32_t row = 0;
+    std::uint32_t column = 0;
+    InputPiece piece;
+  };
   CoreMakers makers() const { return {costs_, params_}; }
   std::pair<std::uint32_t, std::uint32_t> kind(std::uint32_t row, std::uint32_t column) const {
     return {row, skew_of(column) % 2};
@@ -152,6 +167,7 @@ class PrefillParts {
                std::uint32_t row, std::uint32_t column) const;
   void multiply(CoreCode& code, const TileProduct& job, std::uint32_t weights,
                 std::uint32_t tile) const;
+  void multiply_nonzero(CoreCode& code, const TileProduct& job, const StepTile& at) const;
   void score(CoreCode& code, std::uint32_t keys) const;
   void weigh(CoreCode& code, std::uint32_t values, std::uint32_t held, std::uint32_t block) const;
   void send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t root,
@@ -167,6 +183,7 @@ class PrefillParts {
   const PrefillStyle style_;
   const PrefillSpace space_;
   const Element sum_;
+  const Datapath* pieces_ = nullptr;
   const std::uint32_t fold_;
   const RingSide x_;
   const RingSide y_;

@@ -63,10 +63,8 @@ std::uint32_t PrefillParts::value_skew_of(std::uint32_t row) const {
   return shape_.band() - 1 - in_band_.position(row);
 }
 
-std::pair<std::uint32_t, std::uint32_t> PrefillParts::weights_at(const TileProduct& job,
-                                                                 std::uint32_t row,
-                                                                 std::uint32_t column,
-                                                                 std::uint32_t piece) const {
+InputPiece PrefillParts::weights_at(const TileProduct& job, std::uint32_t row, std::uint32_t column,
+                                    std::uint32_t piece) const {
   const std::uint32_t a = shape_.tile_pieces();
   const std::uint32_t all = shape_.steps();
   const std::uint32_t before = (job.made + piece) % all;
@@ -102,6 +100,44 @@ void PrefillParts::multiply(CoreCode& code, const TileProduct& job, std::uint32_
   }
 }
 
+/// Each core has its own zeros.
+void PrefillParts::multiply_nonzero(CoreCode& code, const TileProduct& job,
+                                    const StepTile& at) const {
+  const DecodeZeros& zeros = *shape_.zeros_of(job.what);
+  const Matrix matrix = matrix_of(job.what);
+  const auto number = static_cast<std::size_t>(job.what);
+  const TileFeatures features = shape_.tile(job.what, at.row, at.piece);
+  SparseTile tile;
+  tile.weights = at.weights;
+  tile.activations = at.tile;
+  tile.sums = space_.out + bytes_of(sum_) * job.first * shape_.pitch();
+  tile.tokens = job.tokens;
+  tile.pitch = shape_.pitch();
+  tile.inputs = job.inputs;
+  tile.outputs = job.outputs;
+  tile.tests = zeros.tests(matrix);
+  tile.listed = zeros.sparse(matrix);
+  tile.whole = !tile.listed || zeros.sizes.at(static_cast<std::size_t>(matrix)).whole;
+  for (std::uint32_t i = 0; i < job.inputs; ++i) {
+    if (tile.tests) {
+      std::uint32_t first = 0;
+      while (first < job.tokens &&
+             !zeros.inputs.at(number).at(features.inputs[i], at.column * job.tokens + first)) {
+        ++first;
+      }
+      tile.zeros.push_back(first);
+    }
+    if (!tile.listed) continue;
+    tile.runs.push_back(stored_runs(zeros.weights.at(number), features, i, tile.whole));
+  }
+  const auto write = [&] { write_sparse_tile(code, tile, sum_); };
+  if (pieces_ == nullptr) {
+    write();
+  } else {
+    code.as_one_piece(*pieces_, write);
+  }
+}
+
 /// The steps of a core. The weights go round once and are where they were in the end.
 void PrefillParts::product(CoreCode& code, const TileProduct& job, const RingSide& x,
                            const RingSide& y, std::uint32_t row, std::uint32_t column) const {
@@ -109,7 +145,7 @@ void PrefillParts::product(CoreCode& code, const TileProduct& job, const RingSid
   const std::uint32_t w = shape_.weight_pieces();
   const std::uint32_t pitch = shape_.pitch();
   const std::uint32_t place = x.position(column);
-  const std::uint32_t piece = job.inputs * job.outputs;
+  const std::uint32_t piece = job.stored();
   const std::uint32_t moving = a * job.inputs * pitch;
   const std::uint32_t weights[2] = {job.weights, space_.incoming};
   if (!job.adds) {
@@ -134,9 +170,14 @@ void PrefillParts::product(CoreCode& code, const TileProduct& job, const RingSid
     }
     const auto at = std::make_pair(weights[here] + 2 * (step % w) * piece,
                                    tile(there) + 2 * left * job.inputs * pitch);
-    const auto [body, unknown] = bodies.try_emplace(at, 0);
-    if (unknown) body->second = code.keep([&] { multiply(code, job, at.first, at.second); });
-    code.call_kept(body->second);
+    if (shape_.zeros_of(job.what) != nullptr) {
+      const StepTile own{at.first, at.second, row, column, weights_at(job, row, column, step)};
+      code.call_kept(code.keep([&] { multiply_nonzero(code, job, own); }));
+    } else {
+      const auto [body, unknown] = bodies.try_emplace(at, 0);
+      if (unknown) body->second = code.keep([&] { multiply(code, job, at.first, at.second); });
+      code.call_kept(body->second);
+    }
     if (step % w == w - 1) x.wait(code);
     fresh = left == 0;
     if (!fresh || !moves) continue;
@@ -150,15 +191,17 @@ void PrefillParts::product(CoreCode& code, const TileProduct& job, const RingSid
 }
 
 TaskProgram PrefillParts::plan_product(const TileProduct& job, bool whole) const {
+  const bool zeros = shape_.zeros_of(job.what) != nullptr;
   CoreExtent extent = folded();
-  if (whole) extent = {shape_.block().columns, shape_.block().rows};
+  if (whole || zeros) extent = {shape_.block().columns, shape_.block().rows};
   extent.columns = std::min(extent.columns, job.steps);
   extent.rows = std::min(extent.rows, job.steps);
   const RingSide x(extent.columns, CoreLine::Direction::columns);
   const RingSide y(extent.rows, CoreLine::Direction::rows);
   return plan_rings(
       x, y, extent, makers(),
-      [&](std::uint32_t, std::uint32_t column) {
+      [&](std::uint32_t row, std::uint32_t column) {
+        if (zeros) return row * extent.columns + column;
         return x.position(column) % shape_.tile_pieces();
       },
       [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {

@@ -44,29 +44,108 @@ PrefillShape::PrefillShape(const DecoderModel& model, const PrefillBlock& block)
   }
 }
 
+std::uint32_t PrefillShape::inputs(Projection what) const {
+  return what == Projection::o ? q() : what == Projection::down ? f() : d();
+}
+
+std::uint32_t PrefillShape::outputs(Projection what) const {
+  return what == Projection::qkv ? q() + 2 * k() : what == Projection::up ? 2 * f() : d();
+}
+
+std::uint32_t PrefillShape::input_feature(Projection what, std::uint32_t row,
+                                          std::uint32_t i) const {
+  if (what == Projection::o) return query_feature(row, i);
+  if (what == Projection::down) return inner_feature(row, i);
+  return hidden_feature(row, i);
+}
+
+TileFeatures PrefillShape::tile(Projection what, std::uint32_t row, const InputPiece& piece) const {
+  const DecoderModel& m = model_;
+  const auto behind = [](std::uint32_t before, std::uint32_t feature) {
+    return feature == DecodeShape::kPadding ? feature : before + feature;
+  };
+  const auto output = [&](std::uint32_t i) {
+    if (what == Projection::up) {
+      return behind(i < f() ? 0 : m.ffn, inner_feature(row, i % f()));
+    }
+    if (what != Projection::qkv) return hidden_feature(row, i);
+    if (i < q()) return query_feature(row, i);
+    const bool value = i >= q() + k();
+    return behind((m.heads + (value ? m.kv_heads : 0)) * m.head_dim,
+                  key_feature(row, (i - q()) % k()));
+  };
+  TileFeatures tile;
+  const std::uint32_t inputs_here = inputs(what) / tile_pieces();
+  for (std::uint32_t i = 0; i < inputs_here; ++i) {
+    tile.inputs.push_back(input_feature(what, piece.row, piece.number * inputs_here + i));
+  }
+  for (std::uint32_t i = 0; i < outputs(what); ++i) tile.outputs.push_back(output(i));
+  return tile;
+}
+
+const DecodeZeros* PrefillShape::zeros_of(Projection what) const {
+  const DecodeZeros* zeros = block_.zeros.get();
+  if (zeros == nullptr) return nullptr;
+  const Matrix matrix = matrix_of(what);
+  return zeros->tests(matrix) || zeros->sparse(matrix) ? zeros : nullptr;
+}
+
+std::uint64_t PrefillShape::tile_halves(Projection what) const {
+  const std::uint32_t inputs_here = inputs(what) / tile_pieces();
+  const DecodeZeros* zeros = zeros_of(what);
+  const Matrix matrix = matrix_of(what);
+  if (zeros == nullptr || !zeros->sparse(matrix)) {
+    return std::uint64_t{inputs_here} * outputs(what);
+  }
+  return zeros->sizes.at(static_cast<std::size_t>(matrix)).halves(inputs_here);
+}
+
+void measure_tiles(const PrefillShape& shape, DecodeZeros& zeros) {
+  for (std::size_t i = 0; i < kProjections; ++i) {
+    const auto what = static_cast<Projection>(i);
+    const NonZeros& weights = zeros.weights.at(i);
+    SparseTileSize& size = zeros.sizes.at(static_cast<std::size_t>(matrix_of(what)));
+    size = {};
+    if (!weights.given()) continue;
+    for (std::uint32_t row = 0; row < shape.block().rows; ++row) {
+      for (InputPiece piece; piece.row < shape.block().rows; ++piece.row) {
+        for (piece.number = 0; piece.number < shape.tile_pieces(); ++piece.number) {
+          size.cover(weights, shape.tile(what, row, piece));
+        }
+      }
+    }
+    size.finish(shape.outputs(what));
+  }
+}
+
 namespace {
 
-/// Elements of a core's weights of a product: as many as if the inputs of its own row were all of
+/// Halves of a core's weights of a product: as many as if the inputs of its own row were all of
 /// them, but for what is in more rows than columns.
-std::uint64_t weights_of(const PrefillShape& shape, std::uint64_t inputs, std::uint64_t outputs) {
-  return inputs / shape.tile_pieces() * shape.weight_pieces() * outputs;
+std::uint64_t weights_of(const PrefillShape& shape, Projection what) {
+  return shape.weight_pieces() * shape.tile_halves(what);
+}
+
+/// The same of the widest part of one that is not fused.
+std::uint64_t moving_of(const PrefillShape& shape, Projection what) {
+  if (shape.block().fused || shape.outputs(what) == shape.d()) return weights_of(shape, what);
+  const std::uint64_t widest = what == Projection::qkv ? shape.q() : shape.f();
+  return shape.inputs(what) / shape.tile_pieces() * shape.weight_pieces() * widest;
 }
 
 /// What stays in its place: weights, gains, and the banks of keys and values.
 void take_kept(const PrefillShape& shape, CoreSpace& space, PrefillSpace& at) {
   const PrefillBlock& block = shape.block();
   const std::uint64_t d = shape.d();
-  const std::uint64_t q = shape.q();
   const std::uint64_t k = shape.k();
-  const std::uint64_t f = shape.f();
   const std::uint64_t attention = block.attention ? 1 : 0;
   const std::uint64_t ffn = block.ffn ? 1 : 0;
   const std::uint64_t experts = shape.experts();
   const std::uint64_t of_router = shape.model().experts.count * ffn * d;
-  const std::uint64_t qkv = attention * weights_of(shape, d, q + 2 * k);
-  const std::uint64_t o = attention * weights_of(shape, q, d);
-  const std::uint64_t up = weights_of(shape, d, 2 * f);
-  const std::uint64_t down = weights_of(shape, f, d);
+  const std::uint64_t qkv = attention * weights_of(shape, Projection::qkv);
+  const std::uint64_t o = attention * weights_of(shape, Projection::o);
+  const std::uint64_t up = weights_of(shape, Projection::up);
+  const std::uint64_t down = weights_of(shape, Projection::down);
   at.weight_bytes =
       2 * block.layers *
       (qkv + o + attention * (d + 2 * k) + ffn * (experts * (up + down) + d) + of_router);
@@ -97,11 +176,10 @@ void take_moving(const PrefillShape& shape, CoreSpace& space, PrefillSpace& at) 
   const std::uint64_t t = shape.pitch();
   const std::uint64_t attention = block.attention ? 1 : 0;
   const std::uint64_t ffn = block.ffn ? 1 : 0;
-  const std::uint64_t inputs = block.fused ? q + 2 * shape.k() : q;
-  const std::uint64_t inner = block.fused ? 2 * f : f;
   at.incoming = space.take(
-      std::max({attention * weights_of(shape, d, inputs), attention * weights_of(shape, q, d),
-                ffn * weights_of(shape, d, inner), ffn * weights_of(shape, f, d)}),
+      std::max({attention * moving_of(shape, Projection::qkv),
+                attention * moving_of(shape, Projection::o), ffn * moving_of(shape, Projection::up),
+                ffn * moving_of(shape, Projection::down)}),
       2);
   const std::uint64_t longest = std::max({d, attention * q, ffn * shape.experts() * f}) * t;
   for (std::uint32_t& tile : at.tile) tile = space.take(longest, 2);
@@ -160,11 +238,14 @@ PrefillSpace::PrefillSpace(const PrefillShape& shape) {
   buffer_bytes = image_bytes - kept_in_place;
 }
 
+std::uint64_t prefill_code(const PrefillBlock& block, const InferenceParams& params) {
+  return (block.attention ? params.attention_code : 0U) + (block.ffn ? params.ffn_code : 0U);
+}
+
 void require_prefill_memory(const PrefillShape& shape, const InferenceParams& params,
                             std::uint64_t bytes) {
   const PrefillSpace space(shape);
-  const std::uint64_t code = (shape.block().attention ? params.attention_code : 0U) +
-                             (shape.block().ffn ? params.ffn_code : 0U);
+  const std::uint64_t code = prefill_code(shape.block(), params);
   const std::uint64_t all = space.weight_bytes + space.cache_bytes + space.buffer_bytes + code;
   if (all <= bytes) return;
   throw OutOfMemoryError(fmt::format(

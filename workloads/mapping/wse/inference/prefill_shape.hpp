@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <memory>
 
 #include "workloads/mapping/wse/inference/decode_shape.hpp"
 
@@ -18,6 +20,13 @@ struct PrefillBlock {
   bool fused = true;         // q, k and v are one product, up and gate another
   bool attention = true;     // parts of layers that its cores have
   bool ffn = true;
+  std::shared_ptr<const DecodeZeros> zeros;  // of fused products; none: nothing is left out
+};
+
+/// Which piece of a product's inputs: that of a row of cores, one of its tile_pieces().
+struct InputPiece {
+  std::uint32_t row = 0;
+  std::uint32_t number = 0;
 };
 
 /// A layer of a prompt cut for the cores of a block: tokens along x, features along y; query heads
@@ -56,6 +65,18 @@ class PrefillShape {
   std::uint32_t band() const { return block_.rows / model_.kv_heads; }
   /// Blocks of keys, one of each column, whose scores a core of the band has in the end.
   std::uint32_t held() const { return DecodeShape::ceil(block_.columns, band()); }
+
+  /// Inputs of a row of cores of a product, and outputs, q, k and v or up and gate one behind the
+  /// other.
+  std::uint32_t inputs(Projection what) const;
+  std::uint32_t outputs(Projection what) const;
+  /// What a row of cores multiplies in one step.
+  TileFeatures tile(Projection what, std::uint32_t row, const InputPiece& piece) const;
+  std::uint32_t input_feature(Projection what, std::uint32_t row, std::uint32_t i) const;
+  /// Halves of the weights of such a tile, as they are stored.
+  std::uint64_t tile_halves(Projection what) const;
+  /// Zeros that this product has a program for; null if none is left out.
+  const DecodeZeros* zeros_of(Projection what) const;
   Element sum() const { return model_.wide_sums ? Element::fp32 : Element::fp16; }
 
   /// The feature that is number `i` of a row of cores, or DecodeShape::kPadding.
@@ -102,11 +123,12 @@ struct PrefillSpace {
   std::uint32_t k_bank = 0, v_bank = 0;        // of each chunk
   std::uint32_t bank_bytes = 0;                // of one
 
-  std::uint32_t incoming = 0;      // a tile of weights; theirs are the other place
-  std::uint32_t tile[2] = {0, 0};  // the other operand: tokens of a feature side by side
-  std::uint32_t keys[2] = {0, 0};  // a block of keys, or of values, on its way
-  std::uint32_t held[2] = {0, 0};  // probabilities on their way
-  std::uint32_t x = 0, z = 0;      // the hidden vectors; what is added to them
+  std::uint32_t incoming = 0;  // a tile of weights; theirs are the other place
+  using Two = std::array<std::uint32_t, 2>;
+  Two tile{};                  // the other operand: tokens of a feature side by side
+  Two keys{};                  // a block of keys, or of values, on its way
+  Two held{};                  // probabilities on their way
+  std::uint32_t x = 0, z = 0;  // the hidden vectors; what is added to them
   std::uint32_t q_gain = 0, k_gain = 0;
   std::uint32_t stats = 0, stats16 = 0;  // of each head and token, G + 1 of them
   std::uint32_t maxima = 0;              // of these, those so far, and those of a chunk of keys
@@ -127,6 +149,12 @@ struct PrefillSpace {
   std::uint64_t buffer_bytes = 0;
   std::uint64_t image_bytes = 0;  // of one layer and the buffers, from address 0 on
 };
+
+/// Of the zeros of a prompt the sizes of the fullest tile of each sparse product.
+void measure_tiles(const PrefillShape& shape, DecodeZeros& zeros);
+
+/// Bytes of the code of the parts that a block has.
+std::uint64_t prefill_code(const PrefillBlock& block, const InferenceParams& params);
 
 /// OutOfMemoryError with the bytes of each part if a core cannot hold it.
 void require_prefill_memory(const PrefillShape& shape, const InferenceParams& params,

@@ -17,12 +17,6 @@ void put_half(std::vector<std::uint8_t>& memory, std::uint32_t address, std::uin
 
 }  // namespace
 
-std::uint32_t PrefillValues::input(PrefillPart part, std::uint32_t row, std::uint32_t i) const {
-  if (part == PrefillPart::o_proj) return shape_.query_feature(row, i);
-  if (part == PrefillPart::down) return shape_.inner_feature(row, i);
-  return shape_.hidden_feature(row, i);
-}
-
 /// Outputs of a core are those of its row.
 double PrefillValues::weight(PrefillPart part, std::uint32_t expert, const Place& place,
                              std::uint32_t input, std::uint32_t output) const {
@@ -46,28 +40,42 @@ double PrefillValues::weight(PrefillPart part, std::uint32_t expert, const Place
   }
 }
 
+/// What is stored of a piece, one weight behind the other.
+void PrefillValues::put_piece(std::vector<std::uint8_t>& memory, PrefillPart part,
+                              const Place& place, const TileProduct& job, std::uint32_t piece,
+                              std::uint32_t expert) const {
+  const InputPiece inputs = parts_.weights_at(job, place.row, place.column, piece);
+  const DecodeZeros* zeros = shape_.zeros_of(job.what);
+  const auto matrix = static_cast<std::size_t>(matrix_of(job.what));
+  const bool sparse = zeros != nullptr && zeros->sparse(matrix_of(job.what));
+  const std::uint32_t first =
+      part == PrefillPart::up_gate ? job.first - 2 * shape_.f() * expert : job.first;
+  const TileFeatures tile = shape_.tile(job.what, place.row, inputs);
+  std::uint32_t next = piece * job.stored();
+  for (std::uint32_t i = 0; i < job.inputs; ++i) {
+    std::vector<OutputRun> runs = {{0, job.outputs}};
+    if (sparse) {
+      runs = stored_runs(zeros->weights.at(static_cast<std::size_t>(job.what)), tile, i,
+                         zeros->sizes.at(matrix).whole);
+    }
+    for (const OutputRun& run : runs) {
+      for (std::uint32_t j = run.first; j < run.first + run.count; ++j) {
+        put_half(memory, job.weights, next++,
+                 weight(part, expert, place, tile.inputs[i], first + j));
+      }
+    }
+  }
+}
+
 void PrefillValues::put_products(std::vector<std::uint8_t>& memory, PrefillPart part,
                                  const Place& place) const {
   const std::vector<TileProduct> jobs = parts_.products_of(part);
-  const std::uint32_t each = static_cast<std::uint32_t>(jobs.size()) /
-                             (part == PrefillPart::qkv || part == PrefillPart::o_proj
-                                  ? static_cast<std::uint32_t>(jobs.size())
-                                  : shape_.experts());
-  for (std::uint32_t n = 0; n < jobs.size(); ++n) {
-    const TileProduct& job = jobs[n];
-    const bool by_expert = part == PrefillPart::up_gate || part == PrefillPart::down;
-    const std::uint32_t expert = by_expert ? n / each : 0;
-    const std::uint32_t first =
-        part == PrefillPart::up_gate ? job.first - 2 * shape_.f() * expert : job.first;
+  const bool by_expert = part == PrefillPart::up_gate || part == PrefillPart::down;
+  const auto count = static_cast<std::uint32_t>(jobs.size());
+  const std::uint32_t each = by_expert ? count / shape_.experts() : count;
+  for (std::uint32_t n = 0; n < count; ++n) {
     for (std::uint32_t piece = 0; piece < shape_.weight_pieces(); ++piece) {
-      const auto [row, of_row] = parts_.weights_at(job, place.row, place.column, piece);
-      for (std::uint32_t i = 0; i < job.inputs; ++i) {
-        const std::uint32_t from = input(part, row, of_row * job.inputs + i);
-        for (std::uint32_t j = 0; j < job.outputs; ++j) {
-          put_half(memory, job.weights, (piece * job.inputs + i) * job.outputs + j,
-                   weight(part, expert, place, from, first + j));
-        }
-      }
+      put_piece(memory, part, place, jobs[n], piece, n / each);
     }
   }
 }

@@ -42,10 +42,10 @@ class PrefillValues {
   std::size_t index(const Place& place) const {
     return std::size_t{place.row} * shape_.block().columns + place.column;
   }
-  /// What a row's activations of a product are, by their number.
-  std::uint32_t input(PrefillPart part, std::uint32_t row, std::uint32_t i) const;
   double weight(PrefillPart part, std::uint32_t expert, const Place& place, std::uint32_t input,
                 std::uint32_t output) const;
+  void put_piece(std::vector<std::uint8_t>& memory, PrefillPart part, const Place& place,
+                 const TileProduct& job, std::uint32_t piece, std::uint32_t expert) const;
   void put_products(std::vector<std::uint8_t>& memory, PrefillPart part, const Place& place) const;
   void put_gains(std::vector<std::uint8_t>& memory, const Place& place) const;
   void put_mask(std::vector<std::uint8_t>& memory, const Place& place) const;
