@@ -53,11 +53,11 @@ system::WaferEdge StoreSystem::edge() const {
 OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                           const Execution& execution) const {
   if (!system::is_between_chips(op)) return chip_->run(op, mask, seed, execution);
-  if (op.op != "allreduce" && op.op != "reducescatter" && op.op != "allgather") {
+  if (op.op == "p2p") {
     throw UnsupportedError(fmt::format(
-        "{} '{}' between chips: a tree adds up what comes from all and gives all the same, so that "
-        "allreduce, reducescatter and allgather go; no words go from one chip to another",
-        op.op, op.id));
+        "p2p '{}' between chips: the row does not say from which chip to which, and what goes from "
+        "one to another over a tree goes to all; a broadcast of so many bytes takes as long",
+        op.id));
   }
   system::check_ranks(op, own_.wafers, "wafers");
   OpResult result;

@@ -36,6 +36,9 @@ class StoreSystem final : public Machine, public LaysOutRows {
   /// What joins its chips, as their edges have it.
   system::WaferEdge edge() const;
 
+  /// Bytes that a chip has for operands and results.
+  std::uint64_t chip_bytes() const { return takes_->memory_bytes(); }
+
   /// Puts another machine in place of the chip, made of it.
   void replace_chip(
       const std::function<std::unique_ptr<Machine>(std::unique_ptr<Machine>)>& replace) {
@@ -72,7 +75,7 @@ class StoreSystem final : public Machine, public LaysOutRows {
   }
   void place_operands(WorkloadTrace& workload) const override { chip_->place_operands(workload); }
   /// A collective between the chips takes no cycles of a chip; its time is the system's.
-  /// UnsupportedError if a tree that adds up and broadcasts cannot make it.
+  /// UnsupportedError of words from one chip to another.
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
   std::string layouts_of(const LayerOp& op) const override;
