@@ -365,7 +365,7 @@ WorkloadTrace model_trace(const TrainingParams& training, unsigned layers, bool 
   if (training.predictions > 0) {
     settings.emplace_back("predictions", fmt::format("{}", training.predictions.value()));
   }
-  if (recompute) settings.emplace_back("recompute", "true");
+  if (recompute) settings.emplace_back("recompute", "1");
   if (!training.pattern.value().empty()) {
     settings.emplace_back("pattern", training.pattern);
     settings.emplace_back("mode", training.mode);

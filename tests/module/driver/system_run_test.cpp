@@ -272,8 +272,8 @@ TEST(WaferSystemRun, OperandsMoveBetweenLayoutsAsOnOneWafer) {
 
 // 128 of 256 weights are kept, each 4 bytes in the stream, of its gradient, and 8 of its state; 16
 // numbers of a bias likewise. The store updates both: the wafer has no pass for the weights'
-// update. It keeps the 16 x 8 results of FP16, and has as many gradients beside them, in 16 cores of
-// 48 KiB less 8 of code.
+// update. It keeps the 16 x 8 results of FP16, and has as many gradients beside them, in 16 cores
+// of 48 KiB less 8 of code.
 TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
   const TrainingFile file;  // for its folder
   const std::string trace = file.path() + ".csv";
