@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "sim/report/tables/text_table.hpp"
+#include "workloads/mapping/system/live_memory.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
 
 namespace lacuna {
@@ -110,8 +111,7 @@ WaferWork work_on_chip(const TreeJob& job, const WorkloadTrace& trace, std::uint
       row.density = job.times.density();
       row.joules = {cost.joules.low * op.repeat, cost.joules.nominal * op.repeat,
                     cost.joules.high * op.repeat};
-      const bool once = op.phase == Phase::bwd || op.id.rfind("bwd.", 0) != 0;
-      if (once) flop += cost.flop * op.repeat;
+      if (!system::is_done_again(op)) flop += cost.flop * op.repeat;
       work.units = std::max(work.units, job.times.units());
     }
     work.rows.push_back(row);

@@ -81,6 +81,7 @@ system::StoreAccount account_of(const system::WaferSystemParams& params,
   for (std::size_t i = 0; i < workload.ops.size(); ++i) {
     const LayerOp& op = workload.ops[i];
     others += left_to_update(op, sent);
+    if (system::is_done_again(op)) continue;
     if (makes_gradients(op)) {
       trained += gradients(op, densities[i]);
     } else if (streams_weights(op)) {
@@ -100,7 +101,7 @@ WaferAccount account_of_chip(const StoreSystem& system, const WorkloadTrace& wor
   for (std::size_t i = 0; i < workload.ops.size(); ++i) {
     const LayerOp& op = workload.ops[i];
     const bool weights = (op.op == "gemm" || op.op == "spmm") && !streams_weights(op);
-    if (!weights || op.phase != Phase::fwd) continue;
+    if (!weights || op.phase != Phase::fwd || system::is_done_again(op)) continue;
     account.weights += kept_weights(op, densities[i]) / op.repeat * bytes_of(op.dtype);
   }
   const system::LiveBytes live = system::live_bytes(workload.ops);

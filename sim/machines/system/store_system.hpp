@@ -59,7 +59,9 @@ class StoreSystem final : public Machine, public LaysOutRows {
   std::string describe_unit(const std::string& name) const override {
     return chip_->describe_unit(name);
   }
-  std::string no_room(const LayerOp& op) const override { return chip_->no_room(op); }
+  std::string no_room(const LayerOp& op) const override {
+    return is_of_store(op) ? "" : chip_->no_room(op);
+  }
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
     return chip_->least_cycles(op, mask);
   }
@@ -74,7 +76,8 @@ class StoreSystem final : public Machine, public LaysOutRows {
     chip_->relate(workload, mask_of, seed);
   }
   void place_operands(WorkloadTrace& workload) const override { chip_->place_operands(workload); }
-  /// A collective between the chips takes no cycles of a chip; its time is the system's.
+  /// A collective between the chips takes no cycles of a chip, nor does what an optimizer does;
+  /// their time is the system's.
   /// UnsupportedError of words from one chip to another.
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
@@ -88,6 +91,9 @@ class StoreSystem final : public Machine, public LaysOutRows {
   };
 
   void make_chip();
+
+  /// Weights are updated where they are.
+  static bool is_of_store(const LayerOp& op) { return op.op == "optim"; }
 
   std::string name_;
   MakeChip make_;

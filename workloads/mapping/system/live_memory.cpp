@@ -216,12 +216,13 @@ LiveBytes live_bytes(const PartRows& rows, std::uint64_t input_bytes,
   return LiveRows(rows, input_bytes, gradient_bytes).live();
 }
 
+bool is_done_again(const LayerOp& op) { return ends_with(op.id, kAgain); }
+
 LiveBytes live_bytes(const std::vector<LayerOp>& step) {
   PartRows rows;
   for (const LayerOp& op : step) {
     if (op.phase == Phase::upd) continue;
-    const bool again = ends_with(op.id, kAgain);
-    const bool backward = op.phase == Phase::bwd || again || !rows.backward.empty();
+    const bool backward = op.phase == Phase::bwd || is_done_again(op) || !rows.backward.empty();
     (backward ? rows.backward : rows.forward).push_back(op);
   }
   return live_bytes(rows, 0, 0);
