@@ -62,6 +62,7 @@ OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t see
         op.id));
   }
   OpResult result;
+  if (execution.values) result.values.emplace();  // none is made here
   result.clock_ghz = std::stod(chip_->parameters().find("clock")->value_text());
   if (is_of_store(op)) {
     result.remarks.push_back("the store does it, when the gradients are there");
