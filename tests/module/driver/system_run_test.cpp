@@ -165,7 +165,7 @@ TEST(SystemRun, NamesWhatIsMeantWhereANameIsWrongOrAnOptionHasNoPlace) {
   refused("run --system-config bert_larg_phase1_pod4", {"did you mean 'bert_large_phase1_pod4'?"});
   refused(run_line(file) + " --machine pod5",
           {"'pod5' is no system", "did you mean 'pod4' or 'bow_pod4'?"});
-  refused(run_line(file) + " --machine cs2x4",
+  refused("run --machine cs2x4 --system-config " + file.path(),
           {"training.pipeline: found '2' on cs2x4", "--set training.pipeline=1"});
   refused(run_line(file) + " --gemm 64x64x64", {"--gemm is for machines of one chip"});
   refused("describe fit --system-config kge_biokg_4_chips", {"describe fit is of models"});
