@@ -125,7 +125,7 @@ std::vector<LayerOp> two_layers(bool again) {
 // Kept: what both functions were made of, and the operand of the second product. The fullest
 // moment is that of the second layer's last result, and again that of its operand's gradient.
 TEST(LiveMemory, ATraceKeepsWhatItsBackwardRowsRead) {
-  const LiveBytes live = live_bytes(two_layers(false));
+  const LiveBytes live = system::live_bytes(two_layers(false));
   EXPECT_EQ(live.kept, 3 * kB);
   EXPECT_EQ(live.backward, 4 * kB);
 }
@@ -133,7 +133,7 @@ TEST(LiveMemory, ATraceKeepsWhatItsBackwardRowsRead) {
 // Done again, the second layer needs its input alone, and the first nothing that is made here. At
 // the fullest a layer's input, the product done again, and what is made of one of them.
 TEST(LiveMemory, ATraceThatIsDoneAgainKeepsTheInputsOfItsLayers) {
-  const LiveBytes live = live_bytes(two_layers(true));
+  const LiveBytes live = system::live_bytes(two_layers(true));
   EXPECT_EQ(live.forward, 2 * kB);
   EXPECT_EQ(live.kept, 1 * kB);
   EXPECT_EQ(live.backward, 3 * kB);
